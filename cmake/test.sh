@@ -1,0 +1,66 @@
+#!/bin/sh
+# usage: sh cmake/test.sh [--variant release|clang|asan|tsan]
+# Installs what is missing, builds, and runs all tests that fit the variant (default: release).
+set -eu
+
+packages='cmake dpkg-dev doctest-dev g++ jq libabsl-dev libbenchmark-dev libboost-dev libcap2-bin
+  libcli11-dev libxml2-utils ninja-build nlohmann-json3-dev perl python3 rapidjson-dev sqlite3
+  valgrind'
+
+variant=release
+case "$#:${1-}" in
+  0:) ;;
+  2:--variant) variant=$2 ;;
+  *)
+    sed -n 's/^# //p' "$0" | head -n 1 >&2
+    exit 2
+    ;;
+esac
+setarch=
+case $variant in
+  release) proof="every test passes, built by g++ with optimization" ;;
+  clang)
+    packages="$packages clang-19"
+    proof="every test passes when clang 19 builds everything, and it warns of nothing"
+    ;;
+  asan) proof="no memory error, leak or undefined behaviour in the unit, contract and odr tests" ;;
+  tsan)
+    proof="no data race in the unit, contract and odr tests"
+    # g++ 12's ThreadSanitizer cannot place its shadow where address randomization is strong.
+    if setarch "$(uname -m)" -R true 2>/dev/null; then
+      setarch="setarch $(uname -m) -R"
+    fi
+    ;;
+  *)
+    echo "test.sh: unknown variant $variant; it is one of release, clang, asan, tsan" >&2
+    exit 2
+    ;;
+esac
+
+start=$(date +%s)
+result=FAILED
+summarize() {
+  echo "test.sh: $variant: $result ($(($(date +%s) - start)) s)"
+}
+trap summarize EXIT
+trap 'exit 1' HUP INT TERM
+
+CDPATH='' cd -- "$(dirname -- "$0")/.."
+# shellcheck disable=SC2086 # a list
+sh cmake/install_packages.sh $packages
+sh cmake/abseil_pic.sh
+# What demo.sh switched off in the same build directory.
+everything=
+if [ "$variant" = release ]; then
+  everything='-DALLOCTAP_BUILD_EXAMPLES=ON -DALLOCTAP_BUILD_TESTS=ON -DALLOCTAP_BUILD_BENCHMARKS=ON'
+fi
+# shellcheck disable=SC2086 # a list
+cmake --preset "$variant" $everything
+cmake --build --preset "$variant" --parallel "$(nproc)"
+log=$PWD/build/$variant/ctest.log
+# shellcheck disable=SC2086 # a command and its options, or nothing
+$setarch ctest --preset "$variant" --parallel "$(nproc)" --output-log "$log" || {
+  result="FAILED: $(grep 'tests passed' "$log" || echo 'see above')"
+  exit 1
+}
+result="$(grep 'tests passed' "$log"): $proof"

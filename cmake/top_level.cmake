@@ -1,0 +1,16 @@
+# What a project that includes alloctap must not have decided for it.
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+
+find_program(ALLOCTAP_CCACHE ccache)
+if(ALLOCTAP_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${ALLOCTAP_CCACHE}")
+endif()
+
+if(ALLOCTAP_SANITIZE)
+  add_compile_options(-fsanitize=${ALLOCTAP_SANITIZE} -fno-sanitize-recover=all
+                      -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${ALLOCTAP_SANITIZE})
+endif()
