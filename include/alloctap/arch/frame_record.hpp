@@ -1,0 +1,22 @@
+/// What a frame pointer points at, on the architectures that share the shape.
+///
+/// x86-64 (System V ABI, 3.2.2) and AArch64 (AAPCS64, 6.2.3) both keep the caller's frame pointer
+/// at the frame pointer and the return address in the word above it.
+#pragma once
+
+#include <cstdint>
+
+namespace alloctap::arch {
+
+#if defined(__x86_64__) || defined(__aarch64__)
+
+struct FrameRecord {
+  std::uintptr_t caller_frame;
+  std::uintptr_t return_address;
+};
+
+#else
+#error "alloctap/arch/frame_record.hpp does not know this architecture"
+#endif
+
+}  // namespace alloctap::arch

@@ -1,0 +1,76 @@
+/// What an ELF file says of itself where it is mapped.
+#pragma once
+
+#include <elf.h>
+#include <link.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+
+namespace alloctap::elf {
+
+/// A module in memory. Addresses in the file plus `bias` are addresses in the process.
+struct MappedImage {
+  std::uintptr_t bias = 0;
+  /// One past the last byte that the module occupies.
+  std::uintptr_t end = 0;
+  /// The GNU build-id, inside the mapped file; empty where it has none.
+  std::span<const std::byte> build_id;
+};
+
+/// The description of the GNU build-id note in `notes`, a PT_NOTE segment (ELF gABI, "Note
+/// Section"; names and descriptions are padded to 4 bytes).
+inline std::span<const std::byte> find_build_id(std::span<const std::byte> notes) noexcept {
+  const auto padded = [](std::size_t size) { return (size + 3) & ~std::size_t{3}; };
+  while (notes.size() > sizeof(ElfW(Nhdr))) {
+    ElfW(Nhdr) note;
+    std::memcpy(&note, notes.data(), sizeof note);
+    const std::size_t name = sizeof note;
+    const std::size_t description = name + padded(note.n_namesz);
+    const std::size_t next = description + padded(note.n_descsz);
+    if (next > notes.size()) break;
+    const bool is_gnu = note.n_namesz == sizeof ELF_NOTE_GNU &&
+                        std::memcmp(notes.data() + name, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) == 0;
+    if (is_gnu && note.n_type == NT_GNU_BUILD_ID) return notes.subspan(description, note.n_descsz);
+    notes = notes.subspan(next);
+  }
+  return {};
+}
+
+/// Reads the ELF header and program headers in `mapped`, the readable start of a mapped file at
+/// file offset 0; nothing where it is no ELF file of this class. Reads only inside `mapped`; runs
+/// anywhere.
+inline std::optional<MappedImage> read_mapped_image(std::span<const std::byte> mapped) noexcept {
+  if (mapped.size() < sizeof(ElfW(Ehdr))) return std::nullopt;
+  const auto& header = *reinterpret_cast<const ElfW(Ehdr)*>(mapped.data());
+  constexpr unsigned char kClass = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
+  const std::size_t table_end = header.e_phoff + std::size_t{header.e_phnum} * sizeof(ElfW(Phdr));
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != kClass ||
+      header.e_phentsize != sizeof(ElfW(Phdr)) || table_end > mapped.size()) {
+    return std::nullopt;
+  }
+  const std::span segments(reinterpret_cast<const ElfW(Phdr)*>(mapped.data() + header.e_phoff),
+                           header.e_phnum);
+  const auto is_load = [](const ElfW(Phdr) & segment) { return segment.p_type == PT_LOAD; };
+  const auto first = std::find_if(segments.begin(), segments.end(), is_load);
+  if (first == segments.end()) return std::nullopt;
+
+  MappedImage image;
+  image.bias = reinterpret_cast<std::uintptr_t>(mapped.data()) - (first->p_vaddr - first->p_offset);
+  for (const auto& segment : segments) {
+    if (is_load(segment)) {
+      image.end = std::max(image.end, image.bias + segment.p_vaddr + segment.p_memsz);
+    }
+    const bool inside = segment.p_offset + segment.p_filesz <= mapped.size();
+    if (segment.p_type == PT_NOTE && inside && image.build_id.empty()) {
+      image.build_id = find_build_id(mapped.subspan(segment.p_offset, segment.p_filesz));
+    }
+  }
+  return image;
+}
+
+}  // namespace alloctap::elf

@@ -1,0 +1,107 @@
+/// The only memory that the tracker uses.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include "alloctap/guard/futex_lock.hpp"
+#include "alloctap/os/virtual_memory.hpp"
+
+namespace alloctap {
+
+/// Memory straight from the system: powers of two up to 64 KiB, whole pages beyond.
+///
+/// One per process, shared by all trackers; small blocks are kept for reuse, pages are given back.
+/// Thread-safe; may run inside malloc and between fork and exec. Never throws: a null result means
+/// that the system has no more, and the caller counts what it then loses.
+class Arena {
+ public:
+  static constexpr std::size_t kChunkBytes = 1024 * 1024;
+  static constexpr std::size_t kSmallestBlock = 16;
+  static constexpr std::size_t kLargestBlock = 64 * 1024;
+
+  /// At least `bytes` (not 0), aligned to 16 and, for a power of two up to a page, to its size. The
+  /// content of a block that was used before is arbitrary; pages come zeroed.
+  [[nodiscard]] static void* allocate(std::size_t bytes) noexcept {
+    return bytes > kLargestBlock ? map(bytes) : allocate_block(class_of(bytes));
+  }
+
+  /// Takes back what `allocate(bytes)` returned, with the same `bytes`.
+  static void deallocate(void* address, std::size_t bytes) noexcept {
+    if (bytes > kLargestBlock) return unmap(address, bytes);
+    const std::size_t size_class = class_of(bytes);
+    const std::lock_guard hold(lock_);
+    free_blocks_[size_class] = ::new (address) FreeBlock{free_blocks_[size_class]};
+  }
+
+  /// Bytes that the arena holds of the system; what they cost in resident memory is less.
+  [[nodiscard]] static std::size_t mapped_bytes() noexcept {
+    return mapped_bytes_.load(std::memory_order_relaxed);
+  }
+
+  /// Held around fork, so that the child's copy is whole.
+  [[nodiscard]] static FutexLock& lock() noexcept { return lock_; }
+
+ private:
+  struct FreeBlock {
+    FreeBlock* next;
+  };
+
+  static constexpr std::size_t kClasses = std::countr_zero(kLargestBlock) + 1;
+
+  static constexpr std::size_t class_of(std::size_t bytes) noexcept {
+    const std::size_t rounded = std::bit_ceil(bytes < kSmallestBlock ? kSmallestBlock : bytes);
+    return static_cast<std::size_t>(std::countr_zero(rounded));
+  }
+
+  static std::size_t whole_pages(std::size_t bytes) noexcept {
+    const std::size_t page = os::page_size();
+    return (bytes + page - 1) & ~(page - 1);
+  }
+
+  static void* map(std::size_t bytes) noexcept {
+    void* pages = os::map_pages(whole_pages(bytes));
+    if (pages != nullptr) mapped_bytes_.fetch_add(whole_pages(bytes), std::memory_order_relaxed);
+    return pages;
+  }
+
+  static void unmap(void* address, std::size_t bytes) noexcept {
+    os::unmap_pages(address, whole_pages(bytes));
+    mapped_bytes_.fetch_sub(whole_pages(bytes), std::memory_order_relaxed);
+  }
+
+  static void* allocate_block(std::size_t size_class) noexcept {
+    const std::lock_guard hold(lock_);
+    if (FreeBlock* block = free_blocks_[size_class]; block != nullptr) {
+      free_blocks_[size_class] = block->next;
+      return block;
+    }
+    return carve(std::size_t{1} << size_class);
+  }
+
+  /// Cuts a block off the current chunk, at a multiple of its size. What alignment and the end of a
+  /// chunk leave over is never touched, so it costs address space only.
+  static void* carve(std::size_t bytes) noexcept {
+    std::uintptr_t start = (chunk_next_ + bytes - 1) & ~(bytes - 1);
+    if (start + bytes > chunk_end_) {
+      void* chunk = map(kChunkBytes);
+      if (chunk == nullptr) return nullptr;
+      chunk_end_ = reinterpret_cast<std::uintptr_t>(chunk) + kChunkBytes;
+      start = reinterpret_cast<std::uintptr_t>(chunk);
+    }
+    chunk_next_ = start + bytes;
+    return reinterpret_cast<void*>(start);
+  }
+
+  static inline constinit FutexLock lock_;
+  static inline constinit std::array<FreeBlock*, kClasses> free_blocks_{};
+  static inline constinit std::uintptr_t chunk_next_ = 0;
+  static inline constinit std::uintptr_t chunk_end_ = 0;
+  static inline constinit std::atomic<std::size_t> mapped_bytes_{0};
+};
+
+}  // namespace alloctap

@@ -1,0 +1,90 @@
+/// A growing array in the arena.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "alloctap/guard/arena.hpp"
+
+namespace alloctap {
+
+/// Like a vector of trivially copyable values, but it says when there is no memory. Move-only,
+/// constant-initialized when empty. Not thread-safe; may be used inside malloc.
+template <class T>
+class ArenaArray {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  constexpr ArenaArray() noexcept = default;
+  ArenaArray(ArenaArray&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        capacity_(std::exchange(other.capacity_, 0)) {}
+  ArenaArray& operator=(ArenaArray&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+    return *this;
+  }
+  ~ArenaArray() { free_storage(data_, capacity_); }
+
+  /// Appends `value`; false, and no change, where the system has no memory.
+  [[nodiscard]] bool push_back(const T& value) noexcept {
+    if (size_ == capacity_ && !reserve(capacity_ == 0 ? kFirstCapacity : capacity_ * 2)) {
+      return false;
+    }
+    data_[size_++] = value;
+    return true;
+  }
+
+  /// Makes room for `capacity` elements in all.
+  [[nodiscard]] bool reserve(std::size_t capacity) noexcept {
+    if (capacity <= capacity_) return true;
+    auto* data = static_cast<T*>(Arena::allocate(capacity * sizeof(T)));
+    if (data == nullptr) return false;
+    if (size_ > 0) std::memcpy(static_cast<void*>(data), data_, size_ * sizeof(T));
+    free_storage(data_, capacity_);
+    data_ = data;
+    capacity_ = capacity;
+    return true;
+  }
+
+  /// Sets the size to `size`; new elements are value-initialized.
+  [[nodiscard]] bool resize(std::size_t size) noexcept {
+    if (!reserve(size)) return false;
+    for (std::size_t i = size_; i < size; ++i) data_[i] = T{};
+    size_ = size;
+    return true;
+  }
+
+  void clear() noexcept { size_ = 0; }
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  T& operator[](std::size_t index) noexcept { return data_[index]; }
+  const T& operator[](std::size_t index) const noexcept { return data_[index]; }
+  T* begin() noexcept { return data_; }
+  T* end() noexcept { return data_ + size_; }
+  const T* begin() const noexcept { return data_; }
+  const T* end() const noexcept { return data_ + size_; }
+  T* data() noexcept { return data_; }
+  const T* data() const noexcept { return data_; }
+  T& back() noexcept { return data_[size_ - 1]; }
+
+ private:
+  static constexpr std::size_t kFirstCapacity = 16;
+
+  static void free_storage(T* data, std::size_t capacity) noexcept {
+    if (data != nullptr) Arena::deallocate(data, capacity * sizeof(T));
+  }
+
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+}  // namespace alloctap

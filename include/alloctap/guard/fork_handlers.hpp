@@ -1,0 +1,78 @@
+/// Carries the tracker across fork: the child's copy of every table is whole and every lock free.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+
+#include "alloctap/guard/arena.hpp"
+#include "alloctap/guard/control_lock.hpp"
+#include "alloctap/guard/futex_lock.hpp"
+#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/guard/thread_state.hpp"
+#include "alloctap/os/fork.hpp"
+
+namespace alloctap {
+
+/// One registration per process; a fixed order, outermost first: control plane, gate, thread list,
+/// arena. With the gate closed no thread holds the lock of any table.
+class ForkHandlers {
+ public:
+  using ChildCallback = void (*)() noexcept;
+
+  /// Registers on the first call and remembers `in_child`, which runs in the child once the guard
+  /// layer is whole again, with the control lock held and before any hook records. False where the
+  /// system or the fixed room for callbacks is used up.
+  [[nodiscard]] static bool install(ChildCallback in_child) noexcept {
+    const std::lock_guard hold(lock_);
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (callbacks_[i] == in_child) return true;
+    }
+    if (count_ == callbacks_.size()) return false;
+    if (count_ == 0 && !os::register_fork_handlers(&prepare, &in_parent, &in_child_process)) {
+      return false;
+    }
+    callbacks_[count_++] = in_child;
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t kMostCallbacks = 16;
+
+  static void prepare() {
+    guard_depth(+1);
+    control_lock.lock();
+    static_cast<void>(ThreadStates::close_gate());
+    ThreadStates::lock().lock();
+    Arena::lock().lock();
+  }
+
+  static void in_parent() {
+    Arena::lock().unlock();
+    ThreadStates::lock().unlock();
+    ThreadStates::open_gate();
+    control_lock.unlock();
+    guard_depth(-1);
+  }
+
+  static void in_child_process() {
+    Arena::lock().reset();
+    ThreadStates::keep_only_mine();
+    ThreadStates::lock().reset();
+    RecordingGate::reset();
+    RecordingGate::initialize();
+    for (std::size_t i = 0; i < count_; ++i) callbacks_[i]();
+    control_lock.unlock_in_child();
+    guard_depth(-1);
+  }
+
+  /// Between the handlers only libc runs, and what it allocates is not the program's.
+  static void guard_depth(int change) noexcept { this_thread_slot.depth.fetch_add(change); }
+
+  static inline constinit FutexLock lock_;
+  static inline constinit std::array<ChildCallback, kMostCallbacks> callbacks_{};
+  static inline constinit std::size_t count_ = 0;
+};
+
+}  // namespace alloctap

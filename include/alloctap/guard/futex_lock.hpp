@@ -1,0 +1,59 @@
+/// A one-word lock that may be taken inside malloc.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "alloctap/arch/pause.hpp"
+#include "alloctap/os/futex.hpp"
+
+namespace alloctap {
+
+/// Spins for a moment, then sleeps in the kernel. Constant-initialized, never destroyed, not
+/// recursive. Works with std::lock_guard. The three-state protocol is that of Drepper, "Futexes Are
+/// Tricky", 2011, section 5.
+class FutexLock {
+ public:
+  constexpr FutexLock() noexcept = default;
+  FutexLock(const FutexLock&) = delete;
+  FutexLock& operator=(const FutexLock&) = delete;
+
+  [[nodiscard]] bool try_lock() noexcept {
+    std::uint32_t expected = kFree;
+    return word_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire,
+                                         std::memory_order_relaxed);
+  }
+
+  void lock() noexcept {
+    if (!try_lock()) lock_contended();
+  }
+
+  void unlock() noexcept {
+    if (word_.exchange(kFree, std::memory_order_release) == kHeldAndAwaited) {
+      os::futex_wake_one(word_);
+    }
+  }
+
+  /// Makes the lock free whoever holds it: only for the child of a fork, where the holder is gone.
+  void reset() noexcept { word_.store(kFree, std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::uint32_t kFree = 0;
+  static constexpr std::uint32_t kHeld = 1;
+  static constexpr std::uint32_t kHeldAndAwaited = 2;
+  static constexpr int kSpins = 100;
+
+  void lock_contended() noexcept {
+    for (int spin = 0; spin < kSpins; ++spin) {
+      if (word_.load(std::memory_order_relaxed) == kFree && try_lock()) return;
+      arch::pause();
+    }
+    while (word_.exchange(kHeldAndAwaited, std::memory_order_acquire) != kFree) {
+      os::futex_wait(word_, kHeldAndAwaited);
+    }
+  }
+
+  std::atomic<std::uint32_t> word_{kFree};
+};
+
+}  // namespace alloctap

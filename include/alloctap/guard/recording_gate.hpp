@@ -1,0 +1,116 @@
+/// Stops all threads outside the tracker's tables for a moment: for a snapshot, a fork, the end.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "alloctap/arch/pause.hpp"
+#include "alloctap/os/clock.hpp"
+#include "alloctap/os/futex.hpp"
+#include "alloctap/os/thread.hpp"
+
+namespace alloctap {
+
+/// One per process. A thread states in a flag of its own that it records (`enter` .. `leave`);
+/// whoever closes the gate waits until no flag is up.
+///
+/// The two sides form Dekker's pattern: store own word, then load the other's. The closing side
+/// pays for the order of both with a process-wide barrier, so that entering costs a store and a
+/// load. Where the system has no such barrier, entering issues a fence.
+class RecordingGate {
+ public:
+  using Flag = std::atomic<std::uint32_t>;
+
+  /// Before the first use, once; may be called again.
+  static void initialize() noexcept {
+    needs_fence_.store(!os::enable_process_wide_barrier(), std::memory_order_relaxed);
+  }
+
+  /// Marks the calling thread as recording; waits while the gate is closed.
+  static void enter(Flag& recording) noexcept {
+    recording.store(1, std::memory_order_relaxed);
+    order_own_store();
+    if (word_.load(std::memory_order_acquire) != kOpen) [[unlikely]] {
+      enter_closed(recording);
+    }
+  }
+
+  /// The calling thread is out of the tables. Does not return once `halt` was called.
+  static void leave(Flag& recording) noexcept {
+    recording.store(0, std::memory_order_release);
+    if ((word_.load(std::memory_order_relaxed) & kHalted) != 0) [[unlikely]] {
+      wait_while(kHalted);
+    }
+  }
+
+  /// From now on `enter` waits. Follow with `wait_for` on every thread's flag.
+  static void close() noexcept {
+    word_.fetch_or(kClosed, std::memory_order_seq_cst);
+    if (needs_fence_.load(std::memory_order_relaxed)) {
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+    } else {
+      os::process_wide_barrier();
+    }
+  }
+
+  /// Waits until the thread with `recording` is outside; false after `kPatience`, which only a
+  /// thread that was stopped inside can use up.
+  [[nodiscard]] static bool wait_for(const Flag& recording) noexcept {
+    const std::int64_t give_up = os::monotonic_ns() + kPatience;
+    for (int round = 0; recording.load(std::memory_order_acquire) != 0; ++round) {
+      arch::pause();
+      if (round % 1024 != 1023) continue;
+      if (os::monotonic_ns() > give_up) return false;
+      os::futex_wait(word_, word_.load(std::memory_order_relaxed), kNap);
+    }
+    return true;
+  }
+
+  static void open() noexcept {
+    word_.fetch_and(~kClosed, std::memory_order_release);
+    os::futex_wake_all(word_);
+  }
+
+  /// Every thread that enters or leaves from now on stays there for ever: the process is about to
+  /// end by a signal. May be called inside a signal handler.
+  static void halt() noexcept { word_.fetch_or(kHalted, std::memory_order_seq_cst); }
+
+  /// In the child of a fork: open, whatever it was.
+  static void reset() noexcept { word_.store(kOpen, std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::uint32_t kOpen = 0;
+  static constexpr std::uint32_t kClosed = 1;
+  static constexpr std::uint32_t kHalted = 2;
+  static constexpr std::int64_t kPatience = 5'000'000'000;
+  static constexpr std::int64_t kNap = 100'000;
+
+  static void order_own_store() noexcept {
+    if (needs_fence_.load(std::memory_order_relaxed)) [[unlikely]] {
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+    } else {
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+  }
+
+  static void enter_closed(Flag& recording) noexcept {
+    do {
+      recording.store(0, std::memory_order_release);
+      wait_while(kClosed | kHalted);
+      recording.store(1, std::memory_order_relaxed);
+      order_own_store();
+    } while (word_.load(std::memory_order_acquire) != kOpen);
+  }
+
+  static void wait_while(std::uint32_t bits) noexcept {
+    for (auto word = word_.load(std::memory_order_acquire); (word & bits) != 0;
+         word = word_.load(std::memory_order_acquire)) {
+      os::futex_wait(word_, word);
+    }
+  }
+
+  static inline constinit std::atomic<std::uint32_t> word_{kOpen};
+  static inline constinit std::atomic<bool> needs_fence_{true};
+};
+
+}  // namespace alloctap

@@ -1,0 +1,69 @@
+/// Tells a call of the program from a call that the tracker, or the allocator itself, makes on the
+/// way of one.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "alloctap/macros.hpp"
+
+namespace alloctap {
+
+struct ThreadState;
+
+/// What every thread keeps in thread-local storage: small, because a plug-in loaded late shares the
+/// little static TLS that the loader set aside. Never destroyed: a thread may still free memory
+/// while its last destructors run.
+struct ThreadSlot {
+  ThreadState* state = nullptr;
+  /// Atomic so that the compiler keeps the stores around a direct call of malloc: GCC knows malloc
+  /// as a function that reads no user data and deletes stores to a plain variable.
+  std::atomic<std::int32_t> depth{0};
+  /// While positive, allocations of this thread are the tracker's own (`OwnAllocations`).
+  std::atomic<std::int32_t> own_allocations{0};
+  /// While positive, this thread holds a lock that the control plane needs, outside a recording
+  /// section.
+  std::atomic<std::int32_t> critical{0};
+};
+
+ALLOCTAP_INITIAL_EXEC inline constinit thread_local ThreadSlot this_thread_slot;
+
+/// Counts how deep this thread is inside hooked functions. The outermost call is the program's and
+/// is recorded; calls below it pass through.
+class ReentrancyGuard {
+ public:
+  ReentrancyGuard() noexcept
+      : depth_before_(this_thread_slot.depth.load(std::memory_order_relaxed)) {
+    this_thread_slot.depth.store(depth_before_ + 1, std::memory_order_relaxed);
+  }
+  ~ReentrancyGuard() { this_thread_slot.depth.store(depth_before_, std::memory_order_relaxed); }
+  ReentrancyGuard(const ReentrancyGuard&) = delete;
+  ReentrancyGuard& operator=(const ReentrancyGuard&) = delete;
+
+  /// Whether this guard is the first on its thread.
+  [[nodiscard]] bool outermost() const noexcept { return depth_before_ == 0; }
+
+ private:
+  std::int32_t depth_before_;
+};
+
+/// While one is alive, what this thread allocates through a hooked function is served from the
+/// bootstrap arena instead of the host's allocator. For work that must not wait for the allocator's
+/// locks, such as a report that is written while a crashed thread may hold them. Implies
+/// ReentrancyGuard.
+class OwnAllocations {
+ public:
+  OwnAllocations() noexcept { this_thread_slot.own_allocations.fetch_add(1); }
+  ~OwnAllocations() { this_thread_slot.own_allocations.fetch_sub(1); }
+  OwnAllocations(const OwnAllocations&) = delete;
+  OwnAllocations& operator=(const OwnAllocations&) = delete;
+
+  [[nodiscard]] static bool active() noexcept {
+    return this_thread_slot.own_allocations.load(std::memory_order_relaxed) > 0;
+  }
+
+ private:
+  ReentrancyGuard guard_;
+};
+
+}  // namespace alloctap

@@ -1,0 +1,177 @@
+/// What the tracker keeps for each thread of the program.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <boost/intrusive/list.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <new>
+#include <span>
+
+#include "alloctap/guard/arena.hpp"
+#include "alloctap/guard/futex_lock.hpp"
+#include "alloctap/guard/late_construction.hpp"
+#include "alloctap/guard/recording_gate.hpp"
+#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/os/stack_bounds.hpp"
+#include "alloctap/os/thread.hpp"
+
+namespace alloctap {
+
+/// Lives in the arena; made on a thread's first event and used by that thread alone, but for the
+/// flag and the links. Outlives its thread: it is taken over once the kernel knows the thread no
+/// more. So nothing has to run when a thread ends, and events of a thread's last destructors find
+/// their state in place.
+struct ThreadState
+    : boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>> {
+  /// The deepest stack that any tracker captures.
+  static constexpr std::size_t kMostFrames = 4000;
+
+  RecordingGate::Flag recording{0};
+  std::atomic<os::ThreadId> thread_id{0};
+  /// The block that this thread allocated last, while nobody freed it: freeing it now makes it a
+  /// temporary one.
+  const void* last_allocated = nullptr;
+  /// Where this thread's stack is, as far as it was needed.
+  os::StackBounds stack_bounds;
+  /// Where stacks are captured: on no program's small stack. Untouched pages cost nothing.
+  std::uintptr_t frames[kMostFrames];
+};
+
+/// All thread states of the process.
+class ThreadStates {
+ public:
+  /// The calling thread's state, made if need be; nullptr where the system has no memory.
+  [[nodiscard]] static ThreadState* mine() noexcept {
+    ThreadState* state = this_thread_slot.state;
+    return state != nullptr ? state : create();
+  }
+
+  /// Closes the gate and waits until no thread records; the calling thread must not. False where a
+  /// thread was stopped while it recorded: the tables may then be in the middle of a change.
+  [[nodiscard]] static bool close_gate() noexcept {
+    RecordingGate::close();
+    const std::lock_guard hold(lock_);
+    return std::all_of(live_.get().begin(), live_.get().end(), [](const ThreadState& state) {
+      return RecordingGate::wait_for(state.recording);
+    });
+  }
+
+  static void open_gate() noexcept { RecordingGate::open(); }
+
+  /// Held around fork.
+  [[nodiscard]] static FutexLock& lock() noexcept { return lock_; }
+
+  /// In the child of a fork: only the calling thread is left, with a new id.
+  static void keep_only_mine() noexcept {
+    List& live = live_.get();
+    live.clear_and_dispose([](ThreadState* state) {
+      if (state != this_thread_slot.state) spare_.get().push_back(*state);
+    });
+    count_ = 0;
+    next_sweep_ = kFirstSweep;
+    if (this_thread_slot.state != nullptr) adopt(*this_thread_slot.state);
+  }
+
+  /// How many states belong to threads that live or whose end was not noticed yet.
+  [[nodiscard]] static std::size_t count() noexcept {
+    const std::lock_guard hold(lock_);
+    return count_;
+  }
+
+ private:
+  using List = boost::intrusive::list<ThreadState, boost::intrusive::constant_time_size<false>>;
+
+  static constexpr std::size_t kFirstSweep = 16;
+
+  ALLOCTAP_NOINLINE static ThreadState* create() noexcept {
+    this_thread_slot.critical.fetch_add(1, std::memory_order_relaxed);
+    ThreadState* state = make_or_reuse();
+    this_thread_slot.critical.fetch_sub(1, std::memory_order_relaxed);
+    return this_thread_slot.state = state;
+  }
+
+  static ThreadState* make_or_reuse() noexcept {
+    const std::lock_guard hold(lock_);
+    if (spare_.get().empty() && count_ >= next_sweep_) sweep();
+    ThreadState* state = take_spare();
+    if (state == nullptr) {
+      void* memory = Arena::allocate(sizeof(ThreadState));
+      if (memory == nullptr) return nullptr;
+      state = ::new (memory) ThreadState;
+    }
+    adopt(*state);
+    return state;
+  }
+
+  static void adopt(ThreadState& state) noexcept {
+    state.recording.store(0, std::memory_order_relaxed);
+    state.thread_id.store(os::current_thread_id(), std::memory_order_relaxed);
+    live_.get().push_back(state);
+    ++count_;
+  }
+
+  static ThreadState* take_spare() noexcept {
+    if (spare_.get().empty()) return nullptr;
+    ThreadState& state = spare_.get().front();
+    spare_.get().pop_front();
+    state.last_allocated = nullptr;
+    state.stack_bounds = {};
+    return &state;
+  }
+
+  /// Sets aside the states of threads that have ended. A state with the calling thread's id is of
+  /// such a one too. The next sweep comes when the number has doubled, so that threads that come
+  /// and go cost a constant number of system calls each.
+  static void sweep() noexcept {
+    const os::ThreadId mine = os::current_thread_id();
+    List& live = live_.get();
+    for (auto state = live.begin(); state != live.end();) {
+      const os::ThreadId id = state->thread_id.load(std::memory_order_relaxed);
+      ThreadState& current = *state++;
+      if (id != mine && os::thread_is_alive(id)) continue;
+      live.erase(live.iterator_to(current));
+      spare_.get().push_back(current);
+      --count_;
+    }
+    next_sweep_ = std::max(kFirstSweep, count_ * 2);
+  }
+
+  static inline constinit FutexLock lock_;
+  static inline constinit LateConstruction<List> live_;
+  static inline constinit LateConstruction<List> spare_;
+  static inline constinit std::size_t count_ = 0;
+  static inline constinit std::size_t next_sweep_ = kFirstSweep;
+};
+
+/// Whether the calling thread is at a place where it has to run on before others can: it must not
+/// be made to wait for a snapshot there. For signal handlers.
+[[nodiscard]] inline bool inside_tracker() noexcept {
+  const ThreadState* state = this_thread_slot.state;
+  return this_thread_slot.critical.load(std::memory_order_relaxed) > 0 ||
+         (state != nullptr && state->recording.load(std::memory_order_relaxed) != 0);
+}
+
+/// The time in which the calling thread may touch the tracker's tables.
+class RecordingSection {
+ public:
+  RecordingSection() noexcept : state_(ThreadStates::mine()) {
+    if (state_ != nullptr) RecordingGate::enter(state_->recording);
+  }
+  ~RecordingSection() {
+    if (state_ != nullptr) RecordingGate::leave(state_->recording);
+  }
+  RecordingSection(const RecordingSection&) = delete;
+  RecordingSection& operator=(const RecordingSection&) = delete;
+
+  /// nullptr where the thread could not get a state; nothing may be recorded then.
+  [[nodiscard]] ThreadState* thread() const noexcept { return state_; }
+
+ private:
+  ThreadState* state_;
+};
+
+}  // namespace alloctap

@@ -1,0 +1,30 @@
+// The one file that defines macros, but for the ALLOCTAP_DEFINE_* that users place in a source
+// file.
+#pragma once
+
+#if !defined(__GNUC__) && !defined(__clang__)
+#error "alloctap needs GCC 12 or newer, or Clang 16 or newer"
+#endif
+
+/// Keeps a function out of its callers: slow paths, and entry points whose frame must exist.
+#define ALLOCTAP_NOINLINE __attribute__((noinline))
+
+/// Folds a function into its caller, so that it adds no frame to a captured stack.
+#define ALLOCTAP_ALWAYS_INLINE __attribute__((always_inline)) inline
+
+/// Makes a symbol visible to other modules: the entry points of an interposing object.
+#define ALLOCTAP_EXPORT __attribute__((visibility("default")))
+
+/// Thread-local storage that is reached without a call. The general model may call
+/// `__tls_get_addr`, which may call malloc.
+#define ALLOCTAP_INITIAL_EXEC __attribute__((tls_model("initial-exec")))
+
+/// The address that the current function returns to.
+#define ALLOCTAP_RETURN_ADDRESS() __builtin_return_address(0)
+
+/// The frame address of the current function; makes the compiler keep a frame pointer in it.
+#define ALLOCTAP_FRAME_ADDRESS() __builtin_frame_address(0)
+
+/// Where the current function was called from, as a `CallOrigin`.
+#define ALLOCTAP_CALL_ORIGIN() \
+  ::alloctap::CallOrigin { .caller = ALLOCTAP_RETURN_ADDRESS(), .frame = ALLOCTAP_FRAME_ADDRESS() }

@@ -1,0 +1,20 @@
+/// Time, in nanoseconds. May run inside malloc and inside a signal handler.
+#pragma once
+
+#include <cstdint>
+
+namespace alloctap::os {
+
+/// Since an arbitrary start; never goes back.
+std::int64_t monotonic_ns() noexcept;
+
+/// Since the Unix epoch, UTC.
+std::int64_t wall_clock_ns() noexcept;
+
+}  // namespace alloctap::os
+
+#if defined(__linux__)
+#include "alloctap/os/linux/clock.hpp"
+#else
+#error "alloctap/os/clock.hpp has no implementation for this system"
+#endif

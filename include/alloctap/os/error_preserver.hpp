@@ -1,0 +1,8 @@
+/// Keeps the error number of the program's last system call across the tracker's own work.
+#pragma once
+
+#if defined(__linux__)
+#include "alloctap/os/linux/error_preserver.hpp"
+#else
+#error "alloctap/os/error_preserver.hpp has no implementation for this system"
+#endif

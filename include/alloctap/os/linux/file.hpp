@@ -1,0 +1,98 @@
+#pragma once
+
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include "alloctap/os/file.hpp"
+
+namespace alloctap::os {
+
+inline File& File::operator=(File&& other) noexcept {
+  if (this != &other) {
+    close();
+    descriptor_ = other.release();
+  }
+  return *this;
+}
+
+inline int File::release() noexcept { return std::exchange(descriptor_, -1); }
+
+inline int File::close() noexcept {
+  const int descriptor = release();
+  if (descriptor < 0) return 0;
+  return ::close(descriptor) == 0 ? 0 : -errno;
+}
+
+inline File open_file(const char* path, int flags, int& error) noexcept {
+  int descriptor = -1;
+  do {
+    descriptor = ::open(path, flags | O_CLOEXEC | O_NOCTTY, 0666);
+  } while (descriptor < 0 && errno == EINTR);
+  error = descriptor < 0 ? -errno : 0;
+  return File(descriptor);
+}
+
+inline File open_for_reading(const char* path, int& error) noexcept {
+  return open_file(path, O_RDONLY, error);
+}
+
+inline File create_for_writing(const char* path, int& error) noexcept {
+  return open_file(path, O_WRONLY | O_CREAT | O_EXCL, error);
+}
+
+inline File open_for_appending(const char* path, int& error) noexcept {
+  return open_file(path, O_WRONLY | O_APPEND, error);
+}
+
+inline std::ptrdiff_t read_some(int descriptor, std::span<char> buffer) noexcept {
+  ssize_t count = 0;
+  do {
+    count = ::read(descriptor, buffer.data(), buffer.size());
+  } while (count < 0 && errno == EINTR);
+  return count < 0 ? -errno : count;
+}
+
+/// A descriptor shared with the program may be non-blocking.
+inline void wait_until_writable(int descriptor) noexcept {
+  pollfd request{.fd = descriptor, .events = POLLOUT, .revents = 0};
+  ::poll(&request, 1, -1);
+}
+
+inline int write_all(int descriptor, std::string_view text) noexcept {
+  while (!text.empty()) {
+    const ssize_t count = ::write(descriptor, text.data(), text.size());
+    if (count >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(count));
+    } else if (errno == EAGAIN) {
+      wait_until_writable(descriptor);
+    } else if (errno != EINTR) {
+      return -errno;
+    }
+  }
+  return 0;
+}
+
+inline int rename_file(const char* from, const char* to) noexcept {
+  return ::rename(from, to) == 0 ? 0 : -errno;
+}
+
+inline int remove_file(const char* path) noexcept { return ::unlink(path) == 0 ? 0 : -errno; }
+
+inline bool is_special_file(const char* path) noexcept {
+  struct stat status{};
+  return ::stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+inline const char* error_text(int negated_error) noexcept {
+  const char* text = ::strerrordesc_np(-negated_error);
+  return text != nullptr ? text : "unknown error";
+}
+
+}  // namespace alloctap::os

@@ -1,0 +1,67 @@
+// /proc/self/maps, format in proc(5): "start-end perms offset dev inode   path".
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "alloctap/os/file.hpp"
+#include "alloctap/os/memory_map.hpp"
+
+namespace alloctap::os {
+
+/// Takes a hexadecimal number and the one character behind it off the front of `line`.
+template <class Number>
+inline Number take_hex(std::string_view& line) noexcept {
+  Number value = 0;
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), value, 16);
+  static_cast<void>(error);
+  const auto used = static_cast<std::size_t>(end - line.data());
+  line.remove_prefix(std::min(line.size(), used + 1));
+  return value;
+}
+
+inline void skip_field(std::string_view& line) noexcept {
+  line.remove_prefix(std::min(line.size(), line.find(' ')));
+  line.remove_prefix(std::min(line.size(), line.find_first_not_of(' ')));
+}
+
+inline MemoryRegion parse_memory_region(std::string_view line) noexcept {
+  MemoryRegion region;
+  region.start = take_hex<std::uintptr_t>(line);
+  region.end = take_hex<std::uintptr_t>(line);
+  region.readable = line.size() > 0 && line[0] == 'r';
+  region.executable = line.size() > 2 && line[2] == 'x';
+  skip_field(line);
+  region.file_offset = take_hex<std::uint64_t>(line);
+  skip_field(line);
+  skip_field(line);
+  region.path = line;
+  return region;
+}
+
+template <class Visit>
+bool visit_memory_map(std::span<char> buffer, Visit&& visit) noexcept {
+  int error = 0;
+  const File file = open_for_reading("/proc/self/maps", error);
+  if (!file.is_open()) return false;
+  std::size_t filled = 0;
+  bool inside_long_line = false;
+  for (;;) {
+    const auto count = read_some(file.descriptor(), buffer.subspan(filled));
+    if (count <= 0) return count == 0;
+    filled += static_cast<std::size_t>(count);
+    std::string_view text(buffer.data(), filled);
+    while (!text.empty()) {
+      const std::size_t end = text.find('\n');
+      if (end == text.npos && text.size() < buffer.size()) break;
+      if (!inside_long_line && !visit(parse_memory_region(text.substr(0, end)))) return true;
+      inside_long_line = end == text.npos;
+      text.remove_prefix(inside_long_line ? text.size() : end + 1);
+    }
+    filled = text.size();
+    std::memmove(buffer.data(), text.data(), filled);
+  }
+}
+
+}  // namespace alloctap::os

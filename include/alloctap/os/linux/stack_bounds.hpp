@@ -1,0 +1,23 @@
+#pragma once
+
+#include "alloctap/os/memory_map.hpp"
+#include "alloctap/os/stack_bounds.hpp"
+#include "alloctap/os/virtual_memory.hpp"
+
+namespace alloctap::os {
+
+inline StackBounds find_stack_bounds(std::uintptr_t address) noexcept {
+  constexpr std::size_t kBufferBytes = 64 * 1024;
+  auto* buffer = static_cast<char*>(map_pages(kBufferBytes));
+  if (buffer == nullptr) return {};
+  StackBounds bounds;
+  visit_memory_map({buffer, kBufferBytes}, [&](const MemoryRegion& region) {
+    if (address >= region.end) return true;
+    if (address >= region.start && region.readable) bounds = {region.start, region.end};
+    return false;
+  });
+  unmap_pages(buffer, kBufferBytes);
+  return bounds;
+}
+
+}  // namespace alloctap::os

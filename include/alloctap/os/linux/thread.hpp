@@ -1,0 +1,33 @@
+#pragma once
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "alloctap/os/thread.hpp"
+
+namespace alloctap::os {
+
+inline ThreadId current_thread_id() noexcept {
+  return static_cast<ThreadId>(::syscall(SYS_gettid));
+}
+
+inline ProcessId current_process_id() noexcept {
+  return static_cast<ProcessId>(::syscall(SYS_getpid));
+}
+
+inline bool thread_is_alive(ThreadId id) noexcept {
+  return ::syscall(SYS_tgkill, current_process_id(), id, 0) == 0 || errno != ESRCH;
+}
+
+inline bool enable_process_wide_barrier() noexcept {
+  return ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+inline void process_wide_barrier() noexcept {
+  ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+}
+
+}  // namespace alloctap::os

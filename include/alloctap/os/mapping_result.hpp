@@ -1,0 +1,20 @@
+/// How the system's mapping calls speak. Pure; may run anywhere.
+#pragma once
+
+#include <cstddef>
+
+namespace alloctap::os {
+
+/// Whether `result` is the failure value of mmap and mremap.
+bool mapping_failed(const void* result) noexcept;
+
+/// Whether an mremap with these arguments leaves `[old, old + old_length)` mapped.
+bool remap_keeps_old(std::size_t old_length, int flags) noexcept;
+
+}  // namespace alloctap::os
+
+#if defined(__linux__)
+#include "alloctap/os/linux/mapping_result.hpp"
+#else
+#error "alloctap/os/mapping_result.hpp has no implementation for this system"
+#endif

@@ -1,0 +1,41 @@
+/// The address space of this process as the system describes it.
+///
+/// Read from the system and not from the loader's list: the loader's lock may be held by a thread
+/// that is stopped, and this must work then too. Allocates nothing; may run inside malloc and
+/// inside a signal handler, and costs a few system calls. errno may change.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace alloctap::os {
+
+/// One mapped range `[start, end)`. `path` is valid only during the visit; it is empty for
+/// anonymous memory and starts with '[' for what the system names itself.
+struct MemoryRegion {
+  std::uintptr_t start = 0;
+  std::uintptr_t end = 0;
+  std::uint64_t file_offset = 0;
+  bool readable = false;
+  bool executable = false;
+  std::string_view path;
+};
+
+/// The longest line of the description that is understood; longer paths are cut.
+inline constexpr std::size_t kMemoryMapLine = 4096 + 128;
+
+/// Calls `visit(const MemoryRegion&)` for every region by ascending address until it returns
+/// false. `buffer` (at least `kMemoryMapLine` bytes) is the only memory used. Returns false where
+/// the description cannot be read.
+template <class Visit>
+bool visit_memory_map(std::span<char> buffer, Visit&& visit) noexcept;
+
+}  // namespace alloctap::os
+
+#if defined(__linux__)
+#include "alloctap/os/linux/memory_map.hpp"
+#else
+#error "alloctap/os/memory_map.hpp has no implementation for this system"
+#endif

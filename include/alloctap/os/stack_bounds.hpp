@@ -1,0 +1,30 @@
+/// The mapped range that holds a stack.
+#pragma once
+
+#include <cstdint>
+
+namespace alloctap::os {
+
+/// `[low, high)`, readable. Empty where it could not be found.
+struct StackBounds {
+  std::uintptr_t low = 0;
+  std::uintptr_t high = 0;
+
+  [[nodiscard]] bool contains(std::uintptr_t address) const noexcept {
+    return address >= low && address < high;
+  }
+};
+
+/// The mapped range around `address`, an address on some stack. It is asked of the system and not
+/// of the thread library, whose own way allocates and takes locks. May run inside malloc; costs
+/// system calls, so callers keep the answer. The main thread's stack grows downwards after this:
+/// only `high` is a lasting bound. errno may change.
+StackBounds find_stack_bounds(std::uintptr_t address) noexcept;
+
+}  // namespace alloctap::os
+
+#if defined(__linux__)
+#include "alloctap/os/linux/stack_bounds.hpp"
+#else
+#error "alloctap/os/stack_bounds.hpp has no implementation for this system"
+#endif

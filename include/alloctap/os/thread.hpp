@@ -1,0 +1,33 @@
+/// Names of threads and processes as the kernel knows them, and the process-wide barrier.
+///
+/// Every function may run inside malloc and inside a signal handler. errno may change.
+#pragma once
+
+#include <cstdint>
+
+namespace alloctap::os {
+
+using ThreadId = std::int32_t;
+using ProcessId = std::int32_t;
+
+ThreadId current_thread_id() noexcept;
+ProcessId current_process_id() noexcept;
+
+/// Whether the thread `id` of this process still exists. A dead thread's id may be given to a new
+/// one, so only "no" is a lasting answer.
+bool thread_is_alive(ThreadId id) noexcept;
+
+/// Asks the system for `process_wide_barrier`; false where it has none.
+bool enable_process_wide_barrier() noexcept;
+
+/// Every thread of the process executes a full memory barrier before this returns.
+/// Precondition: `enable_process_wide_barrier()` returned true.
+void process_wide_barrier() noexcept;
+
+}  // namespace alloctap::os
+
+#if defined(__linux__)
+#include "alloctap/os/linux/thread.hpp"
+#else
+#error "alloctap/os/thread.hpp has no implementation for this system"
+#endif

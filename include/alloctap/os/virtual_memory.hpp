@@ -1,0 +1,27 @@
+/// Pages from the system: the only source of the memory that the tracker uses.
+///
+/// Every function may run inside malloc, on any thread, and never goes through a symbol that a
+/// hook backend replaces. errno may change.
+#pragma once
+
+#include <cstddef>
+
+namespace alloctap::os {
+
+/// Bytes in a page; a power of two.
+std::size_t page_size() noexcept;
+
+/// Maps `bytes` (a multiple of the page size) of zeroed, private, readable and writable memory
+/// that costs nothing until it is touched. Returns nullptr where the system refuses.
+void* map_pages(std::size_t bytes) noexcept;
+
+/// Gives back `[address, address + bytes)`, a whole number of pages of one or more mappings.
+void unmap_pages(void* address, std::size_t bytes) noexcept;
+
+}  // namespace alloctap::os
+
+#if defined(__linux__)
+#include "alloctap/os/linux/virtual_memory.hpp"
+#else
+#error "alloctap/os/virtual_memory.hpp has no implementation for this system"
+#endif

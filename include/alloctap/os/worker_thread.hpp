@@ -1,0 +1,45 @@
+/// A thread of the tracker's own.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace alloctap::os {
+
+/// A joinable thread with every signal blocked, so that the program's handlers never run on it.
+/// Starting allocates through the host's allocator and may take the loader's locks: control plane
+/// only. Constant-initialized. Not thread-safe.
+class WorkerThread {
+ public:
+  constexpr WorkerThread() noexcept = default;
+  WorkerThread(const WorkerThread&) = delete;
+  WorkerThread& operator=(const WorkerThread&) = delete;
+
+  /// Runs `body(argument)` on a new thread; 0 or the negated system error. Precondition: none
+  /// runs.
+  [[nodiscard]] int start(void (*body)(void*) noexcept, void* argument) noexcept;
+
+  /// Waits for the end of `body`; does nothing where no thread runs.
+  void join() noexcept;
+
+  /// In the child of a fork, where the thread does not exist: forgets it.
+  void forget() noexcept { running_ = false; }
+
+  [[nodiscard]] bool running() const noexcept { return running_; }
+
+ private:
+  void (*body_)(void*) noexcept = nullptr;
+  void* argument_ = nullptr;
+  std::uint64_t handle_ = 0;
+  bool running_ = false;
+
+  friend void* run_worker(void* thread) noexcept;
+};
+
+}  // namespace alloctap::os
+
+#if defined(__linux__)
+#include "alloctap/os/linux/worker_thread.hpp"
+#else
+#error "alloctap/os/worker_thread.hpp has no implementation for this system"
+#endif
