@@ -1,0 +1,75 @@
+/// What a hook backend tells of one call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/event/allocation_kind.hpp"
+
+namespace alloctap {
+
+/// Where in the program a call came from.
+struct CallOrigin {
+  /// The return address of the hooked call: the innermost frame of the program.
+  const void* caller = nullptr;
+  /// The frame address of the hooked function, whose frame record leads to the caller; nullptr
+  /// where the backend has none.
+  const void* frame = nullptr;
+};
+
+/// A block that the host's allocator has just handed out.
+struct AllocationEvent {
+  void* pointer = nullptr;
+  /// Bytes that the program asked for.
+  std::size_t size = 0;
+  /// Bytes; 0 where the call named none.
+  std::size_t alignment = 0;
+  AllocationKind kind = AllocationKind::kMalloc;
+  CallOrigin origin;
+};
+
+/// A block that the program is about to give back.
+struct DeallocationEvent {
+  void* pointer = nullptr;
+  /// Bytes, where the call stated them (sized delete); else 0.
+  std::size_t stated_size = 0;
+  /// Bytes, where the call stated it (aligned delete); else 0.
+  std::size_t stated_alignment = 0;
+  DeallocationKind kind = DeallocationKind::kFree;
+  CallOrigin origin;
+};
+
+/// Address space that the program has just mapped: `[address, address + length)`, whole pages.
+struct MappingEvent {
+  void* address = nullptr;
+  std::size_t length = 0;
+  CallOrigin origin;
+};
+
+/// Identifies a captured stack in a tracker's stack table. 0 means none.
+using StackId = std::uint32_t;
+inline constexpr StackId kNoStackId = 0;
+
+/// What is known of a live block.
+struct BlockRecord {
+  StackId stack = kNoStackId;
+  std::uint64_t size = 0;
+};
+
+/// An allocation with its stack already interned, on its way to the container.
+struct RecordedAllocation {
+  void* pointer = nullptr;
+  BlockRecord record;
+};
+
+/// A record taken out for the time of a reallocation, to be put back if that fails.
+struct DetachedBlock {
+  void* pointer = nullptr;
+  BlockRecord record;
+  /// Whether there was a record at all.
+  bool known = false;
+  /// Whether the thread allocated this block last.
+  bool temporary = false;
+};
+
+}  // namespace alloctap

@@ -1,0 +1,30 @@
+/// By which family of calls memory came or went.
+#pragma once
+
+#include <cstdint>
+
+namespace alloctap {
+
+/// The call that produced a block, as far as it matters for giving it back.
+enum class AllocationKind : std::uint8_t {
+  kMalloc,
+  kAlignedAlloc,
+  kNew,
+  kNewArray,
+  kAlignedNew,
+  kAlignedNewArray,
+  kCustom,
+};
+
+/// The call that gave a block back.
+enum class DeallocationKind : std::uint8_t {
+  kFree,
+  kRealloc,
+  kDelete,
+  kDeleteArray,
+  kAlignedDelete,
+  kAlignedDeleteArray,
+  kCustom,
+};
+
+}  // namespace alloctap

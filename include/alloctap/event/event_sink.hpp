@@ -1,0 +1,53 @@
+/// The receiving end of a hook backend.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+
+#include "alloctap/event/allocation_event.hpp"
+
+namespace alloctap {
+
+/// A range of mappings taken out for the time of a system call; put back if that fails. Opaque to
+/// backends; owned by whoever holds it until it is handed to `cancel_unmap` or `finish_unmap`.
+struct DetachedMappings {
+  void* first = nullptr;
+};
+
+/// A type with static functions, so that C entry points need no context pointer. All run inside
+/// malloc: none may throw, allocate from the host or take a host's lock.
+///
+/// Order of calls: `on_allocate` and `on_map` follow the real call; `on_deallocate` comes before
+/// it, because afterwards another thread may own the address. A reallocation, and an unmapping,
+/// that may fail is begun before the real call and finished or cancelled after it.
+template <class S>
+concept EventSink =
+    requires(const AllocationEvent& allocation, const DeallocationEvent& gone,
+             const DetachedBlock& block, const MappingEvent& mapping, DetachedMappings& detached) {
+      { S::on_allocate(allocation) } noexcept -> std::same_as<void>;
+      { S::on_deallocate(gone) } noexcept -> std::same_as<void>;
+      { S::begin_reallocate(gone) } noexcept -> std::same_as<DetachedBlock>;
+      { S::cancel_reallocate(block) } noexcept -> std::same_as<void>;
+      { S::finish_reallocate(block) } noexcept -> std::same_as<void>;
+      { S::on_map(mapping) } noexcept -> std::same_as<void>;
+      { S::begin_unmap(mapping) } noexcept -> std::same_as<DetachedMappings>;
+      { S::cancel_unmap(detached) } noexcept -> std::same_as<void>;
+      { S::finish_unmap(detached) } noexcept -> std::same_as<void>;
+    };
+
+/// The least that models `EventSink`; what backends are checked against.
+struct EventSinkArchetype {
+  static void on_allocate(const AllocationEvent&) noexcept {}
+  static void on_deallocate(const DeallocationEvent&) noexcept {}
+  static DetachedBlock begin_reallocate(const DeallocationEvent&) noexcept { return {}; }
+  static void cancel_reallocate(const DetachedBlock&) noexcept {}
+  static void finish_reallocate(const DetachedBlock&) noexcept {}
+  static void on_map(const MappingEvent&) noexcept {}
+  static DetachedMappings begin_unmap(const MappingEvent&) noexcept { return {}; }
+  static void cancel_unmap(DetachedMappings&) noexcept {}
+  static void finish_unmap(DetachedMappings&) noexcept {}
+};
+
+static_assert(EventSink<EventSinkArchetype>);
+
+}  // namespace alloctap

@@ -1,0 +1,25 @@
+/// The one table of allocation functions: what each is called, what it does and where its arguments
+/// say so. Every backend makes its handlers from these descriptions (`hooked_call.hpp`).
+#pragma once
+
+#include "alloctap/hook/c_functions.hpp"
+#include "alloctap/hook/function_description.hpp"
+#include "alloctap/hook/mapping_functions.hpp"
+#include "alloctap/hook/operator_functions.hpp"
+
+namespace alloctap {
+
+using AllocationFunctions = FunctionList<
+    functions::Malloc, functions::Calloc, functions::Realloc, functions::Free, functions::Memalign,
+    functions::PosixMemalign, functions::AlignedAlloc, functions::Valloc, functions::Pvalloc,
+    functions::Reallocarray, functions::MallocUsableSize, functions::Strdup, functions::Strndup,
+    functions::New, functions::NewArray, functions::NewNothrow, functions::NewArrayNothrow,
+    functions::NewAligned, functions::NewArrayAligned, functions::NewAlignedNothrow,
+    functions::NewArrayAlignedNothrow, functions::Delete, functions::DeleteArray,
+    functions::DeleteSized, functions::DeleteArraySized, functions::DeleteNothrow,
+    functions::DeleteArrayNothrow, functions::DeleteAligned, functions::DeleteArrayAligned,
+    functions::DeleteSizedAligned, functions::DeleteArraySizedAligned,
+    functions::DeleteAlignedNothrow, functions::DeleteArrayAlignedNothrow, functions::Mmap,
+    functions::Mmap64, functions::Munmap, functions::Mremap>;
+
+}  // namespace alloctap

@@ -1,0 +1,102 @@
+/// Stand-ins for the allocation functions where the host's own must not be entered.
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#include "alloctap/guard/bootstrap_arena.hpp"
+#include "alloctap/hook/allocation_functions.hpp"
+#include "alloctap/os/mapping_calls.hpp"
+
+namespace alloctap {
+
+/// `call` has the signature of `Function` and serves it from the bootstrap arena. Blocks are never
+/// given back, whoever owned them.
+template <class Function, CallRole Role = Function::role,
+          class Signature = typename Function::Signature>
+struct BootstrapCall;
+
+/// A block for `request`, or nullptr with errno set.
+inline void* bootstrap_block(const BlockRequest& request) noexcept {
+  void* block = BootstrapArena::allocate(request.size, request.alignment);
+  if (block == nullptr) errno = ENOMEM;
+  return block;
+}
+
+template <class Function, class Result, class... Arguments>
+struct BootstrapCall<Function, CallRole::kAllocate, Result*(Arguments...)> {
+  static Result* call(Arguments... arguments) noexcept {
+    return static_cast<Result*>(bootstrap_block(Function::request(arguments...)));
+  }
+};
+
+/// The copying functions: the block ends in '\0' because it comes zeroed.
+template <class Function, class... Arguments>
+struct BootstrapCall<Function, CallRole::kAllocate, char*(const char*, Arguments...)> {
+  static char* call(const char* text, Arguments... arguments) noexcept {
+    const BlockRequest request = Function::request(text, arguments...);
+    void* block = bootstrap_block(request);
+    if (block != nullptr) std::memcpy(block, text, request.size - 1);
+    return static_cast<char*>(block);
+  }
+};
+
+template <class Function>
+struct BootstrapCall<Function, CallRole::kAllocateInto, int(void**, std::size_t, std::size_t)> {
+  static int call(void** result, std::size_t alignment, std::size_t size) noexcept {
+    void* block = BootstrapArena::allocate(size, alignment);
+    if (block == nullptr) return ENOMEM;
+    *result = block;
+    return 0;
+  }
+};
+
+/// The old block may be the host's, whose size is not known here: the least of both is copied where
+/// it is ours, and nothing can be where it is not, so the call fails then.
+template <class Function, class... Arguments>
+struct BootstrapCall<Function, CallRole::kReallocate, void*(void*, Arguments...)> {
+  static void* call(void* old, Arguments... arguments) noexcept {
+    const BlockRequest request = Function::request(old, arguments...);
+    const bool ours = old == nullptr || BootstrapArena::owns(old);
+    void* block = ours ? bootstrap_block(request) : nullptr;
+    if (block == nullptr) {
+      errno = ENOMEM;
+    } else if (old != nullptr) {
+      std::memcpy(block, old, std::min(request.size, BootstrapArena::size_of(old)));
+    }
+    return block;
+  }
+};
+
+/// A block of the host that is freed here is left to it: entering the host's free is what must not
+/// happen.
+template <class Function, class... Arguments>
+struct BootstrapCall<Function, CallRole::kDeallocate, void(void*, Arguments...)> {
+  static void call(void*, Arguments...) noexcept {}
+};
+
+template <class Function>
+struct BootstrapCall<Function, CallRole::kMeasure, std::size_t(void*)> {
+  static std::size_t call(void* block) noexcept {
+    return block != nullptr && BootstrapArena::owns(block) ? BootstrapArena::size_of(block) : 0;
+  }
+};
+
+template <class Function, class Signature>
+struct BootstrapCall<Function, CallRole::kMap, Signature> {
+  static constexpr auto& call = os::system_mmap;
+};
+
+template <class Function, class Signature>
+struct BootstrapCall<Function, CallRole::kUnmap, Signature> {
+  static constexpr auto& call = os::system_munmap;
+};
+
+template <class Function, class Signature>
+struct BootstrapCall<Function, CallRole::kRemap, Signature> {
+  static constexpr auto& call = os::system_mremap;
+};
+
+}  // namespace alloctap

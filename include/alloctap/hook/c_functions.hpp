@@ -1,0 +1,102 @@
+/// The allocation functions of C, POSIX and glibc.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+#include "alloctap/hook/function_description.hpp"
+
+namespace alloctap::functions {
+
+struct Malloc : Allocates<AllocationKind::kMalloc> {
+  static constexpr const char* name = "malloc";
+  using Signature = void*(std::size_t);
+  static BlockRequest request(std::size_t size) noexcept { return {size, 0}; }
+};
+
+struct Calloc : Allocates<AllocationKind::kMalloc> {
+  static constexpr const char* name = "calloc";
+  using Signature = void*(std::size_t, std::size_t);
+  /// The product of a call that succeeded did not overflow.
+  static BlockRequest request(std::size_t count, std::size_t size) noexcept {
+    return {count * size, 0};
+  }
+};
+
+struct Memalign : Allocates<AllocationKind::kAlignedAlloc> {
+  static constexpr const char* name = "memalign";
+  using Signature = void*(std::size_t, std::size_t);
+  static BlockRequest request(std::size_t alignment, std::size_t size) noexcept {
+    return {size, alignment};
+  }
+};
+
+struct AlignedAlloc : Memalign {
+  static constexpr const char* name = "aligned_alloc";
+};
+
+struct Valloc : Allocates<AllocationKind::kAlignedAlloc> {
+  static constexpr const char* name = "valloc";
+  using Signature = void*(std::size_t);
+  static BlockRequest request(std::size_t size) noexcept { return {size, 0}; }
+};
+
+struct Pvalloc : Valloc {
+  static constexpr const char* name = "pvalloc";
+};
+
+struct PosixMemalign {
+  static constexpr const char* name = "posix_memalign";
+  static constexpr CallRole role = CallRole::kAllocateInto;
+  static constexpr AllocationKind kind = AllocationKind::kAlignedAlloc;
+  using Signature = int(void**, std::size_t, std::size_t);
+  static BlockRequest request(void**, std::size_t alignment, std::size_t size) noexcept {
+    return {size, alignment};
+  }
+};
+
+struct Strdup : Allocates<AllocationKind::kMalloc> {
+  static constexpr const char* name = "strdup";
+  using Signature = char*(const char*);
+  static BlockRequest request(const char* text) noexcept { return {std::strlen(text) + 1, 0}; }
+};
+
+struct Strndup : Allocates<AllocationKind::kMalloc> {
+  static constexpr const char* name = "strndup";
+  using Signature = char*(const char*, std::size_t);
+  static BlockRequest request(const char* text, std::size_t most) noexcept {
+    return {::strnlen(text, most) + 1, 0};
+  }
+};
+
+struct Realloc {
+  static constexpr const char* name = "realloc";
+  static constexpr CallRole role = CallRole::kReallocate;
+  static constexpr AllocationKind kind = AllocationKind::kMalloc;
+  using Signature = void*(void*, std::size_t);
+  static BlockRequest request(void*, std::size_t size) noexcept { return {size, 0}; }
+};
+
+struct Reallocarray {
+  static constexpr const char* name = "reallocarray";
+  static constexpr CallRole role = CallRole::kReallocate;
+  static constexpr AllocationKind kind = AllocationKind::kMalloc;
+  using Signature = void*(void*, std::size_t, std::size_t);
+  static BlockRequest request(void*, std::size_t count, std::size_t size) noexcept {
+    return {count * size, 0};
+  }
+};
+
+struct Free : Deallocates<DeallocationKind::kFree> {
+  static constexpr const char* name = "free";
+  using Signature = void(void*);
+  static BlockRequest request() noexcept { return {}; }
+};
+
+struct MallocUsableSize {
+  static constexpr const char* name = "malloc_usable_size";
+  static constexpr CallRole role = CallRole::kMeasure;
+  using Signature = std::size_t(void*);
+};
+
+}  // namespace alloctap::functions

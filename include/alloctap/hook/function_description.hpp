@@ -1,0 +1,62 @@
+/// What a description of an allocation function says.
+///
+/// A description is a type with
+///   `name`      the symbol, as the linker knows it;
+///   `Signature` the function's type;
+///   `role`      which handler fits;
+///   `kind`      the family that a block belongs to, for roles that allocate or free;
+///   `request`   size and alignment in bytes, from the arguments of the call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/event/allocation_kind.hpp"
+
+namespace alloctap {
+
+/// The shape of a function, as handlers see it.
+enum class CallRole : std::uint8_t {
+  kAllocate,      // returns a block, or nullptr
+  kAllocateInto,  // stores a block through its first argument, returns an error number
+  kReallocate,
+  kDeallocate,
+  kMeasure,
+  kMap,
+  kUnmap,
+  kRemap,
+};
+
+/// What a call asks for, or states of the block it frees; 0 where it says nothing.
+struct BlockRequest {
+  std::size_t size = 0;
+  std::size_t alignment = 0;
+};
+
+namespace functions {
+
+template <AllocationKind Kind>
+struct Allocates {
+  static constexpr CallRole role = CallRole::kAllocate;
+  static constexpr AllocationKind kind = Kind;
+};
+
+template <DeallocationKind Kind>
+struct Deallocates {
+  static constexpr CallRole role = CallRole::kDeallocate;
+  static constexpr DeallocationKind kind = Kind;
+};
+
+}  // namespace functions
+
+/// A list of descriptions, for code that goes through all of them.
+template <class... Functions>
+struct FunctionList {
+  template <class Visit>
+  static constexpr void for_each(Visit&& visit) {
+    (visit(Functions{}), ...);
+  }
+  static constexpr std::size_t size = sizeof...(Functions);
+};
+
+}  // namespace alloctap

@@ -1,0 +1,59 @@
+/// The contract of hook backends: how the program's calls reach the tracker.
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <concepts>
+#include <cstdint>
+#include <string_view>
+
+#include "alloctap/event/event_sink.hpp"
+
+namespace alloctap {
+
+/// Whose calls a backend intercepts. Two backends with the same target would count one call twice,
+/// so only one of them can be installed at a time.
+enum class HookTarget : std::uint8_t {
+  kProcessAllocator,
+  kManual,
+};
+
+/// What a backend can promise. A policy that needs an ability says
+/// `requires Hook::capabilities.<ability>`; every report's header states them.
+struct HookCapabilities {
+  HookTarget target = HookTarget::kProcessAllocator;
+  /// Every free of a tracked block reaches the backend before the allocator sees it.
+  bool owns_every_free = false;
+  /// Modules loaded after start are seen.
+  bool sees_later_modules = false;
+  /// mmap and its relatives are seen.
+  bool sees_mappings = false;
+  /// What it cannot see, as a clause for the reader of a report.
+  std::string_view blind_spots;
+};
+
+/// A backend is a stateless type. `install<Sink>()` makes calls flow to `Sink`'s functions and
+/// reports why it cannot; `uninstall()` stops the flow. Both run in the control plane, one at a
+/// time. `name` appears in reports.
+template <class H>
+concept HookBackend = requires {
+  { H::name } -> std::convertible_to<std::string_view>;
+  { H::capabilities } -> std::convertible_to<HookCapabilities>;
+  { H::template install<EventSinkArchetype>() } -> std::same_as<absl::Status>;
+  { H::uninstall() } noexcept -> std::same_as<void>;
+};
+
+/// The least that models `HookBackend`.
+struct HookBackendArchetype {
+  static constexpr std::string_view name = "archetype";
+  static constexpr HookCapabilities capabilities{};
+  template <EventSink Sink>
+  static absl::Status install() {
+    return absl::OkStatus();
+  }
+  static void uninstall() noexcept {}
+};
+
+static_assert(HookBackend<HookBackendArchetype>);
+
+}  // namespace alloctap

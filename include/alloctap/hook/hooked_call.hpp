@@ -1,0 +1,173 @@
+/// What happens between a program's call and the allocator: one handler per shape of function,
+/// shared by all backends.
+///
+/// Order, everywhere: allocations are recorded after the real call; frees and the old block of a
+/// reallocation before it, because afterwards another thread may own the address.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/event/event_sink.hpp"
+#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/hook/allocation_functions.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/mapping_calls.hpp"
+#include "alloctap/os/mapping_result.hpp"
+
+namespace alloctap {
+
+/// Handlers of one backend that feed one sink. `Originals` says where the real functions are:
+/// `Originals::template get<Function>()` returns a callable of the description's signature, never
+/// null; `Originals::recording()` whether events are wanted now.
+///
+/// Every handler is folded into the entry point that calls it, which passes its own `CallOrigin`.
+template <class Originals, EventSink Sink>
+struct HookedCall {
+  template <class Function, class... Arguments>
+  ALLOCTAP_ALWAYS_INLINE static auto allocate(const CallOrigin& origin, Arguments... arguments) {
+    const ReentrancyGuard guard;
+    auto* const block = Originals::template get<Function>()(arguments...);
+    if (wanted(guard) && block != nullptr) {
+      report<Function>(block, Function::request(arguments...), origin);
+    }
+    return block;
+  }
+
+  template <class Function, class... Arguments>
+  ALLOCTAP_ALWAYS_INLINE static int allocate_into(const CallOrigin& origin, void** result,
+                                                  Arguments... arguments) {
+    const ReentrancyGuard guard;
+    const int error = Originals::template get<Function>()(result, arguments...);
+    if (wanted(guard) && error == 0 && *result != nullptr) {
+      report<Function>(*result, Function::request(result, arguments...), origin);
+    }
+    return error;
+  }
+
+  /// A null result with a size of 0 means that the block was freed (glibc), else that it lives on.
+  template <class Function, class... Arguments>
+  ALLOCTAP_ALWAYS_INLINE static void* reallocate(const CallOrigin& origin, void* old,
+                                                 Arguments... arguments) {
+    const ReentrancyGuard guard;
+    if (!wanted(guard)) return Originals::template get<Function>()(old, arguments...);
+    const BlockRequest request = Function::request(old, arguments...);
+    const DetachedBlock detached = begin_reallocate(old, origin);
+    void* const block = Originals::template get<Function>()(old, arguments...);
+    const os::ErrorPreserver preserve_error;
+    if (block == nullptr && (request.size != 0 || zero_by_overflow(request, arguments...))) {
+      Sink::cancel_reallocate(detached);
+      return block;
+    }
+    Sink::finish_reallocate(detached);
+    if (block != nullptr) report<Function>(block, request, origin);
+    return block;
+  }
+
+  template <class Function, class... Arguments>
+  ALLOCTAP_ALWAYS_INLINE static void deallocate(const CallOrigin& origin, void* block,
+                                                Arguments... arguments) {
+    const ReentrancyGuard guard;
+    if (wanted(guard) && block != nullptr) {
+      const os::ErrorPreserver preserve_error;
+      const BlockRequest stated = Function::request(arguments...);
+      Sink::on_deallocate(DeallocationEvent{.pointer = block,
+                                            .stated_size = stated.size,
+                                            .stated_alignment = stated.alignment,
+                                            .kind = Function::kind,
+                                            .origin = origin});
+    }
+    Originals::template get<Function>()(block, arguments...);
+  }
+
+  template <class Function>
+  ALLOCTAP_ALWAYS_INLINE static void* map(const CallOrigin& origin, void* address,
+                                          std::size_t length, int protection, int flags, int file,
+                                          os::FileOffset offset) {
+    const ReentrancyGuard guard;
+    void* const result =
+        Originals::template get<Function>()(address, length, protection, flags, file, offset);
+    if (wanted(guard) && !os::mapping_failed(result)) report_mapping(result, length, origin);
+    return result;
+  }
+
+  template <class Function>
+  ALLOCTAP_ALWAYS_INLINE static int unmap(const CallOrigin& origin, void* address,
+                                          std::size_t length) {
+    const ReentrancyGuard guard;
+    if (!wanted(guard)) return Originals::template get<Function>()(address, length);
+    DetachedMappings detached = begin_unmap(address, length, origin);
+    const int error = Originals::template get<Function>()(address, length);
+    end_unmap(detached, error != 0);
+    return error;
+  }
+
+  template <class Function>
+  ALLOCTAP_ALWAYS_INLINE static void* remap(const CallOrigin& origin, void* old,
+                                            std::size_t old_length, std::size_t length, int flags,
+                                            void* address) {
+    const ReentrancyGuard guard;
+    auto* const original = Originals::template get<Function>();
+    if (!wanted(guard)) return original(old, old_length, length, flags, address);
+    // A length of 0 makes a second view of a shared mapping, and the old one may be asked to stay.
+    const bool leaves_old = os::remap_keeps_old(old_length, flags);
+    DetachedMappings detached =
+        leaves_old ? DetachedMappings{} : begin_unmap(old, old_length, origin);
+    void* const result = original(old, old_length, length, flags, address);
+    if (!leaves_old) end_unmap(detached, os::mapping_failed(result));
+    if (!os::mapping_failed(result)) report_mapping(result, length, origin);
+    return result;
+  }
+
+ private:
+  static bool wanted(const ReentrancyGuard& guard) noexcept {
+    return guard.outermost() && Originals::recording();
+  }
+
+  /// An array reallocation that fails for overflow may show a product of 0.
+  static bool zero_by_overflow(const BlockRequest&, std::size_t) noexcept { return false; }
+  static bool zero_by_overflow(const BlockRequest& request, std::size_t count,
+                               std::size_t size) noexcept {
+    return request.size == 0 && count != 0 && size != 0;
+  }
+
+  template <class Function>
+  static void report(void* block, const BlockRequest& request, const CallOrigin& origin) noexcept {
+    const os::ErrorPreserver preserve_error;
+    Sink::on_allocate(AllocationEvent{.pointer = block,
+                                      .size = request.size,
+                                      .alignment = request.alignment,
+                                      .kind = Function::kind,
+                                      .origin = origin});
+  }
+
+  static DetachedBlock begin_reallocate(void* old, const CallOrigin& origin) noexcept {
+    if (old == nullptr) return {};
+    const os::ErrorPreserver preserve_error;
+    return Sink::begin_reallocate(
+        DeallocationEvent{.pointer = old, .kind = DeallocationKind::kRealloc, .origin = origin});
+  }
+
+  static void report_mapping(void* address, std::size_t length, const CallOrigin& origin) noexcept {
+    const os::ErrorPreserver preserve_error;
+    Sink::on_map(MappingEvent{.address = address, .length = length, .origin = origin});
+  }
+
+  static DetachedMappings begin_unmap(void* address, std::size_t length,
+                                      const CallOrigin& origin) noexcept {
+    const os::ErrorPreserver preserve_error;
+    return Sink::begin_unmap(MappingEvent{.address = address, .length = length, .origin = origin});
+  }
+
+  static void end_unmap(DetachedMappings& detached, bool failed) noexcept {
+    const os::ErrorPreserver preserve_error;
+    if (failed) {
+      Sink::cancel_unmap(detached);
+    } else {
+      Sink::finish_unmap(detached);
+    }
+  }
+};
+
+}  // namespace alloctap

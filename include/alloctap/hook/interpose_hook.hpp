@@ -1,0 +1,121 @@
+/// Symbol interposition: the program's own malloc family, in front of the C library's.
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdlib>
+
+#include "alloctap/hook/hook_backend.hpp"
+#include "alloctap/hook/hooked_call.hpp"
+#include "alloctap/hook/interposed_originals.hpp"
+
+namespace alloctap {
+
+/// Sees every call from every module, from before main, ld.so's included. Needs
+/// `ALLOCTAP_DEFINE_INTERPOSED_MALLOC(Tracker)` (interposed_malloc.hpp) in exactly one source file
+/// of the executable, or of an object that LD_PRELOAD names. The functions stay when the tracker
+/// stops; they pass through then.
+struct InterposeHook {
+  static constexpr std::string_view name = "interpose";
+  static constexpr HookCapabilities capabilities{
+      .target = HookTarget::kProcessAllocator,
+      .owns_every_free = true,
+      .sees_later_modules = true,
+      .sees_mappings = true,
+      .blind_spots =
+          "calls bound inside a module (static allocators, -Bsymbolic, RTLD_DEEPBIND), memory that "
+          "the C library maps for itself (thread stacks, the heap's own pages), raw system calls",
+  };
+
+  template <EventSink Sink>
+  static absl::Status install() {
+    using Originals = InterposedOriginals<Sink>;
+    Originals::find_all_once();
+    if (!calls_arrive<Originals>()) {
+      return absl::FailedPreconditionError(
+          "InterposeHook: calls of malloc do not reach this tracker. Put "
+          "ALLOCTAP_DEFINE_INTERPOSED_MALLOC(Tracker) in one source file of the executable; a "
+          "program that defines its own malloc cannot be interposed from a preloaded object");
+    }
+    stop_ = &stop_recording<Sink>;
+    Originals::set_recording(true);
+    return absl::OkStatus();
+  }
+
+  static void uninstall() noexcept {
+    if (stop_ != nullptr) stop_();
+  }
+
+ private:
+  /// Calls malloc as any module would and looks whether it came by.
+  template <class Originals>
+  static bool calls_arrive() noexcept {
+    void* (*volatile allocate)(std::size_t) = &std::malloc;
+    void (*volatile release)(void*) = &std::free;
+    Originals::forget_stand_in();
+    const OwnAllocations own;
+    void* const block = allocate(1);
+    const bool arrived = Originals::stand_in_used();
+    release(block);
+    return arrived;
+  }
+
+  template <EventSink Sink>
+  static void stop_recording() noexcept {
+    InterposedOriginals<Sink>::set_recording(false);
+  }
+
+  using Stop = void (*)() noexcept;
+  static inline constinit Stop stop_ = nullptr;
+};
+
+static_assert(HookBackend<InterposeHook>);
+
+/// The handlers behind the interposed functions: `HookedCall`, with blocks of the bootstrap arena
+/// kept away from the host's allocator.
+template <EventSink Sink>
+struct InterposedCall : HookedCall<InterposedOriginals<Sink>, Sink> {
+  using Originals = InterposedOriginals<Sink>;
+  using Base = HookedCall<Originals, Sink>;
+
+  template <class Function, class... Arguments>
+  ALLOCTAP_ALWAYS_INLINE static void deallocate(const CallOrigin& origin, void* block,
+                                                Arguments... arguments) {
+    if (BootstrapArena::owns(block)) [[unlikely]] {
+      return;
+    }
+    Base::template deallocate<Function>(origin, block, arguments...);
+  }
+
+  template <class Function, class... Arguments>
+  ALLOCTAP_ALWAYS_INLINE static void* reallocate(const CallOrigin& origin, void* old,
+                                                 Arguments... arguments) {
+    if (BootstrapArena::owns(old)) [[unlikely]] {
+      return move_out<Function>(origin, old, arguments...);
+    }
+    return Base::template reallocate<Function>(origin, old, arguments...);
+  }
+
+  ALLOCTAP_ALWAYS_INLINE static std::size_t measure(void* block) {
+    if (BootstrapArena::owns(block)) [[unlikely]] {
+      return BootstrapArena::size_of(block);
+    }
+    return Originals::template get<functions::MallocUsableSize>()(block);
+  }
+
+ private:
+  /// A block that dlsym got early leaves the bootstrap arena when it grows.
+  template <class Function, class... Arguments>
+  static void* move_out(const CallOrigin& origin, void* old, Arguments... arguments) {
+    void* block = Base::template reallocate<Function>(origin, nullptr, arguments...);
+    const std::size_t size = Function::request(old, arguments...).size;
+    if (block != nullptr) {
+      std::memcpy(block, old, std::min(size, BootstrapArena::size_of(old)));
+    }
+    return block;
+  }
+};
+
+}  // namespace alloctap
