@@ -1,0 +1,45 @@
+/// What is kept of one mapping.
+#pragma once
+
+#include <boost/intrusive/set_hook.hpp>
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/event/allocation_event.hpp"
+
+namespace alloctap {
+
+/// `[start, end)`, in bytes of address space.
+struct AddressRange {
+  std::uintptr_t start = 0;
+  std::uintptr_t end = 0;
+
+  [[nodiscard]] bool empty() const noexcept { return start >= end; }
+  [[nodiscard]] std::size_t length() const noexcept { return end - start; }
+  [[nodiscard]] bool contains(const AddressRange& other) const noexcept {
+    return start <= other.start && other.end <= end;
+  }
+};
+
+using MappingHook =
+    boost::intrusive::set_base_hook<boost::intrusive::optimize_size<true>,
+                                    boost::intrusive::link_mode<boost::intrusive::normal_link>>;
+
+/// A mapping, or a piece that is left of one. Lives in the arena and fits its 64-byte blocks.
+struct MappingInterval : MappingHook {
+  MappingInterval(AddressRange where, StackId mapper, std::uint64_t creation) noexcept
+      : range(where), order(creation), stack(mapper) {}
+
+  AddressRange range;
+  /// Tells mappings apart; the pieces of one mapping share it.
+  std::uint64_t order;
+  /// The next of a chain that was taken out.
+  MappingInterval* next = nullptr;
+  StackId stack;
+
+  friend bool operator<(const MappingInterval& left, const MappingInterval& right) noexcept {
+    return left.range.start < right.range.start;
+  }
+};
+
+}  // namespace alloctap

@@ -1,0 +1,164 @@
+/// A pointer index without search: one word of shadow memory per 16 bytes of address space.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/guard/arena.hpp"
+#include "alloctap/meta/flat_hash_index.hpp"
+#include "alloctap/meta/pointer_index.hpp"
+
+namespace alloctap {
+
+/// A sparse array over the 48-bit address space in three levels; a leaf covers 1 MiB with 8 bytes
+/// per 16-byte granule. A record is one atomic word (stack id above, size below) beside its
+/// neighbours', so insert and take are lock-free and touch memory as locally as the program does.
+/// Costs up to half the heap again. Blocks that do not fit the word (4 GiB and more, odd addresses)
+/// go to a `FlatHashIndex`.
+class ShadowIndex {
+ public:
+  constexpr ShadowIndex() noexcept = default;
+
+  InsertOutcome insert(const void* pointer, const BlockRecord& record) noexcept {
+    Word* word = fits(pointer) ? find_or_make(pointer) : nullptr;
+    if (word == nullptr && fits(pointer)) return {.kept = false, .replaced = {}};
+    if (word == nullptr) return others_.insert(pointer, record);
+    if (record.size >= kSizeElsewhere) return insert_large(*word, pointer, record);
+    return {.kept = true, .replaced = exchange(*word, pointer, pack(record))};
+  }
+
+  BlockRecord take(const void* pointer) noexcept {
+    if (!fits(pointer)) return others_.take(pointer);
+    Word* word = find(pointer);
+    return word == nullptr ? BlockRecord{} : exchange(*word, pointer, 0);
+  }
+
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    for (std::size_t top = 0; top < kFanOut; ++top) {
+      Middle* middle = root_[top].load(std::memory_order_acquire);
+      if (middle != nullptr) visit_middle(*middle, top, visit);
+    }
+    others_.for_each([&](const void* pointer, const BlockRecord& record) {
+      if (!fits(pointer)) visit(pointer, record);
+    });
+  }
+
+ private:
+  using Word = std::atomic<std::uint64_t>;
+
+  static constexpr std::size_t kGranuleBits = 4;
+  static constexpr std::size_t kLeafBits = 16;
+  static constexpr std::size_t kFanOutBits = 14;
+  static constexpr std::size_t kFanOut = std::size_t{1} << kFanOutBits;
+  static constexpr std::size_t kAddressBits = kGranuleBits + kLeafBits + 2 * kFanOutBits;
+  static constexpr std::uint64_t kSizeElsewhere = 0xFFFFFFFF;
+
+  struct Leaf {
+    std::array<Word, std::size_t{1} << kLeafBits> words;
+  };
+  struct Middle {
+    std::array<std::atomic<Leaf*>, kFanOut> leaves;
+  };
+
+  static std::uintptr_t address_of(const void* pointer) noexcept {
+    return reinterpret_cast<std::uintptr_t>(pointer);
+  }
+
+  static bool fits(const void* pointer) noexcept {
+    const std::uintptr_t address = address_of(pointer);
+    return (address & ((1U << kGranuleBits) - 1)) == 0 && (address >> kAddressBits) == 0;
+  }
+
+  static std::size_t top_of(std::uintptr_t address) noexcept {
+    return address >> (kAddressBits - kFanOutBits);
+  }
+  static std::size_t middle_of(std::uintptr_t address) noexcept {
+    return (address >> (kGranuleBits + kLeafBits)) % kFanOut;
+  }
+  static std::size_t word_of(std::uintptr_t address) noexcept {
+    return (address >> kGranuleBits) % (std::size_t{1} << kLeafBits);
+  }
+
+  static std::uint64_t pack(const BlockRecord& record) noexcept {
+    return std::uint64_t{record.stack} << 32 | record.size;
+  }
+
+  Word* find(const void* pointer) noexcept {
+    const std::uintptr_t address = address_of(pointer);
+    Middle* middle = root_[top_of(address)].load(std::memory_order_acquire);
+    if (middle == nullptr) return nullptr;
+    Leaf* leaf = middle->leaves[middle_of(address)].load(std::memory_order_acquire);
+    return leaf == nullptr ? nullptr : &leaf->words[word_of(address)];
+  }
+
+  Word* find_or_make(const void* pointer) noexcept {
+    const std::uintptr_t address = address_of(pointer);
+    Middle* middle = get_or_make(root_[top_of(address)]);
+    if (middle == nullptr) return nullptr;
+    Leaf* leaf = get_or_make(middle->leaves[middle_of(address)]);
+    return leaf == nullptr ? nullptr : &leaf->words[word_of(address)];
+  }
+
+  /// Both node types are larger than the arena's blocks, so they come as zeroed pages.
+  template <class Node>
+  static Node* get_or_make(std::atomic<Node*>& link) noexcept {
+    static_assert(sizeof(Node) > Arena::kLargestBlock);
+    Node* node = link.load(std::memory_order_acquire);
+    if (node != nullptr) return node;
+    auto* fresh = static_cast<Node*>(Arena::allocate(sizeof(Node)));
+    if (fresh == nullptr || link.compare_exchange_strong(node, fresh, std::memory_order_acq_rel)) {
+      return fresh;
+    }
+    Arena::deallocate(fresh, sizeof(Node));
+    return node;
+  }
+
+  BlockRecord unpack(std::uint64_t word, const void* pointer) noexcept {
+    const BlockRecord record{.stack = static_cast<StackId>(word >> 32), .size = word & 0xFFFFFFFF};
+    return record.size == kSizeElsewhere ? others_.take(pointer) : record;
+  }
+
+  BlockRecord exchange(Word& word, const void* pointer, std::uint64_t next) noexcept {
+    const std::uint64_t before = word.exchange(next, std::memory_order_acq_rel);
+    return before == 0 ? BlockRecord{} : unpack(before, pointer);
+  }
+
+  /// The size goes beside before the word says so: a free of this very block cannot come earlier.
+  InsertOutcome insert_large(Word& word, const void* pointer, const BlockRecord& record) noexcept {
+    const BlockRecord replaced = exchange(word, pointer, 0);
+    if (!others_.insert(pointer, record).kept) return {.kept = false, .replaced = replaced};
+    word.store(std::uint64_t{record.stack} << 32 | kSizeElsewhere, std::memory_order_release);
+    return {.kept = true, .replaced = replaced};
+  }
+
+  template <class Visit>
+  void visit_middle(Middle& middle, std::size_t top, Visit& visit) {
+    for (std::size_t i = 0; i < kFanOut; ++i) {
+      Leaf* leaf = middle.leaves[i].load(std::memory_order_acquire);
+      if (leaf != nullptr) visit_leaf(*leaf, top << kFanOutBits | i, visit);
+    }
+  }
+
+  template <class Visit>
+  void visit_leaf(Leaf& leaf, std::uintptr_t number, Visit& visit) {
+    for (std::size_t i = 0; i < leaf.words.size(); ++i) {
+      const std::uint64_t word = leaf.words[i].load(std::memory_order_acquire);
+      if (word == 0) continue;
+      const auto* pointer =
+          reinterpret_cast<const void*>((number << kLeafBits | i) << kGranuleBits);
+      BlockRecord record{.stack = static_cast<StackId>(word >> 32), .size = word & 0xFFFFFFFF};
+      if (record.size == kSizeElsewhere) record = others_.look(pointer);
+      if (record.stack != kNoStackId) visit(pointer, record);
+    }
+  }
+
+  std::array<std::atomic<Middle*>, kFanOut> root_{};
+  FlatHashIndex others_;
+};
+
+static_assert(PointerIndex<ShadowIndex>);
+
+}  // namespace alloctap

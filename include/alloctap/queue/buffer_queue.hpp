@@ -1,0 +1,196 @@
+/// Sharded buffers between the program's threads and the container.
+#pragma once
+
+#include <absl/strings/str_cat.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+
+#include "alloctap/guard/futex_lock.hpp"
+#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/guard/thread_state.hpp"
+#include "alloctap/os/file.hpp"
+#include "alloctap/os/futex.hpp"
+#include "alloctap/os/worker_thread.hpp"
+#include "alloctap/queue/queue_buffer.hpp"
+
+namespace alloctap {
+
+/// Takes the update of the container off the calling thread. Choose it where that update is dear
+/// (`FlatHashIndex` with many threads); live totals are then up to `kSweepInterval` old between
+/// flushes, and the peak is that of the order in which shards were drained.
+///
+/// One pointer always falls in one shard, and a free is pushed before the memory can be reused, so
+/// the order of each pointer's events is exact. A worker swaps a spare buffer in and replays the
+/// full one without the shard's lock. Nothing is ever lost: memory is bounded, and the thread that
+/// finds its shard full drains it itself.
+struct BufferQueue {
+  static constexpr std::size_t kShards = 256;
+  static constexpr std::int64_t kSweepInterval = 50'000'000;
+
+  template <class Consumer>
+  class For {
+   public:
+    constexpr explicit For(Consumer& consumer) noexcept : consumer_(consumer) {}
+
+    void push_allocation(const RecordedAllocation& allocation) noexcept {
+      push(
+          allocation.pointer, [&](QueueBuffer& buffer) { buffer.append(allocation); },
+          [&] { consumer_.record_allocation(allocation); });
+    }
+
+    /// A free that meets its own allocation as the shard's newest message cancels it; both are
+    /// still counted.
+    void push_deallocation(void* pointer, bool temporary) noexcept {
+      push(
+          pointer, [&](QueueBuffer& buffer) { cancel_or_append(buffer, pointer, temporary); },
+          [&] { consumer_.record_deallocation(pointer, temporary); });
+    }
+
+    BlockRecord take(void* pointer) noexcept {
+      Shard& shard = shard_of(pointer);
+      const std::lock_guard hold_replay(shard.replay_lock);
+      const std::lock_guard hold(shard.lock);
+      shard.buffer.replay(consumer_);
+      return consumer_.take(pointer);
+    }
+
+    void put_back(void* pointer, const BlockRecord& record) noexcept {
+      consumer_.put_back(pointer, record);
+    }
+
+    /// Starts the worker; the buffers come when their shard is first used.
+    absl::Status start(std::size_t max_bytes) {
+      // One buffer per shard and the worker's spare.
+      const std::size_t events = max_bytes / (kShards + 1) / QueueBuffer::kBytesPerEvent;
+      if (events == 0) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "BufferQueue: limits.max_queue_bytes = ", max_bytes, " leaves no room; give at least ",
+            (kShards + 1) * QueueBuffer::kBytesPerEvent, " bytes"));
+      }
+      events_per_shard_.store(events, std::memory_order_relaxed);
+      return start_worker();
+    }
+
+    void stop() noexcept {
+      stopping_.store(1, std::memory_order_release);
+      os::futex_wake_all(stopping_);
+      worker_.join();
+      flush();
+    }
+
+    void flush() noexcept {
+      for (Shard& shard : shards_) drain(shard);
+    }
+
+    /// The child has no worker. It needs none: full shards are drained by the threads that fill
+    /// them, and `flush` by whoever wants to look.
+    void after_fork() noexcept { worker_.forget(); }
+
+    /// The most bytes that the buffers can hold.
+    [[nodiscard]] std::size_t capacity_bytes() const noexcept {
+      return events_per_shard_.load(std::memory_order_relaxed) * QueueBuffer::kBytesPerEvent *
+             (kShards + 1);
+    }
+
+   private:
+    struct Shard {
+      /// Taken before `lock`. Whoever replays holds it, so that an older buffer is through before
+      /// a newer one starts.
+      FutexLock replay_lock;
+      FutexLock lock;
+      QueueBuffer buffer;
+    };
+
+    Shard& shard_of(const void* pointer) noexcept {
+      const std::uint64_t granule = reinterpret_cast<std::uintptr_t>(pointer) >> 4;
+      return shards_[(granule * 0x9E3779B97F4A7C15) >> 56];
+    }
+
+    /// Applies `append` to the shard's buffer, or `bypass` where there is no memory for one.
+    template <class Append, class Bypass>
+    void push(const void* pointer, Append append, Bypass bypass) noexcept {
+      Shard& shard = shard_of(pointer);
+      {
+        const std::lock_guard hold(shard.lock);
+        if (ready(shard) && !shard.buffer.full()) return append(shard.buffer);
+      }
+      const std::lock_guard hold_replay(shard.replay_lock);
+      const std::lock_guard hold(shard.lock);
+      shard.buffer.replay(consumer_);
+      if (!ready(shard)) return bypass();
+      append(shard.buffer);
+    }
+
+    bool ready(Shard& shard) noexcept {
+      const std::size_t events = events_per_shard_.load(std::memory_order_relaxed);
+      return events > 0 && shard.buffer.reserve(events);
+    }
+
+    void cancel_or_append(QueueBuffer& buffer, void* pointer, bool temporary) noexcept {
+      const RecordedAllocation* allocation = buffer.newest_allocation_of(pointer);
+      if (allocation == nullptr) return buffer.append_deallocation(pointer, temporary);
+      consumer_.count_pair(allocation->record, temporary);
+      buffer.remove_newest_allocation();
+    }
+
+    void drain(Shard& shard) noexcept {
+      const std::lock_guard hold_replay(shard.replay_lock);
+      const std::lock_guard hold(shard.lock);
+      shard.buffer.replay(consumer_);
+    }
+
+    /// Replays outside the shard's lock, with the spare buffer in its place meanwhile.
+    void drain_with_spare(Shard& shard) noexcept {
+      const std::lock_guard hold_replay(shard.replay_lock);
+      {
+        const std::lock_guard hold(shard.lock);
+        if (shard.buffer.empty()) return;
+        std::swap(shard.buffer, spare_);
+      }
+      spare_.replay(consumer_);
+    }
+
+    absl::Status start_worker() {
+      stopping_.store(0, std::memory_order_relaxed);
+      if (!spare_.reserve(events_per_shard_.load(std::memory_order_relaxed))) {
+        return absl::ResourceExhaustedError("BufferQueue: no memory for the worker's buffer");
+      }
+      const int error = worker_.start(&work, this);
+      if (error == 0) return absl::OkStatus();
+      return absl::ResourceExhaustedError(
+          absl::StrCat("BufferQueue: cannot start its worker thread: ", os::error_text(error)));
+    }
+
+    static void work(void* queue) noexcept {
+      const ReentrancyGuard guard;
+      auto& self = *static_cast<For*>(queue);
+      while (self.stopping_.load(std::memory_order_acquire) == 0) {
+        self.sweep();
+        os::futex_wait(self.stopping_, 0, kSweepInterval);
+      }
+    }
+
+    void sweep() noexcept {
+      for (Shard& shard : shards_) {
+        const RecordingSection section;
+        if (section.thread() != nullptr) drain_with_spare(shard);
+      }
+    }
+
+    Consumer& consumer_;
+    std::array<Shard, kShards> shards_{};
+    QueueBuffer spare_;
+    os::WorkerThread worker_;
+    std::atomic<std::size_t> events_per_shard_{0};
+    std::atomic<std::uint32_t> stopping_{0};
+  };
+};
+
+static_assert(EventQueuePolicy<BufferQueue>);
+
+}  // namespace alloctap

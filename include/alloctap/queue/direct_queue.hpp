@@ -1,0 +1,38 @@
+/// No queue: each event changes the container at once.
+#pragma once
+
+#include "alloctap/queue/event_queue.hpp"
+
+namespace alloctap {
+
+/// Choose it where updating the container is cheap (`ShadowIndex`), where checks must find the
+/// record when free runs, and where the peak must be exact.
+struct DirectQueue {
+  template <class Consumer>
+  class For {
+   public:
+    constexpr explicit For(Consumer& consumer) noexcept : consumer_(consumer) {}
+
+    void push_allocation(const RecordedAllocation& allocation) noexcept {
+      consumer_.record_allocation(allocation);
+    }
+    void push_deallocation(void* pointer, bool temporary) noexcept {
+      consumer_.record_deallocation(pointer, temporary);
+    }
+    BlockRecord take(void* pointer) noexcept { return consumer_.take(pointer); }
+    void put_back(void* pointer, const BlockRecord& record) noexcept {
+      consumer_.put_back(pointer, record);
+    }
+    absl::Status start(std::size_t) { return absl::OkStatus(); }
+    void stop() noexcept {}
+    void flush() noexcept {}
+    void after_fork() noexcept {}
+
+   private:
+    Consumer& consumer_;
+  };
+};
+
+static_assert(EventQueuePolicy<DirectQueue>);
+
+}  // namespace alloctap

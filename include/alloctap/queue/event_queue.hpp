@@ -1,0 +1,44 @@
+/// The contract of queues: how recorded events reach the container.
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <concepts>
+#include <cstddef>
+
+#include "alloctap/event/allocation_event.hpp"
+
+namespace alloctap {
+
+/// The receiving end of a queue; what a meta container looks like from here.
+struct QueueConsumerArchetype {
+  void record_allocation(const RecordedAllocation&) noexcept {}
+  void record_deallocation(void*, bool) noexcept {}
+  BlockRecord take(void*) noexcept { return {}; }
+  void put_back(void*, const BlockRecord&) noexcept {}
+  void count_pair(const BlockRecord&, bool) noexcept {}
+};
+
+/// A policy `P` whose member template `P::template For<Consumer>` is the queue, constructible as a
+/// constant expression from a reference to its consumer.
+///
+/// Events of one pointer arrive in the order in which they were pushed. `take` and `put_back`
+/// bracket a reallocation and act on the container at once, after what the queue holds of that
+/// pointer. The pushing functions run inside malloc on any thread; `start`, `stop` and `flush` in
+/// the control plane; `after_fork` in a child, alone. `start` gets the bound on the queue's memory,
+/// in bytes. After `flush` everything pushed before it has arrived.
+template <class P>
+concept EventQueuePolicy =
+    requires(typename P::template For<QueueConsumerArchetype>& queue, void* pointer,
+             const RecordedAllocation& allocation, const BlockRecord& record, std::size_t bytes) {
+      { queue.push_allocation(allocation) } noexcept -> std::same_as<void>;
+      { queue.push_deallocation(pointer, true) } noexcept -> std::same_as<void>;
+      { queue.take(pointer) } noexcept -> std::same_as<BlockRecord>;
+      { queue.put_back(pointer, record) } noexcept -> std::same_as<void>;
+      { queue.start(bytes) } -> std::same_as<absl::Status>;
+      { queue.stop() } noexcept -> std::same_as<void>;
+      { queue.flush() } noexcept -> std::same_as<void>;
+      { queue.after_fork() } noexcept -> std::same_as<void>;
+    };
+
+}  // namespace alloctap

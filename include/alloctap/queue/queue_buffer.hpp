@@ -1,0 +1,97 @@
+/// What one shard of a `BufferQueue` holds between two drains.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/guard/arena.hpp"
+#include "alloctap/queue/event_queue.hpp"
+
+namespace alloctap {
+
+/// Two flat arrays in one block of the arena: messages of 8 bytes, and the payloads of those that
+/// are allocations. A message is {type : 8, pointer or payload index : 56}. Not thread-safe.
+class QueueBuffer {
+ public:
+  /// What one message may need, with its payload.
+  static constexpr std::size_t kBytesPerEvent = sizeof(std::uint64_t) + sizeof(RecordedAllocation);
+
+  constexpr QueueBuffer() noexcept = default;
+
+  /// Room for `events` events; false where the system has no memory.
+  [[nodiscard]] bool reserve(std::size_t events) noexcept {
+    if (payloads_ != nullptr) return true;
+    payloads_ = static_cast<RecordedAllocation*>(Arena::allocate(events * kBytesPerEvent));
+    if (payloads_ == nullptr) return false;
+    messages_ = reinterpret_cast<std::uint64_t*>(payloads_ + events);
+    capacity_ = events;
+    return true;
+  }
+
+  void release() noexcept {
+    if (payloads_ != nullptr) Arena::deallocate(payloads_, capacity_ * kBytesPerEvent);
+    *this = QueueBuffer{};
+  }
+
+  [[nodiscard]] bool full() const noexcept { return size_ == capacity_; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+
+  /// Precondition for both: not full.
+  void append(const RecordedAllocation& allocation) noexcept {
+    payloads_[payload_count_] = allocation;
+    messages_[size_++] = message(kAllocation, payload_count_++);
+  }
+  void append_deallocation(void* pointer, bool temporary) noexcept {
+    messages_[size_++] = message(temporary ? kTemporaryDeallocation : kDeallocation,
+                                 reinterpret_cast<std::uintptr_t>(pointer));
+  }
+
+  /// The newest message if it is the allocation of `pointer`, else nullptr.
+  [[nodiscard]] const RecordedAllocation* newest_allocation_of(const void* pointer) const noexcept {
+    if (size_ == 0 || type_of(messages_[size_ - 1]) != kAllocation) return nullptr;
+    const RecordedAllocation& newest = payloads_[payload_count_ - 1];
+    return newest.pointer == pointer ? &newest : nullptr;
+  }
+
+  /// Precondition: the newest message is an allocation.
+  void remove_newest_allocation() noexcept {
+    --size_;
+    --payload_count_;
+  }
+
+  /// Hands every event to `consumer` in order and forgets them.
+  template <class Consumer>
+  void replay(Consumer& consumer) noexcept {
+    for (std::size_t i = 0; i < size_; ++i) replay_one(consumer, messages_[i]);
+    size_ = 0;
+    payload_count_ = 0;
+  }
+
+ private:
+  enum Type : std::uint64_t { kAllocation, kDeallocation, kTemporaryDeallocation };
+
+  static constexpr int kTypeShift = 56;
+
+  static std::uint64_t message(Type type, std::uint64_t value) noexcept {
+    return std::uint64_t{type} << kTypeShift | value;
+  }
+  static Type type_of(std::uint64_t message) noexcept {
+    return static_cast<Type>(message >> kTypeShift);
+  }
+
+  template <class Consumer>
+  void replay_one(Consumer& consumer, std::uint64_t message) noexcept {
+    const std::uint64_t value = message & ((std::uint64_t{1} << kTypeShift) - 1);
+    const Type type = type_of(message);
+    if (type == kAllocation) return consumer.record_allocation(payloads_[value]);
+    consumer.record_deallocation(reinterpret_cast<void*>(value), type == kTemporaryDeallocation);
+  }
+
+  RecordedAllocation* payloads_ = nullptr;
+  std::uint64_t* messages_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t payload_count_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+}  // namespace alloctap

@@ -1,0 +1,47 @@
+/// Several ways to capture a stack in one program, one of them chosen when it starts.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+
+#include "alloctap/stack/stack_capture.hpp"
+
+namespace alloctap {
+
+/// Captures with one of `Choices`, the first until `select` says otherwise. For tools whose user
+/// chooses on a command line; costs an indirect call. One choice per list of types and process.
+template <StackCapture... Choices>
+struct SelectableStack {
+  static constexpr std::string_view name = "selectable";
+
+  static CapturedStack capture(ThreadState& thread, const CallOrigin& origin,
+                               std::span<std::uintptr_t> frames) noexcept {
+    return kCaptures[selected_.load(std::memory_order_relaxed)](thread, origin, frames);
+  }
+
+  /// Chooses the policy with that `name`; false, and no change, where there is none.
+  [[nodiscard]] static bool select(std::string_view name) noexcept {
+    for (std::size_t i = 0; i < kNames.size(); ++i) {
+      if (kNames[i] != name) continue;
+      selected_.store(i, std::memory_order_relaxed);
+      return true;
+    }
+    return false;
+  }
+
+  /// The name of the policy in force.
+  [[nodiscard]] static std::string_view selected() noexcept {
+    return kNames[selected_.load(std::memory_order_relaxed)];
+  }
+
+ private:
+  using Capture = CapturedStack (*)(ThreadState&, const CallOrigin&,
+                                    std::span<std::uintptr_t>) noexcept;
+
+  static constexpr std::array<Capture, sizeof...(Choices)> kCaptures{&Choices::capture...};
+  static constexpr std::array<std::string_view, sizeof...(Choices)> kNames{Choices::name...};
+  static inline constinit std::atomic<std::size_t> selected_{0};
+};
+
+}  // namespace alloctap
