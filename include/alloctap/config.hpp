@@ -1,0 +1,100 @@
+/// What a tracker is made of, and what it is made of unless told otherwise.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/guard/thread_state.hpp"
+#include "alloctap/hook/hook_backend.hpp"
+#include "alloctap/hook/manual_hook.hpp"
+#include "alloctap/meta/memory_meta_container.hpp"
+#include "alloctap/meta/meta_container.hpp"
+#include "alloctap/meta/shadow_index.hpp"
+#include "alloctap/queue/direct_queue.hpp"
+#include "alloctap/queue/event_queue.hpp"
+#include "alloctap/sample/every_allocation.hpp"
+#include "alloctap/stack/backtrace_stack.hpp"
+#include "alloctap/stack/stack_capture.hpp"
+#include "alloctap/symbol/no_symbolizer.hpp"
+#include "alloctap/symbol/symbolizer.hpp"
+
+namespace alloctap {
+
+/// Bounds that a tracker keeps to.
+struct Limits {
+  /// The deepest stack that is captured, at most `ThreadState::kMostFrames`.
+  std::uint32_t max_frames = 256;
+  /// The most memory that a queue may hold, in bytes.
+  std::size_t max_queue_bytes = 16 * 1024 * 1024;
+};
+
+/// The choice for every slot of a tracker. Derive from it and name others:
+///
+///     struct GameConfig : alloctap::DefaultConfig {
+///       using Hook = alloctap::InterposeHook;
+///     };
+///
+/// Two static functions may be added. `on_first_call()` runs once, inside the first interposed call
+/// of the process, before constructors: a place to start early. `is_own_call(const CallOrigin&)`
+/// tells calls that are not the program's.
+struct DefaultConfig {
+  using Hook = ManualHook<>;
+  using Stack = BacktraceStack;
+  using Sampling = EveryAllocation;
+  using Queue = DirectQueue;
+  using Meta = MemoryMetaContainer<ShadowIndex>;
+  using Symbolizer = NoSymbolizer;
+  static constexpr Limits limits{};
+};
+
+/// Whether `C` fills every slot. `Tracker` says which one is wrong.
+template <class C>
+concept TrackerConfig =
+    HookBackend<typename C::Hook> && StackCapture<typename C::Stack> &&
+    SamplingPolicy<typename C::Sampling> && EventQueuePolicy<typename C::Queue> &&
+    MetaContainer<typename C::Meta> && Symbolizer<typename C::Symbolizer> &&
+    std::convertible_to<decltype(C::limits), Limits>;
+
+static_assert(TrackerConfig<DefaultConfig>);
+
+/// Instantiating it checks each slot in turn, with a sentence for whoever got it wrong.
+template <class C>
+struct CheckedConfig {
+  static_assert(HookBackend<typename C::Hook>,
+                "Config::Hook does not model HookBackend: see alloctap/hook/hook_backend.hpp");
+  static_assert(StackCapture<typename C::Stack>,
+                "Config::Stack does not model StackCapture: see alloctap/stack/stack_capture.hpp");
+  static_assert(
+      SamplingPolicy<typename C::Sampling>,
+      "Config::Sampling does not model SamplingPolicy: see alloctap/sample/sampling_policy.hpp");
+  static_assert(
+      EventQueuePolicy<typename C::Queue>,
+      "Config::Queue does not model EventQueuePolicy: see alloctap/queue/event_queue.hpp");
+  static_assert(MetaContainer<typename C::Meta>,
+                "Config::Meta does not model MetaContainer: see alloctap/meta/meta_container.hpp");
+  static_assert(Symbolizer<typename C::Symbolizer>,
+                "Config::Symbolizer does not model Symbolizer: see alloctap/symbol/symbolizer.hpp");
+  static_assert(std::convertible_to<decltype(C::limits), Limits>,
+                "Config::limits is not an alloctap::Limits: see alloctap/config.hpp");
+  static_assert(C::limits.max_frames >= 1 && C::limits.max_frames <= ThreadState::kMostFrames,
+                "Config::limits.max_frames must be from 1 to ThreadState::kMostFrames");
+  static_assert(
+      !requires { typename C::Hooks; }, "Config::Hooks is not a slot; it is called Config::Hook");
+  static_assert(
+      !requires { typename C::Stacks; } && !requires { typename C::Unwinder; },
+      "Config::Stacks and Config::Unwinder are not slots; it is called Config::Stack");
+  static_assert(
+      !requires { typename C::Queues; },
+      "Config::Queues is not a slot; it is called Config::Queue");
+  static_assert(
+      !requires { typename C::Index; } && !requires { typename C::Container; },
+      "Config::Index and Config::Container are not slots; say "
+      "Meta = MemoryMetaContainer<Index>");
+  static_assert(
+      !requires { typename C::Dump; } && !requires { typename C::Output; },
+      "Config has no slot for dumps: pass the policy and the output to Tracker::dump");
+  static constexpr bool ok = true;
+};
+
+}  // namespace alloctap

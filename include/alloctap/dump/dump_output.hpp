@@ -1,0 +1,30 @@
+/// The contract of outputs: where a dump goes.
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <concepts>
+#include <string_view>
+
+namespace alloctap {
+
+/// `open` prepares, `write` appends, `commit` makes what was written final; an output that is not
+/// committed leaves nothing behind that looks like a report. One dump at a time. None may allocate
+/// from the host, but for the text of an error.
+template <class O>
+concept DumpOutput = requires(O& output, std::string_view text) {
+  { output.open() } -> std::same_as<absl::Status>;
+  { output.write(text) } -> std::same_as<absl::Status>;
+  { output.commit() } -> std::same_as<absl::Status>;
+};
+
+/// The least that models `DumpOutput`.
+struct DumpOutputArchetype {
+  absl::Status open() { return absl::OkStatus(); }
+  absl::Status write(std::string_view) { return absl::OkStatus(); }
+  absl::Status commit() { return absl::OkStatus(); }
+};
+
+static_assert(DumpOutput<DumpOutputArchetype>);
+
+}  // namespace alloctap

@@ -1,0 +1,88 @@
+/// Numbers as people read them.
+#pragma once
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace alloctap {
+
+/// A short text in a buffer of its own.
+class ShortText {
+ public:
+  [[nodiscard]] std::string_view view() const noexcept { return {text_.data(), size_}; }
+  operator std::string_view() const noexcept { return view(); }
+
+  void append(char character) noexcept {
+    if (size_ < text_.size()) text_[size_++] = character;
+  }
+  void append(std::string_view text) noexcept {
+    for (const char character : text) append(character);
+  }
+  void append(std::uint64_t number) noexcept {
+    std::array<char, 24> digits;
+    const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+    append({digits.data(), static_cast<std::size_t>(end - digits.data())});
+  }
+
+ private:
+  std::array<char, 40> text_{};
+  std::size_t size_ = 0;
+};
+
+/// 1234567 as "1,234,567".
+[[nodiscard]] inline ShortText with_commas(std::uint64_t number) noexcept {
+  ShortText digits;
+  digits.append(number);
+  ShortText text;
+  const std::string_view all = digits.view();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i > 0 && (all.size() - i) % 3 == 0) text.append(',');
+    text.append(all[i]);
+  }
+  return text;
+}
+
+/// A ratio with one decimal, rounded: "41.2".
+[[nodiscard]] inline ShortText one_decimal(long double ratio) noexcept {
+  const auto rounded = static_cast<std::uint64_t>(ratio * 10 + 0.5L);
+  ShortText text;
+  text.append(rounded / 10);
+  text.append('.');
+  text.append(rounded % 10);
+  return text;
+}
+
+/// Bytes in binary units: "512 B", "1.5 KiB", "23.0 MiB".
+[[nodiscard]] inline ShortText human_bytes(std::uint64_t bytes) noexcept {
+  constexpr std::array<std::string_view, 7> kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  std::size_t unit = 0;
+  long double scaled = static_cast<long double>(bytes);
+  // What would be rounded up to 1024.0 is shown in the next unit.
+  while (scaled >= 1023.95L) {
+    scaled /= 1024;
+    ++unit;
+  }
+  ShortText text;
+  if (unit == 0) {
+    text.append(bytes);
+  } else {
+    text.append(one_decimal(scaled).view());
+  }
+  text.append(' ');
+  text.append(kUnits[unit]);
+  return text;
+}
+
+/// `part` of `whole`: "41.2 %"; "0.0 %" of nothing.
+[[nodiscard]] inline ShortText percent(std::uint64_t part, std::uint64_t whole) noexcept {
+  const long double ratio =
+      whole == 0 ? 0 : static_cast<long double>(part) / static_cast<long double>(whole);
+  ShortText text = one_decimal(ratio * 100);
+  text.append(" %");
+  return text;
+}
+
+}  // namespace alloctap

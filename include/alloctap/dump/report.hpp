@@ -1,0 +1,51 @@
+/// Everything that a dump policy may show.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/symbol/module_table.hpp"
+
+namespace alloctap {
+
+/// The program that the report is about.
+struct ProgramInfo {
+  std::int32_t pid = 0;
+  std::string_view executable;
+  /// The arguments, '\0' between them.
+  std::string_view command;
+};
+
+/// How the tracker was composed.
+struct BackendInfo {
+  std::string_view hook;
+  std::string_view stack;
+  std::uint32_t max_frames = 0;
+  std::string_view symbolizer;
+  /// What the hook cannot see; empty if nothing.
+  std::string_view blind_spots;
+};
+
+/// Refers to what the tracker holds during a dump.
+struct Report {
+  const Snapshot& snapshot;
+  const ModuleTable& modules;
+  ProgramInfo program;
+  BackendInfo backend;
+  /// The function that holds the instruction at an address, written to the buffer; empty where it
+  /// is unknown.
+  std::string_view (*name_of)(std::uintptr_t address, std::span<char> buffer) noexcept;
+};
+
+/// Frames are return addresses; the call is the instruction before, which may belong to another
+/// line or, after a call that never returns, to another function.
+[[nodiscard]] constexpr std::uintptr_t call_address(std::uintptr_t frame) noexcept {
+  return frame - 1;
+}
+
+/// The longest function name that a dump shows.
+inline constexpr std::size_t kLongestName = 1024;
+
+}  // namespace alloctap

@@ -1,0 +1,146 @@
+/// A report for people.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+
+#include "alloctap/dump/dump_policy.hpp"
+#include "alloctap/dump/human_units.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/version.hpp"
+
+namespace alloctap {
+
+/// The account first, then totals, then the stacks that hold most, leaf first.
+struct TextDump {
+  /// How many stacks are shown in each list.
+  std::size_t most_stacks = 20;
+
+  void write(const Report& report, DumpWriter& out) const {
+    write_header(report, out);
+    write_account(report, out);
+    write_totals(report, out);
+    write_stacks(report, out);
+    write_mappings(report, out);
+  }
+
+ private:
+  static void write_header(const Report& report, DumpWriter& out) {
+    out << "alloctap " << kVersionString << ": who holds the memory of "
+        << report.program.executable << " (pid " << report.program.pid << ")\n  command  ";
+    for (const char character : report.program.command) {
+      out << (character == '\0' || character == '\n' ? ' ' : character);
+    }
+    out << "\n  hook     " << report.backend.hook << ", stacks by " << report.backend.stack
+        << ", at most " << report.backend.max_frames << " frames\n";
+    if (!report.backend.blind_spots.empty()) {
+      out << "  unseen   " << report.backend.blind_spots << "\n";
+    }
+  }
+
+  static void write_account(const Report& report, DumpWriter& out) {
+    const Account& account = report.snapshot.account;
+    out << "  account  " << with_commas(account.events) << " events, "
+        << with_commas(account.dropped) << " dropped, " << with_commas(account.unmatched_frees)
+        << " frees of unknown blocks, " << with_commas(account.unseen_frees) << " frees not seen\n"
+        << "           " << with_commas(account.failed_unwinds) << " stacks cut short, "
+        << with_commas(account.truncated_stacks) << " deeper than the limit; "
+        << human_bytes(account.tracker_bytes) << " mapped by the tracker itself\n";
+    if (!account.consistent) {
+      out << "           a thread was stopped inside the tracker: numbers may be off by its "
+             "event\n";
+    }
+  }
+
+  static void write_totals(const Report& report, DumpWriter& out) {
+    const Totals& totals = report.snapshot.totals;
+    const MappingTotals& mappings = report.snapshot.mapping_totals;
+    out << "\nLive now   " << human_bytes(totals.live_bytes) << " in "
+        << with_commas(totals.live_allocations) << " blocks (" << with_commas(totals.live_bytes)
+        << " bytes); at the peak " << human_bytes(totals.peak_live_bytes) << "\nIn all     "
+        << with_commas(totals.allocations) << " allocations of "
+        << human_bytes(totals.allocated_bytes) << ", " << with_commas(totals.deallocations)
+        << " deallocations, " << with_commas(totals.temporary_allocations) << " temporary ("
+        << percent(totals.temporary_allocations, totals.allocations) << ")\nMapped     "
+        << human_bytes(mappings.live_bytes) << " in " << with_commas(mappings.live_mappings)
+        << " mappings; at the peak " << human_bytes(mappings.peak_live_bytes) << "\n";
+  }
+
+  void write_stacks(const Report& report, DumpWriter& out) const {
+    ArenaArray<const StackSummary*> order;
+    for (const StackSummary& stack : report.snapshot.stacks) {
+      if (stack.live_bytes > 0 && !order.push_back(&stack)) return;
+    }
+    std::sort(order.begin(), order.end(), [](const StackSummary* a, const StackSummary* b) {
+      return a->live_bytes != b->live_bytes ? a->live_bytes > b->live_bytes : a->stack < b->stack;
+    });
+    const std::size_t shown = std::min(most_stacks, order.size());
+    if (shown == 0) return;
+    write_title("Stacks that hold live memory", shown, order.size(), out);
+    for (std::size_t i = 0; i < shown; ++i) {
+      const StackSummary& stack = *order[i];
+      out << "\n#" << i + 1 << "  " << human_bytes(stack.live_bytes) << " ("
+          << percent(stack.live_bytes, report.snapshot.totals.live_bytes) << ") in "
+          << with_commas(stack.live_allocations) << blocks(stack.live_allocations) << "; in all "
+          << with_commas(stack.total.allocations) << " of "
+          << human_bytes(stack.total.allocated_bytes) << ", "
+          << with_commas(stack.total.temporary_allocations) << " temporary\n";
+      write_frames(report, stack.stack, out);
+    }
+  }
+
+  void write_mappings(const Report& report, DumpWriter& out) const {
+    ArenaArray<const MappingSummary*> order;
+    for (const MappingSummary& mapping : report.snapshot.mappings) {
+      if (!order.push_back(&mapping)) return;
+    }
+    std::sort(order.begin(), order.end(), [](const MappingSummary* a, const MappingSummary* b) {
+      return a->live_bytes != b->live_bytes ? a->live_bytes > b->live_bytes : a->stack < b->stack;
+    });
+    const std::size_t shown = std::min(most_stacks, order.size());
+    if (shown == 0) return;
+    write_title("Stacks that hold mappings", shown, order.size(), out);
+    for (std::size_t i = 0; i < shown; ++i) {
+      out << "\n#" << i + 1 << "  " << human_bytes(order[i]->live_bytes) << " in "
+          << with_commas(order[i]->live_mappings) << " mappings\n";
+      write_frames(report, order[i]->stack, out);
+    }
+  }
+
+  static void write_title(std::string_view title, std::size_t shown, std::size_t all,
+                          DumpWriter& out) {
+    out << "\n" << title << ", most first";
+    if (shown < all) out << " (" << shown << " of " << with_commas(all) << ")";
+    out << "\n";
+  }
+
+  static std::string_view blocks(std::uint64_t count) noexcept {
+    return count == 1 ? " block" : " blocks";
+  }
+
+  static void write_frames(const Report& report, StackId stack, DumpWriter& out) {
+    const auto frames = report.snapshot.table->frames(stack);
+    if (frames.empty()) out << "    (stack unknown)\n";
+    for (const std::uintptr_t frame : frames) write_frame(report, frame, out);
+  }
+
+  /// "    function   module+0xoffset"; the offset is the call's address in the file.
+  static void write_frame(const Report& report, std::uintptr_t frame, DumpWriter& out) {
+    char buffer[kLongestName];
+    const std::uintptr_t address = call_address(frame);
+    const std::string_view name = report.name_of(address, {buffer, sizeof buffer});
+    out << "    " << (name.empty() ? std::string_view("??") : name) << "   ";
+    const Module* module = report.modules.find(address);
+    if (module == nullptr) {
+      out.hex(address) << "\n";
+      return;
+    }
+    out << module->path.substr(module->path.rfind('/') + 1) << '+';
+    out.hex(address - module->bias) << "\n";
+  }
+};
+
+static_assert(DumpPolicy<TextDump>);
+
+}  // namespace alloctap

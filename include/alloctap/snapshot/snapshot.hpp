@@ -1,0 +1,75 @@
+/// A copy of a tracker's state at one moment.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/event/allocation_event.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/meta/mapping_container.hpp"
+#include "alloctap/meta/stack_totals.hpp"
+#include "alloctap/stack/stack_table.hpp"
+
+namespace alloctap {
+
+/// How far the numbers can be trusted: what every report opens with.
+struct Account {
+  /// Calls that were recorded or recognized: allocations, frees, mappings and unmappings.
+  std::uint64_t events = 0;
+  /// Events lost because the system had no memory for them.
+  std::uint64_t dropped = 0;
+  /// Frees and reallocations of blocks that were not known, from before the start for example.
+  std::uint64_t unmatched_frees = 0;
+  /// Blocks found gone because their address was handed out again.
+  std::uint64_t unseen_frees = 0;
+  /// Captured stacks whose walk ended before the outermost frame.
+  std::uint64_t failed_unwinds = 0;
+  /// Captured stacks that were deeper than the limit on frames.
+  std::uint64_t truncated_stacks = 0;
+  /// Bytes of address space that the tracker holds for itself.
+  std::uint64_t tracker_bytes = 0;
+  /// False: a thread was stopped inside the tracker, so numbers may be in the middle of a change.
+  bool consistent = true;
+};
+
+/// Sums over all stacks since the start; a reallocation is one deallocation and one allocation.
+struct Totals {
+  std::uint64_t allocations = 0;
+  std::uint64_t deallocations = 0;
+  std::uint64_t allocated_bytes = 0;
+  std::uint64_t live_allocations = 0;
+  std::uint64_t live_bytes = 0;
+  std::uint64_t peak_live_bytes = 0;
+  std::uint64_t temporary_allocations = 0;
+};
+
+/// What one stack has allocated, and what of it is live.
+struct StackSummary {
+  StackId stack = kNoStackId;
+  AllocationTotals total;
+  std::uint64_t live_allocations = 0;
+  std::uint64_t live_bytes = 0;
+};
+
+/// Live mappings made by one stack.
+struct MappingSummary {
+  StackId stack = kNoStackId;
+  std::uint64_t live_mappings = 0;
+  std::uint64_t live_bytes = 0;
+};
+
+/// Memory from the arena. Move-only. `table` is the tracker's own and outlives every snapshot.
+struct Snapshot {
+  Account account;
+  Totals totals;
+  MappingTotals mapping_totals;
+  /// Every stack that has allocated, by StackId.
+  ArenaArray<StackSummary> stacks;
+  /// Every stack with live mappings, by StackId.
+  ArenaArray<MappingSummary> mappings;
+  const StackTable* table = nullptr;
+  /// When it was taken, in nanoseconds since the Unix epoch.
+  std::int64_t time_ns = 0;
+};
+
+}  // namespace alloctap

@@ -1,0 +1,112 @@
+/// The modules of the process: which file an address belongs to, and where in it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "alloctap/elf/mapped_image.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/guard/text_pool.hpp"
+#include "alloctap/os/memory_map.hpp"
+
+namespace alloctap {
+
+/// An executable or shared object that is mapped at `[start, end)`.
+struct Module {
+  std::uintptr_t start = 0;
+  std::uintptr_t end = 0;
+  /// Address in the process minus address in the file.
+  std::uintptr_t bias = 0;
+  std::string_view path;
+  std::size_t build_id_bytes = 0;
+  std::byte build_id[32] = {};
+  /// Whether code of it is mapped; a file that is only read, as data, is no module.
+  bool has_code = false;
+
+  [[nodiscard]] bool contains(std::uintptr_t address) const noexcept {
+    return address >= start && address < end;
+  }
+};
+
+/// A copy of the module list at one moment, by ascending address. It is read from the system's
+/// description of the address space and from the modules' headers, not from the loader, whose lock
+/// a stopped thread may hold. Memory from the arena. Move-only.
+class ModuleTable {
+ public:
+  /// What is mapped now. Incomplete where the system has no memory.
+  [[nodiscard]] static ModuleTable read() noexcept {
+    ModuleTable table;
+    ArenaArray<char> buffer;
+    if (!buffer.reserve(kBufferBytes)) return table;
+    os::visit_memory_map({buffer.data(), kBufferBytes}, [&](const os::MemoryRegion& region) {
+      table.visit(region);
+      return true;
+    });
+    table.forget_data();
+    return table;
+  }
+
+  /// The module that holds `address`, or nullptr.
+  [[nodiscard]] const Module* find(std::uintptr_t address) const noexcept {
+    const auto* above = std::upper_bound(
+        modules_.begin(), modules_.end(), address,
+        [](std::uintptr_t value, const Module& module) { return value < module.start; });
+    if (above == modules_.begin() || !(above - 1)->contains(address)) return nullptr;
+    return above - 1;
+  }
+
+  [[nodiscard]] std::span<const Module> modules() const noexcept {
+    return {modules_.data(), modules_.size()};
+  }
+
+  /// The position of `module`, an element of this table.
+  [[nodiscard]] std::size_t index_of(const Module& module) const noexcept {
+    return static_cast<std::size_t>(&module - modules_.data());
+  }
+
+ private:
+  static constexpr std::size_t kBufferBytes = 256 * 1024;
+
+  void visit(const os::MemoryRegion& region) noexcept {
+    const bool may_start = region.file_offset == 0 && region.readable &&
+                           (region.path.starts_with('/') || region.path == "[vdso]");
+    if (may_start) add(region);
+    if (region.executable && !modules_.empty() && modules_.back().contains(region.start)) {
+      modules_.back().has_code = true;
+    }
+  }
+
+  void add(const os::MemoryRegion& region) noexcept {
+    const auto image = elf::read_mapped_image(
+        {reinterpret_cast<const std::byte*>(region.start), region.end - region.start});
+    if (!image) return;
+    Module module;
+    module.start = region.start;
+    module.end = image->end;
+    module.bias = image->bias;
+    module.build_id_bytes = std::min(sizeof module.build_id, image->build_id.size());
+    if (module.build_id_bytes > 0) {
+      std::memcpy(module.build_id, image->build_id.data(), module.build_id_bytes);
+    }
+    module.path = paths_.keep(region.path);
+    static_cast<void>(modules_.push_back(module));
+  }
+
+  void forget_data() noexcept {
+    ArenaArray<Module> with_code;
+    for (const Module& module : modules_) {
+      if (module.has_code && !with_code.push_back(module)) return;
+    }
+    modules_ = std::move(with_code);
+  }
+
+  ArenaArray<Module> modules_;
+  TextPool paths_;
+};
+
+}  // namespace alloctap

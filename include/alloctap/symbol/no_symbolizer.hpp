@@ -1,0 +1,16 @@
+/// No names: reports show module, offset and build-id, to be looked up later.
+#pragma once
+
+#include "alloctap/symbol/symbolizer.hpp"
+
+namespace alloctap {
+
+/// Knows no name. Needs no library.
+struct NoSymbolizer {
+  static constexpr std::string_view name = "none";
+  static std::string_view name_of(std::uintptr_t, std::span<char>) noexcept { return {}; }
+};
+
+static_assert(Symbolizer<NoSymbolizer>);
+
+}  // namespace alloctap

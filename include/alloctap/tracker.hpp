@@ -1,0 +1,185 @@
+/// The tracker: one type made of policies.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <atomic>
+#include <mutex>
+#include <utility>
+
+#include "alloctap/config.hpp"
+#include "alloctap/dump/dump_output.hpp"
+#include "alloctap/dump/dump_policy.hpp"
+#include "alloctap/guard/control_lock.hpp"
+#include "alloctap/guard/fork_handlers.hpp"
+#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/hook/hook_claims.hpp"
+#include "alloctap/os/process.hpp"
+#include "alloctap/recorder.hpp"
+#include "alloctap/session.hpp"
+#include "alloctap/snapshot/take_snapshot.hpp"
+#include "alloctap/symbol/module_table.hpp"
+
+namespace alloctap {
+
+/// Records what the program allocates while a `Session` lives, and writes reports of it.
+///
+/// Everything is static: hooks belong to the process, and so does a tracker. Its tables appear in a
+/// program that uses the type, and only those of the policies that `Config` names. All functions
+/// are thread-safe and none may be called inside a hook; they allocate, but what they allocate is
+/// not recorded.
+template <class Config = DefaultConfig>
+class Tracker {
+ public:
+  using Hook = typename Config::Hook;
+  using Sink = RecordingSink<Config>;
+  using Records = Recorder<Config>;
+
+  /// Starts recording. The session ends it. Fails where the hook cannot be installed, where a
+  /// session of this tracker lives, or where another tracker has a backend on the same target.
+  [[nodiscard]] static absl::StatusOr<Session> start() {
+    const ReentrancyGuard guard;
+    const std::lock_guard hold(control_lock);
+    if (absl::Status status = start_locked(); !status.ok()) return status;
+    return Session(&Tracker::stop);
+  }
+
+  /// Whether a session lives.
+  [[nodiscard]] static bool running() noexcept { return running_.load(std::memory_order_acquire); }
+
+  /// The state at one moment: no event is half in it. Blocks and totals stay after the session, so
+  /// this works then too.
+  [[nodiscard]] static absl::StatusOr<Snapshot> snapshot() {
+    const ReentrancyGuard guard;
+    const std::lock_guard hold(control_lock);
+    return snapshot_locked();
+  }
+
+  /// Writes a report of the present state to `output`, a `DumpOutput`, in the form of `policy`.
+  template <DumpPolicy Policy, class Output>
+    requires DumpOutput<std::remove_reference_t<Output>>
+  static absl::Status dump(const Policy& policy, Output&& output) {
+    const ReentrancyGuard guard;
+    const std::lock_guard hold(control_lock);
+    const absl::StatusOr<Snapshot> snapshot = snapshot_locked();
+    if (!snapshot.ok()) return snapshot.status();
+    return write_report(*snapshot, policy, output);
+  }
+
+  /// Writes a report of `snapshot`, one of this tracker's: for several forms of the same moment.
+  template <DumpPolicy Policy, class Output>
+    requires DumpOutput<std::remove_reference_t<Output>>
+  static absl::Status dump(const Snapshot& snapshot, const Policy& policy, Output&& output) {
+    const ReentrancyGuard guard;
+    const std::lock_guard hold(control_lock);
+    return write_report(snapshot, policy, output);
+  }
+
+  /// How many frames are captured from now on; cut to what `Config::limits` allows.
+  static void set_max_frames(std::uint32_t frames) noexcept { Records::set_max_frames(frames); }
+
+ private:
+  static absl::Status start_locked() {
+    if (running()) return absl::FailedPreconditionError("this tracker has a session already");
+    constexpr HookTarget target = Hook::capabilities.target;
+    if (!HookClaims::claim(target)) {
+      return absl::FailedPreconditionError(
+          "another tracker has a hook on the process's allocator; two would count one call twice. "
+          "End its session first");
+    }
+    RecordingGate::initialize();
+    absl::Status status = prepare();
+    if (!status.ok()) {
+      HookClaims::release(target);
+      return status;
+    }
+    running_.store(true, std::memory_order_release);
+    return absl::OkStatus();
+  }
+
+  static absl::Status prepare() {
+    if (!ForkHandlers::install(&in_forked_child)) {
+      return absl::ResourceExhaustedError("cannot register handlers for fork");
+    }
+    absl::Status status = Records::queue().start(Config::limits.max_queue_bytes);
+    if (!status.ok()) return status;
+    status = Hook::template install<Sink>();
+    if (!status.ok()) Records::queue().stop();
+    return status;
+  }
+
+  static void stop() noexcept {
+    const ReentrancyGuard guard;
+    const std::lock_guard hold(control_lock);
+    Hook::uninstall();
+    Records::queue().stop();
+    HookClaims::release(Hook::capabilities.target);
+    running_.store(false, std::memory_order_release);
+  }
+
+  static void in_forked_child() noexcept { Records::queue().after_fork(); }
+
+  static absl::StatusOr<Snapshot> snapshot_locked() {
+    const bool quiet = ThreadStates::close_gate();
+    if (quiet) Records::queue().flush();
+    SnapshotBuilder builder(Records::meta(), Records::stacks());
+    const absl::Status status = builder.build();
+    ThreadStates::open_gate();
+    if (!status.ok()) return status;
+    Snapshot snapshot = builder.take();
+    Account& account = snapshot.account;
+    const auto& counters = Records::counters();
+    account.failed_unwinds = counters.failed_unwinds.load(std::memory_order_relaxed);
+    account.truncated_stacks = counters.truncated_stacks.load(std::memory_order_relaxed);
+    account.dropped += counters.dropped.load(std::memory_order_relaxed);
+    account.consistent = quiet;
+    return snapshot;
+  }
+
+  template <class Policy, class Output>
+  static absl::Status write_report(const Snapshot& snapshot, const Policy& policy, Output& output) {
+    constexpr std::size_t kLongestText = 16 * 1024;
+    ArenaArray<char> executable;
+    ArenaArray<char> command;
+    if (!executable.resize(kLongestText) || !command.resize(kLongestText)) {
+      return absl::ResourceExhaustedError("dump: the system has no memory for it");
+    }
+    const ModuleTable modules = ModuleTable::read();
+    const Report report{
+        .snapshot = snapshot,
+        .modules = modules,
+        .program = {.pid = os::current_process_id(),
+                    .executable = os::executable_path({executable.data(), executable.size()}),
+                    .command = os::command_line({command.data(), command.size()})},
+        .backend = backend_info(),
+        .name_of = &Config::Symbolizer::name_of,
+    };
+    if (absl::Status status = output.open(); !status.ok()) return status;
+    DumpWriter writer(output);
+    policy.write(report, writer);
+    if (absl::Status status = writer.finish(); !status.ok()) return status;
+    return output.commit();
+  }
+
+  static BackendInfo backend_info() noexcept {
+    return {.hook = Hook::name,
+            .stack = stack_name(),
+            .max_frames = Records::max_frames(),
+            .symbolizer = Config::Symbolizer::name,
+            .blind_spots = Hook::capabilities.blind_spots};
+  }
+
+  /// A policy that stands for several says which one is in force.
+  static std::string_view stack_name() noexcept {
+    if constexpr (requires { Config::Stack::selected(); }) {
+      return Config::Stack::selected();
+    } else {
+      return Config::Stack::name;
+    }
+  }
+
+  static inline constinit std::atomic<bool> running_{false};
+};
+
+}  // namespace alloctap
