@@ -63,15 +63,17 @@ class Arena {
     return (bytes + page - 1) & ~(page - 1);
   }
 
+  /// The system hands pages from one thread to the next; acquire here and release in `unmap` tell
+  /// race detectors, which do not see its part.
   static void* map(std::size_t bytes) noexcept {
     void* pages = os::map_pages(whole_pages(bytes));
-    if (pages != nullptr) mapped_bytes_.fetch_add(whole_pages(bytes), std::memory_order_relaxed);
+    if (pages != nullptr) mapped_bytes_.fetch_add(whole_pages(bytes), std::memory_order_acquire);
     return pages;
   }
 
   static void unmap(void* address, std::size_t bytes) noexcept {
+    mapped_bytes_.fetch_sub(whole_pages(bytes), std::memory_order_release);
     os::unmap_pages(address, whole_pages(bytes));
-    mapped_bytes_.fetch_sub(whole_pages(bytes), std::memory_order_relaxed);
   }
 
   static void* allocate_block(std::size_t size_class) noexcept {

@@ -16,7 +16,7 @@ namespace alloctap {
 ///
 /// The two sides form Dekker's pattern: store own word, then load the other's. The closing side
 /// pays for the order of both with a process-wide barrier, so that entering costs a store and a
-/// load. Where the system has no such barrier, entering issues a fence.
+/// load. Where the system has no such barrier, entering pays for its own order.
 class RecordingGate {
  public:
   using Flag = std::atomic<std::uint32_t>;
@@ -28,9 +28,8 @@ class RecordingGate {
 
   /// Marks the calling thread as recording; waits while the gate is closed.
   static void enter(Flag& recording) noexcept {
-    recording.store(1, std::memory_order_relaxed);
-    order_own_store();
-    if (word_.load(std::memory_order_acquire) != kOpen) [[unlikely]] {
+    raise(recording);
+    if (word_.load(std::memory_order_seq_cst) != kOpen) [[unlikely]] {
       enter_closed(recording);
     }
   }
@@ -46,18 +45,14 @@ class RecordingGate {
   /// From now on `enter` waits. Follow with `wait_for` on every thread's flag.
   static void close() noexcept {
     word_.fetch_or(kClosed, std::memory_order_seq_cst);
-    if (needs_fence_.load(std::memory_order_relaxed)) {
-      std::atomic_thread_fence(std::memory_order_seq_cst);
-    } else {
-      os::process_wide_barrier();
-    }
+    if (!needs_fence_.load(std::memory_order_relaxed)) os::process_wide_barrier();
   }
 
   /// Waits until the thread with `recording` is outside; false after `kPatience`, which only a
   /// thread that was stopped inside can use up.
   [[nodiscard]] static bool wait_for(const Flag& recording) noexcept {
     const std::int64_t give_up = os::monotonic_ns() + kPatience;
-    for (int round = 0; recording.load(std::memory_order_acquire) != 0; ++round) {
+    for (int round = 0; recording.load(std::memory_order_seq_cst) != 0; ++round) {
       arch::pause();
       if (round % 1024 != 1023) continue;
       if (os::monotonic_ns() > give_up) return false;
@@ -85,10 +80,11 @@ class RecordingGate {
   static constexpr std::int64_t kPatience = 5'000'000'000;
   static constexpr std::int64_t kNap = 100'000;
 
-  static void order_own_store() noexcept {
+  static void raise(Flag& recording) noexcept {
     if (needs_fence_.load(std::memory_order_relaxed)) [[unlikely]] {
-      std::atomic_thread_fence(std::memory_order_seq_cst);
+      recording.store(1, std::memory_order_seq_cst);
     } else {
+      recording.store(1, std::memory_order_relaxed);
       std::atomic_signal_fence(std::memory_order_seq_cst);
     }
   }
@@ -97,9 +93,8 @@ class RecordingGate {
     do {
       recording.store(0, std::memory_order_release);
       wait_while(kClosed | kHalted);
-      recording.store(1, std::memory_order_relaxed);
-      order_own_store();
-    } while (word_.load(std::memory_order_acquire) != kOpen);
+      raise(recording);
+    } while (word_.load(std::memory_order_seq_cst) != kOpen);
   }
 
   static void wait_while(std::uint32_t bits) noexcept {

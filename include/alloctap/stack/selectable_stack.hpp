@@ -20,10 +20,10 @@ struct SelectableStack {
     return kCaptures[selected_.load(std::memory_order_relaxed)](thread, origin, frames);
   }
 
-  /// Chooses the policy with that `name`; false, and no change, where there is none.
-  [[nodiscard]] static bool select(std::string_view name) noexcept {
+  /// Chooses the policy that is named `wanted`; false, and no change, where there is none.
+  [[nodiscard]] static bool select(std::string_view wanted) noexcept {
     for (std::size_t i = 0; i < kNames.size(); ++i) {
-      if (kNames[i] != name) continue;
+      if (kNames[i] != wanted) continue;
       selected_.store(i, std::memory_order_relaxed);
       return true;
     }

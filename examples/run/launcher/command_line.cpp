@@ -1,0 +1,105 @@
+#include "launcher/command_line.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "alloctap/version.hpp"
+#include "launcher/failure.hpp"
+#include "settings.hpp"
+
+namespace alloctap::run {
+namespace {
+
+struct Formatter : CLI::Formatter {
+  Formatter() { column_width(28); }
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "Usage: alloctap-run [OPTION]... [--] PROGRAM [ARGS...]\n";
+  }
+};
+
+}  // namespace
+
+CommandLine::CommandLine() : app_("Runs PROGRAM and reports which call stacks hold its memory.") {
+  app_.formatter(std::make_shared<Formatter>());
+  app_.set_help_flag("-h,--help", "Print this help and exit.");
+  app_.set_version_flag("--version", absl::StrCat("alloctap-run ", kVersionString),
+                        "Print the version and exit.");
+  app_.allow_extras();
+  dump_ = add("--dump", "FORMAT=PATH",
+              "Write a report to PATH when PROGRAM ends; FORMAT is text or json.\n"
+              "In PATH, %p is the process id and %% a percent sign. May be\n"
+              "given again for another PATH. Default: text on standard error.");
+  stack_ = add("--stack", "CHOICE",
+               "How call stacks are captured: backtrace (exact), frame-pointer\n"
+               "(fast, for programs built with frame pointers) or none (the\n"
+               "caller alone). Default: backtrace.");
+  max_frames_ = add("--max-frames", "N",
+                    absl::StrCat("Keep the innermost N frames of a stack, from 1 to ", kMostFrames,
+                                 ".\nDefault: ", kDefaultFrames, "."));
+  follow_children_ = app_.add_flag("--follow-children");
+  follow_children_->description(
+      "Track child processes too; each writes its own report, so\n"
+      "PATH needs %p in the file name. Default: PROGRAM alone.");
+  app_.footer("Everything after PROGRAM belongs to PROGRAM.");
+}
+
+absl::StatusOr<std::size_t> CommandLine::find_program(std::span<char*> arguments) const {
+  std::size_t i = 1;
+  for (; i < arguments.size(); ++i) {
+    const std::string argument = arguments[i];
+    if (argument == "--") return i + 1;
+    if (!argument.starts_with('-')) return i;
+    if (absl::Status status = check_value(argument); !status.ok()) return status;
+    if (takes_value(argument)) ++i;
+  }
+  return std::min(i, arguments.size());
+}
+
+absl::StatusOr<std::string> CommandLine::parse(std::span<char*> options) {
+  // CLI11 takes them from the back.
+  std::vector<std::string> reversed(options.rbegin(), options.rend());
+  try {
+    app_.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    return app_.help();
+  } catch (const CLI::CallForVersion& version) {
+    return absl::StrCat(version.what(), "\n");
+  } catch (const CLI::ParseError& error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(absl::Utf8SafeCHexEscape(error.what()), "; see alloctap-run --help"));
+  }
+  const std::vector<std::string> unknown = app_.remaining();
+  if (unknown.empty()) return std::string();
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown option ", in_quotes(unknown.front()), "; see alloctap-run --help"));
+}
+
+CLI::Option* CommandLine::add(const char* name, const char* value, const std::string& description) {
+  CLI::Option* option = app_.add_option(name)->description(description)->option_text(value);
+  return option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+bool CommandLine::takes_value(const std::string& name) const {
+  const CLI::Option* option = app_.get_option_no_throw(name);
+  return option != nullptr && option->get_expected_min() > 0;
+}
+
+/// CLI11 would take the next argument for an empty value, and ignores some values of flags.
+absl::Status CommandLine::check_value(const std::string& argument) const {
+  const std::size_t equals = argument.find('=');
+  const std::string name = argument.substr(0, equals);
+  if (equals == argument.npos || app_.get_option_no_throw(name) == nullptr) {
+    return absl::OkStatus();
+  }
+  if (!takes_value(name)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("option ", in_quotes(argument), " takes no value; write ", name));
+  }
+  if (equals + 1 < argument.size()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("option ", in_quotes(argument), " has no value; write one behind the '='"));
+}
+
+}  // namespace alloctap::run

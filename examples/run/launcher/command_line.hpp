@@ -1,0 +1,44 @@
+/// The grammar of the command line, by CLI11; what the values mean is options.cpp's.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace alloctap::run {
+
+/// The values stay texts: CLI11 would give some of them a meaning, and its errors no remedy.
+class CommandLine {
+ public:
+  CommandLine();
+
+  /// The index of PROGRAM in `arguments`, of which the first is the launcher's own name. At most
+  /// their number.
+  [[nodiscard]] absl::StatusOr<std::size_t> find_program(std::span<char*> arguments) const;
+
+  /// Parses what stands before PROGRAM; what is returned is the answer to --help or --version.
+  [[nodiscard]] absl::StatusOr<std::string> parse(std::span<char*> options);
+
+  [[nodiscard]] std::vector<std::string> dumps() const { return dump_->results(); }
+  [[nodiscard]] std::vector<std::string> stacks() const { return stack_->results(); }
+  [[nodiscard]] std::vector<std::string> frame_limits() const { return max_frames_->results(); }
+  [[nodiscard]] bool follows_children() const { return follow_children_->count() > 0; }
+
+ private:
+  CLI::Option* add(const char* name, const char* value, const std::string& description);
+  bool takes_value(const std::string& name) const;
+  absl::Status check_value(const std::string& argument) const;
+
+  CLI::App app_;
+  CLI::Option* dump_ = nullptr;
+  CLI::Option* stack_ = nullptr;
+  CLI::Option* max_frames_ = nullptr;
+  CLI::Option* follow_children_ = nullptr;
+};
+
+}  // namespace alloctap::run

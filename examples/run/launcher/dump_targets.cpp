@@ -1,0 +1,122 @@
+#include "launcher/dump_targets.hpp"
+
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "launcher/failure.hpp"
+#include "launcher/writable_path.hpp"
+#include "path_pattern.hpp"
+
+namespace alloctap::run {
+namespace {
+
+namespace fs = std::filesystem;
+
+absl::Status refuse(const DumpRequest& request, const std::string& why) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("--dump ", in_quotes(request.argument), ": ", why));
+}
+
+/// A resolved dump and what tells whether two go to the same place.
+struct Candidate {
+  ResolvedDump dump;
+  std::string identity;
+};
+
+class Resolver {
+ public:
+  Resolver(const DumpRequest& request, bool follow_children, std::int32_t pid)
+      : request_(request), follow_children_(follow_children), pid_(pid) {}
+
+  absl::StatusOr<Candidate> resolve() {
+    if (absl::Status status = make_absolute(); !status.ok()) return status;
+    const absl::StatusOr<fs::path> target = follow_links(path_);
+    if (!target.ok()) return refuse(request_, std::string(target.status().message()));
+    absl::StatusOr<Candidate> candidate =
+        is_written_through(*target) ? resolve_device(*target) : resolve_file(*target);
+    if (!candidate.ok()) return refuse(request_, std::string(candidate.status().message()));
+    if (candidate->dump.pattern.size() > kPathBytes) return refuse(request_, kTooLong);
+    candidate->dump.format = request_.format;
+    return candidate;
+  }
+
+ private:
+  static constexpr char kTooLong[] = "the path is too long; write a shorter one";
+
+  absl::Status make_absolute() {
+    if (request_.path.empty()) return refuse(request_, "the path is empty; write FORMAT=PATH");
+    if (const auto unknown = find_unknown_placeholder(request_.path); !unknown.empty()) {
+      return refuse(request_, absl::StrCat("unknown placeholder ", in_quotes(unknown),
+                                           "; write %p for the process id or %% for a '%'"));
+    }
+    pattern_ = request_.path;
+    if (pattern_.is_relative()) {
+      std::error_code error;
+      const fs::path here = fs::current_path(error);
+      if (error) return refuse(request_, "there is no current directory; write an absolute path");
+      pattern_ = escape_path(here.native()) / pattern_;
+    }
+    std::array<char, kPathBytes> buffer{};
+    path_ = expand_path(pattern_.native(), pid_, buffer);
+    return path_.empty() ? refuse(request_, kTooLong) : absl::OkStatus();
+  }
+
+  absl::StatusOr<Candidate> resolve_device(const fs::path& target) const {
+    absl::StatusOr<std::string> identity = check_device(target);
+    if (!identity.ok()) return identity.status();
+    // The path stays as it is: /proc/self/fd/2 would resolve to a name that cannot be opened.
+    const ResolvedDump dump{.mode = WriteMode::kAppend, .pattern = pattern_.native()};
+    return Candidate{dump, *std::move(identity)};
+  }
+
+  absl::StatusOr<Candidate> resolve_file(const fs::path& target) const {
+    const std::string name = pattern_.filename();
+    const bool one_per_process = names_process(name);
+    if (follow_children_ && !one_per_process) {
+      return absl::InvalidArgumentError(
+          "with --follow-children every process would write this file; put %p into its name");
+    }
+    // Links are resolved now, so that a rename replaces the file and not the link to it; but what
+    // the names of other processes will lead to is not known yet.
+    const absl::StatusOr<fs::path> file = check_file(one_per_process ? path_ : target);
+    if (!file.ok()) return file.status();
+    const std::string own_name = one_per_process ? name : escape_path(file->filename().native());
+    const fs::path pattern = fs::path(escape_path(file->parent_path().native())) / own_name;
+    return Candidate{{.mode = WriteMode::kReplace, .pattern = pattern}, file->native()};
+  }
+
+  const DumpRequest& request_;
+  bool follow_children_;
+  std::int32_t pid_;
+  fs::path pattern_;
+  fs::path path_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<ResolvedDump>> resolve_dumps(std::span<const DumpRequest> requests,
+                                                        bool follow_children, std::int32_t pid) {
+  std::vector<ResolvedDump> dumps;
+  std::map<std::string, const DumpRequest*> seen;
+  for (const DumpRequest& request : requests) {
+    absl::StatusOr<Candidate> candidate = Resolver(request, follow_children, pid).resolve();
+    if (!candidate.ok()) return candidate.status();
+    const auto [earlier, is_new] = seen.try_emplace(candidate->identity, &request);
+    if (!is_new) {
+      return refuse(request,
+                    absl::StrCat("goes to the same file as ", in_quotes(earlier->second->argument),
+                                 "; give each dump a path of its own"));
+    }
+    dumps.push_back(std::move(candidate->dump));
+  }
+  return dumps;
+}
+
+}  // namespace alloctap::run

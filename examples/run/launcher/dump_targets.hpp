@@ -1,0 +1,28 @@
+/// Where the dumps go, settled before the program starts.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "launcher/options.hpp"
+#include "settings.hpp"
+
+namespace alloctap::run {
+
+/// A dump whose path was found to be writable.
+struct ResolvedDump {
+  DumpFormat format = DumpFormat::kText;
+  WriteMode mode = WriteMode::kReplace;
+  /// Absolute, because the program may change its directory. A `%p` in the directory part is
+  /// replaced: it was the launcher's process that the directory was checked for.
+  std::string pattern;
+};
+
+/// Checks every path for the process `pid`, which is to be the program's. Leaves nothing behind.
+[[nodiscard]] absl::StatusOr<std::vector<ResolvedDump>> resolve_dumps(
+    std::span<const DumpRequest> requests, bool follow_children, std::int32_t pid);
+
+}  // namespace alloctap::run

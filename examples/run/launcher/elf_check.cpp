@@ -1,0 +1,169 @@
+#include "launcher/elf_check.hpp"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <climits>
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "launcher/failure.hpp"
+
+namespace alloctap::run {
+namespace {
+
+class ProgramReader {
+ public:
+  explicit ProgramReader(const std::string& path)
+      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+  ~ProgramReader() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  ProgramReader(const ProgramReader&) = delete;
+  ProgramReader& operator=(const ProgramReader&) = delete;
+
+  /// Fills `target` from the file's bytes at `offset`; false where there are not so many.
+  template <class T>
+  bool read(std::span<T> target, std::uint64_t offset) const {
+    const ssize_t count =
+        ::pread(descriptor_, target.data(), target.size_bytes(), static_cast<off_t>(offset));
+    return count >= 0 && static_cast<std::size_t>(count) == target.size_bytes();
+  }
+
+ private:
+  int descriptor_;
+};
+
+/// The program that runs now: what it is, the preloaded object is too.
+constexpr char kOwnPath[] = "/proc/self/exe";
+
+bool read_loader(const ProgramReader& reader, const Elf64_Ehdr& header, std::string& loader) {
+  if (header.e_phentsize != sizeof(Elf64_Phdr)) return false;
+  std::vector<Elf64_Phdr> segments(header.e_phnum);
+  if (!reader.read(std::span(segments), header.e_phoff)) return false;
+  for (const Elf64_Phdr& segment : segments) {
+    if (segment.p_type != PT_INTERP) continue;
+    if (segment.p_filesz < 2 || segment.p_filesz > PATH_MAX) return false;
+    loader.resize(segment.p_filesz);
+    if (!reader.read(std::span(loader), segment.p_offset)) return false;
+    loader.resize(loader.find('\0') == loader.npos ? 0 : loader.find('\0'));
+    return !loader.empty();
+  }
+  return true;
+}
+
+absl::Status refuse(const std::string& path, const std::string& why) {
+  return absl::FailedPreconditionError(absl::StrCat("program ", in_quotes(path), " ", why));
+}
+
+int bits_of(const ElfProgram& program) { return program.file_class == ELFCLASS32 ? 32 : 64; }
+
+absl::Status check_machine(const std::string& path, const ElfProgram& program,
+                           const ElfProgram& own) {
+  if (bits_of(program) != bits_of(own)) {
+    return refuse(path, absl::StrCat("is a ", bits_of(program), "-bit program, which cannot be ",
+                                     "tracked; use a ", bits_of(own), "-bit build of it"));
+  }
+  if (program.machine == own.machine && program.byte_order == own.byte_order) {
+    return absl::OkStatus();
+  }
+  return refuse(path, absl::StrCat("is built for another machine (ELF machine ", program.machine,
+                                   "); use an alloctap-run that is built for that one"));
+}
+
+absl::Status check_loader(const std::string& path, const ElfProgram& program,
+                          const ElfProgram& own) {
+  constexpr std::array kOtherLibraries{"ld-musl-", "uClibc", "linker64"};
+  if (program.loader.empty()) {
+    std::error_code error;
+    // The loader has no loader, and can be told to run a program.
+    if (std::filesystem::equivalent(path, own.loader, error)) return absl::OkStatus();
+    return refuse(path,
+                  "is statically linked, so nothing can be preloaded into it; link it "
+                  "dynamically or build alloctap into it (InterposeHook)");
+  }
+  for (const char* library : kOtherLibraries) {
+    if (!absl::StrContains(program.loader, library)) continue;
+    return refuse(path, absl::StrCat("uses another C library (loader ", in_quotes(program.loader),
+                                     "); build alloctap-run or the program for the same one"));
+  }
+  if (::access(program.loader.c_str(), F_OK) == 0) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat("loader ", in_quotes(program.loader), " of program ",
+                                          in_quotes(path), ": ", error_text(errno),
+                                          "; install the C library that the program needs"));
+}
+
+bool may_change_ids(const std::string& path) {
+  struct statvfs system{};
+  if (::statvfs(path.c_str(), &system) == 0 && (system.f_flag & ST_NOSUID) != 0) return false;
+  return ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1;
+}
+
+/// As the kernel decides on AT_SECURE: not by the bits, but by whether real and effective ids
+/// differ once they have had their effect.
+absl::Status check_ids(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) return absl::OkStatus();
+  const bool obeyed = may_change_ids(path);
+  // Without the group's execute bit, setgid means mandatory locking.
+  const bool sets_group = (status.st_mode & S_ISGID) != 0 && (status.st_mode & S_IXGRP) != 0;
+  const uid_t user = obeyed && (status.st_mode & S_ISUID) != 0 ? status.st_uid : ::geteuid();
+  const gid_t group = obeyed && sets_group ? status.st_gid : ::getegid();
+  if (user == ::getuid() && group == ::getgid()) return absl::OkStatus();
+  return refuse(path, absl::StrCat("runs as another user or group (setuid or setgid: ", user, ":",
+                                   group, "), where preloading is off; start alloctap-run as that ",
+                                   "one, or track a copy without the bit"));
+}
+
+absl::Status check_capabilities(const std::string& path) {
+  if (::getxattr(path.c_str(), "security.capability", nullptr, 0) < 0) return absl::OkStatus();
+  return refuse(path,
+                "has file capabilities, with which preloading is off; track a copy of it: "
+                "cp leaves them behind");
+}
+
+}  // namespace
+
+absl::StatusOr<ElfProgram> read_elf_program(const std::string& path) {
+  absl::Status damaged = absl::PermissionDeniedError(absl::StrCat(
+      "program ", in_quotes(path), " is a damaged ELF file; build or install it again"));
+  const ProgramReader reader(path);
+  Elf64_Ehdr header{};
+  if (!reader.read(std::span(&header, 1), 0)) return damaged;
+  ElfProgram program{.file_class = header.e_ident[EI_CLASS],
+                     .byte_order = header.e_ident[EI_DATA],
+                     .machine = header.e_machine,
+                     .loader = {}};
+  if (program.file_class != ELFCLASS32 && program.file_class != ELFCLASS64) return damaged;
+  constexpr unsigned char kOwnOrder =
+      std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
+  const bool is_readable = program.file_class == ELFCLASS64 && program.byte_order == kOwnOrder;
+  if (is_readable && !read_loader(reader, header, program.loader)) return damaged;
+  return program;
+}
+
+absl::Status check_preloadable(const std::string& path) {
+  const absl::StatusOr<ElfProgram> own = read_elf_program(kOwnPath);
+  if (!own.ok()) return own.status();
+  const absl::StatusOr<ElfProgram> program = read_elf_program(path);
+  if (!program.ok()) return program.status();
+  if (absl::Status status = check_machine(path, *program, *own); !status.ok()) return status;
+  if (absl::Status status = check_loader(path, *program, *own); !status.ok()) return status;
+  if (absl::Status status = check_ids(path); !status.ok()) return status;
+  return check_capabilities(path);
+}
+
+}  // namespace alloctap::run

@@ -1,0 +1,28 @@
+/// Whether the dynamic loader will preload an object into a program.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace alloctap::run {
+
+/// What decides about an ELF program.
+struct ElfProgram {
+  unsigned char file_class = 0;
+  unsigned char byte_order = 0;
+  std::uint16_t machine = 0;
+  /// The dynamic loader (PT_INTERP); empty where there is none, or the machine is not this one.
+  std::string loader;
+};
+
+/// Reads the headers; kPermissionDenied where they are damaged, as exec would say.
+[[nodiscard]] absl::StatusOr<ElfProgram> read_elf_program(const std::string& path);
+
+/// Refuses what is for another machine or another C library, linked statically, or executed in the
+/// loader's secure mode. `path` names an ELF file that the caller may execute.
+[[nodiscard]] absl::Status check_preloadable(const std::string& path);
+
+}  // namespace alloctap::run

@@ -1,0 +1,97 @@
+#include "launcher/options.hpp"
+
+#include <charconv>
+#include <cstddef>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "launcher/command_line.hpp"
+#include "launcher/failure.hpp"
+
+namespace alloctap::run {
+namespace {
+
+std::string join(std::span<const std::string_view> names, const std::string& separator) {
+  std::string text;
+  for (const std::string_view name : names) {
+    if (!text.empty()) text += separator;
+    text += name;
+  }
+  return text;
+}
+
+absl::Status set_dumps(const std::vector<std::string>& arguments, Options& options) {
+  if (arguments.size() > kMostDumps) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--dump is given ", arguments.size(), " times; give it at most ", kMostDumps));
+  }
+  for (const std::string& argument : arguments) {
+    const std::size_t equals = argument.find('=');
+    const std::string forms = join(kFormatNames, "=PATH or ") + "=PATH";
+    DumpRequest dump;
+    dump.argument = argument;
+    if (equals == std::string::npos) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--dump ", in_quotes(argument), ": there is no '='; write ", forms));
+    }
+    const std::string format = argument.substr(0, equals);
+    if (!find_name(kFormatNames, format, dump.format)) {
+      return absl::InvalidArgumentError(absl::StrCat("--dump ", in_quotes(argument),
+                                                     ": unknown format ", in_quotes(format),
+                                                     "; write ", forms));
+    }
+    dump.path = argument.substr(equals + 1);
+    options.dumps.push_back(std::move(dump));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status set_stack(const std::string& value, Options& options) {
+  if (find_name(kStackNames, value, options.stack)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--stack ", in_quotes(value), ": unknown; write one of ", join(kStackNames, ", ")));
+}
+
+absl::Status set_max_frames(const std::string& value, Options& options) {
+  const char* end = value.data() + value.size();
+  const auto [stop, error] = std::from_chars(value.data(), end, options.max_frames);
+  const bool in_range = options.max_frames >= 1 && options.max_frames <= kMostFrames;
+  if (error == std::errc{} && stop == end && in_range) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--max-frames ", in_quotes(value),
+                                                 ": write a whole number from 1 to ", kMostFrames));
+}
+
+/// Without the launcher's name in front and the "--" that ends the options.
+std::span<char*> own_options(std::span<char*> arguments) {
+  if (!arguments.empty()) arguments = arguments.subspan(1);
+  const bool marked = !arguments.empty() && std::string_view(arguments.back()) == "--";
+  return marked ? arguments.first(arguments.size() - 1) : arguments;
+}
+
+}  // namespace
+
+absl::StatusOr<Options> parse_options(std::span<char*> arguments) {
+  CommandLine line;
+  const absl::StatusOr<std::size_t> program = line.find_program(arguments);
+  if (!program.ok()) return program.status();
+  absl::StatusOr<std::string> answer = line.parse(own_options(arguments.first(*program)));
+  if (!answer.ok()) return answer.status();
+  Options options;
+  options.answer = *std::move(answer);
+  if (!options.answer.empty()) return options;
+  absl::Status status = set_dumps(line.dumps(), options);
+  for (const std::string& value : line.stacks()) status.Update(set_stack(value, options));
+  for (const std::string& value : line.frame_limits()) {
+    status.Update(set_max_frames(value, options));
+  }
+  if (!status.ok()) return status;
+  options.follow_children = line.follows_children();
+  options.command = arguments.subspan(*program);
+  if (!options.command.empty()) return options;
+  return absl::InvalidArgumentError("there is no PROGRAM; write alloctap-run PROGRAM [ARGS...]");
+}
+
+}  // namespace alloctap::run

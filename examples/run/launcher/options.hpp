@@ -1,0 +1,36 @@
+/// The command line of alloctap-run.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "settings.hpp"
+
+namespace alloctap::run {
+
+/// One `--dump FORMAT=PATH`; the path as the user wrote it.
+struct DumpRequest {
+  std::string argument;
+  DumpFormat format = DumpFormat::kText;
+  std::string path;
+};
+
+struct Options {
+  std::vector<DumpRequest> dumps;
+  StackChoice stack = StackChoice::kBacktrace;
+  std::uint32_t max_frames = kDefaultFrames;
+  bool follow_children = false;
+  /// PROGRAM and its arguments, a part of argv: a null pointer stands behind the last.
+  std::span<char*> command;
+  /// The answer to --help or --version; where there is one, nothing is to be started.
+  std::string answer;
+};
+
+/// Reads everything before PROGRAM; what follows it is never looked at. The error names the value
+/// and the remedy.
+[[nodiscard]] absl::StatusOr<Options> parse_options(std::span<char*> arguments);
+
+}  // namespace alloctap::run

@@ -1,0 +1,55 @@
+#include "launcher/preload_object.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "launcher/failure.hpp"
+
+#ifndef ALLOCTAP_RUN_PRELOAD_RELATIVE
+#define ALLOCTAP_RUN_PRELOAD_RELATIVE "../lib/liballoctap-run.so"
+#endif
+
+namespace alloctap::run {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What ends a path in LD_PRELOAD, and what starts a name that the loader replaces.
+constexpr std::string_view kNotInPreload = " :$";
+
+}  // namespace
+
+absl::StatusOr<std::string> find_preload_object() {
+  std::error_code error;
+  const fs::path own = fs::read_symlink("/proc/self/exe", error);
+  const fs::path expected = own.parent_path() / ALLOCTAP_RUN_PRELOAD_RELATIVE;
+  const fs::path object = fs::canonical(expected, error);
+  if (error || ::access(object.c_str(), R_OK) != 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the object to preload is not at ", in_quotes(expected.lexically_normal().native()),
+        "; build or install alloctap-run again"));
+  }
+  if (object.native().find_first_of(kNotInPreload) != std::string::npos) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the loader cannot preload ", in_quotes(object.native()),
+                     "; move alloctap-run to a path without ' ', ':' and '$'"));
+  }
+  return object.native();
+}
+
+std::string prepend_preload(const std::string& object, const std::string& existing) {
+  std::vector<std::string> objects =
+      absl::StrSplit(existing, absl::ByAnyChar(" :"), absl::SkipEmpty());
+  std::erase(objects, object);
+  objects.insert(objects.begin(), object);
+  return absl::StrJoin(objects, ":");
+}
+
+}  // namespace alloctap::run

@@ -1,0 +1,16 @@
+/// The object that is preloaded into the program.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace alloctap::run {
+
+/// The absolute path of the object, which stands at a fixed place beside this executable.
+[[nodiscard]] absl::StatusOr<std::string> find_preload_object();
+
+/// The value of LD_PRELOAD with `object` in front of what was there, and there only.
+[[nodiscard]] std::string prepend_preload(const std::string& object, const std::string& existing);
+
+}  // namespace alloctap::run

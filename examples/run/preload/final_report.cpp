@@ -1,0 +1,87 @@
+#include "final_report.hpp"
+
+#include <alloctap/dump/json_dump.hpp>
+#include <atomic>
+#include <cstring>
+
+#include "run_tracker.hpp"
+
+namespace alloctap::run {
+namespace {
+
+constinit const Settings* current_settings = nullptr;
+constinit std::atomic<os::ProcessId> owing_process{0};
+
+void print_error(const absl::Status& status) noexcept {
+  print_line({status.message().data(), status.message().size()});
+}
+
+template <class Output>
+absl::Status write_format(const Snapshot& snapshot, DumpFormat format, Output&& output) {
+  return format == DumpFormat::kJson ? RunTracker::dump(snapshot, JsonDump{}, output)
+                                     : RunTracker::dump(snapshot, TextDump{}, output);
+}
+
+/// What is at `path` must not be replaced: it leads to a device, a pipe or an open descriptor.
+absl::Status append_dump(const Snapshot& snapshot, DumpFormat format, const char* path) {
+  int error = 0;
+  const os::File file = os::open_for_appending(path, error);
+  if (error != 0) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot open the dump ", path, ": ", os::error_text(error)));
+  }
+  return write_format(snapshot, format, DescriptorOutput(file.descriptor()));
+}
+
+absl::Status write_dump(const Snapshot& snapshot, const DumpTarget& target) {
+  char path[kPathBytes];
+  const std::string_view expanded = expand_path(target.pattern, os::current_process_id(), path);
+  if (expanded.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "cannot write the dump ", std::string(target.pattern), ": its path is too long"));
+  }
+  return target.mode == WriteMode::kAppend
+             ? append_dump(snapshot, target.format, path)
+             : write_format(snapshot, target.format, FileOutput(expanded));
+}
+
+}  // namespace
+
+void owe_report(const Settings& settings) noexcept {
+  current_settings = &settings;
+  owing_process.store(os::current_process_id(), std::memory_order_release);
+}
+
+void forgive_report() noexcept { owing_process.store(0, std::memory_order_release); }
+
+bool report_owed() noexcept {
+  const os::ProcessId owing = owing_process.load(std::memory_order_acquire);
+  return owing != 0 && owing == os::current_process_id();
+}
+
+void write_report() noexcept {
+  const OwnAllocations own;
+  const absl::StatusOr<Snapshot> snapshot = RunTracker::snapshot();
+  if (!snapshot.ok()) return print_error(snapshot.status());
+  if (current_settings->dump_count == 0) {
+    const absl::Status status =
+        write_format(*snapshot, DumpFormat::kText, DescriptorOutput(STDERR_FILENO));
+    if (!status.ok()) print_error(status);
+  }
+  for (const DumpTarget& target : current_settings->targets()) {
+    const absl::Status status = write_dump(*snapshot, target);
+    if (!status.ok()) print_error(status);
+  }
+}
+
+void print_line(std::string_view text) noexcept {
+  constexpr std::string_view kPrefix = "alloctap-run: ";
+  char line[1024];
+  const std::size_t length = std::min(text.size(), sizeof line - kPrefix.size() - 1);
+  std::memcpy(line, kPrefix.data(), kPrefix.size());
+  std::memcpy(line + kPrefix.size(), text.data(), length);
+  line[kPrefix.size() + length] = '\n';
+  os::write_all(STDERR_FILENO, {line, kPrefix.size() + length + 1});
+}
+
+}  // namespace alloctap::run

@@ -1,0 +1,26 @@
+/// The report that a tracked program leaves.
+#pragma once
+
+#include "settings.hpp"
+
+namespace alloctap::run {
+
+/// From now on this process owes a report as `settings` says. `settings` outlives the process's
+/// program. Also in a forked child that is followed.
+void owe_report(const Settings& settings) noexcept;
+
+/// This process owes none (any more): a child that is not followed.
+void forgive_report() noexcept;
+
+/// Whether the calling process itself owes a report. False in children that share its memory or a
+/// copy of it without having passed through fork's handlers (vfork, clone).
+[[nodiscard]] bool report_owed() noexcept;
+
+/// Writes the report now. Allocates nothing from the program's allocator and takes none of its
+/// locks, but needs some room on the stack. Errors go to stderr.
+void write_report() noexcept;
+
+/// Prints "alloctap-run: ..." to stderr, in one piece.
+void print_line(std::string_view text) noexcept;
+
+}  // namespace alloctap::run

@@ -1,0 +1,66 @@
+// The functions that tell and change a signal's action. Each calls the C library's own, and then
+// lets the program see the default action where the handler of fatal_signals.cpp stands for it.
+#include <signal.h>
+
+#include <alloctap/macros.hpp>
+
+#include "fatal_signals.hpp"
+#include "signal_functions.hpp"
+
+namespace {
+
+using namespace alloctap::run;
+
+/// For the functions of the shape of signal(2).
+template <class Real>
+SignalHandler set_handler(Real& real, const char* name, int signal, SignalHandler handler) {
+  const SignalHandler before = next_function(real, name)(signal, handler);
+  keep_watching(signal);
+  return show_as_program_sees(before);
+}
+
+using SetHandler = SignalHandler(int, SignalHandler);
+
+}  // namespace
+
+extern "C" {
+
+ALLOCTAP_EXPORT int sigaction(int signal, const struct sigaction* action,
+                              struct sigaction* before) noexcept {
+  const int error = real_sigaction(signal, action, before);
+  if (error != 0) return error;
+  if (before != nullptr) show_as_program_sees(signal, *before);
+  if (action != nullptr) keep_watching(signal);
+  return 0;
+}
+
+ALLOCTAP_EXPORT SignalHandler signal(int number, SignalHandler handler) noexcept {
+  static constinit SetHandler* real = nullptr;
+  return set_handler(real, "signal", number, handler);
+}
+
+ALLOCTAP_EXPORT SignalHandler ssignal(int number, SignalHandler handler) noexcept {
+  static constinit SetHandler* real = nullptr;
+  return set_handler(real, "ssignal", number, handler);
+}
+
+ALLOCTAP_EXPORT SignalHandler bsd_signal(int number, SignalHandler handler) noexcept {
+  static constinit SetHandler* real = nullptr;
+  return set_handler(real, "bsd_signal", number, handler);
+}
+
+ALLOCTAP_EXPORT SignalHandler sysv_signal(int number, SignalHandler handler) noexcept {
+  static constinit SetHandler* real = nullptr;
+  return set_handler(real, "sysv_signal", number, handler);
+}
+
+ALLOCTAP_EXPORT SignalHandler __sysv_signal(int number, SignalHandler handler) noexcept {
+  static constinit SetHandler* real = nullptr;
+  return set_handler(real, "__sysv_signal", number, handler);
+}
+
+ALLOCTAP_EXPORT SignalHandler sigset(int number, SignalHandler handler) noexcept {
+  static constinit SetHandler* real = nullptr;
+  return set_handler(real, "sigset", number, handler);
+}
+}

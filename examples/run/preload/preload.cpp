@@ -1,0 +1,114 @@
+// The object that alloctap-run preloads: it exports the functions that it interposes and nothing
+// else, and depends on the C library alone.
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <alloctap/hook/interposed_malloc.hpp>
+#include <array>
+#include <cstdlib>
+#include <optional>
+
+#include "fatal_signals.hpp"
+#include "final_report.hpp"
+#include "report_thread.hpp"
+#include "run_tracker.hpp"
+#include "settings.hpp"
+
+using alloctap::run::RunTracker;
+ALLOCTAP_DEFINE_INTERPOSED_MALLOC(RunTracker);
+
+extern "C" {
+// Where this object lies in memory (GNU ld).
+__attribute__((visibility("hidden"))) extern const char __ehdr_start[];
+__attribute__((visibility("hidden"))) extern const char _end[];
+
+// glibc's own; atexit would tie the call to the unloading of this object.
+int __cxa_atexit(void (*function)(void*), void* argument, void* object) noexcept;
+}
+
+namespace alloctap::run {
+namespace {
+
+/// The settings point into it.
+constinit std::array<char, kMostEncodedBytes> encoded_settings{};
+constinit std::optional<Settings> settings;
+
+void report_at_exit(void*) {
+  if (!report_owed()) return;
+  yield_to_fatal_signal();
+  settle_report();
+  yield_to_fatal_signal();
+}
+
+void report_at_quick_exit() { report_at_exit(nullptr); }
+
+[[noreturn]] void report_and_leave(int status) noexcept {
+  report_at_exit(nullptr);
+  for (;;) ::syscall(SYS_exit_group, status);
+}
+
+void watch_for_the_end() noexcept {
+  if (start_report_thread()) watch_fatal_signals();
+}
+
+/// After the tracker's own handler has made its tables whole.
+void in_forked_child() noexcept {
+  if (settings->follow_children) {
+    owe_report(*settings);
+    watch_for_the_end();
+  } else {
+    forgive_report();
+    InterposeHook::uninstall();
+    stop_watching_fatal_signals();
+  }
+}
+
+bool start_tracker() noexcept {
+  static_cast<void>(RunConfig::Stack::select(name_of(kStackNames, settings->stack)));
+  RunTracker::set_max_frames(settings->max_frames);
+  absl::StatusOr<Session> session = RunTracker::start();
+  if (!session.ok()) {
+    const absl::string_view message = session.status().message();
+    print_line({message.data(), message.size()});
+    return false;
+  }
+  // Recording ends with the process.
+  static_cast<void>(new (Arena::allocate(sizeof(Session))) Session(std::move(*session)));
+  return ForkHandlers::install(&in_forked_child);
+}
+
+/// Runs before the program's constructors and, but for calls of malloc that come earlier still, of
+/// the modules that it links.
+__attribute__((constructor)) void when_loaded() {
+  InterposedOriginals<RunTracker::Sink>::find_all_once();
+  if (report_owed()) watch_for_the_end();
+}
+
+}  // namespace
+
+void RunConfig::on_first_call() noexcept {
+  const OwnAllocations own;
+  const std::string_view text = os::initial_environment(kSettingsVariable, encoded_settings);
+  if (text.empty()) return;
+  settings = decode(text);
+  if (!settings)
+    return print_line("ALLOCTAP_RUN is not what alloctap-run sets; nothing is tracked");
+  if (!settings->apply_to(os::current_process_id()) || !start_tracker()) return;
+  owe_report(*settings);
+  // The loader registers its destructors later, so the report comes after all of them.
+  __cxa_atexit(&report_at_exit, nullptr, nullptr);
+  ::at_quick_exit(&report_at_quick_exit);
+}
+
+bool RunConfig::is_own_call(const CallOrigin& origin) noexcept {
+  const auto* caller = static_cast<const char*>(origin.caller);
+  return caller >= __ehdr_start && caller < _end;
+}
+
+}  // namespace alloctap::run
+
+extern "C" {
+
+ALLOCTAP_EXPORT void _exit(int status) { alloctap::run::report_and_leave(status); }
+ALLOCTAP_EXPORT void _Exit(int status) noexcept { alloctap::run::report_and_leave(status); }
+}

@@ -1,0 +1,26 @@
+/// The thread that writes the final report.
+///
+/// It waits from the start, because when the end comes there may be no room on a stack, no lock to
+/// be had and no thread to be made.
+#pragma once
+
+namespace alloctap::run {
+
+/// Starts the thread; false, with a line on stderr, where the system refuses. Again in a followed
+/// child after fork, where the parent's thread does not exist. Control plane.
+[[nodiscard]] bool start_report_thread() noexcept;
+
+/// Asks for the report, which is written once. May be called inside a signal handler.
+void request_report() noexcept;
+
+/// Returns when the report is written; it was requested. May be called inside a signal handler.
+void wait_for_report() noexcept;
+
+/// Both, if this process owes a report.
+void settle_report() noexcept;
+
+/// Makes the thread call `end`, which does not return, once the report is written; it was
+/// requested. For a signal handler that cannot wait. `end` is the same for every call.
+void end_process_after_report(void (*end)() noexcept) noexcept;
+
+}  // namespace alloctap::run

@@ -1,0 +1,27 @@
+/// The tracker that alloctap-run puts into a program.
+#pragma once
+
+#include <alloctap/alloctap.hpp>
+#include <alloctap/hook/interpose_hook.hpp>
+#include <alloctap/symbol/absl_symbolizer.hpp>
+#include <cstdint>
+
+namespace alloctap::run {
+
+struct RunConfig : DefaultConfig {
+  using Hook = InterposeHook;
+  using Stack = SelectableStack<BacktraceStack, FramePointerStack, NoStack>;
+  using Symbolizer = AbslSymbolizer;
+  static constexpr Limits limits{.max_frames = ThreadState::kMostFrames};
+
+  /// Reads the settings and starts the tracker, before anything of the program runs.
+  static void on_first_call() noexcept;
+
+  /// Whether a call comes from this object itself: its C++ library sets memory aside when it is
+  /// loaded.
+  static bool is_own_call(const CallOrigin& origin) noexcept;
+};
+
+using RunTracker = Tracker<RunConfig>;
+
+}  // namespace alloctap::run

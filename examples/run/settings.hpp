@@ -1,0 +1,183 @@
+/// What alloctap-run tells the object that it preloads: one environment variable.
+///
+/// The value reads `alloctap-run/1;ROOT_PID;FOLLOW;STACK;MAX_FRAMES;DUMPS;` and then, for each
+/// dump, `FORMAT;WRITE_MODE;LENGTH;PATH;`. Every field ends in ';' and a path is counted, so that
+/// any byte may stand in it and a value that was cut short is noticed.
+#pragma once
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "alloctap/guard/thread_state.hpp"
+#include "path_pattern.hpp"
+
+namespace alloctap::run {
+
+inline constexpr char kSettingsVariable[] = "ALLOCTAP_RUN";
+inline constexpr std::string_view kSettingsVersion = "alloctap-run/1";
+
+inline constexpr std::uint32_t kMostFrames = ThreadState::kMostFrames;
+inline constexpr std::uint32_t kDefaultFrames = 256;
+inline constexpr std::size_t kMostDumps = 16;
+/// No encoded settings are longer.
+inline constexpr std::size_t kMostEncodedBytes = 128 + kMostDumps * (kPathBytes + 64);
+/// By how many bytes the name of a temporary file may exceed the name of the dump that it stands
+/// beside: the launcher has tried that such a name can be created.
+inline constexpr std::size_t kTemporarySuffixBytes = 24;
+
+enum class StackChoice : std::uint8_t { kBacktrace, kFramePointer, kNone };
+enum class DumpFormat : std::uint8_t { kText, kJson };
+
+/// How a dump reaches its path.
+enum class WriteMode : std::uint8_t {
+  /// Through a temporary file beside it that is renamed.
+  kReplace,
+  /// By opening what is there, with O_APPEND: a device, a pipe, whatever a /proc/self/fd/N leads
+  /// to. Nothing may be created, emptied or renamed.
+  kAppend,
+};
+
+/// The names on the command line and in the variable, in the order of the enumerators.
+inline constexpr std::array<std::string_view, 3> kStackNames{"backtrace", "frame-pointer", "none"};
+inline constexpr std::array<std::string_view, 2> kFormatNames{"text", "json"};
+inline constexpr std::array<std::string_view, 2> kWriteModeNames{"replace", "append"};
+
+struct DumpTarget {
+  DumpFormat format = DumpFormat::kText;
+  WriteMode mode = WriteMode::kReplace;
+  /// An absolute path for `expand_path`.
+  std::string_view pattern;
+};
+
+struct Settings {
+  /// The process that the user asked for; its children are tracked only with `follow_children`.
+  std::int32_t root_pid = 0;
+  bool follow_children = false;
+  StackChoice stack = StackChoice::kBacktrace;
+  std::uint32_t max_frames = kDefaultFrames;
+  std::size_t dump_count = 0;
+  std::array<DumpTarget, kMostDumps> dumps{};
+
+  [[nodiscard]] std::span<const DumpTarget> targets() const noexcept {
+    return std::span(dumps).first(dump_count);
+  }
+  [[nodiscard]] bool apply_to(std::int32_t pid) const noexcept {
+    return follow_children || pid == root_pid;
+  }
+};
+
+template <class Enum, std::size_t Count>
+[[nodiscard]] constexpr std::string_view name_of(const std::array<std::string_view, Count>& names,
+                                                 Enum value) noexcept {
+  return names[static_cast<std::size_t>(value)];
+}
+
+/// The enumerator with that name; false where there is none.
+template <class Enum, std::size_t Count>
+[[nodiscard]] constexpr bool find_name(const std::array<std::string_view, Count>& names,
+                                       std::string_view name, Enum& value) noexcept {
+  for (std::size_t i = 0; i < Count; ++i) {
+    if (names[i] != name) continue;
+    value = static_cast<Enum>(i);
+    return true;
+  }
+  return false;
+}
+
+/// The value of the variable. At most `kMostDumps` dumps with patterns up to `kPathBytes` long.
+[[nodiscard]] inline std::string encode(const Settings& settings) {
+  std::string text;
+  const auto add = [&text](std::string_view field) { text.append(field).push_back(';'); };
+  add(kSettingsVersion);
+  add(std::to_string(settings.root_pid));
+  add(settings.follow_children ? "1" : "0");
+  add(name_of(kStackNames, settings.stack));
+  add(std::to_string(settings.max_frames));
+  add(std::to_string(settings.dump_count));
+  for (const DumpTarget& dump : settings.targets()) {
+    add(name_of(kFormatNames, dump.format));
+    add(name_of(kWriteModeNames, dump.mode));
+    add(std::to_string(dump.pattern.size()));
+    add(dump.pattern);
+  }
+  return text;
+}
+
+/// Takes fields off the front of a text; every function returns false where the field is not there
+/// or not what was asked for.
+class FieldReader {
+ public:
+  explicit FieldReader(std::string_view text) noexcept : rest_(text) {}
+
+  [[nodiscard]] bool at_end() const noexcept { return rest_.empty(); }
+
+  [[nodiscard]] bool read_counted(std::size_t length, std::string_view& field) noexcept {
+    if (length >= rest_.size() || rest_[length] != ';') return false;
+    field = rest_.substr(0, length);
+    rest_.remove_prefix(length + 1);
+    return true;
+  }
+
+  [[nodiscard]] bool read(std::string_view& field) noexcept {
+    const std::size_t length = rest_.find(';');
+    return length != std::string_view::npos && read_counted(length, field);
+  }
+
+  template <class Integer>
+  [[nodiscard]] bool read_number(Integer& value, Integer least, Integer most) noexcept {
+    std::string_view field;
+    if (!read(field)) return false;
+    const char* begin = field.data();
+    const char* end = begin + field.size();
+    const auto [stop, error] = std::from_chars(begin, end, value);
+    return error == std::errc{} && stop == end && value >= least && value <= most;
+  }
+
+  template <class Enum, std::size_t Count>
+  [[nodiscard]] bool read_name(const std::array<std::string_view, Count>& names,
+                               Enum& value) noexcept {
+    std::string_view field;
+    return read(field) && find_name(names, field, value);
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+[[nodiscard]] inline bool read_dump(FieldReader& reader, DumpTarget& dump) noexcept {
+  std::size_t length = 0;
+  return reader.read_name(kFormatNames, dump.format) &&
+         reader.read_name(kWriteModeNames, dump.mode) &&
+         reader.read_number(length, std::size_t{1}, kPathBytes) &&
+         reader.read_counted(length, dump.pattern) && dump.pattern.starts_with('/');
+}
+
+/// Reads what `encode` wrote; nothing where `text` is anything else. The patterns point into
+/// `text`. Allocates nothing.
+[[nodiscard]] inline std::optional<Settings> decode(std::string_view text) noexcept {
+  Settings settings;
+  FieldReader reader(text);
+  std::string_view version;
+  std::uint32_t follow = 0;
+  const bool head_is_sound = reader.read(version) && version == kSettingsVersion &&
+                             reader.read_number(settings.root_pid, 1, INT32_MAX) &&
+                             reader.read_number(follow, 0u, 1u) &&
+                             reader.read_name(kStackNames, settings.stack) &&
+                             reader.read_number(settings.max_frames, 1u, kMostFrames) &&
+                             reader.read_number(settings.dump_count, std::size_t{0}, kMostDumps);
+  if (!head_is_sound) return std::nullopt;
+  settings.follow_children = follow == 1;
+  for (DumpTarget& dump : std::span(settings.dumps).first(settings.dump_count)) {
+    if (!read_dump(reader, dump)) return std::nullopt;
+  }
+  return reader.at_end() ? std::optional(settings) : std::nullopt;
+}
+
+}  // namespace alloctap::run

@@ -1,0 +1,90 @@
+/// The receiving end of a queue that keeps what arrives: for tests of queues.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "alloctap/event/allocation_event.hpp"
+
+namespace alloctap::testing {
+
+/// Which function of a consumer was called.
+enum class ConsumerFunction : std::uint8_t {
+  kAllocation,
+  kDeallocation,
+  kTake,
+  kPutBack,
+  kPair,
+};
+
+/// One call of a consumer, with what it said.
+struct ConsumerCall {
+  ConsumerFunction function = ConsumerFunction::kAllocation;
+  /// nullptr for a pair, which names no pointer.
+  void* pointer = nullptr;
+  BlockRecord record;
+  bool temporary = false;
+};
+
+/// Keeps all calls in order, and the records that are live, so that `take` finds them. Thread-safe;
+/// it allocates, so nothing may hook the allocator meanwhile.
+class FakeConsumer {
+ public:
+  void record_allocation(const RecordedAllocation& allocation) noexcept {
+    const std::lock_guard hold(lock_);
+    calls_.push_back({ConsumerFunction::kAllocation, allocation.pointer, allocation.record, false});
+    live_[allocation.pointer] = allocation.record;
+  }
+
+  void record_deallocation(void* pointer, bool temporary) noexcept {
+    const std::lock_guard hold(lock_);
+    calls_.push_back({ConsumerFunction::kDeallocation, pointer, remove(pointer), temporary});
+  }
+
+  BlockRecord take(void* pointer) noexcept {
+    const std::lock_guard hold(lock_);
+    const BlockRecord record = remove(pointer);
+    calls_.push_back({ConsumerFunction::kTake, pointer, record, false});
+    return record;
+  }
+
+  void put_back(void* pointer, const BlockRecord& record) noexcept {
+    const std::lock_guard hold(lock_);
+    calls_.push_back({ConsumerFunction::kPutBack, pointer, record, false});
+    live_[pointer] = record;
+  }
+
+  void count_pair(const BlockRecord& record, bool temporary) noexcept {
+    const std::lock_guard hold(lock_);
+    calls_.push_back({ConsumerFunction::kPair, nullptr, record, temporary});
+  }
+
+  /// A copy of all calls so far.
+  [[nodiscard]] std::vector<ConsumerCall> calls() {
+    const std::lock_guard hold(lock_);
+    return calls_;
+  }
+
+  /// A copy of what is live.
+  [[nodiscard]] std::map<void*, BlockRecord> live() {
+    const std::lock_guard hold(lock_);
+    return live_;
+  }
+
+ private:
+  BlockRecord remove(void* pointer) {
+    const auto place = live_.find(pointer);
+    if (place == live_.end()) return {};
+    const BlockRecord record = place->second;
+    live_.erase(place);
+    return record;
+  }
+
+  std::mutex lock_;
+  std::vector<ConsumerCall> calls_;
+  std::map<void*, BlockRecord> live_;
+};
+
+}  // namespace alloctap::testing
