@@ -14,9 +14,9 @@
 
 namespace alloctap {
 
-/// The tables of one tracker and the way of an event into them: sample, stack, queue, container.
-/// All static; constant-initialized, so events may come before constructors; deliberately never
-/// destroyed, so they may come after destructors.
+/// The tables of one tracker and the way of an event into them: sample, stack, queue, container. It
+/// is the `EventSink` that the tracker's hook feeds. All static; constant-initialized, so events
+/// may come before constructors; deliberately never destroyed, so they may come after destructors.
 template <class Config>
 class Recorder {
   static_assert(CheckedConfig<Config>::ok);
@@ -45,7 +45,7 @@ class Recorder {
   }
   static std::uint32_t max_frames() noexcept { return max_frames_.load(std::memory_order_relaxed); }
 
-  static void allocated(const AllocationEvent& event) noexcept {
+  static void on_allocate(const AllocationEvent& event) noexcept {
     const RecordingSection section;
     ThreadState* thread = ready(section, event.origin);
     if (thread == nullptr) return;
@@ -56,7 +56,7 @@ class Recorder {
          .record = {.stack = capture(*thread, event.origin), .size = event.size}});
   }
 
-  static void deallocated(const DeallocationEvent& event) noexcept {
+  static void on_deallocate(const DeallocationEvent& event) noexcept {
     const RecordingSection section;
     ThreadState* thread = ready(section, event.origin);
     if (thread == nullptr) return;
@@ -86,7 +86,7 @@ class Recorder {
     meta_.count_reallocated(block.record, block.temporary);
   }
 
-  static void mapped(const MappingEvent& event) noexcept {
+  static void on_map(const MappingEvent& event) noexcept {
     const RecordingSection section;
     ThreadState* thread = ready(section, event.origin);
     if (thread == nullptr) return;
@@ -109,6 +109,11 @@ class Recorder {
   static void finish_unmap(DetachedMappings& detached) noexcept {
     const RecordingSection section;
     meta_.mappings().finish_unmap(detached);
+  }
+
+  /// Only hooks that are called before the tracker starts ask for it.
+  static void on_first_call() noexcept {
+    if constexpr (requires { Config::on_first_call(); }) Config::on_first_call();
   }
 
  private:
@@ -141,35 +146,6 @@ class Recorder {
   static inline constinit StackTable stacks_;
   static inline constinit Counters counters_;
   static inline constinit std::atomic<std::uint32_t> max_frames_{Config::limits.max_frames};
-};
-
-/// The sink that a tracker's hook feeds.
-template <class Config>
-struct RecordingSink {
-  using Target = Recorder<Config>;
-
-  static void on_allocate(const AllocationEvent& event) noexcept { Target::allocated(event); }
-  static void on_deallocate(const DeallocationEvent& event) noexcept { Target::deallocated(event); }
-  static DetachedBlock begin_reallocate(const DeallocationEvent& event) noexcept {
-    return Target::begin_reallocate(event);
-  }
-  static void cancel_reallocate(const DetachedBlock& block) noexcept {
-    Target::cancel_reallocate(block);
-  }
-  static void finish_reallocate(const DetachedBlock& block) noexcept {
-    Target::finish_reallocate(block);
-  }
-  static void on_map(const MappingEvent& event) noexcept { Target::mapped(event); }
-  static DetachedMappings begin_unmap(const MappingEvent& event) noexcept {
-    return Target::begin_unmap(event);
-  }
-  static void cancel_unmap(DetachedMappings& detached) noexcept { Target::cancel_unmap(detached); }
-  static void finish_unmap(DetachedMappings& detached) noexcept { Target::finish_unmap(detached); }
-
-  /// Only hooks that are called before the tracker starts ask for it.
-  static void on_first_call() noexcept {
-    if constexpr (requires { Config::on_first_call(); }) Config::on_first_call();
-  }
 };
 
 }  // namespace alloctap

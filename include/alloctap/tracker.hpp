@@ -33,8 +33,8 @@ template <class Config = DefaultConfig>
 class Tracker {
  public:
   using Hook = typename Config::Hook;
-  using Sink = RecordingSink<Config>;
-  using Records = Recorder<Config>;
+  /// What the hook feeds; `ALLOCTAP_DEFINE_INTERPOSED_MALLOC` asks for it by this name.
+  using Sink = Recorder<Config>;
 
   /// Starts recording. The session ends it. Fails where the hook cannot be installed, where a
   /// session of this tracker lives, or where another tracker has a backend on the same target.
@@ -77,7 +77,7 @@ class Tracker {
   }
 
   /// How many frames are captured from now on; cut to what `Config::limits` allows.
-  static void set_max_frames(std::uint32_t frames) noexcept { Records::set_max_frames(frames); }
+  static void set_max_frames(std::uint32_t frames) noexcept { Sink::set_max_frames(frames); }
 
  private:
   static absl::Status start_locked() {
@@ -102,10 +102,10 @@ class Tracker {
     if (!ForkHandlers::install(&in_forked_child)) {
       return absl::ResourceExhaustedError("cannot register handlers for fork");
     }
-    absl::Status status = Records::queue().start(Config::limits.max_queue_bytes);
+    absl::Status status = Sink::queue().start(Config::limits.max_queue_bytes);
     if (!status.ok()) return status;
     status = Hook::template install<Sink>();
-    if (!status.ok()) Records::queue().stop();
+    if (!status.ok()) Sink::queue().stop();
     return status;
   }
 
@@ -113,23 +113,23 @@ class Tracker {
     const ReentrancyGuard guard;
     const std::lock_guard hold(control_lock);
     Hook::uninstall();
-    Records::queue().stop();
+    Sink::queue().stop();
     HookClaims::release(Hook::capabilities.target);
     running_.store(false, std::memory_order_release);
   }
 
-  static void in_forked_child() noexcept { Records::queue().after_fork(); }
+  static void in_forked_child() noexcept { Sink::queue().after_fork(); }
 
   static absl::StatusOr<Snapshot> snapshot_locked() {
     const bool quiet = ThreadStates::close_gate();
-    if (quiet) Records::queue().flush();
-    SnapshotBuilder builder(Records::meta(), Records::stacks());
+    if (quiet) Sink::queue().flush();
+    SnapshotBuilder builder(Sink::meta(), Sink::stacks());
     const absl::Status status = builder.build();
     ThreadStates::open_gate();
     if (!status.ok()) return status;
     Snapshot snapshot = builder.take();
     Account& account = snapshot.account;
-    const auto& counters = Records::counters();
+    const auto& counters = Sink::counters();
     account.failed_unwinds = counters.failed_unwinds.load(std::memory_order_relaxed);
     account.truncated_stacks = counters.truncated_stacks.load(std::memory_order_relaxed);
     account.dropped += counters.dropped.load(std::memory_order_relaxed);
@@ -165,7 +165,7 @@ class Tracker {
   static BackendInfo backend_info() noexcept {
     return {.hook = Hook::name,
             .stack = stack_name(),
-            .max_frames = Records::max_frames(),
+            .max_frames = Sink::max_frames(),
             .symbolizer = Config::Symbolizer::name,
             .blind_spots = Hook::capabilities.blind_spots};
   }

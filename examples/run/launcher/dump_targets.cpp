@@ -1,7 +1,6 @@
 #include "launcher/dump_targets.hpp"
 
 #include <array>
-#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <string_view>

@@ -44,7 +44,7 @@ struct FramePointerStack {
     }
     const std::uintptr_t caller = record->caller_frame;
     const bool plausible = caller > reinterpret_cast<std::uintptr_t>(record) &&
-                           caller + sizeof(arch::FrameRecord) <= bounds.high &&
+                           caller <= bounds.high - sizeof(arch::FrameRecord) &&
                            caller % alignof(arch::FrameRecord) == 0;
     return plausible ? reinterpret_cast<const arch::FrameRecord*>(caller) : nullptr;
   }

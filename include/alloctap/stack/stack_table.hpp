@@ -43,7 +43,7 @@ class StackTable {
   StackTable& operator=(const StackTable&) = delete;
 
   /// The id of the stack `frames` (leaf first); `kUnknownStack` where the system has no memory to
-  /// keep a new one, or all ids are used up.
+  /// keep a new one, all ids are used up, or it is larger than `kStorageBytes`.
   [[nodiscard]] StackId intern(std::span<const std::uintptr_t> frames) noexcept {
     if (frames.empty()) return kUnknownStack;
     const std::uint64_t hash = hash_frames(frames);
@@ -175,6 +175,7 @@ class StackTable {
   /// Copies a stack to the storage, which only grows.
   const Stack* store(std::uint64_t hash, std::span<const std::uintptr_t> frames) noexcept {
     const std::size_t bytes = sizeof(Stack) + frames.size_bytes();
+    if (bytes > kStorageBytes) return nullptr;
     if (bytes > storage_left_) {
       storage_ = static_cast<std::byte*>(Arena::allocate(kStorageBytes));
       storage_left_ = storage_ == nullptr ? 0 : kStorageBytes;

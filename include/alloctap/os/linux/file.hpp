@@ -48,7 +48,7 @@ inline File create_for_writing(const char* path, int& error) noexcept {
 }
 
 inline File open_for_appending(const char* path, int& error) noexcept {
-  return open_file(path, O_WRONLY | O_APPEND, error);
+  return open_file(path, O_WRONLY | O_APPEND | O_NONBLOCK, error);
 }
 
 inline std::ptrdiff_t read_some(int descriptor, std::span<char> buffer) noexcept {
