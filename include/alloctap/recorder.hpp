@@ -19,8 +19,6 @@ namespace alloctap {
 /// may come before constructors; deliberately never destroyed, so they may come after destructors.
 template <class Config>
 class Recorder {
-  static_assert(CheckedConfig<Config>::ok);
-
  public:
   using Meta = typename Config::Meta;
   using Queue = typename Config::Queue::template For<Meta>;

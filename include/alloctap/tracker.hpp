@@ -31,6 +31,8 @@ namespace alloctap {
 /// not recorded.
 template <class Config = DefaultConfig>
 class Tracker {
+  static_assert(CheckedConfig<Config>::ok);
+
  public:
   using Hook = typename Config::Hook;
   /// What the hook feeds; `ALLOCTAP_DEFINE_INTERPOSED_MALLOC` asks for it by this name.

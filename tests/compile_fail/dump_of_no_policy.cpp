@@ -1,0 +1,12 @@
+// EXPECT: DumpPolicy
+#include <alloctap/tracker.hpp>
+
+struct Dump : alloctap::DumpPolicyArchetype {
+#ifdef ALLOCTAP_COMPILE_FAIL
+  void write(const alloctap::Report&, alloctap::DumpWriter&) {}  // Not const.
+#endif
+};
+
+int main() {
+  return alloctap::Tracker<>::dump(Dump{}, alloctap::DumpOutputArchetype{}).ok() ? 0 : 1;
+}

@@ -1,0 +1,14 @@
+// EXPECT: Config::limits.max_frames must be from 1 to ThreadState::kMostFrames
+#include <alloctap/tracker.hpp>
+
+#ifdef ALLOCTAP_COMPILE_FAIL
+constexpr alloctap::Limits kLimits{.max_frames = 0};
+#else
+constexpr alloctap::Limits kLimits{.max_frames = 64};
+#endif
+
+struct Config : alloctap::DefaultConfig {
+  static constexpr alloctap::Limits limits = kLimits;
+};
+
+int main() { return alloctap::Tracker<Config>::running() ? 1 : 0; }

@@ -1,0 +1,21 @@
+// EXPECT: Config::Queue does not model EventQueuePolicy: see alloctap/queue/event_queue.hpp
+#include <alloctap/tracker.hpp>
+
+#ifdef ALLOCTAP_COMPILE_FAIL
+struct Queue {
+  template <class Consumer>
+  struct For {
+    constexpr explicit For(Consumer&) noexcept {}
+    void push_allocation(const alloctap::RecordedAllocation&) noexcept {}
+    void push_deallocation(void*, bool) noexcept {}
+  };
+};
+#else
+using Queue = alloctap::DirectQueue;
+#endif
+
+struct Config : alloctap::DefaultConfig {
+  using Queue = ::Queue;
+};
+
+int main() { return alloctap::Tracker<Config>::running() ? 1 : 0; }

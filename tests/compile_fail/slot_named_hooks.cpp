@@ -1,0 +1,10 @@
+// EXPECT: Config::Hooks is not a slot; it is called Config::Hook
+#include <alloctap/tracker.hpp>
+
+struct Config : alloctap::DefaultConfig {
+#ifdef ALLOCTAP_COMPILE_FAIL
+  using Hooks = int;
+#endif
+};
+
+int main() { return alloctap::Tracker<Config>::running() ? 1 : 0; }

@@ -1,0 +1,17 @@
+// EXPECT: Config::Symbolizer does not model Symbolizer: see alloctap/symbol/symbolizer.hpp
+#include <alloctap/tracker.hpp>
+
+#ifdef ALLOCTAP_COMPILE_FAIL
+struct Symbolizer {
+  static constexpr std::string_view name = "mine";
+  static bool name_of(std::uintptr_t, std::span<char>) noexcept { return false; }
+};
+#else
+using Symbolizer = alloctap::SymbolizerArchetype;
+#endif
+
+struct Config : alloctap::DefaultConfig {
+  using Symbolizer = ::Symbolizer;
+};
+
+int main() { return alloctap::Tracker<Config>::running() ? 1 : 0; }

@@ -1,0 +1,18 @@
+// PRESENT: alloctap::AbslSymbolizer
+// ABSENT: alloctap::NoSymbolizer
+#include <alloctap/alloctap.hpp>
+#include <alloctap/symbol/absl_symbolizer.hpp>
+
+struct Config : alloctap::DefaultConfig {
+  using Symbolizer = alloctap::AbslSymbolizer;
+};
+using Tracker = alloctap::Tracker<Config>;
+
+int main() {
+  const auto session = Tracker::start();
+  int block = 0;
+  Tracker::Hook::on_allocate(&block, sizeof block);
+  Tracker::Hook::on_free(&block);
+  alloctap::MemoryOutput output;
+  return session.ok() && Tracker::dump(alloctap::TextDump{}, output).ok() ? 0 : 1;
+}

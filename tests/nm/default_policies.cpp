@@ -1,0 +1,23 @@
+// PRESENT: alloctap::ShadowIndex
+// PRESENT: alloctap::DirectQueue
+// PRESENT: alloctap::BacktraceStack
+// PRESENT: alloctap::TextDump
+// ABSENT: alloctap::BufferQueue
+// ABSENT: alloctap::FramePointerStack
+// ABSENT: alloctap::NoStack
+// ABSENT: JsonDump
+// ABSENT: rapidjson
+// ABSENT: alloctap::AbslSymbolizer
+#include <alloctap/alloctap.hpp>
+
+struct Config : alloctap::DefaultConfig {};
+using Tracker = alloctap::Tracker<Config>;
+
+int main() {
+  const auto session = Tracker::start();
+  int block = 0;
+  Tracker::Hook::on_allocate(&block, sizeof block);
+  Tracker::Hook::on_free(&block);
+  alloctap::MemoryOutput output;
+  return session.ok() && Tracker::dump(alloctap::TextDump{}, output).ok() ? 0 : 1;
+}
