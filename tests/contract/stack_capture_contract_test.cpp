@@ -1,0 +1,53 @@
+// Every way of capturing a stack puts the caller first and stays inside its room.
+#include <doctest/doctest.h>
+
+#include "alloctap/stack/backtrace_stack.hpp"
+#include "alloctap/stack/frame_pointer_stack.hpp"
+#include "alloctap/stack/no_stack.hpp"
+#include "alloctap/stack/selectable_stack.hpp"
+#include "alloctap/testing/scripted_stack.hpp"
+#include "tests/support/call_chain.hpp"
+
+namespace {
+
+using alloctap::testing::capture_known_stack;
+using alloctap::testing::kUntouched;
+using alloctap::testing::SeenStack;
+
+using Selectable = alloctap::SelectableStack<alloctap::NoStack, alloctap::BacktraceStack>;
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("the first frame is the caller", Stack, alloctap::NoStack,
+                   alloctap::BacktraceStack, alloctap::FramePointerStack, Selectable) {
+  const SeenStack seen = capture_known_stack<Stack>(3, 16);
+  REQUIRE(seen.result.depth >= 1);
+  CHECK(seen.frames[0] == seen.expected[0]);
+}
+
+TEST_CASE_TEMPLATE("nothing is written beyond the depth that is told", Stack, alloctap::NoStack,
+                   alloctap::BacktraceStack, alloctap::FramePointerStack, Selectable) {
+  for (const std::size_t room : {1, 2, 5, 200}) {
+    const SeenStack seen = capture_known_stack<Stack>(4, room);
+    REQUIRE(seen.result.depth <= room);
+    for (std::size_t i = seen.result.depth; i < seen.frames.size(); ++i) {
+      CHECK(seen.frames[i] == kUntouched);
+    }
+  }
+}
+
+TEST_CASE_TEMPLATE("a stack is truncated, full, and not failed, or none of these", Stack,
+                   alloctap::NoStack, alloctap::BacktraceStack, Selectable) {
+  const SeenStack seen = capture_known_stack<Stack>(6, 2);
+  if (seen.result.truncated) {
+    CHECK(seen.result.depth == 2);
+    CHECK_FALSE(seen.result.failed);
+  }
+}
+
+TEST_CASE("captures that promise whole stacks give every frame in order") {
+  const SeenStack seen = capture_known_stack<alloctap::BacktraceStack>(9, 64);
+  REQUIRE(seen.result.depth > seen.expected.size());
+  CHECK_FALSE(seen.result.failed);
+  for (std::size_t i = 0; i < seen.expected.size(); ++i) CHECK(seen.frames[i] == seen.expected[i]);
+}
