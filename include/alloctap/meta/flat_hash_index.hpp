@@ -18,8 +18,9 @@
 namespace alloctap {
 
 /// `absl::flat_hash_map` in shards by region of 4 KiB, so that neighbours share a table and threads
-/// that use different regions rarely meet at a lock. About 28 bytes per live block; slower than
-/// `ShadowIndex` once the tables leave the cache.
+/// that use different regions rarely meet at a lock. Pays where blocks are large and far apart, so
+/// that shadow memory would lie idle between them; slower than `ShadowIndex` everywhere. See
+/// bench/README.md.
 class FlatHashIndex {
  public:
   constexpr FlatHashIndex() noexcept = default;

@@ -1,0 +1,1 @@
+[.[] | {id, label: (.name + "/" + .tags[0])}] | group_by(.id % 10)
