@@ -83,7 +83,10 @@ class Tracker {
 
  private:
   static absl::Status start_locked() {
-    if (running()) return absl::FailedPreconditionError("this tracker has a session already");
+    if (running()) {
+      return absl::FailedPreconditionError(
+          "this tracker has a session already; end that one first");
+    }
     constexpr HookTarget target = Hook::capabilities.target;
     if (!HookClaims::claim(target)) {
       return absl::FailedPreconditionError(
@@ -102,7 +105,8 @@ class Tracker {
 
   static absl::Status prepare() {
     if (!ForkHandlers::install(&in_forked_child)) {
-      return absl::ResourceExhaustedError("cannot register handlers for fork");
+      return absl::ResourceExhaustedError(
+          "cannot register handlers for fork: no memory, or too many trackers in one process");
     }
     absl::Status status = Sink::queue().start(Config::limits.max_queue_bytes);
     if (!status.ok()) return status;

@@ -33,8 +33,11 @@ class FileOutput {
     if (!direct_ && !name_partial_file()) {
       return absl::ResourceExhaustedError("dump: no memory for the name of a file");
     }
+    // One of that name is of a process that died with it and had this one's id.
+    if (!direct_) os::remove_file(target());
     file_ =
         direct_ ? os::open_for_appending(target(), error) : os::create_for_writing(target(), error);
+    partial_exists_ = error == 0 && !direct_;
     return error == 0 ? absl::OkStatus() : failed("open", error);
   }
 
@@ -49,7 +52,7 @@ class FileOutput {
     if (const int error = os::rename_file(target(), path_.data()); error != 0) {
       return failed("rename", error);
     }
-    direct_ = true;  // Nothing is left to discard.
+    partial_exists_ = false;
     return absl::OkStatus();
   }
 
@@ -91,10 +94,10 @@ class FileOutput {
   }
 
   void discard() noexcept {
-    if (!file_.is_open() && direct_) return;
-    const bool created = file_.is_open() && !direct_;
     file_.close();
-    if (created) os::remove_file(partial_path_.data());
+    // What this was moved to has the path now.
+    if (partial_exists_ && !partial_path_.empty()) os::remove_file(partial_path_.data());
+    partial_exists_ = false;
   }
 
   Path path_;
@@ -102,6 +105,7 @@ class FileOutput {
   os::File file_;
   bool has_path_ = false;
   bool direct_ = false;
+  bool partial_exists_ = false;
 };
 
 static_assert(DumpOutput<FileOutput>);

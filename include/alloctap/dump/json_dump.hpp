@@ -1,7 +1,6 @@
 /// A report for programs: schema alloctap.heap/1, described in README.md beside this file.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -46,17 +45,23 @@ struct JsonDump {
       json_.begin_object();
       json_.number("pid", static_cast<std::uint64_t>(report_.program.pid));
       json_.text("executable", report_.program.executable);
-      json_.key("arguments");
-      json_.begin_array();
-      for (std::string_view rest = report_.program.command; !rest.empty();) {
-        const std::string_view argument = rest.substr(0, rest.find('\0'));
-        json_.string(argument);
-        rest.remove_prefix(std::min(rest.size(), argument.size() + 1));
-      }
-      json_.end_array();
+      write_arguments(report_.program.command);
       json_.key("time_ns");
       json_.value(report_.snapshot.time_ns);
       json_.end_object();
+    }
+
+    /// '\0' stands between arguments, so a command that ends in one has an empty last argument.
+    void write_arguments(std::string_view command) {
+      json_.key("arguments");
+      json_.begin_array();
+      for (bool more = !command.empty(); more;) {
+        const std::size_t end = command.find('\0');
+        json_.string(command.substr(0, end));
+        more = end != command.npos;
+        command.remove_prefix(more ? end + 1 : command.size());
+      }
+      json_.end_array();
     }
 
     void write_backend() {

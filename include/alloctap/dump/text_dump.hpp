@@ -57,24 +57,20 @@ struct TextDump {
     const Totals& totals = report.snapshot.totals;
     const MappingTotals& mappings = report.snapshot.mapping_totals;
     out << "\nLive now   " << human_bytes(totals.live_bytes) << " in "
-        << with_commas(totals.live_allocations) << " blocks (" << with_commas(totals.live_bytes)
-        << " bytes); at the peak " << human_bytes(totals.peak_live_bytes) << "\nIn all     "
-        << with_commas(totals.allocations) << " allocations of "
-        << human_bytes(totals.allocated_bytes) << ", " << with_commas(totals.deallocations)
-        << " deallocations, " << with_commas(totals.temporary_allocations) << " temporary ("
+        << with_commas(totals.live_allocations) << " block" << plural(totals.live_allocations)
+        << " (" << with_commas(totals.live_bytes) << " bytes); at the peak "
+        << human_bytes(totals.peak_live_bytes) << "\nIn all     " << with_commas(totals.allocations)
+        << " allocations of " << human_bytes(totals.allocated_bytes) << ", "
+        << with_commas(totals.deallocations) << " deallocations, "
+        << with_commas(totals.temporary_allocations) << " temporary ("
         << percent(totals.temporary_allocations, totals.allocations) << ")\nMapped     "
         << human_bytes(mappings.live_bytes) << " in " << with_commas(mappings.live_mappings)
-        << " mappings; at the peak " << human_bytes(mappings.peak_live_bytes) << "\n";
+        << " mapping" << plural(mappings.live_mappings) << "; at the peak "
+        << human_bytes(mappings.peak_live_bytes) << "\n";
   }
 
   void write_stacks(const Report& report, DumpWriter& out) const {
-    ArenaArray<const StackSummary*> order;
-    for (const StackSummary& stack : report.snapshot.stacks) {
-      if (stack.live_bytes > 0 && !order.push_back(&stack)) return;
-    }
-    std::sort(order.begin(), order.end(), [](const StackSummary* a, const StackSummary* b) {
-      return a->live_bytes != b->live_bytes ? a->live_bytes > b->live_bytes : a->stack < b->stack;
-    });
+    const auto order = most_first(report.snapshot.stacks, out);
     const std::size_t shown = std::min(most_stacks, order.size());
     if (shown == 0) return;
     write_title("Stacks that hold live memory", shown, order.size(), out);
@@ -82,8 +78,8 @@ struct TextDump {
       const StackSummary& stack = *order[i];
       out << "\n#" << i + 1 << "  " << human_bytes(stack.live_bytes) << " ("
           << percent(stack.live_bytes, report.snapshot.totals.live_bytes) << ") in "
-          << with_commas(stack.live_allocations) << blocks(stack.live_allocations) << "; in all "
-          << with_commas(stack.total.allocations) << " of "
+          << with_commas(stack.live_allocations) << " block" << plural(stack.live_allocations)
+          << "; in all " << with_commas(stack.total.allocations) << " of "
           << human_bytes(stack.total.allocated_bytes) << ", "
           << with_commas(stack.total.temporary_allocations) << " temporary\n";
       write_frames(report, stack.stack, out);
@@ -91,21 +87,32 @@ struct TextDump {
   }
 
   void write_mappings(const Report& report, DumpWriter& out) const {
-    ArenaArray<const MappingSummary*> order;
-    for (const MappingSummary& mapping : report.snapshot.mappings) {
-      if (!order.push_back(&mapping)) return;
-    }
-    std::sort(order.begin(), order.end(), [](const MappingSummary* a, const MappingSummary* b) {
-      return a->live_bytes != b->live_bytes ? a->live_bytes > b->live_bytes : a->stack < b->stack;
-    });
+    const auto order = most_first(report.snapshot.mappings, out);
     const std::size_t shown = std::min(most_stacks, order.size());
     if (shown == 0) return;
     write_title("Stacks that hold mappings", shown, order.size(), out);
     for (std::size_t i = 0; i < shown; ++i) {
       out << "\n#" << i + 1 << "  " << human_bytes(order[i]->live_bytes) << " in "
-          << with_commas(order[i]->live_mappings) << " mappings\n";
+          << with_commas(order[i]->live_mappings) << " mapping" << plural(order[i]->live_mappings)
+          << "\n";
       write_frames(report, order[i]->stack, out);
     }
+  }
+
+  /// Those of `summaries` that hold anything.
+  template <class Summary>
+  static ArenaArray<const Summary*> most_first(const ArenaArray<Summary>& summaries,
+                                               DumpWriter& out) {
+    ArenaArray<const Summary*> order;
+    for (const Summary& summary : summaries) {
+      if (summary.live_bytes == 0 || order.push_back(&summary)) continue;
+      out.fail("text: the system has no memory for the list of stacks");
+      break;
+    }
+    std::sort(order.begin(), order.end(), [](const Summary* a, const Summary* b) {
+      return a->live_bytes != b->live_bytes ? a->live_bytes > b->live_bytes : a->stack < b->stack;
+    });
+    return order;
   }
 
   static void write_title(std::string_view title, std::size_t shown, std::size_t all,
@@ -115,9 +122,7 @@ struct TextDump {
     out << "\n";
   }
 
-  static std::string_view blocks(std::uint64_t count) noexcept {
-    return count == 1 ? " block" : " blocks";
-  }
+  static std::string_view plural(std::uint64_t count) noexcept { return count == 1 ? "" : "s"; }
 
   static void write_frames(const Report& report, StackId stack, DumpWriter& out) {
     const auto frames = report.snapshot.table->frames(stack);

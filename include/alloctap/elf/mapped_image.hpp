@@ -18,7 +18,7 @@ struct MappedImage {
   std::uintptr_t bias = 0;
   /// One past the last byte that the module occupies.
   std::uintptr_t end = 0;
-  /// The GNU build-id, inside the mapped file; empty where it has none.
+  /// The GNU build-id, inside the bytes that were read; empty where they have none.
   std::span<const std::byte> build_id;
 };
 
@@ -41,33 +41,47 @@ inline std::span<const std::byte> find_build_id(std::span<const std::byte> notes
   return {};
 }
 
-/// Reads the ELF header and program headers in `mapped`, the readable start of a mapped file at
-/// file offset 0; nothing where it is no ELF file of this class. Reads only inside `mapped`; runs
-/// anywhere.
-inline std::optional<MappedImage> read_mapped_image(std::span<const std::byte> mapped) noexcept {
-  if (mapped.size() < sizeof(ElfW(Ehdr))) return std::nullopt;
-  const auto& header = *reinterpret_cast<const ElfW(Ehdr)*>(mapped.data());
+/// Whether `[offset, offset + bytes)` is a part of `file`.
+constexpr bool lies_inside(std::span<const std::byte> file, std::uint64_t offset,
+                           std::uint64_t bytes) noexcept {
+  return offset <= file.size() && bytes <= file.size() - offset;
+}
+
+/// The program headers; none where `file` is no ELF file of this class, or they are not in it.
+inline std::span<const ElfW(Phdr)> find_segments(std::span<const std::byte> file) noexcept {
+  if (file.size() < sizeof(ElfW(Ehdr))) return {};
+  const auto& header = *reinterpret_cast<const ElfW(Ehdr)*>(file.data());
   constexpr unsigned char kClass = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
-  const std::size_t table_end = header.e_phoff + std::size_t{header.e_phnum} * sizeof(ElfW(Phdr));
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != kClass ||
-      header.e_phentsize != sizeof(ElfW(Phdr)) || table_end > mapped.size()) {
-    return std::nullopt;
+  const bool is_elf = std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+                      header.e_ident[EI_CLASS] == kClass &&
+                      header.e_phentsize == sizeof(ElfW(Phdr));
+  const std::size_t bytes = std::size_t{header.e_phnum} * sizeof(ElfW(Phdr));
+  if (!is_elf || header.e_phoff % alignof(ElfW(Phdr)) != 0 ||
+      !lies_inside(file, header.e_phoff, bytes)) {
+    return {};
   }
-  const std::span segments(reinterpret_cast<const ElfW(Phdr)*>(mapped.data() + header.e_phoff),
-                           header.e_phnum);
+  return {reinterpret_cast<const ElfW(Phdr)*>(file.data() + header.e_phoff), header.e_phnum};
+}
+
+/// What `file`, the start of an ELF file, says of the module whose first byte is mapped at `start`;
+/// nothing where it is no ELF file of this class. `file` is aligned to 8. Reads only inside `file`;
+/// runs anywhere.
+inline std::optional<MappedImage> read_mapped_image(std::span<const std::byte> file,
+                                                    std::uintptr_t start) noexcept {
+  const auto segments = find_segments(file);
   const auto is_load = [](const ElfW(Phdr) & segment) { return segment.p_type == PT_LOAD; };
   const auto first = std::find_if(segments.begin(), segments.end(), is_load);
   if (first == segments.end()) return std::nullopt;
 
   MappedImage image;
-  image.bias = reinterpret_cast<std::uintptr_t>(mapped.data()) - (first->p_vaddr - first->p_offset);
+  image.bias = start - (first->p_vaddr - first->p_offset);
   for (const auto& segment : segments) {
     if (is_load(segment)) {
       image.end = std::max(image.end, image.bias + segment.p_vaddr + segment.p_memsz);
     }
-    const bool inside = segment.p_offset + segment.p_filesz <= mapped.size();
+    const bool inside = lies_inside(file, segment.p_offset, segment.p_filesz);
     if (segment.p_type == PT_NOTE && inside && image.build_id.empty()) {
-      image.build_id = find_build_id(mapped.subspan(segment.p_offset, segment.p_filesz));
+      image.build_id = find_build_id(file.subspan(segment.p_offset, segment.p_filesz));
     }
   }
   return image;

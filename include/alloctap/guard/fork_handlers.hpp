@@ -57,13 +57,13 @@ class ForkHandlers {
   }
 
   static void in_child_process() {
-    Arena::lock().reset();
+    Arena::lock().unlock();
     ThreadStates::keep_only_mine();
-    ThreadStates::lock().reset();
+    ThreadStates::lock().unlock();
     RecordingGate::reset();
     RecordingGate::initialize();
     for (std::size_t i = 0; i < count_; ++i) callbacks_[i]();
-    control_lock.unlock_in_child();
+    control_lock.unlock();
     guard_depth(-1);
   }
 

@@ -5,13 +5,14 @@
 #include <cstdint>
 
 #include "alloctap/arch/pause.hpp"
+#include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/os/futex.hpp"
 
 namespace alloctap {
 
 /// Spins for a moment, then sleeps in the kernel. Constant-initialized, never destroyed, not
-/// recursive. Works with std::lock_guard. The three-state protocol is that of Drepper, "Futexes Are
-/// Tricky", 2011, section 5.
+/// recursive. Works with std::lock_guard. While a thread holds one, `inside_tracker()` is true
+/// there. The three-state protocol is that of Drepper, "Futexes Are Tricky", 2011, section 5.
 class FutexLock {
  public:
   constexpr FutexLock() noexcept = default;
@@ -19,23 +20,23 @@ class FutexLock {
   FutexLock& operator=(const FutexLock&) = delete;
 
   [[nodiscard]] bool try_lock() noexcept {
-    std::uint32_t expected = kFree;
-    return word_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire,
-                                         std::memory_order_relaxed);
+    this_thread_slot.enter_critical();
+    const bool locked = take_if_free();
+    if (!locked) this_thread_slot.leave_critical();
+    return locked;
   }
 
   void lock() noexcept {
-    if (!try_lock()) lock_contended();
+    this_thread_slot.enter_critical();
+    if (!take_if_free()) lock_contended();
   }
 
   void unlock() noexcept {
     if (word_.exchange(kFree, std::memory_order_release) == kHeldAndAwaited) {
       os::futex_wake_one(word_);
     }
+    this_thread_slot.leave_critical();
   }
-
-  /// Makes the lock free whoever holds it: only for the child of a fork, where the holder is gone.
-  void reset() noexcept { word_.store(kFree, std::memory_order_relaxed); }
 
  private:
   static constexpr std::uint32_t kFree = 0;
@@ -43,9 +44,15 @@ class FutexLock {
   static constexpr std::uint32_t kHeldAndAwaited = 2;
   static constexpr int kSpins = 100;
 
+  bool take_if_free() noexcept {
+    std::uint32_t expected = kFree;
+    return word_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire,
+                                         std::memory_order_relaxed);
+  }
+
   void lock_contended() noexcept {
     for (int spin = 0; spin < kSpins; ++spin) {
-      if (word_.load(std::memory_order_relaxed) == kFree && try_lock()) return;
+      if (word_.load(std::memory_order_relaxed) == kFree && take_if_free()) return;
       arch::pause();
     }
     while (word_.exchange(kHeldAndAwaited, std::memory_order_acquire) != kFree) {

@@ -21,12 +21,26 @@ struct ThreadSlot {
   std::atomic<std::int32_t> depth{0};
   /// While positive, allocations of this thread are the tracker's own (`OwnAllocations`).
   std::atomic<std::int32_t> own_allocations{0};
-  /// While positive, this thread holds a lock that the control plane needs, outside a recording
-  /// section.
+  /// While positive, this thread holds or awaits a lock of the tracker (`FutexLock`), or changes
+  /// what others need outside a recording section.
   std::atomic<std::int32_t> critical{0};
+
+  /// For the calling thread. Not one instruction, but whole for its signal handlers, which undo
+  /// what they do. Static: a sanitizer's test of `this` reads the flags of an addition that the
+  /// linker takes out of accesses to thread-local storage.
+  static void enter_critical() noexcept { add_critical(1); }
+  static void leave_critical() noexcept { add_critical(-1); }
+
+ private:
+  static void add_critical(std::int32_t change) noexcept;
 };
 
 ALLOCTAP_INITIAL_EXEC inline constinit thread_local ThreadSlot this_thread_slot;
+
+inline void ThreadSlot::add_critical(std::int32_t change) noexcept {
+  auto& critical = this_thread_slot.critical;
+  critical.store(critical.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
+}
 
 /// Counts how deep this thread is inside hooked functions. The outermost call is the program's and
 /// is recorded; calls below it pass through.

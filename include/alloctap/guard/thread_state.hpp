@@ -50,14 +50,27 @@ class ThreadStates {
     return state != nullptr ? state : create();
   }
 
-  /// Closes the gate and waits until no thread records; the calling thread must not. False where a
-  /// thread was stopped while it recorded: the tables may then be in the middle of a change.
+  /// Closes the gate and waits until no other thread records. False where one, or the calling one,
+  /// was stopped while it recorded: the tables may then be in the middle of a change.
   [[nodiscard]] static bool close_gate() noexcept {
     RecordingGate::close();
     const std::lock_guard hold(lock_);
-    return std::all_of(live_.get().begin(), live_.get().end(), [](const ThreadState& state) {
-      return RecordingGate::wait_for(state.recording);
-    });
+    const ThreadState* mine = this_thread_slot.state;
+    const bool others_outside =
+        std::all_of(live_.get().begin(), live_.get().end(), [mine](const ThreadState& state) {
+          return &state == mine || RecordingGate::wait_for(state.recording);
+        });
+    return others_outside && !section_abandoned_.load(std::memory_order_relaxed) &&
+           (mine == nullptr || mine->recording.load(std::memory_order_relaxed) == 0);
+  }
+
+  /// The calling thread, in a signal handler, will not go back to where it was interrupted: nobody
+  /// waits for it any more. Precondition: it holds no lock of the tracker.
+  static void abandon_section() noexcept {
+    ThreadState* state = this_thread_slot.state;
+    if (state == nullptr || state->recording.load(std::memory_order_relaxed) == 0) return;
+    section_abandoned_.store(true, std::memory_order_relaxed);
+    state->recording.store(0, std::memory_order_release);
   }
 
   static void open_gate() noexcept { RecordingGate::open(); }
@@ -73,6 +86,7 @@ class ThreadStates {
     });
     count_ = 0;
     next_sweep_ = kFirstSweep;
+    section_abandoned_.store(false, std::memory_order_relaxed);
     if (this_thread_slot.state != nullptr) adopt(*this_thread_slot.state);
   }
 
@@ -88,10 +102,10 @@ class ThreadStates {
   static constexpr std::size_t kFirstSweep = 16;
 
   ALLOCTAP_NOINLINE static ThreadState* create() noexcept {
-    this_thread_slot.critical.fetch_add(1, std::memory_order_relaxed);
-    ThreadState* state = make_or_reuse();
-    this_thread_slot.critical.fetch_sub(1, std::memory_order_relaxed);
-    return this_thread_slot.state = state;
+    this_thread_slot.enter_critical();
+    this_thread_slot.state = make_or_reuse();
+    this_thread_slot.leave_critical();
+    return this_thread_slot.state;
   }
 
   static ThreadState* make_or_reuse() noexcept {
@@ -145,13 +159,19 @@ class ThreadStates {
   static inline constinit LateConstruction<List> spare_;
   static inline constinit std::size_t count_ = 0;
   static inline constinit std::size_t next_sweep_ = kFirstSweep;
+  static inline constinit std::atomic<bool> section_abandoned_{false};
 };
+
+/// Whether the calling thread holds a lock of the tracker. For signal handlers.
+[[nodiscard]] inline bool holds_tracker_lock() noexcept {
+  return this_thread_slot.critical.load(std::memory_order_relaxed) > 0;
+}
 
 /// Whether the calling thread is at a place where it has to run on before others can: it must not
 /// be made to wait for a snapshot there. For signal handlers.
 [[nodiscard]] inline bool inside_tracker() noexcept {
   const ThreadState* state = this_thread_slot.state;
-  return this_thread_slot.critical.load(std::memory_order_relaxed) > 0 ||
+  return holds_tracker_lock() ||
          (state != nullptr && state->recording.load(std::memory_order_relaxed) != 0);
 }
 

@@ -2,11 +2,18 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include "alloctap/hook/function_description.hpp"
 
 namespace alloctap::functions {
+
+/// `count * size`, or the largest number where that overflows: no allocator has so many bytes.
+constexpr std::size_t array_bytes(std::size_t count, std::size_t size) noexcept {
+  std::size_t bytes = 0;
+  return __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes;
+}
 
 struct Malloc : Allocates<AllocationKind::kMalloc> {
   static constexpr const char* name = "malloc";
@@ -17,9 +24,8 @@ struct Malloc : Allocates<AllocationKind::kMalloc> {
 struct Calloc : Allocates<AllocationKind::kMalloc> {
   static constexpr const char* name = "calloc";
   using Signature = void*(std::size_t, std::size_t);
-  /// The product of a call that succeeded did not overflow.
   static BlockRequest request(std::size_t count, std::size_t size) noexcept {
-    return {count * size, 0};
+    return {array_bytes(count, size), 0};
   }
 };
 
@@ -83,7 +89,7 @@ struct Reallocarray {
   static constexpr AllocationKind kind = AllocationKind::kMalloc;
   using Signature = void*(void*, std::size_t, std::size_t);
   static BlockRequest request(void*, std::size_t count, std::size_t size) noexcept {
-    return {count * size, 0};
+    return {array_bytes(count, size), 0};
   }
 };
 

@@ -56,7 +56,7 @@ struct HookedCall {
     const DetachedBlock detached = begin_reallocate(old, origin);
     void* const block = Originals::template get<Function>()(old, arguments...);
     const os::ErrorPreserver preserve_error;
-    if (block == nullptr && (request.size != 0 || zero_by_overflow(request, arguments...))) {
+    if (block == nullptr && request.size != 0) {
       Sink::cancel_reallocate(detached);
       return block;
     }
@@ -123,13 +123,6 @@ struct HookedCall {
  private:
   static bool wanted(const ReentrancyGuard& guard) noexcept {
     return guard.outermost() && Originals::recording();
-  }
-
-  /// An array reallocation that fails for overflow may show a product of 0.
-  static bool zero_by_overflow(const BlockRequest&, std::size_t) noexcept { return false; }
-  static bool zero_by_overflow(const BlockRequest& request, std::size_t count,
-                               std::size_t size) noexcept {
-    return request.size == 0 && count != 0 && size != 0;
   }
 
   template <class Function>

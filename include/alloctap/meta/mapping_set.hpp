@@ -105,7 +105,7 @@ class MappingSet {
     return before->range.end > address ? before : behind;
   }
 
-  bool starts_in(AddressRange range, Place place) noexcept {
+  bool starts_in(AddressRange range, const Place& place) noexcept {
     return place != set_.get().end() && place->range.start < range.end;
   }
 
@@ -154,7 +154,8 @@ class MappingSet {
 
   void put_back_one(MappingInterval* interval, std::uint64_t& lost) noexcept {
     MappingInterval* unused = interval;
-    const auto [stack, order] = std::pair(interval->stack, interval->order);
+    const StackId stack = interval->stack;
+    const std::uint64_t order = interval->order;
     for_each_gap(interval->range, [&](AddressRange gap) {
       MappingInterval* piece = std::exchange(unused, nullptr);
       if (piece == nullptr) piece = make(gap, stack, order);

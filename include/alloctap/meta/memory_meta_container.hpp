@@ -37,19 +37,22 @@ class MemoryMetaContainer {
   /// An unknown pointer counts as an unmatched free here already.
   BlockRecord take(void* pointer) noexcept {
     const BlockRecord record = index_.take(pointer);
-    if (record.stack == kNoStackId) add(unmatched_frees_);
+    if (record.stack == kNoStackId) {
+      add(unmatched_frees_);
+    } else {
+      count_gone(record, false);
+    }
     return record;
   }
 
   void put_back(void* pointer, const BlockRecord& record) noexcept {
-    if (!index_.insert(pointer, record).kept) {
-      add(dropped_);
-      count_gone(record, false);
-    }
+    if (!index_.insert(pointer, record).kept) return add(dropped_);
+    deallocations_.fetch_sub(1, std::memory_order_relaxed);
+    live_bytes_.fetch_add(record.size, std::memory_order_relaxed);
   }
 
   void count_reallocated(const BlockRecord& record, bool temporary) noexcept {
-    count_gone(record, temporary);
+    if (temporary) totals_.count_temporary(record.stack);
   }
 
   void count_pair(const BlockRecord& record, bool temporary) noexcept {

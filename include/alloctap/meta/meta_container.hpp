@@ -25,8 +25,9 @@ struct ContainerCounters {
 /// `totals` and `for_each_live` runs inside malloc, on any thread.
 ///
 /// `take` removes a record for a reallocation; exactly one of `put_back` and
-/// `count_reallocated` follows. `count_pair` stands for an allocation and its free that met before
-/// either arrived.
+/// `count_reallocated` follows, if the thread lives so long: between them the block counts as given
+/// back, so that a snapshot or the child of a fork sees sums that add up. `count_pair` stands for
+/// an allocation and its free that met before either arrived.
 template <class M>
 concept MetaContainer = requires(M& meta, const RecordedAllocation& allocation, void* pointer,
                                  const BlockRecord& record, bool temporary, StackId stack) {

@@ -35,8 +35,8 @@ File open_for_reading(const char* path, int& error) noexcept;
 /// Creates `path` for writing; fails where it exists.
 File create_for_writing(const char* path, int& error) noexcept;
 
-/// Opens what is at `path` for writing at its end; creates and empties nothing. Fails on a pipe that
-/// nobody reads, and never waits.
+/// Opens what is at `path` for writing at its end; creates and empties nothing. Fails on a pipe
+/// that nobody reads, and never waits.
 File open_for_appending(const char* path, int& error) noexcept;
 
 /// Reads up to `buffer.size()` bytes; 0 at the end of the file.

@@ -32,6 +32,11 @@ inline constexpr std::size_t kMemoryMapLine = 4096 + 128;
 template <class Visit>
 bool visit_memory_map(std::span<char> buffer, Visit&& visit) noexcept;
 
+/// Copies what lies at `address` to `buffer`, as far as it is there, and returns the number of
+/// bytes. Unlike an access it survives what a region may turn out to be: unmapped by another thread
+/// meanwhile, behind the end of its file, a device's.
+std::size_t copy_memory(std::uintptr_t address, std::span<std::byte> buffer) noexcept;
+
 }  // namespace alloctap::os
 
 #if defined(__linux__)

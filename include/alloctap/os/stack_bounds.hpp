@@ -21,6 +21,10 @@ struct StackBounds {
 /// only `high` is a lasting bound. errno may change.
 StackBounds find_stack_bounds(std::uintptr_t address) noexcept;
 
+/// The stack pointer that the process began with; no frame of any stack lies above. The highest
+/// address where the system does not tell.
+std::uintptr_t initial_stack_pointer() noexcept;
+
 }  // namespace alloctap::os
 
 #if defined(__linux__)

@@ -4,6 +4,7 @@
 #include <unwind.h>
 
 #include "alloctap/macros.hpp"
+#include "alloctap/os/stack_bounds.hpp"
 #include "alloctap/stack/stack_capture.hpp"
 
 namespace alloctap {
@@ -37,10 +38,11 @@ struct BacktraceStack {
     Walk& walk = *static_cast<Walk*>(argument);
     int interrupted = 0;
     const std::uintptr_t ip = ::_Unwind_GetIPInfo(context, &interrupted);
-    // The outermost frame says that its return address is undefined; the walk then ends at 0.
-    walk.reached_end = ip == 0;
+    // The outermost frame says that its return address is undefined; the walk then ends at 0. That
+    // of the loader, which runs constructors, says nothing: it is known by its place.
+    walk.reached_end = ip == 0 || ::_Unwind_GetCFA(context) >= os::initial_stack_pointer();
     const bool in_tracker = walk.stack.depth == 0 && ip != walk.caller;
-    if (walk.reached_end || in_tracker) return _URC_NO_REASON;
+    if (ip == 0 || in_tracker) return _URC_NO_REASON;
     if (walk.stack.depth == walk.frames.size()) {
       walk.stack.truncated = true;
       return _URC_END_OF_STACK;

@@ -42,7 +42,7 @@ class ModuleTable {
   [[nodiscard]] static ModuleTable read() noexcept {
     ModuleTable table;
     ArenaArray<char> buffer;
-    if (!buffer.reserve(kBufferBytes)) return table;
+    if (!buffer.reserve(kBufferBytes) || !table.file_start_.resize(kFileStartBytes)) return table;
     os::visit_memory_map({buffer.data(), kBufferBytes}, [&](const os::MemoryRegion& region) {
       table.visit(region);
       return true;
@@ -71,6 +71,8 @@ class ModuleTable {
 
  private:
   static constexpr std::size_t kBufferBytes = 256 * 1024;
+  /// Headers and build-ids are at the very start of every file that a linker made.
+  static constexpr std::size_t kFileStartBytes = 16 * 1024;
 
   void visit(const os::MemoryRegion& region) noexcept {
     const bool may_start = region.file_offset == 0 && region.readable &&
@@ -82,8 +84,9 @@ class ModuleTable {
   }
 
   void add(const os::MemoryRegion& region) noexcept {
-    const auto image = elf::read_mapped_image(
-        {reinterpret_cast<const std::byte*>(region.start), region.end - region.start});
+    const std::size_t most = std::min(kFileStartBytes, region.end - region.start);
+    const std::size_t bytes = os::copy_memory(region.start, {file_start_.data(), most});
+    const auto image = elf::read_mapped_image({file_start_.data(), bytes}, region.start);
     if (!image) return;
     Module module;
     module.start = region.start;
@@ -107,6 +110,7 @@ class ModuleTable {
 
   ArenaArray<Module> modules_;
   TextPool paths_;
+  ArenaArray<std::byte> file_start_;
 };
 
 }  // namespace alloctap

@@ -1,9 +1,12 @@
+// Raw system calls: the libc wrappers are points where a thread may be cancelled, and malloc is
+// none.
 #pragma once
 
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -27,16 +30,16 @@ inline int File::release() noexcept { return std::exchange(descriptor_, -1); }
 inline int File::close() noexcept {
   const int descriptor = release();
   if (descriptor < 0) return 0;
-  return ::close(descriptor) == 0 ? 0 : -errno;
+  return ::syscall(SYS_close, descriptor) == 0 ? 0 : -errno;
 }
 
 inline File open_file(const char* path, int flags, int& error) noexcept {
-  int descriptor = -1;
+  long descriptor = -1;
   do {
-    descriptor = ::open(path, flags | O_CLOEXEC | O_NOCTTY, 0666);
+    descriptor = ::syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC | O_NOCTTY, 0666);
   } while (descriptor < 0 && errno == EINTR);
   error = descriptor < 0 ? -errno : 0;
-  return File(descriptor);
+  return File(static_cast<int>(descriptor));
 }
 
 inline File open_for_reading(const char* path, int& error) noexcept {
@@ -52,9 +55,9 @@ inline File open_for_appending(const char* path, int& error) noexcept {
 }
 
 inline std::ptrdiff_t read_some(int descriptor, std::span<char> buffer) noexcept {
-  ssize_t count = 0;
+  long count = 0;
   do {
-    count = ::read(descriptor, buffer.data(), buffer.size());
+    count = ::syscall(SYS_read, descriptor, buffer.data(), buffer.size());
   } while (count < 0 && errno == EINTR);
   return count < 0 ? -errno : count;
 }
@@ -62,12 +65,12 @@ inline std::ptrdiff_t read_some(int descriptor, std::span<char> buffer) noexcept
 /// A descriptor shared with the program may be non-blocking.
 inline void wait_until_writable(int descriptor) noexcept {
   pollfd request{.fd = descriptor, .events = POLLOUT, .revents = 0};
-  ::poll(&request, 1, -1);
+  ::syscall(SYS_ppoll, &request, 1, nullptr, nullptr, 0);
 }
 
 inline int write_all(int descriptor, std::string_view text) noexcept {
   while (!text.empty()) {
-    const ssize_t count = ::write(descriptor, text.data(), text.size());
+    const long count = ::syscall(SYS_write, descriptor, text.data(), text.size());
     if (count >= 0) {
       text.remove_prefix(static_cast<std::size_t>(count));
     } else if (errno == EAGAIN) {

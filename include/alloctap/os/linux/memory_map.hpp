@@ -1,7 +1,10 @@
 // /proc/self/maps, format in proc(5): "start-end perms offset dev inode   path".
 #pragma once
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstring>
 
@@ -62,6 +65,16 @@ bool visit_memory_map(std::span<char> buffer, Visit&& visit) noexcept {
     filled = text.size();
     std::memmove(buffer.data(), text.data(), filled);
   }
+}
+
+inline std::size_t copy_memory(std::uintptr_t address, std::span<std::byte> buffer) noexcept {
+  int error = 0;
+  const File memory = open_for_reading("/proc/self/mem", error);
+  ssize_t count = 0;
+  do {
+    count = ::pread(memory.descriptor(), buffer.data(), buffer.size(), static_cast<off_t>(address));
+  } while (count < 0 && errno == EINTR);
+  return count < 0 ? 0 : static_cast<std::size_t>(count);
 }
 
 }  // namespace alloctap::os

@@ -4,7 +4,15 @@
 #include "alloctap/os/stack_bounds.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 
+// glibc's loader notes it down.
+extern "C" __attribute__((weak)) void* __libc_stack_end;
+
 namespace alloctap::os {
+
+inline std::uintptr_t initial_stack_pointer() noexcept {
+  return &__libc_stack_end != nullptr ? reinterpret_cast<std::uintptr_t>(__libc_stack_end)
+                                      : UINTPTR_MAX;
+}
 
 inline StackBounds find_stack_bounds(std::uintptr_t address) noexcept {
   constexpr std::size_t kBufferBytes = 64 * 1024;
