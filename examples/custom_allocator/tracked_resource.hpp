@@ -2,7 +2,6 @@
 #pragma once
 
 #include <alloctap/hook/manual_hook.hpp>
-
 #include <cstddef>
 #include <memory_resource>
 

@@ -8,10 +8,8 @@
 #include <alloctap/guard/thread_state.hpp>
 #include <alloctap/macros.hpp>
 #include <alloctap/os/error_preserver.hpp>
-#include <alloctap/os/futex.hpp>
 #include <array>
 #include <atomic>
-#include <cstdint>
 
 #include "final_report.hpp"
 #include "report_thread.hpp"
@@ -22,14 +20,15 @@ namespace {
 
 /// Every signal whose default action ends the process (signal(7)), but for SIGKILL and the
 /// real-time ones.
-constexpr std::array kWatched{SIGHUP,  SIGINT,  SIGQUIT,   SIGILL,  SIGTRAP, SIGABRT, SIGBUS,
-                              SIGFPE,  SIGUSR1, SIGSEGV,   SIGUSR2, SIGPIPE, SIGALRM, SIGTERM,
-                              SIGXCPU, SIGXFSZ, SIGVTALRM, SIGPROF, SIGIO,   SIGPWR,  SIGSYS};
+constexpr std::array kWatched{SIGHUP,  SIGINT,  SIGQUIT, SIGILL,   SIGTRAP,   SIGABRT,
+                              SIGBUS,  SIGFPE,  SIGUSR1, SIGSEGV,  SIGUSR2,   SIGPIPE,
+                              SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ,  SIGVTALRM, SIGPROF,
+                              SIGIO,   SIGPWR,  SIGSYS,  SIGSTKFLT};
 
 constinit std::atomic<int> fatal_signal{0};
 constinit std::atomic<bool> watching{false};
 
-/// What the program last asked for where it asked for the default action.
+/// What the program last asked for where an action of ours stands for it.
 constinit std::array<struct sigaction, NSIG> program_actions{};
 
 struct sigaction& program_action(int signal) noexcept {
@@ -39,6 +38,8 @@ struct sigaction& program_action(int signal) noexcept {
 bool is_watched(int signal) noexcept {
   return std::find(kWatched.begin(), kWatched.end(), signal) != kWatched.end();
 }
+
+bool is_default(const struct sigaction& action) noexcept { return action.sa_handler == SIG_DFL; }
 
 /// Raised by an instruction of this thread, which will raise it again.
 bool is_fault(int signal, const siginfo_t& info) noexcept {
@@ -75,21 +76,27 @@ void on_fatal_signal(int signal, siginfo_t* info, void*) {
     return let_signal_act(signal, *info);
   }
   int none = 0;
-  fatal_signal.compare_exchange_strong(none, signal);
+  const bool first = fatal_signal.compare_exchange_strong(none, signal);
   RecordingGate::halt();
   request_report();
   // A thread inside the tracker has to run on, until it leaves and stops there.
   if (must_run_on) return end_process_after_report(&end_by_signal);
   wait_for_report();
+  if (!first) sleep_for_ever();
   let_signal_act(signal, *info);
 }
 
-void take_over(int signal) noexcept {
-  struct sigaction action{};
-  action.sa_sigaction = &on_fatal_signal;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
-  ::sigfillset(&action.sa_mask);
-  real_sigaction(signal, &action, nullptr);
+/// What SA_RESETHAND does; done by the system, it would leave the default action behind unseen.
+void on_one_shot_signal(int signal, siginfo_t* info, void* context) {
+  const struct sigaction action = program_action(signal);
+  // It may be that another thread was here first.
+  if (is_default(action)) return on_fatal_signal(signal, info, context);
+  struct sigaction next = action;
+  next.sa_handler = SIG_DFL;
+  real_sigaction(signal, &next, nullptr);
+  keep_watching(signal);
+  if ((action.sa_flags & SA_SIGINFO) != 0) return action.sa_sigaction(signal, info, context);
+  action.sa_handler(signal);
 }
 
 /// A stack that overflows leaves no room for a handler.
@@ -103,11 +110,26 @@ void provide_signal_stack() noexcept {
 }
 
 bool is_ours(const struct sigaction& action) noexcept {
-  return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == &on_fatal_signal;
+  return (action.sa_flags & SA_SIGINFO) != 0 &&
+         (action.sa_sigaction == &on_fatal_signal || action.sa_sigaction == &on_one_shot_signal);
 }
 
-bool is_default(const struct sigaction& action) noexcept {
-  return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL;
+bool is_one_shot(const struct sigaction& action) noexcept {
+  return (action.sa_flags & static_cast<int>(SA_RESETHAND)) != 0 && action.sa_handler != SIG_IGN;
+}
+
+struct sigaction stand_in_for(const struct sigaction& action) noexcept {
+  struct sigaction stand_in = action;
+  if (is_default(action)) {
+    stand_in.sa_sigaction = &on_fatal_signal;
+    stand_in.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+    ::sigfillset(&stand_in.sa_mask);
+  } else {
+    stand_in.sa_sigaction = &on_one_shot_signal;
+    stand_in.sa_flags |= SA_SIGINFO;
+    stand_in.sa_flags &= ~static_cast<int>(SA_RESETHAND);
+  }
+  return stand_in;
 }
 
 }  // namespace
@@ -131,24 +153,29 @@ void stop_watching_fatal_signals() noexcept {
 void keep_watching(int signal) noexcept {
   if (!is_watched(signal) || !watching.load(std::memory_order_acquire)) return;
   struct sigaction present{};
-  if (real_sigaction(signal, nullptr, &present) != 0 || !is_default(present)) return;
+  if (real_sigaction(signal, nullptr, &present) != 0) return;
+  if (!is_default(present) && !is_one_shot(present)) return;
   program_action(signal) = present;
-  take_over(signal);
+  const struct sigaction stand_in = stand_in_for(present);
+  struct sigaction replaced{};
+  real_sigaction(signal, &stand_in, &replaced);
+  // Another thread may have been faster.
+  if (replaced.sa_handler != present.sa_handler) real_sigaction(signal, &replaced, nullptr);
 }
 
 void show_as_program_sees(int signal, struct sigaction& action) noexcept {
   if (is_ours(action)) action = program_action(signal);
 }
 
-SignalHandler show_as_program_sees(SignalHandler handler) noexcept {
-  const auto ours = reinterpret_cast<SignalHandler>(reinterpret_cast<void*>(&on_fatal_signal));
-  return handler == ours ? SIG_DFL : handler;
+SignalHandler show_as_program_sees(int signal, SignalHandler handler) noexcept {
+  struct sigaction action{};
+  action.sa_handler = handler;
+  action.sa_flags = SA_SIGINFO;
+  return is_ours(action) ? program_action(signal).sa_handler : handler;
 }
 
 void yield_to_fatal_signal() noexcept {
-  if (fatal_signal.load(std::memory_order_acquire) == 0) return;
-  const std::atomic<std::uint32_t> never{0};
-  for (;;) os::futex_wait(never, 0);
+  if (fatal_signal.load(std::memory_order_acquire) != 0) sleep_for_ever();
 }
 
 }  // namespace alloctap::run

@@ -15,12 +15,13 @@ void watch_fatal_signals() noexcept;
 /// Gives the signals their default action back: in a child that is not followed.
 void stop_watching_fatal_signals() noexcept;
 
-/// After `signal` was given an action: if that is the default one, takes it over again.
+/// After `signal` was given an action: takes it over again if that is the default one, or will be
+/// after the first signal.
 void keep_watching(int signal) noexcept;
 
 /// Replaces our action, read back for `signal`, by the one that the program asked for.
 void show_as_program_sees(int signal, struct sigaction& action) noexcept;
-[[nodiscard]] SignalHandler show_as_program_sees(SignalHandler handler) noexcept;
+[[nodiscard]] SignalHandler show_as_program_sees(int signal, SignalHandler handler) noexcept;
 
 /// Never returns if a signal is about to end the process: an exit that comes meanwhile must not
 /// win.

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "run_tracker.hpp"
+#include "standard_error.hpp"
 
 namespace alloctap::run {
 namespace {
@@ -30,7 +31,9 @@ absl::Status append_dump(const Snapshot& snapshot, DumpFormat format, const char
     return absl::UnavailableError(
         absl::StrCat("cannot open the dump ", path, ": ", os::error_text(error)));
   }
-  return write_format(snapshot, format, DescriptorOutput(file.descriptor()));
+  const absl::Status status = write_format(snapshot, format, DescriptorOutput(file.descriptor()));
+  if (status.ok()) return status;
+  return absl::UnavailableError(absl::StrCat(path, ": ", status.message()));
 }
 
 absl::Status write_dump(const Snapshot& snapshot, const DumpTarget& target) {
@@ -63,9 +66,10 @@ void write_report() noexcept {
   const OwnAllocations own;
   const absl::StatusOr<Snapshot> snapshot = RunTracker::snapshot();
   if (!snapshot.ok()) return print_error(snapshot.status());
-  if (current_settings->dump_count == 0) {
+  const int error_output = standard_error();
+  if (current_settings->dump_count == 0 && error_output >= 0) {
     const absl::Status status =
-        write_format(*snapshot, DumpFormat::kText, DescriptorOutput(STDERR_FILENO));
+        write_format(*snapshot, DumpFormat::kText, DescriptorOutput(error_output));
     if (!status.ok()) print_error(status);
   }
   for (const DumpTarget& target : current_settings->targets()) {
@@ -75,13 +79,15 @@ void write_report() noexcept {
 }
 
 void print_line(std::string_view text) noexcept {
+  const int output = standard_error();
+  if (output < 0) return;
   constexpr std::string_view kPrefix = "alloctap-run: ";
   char line[1024];
   const std::size_t length = std::min(text.size(), sizeof line - kPrefix.size() - 1);
   std::memcpy(line, kPrefix.data(), kPrefix.size());
   std::memcpy(line + kPrefix.size(), text.data(), length);
   line[kPrefix.size() + length] = '\n';
-  os::write_all(STDERR_FILENO, {line, kPrefix.size() + length + 1});
+  os::write_all(output, {line, kPrefix.size() + length + 1});
 }
 
 }  // namespace alloctap::run

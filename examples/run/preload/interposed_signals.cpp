@@ -14,12 +14,21 @@ using namespace alloctap::run;
 /// For the functions of the shape of signal(2).
 template <class Real>
 SignalHandler set_handler(Real& real, const char* name, int signal, SignalHandler handler) {
-  const SignalHandler before = next_function(real, name)(signal, handler);
+  SignalHandler before = next_function(real, name)(signal, handler);
+  before = show_as_program_sees(signal, before);
   keep_watching(signal);
-  return show_as_program_sees(before);
+  return before;
 }
 
 using SetHandler = SignalHandler(int, SignalHandler);
+
+void raise_abort() noexcept {
+  sigset_t only;
+  ::sigemptyset(&only);
+  ::sigaddset(&only, SIGABRT);
+  ::pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+  ::raise(SIGABRT);
+}
 
 }  // namespace
 
@@ -62,5 +71,17 @@ ALLOCTAP_EXPORT SignalHandler __sysv_signal(int number, SignalHandler handler) n
 ALLOCTAP_EXPORT SignalHandler sigset(int number, SignalHandler handler) noexcept {
   static constinit SetHandler* real = nullptr;
   return set_handler(real, "sigset", number, handler);
+}
+
+/// After a handler of the program that returns, or where the program ignores the signal, the C
+/// library's own brings the default action back out of our sight.
+[[noreturn]] ALLOCTAP_EXPORT void abort() noexcept {
+  raise_abort();
+  static_cast<void>(signal(SIGABRT, SIG_DFL));
+  raise_abort();
+  using Signature = void();
+  static constinit Signature* real = nullptr;
+  next_function(real, "abort")();
+  __builtin_unreachable();
 }
 }

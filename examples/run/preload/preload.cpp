@@ -5,6 +5,7 @@
 
 #include <alloctap/hook/interposed_malloc.hpp>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <optional>
 
@@ -13,6 +14,7 @@
 #include "report_thread.hpp"
 #include "run_tracker.hpp"
 #include "settings.hpp"
+#include "standard_error.hpp"
 
 using alloctap::run::RunTracker;
 ALLOCTAP_DEFINE_INTERPOSED_MALLOC(RunTracker);
@@ -33,17 +35,40 @@ namespace {
 constinit std::array<char, kMostEncodedBytes> encoded_settings{};
 constinit std::optional<Settings> settings;
 
-void report_at_exit(void*) {
+void report() noexcept {
   if (!report_owed()) return;
   yield_to_fatal_signal();
   settle_report();
   yield_to_fatal_signal();
 }
 
-void report_at_quick_exit() { report_at_exit(nullptr); }
+constinit std::atomic<os::ThreadId> exiting_thread{0};
+
+/// As the C library does from 2.41 on. Before, threads that call exit together share one list of
+/// handlers: they would end the process behind the back of the one that is in the last of them, and
+/// flush its buffers once more. So until the report is written, each finds another one to wait in.
+void let_one_thread_exit() noexcept {
+  const os::ThreadId mine = os::current_thread_id();
+  os::ThreadId first = 0;
+  if (!exiting_thread.compare_exchange_strong(first, mine) && first != mine) sleep_for_ever();
+}
+
+void report_at_exit(void*) {
+  if (!report_owed()) return;
+  if (!report_written()) __cxa_atexit(&report_at_exit, nullptr, nullptr);
+  let_one_thread_exit();
+  report();
+}
+
+void report_at_quick_exit() {
+  if (!report_owed()) return;
+  if (!report_written()) ::at_quick_exit(&report_at_quick_exit);
+  let_one_thread_exit();
+  report();
+}
 
 [[noreturn]] void report_and_leave(int status) noexcept {
-  report_at_exit(nullptr);
+  report();
   for (;;) ::syscall(SYS_exit_group, status);
 }
 
@@ -53,11 +78,13 @@ void watch_for_the_end() noexcept {
 
 /// After the tracker's own handler has made its tables whole.
 void in_forked_child() noexcept {
+  exiting_thread.store(0);
   if (settings->follow_children) {
     owe_report(*settings);
     watch_for_the_end();
   } else {
     forgive_report();
+    drop_standard_error();
     InterposeHook::uninstall();
     stop_watching_fatal_signals();
   }
@@ -77,8 +104,7 @@ bool start_tracker() noexcept {
   return ForkHandlers::install(&in_forked_child);
 }
 
-/// Runs before the program's constructors and, but for calls of malloc that come earlier still, of
-/// the modules that it links.
+/// Runs before all other constructors: the object is linked with -z initfirst.
 __attribute__((constructor)) void when_loaded() {
   InterposedOriginals<RunTracker::Sink>::find_all_once();
   if (report_owed()) watch_for_the_end();
@@ -94,10 +120,14 @@ void RunConfig::on_first_call() noexcept {
   if (!settings)
     return print_line("ALLOCTAP_RUN is not what alloctap-run sets; nothing is tracked");
   if (!settings->apply_to(os::current_process_id()) || !start_tracker()) return;
+  keep_standard_error();
   owe_report(*settings);
   // The loader registers its destructors later, so the report comes after all of them.
-  __cxa_atexit(&report_at_exit, nullptr, nullptr);
-  ::at_quick_exit(&report_at_quick_exit);
+  // Twice, so that one is there while another leaves its successor behind.
+  for (int i = 0; i < 2; ++i) {
+    __cxa_atexit(&report_at_exit, nullptr, nullptr);
+    ::at_quick_exit(&report_at_quick_exit);
+  }
 }
 
 bool RunConfig::is_own_call(const CallOrigin& origin) noexcept {

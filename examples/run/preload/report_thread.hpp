@@ -16,8 +16,20 @@ void request_report() noexcept;
 /// Returns when the report is written; it was requested. May be called inside a signal handler.
 void wait_for_report() noexcept;
 
-/// Both, if this process owes a report.
+/// Both, if this process owes a report. Before the process ends: a thread that a signal handler
+/// keeps inside the tracker does not return there.
 void settle_report() noexcept;
+
+/// Whether there is nothing left to wait for.
+[[nodiscard]] bool report_written() noexcept;
+
+/// For a thread that must not get further while another one ends the process. May be called inside
+/// a signal handler.
+[[noreturn]] void sleep_for_ever() noexcept;
+
+/// The main thread leaves alone: the process ends with the last of the others, and this thread does
+/// not count.
+void end_with_last_thread() noexcept;
 
 /// Makes the thread call `end`, which does not return, once the report is written; it was
 /// requested. For a signal handler that cannot wait. `end` is the same for every call.
