@@ -33,8 +33,8 @@ endfunction()
 
 # alloctap_add_symbol_test(TARGET [NAME name] [DYNAMIC] [SOURCE file]
 #                          [PRESENT regex...] [ABSENT regex...] [ONLY regex...])
-# Looks at the demangled symbols that TARGET defines (DYNAMIC: exports): some symbol matches each
-# PRESENT, none matches an ABSENT, and each symbol matches some ONLY. The regexes are those of
+# Looks at the demangled symbols that TARGET defines or refers to (DYNAMIC: exports): some symbol
+# matches each PRESENT, none matches an ABSENT, and each symbol matches some ONLY. The regexes are those of
 # grep -E. SOURCE: a file whose comments "// PRESENT: regex" and "// ABSENT: regex" count too.
 function(alloctap_add_symbol_test target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "DYNAMIC" "NAME;SOURCE" "PRESENT;ABSENT;ONLY")

@@ -1,5 +1,6 @@
 // PRESENT: alloctap::AbslSymbolizer
 // ABSENT: alloctap::NoSymbolizer
+// PRESENT: absl::.*Symbolize\(
 #include <alloctap/alloctap.hpp>
 #include <alloctap/symbol/absl_symbolizer.hpp>
 

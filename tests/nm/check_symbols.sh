@@ -15,7 +15,7 @@ trap 'rm -rf "$work"' EXIT
 
 while [ $# -gt 0 ]; do
   case $1 in
-    --dynamic) table=--dynamic ;;
+    --dynamic) table='--dynamic --defined-only' ;;
     --source)
       sed -n 's|^// PRESENT: ||p' "$2" >>"$work/present"
       sed -n 's|^// ABSENT: ||p' "$2" >>"$work/absent"
@@ -38,8 +38,9 @@ done
   exit 2
 }
 
-# shellcheck disable=SC2086 # an option, or nothing
-nm --demangle --defined-only $table "$binary" | sed -E 's/^[0-9a-f]* +. //' >"$work/symbols"
+# What a program refers to counts like what it defines.
+# shellcheck disable=SC2086 # options, or nothing
+nm --demangle $table "$binary" | sed -E 's/^[0-9a-f]* +. //' >"$work/symbols"
 
 status=0
 while IFS= read -r regex; do

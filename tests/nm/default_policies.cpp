@@ -2,12 +2,14 @@
 // PRESENT: alloctap::DirectQueue
 // PRESENT: alloctap::BacktraceStack
 // PRESENT: alloctap::TextDump
+// PRESENT: _Unwind_Backtrace
 // ABSENT: alloctap::BufferQueue
 // ABSENT: alloctap::FramePointerStack
 // ABSENT: alloctap::NoStack
 // ABSENT: JsonDump
 // ABSENT: rapidjson
 // ABSENT: alloctap::AbslSymbolizer
+// ABSENT: absl::.*Symbolize\(
 #include <alloctap/alloctap.hpp>
 
 struct Config : alloctap::DefaultConfig {};

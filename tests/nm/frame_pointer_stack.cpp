@@ -1,5 +1,6 @@
 // PRESENT: alloctap::FramePointerStack
 // ABSENT: alloctap::BacktraceStack
+// ABSENT: _Unwind_Backtrace
 #include <alloctap/alloctap.hpp>
 
 struct Config : alloctap::DefaultConfig {

@@ -1,6 +1,7 @@
 // PRESENT: alloctap::NoStack
 // ABSENT: alloctap::BacktraceStack
 // ABSENT: alloctap::FramePointerStack
+// ABSENT: _Unwind_Backtrace
 #include <alloctap/alloctap.hpp>
 
 struct Config : alloctap::DefaultConfig {

@@ -1,0 +1,21 @@
+// EXPECT: Config::Hook does not model HookBackend: see alloctap/hook/hook_backend.hpp
+#include <alloctap/tracker.hpp>
+
+#ifdef ALLOCTAP_COMPILE_FAIL
+struct Hook {
+  static constexpr std::string_view name = "mine";
+  template <alloctap::EventSink Sink>
+  static absl::Status install() {
+    return absl::OkStatus();
+  }
+  static void uninstall() noexcept {}
+};
+#else
+using Hook = alloctap::HookBackendArchetype;
+#endif
+
+struct Config : alloctap::DefaultConfig {
+  using Hook = ::Hook;
+};
+
+int main() { return alloctap::Tracker<Config>::running() ? 1 : 0; }

@@ -1,0 +1,12 @@
+// EXPECT: EventSink
+#include <alloctap/hook/hooked_call.hpp>
+
+struct Sink : alloctap::EventSinkArchetype {
+#ifdef ALLOCTAP_COMPILE_FAIL
+  static bool cancel_unmap(alloctap::DetachedMappings&) noexcept { return true; }
+#endif
+};
+
+struct Originals {};
+
+int main() { return sizeof(alloctap::HookedCall<Originals, Sink>) == 0 ? 1 : 0; }

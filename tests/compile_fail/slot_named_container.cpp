@@ -1,0 +1,10 @@
+// EXPECT: Config::Index and Config::Container are not slots; say
+#include <alloctap/tracker.hpp>
+
+struct Config : alloctap::DefaultConfig {
+#ifdef ALLOCTAP_COMPILE_FAIL
+  using Container = int;
+#endif
+};
+
+int main() { return alloctap::Tracker<Config>::running() ? 1 : 0; }

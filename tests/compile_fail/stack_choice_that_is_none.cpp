@@ -1,0 +1,12 @@
+// EXPECT: StackCapture
+#include <alloctap/stack/no_stack.hpp>
+#include <alloctap/stack/selectable_stack.hpp>
+
+struct Stack : alloctap::StackCaptureArchetype {
+#ifdef ALLOCTAP_COMPILE_FAIL
+  static void capture(alloctap::ThreadState&, const alloctap::CallOrigin&,
+                      std::span<std::uintptr_t>) noexcept {}
+#endif
+};
+
+int main() { return alloctap::SelectableStack<alloctap::NoStack, Stack>::select("mine") ? 1 : 0; }

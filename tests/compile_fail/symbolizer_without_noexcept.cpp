@@ -1,0 +1,14 @@
+// EXPECT: Config::Symbolizer does not model Symbolizer: see alloctap/symbol/symbolizer.hpp
+#include <alloctap/tracker.hpp>
+
+struct Symbolizer : alloctap::SymbolizerArchetype {
+#ifdef ALLOCTAP_COMPILE_FAIL
+  static std::string_view name_of(std::uintptr_t, std::span<char>) { return {}; }
+#endif
+};
+
+struct Config : alloctap::DefaultConfig {
+  using Symbolizer = ::Symbolizer;
+};
+
+int main() { return alloctap::Tracker<Config>::running() ? 1 : 0; }

@@ -1,0 +1,11 @@
+# What the consumers have in common, once alloctap's targets are there.
+set(CMAKE_CXX_EXTENSIONS OFF)
+
+if(TARGET alloctap_warnings OR TARGET alloctap_unit_tests)
+  message(FATAL_ERROR "alloctap's own tests and warnings reach its consumer")
+endif()
+
+add_executable(consumer "${CMAKE_CURRENT_LIST_DIR}/main.cpp")
+target_link_libraries(consumer PRIVATE alloctap::alloctap alloctap::interpose_hook
+                                       alloctap::absl_symbolizer alloctap::json_dump)
+target_compile_definitions(consumer PRIVATE EXPECTED_VERSION="${EXPECTED_VERSION}")

@@ -1,0 +1,79 @@
+// Every dump shows who the report is about and what is in it, and fails rather than leaves out.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "alloctap/dump/json_dump.hpp"
+#include "alloctap/dump/text_dump.hpp"
+#include "tests/support/piece_output.hpp"
+#include "tests/support/sample_report.hpp"
+#include "tests/support/starved_arena.hpp"
+
+namespace {
+
+using namespace alloctap::testing;
+using alloctap::DumpOutputArchetype;
+using alloctap::DumpWriter;
+using alloctap::JsonDump;
+using alloctap::Report;
+using alloctap::TextDump;
+
+bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != text.npos;
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("a dump says whose memory it shows, how it was seen and by whom it is held",
+                   Dump, TextDump, JsonDump) {
+  const SampleReport sample;
+  const std::string text = render(Dump{}, sample.report());
+  for (const std::string_view part :
+       {"/opt/game/bin/game", "4711", "--level", "interpose", "backtrace", "256",
+        "what nobody sees", "engine::load(char const*)", "engine::parse", "main"}) {
+    CAPTURE(std::string(part));
+    CHECK(contains(text, part));
+  }
+}
+
+TEST_CASE_TEMPLATE("a dump of the same report is the same", Dump, TextDump, JsonDump) {
+  const SampleReport sample;
+  CHECK(render(Dump{}, sample.report()) == render(Dump{}, sample.report()));
+}
+
+TEST_CASE_TEMPLATE("a dump of a tracker that saw nothing is whole", Dump, TextDump, JsonDump) {
+  SampleReport sample;
+  sample.snapshot.stacks.clear();
+  sample.snapshot.mappings.clear();
+  sample.program = {};
+  sample.backend = {};
+  const std::string text = render(Dump{}, sample.report());
+  CHECK(text.ends_with('\n'));
+  CHECK(text.size() > 100);
+}
+
+TEST_CASE_TEMPLATE("a dump leaves errors of the output to the writer", Dump, TextDump, JsonDump) {
+  const SampleReport sample;
+  PieceOutput output{.pieces_accepted = 0};
+  DumpWriter writer(output);
+  Dump{}.write(sample.report(), writer);
+  CHECK(writer.finish() == absl::DataLossError("full"));
+  CHECK(output.commits == 0);
+}
+
+TEST_CASE_TEMPLATE("a dump that has no memory fails", Dump, TextDump, JsonDump) {
+  SampleReport sample;
+  for (std::uintptr_t i = 1; i < 100'000; ++i) {
+    sample.add({sample.intern({0x5000 + i}), {1, 100, 0}, 1, 100});
+  }
+  const Report report = sample.report();
+  DumpOutputArchetype output;
+  DumpWriter writer(output);
+  absl::Status status;
+  {
+    const StarvedArena starved;
+    Dump{}.write(report, writer);
+    status = writer.finish();
+  }
+  CHECK(status.code() == absl::StatusCode::kResourceExhausted);
+}

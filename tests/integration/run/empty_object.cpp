@@ -1,0 +1,1 @@
+// Nothing: a shared object that can be preloaded.

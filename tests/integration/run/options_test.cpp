@@ -1,0 +1,151 @@
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "alloctap/version.hpp"
+#include "tests/integration/run/launcher_fixture.hpp"
+
+namespace {
+
+using launcher_test::check_refused;
+using launcher_test::Launcher;
+using launcher_test::Result;
+using Arguments = std::vector<std::string>;
+
+/// The launcher's settings, as the program sees them.
+std::string settings_of(const Launcher& launcher, Arguments options) {
+  options.insert(options.end(), {"/usr/bin/printenv", "ALLOCTAP_RUN"});
+  const Result result = launcher.run(options);
+  CAPTURE(result.err);
+  CHECK(result.code == 0);
+  CHECK(result.err.empty());
+  const std::string head = "alloctap-run/1;" + std::to_string(result.pid) + ";";
+  REQUIRE(result.out.starts_with(head));
+  return result.out.substr(head.size());
+}
+
+TEST_CASE("bad options are refused with the value and the remedy") {
+  const Launcher launcher;
+  const struct {
+    Arguments options;
+    std::string value, remedy;
+  } cases[] = {
+      {{"--bogus"}, "'--bogus'", "--help"},
+      {{"--bogus=1"}, "'--bogus=1'", "--help"},
+      {{"-x"}, "'-x'", "--help"},
+      {{"-"}, "'-'", "--help"},
+      {{"-1"}, "'-1'", "--help"},
+      {{"--=1"}, "'--=1'", "--help"},
+      {{"--a\nb\x1b[1m"}, "'--a\\nb\\x1b[1m'", "--help"},
+      {{"--stacks=none"}, "'--stacks=none'", "--help"},
+      {{"--follow-children=perhaps"}, "'--follow-children=perhaps'", "takes no value"},
+      {{"--follow-children=false"}, "'--follow-children=false'", "takes no value"},
+      {{"--help=x"}, "'--help=x'", "takes no value"},
+      {{"--dump=x"}, "'x'", "text=PATH or json=PATH"},
+      {{"--dump", "x"}, "'x'", "text=PATH or json=PATH"},
+      {{"--dump=html=x"}, "'html'", "text=PATH or json=PATH"},
+      {{"--dump=TEXT=x"}, "'TEXT'", "text=PATH or json=PATH"},
+      {{"--dump==x"}, "''", "text=PATH or json=PATH"},
+      {{"--dump", ""}, "''", "text=PATH or json=PATH"},
+      {{"--dump", "{}"}, "'{}'", "text=PATH or json=PATH"},
+      {{"--dump", "[text=a,text=b]"}, "'[text=a,text=b]'", "text=PATH or json=PATH"},
+      {{"--dump="}, "'--dump='", "write one"},
+      {{"--stack="}, "'--stack='", "write one"},
+      {{"--stack=x"}, "'x'", "backtrace, frame-pointer, none"},
+      {{"--stack=none", "--stack=x"}, "'x'", "backtrace, frame-pointer, none"},
+      {{"--stack", "frame"}, "'frame'", "backtrace, frame-pointer, none"},
+      {{"--max-frames=0"}, "'0'", "1 to 4000"},
+      {{"--max-frames=4001"}, "'4001'", "1 to 4000"},
+      {{"--max-frames=-1"}, "'-1'", "1 to 4000"},
+      {{"--max-frames", "-1"}, "'-1'", "1 to 4000"},
+      {{"--max-frames=+1"}, "'+1'", "1 to 4000"},
+      {{"--max-frames=many"}, "'many'", "1 to 4000"},
+      {{"--max-frames=1.5"}, "'1.5'", "1 to 4000"},
+      {{"--max-frames=0x10"}, "'0x10'", "1 to 4000"},
+      {{"--max-frames= 1"}, "' 1'", "1 to 4000"},
+      {{"--max-frames=4294967297"}, "'4294967297'", "1 to 4000"},
+      {{"--max-frames=99999999999999999999"}, "'99999999999999999999'", "1 to 4000"},
+  };
+  for (const auto& [options, value, remedy] : cases) {
+    Arguments arguments = options;
+    arguments.insert(arguments.end(), {"/bin/echo", "started"});
+    check_refused(launcher.run(arguments), 2, {value, remedy});
+  }
+}
+
+TEST_CASE("no PROGRAM is refused") {
+  const Launcher launcher;
+  for (const Arguments& arguments :
+       {Arguments{}, Arguments{"--"}, Arguments{"--stack=none"}, Arguments{"--stack=none", "--"}}) {
+    check_refused(launcher.run(arguments), 2, {"PROGRAM"});
+  }
+  check_refused(launcher.run({"--dump"}), 2, {"--dump"});
+  check_refused(launcher.run({"--stack", "--"}), 2, {"--stack"});
+}
+
+TEST_CASE("too many dumps are refused") {
+  const Launcher launcher;
+  Arguments arguments;
+  for (int i = 0; i < 17; ++i) arguments.push_back("--dump=text=" + std::to_string(i));
+  arguments.push_back("/bin/true");
+  check_refused(launcher.run(arguments), 2, {"17", "at most 16"});
+  arguments.erase(arguments.begin());
+  CHECK(launcher.run(arguments).code == 0);
+}
+
+TEST_CASE("the program gets its arguments untouched") {
+  const Launcher launcher;
+  const Arguments own = {"--dump",   "x",  "--help", "--",        "--stack=",
+                         "-x",       "",   "a b",    "[a,b]",     "{}",
+                         "\xff\n%p", "++", "%%",     "--version", "--dump=json=/nowhere/x"};
+  std::string printed;
+  for (const std::string& argument : own) printed += "<" + argument + ">";
+  for (const Arguments& options :
+       {Arguments{}, Arguments{"--"}, Arguments{"--stack=none"}, Arguments{"--stack", "none", "--"},
+        Arguments{"--follow-children", "--"}}) {
+    Arguments arguments = options;
+    arguments.insert(arguments.end(), {"/usr/bin/printf", "<%s>"});
+    arguments.insert(arguments.end(), own.begin(), own.end());
+    const Result result = launcher.run(arguments);
+    CHECK(result.code == 0);
+    CHECK(result.out == printed);
+    CHECK(result.err.empty());
+  }
+}
+
+TEST_CASE("options reach the preloaded object") {
+  const Launcher launcher;
+  CHECK(settings_of(launcher, {}) == "0;backtrace;256;0;\n");
+  CHECK(settings_of(launcher, {"--stack=backtrace"}) == "0;backtrace;256;0;\n");
+  CHECK(settings_of(launcher, {"--stack", "frame-pointer"}) == "0;frame-pointer;256;0;\n");
+  CHECK(settings_of(launcher, {"--stack=backtrace", "--stack=none"}) == "0;none;256;0;\n");
+  CHECK(settings_of(launcher, {"--max-frames=1"}) == "0;backtrace;1;0;\n");
+  CHECK(settings_of(launcher, {"--max-frames", "4000", "--"}) == "0;backtrace;4000;0;\n");
+  CHECK(settings_of(launcher, {"--follow-children"}) == "1;backtrace;256;0;\n");
+}
+
+TEST_CASE("help describes every option, version tells the library's") {
+  const Launcher launcher;
+  for (const char* option : {"--help", "-h"}) {
+    const Result help = launcher.run({option});
+    CHECK(help.code == 0);
+    CHECK(help.err.empty());
+    for (const char* text :
+         {"Usage: alloctap-run", "--dump FORMAT=PATH", "%p", "--stack CHOICE", "Default: backtrace",
+          "--max-frames N", "4000", "Default: 256", "--follow-children", "--version", "--help"}) {
+      CHECK(help.out.find(text) != std::string::npos);
+    }
+  }
+  const Result version = launcher.run({"--version"});
+  CHECK(version.code == 0);
+  CHECK(version.out == std::string("alloctap-run ") + alloctap::kVersionString + "\n");
+}
+
+TEST_CASE("help that cannot be printed is a failure") {
+  const Launcher launcher;
+  const std::string command = launcher.binary().native() + " --help > /dev/full";
+  check_refused(launcher.execute({"/bin/sh", "-c", command}), 2, {"No space left"});
+}
+
+}  // namespace

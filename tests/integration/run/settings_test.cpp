@@ -1,0 +1,132 @@
+#include "examples/run/settings.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace {
+
+using namespace alloctap::run;
+
+/// Holds whatever could be mistaken for the end of something.
+constexpr std::string_view kHostilePath =
+    "/tmp/a b;c=d\ne%p%%f:12;\xff\xfe\x80/;;0;text;replace;3;/x;\t'\"\\$HOME\x01";
+
+Settings every_field() {
+  Settings settings{.root_pid = 2147483647,
+                    .follow_children = true,
+                    .stack = StackChoice::kFramePointer,
+                    .max_frames = kMostFrames,
+                    .dump_count = 3};
+  settings.dumps[0] = {DumpFormat::kText, WriteMode::kReplace, kHostilePath};
+  settings.dumps[1] = {DumpFormat::kJson, WriteMode::kAppend, "/"};
+  settings.dumps[2] = {DumpFormat::kJson, WriteMode::kReplace, "/heap.%p.json"};
+  return settings;
+}
+
+void check_equal(const Settings& one, const Settings& other) {
+  CHECK(one.root_pid == other.root_pid);
+  CHECK(one.follow_children == other.follow_children);
+  CHECK(one.stack == other.stack);
+  CHECK(one.max_frames == other.max_frames);
+  REQUIRE(one.dump_count == other.dump_count);
+  for (std::size_t i = 0; i < one.dump_count; ++i) {
+    CHECK(one.dumps[i].format == other.dumps[i].format);
+    CHECK(one.dumps[i].mode == other.dumps[i].mode);
+    CHECK((one.dumps[i].pattern == other.dumps[i].pattern));
+  }
+}
+
+TEST_CASE("settings survive the environment") {
+  for (const Settings& settings : {every_field(), Settings{.root_pid = 1}}) {
+    const std::string text = encode(settings);
+    const auto decoded = decode(text);
+    REQUIRE(decoded.has_value());
+    check_equal(*decoded, settings);
+  }
+}
+
+TEST_CASE("the most dumps with the longest paths stay within the stated size") {
+  Settings settings{.root_pid = 2147483647, .dump_count = kMostDumps};
+  const std::string path = "/" + std::string(kPathBytes - 1, ';');
+  settings.dumps.fill({DumpFormat::kText, WriteMode::kReplace, path});
+  const std::string text = encode(settings);
+  CHECK(text.size() <= kMostEncodedBytes);
+  const auto decoded = decode(text);
+  REQUIRE(decoded.has_value());
+  check_equal(*decoded, settings);
+}
+
+TEST_CASE("no beginning of the text is taken for the whole") {
+  const std::string text = encode(every_field());
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    CAPTURE(length);
+    CHECK_FALSE(decode(std::string_view(text).substr(0, length)).has_value());
+  }
+  CHECK_FALSE(decode(text + ";").has_value());
+  CHECK_FALSE(decode(text + text).has_value());
+}
+
+TEST_CASE("a changed byte is rejected or yields settings within their limits") {
+  const std::string text = encode(every_field());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    for (const char c : std::string_view("\0;09a-/\xff", 8)) {
+      std::string changed = text;
+      changed[i] = c;
+      const auto decoded = decode(changed);
+      if (!decoded) continue;
+      CHECK(decoded->dump_count <= kMostDumps);
+      CHECK(decoded->max_frames >= 1);
+      CHECK(decoded->max_frames <= kMostFrames);
+      CHECK(decoded->root_pid > 0);
+    }
+  }
+}
+
+TEST_CASE("values outside their limits are rejected") {
+  const std::string_view sound = "alloctap-run/1;7;0;none;1;1;text;replace;2;/x;";
+  REQUIRE(decode(sound).has_value());
+  struct {
+    std::string_view from, to;
+  } const changes[] = {{"run/1", "run/2"},
+                       {";7;", ";0;"},
+                       {";7;", ";-7;"},
+                       {";7;", ";2147483648;"},
+                       {";7;", ";7x;"},
+                       {";0;", ";2;"},
+                       {";none", ";None"},
+                       {";none", ";"},
+                       {";1;1;", ";0;1;"},
+                       {";1;1;", ";4001;1;"},
+                       {";1;1;", ";1;17;"},
+                       {";1;1;", ";1;2;"},
+                       {";1;1;", ";1;0;"},
+                       {"text", "html"},
+                       {"replace", "move"},
+                       {";2;/x", ";2;ax"},
+                       {";2;/x", ";0;"},
+                       {";2;/x", ";3;/x"},
+                       {";2;/x", ";1;/x"},
+                       {";2;/x", ";-2;/x"},
+                       {";2;/x", ";18446744073709551615;/x"},
+                       {";2;/x", ";18446744073709551616;/x"}};
+  for (const auto& [from, to] : changes) {
+    std::string text(sound);
+    text.replace(text.find(from), from.size(), to);
+    CAPTURE(text);
+    CHECK_FALSE(decode(text).has_value());
+  }
+}
+
+TEST_CASE("children are tracked only where they are followed") {
+  Settings settings{.root_pid = 5};
+  CHECK(settings.apply_to(5));
+  CHECK_FALSE(settings.apply_to(6));
+  settings.follow_children = true;
+  CHECK(settings.apply_to(6));
+}
+
+}  // namespace

@@ -1,0 +1,3 @@
+extern int anything;
+
+int main(void) { return anything; }

@@ -1,0 +1,153 @@
+// usage: endings ENDING [busy]: allocates 1000 blocks, prints, and ends in the way that is named;
+// busy: while three threads allocate.
+#include <pthread.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "busy_threads.hpp"
+
+namespace {
+
+using programs::keep;
+
+__attribute__((noinline)) void allocate_blocks() {
+  for (int i = 0; i < 1000; ++i) keep(std::malloc(24));
+}
+
+int* volatile nowhere = nullptr;
+
+/// In assembly because compilers make of it what they like.
+void divide_by_zero() {
+  int quotient = 1;
+  int remainder = 0;
+  asm volatile("idivl %2" : "+a"(quotient), "+d"(remainder) : "r"(0));
+}
+
+__attribute__((noinline)) int recurse(int depth) {
+  volatile char frame[4096];
+  frame[0] = static_cast<char>(depth);
+  return (depth >= 0 ? recurse(depth + 1) : 0) + frame[0];
+}
+
+void free_twice() {
+  void* const volatile block = std::malloc(100);
+  void (*const volatile release)(void*) = &std::free;
+  release(block);
+  release(block);
+}
+
+void in_thread(void (*end)()) { std::thread(end).join(); }
+
+void exit_in_handler(int) { std::exit(21); }
+void leave_in_handler(int) { ::_exit(22); }
+
+/// With the signal coming while this thread is most probably inside malloc.
+void end_in_handler(void (*handler)(int)) {
+  ::signal(SIGALRM, handler);
+  const itimerval soon{{0, 0}, {0, 20000}};
+  ::setitimer(ITIMER_REAL, &soon, nullptr);
+  programs::allocate_for_ever();
+}
+
+void exit_from_many() {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) threads.emplace_back([] { std::exit(7); });
+  for (std::thread& thread : threads) thread.join();
+}
+
+/// The process ends with its last thread.
+void leave_main_thread() {
+  std::thread([] {
+    ::usleep(100000);
+    keep(std::malloc(24));
+  }).detach();
+  ::pthread_exit(nullptr);
+}
+
+void abort_past_handler() {
+  ::signal(SIGABRT, [](int) { static_cast<void>(!::write(1, "handler\n", 8)); });
+  std::abort();
+}
+
+void abort_although_ignored() {
+  ::signal(SIGABRT, SIG_IGN);
+  std::abort();
+}
+
+void crash_past_one_shot_handler() {
+  struct sigaction action{};
+  action.sa_handler = [](int) { static_cast<void>(!::write(1, "handler\n", 8)); };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  ::sigaction(SIGSEGV, &action, nullptr);
+  *nowhere = 1;
+}
+
+void die_by(int signal) {
+  ::kill(::getpid(), signal);
+  ::pause();
+}
+
+struct Ending {
+  std::string_view name;
+  void (*end)();
+};
+
+constexpr Ending kEndings[] = {
+    {"return", [] {}},
+    {"exit", [] { std::exit(3); }},
+    {"_exit", [] { ::_exit(4); }},
+    {"_Exit", [] { std::_Exit(5); }},
+    {"quick_exit", [] { std::quick_exit(6); }},
+    {"abort", [] { std::abort(); }},
+    {"abort-past-handler", abort_past_handler},
+    {"abort-although-ignored", abort_although_ignored},
+    {"uncaught-exception", [] { throw std::runtime_error("nobody catches this"); }},
+    {"null-pointer", [] { *nowhere = 1; }},
+    {"null-pointer-past-one-shot-handler", crash_past_one_shot_handler},
+    {"wild-pointer", [] { *reinterpret_cast<volatile int*>(0x8000000000000000) = 1; }},
+    {"stack-overflow", [] { recurse(0); }},
+    {"division-by-zero", divide_by_zero},
+    {"illegal-instruction", [] { __builtin_trap(); }},
+    {"breakpoint", [] { asm volatile("int3"); }},
+    {"double-free", free_twice},
+    {"raise-SIGTERM", [] { ::raise(SIGTERM); }},
+    {"kill-SIGSEGV", [] { die_by(SIGSEGV); }},
+    {"kill-SIGHUP", [] { die_by(SIGHUP); }},
+    {"kill-SIGUSR1", [] { die_by(SIGUSR1); }},
+    {"kill-SIGKILL", [] { die_by(SIGKILL); }},
+    {"thread-exit", [] { in_thread([] { std::exit(8); }); }},
+    {"thread-_exit", [] { in_thread([] { ::_exit(9); }); }},
+    {"thread-null-pointer", [] { in_thread([] { *nowhere = 1; }); }},
+    {"thread-abort", [] { in_thread([] { std::abort(); }); }},
+    {"thread-stack-overflow", [] { in_thread([] { recurse(0); }); }},
+    {"many-exit", exit_from_many},
+    {"last-thread-ends", leave_main_thread},
+    {"exit-in-handler", [] { end_in_handler(exit_in_handler); }},
+    {"_exit-in-handler", [] { end_in_handler(leave_in_handler); }},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 2) programs::start_busy_threads(3);
+  allocate_blocks();
+  std::atexit([] { std::puts("atexit"); });
+  std::at_quick_exit([] { static_cast<void>(!::write(1, "at_quick_exit\n", 14)); });
+  std::puts("begin");
+  std::fflush(stdout);
+  std::puts("buffered");
+  for (const Ending& ending : kEndings) {
+    if (ending.name == argv[1]) ending.end();
+  }
+  return 2;
+}

@@ -1,0 +1,4 @@
+#include "all_headers.hpp"
+
+const void* address_in_second() noexcept;
+const void* address_in_second() noexcept { return &alloctap::kVersionString; }

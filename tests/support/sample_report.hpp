@@ -1,0 +1,103 @@
+/// A small report whose every number is known, for tests of dumps.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "alloctap/dump/dump_policy.hpp"
+#include "alloctap/dump/dump_writer.hpp"
+#include "alloctap/dump/memory_output.hpp"
+#include "alloctap/dump/report.hpp"
+#include "alloctap/testing/fake_symbolizer.hpp"
+
+namespace alloctap::testing {
+
+/// Two stacks with one caller in common, one that has given everything back, and the unknown one.
+/// Tests change what they want before they call `report`.
+class SampleReport {
+ public:
+  static constexpr std::uintptr_t kLoad = 0x1000;
+  static constexpr std::uintptr_t kParse = 0x2000;
+  static constexpr std::uintptr_t kMain = 0x3000;
+  static constexpr std::uintptr_t kNameless = 0x4000;
+
+  SampleReport() {
+    const StackId deep = intern({kLoad + 0x11, kParse + 0x21, kMain + 0x31});
+    const StackId shallow = intern({kParse + 0x29, kMain + 0x31});
+    const StackId gone = intern({kNameless + 0x41});
+    add({kUnknownStack, {7, 70, 0}, 2, 3});
+    add({deep, {1000, 65536, 250}, 10, 40960});
+    add({shallow, {5, 5 << 20, 1}, 1, (1 << 20) - 1});
+    add({gone, {1234567, 99, 1234567}, 0, 0});
+    static_cast<void>(snapshot.mappings.push_back({deep, 2, 8192}));
+    snapshot.table = table_.get();
+    snapshot.account = {.events = 2471158,
+                        .dropped = 1,
+                        .unmatched_frees = 2,
+                        .unseen_frees = 3,
+                        .failed_unwinds = 4,
+                        .truncated_stacks = 5,
+                        .tracker_bytes = 6 << 20};
+    snapshot.totals = {.allocations = 1235579,
+                       .deallocations = 1235566,
+                       .allocated_bytes = 5308585,
+                       .live_allocations = 13,
+                       .live_bytes = 1089538,
+                       .peak_live_bytes = 3 << 20,
+                       .temporary_allocations = 1234818};
+    snapshot.mapping_totals = {.mappings = 9,
+                               .mapped_bytes = 10 << 12,
+                               .unmappings = 4,
+                               .live_mappings = 2,
+                               .live_bytes = 8192,
+                               .peak_live_bytes = 3 << 12,
+                               .dropped = 0};
+    snapshot.time_ns = 1'700'000'000'123'456'789;
+    names = {{kLoad, kParse, "engine::load(char const*)"},
+             {kParse, kMain, "engine::parse"},
+             {kMain, kNameless, "main"}};
+  }
+
+  /// Refers to this object.
+  [[nodiscard]] Report report() const {
+    FakeSymbolizer::know(names);
+    return {.snapshot = snapshot,
+            .modules = modules,
+            .program = program,
+            .backend = backend,
+            .name_of = &FakeSymbolizer::name_of};
+  }
+
+  StackId intern(std::vector<std::uintptr_t> frames) { return table_->intern(frames); }
+  void add(const StackSummary& stack) { static_cast<void>(snapshot.stacks.push_back(stack)); }
+
+  Snapshot snapshot;
+  ModuleTable modules;
+  ProgramInfo program{
+      .pid = 4711, .executable = "/opt/game/bin/game", .command = {"game\0--level\0003", 14}};
+  BackendInfo backend{.hook = "interpose",
+                      .stack = "backtrace",
+                      .max_frames = 256,
+                      .symbolizer = "fake",
+                      .blind_spots = "what nobody sees"};
+  std::vector<FakeSymbolizer::Function> names;
+
+ private:
+  std::unique_ptr<StackTable> table_ = std::make_unique<StackTable>();
+};
+
+/// What `policy` makes of `report`.
+template <DumpPolicy Policy>
+[[nodiscard]] std::string render(const Policy& policy, const Report& report) {
+  MemoryOutput output;
+  DumpWriter writer(output);
+  policy.write(report, writer);
+  const absl::Status status = writer.finish();
+  return status.ok() ? std::string(output.text()) : std::string(status.message());
+}
+
+}  // namespace alloctap::testing

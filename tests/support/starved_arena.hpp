@@ -1,0 +1,93 @@
+/// Makes the arena run dry at a chosen moment.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+#include "alloctap/guard/arena.hpp"
+#include "alloctap/os/virtual_memory.hpp"
+
+namespace alloctap::testing {
+
+/// While one is alive, the arena has no block of up to `kLargestBlock` bytes but those that
+/// `give_back` leaves it, and the system maps no more than a few pages for anybody. So the test
+/// computes first, and checks once this is gone. No other thread may use the arena meanwhile.
+class StarvedArena {
+ public:
+  /// So many blocks of every size can be given back at least.
+  static constexpr std::size_t kMostGivenBack = 4;
+
+  StarvedArena() {
+    for (std::size_t bytes = Arena::kLargestBlock; bytes >= Arena::kSmallestBlock; bytes /= 2) {
+      for (std::size_t i = 0; i < kMostGivenBack; ++i) keep(Arena::allocate(bytes), bytes);
+    }
+    getrlimit(RLIMIT_AS, &limit_before_);
+    rlimit limit = limit_before_;
+    limit.rlim_cur = mapped_now() + kSlack;
+    if (setrlimit(RLIMIT_AS, &limit) != 0) std::abort();
+    for (std::size_t bytes = Arena::kLargestBlock; bytes >= Arena::kSmallestBlock; bytes /= 2) {
+      while (void* block = Arena::allocate(bytes)) keep(block, bytes);
+    }
+  }
+
+  ~StarvedArena() {
+    setrlimit(RLIMIT_AS, &limit_before_);
+    while (taken_ != nullptr) free_first();
+  }
+  StarvedArena(const StarvedArena&) = delete;
+  StarvedArena& operator=(const StarvedArena&) = delete;
+
+  /// Lets the arena have `count` blocks of `bytes`, a power of two, again.
+  void give_back(std::size_t count, std::size_t bytes) {
+    for (Block** link = &taken_; count > 0;) {
+      if (*link == nullptr) std::abort();
+      Block* block = *link;
+      if (block->bytes != bytes) {
+        link = &block->next;
+        continue;
+      }
+      *link = block->next;
+      Arena::deallocate(block, bytes);
+      --count;
+    }
+  }
+
+ private:
+  struct Block {
+    Block* next;
+    std::size_t bytes;
+  };
+
+  /// Less than the arena's chunk.
+  static constexpr std::size_t kSlack = 256 * 1024;
+  static_assert(kSlack < Arena::kChunkBytes);
+  static_assert(sizeof(Block) <= Arena::kSmallestBlock);
+
+  static std::size_t mapped_now() {
+    std::size_t pages = 0;
+    std::FILE* file = std::fopen("/proc/self/statm", "r");
+    if (file == nullptr || std::fscanf(file, "%zu", &pages) != 1) std::abort();
+    std::fclose(file);
+    return pages * os::page_size();
+  }
+
+  void keep(void* block, std::size_t bytes) {
+    if (block == nullptr) std::abort();
+    taken_ = ::new (block) Block{taken_, bytes};
+  }
+
+  void free_first() {
+    Block* block = taken_;
+    taken_ = block->next;
+    Arena::deallocate(block, block->bytes);
+  }
+
+  rlimit limit_before_{};
+  Block* taken_ = nullptr;
+};
+
+}  // namespace alloctap::testing

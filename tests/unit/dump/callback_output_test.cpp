@@ -1,0 +1,50 @@
+#include "alloctap/dump/callback_output.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "alloctap/dump/dump_writer.hpp"
+
+using alloctap::CallbackOutput;
+using alloctap::DumpWriter;
+
+TEST_CASE("every piece of text is handed to the function, in order") {
+  std::string received;
+  CallbackOutput output([&](std::string_view text) {
+    received += text;
+    return absl::OkStatus();
+  });
+  REQUIRE(output.open().ok());
+  DumpWriter writer(output);
+  const std::string large(200'000, 'x');
+  writer << "one, " << large << "two";
+  CHECK(writer.finish().ok());
+  CHECK(output.commit().ok());
+  CHECK(received == "one, " + large + "two");
+}
+
+TEST_CASE("an error of the function ends the report") {
+  int calls = 0;
+  CallbackOutput output([&](std::string_view) {
+    ++calls;
+    return absl::AbortedError("enough");
+  });
+  DumpWriter writer(output);
+  for (int i = 0; i < 4; ++i) writer << std::string(100'000, 'x');
+  CHECK(writer.finish() == absl::AbortedError("enough"));
+  CHECK(calls == 1);
+}
+
+TEST_CASE("a function that keeps something is an output too") {
+  struct Counter {
+    std::size_t bytes = 0;
+    absl::Status operator()(std::string_view text) {
+      bytes += text.size();
+      return absl::OkStatus();
+    }
+  };
+  CallbackOutput output{Counter{}};
+  CHECK(output.write("text").ok());
+  CHECK(alloctap::DumpOutput<CallbackOutput<Counter>>);
+}

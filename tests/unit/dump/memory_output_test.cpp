@@ -1,0 +1,54 @@
+#include "alloctap/dump/memory_output.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+
+#include "tests/support/starved_arena.hpp"
+
+using alloctap::MemoryOutput;
+using alloctap::testing::StarvedArena;
+
+TEST_CASE("the text is kept piece by piece, and can be read") {
+  MemoryOutput output;
+  CHECK(output.text().empty());
+  REQUIRE(output.open().ok());
+  std::string expected;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string piece(static_cast<std::size_t>(i % 200), static_cast<char>('a' + i % 26));
+    CHECK(output.write(piece).ok());
+    expected += piece;
+  }
+  CHECK(output.commit().ok());
+  CHECK(output.text() == expected);
+}
+
+TEST_CASE("the next report takes the place of the one before") {
+  MemoryOutput output;
+  REQUIRE(output.open().ok());
+  CHECK(output.write("a long first report").ok());
+  REQUIRE(output.open().ok());
+  CHECK(output.write("second").ok());
+  CHECK(output.text() == "second");
+}
+
+TEST_CASE("a text moves with its output") {
+  MemoryOutput output;
+  REQUIRE(output.open().ok());
+  CHECK(output.write("report").ok());
+  const MemoryOutput other(std::move(output));
+  CHECK(other.text() == "report");
+}
+
+TEST_CASE("a report that finds no memory fails") {
+  MemoryOutput output;
+  REQUIRE(output.open().ok());
+  const std::string large(1 << 20, 'x');
+  absl::Status status;
+  {
+    const StarvedArena starved;
+    status = output.write(large);
+  }
+  CHECK(status == absl::ResourceExhaustedError("dump: the system has no memory to keep it"));
+}

@@ -1,0 +1,154 @@
+#include "alloctap/dump/text_dump.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "tests/support/sample_report.hpp"
+#include "tests/support/starved_arena.hpp"
+
+namespace {
+
+using namespace alloctap::testing;
+using alloctap::kVersionString;
+using alloctap::ModuleTable;
+using alloctap::TextDump;
+
+constexpr std::string_view kGolden =
+    R"(: who holds the memory of /opt/game/bin/game (pid 4711)
+  command  game --level 3
+  hook     interpose, stacks by backtrace, at most 256 frames
+  unseen   what nobody sees
+  account  2,471,158 events, 1 dropped, 2 frees of unknown blocks, 3 frees not seen
+           4 stacks cut short, 5 deeper than the limit; 6.0 MiB mapped by the tracker itself
+
+Live now   1.0 MiB in 13 blocks (1,089,538 bytes); at the peak 3.0 MiB
+In all     1,235,579 allocations of 5.1 MiB, 1,235,566 deallocations, 1,234,818 temporary (99.9 %)
+Mapped     8.0 KiB in 2 mappings; at the peak 12.0 KiB
+
+Stacks that hold live memory, most first
+
+#1  1.0 MiB (96.2 %) in 1 block; in all 5 of 5.0 MiB, 1 temporary
+    engine::parse   0x2028
+    main   0x3030
+
+#2  40.0 KiB (3.8 %) in 10 blocks; in all 1,000 of 64.0 KiB, 250 temporary
+    engine::load(char const*)   0x1010
+    engine::parse   0x2020
+    main   0x3030
+
+#3  3 B (0.0 %) in 2 blocks; in all 7 of 70 B, 0 temporary
+    (stack unknown)
+
+Stacks that hold mappings, most first
+
+#1  8.0 KiB in 2 mappings
+    engine::load(char const*)   0x1010
+    engine::parse   0x2020
+    main   0x3030
+)";
+
+void function_of_this_program() {}
+
+}  // namespace
+
+TEST_CASE("a report is the account, then the totals, then who holds most") {
+  const SampleReport sample;
+  CHECK(render(TextDump{}, sample.report()) ==
+        "alloctap " + std::string(kVersionString) + std::string(kGolden));
+}
+
+TEST_CASE("a report shows as many stacks as it is asked for, and how many there are") {
+  const SampleReport sample;
+  const std::string text = render(TextDump{.most_stacks = 1}, sample.report());
+  CHECK(text.find("Stacks that hold live memory, most first (1 of 3)") != text.npos);
+  CHECK(text.find("#1  1.0 MiB") != text.npos);
+  CHECK(text.find("#2") == text.npos);
+  CHECK(render(TextDump{.most_stacks = 3}, sample.report()).find(" of 3)") == text.npos);
+  const std::string none = render(TextDump{.most_stacks = 0}, sample.report());
+  CHECK(none.find("#1") == none.npos);
+  CHECK(none.find("Live now") != none.npos);
+}
+
+TEST_CASE("a report has 20 stacks unless told otherwise") {
+  SampleReport sample;
+  for (std::uintptr_t i = 1; i < 40; ++i) {
+    sample.add({sample.intern({0x5000 + i}), {1, 100, 0}, 1, 100});
+  }
+  const std::string text = render(TextDump{}, sample.report());
+  CHECK(text.find("(20 of 42)") != text.npos);
+  CHECK(text.find("#20  ") != text.npos);
+  CHECK(text.find("#21  ") == text.npos);
+}
+
+TEST_CASE("a report of nothing is an account and totals") {
+  SampleReport sample;
+  sample.snapshot.stacks.clear();
+  sample.snapshot.mappings.clear();
+  sample.snapshot.totals = {};
+  sample.snapshot.mapping_totals = {};
+  sample.backend.blind_spots = {};
+  const std::string text = render(TextDump{}, sample.report());
+  CHECK(text.find("Live now   0 B in 0 blocks (0 bytes); at the peak 0 B") != text.npos);
+  CHECK(text.find("0 temporary (0.0 %)") != text.npos);
+  CHECK(text.find("Stacks that") == text.npos);
+  CHECK(text.find("unseen") == text.npos);
+}
+
+TEST_CASE("one of anything is said in the singular") {
+  SampleReport sample;
+  sample.snapshot.totals.live_allocations = 1;
+  sample.snapshot.mapping_totals.live_mappings = 1;
+  sample.snapshot.mappings[0].live_mappings = 1;
+  const std::string text = render(TextDump{}, sample.report());
+  CHECK(text.find("in 1 block (1,089,538 bytes)") != text.npos);
+  CHECK(text.find("Mapped     8.0 KiB in 1 mapping; at the peak") != text.npos);
+  CHECK(text.find("#1  8.0 KiB in 1 mapping\n") != text.npos);
+}
+
+TEST_CASE("a report says that its numbers may be in the middle of a change") {
+  SampleReport sample;
+  const std::string_view warning = "a thread was stopped inside the tracker";
+  CHECK(render(TextDump{}, sample.report()).find(warning) == std::string::npos);
+  sample.snapshot.account.consistent = false;
+  CHECK(render(TextDump{}, sample.report()).find(warning) != std::string::npos);
+}
+
+TEST_CASE("a frame in a module is shown by the file's name and the place in it") {
+  SampleReport sample;
+  sample.modules = ModuleTable::read();
+  const auto address = reinterpret_cast<std::uintptr_t>(&function_of_this_program);
+  const alloctap::Module* module = sample.modules.find(address);
+  REQUIRE(module != nullptr);
+  sample.add({sample.intern({address + 1}), {1, 9 << 20, 0}, 1, 9 << 20});
+  const std::string text = render(TextDump{}, sample.report());
+
+  char place[32];
+  std::snprintf(place, sizeof place, "+0x%zx\n", address - module->bias);
+  const std::string file(module->path.substr(module->path.rfind('/') + 1));
+  CHECK(text.find("    ??   " + file + place) != text.npos);
+}
+
+TEST_CASE("what the command line holds cannot break the lines of a report") {
+  SampleReport sample;
+  sample.program.command = "game\nLive now   9 TiB\nx";
+  const std::string text = render(TextDump{}, sample.report());
+  CHECK(text.find("  command  game Live now   9 TiB x\n") != text.npos);
+}
+
+TEST_CASE("a report that has no memory for its lists fails, and is not one that lacks them") {
+  SampleReport sample;
+  for (std::uintptr_t i = 1; i < 100'000; ++i) {
+    sample.add({sample.intern({0x5000 + i}), {1, 100, 0}, 1, 100});
+  }
+  const alloctap::Report report = sample.report();
+  alloctap::DumpOutputArchetype output;
+  alloctap::DumpWriter writer(output);
+  absl::Status status;
+  {
+    const StarvedArena starved;
+    TextDump{}.write(report, writer);
+    status = writer.finish();
+  }
+  CHECK(status.code() == absl::StatusCode::kResourceExhausted);
+}

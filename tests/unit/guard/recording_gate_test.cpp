@@ -1,0 +1,140 @@
+#include "alloctap/guard/recording_gate.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+
+#include "tests/support/child_process.hpp"
+
+namespace {
+
+using alloctap::RecordingGate;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+/// A thread that records all the time: two numbers that are equal whenever it is outside.
+struct BusyRecorder {
+  RecordingGate::Flag recording{0};
+  std::uint64_t first = 0;
+  std::uint64_t second = 0;
+  std::atomic<bool> stop{false};
+  std::thread thread{[this] { run(); }};
+
+  ~BusyRecorder() {
+    stop = true;
+    thread.join();
+  }
+
+  void run() {
+    while (!stop.load(std::memory_order_relaxed)) {
+      RecordingGate::enter(recording);
+      ++first;
+      for (volatile int delay = 30; delay > 0;) delay = delay - 1;
+      ++second;
+      RecordingGate::leave(recording);
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("an open gate lets a thread in and out") {
+  RecordingGate::initialize();
+  RecordingGate::Flag recording{0};
+  RecordingGate::enter(recording);
+  CHECK(recording == 1);
+  RecordingGate::leave(recording);
+  CHECK(recording == 0);
+}
+
+TEST_CASE("no thread is half way through a record while the gate is closed") {
+  RecordingGate::initialize();
+  BusyRecorder one;
+  BusyRecorder two;
+  int torn = 0;
+  int moved = 0;
+  for (int round = 0; round < 6000; ++round) {
+    RecordingGate::close();
+    const bool outside =
+        RecordingGate::wait_for(one.recording) && RecordingGate::wait_for(two.recording);
+    const std::uint64_t sum = one.first + two.first;
+    if (!outside || one.first != one.second || two.first != two.second) ++torn;
+    if (round % 100 == 0) std::this_thread::yield();
+    if (one.first + two.first != sum) ++moved;
+    RecordingGate::open();
+  }
+  CHECK(torn == 0);
+  CHECK(moved == 0);
+}
+
+TEST_CASE("a thread that had to wait is seen to record afterwards") {
+  RecordingGate::initialize();
+  RecordingGate::Flag recording{0};
+  std::uint32_t flag_inside = 0;
+  RecordingGate::close();
+  std::thread thread([&] {
+    RecordingGate::enter(recording);
+    flag_inside = recording;
+    RecordingGate::leave(recording);
+  });
+  std::this_thread::sleep_for(milliseconds(20));
+  CHECK(RecordingGate::wait_for(recording));
+  RecordingGate::open();
+  thread.join();
+  CHECK(flag_inside == 1);
+}
+
+TEST_CASE("a thread that never leaves is given up on") {
+  RecordingGate::initialize();
+  RecordingGate::Flag recording{0};
+  RecordingGate::enter(recording);
+  RecordingGate::close();
+  const auto start = steady_clock::now();
+  CHECK_FALSE(RecordingGate::wait_for(recording));
+  CHECK(steady_clock::now() - start < std::chrono::seconds(20));
+  RecordingGate::open();
+  RecordingGate::leave(recording);
+}
+
+TEST_CASE("a halted process keeps threads where they enter and where they leave") {
+  CHECK(alloctap::testing::holds_in_child([] {
+    RecordingGate::initialize();
+    RecordingGate::Flag inside{0};
+    RecordingGate::Flag outside{0};
+    std::atomic<int> entered{0};
+    std::atomic<int> passed{0};
+    std::thread([&] {
+      RecordingGate::enter(inside);
+      ++entered;
+      while (entered < 2) std::this_thread::yield();
+      RecordingGate::leave(inside);
+      ++passed;
+    }).detach();
+    while (entered < 1) std::this_thread::yield();
+    RecordingGate::halt();
+    ++entered;
+    std::thread([&] {
+      RecordingGate::enter(outside);
+      ++passed;
+    }).detach();
+    RecordingGate::open();
+    std::this_thread::sleep_for(milliseconds(100));
+    const bool nobody_passed = passed == 0 && inside == 0 && outside == 0;
+    _exit(nobody_passed ? 0 : 1);
+    return nobody_passed;
+  }));
+}
+
+TEST_CASE("a gate that is reset is open whatever it was") {
+  RecordingGate::initialize();
+  RecordingGate::close();
+  RecordingGate::reset();
+  RecordingGate::Flag recording{0};
+  RecordingGate::enter(recording);
+  RecordingGate::leave(recording);
+  CHECK(recording == 0);
+}

@@ -1,0 +1,191 @@
+#include "alloctap/guard/thread_state.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <set>
+#include <thread>
+
+#include "tests/support/child_process.hpp"
+#include "tests/support/starved_arena.hpp"
+
+namespace {
+
+using alloctap::inside_tracker;
+using alloctap::RecordingGate;
+using alloctap::RecordingSection;
+using alloctap::ThreadState;
+using alloctap::ThreadStates;
+using std::chrono::milliseconds;
+
+/// Runs `body` on a thread of its own, to the end.
+template <class Body>
+void on_new_thread(Body&& body) {
+  std::thread(body).join();
+}
+
+}  // namespace
+
+TEST_CASE("a thread has one state for life, and no other thread has it") {
+  ThreadState* const mine = ThreadStates::mine();
+  REQUIRE(mine != nullptr);
+  CHECK(ThreadStates::mine() == mine);
+  CHECK(mine->thread_id == alloctap::os::current_thread_id());
+  on_new_thread([&] { CHECK(ThreadStates::mine() != mine); });
+  on_new_thread([&] { CHECK(RecordingSection().thread() == ThreadStates::mine()); });
+}
+
+TEST_CASE("closing the gate waits for the thread that records") {
+  RecordingGate::initialize();
+  std::atomic<bool> inside{false};
+  std::atomic<bool> done{false};
+  std::thread thread([&] {
+    const RecordingSection section;
+    inside = true;
+    std::this_thread::sleep_for(milliseconds(50));
+    done = true;
+  });
+  while (!inside) std::this_thread::yield();
+  CHECK(ThreadStates::close_gate());
+  CHECK(done);
+  ThreadStates::open_gate();
+  thread.join();
+}
+
+TEST_CASE("a closed gate blocks threads that come, known and new, until it opens") {
+  RecordingGate::initialize();
+  std::atomic<int> ready{0};
+  std::atomic<bool> closed{false};
+  std::atomic<int> entered{0};
+  const auto enter = [&] {
+    ++ready;
+    while (!closed) std::this_thread::yield();
+    const RecordingSection section;
+    ++entered;
+  };
+  std::thread known([&] {
+    {
+      const RecordingSection section;
+    }
+    enter();
+  });
+  std::thread unknown(enter);
+  while (ready < 2) std::this_thread::yield();
+  CHECK(ThreadStates::close_gate());
+  closed = true;
+  std::this_thread::sleep_for(milliseconds(50));
+  CHECK(entered == 0);
+  ThreadStates::open_gate();
+  known.join();
+  unknown.join();
+  CHECK(entered == 2);
+}
+
+TEST_CASE("2,000 short threads need few states") {
+  RecordingGate::initialize();
+  std::set<const ThreadState*> states;
+  std::size_t most = 0;
+  for (int i = 0; i < 2000; ++i) {
+    on_new_thread([&] {
+      const RecordingSection section;
+      states.insert(section.thread());
+      most = std::max(most, ThreadStates::count());
+    });
+  }
+  CHECK(most <= 64);
+  CHECK(states.size() <= 64);
+  CHECK(states.count(nullptr) == 0);
+}
+
+TEST_CASE("a state that is taken over remembers nothing of the thread before") {
+  RecordingGate::initialize();
+  const int block = 0;
+  std::set<const ThreadState*> used;
+  int taken_over = 0;
+  int stale = 0;
+  for (int i = 0; i < 200; ++i) {
+    on_new_thread([&] {
+      const RecordingSection section;
+      ThreadState& state = *section.thread();
+      if (!used.insert(&state).second) {
+        ++taken_over;
+        if (state.last_allocated != nullptr || state.stack_bounds.high != 0) ++stale;
+      }
+      state.last_allocated = &block;
+      state.stack_bounds = {1, 2};
+    });
+  }
+  CHECK(taken_over > 50);
+  CHECK(stale == 0);
+}
+
+TEST_CASE("a thread without memory for a state records nothing, and does once there is memory") {
+  RecordingGate::initialize();
+  // More threads than states that earlier ones may have left.
+  std::array<std::thread, 100> threads;
+  std::atomic<int> phase{0};
+  std::atomic<int> started{0};
+  std::atomic<int> tried{0};
+  std::atomic<int> without{0};
+  std::atomic<int> without_later{0};
+  for (std::thread& thread : threads) {
+    thread = std::thread([&] {
+      ++started;
+      while (phase < 1) std::this_thread::yield();
+      if (RecordingSection().thread() == nullptr) ++without;
+      ++tried;
+      while (phase < 2) std::this_thread::yield();
+      if (RecordingSection().thread() == nullptr) ++without_later;
+    });
+  }
+  while (started < 100) std::this_thread::yield();
+  {
+    const alloctap::testing::StarvedArena starved;
+    phase = 1;
+    while (tried < 100) std::this_thread::yield();
+  }
+  phase = 2;
+  for (std::thread& thread : threads) thread.join();
+  CHECK(without > 0);
+  CHECK(without_later == 0);
+}
+
+TEST_CASE("closing the gate tells a caller that was stopped inside, and does not wait for it") {
+  RecordingGate::initialize();
+  const RecordingSection section;
+  const auto start = std::chrono::steady_clock::now();
+  CHECK_FALSE(ThreadStates::close_gate());
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(4));
+  ThreadStates::open_gate();
+}
+
+TEST_CASE("a thread that abandons its section is not waited for, but remembered") {
+  CHECK(alloctap::testing::holds_in_child([] {
+    RecordingGate::initialize();
+    const bool whole_before = ThreadStates::close_gate();
+    ThreadStates::open_gate();
+    on_new_thread([] { ThreadStates::abandon_section(); });
+    const bool whole_outside = ThreadStates::close_gate();
+    ThreadStates::open_gate();
+    on_new_thread([] {
+      const RecordingSection section;
+      ThreadStates::abandon_section();
+    });
+    return whole_before && whole_outside && !ThreadStates::close_gate();
+  }));
+}
+
+TEST_CASE("a thread is inside the tracker exactly while it records") {
+  RecordingGate::initialize();
+  CHECK_FALSE(inside_tracker());
+  {
+    const RecordingSection section;
+    CHECK(inside_tracker());
+    on_new_thread([] { CHECK_FALSE(inside_tracker()); });
+  }
+  CHECK_FALSE(inside_tracker());
+}

@@ -1,0 +1,182 @@
+#include "alloctap/hook/hooked_call.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cerrno>
+#include <new>
+
+#include "tests/unit/hook/fake_originals.hpp"
+
+namespace {
+
+namespace functions = alloctap::functions;
+using namespace alloctap::testing;
+using alloctap::AllocationKind;
+using alloctap::DeallocationKind;
+using Sink = FakeSink<>;
+
+int block_place;
+void* const kBlock = &block_place;
+
+void* call_malloc(std::size_t size) {
+  return FakeHookedCall::allocate<functions::Malloc>(some_origin(), size);
+}
+
+void call_free(void* block) { FakeHookedCall::deallocate<functions::Free>(some_origin(), block); }
+
+int call_posix_memalign(void** result, std::size_t alignment, std::size_t size) {
+  return FakeHookedCall::allocate_into<functions::PosixMemalign>(some_origin(), result, alignment,
+                                                                 size);
+}
+
+}  // namespace
+
+TEST_CASE("an allocation is reported after it was made, with all that the call said") {
+  forget_calls();
+  original_script.block = kBlock;
+  CHECK(call_malloc(100) == kBlock);
+  CHECK(original_script.arguments == std::vector<std::uintptr_t>{100});
+  CHECK(original_script.sink_calls_before == 0);
+  REQUIRE(Sink::calls().size() == 1);
+  const SinkCall& call = Sink::calls()[0];
+  CHECK(call.function == SinkFunction::kAllocate);
+  CHECK(call.pointer == kBlock);
+  CHECK(call.size == 100);
+  CHECK(call.alignment == 0);
+  CHECK(call.allocation_kind == AllocationKind::kMalloc);
+  CHECK(call.origin.caller == some_origin().caller);
+}
+
+TEST_CASE("an aligned operator new reports alignment and kind") {
+  forget_calls();
+  original_script.block = kBlock;
+  CHECK(FakeHookedCall::allocate<functions::NewArrayAligned>(some_origin(), std::size_t{96},
+                                                             std::align_val_t{32}) == kBlock);
+  CHECK(original_script.arguments == std::vector<std::uintptr_t>{96, 32});
+  REQUIRE(Sink::calls().size() == 1);
+  CHECK(Sink::calls()[0].size == 96);
+  CHECK(Sink::calls()[0].alignment == 32);
+  CHECK(Sink::calls()[0].allocation_kind == AllocationKind::kAlignedNewArray);
+}
+
+TEST_CASE("an allocation that fails is not reported, and its error stays") {
+  forget_calls();
+  original_script.error = ENOMEM;
+  errno = 0;
+  CHECK(call_malloc(100) == nullptr);
+  CHECK(errno == ENOMEM);
+  CHECK(Sink::calls().empty());
+}
+
+TEST_CASE("an allocation that throws is not reported, and the next one is") {
+  forget_calls();
+  original_script.meanwhile = [] { throw std::bad_alloc(); };
+  const auto call_new = [] {
+    return FakeHookedCall::allocate<functions::New>(some_origin(), std::size_t{100});
+  };
+  CHECK_THROWS_AS(static_cast<void>(call_new()), std::bad_alloc);
+  CHECK(Sink::calls().empty());
+  original_script.meanwhile = nullptr;
+  original_script.block = kBlock;
+  CHECK(call_new() == kBlock);
+  CHECK(Sink::calls().size() == 1);
+}
+
+TEST_CASE("a block that is stored through a pointer is reported, and only on success") {
+  forget_calls();
+  original_script.block = kBlock;
+  void* result = nullptr;
+  CHECK(call_posix_memalign(&result, 64, 100) == 0);
+  CHECK(result == kBlock);
+  REQUIRE(Sink::calls().size() == 1);
+  CHECK(Sink::calls()[0].pointer == kBlock);
+  CHECK(Sink::calls()[0].size == 100);
+  CHECK(Sink::calls()[0].alignment == 64);
+  CHECK(Sink::calls()[0].allocation_kind == AllocationKind::kAlignedAlloc);
+
+  Sink::clear();
+  original_script.status = EINVAL;
+  CHECK(call_posix_memalign(&result, 3, 100) == EINVAL);
+  CHECK(Sink::calls().empty());
+}
+
+TEST_CASE("a free is reported before the block is given back") {
+  forget_calls();
+  call_free(kBlock);
+  CHECK(original_script.calls == 1);
+  CHECK(original_script.arguments[0] == reinterpret_cast<std::uintptr_t>(kBlock));
+  CHECK(original_script.sink_calls_before == 1);
+  REQUIRE(Sink::calls().size() == 1);
+  const SinkCall& call = Sink::calls()[0];
+  CHECK(call.function == SinkFunction::kDeallocate);
+  CHECK(call.pointer == kBlock);
+  CHECK(call.size == 0);
+  CHECK(call.deallocation_kind == DeallocationKind::kFree);
+  CHECK(call.origin.caller == some_origin().caller);
+}
+
+TEST_CASE("a sized aligned delete reports what it states, and passes it on") {
+  forget_calls();
+  FakeHookedCall::deallocate<functions::DeleteSizedAligned>(some_origin(), kBlock, std::size_t{96},
+                                                            std::align_val_t{32});
+  CHECK(original_script.arguments ==
+        std::vector<std::uintptr_t>{reinterpret_cast<std::uintptr_t>(kBlock), 96, 32});
+  REQUIRE(Sink::calls().size() == 1);
+  CHECK(Sink::calls()[0].size == 96);
+  CHECK(Sink::calls()[0].alignment == 32);
+  CHECK(Sink::calls()[0].deallocation_kind == DeallocationKind::kAlignedDelete);
+}
+
+TEST_CASE("a free of nothing passes through unreported") {
+  forget_calls();
+  call_free(nullptr);
+  CHECK(original_script.calls == 1);
+  CHECK(Sink::calls().empty());
+}
+
+TEST_CASE("the sink's errors do not become the program's") {
+  forget_calls();
+  original_script.block = kBlock;
+  errno = EAGAIN;
+  call_malloc(100);
+  CHECK(errno == EAGAIN);
+  int seen_by_original = 0;
+  original_script.meanwhile = [&] { seen_by_original = errno; };
+  call_free(kBlock);
+  CHECK(errno == EAGAIN);
+  CHECK(seen_by_original == EAGAIN);
+  void* result = nullptr;
+  call_posix_memalign(&result, 64, 100);
+  CHECK(errno == EAGAIN);
+  CHECK(Sink::calls().size() == 3);
+}
+
+TEST_CASE("calls on the way of a call pass through unreported") {
+  forget_calls();
+  original_script.block = kBlock;
+  original_script.meanwhile = [] {
+    original_script.meanwhile = nullptr;
+    CHECK(call_malloc(1) == kBlock);
+    call_free(kBlock);
+    void* result = nullptr;
+    CHECK(call_posix_memalign(&result, 16, 1) == 0);
+    CHECK(Sink::calls().empty());
+  };
+  CHECK(call_malloc(100) == kBlock);
+  CHECK(original_script.calls == 4);
+  REQUIRE(Sink::calls().size() == 1);
+  CHECK(Sink::calls()[0].size == 100);
+}
+
+TEST_CASE("while nothing is recorded calls pass through unreported") {
+  forget_calls();
+  original_script.recording = false;
+  original_script.block = kBlock;
+  CHECK(call_malloc(100) == kBlock);
+  call_free(kBlock);
+  void* result = nullptr;
+  CHECK(call_posix_memalign(&result, 16, 1) == 0);
+  CHECK(result == kBlock);
+  CHECK(original_script.calls == 3);
+  CHECK(Sink::calls().empty());
+}

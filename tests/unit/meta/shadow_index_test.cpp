@@ -1,0 +1,127 @@
+#include "alloctap/meta/shadow_index.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "tests/support/starved_arena.hpp"
+
+namespace {
+
+using alloctap::BlockRecord;
+using alloctap::InsertOutcome;
+using alloctap::kNoStackId;
+using alloctap::ShadowIndex;
+using alloctap::testing::StarvedArena;
+
+constexpr std::uintptr_t kLeaf = std::uintptr_t{1} << 20;
+constexpr std::uintptr_t kMiddle = std::uintptr_t{1} << 34;
+constexpr std::uintptr_t kEnd = std::uintptr_t{1} << 48;
+constexpr std::uint64_t kFourGiB = std::uint64_t{1} << 32;
+
+void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
+
+std::map<const void*, std::uint64_t> sizes_in(ShadowIndex& index) {
+  std::map<const void*, std::uint64_t> sizes;
+  index.for_each([&](const void* pointer, const BlockRecord& record) {
+    CHECK(sizes.emplace(pointer, record.size).second);
+  });
+  return sizes;
+}
+
+/// Keeps a block at each address, then looks for each, takes each, and finds none.
+void check_addresses(const std::vector<std::uintptr_t>& addresses) {
+  const auto index = std::make_unique<ShadowIndex>();
+  std::map<const void*, std::uint64_t> expected;
+  for (const std::uintptr_t address : addresses) {
+    const BlockRecord record{.stack = 5, .size = address & 0xFFFF};
+    const InsertOutcome outcome = index->insert(at(address), record);
+    CHECK(outcome.kept);
+    CHECK(outcome.replaced.stack == kNoStackId);
+    expected[at(address)] = record.size;
+  }
+  CHECK(sizes_in(*index) == expected);
+  for (const std::uintptr_t address : addresses) {
+    CAPTURE(address);
+    const BlockRecord record = index->take(at(address));
+    CHECK(record.stack == 5);
+    CHECK(record.size == (address & 0xFFFF));
+    CHECK(index->take(at(address)).stack == kNoStackId);
+  }
+  CHECK(sizes_in(*index).empty());
+}
+
+}  // namespace
+
+TEST_CASE("blocks in neighbouring granules are apart") {
+  check_addresses({0x10000, 0x10010, 0x10020, 0x10030, 0x10050});
+}
+
+TEST_CASE("blocks on both sides of a leaf's border, and of a middle's, are apart") {
+  for (const std::uintptr_t border : {kLeaf, 7 * kLeaf, kMiddle, 9 * kMiddle, kEnd - kLeaf}) {
+    check_addresses({border - 32, border - 16, border, border + 16});
+  }
+}
+
+TEST_CASE("blocks at the ends of the address space are kept") {
+  check_addresses({16, kEnd - 16});
+  check_addresses({kEnd, kEnd + 16, kEnd + 0x10010, UINTPTR_MAX & ~std::uintptr_t{15}});
+}
+
+TEST_CASE("blocks at odd addresses are apart from those at the granules around them") {
+  check_addresses({0x10000, 0x10001, 0x10008, 0x1000F, 0x10010, 0x10018, 3 * kLeaf - 1, 3 * kLeaf});
+}
+
+TEST_CASE("a block of any size keeps it") {
+  const auto index = std::make_unique<ShadowIndex>();
+  for (const std::uint64_t size : {std::uint64_t{0}, std::uint64_t{1}, kFourGiB - 2, kFourGiB - 1,
+                                   kFourGiB, kFourGiB + 1, std::uint64_t{1} << 46, UINT64_MAX}) {
+    CAPTURE(size);
+    for (const std::uintptr_t address : {std::uintptr_t{0x20000}, std::uintptr_t{0x20001}}) {
+      CHECK(index->insert(at(address), {.stack = 0xFFFFFFFF, .size = size}).kept);
+      CHECK(sizes_in(*index)[at(address)] == size);
+      const BlockRecord record = index->take(at(address));
+      CHECK(record.stack == 0xFFFFFFFF);
+      CHECK(record.size == size);
+      CHECK(sizes_in(*index).empty());
+    }
+  }
+}
+
+TEST_CASE("a record replaces the one at its address, small or large") {
+  const auto index = std::make_unique<ShadowIndex>();
+  const std::vector<std::uint64_t> sizes{10, kFourGiB + 3, kFourGiB + 4, 11, 12};
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto stack = static_cast<alloctap::StackId>(i + 1);
+    const InsertOutcome outcome = index->insert(at(0x30000), {.stack = stack, .size = sizes[i]});
+    CHECK(outcome.kept);
+    CHECK(outcome.replaced.stack == i);
+    CHECK(outcome.replaced.size == (i == 0 ? 0 : sizes[i - 1]));
+    CHECK(sizes_in(*index).size() == 1);
+  }
+  CHECK(index->take(at(0x30000)).size == 12);
+}
+
+TEST_CASE("without memory an index keeps nothing where it has no leaf, and says so") {
+  const auto index = std::make_unique<ShadowIndex>();
+  index->insert(at(0x10000), {.stack = 1, .size = 1});
+  InsertOutcome same_leaf;
+  InsertOutcome other_leaf;
+  InsertOutcome large;
+  InsertOutcome odd;
+  {
+    const StarvedArena starved;
+    same_leaf = index->insert(at(0x20000), {.stack = 2, .size = 2});
+    other_leaf = index->insert(at(5 * kMiddle), {.stack = 3, .size = 3});
+    large = index->insert(at(0x10000), {.stack = 4, .size = kFourGiB});
+    odd = index->insert(at(0x10001), {.stack = 5, .size = 5});
+  }
+  CHECK(same_leaf.kept);
+  CHECK_FALSE(other_leaf.kept);
+  CHECK_FALSE(large.kept);
+  CHECK(large.replaced.stack == 1);
+  CHECK_FALSE(odd.kept);
+  CHECK(sizes_in(*index) == std::map<const void*, std::uint64_t>{{at(0x20000), 2}});
+}

@@ -1,0 +1,26 @@
+#include "alloctap/os/clock.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <thread>
+
+namespace os = alloctap::os;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+TEST_CASE("monotonic time advances by the nanoseconds that pass") {
+  const std::int64_t start = os::monotonic_ns();
+  std::this_thread::sleep_for(milliseconds(20));
+  const nanoseconds passed(os::monotonic_ns() - start);
+  CHECK(passed >= milliseconds(19));
+  CHECK(passed < std::chrono::seconds(10));
+}
+
+TEST_CASE("wall clock time counts from the epoch") {
+  const nanoseconds before = std::chrono::system_clock::now().time_since_epoch();
+  const nanoseconds now(os::wall_clock_ns());
+  CHECK(now >= before - milliseconds(10));
+  CHECK(now < before + std::chrono::seconds(10));
+}

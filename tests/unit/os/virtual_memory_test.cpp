@@ -1,0 +1,42 @@
+#include "alloctap/os/virtual_memory.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace {
+
+namespace os = alloctap::os;
+
+bool is_mapped(void* page) { return msync(page, os::page_size(), MS_ASYNC) == 0; }
+
+}  // namespace
+
+TEST_CASE("the page size is the system's") {
+  CHECK(os::page_size() == static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
+}
+
+TEST_CASE("pages come zeroed and writable and go when they are given back") {
+  const std::size_t bytes = 3 * os::page_size();
+  auto* memory = static_cast<char*>(os::map_pages(bytes));
+  REQUIRE(memory != nullptr);
+  const std::span<char> pages(memory, bytes);
+  CHECK(std::all_of(pages.begin(), pages.end(), [](char c) { return c == 0; }));
+  std::fill(pages.begin(), pages.end(), 'x');
+  os::unmap_pages(memory + os::page_size(), os::page_size());
+  CHECK(is_mapped(memory));
+  CHECK_FALSE(is_mapped(memory + os::page_size()));
+  CHECK(is_mapped(memory + 2 * os::page_size()));
+  os::unmap_pages(memory, bytes);
+  CHECK_FALSE(is_mapped(memory));
+}
+
+TEST_CASE("pages that the system does not have are refused") {
+  CHECK(os::map_pages(SIZE_MAX - os::page_size() + 1) == nullptr);
+}

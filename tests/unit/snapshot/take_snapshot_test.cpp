@@ -1,0 +1,170 @@
+#include "alloctap/snapshot/take_snapshot.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "alloctap/meta/memory_meta_container.hpp"
+#include "alloctap/meta/shadow_index.hpp"
+#include "tests/support/starved_arena.hpp"
+
+namespace {
+
+using alloctap::Arena;
+using alloctap::kUnknownStack;
+using alloctap::Snapshot;
+using alloctap::SnapshotBuilder;
+using alloctap::StackId;
+using alloctap::StackSummary;
+using alloctap::StackTable;
+using alloctap::testing::StarvedArena;
+
+using Meta = alloctap::MemoryMetaContainer<alloctap::ShadowIndex>;
+
+/// What a tracker holds.
+struct Tables {
+  StackId stack(std::uintptr_t frame) { return table->intern(std::vector{frame}); }
+
+  void allocate(std::uintptr_t address, std::uint64_t size, StackId id) {
+    meta->record_allocation(
+        {.pointer = reinterpret_cast<void*>(address), .record = {.stack = id, .size = size}});
+  }
+  void free(std::uintptr_t address, bool temporary = false) {
+    meta->record_deallocation(reinterpret_cast<void*>(address), temporary);
+  }
+
+  Snapshot take() {
+    SnapshotBuilder builder(*meta, *table);
+    REQUIRE(builder.build().ok());
+    return builder.take();
+  }
+
+  std::unique_ptr<Meta> meta = std::make_unique<Meta>();
+  std::unique_ptr<StackTable> table = std::make_unique<StackTable>();
+};
+
+std::map<StackId, StackSummary> by_stack(const Snapshot& snapshot) {
+  std::map<StackId, StackSummary> stacks;
+  for (const StackSummary& stack : snapshot.stacks) stacks[stack.stack] = stack;
+  return stacks;
+}
+
+}  // namespace
+
+TEST_CASE("a snapshot sums up what each stack allocated, and what of it is live") {
+  Tables tables;
+  const StackId a = tables.stack(0xA);
+  const StackId b = tables.stack(0xB);
+  tables.allocate(0x1000, 100, a);
+  tables.allocate(0x2000, 50, a);
+  tables.allocate(0x3000, 7, b);
+  tables.allocate(0x4000, 0, b);
+  tables.free(0x1000);
+  tables.free(0x3000, true);
+  const Snapshot snapshot = tables.take();
+  CHECK(snapshot.table == tables.table.get());
+
+  auto stacks = by_stack(snapshot);
+  REQUIRE(stacks.size() == 2);
+  CHECK(stacks[a].total.allocations == 2);
+  CHECK(stacks[a].total.allocated_bytes == 150);
+  CHECK(stacks[a].total.temporary_allocations == 0);
+  CHECK(stacks[a].live_allocations == 1);
+  CHECK(stacks[a].live_bytes == 50);
+  CHECK(stacks[b].total.temporary_allocations == 1);
+  CHECK(stacks[b].live_allocations == 1);
+  CHECK(stacks[b].live_bytes == 0);
+
+  CHECK(snapshot.totals.allocations == 4);
+  CHECK(snapshot.totals.deallocations == 2);
+  CHECK(snapshot.totals.allocated_bytes == 157);
+  CHECK(snapshot.totals.live_allocations == 2);
+  CHECK(snapshot.totals.live_bytes == 50);
+  CHECK(snapshot.totals.peak_live_bytes == 157);
+  CHECK(snapshot.totals.temporary_allocations == 1);
+}
+
+TEST_CASE("the unknown stack is counted, and one that allocated nothing is left out") {
+  Tables tables;
+  static_cast<void>(tables.stack(0xA));
+  tables.allocate(0x1000, 100, kUnknownStack);
+  const Snapshot snapshot = tables.take();
+  REQUIRE(snapshot.stacks.size() == 1);
+  CHECK(snapshot.stacks[0].stack == kUnknownStack);
+  CHECK(snapshot.stacks[0].live_bytes == 100);
+}
+
+TEST_CASE("live mappings are summed up by the stack that made them") {
+  Tables tables;
+  const StackId a = tables.stack(0xA);
+  const StackId b = tables.stack(0xB);
+  tables.meta->mappings().map(0x100000, 0x4000, a);
+  tables.meta->mappings().map(0x200000, 0x1000, a);
+  tables.meta->mappings().map(0x300000, 0x1000, b);
+  auto gone = tables.meta->mappings().begin_unmap(0x101000, 0x1000);
+  tables.meta->mappings().finish_unmap(gone);
+  gone = tables.meta->mappings().begin_unmap(0x300000, 0x1000);
+  tables.meta->mappings().finish_unmap(gone);
+
+  const Snapshot snapshot = tables.take();
+  CHECK(snapshot.stacks.empty());
+  REQUIRE(snapshot.mappings.size() == 1);
+  CHECK(snapshot.mappings[0].stack == a);
+  CHECK(snapshot.mappings[0].live_mappings == 3);
+  CHECK(snapshot.mappings[0].live_bytes == 0x4000);
+  CHECK(snapshot.mapping_totals.mappings == 3);
+  CHECK(snapshot.mapping_totals.unmappings == 2);
+  CHECK(snapshot.mapping_totals.live_bytes == 0x4000);
+}
+
+TEST_CASE("the account adds up what was seen, and what was missed") {
+  Tables tables;
+  const StackId a = tables.stack(0xA);
+  tables.allocate(0x1000, 100, a);
+  tables.allocate(0x1000, 100, a);
+  tables.free(0x1000);
+  tables.free(0x1000);
+  tables.free(0x9000);
+  tables.meta->mappings().map(0x100000, 0x1000, a);
+  const Snapshot snapshot = tables.take();
+  CHECK(snapshot.account.unseen_frees == 1);
+  CHECK(snapshot.account.unmatched_frees == 2);
+  CHECK(snapshot.account.dropped == 0);
+  // Two allocations, each with its end; two frees of nothing; one mapping.
+  CHECK(snapshot.account.events == 7);
+  CHECK(snapshot.account.tracker_bytes == Arena::mapped_bytes());
+  CHECK(snapshot.account.consistent);
+}
+
+TEST_CASE("a snapshot is of its time") {
+  const std::int64_t before = alloctap::os::wall_clock_ns();
+  const Snapshot snapshot = Tables().take();
+  CHECK(snapshot.time_ns >= before);
+  CHECK(snapshot.time_ns <= alloctap::os::wall_clock_ns());
+}
+
+TEST_CASE("a snapshot that finds no memory fails") {
+  Tables tables;
+  for (std::uintptr_t i = 1; i < 100'000; ++i) static_cast<void>(tables.stack(i));
+  absl::Status status;
+  {
+    const StarvedArena starved;
+    SnapshotBuilder builder(*tables.meta, *tables.table);
+    status = builder.build();
+  }
+  CHECK(status.code() == absl::StatusCode::kResourceExhausted);
+}
+
+TEST_CASE("a snapshot stays as it is when the tables go on") {
+  Tables tables;
+  const StackId a = tables.stack(0xA);
+  tables.allocate(0x1000, 100, a);
+  const Snapshot before = tables.take();
+  tables.allocate(0x2000, 10, a);
+  tables.free(0x1000);
+  CHECK(before.totals.live_bytes == 100);
+  CHECK(before.stacks[0].live_allocations == 1);
+  CHECK(tables.take().totals.live_bytes == 10);
+}

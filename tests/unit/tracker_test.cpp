@@ -1,0 +1,246 @@
+#include "alloctap/tracker.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "alloctap/dump/memory_output.hpp"
+#include "alloctap/dump/text_dump.hpp"
+#include "alloctap/queue/buffer_queue.hpp"
+#include "alloctap/testing/fake_symbolizer.hpp"
+#include "alloctap/testing/scripted_stack.hpp"
+#include "tests/support/piece_output.hpp"
+
+namespace {
+
+using namespace alloctap;
+using alloctap::testing::FakeSymbolizer;
+using alloctap::testing::PieceOutput;
+using alloctap::testing::ScriptedStack;
+
+/// Each test has a tracker of its own.
+template <class Test>
+struct Config : DefaultConfig {
+  using Hook = ManualHook<Test>;
+  using Stack = ScriptedStack;
+  using Symbolizer = FakeSymbolizer;
+  static constexpr Limits limits{.max_frames = 3};
+};
+
+/// A hook on the process's allocator that sees nothing.
+template <class Test, bool kWorks>
+struct BlindHook : HookBackendArchetype {
+  static constexpr std::string_view name = "blind";
+  template <EventSink Sink>
+  static absl::Status install() {
+    return kWorks ? absl::OkStatus() : absl::UnavailableError("this hook never works");
+  }
+};
+
+template <class Test, bool kWorks>
+struct BlindConfig : Config<Test> {
+  using Hook = BlindHook<Test, kWorks>;
+};
+
+template <class Test, std::size_t kBytes>
+struct BufferedConfig : Config<Test> {
+  using Queue = BufferQueue;
+  static constexpr Limits limits{.max_frames = 3, .max_queue_bytes = kBytes};
+};
+
+constexpr std::array<std::uintptr_t, 2> kStack{0x1011, 0x2021};
+constexpr std::array<std::uintptr_t, 1> kOtherStack{0x3031};
+
+void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
+
+template <class Tracker>
+Snapshot snapshot_of() {
+  auto snapshot = Tracker::snapshot();
+  REQUIRE(snapshot.ok());
+  return *std::move(snapshot);
+}
+
+template <class Tracker>
+Session started() {
+  auto session = Tracker::start();
+  REQUIRE(session.ok());
+  return *std::move(session);
+}
+
+bool holds(const absl::Status& status, std::string_view text) {
+  return std::string(status.message()).find(text) != std::string::npos;
+}
+
+struct LifeTest;
+struct TwiceTest;
+struct NumbersTest;
+struct DumpTest;
+struct FirstHook;
+struct SecondHook;
+struct FailingHook;
+struct TinyQueue;
+struct BufferedTest;
+
+}  // namespace
+
+TEST_CASE("a tracker records while its session lives, and keeps what it knows") {
+  using T = Tracker<Config<LifeTest>>;
+  ScriptedStack::play(kStack);
+  T::Hook::on_allocate(at(0x1000), 1);
+  CHECK_FALSE(T::running());
+  CHECK(snapshot_of<T>().totals.allocations == 0);
+  {
+    Session session = started<T>();
+    CHECK(T::running());
+    T::Hook::on_allocate(at(0x2000), 10);
+    const Session moved = std::move(session);
+    T::Hook::on_allocate(at(0x3000), 100);
+    CHECK(T::running());
+  }
+  CHECK_FALSE(T::running());
+  T::Hook::on_free(at(0x2000));
+  CHECK(snapshot_of<T>().totals.live_bytes == 110);
+
+  Session again = started<T>();
+  T::Hook::on_free(at(0x2000));
+  again.end();
+  CHECK_FALSE(T::running());
+  CHECK(snapshot_of<T>().totals.live_bytes == 100);
+}
+
+TEST_CASE("a tracker has one session, and says what to do about another") {
+  using T = Tracker<Config<TwiceTest>>;
+  Session session = started<T>();
+  const auto second = T::start();
+  CHECK(second.status().code() == absl::StatusCode::kFailedPrecondition);
+  CHECK(holds(second.status(), "has a session already; end that one first"));
+  CHECK(T::running());
+  session.end();
+  CHECK(T::start().ok());
+  CHECK_FALSE(T::running());
+}
+
+TEST_CASE("the numbers of a snapshot are those that the program told") {
+  using T = Tracker<Config<NumbersTest>>;
+  using Hook = T::Hook;
+  const Session session = started<T>();
+  ScriptedStack::play(kStack);
+  Hook::on_allocate(at(0x1000), 100);
+  Hook::on_allocate(at(0x2000), 200);
+  Hook::on_free(at(0x2000));
+  ScriptedStack::play(kOtherStack, true);
+  Hook::end_reallocate(Hook::begin_reallocate(at(0x1000)), at(0x3000), 50);
+  Hook::end_reallocate(Hook::begin_reallocate(at(0x3000)), nullptr, 1000);
+  Hook::on_free(at(0x9000));
+  Hook::on_map(at(0x100000), 0x3000);
+  Hook::on_unmap(at(0x101000), 0x1000);
+
+  const Snapshot snapshot = snapshot_of<T>();
+  CHECK(snapshot.totals.allocations == 3);
+  CHECK(snapshot.totals.deallocations == 2);
+  CHECK(snapshot.totals.allocated_bytes == 350);
+  CHECK(snapshot.totals.live_allocations == 1);
+  CHECK(snapshot.totals.live_bytes == 50);
+  CHECK(snapshot.totals.peak_live_bytes == 300);
+  CHECK(snapshot.totals.temporary_allocations == 1);
+  CHECK(snapshot.account.unmatched_frees == 1);
+  CHECK(snapshot.account.dropped == 0);
+  CHECK(snapshot.account.failed_unwinds == 2);
+  CHECK(snapshot.account.events == 3 + 2 + 1 + 2);
+  CHECK(snapshot.account.consistent);
+  CHECK(snapshot.mapping_totals.live_bytes == 0x2000);
+  REQUIRE(snapshot.stacks.size() == 2);
+  CHECK(snapshot.stacks[0].total.allocations == 2);
+  CHECK(snapshot.stacks[0].live_allocations == 0);
+  CHECK(snapshot.stacks[1].live_bytes == 50);
+}
+
+TEST_CASE("a dump is the report that the policy makes, in the output") {
+  using T = Tracker<Config<DumpTest>>;
+  const std::array<FakeSymbolizer::Function, 1> names{{{0x1000, 0x2000, "load_level"}}};
+  FakeSymbolizer::know(names);
+  ScriptedStack::play(kStack);
+  {
+    const Session session = started<T>();
+    T::Hook::on_allocate(at(0x1000), 12345);
+    T::set_max_frames(2);
+  }
+  MemoryOutput output;
+  REQUIRE(T::dump(TextDump{}, output).ok());
+  const std::string text(output.text());
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe");
+  CHECK(text.find("who holds the memory of " + program + " (pid ") != text.npos);
+  CHECK(text.find("hook     manual, stacks by scripted, at most 2 frames") != text.npos);
+  CHECK(text.find("unseen   what the program does not report") != text.npos);
+  CHECK(text.find("12.1 KiB in 1 block (12,345 bytes)") != text.npos);
+  CHECK(text.find("    load_level   0x1010\n    ??   0x2020\n") != text.npos);
+
+  SUBCASE("of a snapshot that was taken before") {
+    const Snapshot before = snapshot_of<T>();
+    const Session session = started<T>();
+    T::Hook::on_free(at(0x1000));
+    MemoryOutput later;
+    REQUIRE(T::dump(before, TextDump{}, later).ok());
+    CHECK(later.text().find("(12,345 bytes)") != std::string_view::npos);
+    T::Hook::on_allocate(at(0x1000), 12345);
+  }
+  SUBCASE("and it is committed once, unless writing failed") {
+    PieceOutput pieces;
+    CHECK(T::dump(TextDump{}, pieces).ok());
+    CHECK(pieces.commits == 1);
+    PieceOutput full{.pieces_accepted = 0};
+    CHECK(T::dump(TextDump{}, full) == absl::DataLossError("full"));
+    CHECK(full.commits == 0);
+  }
+  FakeSymbolizer::know({});
+}
+
+TEST_CASE("two trackers cannot have a hook on the process's allocator at once") {
+  using First = Tracker<BlindConfig<FirstHook, true>>;
+  using Second = Tracker<BlindConfig<SecondHook, true>>;
+  Session first = started<First>();
+  const auto second = Second::start();
+  CHECK(second.status().code() == absl::StatusCode::kFailedPrecondition);
+  CHECK(holds(second.status(), "another tracker has a hook on the process's allocator"));
+  CHECK(holds(second.status(), "End its session first"));
+  CHECK_FALSE(Second::running());
+  first.end();
+  CHECK(Second::start().ok());
+}
+
+TEST_CASE("a tracker whose hook does not work has no session, and others may") {
+  using Failing = Tracker<BlindConfig<FailingHook, false>>;
+  CHECK(Failing::start().status() == absl::UnavailableError("this hook never works"));
+  CHECK_FALSE(Failing::running());
+  CHECK(Failing::start().status() == absl::UnavailableError("this hook never works"));
+  CHECK(Tracker<BlindConfig<FirstHook, true>>::start().ok());
+}
+
+TEST_CASE("a queue that is given too little memory says how much it needs") {
+  using T = Tracker<BufferedConfig<TinyQueue, 100>>;
+  const absl::Status status = T::start().status();
+  CHECK(status.code() == absl::StatusCode::kInvalidArgument);
+  CHECK(holds(status, "limits.max_queue_bytes = 100"));
+  CHECK(holds(status, "give at least"));
+  CHECK_FALSE(T::running());
+}
+
+TEST_CASE("a snapshot holds all that was told before it, whatever the queue") {
+  using T = Tracker<BufferedConfig<BufferedTest, 1 << 20>>;
+  ScriptedStack::play(kStack);
+  Session session = started<T>();
+  for (std::uintptr_t i = 1; i <= 1000; ++i) T::Hook::on_allocate(at(16 * i), 10);
+  CHECK(snapshot_of<T>().totals.live_bytes == 10'000);
+  std::thread([] {
+    for (std::uintptr_t i = 1; i <= 500; ++i) T::Hook::on_free(at(16 * i));
+  }).join();
+  CHECK(snapshot_of<T>().totals.live_bytes == 5'000);
+  for (std::uintptr_t i = 501; i <= 600; ++i) T::Hook::on_free(at(16 * i));
+  session.end();
+  CHECK(snapshot_of<T>().totals.live_bytes == 4'000);
+  CHECK(snapshot_of<T>().account.unmatched_frees == 0);
+}
