@@ -27,7 +27,7 @@ TEST_CASE_TEMPLATE("the first frame is the caller", Stack, alloctap::NoStack,
 
 TEST_CASE_TEMPLATE("nothing is written beyond the depth that is told", Stack, alloctap::NoStack,
                    alloctap::BacktraceStack, alloctap::FramePointerStack, Selectable) {
-  for (const std::size_t room : {1, 2, 5, 200}) {
+  for (const std::size_t room : {1U, 2U, 5U, 200U}) {
     const SeenStack seen = capture_known_stack<Stack>(4, room);
     REQUIRE(seen.result.depth <= room);
     for (std::size_t i = seen.result.depth; i < seen.frames.size(); ++i) {

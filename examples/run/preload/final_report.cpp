@@ -1,5 +1,7 @@
 #include "final_report.hpp"
 
+#include <absl/base/internal/raw_logging.h>
+
 #include <alloctap/dump/json_dump.hpp>
 #include <atomic>
 #include <cstring>
@@ -12,6 +14,9 @@ namespace {
 
 constinit const Settings* current_settings = nullptr;
 constinit std::atomic<os::ProcessId> owing_process{0};
+
+/// Abseil tells standard error which files its symbolizer cannot read. Nobody asked.
+bool say_nothing(absl::LogSeverity, const char*, int, char**, int*) { return false; }
 
 void print_error(const absl::Status& status) noexcept {
   print_line({status.message().data(), status.message().size()});
@@ -64,6 +69,7 @@ bool report_owed() noexcept {
 
 void write_report() noexcept {
   const OwnAllocations own;
+  absl::raw_logging_internal::RegisterLogFilterAndPrefixHook(&say_nothing);
   const absl::StatusOr<Snapshot> snapshot = RunTracker::snapshot();
   if (!snapshot.ok()) return print_error(snapshot.status());
   const int error_output = standard_error();

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -15,6 +16,7 @@
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/os/file.hpp"
 #include "alloctap/os/futex.hpp"
+#include "alloctap/os/virtual_memory.hpp"
 #include "alloctap/os/worker_thread.hpp"
 #include "alloctap/queue/queue_buffer.hpp"
 
@@ -66,7 +68,8 @@ struct BufferQueue {
     /// Starts the worker; the buffers come when their shard is first used.
     absl::Status start(std::size_t max_bytes) {
       // One buffer per shard and the worker's spare.
-      const std::size_t events = max_bytes / (kShards + 1) / QueueBuffer::kBytesPerEvent;
+      const std::size_t events =
+          whole_memory(max_bytes / (kShards + 1)) / QueueBuffer::kBytesPerEvent;
       if (events == 0) {
         return absl::InvalidArgumentError(absl::StrCat(
             "BufferQueue: limits.max_queue_bytes = ", max_bytes, " leaves no room; give at least ",
@@ -105,6 +108,13 @@ struct BufferQueue {
       FutexLock lock;
       QueueBuffer buffer;
     };
+
+    /// The most memory up to `bytes` that a buffer can fill without touching more: whole pages, or
+    /// one of the arena's blocks where that is less than a page.
+    static std::size_t whole_memory(std::size_t bytes) noexcept {
+      const std::size_t page = os::page_size();
+      return bytes < page ? std::bit_floor(bytes) : bytes & ~(page - 1);
+    }
 
     Shard& shard_of(const void* pointer) noexcept {
       const std::uint64_t granule = reinterpret_cast<std::uintptr_t>(pointer) >> 4;

@@ -5,6 +5,7 @@
 // LD_PRELOAD has the same length. So nothing is left to differ but addresses.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -34,8 +35,8 @@ std::uint64_t number(std::string text) {
 HeapUsage read_valgrind_log(const std::string& path) {
   std::ifstream file(path);
   const std::string log{std::istreambuf_iterator<char>(file), {}};
-  const std::regex pattern(
-      R"(in use at exit: ([\d,]+) bytes[^]*total heap usage: ([\d,]+) allocs, ([\d,]+) frees, ([\d,]+) bytes)");
+  const std::regex pattern(R"(in use at exit: ([\d,]+) bytes[^]*)"
+                           R"(total heap usage: ([\d,]+) allocs, ([\d,]+) frees, ([\d,]+) bytes)");
   std::smatch match;
   REQUIRE(std::regex_search(log, match, pattern));
   return {.allocations = number(match[2]),

@@ -1,7 +1,7 @@
 // Child processes: none is disturbed, and those that are followed leave reports of their own.
 #include <doctest/doctest.h>
 
-#include <csignal>
+#include <algorithm>
 #include <string>
 #include <vector>
 

@@ -11,7 +11,7 @@ namespace {
 
 using namespace alloctap::testing;
 
-const std::string kLibraries = "/usr/lib/x86_64-linux-gnu/";
+const std::string kLibraries = "/usr/lib/" ALLOCTAP_MULTIARCH "/";
 
 /// Preloaded by the user, behind the tracker.
 Dump report_with(const std::string& library, std::vector<std::string> arguments) {

@@ -1,6 +1,7 @@
 // Programs that nobody here wrote work as ever, and their reports hold together.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -50,7 +51,7 @@ TEST_CASE("xmllint prints what it prints") {
 TEST_CASE("the compiler compiles a file full of templates to the same code") {
   const Outcome found = run({.arguments = {"/usr/bin/g++", "-print-prog-name=cc1plus"}});
   const std::string compiler = found.out.substr(0, found.out.find('\n'));
-  TrackedProgram program({compiler, "-quiet", "-imultiarch", "x86_64-linux-gnu", "-D_GNU_SOURCE",
+  TrackedProgram program({compiler, "-quiet", "-imultiarch", ALLOCTAP_MULTIARCH, "-D_GNU_SOURCE",
                           "-std=c++20", "-O0", "templates.cpp", "-o", "/dev/stdout"});
   write_file(program.file("templates.cpp"), R"(
 #include <map>

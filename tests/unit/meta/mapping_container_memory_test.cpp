@@ -68,20 +68,20 @@ TEST_CASE("unmapping the middle keeps both sides before it keeps what could come
   const std::vector<Seen> sides{{0, 3, 1, 1}, {5, 4, 1, 1}};
   const Expectation expectations[] = {
       {0, 1, whole, whole}, {1, 1, sides, sides}, {2, 0, sides, whole}};
-  for (const auto& [blocks, dropped, after_begin, after_cancel] : expectations) {
-    CAPTURE(blocks);
+  for (const Expectation& expected : expectations) {
+    CAPTURE(expected.blocks);
     MappingContainer container;
     CHECK(map_pages(container, 0, 9, 1));
     DetachedMappings detached;
     {
       StarvedArena starved;
-      starved.give_back(blocks, sizeof(MappingInterval));
+      starved.give_back(expected.blocks, sizeof(MappingInterval));
       detached = begin_unmap(container, 3, 2);
     }
-    CHECK(intervals(container) == after_begin);
+    CHECK(intervals(container) == expected.after_begin);
     container.cancel_unmap(detached);
-    CHECK(intervals(container) == after_cancel);
-    CHECK(container.dropped() == dropped);
+    CHECK(intervals(container) == expected.after_cancel);
+    CHECK(container.dropped() == expected.dropped);
   }
 }
 

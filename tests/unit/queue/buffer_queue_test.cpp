@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -132,14 +133,19 @@ TEST_CASE("a free that meets its allocation as the newest of its shard is a pair
   CHECK(started.consumer.live().empty());
 }
 
-TEST_CASE("the buffers never hold more than they may") {
+TEST_CASE("the buffers never take more memory than they may, pages and all") {
   FakeConsumer consumer;
   const auto queue = std::make_unique<BufferQueue::For<FakeConsumer>>(consumer);
-  for (const std::size_t bytes : {bytes_for(1), bytes_for(2) - 1, std::size_t{1} << 20,
-                                  std::size_t{5'000'000}, std::size_t{16} << 20}) {
+  for (const std::size_t bytes :
+       {bytes_for(1), bytes_for(2) - 1, std::size_t{1} << 20, std::size_t{5'000'000},
+        std::size_t{12} << 20, std::size_t{16} << 20, std::size_t{100} << 20}) {
     CAPTURE(bytes);
     REQUIRE(queue->start(bytes).ok());
-    CHECK(queue->capacity_bytes() <= bytes);
+    const std::size_t buffers = BufferQueue::kShards + 1;
+    const std::size_t each = queue->capacity_bytes() / buffers;
+    const std::size_t page = alloctap::os::page_size();
+    const std::size_t taken = each < page ? std::bit_ceil(each) : (each + page - 1) / page * page;
+    CHECK(taken * buffers <= bytes);
     CHECK(queue->capacity_bytes() > bytes / 2);
     queue->stop();
   }
