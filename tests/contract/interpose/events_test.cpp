@@ -1,103 +1,20 @@
-// Every function of allocation_functions.hpp, called as a program calls it: what the sink is told.
+// Every C function of allocation_functions.hpp, called as a program calls it: what the sink is
+// told.
 #include <doctest/doctest.h>
 #include <malloc.h>
 #include <sys/mman.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <new>
-#include <thread>
+#include <string>
 
-#include "alloctap/hook/interposed_malloc.hpp"
 #include "alloctap/symbol/module_table.hpp"
-#include "alloctap/testing/fake_sink.hpp"
-
-namespace {
+#include "event_probe.hpp"
 
 using namespace alloctap;
-using alloctap::testing::FakeSink;
-using alloctap::testing::SinkCall;
-using alloctap::testing::SinkFunction;
-
-/// Stands for a tracker.
-struct Probe {
-  using Sink = FakeSink<Probe>;
-};
-
-/// Keeps the compiler from knowing what a pointer is good for.
-template <class T>
-ALLOCTAP_ALWAYS_INLINE T* escape(T* pointer) {
-  __asm__ volatile("" : "+r"(pointer) : : "memory");
-  return pointer;
-}
-
-/// What the sink was told during a call.
-struct Told {
-  std::array<SinkCall, 8> calls{};
-  std::size_t count = 0;
-  void* result = nullptr;
-};
-
-template <class Call>
-Told told_by(Call call) {
-  Told told;
-  Probe::Sink::clear();
-  told.result = escape(static_cast<void*>(call()));
-  told.count = Probe::Sink::count();
-  std::copy_n(Probe::Sink::calls().begin(), std::min(told.count, told.calls.size()),
-              told.calls.begin());
-  return told;
-}
-
-struct Installed {
-  Installed() { REQUIRE(InterposeHook::install<Probe::Sink>().ok()); }
-  ~Installed() { InterposeHook::uninstall(); }
-};
-
-/// `call` is told as one allocation; returns its block.
-template <class Call>
-void* allocates(AllocationKind kind, std::size_t size, std::size_t alignment, Call call) {
-  const Told told = told_by(call);
-  REQUIRE(told.count == 1);
-  const SinkCall& event = told.calls[0];
-  CHECK(event.function == SinkFunction::kAllocate);
-  CHECK(event.pointer == told.result);
-  CHECK(event.size == size);
-  CHECK(event.alignment == alignment);
-  CHECK(event.allocation_kind == kind);
-  CHECK(event.origin.frame != nullptr);
-  return told.result;
-}
-
-/// `call` is told as one deallocation of `block`.
-template <class Call>
-void frees(void* block, DeallocationKind kind, std::size_t size, std::size_t alignment, Call call) {
-  const Told told = told_by([&] {
-    call();
-    return nullptr;
-  });
-  REQUIRE(told.count == 1);
-  const SinkCall& event = told.calls[0];
-  CHECK(event.function == SinkFunction::kDeallocate);
-  CHECK(event.pointer == block);
-  CHECK(event.size == size);
-  CHECK(event.alignment == alignment);
-  CHECK(event.deallocation_kind == kind);
-}
-
-void frees_with_free(void* block) {
-  frees(block, DeallocationKind::kFree, 0, 0, [&] { std::free(block); });
-}
-
-constexpr std::align_val_t k64{64};
-volatile std::size_t hundred = 100;
-
-}  // namespace
-
-ALLOCTAP_DEFINE_INTERPOSED_MALLOC(Probe);
+using namespace alloctap::testing;
 
 TEST_CASE("each C function that allocates tells size, alignment and kind") {
   const Installed installed;
@@ -116,50 +33,6 @@ TEST_CASE("each C function that allocates tells size, alignment and kind") {
     void* block = nullptr;
     return posix_memalign(&block, 256, hundred) == 0 ? block : nullptr;
   }));
-}
-
-TEST_CASE("operators for one object tell kind, size and alignment") {
-  const Installed installed;
-  constexpr auto kNew = AllocationKind::kNew;
-  constexpr auto kDelete = DeallocationKind::kDelete;
-  constexpr auto kAlignedDelete = DeallocationKind::kAlignedDelete;
-  const auto make = [] { return ::operator new(hundred); };
-  const auto make_aligned = [] { return ::operator new(hundred, k64); };
-  void* p = allocates(kNew, 100, 0, make);
-  frees(p, kDelete, 0, 0, [&] { ::operator delete(p); });
-  p = allocates(kNew, 100, 0, make);
-  frees(p, kDelete, 100, 0, [&] { ::operator delete(p, hundred); });
-  p = allocates(kNew, 100, 0, [] { return ::operator new(hundred, std::nothrow); });
-  frees(p, kDelete, 0, 0, [&] { ::operator delete(p, std::nothrow); });
-  p = allocates(AllocationKind::kAlignedNew, 100, 64, make_aligned);
-  frees(p, kAlignedDelete, 0, 64, [&] { ::operator delete(p, k64); });
-  p = allocates(AllocationKind::kAlignedNew, 100, 64, make_aligned);
-  frees(p, kAlignedDelete, 100, 64, [&] { ::operator delete(p, hundred, k64); });
-  p = allocates(AllocationKind::kAlignedNew, 100, 64,
-                [] { return ::operator new(hundred, k64, std::nothrow); });
-  frees(p, kAlignedDelete, 0, 64, [&] { ::operator delete(p, k64, std::nothrow); });
-}
-
-TEST_CASE("operators for arrays tell kind, size and alignment") {
-  const Installed installed;
-  constexpr auto kNew = AllocationKind::kNewArray;
-  constexpr auto kDelete = DeallocationKind::kDeleteArray;
-  constexpr auto kAlignedDelete = DeallocationKind::kAlignedDeleteArray;
-  const auto make = [] { return ::operator new[](hundred); };
-  const auto make_aligned = [] { return ::operator new[](hundred, k64); };
-  void* p = allocates(kNew, 100, 0, make);
-  frees(p, kDelete, 0, 0, [&] { ::operator delete[](p); });
-  p = allocates(kNew, 100, 0, make);
-  frees(p, kDelete, 100, 0, [&] { ::operator delete[](p, hundred); });
-  p = allocates(kNew, 100, 0, [] { return ::operator new[](hundred, std::nothrow); });
-  frees(p, kDelete, 0, 0, [&] { ::operator delete[](p, std::nothrow); });
-  p = allocates(AllocationKind::kAlignedNewArray, 100, 64, make_aligned);
-  frees(p, kAlignedDelete, 0, 64, [&] { ::operator delete[](p, k64); });
-  p = allocates(AllocationKind::kAlignedNewArray, 100, 64, make_aligned);
-  frees(p, kAlignedDelete, 100, 64, [&] { ::operator delete[](p, hundred, k64); });
-  p = allocates(AllocationKind::kAlignedNewArray, 100, 64,
-                [] { return ::operator new[](hundred, k64, std::nothrow); });
-  frees(p, kAlignedDelete, 0, 64, [&] { ::operator delete[](p, k64, std::nothrow); });
 }
 
 TEST_CASE("reallocations tell the old block before and the new one after") {
