@@ -1,7 +1,18 @@
+// A program of somebody else: a tracker, a report, the version that was asked for.
 #include <alloctap/alloctap.hpp>
+#include <alloctap/dump/json_dump.hpp>
 #include <alloctap/version.hpp>
 #include <string_view>
 
 static_assert(std::string_view(alloctap::kVersionString) == EXPECTED_VERSION);
 
-int main() {}
+using Tracker = alloctap::Tracker<>;
+
+int main() {
+  const auto session = Tracker::start();
+  int block = 0;
+  Tracker::Hook::on_allocate(&block, 12345);
+  alloctap::MemoryOutput output;
+  const bool dumped = session.ok() && Tracker::dump(alloctap::JsonDump{}, output).ok();
+  return dumped && output.text().find("\"live_bytes\":12345") != output.text().npos ? 0 : 1;
+}
