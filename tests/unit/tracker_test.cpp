@@ -31,25 +31,9 @@ struct Config : DefaultConfig {
   static constexpr Limits limits{.max_frames = 3};
 };
 
-/// A hook on the process's allocator that sees nothing.
-template <class Test, bool kWorks>
-struct BlindHook : HookBackendArchetype {
-  static constexpr std::string_view name = "blind";
-  template <EventSink Sink>
-  static absl::Status install() {
-    return kWorks ? absl::OkStatus() : absl::UnavailableError("this hook never works");
-  }
-};
-
-template <class Test, bool kWorks>
-struct BlindConfig : Config<Test> {
-  using Hook = BlindHook<Test, kWorks>;
-};
-
-template <class Test, std::size_t kBytes>
+template <class Test>
 struct BufferedConfig : Config<Test> {
   using Queue = BufferQueue;
-  static constexpr Limits limits{.max_frames = 3, .max_queue_bytes = kBytes};
 };
 
 constexpr std::array<std::uintptr_t, 2> kStack{0x1011, 0x2021};
@@ -79,10 +63,6 @@ struct LifeTest;
 struct TwiceTest;
 struct NumbersTest;
 struct DumpTest;
-struct FirstHook;
-struct SecondHook;
-struct FailingHook;
-struct TinyQueue;
 struct BufferedTest;
 
 }  // namespace
@@ -199,38 +179,8 @@ TEST_CASE("a dump is the report that the policy makes, in the output") {
   FakeSymbolizer::know({});
 }
 
-TEST_CASE("two trackers cannot have a hook on the process's allocator at once") {
-  using First = Tracker<BlindConfig<FirstHook, true>>;
-  using Second = Tracker<BlindConfig<SecondHook, true>>;
-  Session first = started<First>();
-  const auto second = Second::start();
-  CHECK(second.status().code() == absl::StatusCode::kFailedPrecondition);
-  CHECK(holds(second.status(), "another tracker has a hook on the process's allocator"));
-  CHECK(holds(second.status(), "End its session first"));
-  CHECK_FALSE(Second::running());
-  first.end();
-  CHECK(Second::start().ok());
-}
-
-TEST_CASE("a tracker whose hook does not work has no session, and others may") {
-  using Failing = Tracker<BlindConfig<FailingHook, false>>;
-  CHECK(Failing::start().status() == absl::UnavailableError("this hook never works"));
-  CHECK_FALSE(Failing::running());
-  CHECK(Failing::start().status() == absl::UnavailableError("this hook never works"));
-  CHECK(Tracker<BlindConfig<FirstHook, true>>::start().ok());
-}
-
-TEST_CASE("a queue that is given too little memory says how much it needs") {
-  using T = Tracker<BufferedConfig<TinyQueue, 100>>;
-  const absl::Status status = T::start().status();
-  CHECK(status.code() == absl::StatusCode::kInvalidArgument);
-  CHECK(holds(status, "limits.max_queue_bytes = 100"));
-  CHECK(holds(status, "give at least"));
-  CHECK_FALSE(T::running());
-}
-
 TEST_CASE("a snapshot holds all that was told before it, whatever the queue") {
-  using T = Tracker<BufferedConfig<BufferedTest, 1 << 20>>;
+  using T = Tracker<BufferedConfig<BufferedTest>>;
   ScriptedStack::play(kStack);
   Session session = started<T>();
   for (std::uintptr_t i = 1; i <= 1000; ++i) T::Hook::on_allocate(at(16 * i), 10);

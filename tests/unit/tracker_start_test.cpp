@@ -1,0 +1,73 @@
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+
+#include "alloctap/queue/buffer_queue.hpp"
+#include "alloctap/tracker.hpp"
+
+namespace {
+
+using namespace alloctap;
+
+/// A hook on the process's allocator that sees nothing.
+template <class Test, bool kWorks>
+struct BlindHook : HookBackendArchetype {
+  static constexpr std::string_view name = "blind";
+  template <EventSink Sink>
+  static absl::Status install() {
+    return kWorks ? absl::OkStatus() : absl::UnavailableError("this hook never works");
+  }
+};
+
+template <class Test, bool kWorks>
+struct BlindConfig : DefaultConfig {
+  using Hook = BlindHook<Test, kWorks>;
+};
+
+struct TinyConfig : DefaultConfig {
+  using Hook = ManualHook<struct TinyQueue>;
+  using Queue = BufferQueue;
+  static constexpr Limits limits{.max_queue_bytes = 100};
+};
+
+bool holds(const absl::Status& status, std::string_view text) {
+  return std::string(status.message()).find(text) != std::string::npos;
+}
+
+struct FirstHook;
+struct SecondHook;
+struct FailingHook;
+
+}  // namespace
+
+TEST_CASE("two trackers cannot have a hook on the process's allocator at once") {
+  using First = Tracker<BlindConfig<FirstHook, true>>;
+  using Second = Tracker<BlindConfig<SecondHook, true>>;
+  auto first = First::start();
+  REQUIRE(first.ok());
+  const auto second = Second::start();
+  CHECK(second.status().code() == absl::StatusCode::kFailedPrecondition);
+  CHECK(holds(second.status(), "another tracker has a hook on the process's allocator"));
+  CHECK(holds(second.status(), "End its session first"));
+  CHECK_FALSE(Second::running());
+  first->end();
+  CHECK(Second::start().ok());
+}
+
+TEST_CASE("a tracker whose hook does not work has no session, and others may") {
+  using Failing = Tracker<BlindConfig<FailingHook, false>>;
+  CHECK(Failing::start().status() == absl::UnavailableError("this hook never works"));
+  CHECK_FALSE(Failing::running());
+  CHECK(Failing::start().status() == absl::UnavailableError("this hook never works"));
+  CHECK(Tracker<BlindConfig<FirstHook, true>>::start().ok());
+}
+
+TEST_CASE("a queue that is given too little memory says how much it needs") {
+  using T = Tracker<TinyConfig>;
+  const absl::Status status = T::start().status();
+  CHECK(status.code() == absl::StatusCode::kInvalidArgument);
+  CHECK(holds(status, "limits.max_queue_bytes = 100"));
+  CHECK(holds(status, "give at least"));
+  CHECK_FALSE(T::running());
+}
