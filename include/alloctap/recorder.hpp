@@ -5,11 +5,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "alloctap/config.hpp"
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/guard/thread_state.hpp"
+#include "alloctap/stack/identified_stack.hpp"
 #include "alloctap/stack/stack_table.hpp"
 
 namespace alloctap {
@@ -132,11 +132,16 @@ class Recorder {
   }
 
   static StackId capture(ThreadState& thread, const CallOrigin& origin) noexcept {
-    const std::span<std::uintptr_t> room(thread.frames, max_frames());
-    const CapturedStack stack = Config::Stack::capture(thread, origin, room);
+    const IdentifiedStack identified =
+        identify_stack<typename Config::Stack>(thread, origin, max_frames());
+    const CapturedStack& stack = identified.stack;
     if (stack.failed) counters_.failed_unwinds.fetch_add(1, std::memory_order_relaxed);
     if (stack.truncated) counters_.truncated_stacks.fetch_add(1, std::memory_order_relaxed);
-    return stacks_.intern(room.first(stack.depth));
+    const StackId known = stacks_.find(identified.hash);
+    if (known != kNoStackId) [[likely]] {
+      return known;
+    }
+    return stacks_.intern(identified.hash, frames_of<typename Config::Stack>(thread, identified));
   }
 
   static inline constinit Meta meta_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "alloctap/event/allocation_kind.hpp"
+#include "alloctap/event/stack_identity.hpp"
 
 namespace alloctap {
 
@@ -45,10 +46,6 @@ struct MappingEvent {
   std::size_t length = 0;
   CallOrigin origin;
 };
-
-/// Identifies a captured stack in a tracker's stack table. 0 means none.
-using StackId = std::uint32_t;
-inline constexpr StackId kNoStackId = 0;
 
 /// What is known of a live block.
 struct BlockRecord {

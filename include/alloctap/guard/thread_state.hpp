@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <boost/intrusive/list.hpp>
 #include <cstddef>
@@ -29,9 +30,16 @@ struct ThreadState
     : boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>> {
   /// The deepest stack that any tracker captures.
   static constexpr std::size_t kMostFrames = 4000;
+  /// How many types `PerThread` can keep, and the place that stays empty.
+  static constexpr std::size_t kMostKept = 128;
 
   RecordingGate::Flag recording{0};
   std::atomic<os::ThreadId> thread_id{0};
+  /// Counts the threads that this state has belonged to. What was remembered of the stack of
+  /// another one must not be looked at.
+  std::uint32_t generation = 0;
+  /// What `PerThread` keeps; read by others only behind the closed gate.
+  std::array<void*, kMostKept> kept{};
   /// The block that this thread allocated last, while nobody freed it: freeing it now makes it a
   /// temporary one.
   const void* last_allocated = nullptr;
@@ -74,6 +82,22 @@ class ThreadStates {
   }
 
   static void open_gate() noexcept { RecordingGate::open(); }
+
+  /// Calls `visit(ThreadState&)` for each state, those of ended threads included. No state is made
+  /// or handed on meanwhile: `visit` must not be the first to ask for the calling thread's.
+  template <class Visit>
+  static void for_each(Visit&& visit) {
+    const std::lock_guard hold(lock_);
+    for (ThreadState& state : live_.get()) visit(state);
+    for (ThreadState& state : spare_.get()) visit(state);
+  }
+
+  /// A place in `ThreadState::kept` that nobody else has; 0 where there is none left. Takes no
+  /// lock: whoever records may ask.
+  [[nodiscard]] static std::uint32_t claim_kept() noexcept {
+    const std::uint32_t next = next_kept_.fetch_add(1, std::memory_order_relaxed);
+    return next < ThreadState::kMostKept ? next : 0;
+  }
 
   /// Held around fork.
   [[nodiscard]] static FutexLock& lock() noexcept { return lock_; }
@@ -122,6 +146,7 @@ class ThreadStates {
   }
 
   static void adopt(ThreadState& state) noexcept {
+    ++state.generation;
     state.recording.store(0, std::memory_order_relaxed);
     state.thread_id.store(os::current_thread_id(), std::memory_order_relaxed);
     live_.get().push_back(state);
@@ -159,6 +184,7 @@ class ThreadStates {
   static inline constinit LateConstruction<List> spare_;
   static inline constinit std::size_t count_ = 0;
   static inline constinit std::size_t next_sweep_ = kFirstSweep;
+  static inline constinit std::atomic<std::uint32_t> next_kept_{1};
   static inline constinit std::atomic<bool> section_abandoned_{false};
 };
 

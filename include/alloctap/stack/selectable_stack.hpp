@@ -4,7 +4,10 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 
+#include "alloctap/stack/identified_stack.hpp"
 #include "alloctap/stack/stack_capture.hpp"
 
 namespace alloctap {
@@ -18,6 +21,16 @@ struct SelectableStack {
   static CapturedStack capture(ThreadState& thread, const CallOrigin& origin,
                                std::span<std::uintptr_t> frames) noexcept {
     return kCaptures[selected_.load(std::memory_order_relaxed)](thread, origin, frames);
+  }
+
+  static IdentifiedStack identify(ThreadState& thread, const CallOrigin& origin,
+                                  std::uint32_t max_frames) noexcept {
+    return kIdentifications[selected_.load(std::memory_order_relaxed)](thread, origin, max_frames);
+  }
+
+  static std::span<const std::uintptr_t> identified_frames(
+      ThreadState& thread, const IdentifiedStack& identified) noexcept {
+    return kFrames[selected_.load(std::memory_order_relaxed)](thread, identified);
   }
 
   /// Chooses the policy that is named `wanted`; false, and no change, where there is none.
@@ -38,8 +51,13 @@ struct SelectableStack {
  private:
   using Capture = CapturedStack (*)(ThreadState&, const CallOrigin&,
                                     std::span<std::uintptr_t>) noexcept;
+  using Identify = IdentifiedStack (*)(ThreadState&, const CallOrigin&, std::uint32_t) noexcept;
+  using Frames = std::span<const std::uintptr_t> (*)(ThreadState&, const IdentifiedStack&) noexcept;
 
   static constexpr std::array<Capture, sizeof...(Choices)> kCaptures{&Choices::capture...};
+  static constexpr std::array<Identify, sizeof...(Choices)> kIdentifications{
+      &identify_stack<Choices>...};
+  static constexpr std::array<Frames, sizeof...(Choices)> kFrames{&frames_of<Choices>...};
   static constexpr std::array<std::string_view, sizeof...(Choices)> kNames{Choices::name...};
   static inline constinit std::atomic<std::size_t> selected_{0};
 };

@@ -1,17 +1,15 @@
 /// Every distinct stack once, under a 32-bit id.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <mutex>
 #include <span>
 
-#include "alloctap/event/allocation_event.hpp"
+#include "alloctap/event/stack_identity.hpp"
 #include "alloctap/guard/arena.hpp"
 #include "alloctap/guard/futex_lock.hpp"
 #include "alloctap/macros.hpp"
@@ -20,18 +18,6 @@ namespace alloctap {
 
 /// The stack of calls whose stack could not be kept; it has no frames.
 inline constexpr StackId kUnknownStack = 1;
-
-/// Mixes the addresses of a stack; equal stacks give equal hashes. The multiplier is the 64-bit
-/// golden ratio (Knuth, TAOCP 3, 6.4).
-[[nodiscard]] inline std::uint64_t hash_frames(std::span<const std::uintptr_t> frames) noexcept {
-  constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15;
-  std::uint64_t hash = frames.size();
-  for (const std::uintptr_t frame : frames) {
-    hash = (std::rotl(hash, 27) ^ frame) * kMultiplier;
-    hash ^= hash >> 32;
-  }
-  return hash;
-}
 
 /// A growing set of stacks. Looking up takes no lock; adding takes one. Stacks are never removed
 /// and never move: the frames of an id stay readable for as long as the process lives. Thread-safe;
@@ -42,13 +28,23 @@ class StackTable {
   StackTable(const StackTable&) = delete;
   StackTable& operator=(const StackTable&) = delete;
 
-  /// The id of the stack `frames` (leaf first); `kUnknownStack` where the system has no memory to
-  /// keep a new one, all ids are used up, or it is larger than `kStorageBytes`.
-  [[nodiscard]] StackId intern(std::span<const std::uintptr_t> frames) noexcept {
+  /// The id of the stack with that hash; `kNoStackId` where it is new.
+  [[nodiscard]] StackId find(const StackHash& hash) const noexcept {
+    return find(buckets_.load(std::memory_order_acquire), hash);
+  }
+
+  /// The id of the stack `frames`, leaf first, whose hash is `hash`; `kUnknownStack` where the
+  /// system has no memory to keep a new one, all ids are used up, or it is larger than
+  /// `kStorageBytes`.
+  [[nodiscard]] StackId intern(const StackHash& hash,
+                               std::span<const std::uintptr_t> frames) noexcept {
     if (frames.empty()) return kUnknownStack;
-    const std::uint64_t hash = hash_frames(frames);
-    const StackId known = find(buckets_.load(std::memory_order_acquire), hash, frames);
+    const StackId known = find(hash);
     return known != kNoStackId ? known : add(hash, frames);
+  }
+
+  [[nodiscard]] StackId intern(std::span<const std::uintptr_t> frames) noexcept {
+    return intern(hash_frames(frames), frames);
   }
 
   /// The frames of `id`, leaf first; empty for `kUnknownStack` and ids that were never given out.
@@ -63,7 +59,7 @@ class StackTable {
 
  private:
   struct Stack {
-    std::uint64_t hash;
+    StackHash hash;
     std::uint64_t depth;
     [[nodiscard]] const std::uintptr_t* frames() const noexcept {
       return reinterpret_cast<const std::uintptr_t*>(this + 1);
@@ -89,37 +85,30 @@ class StackTable {
   static constexpr StackId kEndOfIds = static_cast<StackId>(kSlotsPerChunk * kChunks - 1);
   static constexpr std::size_t kStorageBytes = 256 * 1024;
 
-  static constexpr std::uint64_t entry_of(std::uint64_t hash, StackId id) noexcept {
-    return (hash & ~std::uint64_t{0xFFFFFFFF}) | id;
+  static constexpr std::uint64_t entry_of(const StackHash& hash, StackId id) noexcept {
+    return (hash.first & ~std::uint64_t{0xFFFFFFFF}) | id;
   }
 
   [[nodiscard]] Slot& slot(StackId id) const noexcept {
     return chunks_[id / kSlotsPerChunk].load(std::memory_order_acquire)[id % kSlotsPerChunk];
   }
 
-  /// The id of an equal stack in `buckets`, else `kNoStackId`.
-  StackId find(Buckets* buckets, std::uint64_t hash,
-               std::span<const std::uintptr_t> wanted) const noexcept {
+  StackId find(Buckets* buckets, const StackHash& hash) const noexcept {
     if (buckets == nullptr) return kNoStackId;
-    for (std::size_t at = hash & buckets->mask;; at = (at + 1) & buckets->mask) {
+    for (std::size_t at = hash.first & buckets->mask;; at = (at + 1) & buckets->mask) {
       const std::uint64_t entry = buckets->entries()[at].load(std::memory_order_acquire);
       if (entry == 0) return kNoStackId;
       const auto id = static_cast<StackId>(entry);
-      if (entry == entry_of(hash, id) && equal(id, hash, wanted)) return id;
+      if (entry == entry_of(hash, id) && slot(id).load(std::memory_order_acquire)->hash == hash) {
+        return id;
+      }
     }
   }
 
-  [[nodiscard]] bool equal(StackId id, std::uint64_t hash,
-                           std::span<const std::uintptr_t> wanted) const noexcept {
-    const Stack* stack = slot(id).load(std::memory_order_acquire);
-    return stack->hash == hash && stack->depth == wanted.size() &&
-           std::equal(wanted.begin(), wanted.end(), stack->frames());
-  }
-
-  ALLOCTAP_NOINLINE StackId add(std::uint64_t hash,
+  ALLOCTAP_NOINLINE StackId add(const StackHash& hash,
                                 std::span<const std::uintptr_t> frames) noexcept {
     const std::lock_guard hold(lock_);
-    const StackId known = find(buckets_.load(std::memory_order_relaxed), hash, frames);
+    const StackId known = find(buckets_.load(std::memory_order_relaxed), hash);
     if (known != kNoStackId) return known;
     const StackId id = end_.load(std::memory_order_relaxed);
     if (id == kEndOfIds || !make_room(id)) return kUnknownStack;
@@ -166,14 +155,14 @@ class StackTable {
     return memory;
   }
 
-  static void place(Buckets& buckets, std::uint64_t hash, StackId id) noexcept {
-    std::size_t at = hash & buckets.mask;
+  static void place(Buckets& buckets, const StackHash& hash, StackId id) noexcept {
+    std::size_t at = hash.first & buckets.mask;
     while (buckets.entries()[at].load(std::memory_order_relaxed) != 0) at = (at + 1) & buckets.mask;
     buckets.entries()[at].store(entry_of(hash, id), std::memory_order_release);
   }
 
   /// Copies a stack to the storage, which only grows.
-  const Stack* store(std::uint64_t hash, std::span<const std::uintptr_t> frames) noexcept {
+  const Stack* store(const StackHash& hash, std::span<const std::uintptr_t> frames) noexcept {
     const std::size_t bytes = sizeof(Stack) + frames.size_bytes();
     if (bytes > kStorageBytes) return nullptr;
     if (bytes > storage_left_) {
