@@ -1,148 +1,223 @@
 #!/usr/bin/env python3
-"""Compares what tracking costs whole programs: alloctap-run, with each --stack, and heaptrack.
+"""Compares what tracking costs whole programs: alloctap-run, and heaptrack's preloaded object.
 
-usage: whole_program.py [-n RUNS] [--only PROGRAM,...] [--stacks STACK,...] BUILD_DIR...
+usage: whole_program.py [options] BUILD_DIR...
 
-Every program of workloads/ runs untracked and tracked in turn, RUNS times; tables show ratios of
-medians. System time belongs to the picture: it holds what fresh memory costs. With several build
-directories each is a way of its own, so two versions can be compared. heaptrack, where it is
-installed, counts twice: what it costs inside the program, and with its process that interprets.
+Every workload (programs.py) runs untracked and tracked in turn, once a round. Printed are medians:
+CPU is user and system time of the process, so it holds what fresh memory costs; "ns" is the CPU
+time added per allocation with its free; "vs heaptrack" the added CPU time / heaptrack's. What
+counts as cost is said in tracking.py. With several build directories or stacks, each is a way of
+its own, so two versions can be compared.
 """
 
 import argparse
-import collections
-import os
+import dataclasses
+import json
 import pathlib
-import shutil
 import statistics
-import subprocess
+import sys
 import tempfile
 
-WORKLOADS = pathlib.Path(__file__).resolve().parent / "workloads"
-HEAPTRACK_OBJECT = "lib/heaptrack/libheaptrack_preload.so"
-ENVIRONMENT = {
-    "PATH": "/usr/bin:/bin",
-    "LC_ALL": "C",
-    "PERL_HASH_SEED": "0",
-    "PYTHONHASHSEED": "0",
-    "PYTHONMALLOC": "malloc",
-}
-UNTRACKED = "untracked"
-HEAPTRACK = "heaptrack"
+import programs
+import tracking
+from tracking import HEAPTRACK, UNTRACKED
 
-# `both` is user and system time.
-Cost = collections.namedtuple("Cost", "user both resident")
+GEOMETRIC_MEAN_TARGET = 0.15
+WORST_TARGET = 0.40
+# Throughput / heaptrack's at least, CPU time / untracked at most.
+RATE_TARGETS = {"larson-2": (8, 2.5)}
 
 
-def write_inputs(folder):
-    items = (
-        f'{{"id": {i}, "name": "item {i}", "tags": ["a{i % 7}", "b{i % 11}"]}}'
-        for i in range(15000)
-    )
-    (folder / "items.json").write_text("[" + ",\n".join(items) + "]\n")
-    items = (
-        f'<item id="{i}"><name>item {i}</name><tag>a{i % 7}</tag></item>' for i in range(60000)
-    )
-    (folder / "items.xml").write_text("<items>" + "\n".join(items) + "</items>\n")
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """Of one program, run one way. Ratios are to untracked; rates are operations per second."""
+
+    cpu_seconds: float
+    cpu_ratio: float
+    wall_ratio: float
+    resident_ratio: float
+    added_ns: float
+    spread: float
+    rate: float = None
+    versus_heaptrack: float = None
 
 
-def programs(folder):
-    """Name -> command, of those that are installed."""
-    every = [
-        ["sqlite3", ":memory:", f".read {WORKLOADS}/sqlite3.sql"],
-        ["python3", "-S", f"{WORKLOADS}/python3.py"],
-        ["perl", f"{WORKLOADS}/perl.pl"],
-        ["jq", "-c", "-f", f"{WORKLOADS}/jq.jq", f"{folder}/items.json"],
-        ["xmllint", "--noout", "--xpath", "count(//item[tag='a3'])", f"{folder}/items.xml"],
-    ]
-    return {c[0]: c for c in every if shutil.which(c[0], path=ENVIRONMENT["PATH"])}
+def measure(runner, command, ways, rounds):
+    """Way -> list of Cost, one a round."""
+    costs = {way.name: [] for way in ways}
+    for _ in range(rounds):
+        for way in ways:
+            costs[way.name].append(runner.run(command, way))
+    return costs
 
 
-def ways_to_track(build_directories, stacks, folder):
-    """Name -> (what goes in front of the command, what goes into its environment)."""
-    ways = {UNTRACKED: ([], {})}
-    for directory in build_directories:
-        mark = pathlib.Path(directory).name + ":" if len(build_directories) > 1 else ""
-        tool = str(pathlib.Path(directory) / "bin" / "alloctap-run")
-        if not shutil.which(tool):
-            raise SystemExit(f"whole_program.py: no {tool}; build the release preset first")
-        for stack in stacks:
-            front = [tool, f"--stack={stack}", f"--dump=text={folder}/report", "--"]
-            ways[mark + stack] = (front, {})
-    heaptrack = shutil.which(HEAPTRACK, path=ENVIRONMENT["PATH"])
-    if heaptrack:
-        preload = pathlib.Path(heaptrack).resolve().parent.parent / HEAPTRACK_OBJECT
-        inside = {"LD_PRELOAD": str(preload), "DUMP_HEAPTRACK_OUTPUT": "/dev/null"}
-        ways[f"{HEAPTRACK} inside"] = ([], inside)
-        ways[HEAPTRACK] = ([heaptrack, "-o", f"{folder}/heaptrack"], {})
-    return ways
+def print_cost_of_start(runner, ways, rounds):
+    """Part of every number that follows."""
+    costs = measure(runner, ["true"], ways, rounds)
+    times = (f"{way} {1e3 * median_of(runs, 'cpu'):.1f} ms" for way, runs in costs.items())
+    print("CPU time of a program that does nothing: " + ", ".join(times))
 
 
-def cost_of(command, extra_environment):
-    with tempfile.TemporaryFile() as complaints:
-        process = subprocess.Popen(
-            command,
-            env=ENVIRONMENT | extra_environment,
-            stdout=subprocess.DEVNULL,
-            stderr=complaints,
+def median_of(costs, part):
+    return statistics.median(getattr(cost, part) for cost in costs)
+
+
+def rate_of(costs):
+    told = [json.loads(cost.output) for cost in costs]
+    return statistics.median(t["operations"] / t["seconds"] for t in told)
+
+
+def spread_of(costs):
+    times = [cost.cpu for cost in costs]
+    return (max(times) - min(times)) / statistics.median(times)
+
+
+def compared(added, way):
+    return added[way] / added[HEAPTRACK] if HEAPTRACK in added and way != UNTRACKED else None
+
+
+def summarize(program, costs, allocations):
+    """Way -> Summary."""
+    base = costs[UNTRACKED]
+    untracked = median_of(base, "cpu")
+    added = {way: median_of(runs, "cpu") - untracked for way, runs in costs.items()}
+    return {
+        way: Summary(
+            cpu_seconds=median_of(runs, "cpu"),
+            cpu_ratio=median_of(runs, "cpu") / untracked,
+            wall_ratio=median_of(runs, "wall") / median_of(base, "wall"),
+            resident_ratio=median_of(runs, "resident") / median_of(base, "resident"),
+            added_ns=1e9 * added[way] / allocations,
+            spread=spread_of(runs),
+            rate=rate_of(runs) if program.tells_rate else None,
+            versus_heaptrack=compared(added, way),
         )
-        # Counts what the command has waited for too: heaptrack's interpreter, for one.
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode != 0:
-            complaints.seek(0)
-            raise SystemExit(f"{command} failed:\n{complaints.read().decode(errors='replace')}")
-    return Cost(usage.ru_utime, usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
+        for way, runs in costs.items()
+    }
 
 
-def measure(command, ways, runs):
-    """Way -> Cost, each number the median of its own."""
-    costs = {way: [] for way in ways}
-    for _ in range(runs):
-        for way, (front, environment) in ways.items():
-            costs[way].append(cost_of(front + command, environment))
-    return {way: Cost(*map(statistics.median, zip(*of_way))) for way, of_way in costs.items()}
+def number(value, form):
+    return "-" if value is None else format(value, form)
 
 
-def print_table(title, results, part, base):
-    ways = [way for way in next(iter(results.values())) if way not in (UNTRACKED, base)]
-    widths = [max(len(way), 6) for way in ways]
-    print(f"\n{title}\n{'':8}  " + "  ".join(f"{w:>{n}}" for w, n in zip(ways, widths)))
-    for program, costs in results.items():
-        ratios = (getattr(costs[way], part) / getattr(costs[base], part) for way in ways)
-        print(f"{program:8}  " + "  ".join(f"{r:{n}.2f}" for r, n in zip(ratios, widths)))
+HEADINGS = ["way", "CPU s", "CPU", "wall", "peak RSS", "ns", "vs heaptrack", "spread", "Mop/s"]
+
+
+def print_row(cells):
+    widths = [18, 7, 7, 7, 8, 8, 12, 6, 8]
+    first, *others = zip(cells, widths)
+    print(f"  {first[0]:{first[1]}}" + " ".join(f"{c:>{w}}" for c, w in others), flush=True)
+
+
+def print_program(name, allocations, summaries):
+    print(f"{name}: {allocations:,} allocations")
+    for way, s in summaries.items():
+        row = [way, f"{s.cpu_seconds:.3f}", f"{s.cpu_ratio:.2f}", f"{s.wall_ratio:.2f}"]
+        row += [f"{s.resident_ratio:.2f}", f"{s.added_ns:.0f}"]
+        row += [number(s.versus_heaptrack, ".3f"), f"{s.spread:.0%}"]
+        row += [number(s.rate and s.rate / 1e6, ".2f")]
+        print_row(row)
+
+
+def print_totals(results, ways):
+    """How each way of alloctap stands against heaptrack over all programs."""
+    totals = {}
+    for way in (w.name for w in ways if w.name not in (UNTRACKED, HEAPTRACK)):
+        ratios = {p: result["ways"][way].versus_heaptrack for p, result in results.items()}
+        # A cost below what can be measured counts as a thousandth.
+        mean = statistics.geometric_mean(max(r, 0.001) for r in ratios.values())
+        worst = max(ratios, key=ratios.get)
+        totals[way] = {"geometric_mean": mean, "worst": ratios[worst], "worst_program": worst}
+        print(
+            f"{way}: added CPU / heaptrack's: geometric mean {mean:.3f}"
+            f" (target {GEOMETRIC_MEAN_TARGET}), worst {ratios[worst]:.3f}"
+            f" (target {WORST_TARGET}), {worst}"
+        )
+        print_rates(results, way)
+    return totals
+
+
+def print_rates(results, way):
+    """Of the programs that tell their operations per second."""
+    for program, result in results.items():
+        rates = {name: s.rate for name, s in result["ways"].items()}
+        if rates[way] is None:
+            continue
+        least, most = RATE_TARGETS.get(program, (None, None))
+        print(
+            f"  {program}: {rates[way] / rates[HEAPTRACK]:.1f} times heaptrack's throughput"
+            + (f" (target {least})" if least else "")
+            + f", {result['ways'][way].cpu_ratio:.2f} times the untracked CPU time"
+            + (f" (target {most})" if most else "")
+        )
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("-n", "--runs", type=int, default=5, help="runs of each (default: 5)")
-    parser.add_argument("--only", default="", help="programs, with commas between")
-    parser.add_argument("--stacks", default="none,frame-pointer,backtrace")
+    parser.add_argument("-n", "--rounds", type=int, default=5, help="runs of each (default: 5)")
+    parser.add_argument("--workloads", default="", help="names, with commas between (default: all)")
+    parser.add_argument(
+        "--stacks", default="", help="choices of --stack, with commas; 'all' (default: its default)"
+    )
+    parser.add_argument(
+        "--scale", type=float, default=1, help="operations of our own programs (default: 1)"
+    )
+    parser.add_argument("--no-heaptrack", action="store_true", help="leave it out")
+    parser.add_argument("--tmp", help="where heaptrack's raw data goes: up to 1 GB at a time")
+    parser.add_argument("--json", metavar="FILE", help="write all numbers there too")
     parser.add_argument("build_directories", nargs="+", metavar="BUILD_DIR")
     return parser.parse_args()
 
 
+def listed(text):
+    return [word for word in text.split(",") if word]
+
+
+def measure_all(arguments, ways, folder):
+    """Program -> its allocations, its Summary and CPU times of each way."""
+    build = arguments.build_directories[0]
+    runner = tracking.Runner(build, folder)
+    print_cost_of_start(runner, ways, arguments.rounds)
+    print_row(HEADINGS)
+    results = {}
+    wanted = listed(arguments.workloads)
+    for program in programs.installed_programs(folder, build, wanted, arguments.scale):
+        allocations = tracking.totals_of(program.command, build, folder)["allocations"]
+        costs = measure(runner, program.command, ways, arguments.rounds)
+        summaries = summarize(program, costs, allocations)
+        print_program(program.name, allocations, summaries)
+        results[program.name] = {
+            "allocations": allocations,
+            "ways": summaries,
+            "cpu_seconds": {way: [c.cpu for c in runs] for way, runs in costs.items()},
+        }
+    return results
+
+
+def write_results(path, results, totals):
+    text = json.dumps({"programs": results, "totals": totals}, default=dataclasses.asdict, indent=1)
+    pathlib.Path(path).write_text(text + "\n")
+
+
 def main():
     arguments = parse_arguments()
-    with tempfile.TemporaryDirectory() as name:
+    stacks = listed(arguments.stacks)
+    if stacks == ["all"]:
+        stacks = tracking.accepted_stacks(arguments.build_directories[0])
+    with tempfile.TemporaryDirectory(dir=arguments.tmp) as name:
         folder = pathlib.Path(name)
-        write_inputs(folder)
-        ways = ways_to_track(arguments.build_directories, arguments.stacks.split(","), folder)
-        wanted = arguments.only.split(",") if arguments.only else programs(folder)
-        results = {
-            program: measure(command, ways, arguments.runs)
-            for program, command in programs(folder).items()
-            if program in wanted
-        }
+        ways = tracking.ways_to_track(arguments.build_directories, stacks, folder)
+        if arguments.no_heaptrack:
+            ways = [way for way in ways if way.name != HEAPTRACK]
+        results = measure_all(arguments, ways, folder)
     if not results:
-        raise SystemExit("whole_program.py: none of the programs is installed")
-    print_table("user time / untracked", results, "user", UNTRACKED)
-    print_table("user and system time / untracked", results, "both", UNTRACKED)
-    print_table("peak resident memory / untracked", results, "resident", UNTRACKED)
-    if HEAPTRACK in ways:
-        print_table("user time / heaptrack", results, "user", HEAPTRACK)
+        sys.exit("whole_program.py: none of the programs is installed")
+    has_peer = any(way.name == HEAPTRACK for way in ways)
+    totals = print_totals(results, ways) if has_peer else {}
+    if arguments.json:
+        write_results(arguments.json, results, totals)
 
 
 if __name__ == "__main__":

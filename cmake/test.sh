@@ -3,9 +3,9 @@
 # Installs what is missing, builds, and runs all tests that fit the variant (default: release).
 set -eu
 
-packages='cmake dpkg-dev doctest-dev g++ jq libabsl-dev libbenchmark-dev libboost-dev libcap2-bin
-  libcli11-dev libjemalloc2 libtcmalloc-minimal4 libxml2-utils ninja-build nlohmann-json3-dev perl
-  python3 rapidjson-dev sqlite3 valgrind'
+packages='cmake dpkg-dev doctest-dev g++ heaptrack jq libabsl-dev libbenchmark-dev libboost-dev
+  libcap2-bin libcli11-dev libjemalloc2 libtcmalloc-minimal4 libxml2-utils ninja-build
+  nlohmann-json3-dev perl python3 rapidjson-dev sqlite3 valgrind'
 
 variant=release
 case "$#:${1-}" in

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Checks that the measuring scripts run to their end and say sane numbers, in seconds.
+
+usage: check_harness.py SCRIPT_NAME BUILD_DIR [ARGUMENT]...
+"""
+
+import json
+import math
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def expect(condition, what):
+    if not condition:
+        raise SystemExit(f"check_harness.py: {what}")
+
+
+def is_positive(number):
+    return math.isfinite(number) and number > 0
+
+
+def check_whole_program(results):
+    expect(set(results["programs"]) == {"jq", "larson-1"}, f"programs {results['programs']}")
+    for name, program in results["programs"].items():
+        expect(program["allocations"] > 100_000, f"{name} allocates: {program}")
+        ways = program["ways"]
+        expect(set(ways) == {"untracked", "alloctap", "heaptrack"}, f"{name}: ways {set(ways)}")
+        for way, summary in ways.items():
+            parts = ("cpu_seconds", "cpu_ratio", "wall_ratio", "resident_ratio")
+            expect(all(is_positive(summary[p]) for p in parts), f"{name}, {way}: {summary}")
+        rates = [summary["rate"] for summary in ways.values()]
+        expect(all(map(is_positive, rates)) if name == "larson-1" else rates == [None] * 3, rates)
+    tracked = results["programs"]["larson-1"]["ways"]
+    # Too small a part of jq's run to be told from noise.
+    expect(tracked["heaptrack"]["added_ns"] > 0, f"heaptrack costs something: {tracked}")
+    expect(tracked["alloctap"]["added_ns"] > 0, f"alloctap costs something: {tracked}")
+    expect(is_positive(results["totals"]["alloctap"]["geometric_mean"]), results["totals"])
+
+
+CHECKS = {
+    "whole_program": (["--rounds=1", "--workloads=jq,larson-1", "--scale=0.1"], check_whole_program),
+}
+
+
+def main():
+    name, *arguments = sys.argv[1:]
+    options, check = CHECKS[name]
+    with tempfile.TemporaryDirectory() as folder:
+        output = pathlib.Path(folder) / "results.json"
+        command = [sys.executable, str(HERE / f"{name}.py"), *options, f"--json={output}"]
+        subprocess.run(command + arguments, check=True)
+        check(json.loads(output.read_text()))
+
+
+if __name__ == "__main__":
+    main()
