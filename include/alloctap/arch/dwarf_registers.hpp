@@ -1,0 +1,55 @@
+/// The registers that call frame information speaks of, by their DWARF numbers.
+///
+/// x86-64: System V ABI, AMD64 supplement, figure 3.36. AArch64: "DWARF for the Arm 64-bit
+/// Architecture", section 4.1. Numbers beyond `kCount` (vector and system registers) may be
+/// mentioned and are not kept.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace alloctap::arch {
+
+struct DwarfRegisters {
+#if defined(__x86_64__)
+  static constexpr std::size_t kCount = 17;
+  static constexpr unsigned kFramePointer = 6;
+  static constexpr unsigned kStackPointer = 7;
+  /// A column of its own: no instruction names this register.
+  static constexpr unsigned kReturnAddress = 16;
+  /// Whether return addresses may carry a signature (pointer authentication).
+  static constexpr bool kMaySignReturnAddress = false;
+
+  /// Whether a function leaves `number` as it found it where its rules say nothing of it: rbx, rbp
+  /// and r12 to r15. What the rules say goes first.
+  static constexpr bool is_preserved(unsigned number) noexcept {
+    return number == 3 || number == kFramePointer || (number >= 12 && number <= 15);
+  }
+
+  static std::uintptr_t strip_signature(std::uintptr_t return_address) noexcept {
+    return return_address;
+  }
+#elif defined(__aarch64__)
+  static constexpr std::size_t kCount = 32;
+  static constexpr unsigned kFramePointer = 29;
+  static constexpr unsigned kReturnAddress = 30;
+  static constexpr unsigned kStackPointer = 31;
+  static constexpr bool kMaySignReturnAddress = true;
+
+  /// x19 to x29, and the link register as long as a leaf function runs.
+  static constexpr bool is_preserved(unsigned number) noexcept {
+    return number >= 19 && number <= kReturnAddress;
+  }
+
+  /// XPACLRI, a hint that does nothing on processors without pointer authentication.
+  static std::uintptr_t strip_signature(std::uintptr_t return_address) noexcept {
+    register std::uintptr_t link __asm__("x30") = return_address;
+    __asm__("hint #7" : "+r"(link));
+    return link;
+  }
+#else
+#error "alloctap/arch/dwarf_registers.hpp does not know this architecture"
+#endif
+};
+
+}  // namespace alloctap::arch

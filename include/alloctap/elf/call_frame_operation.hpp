@@ -1,0 +1,223 @@
+/// Decodes call frame instructions (DWARF 5, 6.4.2 and 7.24; GNU and AArch64 ones as in binutils'
+/// dwarf2.def).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/elf/call_frame.hpp"
+#include "alloctap/elf/common_information.hpp"
+
+namespace alloctap::elf {
+
+/// One instruction, whatever way it was written in: several opcodes differ only in how wide or how
+/// signed their operands are.
+struct CallFrameOperation {
+  enum class Action : std::uint8_t {
+    kUnknown,
+    kNothing,
+    /// The location grows by `value`.
+    kAdvance,
+    /// The location becomes `value`.
+    kSetLocation,
+    /// The CFA becomes `register_number` + `value`.
+    kSetCfa,
+    kSetCfaRegister,
+    kSetCfaOffset,
+    kSetCfaExpression,
+    /// The rule of `register_number` becomes `rule_kind` of `value`.
+    kSetRule,
+    /// It becomes what it was at the start of the function.
+    kRestoreRule,
+    kRememberRow,
+    kRestoreRow,
+    kToggleSignature,
+  };
+
+  Action action = Action::kUnknown;
+  RegisterRule::Kind rule_kind = RegisterRule::Kind::kUnspecified;
+  /// Of an expression: its bytes.
+  std::uint32_t expression_bytes = 0;
+  std::uint64_t register_number = 0;
+  /// In bytes: alignment factors are applied. Or an address.
+  std::int64_t value = 0;
+};
+
+/// How the operands of one opcode are written, and what they are for.
+struct CallFrameFormat {
+  enum class Operand : std::uint8_t {
+    kNone,
+    /// ULEB128, to `register_number`. All others go to `value`.
+    kRegister,
+    kUnsigned,
+    /// Times the alignment of data.
+    kFactoredUnsigned,
+    kFactoredSigned,
+    kFactoredNegated,
+    /// 1, 2 or 4 bytes, times the alignment of code.
+    kDelta1,
+    kDelta2,
+    kDelta4,
+    kAddress,
+    kExpression,
+  };
+
+  CallFrameOperation::Action action = CallFrameOperation::Action::kUnknown;
+  Operand first = Operand::kNone;
+  Operand second = Operand::kNone;
+  RegisterRule::Kind rule_kind = RegisterRule::Kind::kUnspecified;
+};
+
+/// By opcode, but for the three that have an operand in the opcode itself.
+inline constexpr auto kCallFrameFormats = [] {
+  using Action = CallFrameOperation::Action;
+  using Rule = RegisterRule::Kind;
+  using enum CallFrameFormat::Operand;
+  std::array<CallFrameFormat, 0x30> formats{};
+  formats[0x00] = {Action::kNothing};                               // nop
+  formats[0x01] = {Action::kSetLocation, kAddress};                 // set_loc
+  formats[0x02] = {Action::kAdvance, kDelta1};                      // advance_loc1
+  formats[0x03] = {Action::kAdvance, kDelta2};                      // advance_loc2
+  formats[0x04] = {Action::kAdvance, kDelta4};                      // advance_loc4
+  formats[0x05] = {Action::kSetRule, kRegister, kFactoredUnsigned,  // offset_extended
+                   Rule::kAtCfaPlus};
+  formats[0x06] = {Action::kRestoreRule, kRegister};    // restore_extended
+  formats[0x07] = {Action::kSetRule, kRegister, kNone,  // undefined
+                   Rule::kUndefined};
+  formats[0x08] = {Action::kSetRule, kRegister, kNone,  // same_value
+                   Rule::kSameValue};
+  formats[0x09] = {Action::kSetRule, kRegister, kUnsigned,  // register
+                   Rule::kInRegister};
+  formats[0x0A] = {Action::kRememberRow};                     // remember_state
+  formats[0x0B] = {Action::kRestoreRow};                      // restore_state
+  formats[0x0C] = {Action::kSetCfa, kRegister, kUnsigned};    // def_cfa
+  formats[0x0D] = {Action::kSetCfaRegister, kRegister};       // def_cfa_register
+  formats[0x0E] = {Action::kSetCfaOffset, kUnsigned};         // def_cfa_offset
+  formats[0x0F] = {Action::kSetCfaExpression, kExpression};   // def_cfa_expression
+  formats[0x10] = {Action::kSetRule, kRegister, kExpression,  // expression
+                   Rule::kAtExpression};
+  formats[0x11] = {Action::kSetRule, kRegister, kFactoredSigned,  // offset_extended_sf
+                   Rule::kAtCfaPlus};
+  formats[0x12] = {Action::kSetCfa, kRegister, kFactoredSigned};    // def_cfa_sf
+  formats[0x13] = {Action::kSetCfaOffset, kFactoredSigned};         // def_cfa_offset_sf
+  formats[0x14] = {Action::kSetRule, kRegister, kFactoredUnsigned,  // val_offset
+                   Rule::kCfaPlus};
+  formats[0x15] = {Action::kSetRule, kRegister, kFactoredSigned,  // val_offset_sf
+                   Rule::kCfaPlus};
+  formats[0x16] = {Action::kSetRule, kRegister, kExpression,  // val_expression
+                   Rule::kExpressionValue};
+  // SPARC's GNU_window_save has the same number; there are no rows for SPARC here.
+  if (arch::DwarfRegisters::kMaySignReturnAddress) {
+    formats[0x2D] = {Action::kToggleSignature};  // negate_ra_state
+  }
+  formats[0x2E] = {Action::kNothing, kUnsigned};                   // GNU_args_size
+  formats[0x2F] = {Action::kSetRule, kRegister, kFactoredNegated,  // GNU_negative_offset_...
+                   Rule::kAtCfaPlus};                              //   ..._extended
+  return formats;
+}();
+
+/// Takes instructions off `reader`, which fails where one breaks off. Runs anywhere.
+class CallFrameDecoder {
+ public:
+  /// `common` says what operands are multiples of, and how addresses are written.
+  CallFrameDecoder(ByteReader reader, const CommonInformation& common) noexcept
+      : reader_(reader), common_(&common) {}
+
+  [[nodiscard]] bool at_end() const noexcept { return reader_.at_end(); }
+  [[nodiscard]] bool ok() const noexcept { return reader_.ok(); }
+
+  /// Decodes the next instruction. Behind one of action kUnknown, nothing can be decoded.
+  [[nodiscard]] CallFrameOperation next() noexcept {
+    using Action = CallFrameOperation::Action;
+    CallFrameOperation operation;
+    const auto opcode = reader_.read<std::uint8_t>();
+    const std::uint8_t packed = opcode & 0x3FU;
+    switch (opcode & 0xC0U) {
+      case 0x40:  // advance_loc
+        operation.action = Action::kAdvance;
+        operation.value = scaled(packed, common_->code_alignment);
+        return operation;
+      case 0x80:  // offset
+        operation.action = Action::kSetRule;
+        operation.rule_kind = RegisterRule::Kind::kAtCfaPlus;
+        operation.register_number = packed;
+        read_operand(Operand::kFactoredUnsigned, operation);
+        return operation;
+      case 0xC0:  // restore
+        operation.action = Action::kRestoreRule;
+        operation.register_number = packed;
+        return operation;
+      default:
+        if (packed < kCallFrameFormats.size()) decode(kCallFrameFormats[packed], operation);
+        return operation;
+    }
+  }
+
+ private:
+  using Operand = CallFrameFormat::Operand;
+
+  void decode(const CallFrameFormat& format, CallFrameOperation& operation) noexcept {
+    operation.action = format.action;
+    operation.rule_kind = format.rule_kind;
+    read_operand(format.first, operation);
+    read_operand(format.second, operation);
+  }
+
+  void read_operand(Operand operand, CallFrameOperation& operation) noexcept {
+    const auto data_alignment = static_cast<std::uint64_t>(common_->data_alignment);
+    switch (operand) {
+      case Operand::kNone:
+        return;
+      case Operand::kRegister:
+        operation.register_number = reader_.read_uleb128();
+        return;
+      case Operand::kUnsigned:
+        operation.value = scaled(reader_.read_uleb128(), 1);
+        return;
+      case Operand::kFactoredUnsigned:
+        operation.value = scaled(reader_.read_uleb128(), data_alignment);
+        return;
+      case Operand::kFactoredSigned:
+        operation.value =
+            scaled(static_cast<std::uint64_t>(reader_.read_sleb128()), data_alignment);
+        return;
+      case Operand::kFactoredNegated:
+        operation.value = scaled(0 - reader_.read_uleb128(), data_alignment);
+        return;
+      case Operand::kDelta1:
+        operation.value = scaled(reader_.read<std::uint8_t>(), common_->code_alignment);
+        return;
+      case Operand::kDelta2:
+        operation.value = scaled(reader_.read<std::uint16_t>(), common_->code_alignment);
+        return;
+      case Operand::kDelta4:
+        operation.value = scaled(reader_.read<std::uint32_t>(), common_->code_alignment);
+        return;
+      case Operand::kAddress:
+        operation.value =
+            static_cast<std::int64_t>(read_encoded_pointer(reader_, common_->pointer_encoding, 0));
+        return;
+      case Operand::kExpression:
+        return read_expression(operation);
+    }
+  }
+
+  void read_expression(CallFrameOperation& operation) noexcept {
+    const auto expression = reader_.read_bytes(reader_.read_uleb128());
+    if (expression.size() > UINT32_MAX) return reader_.fail();
+    operation.expression_bytes = static_cast<std::uint32_t>(expression.size());
+    operation.value =
+        static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(expression.data()));
+  }
+
+  /// Modulo 2^64, as addresses are computed.
+  static std::int64_t scaled(std::uint64_t number, std::uint64_t factor) noexcept {
+    return static_cast<std::int64_t>(number * factor);
+  }
+
+  ByteReader reader_;
+  const CommonInformation* common_;
+};
+
+}  // namespace alloctap::elf

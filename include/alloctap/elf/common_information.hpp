@@ -1,0 +1,103 @@
+/// What the functions of one object file have in common: a CIE of .eh_frame (DWARF 5, 6.4.1; Linux
+/// Standard Base, "DWARF Extensions", 10.6.1.1).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "alloctap/elf/encoded_pointer.hpp"
+#include "alloctap/elf/frame_entry.hpp"
+
+namespace alloctap::elf {
+
+struct CommonInformation {
+  /// What holds at the start of each function.
+  std::span<const std::byte> instructions;
+  std::uint64_t code_alignment = 0;
+  std::int64_t data_alignment = 0;
+  std::uint64_t return_address_register = 0;
+  /// How descriptions write their range, and instructions an address.
+  std::uint8_t pointer_encoding = PointerEncoding::kAbsolute;
+  /// Whether descriptions have a sized piece of data behind their range.
+  bool has_augmentation_data = false;
+  /// A frame that a signal pushed: its caller was interrupted at the return address itself, not
+  /// in the call before it.
+  bool signal_frame = false;
+};
+
+/// Takes what the letters of `augmentation` stand for off `data`. False where a letter is unknown.
+inline bool read_augmentation(std::string_view augmentation, ByteReader& data,
+                              CommonInformation& information) noexcept {
+  for (const char letter : augmentation) {
+    switch (letter) {
+      case 'R':
+        information.pointer_encoding = data.read<std::uint8_t>();
+        break;
+      case 'L':
+        // Of a table that only exceptions need.
+        static_cast<void>(data.read<std::uint8_t>());
+        break;
+      case 'P': {
+        const auto encoding = data.read<std::uint8_t>();
+        static_cast<void>(read_pointer_value(data, encoding));
+        break;
+      }
+      case 'S':
+        information.signal_frame = true;
+        break;
+      case 'B':  // AArch64: which key signs return addresses.
+      case 'G':  // AArch64: the stack is tagged.
+        break;
+      default:
+        return false;
+    }
+  }
+  return data.ok();
+}
+
+/// Reads the fields between the augmentation and its data. What they say is checked here.
+inline bool read_alignments(ByteReader& reader, std::uint8_t version,
+                            CommonInformation& information) noexcept {
+  if (version == 4) {
+    const auto address_bytes = reader.read<std::uint8_t>();
+    const auto segment_bytes = reader.read<std::uint8_t>();
+    if (address_bytes != sizeof(std::uintptr_t) || segment_bytes != 0) return false;
+  }
+  information.code_alignment = reader.read_uleb128();
+  information.data_alignment = reader.read_sleb128();
+  information.return_address_register =
+      version == 1 ? reader.read<std::uint8_t>() : reader.read_uleb128();
+  return reader.ok();
+}
+
+/// The CIE at `address`; nothing where there is none, or it is malformed, or says of itself what is
+/// unknown here: versions other than 1, 3 and 4, or augmentations without a size. Runs anywhere.
+inline std::optional<CommonInformation> read_common_information(const UnwindTables& tables,
+                                                                std::uintptr_t address) noexcept {
+  constexpr std::size_t kMostLetters = 15;
+  FrameEntry entry = read_frame_entry(tables, address);
+  if (entry.kind != FrameEntry::Kind::kCommonInformation) return std::nullopt;
+  ByteReader& reader = entry.contents;
+  const auto version = reader.read<std::uint8_t>();
+  if (version != 1 && version != 3 && version != 4) return std::nullopt;
+  const std::string_view augmentation = reader.read_text(kMostLetters);
+  CommonInformation information;
+  // GCC 2 wrote an address here that nobody needs.
+  if (augmentation == "eh") static_cast<void>(reader.read<std::uintptr_t>());
+  if (!read_alignments(reader, version, information)) return std::nullopt;
+  if (augmentation.starts_with('z')) {
+    information.has_augmentation_data = true;
+    ByteReader data(reader.read_bytes(reader.read_uleb128()));
+    if (!read_augmentation(augmentation.substr(1), data, information)) return std::nullopt;
+  } else if (!augmentation.empty() && augmentation != "eh") {
+    return std::nullopt;
+  }
+  if (!reader.ok()) return std::nullopt;
+  information.instructions = reader.rest();
+  return information;
+}
+
+}  // namespace alloctap::elf

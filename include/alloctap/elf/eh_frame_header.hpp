@@ -1,0 +1,133 @@
+/// Finds the description of a function in .eh_frame, by the sorted table of .eh_frame_hdr (Linux
+/// Standard Base, "DWARF Extensions", 10.6.2).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "alloctap/elf/frame_description.hpp"
+
+namespace alloctap::elf {
+
+/// What .eh_frame_hdr says.
+struct EhFrameHeader {
+  /// Both relative to the header's address.
+  struct Row {
+    std::int32_t code_begin;
+    std::int32_t description;
+  };
+
+  /// The address of .eh_frame; 0 where it is not told.
+  std::uintptr_t eh_frame = 0;
+  /// The rows, `sizeof(Row)` bytes each and not aligned, by ascending `code_begin`. Empty where
+  /// there is no table, or it is written in another format than the one that linkers write.
+  std::span<const std::byte> table;
+};
+
+/// nullopt where the header is malformed. Runs anywhere.
+inline std::optional<EhFrameHeader> read_eh_frame_header(const UnwindTables& tables) noexcept {
+  constexpr std::uint8_t kVersion = 1;
+  ByteReader reader = tables.reader_at(tables.header);
+  const auto version = reader.read<std::uint8_t>();
+  const auto pointer_encoding = reader.read<std::uint8_t>();
+  const auto count_encoding = reader.read<std::uint8_t>();
+  const auto table_encoding = reader.read<std::uint8_t>();
+  if (!reader.ok() || version != kVersion) return std::nullopt;
+
+  EhFrameHeader header;
+  if (pointer_encoding != PointerEncoding::kOmit) {
+    header.eh_frame = read_encoded_pointer(reader, pointer_encoding, tables.header);
+  }
+  const bool has_usual_table =
+      count_encoding != PointerEncoding::kOmit &&
+      table_encoding == (PointerEncoding::kDataRelative | PointerEncoding::kSigned4);
+  if (has_usual_table) {
+    const auto count = read_encoded_pointer(reader, count_encoding, tables.header);
+    if (count > reader.rest().size() / sizeof(EhFrameHeader::Row)) return std::nullopt;
+    header.table = reader.read_bytes(count * sizeof(EhFrameHeader::Row));
+  }
+  return reader.ok() ? std::optional(header) : std::nullopt;
+}
+
+/// Calls `visit(entry_address, const FrameEntry&)` for each description of .eh_frame, in the order
+/// of the file, until it returns false. `most_entries` bounds the time. Returns kFound where the
+/// visitor ended it, kNoDescription at the end of .eh_frame, kTooComplex behind `most_entries`.
+template <class Visit>
+UnwindStatus visit_frame_entries(const UnwindTables& tables, std::size_t most_entries,
+                                 Visit&& visit) noexcept {
+  const auto header = read_eh_frame_header(tables);
+  if (!header || header->eh_frame == 0) return UnwindStatus::kMalformed;
+  std::uintptr_t address = header->eh_frame;
+  for (std::size_t i = 0; i < most_entries; ++i) {
+    // A linker script may leave out the terminator.
+    if (address == tables.high) return UnwindStatus::kNoDescription;
+    const FrameEntry entry = read_frame_entry(tables, address);
+    if (entry.kind == FrameEntry::Kind::kTerminator) return UnwindStatus::kNoDescription;
+    if (entry.kind == FrameEntry::Kind::kMalformed) return UnwindStatus::kMalformed;
+    if (entry.kind == FrameEntry::Kind::kDescription && !visit(address, entry)) {
+      return UnwindStatus::kFound;
+    }
+    address = entry.next;
+  }
+  return UnwindStatus::kTooComplex;
+}
+
+/// The last row of the table whose code begins at or below `pc`, or nullptr.
+inline const std::byte* find_table_row(std::span<const std::byte> table, std::uintptr_t header,
+                                       std::uintptr_t pc) noexcept {
+  constexpr std::size_t kRowBytes = sizeof(EhFrameHeader::Row);
+  std::size_t low = 0;
+  std::size_t high = table.size() / kRowBytes;
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    EhFrameHeader::Row row;
+    std::memcpy(&row, table.data() + middle * kRowBytes, kRowBytes);
+    const bool begins_above = header + static_cast<std::uintptr_t>(row.code_begin) > pc;
+    (begins_above ? high : low) = begins_above ? middle : middle + 1;
+  }
+  return low == 0 ? nullptr : table.data() + (low - 1) * kRowBytes;
+}
+
+/// What is known of the code at `pc`. `description` is only of value with kFound.
+struct FoundDescription {
+  UnwindStatus status = UnwindStatus::kNoDescription;
+  FrameDescription description;
+};
+
+/// The way without a table, bounded: the largest programs have half a million functions.
+inline FoundDescription search_frame_description(const UnwindTables& tables,
+                                                 std::uintptr_t pc) noexcept {
+  constexpr std::size_t kMostEntries = std::size_t{1} << 20;
+  FoundDescription found;
+  const auto does_not_cover = [&](std::uintptr_t, const FrameEntry& entry) {
+    const auto description = decode_frame_description(tables, entry);
+    const bool covers = description && description->covers(pc);
+    if (covers) found.description = *description;
+    return !covers;
+  };
+  found.status = visit_frame_entries(tables, kMostEntries, does_not_cover);
+  return found;
+}
+
+/// The description of the code at `pc`. Takes time by the logarithm of the table's size; where a
+/// module has no table of the usual format, by the size of its .eh_frame. For a return address,
+/// ask for the address before it: the call may be its function's last instruction. Runs anywhere.
+inline FoundDescription find_frame_description(const UnwindTables& tables,
+                                               std::uintptr_t pc) noexcept {
+  const auto header = read_eh_frame_header(tables);
+  if (!header) return {UnwindStatus::kMalformed, {}};
+  if (header->table.empty()) return search_frame_description(tables, pc);
+  const std::byte* place = find_table_row(header->table, tables.header, pc);
+  if (place == nullptr) return {};
+  EhFrameHeader::Row row;
+  std::memcpy(&row, place, sizeof row);
+  const auto description =
+      read_frame_description(tables, tables.header + static_cast<std::uintptr_t>(row.description));
+  if (!description) return {UnwindStatus::kMalformed, {}};
+  if (!description->covers(pc)) return {};
+  return {UnwindStatus::kFound, *description};
+}
+
+}  // namespace alloctap::elf

@@ -1,0 +1,47 @@
+/// The registers of one frame, as far as they are known.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "alloctap/arch/dwarf_registers.hpp"
+
+namespace alloctap::elf {
+
+/// Values by DWARF number. Numbers that are not kept are never known.
+class RegisterFile {
+ public:
+  static constexpr std::size_t kCount = arch::DwarfRegisters::kCount;
+  static_assert(kCount <= 64, "the mask has one bit per register");
+
+  [[nodiscard]] std::optional<std::uintptr_t> get(std::uint64_t number) const noexcept {
+    const bool known = number < kCount && (known_ >> number & 1) != 0;
+    return known ? std::optional(values_[number]) : std::nullopt;
+  }
+
+  /// Makes the register unknown where there is no value.
+  void set(std::size_t number, std::optional<std::uintptr_t> value) noexcept {
+    if (number >= kCount) return;
+    const std::uint64_t bit = std::uint64_t{1} << number;
+    known_ = value ? known_ | bit : known_ & ~bit;
+    values_[number] = value.value_or(0);
+  }
+
+  friend bool operator==(const RegisterFile&, const RegisterFile&) = default;
+
+ private:
+  std::array<std::uintptr_t, kCount> values_{};
+  std::uint64_t known_ = 0;
+};
+
+/// Reads the word at an address, which need not be aligned. False where it may not be read: the
+/// reader decides what belongs to the stack.
+template <class Reader>
+concept WordReader = requires(Reader& reader, std::uintptr_t address, std::uintptr_t& word) {
+  { reader(address, word) } noexcept -> std::same_as<bool>;
+};
+
+}  // namespace alloctap::elf
