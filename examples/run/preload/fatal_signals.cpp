@@ -14,6 +14,7 @@
 #include "final_report.hpp"
 #include "report_thread.hpp"
 #include "signal_functions.hpp"
+#include "signal_stacks.hpp"
 
 namespace alloctap::run {
 namespace {
@@ -97,16 +98,6 @@ void on_one_shot_signal(int signal, siginfo_t* info, void* context) {
   keep_watching(signal);
   if ((action.sa_flags & SA_SIGINFO) != 0) return action.sa_sigaction(signal, info, context);
   action.sa_handler(signal);
-}
-
-/// A stack that overflows leaves no room for a handler.
-void provide_signal_stack() noexcept {
-  constexpr std::size_t kBytes = 64 * 1024;
-  alignas(16) static constinit std::array<char, kBytes> memory{};
-  stack_t present{};
-  if (::sigaltstack(nullptr, &present) != 0 || (present.ss_flags & SS_DISABLE) == 0) return;
-  const stack_t stack{.ss_sp = memory.data(), .ss_flags = 0, .ss_size = memory.size()};
-  ::sigaltstack(&stack, nullptr);
 }
 
 bool is_ours(const struct sigaction& action) noexcept {

@@ -1,11 +1,13 @@
-// The functions that tell and change a signal's action. Each calls the C library's own, and then
-// lets the program see the default action where the handler of fatal_signals.cpp stands for it.
+// The functions that tell and change a signal's action and a thread's signal stack. Each calls the
+// C library's own, and then lets the program see the default action where the handler of
+// fatal_signals.cpp stands for it, and no stack where there is one of signal_stacks.cpp.
 #include <signal.h>
 
 #include <alloctap/macros.hpp>
 
 #include "fatal_signals.hpp"
 #include "signal_functions.hpp"
+#include "signal_stacks.hpp"
 
 namespace {
 
@@ -71,6 +73,17 @@ ALLOCTAP_EXPORT SignalHandler __sysv_signal(int number, SignalHandler handler) n
 ALLOCTAP_EXPORT SignalHandler sigset(int number, SignalHandler handler) noexcept {
   static constinit SetHandler* real = nullptr;
   return set_handler(real, "sigset", number, handler);
+}
+
+ALLOCTAP_EXPORT int sigaltstack(const stack_t* stack, stack_t* before) noexcept {
+  using Signature = int(const stack_t*, stack_t*);
+  static constinit Signature* real = nullptr;
+  const bool takes_away = stack != nullptr && (stack->ss_flags & SS_DISABLE) != 0;
+  const int error = next_function(real, "sigaltstack")(stack, before);
+  if (error != 0) return error;
+  if (before != nullptr) show_as_program_sees(*before);
+  if (takes_away) restore_signal_stack();
+  return 0;
 }
 
 /// After a handler of the program that returns, or where the program ignores the signal, the C

@@ -14,6 +14,7 @@
 #include "report_thread.hpp"
 #include "run_tracker.hpp"
 #include "settings.hpp"
+#include "signal_stacks.hpp"
 #include "standard_error.hpp"
 
 using alloctap::run::RunTracker;
@@ -80,6 +81,7 @@ void watch_for_the_end() noexcept {
 void in_forked_child() noexcept {
   exiting_thread.store(0);
   if (settings->follow_children) {
+    keep_only_my_signal_stack();
     owe_report(*settings);
     watch_for_the_end();
   } else {

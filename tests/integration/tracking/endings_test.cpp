@@ -71,6 +71,11 @@ TEST_CASE("a program that crashes leaves a report") {
                  "thread-null-pointer"});
 }
 
+TEST_CASE("a thread whose stack overflows leaves a report") {
+  check_endings({"thread-stack-overflow", "pthread-stack-overflow", "C11-thread-stack-overflow",
+                 "thread-stack-overflow-past-own-signal-stack"});
+}
+
 TEST_CASE("a program that sends itself a signal leaves a report") {
   check_endings({"raise-SIGTERM", "kill-SIGSEGV", "kill-SIGHUP", "kill-SIGUSR1"});
 }

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/time.h>
+#include <threads.h>
 #include <unistd.h>
 
 #include <climits>
@@ -47,6 +48,28 @@ void free_twice() {
 }
 
 void in_thread(void (*end)()) { std::thread(end).join(); }
+
+/// The thread has never allocated.
+void overflow_in_pthread() {
+  pthread_t thread;
+  const auto routine = [](void*) -> void* { return reinterpret_cast<void*>(recurse(0) + 0L); };
+  if (::pthread_create(&thread, nullptr, routine, nullptr) == 0) ::pthread_join(thread, nullptr);
+}
+
+void overflow_in_c11_thread() {
+  thrd_t thread;
+  const auto routine = [](void*) { return recurse(0); };
+  if (::thrd_create(&thread, routine, nullptr) == thrd_success) ::thrd_join(thread, nullptr);
+}
+
+void overflow_past_own_signal_stack() {
+  static char memory[64 * 1024];
+  const stack_t own{.ss_sp = memory, .ss_flags = 0, .ss_size = sizeof memory};
+  const stack_t none{.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = 0};
+  ::sigaltstack(&own, nullptr);
+  ::sigaltstack(&none, nullptr);
+  recurse(0);
+}
 
 void exit_in_handler(int) { std::exit(21); }
 void leave_in_handler(int) { ::_exit(22); }
@@ -130,6 +153,10 @@ constexpr Ending kEndings[] = {
     {"thread-null-pointer", [] { in_thread([] { *nowhere = 1; }); }},
     {"thread-abort", [] { in_thread([] { std::abort(); }); }},
     {"thread-stack-overflow", [] { in_thread([] { recurse(0); }); }},
+    {"pthread-stack-overflow", overflow_in_pthread},
+    {"C11-thread-stack-overflow", overflow_in_c11_thread},
+    {"thread-stack-overflow-past-own-signal-stack",
+     [] { in_thread(overflow_past_own_signal_stack); }},
     {"many-exit", exit_from_many},
     {"last-thread-ends", leave_main_thread},
     {"exit-in-handler", [] { end_in_handler(exit_in_handler); }},
