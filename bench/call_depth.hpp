@@ -17,6 +17,9 @@ ALLOCTAP_NOINLINE inline std::uint32_t frames_here() {
   return BacktraceStack::capture(thread, origin, thread.frames).depth;
 }
 
+/// The frame address of the function that `AtDepth` starts a thread with.
+inline thread_local const void* outermost_frame = nullptr;
+
 /// Work to be done below a number of calls.
 template <class Work>
 class AtDepth {
@@ -35,6 +38,7 @@ class AtDepth {
   AtDepth(std::uint32_t depth, Work& work) : depth_(depth), work_(work) {}
 
   static void* start(void* job) {
+    outermost_frame = __builtin_frame_address(0);
     static_cast<AtDepth*>(job)->descend();
     return nullptr;
   }

@@ -37,11 +37,12 @@ class CallPaths {
  public:
   static constexpr std::uint32_t kCount = 64;
 
-  /// Paths of up to 16 calls, and of less around small depths, so that the mean is `mean_depth`.
+  /// Paths of up to 16 calls, and of less around small depths, so that the mean is `mean_depth`,
+  /// the call of `follow` included.
   explicit CallPaths(std::uint32_t mean_depth)
-      : base_depth_(mean_depth - std::min(mean_depth / 2, kMostMeanLevels)) {
+      : base_depth_(mean_depth - 1 - std::min(mean_depth / 2, kMostMeanLevels)) {
     std::mt19937 random(1);
-    const std::uint32_t most = 2 * (mean_depth - base_depth_);
+    const std::uint32_t most = 2 * (mean_depth - 1 - base_depth_);
     for (std::uint32_t i = 0; i < kCount; ++i) {
       paths_[i] = {i * (most + 1) / kCount, static_cast<std::uint32_t>(random())};
     }

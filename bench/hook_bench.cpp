@@ -10,11 +10,12 @@
 #include <string>
 
 #include "bench/call_depth.hpp"
+#include "bench/stack_policies.hpp"
 
 namespace alloctap::bench {
 namespace {
 
-using AnyStack = SelectableStack<NoStack, FramePointerStack, BacktraceStack>;
+using AnyStack = StackPolicies::apply<SelectableStack>;
 
 struct Config : DefaultConfig {
   using Hook = InterposeHook;
@@ -81,20 +82,19 @@ void in_session(benchmark::State& state) {
 }
 
 template <class Stack>
-bool add_session() {
+void add_session() {
   const std::string name = "in_session/" + std::string(Stack::name);
-  benchmark::RegisterBenchmark(name.c_str(), &in_session<Stack>)
-      ->Setup(&start_session<Stack>)
-      ->Teardown(&end_session)
-      ->Arg(4)
-      ->Arg(16)
-      ->Arg(64)
-      ->ThreadRange(1, 2);
-  return true;
+  auto* added = benchmark::RegisterBenchmark(name.c_str(), &in_session<Stack>)
+                    ->Setup(&start_session<Stack>)
+                    ->Teardown(&end_session)
+                    ->ThreadRange(1, 2);
+  for (const int frames : {8, 16, 32, 64, 256}) added->Arg(frames);
 }
 
-const bool added =
-    add_session<NoStack>() && add_session<FramePointerStack>() && add_session<BacktraceStack>();
+const bool added = [] {
+  StackPolicies::for_each([]<class Stack> { add_session<Stack>(); });
+  return true;
+}();
 
 }  // namespace
 }  // namespace alloctap::bench
