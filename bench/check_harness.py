@@ -41,8 +41,26 @@ def check_whole_program(results):
     expect(is_positive(results["totals"]["alloctap"]["geometric_mean"]), results["totals"])
 
 
+def check_pair_cost(results):
+    cases = [(result["pattern"], result["depth"]) for result in results]
+    expect(cases == [("steady", 16), ("varying", 16)], results)
+    for result in results:
+        ways = result["ways"]
+        expect(set(ways) == {"untracked", "alloctap", "heaptrack"}, ways)
+        expect(all(is_positive(times["cpu_ns"]) for times in ways.values()), ways)
+        expect(is_positive(ways["alloctap"]["versus_heaptrack"]), ways)
+
+
+def check_compile_time(results):
+    added = results["added_seconds"]
+    expect(added["empty"] == 0, added)
+    expect(added["a tracker started"] > added["<string>"] > 0, added)
+
+
 CHECKS = {
-    "whole_program": (["--rounds=1", "--workloads=jq,larson-1", "--scale=0.1"], check_whole_program),
+    "whole_program": (["-n1", "--workloads=jq,larson-1", "--scale=0.1"], check_whole_program),
+    "pair_cost": (["-n1", "--depths=16", "--threads=1", "--pairs=50000"], check_pair_cost),
+    "compile_time": (["-n1"], check_compile_time),
 }
 
 

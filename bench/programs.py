@@ -73,11 +73,15 @@ def compilers(folder):
     return programs
 
 
+def executable(build_directory, name):
+    return str(tracking.executable(build_directory, name))
+
+
 def threaded(build_directory, scale):
     return [
         Program(
             f"{name}-{threads}",
-            [str(tracking.executable(build_directory, name)), str(threads), str(round(operations * scale))],
+            [executable(build_directory, name), str(threads), str(round(operations * scale))],
             tells_rate=True,
         )
         for name, operations in THREADED_OPERATIONS.items()

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Measures what the headers add to the compilation of a translation unit, against an empty one.
+
+usage: compile_time.py [options]
+
+Each source of SOURCES is compiled in turn, once a round, with -O2 and no debug information; printed
+are medians of the compiler's CPU time. The first lines show where the time goes: they are what the
+tracker itself includes.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import tempfile
+
+INCLUDE = pathlib.Path(__file__).resolve().parent.parent / "include"
+EMPTY = "empty"
+TRACKER = "a tracker started"
+TARGET_SECONDS = 2.5
+
+START = """
+int main() { return alloctap::Tracker<>::start().ok() ? 0 : 1; }
+"""
+SOURCES = {
+    EMPTY: "",
+    "<string>": "#include <string>\n",
+    "absl/status/statusor.h": "#include <absl/status/statusor.h>\n",
+    "absl/strings/str_cat.h": "#include <absl/strings/str_cat.h>\n",
+    "absl/container/flat_hash_map.h": "#include <absl/container/flat_hash_map.h>\n",
+    "boost/intrusive/list.hpp": "#include <boost/intrusive/list.hpp>\n",
+    "alloctap/config.hpp": "#include <alloctap/config.hpp>\n",
+    "alloctap/tracker.hpp": "#include <alloctap/tracker.hpp>\n",
+    TRACKER: "#include <alloctap/tracker.hpp>\n" + START,
+}
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("-n", "--rounds", type=int, default=7, help="of each (default: 7)")
+    parser.add_argument("--compiler", default="g++")
+    parser.add_argument("--include", default=str(INCLUDE), help="headers (default: of this tree)")
+    parser.add_argument("--json", metavar="FILE", help="write all numbers there too")
+    return parser.parse_args()
+
+
+def compile_seconds(arguments, source, folder):
+    """CPU time of the driver and of what it starts."""
+    command = [arguments.compiler, "-std=c++20", "-O2", "-I", arguments.include]
+    process = subprocess.Popen([*command, "-c", str(source), "-o", str(folder / "object.o")])
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise SystemExit(f"compile_time.py: {arguments.compiler} fails on {source.read_text()}")
+    return usage.ru_utime + usage.ru_stime
+
+
+def measure(arguments):
+    """Source -> seconds, one a round."""
+    seconds = {name: [] for name in SOURCES}
+    with tempfile.TemporaryDirectory() as folder_name:
+        folder = pathlib.Path(folder_name)
+        for _ in range(arguments.rounds):
+            for name, text in SOURCES.items():
+                source = folder / "source.cpp"
+                source.write_text(text)
+                seconds[name].append(compile_seconds(arguments, source, folder))
+    return seconds
+
+
+def main():
+    arguments = parse_arguments()
+    seconds = measure(arguments)
+    median = {name: statistics.median(times) for name, times in seconds.items()}
+    added = {name: time - median[EMPTY] for name, time in median.items()}
+    print(f"{'':32} {'added':>7}  spread")
+    for name, times in seconds.items():
+        spread = (max(times) - min(times)) / median[name]
+        print(f"{name:32} {added[name]:5.2f} s  {spread:6.0%}")
+    print(f"{TRACKER}: {added[TRACKER]:.2f} s (target {TARGET_SECONDS})")
+    if arguments.json:
+        text = json.dumps({"seconds": seconds, "added_seconds": added}, indent=1)
+        pathlib.Path(arguments.json).write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()
