@@ -15,8 +15,9 @@ struct DwarfRegisters {
   static constexpr std::size_t kCount = 17;
   static constexpr unsigned kFramePointer = 6;
   static constexpr unsigned kStackPointer = 7;
-  /// A column of its own: no instruction names this register.
   static constexpr unsigned kReturnAddress = 16;
+  /// Whether that column is the program counter: a caller's value is where it continues.
+  static constexpr bool kReturnAddressIsProgramCounter = true;
   /// Whether return addresses may carry a signature (pointer authentication).
   static constexpr bool kMaySignReturnAddress = false;
 
@@ -33,6 +34,8 @@ struct DwarfRegisters {
   static constexpr std::size_t kCount = 32;
   static constexpr unsigned kFramePointer = 29;
   static constexpr unsigned kReturnAddress = 30;
+  /// The link register is not: a caller's value is lost in its call.
+  static constexpr bool kReturnAddressIsProgramCounter = false;
   static constexpr unsigned kStackPointer = 31;
   static constexpr bool kMaySignReturnAddress = true;
 

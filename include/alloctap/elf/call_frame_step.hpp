@@ -27,7 +27,8 @@ struct CallFrameStep {
   /// The frame was pushed by a signal: its caller did not call.
   bool pc_is_exact = false;
   /// The caller's, with kCaller. The stack pointer is the CFA where no rule says else. What the
-  /// ABI lets functions destroy is unknown, unless a rule restores it; so is the return address.
+  /// ABI lets functions destroy is unknown, unless a rule restores it. x86-64's column of the
+  /// return address is the caller's `pc`; AArch64's link register is unknown.
   RegisterFile registers;
 };
 
@@ -94,23 +95,30 @@ class CallFrameRules {
   ReadWord& read_word_;
 };
 
-/// Applies `row` to the registers of its frame. `read_word` reads the stack. Does not check that
-/// the caller lies further out: a loop over frames has to, or to count. Needs about 1 KB of stack;
-/// runs anywhere that `read_word` does.
+/// Applies `row` to the registers of its frame; those of the innermost frame should have the
+/// program counter on x86-64, which rules of a PLT use. `read_word` reads the stack. Does not check
+/// that the caller lies further out: a loop over frames has to, or to count. Needs about 1 KB of
+/// stack; runs anywhere that `read_word` does.
 template <WordReader ReadWord>
 CallFrameStep step_to_caller(const CallFrameRow& row, const RegisterFile& registers,
                              ReadWord&& read_word) noexcept {
+  using Registers = arch::DwarfRegisters;
   CallFrameStep step;
   const CallFrameRules rules(row, registers, read_word);
-  if (row.return_address().kind == RegisterRule::Kind::kUndefined) {
+  const auto kind = row.return_address().kind;
+  if (kind == RegisterRule::Kind::kUndefined) {
     step.outcome = CallFrameStep::Outcome::kOutermost;
+    return step;
+  }
+  // A function that returns to where it is.
+  if (kind == RegisterRule::Kind::kSameValue && Registers::kReturnAddressIsProgramCounter) {
     return step;
   }
   const auto cfa = rules.find_cfa();
   if (!cfa) return step;
   auto pc = rules.find_register(row.return_address_register, *cfa);
   if (!pc) return step;
-  if (row.return_address_signed) pc = arch::DwarfRegisters::strip_signature(*pc);
+  if (row.return_address_signed) pc = Registers::strip_signature(*pc);
   step.pc = *pc;
   step.cfa = *cfa;
   step.pc_is_exact = row.signal_frame;
@@ -118,8 +126,8 @@ CallFrameStep step_to_caller(const CallFrameRow& row, const RegisterFile& regist
   for (std::size_t number = 0; number < RegisterFile::kCount; ++number) {
     step.registers.set(number, rules.find_register(number, *cfa));
   }
-  // The call that returns to `pc` has used it up; a frame that says nothing of it must not loop.
-  step.registers.set(row.return_address_register, std::nullopt);
+  const auto own_pc = Registers::kReturnAddressIsProgramCounter ? pc : std::nullopt;
+  step.registers.set(row.return_address_register, own_pc);
   return step;
 }
 

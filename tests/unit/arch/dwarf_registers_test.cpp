@@ -1,0 +1,25 @@
+#include "alloctap/arch/dwarf_registers.hpp"
+
+#include <doctest/doctest.h>
+
+using alloctap::arch::DwarfRegisters;
+
+TEST_CASE("the registers that unwinding is about are kept") {
+  static_assert(DwarfRegisters::kFramePointer < DwarfRegisters::kCount);
+  static_assert(DwarfRegisters::kStackPointer < DwarfRegisters::kCount);
+  static_assert(DwarfRegisters::kReturnAddress < DwarfRegisters::kCount);
+  static_assert(DwarfRegisters::is_preserved(DwarfRegisters::kFramePointer));
+  static_assert(!DwarfRegisters::is_preserved(DwarfRegisters::kStackPointer));
+  static_assert(!DwarfRegisters::is_preserved(0));
+  std::size_t preserved = 0;
+  for (unsigned number = 0; number < DwarfRegisters::kCount; ++number) {
+    preserved += DwarfRegisters::is_preserved(number) ? 1U : 0U;
+  }
+  // rbx, rbp, r12 to r15; x19 to x30.
+  CHECK(preserved == (DwarfRegisters::kCount == 17 ? 6U : 12U));
+}
+
+TEST_CASE("an address without a signature stays as it is") {
+  const auto here = reinterpret_cast<std::uintptr_t>(&DwarfRegisters::strip_signature);
+  CHECK(DwarfRegisters::strip_signature(here) == here);
+}
