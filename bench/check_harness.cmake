@@ -16,6 +16,7 @@ function(alloctap_check_script name)
   set_tests_properties(bench.${name} PROPERTIES LABELS "bench;native_only" TIMEOUT 120)
 endfunction()
 
+alloctap_check_script(capture_cost "${PROJECT_BINARY_DIR}")
 alloctap_check_script(compile_time --compiler "${CMAKE_CXX_COMPILER}")
 if(ALLOCTAP_HEAPTRACK)
   alloctap_check_script(pair_cost "${PROJECT_BINARY_DIR}")

@@ -57,7 +57,15 @@ def check_compile_time(results):
     expect(added["a tracker started"] > added["<string>"] > 0, added)
 
 
+def check_capture_cost(results):
+    expect(set(results) == {"identify, steady", "identify, varying"}, results)
+    for table in results.values():
+        expect(is_positive(table["frame-pointer"]["16"]), table)
+    expect("none" in results["identify, steady"], results)
+
+
 CHECKS = {
+    "capture_cost": (["-n1", "--min-time=0.01", "--filter=identify/.*/16$"], check_capture_cost),
     "whole_program": (["-n1", "--workloads=jq,larson-1", "--scale=0.1"], check_whole_program),
     "pair_cost": (["-n1", "--depths=16", "--threads=1", "--pairs=50000"], check_pair_cost),
     "compile_time": (["-n1"], check_compile_time),

@@ -9,28 +9,18 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "bench/made_up_heap.hpp"
+#include "bench/resident_memory.hpp"
 
 namespace alloctap::bench {
 namespace {
 
 constexpr std::array<std::size_t, 3> kCounts{1'000, 100'000, 2'000'000};
-
-/// Exact, unlike the counters in /proc/self/statm, which lag behind.
-std::size_t resident_bytes() {
-  std::ifstream rollup("/proc/self/smaps_rollup");
-  for (std::string word; rollup >> word;) {
-    std::size_t kilobytes = 0;
-    if (word == "Rss:" && rollup >> kilobytes) return kilobytes * 1024;
-  }
-  return 0;
-}
 
 BlockRecord record_of(const Block& block) {
   return {.stack = static_cast<StackId>(block.size), .size = block.size};
@@ -41,9 +31,9 @@ template <class Index>
 struct FilledIndex {
   explicit FilledIndex(std::size_t count) : blocks(made_up_heap(start_of_heap(0), count)) {
     const std::size_t mapped_before = Arena::mapped_bytes();
-    const std::size_t resident_before = resident_bytes();
+    const std::size_t resident_before = process_memory().resident;
     for (const Block& block : blocks) index.insert(block.address, record_of(block));
-    resident = resident_bytes() - resident_before;
+    resident = process_memory().resident - resident_before;
     mapped = Arena::mapped_bytes() - mapped_before;
     shuffled = blocks;
     std::shuffle(shuffled.begin(), shuffled.end(), std::mt19937(1));

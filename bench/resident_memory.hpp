@@ -1,0 +1,29 @@
+/// The process's memory as the kernel counts it.
+#pragma once
+
+#include <cstddef>
+#include <fstream>
+#include <string>
+
+namespace alloctap::bench {
+
+struct ProcessMemory {
+  /// Address space, in bytes.
+  std::size_t mapped = 0;
+  /// Pages that are there, in bytes. Exact, unlike the counters in /proc/self/statm, which lag.
+  std::size_t resident = 0;
+};
+
+inline ProcessMemory process_memory() {
+  ProcessMemory memory;
+  std::ifstream maps("/proc/self/smaps");
+  for (std::string word; maps >> word;) {
+    if (word != "Size:" && word != "Rss:") continue;
+    std::size_t kilobytes = 0;
+    maps >> kilobytes;
+    (word == "Size:" ? memory.mapped : memory.resident) += kilobytes * 1024;
+  }
+  return memory;
+}
+
+}  // namespace alloctap::bench
