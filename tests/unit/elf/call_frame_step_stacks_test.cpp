@@ -1,13 +1,10 @@
 #include <doctest/doctest.h>
-#include <execinfo.h>
 #include <signal.h>
-#include <sys/auxv.h>
 #include <ucontext.h>
+#include <unwind.h>
 
 #include <array>
 #include <cstdlib>
-#include <cstring>
-#include <ctime>
 #include <stdexcept>
 #include <vector>
 
@@ -71,18 +68,22 @@ Walk walk(const ucontext_t& context) {
 Walk ours;
 std::vector<std::uintptr_t> theirs;
 
+_Unwind_Reason_Code add_to_theirs(_Unwind_Context* context, void*) {
+  theirs.push_back(_Unwind_GetIP(context));
+  return _URC_NO_REASON;
+}
+
 /// All frames but the one that the two were taken in: their calls are not at the same place.
 __attribute__((noinline)) void compare() {
   ucontext_t context;
   getcontext(&context);
   ours = walk(context);
-  std::array<void*, 200> frames;
-  const auto count = backtrace(frames.data(), static_cast<int>(frames.size()));
   theirs.clear();
-  for (int i = 1; i < count; ++i) {
-    theirs.push_back(reinterpret_cast<std::uintptr_t>(frames[static_cast<std::size_t>(i)]));
-  }
-  if (!ours.frames.empty()) ours.frames.erase(ours.frames.begin());
+  _Unwind_Backtrace(add_to_theirs, nullptr);
+  // GCC's unwinder ends with an address of 0 where the outermost frame says so.
+  if (!theirs.empty() && theirs.back() == 0) theirs.pop_back();
+  ours.frames.erase(ours.frames.begin());
+  theirs.erase(theirs.begin());
 }
 
 void check_compared(std::size_t at_least) {
@@ -160,7 +161,7 @@ TEST_CASE("a stack through the C library") {
 TEST_CASE("a deep stack, and one with a frame of changing size") {
   static_cast<void>(compare_in_depth(100));
   check_compared(100);
-  for (const std::size_t bytes : {1, 100, 5000}) {
+  for (const std::size_t bytes : {1U, 100U, 5000U}) {
     static_cast<void>(compare_behind_alloca(bytes));
     check_compared(4);
   }

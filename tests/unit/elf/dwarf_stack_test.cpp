@@ -34,7 +34,7 @@ TEST_CASE("a stack gives back the last word first, and fails when it is empty or
 TEST_CASE("words are copied and moved as DWARF says") {
   const auto three = [] {
     DwarfStack stack;
-    for (const std::uintptr_t word : {1, 2, 3}) stack.push(word);
+    for (const std::uintptr_t word : {1U, 2U, 3U}) stack.push(word);
     return stack;
   };
   DwarfStack swapped = three();

@@ -15,7 +15,7 @@ using namespace alloctap::elf;
 struct ThreeFunctions {
   ThreeFunctions() {
     const auto cie = writer.add_cie();
-    for (const std::size_t begin : {0, 16, 64}) writer.add_fde(cie, begin, 16);
+    for (const std::size_t begin : {0U, 16U, 64U}) writer.add_fde(cie, begin, 16);
   }
   EhFrameWriter writer;
 };
@@ -128,7 +128,7 @@ TEST_CASE("a count that does not fit the memory is malformed") {
 TEST_CASE("a table in disorder finds nothing wrong, and ends") {
   EhFrameWriter writer;
   const auto cie = writer.add_cie();
-  for (const std::size_t begin : {64, 0, 48, 16, 32}) writer.add_fde(cie, begin, 16);
+  for (const std::size_t begin : {64U, 0U, 48U, 16U, 32U}) writer.add_fde(cie, begin, 16);
   const auto bytes = writer.finish();
   for (std::size_t offset = 0; offset < 96; ++offset) {
     const Found found = find(bytes, writer.header(), offset);
