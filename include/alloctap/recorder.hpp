@@ -9,6 +9,7 @@
 #include "alloctap/config.hpp"
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/guard/thread_state.hpp"
+#include "alloctap/macros.hpp"
 #include "alloctap/stack/identified_stack.hpp"
 #include "alloctap/stack/stack_table.hpp"
 
@@ -22,6 +23,7 @@ class Recorder {
  public:
   using Meta = typename Config::Meta;
   using Queue = typename Config::Queue::template For<Meta>;
+  using Sampling = typename Config::Sampling;
 
   /// Counters that belong to neither table.
   struct Counters {
@@ -43,12 +45,38 @@ class Recorder {
   }
   static std::uint32_t max_frames() noexcept { return max_frames_.load(std::memory_order_relaxed); }
 
+  /// Before the hook feeds events: no pause is in force.
+  static void begin_session() noexcept {
+    detours_.store(Sampling::selects() ? kAskPolicy : 0, std::memory_order_relaxed);
+  }
+
+  /// From now on allocations are not recorded, until `resume` was called as often. May be called on
+  /// any thread, not inside malloc.
+  static void pause() noexcept {
+    pauses_.fetch_add(1, std::memory_order_relaxed);
+    detours_.fetch_add(kOnePause, std::memory_order_relaxed);
+  }
+
+  /// Ends one pause; does nothing where none is in force.
+  static void resume() noexcept {
+    std::uint32_t detours = detours_.load(std::memory_order_relaxed);
+    while (detours >= kOnePause && !detours_.compare_exchange_weak(detours, detours - kOnePause,
+                                                                   std::memory_order_relaxed)) {
+    }
+  }
+
+  static bool paused() noexcept { return detours_.load(std::memory_order_relaxed) >= kOnePause; }
+  /// How many pauses there were in all sessions.
+  static std::uint64_t pauses() noexcept { return pauses_.load(std::memory_order_relaxed); }
+
   static void on_allocate(const AllocationEvent& event) noexcept {
     const RecordingSection section;
     ThreadState* thread = ready(section, event.origin);
     if (thread == nullptr) return;
     thread->last_allocated = event.pointer;
-    if (!Config::Sampling::should_record(*thread, event.size)) return;
+    if (detours_.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+      return allocate_on_detour(*thread, event);
+    }
     queue_.push_allocation(
         {.pointer = event.pointer,
          .record = {.stack = capture(*thread, event.origin), .size = event.size}});
@@ -124,6 +152,26 @@ class Recorder {
     return section.thread();
   }
 
+  /// What `detours_` is made of: whether the policy has to be asked, and how many pauses are in
+  /// force.
+  static constexpr std::uint32_t kAskPolicy = 1;
+  static constexpr std::uint32_t kOnePause = 2;
+
+  /// An allocation while recording is paused, or that the policy decides on.
+  ALLOCTAP_NOINLINE static void allocate_on_detour(ThreadState& thread,
+                                                   const AllocationEvent& event) noexcept {
+    if (paused()) {
+      thread.last_allocated = nullptr;
+      return;
+    }
+    const SampleDecision decision = Sampling::decide(thread, event.size);
+    if (decision == SampleDecision::kSkip) return;
+    const bool with_stack = decision == SampleDecision::kWithStack;
+    const StackId stack = with_stack ? capture(thread, event.origin) : kStackNotTaken;
+    queue_.push_allocation(
+        {.pointer = event.pointer, .record = {.stack = stack, .size = event.size}});
+  }
+
   /// Whether `pointer` is what the thread allocated last; it is not any more then.
   static bool frees_last(ThreadState& thread, const void* pointer) noexcept {
     if (thread.last_allocated != pointer) return false;
@@ -148,6 +196,9 @@ class Recorder {
   static inline constinit Queue queue_{meta_};
   static inline constinit StackTable stacks_;
   static inline constinit Counters counters_;
+  /// Zero on the way that is usual: then allocations look no further.
+  static inline constinit std::atomic<std::uint32_t> detours_{0};
+  static inline constinit std::atomic<std::uint64_t> pauses_{0};
   static inline constinit std::atomic<std::uint32_t> max_frames_{Config::limits.max_frames};
 };
 

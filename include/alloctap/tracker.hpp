@@ -78,6 +78,26 @@ class Tracker {
     return write_report(snapshot, policy, output);
   }
 
+  /// Until `resume`, allocations are neither recorded nor counted. Frees of blocks that were
+  /// recorded before still take them out, and a reallocation of one ends it, so what is reported as
+  /// live is live. A block that came in a pause stays unknown for ever, and its free, in the pause
+  /// or after it, changes nothing. Mappings go on being recorded: only a whole map of the address
+  /// space stays right. From the first pause on reports do not tell frees of unknown blocks, and
+  /// say how many pauses there were.
+  ///
+  /// Pauses nest, over all threads: recording goes on when each was resumed. An allocation that is
+  /// under way on another thread may still be recorded. Without a session it does nothing, and a
+  /// session starts with no pause in force. Costs an atomic addition; takes no lock.
+  static void pause() noexcept {
+    if (running()) Sink::pause();
+  }
+
+  /// Ends one pause; does nothing where none is in force.
+  static void resume() noexcept { Sink::resume(); }
+
+  /// Whether a pause is in force.
+  [[nodiscard]] static bool paused() noexcept { return Sink::paused(); }
+
   /// How many frames are captured from now on; cut to what `Config::limits` allows.
   static void set_max_frames(std::uint32_t frames) noexcept { Sink::set_max_frames(frames); }
 
@@ -94,6 +114,7 @@ class Tracker {
           "End its session first");
     }
     RecordingGate::initialize();
+    Sink::begin_session();
     absl::Status status = prepare();
     if (!status.ok()) {
       HookClaims::release(target);
@@ -140,7 +161,14 @@ class Tracker {
     account.truncated_stacks = counters.truncated_stacks.load(std::memory_order_relaxed);
     account.dropped += counters.dropped.load(std::memory_order_relaxed);
     account.consistent = quiet;
+    account.pauses = Sink::pauses();
+    if (account.pauses > 0) leave_out_unmatched(account);
     return snapshot;
+  }
+
+  static void leave_out_unmatched(Account& account) noexcept {
+    account.events -= account.unmatched_frees.value_or(0);
+    account.unmatched_frees.reset();
   }
 
   template <class Policy, class Output>

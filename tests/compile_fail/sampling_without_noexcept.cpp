@@ -1,14 +1,11 @@
 // EXPECT: Config::Sampling does not model SamplingPolicy: see alloctap/sample/sampling_policy.hpp
 #include <alloctap/tracker.hpp>
 
+struct Sampling : alloctap::SamplingPolicyArchetype {
 #ifdef ALLOCTAP_COMPILE_FAIL
-struct Sampling {
-  static constexpr bool records_everything = true;
-  static bool should_record(alloctap::ThreadState&, std::size_t) { return true; }
-};
-#else
-using Sampling = alloctap::SamplingPolicyArchetype;
+  static alloctap::SampleDecision decide(alloctap::ThreadState&, std::size_t) { return {}; }
 #endif
+};
 
 struct Config : alloctap::DefaultConfig {
   using Sampling = ::Sampling;

@@ -1,11 +1,10 @@
 // EXPECT: Config::Sampling does not model SamplingPolicy: see alloctap/sample/sampling_policy.hpp
 #include <alloctap/tracker.hpp>
 
-struct Sampling {
-#ifndef ALLOCTAP_COMPILE_FAIL
-  static constexpr bool records_everything = true;
+struct Sampling : alloctap::SamplingPolicyArchetype {
+#ifdef ALLOCTAP_COMPILE_FAIL
+  static constexpr bool records_everything = false;
 #endif
-  static bool should_record(alloctap::ThreadState&, std::size_t) noexcept { return true; }
 };
 
 struct Config : alloctap::DefaultConfig {

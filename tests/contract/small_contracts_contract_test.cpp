@@ -1,5 +1,4 @@
-// The concepts whose promises fit in a few lines: hooks that need no patching, sampling,
-// symbolizers.
+// The concepts whose promises fit in a few lines: hooks that need no patching, symbolizers.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -8,7 +7,6 @@
 
 #include "alloctap/hook/hook_claims.hpp"
 #include "alloctap/hook/manual_hook.hpp"
-#include "alloctap/sample/every_allocation.hpp"
 #include "alloctap/symbol/absl_symbolizer.hpp"
 #include "alloctap/symbol/no_symbolizer.hpp"
 #include "alloctap/testing/fake_sink.hpp"
@@ -36,14 +34,6 @@ TEST_CASE_TEMPLATE("a hook feeds its sink from install to uninstall, and can be 
     Backend::uninstall();
     Backend::on_allocate(&block, sizeof block);
     CHECK(Sink::count() == 1);
-  }
-}
-
-TEST_CASE_TEMPLATE("a policy that records everything records everything", Sampling,
-                   alloctap::EveryAllocation) {
-  alloctap::ThreadState& thread = *alloctap::ThreadStates::mine();
-  for (std::size_t size = 0; size < 10'000; ++size) {
-    CHECK(Sampling::should_record(thread, size) == Sampling::records_everything);
   }
 }
 

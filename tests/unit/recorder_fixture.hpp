@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "alloctap/recorder.hpp"
+#include "alloctap/sample/size_range.hpp"
 #include "alloctap/snapshot/take_snapshot.hpp"
 #include "alloctap/testing/scripted_stack.hpp"
 
@@ -15,7 +16,9 @@ namespace alloctap::testing {
 
 /// Records blocks of an even size.
 struct EvenSizes : SamplingPolicyArchetype {
-  static bool should_record(ThreadState&, std::size_t size) noexcept { return size % 2 == 0; }
+  static SampleDecision decide(ThreadState&, std::size_t size) noexcept {
+    return size % 2 == 0 ? SampleDecision::kWithStack : SampleDecision::kSkip;
+  }
 };
 
 inline constexpr std::uintptr_t kOwnCaller = 0x77;
@@ -33,6 +36,11 @@ struct RecorderConfig : DefaultConfig {
 template <class Test>
 struct SampledConfig : RecorderConfig<Test> {
   using Sampling = EvenSizes;
+};
+
+template <class Test>
+struct RangeConfig : RecorderConfig<Test> {
+  using Sampling = SizeRange<4, 7>;
 };
 
 inline void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }

@@ -14,6 +14,7 @@ using namespace alloctap::testing;
 struct CaptureTest;
 struct OwnCallTest;
 struct SamplingTest;
+struct RangeTest;
 struct FramesTest;
 struct MappingTest;
 
@@ -48,10 +49,28 @@ TEST_CASE("a call that is not the program's is passed by") {
 TEST_CASE("an allocation that is not sampled is not recorded") {
   using P = Program<SampledConfig<SamplingTest>>;
   ScriptedStack::play(kStack);
+  P::Record::begin_session();
   for (std::uintptr_t size = 1; size <= 10; ++size) P::allocate(0x1000 * size, size);
   const Totals totals = P::snapshot().totals;
   CHECK(totals.allocations == 5);
   CHECK(totals.live_bytes == 2 + 4 + 6 + 8 + 10);
+}
+
+TEST_CASE("blocks whose size is outside the range have one stack in common, without frames") {
+  using P = Program<RangeConfig<RangeTest>>;
+  ScriptedStack::play(kStack);
+  P::Record::begin_session();
+  for (std::uintptr_t size = 1; size <= 10; ++size) P::allocate(0x1000 * size, size);
+  P::free(0x1000);
+  const Snapshot snapshot = P::snapshot();
+  REQUIRE(snapshot.stacks.size() == 2);
+  CHECK(snapshot.stacks[0].stack == kStackNotTaken);
+  CHECK(snapshot.table->frames(kStackNotTaken).empty());
+  CHECK(snapshot.stacks[0].total.allocations == 6);
+  CHECK(snapshot.stacks[0].live_bytes == 2 + 3 + 8 + 9 + 10);
+  CHECK(snapshot.stacks[1].total.allocations == 4);
+  CHECK(snapshot.stacks[1].live_bytes == 4 + 5 + 6 + 7);
+  CHECK(snapshot.account.unmatched_frees == 0);
 }
 
 TEST_CASE("frames are captured up to the limit, and walks that fail are counted") {

@@ -5,10 +5,17 @@
 
 namespace alloctap {
 
-/// Records each allocation.
+/// Records each allocation with its stack.
 struct EveryAllocation {
-  static constexpr bool records_everything = true;
-  static bool should_record(ThreadState&, std::size_t) noexcept { return true; }
+  static constexpr bool selects() noexcept { return false; }
+  static constexpr bool records_everything() noexcept { return true; }
+  static SampleDecision decide(ThreadState&, std::size_t) noexcept {
+    return SampleDecision::kWithStack;
+  }
+  static constexpr double weight(std::size_t) noexcept { return 1; }
+  static constexpr SamplingDescription description() noexcept {
+    return {.name = "every-allocation"};
+  }
 };
 
 static_assert(SamplingPolicy<EveryAllocation>);

@@ -18,6 +18,10 @@ namespace alloctap {
 
 /// The stack of calls whose stack could not be kept; it has no frames.
 inline constexpr StackId kUnknownStack = 1;
+/// The stack of calls whose stack the sampling policy did not ask for; it has no frames.
+inline constexpr StackId kStackNotTaken = 2;
+/// The first id that a stack with frames can have.
+inline constexpr StackId kFirstStack = 3;
 
 /// A growing set of stacks. Looking up takes no lock; adding takes one. Stacks are never removed
 /// and never move: the frames of an id stay readable for as long as the process lives. Thread-safe;
@@ -47,9 +51,10 @@ class StackTable {
     return intern(hash_frames(frames), frames);
   }
 
-  /// The frames of `id`, leaf first; empty for `kUnknownStack` and ids that were never given out.
+  /// The frames of `id`, leaf first; empty for `kUnknownStack`, `kStackNotTaken` and ids that were
+  /// never given out.
   [[nodiscard]] std::span<const std::uintptr_t> frames(StackId id) const noexcept {
-    if (id <= kUnknownStack || id >= end_id()) return {};
+    if (id < kFirstStack || id >= end_id()) return {};
     const Stack* stack = slot(id).load(std::memory_order_acquire);
     return {stack->frames(), stack->depth};
   }
@@ -141,7 +146,7 @@ class StackTable {
     if (buckets == nullptr) return false;
     buckets->mask = capacity - 1;
     const StackId end = end_.load(std::memory_order_relaxed);
-    for (StackId id = kUnknownStack + 1; id < end; ++id) {
+    for (StackId id = kFirstStack; id < end; ++id) {
       place(*buckets, slot(id).load(std::memory_order_relaxed)->hash, id);
     }
     buckets_.store(buckets, std::memory_order_release);
@@ -179,7 +184,7 @@ class StackTable {
 
   FutexLock lock_;
   std::atomic<Buckets*> buckets_{nullptr};
-  std::atomic<StackId> end_{kUnknownStack + 1};
+  std::atomic<StackId> end_{kFirstStack};
   std::byte* storage_ = nullptr;
   std::size_t storage_left_ = 0;
   mutable std::array<std::atomic<Slot*>, kChunks> chunks_{};

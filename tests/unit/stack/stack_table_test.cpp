@@ -89,14 +89,14 @@ TEST_CASE("ids and frames stay right while the table grows many times") {
   const auto table = std::make_unique<StackTable>();
   std::vector<StackId> ids;
   for (std::size_t i = 0; i < kStacks; ++i) ids.push_back(table->intern(numbered_stack(i)));
-  CHECK(table->end_id() == kUnknownStack + 1 + kStacks);
+  CHECK(table->end_id() == alloctap::kFirstStack + kStacks);
   std::size_t right = 0;
   for (std::size_t i = 0; i < kStacks; ++i) {
     const Frames frames = numbered_stack(i);
     if (holds(*table, ids[i], frames) && table->intern(frames) == ids[i]) ++right;
   }
   CHECK(right == kStacks);
-  CHECK(table->end_id() == kUnknownStack + 1 + kStacks);
+  CHECK(table->end_id() == alloctap::kFirstStack + kStacks);
 }
 
 TEST_CASE("the frames of an id do not move when the table grows") {
@@ -131,7 +131,7 @@ TEST_CASE("threads that intern overlapping stacks agree on every id") {
   }
   for (std::thread& thread : threads) thread.join();
   CHECK(wrong == std::vector<std::size_t>(kThreads, 0));
-  CHECK(table->end_id() == kUnknownStack + 1 + kStacks);
+  CHECK(table->end_id() == alloctap::kFirstStack + kStacks);
   std::size_t agreed = 0;
   for (std::size_t i = 0; i < kStacks; ++i) {
     const StackId id = ids[(i + 1) % kThreads][i];
@@ -156,14 +156,15 @@ TEST_CASE("threads that meet the same new stacks at the same time get one id for
     });
   }
   for (std::thread& thread : threads) thread.join();
-  CHECK(table->end_id() == kUnknownStack + 1 + kStacks);
+  CHECK(table->end_id() == alloctap::kFirstStack + kStacks);
 }
 
 TEST_CASE("the unknown stack is an empty one, and so is what was never given out") {
   const auto table = std::make_unique<StackTable>();
   CHECK(table->intern({}) == kUnknownStack);
-  CHECK(table->end_id() == kUnknownStack + 1);
-  for (const StackId id : {kNoStackId, kUnknownStack, kUnknownStack + 1, StackId{0xFFFFFFFF}}) {
+  CHECK(table->end_id() == alloctap::kFirstStack);
+  for (const StackId id : {kNoStackId, kUnknownStack, alloctap::kStackNotTaken,
+                           alloctap::kFirstStack, StackId{0xFFFFFFFF}}) {
     CHECK(table->frames(id).empty());
   }
 }

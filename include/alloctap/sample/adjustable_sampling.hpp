@@ -1,0 +1,72 @@
+/// Sampling whose numbers are chosen when the program starts.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/sample/sampling_policy.hpp"
+#include "alloctap/sample/thread_sampler.hpp"
+
+namespace alloctap {
+
+/// `SizeRange` over `PoissonByBytes`, or over `EveryAllocation`, with numbers set at run time. For
+/// tools whose user chooses on a command line; until `set` is called it is `EveryAllocation`. One
+/// setting per process.
+class AdjustableSampling {
+ public:
+  struct Settings {
+    /// 0 and 1 stand for every allocation.
+    std::uint64_t mean_bytes = 0;
+    /// Stacks are taken of blocks from `min_bytes` to `max_bytes`.
+    std::uint64_t min_bytes = 0;
+    std::uint64_t max_bytes = UINT64_MAX;
+  };
+
+  /// Control plane; while no tracker with this policy has a session.
+  static void set(const Settings& settings) noexcept {
+    mean_bytes_.store(settings.mean_bytes > 1 ? settings.mean_bytes : 0, std::memory_order_relaxed);
+    min_bytes_.store(settings.min_bytes, std::memory_order_relaxed);
+    max_bytes_.store(settings.max_bytes, std::memory_order_relaxed);
+    ThreadSampler<AdjustableSampling>::restart_all();
+  }
+
+  static bool selects() noexcept {
+    return !records_everything() || min_bytes_.load(std::memory_order_relaxed) > 0 ||
+           max_bytes_.load(std::memory_order_relaxed) < UINT64_MAX;
+  }
+
+  static bool records_everything() noexcept { return mean_bytes() == 0; }
+
+  static SampleDecision decide(ThreadState& thread, std::size_t size) noexcept {
+    const std::uint64_t mean = mean_bytes();
+    if (mean != 0 && !ThreadSampler<AdjustableSampling>::samples(thread, size, mean)) {
+      return SampleDecision::kSkip;
+    }
+    const bool inside = size >= min_bytes_.load(std::memory_order_relaxed) &&
+                        size <= max_bytes_.load(std::memory_order_relaxed);
+    return inside ? SampleDecision::kWithStack : SampleDecision::kWithoutStack;
+  }
+
+  static double weight(std::size_t size) noexcept {
+    return records_everything() ? 1 : PoissonSampler::weight(size, mean_bytes());
+  }
+
+  static SamplingDescription description() noexcept {
+    return {.name = records_everything() ? "every-allocation" : "poisson-by-bytes",
+            .mean_bytes = mean_bytes(),
+            .min_bytes = min_bytes_.load(std::memory_order_relaxed),
+            .max_bytes = max_bytes_.load(std::memory_order_relaxed)};
+  }
+
+ private:
+  static std::uint64_t mean_bytes() noexcept { return mean_bytes_.load(std::memory_order_relaxed); }
+
+  static inline constinit std::atomic<std::uint64_t> mean_bytes_{0};
+  static inline constinit std::atomic<std::uint64_t> min_bytes_{0};
+  static inline constinit std::atomic<std::uint64_t> max_bytes_{UINT64_MAX};
+};
+
+static_assert(SamplingPolicy<AdjustableSampling>);
+
+}  // namespace alloctap

@@ -1,0 +1,54 @@
+/// The few functions of analysis that sampling needs, as plain arithmetic: those of the C library
+/// live in a library of their own, which a tracked program need not have loaded, and are bound at
+/// their first call, which must not happen inside malloc.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace alloctap {
+
+inline constexpr double kNaturalLogOf2 = 0.693147180559945309417;
+
+/// ln(x) to about 15 digits. `x` is positive and normal.
+[[nodiscard]] constexpr double natural_log(double x) noexcept {
+  constexpr std::uint64_t kMantissa = (std::uint64_t{1} << 52) - 1;
+  constexpr double kSquareRootOf2 = 1.41421356237309504880;
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  int exponent = static_cast<int>(bits >> 52) - 1023;
+  double fraction = std::bit_cast<double>((bits & kMantissa) | std::bit_cast<std::uint64_t>(1.0));
+  if (fraction > kSquareRootOf2) {
+    fraction /= 2;
+    ++exponent;
+  }
+  // ln(f) = 2 artanh((f - 1) / (f + 1)), whose series is that of odd powers.
+  const double s = (fraction - 1) / (fraction + 1);
+  double sum = 0;
+  for (int k = 21; k >= 1; k -= 2) sum = sum * s * s + 1.0 / k;
+  return 2 * s * sum + exponent * kNaturalLogOf2;
+}
+
+/// 1 - exp(-x) to about 15 digits, also where it is tiny. `x` is not negative.
+[[nodiscard]] constexpr double one_minus_exp(double x) noexcept {
+  constexpr double kAllButOne = 700;
+  if (x > kAllButOne) return 1;
+  // exp(-x) = 2^-k exp(-r) with |r| <= ln(2) / 2.
+  const auto k = static_cast<int>(x / kNaturalLogOf2 + 0.5);
+  const double r = x - k * kNaturalLogOf2;
+  double sum = 1;
+  for (int n = 17; n >= 2; --n) sum = 1 - r / n * sum;
+  const double one_minus_exp_r = r * sum;
+  const auto power = std::bit_cast<double>(static_cast<std::uint64_t>(1023 - k) << 52);
+  return (1 - power) + power * one_minus_exp_r;
+}
+
+/// The square root to about 15 digits. `x` is not negative.
+[[nodiscard]] constexpr double square_root(double x) noexcept {
+  if (!(x > 0)) return 0;
+  // From above, Newton's steps go down until they cannot.
+  double root = x < 1 ? 1 : x;
+  for (double next = (root + x / root) / 2; next < root; next = (root + x / root) / 2) root = next;
+  return root;
+}
+
+}  // namespace alloctap

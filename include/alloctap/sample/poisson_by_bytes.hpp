@@ -1,0 +1,37 @@
+/// Sampling by chance, in proportion to bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/sample/sampling_policy.hpp"
+#include "alloctap/sample/thread_sampler.hpp"
+
+namespace alloctap {
+
+/// Records about one allocation in `mean_bytes` allocated bytes, with its stack; large ones almost
+/// always. Reports are unbiased estimates with a confidence interval; calls are still counted
+/// exactly. For programs that cannot afford a stack for each allocation: what is not sampled costs
+/// a subtraction and a branch.
+template <std::uint64_t mean_bytes>
+struct PoissonByBytes {
+  static_assert(mean_bytes > 1, "a mean of one byte samples everything: say EveryAllocation");
+
+  static constexpr bool selects() noexcept { return true; }
+  static constexpr bool records_everything() noexcept { return false; }
+  static SampleDecision decide(ThreadState& thread, std::size_t size) noexcept {
+    return ThreadSampler<PoissonByBytes>::samples(thread, size, mean_bytes)
+               ? SampleDecision::kWithStack
+               : SampleDecision::kSkip;
+  }
+  static constexpr double weight(std::size_t size) noexcept {
+    return PoissonSampler::weight(size, mean_bytes);
+  }
+  static constexpr SamplingDescription description() noexcept {
+    return {.name = "poisson-by-bytes", .mean_bytes = mean_bytes};
+  }
+};
+
+static_assert(SamplingPolicy<PoissonByBytes<512 * 1024>>);
+
+}  // namespace alloctap

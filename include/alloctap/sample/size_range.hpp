@@ -1,0 +1,38 @@
+/// Stacks for some sizes alone.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/sample/every_allocation.hpp"
+#include "alloctap/sample/sampling_policy.hpp"
+
+namespace alloctap {
+
+/// Records what `Inner` records, but takes the stack only of blocks from `min_bytes` to
+/// `max_bytes`; all others appear as one stack that reports name in words. For a question about
+/// blocks of certain sizes, such as "who makes all these small ones": totals stay whole.
+template <std::size_t min_bytes, std::size_t max_bytes, SamplingPolicy Inner = EveryAllocation>
+struct SizeRange {
+  static_assert(min_bytes <= max_bytes, "the range is empty: min_bytes is above max_bytes");
+
+  static constexpr bool selects() noexcept { return true; }
+  static constexpr bool records_everything() noexcept { return Inner::records_everything(); }
+  static SampleDecision decide(ThreadState& thread, std::size_t size) noexcept {
+    const SampleDecision decision = Inner::decide(thread, size);
+    const bool outside = size < min_bytes || size > max_bytes;
+    return outside ? std::min(decision, SampleDecision::kWithoutStack) : decision;
+  }
+  static constexpr double weight(std::size_t size) noexcept { return Inner::weight(size); }
+  static constexpr SamplingDescription description() noexcept {
+    SamplingDescription inner = Inner::description();
+    inner.min_bytes = std::max<std::uint64_t>(inner.min_bytes, min_bytes);
+    inner.max_bytes = std::min<std::uint64_t>(inner.max_bytes, max_bytes);
+    return inner;
+  }
+};
+
+static_assert(SamplingPolicy<SizeRange<16, 32>>);
+
+}  // namespace alloctap
