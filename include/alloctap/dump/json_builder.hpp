@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "alloctap/dump/dump_writer.hpp"
@@ -32,6 +33,14 @@ class JsonBuilder {
   void value(std::uint64_t number) { json_.Uint64(number); }
   void value(std::int64_t number) { json_.Int64(number); }
   void value(bool truth) { json_.Bool(truth); }
+
+  void value_or_null(const std::optional<std::uint64_t>& number) {
+    if (number) {
+      value(*number);
+    } else {
+      null();
+    }
+  }
 
   void number(const char* name, std::uint64_t number) {
     key(name);

@@ -82,11 +82,13 @@ struct JsonDump {
       json_.begin_object();
       json_.number("events", account.events);
       json_.number("dropped", account.dropped);
-      json_.number("unmatched_frees", account.unmatched_frees);
+      json_.key("unmatched_frees");
+      json_.value_or_null(account.unmatched_frees);
       json_.number("unseen_frees", account.unseen_frees);
       json_.number("failed_unwinds", account.failed_unwinds);
       json_.number("truncated_stacks", account.truncated_stacks);
       json_.number("tracker_bytes", account.tracker_bytes);
+      json_.number("pauses", account.pauses);
       json_.key("consistent");
       json_.value(account.consistent);
       json_.end_object();

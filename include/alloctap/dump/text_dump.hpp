@@ -42,14 +42,27 @@ struct TextDump {
   static void write_account(const Report& report, DumpWriter& out) {
     const Account& account = report.snapshot.account;
     out << "  account  " << with_commas(account.events) << " events, "
-        << with_commas(account.dropped) << " dropped, " << with_commas(account.unmatched_frees)
-        << " frees of unknown blocks, " << with_commas(account.unseen_frees) << " frees not seen\n"
+        << with_commas(account.dropped) << " dropped, ";
+    write_unmatched(account, out);
+    out << with_commas(account.unseen_frees) << " frees not seen\n"
         << "           " << with_commas(account.failed_unwinds) << " stacks cut short, "
         << with_commas(account.truncated_stacks) << " deeper than the limit; "
         << human_bytes(account.tracker_bytes) << " mapped by the tracker itself\n";
+    if (account.pauses > 0) {
+      out << "           paused " << with_commas(account.pauses) << " time"
+          << plural(account.pauses) << ": what was allocated meanwhile is in no number\n";
+    }
     if (!account.consistent) {
       out << "           a thread was stopped inside the tracker: numbers may be off by its "
              "event\n";
+    }
+  }
+
+  static void write_unmatched(const Account& account, DumpWriter& out) {
+    if (account.unmatched_frees) {
+      out << with_commas(*account.unmatched_frees) << " frees of unknown blocks, ";
+    } else {
+      out << "frees of unknown blocks cannot be told, ";
     }
   }
 

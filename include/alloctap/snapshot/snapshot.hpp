@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "alloctap/event/allocation_event.hpp"
 #include "alloctap/guard/arena_array.hpp"
@@ -19,7 +20,8 @@ struct Account {
   /// Events lost because the system had no memory for them.
   std::uint64_t dropped = 0;
   /// Frees and reallocations of blocks that were not known, from before the start for example.
-  std::uint64_t unmatched_frees = 0;
+  /// Nothing where it cannot be told: such a block may have come in a pause, or not been sampled.
+  std::optional<std::uint64_t> unmatched_frees = 0;
   /// Blocks found gone because their address was handed out again.
   std::uint64_t unseen_frees = 0;
   /// Captured stacks whose walk ended before the outermost frame.
@@ -28,6 +30,8 @@ struct Account {
   std::uint64_t truncated_stacks = 0;
   /// Bytes of address space that the tracker holds for itself.
   std::uint64_t tracker_bytes = 0;
+  /// How many times recording was paused; what was allocated meanwhile is in no number.
+  std::uint64_t pauses = 0;
   /// False: a thread was stopped inside the tracker, so numbers may be in the middle of a change.
   bool consistent = true;
 };

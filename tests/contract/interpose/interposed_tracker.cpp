@@ -25,7 +25,7 @@ Difference EventCount::so_far() const {
           .deallocations = end.totals.deallocations - start_.totals.deallocations,
           .allocated_bytes = end.totals.allocated_bytes - start_.totals.allocated_bytes,
           .live_bytes = end.totals.live_bytes - start_.totals.live_bytes,
-          .unmatched_frees = end.account.unmatched_frees - start_.account.unmatched_frees};
+          .unmatched_frees = *end.account.unmatched_frees - *start_.account.unmatched_frees};
 }
 
 }  // namespace alloctap::testing

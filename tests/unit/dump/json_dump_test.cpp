@@ -80,7 +80,7 @@ TEST_CASE("a report has the numbers of the snapshot under the names of the schem
                                   {"unseen", "what nobody sees"}});
   CHECK(report["account"] == json::parse(R"({"events": 2471158, "dropped": 1, "unmatched_frees": 2,
       "unseen_frees": 3, "failed_unwinds": 4, "truncated_stacks": 5, "tracker_bytes": 6291456,
-      "consistent": true})"));
+      "pauses": 0, "consistent": true})"));
   CHECK(report["totals"] == json::parse(R"({"allocations": 1235579, "deallocations": 1235566,
       "allocated_bytes": 5308585, "live_allocations": 13, "live_bytes": 1089538,
       "peak_live_bytes": 3145728, "temporary_allocations": 1234818})"));
@@ -142,6 +142,15 @@ TEST_CASE("a report of nothing still has every key") {
   CHECK(report["program"]["arguments"] == json::array());
   CHECK(report["program"]["executable"] == "");
   CHECK(report["backend"]["unseen"] == "");
+}
+
+TEST_CASE("what cannot be told is null") {
+  SampleReport sample;
+  sample.snapshot.account.unmatched_frees.reset();
+  sample.snapshot.account.pauses = 3;
+  const json report = parsed(sample.report());
+  CHECK(report["account"]["unmatched_frees"].is_null());
+  CHECK(report["account"]["pauses"] == 3);
 }
 
 TEST_CASE("a frame in a module has the place that symbolizers ask for") {

@@ -81,6 +81,17 @@ TEST_CASE("a report has 20 stacks unless told otherwise") {
   CHECK(text.find("#21  ") == text.npos);
 }
 
+TEST_CASE("a session that was paused is reported as such") {
+  SampleReport sample;
+  sample.snapshot.account.pauses = 2;
+  sample.snapshot.account.unmatched_frees.reset();
+  const std::string text = render(TextDump{}, sample.report());
+  CHECK(text.find("1 dropped, frees of unknown blocks cannot be told, 3 frees not seen\n") !=
+        text.npos);
+  CHECK(text.find("\n           paused 2 times: what was allocated meanwhile is in no number\n") !=
+        text.npos);
+}
+
 TEST_CASE("a report of nothing is an account and totals") {
   SampleReport sample;
   sample.snapshot.stacks.clear();
