@@ -20,7 +20,7 @@ setarch=
 case $variant in
   release) proof="every test passes, built by g++ with optimization" ;;
   clang)
-    packages="$packages clang-19"
+    packages="$packages clang-19 libclang-rt-19-dev"
     proof="every test passes when clang 19 builds everything, and it warns of nothing"
     ;;
   asan) proof="no memory error, leak or undefined behaviour in the unit, contract and odr tests" ;;

@@ -74,20 +74,25 @@ UnwindStatus visit_frame_entries(const UnwindTables& tables, std::size_t most_en
   return UnwindStatus::kTooComplex;
 }
 
-/// The last row of the table whose code begins at or below `pc`, or nullptr.
-inline const std::byte* find_table_row(std::span<const std::byte> table, std::uintptr_t header,
-                                       std::uintptr_t pc) noexcept {
-  constexpr std::size_t kRowBytes = sizeof(EhFrameHeader::Row);
+inline EhFrameHeader::Row read_table_row(std::span<const std::byte> table,
+                                         std::size_t number) noexcept {
+  EhFrameHeader::Row row;
+  std::memcpy(&row, table.data() + number * sizeof row, sizeof row);
+  return row;
+}
+
+/// How many rows of the table there are whose code begins at or below `pc`.
+inline std::size_t count_rows_up_to(std::span<const std::byte> table, std::uintptr_t header,
+                                    std::uintptr_t pc) noexcept {
   std::size_t low = 0;
-  std::size_t high = table.size() / kRowBytes;
+  std::size_t high = table.size() / sizeof(EhFrameHeader::Row);
   while (low < high) {
     const std::size_t middle = low + (high - low) / 2;
-    EhFrameHeader::Row row;
-    std::memcpy(&row, table.data() + middle * kRowBytes, kRowBytes);
+    const EhFrameHeader::Row row = read_table_row(table, middle);
     const bool begins_above = header + static_cast<std::uintptr_t>(row.code_begin) > pc;
     (begins_above ? high : low) = begins_above ? middle : middle + 1;
   }
-  return low == 0 ? nullptr : table.data() + (low - 1) * kRowBytes;
+  return low;
 }
 
 /// What is known of the code at `pc`. `description` is only of value with kFound.
@@ -119,15 +124,18 @@ inline FoundDescription find_frame_description(const UnwindTables& tables,
   const auto header = read_eh_frame_header(tables);
   if (!header) return {UnwindStatus::kMalformed, {}};
   if (header->table.empty()) return search_frame_description(tables, pc);
-  const std::byte* place = find_table_row(header->table, tables.header, pc);
-  if (place == nullptr) return {};
-  EhFrameHeader::Row row;
-  std::memcpy(&row, place, sizeof row);
-  const auto description =
-      read_frame_description(tables, tables.header + static_cast<std::uintptr_t>(row.description));
-  if (!description) return {UnwindStatus::kMalformed, {}};
-  if (!description->covers(pc)) return {};
-  return {UnwindStatus::kFound, *description};
+  // Linkers may leave descriptions of no code, at the address where another function begins.
+  constexpr std::size_t kMostEmpty = 4;
+  std::size_t row = count_rows_up_to(header->table, tables.header, pc);
+  for (std::size_t tries = 0; row != 0 && tries <= kMostEmpty; ++tries) {
+    const auto place = read_table_row(header->table, --row).description;
+    const auto description =
+        read_frame_description(tables, tables.header + static_cast<std::uintptr_t>(place));
+    if (!description) return {UnwindStatus::kMalformed, {}};
+    if (description->covers(pc)) return {UnwindStatus::kFound, *description};
+    if (description->begin != description->end) break;
+  }
+  return {};
 }
 
 }  // namespace alloctap::elf

@@ -75,6 +75,15 @@ TEST_CASE("every function of a larger table is found") {
   }
 }
 
+TEST_CASE("descriptions of no code do not hide the function at their address") {
+  EhFrameWriter writer;
+  const auto cie = writer.add_cie();
+  for (const std::size_t bytes : {16U, 0U, 0U, 0U, 0U}) writer.add_fde(cie, 0, bytes);
+  CHECK(find(writer.finish(), writer.header(), 8) == Found{UnwindStatus::kFound, 0});
+  writer.add_fde(cie, 0, 0);
+  CHECK(find(writer.finish(), writer.header(), 8) == kNone);
+}
+
 TEST_CASE("a header says where .eh_frame and the table are") {
   const ThreeFunctions functions;
   const std::size_t place = functions.writer.header();
