@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "alloctap/elf/call_frame.hpp"
-#include "alloctap/elf/call_frame_operation.hpp"
+#include "alloctap/elf/call_frame_decoder.hpp"
 #include "alloctap/elf/eh_frame_header.hpp"
 
 namespace alloctap::elf {

@@ -1,13 +1,11 @@
-/// Decodes call frame instructions (DWARF 5, 6.4.2 and 7.24; GNU and AArch64 ones as in binutils'
-/// dwarf2.def).
+/// What call frame instructions are, and how they are written (DWARF 5, 6.4.2 and 7.24; GNU and
+/// AArch64 ones as in binutils' dwarf2.def).
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 
 #include "alloctap/elf/call_frame.hpp"
-#include "alloctap/elf/common_information.hpp"
 
 namespace alloctap::elf {
 
@@ -116,108 +114,5 @@ inline constexpr auto kCallFrameFormats = [] {
                    Rule::kAtCfaPlus};                              //   ..._extended
   return formats;
 }();
-
-/// Takes instructions off `reader`, which fails where one breaks off. Runs anywhere.
-class CallFrameDecoder {
- public:
-  /// `common` says what operands are multiples of, and how addresses are written.
-  CallFrameDecoder(ByteReader reader, const CommonInformation& common) noexcept
-      : reader_(reader), common_(&common) {}
-
-  [[nodiscard]] bool at_end() const noexcept { return reader_.at_end(); }
-  [[nodiscard]] bool ok() const noexcept { return reader_.ok(); }
-
-  /// Decodes the next instruction. Behind one of action kUnknown, nothing can be decoded.
-  [[nodiscard]] CallFrameOperation next() noexcept {
-    using Action = CallFrameOperation::Action;
-    CallFrameOperation operation;
-    const auto opcode = reader_.read<std::uint8_t>();
-    const std::uint8_t packed = opcode & 0x3FU;
-    switch (opcode & 0xC0U) {
-      case 0x40:  // advance_loc
-        operation.action = Action::kAdvance;
-        operation.value = scaled(packed, common_->code_alignment);
-        return operation;
-      case 0x80:  // offset
-        operation.action = Action::kSetRule;
-        operation.rule_kind = RegisterRule::Kind::kAtCfaPlus;
-        operation.register_number = packed;
-        read_operand(Operand::kFactoredUnsigned, operation);
-        return operation;
-      case 0xC0:  // restore
-        operation.action = Action::kRestoreRule;
-        operation.register_number = packed;
-        return operation;
-      default:
-        if (packed < kCallFrameFormats.size()) decode(kCallFrameFormats[packed], operation);
-        return operation;
-    }
-  }
-
- private:
-  using Operand = CallFrameFormat::Operand;
-
-  void decode(const CallFrameFormat& format, CallFrameOperation& operation) noexcept {
-    operation.action = format.action;
-    operation.rule_kind = format.rule_kind;
-    read_operand(format.first, operation);
-    read_operand(format.second, operation);
-  }
-
-  void read_operand(Operand operand, CallFrameOperation& operation) noexcept {
-    const auto data_alignment = static_cast<std::uint64_t>(common_->data_alignment);
-    switch (operand) {
-      case Operand::kNone:
-        return;
-      case Operand::kRegister:
-        operation.register_number = reader_.read_uleb128();
-        return;
-      case Operand::kUnsigned:
-        operation.value = scaled(reader_.read_uleb128(), 1);
-        return;
-      case Operand::kFactoredUnsigned:
-        operation.value = scaled(reader_.read_uleb128(), data_alignment);
-        return;
-      case Operand::kFactoredSigned:
-        operation.value =
-            scaled(static_cast<std::uint64_t>(reader_.read_sleb128()), data_alignment);
-        return;
-      case Operand::kFactoredNegated:
-        operation.value = scaled(0 - reader_.read_uleb128(), data_alignment);
-        return;
-      case Operand::kDelta1:
-        operation.value = scaled(reader_.read<std::uint8_t>(), common_->code_alignment);
-        return;
-      case Operand::kDelta2:
-        operation.value = scaled(reader_.read<std::uint16_t>(), common_->code_alignment);
-        return;
-      case Operand::kDelta4:
-        operation.value = scaled(reader_.read<std::uint32_t>(), common_->code_alignment);
-        return;
-      case Operand::kAddress:
-        operation.value =
-            static_cast<std::int64_t>(read_encoded_pointer(reader_, common_->pointer_encoding, 0));
-        return;
-      case Operand::kExpression:
-        return read_expression(operation);
-    }
-  }
-
-  void read_expression(CallFrameOperation& operation) noexcept {
-    const auto expression = reader_.read_bytes(reader_.read_uleb128());
-    if (expression.size() > UINT32_MAX) return reader_.fail();
-    operation.expression_bytes = static_cast<std::uint32_t>(expression.size());
-    operation.value =
-        static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(expression.data()));
-  }
-
-  /// Modulo 2^64, as addresses are computed.
-  static std::int64_t scaled(std::uint64_t number, std::uint64_t factor) noexcept {
-    return static_cast<std::int64_t>(number * factor);
-  }
-
-  ByteReader reader_;
-  const CommonInformation* common_;
-};
 
 }  // namespace alloctap::elf

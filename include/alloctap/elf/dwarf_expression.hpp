@@ -60,8 +60,6 @@ class DwarfExpression {
 
   bool push_constant(Operation operation) noexcept {
     switch (operation) {
-      case Operation::kAddress:
-        return push_number<std::uintptr_t>();
       case Operation::kConstant1Unsigned:
         return push_number<std::uint8_t>();
       case Operation::kConstant1Signed:
@@ -74,10 +72,10 @@ class DwarfExpression {
         return push_number<std::uint32_t>();
       case Operation::kConstant4Signed:
         return push_number<std::int32_t>();
+      case Operation::kAddress:
       case Operation::kConstant8Unsigned:
-        return push_number<std::uint64_t>();
       case Operation::kConstant8Signed:
-        return push_number<std::int64_t>();
+        return push_number<std::uint64_t>();
       case Operation::kConstantUnsigned:
         stack_.push(reader_.read_uleb128());
         return true;

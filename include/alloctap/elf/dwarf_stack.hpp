@@ -1,11 +1,11 @@
 /// The stack that DWARF expressions compute on (DWARF 5, 2.5.1).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <utility>
 
 #include "alloctap/elf/dwarf_operation.hpp"
 
@@ -19,7 +19,6 @@ class DwarfStack {
   static constexpr std::size_t kMostWords = 32;
 
   [[nodiscard]] bool ok() const noexcept { return ok_; }
-  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   void fail() noexcept { ok_ = false; }
 
   void push(std::uintptr_t word) noexcept {
@@ -65,40 +64,16 @@ class DwarfStack {
   bool ok_ = true;
 };
 
-/// Left operand first. Wraps as addresses do. Nothing for what has no result: division by zero, and
-/// operations that are none of these. (What overflows in a division is the left operand, wrapped.)
-inline std::optional<std::uintptr_t> compute(DwarfOperation operation, std::uintptr_t left,
+/// 1 or 0. Words are signed here. Nothing for operations that compare nothing.
+inline std::optional<std::uintptr_t> compare(DwarfOperation operation, std::uintptr_t left,
                                              std::uintptr_t right) noexcept {
-  constexpr unsigned kBits = 8 * sizeof(std::uintptr_t);
   const auto signed_left = static_cast<std::intptr_t>(left);
   const auto signed_right = static_cast<std::intptr_t>(right);
   switch (operation) {
-    case DwarfOperation::kAnd:
-      return left & right;
-    case DwarfOperation::kDivide:
-      if (right == 0) return std::nullopt;
-      return signed_right == -1 ? 0 - left
-                                : static_cast<std::uintptr_t>(signed_left / signed_right);
-    case DwarfOperation::kMinus:
-      return left - right;
-    case DwarfOperation::kModulo:
-      return right == 0 ? std::nullopt : std::optional(left % right);
-    case DwarfOperation::kMultiply:
-      return left * right;
-    case DwarfOperation::kOr:
-      return left | right;
-    case DwarfOperation::kPlus:
-      return left + right;
-    case DwarfOperation::kShiftLeft:
-      return right < kBits ? left << right : 0;
-    case DwarfOperation::kShiftRight:
-      return right < kBits ? left >> right : 0;
-    case DwarfOperation::kShiftRightArithmetic:
-      return static_cast<std::uintptr_t>(signed_left >> (right < kBits ? right : kBits - 1));
-    case DwarfOperation::kXor:
-      return left ^ right;
     case DwarfOperation::kEqual:
       return left == right;
+    case DwarfOperation::kNotEqual:
+      return left != right;
     case DwarfOperation::kGreaterOrEqual:
       return signed_left >= signed_right;
     case DwarfOperation::kGreater:
@@ -107,10 +82,50 @@ inline std::optional<std::uintptr_t> compute(DwarfOperation operation, std::uint
       return signed_left <= signed_right;
     case DwarfOperation::kLess:
       return signed_left < signed_right;
-    case DwarfOperation::kNotEqual:
-      return left != right;
     default:
       return std::nullopt;
+  }
+}
+
+/// Signed; the smallest word divided by -1 is itself. Nothing for a division by zero.
+inline std::optional<std::uintptr_t> divide(std::uintptr_t left, std::uintptr_t right) noexcept {
+  const auto divisor = static_cast<std::intptr_t>(right);
+  if (divisor == 0) return std::nullopt;
+  if (divisor == -1) return 0 - left;
+  return static_cast<std::uintptr_t>(static_cast<std::intptr_t>(left) / divisor);
+}
+
+/// What the operations of two words make of them; wraps as addresses do. Nothing for what has no
+/// result, and for other operations.
+inline std::optional<std::uintptr_t> compute(DwarfOperation operation, std::uintptr_t left,
+                                             std::uintptr_t right) noexcept {
+  constexpr std::uintptr_t kBits = 8 * sizeof(std::uintptr_t);
+  switch (operation) {
+    case DwarfOperation::kAnd:
+      return left & right;
+    case DwarfOperation::kOr:
+      return left | right;
+    case DwarfOperation::kXor:
+      return left ^ right;
+    case DwarfOperation::kPlus:
+      return left + right;
+    case DwarfOperation::kMinus:
+      return left - right;
+    case DwarfOperation::kMultiply:
+      return left * right;
+    case DwarfOperation::kDivide:
+      return divide(left, right);
+    case DwarfOperation::kModulo:
+      return right == 0 ? std::nullopt : std::optional(left % right);
+    case DwarfOperation::kShiftLeft:
+      return right < kBits ? left << right : 0;
+    case DwarfOperation::kShiftRight:
+      return right < kBits ? left >> right : 0;
+    case DwarfOperation::kShiftRightArithmetic:
+      return static_cast<std::uintptr_t>(static_cast<std::intptr_t>(left) >>
+                                         std::min(right, kBits - 1));
+    default:
+      return compare(operation, left, right);
   }
 }
 

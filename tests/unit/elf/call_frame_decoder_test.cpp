@@ -1,4 +1,4 @@
-#include "alloctap/elf/call_frame_operation.hpp"
+#include "alloctap/elf/call_frame_decoder.hpp"
 
 #include <doctest/doctest.h>
 
