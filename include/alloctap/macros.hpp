@@ -12,6 +12,9 @@
 /// Folds a function into its caller, so that it adds no frame to a captured stack.
 #define ALLOCTAP_ALWAYS_INLINE __attribute__((always_inline)) inline
 
+/// For functions that read the program's stack as it is.
+#define ALLOCTAP_NO_SANITIZE __attribute__((no_sanitize("address", "thread")))
+
 /// Makes a symbol visible to other modules: the entry points of an interposing object.
 #define ALLOCTAP_EXPORT __attribute__((visibility("default")))
 

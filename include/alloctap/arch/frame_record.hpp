@@ -15,6 +15,14 @@ struct FrameRecord {
   std::uintptr_t return_address;
 };
 
+#if defined(__x86_64__)
+/// The caller's stack pointer behind the return to it: the record is the last that a call and a
+/// prologue push.
+inline std::uintptr_t stack_pointer_of_caller(const FrameRecord* record) noexcept {
+  return reinterpret_cast<std::uintptr_t>(record + 1);
+}
+#endif
+
 #else
 #error "alloctap/arch/frame_record.hpp does not know this architecture"
 #endif

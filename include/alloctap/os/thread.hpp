@@ -13,6 +13,10 @@ using ProcessId = std::int32_t;
 ThreadId current_thread_id() noexcept;
 ProcessId current_process_id() noexcept;
 
+/// An address that is each thread's own. Of threads with a stack of their own, glibc and musl put
+/// it above the outermost frame, in the same mapping; that of the main thread is elsewhere.
+std::uintptr_t thread_pointer() noexcept;
+
 /// Whether the thread `id` of this process still exists. A dead thread's id may be given to a new
 /// one, so only "no" is a lasting answer.
 bool thread_is_alive(ThreadId id) noexcept;

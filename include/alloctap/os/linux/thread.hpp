@@ -18,6 +18,10 @@ inline ProcessId current_process_id() noexcept {
   return static_cast<ProcessId>(::syscall(SYS_getpid));
 }
 
+inline std::uintptr_t thread_pointer() noexcept {
+  return reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
+}
+
 inline bool thread_is_alive(ThreadId id) noexcept {
   return ::syscall(SYS_tgkill, current_process_id(), id, 0) == 0 || errno != ESRCH;
 }

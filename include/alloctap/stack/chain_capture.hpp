@@ -1,0 +1,150 @@
+/// What the captures that keep a chain have in common.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "alloctap/arch/frame_record.hpp"
+#include "alloctap/guard/per_thread.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/stack/chain_walk.hpp"
+#include "alloctap/stack/identified_stack.hpp"
+#include "alloctap/stack/stack_memory.hpp"
+#include "alloctap/stack/thread_stacks.hpp"
+#include "alloctap/stack/unwind_step.hpp"
+#include "alloctap/stack/walked_frames.hpp"
+
+namespace alloctap {
+
+/// Captures by `Rules`, default-constructed for each capture:
+/// - `find(frame)` gives the rule of an `UnwindFrame`;
+/// - `epoch()` is constant while rules do not change;
+/// - `Fallback` is the capture to use where the rules need what only it knows;
+/// - `kBrokenEnds` says that a frame which is none further out is how a walk ends, counted as
+///   failed; else the stack is looked at again with care, because it may go on elsewhere.
+template <class Rules>
+class ChainCapture {
+ public:
+  static IdentifiedStack identify(ThreadState& thread, const CallOrigin& origin,
+                                  std::uint32_t max_frames) noexcept {
+    Memory* memory = PerThread<Memory>::of(thread);
+    if (memory == nullptr || !memory->make_room(max_frames)) return fall_back(thread, origin, 1);
+    if (origin.frame == nullptr) return fall_back(thread, origin, max_frames);
+    const auto* record = static_cast<const arch::FrameRecord*>(origin.frame);
+    const UnwindFrame leaf{.pc = load_word(address_of(&record->return_address)),
+                           .sp = arch::stack_pointer_of_caller(record),
+                           .fp = load_word(address_of(&record->caller_frame))};
+    const Rules rules;
+    StackChain* stack = memory->stacks.find(thread, leaf.sp);
+    if (stack == nullptr || !stack->prepare(max_frames, &kIdentity, rules.epoch())) {
+      return walk_with_care(thread, origin, *memory, leaf, max_frames);
+    }
+    ChainWalk walk(stack->chain, memory->walked, stack->bounds, max_frames, rules);
+    if (walk.walk_from(leaf) == UnwindOutcome::kCaller) [[likely]] {
+      memory->found = &stack->chain;
+      return identify(stack->chain, max_frames);
+    }
+    return walk_with_care(thread, origin, *memory, leaf, max_frames);
+  }
+
+  static std::span<const std::uintptr_t> identified_frames(
+      ThreadState& thread, const IdentifiedStack& identified) noexcept {
+    const std::span<std::uintptr_t> frames(thread.frames, identified.stack.depth);
+    const Memory* memory = PerThread<Memory>::of(thread);
+    if (memory == nullptr || memory->found == nullptr) return frames;
+    const VerifiedChain& chain = *memory->found;
+    for (std::size_t i = 0; i < frames.size(); ++i) frames[i] = chain.frame(chain.size() - 1 - i).pc;
+    return frames;
+  }
+
+  static CapturedStack capture(ThreadState& thread, const CallOrigin& origin,
+                               std::span<std::uintptr_t> frames) noexcept {
+    const IdentifiedStack identified =
+        identify(thread, origin, static_cast<std::uint32_t>(frames.size()));
+    const auto found = identified_frames(thread, identified);
+    std::copy(found.begin(), found.end(), frames.begin());
+    return identified.stack;
+  }
+
+ private:
+  struct Memory {
+    ThreadStacks stacks;
+    WalkedFrames walked;
+    /// Where the frames of the last capture are; nullptr where they are in the thread's state.
+    const VerifiedChain* found = nullptr;
+    CopiedStack copy;
+
+    [[nodiscard]] bool make_room(std::uint32_t max_frames) noexcept {
+      return walked.capacity() > max_frames || walked.reserve(std::size_t{max_frames} + 1);
+    }
+  };
+
+  static std::uintptr_t address_of(const void* place) noexcept {
+    return reinterpret_cast<std::uintptr_t>(place);
+  }
+
+  static IdentifiedStack identify(const VerifiedChain& chain, std::uint32_t max_frames) noexcept {
+    IdentifiedStack identified;
+    identified.stack.depth = static_cast<std::uint32_t>(chain.size());
+    if (chain.size() <= max_frames) [[likely]] {
+      identified.stack.failed = chain.end() == ChainEnd::kFailed;
+      identified.hash = chain.hash(chain.size() - 1);
+      return identified;
+    }
+    identified.stack.truncated = true;
+    identified.stack.depth = max_frames;
+    for (std::size_t i = chain.size() - max_frames; i < chain.size(); ++i) {
+      identified.hash = identified.hash.with(chain.frame(i).pc);
+    }
+    return identified;
+  }
+
+  /// Without a chain, and touching only what is there.
+  ALLOCTAP_NOINLINE static IdentifiedStack walk_with_care(ThreadState& thread,
+                                                          const CallOrigin& origin, Memory& memory,
+                                                          const UnwindFrame& leaf,
+                                                          std::uint32_t max_frames) noexcept {
+    WalkedFrames& walked = memory.walked;
+    memory.copy.forget();
+    walked.clear();
+    walked.add(leaf, 0);
+    UnwindFrame frame = leaf;
+    const Rules rules;
+    UnwindOutcome outcome = UnwindOutcome::kCaller;
+    while (walked.size() <= max_frames) {
+      outcome = step_outwards(frame, rules.find(frame), memory.copy);
+      if (outcome != UnwindOutcome::kCaller) break;
+      walked.add(frame, 0);
+    }
+    if (outcome == UnwindOutcome::kNeedsRegisters) return fall_back(thread, origin, max_frames);
+    const bool whole = outcome == UnwindOutcome::kOutermost ||
+                       walked.last().sp >= os::initial_stack_pointer();
+    return take_over(thread, memory, max_frames, !whole);
+  }
+
+  /// What was walked over, in the thread's state.
+  static IdentifiedStack take_over(ThreadState& thread, Memory& memory, std::uint32_t max_frames,
+                                   bool failed) noexcept {
+    memory.found = nullptr;
+    const std::size_t depth = std::min<std::size_t>(memory.walked.size(), max_frames);
+    for (std::size_t i = 0; i < depth; ++i) thread.frames[i] = memory.walked[i].frame.pc;
+    const bool truncated = memory.walked.size() > max_frames;
+    return {.hash = hash_frames({thread.frames, depth}),
+            .stack = {.depth = static_cast<std::uint32_t>(depth),
+                      .truncated = truncated,
+                      .failed = failed && !truncated}};
+  }
+
+  ALLOCTAP_NOINLINE static IdentifiedStack fall_back(ThreadState& thread, const CallOrigin& origin,
+                                                     std::uint32_t max_frames) noexcept {
+    if (Memory* memory = PerThread<Memory>::of(thread); memory != nullptr) memory->found = nullptr;
+    return identify_stack<typename Rules::Fallback>(thread, origin, max_frames);
+  }
+
+  /// Its address tells chains made by other rules.
+  static constexpr char kIdentity = 0;
+};
+
+}  // namespace alloctap

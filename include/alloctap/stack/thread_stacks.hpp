@@ -1,0 +1,77 @@
+/// Which stack a thread is on.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/guard/thread_state.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/os/stack_bounds.hpp"
+#include "alloctap/os/thread.hpp"
+#include "alloctap/stack/fiber_scope.hpp"
+#include "alloctap/stack/stack_chain.hpp"
+
+namespace alloctap {
+
+/// A thread's own stack, and where else it has been. Belongs to one thread; runs inside malloc.
+class ThreadStacks {
+ public:
+  /// What is remembered of the stack that `address` is on: the thread's own or a registered
+  /// fiber's. nullptr elsewhere: a signal's stack, or a fiber that nobody told of, whose memory may
+  /// vanish at any time.
+  [[nodiscard]] StackChain* find(const ThreadState& thread, std::uintptr_t address) noexcept {
+    const bool known = generation_ == thread.generation && version_ == FiberScope::version();
+    if (known && current_ != nullptr && current_->bounds.contains(address)) [[likely]] {
+      return current_;
+    }
+    return find_anew(thread, address);
+  }
+
+ private:
+  ALLOCTAP_NOINLINE StackChain* find_anew(const ThreadState& thread,
+                                          std::uintptr_t address) noexcept {
+    if (generation_ != thread.generation) {
+      generation_ = thread.generation;
+      own_.move_to({});
+      foreign_ = {};
+    }
+    // Before the search, which is repeated where a fiber comes or goes meanwhile.
+    version_ = FiberScope::version();
+    if (own_.bounds.contains(address)) return current_ = &own_;
+    current_ = FiberScope::find(address);
+    if (current_ == nullptr && !foreign_.contains(address)) look_at_map(address);
+    return current_;
+  }
+
+  void look_at_map(std::uintptr_t address) noexcept {
+    os::StackBounds bounds = os::find_stack_bounds(address);
+    const bool main_stack = bounds.contains(os::initial_stack_pointer());
+    if (!main_stack && !bounds.contains(os::thread_pointer())) {
+      foreign_ = bounds;
+      return;
+    }
+    if (main_stack) {
+      // It grows downwards, and the system keeps other mappings further away than this.
+      constexpr std::uintptr_t kGrowth = 256 * 1024;
+      bounds.low -= kGrowth;
+    } else {
+      bounds.high = os::thread_pointer();
+    }
+    if (own_.bounds.high == bounds.high) {
+      own_.bounds = bounds;
+    } else {
+      own_.move_to(bounds);
+    }
+    current_ = &own_;
+  }
+
+  StackChain own_;
+  StackChain* current_ = nullptr;
+  /// Where the thread has been that is neither.
+  os::StackBounds foreign_;
+  std::uint64_t version_ = 0;
+  std::uint32_t generation_ = 0;
+};
+
+}  // namespace alloctap

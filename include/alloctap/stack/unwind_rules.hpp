@@ -1,0 +1,61 @@
+/// From an address in code to its unwind rule.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "alloctap/elf/call_frame.hpp"
+#include "alloctap/elf/call_frame_interpreter.hpp"
+#include "alloctap/elf/find_unwind_tables.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/stack/rule_cache.hpp"
+#include "alloctap/stack/unwind_rule.hpp"
+
+namespace alloctap {
+
+/// The row of the unwind tables that holds at `address`; false where there is none, or it cannot be
+/// read. Interprets the table anew each time. Runs inside malloc.
+[[nodiscard]] inline bool find_unwind_row(std::uintptr_t address, elf::CallFrameRow& row) noexcept {
+  const std::optional<elf::UnwindTables> tables = elf::find_unwind_tables(address);
+  return tables && elf::find_row(*tables, address, row) == elf::UnwindStatus::kFound;
+}
+
+/// The rules of all loaded modules, read from their tables when they are first met. All static and
+/// thread-safe; runs inside malloc.
+class UnwindRules {
+ public:
+  using Epoch = RuleCache::Epoch;
+
+  /// The rule of the instruction at `address`; `kNone` where its code has no unwind table.
+  [[nodiscard]] static UnwindRule find(std::uintptr_t address, Epoch epoch) noexcept {
+    const UnwindRule rule = cache_.find(address, epoch);
+    if (rule.kind != UnwindRule::Kind::kNone) [[likely]] {
+      return rule;
+    }
+    return read_from_table(address, epoch);
+  }
+
+  /// What was derived from rules holds as long as this stays the same.
+  [[nodiscard]] static Epoch epoch() noexcept { return epoch_.load(std::memory_order_acquire); }
+
+  /// Forgets all rules: to be called when a module has been unloaded, before its addresses are
+  /// used again. A thread that is inside the unloaded code meanwhile is the program's error.
+  static void forget_all() noexcept { epoch_.fetch_add(1, std::memory_order_release); }
+
+ private:
+  /// Code without a table is not remembered: tables may come for it, and it ends the walk anyway.
+  ALLOCTAP_NOINLINE static UnwindRule read_from_table(std::uintptr_t address,
+                                                      Epoch epoch) noexcept {
+    elf::CallFrameRow row;
+    if (!find_unwind_row(address, row)) return {};
+    const UnwindRule rule = rule_of(row);
+    cache_.keep(address, rule, epoch);
+    return rule;
+  }
+
+  static inline constinit RuleCache cache_;
+  static inline constinit std::atomic<Epoch> epoch_{1};
+};
+
+}  // namespace alloctap

@@ -1,0 +1,57 @@
+/// Exact stacks from unwind tables, at about a nanosecond per frame.
+#pragma once
+
+#include <cstdint>
+
+#include "alloctap/stack/backtrace_stack.hpp"
+#include "alloctap/stack/chain_capture.hpp"
+#include "alloctap/stack/stack_capture.hpp"
+#include "alloctap/stack/unwind_rules.hpp"
+
+namespace alloctap {
+
+/// The rules of .eh_frame, as of one epoch.
+class TableRules {
+ public:
+  using Fallback = BacktraceStack;
+
+  [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
+  [[nodiscard]] UnwindRule find(const UnwindFrame& frame) const noexcept {
+    return UnwindRules::find(frame.call_address(), epoch_);
+  }
+
+ private:
+  UnwindRules::Epoch epoch_ = UnwindRules::epoch();
+};
+
+/// Walks by the unwind tables that every module has for exceptions (Linux Standard Base, ".eh_frame
+/// sections"), so it needs no frame pointers and sees what `BacktraceStack` sees. What makes it two
+/// orders of magnitude faster: rules of 8 bytes, read once (`unwind_rule.hpp`, `rule_cache.hpp`),
+/// and the chain of the last capture, of which most frames are still there
+/// (`verified_chain.hpp`). Takes no lock but on a fiber that it meets for the first time.
+struct UnwindTableStack {
+  static constexpr std::string_view name = "unwind-table";
+
+  static CapturedStack capture(ThreadState& thread, const CallOrigin& origin,
+                               std::span<std::uintptr_t> frames) noexcept {
+    return Capture::capture(thread, origin, frames);
+  }
+  static IdentifiedStack identify(ThreadState& thread, const CallOrigin& origin,
+                                  std::uint32_t max_frames) noexcept {
+    return Capture::identify(thread, origin, max_frames);
+  }
+  static std::span<const std::uintptr_t> identified_frames(
+      ThreadState& thread, const IdentifiedStack& identified) noexcept {
+    return Capture::identified_frames(thread, identified);
+  }
+
+  /// To be called when a module was unloaded.
+  static void forget_unloaded_modules() noexcept { UnwindRules::forget_all(); }
+
+ private:
+  using Capture = ChainCapture<TableRules>;
+};
+
+static_assert(IdentifyingStackCapture<UnwindTableStack>);
+
+}  // namespace alloctap

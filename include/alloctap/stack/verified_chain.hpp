@@ -1,0 +1,153 @@
+/// The frames of a stack's last capture, and what makes sure that they are still there.
+///
+/// Why looking at a few words is enough. A frame is (pc, sp, fp). Its caller is a function of the
+/// frame, of the rule at its pc, and of the words of the stack that the rule reads: the return
+/// address, often a saved frame pointer, rarely more. Where those words lie follows from the frame
+/// and the rule alone. So if a frame is the same as one that was kept, its rule is the same (rules
+/// change only with the epoch), its words are at the kept addresses, and if these hold the kept
+/// values the caller is the kept one. By induction, all frames outside a frame that was met again
+/// hold if every kept word outside it holds; and where one does not, the frames inside of it do.
+/// No return address is patched, so whatever a program does to its stack is seen.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "alloctap/event/stack_identity.hpp"
+#include "alloctap/guard/arena.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/stack/stack_memory.hpp"
+#include "alloctap/stack/unwind_frame.hpp"
+
+namespace alloctap {
+
+/// The words that a frame was found by: a signal's are the most.
+inline constexpr std::size_t kMostWordsOfFrame = 4;
+using FrameWords = std::array<StackWord, kMostWordsOfFrame>;
+
+/// How the walk that found a chain's outermost frame ended.
+enum class ChainEnd : std::uint8_t {
+  /// At the outermost frame of the stack.
+  kOutermost,
+  /// Where it could not go on.
+  kFailed,
+  /// At the limit on frames: the chain does not know its callers.
+  kCut,
+};
+
+/// Frames from the outermost (number 0) inwards, each with the words that it was found by and the
+/// hash of the stack up to it. Memory from the arena, given back by `release` alone: the chain lives
+/// as long as its thread's state. Belongs to one thread; runs inside malloc.
+class VerifiedChain {
+ public:
+  struct Frame {
+    UnwindFrame frame;
+    /// Where its words end in the list of all; they begin where those of the frame outside end.
+    std::size_t words_end = 0;
+  };
+
+  /// Makes room for `frames` frames, and forgets what there was. False where the system has no
+  /// memory.
+  [[nodiscard]] bool reserve(std::size_t frames) noexcept {
+    release();
+    memory_ = static_cast<std::byte*>(Arena::allocate(bytes_for(frames)));
+    if (memory_ == nullptr) return false;
+    capacity_ = frames;
+    frames_ = reinterpret_cast<Frame*>(memory_);
+    hashes_ = reinterpret_cast<StackHash*>(frames_ + frames);
+    words_ = reinterpret_cast<StackWord*>(hashes_ + frames);
+    return true;
+  }
+
+  void release() noexcept {
+    if (memory_ != nullptr) Arena::deallocate(memory_, bytes_for(capacity_));
+    memory_ = nullptr;
+    capacity_ = size_ = 0;
+  }
+
+  [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] ChainEnd end() const noexcept { return end_; }
+  void set_end(ChainEnd end) noexcept { end_ = end; }
+
+  [[nodiscard]] const UnwindFrame& frame(std::size_t i) const noexcept { return frames_[i].frame; }
+  [[nodiscard]] const StackHash& hash(std::size_t i) const noexcept { return hashes_[i]; }
+  [[nodiscard]] std::span<const StackWord> words(std::size_t i) const noexcept {
+    return {words_ + words_begin(i), words_ + frames_[i].words_end};
+  }
+
+  /// Keeps the outermost `size` frames.
+  void cut_to(std::size_t size) noexcept { size_ = size; }
+
+  /// Adds a frame inside that was found by the first `word_count` of `words`. What no longer fits
+  /// makes the chain forget its outer half.
+  void push(const UnwindFrame& frame, const FrameWords& words, std::size_t word_count) noexcept {
+    if (size_ == capacity_) [[unlikely]] {
+      forget_outer_half();
+    }
+    const std::size_t begin = words_begin(size_);
+    // All of them, because so many at once are a few instructions. The last frame's have room too.
+    std::memcpy(static_cast<void*>(words_ + begin), words.data(), sizeof words);
+    frames_[size_] = {.frame = frame, .words_end = begin + word_count};
+    hashes_[size_] = (size_ == 0 ? StackHash{} : hashes_[size_ - 1]).with(frame.pc);
+    ++size_;
+  }
+
+  /// The innermost of the frames `[first, end)` one of whose words has changed; `end` where none
+  /// has. Every word lies in live stack as long as the frame `end` does.
+  [[nodiscard]] std::size_t find_changed(std::size_t first, std::size_t end) const noexcept {
+    const StackWord* const low = words_ + words_begin(first);
+    const StackWord* word = words_ + words_begin(end);
+    // Four at a time, because their loads do not wait for each other.
+    for (; word - low >= 4; word -= 4) {
+      if ((change(word[-1]) | change(word[-2]) | change(word[-3]) | change(word[-4])) != 0) break;
+    }
+    while (word != low && change(word[-1]) == 0) --word;
+    return word == low ? end : frame_of_word(static_cast<std::size_t>(word - 1 - words_), end);
+  }
+
+ private:
+  static std::size_t bytes_for(std::size_t frames) noexcept {
+    return frames * (sizeof(Frame) + sizeof(StackHash) + sizeof(FrameWords));
+  }
+
+  [[nodiscard]] std::size_t words_begin(std::size_t i) const noexcept {
+    return i == 0 ? 0 : frames_[i - 1].words_end;
+  }
+
+  static std::uintptr_t change(const StackWord& word) noexcept {
+    return load_word(word.address) ^ word.value;
+  }
+
+  [[nodiscard]] std::size_t frame_of_word(std::size_t word, std::size_t end) const noexcept {
+    std::size_t frame = end - 1;
+    while (words_begin(frame) > word) --frame;
+    return frame;
+  }
+
+  ALLOCTAP_NOINLINE void forget_outer_half() noexcept {
+    const std::size_t gone = (size_ + 1) / 2;
+    const std::size_t gone_words = words_begin(gone);
+    const std::size_t kept = size_ - gone;
+    const std::size_t kept_words = words_begin(size_) - gone_words;
+    std::memmove(static_cast<void*>(words_), words_ + gone_words, kept_words * sizeof(StackWord));
+    std::memmove(static_cast<void*>(hashes_), hashes_ + gone, kept * sizeof(StackHash));
+    std::memmove(static_cast<void*>(frames_), frames_ + gone, kept * sizeof(Frame));
+    for (std::size_t i = 0; i < kept; ++i) frames_[i].words_end -= gone_words;
+    size_ = kept;
+    end_ = ChainEnd::kCut;
+  }
+
+  std::byte* memory_ = nullptr;
+  Frame* frames_ = nullptr;
+  StackHash* hashes_ = nullptr;
+  StackWord* words_ = nullptr;
+  std::size_t capacity_ = 0;
+  std::size_t size_ = 0;
+  ChainEnd end_ = ChainEnd::kCut;
+};
+
+}  // namespace alloctap
