@@ -4,6 +4,7 @@
 #include <alloctap/stack/backtrace_stack.hpp>
 #include <alloctap/stack/frame_pointer_stack.hpp>
 #include <alloctap/stack/no_stack.hpp>
+#include <alloctap/stack/unwind_table_stack.hpp>
 
 namespace alloctap::bench {
 
@@ -22,6 +23,7 @@ struct StackList {
 using StackPolicies = StackList<  //
     NoStack,                      //
     FramePointerStack,            //
+    UnwindTableStack,             //
     BacktraceStack>;
 
 }  // namespace alloctap::bench

@@ -32,7 +32,7 @@ inline constexpr std::size_t kMostEncodedBytes = 128 + kMostDumps * (kPathBytes 
 /// beside: the launcher has tried that such a name can be created.
 inline constexpr std::size_t kTemporarySuffixBytes = 24;
 
-enum class StackChoice : std::uint8_t { kBacktrace, kFramePointer, kNone };
+enum class StackChoice : std::uint8_t { kUnwindTable, kBacktrace, kFramePointer, kNone };
 enum class DumpFormat : std::uint8_t { kText, kJson };
 
 /// How a dump reaches its path.
@@ -45,7 +45,8 @@ enum class WriteMode : std::uint8_t {
 };
 
 /// The names on the command line and in the variable, in the order of the enumerators.
-inline constexpr std::array<std::string_view, 3> kStackNames{"backtrace", "frame-pointer", "none"};
+inline constexpr std::array<std::string_view, 4> kStackNames{"unwind-table", "backtrace",
+                                                             "frame-pointer", "none"};
 inline constexpr std::array<std::string_view, 2> kFormatNames{"text", "json"};
 inline constexpr std::array<std::string_view, 2> kWriteModeNames{"replace", "append"};
 
@@ -60,7 +61,7 @@ struct Settings {
   /// The process that the user asked for; its children are tracked only with `follow_children`.
   std::int32_t root_pid = 0;
   bool follow_children = false;
-  StackChoice stack = StackChoice::kBacktrace;
+  StackChoice stack = StackChoice::kUnwindTable;
   std::uint32_t max_frames = kDefaultFrames;
   std::size_t dump_count = 0;
   std::array<DumpTarget, kMostDumps> dumps{};

@@ -14,8 +14,8 @@
 #include "alloctap/queue/direct_queue.hpp"
 #include "alloctap/queue/event_queue.hpp"
 #include "alloctap/sample/every_allocation.hpp"
-#include "alloctap/stack/backtrace_stack.hpp"
 #include "alloctap/stack/stack_capture.hpp"
+#include "alloctap/stack/unwind_table_stack.hpp"
 #include "alloctap/symbol/no_symbolizer.hpp"
 #include "alloctap/symbol/symbolizer.hpp"
 
@@ -40,7 +40,7 @@ struct Limits {
 /// tells calls that are not the program's.
 struct DefaultConfig {
   using Hook = ManualHook<>;
-  using Stack = BacktraceStack;
+  using Stack = UnwindTableStack;
   using Sampling = EveryAllocation;
   using Queue = DirectQueue;
   using Meta = MemoryMetaContainer<ShadowIndex>;

@@ -137,6 +137,12 @@ class Recorder {
     meta_.mappings().finish_unmap(detached);
   }
 
+  static void on_modules_unloaded() noexcept {
+    if constexpr (requires { Config::Stack::forget_unloaded_modules(); }) {
+      Config::Stack::forget_unloaded_modules();
+    }
+  }
+
   /// Only hooks that are called before the tracker starts ask for it.
   static void on_first_call() noexcept {
     if constexpr (requires { Config::on_first_call(); }) Config::on_first_call();

@@ -5,6 +5,7 @@
 #include "alloctap/stack/frame_pointer_stack.hpp"
 #include "alloctap/stack/no_stack.hpp"
 #include "alloctap/stack/selectable_stack.hpp"
+#include "alloctap/stack/unwind_table_stack.hpp"
 #include "alloctap/testing/scripted_stack.hpp"
 #include "tests/support/call_chain.hpp"
 
@@ -19,14 +20,16 @@ using Selectable = alloctap::SelectableStack<alloctap::NoStack, alloctap::Backtr
 }  // namespace
 
 TEST_CASE_TEMPLATE("the first frame is the caller", Stack, alloctap::NoStack,
-                   alloctap::BacktraceStack, alloctap::FramePointerStack, Selectable) {
+                   alloctap::BacktraceStack, alloctap::FramePointerStack,
+                   alloctap::UnwindTableStack, Selectable) {
   const SeenStack seen = capture_known_stack<Stack>(3, 16);
   REQUIRE(seen.result.depth >= 1);
   CHECK(seen.frames[0] == seen.expected[0]);
 }
 
 TEST_CASE_TEMPLATE("nothing is written beyond the depth that is told", Stack, alloctap::NoStack,
-                   alloctap::BacktraceStack, alloctap::FramePointerStack, Selectable) {
+                   alloctap::BacktraceStack, alloctap::FramePointerStack,
+                   alloctap::UnwindTableStack, Selectable) {
   for (const std::size_t room : {1U, 2U, 5U, 200U}) {
     const SeenStack seen = capture_known_stack<Stack>(4, room);
     REQUIRE(seen.result.depth <= room);
@@ -37,7 +40,8 @@ TEST_CASE_TEMPLATE("nothing is written beyond the depth that is told", Stack, al
 }
 
 TEST_CASE_TEMPLATE("a stack is truncated, full, and not failed, or none of these", Stack,
-                   alloctap::NoStack, alloctap::BacktraceStack, Selectable) {
+                   alloctap::NoStack, alloctap::BacktraceStack, alloctap::UnwindTableStack,
+                   Selectable) {
   const SeenStack seen = capture_known_stack<Stack>(6, 2);
   if (seen.result.truncated) {
     CHECK(seen.result.depth == 2);
@@ -45,9 +49,29 @@ TEST_CASE_TEMPLATE("a stack is truncated, full, and not failed, or none of these
   }
 }
 
-TEST_CASE("captures that promise whole stacks give every frame in order") {
-  const SeenStack seen = capture_known_stack<alloctap::BacktraceStack>(9, 64);
+TEST_CASE_TEMPLATE("captures that promise whole stacks give every frame in order", Stack,
+                   alloctap::BacktraceStack, alloctap::UnwindTableStack) {
+  const SeenStack seen = capture_known_stack<Stack>(9, 64);
   REQUIRE(seen.result.depth > seen.expected.size());
   CHECK_FALSE(seen.result.failed);
   for (std::size_t i = 0; i < seen.expected.size(); ++i) CHECK(seen.frames[i] == seen.expected[i]);
+}
+
+TEST_CASE_TEMPLATE("the hash of a stack is that of its frames, and its frames can be had", Stack,
+                   alloctap::NoStack, alloctap::BacktraceStack, alloctap::FramePointerStack,
+                   alloctap::UnwindTableStack, Selectable) {
+  for (const std::uint32_t most : {1U, 3U, 200U}) {
+    std::size_t checked = 0;
+    alloctap::testing::CallChain<>::call(5, [&](const alloctap::CallOrigin& origin) {
+      alloctap::ThreadState& thread = *alloctap::ThreadStates::mine();
+      const auto identified = alloctap::identify_stack<Stack>(thread, origin, most);
+      const auto frames = alloctap::frames_of<Stack>(thread, identified);
+      REQUIRE(frames.size() == identified.stack.depth);
+      CHECK(frames.size() <= most);
+      CHECK(alloctap::hash_frames(frames) == identified.hash);
+      CHECK(frames[0] == reinterpret_cast<std::uintptr_t>(origin.caller));
+      checked = frames.size();
+    });
+    CHECK(checked > 0);
+  }
 }

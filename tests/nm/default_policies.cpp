@@ -1,6 +1,6 @@
 // PRESENT: alloctap::ShadowIndex
 // PRESENT: alloctap::DirectQueue
-// PRESENT: alloctap::BacktraceStack
+// PRESENT: alloctap::UnwindRules
 // PRESENT: alloctap::TextDump
 // PRESENT: _Unwind_Backtrace
 // ABSENT: alloctap::BufferQueue

@@ -32,9 +32,10 @@ CommandLine::CommandLine() : app_("Runs PROGRAM and reports which call stacks ho
               "In PATH, %p is the process id and %% a percent sign. May be\n"
               "given again for another PATH. Default: text on standard error.");
   stack_ = add("--stack", "CHOICE",
-               "How call stacks are captured: backtrace (exact), frame-pointer\n"
-               "(fast, for programs built with frame pointers) or none (the\n"
-               "caller alone). Default: backtrace.");
+               "How call stacks are captured: unwind-table (whole and fast),\n"
+               "backtrace (by the compiler's unwinder, slow), frame-pointer (for\n"
+               "programs built with frame pointers) or none (the caller alone).\n"
+               "Default: unwind-table.");
   max_frames_ = add("--max-frames", "N",
                     absl::StrCat("Keep the innermost N frames of a stack, from 1 to ", kMostFrames,
                                  ".\nDefault: ", kDefaultFrames, "."));

@@ -20,7 +20,7 @@ struct DumpRequest {
 
 struct Options {
   std::vector<DumpRequest> dumps;
-  StackChoice stack = StackChoice::kBacktrace;
+  StackChoice stack = StackChoice::kUnwindTable;
   std::uint32_t max_frames = kDefaultFrames;
   bool follow_children = false;
   /// PROGRAM and its arguments, a part of argv: a null pointer stands behind the last.

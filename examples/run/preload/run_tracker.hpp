@@ -10,7 +10,7 @@ namespace alloctap::run {
 
 struct RunConfig : DefaultConfig {
   using Hook = InterposeHook;
-  using Stack = SelectableStack<BacktraceStack, FramePointerStack, NoStack>;
+  using Stack = SelectableStack<UnwindTableStack, BacktraceStack, FramePointerStack, NoStack>;
   using Symbolizer = AbslSymbolizer;
   static constexpr Limits limits{.max_frames = ThreadState::kMostFrames};
 

@@ -20,6 +20,7 @@ struct DetachedMappings {
 /// Order of calls: `on_allocate` and `on_map` follow the real call; `on_deallocate` comes before
 /// it, because afterwards another thread may own the address. A reallocation, and an unmapping,
 /// that may fail is begun before the real call and finished or cancelled after it.
+/// `on_modules_unloaded` follows whatever may have taken code away.
 template <class S>
 concept EventSink =
     requires(const AllocationEvent& allocation, const DeallocationEvent& gone,
@@ -33,6 +34,7 @@ concept EventSink =
       { S::begin_unmap(mapping) } noexcept -> std::same_as<DetachedMappings>;
       { S::cancel_unmap(detached) } noexcept -> std::same_as<void>;
       { S::finish_unmap(detached) } noexcept -> std::same_as<void>;
+      { S::on_modules_unloaded() } noexcept -> std::same_as<void>;
     };
 
 /// The least that models `EventSink`; what backends are checked against.
@@ -46,6 +48,7 @@ struct EventSinkArchetype {
   static DetachedMappings begin_unmap(const MappingEvent&) noexcept { return {}; }
   static void cancel_unmap(DetachedMappings&) noexcept {}
   static void finish_unmap(DetachedMappings&) noexcept {}
+  static void on_modules_unloaded() noexcept {}
 };
 
 static_assert(EventSink<EventSinkArchetype>);

@@ -9,12 +9,13 @@
 #include <new>
 
 #include "alloctap/hook/interpose_hook.hpp"
+#include "alloctap/hook/interposed_modules.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/mapping_calls.hpp"
 
 // clang-format off
-/// Defines malloc and its family, operator new and delete in all forms, and mmap and its relatives,
-/// for `Tracker` (a type name in scope; its Hook is InterposeHook). At global scope, in exactly one
+/// Defines malloc and its family, operator new and delete in all forms, mmap and its relatives, and
+/// dlclose, for `Tracker` (a type name in scope; its Hook is InterposeHook). At global scope, in exactly one
 /// source file of the program.
 #define ALLOCTAP_DEFINE_INTERPOSED_MALLOC(Tracker) \
   extern "C" {                                                                                   \
@@ -192,6 +193,9 @@
       void* block, std::align_val_t alignment, const std::nothrow_t& tag) noexcept {             \
     ::alloctap::InterposedCall<Tracker::Sink>::deallocate<::alloctap::functions::DeleteArrayAlignedNothrow>( \
         ALLOCTAP_CALL_ORIGIN(), block, alignment, tag);                                          \
+  }                                                                                              \
+  extern "C" ALLOCTAP_EXPORT ALLOCTAP_NOINLINE int dlclose(void* handle) noexcept {              \
+    return ::alloctap::InterposedModules<Tracker::Sink>::close(handle);                          \
   } \
   static_assert(true, "")
 // clang-format on

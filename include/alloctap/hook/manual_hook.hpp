@@ -91,6 +91,13 @@ struct ManualHook {
         MappingEvent{.address = address, .length = length, .origin = ALLOCTAP_CALL_ORIGIN()});
   }
 
+  /// A module was unloaded: to be called after dlclose, where nothing else sees it. What is
+  /// remembered of its code must not be taken for that of the next one at its place.
+  static void on_modules_unloaded() noexcept {
+    const Feed* feed = feed_.load(std::memory_order_acquire);
+    if (feed != nullptr) feed->modules_unloaded();
+  }
+
   template <EventSink Sink>
   static absl::Status install() {
     static constexpr Feed kFeed{
@@ -101,6 +108,7 @@ struct ManualHook {
         .finish_reallocate = &Sink::finish_reallocate,
         .map = &Sink::on_map,
         .unmap = &unmap_for_good<Sink>,
+        .modules_unloaded = &Sink::on_modules_unloaded,
     };
     const Feed* nobody = nullptr;
     if (feed_.compare_exchange_strong(nobody, &kFeed, std::memory_order_acq_rel)) {
@@ -123,6 +131,7 @@ struct ManualHook {
     void (*finish_reallocate)(const DetachedBlock&) noexcept;
     void (*map)(const MappingEvent&) noexcept;
     void (*unmap)(const MappingEvent&) noexcept;
+    void (*modules_unloaded)() noexcept;
   };
 
   struct Scope {

@@ -55,7 +55,8 @@ class ChainCapture {
     const Memory* memory = PerThread<Memory>::of(thread);
     if (memory == nullptr || memory->found == nullptr) return frames;
     const VerifiedChain& chain = *memory->found;
-    for (std::size_t i = 0; i < frames.size(); ++i) frames[i] = chain.frame(chain.size() - 1 - i).pc;
+    for (std::size_t i = 0; i < frames.size(); ++i)
+      frames[i] = chain.frame(chain.size() - 1 - i).pc;
     return frames;
   }
 
@@ -119,8 +120,8 @@ class ChainCapture {
       walked.add(frame, 0);
     }
     if (outcome == UnwindOutcome::kNeedsRegisters) return fall_back(thread, origin, max_frames);
-    const bool whole = outcome == UnwindOutcome::kOutermost ||
-                       walked.last().sp >= os::initial_stack_pointer();
+    const bool whole =
+        outcome == UnwindOutcome::kOutermost || walked.last().sp >= os::initial_stack_pointer();
     return take_over(thread, memory, max_frames, !whole);
   }
 

@@ -40,6 +40,9 @@ class ChainWalk {
       const UnwindOutcome outcome = step();
       if (outcome == UnwindOutcome::kCaller) continue;
       if (outcome == UnwindOutcome::kOutermost) return replace_chain(ChainEnd::kOutermost);
+      if (outcome == UnwindOutcome::kBroken && Rules::kBrokenEnds) {
+        return replace_chain(ChainEnd::kFailed);
+      }
       if (outcome != UnwindOutcome::kNoTable) return outcome;
       return replace_chain(walked_.last().sp >= os::initial_stack_pointer() ? ChainEnd::kOutermost
                                                                             : ChainEnd::kFailed);

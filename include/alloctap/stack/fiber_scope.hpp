@@ -24,9 +24,8 @@ namespace alloctap {
 /// Make it before the fiber first runs, or first thing in it, and destroy it when the fiber runs no
 /// more, before its memory is given back. The fiber may go from thread to thread. Thread-safe; not
 /// to be used inside a hook.
-class FiberScope
-    : public boost::intrusive::set_base_hook<
-          boost::intrusive::link_mode<boost::intrusive::normal_link>> {
+class FiberScope : public boost::intrusive::set_base_hook<
+                       boost::intrusive::link_mode<boost::intrusive::normal_link>> {
  public:
   FiberScope(const void* stack, std::size_t bytes) noexcept {
     chain_.bounds = {.low = reinterpret_cast<std::uintptr_t>(stack),

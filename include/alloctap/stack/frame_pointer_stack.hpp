@@ -1,65 +1,85 @@
-/// The chain of frame pointers: fast, and right where the program was built with them.
+/// The chain of frame pointers: for code that was built with them.
 #pragma once
 
+#include <cstdint>
+
 #include "alloctap/arch/frame_record.hpp"
-#include "alloctap/os/stack_bounds.hpp"
+#include "alloctap/stack/chain_capture.hpp"
 #include "alloctap/stack/stack_capture.hpp"
+#include "alloctap/stack/unwind_rules.hpp"
 
 namespace alloctap {
 
-/// Follows the frame records from the hooked function outwards. Needs a program, and libraries on
-/// the way, built with -fno-omit-frame-pointer; elsewhere frames are missing, which cannot always
-/// be told from a shorter stack. Reads only inside the mapped range that holds the stack.
+/// Where there is no frame pointer to begin with.
+struct CallerAlone {
+  static constexpr std::string_view name = "caller";
+
+  static CapturedStack capture(ThreadState&, const CallOrigin& origin,
+                               std::span<std::uintptr_t> frames) noexcept {
+    frames[0] = reinterpret_cast<std::uintptr_t>(origin.caller);
+    return {.depth = 1, .failed = true};
+  }
+};
+
+/// One rule for all code: the frame record that the frame pointer points at.
+class FramePointerRules {
+ public:
+  using Fallback = CallerAlone;
+  static constexpr bool kBrokenEnds = true;
+
+  [[nodiscard]] static std::uint64_t epoch() noexcept { return 0; }
+  /// The ABI clears the frame pointer of the outermost frame.
+  [[nodiscard]] static UnwindRule find(const UnwindFrame& frame) noexcept {
+    return frame.fp == 0 ? UnwindRule{.kind = UnwindRule::Kind::kOutermost} : kRecord;
+  }
+
+  /// What unwind tables say of code that keeps a frame pointer.
+  static constexpr UnwindRule kRecord{.cfa_offset = sizeof(arch::FrameRecord),
+                                      .fp_slot = -2,
+                                      .return_slot = -1,
+                                      .kind = UnwindRule::Kind::kFromFramePointer};
+};
+
+/// Follows the frame records from the hooked function outwards, with the same chain as
+/// `UnwindTableStack`. Needs a program, and libraries on the way, built with
+/// -fno-omit-frame-pointer; elsewhere frames are missing. Where the innermost function is known to
+/// keep none, the capture counts as failed; further out, a missing frame cannot be told from a
+/// shorter stack. Choose it for code without unwind tables.
 struct FramePointerStack {
   static constexpr std::string_view name = "frame-pointer";
 
   static CapturedStack capture(ThreadState& thread, const CallOrigin& origin,
                                std::span<std::uintptr_t> frames) noexcept {
-    CapturedStack stack;
-    frames[stack.depth++] = reinterpret_cast<std::uintptr_t>(origin.caller);
-    const auto* record = static_cast<const arch::FrameRecord*>(origin.frame);
-    const os::StackBounds& bounds = stack_around(thread, origin.frame);
-    for (;;) {
-      const auto* caller = next(record, bounds);
-      if (caller == nullptr) break;
-      record = caller;
-      if (record->return_address == 0) return stack;
-      if (stack.depth == frames.size()) {
-        stack.truncated = true;
-        return stack;
-      }
-      frames[stack.depth++] = record->return_address;
-    }
-    // The ABI clears the frame pointer of the outermost frame.
-    stack.failed = record == nullptr || record->caller_frame != 0;
+    CapturedStack stack = Capture::capture(thread, origin, frames);
+    stack.failed = (stack.failed || lacks_frame_pointer(origin)) && !stack.truncated;
     return stack;
   }
 
- private:
-  /// The caller's record, if it lies further out on the same stack, whole and aligned.
-  static const arch::FrameRecord* next(const arch::FrameRecord* record,
-                                       const os::StackBounds& bounds) noexcept {
-    if (record == nullptr || !bounds.contains(reinterpret_cast<std::uintptr_t>(record))) {
-      return nullptr;
-    }
-    const std::uintptr_t caller = record->caller_frame;
-    const bool plausible = caller > reinterpret_cast<std::uintptr_t>(record) &&
-                           caller <= bounds.high - sizeof(arch::FrameRecord) &&
-                           caller % alignof(arch::FrameRecord) == 0;
-    return plausible ? reinterpret_cast<const arch::FrameRecord*>(caller) : nullptr;
+  static IdentifiedStack identify(ThreadState& thread, const CallOrigin& origin,
+                                  std::uint32_t max_frames) noexcept {
+    IdentifiedStack identified = Capture::identify(thread, origin, max_frames);
+    CapturedStack& stack = identified.stack;
+    stack.failed = (stack.failed || lacks_frame_pointer(origin)) && !stack.truncated;
+    return identified;
   }
 
-  /// The bounds of the stack that `frame` is on. A program that switches stacks makes the known
-  /// bounds wrong, and a main stack grows below them: both are asked for anew.
-  static const os::StackBounds& stack_around(ThreadState& thread, const void* frame) noexcept {
-    const auto address = reinterpret_cast<std::uintptr_t>(frame);
-    if (!thread.stack_bounds.contains(address)) {
-      thread.stack_bounds = os::find_stack_bounds(address);
-    }
-    return thread.stack_bounds;
+  static std::span<const std::uintptr_t> identified_frames(
+      ThreadState& thread, const IdentifiedStack& identified) noexcept {
+    return Capture::identified_frames(thread, identified);
+  }
+
+  static void forget_unloaded_modules() noexcept { UnwindRules::forget_all(); }
+
+ private:
+  using Capture = ChainCapture<FramePointerRules>;
+
+  static bool lacks_frame_pointer(const CallOrigin& origin) noexcept {
+    const auto call = reinterpret_cast<std::uintptr_t>(origin.caller) - 1;
+    const UnwindRule rule = UnwindRules::find(call, UnwindRules::epoch());
+    return rule.kind == UnwindRule::Kind::kFromStackPointer;
   }
 };
 
-static_assert(StackCapture<FramePointerStack>);
+static_assert(IdentifyingStackCapture<FramePointerStack>);
 
 }  // namespace alloctap

@@ -33,6 +33,8 @@ struct SelectableStack {
     return kFrames[selected_.load(std::memory_order_relaxed)](thread, identified);
   }
 
+  static void forget_unloaded_modules() noexcept { (forget<Choices>(), ...); }
+
   /// Chooses the policy that is named `wanted`; false, and no change, where there is none.
   [[nodiscard]] static bool select(std::string_view wanted) noexcept {
     for (std::size_t i = 0; i < kNames.size(); ++i) {
@@ -49,6 +51,13 @@ struct SelectableStack {
   }
 
  private:
+  template <class Choice>
+  static void forget() noexcept {
+    if constexpr (requires { Choice::forget_unloaded_modules(); }) {
+      Choice::forget_unloaded_modules();
+    }
+  }
+
   using Capture = CapturedStack (*)(ThreadState&, const CallOrigin&,
                                     std::span<std::uintptr_t>) noexcept;
   using Identify = IdentifiedStack (*)(ThreadState&, const CallOrigin&, std::uint32_t) noexcept;

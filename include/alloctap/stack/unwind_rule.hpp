@@ -22,7 +22,8 @@ struct UnwindRule {
     kFromStackPointer,
     /// CFA = fp + cfa_offset.
     kFromFramePointer,
-    /// CFA = the word at fp + cfa_offset, and the caller's fp is at fp + 8 * fp_slot: functions that
+    /// CFA = the word at fp + cfa_offset, and the caller's fp is at fp + 8 * fp_slot: functions
+    /// that
     /// align their stack to more than the ABI does.
     kRealigned,
     /// There is no caller.

@@ -49,8 +49,7 @@ ALLOCTAP_NOINLINE UnwindOutcome step_by_table(UnwindFrame& frame, Memory& memory
   const auto fp = sp ? rules.find_register(Registers::kFramePointer, *cfa) : std::nullopt;
   if (!fp) return unreadable ? UnwindOutcome::kBroken : UnwindOutcome::kNeedsRegisters;
   if (*pc == 0) return UnwindOutcome::kOutermost;
-  const std::uintptr_t address =
-      row.return_address_signed ? Registers::strip_signature(*pc) : *pc;
+  const std::uintptr_t address = row.return_address_signed ? Registers::strip_signature(*pc) : *pc;
   frame = {.pc = row.signal_frame ? address + 1 : address, .sp = *sp, .fp = *fp};
   return UnwindOutcome::kCaller;
 }

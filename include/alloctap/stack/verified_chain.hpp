@@ -39,8 +39,8 @@ enum class ChainEnd : std::uint8_t {
 };
 
 /// Frames from the outermost (number 0) inwards, each with the words that it was found by and the
-/// hash of the stack up to it. Memory from the arena, given back by `release` alone: the chain lives
-/// as long as its thread's state. Belongs to one thread; runs inside malloc.
+/// hash of the stack up to it. Memory from the arena, given back by `release` alone: the chain
+/// lives as long as its thread's state. Belongs to one thread; runs inside malloc.
 class VerifiedChain {
  public:
   struct Frame {

@@ -24,6 +24,7 @@ enum class SinkFunction : std::uint8_t {
   kBeginUnmap,
   kCancelUnmap,
   kFinishUnmap,
+  kModulesUnloaded,
 };
 
 /// One call of a sink. What a function does not state is 0.
@@ -80,6 +81,8 @@ struct FakeSink {
   static void finish_unmap(DetachedMappings& detached) noexcept {
     keep({.function = SinkFunction::kFinishUnmap, .pointer = detached.first});
   }
+
+  static void on_modules_unloaded() noexcept { keep({.function = SinkFunction::kModulesUnloaded}); }
 
   /// What was told since `clear`.
   [[nodiscard]] static std::span<const SinkCall> calls() noexcept {

@@ -52,9 +52,9 @@ TEST_CASE("bad options are refused with the value and the remedy") {
       {{"--dump", "[text=a,text=b]"}, "'[text=a,text=b]'", "text=PATH or json=PATH"},
       {{"--dump="}, "'--dump='", "write one"},
       {{"--stack="}, "'--stack='", "write one"},
-      {{"--stack=x"}, "'x'", "backtrace, frame-pointer, none"},
-      {{"--stack=none", "--stack=x"}, "'x'", "backtrace, frame-pointer, none"},
-      {{"--stack", "frame"}, "'frame'", "backtrace, frame-pointer, none"},
+      {{"--stack=x"}, "'x'", "unwind-table, backtrace, frame-pointer, none"},
+      {{"--stack=none", "--stack=x"}, "'x'", "unwind-table, backtrace, frame-pointer, none"},
+      {{"--stack", "frame"}, "'frame'", "unwind-table, backtrace, frame-pointer, none"},
       {{"--max-frames=0"}, "'0'", "1 to 4000"},
       {{"--max-frames=4001"}, "'4001'", "1 to 4000"},
       {{"--max-frames=-1"}, "'-1'", "1 to 4000"},
@@ -116,13 +116,13 @@ TEST_CASE("the program gets its arguments untouched") {
 
 TEST_CASE("options reach the preloaded object") {
   const Launcher launcher;
-  CHECK(settings_of(launcher, {}) == "0;backtrace;256;0;\n");
+  CHECK(settings_of(launcher, {}) == "0;unwind-table;256;0;\n");
   CHECK(settings_of(launcher, {"--stack=backtrace"}) == "0;backtrace;256;0;\n");
   CHECK(settings_of(launcher, {"--stack", "frame-pointer"}) == "0;frame-pointer;256;0;\n");
   CHECK(settings_of(launcher, {"--stack=backtrace", "--stack=none"}) == "0;none;256;0;\n");
-  CHECK(settings_of(launcher, {"--max-frames=1"}) == "0;backtrace;1;0;\n");
-  CHECK(settings_of(launcher, {"--max-frames", "4000", "--"}) == "0;backtrace;4000;0;\n");
-  CHECK(settings_of(launcher, {"--follow-children"}) == "1;backtrace;256;0;\n");
+  CHECK(settings_of(launcher, {"--max-frames=1"}) == "0;unwind-table;1;0;\n");
+  CHECK(settings_of(launcher, {"--max-frames", "4000", "--"}) == "0;unwind-table;4000;0;\n");
+  CHECK(settings_of(launcher, {"--follow-children"}) == "1;unwind-table;256;0;\n");
 }
 
 TEST_CASE("help describes every option, version tells the library's") {
@@ -131,9 +131,9 @@ TEST_CASE("help describes every option, version tells the library's") {
     const Result help = launcher.run({option});
     CHECK(help.code == 0);
     CHECK(help.err.empty());
-    for (const char* text :
-         {"Usage: alloctap-run", "--dump FORMAT=PATH", "%p", "--stack CHOICE", "Default: backtrace",
-          "--max-frames N", "4000", "Default: 256", "--follow-children", "--version", "--help"}) {
+    for (const char* text : {"Usage: alloctap-run", "--dump FORMAT=PATH", "%p", "--stack CHOICE",
+                             "Default: unwind-table", "--max-frames N", "4000", "Default: 256",
+                             "--follow-children", "--version", "--help"}) {
       CHECK(help.out.find(text) != std::string::npos);
     }
   }

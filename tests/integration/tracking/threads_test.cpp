@@ -48,13 +48,15 @@ TEST_CASE("blocks that one thread allocates and another frees are counted exactl
 }
 
 TEST_CASE("a thread with the smallest stack can be tracked") {
-  for (const std::string stack : {"--stack=backtrace", "--stack=frame-pointer", "--stack=none"}) {
+  for (const std::string stack :
+       {"--stack=unwind-table", "--stack=backtrace", "--stack=frame-pointer", "--stack=none"}) {
     CHECK(report_of("smallest-stack", {stack}).total("allocations") >= 100);
   }
 }
 
 TEST_CASE("tracking makes malloc no point where a thread may be cancelled") {
-  for (const std::string stack : {"--stack=backtrace", "--stack=frame-pointer", "--stack=none"}) {
+  for (const std::string stack :
+       {"--stack=unwind-table", "--stack=backtrace", "--stack=frame-pointer", "--stack=none"}) {
     CHECK(report_of("cancel", {stack}).total("allocations") >= 100);
   }
 }
