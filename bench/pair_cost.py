@@ -32,6 +32,9 @@ def parse_arguments():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("-n", "--rounds", type=int, default=5, help="runs of each (default: 5)")
+    parser.add_argument(
+        "--least", action="store_true", help="the least of all rounds: others use the machine"
+    )
     parser.add_argument("--depths", default="8,16,32,64,256")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--patterns", default="steady,varying")
@@ -52,21 +55,21 @@ def measure(runner, command, ways, rounds):
     return told
 
 
-def summarize(told):
-    """Way -> its times in ns per pair."""
-    median = {
-        way: {part: statistics.median(run[part] for run in runs) for part in ("cpu_ns", "wall_ns")}
+def summarize(told, estimate):
+    """Way -> its times in ns per pair. `estimate` makes one number of a round's."""
+    times_of = {
+        way: {part: estimate(run[part] for run in runs) for part in ("cpu_ns", "wall_ns")}
         for way, runs in told.items()
     }
-    untracked = median[UNTRACKED]["cpu_ns"]
-    for way, times in median.items():
+    untracked = times_of[UNTRACKED]["cpu_ns"]
+    for way, times in times_of.items():
         every = [run["cpu_ns"] for run in told[way]]
         times["added_ns"] = times["cpu_ns"] - untracked
         times["spread"] = (max(every) - min(every)) / times["cpu_ns"]
-    for way, times in median.items():
-        if HEAPTRACK in median and way not in (UNTRACKED, HEAPTRACK):
-            times["versus_heaptrack"] = times["added_ns"] / median[HEAPTRACK]["added_ns"]
-    return median
+    for way, times in times_of.items():
+        if HEAPTRACK in times_of and way not in (UNTRACKED, HEAPTRACK):
+            times["versus_heaptrack"] = times["added_ns"] / times_of[HEAPTRACK]["added_ns"]
+    return times_of
 
 
 def print_case(pattern, depth, threads, times):
@@ -93,7 +96,8 @@ def measure_all(arguments, folder):
     for case in itertools.product(listed(arguments.patterns), depths, threads):
         pattern, depth, thread_count = case
         command = [loop, str(depth), str(thread_count), str(arguments.pairs), pattern]
-        times = summarize(measure(runner, command, ways, arguments.rounds))
+        told = measure(runner, command, ways, arguments.rounds)
+        times = summarize(told, min if arguments.least else statistics.median)
         print_case(*case, times)
         results.append({"pattern": pattern, "depth": depth, "threads": thread_count, "ways": times})
     return results

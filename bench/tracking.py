@@ -25,6 +25,8 @@ ENVIRONMENT = {
 HEAPTRACK_OBJECT = "lib/heaptrack/libheaptrack_preload.so"
 UNTRACKED = "untracked"
 HEAPTRACK = "heaptrack"
+# Of a Cost, the numbers.
+PARTS = ["cpu", "wall", "resident"]
 STACKS = ["unwind-table", "frame-pointer", "backtrace", "none"]
 
 

@@ -24,6 +24,8 @@ from tracking import HEAPTRACK, UNTRACKED
 
 GEOMETRIC_MEAN_TARGET = 0.15
 WORST_TARGET = 0.40
+# Noise can make a cost nothing or less, which would make a geometric mean nothing too.
+LEAST_RATIO = 0.01
 # Throughput / heaptrack's at least, CPU time / untracked at most.
 RATE_TARGETS = {"larson-2": (8, 2.5)}
 
@@ -54,17 +56,19 @@ def measure(runner, command, ways, rounds):
 def print_cost_of_start(runner, ways, rounds):
     """Part of every number that follows."""
     costs = measure(runner, ["true"], ways, rounds)
-    times = (f"{way} {1e3 * median_of(runs, 'cpu'):.1f} ms" for way, runs in costs.items())
+    medians = {way: value_of(runs, "cpu", statistics.median) for way, runs in costs.items()}
+    times = (f"{way} {1e3 * median:.1f} ms" for way, median in medians.items())
     print("CPU time of a program that does nothing: " + ", ".join(times))
 
 
-def median_of(costs, part):
-    return statistics.median(getattr(cost, part) for cost in costs)
+def value_of(costs, part, estimate):
+    return estimate(getattr(cost, part) for cost in costs)
 
 
-def rate_of(costs):
+def rate_of(costs, estimate):
+    """Operations per second."""
     told = [json.loads(cost.output) for cost in costs]
-    return statistics.median(t["operations"] / t["seconds"] for t in told)
+    return 1 / estimate(t["seconds"] / t["operations"] for t in told)
 
 
 def spread_of(costs):
@@ -76,23 +80,26 @@ def compared(added, way):
     return added[way] / added[HEAPTRACK] if HEAPTRACK in added and way != UNTRACKED else None
 
 
-def summarize(program, costs, allocations):
-    """Way -> Summary."""
-    base = costs[UNTRACKED]
-    untracked = median_of(base, "cpu")
-    added = {way: median_of(runs, "cpu") - untracked for way, runs in costs.items()}
+def summarize(program, costs, allocations, estimate):
+    """Way -> Summary. `estimate` makes one number of a round's."""
+    base = {part: value_of(costs[UNTRACKED], part, estimate) for part in tracking.PARTS}
+    values = {
+        way: {part: value_of(runs, part, estimate) for part in tracking.PARTS}
+        for way, runs in costs.items()
+    }
+    added = {way: value["cpu"] - base["cpu"] for way, value in values.items()}
     return {
         way: Summary(
-            cpu_seconds=median_of(runs, "cpu"),
-            cpu_ratio=median_of(runs, "cpu") / untracked,
-            wall_ratio=median_of(runs, "wall") / median_of(base, "wall"),
-            resident_ratio=median_of(runs, "resident") / median_of(base, "resident"),
+            cpu_seconds=value["cpu"],
+            cpu_ratio=value["cpu"] / base["cpu"],
+            wall_ratio=value["wall"] / base["wall"],
+            resident_ratio=value["resident"] / base["resident"],
             added_ns=1e9 * added[way] / allocations,
-            spread=spread_of(runs),
-            rate=rate_of(runs) if program.tells_rate else None,
+            spread=spread_of(costs[way]),
+            rate=rate_of(costs[way], estimate) if program.tells_rate else None,
             versus_heaptrack=compared(added, way),
         )
-        for way, runs in costs.items()
+        for way, value in values.items()
     }
 
 
@@ -124,8 +131,7 @@ def print_totals(results, ways):
     totals = {}
     for way in (w.name for w in ways if w.name not in (UNTRACKED, HEAPTRACK)):
         ratios = {p: result["ways"][way].versus_heaptrack for p, result in results.items()}
-        # A cost below what can be measured counts as a thousandth.
-        mean = statistics.geometric_mean(max(r, 0.001) for r in ratios.values())
+        mean = statistics.geometric_mean(max(r, LEAST_RATIO) for r in ratios.values())
         worst = max(ratios, key=ratios.get)
         totals[way] = {"geometric_mean": mean, "worst": ratios[worst], "worst_program": worst}
         print(
@@ -133,6 +139,8 @@ def print_totals(results, ways):
             f" (target {GEOMETRIC_MEAN_TARGET}), worst {ratios[worst]:.3f}"
             f" (target {WORST_TARGET}), {worst}"
         )
+        for program in (p for p, ratio in ratios.items() if ratio < LEAST_RATIO):
+            print(f"  {program}: lost in the noise; counted as {LEAST_RATIO}")
         print_rates(results, way)
     return totals
 
@@ -157,6 +165,9 @@ def parse_arguments():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("-n", "--rounds", type=int, default=5, help="runs of each (default: 5)")
+    parser.add_argument(
+        "--least", action="store_true", help="the least of all rounds: others use the machine"
+    )
     parser.add_argument("--workloads", default="", help="names, with commas between (default: all)")
     parser.add_argument(
         "--stacks", default="", help="choices of --stack, with commas; 'all' (default: its default)"
@@ -186,7 +197,8 @@ def measure_all(arguments, ways, folder):
     for program in programs.installed_programs(folder, build, wanted, arguments.scale):
         allocations = tracking.totals_of(program.command, build, folder)["allocations"]
         costs = measure(runner, program.command, ways, arguments.rounds)
-        summaries = summarize(program, costs, allocations)
+        estimate = min if arguments.least else statistics.median
+        summaries = summarize(program, costs, allocations, estimate)
         print_program(program.name, allocations, summaries)
         results[program.name] = {
             "allocations": allocations,
