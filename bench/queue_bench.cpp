@@ -4,6 +4,8 @@
 #include <benchmark/benchmark.h>
 
 #include <alloctap/config.hpp>
+#include <alloctap/guard/per_thread.hpp>
+#include <alloctap/meta/bookkeeper.hpp>
 #include <alloctap/meta/flat_hash_index.hpp>
 #include <alloctap/meta/memory_meta_container.hpp>
 #include <alloctap/meta/shadow_index.hpp>
@@ -24,19 +26,34 @@ namespace {
 
 constexpr int kMostThreads = 4;
 
+/// What a recorder does behind the capture of the stack.
 template <class Queue, class Index>
 struct QueueAndIndex {
   using Meta = MemoryMetaContainer<Index>;
+  using Books = Bookkeeper<Meta, QueueAndIndex>;
   static inline constinit Meta meta;
-  static inline constinit typename Queue::template For<Meta> queue{meta};
+  static inline constinit Books books{meta};
+  static inline constinit typename Queue::template For<Books> queue{books};
+
+  struct JoinedTotals : ThreadTotals {
+    JoinedTotals() noexcept { books.join(*this); }
+  };
+  static ThreadTotals* mine() { return PerThread<JoinedTotals>::of(*ThreadStates::mine()); }
 
   static void allocate(const Block& block) {
+    ThreadTotals& totals = *mine();
     const auto stack = static_cast<StackId>(block.size);
+    const StackHash hash = StackHash{}.with(block.size);
+    StackTotals::Entry* entry = totals.stacks.find(hash);
+    if (entry == nullptr) entry = totals.stacks.add(hash, stack);
+    StackTotals::count(*entry, block.size);
+    totals.last.remember(block.address, entry, 0);
     queue.push_allocation(
         {.pointer = block.address, .record = {.stack = stack, .size = block.size}});
   }
-  static void release(const Block& block, bool temporary = false) {
-    queue.push_deallocation(block.address, temporary);
+  static void release(const Block& block) {
+    mine()->last.note_free(block.address, 0);
+    queue.push_deallocation(block.address);
   }
 
   static void start(const benchmark::State&) {
@@ -53,7 +70,7 @@ void temporary(benchmark::State& state) {
   for (auto _ : state) {
     const Block& block = blocks[next++ % blocks.size()];
     Path::allocate(block);
-    Path::release(block, true);
+    Path::release(block);
   }
   state.SetItemsProcessed(state.iterations());
 }

@@ -8,8 +8,11 @@
 
 #include "alloctap/config.hpp"
 #include "alloctap/event/event_sink.hpp"
+#include "alloctap/guard/per_thread.hpp"
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/meta/bookkeeper.hpp"
+#include "alloctap/meta/thread_totals.hpp"
 #include "alloctap/stack/identified_stack.hpp"
 #include "alloctap/stack/stack_table.hpp"
 
@@ -18,25 +21,43 @@ namespace alloctap {
 /// The tables of one tracker and the way of an event into them: sample, stack, queue, container. It
 /// is the `EventSink` that the tracker's hook feeds. All static; constant-initialized, so events
 /// may come before constructors; deliberately never destroyed, so they may come after destructors.
+///
+/// What is counted per event is counted in memory of the calling thread (`ThreadTotals`): no two
+/// threads write one cache line for it.
 template <class Config>
 class Recorder {
  public:
   using Meta = typename Config::Meta;
-  using Queue = typename Config::Queue::template For<Meta>;
+  using Books = Bookkeeper<Meta, Recorder>;
+  using Queue = typename Config::Queue::template For<Books>;
   using Sampling = typename Config::Sampling;
-
-  /// Counters that belong to neither table.
-  struct Counters {
-    std::atomic<std::uint64_t> failed_unwinds{0};
-    std::atomic<std::uint64_t> truncated_stacks{0};
-    /// Events of threads for which the system had no memory.
-    std::atomic<std::uint64_t> dropped{0};
-  };
 
   static Meta& meta() noexcept { return meta_; }
   static Queue& queue() noexcept { return queue_; }
   static const StackTable& stacks() noexcept { return stacks_; }
-  static const Counters& counters() noexcept { return counters_; }
+
+  /// The calling thread's totals, made if need be; nullptr where the system has no memory.
+  static ThreadTotals* mine() noexcept {
+    ThreadState* thread = ThreadStates::mine();
+    return thread == nullptr ? nullptr : PerThread<JoinedTotals>::of(*thread);
+  }
+
+  /// Calls `visit(const ThreadTotals&)` for each thread's, those of ended ones included. The caller
+  /// has closed the gate.
+  template <class Visit>
+  static void for_each_totals(Visit&& visit) {
+    PerThread<JoinedTotals>::for_each([&](const ThreadTotals& totals) { visit(totals); });
+  }
+
+  /// The sums over all threads. The caller has closed the gate.
+  static EventCounters counters() noexcept {
+    EventCounters sum;
+    for_each_totals([&](const ThreadTotals& totals) { sum += totals.events; });
+    sum.dropped += books_.dropped_without_totals();
+    return sum;
+  }
+
+  static std::uint64_t peak_live_bytes() noexcept { return books_.peak_live_bytes(); }
 
   /// How many frames are captured from now on; between 1 and `Config::limits.max_frames`.
   static void set_max_frames(std::uint32_t frames) noexcept {
@@ -71,33 +92,28 @@ class Recorder {
 
   static void on_allocate(const AllocationEvent& event) noexcept {
     const RecordingSection section;
-    ThreadState* thread = ready(section, event.origin);
-    if (thread == nullptr) return;
-    thread->last_allocated = event.pointer;
+    ThreadTotals* totals = ready(section, event.origin);
+    if (totals == nullptr) return;
+    totals->last.forget();
     if (detours_.load(std::memory_order_relaxed) != 0) [[unlikely]] {
-      return allocate_on_detour(*thread, event);
+      return allocate_on_detour(*section.thread(), *totals, event);
     }
-    queue_.push_allocation(
-        {.pointer = event.pointer,
-         .record = {.stack = capture(*thread, event.origin), .size = event.size}});
+    allocate(*section.thread(), *totals, event);
   }
 
   static void on_deallocate(const DeallocationEvent& event) noexcept {
     const RecordingSection section;
-    ThreadState* thread = ready(section, event.origin);
-    if (thread == nullptr) return;
-    queue_.push_deallocation(event.pointer, frees_last(*thread, event.pointer));
+    ThreadTotals* totals = ready(section, event.origin);
+    if (totals == nullptr) return;
+    totals->last.note_free(event.pointer, section.thread()->generation);
+    queue_.push_deallocation(event.pointer);
   }
 
   static DetachedBlock begin_reallocate(const DeallocationEvent& event) noexcept {
     const RecordingSection section;
-    ThreadState* thread = ready(section, event.origin);
-    if (thread == nullptr) return {};
+    if (ready(section, event.origin) == nullptr) return {};
     const BlockRecord record = queue_.take(event.pointer);
-    return {.pointer = event.pointer,
-            .record = record,
-            .known = record.stack != kNoStackId,
-            .temporary = thread->last_allocated == event.pointer};
+    return {.pointer = event.pointer, .record = record, .known = record.stack != kNoStackId};
   }
 
   static void cancel_reallocate(const DetachedBlock& block) noexcept {
@@ -107,17 +123,18 @@ class Recorder {
 
   static void finish_reallocate(const DetachedBlock& block) noexcept {
     const RecordingSection section;
-    if (!block.known || section.thread() == nullptr) return;
-    if (block.temporary) section.thread()->last_allocated = nullptr;
-    meta_.count_reallocated(block.record, block.temporary);
+    ThreadTotals* totals = block.known ? mine() : nullptr;
+    if (totals != nullptr) totals->last.note_free(block.pointer, section.thread()->generation);
   }
 
   static void on_map(const MappingEvent& event) noexcept {
     const RecordingSection section;
-    ThreadState* thread = ready(section, event.origin);
-    if (thread == nullptr) return;
+    ThreadTotals* totals = ready(section, event.origin);
+    if (totals == nullptr) return;
+    ThreadState& thread = *section.thread();
+    const IdentifiedStack identified = identify(thread, *totals, event.origin);
     meta_.mappings().map(reinterpret_cast<std::uintptr_t>(event.address), event.length,
-                         capture(*thread, event.origin));
+                         intern(thread, identified));
   }
 
   static DetachedMappings begin_unmap(const MappingEvent& event) noexcept {
@@ -149,59 +166,93 @@ class Recorder {
   }
 
  private:
-  /// The thread to record for; nullptr where it has no state or the call is not the program's.
-  static ThreadState* ready(const RecordingSection& section, const CallOrigin& origin) noexcept {
+  struct JoinedTotals : ThreadTotals {
+    JoinedTotals() noexcept { books_.join(*this); }
+  };
+
+  /// The totals to record in; nullptr where the system has no memory for them or the call is not
+  /// the program's.
+  static ThreadTotals* ready(const RecordingSection& section, const CallOrigin& origin) noexcept {
     if constexpr (requires { Config::is_own_call(origin); }) {
       if (Config::is_own_call(origin)) return nullptr;
     }
-    if (section.thread() == nullptr) counters_.dropped.fetch_add(1, std::memory_order_relaxed);
-    return section.thread();
+    ThreadTotals* totals =
+        section.thread() == nullptr ? nullptr : PerThread<JoinedTotals>::of(*section.thread());
+    if (totals == nullptr) [[unlikely]] {
+      books_.count_dropped();
+    }
+    return totals;
   }
 
   /// What `detours_` is made of: whether the policy has to be asked, and how many pauses are in
   /// force.
   static constexpr std::uint32_t kAskPolicy = 1;
   static constexpr std::uint32_t kOnePause = 2;
+  /// No stack's.
+  static constexpr StackHash kHashOfNotTaken{.first = 1, .second = 1};
 
   /// An allocation while recording is paused, or that the policy decides on.
-  ALLOCTAP_NOINLINE static void allocate_on_detour(ThreadState& thread,
+  ALLOCTAP_NOINLINE static void allocate_on_detour(ThreadState& thread, ThreadTotals& totals,
                                                    const AllocationEvent& event) noexcept {
-    if (paused()) {
-      thread.last_allocated = nullptr;
-      return;
-    }
+    if (paused()) return;
     const SampleDecision decision = Sampling::decide(thread, event.size);
     if (decision == SampleDecision::kSkip) return;
-    const bool with_stack = decision == SampleDecision::kWithStack;
-    const StackId stack = with_stack ? capture(thread, event.origin) : kStackNotTaken;
+    if (decision == SampleDecision::kWithStack) return allocate(thread, totals, event);
+    record(thread, event, totals, kStackNotTaken,
+           entry_of(totals, kHashOfNotTaken, kStackNotTaken));
+  }
+
+  static void allocate(ThreadState& thread, ThreadTotals& totals,
+                       const AllocationEvent& event) noexcept {
+    const IdentifiedStack identified = identify(thread, totals, event.origin);
+    StackTotals::Entry* entry = totals.stacks.find(identified.hash);
+    if (entry != nullptr) [[likely]] {
+      return record(thread, event, totals, entry->stack, entry);
+    }
+    const StackId stack = intern(thread, identified);
+    // Stacks that could not be kept share one entry, so that each is tried again next time.
+    const StackHash& hash = stack == kUnknownStack ? StackHash{} : identified.hash;
+    record(thread, event, totals, stack, entry_of(totals, hash, stack));
+  }
+
+  /// Counts and hands on an allocation; `entry` is nullptr where there is no memory to count it.
+  static void record(ThreadState& thread, const AllocationEvent& event, ThreadTotals& totals,
+                     StackId stack, StackTotals::Entry* entry) noexcept {
+    if (entry != nullptr) [[likely]] {
+      StackTotals::count(*entry, event.size);
+      totals.last.remember(event.pointer, entry, thread.generation);
+    } else {
+      ++totals.events.dropped;
+    }
     queue_.push_allocation(
         {.pointer = event.pointer, .record = {.stack = stack, .size = event.size}});
   }
 
-  /// Whether `pointer` is what the thread allocated last; it is not any more then.
-  static bool frees_last(ThreadState& thread, const void* pointer) noexcept {
-    if (thread.last_allocated != pointer) return false;
-    thread.last_allocated = nullptr;
-    return true;
+  static StackTotals::Entry* entry_of(ThreadTotals& totals, const StackHash& hash,
+                                      StackId stack) noexcept {
+    StackTotals::Entry* entry = totals.stacks.find(hash);
+    return entry != nullptr ? entry : totals.stacks.add(hash, stack);
   }
 
-  static StackId capture(ThreadState& thread, const CallOrigin& origin) noexcept {
+  static IdentifiedStack identify(ThreadState& thread, ThreadTotals& totals,
+                                  const CallOrigin& origin) noexcept {
     const IdentifiedStack identified =
         identify_stack<typename Config::Stack>(thread, origin, max_frames());
-    const CapturedStack& stack = identified.stack;
-    if (stack.failed) counters_.failed_unwinds.fetch_add(1, std::memory_order_relaxed);
-    if (stack.truncated) counters_.truncated_stacks.fetch_add(1, std::memory_order_relaxed);
+    totals.events.failed_unwinds += identified.stack.failed ? 1 : 0;
+    totals.events.truncated_stacks += identified.stack.truncated ? 1 : 0;
+    return identified;
+  }
+
+  static StackId intern(ThreadState& thread, const IdentifiedStack& identified) noexcept {
     const StackId known = stacks_.find(identified.hash);
-    if (known != kNoStackId) [[likely]] {
-      return known;
-    }
+    if (known != kNoStackId) return known;
     return stacks_.intern(identified.hash, frames_of<typename Config::Stack>(thread, identified));
   }
 
   static inline constinit Meta meta_;
-  static inline constinit Queue queue_{meta_};
+  static inline constinit Books books_{meta_};
+  static inline constinit Queue queue_{books_};
   static inline constinit StackTable stacks_;
-  static inline constinit Counters counters_;
   /// Zero on the way that is usual: then allocations look no further.
   static inline constinit std::atomic<std::uint32_t> detours_{0};
   static inline constinit std::atomic<std::uint64_t> pauses_{0};

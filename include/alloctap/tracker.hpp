@@ -150,19 +150,15 @@ class Tracker {
   static absl::StatusOr<Snapshot> snapshot_locked() {
     const bool quiet = ThreadStates::close_gate();
     if (quiet) Sink::queue().flush();
-    SnapshotBuilder builder(Sink::meta(), Sink::stacks());
+    Sink recorder;
+    SnapshotBuilder builder(recorder);
     const absl::Status status = builder.build();
     ThreadStates::open_gate();
     if (!status.ok()) return status;
     Snapshot snapshot = builder.take();
-    Account& account = snapshot.account;
-    const auto& counters = Sink::counters();
-    account.failed_unwinds = counters.failed_unwinds.load(std::memory_order_relaxed);
-    account.truncated_stacks = counters.truncated_stacks.load(std::memory_order_relaxed);
-    account.dropped += counters.dropped.load(std::memory_order_relaxed);
-    account.consistent = quiet;
-    account.pauses = Sink::pauses();
-    if (account.pauses > 0) leave_out_unmatched(account);
+    snapshot.account.consistent = quiet;
+    snapshot.account.pauses = Sink::pauses();
+    if (snapshot.account.pauses > 0) leave_out_unmatched(snapshot.account);
     return snapshot;
   }
 

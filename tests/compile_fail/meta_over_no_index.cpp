@@ -9,5 +9,5 @@ struct Index : alloctap::PointerIndexArchetype {
 
 int main() {
   alloctap::MemoryMetaContainer<Index> meta;
-  return static_cast<int>(meta.counters().deallocations);
+  return static_cast<int>(meta.take(nullptr).size);
 }

@@ -3,7 +3,7 @@
 
 #ifdef ALLOCTAP_COMPILE_FAIL
 struct Meta : alloctap::MetaContainerArchetype {
-  alloctap::BlockRecord take(void*) { return {}; }
+  alloctap::BlockRecord take(const void*) { return {}; }
 };
 #else
 using Meta = alloctap::MetaContainerArchetype;

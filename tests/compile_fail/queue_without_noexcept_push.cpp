@@ -6,7 +6,7 @@ struct Queue {
   struct For : alloctap::DirectQueue::For<Consumer> {
     using alloctap::DirectQueue::For<Consumer>::For;
 #ifdef ALLOCTAP_COMPILE_FAIL
-    void push_deallocation(void*, bool) {}
+    void push_deallocation(void*) {}
 #endif
   };
 };

@@ -7,7 +7,7 @@ struct Queue {
   struct For {
     constexpr explicit For(Consumer&) noexcept {}
     void push_allocation(const alloctap::RecordedAllocation&) noexcept {}
-    void push_deallocation(void*, bool) noexcept {}
+    void push_deallocation(void*) noexcept {}
   };
 };
 #else

@@ -44,7 +44,6 @@ void* block(std::size_t number) { return reinterpret_cast<void*>(0x10000 + numbe
 struct Arrived {
   std::size_t allocations = 0;
   std::size_t deallocations = 0;
-  std::size_t temporary = 0;
 };
 
 Arrived count(const std::vector<ConsumerCall>& calls) {
@@ -53,7 +52,6 @@ Arrived count(const std::vector<ConsumerCall>& calls) {
     const bool pair = call.function == ConsumerFunction::kPair;
     arrived.allocations += pair || call.function == ConsumerFunction::kAllocation;
     arrived.deallocations += pair || call.function == ConsumerFunction::kDeallocation;
-    arrived.temporary += call.temporary;
   }
   return arrived;
 }
@@ -76,8 +74,8 @@ TEST_CASE_TEMPLATE("a free finds the allocation before it, and not the one after
   for (std::uint64_t round = 1; round <= 3000; ++round) {
     fixture.allocate(block(1), round);
     fixture.allocate(block(2), round);
-    fixture.queue->push_deallocation(block(1), round % 2 == 0);
-    if (round < 3000) fixture.queue->push_deallocation(block(2), false);
+    fixture.queue->push_deallocation(block(1));
+    if (round < 3000) fixture.queue->push_deallocation(block(2));
   }
   fixture.queue->flush();
   const auto live = fixture.consumer.live();
@@ -86,19 +84,6 @@ TEST_CASE_TEMPLATE("a free finds the allocation before it, and not the one after
   const Arrived arrived = count(fixture.consumer.calls());
   CHECK(arrived.allocations == 6000);
   CHECK(arrived.deallocations == 5999);
-  CHECK(arrived.temporary == 1500);
-}
-
-TEST_CASE_TEMPLATE("a free arrives as temporary or not, however far from its allocation", Policy,
-                   alloctap::DirectQueue, alloctap::BufferQueue) {
-  Fixture<Policy> fixture;
-  for (std::size_t i = 0; i < 10; ++i) fixture.allocate(block(i), i);
-  fixture.queue->flush();
-  for (std::size_t i = 0; i < 10; ++i) fixture.queue->push_deallocation(block(i), i < 3);
-  fixture.queue->flush();
-  const Arrived arrived = count(fixture.consumer.calls());
-  CHECK(arrived.deallocations == 10);
-  CHECK(arrived.temporary == 3);
 }
 
 TEST_CASE_TEMPLATE("take returns what was pushed last for a pointer, and put_back restores it",
@@ -123,7 +108,7 @@ TEST_CASE_TEMPLATE("threads that use different pointers at once lose nothing", P
     threads.emplace_back([&fixture, t] {
       for (std::size_t i = 0; i < kBlocks; ++i) {
         fixture.allocate(block(t * kBlocks + i), t);
-        if (i % 2 == 0) fixture.queue->push_deallocation(block(t * kBlocks + i), true);
+        if (i % 2 == 0) fixture.queue->push_deallocation(block(t * kBlocks + i));
       }
     });
   }

@@ -66,7 +66,8 @@ struct Program {
     allocate(block, size);
   }
   static Snapshot snapshot() {
-    SnapshotBuilder builder(Record::meta(), Record::stacks());
+    Record recorder;
+    SnapshotBuilder builder(recorder);
     REQUIRE(builder.build().ok());
     return builder.take();
   }

@@ -2,8 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <bit>
+#include <thread>
 #include <vector>
 
+#include "tests/support/starved_arena.hpp"
 #include "tests/unit/recorder_fixture.hpp"
 
 namespace {
@@ -17,6 +21,9 @@ struct SamplingTest;
 struct RangeTest;
 struct FramesTest;
 struct MappingTest;
+struct StarvedTest;
+struct UnknownStackTest;
+struct NoTotalsTest;
 
 }  // namespace
 
@@ -120,4 +127,70 @@ TEST_CASE("mappings are recorded, taken out and put back") {
   CHECK(snapshot.mapping_totals.unmappings == 1);
   REQUIRE(snapshot.mappings.size() == 1);
   CHECK(snapshot.table->frames(snapshot.mappings[0].stack).size() == 2);
+}
+
+TEST_CASE("without memory for its counters an allocation is dropped, but its block is known") {
+  using P = Program<RecorderConfig<StarvedTest>>;
+  std::array<std::uintptr_t, 1> frame{};
+  const auto allocate = [&](std::uintptr_t number) {
+    frame[0] = number;
+    ScriptedStack::play(frame);
+    P::allocate(16 * number, 1);
+  };
+  const auto allocate_all = [&](std::uintptr_t first, std::uintptr_t last) {
+    for (std::uintptr_t number = first; number <= last; ++number) allocate(number);
+  };
+  // The thread has counters for these, and room for seven more.
+  allocate_all(1, 24);
+  // Known to the process, but not to this thread.
+  std::thread([&] { allocate_all(101, 108); }).join();
+  {
+    const StarvedArena starved;
+    allocate_all(101, 108);
+    allocate(1);
+    P::free(16 * 107);
+    P::free(16 * 108);
+  }
+  const Snapshot snapshot = P::snapshot();
+  CHECK(snapshot.account.dropped == 1);
+  CHECK(snapshot.totals.allocations == 24 + 8 + 7 + 1);
+  // Nine addresses were handed out twice.
+  CHECK(snapshot.account.unseen_frees == 9);
+  CHECK(snapshot.totals.deallocations == 9 + 2);
+  CHECK(snapshot.account.unmatched_frees == 0);
+  CHECK(snapshot.totals.live_allocations == 24 + 6);
+}
+
+TEST_CASE("a stack that could not be kept for want of memory is kept next time") {
+  using P = Program<RecorderConfig<UnknownStackTest>>;
+  ScriptedStack::play(kStack);
+  {
+    StarvedArena starved;
+    // For the thread's totals alone.
+    starved.give_back(1, std::bit_ceil(sizeof(ThreadTotals)));
+    P::allocate(0x1000, 10);
+  }
+  P::allocate(0x2000, 100);
+  const Snapshot snapshot = P::snapshot();
+  REQUIRE(snapshot.stacks.size() == 2);
+  CHECK(snapshot.stacks[0].stack == kUnknownStack);
+  CHECK(snapshot.stacks[0].total.allocated_bytes == 10);
+  CHECK(snapshot.stacks[1].total.allocated_bytes == 100);
+  CHECK(snapshot.table->frames(snapshot.stacks[1].stack).size() == 2);
+}
+
+TEST_CASE("the events of a thread without memory for totals are dropped, each counted") {
+  using P = Program<RecorderConfig<NoTotalsTest>>;
+  ScriptedStack::play(kStack);
+  {
+    const StarvedArena starved;
+    P::allocate(0x1000, 10);
+    P::free(0x1000);
+    P::reallocate(0x1000, 0x2000, 20);
+  }
+  CHECK(P::snapshot().account.dropped == 4);
+  P::allocate(0x1000, 10);
+  const Snapshot snapshot = P::snapshot();
+  CHECK(snapshot.account.dropped == 4);
+  CHECK(snapshot.totals.allocations == 1);
 }

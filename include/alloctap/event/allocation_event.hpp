@@ -65,8 +65,6 @@ struct DetachedBlock {
   BlockRecord record;
   /// Whether there was a record at all.
   bool known = false;
-  /// Whether the thread allocated this block last.
-  bool temporary = false;
 };
 
 }  // namespace alloctap

@@ -66,6 +66,11 @@ class RecordingGate {
     os::futex_wake_all(word_);
   }
 
+  /// Whether nobody has closed it.
+  [[nodiscard]] static bool is_open() noexcept {
+    return word_.load(std::memory_order_relaxed) == kOpen;
+  }
+
   /// Every thread that enters or leaves from now on stays there for ever: the process is about to
   /// end by a signal. May be called inside a signal handler.
   static void halt() noexcept { word_.fetch_or(kHalted, std::memory_order_seq_cst); }

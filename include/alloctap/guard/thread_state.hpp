@@ -40,9 +40,6 @@ struct ThreadState
   std::uint32_t generation = 0;
   /// What `PerThread` keeps; read by others only behind the closed gate.
   std::array<void*, kMostKept> kept{};
-  /// The block that this thread allocated last, while nobody freed it: freeing it now makes it a
-  /// temporary one.
-  const void* last_allocated = nullptr;
   /// Where this thread's stack is, as far as it was needed.
   os::StackBounds stack_bounds;
   /// Where stacks are captured: on no program's small stack. Untouched pages cost nothing.
@@ -147,7 +144,8 @@ class ThreadStates {
 
   static void adopt(ThreadState& state) noexcept {
     ++state.generation;
-    state.recording.store(0, std::memory_order_relaxed);
+    // Whatever the thread before wrote, it wrote before it lowered its flag for the last time.
+    state.recording.exchange(0, std::memory_order_acquire);
     state.thread_id.store(os::current_thread_id(), std::memory_order_relaxed);
     live_.get().push_back(state);
     ++count_;
@@ -157,7 +155,6 @@ class ThreadStates {
     if (spare_.get().empty()) return nullptr;
     ThreadState& state = spare_.get().front();
     spare_.get().pop_front();
-    state.last_allocated = nullptr;
     state.stack_bounds = {};
     return &state;
   }

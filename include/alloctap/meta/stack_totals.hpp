@@ -1,13 +1,17 @@
-/// What each stack has allocated since the start.
+/// What each stack has allocated on one thread since the start.
 #pragma once
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
-#include "alloctap/event/allocation_event.hpp"
+#include "alloctap/event/stack_identity.hpp"
 #include "alloctap/guard/arena.hpp"
+#include "alloctap/guard/recording_gate.hpp"
+#include "alloctap/macros.hpp"
 
 namespace alloctap {
 
@@ -16,73 +20,133 @@ struct AllocationTotals {
   std::uint64_t allocations = 0;
   std::uint64_t allocated_bytes = 0;
   std::uint64_t temporary_allocations = 0;
+
+  constexpr AllocationTotals& operator+=(const AllocationTotals& other) noexcept {
+    allocations += other.allocations;
+    allocated_bytes += other.allocated_bytes;
+    temporary_allocations += other.temporary_allocations;
+    return *this;
+  }
 };
 
-/// Counters by StackId, in chunks that never move. Thread-safe, lock-free, runs inside malloc.
+/// The stacks that one thread has met: one probe by hash gives the id of a stack and its counters,
+/// in the same cache line, which no other thread writes. Open addressing, linear probing, at most
+/// three quarters full.
+///
+/// Used by its thread alone, inside malloc; `for_each` by others too, behind the closed gate. Not
+/// movable, never destroyed.
 class StackTotals {
  public:
-  constexpr StackTotals() noexcept = default;
+  /// Half a cache line. An entry that has counted all it can is retired (`retire`): several entries
+  /// may be of one stack, whose numbers are their sum.
+  struct Entry {
+    std::uint64_t hash = 0;
+    /// With `hash`, 96 bits of the `StackHash`: enough for equal to mean equal.
+    std::uint32_t check = 0;
+    /// `kNoStackId` where the entry is free.
+    StackId stack = kNoStackId;
+    std::uint64_t allocated_bytes = 0;
+    std::uint32_t allocations = 0;
+    std::uint32_t temporary_allocations = 0;
+  };
+  static_assert(sizeof(Entry) == 32);
 
-  /// False where the system has no memory for the counters of this stack.
-  [[nodiscard]] bool count_allocation(StackId stack, std::uint64_t bytes) noexcept {
-    Counters* counters = find_or_make(stack);
-    if (counters == nullptr) return false;
-    counters->allocations.fetch_add(1, std::memory_order_relaxed);
-    counters->allocated_bytes.fetch_add(bytes, std::memory_order_relaxed);
-    return true;
+  StackTotals() noexcept = default;
+  StackTotals(const StackTotals&) = delete;
+  StackTotals& operator=(const StackTotals&) = delete;
+
+  /// The entry of the stack with that hash; nullptr where this thread has none. Valid until `add`.
+  [[nodiscard]] Entry* find(const StackHash& hash) noexcept {
+    Entry* const entries = entries_.load(std::memory_order_relaxed);
+    const std::size_t mask = mask_.load(std::memory_order_relaxed);
+    for (std::size_t at = hash.first & mask;; at = (at + 1) & mask) {
+      Entry& entry = entries[at];
+      if (entry.hash == hash.first && entry.check == check_of(hash)) return &entry;
+      if (entry.stack == kNoStackId) return nullptr;
+    }
   }
 
-  /// Precondition: an allocation of `stack` was counted before.
-  void count_temporary(StackId stack) noexcept {
-    Counters* counters = find(stack);
-    if (counters != nullptr) counters->temporary.fetch_add(1, std::memory_order_relaxed);
+  /// An entry for `stack`, which has none; nullptr where the system has no memory for it.
+  [[nodiscard]] ALLOCTAP_NOINLINE Entry* add(const StackHash& hash, StackId stack) noexcept {
+    const std::size_t capacity = mask_.load(std::memory_order_relaxed) + 1;
+    // One entry stays free, so that every search ends.
+    if ((used_ + 1) * 4 > capacity * 3 && !grow(capacity * 2) && used_ + 2 > capacity) {
+      return nullptr;
+    }
+    ++used_;
+    Entry& entry = free_place(entries_.load(std::memory_order_relaxed),
+                              mask_.load(std::memory_order_relaxed), hash.first);
+    entry = {.hash = hash.first, .check = check_of(hash), .stack = stack};
+    return &entry;
   }
 
-  [[nodiscard]] AllocationTotals of(StackId stack) const noexcept {
-    const Counters* counters = find(stack);
-    if (counters == nullptr) return {};
-    return {.allocations = counters->allocations.load(std::memory_order_relaxed),
-            .allocated_bytes = counters->allocated_bytes.load(std::memory_order_relaxed),
-            .temporary_allocations = counters->temporary.load(std::memory_order_relaxed)};
+  /// Counts an allocation of `bytes`.
+  static void count(Entry& entry, std::uint64_t bytes) noexcept {
+    entry.allocated_bytes += bytes;
+    if (++entry.allocations == kMostAllocations) [[unlikely]] {
+      retire(entry);
+    }
+  }
+
+  /// Counts an allocation that was counted before as a temporary one too.
+  static void count_temporary(Entry& entry) noexcept { ++entry.temporary_allocations; }
+
+  /// Calls `visit(StackId, const AllocationTotals&)`, several times for some stacks.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    // In the reverse order of `grow`.
+    const std::size_t mask = mask_.load(std::memory_order_acquire);
+    const Entry* entries = entries_.load(std::memory_order_acquire);
+    for (std::size_t i = 0; i <= mask; ++i) {
+      const Entry& entry = entries[i];
+      if (entry.stack == kNoStackId) continue;
+      visit(entry.stack, AllocationTotals{.allocations = entry.allocations,
+                                          .allocated_bytes = entry.allocated_bytes,
+                                          .temporary_allocations = entry.temporary_allocations});
+    }
   }
 
  private:
-  struct Counters {
-    std::atomic<std::uint64_t> allocations;
-    std::atomic<std::uint64_t> allocated_bytes;
-    std::atomic<std::uint64_t> temporary;
-  };
+  static constexpr std::size_t kFirstCapacity = 16;
+  static constexpr std::uint32_t kMostAllocations = std::numeric_limits<std::uint32_t>::max();
 
-  static constexpr std::size_t kPerChunk = 8192;
-  static constexpr std::size_t kChunks = 32768;
-  using Chunk = std::array<Counters, kPerChunk>;
-
-  [[nodiscard]] Counters* find(StackId stack) const noexcept {
-    Chunk* chunk = chunks_[stack / kPerChunk].load(std::memory_order_acquire);
-    return chunk == nullptr ? nullptr : &(*chunk)[stack % kPerChunk];
+  static std::uint32_t check_of(const StackHash& hash) noexcept {
+    return static_cast<std::uint32_t>(hash.second >> 32);
   }
 
-  Counters* find_or_make(StackId stack) noexcept {
-    auto& link = chunks_[stack / kPerChunk];
-    Chunk* chunk = link.load(std::memory_order_acquire);
-    if (chunk == nullptr) chunk = make(link);
-    return chunk == nullptr ? nullptr : &(*chunk)[stack % kPerChunk];
+  /// Keeps what was counted under a hash that is nobody's, so that the next allocation of that
+  /// stack finds no entry and begins another one.
+  ALLOCTAP_NOINLINE static void retire(Entry& entry) noexcept { entry.hash = ~entry.hash; }
+
+  static Entry& free_place(Entry* entries, std::size_t mask, std::uint64_t hash) noexcept {
+    std::size_t at = hash & mask;
+    while (entries[at].stack != kNoStackId) at = (at + 1) & mask;
+    return entries[at];
   }
 
-  /// Chunks are larger than the arena's blocks, so they come as zeroed pages.
-  static Chunk* make(std::atomic<Chunk*>& link) noexcept {
-    static_assert(sizeof(Chunk) > Arena::kLargestBlock);
-    auto* fresh = static_cast<Chunk*>(Arena::allocate(sizeof(Chunk)));
-    Chunk* present = nullptr;
-    if (fresh == nullptr ||
-        link.compare_exchange_strong(present, fresh, std::memory_order_acq_rel)) {
-      return fresh;
+  bool grow(std::size_t capacity) noexcept {
+    void* memory = Arena::allocate(capacity * sizeof(Entry));
+    if (memory == nullptr) return false;
+    auto* entries = static_cast<Entry*>(memory);
+    for (std::size_t i = 0; i < capacity; ++i) ::new (entries + i) Entry;
+    const std::size_t old_capacity = mask_.load(std::memory_order_relaxed) + 1;
+    Entry* old = entries_.load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < old_capacity; ++i) {
+      if (old[i].stack != kNoStackId) free_place(entries, capacity - 1, old[i].hash) = old[i];
     }
-    Arena::deallocate(fresh, sizeof(Chunk));
-    return present;
+    entries_.store(entries, std::memory_order_release);
+    mask_.store(capacity - 1, std::memory_order_release);
+    // Behind a closed gate this thread was stopped in here, and somebody may be reading.
+    if (old != first_.data() && RecordingGate::is_open()) {
+      Arena::deallocate(old, old_capacity * sizeof(Entry));
+    }
+    return true;
   }
 
-  std::array<std::atomic<Chunk*>, kChunks> chunks_{};
+  std::atomic<Entry*> entries_{first_.data()};
+  std::atomic<std::size_t> mask_{kFirstCapacity - 1};
+  std::size_t used_ = 0;
+  std::array<Entry, kFirstCapacity> first_{};
 };
 
 }  // namespace alloctap

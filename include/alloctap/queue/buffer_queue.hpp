@@ -47,10 +47,10 @@ struct BufferQueue {
 
     /// A free that meets its own allocation as the shard's newest message cancels it; both are
     /// still counted.
-    void push_deallocation(void* pointer, bool temporary) noexcept {
+    void push_deallocation(void* pointer) noexcept {
       push(
-          pointer, [&](QueueBuffer& buffer) { cancel_or_append(buffer, pointer, temporary); },
-          [&] { consumer_.record_deallocation(pointer, temporary); });
+          pointer, [&](QueueBuffer& buffer) { cancel_or_append(buffer, pointer); },
+          [&] { consumer_.record_deallocation(pointer); });
     }
 
     BlockRecord take(void* pointer) noexcept {
@@ -141,10 +141,10 @@ struct BufferQueue {
       return events > 0 && shard.buffer.reserve(events);
     }
 
-    void cancel_or_append(QueueBuffer& buffer, void* pointer, bool temporary) noexcept {
+    void cancel_or_append(QueueBuffer& buffer, void* pointer) noexcept {
       const RecordedAllocation* allocation = buffer.newest_allocation_of(pointer);
-      if (allocation == nullptr) return buffer.append_deallocation(pointer, temporary);
-      consumer_.count_pair(allocation->record, temporary);
+      if (allocation == nullptr) return buffer.append_deallocation(pointer);
+      consumer_.count_pair(allocation->record);
       buffer.remove_newest_allocation();
     }
 

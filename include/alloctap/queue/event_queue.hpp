@@ -10,13 +10,14 @@
 
 namespace alloctap {
 
-/// The receiving end of a queue; what a meta container looks like from here.
+/// The receiving end of a queue; what the bookkeeper of a container looks like from here.
+/// `count_pair` stands for an allocation and its free that met before either arrived.
 struct QueueConsumerArchetype {
   void record_allocation(const RecordedAllocation&) noexcept {}
-  void record_deallocation(void*, bool) noexcept {}
+  void record_deallocation(void*) noexcept {}
   BlockRecord take(void*) noexcept { return {}; }
   void put_back(void*, const BlockRecord&) noexcept {}
-  void count_pair(const BlockRecord&, bool) noexcept {}
+  void count_pair(const BlockRecord&) noexcept {}
 };
 
 /// A policy `P` whose member template `P::template For<Consumer>` is the queue, constructible as a
@@ -32,7 +33,7 @@ concept EventQueuePolicy =
     requires(typename P::template For<QueueConsumerArchetype>& queue, void* pointer,
              const RecordedAllocation& allocation, const BlockRecord& record, std::size_t bytes) {
       { queue.push_allocation(allocation) } noexcept -> std::same_as<void>;
-      { queue.push_deallocation(pointer, true) } noexcept -> std::same_as<void>;
+      { queue.push_deallocation(pointer) } noexcept -> std::same_as<void>;
       { queue.take(pointer) } noexcept -> std::same_as<BlockRecord>;
       { queue.put_back(pointer, record) } noexcept -> std::same_as<void>;
       { queue.start(bytes) } -> std::same_as<absl::Status>;

@@ -41,9 +41,8 @@ class QueueBuffer {
     payloads_[payload_count_] = allocation;
     messages_[size_++] = message(kAllocation, payload_count_++);
   }
-  void append_deallocation(void* pointer, bool temporary) noexcept {
-    messages_[size_++] = message(temporary ? kTemporaryDeallocation : kDeallocation,
-                                 reinterpret_cast<std::uintptr_t>(pointer));
+  void append_deallocation(void* pointer) noexcept {
+    messages_[size_++] = message(kDeallocation, reinterpret_cast<std::uintptr_t>(pointer));
   }
 
   /// The newest message if it is the allocation of `pointer`, else nullptr.
@@ -68,7 +67,7 @@ class QueueBuffer {
   }
 
  private:
-  enum Type : std::uint64_t { kAllocation, kDeallocation, kTemporaryDeallocation };
+  enum Type : std::uint64_t { kAllocation, kDeallocation };
 
   static constexpr int kTypeShift = 56;
 
@@ -82,9 +81,8 @@ class QueueBuffer {
   template <class Consumer>
   void replay_one(Consumer& consumer, std::uint64_t message) noexcept {
     const std::uint64_t value = message & ((std::uint64_t{1} << kTypeShift) - 1);
-    const Type type = type_of(message);
-    if (type == kAllocation) return consumer.record_allocation(payloads_[value]);
-    consumer.record_deallocation(reinterpret_cast<void*>(value), type == kTemporaryDeallocation);
+    if (type_of(message) == kAllocation) return consumer.record_allocation(payloads_[value]);
+    consumer.record_deallocation(reinterpret_cast<void*>(value));
   }
 
   RecordedAllocation* payloads_ = nullptr;

@@ -4,28 +4,29 @@
 #include <absl/status/status.h>
 
 #include "alloctap/guard/arena.hpp"
-#include "alloctap/meta/meta_container.hpp"
+#include "alloctap/meta/mapping_container.hpp"
+#include "alloctap/meta/thread_totals.hpp"
 #include "alloctap/os/clock.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/stack/stack_table.hpp"
 
 namespace alloctap {
 
-/// Sums up `meta` and `table`. The caller has stopped all recording. Control plane.
-template <MetaContainer Meta>
+/// Sums up what a `Source` holds: a recorder, or what looks like one (`meta()`, `stacks()`,
+/// `for_each_totals(visit)`, `counters()`, `peak_live_bytes()`). The caller has stopped all
+/// recording. Control plane.
+template <class Source>
 class SnapshotBuilder {
  public:
-  SnapshotBuilder(Meta& meta, const StackTable& table) noexcept : meta_(meta) {
-    snapshot_.table = &table;
+  explicit SnapshotBuilder(Source& source) noexcept : source_(source) {
+    snapshot_.table = &source.stacks();
     snapshot_.time_ns = os::wall_clock_ns();
   }
 
-  /// Everything but the counters that the container does not know. Fails where the system has no
-  /// memory for it.
+  /// Fails where the system has no memory for it.
   [[nodiscard]] absl::Status build() {
-    if (!live_.resize(snapshot_.table->end_id()) || !mapped_.resize(snapshot_.table->end_id())) {
-      return no_memory();
-    }
+    if (!sums_.resize(snapshot_.table->end_id())) return no_memory();
+    add_allocations();
     add_live_blocks();
     add_mappings();
     if (!keep_stacks_in_use()) return no_memory();
@@ -36,64 +37,76 @@ class SnapshotBuilder {
   [[nodiscard]] Snapshot take() noexcept { return std::move(snapshot_); }
 
  private:
-  struct Live {
-    std::uint64_t blocks = 0;
-    std::uint64_t bytes = 0;
+  /// All that is known of one stack.
+  struct Sums {
+    AllocationTotals total;
+    std::uint64_t live_blocks = 0;
+    std::uint64_t live_bytes = 0;
+    std::uint64_t mappings = 0;
+    std::uint64_t mapped_bytes = 0;
   };
 
   static absl::Status no_memory() {
     return absl::ResourceExhaustedError("snapshot: the system has no memory for it");
   }
 
+  void add_allocations() {
+    source_.for_each_totals([this](const ThreadTotals& totals) {
+      totals.stacks.for_each([this](StackId stack, const AllocationTotals& of_thread) {
+        sums_[stack].total += of_thread;
+      });
+    });
+  }
+
   void add_live_blocks() {
-    meta_.for_each_live([this](const void*, const BlockRecord& record) {
-      ++live_[record.stack].blocks;
-      live_[record.stack].bytes += record.size;
+    source_.meta().for_each_live([this](const void*, const BlockRecord& record) {
+      ++sums_[record.stack].live_blocks;
+      sums_[record.stack].live_bytes += record.size;
     });
   }
 
   void add_mappings() {
-    meta_.mappings().for_each([this](const MappingRecord& mapping) {
-      ++mapped_[mapping.stack].blocks;
-      mapped_[mapping.stack].bytes += mapping.length;
+    source_.meta().mappings().for_each([this](const MappingRecord& mapping) {
+      ++sums_[mapping.stack].mappings;
+      sums_[mapping.stack].mapped_bytes += mapping.length;
     });
   }
 
   bool keep_stacks_in_use() {
-    for (StackId stack = kUnknownStack; stack < live_.size(); ++stack) {
-      const AllocationTotals total = meta_.totals(stack);
-      const Live& live = live_[stack];
-      const Live& mapped = mapped_[stack];
-      add_to_totals(total, live);
-      if (total.allocations > 0 &&
-          !snapshot_.stacks.push_back({stack, total, live.blocks, live.bytes})) {
+    for (StackId stack = kUnknownStack; stack < sums_.size(); ++stack) {
+      const Sums& sums = sums_[stack];
+      add_to_totals(sums);
+      if (sums.total.allocations > 0 &&
+          !snapshot_.stacks.push_back({stack, sums.total, sums.live_blocks, sums.live_bytes})) {
         return false;
       }
-      if (mapped.blocks > 0 &&
-          !snapshot_.mappings.push_back({stack, mapped.blocks, mapped.bytes})) {
+      if (sums.mappings > 0 &&
+          !snapshot_.mappings.push_back({stack, sums.mappings, sums.mapped_bytes})) {
         return false;
       }
     }
     return true;
   }
 
-  void add_to_totals(const AllocationTotals& total, const Live& live) noexcept {
+  void add_to_totals(const Sums& sums) noexcept {
     Totals& totals = snapshot_.totals;
-    totals.allocations += total.allocations;
-    totals.allocated_bytes += total.allocated_bytes;
-    totals.temporary_allocations += total.temporary_allocations;
-    totals.live_allocations += live.blocks;
-    totals.live_bytes += live.bytes;
+    totals.allocations += sums.total.allocations;
+    totals.allocated_bytes += sums.total.allocated_bytes;
+    totals.temporary_allocations += sums.total.temporary_allocations;
+    totals.live_allocations += sums.live_blocks;
+    totals.live_bytes += sums.live_bytes;
   }
 
   void add_counters() noexcept {
-    const ContainerCounters counters = meta_.counters();
-    snapshot_.mapping_totals = meta_.mappings().totals();
+    const EventCounters counters = source_.counters();
+    snapshot_.mapping_totals = source_.meta().mappings().totals();
     snapshot_.totals.deallocations = counters.deallocations;
-    snapshot_.totals.peak_live_bytes = counters.peak_live_bytes;
+    snapshot_.totals.peak_live_bytes = source_.peak_live_bytes();
     Account& account = snapshot_.account;
     account.unmatched_frees = counters.unmatched_frees;
     account.unseen_frees = counters.unseen_frees;
+    account.failed_unwinds = counters.failed_unwinds;
+    account.truncated_stacks = counters.truncated_stacks;
     account.dropped = counters.dropped + snapshot_.mapping_totals.dropped;
     account.tracker_bytes = Arena::mapped_bytes();
     account.events = snapshot_.totals.allocations + snapshot_.totals.deallocations +
@@ -101,10 +114,10 @@ class SnapshotBuilder {
                      snapshot_.mapping_totals.unmappings;
   }
 
-  Meta& meta_;
+  Source& source_;
   Snapshot snapshot_;
-  ArenaArray<Live> live_;
-  ArenaArray<Live> mapped_;
+  /// By StackId.
+  ArenaArray<Sums> sums_;
 };
 
 }  // namespace alloctap

@@ -25,7 +25,6 @@ struct ConsumerCall {
   /// nullptr for a pair, which names no pointer.
   void* pointer = nullptr;
   BlockRecord record;
-  bool temporary = false;
 };
 
 /// Keeps all calls in order, and the records that are live, so that `take` finds them. Thread-safe;
@@ -34,31 +33,31 @@ class FakeConsumer {
  public:
   void record_allocation(const RecordedAllocation& allocation) noexcept {
     const std::lock_guard hold(lock_);
-    calls_.push_back({ConsumerFunction::kAllocation, allocation.pointer, allocation.record, false});
+    calls_.push_back({ConsumerFunction::kAllocation, allocation.pointer, allocation.record});
     live_[allocation.pointer] = allocation.record;
   }
 
-  void record_deallocation(void* pointer, bool temporary) noexcept {
+  void record_deallocation(void* pointer) noexcept {
     const std::lock_guard hold(lock_);
-    calls_.push_back({ConsumerFunction::kDeallocation, pointer, remove(pointer), temporary});
+    calls_.push_back({ConsumerFunction::kDeallocation, pointer, remove(pointer)});
   }
 
   BlockRecord take(void* pointer) noexcept {
     const std::lock_guard hold(lock_);
     const BlockRecord record = remove(pointer);
-    calls_.push_back({ConsumerFunction::kTake, pointer, record, false});
+    calls_.push_back({ConsumerFunction::kTake, pointer, record});
     return record;
   }
 
   void put_back(void* pointer, const BlockRecord& record) noexcept {
     const std::lock_guard hold(lock_);
-    calls_.push_back({ConsumerFunction::kPutBack, pointer, record, false});
+    calls_.push_back({ConsumerFunction::kPutBack, pointer, record});
     live_[pointer] = record;
   }
 
-  void count_pair(const BlockRecord& record, bool temporary) noexcept {
+  void count_pair(const BlockRecord& record) noexcept {
     const std::lock_guard hold(lock_);
-    calls_.push_back({ConsumerFunction::kPair, nullptr, record, temporary});
+    calls_.push_back({ConsumerFunction::kPair, nullptr, record});
   }
 
   /// A copy of all calls so far.

@@ -2,103 +2,109 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <atomic>
+#include <map>
 #include <memory>
-#include <thread>
-#include <vector>
 
 #include "tests/support/starved_arena.hpp"
 
 namespace {
 
 using alloctap::AllocationTotals;
+using alloctap::StackHash;
 using alloctap::StackId;
 using alloctap::StackTotals;
 using alloctap::testing::StarvedArena;
 
-constexpr StackId kHighestId = (1U << 28) - 2;
+StackHash hash_of(StackId stack) { return StackHash{}.with(stack); }
+
+StackTotals::Entry* entry_of(StackTotals& totals, StackId stack) {
+  StackTotals::Entry* entry = totals.find(hash_of(stack));
+  return entry != nullptr ? entry : totals.add(hash_of(stack), stack);
+}
+
+std::map<StackId, AllocationTotals> contents(const StackTotals& totals) {
+  std::map<StackId, AllocationTotals> sums;
+  totals.for_each([&](StackId stack, const AllocationTotals& of) { sums[stack] += of; });
+  return sums;
+}
 
 }  // namespace
 
-TEST_CASE("a stack that allocated nothing has totals of nothing") {
+TEST_CASE("a stack that allocated nothing has no entry") {
+  StackTotals totals;
+  CHECK(totals.find(StackHash{}) == nullptr);
+  CHECK(totals.find(hash_of(7)) == nullptr);
+  CHECK(contents(totals).empty());
+}
+
+TEST_CASE("the totals of each stack are apart, however many there are") {
+  constexpr StackId kStacks = 20'000;
   const auto totals = std::make_unique<StackTotals>();
-  for (const StackId stack : {StackId{1}, StackId{100'000}, kHighestId}) {
-    CHECK(totals->of(stack).allocations == 0);
-    CHECK(totals->of(stack).allocated_bytes == 0);
-    CHECK(totals->of(stack).temporary_allocations == 0);
+  for (int round = 0; round < 2; ++round) {
+    for (StackId stack = 1; stack <= kStacks; ++stack) {
+      StackTotals::Entry* entry = entry_of(*totals, stack);
+      REQUIRE(entry != nullptr);
+      REQUIRE(entry->stack == stack);
+      StackTotals::count(*entry, stack);
+      if (stack % 3 == 0) StackTotals::count_temporary(*entry);
+    }
+  }
+  const auto sums = contents(*totals);
+  REQUIRE(sums.size() == kStacks);
+  for (const auto& [stack, sum] : sums) {
+    CHECK(sum.allocations == 2);
+    CHECK(sum.allocated_bytes == 2 * std::uint64_t{stack});
+    CHECK(sum.temporary_allocations == (stack % 3 == 0 ? 2 : 0));
   }
 }
 
-TEST_CASE("the totals of each stack are apart, across the borders of chunks") {
-  const auto totals = std::make_unique<StackTotals>();
-  const std::vector<StackId> stacks{1, 2, 8191, 8192, 8193, 16383, 16384, kHighestId};
-  for (std::size_t i = 0; i < stacks.size(); ++i) {
-    for (std::size_t j = 0; j <= i; ++j) CHECK(totals->count_allocation(stacks[i], 100 * i + j));
-    for (std::size_t j = 0; j < i; ++j) totals->count_temporary(stacks[i]);
-  }
-  for (std::size_t i = 0; i < stacks.size(); ++i) {
-    CAPTURE(stacks[i]);
-    const AllocationTotals total = totals->of(stacks[i]);
-    CHECK(total.allocations == i + 1);
-    CHECK(total.allocated_bytes == 100 * i * (i + 1) + i * (i + 1) / 2);
-    CHECK(total.temporary_allocations == i);
-  }
+TEST_CASE("stacks whose hashes agree in a half are told apart") {
+  StackTotals totals;
+  const StackHash first{.first = 0x1000, .second = 1ULL << 32};
+  const StackHash other_second{.first = 0x1000, .second = 2ULL << 32};
+  const StackHash other_first{.first = 0x2000, .second = 1ULL << 32};
+  REQUIRE(totals.add(first, 2) != nullptr);
+  CHECK(totals.find(other_second) == nullptr);
+  CHECK(totals.find(other_first) == nullptr);
+  REQUIRE(totals.add(other_second, 3) != nullptr);
+  REQUIRE(totals.add(other_first, 4) != nullptr);
+  CHECK(totals.find(first)->stack == 2);
+  CHECK(totals.find(other_second)->stack == 3);
+  CHECK(totals.find(other_first)->stack == 4);
 }
 
-TEST_CASE("bytes are summed beyond 4 GiB") {
-  const auto totals = std::make_unique<StackTotals>();
+TEST_CASE("bytes are summed beyond 4 GiB, and allocations beyond 2^32") {
+  StackTotals totals;
   constexpr std::uint64_t kLarge = std::uint64_t{3} << 40;
-  CHECK(totals->count_allocation(3, kLarge));
-  CHECK(totals->count_allocation(3, kLarge));
-  CHECK(totals->of(3).allocated_bytes == 2 * kLarge);
+  StackTotals::Entry* full = entry_of(totals, 3);
+  full->allocations = 0xFFFF'FFFE;
+  StackTotals::count(*full, kLarge);
+  StackTotals::Entry* next = entry_of(totals, 3);
+  CHECK(next != full);
+  StackTotals::count(*next, kLarge);
+  StackTotals::count_temporary(*full);
+  StackTotals::count_temporary(*next);
+  for (StackId other = 4; other < 100; ++other) CHECK(entry_of(totals, other) != nullptr);
+  const AllocationTotals sum = contents(totals)[3];
+  CHECK(sum.allocations == 0x1'0000'0000);
+  CHECK(sum.allocated_bytes == 2 * kLarge);
+  CHECK(sum.temporary_allocations == 2);
 }
 
-TEST_CASE("threads that count for the same stacks lose nothing") {
-  constexpr std::uint64_t kThreads = 4;
-  constexpr std::uint64_t kStacks = 64;
-  constexpr std::uint64_t kRounds = 200'000;
-  const auto totals = std::make_unique<StackTotals>();
-  std::atomic<std::uint64_t> ready{0};
-  std::vector<std::thread> threads;
-  for (std::uint64_t t = 0; t < kThreads; ++t) {
-    threads.emplace_back([&] {
-      ++ready;
-      while (ready < kThreads) std::this_thread::yield();
-      for (std::uint64_t i = 0; i < kRounds; ++i) {
-        // First a new chunk each time, so that the threads race to make it; then the same counters.
-        const auto stack = static_cast<StackId>(std::min(i, kStacks - 1) * 8192 + 1);
-        if (totals->count_allocation(stack, 3)) totals->count_temporary(stack);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  AllocationTotals sum;
-  for (StackId i = 0; i < kStacks; ++i) {
-    const AllocationTotals total = totals->of(i * 8192 + 1);
-    sum.allocations += total.allocations;
-    sum.allocated_bytes += total.allocated_bytes;
-    sum.temporary_allocations += total.temporary_allocations;
-  }
-  CHECK(sum.allocations == kThreads * kRounds);
-  CHECK(sum.allocated_bytes == 3 * kThreads * kRounds);
-  CHECK(sum.temporary_allocations == kThreads * kRounds);
-}
-
-TEST_CASE("without memory a new stack is not counted, and one beside a known one is") {
-  const auto totals = std::make_unique<StackTotals>();
-  CHECK(totals->count_allocation(1, 10));
-  bool beside = false;
-  StackId refused = 100'000;
+TEST_CASE("without memory a table fills up but for one entry, then refuses, and stays whole") {
+  StackTotals totals;
+  StackId refused = 1;
+  bool found = true;
   {
     const StarvedArena starved;
-    beside = totals->count_allocation(2, 10);
-    while (totals->count_allocation(refused, 10)) refused += 100'000;
-    totals->count_temporary(refused);
+    while (entry_of(totals, refused) != nullptr && refused < 100) ++refused;
+    found = totals.find(hash_of(refused)) != nullptr;
   }
-  CHECK(beside);
-  CHECK(totals->of(2).allocations == 1);
-  CHECK(refused < 1'000'000);
-  CHECK(totals->of(refused).allocations == 0);
-  CHECK(totals->of(refused).temporary_allocations == 0);
+  CHECK_FALSE(found);
+  CHECK(refused == 16);
+  CHECK(contents(totals).size() == 15);
+  CHECK(entry_of(totals, refused) != nullptr);
+  for (StackId stack = 1; stack <= refused; ++stack) {
+    CHECK(totals.find(hash_of(stack))->stack == stack);
+  }
 }

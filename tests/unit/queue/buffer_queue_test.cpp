@@ -93,7 +93,7 @@ std::vector<ConsumerFunction> order_behind_busy_worker(
 
 TEST_CASE("what is flushed waits for what the worker has taken before it") {
   const auto order = order_behind_busy_worker([](auto& queue) {
-    queue.push_deallocation(kBlock, false);
+    queue.push_deallocation(kBlock);
     queue.flush();
   });
   CHECK(order == std::vector{ConsumerFunction::kAllocation, ConsumerFunction::kDeallocation});
@@ -101,7 +101,7 @@ TEST_CASE("what is flushed waits for what the worker has taken before it") {
 
 TEST_CASE("a thread that finds its shard full waits for what the worker has taken before it") {
   const auto order = order_behind_busy_worker([](auto& queue) {
-    queue.push_deallocation(kBlock, false);
+    queue.push_deallocation(kBlock);
     queue.push_allocation({.pointer = kBlock, .record = {.stack = 2, .size = 20}});
   });
   CHECK(order == std::vector{ConsumerFunction::kAllocation, ConsumerFunction::kDeallocation});
@@ -125,10 +125,10 @@ TEST_CASE("a free that meets its allocation as the newest of its shard is a pair
   // The worker may be faster now and then.
   CHECK(comes_true([&] {
     started.allocate(kBlock, 10);
-    started.queue->push_deallocation(kBlock, true);
+    started.queue->push_deallocation(kBlock);
     started.queue->flush();
     const ConsumerCall last = started.consumer.calls().back();
-    return last.function == ConsumerFunction::kPair && last.record.size == 10 && last.temporary;
+    return last.function == ConsumerFunction::kPair && last.record.size == 10;
   }));
   CHECK(started.consumer.live().empty());
 }

@@ -35,9 +35,9 @@ TEST_CASE("events are replayed in order with all that they said, once") {
   OwnedBuffer buffer(8);
   CHECK(buffer.empty());
   buffer.append(allocation(0x1000, 16));
-  buffer.append_deallocation(at(0x2000), false);
+  buffer.append_deallocation(at(0x2000));
   buffer.append(allocation(kHighest, std::uint64_t{1} << 40));
-  buffer.append_deallocation(at(kHighest), true);
+  buffer.append_deallocation(at(kHighest));
   CHECK_FALSE(buffer.empty());
 
   FakeConsumer consumer;
@@ -51,10 +51,9 @@ TEST_CASE("events are replayed in order with all that they said, once") {
   CHECK(calls[0].record.size == 16);
   CHECK(calls[1].function == ConsumerFunction::kDeallocation);
   CHECK(calls[1].pointer == at(0x2000));
-  CHECK_FALSE(calls[1].temporary);
   CHECK(calls[2].record.size == std::uint64_t{1} << 40);
   CHECK(calls[3].pointer == at(kHighest));
-  CHECK(calls[3].temporary);
+  CHECK(calls[3].function == ConsumerFunction::kDeallocation);
   CHECK(buffer.empty());
 }
 
@@ -70,7 +69,7 @@ TEST_CASE("a buffer is full when it holds what it was reserved for, of either ki
   FakeConsumer consumer;
   buffer.replay(consumer);
   CHECK_FALSE(buffer.full());
-  for (int i = 0; i < 3; ++i) buffer.append_deallocation(at(0x1000), false);
+  for (int i = 0; i < 3; ++i) buffer.append_deallocation(at(0x1000));
   CHECK(buffer.full());
 }
 
@@ -81,7 +80,7 @@ TEST_CASE("the newest allocation is known until any other message follows") {
   REQUIRE(buffer.newest_allocation_of(at(0x1000)) != nullptr);
   CHECK(buffer.newest_allocation_of(at(0x1000))->record.size == 16);
   CHECK(buffer.newest_allocation_of(at(0x1010)) == nullptr);
-  buffer.append_deallocation(at(0x2000), false);
+  buffer.append_deallocation(at(0x2000));
   CHECK(buffer.newest_allocation_of(at(0x1000)) == nullptr);
   buffer.append(allocation(0x3000, 32));
   CHECK(buffer.newest_allocation_of(at(0x3000)) != nullptr);

@@ -8,6 +8,7 @@
 
 #include "alloctap/meta/memory_meta_container.hpp"
 #include "alloctap/meta/shadow_index.hpp"
+#include "tests/support/counted_container.hpp"
 #include "tests/support/starved_arena.hpp"
 
 namespace {
@@ -22,27 +23,47 @@ using alloctap::StackTable;
 using alloctap::testing::StarvedArena;
 
 using Meta = alloctap::MemoryMetaContainer<alloctap::ShadowIndex>;
+using Books = alloctap::testing::CountedContainer<Meta, struct SnapshotTest>;
 
 /// What a tracker holds.
-struct Tables {
-  StackId stack(std::uintptr_t frame) { return table->intern(std::vector{frame}); }
+class Tables {
+ public:
+  StackId stack(std::uintptr_t frame) { return table_->intern(std::vector{frame}); }
 
   void allocate(std::uintptr_t address, std::uint64_t size, StackId id) {
-    meta->record_allocation(
+    (*books_)->record_allocation(
         {.pointer = reinterpret_cast<void*>(address), .record = {.stack = id, .size = size}});
+    alloctap::StackTotals& stacks = books_->totals().stacks;
+    const auto hash = alloctap::StackHash{}.with(id);
+    last_ = stacks.find(hash) != nullptr ? stacks.find(hash) : stacks.add(hash, id);
+    alloctap::StackTotals::count(*last_, size);
   }
+  /// `temporary`: it counts as one of the stack that allocated last.
   void free(std::uintptr_t address, bool temporary = false) {
-    meta->record_deallocation(reinterpret_cast<void*>(address), temporary);
+    (*books_)->record_deallocation(reinterpret_cast<void*>(address));
+    if (temporary) alloctap::StackTotals::count_temporary(*last_);
   }
 
   Snapshot take() {
-    SnapshotBuilder builder(*meta, *table);
+    SnapshotBuilder builder(*this);
     REQUIRE(builder.build().ok());
     return builder.take();
   }
 
-  std::unique_ptr<Meta> meta = std::make_unique<Meta>();
-  std::unique_ptr<StackTable> table = std::make_unique<StackTable>();
+  // What a snapshot is made from.
+  Meta& meta() { return books_->meta(); }
+  const StackTable& stacks() { return *table_; }
+  [[nodiscard]] alloctap::EventCounters counters() const { return books_->counters(); }
+  std::uint64_t peak_live_bytes() { return (*books_)->peak_live_bytes(); }
+  template <class Visit>
+  void for_each_totals(Visit&& visit) {
+    visit(books_->totals());
+  }
+
+ private:
+  std::unique_ptr<Books> books_ = std::make_unique<Books>();
+  std::unique_ptr<StackTable> table_ = std::make_unique<StackTable>();
+  alloctap::StackTotals::Entry* last_ = nullptr;
 };
 
 std::map<StackId, StackSummary> by_stack(const Snapshot& snapshot) {
@@ -64,7 +85,7 @@ TEST_CASE("a snapshot sums up what each stack allocated, and what of it is live"
   tables.free(0x1000);
   tables.free(0x3000, true);
   const Snapshot snapshot = tables.take();
-  CHECK(snapshot.table == tables.table.get());
+  CHECK(snapshot.table == &tables.stacks());
 
   auto stacks = by_stack(snapshot);
   REQUIRE(stacks.size() == 2);
@@ -100,13 +121,13 @@ TEST_CASE("live mappings are summed up by the stack that made them") {
   Tables tables;
   const StackId a = tables.stack(0xA);
   const StackId b = tables.stack(0xB);
-  tables.meta->mappings().map(0x100000, 0x4000, a);
-  tables.meta->mappings().map(0x200000, 0x1000, a);
-  tables.meta->mappings().map(0x300000, 0x1000, b);
-  auto gone = tables.meta->mappings().begin_unmap(0x101000, 0x1000);
-  tables.meta->mappings().finish_unmap(gone);
-  gone = tables.meta->mappings().begin_unmap(0x300000, 0x1000);
-  tables.meta->mappings().finish_unmap(gone);
+  tables.meta().mappings().map(0x100000, 0x4000, a);
+  tables.meta().mappings().map(0x200000, 0x1000, a);
+  tables.meta().mappings().map(0x300000, 0x1000, b);
+  auto gone = tables.meta().mappings().begin_unmap(0x101000, 0x1000);
+  tables.meta().mappings().finish_unmap(gone);
+  gone = tables.meta().mappings().begin_unmap(0x300000, 0x1000);
+  tables.meta().mappings().finish_unmap(gone);
 
   const Snapshot snapshot = tables.take();
   CHECK(snapshot.stacks.empty());
@@ -127,7 +148,7 @@ TEST_CASE("the account adds up what was seen, and what was missed") {
   tables.free(0x1000);
   tables.free(0x1000);
   tables.free(0x9000);
-  tables.meta->mappings().map(0x100000, 0x1000, a);
+  tables.meta().mappings().map(0x100000, 0x1000, a);
   const Snapshot snapshot = tables.take();
   CHECK(snapshot.account.unseen_frees == 1);
   CHECK(snapshot.account.unmatched_frees == 2);
@@ -151,7 +172,7 @@ TEST_CASE("a snapshot that finds no memory fails") {
   absl::Status status;
   {
     const StarvedArena starved;
-    SnapshotBuilder builder(*tables.meta, *tables.table);
+    SnapshotBuilder builder(tables);
     status = builder.build();
   }
   CHECK(status.code() == absl::StatusCode::kResourceExhausted);

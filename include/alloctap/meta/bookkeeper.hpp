@@ -1,0 +1,109 @@
+/// Where events change the container, and are counted.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "alloctap/meta/meta_container.hpp"
+#include "alloctap/meta/thread_totals.hpp"
+
+namespace alloctap {
+
+/// What a queue delivers to: applies each event to `Meta` and counts what came of it, in the totals
+/// of the thread that delivers. Allocations per stack are not its affair: the recorder counts those
+/// when they are made.
+///
+/// `take` removes a record for a reallocation and counts it as given back, so that a snapshot in
+/// between, or the child of a fork, sees sums that add up; `put_back` undoes it. `count_pair`
+/// stands for an allocation and its free that met before either arrived.
+///
+/// `Totals::mine()` gives the calling thread's `ThreadTotals*`; nullptr where the system has no
+/// memory for them, and then the event is applied, but counted as dropped alone. Thread-safe; runs
+/// inside malloc. Constant-initialized, never destroyed.
+template <MetaContainer Meta, class Totals>
+class Bookkeeper {
+ public:
+  constexpr explicit Bookkeeper(Meta& meta) noexcept : meta_(meta) {}
+
+  void record_allocation(const RecordedAllocation& allocation) noexcept {
+    const InsertOutcome outcome = meta_.insert(allocation.pointer, allocation.record);
+    ThreadTotals* totals = mine();
+    if (totals == nullptr) return;
+    live_.add(totals->live, allocation.record.size);
+    if (outcome.replaced.stack != kNoStackId) [[unlikely]] {
+      ++totals->events.unseen_frees;
+      count_gone(*totals, outcome.replaced);
+    }
+    if (!outcome.kept) [[unlikely]] {
+      ++totals->events.dropped;
+      count_gone(*totals, allocation.record);
+    }
+  }
+
+  void record_deallocation(void* pointer) noexcept { static_cast<void>(take(pointer)); }
+
+  /// An unknown pointer counts as an unmatched free; the record's `stack` is `kNoStackId` then.
+  BlockRecord take(void* pointer) noexcept {
+    const BlockRecord record = meta_.take(pointer);
+    ThreadTotals* totals = mine();
+    if (totals == nullptr) return record;
+    if (record.stack == kNoStackId) [[unlikely]] {
+      ++totals->events.unmatched_frees;
+    } else {
+      count_gone(*totals, record);
+    }
+    return record;
+  }
+
+  void put_back(void* pointer, const BlockRecord& record) noexcept {
+    const bool kept = meta_.insert(pointer, record).kept;
+    ThreadTotals* totals = mine();
+    if (totals == nullptr) return;
+    if (!kept) {
+      ++totals->events.dropped;
+      return;
+    }
+    --totals->events.deallocations;
+    live_.add(totals->live, record.size);
+  }
+
+  void count_pair(const BlockRecord& record) noexcept {
+    ThreadTotals* totals = mine();
+    if (totals == nullptr) return;
+    live_.add(totals->live, record.size);
+    count_gone(*totals, record);
+  }
+
+  /// For `ThreadTotals` that are new.
+  void join(ThreadTotals& totals) noexcept { live_.join(totals.live); }
+
+  /// Counts what was lost on the way of a thread that has no totals.
+  void count_dropped() noexcept { dropped_.fetch_add(1, std::memory_order_relaxed); }
+
+  [[nodiscard]] std::uint64_t dropped_without_totals() const noexcept {
+    return dropped_.load(std::memory_order_relaxed);
+  }
+
+  /// The most bytes that were live, as `LiveBytes::peak`.
+  [[nodiscard]] std::uint64_t peak_live_bytes() const noexcept { return live_.peak(); }
+
+ private:
+  ThreadTotals* mine() noexcept {
+    ThreadTotals* totals = Totals::mine();
+    if (totals == nullptr) [[unlikely]] {
+      count_dropped();
+    }
+    return totals;
+  }
+
+  void count_gone(ThreadTotals& totals, const BlockRecord& record) noexcept {
+    ++totals.events.deallocations;
+    live_.remove(totals.live, record.size);
+  }
+
+  Meta& meta_;
+  LiveBytes live_;
+  std::atomic<std::uint64_t> dropped_{0};
+};
+
+}  // namespace alloctap

@@ -1,0 +1,150 @@
+/// The most bytes that were live at one time, without a counter that all threads write.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <mutex>
+
+#include "alloctap/guard/futex_lock.hpp"
+#include "alloctap/macros.hpp"
+
+namespace alloctap {
+
+/// Each thread keeps what it has added to the live bytes in a share of its own, and publishes it
+/// when the unpublished part passes a step. What is published is one shared sum; the peak is the
+/// highest that the sum has been.
+///
+/// One thread alone publishes nothing and keeps its highest value: its peak is exact. With more,
+/// the peak is within 1/128 of the truth, or within 4 KiB per thread where that is more, whatever
+/// they do: the sum differs from the live bytes by what n threads keep back. Let h be n rounded
+/// down to a power of two; a step is peak / (256 h), but 4 KiB at least, so that a small heap is no
+/// reason to meet at each event. While h stays, each thread keeps back a step at most, and there
+/// are less than 2 h of them. When h doubles, the newcomer publishes for all others, because one
+/// that rests may have kept back a step of former times.
+///
+/// `join`, `add` and `remove` run inside malloc, on the thread that owns the share; `peak` behind
+/// the closed gate. Constant-initialized, never destroyed.
+class LiveBytes {
+ public:
+  /// One thread's. Only its owner writes, but for `published`. Not destroyed once it has joined.
+  struct Share {
+    /// Bytes that this thread allocated minus bytes that it freed, since ever.
+    std::atomic<std::int64_t> total{0};
+    /// The most that `total` was.
+    std::atomic<std::int64_t> highest{0};
+    /// What of `total` is in the sum.
+    std::atomic<std::int64_t> published{0};
+    Share* next = nullptr;
+  };
+
+  constexpr LiveBytes() noexcept = default;
+
+  /// Before the first use of `share`.
+  void join(Share& share) noexcept {
+    const std::lock_guard hold(lock_);
+    const std::int64_t step_before = get(step_);
+    const std::uint32_t threads = threads_.load(std::memory_order_relaxed) + 1;
+    threads_.store(threads, std::memory_order_relaxed);
+    set_step();
+    if (threads == 2) raise_peak(get(first_.load(std::memory_order_relaxed)->highest));
+    if (std::has_single_bit(threads)) publish_for_others(step_before);
+    set_step();
+    share.next = first_.load(std::memory_order_relaxed);
+    first_.store(&share, std::memory_order_release);
+  }
+
+  void add(Share& share, std::uint64_t bytes) noexcept {
+    const std::int64_t total = get(share.total) + static_cast<std::int64_t>(bytes);
+    set(share.total, total);
+    if (total > get(share.highest)) set(share.highest, total);
+    if (total - get(share.published) > get(step_)) [[unlikely]] {
+      publish(share);
+    }
+  }
+
+  void remove(Share& share, std::uint64_t bytes) noexcept {
+    const std::int64_t total = get(share.total) - static_cast<std::int64_t>(bytes);
+    set(share.total, total);
+    if (get(share.published) - total > get(step_)) [[unlikely]] {
+      publish(share);
+    }
+  }
+
+  [[nodiscard]] std::uint64_t peak() const noexcept {
+    const bool alone = threads_.load(std::memory_order_relaxed) == 1;
+    std::int64_t live = get(sum_);
+    for (const Share* share = first_.load(std::memory_order_acquire); share != nullptr;
+         share = share->next) {
+      live += get(alone ? share->highest : share->total) - get(share->published);
+    }
+    return static_cast<std::uint64_t>(std::max(live, get(peak_)));
+  }
+
+ private:
+  using Bytes = std::atomic<std::int64_t>;
+
+  static constexpr std::int64_t kStepsInPeak = 256;
+  static constexpr std::int64_t kLeastStep = 4096;
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+  static std::int64_t get(const Bytes& bytes) noexcept {
+    return bytes.load(std::memory_order_relaxed);
+  }
+  static void set(Bytes& bytes, std::int64_t value) noexcept {
+    bytes.store(value, std::memory_order_relaxed);
+  }
+
+  ALLOCTAP_NOINLINE void publish(Share& share) noexcept {
+    const std::int64_t total = get(share.total);
+    add_to_sum(total - share.published.exchange(total, std::memory_order_relaxed));
+    set_step();
+  }
+
+  /// For those that rest. One that keeps back more than `most`, the step so far, is about to
+  /// publish; if it just does, the exchange fails.
+  void publish_for_others(std::int64_t most) noexcept {
+    for (Share* share = first_.load(std::memory_order_relaxed); share != nullptr;
+         share = share->next) {
+      std::int64_t published = get(share->published);
+      const std::int64_t total = get(share->total);
+      const std::int64_t rest = total - published;
+      if (std::max(rest, -rest) <= most &&
+          share->published.compare_exchange_strong(published, total, std::memory_order_relaxed)) {
+        add_to_sum(rest);
+      }
+    }
+  }
+
+  void add_to_sum(std::int64_t bytes) noexcept {
+    raise_peak(sum_.fetch_add(bytes, std::memory_order_relaxed) + bytes);
+  }
+
+  void raise_peak(std::int64_t live) noexcept {
+    std::int64_t peak = get(peak_);
+    while (live > peak && !peak_.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
+    }
+  }
+
+  /// Every thread reads the step at every event, so it is raised only where that is worth while.
+  void set_step() noexcept {
+    const std::uint32_t threads = threads_.load(std::memory_order_relaxed);
+    const std::int64_t share = get(peak_) / (kStepsInPeak * std::int64_t{std::bit_floor(threads)});
+    const std::int64_t wanted = threads == 1 ? kNever : std::max(share, kLeastStep);
+    const std::int64_t present = get(step_);
+    if (wanted < present || wanted - present > present / 4) set(step_, wanted);
+  }
+
+  /// Read at each event.
+  alignas(64) Bytes step_{kNever};
+  /// Written when a thread publishes.
+  alignas(64) Bytes sum_{0};
+  Bytes peak_{0};
+  FutexLock lock_;
+  std::atomic<Share*> first_{nullptr};
+  std::atomic<std::uint32_t> threads_{0};
+};
+
+}  // namespace alloctap

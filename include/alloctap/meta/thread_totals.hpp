@@ -1,0 +1,72 @@
+/// What one thread has counted.
+#pragma once
+
+#include <cstdint>
+
+#include "alloctap/meta/live_bytes.hpp"
+#include "alloctap/meta/stack_totals.hpp"
+
+namespace alloctap {
+
+/// How often something happened since the start, but for what is counted per stack.
+struct EventCounters {
+  /// Known blocks given back.
+  std::uint64_t deallocations = 0;
+  std::uint64_t unmatched_frees = 0;
+  /// Blocks found gone because their address was handed out again: their free was not seen.
+  std::uint64_t unseen_frees = 0;
+  /// Events and records lost because the system had no memory for them.
+  std::uint64_t dropped = 0;
+  /// Captured stacks whose walk ended before the outermost frame.
+  std::uint64_t failed_unwinds = 0;
+  /// Captured stacks that were deeper than the limit on frames.
+  std::uint64_t truncated_stacks = 0;
+
+  constexpr EventCounters& operator+=(const EventCounters& other) noexcept {
+    deallocations += other.deallocations;
+    unmatched_frees += other.unmatched_frees;
+    unseen_frees += other.unseen_frees;
+    dropped += other.dropped;
+    failed_unwinds += other.failed_unwinds;
+    truncated_stacks += other.truncated_stacks;
+    return *this;
+  }
+};
+
+/// The block that a thread allocated last, while it has not freed it: freeing it now makes it a
+/// temporary one.
+class LastAllocation {
+ public:
+  /// `entry` counts its stack; nullptr where it was not counted. `generation` is that of the
+  /// `ThreadState`: a thread that takes over the state of an ended one allocated nothing yet.
+  void remember(const void* block, StackTotals::Entry* entry, std::uint32_t generation) noexcept {
+    block_ = block;
+    entry_ = entry;
+    generation_ = generation;
+  }
+
+  void forget() noexcept { entry_ = nullptr; }
+
+  /// Counts `block` as a temporary one if that is what it is.
+  void note_free(const void* block, std::uint32_t generation) noexcept {
+    if (block_ != block || entry_ == nullptr || generation_ != generation) return;
+    StackTotals::count_temporary(*entry_);
+    entry_ = nullptr;
+  }
+
+ private:
+  const void* block_ = nullptr;
+  StackTotals::Entry* entry_ = nullptr;
+  std::uint32_t generation_ = 0;
+};
+
+/// Written by its thread alone, inside malloc; others read it behind the closed gate. So nothing
+/// here is atomic, but for what others may look at any time. Not movable.
+struct ThreadTotals {
+  LiveBytes::Share live;
+  EventCounters events;
+  LastAllocation last;
+  StackTotals stacks;
+};
+
+}  // namespace alloctap

@@ -1,0 +1,99 @@
+#include "alloctap/meta/bookkeeper.hpp"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <utility>
+
+#include "alloctap/meta/memory_meta_container.hpp"
+#include "tests/support/counted_container.hpp"
+
+namespace {
+
+using alloctap::BlockRecord;
+using alloctap::InsertOutcome;
+using alloctap::MemoryMetaContainer;
+using alloctap::testing::CountedContainer;
+
+/// Has room for one record.
+struct TinyIndex {
+  InsertOutcome insert(const void* block, const BlockRecord& record) noexcept {
+    if (pointer != nullptr && pointer != block) return {.kept = false, .replaced = {}};
+    pointer = block;
+    return {.kept = true, .replaced = std::exchange(kept, record)};
+  }
+  BlockRecord take(const void* block) noexcept {
+    if (pointer != block) return {};
+    pointer = nullptr;
+    return std::exchange(kept, {});
+  }
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    if (pointer != nullptr) visit(pointer, kept);
+  }
+
+  const void* pointer = nullptr;
+  BlockRecord kept;
+};
+
+using Books = CountedContainer<MemoryMetaContainer<TinyIndex>, struct BookkeeperTest>;
+
+void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
+
+}  // namespace
+
+TEST_CASE("an allocation that finds no room is dropped, and counted as gone again") {
+  Books books;
+  books->record_allocation({.pointer = at(0x1000), .record = {.stack = 1, .size = 10}});
+  books->record_allocation({.pointer = at(0x2000), .record = {.stack = 2, .size = 100}});
+  CHECK(books.counters().dropped == 1);
+  CHECK(books.counters().deallocations == 1);
+  CHECK(books.live_blocks() == 1);
+
+  // Its bytes are live no more: the peak is still that of the moment when both were.
+  books->record_deallocation(at(0x1000));
+  books->record_allocation({.pointer = at(0x3000), .record = {.stack = 3, .size = 105}});
+  CHECK(books->peak_live_bytes() == 110);
+}
+
+TEST_CASE("a record that cannot be put back is dropped and its block counted as gone") {
+  Books books;
+  books->record_allocation({.pointer = at(0x1000), .record = {.stack = 1, .size = 10}});
+  const BlockRecord record = books->take(at(0x1000));
+  books->record_allocation({.pointer = at(0x2000), .record = {.stack = 2, .size = 20}});
+  books->put_back(at(0x1000), record);
+  CHECK(books.counters().dropped == 1);
+  CHECK(books.counters().deallocations == 1);
+  CHECK(books.live_blocks() == 1);
+}
+
+TEST_CASE("deallocations and live blocks add up in the middle of a reallocation") {
+  Books books;
+  books->record_allocation({.pointer = at(0x1000), .record = {.stack = 1, .size = 10}});
+  const BlockRecord record = books->take(at(0x1000));
+  CHECK(record.size == 10);
+  CHECK(books.counters().deallocations == 1);
+  CHECK(books.live_blocks() == 0);
+  books->put_back(at(0x1000), record);
+  CHECK(books.counters().deallocations == 0);
+  CHECK(books.live_blocks() == 1);
+  CHECK(books->take(at(0x1000)).size == 10);
+  CHECK(books.counters().deallocations == 1);
+  CHECK(books.counters().unmatched_frees == 0);
+}
+
+TEST_CASE("without totals every event is applied, and dropped from the counts") {
+  Books books;
+  books->record_allocation({.pointer = at(0x1000), .record = {.stack = 1, .size = 10}});
+  books.lose_totals();
+  books->record_deallocation(at(0x1000));
+  CHECK(books.live_blocks() == 0);
+  books->record_allocation({.pointer = at(0x2000), .record = {.stack = 1, .size = 10}});
+  CHECK(books.live_blocks() == 1);
+  books->put_back(at(0x2000), books->take(at(0x2000)));
+  CHECK(books.live_blocks() == 1);
+  books->count_pair({.stack = 1, .size = 10});
+  CHECK(books.counters().dropped == 5);
+  CHECK(books.counters().deallocations == 0);
+  CHECK(books.counters().unmatched_frees == 0);
+}

@@ -1,0 +1,49 @@
+#include "alloctap/meta/thread_totals.hpp"
+
+#include <doctest/doctest.h>
+
+namespace {
+
+using alloctap::EventCounters;
+using alloctap::LastAllocation;
+using alloctap::StackTotals;
+
+}  // namespace
+
+TEST_CASE("a block is temporary once, where its thread frees it before it allocates another") {
+  const int block = 0;
+  const int other = 0;
+  StackTotals::Entry entry;
+  LastAllocation last;
+  last.note_free(nullptr, 0);
+  last.remember(&block, &entry, 1);
+  last.note_free(&other, 1);
+  CHECK(entry.temporary_allocations == 0);
+  last.note_free(&block, 1);
+  last.note_free(&block, 1);
+  CHECK(entry.temporary_allocations == 1);
+  last.remember(&block, &entry, 1);
+  last.forget();
+  last.note_free(&block, 1);
+  CHECK(entry.temporary_allocations == 1);
+}
+
+TEST_CASE("what the thread before allocated last is nobody's temporary block") {
+  const int block = 0;
+  StackTotals::Entry entry;
+  LastAllocation last;
+  last.remember(&block, &entry, 1);
+  last.note_free(&block, 2);
+  CHECK(entry.temporary_allocations == 0);
+}
+
+TEST_CASE("the sum of counters is that of each") {
+  EventCounters sum{1, 2, 3, 4, 5, 6};
+  sum += EventCounters{10, 20, 30, 40, 50, 60};
+  CHECK(sum.deallocations == 11);
+  CHECK(sum.unmatched_frees == 22);
+  CHECK(sum.unseen_frees == 33);
+  CHECK(sum.dropped == 44);
+  CHECK(sum.failed_unwinds == 55);
+  CHECK(sum.truncated_stacks == 66);
+}
