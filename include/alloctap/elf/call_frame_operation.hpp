@@ -72,46 +72,39 @@ inline constexpr auto kCallFrameFormats = [] {
   using Action = CallFrameOperation::Action;
   using Rule = RegisterRule::Kind;
   using enum CallFrameFormat::Operand;
+  const auto rule = [](Rule kind, CallFrameFormat::Operand operand = kNone) {
+    return CallFrameFormat{Action::kSetRule, kRegister, operand, kind};
+  };
   std::array<CallFrameFormat, 0x30> formats{};
-  formats[0x00] = {Action::kNothing};                               // nop
-  formats[0x01] = {Action::kSetLocation, kAddress};                 // set_loc
-  formats[0x02] = {Action::kAdvance, kDelta1};                      // advance_loc1
-  formats[0x03] = {Action::kAdvance, kDelta2};                      // advance_loc2
-  formats[0x04] = {Action::kAdvance, kDelta4};                      // advance_loc4
-  formats[0x05] = {Action::kSetRule, kRegister, kFactoredUnsigned,  // offset_extended
-                   Rule::kAtCfaPlus};
-  formats[0x06] = {Action::kRestoreRule, kRegister};    // restore_extended
-  formats[0x07] = {Action::kSetRule, kRegister, kNone,  // undefined
-                   Rule::kUndefined};
-  formats[0x08] = {Action::kSetRule, kRegister, kNone,  // same_value
-                   Rule::kSameValue};
-  formats[0x09] = {Action::kSetRule, kRegister, kUnsigned,  // register
-                   Rule::kInRegister};
-  formats[0x0A] = {Action::kRememberRow};                     // remember_state
-  formats[0x0B] = {Action::kRestoreRow};                      // restore_state
-  formats[0x0C] = {Action::kSetCfa, kRegister, kUnsigned};    // def_cfa
-  formats[0x0D] = {Action::kSetCfaRegister, kRegister};       // def_cfa_register
-  formats[0x0E] = {Action::kSetCfaOffset, kUnsigned};         // def_cfa_offset
-  formats[0x0F] = {Action::kSetCfaExpression, kExpression};   // def_cfa_expression
-  formats[0x10] = {Action::kSetRule, kRegister, kExpression,  // expression
-                   Rule::kAtExpression};
-  formats[0x11] = {Action::kSetRule, kRegister, kFactoredSigned,  // offset_extended_sf
-                   Rule::kAtCfaPlus};
-  formats[0x12] = {Action::kSetCfa, kRegister, kFactoredSigned};    // def_cfa_sf
-  formats[0x13] = {Action::kSetCfaOffset, kFactoredSigned};         // def_cfa_offset_sf
-  formats[0x14] = {Action::kSetRule, kRegister, kFactoredUnsigned,  // val_offset
-                   Rule::kCfaPlus};
-  formats[0x15] = {Action::kSetRule, kRegister, kFactoredSigned,  // val_offset_sf
-                   Rule::kCfaPlus};
-  formats[0x16] = {Action::kSetRule, kRegister, kExpression,  // val_expression
-                   Rule::kExpressionValue};
+  formats[0x00] = {Action::kNothing};                             // nop
+  formats[0x01] = {Action::kSetLocation, kAddress};               // set_loc
+  formats[0x02] = {Action::kAdvance, kDelta1};                    // advance_loc1
+  formats[0x03] = {Action::kAdvance, kDelta2};                    // advance_loc2
+  formats[0x04] = {Action::kAdvance, kDelta4};                    // advance_loc4
+  formats[0x05] = rule(Rule::kAtCfaPlus, kFactoredUnsigned);      // offset_extended
+  formats[0x06] = {Action::kRestoreRule, kRegister};              // restore_extended
+  formats[0x07] = rule(Rule::kUndefined);                         // undefined
+  formats[0x08] = rule(Rule::kSameValue);                         // same_value
+  formats[0x09] = rule(Rule::kInRegister, kUnsigned);             // register
+  formats[0x0A] = {Action::kRememberRow};                         // remember_state
+  formats[0x0B] = {Action::kRestoreRow};                          // restore_state
+  formats[0x0C] = {Action::kSetCfa, kRegister, kUnsigned};        // def_cfa
+  formats[0x0D] = {Action::kSetCfaRegister, kRegister};           // def_cfa_register
+  formats[0x0E] = {Action::kSetCfaOffset, kUnsigned};             // def_cfa_offset
+  formats[0x0F] = {Action::kSetCfaExpression, kExpression};       // def_cfa_expression
+  formats[0x10] = rule(Rule::kAtExpression, kExpression);         // expression
+  formats[0x11] = rule(Rule::kAtCfaPlus, kFactoredSigned);        // offset_extended_sf
+  formats[0x12] = {Action::kSetCfa, kRegister, kFactoredSigned};  // def_cfa_sf
+  formats[0x13] = {Action::kSetCfaOffset, kFactoredSigned};       // def_cfa_offset_sf
+  formats[0x14] = rule(Rule::kCfaPlus, kFactoredUnsigned);        // val_offset
+  formats[0x15] = rule(Rule::kCfaPlus, kFactoredSigned);          // val_offset_sf
+  formats[0x16] = rule(Rule::kExpressionValue, kExpression);      // val_expression
   // SPARC's GNU_window_save has the same number; there are no rows for SPARC here.
   if (arch::DwarfRegisters::kMaySignReturnAddress) {
     formats[0x2D] = {Action::kToggleSignature};  // negate_ra_state
   }
-  formats[0x2E] = {Action::kNothing, kUnsigned};                   // GNU_args_size
-  formats[0x2F] = {Action::kSetRule, kRegister, kFactoredNegated,  // GNU_negative_offset_...
-                   Rule::kAtCfaPlus};                              //   ..._extended
+  formats[0x2E] = {Action::kNothing, kUnsigned};             // GNU_args_size
+  formats[0x2F] = rule(Rule::kAtCfaPlus, kFactoredNegated);  // GNU_negative_offset_extended
   return formats;
 }();
 

@@ -43,7 +43,9 @@ inline std::optional<UnwindTables> unwind_tables_of_image(std::span<const std::b
   return tables;
 }
 
-/// The unwind tables of the module that holds `pc`; nothing where no module does, or it has none.
+/// The unwind tables of the module that holds `pc`; nothing where no module does, or it has none:
+/// GCC links a program with -static (not -static-pie) so that it has no .eh_frame_hdr, unless told
+/// -Wl,--eh-frame-hdr. Code that registers its tables itself (`__register_frame`) is not found.
 /// Allocates nothing and takes no lock; may run inside malloc. The answer holds as long as the
 /// module stays loaded. errno may change.
 inline std::optional<UnwindTables> find_unwind_tables(std::uintptr_t pc) noexcept {
