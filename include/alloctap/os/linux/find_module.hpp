@@ -65,9 +65,15 @@ inline LoadedModule find_module(std::uintptr_t address) noexcept {
   if (&::_dl_find_object == nullptr) return find_module_in_memory_map(address);
   dl_find_object found;
   if (::_dl_find_object(reinterpret_cast<void*>(address), &found) != 0) return find_vdso(address);
-  return {.start = reinterpret_cast<std::uintptr_t>(found.dlfo_map_start),
-          .end = reinterpret_cast<std::uintptr_t>(found.dlfo_map_end),
-          .unwind_tables = reinterpret_cast<std::uintptr_t>(found.dlfo_eh_frame)};
+  LoadedModule module{.start = reinterpret_cast<std::uintptr_t>(found.dlfo_map_start),
+                      .end = reinterpret_cast<std::uintptr_t>(found.dlfo_map_end),
+                      .unwind_tables = reinterpret_cast<std::uintptr_t>(found.dlfo_eh_frame)};
+  // Of a static program glibc names the code alone; its file begins in front of the program
+  // headers.
+  const bool is_code_alone = module.unwind_tables != 0 && (module.unwind_tables < module.start ||
+                                                           module.unwind_tables >= module.end);
+  if (is_code_alone) module.start = ::getauxval(AT_PHDR) & ~(page_size() - 1);
+  return module;
 }
 
 #else
