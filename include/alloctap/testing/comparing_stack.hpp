@@ -1,0 +1,146 @@
+/// A capture that checks another one: for tests of stack captures in real programs.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+
+#include "alloctap/guard/futex_lock.hpp"
+#include "alloctap/guard/per_thread.hpp"
+#include "alloctap/stack/identified_stack.hpp"
+#include "alloctap/stack/stack_capture.hpp"
+#include "alloctap/testing/stack_comparison.hpp"
+
+namespace alloctap::testing {
+
+/// Captures with `Tested`, again with `Trusted`, and counts where the two differ: in depth, in a
+/// frame, in `truncated` or `failed`, or in the hash where `Tested` tells one. The first
+/// differences are kept. What it hands on is the capture of `Tested`.
+///
+///     struct CheckedConfig : alloctap::DefaultConfig {
+///       using Stack = alloctap::testing::ComparingStack<MyStack, alloctap::BacktraceStack>;
+///     };
+///
+/// Runs inside malloc; costs what both cost. All static and thread-safe: one comparison per pair of
+/// types and process. A child of fork goes on from its parent's counts.
+template <StackCapture Tested, StackCapture Trusted>
+struct ComparingStack {
+  static constexpr std::string_view name = "comparing";
+  /// How many differences are kept.
+  static constexpr std::size_t kMostKept = 16;
+
+  static IdentifiedStack identify(ThreadState& thread, const CallOrigin& origin,
+                                  std::uint32_t max_frames) noexcept {
+    Room* room = is_due() ? PerThread<Room>::of(thread) : nullptr;
+    // First, because it may use what `Tested` leaves its frames in.
+    CapturedStack trusted;
+    if (room != nullptr) trusted = Trusted::capture(thread, origin, {room->frames, max_frames});
+    const IdentifiedStack identified = identify_stack<Tested>(thread, origin, max_frames);
+    if (room == nullptr) return identified;
+    const SeenFrames seen{.stack = identified.stack,
+                          .frames = frames_of<Tested>(thread, identified)};
+    compare(seen, {.stack = trusted, .frames = {room->frames, trusted.depth}}, identified.hash);
+    return identified;
+  }
+
+  static std::span<const std::uintptr_t> identified_frames(
+      ThreadState& thread, const IdentifiedStack& identified) noexcept {
+    return frames_of<Tested>(thread, identified);
+  }
+
+  static CapturedStack capture(ThreadState& thread, const CallOrigin& origin,
+                               std::span<std::uintptr_t> frames) noexcept {
+    const auto identified = identify(thread, origin, static_cast<std::uint32_t>(frames.size()));
+    const auto found = identified_frames(thread, identified);
+    if (found.data() != frames.data()) std::copy(found.begin(), found.end(), frames.begin());
+    return identified.stack;
+  }
+
+  static void forget_unloaded_modules() noexcept {
+    if constexpr (requires { Tested::forget_unloaded_modules(); }) {
+      Tested::forget_unloaded_modules();
+    }
+    if constexpr (requires { Trusted::forget_unloaded_modules(); }) {
+      Trusted::forget_unloaded_modules();
+    }
+  }
+
+  /// Only one capture in `captures` is compared from now on, over all threads: for long programs.
+  /// `Tested` captures all the same.
+  static void compare_every(std::uint64_t captures) noexcept {
+    const std::lock_guard hold(lock_);
+    every_ = std::max<std::uint64_t>(captures, 1);
+  }
+
+  /// What was counted so far.
+  [[nodiscard]] static StackComparison comparison() noexcept {
+    const std::lock_guard hold(lock_);
+    return comparison_;
+  }
+
+  /// The first differences; a later `forget` changes what is there.
+  [[nodiscard]] static std::span<const StackDifference> differences() noexcept {
+    const std::lock_guard hold(lock_);
+    return {kept_.data(), std::min<std::size_t>(comparison_.different, kMostKept)};
+  }
+
+  /// Counts from zero again.
+  static void forget() noexcept {
+    const std::lock_guard hold(lock_);
+    comparison_ = {};
+  }
+
+ private:
+  struct Room {
+    std::uintptr_t frames[ThreadState::kMostFrames];
+  };
+
+  static bool is_due() noexcept {
+    const std::lock_guard hold(lock_);
+    return comparison_.captures++ % every_ == 0;
+  }
+
+  static void compare(const SeenFrames& tested, const SeenFrames& trusted,
+                      const StackHash& hash) noexcept {
+    const bool wrong_hash = hash != hash_frames(tested.frames);
+    const bool same = !wrong_hash && same_stack(tested, trusted);
+    const std::lock_guard hold(lock_);
+    count(tested, trusted);
+    if (same) return;
+    StackDifference difference = describe_difference(tested, trusted);
+    difference.wrong_hash = wrong_hash;
+    count(difference);
+    if (comparison_.different <= kMostKept) kept_[comparison_.different - 1] = difference;
+  }
+
+  static void count(const SeenFrames& tested, const SeenFrames& trusted) noexcept {
+    ++comparison_.compared;
+    comparison_.tested_failed += tested.stack.failed ? 1 : 0;
+    comparison_.trusted_failed += trusted.stack.failed ? 1 : 0;
+    comparison_.truncated += trusted.stack.truncated ? 1 : 0;
+    comparison_.frames += trusted.frames.size();
+    comparison_.deepest = std::max<std::uint64_t>(comparison_.deepest, trusted.frames.size());
+  }
+
+  static void count(const StackDifference& difference) noexcept {
+    const CapturedStack& tested = difference.tested;
+    const CapturedStack& trusted = difference.trusted;
+    const auto both = std::min(tested.depth, trusted.depth);
+    ++comparison_.different;
+    comparison_.different_depth += tested.depth != trusted.depth ? 1 : 0;
+    comparison_.different_truncated += tested.truncated != trusted.truncated ? 1 : 0;
+    comparison_.different_failed += tested.failed != trusted.failed ? 1 : 0;
+    comparison_.different_frames += difference.first_different != both ? 1 : 0;
+    comparison_.wrong_hash += difference.wrong_hash ? 1 : 0;
+  }
+
+  static inline constinit FutexLock lock_;
+  static inline constinit StackComparison comparison_{};
+  static inline constinit std::uint64_t every_ = 1;
+  static inline constinit std::array<StackDifference, kMostKept> kept_{};
+};
+
+}  // namespace alloctap::testing
