@@ -46,6 +46,9 @@ def parse_arguments():
         "--least", action="store_true", help="the least of all rounds: others use the machine"
     )
     parser.add_argument("--compiler", default="g++")
+    parser.add_argument(
+        "--brief", action="store_true", help="only the empty file and the tracker started"
+    )
     parser.add_argument("--include", default=str(INCLUDE), help="headers (default: of this tree)")
     parser.add_argument("--json", metavar="FILE", help="write all numbers there too")
     return parser.parse_args()
@@ -64,14 +67,14 @@ def compile_seconds(arguments, source, folder):
 
 def measure(arguments):
     """Source -> seconds, one a round."""
-    seconds = {name: [] for name in SOURCES}
+    seconds = {name: [] for name in ([EMPTY, TRACKER] if arguments.brief else SOURCES)}
     with tempfile.TemporaryDirectory() as folder_name:
         folder = pathlib.Path(folder_name)
         for _ in range(arguments.rounds):
-            for name, text in SOURCES.items():
+            for name, times in seconds.items():
                 source = folder / "source.cpp"
-                source.write_text(text)
-                seconds[name].append(compile_seconds(arguments, source, folder))
+                source.write_text(SOURCES[name])
+                times.append(compile_seconds(arguments, source, folder))
     return seconds
 
 
