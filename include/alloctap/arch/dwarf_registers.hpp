@@ -16,6 +16,7 @@ struct DwarfRegisters {
   static constexpr unsigned kFramePointer = 6;
   static constexpr unsigned kStackPointer = 7;
   static constexpr unsigned kReturnAddress = 16;
+  static constexpr unsigned kProgramCounter = 16;
   /// Whether that column is the program counter: a caller's value is where it continues.
   static constexpr bool kReturnAddressIsProgramCounter = true;
   /// Whether return addresses may carry a signature (pointer authentication).
@@ -37,6 +38,8 @@ struct DwarfRegisters {
   /// The link register is not: a caller's value is lost in its call.
   static constexpr bool kReturnAddressIsProgramCounter = false;
   static constexpr unsigned kStackPointer = 31;
+  /// Not kept: no rule asks for it.
+  static constexpr unsigned kProgramCounter = 32;
   static constexpr bool kMaySignReturnAddress = true;
 
   /// x19 to x29, and the link register as long as a leaf function runs.

@@ -22,29 +22,37 @@ namespace alloctap {
 /// - `find(frame)` gives the rule of an `UnwindFrame`;
 /// - `epoch()` is constant while rules do not change;
 /// - `Fallback` is the capture to use where the rules need what only it knows;
-/// - `kBrokenEnds` says that a frame which is none further out is how a walk ends, counted as
-///   failed; else the stack is looked at again with care, because it may go on elsewhere.
+/// - `kPointerDecides` says that it is the frame pointer that ends a walk: one that leads to no
+/// frame
+///   further out is an end, counted as failed. Else such a stack is looked at again with care,
+///   because it may go on elsewhere.
 template <class Rules>
 class ChainCapture {
  public:
   static IdentifiedStack identify(ThreadState& thread, const CallOrigin& origin,
                                   std::uint32_t max_frames) noexcept {
     Memory* memory = PerThread<Memory>::of(thread);
-    if (memory == nullptr || !memory->make_room(max_frames)) return fall_back(thread, origin, 1);
-    if (origin.frame == nullptr) return fall_back(thread, origin, max_frames);
+    if (memory == nullptr || !memory->make_room(max_frames)) [[unlikely]] {
+      return fall_back(thread, origin, 1);
+    }
+    if (origin.frame == nullptr) [[unlikely]] {
+      return fall_back(thread, origin, max_frames);
+    }
     const auto* record = static_cast<const arch::FrameRecord*>(origin.frame);
     const UnwindFrame leaf{.pc = load_word(address_of(&record->return_address)),
                            .sp = arch::stack_pointer_of_caller(record),
                            .fp = load_word(address_of(&record->caller_frame))};
     const Rules rules;
     StackChain* stack = memory->stacks.find(thread, leaf.sp);
-    if (stack == nullptr || !stack->prepare(max_frames, &kIdentity, rules.epoch())) {
+    constexpr auto chain_frames = &ChainWalk<Rules>::chain_frames_for;
+    if (stack == nullptr || !stack->prepare(chain_frames(max_frames), &kIdentity, rules.epoch()))
+        [[unlikely]] {
       return walk_with_care(thread, origin, *memory, leaf, max_frames);
     }
     ChainWalk walk(stack->chain, memory->walked, stack->bounds, max_frames, rules);
     if (walk.walk_from(leaf) == UnwindOutcome::kCaller) [[likely]] {
       memory->found = &stack->chain;
-      return identify(stack->chain, max_frames);
+      return identity_of(stack->chain, max_frames);
     }
     return walk_with_care(thread, origin, *memory, leaf, max_frames);
   }
@@ -55,8 +63,7 @@ class ChainCapture {
     const Memory* memory = PerThread<Memory>::of(thread);
     if (memory == nullptr || memory->found == nullptr) return frames;
     const VerifiedChain& chain = *memory->found;
-    for (std::size_t i = 0; i < frames.size(); ++i)
-      frames[i] = chain.frame(chain.size() - 1 - i).pc;
+    for (std::size_t i = 0; i < frames.size(); ++i) frames[i] = chain.pc(chain.size() - 1 - i);
     return frames;
   }
 
@@ -78,7 +85,8 @@ class ChainCapture {
     CopiedStack copy;
 
     [[nodiscard]] bool make_room(std::uint32_t max_frames) noexcept {
-      return walked.capacity() > max_frames || walked.reserve(std::size_t{max_frames} + 1);
+      const std::size_t frames = ChainWalk<Rules>::walked_frames_for(max_frames);
+      return walked.capacity() >= frames || walked.reserve(frames);
     }
   };
 
@@ -86,18 +94,22 @@ class ChainCapture {
     return reinterpret_cast<std::uintptr_t>(place);
   }
 
-  static IdentifiedStack identify(const VerifiedChain& chain, std::uint32_t max_frames) noexcept {
-    IdentifiedStack identified;
-    identified.stack.depth = static_cast<std::uint32_t>(chain.size());
-    if (chain.size() <= max_frames) [[likely]] {
-      identified.stack.failed = chain.end() == ChainEnd::kFailed;
-      identified.hash = chain.hash(chain.size() - 1);
-      return identified;
+  static IdentifiedStack identity_of(const VerifiedChain& chain,
+                                     std::uint32_t max_frames) noexcept {
+    if (chain.size() > max_frames) [[unlikely]] {
+      return identity_of_inner(chain, max_frames);
     }
-    identified.stack.truncated = true;
-    identified.stack.depth = max_frames;
+    return {.hash = chain.hash(chain.size() - 1),
+            .stack = {.depth = static_cast<std::uint32_t>(chain.size()),
+                      .failed = chain.end() == ChainEnd::kFailed}};
+  }
+
+  /// The hash of a part of the stack has to be made.
+  ALLOCTAP_NOINLINE static IdentifiedStack identity_of_inner(const VerifiedChain& chain,
+                                                             std::uint32_t max_frames) noexcept {
+    IdentifiedStack identified{.hash = {}, .stack = {.depth = max_frames, .truncated = true}};
     for (std::size_t i = chain.size() - max_frames; i < chain.size(); ++i) {
-      identified.hash = identified.hash.with(chain.frame(i).pc);
+      identified.hash = identified.hash.with(chain.pc(i));
     }
     return identified;
   }
@@ -109,19 +121,18 @@ class ChainCapture {
                                                           std::uint32_t max_frames) noexcept {
     WalkedFrames& walked = memory.walked;
     memory.copy.forget();
-    walked.clear();
-    walked.add(leaf, 0);
-    UnwindFrame frame = leaf;
+    walked.restart(leaf);
     const Rules rules;
     UnwindOutcome outcome = UnwindOutcome::kCaller;
     while (walked.size() <= max_frames) {
-      outcome = step_outwards(frame, rules.find(frame), memory.copy);
+      const UnwindFrame& frame = walked.last().frame;
+      outcome = step_outwards(frame, rules.find(frame), walked.next(), memory.copy);
       if (outcome != UnwindOutcome::kCaller) break;
-      walked.add(frame, 0);
+      walked.add();
     }
     if (outcome == UnwindOutcome::kNeedsRegisters) return fall_back(thread, origin, max_frames);
-    const bool whole =
-        outcome == UnwindOutcome::kOutermost || walked.last().sp >= os::initial_stack_pointer();
+    const bool whole = outcome == UnwindOutcome::kOutermost ||
+                       walked.last().frame.sp >= os::initial_stack_pointer();
     return take_over(thread, memory, max_frames, !whole);
   }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "alloctap/os/stack_bounds.hpp"
 #include "alloctap/stack/stack_memory.hpp"
@@ -15,80 +14,101 @@
 
 namespace alloctap {
 
-/// Brings a chain up to date with the stack of the calling thread. `Rules::find(frame)` gives the
-/// rule of a frame. Runs inside malloc.
+/// Brings a chain up to date with the stack of the calling thread. `Rules` as in `ChainCapture`.
+/// Runs inside malloc.
 template <class Rules>
 class ChainWalk {
  public:
-  /// `stack` is the one that the chain belongs to. `chain` has room for twice, and `walked` for as
-  /// many frames as are wanted and one more. Refers to all of them.
+  /// Room for captures of `most_frames`: a walk goes further than that, so that a recursion that
+  /// returns step by step does not walk as far at each.
+  static constexpr std::size_t walked_frames_for(std::size_t most_frames) noexcept {
+    return 2 * (most_frames + 1);
+  }
+  static constexpr std::size_t chain_frames_for(std::size_t most_frames) noexcept {
+    return 3 * (most_frames + 1);
+  }
+
+  /// `stack` is the one that the chain belongs to. Refers to all of them.
   ChainWalk(VerifiedChain& chain, WalkedFrames& walked, const os::StackBounds& stack,
             std::size_t most_frames, const Rules& rules) noexcept
       : chain_(chain), walked_(walked), stack_(stack), most_frames_(most_frames), rules_(rules) {}
 
   /// Makes `leaf` the innermost frame of the chain. What the chain holds then is the whole stack
-  /// or, unless its end is another, more frames than are wanted. With `kBroken` and
-  /// `kNeedsRegisters` the chain is as it was.
-  UnwindOutcome walk_from(const UnwindFrame& leaf) noexcept {
-    low_ = leaf.sp;
+  /// or, if its end is `kCut`, more frames than are wanted. With `kBroken` and `kNeedsRegisters`
+  /// the chain is as it was.
+  ALLOCTAP_ALWAYS_INLINE UnwindOutcome walk_from(const UnwindFrame& leaf) noexcept {
     candidates_ = chain_.size();
-    walked_.clear();
-    walked_.add(leaf, 0);
-    for (;;) {
-      if (meets_chain() && join()) return UnwindOutcome::kCaller;
-      if (walked_.size() > most_frames_) return replace_chain(ChainEnd::kCut);
-      const UnwindOutcome outcome = step();
-      if (outcome == UnwindOutcome::kCaller) continue;
-      if (outcome == UnwindOutcome::kOutermost) return replace_chain(ChainEnd::kOutermost);
-      if (outcome == UnwindOutcome::kBroken && Rules::kBrokenEnds) {
-        return replace_chain(ChainEnd::kFailed);
-      }
-      if (outcome != UnwindOutcome::kNoTable) return outcome;
-      return replace_chain(walked_.last().sp >= os::initial_stack_pointer() ? ChainEnd::kOutermost
-                                                                            : ChainEnd::kFailed);
+    if (meets_chain(leaf) && candidates_ == chain_.size() && outer_frames_hold(1)) {
+      return UnwindOutcome::kCaller;
     }
+    return walk_on_from(leaf);
   }
 
  private:
-  /// Whether the frame reached is one of the chain's: then that is number `candidates_ - 1`.
-  /// Further out, stack pointers are higher.
-  bool meets_chain() noexcept {
-    const UnwindFrame& reached = walked_.last();
-    while (candidates_ > 0 && chain_.frame(candidates_ - 1).sp < reached.sp) --candidates_;
-    return candidates_ > 0 && chain_.frame(candidates_ - 1) == reached;
+  ALLOCTAP_NOINLINE UnwindOutcome walk_on_from(const UnwindFrame& leaf) noexcept {
+    const LiveStack memory(leaf.sp, stack_.high);
+    const std::size_t limit = walked_frames_for(most_frames_) - 1;
+    walked_.restart(leaf);
+    for (;;) {
+      NotedFrame& reached = walked_.last();
+      if (meets_chain(reached.frame) && outer_frames_hold(walked_.size())) return join();
+      if (walked_.size() > limit) return replace_chain(ChainEnd::kCut);
+      const UnwindRule rule = rules_.find(reached.frame);
+      reached.use = rule.pointer_use();
+      NotedFrame& caller = walked_.next();
+      const UnwindOutcome outcome = step_outwards(reached.frame, rule, caller, memory);
+      if (outcome != UnwindOutcome::kCaller) [[unlikely]] {
+        return end_with(outcome);
+      }
+      if (caller.frame.sp <= reached.frame.sp || caller.frame.sp >= stack_.high) [[unlikely]] {
+        return end_with(UnwindOutcome::kBroken);
+      }
+      walked_.add();
+    }
   }
 
-  /// Whether the chain outside the frame that was met still holds, as far as it is wanted: the
-  /// frames walked over then take the place of those inside. Else the frames that hold are added
-  /// to those walked over, and the walk goes on behind them.
-  bool join() noexcept {
+  /// Whether the frame reached is one of the chain's: then that is number `candidates_ - 1`.
+  /// Further out, stack pointers are higher.
+  bool meets_chain(const UnwindFrame& reached) noexcept {
+    while (candidates_ > 0 && chain_.sp(candidates_ - 1) < reached.sp) --candidates_;
+    return candidates_ > 0 && chain_.is(candidates_ - 1, reached);
+  }
+
+  /// Whether the chain outside the frame that was met still holds, as far as it is wanted. `walked`
+  /// counts the frames up to that one. If not, candidates are left that may be met further out.
+  bool outer_frames_hold(std::size_t walked) noexcept {
     const std::size_t met = candidates_ - 1;
-    const std::size_t wanted = most_frames_ + 1 - std::min(walked_.size(), most_frames_ + 1);
+    const std::size_t wanted = most_frames_ + 1 - std::min(walked, most_frames_ + 1);
     const std::size_t changed = chain_.find_changed(met - std::min(met, wanted), met);
     const bool reaches = met >= wanted || chain_.end() != ChainEnd::kCut;
-    if (changed == met && reaches) {
-      const bool nothing_new = walked_.size() == 1 && candidates_ == chain_.size();
-      if (!nothing_new) keep_outermost(met);
-      return true;
-    }
-    const std::size_t first = changed == met ? 0 : changed + 1;
-    for (std::size_t i = met; i > first; --i) walked_.add(chain_.frame(i - 1), chain_.words(i - 1));
-    candidates_ = first;
+    if (changed == met && reaches) return true;
+    candidates_ = changed == met ? 0 : changed + 1;
     return false;
   }
 
-  UnwindOutcome step() noexcept {
-    UnwindFrame frame = walked_.last();
-    const std::uintptr_t inner = frame.sp;
-    NotedStack memory(low_, stack_.high, walked_.next_words());
-    const UnwindOutcome outcome = step_outwards(frame, rules_.find(frame), memory);
-    if (outcome != UnwindOutcome::kCaller) return outcome;
-    if (frame.sp <= inner || frame.sp >= stack_.high) return UnwindOutcome::kBroken;
-    walked_.add(frame, memory.noted());
+  /// The frames walked over take the place of those inside the one that was met.
+  UnwindOutcome join() noexcept {
+    const std::size_t met = candidates_ - 1;
+    const bool matters = chain_.pointer_matters(met);
+    walked_.last().use = matters ? FramePointerUse::kUsed : FramePointerUse::kIgnored;
+    keep_outermost(met);
     return UnwindOutcome::kCaller;
   }
 
+  UnwindOutcome end_with(UnwindOutcome outcome) noexcept {
+    NotedFrame& last = walked_.last();
+    last.use = Rules::kPointerDecides ? FramePointerUse::kUsed : FramePointerUse::kIgnored;
+    if (outcome == UnwindOutcome::kOutermost) return replace_chain(ChainEnd::kOutermost);
+    if (outcome == UnwindOutcome::kNoTable) {
+      const bool whole = last.frame.sp >= os::initial_stack_pointer();
+      return replace_chain(whole ? ChainEnd::kOutermost : ChainEnd::kFailed);
+    }
+    if (Rules::kPointerDecides) return replace_chain(ChainEnd::kFailed);
+    return outcome;
+  }
+
   UnwindOutcome replace_chain(ChainEnd end) noexcept {
+    if (end == ChainEnd::kCut) walked_.last().use = FramePointerUse::kUsed;
     chain_.set_end(end);
     keep_outermost(0);
     return UnwindOutcome::kCaller;
@@ -96,9 +116,12 @@ class ChainWalk {
 
   void keep_outermost(std::size_t frames) noexcept {
     chain_.cut_to(frames);
+    bool matters = false;
     for (std::size_t i = walked_.size(); i > 0; --i) {
-      const WalkedFrames::Frame& walked = walked_[i - 1];
-      chain_.push(walked.frame, walked.words, walked.word_count);
+      const NotedFrame& noted = walked_[i - 1];
+      matters = noted.use == FramePointerUse::kUsed ||
+                (noted.use == FramePointerUse::kPassedOn && matters);
+      chain_.push(noted, matters);
     }
   }
 
@@ -107,7 +130,6 @@ class ChainWalk {
   const os::StackBounds& stack_;
   std::size_t most_frames_;
   const Rules& rules_;
-  std::uintptr_t low_ = 0;
   std::size_t candidates_ = 0;
 };
 

@@ -25,7 +25,7 @@ struct CallerAlone {
 class FramePointerRules {
  public:
   using Fallback = CallerAlone;
-  static constexpr bool kBrokenEnds = true;
+  static constexpr bool kPointerDecides = true;
 
   [[nodiscard]] static std::uint64_t epoch() noexcept { return 0; }
   /// The ABI clears the frame pointer of the outermost frame.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "alloctap/macros.hpp"
 #include "alloctap/os/stack_bounds.hpp"
 #include "alloctap/stack/verified_chain.hpp"
 
@@ -17,23 +18,30 @@ struct StackChain {
   const void* rules = nullptr;
   std::uint64_t epoch = 0;
 
-  /// Makes the chain fit for captures of `most_frames` by these rules; empty, if it was not. False
-  /// where the system has no memory.
-  [[nodiscard]] bool prepare(std::size_t most_frames, const void* wanted_rules,
+  /// Makes the chain fit for `frames` frames by these rules; empty, if it was not. False where the
+  /// system has no memory.
+  [[nodiscard]] bool prepare(std::size_t frames, const void* wanted_rules,
                              std::uint64_t wanted_epoch) noexcept {
-    const std::size_t frames = 2 * (most_frames + 1);
-    if (chain.capacity() < frames && !chain.reserve(frames)) return false;
-    if (rules == wanted_rules && epoch == wanted_epoch) return true;
-    chain.cut_to(0);
-    rules = wanted_rules;
-    epoch = wanted_epoch;
-    return true;
+    if (chain.capacity() >= frames && rules == wanted_rules && epoch == wanted_epoch) [[likely]] {
+      return true;
+    }
+    return begin_anew(frames, wanted_rules, wanted_epoch);
   }
 
   /// For another stack.
   void move_to(const os::StackBounds& stack) noexcept {
     bounds = stack;
     chain.cut_to(0);
+  }
+
+ private:
+  ALLOCTAP_NOINLINE bool begin_anew(std::size_t frames, const void* wanted_rules,
+                                    std::uint64_t wanted_epoch) noexcept {
+    if (chain.capacity() < frames && !chain.reserve(frames)) return false;
+    chain.cut_to(0);
+    rules = wanted_rules;
+    epoch = wanted_epoch;
+    return true;
   }
 };
 

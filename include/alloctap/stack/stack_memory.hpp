@@ -5,11 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
 
 #include "alloctap/macros.hpp"
 #include "alloctap/os/memory_map.hpp"
-#include "alloctap/stack/unwind_frame.hpp"
 
 namespace alloctap {
 
@@ -20,32 +18,24 @@ ALLOCTAP_NO_SANITIZE inline std::uintptr_t load_word(std::uintptr_t address) noe
   return word;
 }
 
-/// Reads words of `[low, high)`, the live part of a stack, and notes down each that it read: what
-/// was found with its help holds for as long as these words do.
-class NotedStack {
+/// Reads words of `[low, high)`, the live part of a stack.
+class LiveStack {
  public:
-  /// `notes` is where the words go; no more are read than have room there.
-  NotedStack(std::uintptr_t low, std::uintptr_t high, std::span<StackWord> notes) noexcept
-      : low_(low), high_(high), notes_(notes) {}
+  LiveStack(std::uintptr_t low, std::uintptr_t high) noexcept : low_(low), high_(high) {}
 
-  [[nodiscard]] bool read(std::uintptr_t address, std::uintptr_t& word) noexcept {
-    const bool readable = address >= low_ && address <= high_ - sizeof word &&
-                          address % alignof(std::uintptr_t) == 0 && noted_ < notes_.size();
+  [[nodiscard]] bool read(std::uintptr_t address, std::uintptr_t& word) const noexcept {
+    const bool readable =
+        address >= low_ && address <= high_ - sizeof word && address % alignof(std::uintptr_t) == 0;
     if (!readable) [[unlikely]] {
       return false;
     }
     word = load_word(address);
-    notes_[noted_++] = {.address = address, .value = word};
     return true;
   }
-
-  [[nodiscard]] std::size_t noted() const noexcept { return noted_; }
 
  private:
   std::uintptr_t low_;
   std::uintptr_t high_;
-  std::span<StackWord> notes_;
-  std::size_t noted_ = 0;
 };
 
 /// Reads words anywhere, as copies that the system makes: what is not mapped is noticed and not

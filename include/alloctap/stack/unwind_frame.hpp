@@ -1,6 +1,8 @@
 /// What a walk knows of one frame, and of the memory that told it.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace alloctap {
@@ -23,6 +25,31 @@ struct UnwindFrame {
 struct StackWord {
   std::uintptr_t address = 0;
   std::uintptr_t value = 0;
+};
+
+/// The words that a frame was found by: a signal's are the most.
+inline constexpr std::size_t kMostWordsOfFrame = 4;
+using FrameWords = std::array<StackWord, kMostWordsOfFrame>;
+
+/// What the way from a frame to its caller does with the frame pointer.
+enum class FramePointerUse : std::uint8_t {
+  /// Reads it to find the caller.
+  kUsed,
+  /// Leaves it to the caller as it is.
+  kPassedOn,
+  /// Does not look at it: the caller's own was saved elsewhere, or nobody asks for it.
+  kIgnored,
+};
+
+/// A frame with the words that it was found by.
+struct NotedFrame {
+  UnwindFrame frame;
+  std::uint32_t word_count = 0;
+  /// The last of the words told the frame pointer, and nothing else.
+  bool last_word_is_frame_pointer = false;
+  /// On the way from here outwards.
+  FramePointerUse use = FramePointerUse::kUsed;
+  FrameWords words;
 };
 
 }  // namespace alloctap

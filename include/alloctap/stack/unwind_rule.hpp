@@ -9,6 +9,7 @@
 
 #include "alloctap/arch/dwarf_registers.hpp"
 #include "alloctap/elf/call_frame.hpp"
+#include "alloctap/stack/unwind_frame.hpp"
 
 namespace alloctap {
 
@@ -42,6 +43,17 @@ struct UnwindRule {
   /// Where the return address is: words from the CFA.
   std::int8_t return_slot = 0;
   Kind kind = Kind::kNone;
+
+  /// Of one of the two kinds that nearly all code is of.
+  [[nodiscard]] constexpr bool is_plain() const noexcept {
+    return kind == Kind::kFromStackPointer || kind == Kind::kFromFramePointer;
+  }
+
+  /// What a step by this rule does with the frame's pointer.
+  [[nodiscard]] constexpr FramePointerUse pointer_use() const noexcept {
+    if (kind != Kind::kFromStackPointer) return FramePointerUse::kUsed;
+    return fp_slot == kUnchanged ? FramePointerUse::kPassedOn : FramePointerUse::kIgnored;
+  }
 
   friend constexpr bool operator==(const UnwindRule&, const UnwindRule&) = default;
 };

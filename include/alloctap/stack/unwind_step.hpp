@@ -26,77 +26,123 @@ enum class UnwindOutcome : std::uint8_t {
   kNeedsRegisters,
 };
 
-/// By the tables themselves, with the two registers that a walk knows. `Memory` as in
-/// `step_outwards`.
+/// Reads for one step through `Memory::read(address, word)`, and notes down what it read.
 template <class Memory>
-ALLOCTAP_NOINLINE UnwindOutcome step_by_table(UnwindFrame& frame, Memory& memory) noexcept {
+class StepReader {
+ public:
+  StepReader(Memory& memory, NotedFrame& notes) noexcept : memory_(memory), notes_(notes) {}
+
+  /// False where the word may not be read, or more are read than a frame has room for.
+  bool operator()(std::uintptr_t address, std::uintptr_t& word) noexcept {
+    if (notes_.word_count == kMostWordsOfFrame || !memory_.read(address, word)) {
+      refused_ = true;
+      return false;
+    }
+    notes_.words[notes_.word_count++] = {.address = address, .value = word};
+    return true;
+  }
+
+  [[nodiscard]] bool refused() const noexcept { return refused_; }
+
+ private:
+  Memory& memory_;
+  NotedFrame& notes_;
+  bool refused_ = false;
+};
+
+/// By the tables themselves, with the two registers that a walk knows.
+template <class Memory>
+ALLOCTAP_NOINLINE UnwindOutcome step_by_table(const UnwindFrame& frame, NotedFrame& caller,
+                                              Memory& memory) noexcept {
   using Registers = arch::DwarfRegisters;
   elf::CallFrameRow row;
   if (!find_unwind_row(frame.call_address(), row)) return UnwindOutcome::kNoTable;
-  bool unreadable = false;
-  auto read = [&](std::uintptr_t address, std::uintptr_t& word) noexcept {
-    const bool known = memory.read(address, word);
-    unreadable = unreadable || !known;
-    return known;
-  };
+  caller.word_count = 0;
+  caller.last_word_is_frame_pointer = false;
+  StepReader<Memory> read(memory, caller);
   elf::RegisterFile known;
   known.set(Registers::kStackPointer, frame.sp);
   known.set(Registers::kFramePointer, frame.fp);
+  // Rules of PLT entries ask where in the entry a signal came.
+  known.set(Registers::kProgramCounter, frame.call_address());
   const elf::CallFrameRules rules(row, known, read);
   const auto cfa = rules.find_cfa();
   const auto pc = cfa ? rules.find_register(row.return_address_register, *cfa) : std::nullopt;
   const auto sp = pc ? rules.find_register(Registers::kStackPointer, *cfa) : std::nullopt;
   const auto fp = sp ? rules.find_register(Registers::kFramePointer, *cfa) : std::nullopt;
-  if (!fp) return unreadable ? UnwindOutcome::kBroken : UnwindOutcome::kNeedsRegisters;
+  if (!fp) return read.refused() ? UnwindOutcome::kBroken : UnwindOutcome::kNeedsRegisters;
   if (*pc == 0) return UnwindOutcome::kOutermost;
   const std::uintptr_t address = row.return_address_signed ? Registers::strip_signature(*pc) : *pc;
-  frame = {.pc = row.signal_frame ? address + 1 : address, .sp = *sp, .fp = *fp};
+  caller.frame = {.pc = row.signal_frame ? address + 1 : address, .sp = *sp, .fp = *fp};
   return UnwindOutcome::kCaller;
 }
 
-/// Replaces `frame` by its caller, by `rule`, which is the one of its call address. Only with
-/// `kCaller` is `frame` another one. `Memory::read(address, word)` reads the stack. Runs inside
-/// malloc; does not check that the caller lies further out.
+/// By a rule whose CFA is in a word beside the frame pointer.
 template <class Memory>
-ALLOCTAP_ALWAYS_INLINE UnwindOutcome step_outwards(UnwindFrame& frame, const UnwindRule& rule,
-                                                   Memory& memory) noexcept {
-  constexpr std::uintptr_t kWord = sizeof(std::uintptr_t);
+ALLOCTAP_NOINLINE UnwindOutcome step_realigned(const UnwindFrame& frame, const UnwindRule& rule,
+                                               NotedFrame& caller, Memory& memory) noexcept {
+  constexpr std::int64_t kWord = sizeof(std::uintptr_t);
   const auto at = [](std::uintptr_t base, std::int64_t bytes) {
     return base + static_cast<std::uintptr_t>(bytes);
   };
-  std::uintptr_t cfa = 0;
-  std::uintptr_t fp = frame.fp;
-  bool readable = true;
+  caller.word_count = 0;
+  caller.last_word_is_frame_pointer = true;
+  StepReader<Memory> read(memory, caller);
+  UnwindFrame& found = caller.frame;
+  const bool readable = read(at(frame.fp, rule.cfa_offset), found.sp) &&
+                        read(at(found.sp, rule.return_slot * kWord), found.pc) &&
+                        read(at(frame.fp, rule.fp_slot * kWord), found.fp);
+  if (!readable) return UnwindOutcome::kBroken;
+  return found.pc == 0 ? UnwindOutcome::kOutermost : UnwindOutcome::kCaller;
+}
+
+/// By what is neither `kFromStackPointer` nor `kFromFramePointer`.
+template <class Memory>
+UnwindOutcome step_specially(const UnwindFrame& frame, const UnwindRule& rule, NotedFrame& caller,
+                             Memory& memory) noexcept {
   switch (rule.kind) {
-    case UnwindRule::Kind::kFromStackPointer:
-      cfa = at(frame.sp, rule.cfa_offset);
-      break;
-    case UnwindRule::Kind::kFromFramePointer:
-      cfa = at(frame.fp, rule.cfa_offset);
-      break;
     case UnwindRule::Kind::kRealigned:
-      readable = memory.read(at(frame.fp, rule.cfa_offset), cfa);
-      break;
-    case UnwindRule::Kind::kNone:
-      return UnwindOutcome::kNoTable;
+      return step_realigned(frame, rule, caller, memory);
+    case UnwindRule::Kind::kNeedsTable:
+      return step_by_table(frame, caller, memory);
     case UnwindRule::Kind::kOutermost:
       return UnwindOutcome::kOutermost;
-    case UnwindRule::Kind::kNeedsTable:
-      return step_by_table(frame, memory);
+    default:
+      return UnwindOutcome::kNoTable;
   }
+}
+
+/// Writes the caller of `frame`, and the words that it was found by, to `caller`, whose `use` stays
+/// as it is; only with `kCaller` is it of value. `rule` is the one of the frame's call address. A
+/// return address of 0, which whoever made the stack put there, ends it too.
+/// Runs inside malloc; does not check that the caller lies further out.
+///
+/// Without branches on what differs from frame to frame: a wrong guess costs more than a load.
+template <class Memory>
+ALLOCTAP_ALWAYS_INLINE UnwindOutcome step_outwards(const UnwindFrame& frame, const UnwindRule& rule,
+                                                   NotedFrame& caller, Memory& memory) noexcept {
+  constexpr std::int64_t kWord = sizeof(std::uintptr_t);
+  if (!rule.is_plain()) [[unlikely]] {
+    return step_specially(frame, rule, caller, memory);
+  }
+  const bool from_fp = rule.kind == UnwindRule::Kind::kFromFramePointer;
+  const bool fp_saved = rule.fp_slot != UnwindRule::kUnchanged;
+  const std::uintptr_t base = from_fp ? frame.fp : frame.sp;
+  const std::uintptr_t cfa = base + static_cast<std::uintptr_t>(std::int64_t{rule.cfa_offset});
+  const std::uintptr_t pc_place = cfa + static_cast<std::uintptr_t>(rule.return_slot * kWord);
+  const std::uintptr_t saved_place = cfa + static_cast<std::uintptr_t>(rule.fp_slot * kWord);
+  const std::uintptr_t fp_place = fp_saved ? saved_place : pc_place;
   std::uintptr_t pc = 0;
-  readable = readable && memory.read(at(cfa, rule.return_slot * std::int64_t{kWord}), pc);
-  if (rule.fp_slot != UnwindRule::kUnchanged) {
-    const bool realigned = rule.kind == UnwindRule::Kind::kRealigned;
-    const std::uintptr_t base = realigned ? frame.fp : cfa;
-    readable = readable && memory.read(at(base, rule.fp_slot * std::int64_t{kWord}), fp);
-  }
-  if (!readable) [[unlikely]] {
+  std::uintptr_t fp = 0;
+  if (!memory.read(pc_place, pc) || !memory.read(fp_place, fp)) [[unlikely]] {
     return UnwindOutcome::kBroken;
   }
-  if (pc == 0) return UnwindOutcome::kOutermost;
-  frame = {.pc = pc, .sp = cfa, .fp = fp};
-  return UnwindOutcome::kCaller;
+  caller.words[0] = {.address = pc_place, .value = pc};
+  caller.words[1] = {.address = fp_place, .value = fp};
+  caller.word_count = fp_saved ? 2 : 1;
+  caller.last_word_is_frame_pointer = fp_saved;
+  caller.frame = {.pc = pc, .sp = cfa, .fp = fp_saved ? fp : frame.fp};
+  return pc == 0 ? UnwindOutcome::kOutermost : UnwindOutcome::kCaller;
 }
 
 }  // namespace alloctap

@@ -14,7 +14,7 @@ namespace alloctap {
 class TableRules {
  public:
   using Fallback = BacktraceStack;
-  static constexpr bool kBrokenEnds = false;
+  static constexpr bool kPointerDecides = false;
 
   [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
   [[nodiscard]] UnwindRule find(const UnwindFrame& frame) const noexcept {

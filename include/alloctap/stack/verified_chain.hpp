@@ -8,13 +8,16 @@
 /// values the caller is the kept one. By induction, all frames outside a frame that was met again
 /// hold if every kept word outside it holds; and where one does not, the frames inside of it do.
 /// No return address is patched, so whatever a program does to its stack is seen.
+///
+/// Most code uses the frame pointer as any other register: functions save and restore it, and no
+/// rule asks for it. A frame's pointer matters if its own rule reads it, or leaves it to a caller
+/// whose pointer matters. Where it does not, nothing that a capture yields depends on it: the word
+/// that told it is not kept, and frames are the same without being the same there.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
 
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/guard/arena.hpp"
@@ -23,10 +26,6 @@
 #include "alloctap/stack/unwind_frame.hpp"
 
 namespace alloctap {
-
-/// The words that a frame was found by: a signal's are the most.
-inline constexpr std::size_t kMostWordsOfFrame = 4;
-using FrameWords = std::array<StackWord, kMostWordsOfFrame>;
 
 /// How the walk that found a chain's outermost frame ended.
 enum class ChainEnd : std::uint8_t {
@@ -43,15 +42,9 @@ enum class ChainEnd : std::uint8_t {
 /// lives as long as its thread's state. Belongs to one thread; runs inside malloc.
 class VerifiedChain {
  public:
-  struct Frame {
-    UnwindFrame frame;
-    /// Where its words end in the list of all; they begin where those of the frame outside end.
-    std::size_t words_end = 0;
-  };
-
   /// Makes room for `frames` frames, and forgets what there was. False where the system has no
   /// memory.
-  [[nodiscard]] bool reserve(std::size_t frames) noexcept {
+  [[nodiscard]] ALLOCTAP_NOINLINE bool reserve(std::size_t frames) noexcept {
     release();
     memory_ = static_cast<std::byte*>(Arena::allocate(bytes_for(frames)));
     if (memory_ == nullptr) return false;
@@ -73,26 +66,40 @@ class VerifiedChain {
   [[nodiscard]] ChainEnd end() const noexcept { return end_; }
   void set_end(ChainEnd end) noexcept { end_ = end; }
 
-  [[nodiscard]] const UnwindFrame& frame(std::size_t i) const noexcept { return frames_[i].frame; }
+  [[nodiscard]] std::uintptr_t pc(std::size_t i) const noexcept { return frames_[i].frame.pc; }
+  [[nodiscard]] std::uintptr_t sp(std::size_t i) const noexcept { return frames_[i].frame.sp; }
   [[nodiscard]] const StackHash& hash(std::size_t i) const noexcept { return hashes_[i]; }
-  [[nodiscard]] std::span<const StackWord> words(std::size_t i) const noexcept {
-    return {words_ + words_begin(i), words_ + frames_[i].words_end};
+
+  /// Whether frame `i` is `frame` in all that matters.
+  [[nodiscard]] bool is(std::size_t i, const UnwindFrame& frame) const noexcept {
+    const Frame& kept = frames_[i];
+    return kept.frame.pc == frame.pc && kept.frame.sp == frame.sp &&
+           (kept.frame.fp == frame.fp || !kept.pointer_matters);
+  }
+
+  /// Whether the frame pointer of frame `i` matters.
+  [[nodiscard]] bool pointer_matters(std::size_t i) const noexcept {
+    return frames_[i].pointer_matters;
   }
 
   /// Keeps the outermost `size` frames.
   void cut_to(std::size_t size) noexcept { size_ = size; }
 
-  /// Adds a frame inside that was found by the first `word_count` of `words`. What no longer fits
-  /// makes the chain forget its outer half.
-  void push(const UnwindFrame& frame, const FrameWords& words, std::size_t word_count) noexcept {
+  /// Adds a frame inside, whose frame pointer matters or not. What no longer fits makes the chain
+  /// forget its outer half.
+  void push(const NotedFrame& noted, bool pointer_matters) noexcept {
     if (size_ == capacity_) [[unlikely]] {
       forget_outer_half();
     }
     const std::size_t begin = words_begin(size_);
+    const bool drop = noted.last_word_is_frame_pointer && !pointer_matters;
     // All of them, because so many at once are a few instructions. The last frame's have room too.
-    std::memcpy(static_cast<void*>(words_ + begin), words.data(), sizeof words);
-    frames_[size_] = {.frame = frame, .words_end = begin + word_count};
-    hashes_[size_] = (size_ == 0 ? StackHash{} : hashes_[size_ - 1]).with(frame.pc);
+    std::memcpy(static_cast<void*>(words_ + begin), noted.words.data(), sizeof noted.words);
+    frames_[size_].frame = noted.frame;
+    frames_[size_].words_end =
+        static_cast<std::uint32_t>(begin + noted.word_count - (drop ? 1 : 0));
+    frames_[size_].pointer_matters = pointer_matters;
+    hashes_[size_] = (size_ == 0 ? StackHash{} : hashes_[size_ - 1]).with(noted.frame.pc);
     ++size_;
   }
 
@@ -110,6 +117,13 @@ class VerifiedChain {
   }
 
  private:
+  struct Frame {
+    UnwindFrame frame;
+    /// Where its words end in the list of all; they begin where those of the frame outside end.
+    std::uint32_t words_end;
+    bool pointer_matters;
+  };
+
   static std::size_t bytes_for(std::size_t frames) noexcept {
     return frames * (sizeof(Frame) + sizeof(StackHash) + sizeof(FrameWords));
   }
@@ -136,7 +150,9 @@ class VerifiedChain {
     std::memmove(static_cast<void*>(words_), words_ + gone_words, kept_words * sizeof(StackWord));
     std::memmove(static_cast<void*>(hashes_), hashes_ + gone, kept * sizeof(StackHash));
     std::memmove(static_cast<void*>(frames_), frames_ + gone, kept * sizeof(Frame));
-    for (std::size_t i = 0; i < kept; ++i) frames_[i].words_end -= gone_words;
+    for (std::size_t i = 0; i < kept; ++i) {
+      frames_[i].words_end -= static_cast<std::uint32_t>(gone_words);
+    }
     size_ = kept;
     end_ = ChainEnd::kCut;
   }
