@@ -58,10 +58,10 @@ class ChainWalk {
       NotedFrame& caller = walked_.next();
       const UnwindOutcome outcome = step_outwards(reached.frame, rule, caller, memory);
       if (outcome != UnwindOutcome::kCaller) [[unlikely]] {
-        return end_with(outcome);
+        return end_with(outcome, rule);
       }
       if (caller.frame.sp <= reached.frame.sp || caller.frame.sp >= stack_.high) [[unlikely]] {
-        return end_with(UnwindOutcome::kBroken);
+        return end_with(UnwindOutcome::kBroken, rule);
       }
       walked_.add();
     }
@@ -80,7 +80,7 @@ class ChainWalk {
     const std::size_t met = candidates_ - 1;
     const std::size_t wanted = most_frames_ + 1 - std::min(walked, most_frames_ + 1);
     const std::size_t changed = chain_.find_changed(met - std::min(met, wanted), met);
-    const bool reaches = met >= wanted || chain_.end() != ChainEnd::kCut;
+    const bool reaches = met >= wanted || chain_.end_is_sure();
     if (changed == met && reaches) return true;
     candidates_ = changed == met ? 0 : changed + 1;
     return false;
@@ -95,10 +95,13 @@ class ChainWalk {
     return UnwindOutcome::kCaller;
   }
 
-  UnwindOutcome end_with(UnwindOutcome outcome) noexcept {
+  UnwindOutcome end_with(UnwindOutcome outcome, const UnwindRule& rule) noexcept {
     NotedFrame& last = walked_.last();
     last.use = Rules::kPointerDecides ? FramePointerUse::kUsed : FramePointerUse::kIgnored;
-    if (outcome == UnwindOutcome::kOutermost) return replace_chain(ChainEnd::kOutermost);
+    if (outcome == UnwindOutcome::kOutermost) {
+      const bool by_rule = rule.kind == UnwindRule::Kind::kOutermost;
+      return replace_chain(by_rule ? ChainEnd::kOutermost : ChainEnd::kZero);
+    }
     if (outcome == UnwindOutcome::kNoTable) {
       const bool whole = last.frame.sp >= os::initial_stack_pointer();
       return replace_chain(whole ? ChainEnd::kOutermost : ChainEnd::kFailed);

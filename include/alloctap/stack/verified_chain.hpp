@@ -31,6 +31,8 @@ namespace alloctap {
 enum class ChainEnd : std::uint8_t {
   /// At the outermost frame of the stack.
   kOutermost,
+  /// At a return address of 0. That word belongs to no frame, so nobody would see it change.
+  kZero,
   /// Where it could not go on.
   kFailed,
   /// At the limit on frames: the chain does not know its callers.
@@ -65,6 +67,10 @@ class VerifiedChain {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] ChainEnd end() const noexcept { return end_; }
   void set_end(ChainEnd end) noexcept { end_ = end; }
+  /// Whether a walk that reaches the outermost frame would end there again.
+  [[nodiscard]] bool end_is_sure() const noexcept {
+    return end_ == ChainEnd::kOutermost || end_ == ChainEnd::kFailed;
+  }
 
   [[nodiscard]] std::uintptr_t pc(std::size_t i) const noexcept { return frames_[i].frame.pc; }
   [[nodiscard]] std::uintptr_t sp(std::size_t i) const noexcept { return frames_[i].frame.sp; }
