@@ -1,8 +1,9 @@
 /// What alloctap-run tells the object that it preloads: one environment variable.
 ///
-/// The value reads `alloctap-run/1;ROOT_PID;FOLLOW;STACK;MAX_FRAMES;DUMPS;` and then, for each
-/// dump, `FORMAT;WRITE_MODE;LENGTH;PATH;`. Every field ends in ';' and a path is counted, so that
-/// any byte may stand in it and a value that was cut short is noticed.
+/// The value reads
+/// `alloctap-run/2;ROOT_PID;FOLLOW;STACK;MAX_FRAMES;MEAN_BYTES;MIN_SIZE;MAX_SIZE;DUMPS;` and then,
+/// for each dump, `FORMAT;WRITE_MODE;LENGTH;PATH;`. Every field ends in ';' and a path is counted,
+/// so that any byte may stand in it and a value that was cut short is noticed.
 #pragma once
 
 #include <array>
@@ -21,13 +22,15 @@
 namespace alloctap::run {
 
 inline constexpr char kSettingsVariable[] = "ALLOCTAP_RUN";
-inline constexpr std::string_view kSettingsVersion = "alloctap-run/1";
+inline constexpr std::string_view kSettingsVersion = "alloctap-run/2";
 
 inline constexpr std::uint32_t kMostFrames = ThreadState::kMostFrames;
 inline constexpr std::uint32_t kDefaultFrames = 256;
+/// Samples further apart would never be seen; and so far apart, weights of samples are exact.
+inline constexpr std::uint64_t kMostMeanBytes = std::uint64_t{1} << 40;
 inline constexpr std::size_t kMostDumps = 16;
 /// No encoded settings are longer.
-inline constexpr std::size_t kMostEncodedBytes = 128 + kMostDumps * (kPathBytes + 64);
+inline constexpr std::size_t kMostEncodedBytes = 256 + kMostDumps * (kPathBytes + 64);
 /// By how many bytes the name of a temporary file may exceed the name of the dump that it stands
 /// beside: the launcher has tried that such a name can be created.
 inline constexpr std::size_t kTemporarySuffixBytes = 24;
@@ -63,6 +66,11 @@ struct Settings {
   bool follow_children = false;
   StackChoice stack = StackChoice::kUnwindTable;
   std::uint32_t max_frames = kDefaultFrames;
+  /// About how many allocated bytes lie between two samples; 0 and 1: every allocation is recorded.
+  std::uint64_t mean_bytes = 0;
+  /// Stacks are taken of blocks of these sizes; `min_size` is not above `max_size`.
+  std::uint64_t min_size = 0;
+  std::uint64_t max_size = UINT64_MAX;
   std::size_t dump_count = 0;
   std::array<DumpTarget, kMostDumps> dumps{};
 
@@ -101,6 +109,9 @@ template <class Enum, std::size_t Count>
   add(settings.follow_children ? "1" : "0");
   add(name_of(kStackNames, settings.stack));
   add(std::to_string(settings.max_frames));
+  add(std::to_string(settings.mean_bytes));
+  add(std::to_string(settings.min_size));
+  add(std::to_string(settings.max_size));
   add(std::to_string(settings.dump_count));
   for (const DumpTarget& dump : settings.targets()) {
     add(name_of(kFormatNames, dump.format));
@@ -160,6 +171,13 @@ class FieldReader {
          reader.read_counted(length, dump.pattern) && dump.pattern.starts_with('/');
 }
 
+[[nodiscard]] inline bool read_sampling(FieldReader& reader, Settings& settings) noexcept {
+  constexpr std::uint64_t kNone = 0;
+  return reader.read_number(settings.mean_bytes, kNone, kMostMeanBytes) &&
+         reader.read_number(settings.min_size, kNone, UINT64_MAX) &&
+         reader.read_number(settings.max_size, settings.min_size, UINT64_MAX);
+}
+
 /// Reads what `encode` wrote; nothing where `text` is anything else. The patterns point into
 /// `text`. Allocates nothing.
 [[nodiscard]] inline std::optional<Settings> decode(std::string_view text) noexcept {
@@ -167,12 +185,12 @@ class FieldReader {
   FieldReader reader(text);
   std::string_view version;
   std::uint32_t follow = 0;
-  const bool head_is_sound = reader.read(version) && version == kSettingsVersion &&
-                             reader.read_number(settings.root_pid, 1, INT32_MAX) &&
-                             reader.read_number(follow, 0u, 1u) &&
-                             reader.read_name(kStackNames, settings.stack) &&
-                             reader.read_number(settings.max_frames, 1u, kMostFrames) &&
-                             reader.read_number(settings.dump_count, std::size_t{0}, kMostDumps);
+  const bool head_is_sound =
+      reader.read(version) && version == kSettingsVersion &&
+      reader.read_number(settings.root_pid, 1, INT32_MAX) && reader.read_number(follow, 0u, 1u) &&
+      reader.read_name(kStackNames, settings.stack) &&
+      reader.read_number(settings.max_frames, 1u, kMostFrames) && read_sampling(reader, settings) &&
+      reader.read_number(settings.dump_count, std::size_t{0}, kMostDumps);
   if (!head_is_sound) return std::nullopt;
   settings.follow_children = follow == 1;
   for (DumpTarget& dump : std::span(settings.dumps).first(settings.dump_count)) {

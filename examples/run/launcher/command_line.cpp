@@ -39,11 +39,24 @@ CommandLine::CommandLine() : app_("Runs PROGRAM and reports which call stacks ho
   max_frames_ = add("--max-frames", "N",
                     absl::StrCat("Keep the innermost N frames of a stack, from 1 to ", kMostFrames,
                                  ".\nDefault: ", kDefaultFrames, "."));
+  sample_ = add("--sample", "BYTES",
+                "Record about one allocation in BYTES allocated bytes, for\n"
+                "programs that cannot afford a stack for each; 512K is usual.\n"
+                "Live and per-stack numbers are then estimates with a stated\n"
+                "margin. Default: record every allocation.");
+  min_size_ = add("--min-size", "BYTES",
+                  "Take stacks only of blocks of at least BYTES. Smaller ones\n"
+                  "appear as one stack. Default: of all.");
+  max_size_ = add("--max-size", "BYTES",
+                  "Take stacks only of blocks of at most BYTES. Larger ones\n"
+                  "appear as one stack. Default: of all.");
   follow_children_ = app_.add_flag("--follow-children");
   follow_children_->description(
       "Track child processes too; each writes its own report, so\n"
       "PATH needs %p in the file name. Default: PROGRAM alone.");
-  app_.footer("Everything after PROGRAM belongs to PROGRAM.");
+  app_.footer(
+      "BYTES is a whole number, or one with K, M or G for 1024, 1024^2 or 1024^3.\nEverything "
+      "after PROGRAM belongs to PROGRAM.");
 }
 
 absl::StatusOr<std::size_t> CommandLine::find_program(std::span<char*> arguments) const {

@@ -27,6 +27,9 @@ class CommandLine {
   [[nodiscard]] std::vector<std::string> dumps() const { return dump_->results(); }
   [[nodiscard]] std::vector<std::string> stacks() const { return stack_->results(); }
   [[nodiscard]] std::vector<std::string> frame_limits() const { return max_frames_->results(); }
+  [[nodiscard]] std::vector<std::string> sample_means() const { return sample_->results(); }
+  [[nodiscard]] std::vector<std::string> min_sizes() const { return min_size_->results(); }
+  [[nodiscard]] std::vector<std::string> max_sizes() const { return max_size_->results(); }
   [[nodiscard]] bool follows_children() const { return follow_children_->count() > 0; }
 
  private:
@@ -38,6 +41,9 @@ class CommandLine {
   CLI::Option* dump_ = nullptr;
   CLI::Option* stack_ = nullptr;
   CLI::Option* max_frames_ = nullptr;
+  CLI::Option* sample_ = nullptr;
+  CLI::Option* min_size_ = nullptr;
+  CLI::Option* max_size_ = nullptr;
   CLI::Option* follow_children_ = nullptr;
 };
 

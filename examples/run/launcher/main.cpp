@@ -32,7 +32,10 @@ std::string encode_settings(const Options& options, std::span<const ResolvedDump
   Settings settings{.root_pid = ::getpid(),
                     .follow_children = options.follow_children,
                     .stack = options.stack,
-                    .max_frames = options.max_frames};
+                    .max_frames = options.max_frames,
+                    .mean_bytes = options.mean_bytes,
+                    .min_size = options.min_size,
+                    .max_size = options.max_size};
   for (const ResolvedDump& dump : dumps) {
     settings.dumps[settings.dump_count++] = {dump.format, dump.mode, dump.pattern};
   }

@@ -2,6 +2,8 @@
 
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -64,6 +66,47 @@ absl::Status set_max_frames(const std::string& value, Options& options) {
                                                  ": write a whole number from 1 to ", kMostFrames));
 }
 
+/// "512", "512K", "512M" and "512G"; nothing where `text` is anything else or needs more than 64
+/// bits.
+std::optional<std::uint64_t> parse_bytes(std::string_view text) {
+  constexpr std::string_view kUnits = "KMG";
+  const std::size_t unit = text.empty() ? kUnits.npos : kUnits.find(text.back());
+  const bool has_unit = unit != kUnits.npos;
+  if (has_unit) text.remove_suffix(1);
+  std::uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  const std::size_t shift = has_unit ? 10 * (unit + 1) : 0;
+  if (error != std::errc{} || stop != end || number > (UINT64_MAX >> shift)) return std::nullopt;
+  return number << shift;
+}
+
+/// Sets `bytes` to the last of `values`, each from 1 to `most`.
+absl::Status set_bytes(const char* option, const std::vector<std::string>& values,
+                       std::uint64_t most, std::uint64_t& bytes) {
+  for (const std::string& value : values) {
+    const std::optional<std::uint64_t> parsed = parse_bytes(value);
+    if (!parsed || *parsed < 1 || *parsed > most) {
+      return absl::InvalidArgumentError(absl::StrCat(option, " ", in_quotes(value),
+                                                     ": write a number of bytes from 1 to ", most,
+                                                     ", such as 4096, 512K or 2M"));
+    }
+    bytes = *parsed;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status set_sampling(const CommandLine& line, Options& options) {
+  absl::Status status =
+      set_bytes("--sample", line.sample_means(), kMostMeanBytes, options.mean_bytes);
+  status.Update(set_bytes("--min-size", line.min_sizes(), UINT64_MAX, options.min_size));
+  status.Update(set_bytes("--max-size", line.max_sizes(), UINT64_MAX, options.max_size));
+  if (!status.ok() || options.min_size <= options.max_size) return status;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--min-size ", in_quotes(line.min_sizes().back()), " is above --max-size ",
+                   in_quotes(line.max_sizes().back()), "; write one that is not"));
+}
+
 /// Without the launcher's name in front and the "--" that ends the options.
 std::span<char*> own_options(std::span<char*> arguments) {
   if (!arguments.empty()) arguments = arguments.subspan(1);
@@ -87,6 +130,7 @@ absl::StatusOr<Options> parse_options(std::span<char*> arguments) {
   for (const std::string& value : line.frame_limits()) {
     status.Update(set_max_frames(value, options));
   }
+  status.Update(set_sampling(line, options));
   if (!status.ok()) return status;
   options.follow_children = line.follows_children();
   options.command = arguments.subspan(*program);

@@ -22,6 +22,9 @@ struct Options {
   std::vector<DumpRequest> dumps;
   StackChoice stack = StackChoice::kUnwindTable;
   std::uint32_t max_frames = kDefaultFrames;
+  std::uint64_t mean_bytes = 0;
+  std::uint64_t min_size = 0;
+  std::uint64_t max_size = UINT64_MAX;
   bool follow_children = false;
   /// PROGRAM and its arguments, a part of argv: a null pointer stands behind the last.
   std::span<char*> command;

@@ -95,6 +95,9 @@ void in_forked_child() noexcept {
 bool start_tracker() noexcept {
   static_cast<void>(RunConfig::Stack::select(name_of(kStackNames, settings->stack)));
   RunTracker::set_max_frames(settings->max_frames);
+  RunConfig::Sampling::set({.mean_bytes = settings->mean_bytes,
+                            .min_bytes = settings->min_size,
+                            .max_bytes = settings->max_size});
   absl::StatusOr<Session> session = RunTracker::start();
   if (!session.ok()) {
     const absl::string_view message = session.status().message();

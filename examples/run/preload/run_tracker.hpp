@@ -11,6 +11,7 @@ namespace alloctap::run {
 struct RunConfig : DefaultConfig {
   using Hook = InterposeHook;
   using Stack = SelectableStack<UnwindTableStack, BacktraceStack, FramePointerStack, NoStack>;
+  using Sampling = AdjustableSampling;
   using Symbolizer = AbslSymbolizer;
   static constexpr Limits limits{.max_frames = ThreadState::kMostFrames};
 

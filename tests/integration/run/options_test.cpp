@@ -20,7 +20,7 @@ std::string settings_of(const Launcher& launcher, Arguments options) {
   CAPTURE(result.err);
   CHECK(result.code == 0);
   CHECK(result.err.empty());
-  const std::string head = "alloctap-run/1;" + std::to_string(result.pid) + ";";
+  const std::string head = "alloctap-run/2;" + std::to_string(result.pid) + ";";
   REQUIRE(result.out.starts_with(head));
   return result.out.substr(head.size());
 }
@@ -66,6 +66,33 @@ TEST_CASE("bad options are refused with the value and the remedy") {
       {{"--max-frames= 1"}, "' 1'", "1 to 4000"},
       {{"--max-frames=4294967297"}, "'4294967297'", "1 to 4000"},
       {{"--max-frames=99999999999999999999"}, "'99999999999999999999'", "1 to 4000"},
+      {{"--sample="}, "'--sample='", "write one"},
+      {{"--sample=0"}, "--sample '0'", "1 to 1099511627776, such as"},
+      {{"--sample", "0K"}, "--sample '0K'", "1 to 1099511627776, such as"},
+      {{"--sample=-1"}, "--sample '-1'", "1 to 1099511627776, such as"},
+      {{"--sample=+1"}, "--sample '+1'", "1 to 1099511627776, such as"},
+      {{"--sample=1.5"}, "--sample '1.5'", "1 to 1099511627776, such as"},
+      {{"--sample=0x10"}, "--sample '0x10'", "1 to 1099511627776, such as"},
+      {{"--sample=1 K"}, "--sample '1 K'", "1 to 1099511627776, such as"},
+      {{"--sample=K"}, "--sample 'K'", "1 to 1099511627776, such as"},
+      {{"--sample=512k"}, "--sample '512k'", "1 to 1099511627776, such as 4096, 512K or 2M"},
+      {{"--sample=512KB"}, "--sample '512KB'", "1 to 1099511627776, such as"},
+      {{"--sample=1T"}, "--sample '1T'", "1 to 1099511627776, such as"},
+      {{"--sample=many"}, "--sample 'many'", "1 to 1099511627776, such as"},
+      {{"--sample=1025G"}, "--sample '1025G'", "1 to 1099511627776, such as"},
+      {{"--sample=1099511627777"}, "--sample '1099511627777'", "1 to 1099511627776"},
+      {{"--sample=18446744073709551616"}, "'18446744073709551616'", "1 to 1099511627776"},
+      {{"--sample=18014398509481984K"}, "'18014398509481984K'", "1 to 1099511627776"},
+      {{"--sample=1", "--sample=0"}, "--sample '0'", "1 to 1099511627776"},
+      {{"--sample=0", "--sample=1"}, "--sample '0'", "1 to 1099511627776"},
+      {{"--min-size=0"}, "--min-size '0'", "1 to 18446744073709551615, such as"},
+      {{"--min-size=-1"}, "--min-size '-1'", "1 to 18446744073709551615, such as"},
+      {{"--min-size=18446744073709551616"}, "'18446744073709551616'", "1 to 18446744073709551615"},
+      {{"--max-size=0"}, "--max-size '0'", "1 to 18446744073709551615, such as"},
+      {{"--max-size=-5M"}, "--max-size '-5M'", "1 to 18446744073709551615, such as"},
+      {{"--max-size=17179869184G"}, "'17179869184G'", "1 to 18446744073709551615"},
+      {{"--min-size=2K", "--max-size=2047"}, "'2K'", "is above --max-size '2047'; write one"},
+      {{"--max-size=1", "--min-size", "2"}, "'2'", "is above --max-size '1'; write one"},
   };
   for (const auto& [options, value, remedy] : cases) {
     Arguments arguments = options;
@@ -116,13 +143,35 @@ TEST_CASE("the program gets its arguments untouched") {
 
 TEST_CASE("options reach the preloaded object") {
   const Launcher launcher;
-  CHECK(settings_of(launcher, {}) == "0;unwind-table;256;0;\n");
-  CHECK(settings_of(launcher, {"--stack=backtrace"}) == "0;backtrace;256;0;\n");
-  CHECK(settings_of(launcher, {"--stack", "frame-pointer"}) == "0;frame-pointer;256;0;\n");
-  CHECK(settings_of(launcher, {"--stack=backtrace", "--stack=none"}) == "0;none;256;0;\n");
-  CHECK(settings_of(launcher, {"--max-frames=1"}) == "0;unwind-table;1;0;\n");
-  CHECK(settings_of(launcher, {"--max-frames", "4000", "--"}) == "0;unwind-table;4000;0;\n");
-  CHECK(settings_of(launcher, {"--follow-children"}) == "1;unwind-table;256;0;\n");
+  const std::string sampling = "0;0;18446744073709551615;";
+  const std::string rest = sampling + "0;\n";
+  CHECK(settings_of(launcher, {}) == "0;unwind-table;256;" + rest);
+  CHECK(settings_of(launcher, {"--stack=backtrace"}) == "0;backtrace;256;" + rest);
+  CHECK(settings_of(launcher, {"--stack", "frame-pointer"}) == "0;frame-pointer;256;" + rest);
+  CHECK(settings_of(launcher, {"--stack=backtrace", "--stack=none"}) == "0;none;256;" + rest);
+  CHECK(settings_of(launcher, {"--max-frames=1"}) == "0;unwind-table;1;" + rest);
+  CHECK(settings_of(launcher, {"--max-frames", "4000", "--"}) == "0;unwind-table;4000;" + rest);
+  CHECK(settings_of(launcher, {"--follow-children"}) == "1;unwind-table;256;" + rest);
+}
+
+TEST_CASE("numbers of bytes reach the preloaded object, with or without a unit") {
+  const Launcher launcher;
+  const auto sampling_of = [&launcher](const Arguments& options) {
+    const std::string text = settings_of(launcher, options);
+    const std::string head = "0;unwind-table;256;";
+    REQUIRE(text.starts_with(head));
+    return text.substr(head.size());
+  };
+  const std::string all = ";0;18446744073709551615;0;\n";
+  CHECK(sampling_of({"--sample=1"}) == "1" + all);
+  CHECK(sampling_of({"--sample", "512K"}) == "524288" + all);
+  CHECK(sampling_of({"--sample=2M"}) == "2097152" + all);
+  CHECK(sampling_of({"--sample=1024G"}) == "1099511627776" + all);
+  CHECK(sampling_of({"--sample=2M", "--sample=3"}) == "3" + all);
+  CHECK(sampling_of({"--min-size=16"}) == "0;16;18446744073709551615;0;\n");
+  CHECK(sampling_of({"--max-size=1K"}) == "0;0;1024;0;\n");
+  CHECK(sampling_of({"--min-size=1K", "--max-size=1024"}) == "0;1024;1024;0;\n");
+  CHECK(sampling_of({"--max-size=18446744073709551615", "--sample=7"}) == "7" + all);
 }
 
 TEST_CASE("help describes every option, version tells the library's") {
@@ -131,9 +180,10 @@ TEST_CASE("help describes every option, version tells the library's") {
     const Result help = launcher.run({option});
     CHECK(help.code == 0);
     CHECK(help.err.empty());
-    for (const char* text : {"Usage: alloctap-run", "--dump FORMAT=PATH", "%p", "--stack CHOICE",
-                             "Default: unwind-table", "--max-frames N", "4000", "Default: 256",
-                             "--follow-children", "--version", "--help"}) {
+    for (const char* text :
+         {"Usage: alloctap-run", "--dump FORMAT=PATH", "%p", "--stack CHOICE", "Default: unwind-table",
+          "--max-frames N", "--sample BYTES", "512K", "--min-size BYTES", "--max-size BYTES",
+          "4000", "Default: 256", "--follow-children", "--version", "--help"}) {
       CHECK(help.out.find(text) != std::string::npos);
     }
   }

@@ -20,6 +20,9 @@ Settings every_field() {
                     .follow_children = true,
                     .stack = StackChoice::kFramePointer,
                     .max_frames = kMostFrames,
+                    .mean_bytes = kMostMeanBytes,
+                    .min_size = 12,
+                    .max_size = UINT64_MAX - 1,
                     .dump_count = 3};
   settings.dumps[0] = {DumpFormat::kText, WriteMode::kReplace, kHostilePath};
   settings.dumps[1] = {DumpFormat::kJson, WriteMode::kAppend, "/"};
@@ -32,6 +35,9 @@ void check_equal(const Settings& one, const Settings& other) {
   CHECK(one.follow_children == other.follow_children);
   CHECK(one.stack == other.stack);
   CHECK(one.max_frames == other.max_frames);
+  CHECK(one.mean_bytes == other.mean_bytes);
+  CHECK(one.min_size == other.min_size);
+  CHECK(one.max_size == other.max_size);
   REQUIRE(one.dump_count == other.dump_count);
   for (std::size_t i = 0; i < one.dump_count; ++i) {
     CHECK(one.dumps[i].format == other.dumps[i].format);
@@ -50,7 +56,9 @@ TEST_CASE("settings survive the environment") {
 }
 
 TEST_CASE("the most dumps with the longest paths stay within the stated size") {
-  Settings settings{.root_pid = 2147483647, .dump_count = kMostDumps};
+  Settings settings = every_field();
+  settings.dump_count = kMostDumps;
+  settings.min_size = settings.max_size = UINT64_MAX;
   const std::string path = "/" + std::string(kPathBytes - 1, ';');
   settings.dumps.fill({DumpFormat::kText, WriteMode::kReplace, path});
   const std::string text = encode(settings);
@@ -82,16 +90,19 @@ TEST_CASE("a changed byte is rejected or yields settings within their limits") {
       CHECK(decoded->max_frames >= 1);
       CHECK(decoded->max_frames <= kMostFrames);
       CHECK(decoded->root_pid > 0);
+      CHECK(decoded->mean_bytes <= kMostMeanBytes);
+      CHECK(decoded->min_size <= decoded->max_size);
     }
   }
 }
 
 TEST_CASE("values outside their limits are rejected") {
-  const std::string_view sound = "alloctap-run/1;7;0;none;1;1;text;replace;2;/x;";
+  const std::string_view sound = "alloctap-run/2;7;0;none;1;77;88;99;1;text;replace;2;/x;";
   REQUIRE(decode(sound).has_value());
   struct {
     std::string_view from, to;
-  } const changes[] = {{"run/1", "run/2"},
+  } const changes[] = {{"run/2", "run/1"},
+                       {"run/2", "run/3"},
                        {";7;", ";0;"},
                        {";7;", ";-7;"},
                        {";7;", ";2147483648;"},
@@ -99,11 +110,21 @@ TEST_CASE("values outside their limits are rejected") {
                        {";0;", ";2;"},
                        {";none", ";None"},
                        {";none", ";"},
-                       {";1;1;", ";0;1;"},
-                       {";1;1;", ";4001;1;"},
-                       {";1;1;", ";1;17;"},
-                       {";1;1;", ";1;2;"},
-                       {";1;1;", ";1;0;"},
+                       {";1;77", ";0;77"},
+                       {";1;77", ";4001;77"},
+                       {";77", ";-77"},
+                       {";77", ";1099511627777"},
+                       {";77", ";18446744073709551616"},
+                       {";77", ";"},
+                       {";77", ""},
+                       {";88", ";100"},
+                       {";88", ";-1"},
+                       {";88", ";8x"},
+                       {";99", ";87"},
+                       {";99", ";18446744073709551616"},
+                       {";99;1;", ";99;17;"},
+                       {";99;1;", ";99;2;"},
+                       {";99;1;", ";99;0;"},
                        {"text", "html"},
                        {"replace", "move"},
                        {";2;/x", ";2;ax"},
