@@ -8,11 +8,13 @@
 
 #include "alloctap/config.hpp"
 #include "alloctap/event/event_sink.hpp"
+#include "alloctap/guard/detours.hpp"
 #include "alloctap/guard/per_thread.hpp"
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/meta/bookkeeper.hpp"
 #include "alloctap/meta/thread_totals.hpp"
+#include "alloctap/sample_books.hpp"
 #include "alloctap/stack/identified_stack.hpp"
 #include "alloctap/stack/stack_table.hpp"
 
@@ -42,6 +44,26 @@ class Recorder {
     return thread == nullptr ? nullptr : PerThread<JoinedTotals>::of(*thread);
   }
 
+  /// The calling thread's totals, for a call of the program in no recording section; nullptr as
+  /// `ready`.
+  static ThreadTotals* totals_outside(const CallOrigin& origin) noexcept {
+    const ThreadState* thread = this_thread_slot.state;
+    ThreadTotals* totals = thread == nullptr ? nullptr : PerThread<JoinedTotals>::known(*thread);
+    if (totals == nullptr) [[unlikely]] {
+      return ready_first(origin);
+    }
+    if constexpr (requires { Config::is_own_call(origin); }) {
+      if (Config::is_own_call(origin)) return nullptr;
+    }
+    return totals;
+  }
+
+  /// The stack of a call.
+  static StackId capture(ThreadState& thread, ThreadTotals& totals,
+                         const CallOrigin& origin) noexcept {
+    return intern(thread, identify(thread, totals, origin));
+  }
+
   /// Calls `visit(const ThreadTotals&)` for each thread's, those of ended ones included. The caller
   /// has closed the gate.
   template <class Visit>
@@ -57,6 +79,12 @@ class Recorder {
     return sum;
   }
 
+  static SamplingView sampling() noexcept {
+    SamplingView view{.policy = Sampling::description(), .weight = &Sampling::weight};
+    while_sampling([&](auto& books) { view.estimates = &books.estimates(); });
+    return view;
+  }
+
   static std::uint64_t peak_live_bytes() noexcept { return books_.peak_live_bytes(); }
 
   /// How many frames are captured from now on; between 1 and `Config::limits.max_frames`.
@@ -66,42 +94,22 @@ class Recorder {
   }
   static std::uint32_t max_frames() noexcept { return max_frames_.load(std::memory_order_relaxed); }
 
-  /// Before the hook feeds events: no pause is in force.
-  static void begin_session() noexcept {
-    detours_.store(Sampling::selects() ? kAskPolicy : 0, std::memory_order_relaxed);
-  }
-
-  /// From now on allocations are not recorded, until `resume` was called as often. May be called on
-  /// any thread, not inside malloc.
-  static void pause() noexcept {
-    pauses_.fetch_add(1, std::memory_order_relaxed);
-    detours_.fetch_add(kOnePause, std::memory_order_relaxed);
-  }
-
-  /// Ends one pause; does nothing where none is in force.
-  static void resume() noexcept {
-    std::uint32_t detours = detours_.load(std::memory_order_relaxed);
-    while (detours >= kOnePause && !detours_.compare_exchange_weak(detours, detours - kOnePause,
-                                                                   std::memory_order_relaxed)) {
-    }
-  }
-
-  static bool paused() noexcept { return detours_.load(std::memory_order_relaxed) >= kOnePause; }
-  /// How many pauses there were in all sessions.
-  static std::uint64_t pauses() noexcept { return pauses_.load(std::memory_order_relaxed); }
+  static Detours& detours() noexcept { return detours_; }
 
   static void on_allocate(const AllocationEvent& event) noexcept {
+    if (while_sampling([&](auto& books) { books.on_allocate(event); })) return;
     const RecordingSection section;
     ThreadTotals* totals = ready(section, event.origin);
     if (totals == nullptr) return;
     totals->last.forget();
-    if (detours_.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+    if (detours_.any()) [[unlikely]] {
       return allocate_on_detour(*section.thread(), *totals, event);
     }
     allocate(*section.thread(), *totals, event);
   }
 
   static void on_deallocate(const DeallocationEvent& event) noexcept {
+    if (while_sampling([&](auto& books) { books.on_deallocate(event); })) return;
     const RecordingSection section;
     ThreadTotals* totals = ready(section, event.origin);
     if (totals == nullptr) return;
@@ -111,30 +119,40 @@ class Recorder {
 
   static DetachedBlock begin_reallocate(const DeallocationEvent& event) noexcept {
     const RecordingSection section;
-    if (ready(section, event.origin) == nullptr) return {};
-    const BlockRecord record = queue_.take(event.pointer);
+    ThreadTotals* totals = ready(section, event.origin);
+    if (totals == nullptr) return {};
+    BlockRecord record;
+    const bool sampling = while_sampling(
+        [&](auto& books) { record = books.begin_reallocate(*totals, event.pointer); });
+    if (!sampling) record = queue_.take(event.pointer);
     return {.pointer = event.pointer, .record = record, .known = record.stack != kNoStackId};
   }
 
   static void cancel_reallocate(const DetachedBlock& block) noexcept {
     const RecordingSection section;
-    if (block.known && section.thread() != nullptr) queue_.put_back(block.pointer, block.record);
+    ThreadTotals* totals = block.pointer != nullptr ? mine() : nullptr;
+    if (totals == nullptr) return;
+    const bool sampling =
+        while_sampling([&](auto& books) { books.cancel_reallocate(*totals, block); });
+    if (!sampling && block.known) queue_.put_back(block.pointer, block.record);
   }
 
   static void finish_reallocate(const DetachedBlock& block) noexcept {
     const RecordingSection section;
-    ThreadTotals* totals = block.known ? mine() : nullptr;
-    if (totals != nullptr) totals->last.note_free(block.pointer, section.thread()->generation);
+    ThreadTotals* totals = block.pointer != nullptr ? mine() : nullptr;
+    if (totals == nullptr) return;
+    const std::uint32_t generation = section.thread()->generation;
+    const bool sampling =
+        while_sampling([&](auto& books) { books.finish_reallocate(*totals, block, generation); });
+    if (!sampling && block.known) totals->last.note_free(block.pointer, generation);
   }
 
   static void on_map(const MappingEvent& event) noexcept {
     const RecordingSection section;
     ThreadTotals* totals = ready(section, event.origin);
     if (totals == nullptr) return;
-    ThreadState& thread = *section.thread();
-    const IdentifiedStack identified = identify(thread, *totals, event.origin);
     meta_.mappings().map(reinterpret_cast<std::uintptr_t>(event.address), event.length,
-                         intern(thread, identified));
+                         capture(*section.thread(), *totals, event.origin));
   }
 
   static DetachedMappings begin_unmap(const MappingEvent& event) noexcept {
@@ -184,19 +202,33 @@ class Recorder {
     return totals;
   }
 
-  /// What `detours_` is made of: whether the policy has to be asked, and how many pauses are in
-  /// force.
-  static constexpr std::uint32_t kAskPolicy = 1;
-  static constexpr std::uint32_t kOnePause = 2;
+  ALLOCTAP_NOINLINE static ThreadTotals* ready_first(const CallOrigin& origin) noexcept {
+    const RecordingSection section;
+    return ready(section, origin);
+  }
+
   /// No stack's.
   static constexpr StackHash kHashOfNotTaken{.first = 1, .second = 1};
+
+  /// Whether the policy samples now; then calls `work` with the books for it.
+  template <class Work>
+  static bool while_sampling(Work&& work) noexcept {
+    if constexpr (kNeverSamples<Sampling>) {
+      return false;
+    } else {
+      if (Sampling::records_everything()) [[likely]] {
+        return false;
+      }
+      work(sample_books_);
+      return true;
+    }
+  }
 
   /// An allocation while recording is paused, or that the policy decides on.
   ALLOCTAP_NOINLINE static void allocate_on_detour(ThreadState& thread, ThreadTotals& totals,
                                                    const AllocationEvent& event) noexcept {
-    if (paused()) return;
+    if (detours_.paused()) return;
     const SampleDecision decision = Sampling::decide(thread, event.size);
-    if (decision == SampleDecision::kSkip) return;
     if (decision == SampleDecision::kWithStack) return allocate(thread, totals, event);
     record(thread, event, totals, kStackNotTaken,
            entry_of(totals, kHashOfNotTaken, kStackNotTaken));
@@ -253,9 +285,8 @@ class Recorder {
   static inline constinit Books books_{meta_};
   static inline constinit Queue queue_{books_};
   static inline constinit StackTable stacks_;
-  /// Zero on the way that is usual: then allocations look no further.
-  static inline constinit std::atomic<std::uint32_t> detours_{0};
-  static inline constinit std::atomic<std::uint64_t> pauses_{0};
+  static inline constinit SampleBooks<Recorder, Sampling, Books> sample_books_{books_};
+  static inline constinit Detours detours_;
   static inline constinit std::atomic<std::uint32_t> max_frames_{Config::limits.max_frames};
 };
 

@@ -89,14 +89,14 @@ class Tracker {
   /// under way on another thread may still be recorded. Without a session it does nothing, and a
   /// session starts with no pause in force. Costs an atomic addition; takes no lock.
   static void pause() noexcept {
-    if (running()) Sink::pause();
+    if (running()) Sink::detours().pause();
   }
 
   /// Ends one pause; does nothing where none is in force.
-  static void resume() noexcept { Sink::resume(); }
+  static void resume() noexcept { Sink::detours().resume(); }
 
   /// Whether a pause is in force.
-  [[nodiscard]] static bool paused() noexcept { return Sink::paused(); }
+  [[nodiscard]] static bool paused() noexcept { return Sink::detours().paused(); }
 
   /// How many frames are captured from now on; cut to what `Config::limits` allows.
   static void set_max_frames(std::uint32_t frames) noexcept { Sink::set_max_frames(frames); }
@@ -114,7 +114,7 @@ class Tracker {
           "End its session first");
     }
     RecordingGate::initialize();
-    Sink::begin_session();
+    Sink::detours().begin(Sink::Sampling::selects());
     absl::Status status = prepare();
     if (!status.ok()) {
       HookClaims::release(target);
@@ -157,8 +157,10 @@ class Tracker {
     if (!status.ok()) return status;
     Snapshot snapshot = builder.take();
     snapshot.account.consistent = quiet;
-    snapshot.account.pauses = Sink::pauses();
-    if (snapshot.account.pauses > 0) leave_out_unmatched(snapshot.account);
+    snapshot.account.pauses = Sink::detours().pauses();
+    if (snapshot.account.pauses > 0 || !snapshot.sampling.exact) {
+      leave_out_unmatched(snapshot.account);
+    }
     return snapshot;
   }
 

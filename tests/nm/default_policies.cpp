@@ -6,6 +6,8 @@
 // ABSENT: alloctap::BufferQueue
 // ABSENT: alloctap::FramePointerStack
 // ABSENT: alloctap::NoStack
+// ABSENT: alloctap::StackEstimates
+// ABSENT: alloctap::PoissonSampler
 // ABSENT: JsonDump
 // ABSENT: rapidjson
 // ABSENT: alloctap::AbslSymbolizer

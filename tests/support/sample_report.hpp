@@ -49,6 +49,7 @@ class SampleReport {
                        .live_bytes = 1089538,
                        .peak_live_bytes = 3 << 20,
                        .temporary_allocations = 1234818};
+    snapshot.sampling = {.policy = {.name = "every-allocation"}, .live_samples = 13};
     snapshot.mapping_totals = {.mappings = 9,
                                .mapped_bytes = 10 << 12,
                                .unmappings = 4,

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "alloctap/dump/dump_policy.hpp"
@@ -30,6 +31,7 @@ struct JsonDump {
       write_program();
       write_backend();
       write_account();
+      write_sampling();
       write_totals();
       write_mappings(frames);
       write_modules();
@@ -92,6 +94,29 @@ struct JsonDump {
       json_.key("consistent");
       json_.value(account.consistent);
       json_.end_object();
+    }
+
+    void write_sampling() {
+      const SamplingSummary& sampling = report_.snapshot.sampling;
+      const SamplingDescription& policy = sampling.policy;
+      json_.key("sampling");
+      json_.begin_object();
+      json_.text("policy", policy.name);
+      json_.key("exact");
+      json_.value(sampling.exact);
+      json_.key("mean_bytes");
+      json_.value_or_null(unless(policy.mean_bytes, 0));
+      json_.key("min_bytes");
+      json_.value_or_null(unless(policy.min_bytes, 0));
+      json_.key("max_bytes");
+      json_.value_or_null(unless(policy.max_bytes, UINT64_MAX));
+      json_.number("live_samples", sampling.live_samples);
+      json_.number("live_bytes_margin", sampling.live_bytes_margin);
+      json_.end_object();
+    }
+
+    static std::optional<std::uint64_t> unless(std::uint64_t number, std::uint64_t nothing) {
+      return number == nothing ? std::nullopt : std::optional(number);
     }
 
     void write_totals() {
@@ -188,6 +213,8 @@ struct JsonDump {
       for (const StackSummary& stack : report_.snapshot.stacks) {
         json_.begin_object();
         write_frame_indices(stack.stack, frames);
+        json_.key("outside_size_range");
+        json_.value(stack.stack == kStackNotTaken);
         json_.number("allocations", stack.total.allocations);
         json_.number("allocated_bytes", stack.total.allocated_bytes);
         json_.number("live_allocations", stack.live_allocations);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include "alloctap/dump/dump_policy.hpp"
@@ -37,6 +38,34 @@ struct TextDump {
     if (!report.backend.blind_spots.empty()) {
       out << "  unseen   " << report.backend.blind_spots << "\n";
     }
+    write_sampling(report.snapshot, out);
+  }
+
+  static void write_sampling(const Snapshot& snapshot, DumpWriter& out) {
+    const SamplingSummary& sampling = snapshot.sampling;
+    write_size_range(sampling.policy, out);
+    if (sampling.exact) return;
+    if (sampling.policy.mean_bytes == 0) {
+      out << "  sampled  by " << sampling.policy.name
+          << ": live and stack numbers are of what was recorded, calls are counted exactly\n";
+      return;
+    }
+    out << "  sampled  1 in about " << human_bytes(sampling.policy.mean_bytes) << "; live bytes "
+        << human_bytes(snapshot.totals.live_bytes) << " +- "
+        << human_bytes(sampling.live_bytes_margin) << " (95 %), from "
+        << with_commas(sampling.live_samples) << " samples\n"
+        << "           live and stack numbers are estimates, calls are counted exactly\n";
+  }
+
+  static void write_size_range(const SamplingDescription& policy, DumpWriter& out) {
+    const bool above = policy.min_bytes > 0;
+    const bool below = policy.max_bytes < UINT64_MAX;
+    if (!above && !below) return;
+    out << "  stacks   of blocks ";
+    if (above) out << "from " << with_commas(policy.min_bytes) << " bytes on";
+    if (above && below) out << ", ";
+    if (below) out << "up to " << with_commas(policy.max_bytes) << " bytes";
+    out << " only\n";
   }
 
   static void write_account(const Report& report, DumpWriter& out) {
@@ -139,7 +168,10 @@ struct TextDump {
 
   static void write_frames(const Report& report, StackId stack, DumpWriter& out) {
     const auto frames = report.snapshot.table->frames(stack);
-    if (frames.empty()) out << "    (stack unknown)\n";
+    if (frames.empty()) {
+      out << (stack == kStackNotTaken ? "    (no stack: size outside the range)\n"
+                                      : "    (stack unknown)\n");
+    }
     for (const std::uintptr_t frame : frames) write_frame(report, frame, out);
   }
 

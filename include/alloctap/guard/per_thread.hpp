@@ -25,6 +25,11 @@ class PerThread {
     return kept != nullptr ? static_cast<T*>(kept) : make(thread);
   }
 
+  /// The calling thread's `T` if it was made; else nullptr. Needs no recording section.
+  [[nodiscard]] static T* known(const ThreadState& thread) noexcept {
+    return static_cast<T*>(thread.kept[number_.load(std::memory_order_relaxed)]);
+  }
+
   /// Calls `visit(T&)` for each thread's, those of ended threads included. The caller has closed
   /// the gate, or uses only what is atomic in `T`.
   template <class Visit>

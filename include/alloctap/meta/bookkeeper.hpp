@@ -9,6 +9,11 @@
 
 namespace alloctap {
 
+/// Records that stand for themselves.
+struct AsRecorded {
+  static std::uint64_t bytes(const BlockRecord& record) noexcept { return record.size; }
+};
+
 /// What a queue delivers to: applies each event to `Meta` and counts what came of it, in the totals
 /// of the thread that delivers. Allocations per stack are not its affair: the recorder counts those
 /// when they are made.
@@ -20,29 +25,34 @@ namespace alloctap {
 /// `Totals::mine()` gives the calling thread's `ThreadTotals*`; nullptr where the system has no
 /// memory for them, and then the event is applied, but counted as dropped alone. Thread-safe; runs
 /// inside malloc. Constant-initialized, never destroyed.
+///
+/// `Weigh::bytes(record)` is how many live bytes a record stands for; samples stand for more than
+/// themselves.
 template <MetaContainer Meta, class Totals>
 class Bookkeeper {
  public:
   constexpr explicit Bookkeeper(Meta& meta) noexcept : meta_(meta) {}
 
+  template <class Weigh = AsRecorded>
   void record_allocation(const RecordedAllocation& allocation) noexcept {
     const InsertOutcome outcome = meta_.insert(allocation.pointer, allocation.record);
     ThreadTotals* totals = mine();
     if (totals == nullptr) return;
-    live_.add(totals->live, allocation.record.size);
+    live_.add(totals->live, Weigh::bytes(allocation.record));
     if (outcome.replaced.stack != kNoStackId) [[unlikely]] {
       ++totals->events.unseen_frees;
-      count_gone(*totals, outcome.replaced);
+      count_gone<Weigh>(*totals, outcome.replaced);
     }
     if (!outcome.kept) [[unlikely]] {
       ++totals->events.dropped;
-      count_gone(*totals, allocation.record);
+      count_gone<Weigh>(*totals, allocation.record);
     }
   }
 
   void record_deallocation(void* pointer) noexcept { static_cast<void>(take(pointer)); }
 
   /// An unknown pointer counts as an unmatched free; the record's `stack` is `kNoStackId` then.
+  template <class Weigh = AsRecorded>
   BlockRecord take(void* pointer) noexcept {
     const BlockRecord record = meta_.take(pointer);
     ThreadTotals* totals = mine();
@@ -50,11 +60,12 @@ class Bookkeeper {
     if (record.stack == kNoStackId) [[unlikely]] {
       ++totals->events.unmatched_frees;
     } else {
-      count_gone(*totals, record);
+      count_gone<Weigh>(*totals, record);
     }
     return record;
   }
 
+  template <class Weigh = AsRecorded>
   void put_back(void* pointer, const BlockRecord& record) noexcept {
     const bool kept = meta_.insert(pointer, record).kept;
     ThreadTotals* totals = mine();
@@ -64,14 +75,14 @@ class Bookkeeper {
       return;
     }
     --totals->events.deallocations;
-    live_.add(totals->live, record.size);
+    live_.add(totals->live, Weigh::bytes(record));
   }
 
   void count_pair(const BlockRecord& record) noexcept {
     ThreadTotals* totals = mine();
     if (totals == nullptr) return;
     live_.add(totals->live, record.size);
-    count_gone(*totals, record);
+    count_gone<AsRecorded>(*totals, record);
   }
 
   /// For `ThreadTotals` that are new.
@@ -96,9 +107,10 @@ class Bookkeeper {
     return totals;
   }
 
+  template <class Weigh>
   void count_gone(ThreadTotals& totals, const BlockRecord& record) noexcept {
     ++totals.events.deallocations;
-    live_.remove(totals.live, record.size);
+    live_.remove(totals.live, Weigh::bytes(record));
   }
 
   Meta& meta_;

@@ -54,6 +54,9 @@ class FlatHashIndex {
     return place == shard.map().end() ? BlockRecord{} : place->second;
   }
 
+  /// Only under a lock could it tell.
+  bool may_hold(const void*) noexcept { return true; }
+
   template <class Visit>
   void for_each(Visit&& visit) {
     for (Shard& shard : shards_) {

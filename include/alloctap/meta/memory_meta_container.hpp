@@ -17,6 +17,7 @@ class MemoryMetaContainer {
   }
 
   BlockRecord take(const void* pointer) noexcept { return index_.take(pointer); }
+  bool may_hold(const void* pointer) noexcept { return index_.may_hold(pointer); }
 
   MappingContainer& mappings() noexcept { return mappings_; }
 

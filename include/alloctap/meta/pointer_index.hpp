@@ -17,12 +17,15 @@ struct InsertOutcome {
 
 /// Maps the address of a live block to its record. All functions are thread-safe and run inside
 /// malloc. `take` removes a record and returns it; one with `stack == kNoStackId` means that there
-/// was none. `for_each` visits `(const void*, BlockRecord)`; it sees every record that is there
-/// from its begin to its end. Records have a `stack` other than `kNoStackId`.
+/// was none. `may_hold` is for callers who expect none: false means that `take` finds nothing; true
+/// may mean that only `take` can tell. It takes no lock and may be called outside a recording
+/// section. `for_each` visits `(const void*, BlockRecord)`; it sees every record that is there from
+/// its begin to its end. Records have a `stack` other than `kNoStackId`.
 template <class I>
 concept PointerIndex = requires(I& index, const void* pointer, const BlockRecord& record) {
   { index.insert(pointer, record) } noexcept -> std::same_as<InsertOutcome>;
   { index.take(pointer) } noexcept -> std::same_as<BlockRecord>;
+  { index.may_hold(pointer) } noexcept -> std::same_as<bool>;
   index.for_each([](const void*, const BlockRecord&) {});
 };
 
@@ -30,6 +33,7 @@ concept PointerIndex = requires(I& index, const void* pointer, const BlockRecord
 struct PointerIndexArchetype {
   InsertOutcome insert(const void*, const BlockRecord&) noexcept { return {}; }
   BlockRecord take(const void*) noexcept { return {}; }
+  bool may_hold(const void*) noexcept { return false; }
   template <class Visit>
   void for_each(Visit&&) const {}
 };

@@ -35,6 +35,12 @@ class ShadowIndex {
     return word == nullptr ? BlockRecord{} : exchange(*word, pointer, 0);
   }
 
+  bool may_hold(const void* pointer) noexcept {
+    if (!fits(pointer)) return true;
+    const Word* word = find(pointer);
+    return word != nullptr && word->load(std::memory_order_relaxed) != 0;
+  }
+
   template <class Visit>
   void for_each(Visit&& visit) {
     for (std::size_t top = 0; top < kFanOut; ++top) {

@@ -1,6 +1,7 @@
 /// What one thread has counted.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "alloctap/meta/live_bytes.hpp"
@@ -60,12 +61,63 @@ class LastAllocation {
   std::uint32_t generation_ = 0;
 };
 
+/// What a thread counts of its calls while a policy samples: all of them, recorded or not. Written
+/// by its thread alone, which need not be in a recording section; others may read at any time.
+class SampledCalls {
+ public:
+  void count_allocation(const void* block, std::uint64_t bytes, std::uint32_t generation) noexcept {
+    add(allocations_, 1);
+    add(allocated_bytes_, bytes);
+    last_ = block;
+    generation_ = generation;
+  }
+
+  void count_deallocation() noexcept { add(deallocations_, 1); }
+  void uncount_deallocation() noexcept { add(deallocations_, ~std::uint64_t{0}); }
+
+  /// Whether `block`, which is given back, is what the thread allocated last, as in
+  /// `LastAllocation`; counts it then.
+  bool count_temporary(const void* block, std::uint32_t generation) noexcept {
+    if (last_ != block || block == nullptr || generation_ != generation) return false;
+    last_ = nullptr;
+    add(temporary_, 1);
+    return true;
+  }
+
+  void forget_last() noexcept { last_ = nullptr; }
+
+  [[nodiscard]] AllocationTotals totals() const noexcept {
+    return {.allocations = get(allocations_),
+            .allocated_bytes = get(allocated_bytes_),
+            .temporary_allocations = get(temporary_)};
+  }
+  [[nodiscard]] std::uint64_t deallocations() const noexcept { return get(deallocations_); }
+
+ private:
+  using Counter = std::atomic<std::uint64_t>;
+
+  static std::uint64_t get(const Counter& counter) noexcept {
+    return counter.load(std::memory_order_relaxed);
+  }
+  static void add(Counter& counter, std::uint64_t number) noexcept {
+    counter.store(get(counter) + number, std::memory_order_relaxed);
+  }
+
+  Counter allocations_{0};
+  Counter allocated_bytes_{0};
+  Counter deallocations_{0};
+  Counter temporary_{0};
+  const void* last_ = nullptr;
+  std::uint32_t generation_ = 0;
+};
+
 /// Written by its thread alone, inside malloc; others read it behind the closed gate. So nothing
 /// here is atomic, but for what others may look at any time. Not movable.
 struct ThreadTotals {
   LiveBytes::Share live;
   EventCounters events;
   LastAllocation last;
+  SampledCalls calls;
   StackTotals stacks;
 };
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #include "alloctap/guard/thread_state.hpp"
 
@@ -45,6 +46,12 @@ concept SamplingPolicy = requires(ThreadState& thread, std::size_t size) {
   { S::weight(size) } noexcept -> std::same_as<double>;
   { S::description() } noexcept -> std::same_as<SamplingDescription>;
 };
+
+/// Whether `S` records every allocation whatever it is set to. Then nothing of sampling is compiled
+/// into a tracker.
+template <class S>
+inline constexpr bool kNeverSamples =
+    requires { requires std::bool_constant<S::records_everything()>::value; };
 
 /// The least that models `SamplingPolicy`.
 struct SamplingPolicyArchetype {

@@ -9,6 +9,7 @@
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/meta/mapping_container.hpp"
 #include "alloctap/meta/stack_totals.hpp"
+#include "alloctap/sample/sampling_policy.hpp"
 #include "alloctap/stack/stack_table.hpp"
 
 namespace alloctap {
@@ -47,6 +48,21 @@ struct Totals {
   std::uint64_t temporary_allocations = 0;
 };
 
+/// What of a snapshot is estimated.
+struct SamplingSummary {
+  SamplingDescription policy;
+  /// True: every allocation was recorded, and every number is exact. False: `totals.allocations`,
+  /// `deallocations`, `allocated_bytes` and `temporary_allocations` count all calls and are exact;
+  /// numbers of stacks, live and peak numbers are sums of weights of samples. Deallocations are
+  /// then all frees and reallocations, of blocks that were not known too. Calls that other threads
+  /// make while the snapshot is taken may be counted or not.
+  bool exact = true;
+  /// Live blocks that were sampled.
+  std::uint64_t live_samples = 0;
+  /// With a probability of 95 %, what was really live lies no further from `live_bytes`.
+  std::uint64_t live_bytes_margin = 0;
+};
+
 /// What one stack has allocated, and what of it is live.
 struct StackSummary {
   StackId stack = kNoStackId;
@@ -67,6 +83,7 @@ struct Snapshot {
   Account account;
   Totals totals;
   MappingTotals mapping_totals;
+  SamplingSummary sampling;
   /// Every stack that has allocated, by StackId.
   ArenaArray<StackSummary> stacks;
   /// Every stack with live mappings, by StackId.

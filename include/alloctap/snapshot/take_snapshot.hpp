@@ -7,14 +7,19 @@
 #include "alloctap/meta/mapping_container.hpp"
 #include "alloctap/meta/thread_totals.hpp"
 #include "alloctap/os/clock.hpp"
+#include "alloctap/sample/elementary_functions.hpp"
+#include "alloctap/sample/stack_estimates.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/stack/stack_table.hpp"
 
 namespace alloctap {
 
 /// Sums up what a `Source` holds: a recorder, or what looks like one (`meta()`, `stacks()`,
-/// `for_each_totals(visit)`, `counters()`, `peak_live_bytes()`). The caller has stopped all
-/// recording. Control plane.
+/// `for_each_totals(visit)`, `counters()`, `peak_live_bytes()`, `sampling()`). The caller has
+/// stopped all recording. Control plane.
+///
+/// Where samples stand for more than themselves, what is live is the Horvitz-Thompson estimate: the
+/// sum of weights w, whose variance is estimated by the sum of size^2 w (w - 1) over the samples.
 template <class Source>
 class SnapshotBuilder {
  public:
@@ -28,6 +33,7 @@ class SnapshotBuilder {
     if (!sums_.resize(snapshot_.table->end_id())) return no_memory();
     add_allocations();
     add_live_blocks();
+    describe_sampling();
     add_mappings();
     if (!keep_stacks_in_use()) return no_memory();
     add_counters();
@@ -40,8 +46,9 @@ class SnapshotBuilder {
   /// All that is known of one stack.
   struct Sums {
     AllocationTotals total;
-    std::uint64_t live_blocks = 0;
-    std::uint64_t live_bytes = 0;
+    /// Whole numbers, unless they are estimated.
+    double live_blocks = 0;
+    double live_bytes = 0;
     std::uint64_t mappings = 0;
     std::uint64_t mapped_bytes = 0;
   };
@@ -51,6 +58,7 @@ class SnapshotBuilder {
   }
 
   void add_allocations() {
+    if (view_.estimates != nullptr) return add_estimates();
     source_.for_each_totals([this](const ThreadTotals& totals) {
       totals.stacks.for_each([this](StackId stack, const AllocationTotals& of_thread) {
         sums_[stack].total += of_thread;
@@ -58,11 +66,38 @@ class SnapshotBuilder {
     });
   }
 
+  void add_estimates() {
+    for (StackId stack = kUnknownStack; stack < sums_.size(); ++stack) {
+      const StackEstimates::Estimate estimate = view_.estimates->of(stack);
+      sums_[stack].total = {.allocations = rounded(estimate.allocations),
+                            .allocated_bytes = rounded(estimate.allocated_bytes),
+                            .temporary_allocations = rounded(estimate.temporary_allocations)};
+    }
+  }
+
   void add_live_blocks() {
     source_.meta().for_each_live([this](const void*, const BlockRecord& record) {
-      ++sums_[record.stack].live_blocks;
-      sums_[record.stack].live_bytes += record.size;
+      const double weight = view_.weight(record.size);
+      const double bytes = static_cast<double>(record.size);
+      sums_[record.stack].live_blocks += weight;
+      sums_[record.stack].live_bytes += weight * bytes;
+      variance_ += bytes * bytes * weight * (weight - 1);
+      ++samples_;
     });
+  }
+
+  void describe_sampling() noexcept {
+    constexpr double kDeviationsFor95Percent = 1.96;
+    const bool exact = view_.estimates == nullptr;
+    snapshot_.sampling = {
+        .policy = view_.policy,
+        .exact = exact,
+        .live_samples = samples_,
+        .live_bytes_margin = rounded(kDeviationsFor95Percent * square_root(variance_))};
+  }
+
+  static std::uint64_t rounded(double number) noexcept {
+    return static_cast<std::uint64_t>(number + 0.5);
   }
 
   void add_mappings() {
@@ -77,7 +112,8 @@ class SnapshotBuilder {
       const Sums& sums = sums_[stack];
       add_to_totals(sums);
       if (sums.total.allocations > 0 &&
-          !snapshot_.stacks.push_back({stack, sums.total, sums.live_blocks, sums.live_bytes})) {
+          !snapshot_.stacks.push_back(
+              {stack, sums.total, rounded(sums.live_blocks), rounded(sums.live_bytes)})) {
         return false;
       }
       if (sums.mappings > 0 &&
@@ -90,17 +126,32 @@ class SnapshotBuilder {
 
   void add_to_totals(const Sums& sums) noexcept {
     Totals& totals = snapshot_.totals;
-    totals.allocations += sums.total.allocations;
-    totals.allocated_bytes += sums.total.allocated_bytes;
-    totals.temporary_allocations += sums.total.temporary_allocations;
-    totals.live_allocations += sums.live_blocks;
-    totals.live_bytes += sums.live_bytes;
+    totals.live_allocations += rounded(sums.live_blocks);
+    totals.live_bytes += rounded(sums.live_bytes);
+    if (view_.estimates == nullptr) add_calls(sums.total);
+  }
+
+  void add_calls(const AllocationTotals& calls) noexcept {
+    Totals& totals = snapshot_.totals;
+    totals.allocations += calls.allocations;
+    totals.allocated_bytes += calls.allocated_bytes;
+    totals.temporary_allocations += calls.temporary_allocations;
+  }
+
+  /// While a policy samples, threads count their calls, without waiting for a snapshot.
+  void add_sampled_calls() noexcept {
+    snapshot_.totals.deallocations = 0;
+    source_.for_each_totals([this](const ThreadTotals& totals) {
+      add_calls(totals.calls.totals());
+      snapshot_.totals.deallocations += totals.calls.deallocations();
+    });
   }
 
   void add_counters() noexcept {
     const EventCounters counters = source_.counters();
     snapshot_.mapping_totals = source_.meta().mappings().totals();
     snapshot_.totals.deallocations = counters.deallocations;
+    if (view_.estimates != nullptr) add_sampled_calls();
     snapshot_.totals.peak_live_bytes = source_.peak_live_bytes();
     Account& account = snapshot_.account;
     account.unmatched_frees = counters.unmatched_frees;
@@ -115,7 +166,10 @@ class SnapshotBuilder {
   }
 
   Source& source_;
+  const SamplingView view_ = source_.sampling();
   Snapshot snapshot_;
+  double variance_ = 0;
+  std::uint64_t samples_ = 0;
   /// By StackId.
   ArenaArray<Sums> sums_;
 };

@@ -181,9 +181,9 @@ TEST_CASE("help describes every option, version tells the library's") {
     CHECK(help.code == 0);
     CHECK(help.err.empty());
     for (const char* text :
-         {"Usage: alloctap-run", "--dump FORMAT=PATH", "%p", "--stack CHOICE", "Default: unwind-table",
-          "--max-frames N", "--sample BYTES", "512K", "--min-size BYTES", "--max-size BYTES",
-          "4000", "Default: 256", "--follow-children", "--version", "--help"}) {
+         {"Usage: alloctap-run", "--dump FORMAT=PATH", "%p", "--stack CHOICE",
+          "Default: unwind-table", "--max-frames N", "--sample BYTES", "512K", "--min-size BYTES",
+          "--max-size BYTES", "4000", "Default: 256", "--follow-children", "--version", "--help"}) {
       CHECK(help.out.find(text) != std::string::npos);
     }
   }

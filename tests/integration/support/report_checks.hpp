@@ -21,6 +21,9 @@ inline const Json& report_shape() {
     "account": {"events": "number", "dropped": "number", "unmatched_frees": "number?",
                 "unseen_frees": "number", "failed_unwinds": "number", "truncated_stacks": "number",
                 "tracker_bytes": "number", "pauses": "number", "consistent": "boolean"},
+    "sampling": {"policy": "string", "exact": "boolean", "mean_bytes": "number?",
+                 "min_bytes": "number?", "max_bytes": "number?", "live_samples": "number",
+                 "live_bytes_margin": "number"},
     "totals": {"allocations": "number", "deallocations": "number", "allocated_bytes": "number",
                "live_allocations": "number", "live_bytes": "number", "peak_live_bytes": "number",
                "temporary_allocations": "number"},
@@ -32,7 +35,7 @@ inline const Json& report_shape() {
                  "bias": "number"}],
     "frames": [{"address": "number", "function": "string?", "module": "number?",
                 "offset": "number?"}],
-    "stacks": [{"frames": ["number"], "allocations": "number", "allocated_bytes": "number",
+    "stacks": [{"frames": ["number"], "outside_size_range": "boolean", "allocations": "number", "allocated_bytes": "number",
                 "live_allocations": "number", "live_bytes": "number",
                 "temporary_allocations": "number"}]
   })");

@@ -97,13 +97,13 @@ TEST_CASE("stacks are leaf-first indices into the frames") {
       {"address": 12337, "function": "main", "module": null, "offset": null},
       {"address": 16449, "function": null, "module": null, "offset": null}])json"));
   CHECK(report["stacks"] == json::parse(R"json([
-      {"frames": [], "allocations": 7, "allocated_bytes": 70, "live_allocations": 2,
+      {"frames": [], "outside_size_range": false, "allocations": 7, "allocated_bytes": 70, "live_allocations": 2,
        "live_bytes": 3, "temporary_allocations": 0},
-      {"frames": [0, 1, 3], "allocations": 1000, "allocated_bytes": 65536, "live_allocations": 10,
+      {"frames": [0, 1, 3], "outside_size_range": false, "allocations": 1000, "allocated_bytes": 65536, "live_allocations": 10,
        "live_bytes": 40960, "temporary_allocations": 250},
-      {"frames": [2, 3], "allocations": 5, "allocated_bytes": 5242880, "live_allocations": 1,
+      {"frames": [2, 3], "outside_size_range": false, "allocations": 5, "allocated_bytes": 5242880, "live_allocations": 1,
        "live_bytes": 1048575, "temporary_allocations": 1},
-      {"frames": [4], "allocations": 1234567, "allocated_bytes": 99, "live_allocations": 0,
+      {"frames": [4], "outside_size_range": false, "allocations": 1234567, "allocated_bytes": 99, "live_allocations": 0,
        "live_bytes": 0, "temporary_allocations": 1234567}])json"));
   CHECK(report["mappings"] == json::parse(R"({"mappings": 9, "unmappings": 4,
       "mapped_bytes": 40960, "live_mappings": 2, "live_bytes": 8192, "peak_live_bytes": 12288,
@@ -142,6 +142,31 @@ TEST_CASE("a report of nothing still has every key") {
   CHECK(report["program"]["arguments"] == json::array());
   CHECK(report["program"]["executable"] == "");
   CHECK(report["backend"]["unseen"] == "");
+}
+
+TEST_CASE("a report of every allocation says that it is exact") {
+  const SampleReport sample;
+  CHECK(parsed(sample.report())["sampling"] == json::parse(R"({"policy": "every-allocation",
+      "exact": true, "mean_bytes": null, "min_bytes": null, "max_bytes": null,
+      "live_samples": 13, "live_bytes_margin": 0})"));
+}
+
+TEST_CASE("a sampled report says how, and how far its estimate of what is live reaches") {
+  SampleReport sample;
+  sample.snapshot.sampling = {.policy = {.name = "poisson-by-bytes",
+                                         .mean_bytes = 524288,
+                                         .min_bytes = 16,
+                                         .max_bytes = 1024},
+                              .exact = false,
+                              .live_samples = 1000,
+                              .live_bytes_margin = 9 << 20};
+  sample.add({alloctap::kStackNotTaken, {5, 500, 0}, 1, 100});
+  const json report = parsed(sample.report());
+  CHECK(report["sampling"] == json::parse(R"({"policy": "poisson-by-bytes", "exact": false,
+      "mean_bytes": 524288, "min_bytes": 16, "max_bytes": 1024, "live_samples": 1000,
+      "live_bytes_margin": 9437184})"));
+  CHECK(report["stacks"].back()["outside_size_range"] == true);
+  CHECK(report["stacks"].back()["frames"] == json::array());
 }
 
 TEST_CASE("what cannot be told is null") {

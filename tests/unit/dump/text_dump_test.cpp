@@ -81,6 +81,43 @@ TEST_CASE("a report has 20 stacks unless told otherwise") {
   CHECK(text.find("#21  ") == text.npos);
 }
 
+TEST_CASE("a sampled report opens with what that means for its numbers") {
+  SampleReport sample;
+  CHECK(render(TextDump{}, sample.report()).find("sampled") == std::string::npos);
+  sample.snapshot.sampling = {.policy = {.name = "poisson-by-bytes", .mean_bytes = 512 << 10},
+                              .exact = false,
+                              .live_samples = 1234,
+                              .live_bytes_margin = 9 << 20};
+  sample.snapshot.account.unmatched_frees.reset();
+  sample.snapshot.totals.live_bytes = 503 << 20;
+  const std::string text = render(TextDump{}, sample.report());
+  CHECK(text.find("\n  sampled  1 in about 512.0 KiB; live bytes 503.0 MiB +- 9.0 MiB (95 %), from "
+                  "1,234 samples\n           live and stack numbers are estimates, calls are "
+                  "counted exactly\n") != text.npos);
+  CHECK(text.find("frees of unknown blocks cannot be told") != text.npos);
+  sample.snapshot.sampling.policy = {.name = "my-own"};
+  CHECK(render(TextDump{}, sample.report()).find("\n  sampled  by my-own: live and stack") !=
+        std::string::npos);
+}
+
+TEST_CASE("a report says of which sizes it has stacks, and names those that have none") {
+  SampleReport sample;
+  const auto line = [&sample](std::uint64_t least, std::uint64_t most) {
+    sample.snapshot.sampling.policy.min_bytes = least;
+    sample.snapshot.sampling.policy.max_bytes = most;
+    const std::string text = render(TextDump{}, sample.report());
+    const std::size_t at = text.find("  stacks   ");
+    return at == text.npos ? std::string() : text.substr(at, text.find('\n', at) - at);
+  };
+  CHECK(line(0, UINT64_MAX).empty());
+  CHECK(line(1024, UINT64_MAX) == "  stacks   of blocks from 1,024 bytes on only");
+  CHECK(line(0, 4096) == "  stacks   of blocks up to 4,096 bytes only");
+  CHECK(line(1, 2) == "  stacks   of blocks from 1 bytes on, up to 2 bytes only");
+  sample.add({alloctap::kStackNotTaken, {5, 9 << 20, 0}, 1, 9 << 20});
+  CHECK(render(TextDump{}, sample.report()).find("    (no stack: size outside the range)\n") !=
+        std::string::npos);
+}
+
 TEST_CASE("a session that was paused is reported as such") {
   SampleReport sample;
   sample.snapshot.account.pauses = 2;

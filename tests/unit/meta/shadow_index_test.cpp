@@ -125,3 +125,16 @@ TEST_CASE("without memory an index keeps nothing where it has no leaf, and says 
   CHECK_FALSE(odd.kept);
   CHECK(sizes_in(*index) == std::map<const void*, std::uint64_t>{{at(0x20000), 2}});
 }
+
+TEST_CASE("it knows where surely nothing is, but for addresses that do not fit a word") {
+  const auto index = std::make_unique<alloctap::ShadowIndex>();
+  const auto at = [](std::uintptr_t address) { return reinterpret_cast<const void*>(address); };
+  CHECK_FALSE(index->may_hold(at(0x1000)));
+  CHECK_FALSE(index->may_hold(nullptr));
+  index->insert(at(0x1000), {.stack = 3, .size = 1});
+  CHECK(index->may_hold(at(0x1000)));
+  CHECK_FALSE(index->may_hold(at(0x1010)));
+  static_cast<void>(index->take(at(0x1000)));
+  CHECK_FALSE(index->may_hold(at(0x1000)));
+  CHECK(index->may_hold(at(0x1001)));
+}

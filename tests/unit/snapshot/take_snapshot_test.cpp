@@ -8,6 +8,7 @@
 
 #include "alloctap/meta/memory_meta_container.hpp"
 #include "alloctap/meta/shadow_index.hpp"
+#include "alloctap/sample/every_allocation.hpp"
 #include "tests/support/counted_container.hpp"
 #include "tests/support/starved_arena.hpp"
 
@@ -54,6 +55,10 @@ class Tables {
   Meta& meta() { return books_->meta(); }
   const StackTable& stacks() { return *table_; }
   [[nodiscard]] alloctap::EventCounters counters() const { return books_->counters(); }
+  [[nodiscard]] alloctap::SamplingView sampling() const {
+    return {.policy = alloctap::EveryAllocation::description(),
+            .weight = &alloctap::EveryAllocation::weight};
+  }
   std::uint64_t peak_live_bytes() { return (*books_)->peak_live_bytes(); }
   template <class Visit>
   void for_each_totals(Visit&& visit) {

@@ -1,0 +1,91 @@
+/// What each stack has allocated, estimated from samples.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/event/stack_identity.hpp"
+#include "alloctap/guard/arena.hpp"
+#include "alloctap/sample/sampling_policy.hpp"
+
+namespace alloctap {
+
+/// Sums of weights by StackId, in chunks that never move. Shared by all threads: samples are few.
+/// Thread-safe, lock-free, runs inside malloc. Constant-initialized, never destroyed.
+class StackEstimates {
+ public:
+  struct Estimate {
+    double allocations = 0;
+    double allocated_bytes = 0;
+    double temporary_allocations = 0;
+  };
+
+  constexpr StackEstimates() noexcept = default;
+
+  /// Adds a sample of `bytes` bytes that stands for `weight` allocations. False where the system
+  /// has no memory for the sums of this stack.
+  [[nodiscard]] bool add(StackId stack, double weight, std::uint64_t bytes) noexcept {
+    Sums* sums = find_or_make(stack);
+    if (sums == nullptr) return false;
+    sums->allocations.fetch_add(weight, std::memory_order_relaxed);
+    sums->allocated_bytes.fetch_add(weight * static_cast<double>(bytes), std::memory_order_relaxed);
+    return true;
+  }
+
+  /// A sample that was added before turned out to be a temporary allocation.
+  void add_temporary(StackId stack, double weight) noexcept {
+    Sums* sums = find(stack);
+    if (sums != nullptr) sums->temporary.fetch_add(weight, std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] Estimate of(StackId stack) const noexcept {
+    const Sums* sums = find(stack);
+    if (sums == nullptr) return {};
+    return {.allocations = sums->allocations.load(std::memory_order_relaxed),
+            .allocated_bytes = sums->allocated_bytes.load(std::memory_order_relaxed),
+            .temporary_allocations = sums->temporary.load(std::memory_order_relaxed)};
+  }
+
+ private:
+  struct Sums {
+    std::atomic<double> allocations;
+    std::atomic<double> allocated_bytes;
+    std::atomic<double> temporary;
+  };
+
+  static constexpr std::size_t kPerChunk = 8192;
+  static constexpr std::size_t kChunks = 32768;
+  using Chunk = std::array<Sums, kPerChunk>;
+
+  [[nodiscard]] Sums* find(StackId stack) const noexcept {
+    Chunk* chunk = chunks_[stack / kPerChunk].load(std::memory_order_acquire);
+    return chunk == nullptr ? nullptr : &(*chunk)[stack % kPerChunk];
+  }
+
+  /// Chunks are larger than the arena's blocks, so they come as zeroed pages, which is 0.0.
+  Sums* find_or_make(StackId stack) noexcept {
+    static_assert(sizeof(Chunk) > Arena::kLargestBlock);
+    auto& link = chunks_[stack / kPerChunk];
+    if (link.load(std::memory_order_acquire) == nullptr) {
+      auto* fresh = static_cast<Chunk*>(Arena::allocate(sizeof(Chunk)));
+      Chunk* present = nullptr;
+      const bool taken = link.compare_exchange_strong(present, fresh, std::memory_order_acq_rel);
+      if (!taken && fresh != nullptr) Arena::deallocate(fresh, sizeof(Chunk));
+    }
+    return find(stack);
+  }
+
+  std::array<std::atomic<Chunk*>, kChunks> chunks_{};
+};
+
+/// What a snapshot has to know of the sampling behind it.
+struct SamplingView {
+  SamplingDescription policy;
+  double (*weight)(std::size_t size) noexcept = nullptr;
+  /// nullptr where every allocation was recorded: then what was counted is exact.
+  const StackEstimates* estimates = nullptr;
+};
+
+}  // namespace alloctap
