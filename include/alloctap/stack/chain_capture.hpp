@@ -11,6 +11,7 @@
 #include "alloctap/macros.hpp"
 #include "alloctap/stack/chain_walk.hpp"
 #include "alloctap/stack/identified_stack.hpp"
+#include "alloctap/stack/stack_memo.hpp"
 #include "alloctap/stack/stack_memory.hpp"
 #include "alloctap/stack/thread_stacks.hpp"
 #include "alloctap/stack/unwind_step.hpp"
@@ -49,20 +50,32 @@ class ChainCapture {
         [[unlikely]] {
       return walk_with_care(thread, origin, *memory, leaf, max_frames);
     }
-    ChainWalk walk(stack->chain, memory->walked, stack->bounds, max_frames, rules);
-    if (walk.walk_from(leaf) == UnwindOutcome::kCaller) [[likely]] {
-      memory->found = &stack->chain;
-      return identity_of(stack->chain, max_frames);
+    if (const auto* known = memory->memo.find(leaf, stack->serial);
+        known != nullptr && known->stack.depth <= max_frames) [[likely]] {
+      memory->found = Found::kByMemo;
+      memory->current = {stack, leaf, max_frames};
+      return {.hash = known->hash, .stack = known->stack};
     }
-    return walk_with_care(thread, origin, *memory, leaf, max_frames);
+    ChainWalk walk(stack->chain, memory->walked, stack->bounds, max_frames, rules);
+    if (walk.walk_from(leaf) != UnwindOutcome::kCaller) [[unlikely]] {
+      return walk_with_care(thread, origin, *memory, leaf, max_frames);
+    }
+    memory->found = Found::kInChain;
+    memory->current = {stack, leaf, max_frames};
+    const IdentifiedStack identified = identity_of(stack->chain, max_frames);
+    if (!identified.stack.truncated) {
+      memory->memo.learn(leaf, stack->serial, stack->chain, identified.stack);
+    }
+    return identified;
   }
 
   static std::span<const std::uintptr_t> identified_frames(
       ThreadState& thread, const IdentifiedStack& identified) noexcept {
     const std::span<std::uintptr_t> frames(thread.frames, identified.stack.depth);
-    const Memory* memory = PerThread<Memory>::of(thread);
-    if (memory == nullptr || memory->found == nullptr) return frames;
-    const VerifiedChain& chain = *memory->found;
+    Memory* memory = PerThread<Memory>::of(thread);
+    if (memory == nullptr || memory->found == Found::kInThreadState) return frames;
+    if (memory->found == Found::kByMemo) walk_again(*memory);
+    const VerifiedChain& chain = memory->current.stack->chain;
     for (std::size_t i = 0; i < frames.size(); ++i) frames[i] = chain.pc(chain.size() - 1 - i);
     return frames;
   }
@@ -77,11 +90,27 @@ class ChainCapture {
   }
 
  private:
+  /// Where the frames of the last capture are.
+  enum class Found : std::uint8_t {
+    kInThreadState,
+    kInChain,
+    /// Nowhere yet: the stack is known to be one that was captured before.
+    kByMemo,
+  };
+
+  struct Capture {
+    StackChain* stack = nullptr;
+    UnwindFrame leaf;
+    std::uint32_t max_frames = 0;
+  };
+
   struct Memory {
     ThreadStacks stacks;
+    StackMemo memo;
     WalkedFrames walked;
-    /// Where the frames of the last capture are; nullptr where they are in the thread's state.
-    const VerifiedChain* found = nullptr;
+    Found found = Found::kInThreadState;
+    /// The last one, where it was not found in the thread's state.
+    Capture current;
     CopiedStack copy;
 
     [[nodiscard]] bool make_room(std::uint32_t max_frames) noexcept {
@@ -102,6 +131,16 @@ class ChainCapture {
     return {.hash = chain.hash(chain.size() - 1),
             .stack = {.depth = static_cast<std::uint32_t>(chain.size()),
                       .failed = chain.end() == ChainEnd::kFailed}};
+  }
+
+  /// For frames that nobody has asked for since they were forgotten. The stack is still the one
+  /// that was captured.
+  ALLOCTAP_NOINLINE static void walk_again(Memory& memory) noexcept {
+    const Rules rules;
+    const Capture& last = memory.current;
+    ChainWalk walk(last.stack->chain, memory.walked, last.stack->bounds, last.max_frames, rules);
+    static_cast<void>(walk.walk_from(last.leaf));
+    memory.found = Found::kInChain;
   }
 
   /// The hash of a part of the stack has to be made.
@@ -139,7 +178,7 @@ class ChainCapture {
   /// What was walked over, in the thread's state.
   static IdentifiedStack take_over(ThreadState& thread, Memory& memory, std::uint32_t max_frames,
                                    bool failed) noexcept {
-    memory.found = nullptr;
+    memory.found = Found::kInThreadState;
     const std::size_t depth = std::min<std::size_t>(memory.walked.size(), max_frames);
     for (std::size_t i = 0; i < depth; ++i) thread.frames[i] = memory.walked[i].frame.pc;
     const bool truncated = memory.walked.size() > max_frames;
@@ -151,7 +190,9 @@ class ChainCapture {
 
   ALLOCTAP_NOINLINE static IdentifiedStack fall_back(ThreadState& thread, const CallOrigin& origin,
                                                      std::uint32_t max_frames) noexcept {
-    if (Memory* memory = PerThread<Memory>::of(thread); memory != nullptr) memory->found = nullptr;
+    if (Memory* memory = PerThread<Memory>::of(thread); memory != nullptr) {
+      memory->found = Found::kInThreadState;
+    }
     return identify_stack<typename Rules::Fallback>(thread, origin, max_frames);
   }
 

@@ -1,6 +1,7 @@
 /// A chain and the stack that it belongs to.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -17,6 +18,8 @@ struct StackChain {
   /// Under which rules the chain was made, and in which of their epochs.
   const void* rules = nullptr;
   std::uint64_t epoch = 0;
+  /// Never the same for another stack, other rules or another epoch.
+  std::uint64_t serial = 0;
 
   /// Makes the chain fit for `frames` frames by these rules; empty, if it was not. False where the
   /// system has no memory.
@@ -32,6 +35,7 @@ struct StackChain {
   void move_to(const os::StackBounds& stack) noexcept {
     bounds = stack;
     chain.cut_to(0);
+    serial = next_serial();
   }
 
  private:
@@ -41,7 +45,13 @@ struct StackChain {
     chain.cut_to(0);
     rules = wanted_rules;
     epoch = wanted_epoch;
+    serial = next_serial();
     return true;
+  }
+
+  static std::uint64_t next_serial() noexcept {
+    static constinit std::atomic<std::uint64_t> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
   }
 };
 

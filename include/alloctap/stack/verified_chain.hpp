@@ -22,7 +22,7 @@
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/guard/arena.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/stack/stack_memory.hpp"
+#include "alloctap/stack/stack_words.hpp"
 #include "alloctap/stack/unwind_frame.hpp"
 
 namespace alloctap {
@@ -113,13 +113,14 @@ class VerifiedChain {
   /// has. Every word lies in live stack as long as the frame `end` does.
   [[nodiscard]] std::size_t find_changed(std::size_t first, std::size_t end) const noexcept {
     const StackWord* const low = words_ + words_begin(first);
-    const StackWord* word = words_ + words_begin(end);
-    // Four at a time, because their loads do not wait for each other.
-    for (; word - low >= 4; word -= 4) {
-      if ((change(word[-1]) | change(word[-2]) | change(word[-3]) | change(word[-4])) != 0) break;
-    }
-    while (word != low && change(word[-1]) == 0) --word;
+    const StackWord* const word = last_changed(low, words_ + words_begin(end));
     return word == low ? end : frame_of_word(static_cast<std::size_t>(word - 1 - words_), end);
+  }
+
+  /// The words of all frames: how many, and a copy of them, outermost first.
+  [[nodiscard]] std::size_t word_count() const noexcept { return words_begin(size_); }
+  void copy_words(StackWord* destination) const noexcept {
+    std::memcpy(static_cast<void*>(destination), words_, word_count() * sizeof(StackWord));
   }
 
  private:
@@ -136,10 +137,6 @@ class VerifiedChain {
 
   [[nodiscard]] std::size_t words_begin(std::size_t i) const noexcept {
     return i == 0 ? 0 : frames_[i - 1].words_end;
-  }
-
-  static std::uintptr_t change(const StackWord& word) noexcept {
-    return load_word(word.address) ^ word.value;
   }
 
   [[nodiscard]] std::size_t frame_of_word(std::size_t word, std::size_t end) const noexcept {

@@ -1,0 +1,96 @@
+/// Whole stacks that a thread came from again and again.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "alloctap/guard/arena.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/stack/stack_capture.hpp"
+#include "alloctap/stack/stack_words.hpp"
+#include "alloctap/stack/unwind_frame.hpp"
+#include "alloctap/stack/verified_chain.hpp"
+
+namespace alloctap {
+
+/// A table of stacks by their innermost frame: a loop that allocates in several places comes by
+/// each of them with the same stack every time, while a chain remembers the last alone. A stack is
+/// known by the same argument as a chain (`verified_chain.hpp`): its innermost frame and all words
+/// that its frames were found by are the same. A stack is kept when it has come twice in a row from
+/// one frame, so that a program whose stacks all differ pays a comparison and no copies. Belongs to
+/// one thread; runs inside malloc.
+class StackMemo {
+ public:
+  /// Stacks with more words are left to the chain.
+  static constexpr std::size_t kMostWords = 80;
+
+  struct Known {
+    UnwindFrame leaf;
+    StackHash hash;
+    /// Which stack it was, and by which rules: `StackChain::serial`.
+    std::uint64_t serial = 0;
+    CapturedStack stack;
+    std::uint32_t word_count = 0;
+    bool has_words = false;
+    bool pointer_matters = false;
+  };
+
+  /// The stack whose innermost frame is `leaf`, if it is known and the same as ever; else nullptr.
+  [[nodiscard]] const Known* find(const UnwindFrame& leaf, std::uint64_t serial) const noexcept {
+    if (entries_ == nullptr) return nullptr;
+    const Entry& entry = entries_[place_of(leaf)];
+    const Known& known = entry.known;
+    const bool same = known.has_words && known.leaf.pc == leaf.pc && known.leaf.sp == leaf.sp &&
+                      known.serial == serial &&
+                      (known.leaf.fp == leaf.fp || !known.pointer_matters);
+    if (!same) return nullptr;
+    return unchanged(entry.words.data(), entry.words.data() + known.word_count) ? &known : nullptr;
+  }
+
+  /// `leaf` was found to be the innermost frame of `chain`, a whole stack.
+  void learn(const UnwindFrame& leaf, std::uint64_t serial, const VerifiedChain& chain,
+             const CapturedStack& stack) noexcept {
+    if (chain.word_count() > kMostWords || !make_room()) return;
+    const std::size_t innermost = chain.size() - 1;
+    Entry& entry = entries_[place_of(leaf)];
+    Known& known = entry.known;
+    const bool again = !known.has_words && known.leaf.pc == leaf.pc && known.leaf.sp == leaf.sp &&
+                       known.hash == chain.hash(innermost);
+    known = {.leaf = leaf,
+             .hash = chain.hash(innermost),
+             .serial = serial,
+             .stack = stack,
+             .word_count = static_cast<std::uint32_t>(chain.word_count()),
+             .has_words = again,
+             .pointer_matters = chain.pointer_matters(innermost)};
+    if (again) chain.copy_words(entry.words.data());
+  }
+
+ private:
+  struct Entry {
+    Known known;
+    std::array<StackWord, kMostWords> words;
+  };
+
+  static constexpr std::size_t kBits = 7;
+  static constexpr std::size_t kBytes = sizeof(Entry) << kBits;
+
+  static std::size_t place_of(const UnwindFrame& leaf) noexcept {
+    return ((leaf.pc ^ (leaf.sp << 16)) * 0x9E3779B97F4A7C15) >> (64 - kBits);
+  }
+
+  [[nodiscard]] bool make_room() noexcept { return entries_ != nullptr || allocate(); }
+
+  /// Fresh pages are zeros, and those match no frame.
+  ALLOCTAP_NOINLINE bool allocate() noexcept {
+    static_assert(kBytes > Arena::kLargestBlock);
+    entries_ = static_cast<Entry*>(Arena::allocate(kBytes));
+    return entries_ != nullptr;
+  }
+
+  Entry* entries_ = nullptr;
+};
+
+}  // namespace alloctap

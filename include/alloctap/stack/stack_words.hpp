@@ -1,0 +1,35 @@
+/// Whether words of the stack are what they were.
+#pragma once
+
+#include <cstdint>
+
+#include "alloctap/stack/stack_memory.hpp"
+#include "alloctap/stack/unwind_frame.hpp"
+
+namespace alloctap {
+
+/// Not 0 where `word` has changed.
+[[nodiscard]] inline std::uintptr_t change_of(const StackWord& word) noexcept {
+  return load_word(word.address) ^ word.value;
+}
+
+/// The last of `[low, high)` that has changed, plus one; `low` where none has. From the end, which
+/// is the innermost and changes first.
+[[nodiscard]] inline const StackWord* last_changed(const StackWord* low,
+                                                   const StackWord* high) noexcept {
+  const StackWord* word = high;
+  // Four at a time, because their loads do not wait for each other.
+  for (; word - low >= 4; word -= 4) {
+    const std::uintptr_t inner = change_of(word[-1]) | change_of(word[-2]);
+    const std::uintptr_t outer = change_of(word[-3]) | change_of(word[-4]);
+    if ((inner | outer) != 0) break;
+  }
+  while (word != low && change_of(word[-1]) == 0) --word;
+  return word;
+}
+
+[[nodiscard]] inline bool unchanged(const StackWord* low, const StackWord* high) noexcept {
+  return last_changed(low, high) == low;
+}
+
+}  // namespace alloctap
