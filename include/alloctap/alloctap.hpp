@@ -19,6 +19,7 @@
 #include "alloctap/sample/poisson_by_bytes.hpp"
 #include "alloctap/sample/size_range.hpp"
 #include "alloctap/stack/backtrace_stack.hpp"
+#include "alloctap/stack/careful_stack.hpp"
 #include "alloctap/stack/frame_pointer_stack.hpp"
 #include "alloctap/stack/no_stack.hpp"
 #include "alloctap/stack/selectable_stack.hpp"

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "alloctap/stack/backtrace_stack.hpp"
+#include "alloctap/stack/careful_stack.hpp"
 #include "alloctap/stack/frame_pointer_stack.hpp"
 #include "alloctap/stack/no_stack.hpp"
 #include "alloctap/stack/selectable_stack.hpp"
@@ -20,7 +21,7 @@ using Selectable = alloctap::SelectableStack<alloctap::NoStack, alloctap::Backtr
 }  // namespace
 
 TEST_CASE_TEMPLATE("the first frame is the caller", Stack, alloctap::NoStack,
-                   alloctap::BacktraceStack, alloctap::FramePointerStack,
+                   alloctap::BacktraceStack, alloctap::CarefulStack, alloctap::FramePointerStack,
                    alloctap::UnwindTableStack, Selectable) {
   const SeenStack seen = capture_known_stack<Stack>(3, 16);
   REQUIRE(seen.result.depth >= 1);
@@ -28,7 +29,7 @@ TEST_CASE_TEMPLATE("the first frame is the caller", Stack, alloctap::NoStack,
 }
 
 TEST_CASE_TEMPLATE("nothing is written beyond the depth that is told", Stack, alloctap::NoStack,
-                   alloctap::BacktraceStack, alloctap::FramePointerStack,
+                   alloctap::BacktraceStack, alloctap::CarefulStack, alloctap::FramePointerStack,
                    alloctap::UnwindTableStack, Selectable) {
   for (const std::size_t room : {1U, 2U, 5U, 200U}) {
     const SeenStack seen = capture_known_stack<Stack>(4, room);
@@ -40,8 +41,8 @@ TEST_CASE_TEMPLATE("nothing is written beyond the depth that is told", Stack, al
 }
 
 TEST_CASE_TEMPLATE("a stack is truncated, full, and not failed, or none of these", Stack,
-                   alloctap::NoStack, alloctap::BacktraceStack, alloctap::UnwindTableStack,
-                   Selectable) {
+                   alloctap::NoStack, alloctap::BacktraceStack, alloctap::CarefulStack,
+                   alloctap::UnwindTableStack, Selectable) {
   const SeenStack seen = capture_known_stack<Stack>(6, 2);
   if (seen.result.truncated) {
     CHECK(seen.result.depth == 2);
@@ -50,7 +51,7 @@ TEST_CASE_TEMPLATE("a stack is truncated, full, and not failed, or none of these
 }
 
 TEST_CASE_TEMPLATE("captures that promise whole stacks give every frame in order", Stack,
-                   alloctap::BacktraceStack, alloctap::UnwindTableStack) {
+                   alloctap::BacktraceStack, alloctap::CarefulStack, alloctap::UnwindTableStack) {
   const SeenStack seen = capture_known_stack<Stack>(9, 64);
   REQUIRE(seen.result.depth > seen.expected.size());
   CHECK_FALSE(seen.result.failed);
@@ -58,8 +59,8 @@ TEST_CASE_TEMPLATE("captures that promise whole stacks give every frame in order
 }
 
 TEST_CASE_TEMPLATE("the hash of a stack is that of its frames, and its frames can be had", Stack,
-                   alloctap::NoStack, alloctap::BacktraceStack, alloctap::FramePointerStack,
-                   alloctap::UnwindTableStack, Selectable) {
+                   alloctap::NoStack, alloctap::BacktraceStack, alloctap::CarefulStack,
+                   alloctap::FramePointerStack, alloctap::UnwindTableStack, Selectable) {
   for (const std::uint32_t most : {1U, 3U, 200U}) {
     std::size_t checked = 0;
     alloctap::testing::CallChain<>::call(5, [&](const alloctap::CallOrigin& origin) {

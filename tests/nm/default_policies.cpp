@@ -2,7 +2,8 @@
 // PRESENT: alloctap::DirectQueue
 // PRESENT: alloctap::UnwindRules
 // PRESENT: alloctap::TextDump
-// PRESENT: _Unwind_Backtrace
+// PRESENT: alloctap::CarefulStack
+// ABSENT: _Unwind_Backtrace
 // ABSENT: alloctap::BufferQueue
 // ABSENT: alloctap::FramePointerStack
 // ABSENT: alloctap::NoStack

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "alloctap/stack/backtrace_stack.hpp"
+#include "alloctap/stack/careful_stack.hpp"
 #include "alloctap/stack/chain_capture.hpp"
 #include "alloctap/stack/stack_capture.hpp"
 #include "alloctap/stack/unwind_rules.hpp"
@@ -13,7 +13,7 @@ namespace alloctap {
 /// The rules of .eh_frame, as of one epoch.
 class TableRules {
  public:
-  using Fallback = BacktraceStack;
+  using Fallback = CarefulStack;
   static constexpr bool kPointerDecides = false;
 
   [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }

@@ -14,6 +14,20 @@
 #include "alloctap/arch/frame_record.hpp"
 #include "tests/support/call_chain.hpp"
 
+// Code whose callers only a walk that knows all registers can find.
+extern "C" void code_with_cfa_in_rbx();
+__asm__(R"(
+.text
+.globl code_with_cfa_in_rbx
+code_with_cfa_in_rbx:
+  .cfi_startproc
+  .cfi_def_cfa rbx, 16
+  nop
+  nop
+  ret
+  .cfi_endproc
+)");
+
 namespace {
 
 using namespace alloctap;
@@ -84,7 +98,8 @@ std::vector<std::uintptr_t> bad_values(const CallOrigin& origin) {
 std::vector<std::uintptr_t> wrong_code() {
   return {reinterpret_cast<std::uintptr_t>(&bad_values) + 1,
           reinterpret_cast<std::uintptr_t>(&bad_values) + 40,
-          reinterpret_cast<std::uintptr_t>(&std::abort) + 3};
+          reinterpret_cast<std::uintptr_t>(&std::abort) + 3,
+          reinterpret_cast<std::uintptr_t>(&code_with_cfa_in_rbx) + 1};
 }
 
 /// What there is to see of the chain as it is.

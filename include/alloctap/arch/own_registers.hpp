@@ -1,0 +1,56 @@
+/// The registers of the function that asks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "alloctap/arch/dwarf_registers.hpp"
+#include "alloctap/macros.hpp"
+
+namespace alloctap::arch {
+
+/// Values by DWARF number.
+using RegisterValues = std::array<std::uintptr_t, DwarfRegisters::kCount>;
+
+/// Writes the stack pointer and what functions preserve, as it is in the function that this is
+/// inlined into, and leaves the rest alone; returns an address inside that function, where these
+/// values hold. Its callers can be found from there as long as it does not return.
+ALLOCTAP_ALWAYS_INLINE std::uintptr_t read_own_registers(RegisterValues& values) noexcept {
+  std::uintptr_t pc = 0;
+#if defined(__x86_64__)
+  __asm__ volatile(
+      "leaq 0f(%%rip), %0\n"
+      "0:\n\t"
+      "movq %%rbx, 24(%1)\n\t"
+      "movq %%rbp, 48(%1)\n\t"
+      "movq %%rsp, 56(%1)\n\t"
+      "movq %%r12, 96(%1)\n\t"
+      "movq %%r13, 104(%1)\n\t"
+      "movq %%r14, 112(%1)\n\t"
+      "movq %%r15, 120(%1)"
+      : "=&r"(pc)
+      : "r"(values.data())
+      : "memory");
+  values[DwarfRegisters::kProgramCounter] = pc;
+#elif defined(__aarch64__)
+  __asm__ volatile(
+      "adr %0, 0f\n"
+      "0:\n\t"
+      "stp x19, x20, [%1, #152]\n\t"
+      "stp x21, x22, [%1, #168]\n\t"
+      "stp x23, x24, [%1, #184]\n\t"
+      "stp x25, x26, [%1, #200]\n\t"
+      "stp x27, x28, [%1, #216]\n\t"
+      "stp x29, x30, [%1, #232]\n\t"
+      "mov x16, sp\n\t"
+      "str x16, [%1, #248]"
+      : "=&r"(pc)
+      : "r"(values.data())
+      : "memory", "x16");
+#else
+#error "alloctap/arch/own_registers.hpp does not know this architecture"
+#endif
+  return pc;
+}
+
+}  // namespace alloctap::arch
