@@ -63,7 +63,7 @@ class ChainCapture {
     memory->found = Found::kInChain;
     memory->current = {stack, leaf, max_frames};
     const IdentifiedStack identified = identity_of(stack->chain, max_frames);
-    if (!identified.stack.truncated) {
+    if (!identified.stack.truncated && stack->chain.end_is_sure()) {
       memory->memo.learn(leaf, stack->serial, stack->chain, identified.stack);
     }
     return identified;

@@ -60,6 +60,8 @@ ALLOCTAP_NOINLINE ALLOCTAP_NO_SANITIZE void capture_smashed(const CallOrigin& gi
   };
   ThreadState& thread = *ThreadStates::mine();
   exchange();
+  // What comes again is remembered in other ways.
+  for (int i = 0; i < 2; ++i) UnwindTableStack::capture(thread, origin, smashed.frames);
   smashed.result = UnwindTableStack::capture(thread, origin, smashed.frames);
   exchange();
 }
@@ -143,7 +145,7 @@ void check_smashed_return_address(const CallOrigin& origin, std::size_t number, 
                    smashed.frames.begin()));
   if (value != 0 && smashed.result.depth > number) CHECK(smashed.frames[number] == value);
   if (value != 0) CHECK(smashed.result.failed);
-  CHECK(frames_now(origin) == before);
+  for (int i = 0; i < 3; ++i) CHECK(frames_now(origin) == before);
 }
 
 }  // namespace
