@@ -29,7 +29,6 @@ SOURCES = {
     "<string>": "#include <string>\n",
     "absl/status/statusor.h": "#include <absl/status/statusor.h>\n",
     "absl/strings/str_cat.h": "#include <absl/strings/str_cat.h>\n",
-    "absl/container/flat_hash_map.h": "#include <absl/container/flat_hash_map.h>\n",
     "boost/intrusive/list.hpp": "#include <boost/intrusive/list.hpp>\n",
     "alloctap/config.hpp": "#include <alloctap/config.hpp>\n",
     "alloctap/tracker.hpp": "#include <alloctap/tracker.hpp>\n",

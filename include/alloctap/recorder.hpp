@@ -190,7 +190,8 @@ class Recorder {
 
   /// The totals to record in; nullptr where the system has no memory for them or the call is not
   /// the program's.
-  static ThreadTotals* ready(const RecordingSection& section, const CallOrigin& origin) noexcept {
+  ALLOCTAP_ALWAYS_INLINE static ThreadTotals* ready(const RecordingSection& section,
+                                                    const CallOrigin& origin) noexcept {
     if constexpr (requires { Config::is_own_call(origin); }) {
       if (Config::is_own_call(origin)) return nullptr;
     }
@@ -234,22 +235,30 @@ class Recorder {
            entry_of(totals, kHashOfNotTaken, kStackNotTaken));
   }
 
-  static void allocate(ThreadState& thread, ThreadTotals& totals,
-                       const AllocationEvent& event) noexcept {
+  ALLOCTAP_ALWAYS_INLINE static void allocate(ThreadState& thread, ThreadTotals& totals,
+                                              const AllocationEvent& event) noexcept {
     const IdentifiedStack identified = identify(thread, totals, event.origin);
     StackTotals::Entry* entry = totals.stacks.find(identified.hash);
     if (entry != nullptr) [[likely]] {
       return record(thread, event, totals, entry->stack, entry);
     }
+    allocate_first(thread, totals, event, identified);
+  }
+
+  /// The first allocation of a thread with that stack. Stacks that could not be kept share one
+  /// entry, so that each is tried again next time.
+  ALLOCTAP_NOINLINE static void allocate_first(ThreadState& thread, ThreadTotals& totals,
+                                               const AllocationEvent& event,
+                                               const IdentifiedStack& identified) noexcept {
     const StackId stack = intern(thread, identified);
-    // Stacks that could not be kept share one entry, so that each is tried again next time.
-    const StackHash& hash = stack == kUnknownStack ? StackHash{} : identified.hash;
+    const StackHash hash = stack == kUnknownStack ? StackHash{} : identified.hash;
     record(thread, event, totals, stack, entry_of(totals, hash, stack));
   }
 
   /// Counts and hands on an allocation; `entry` is nullptr where there is no memory to count it.
-  static void record(ThreadState& thread, const AllocationEvent& event, ThreadTotals& totals,
-                     StackId stack, StackTotals::Entry* entry) noexcept {
+  ALLOCTAP_ALWAYS_INLINE static void record(ThreadState& thread, const AllocationEvent& event,
+                                            ThreadTotals& totals, StackId stack,
+                                            StackTotals::Entry* entry) noexcept {
     if (entry != nullptr) [[likely]] {
       StackTotals::count(*entry, event.size);
       totals.last.remember(event.pointer, entry, thread.generation);
@@ -266,12 +275,16 @@ class Recorder {
     return entry != nullptr ? entry : totals.stacks.add(hash, stack);
   }
 
-  static IdentifiedStack identify(ThreadState& thread, ThreadTotals& totals,
-                                  const CallOrigin& origin) noexcept {
+  ALLOCTAP_ALWAYS_INLINE static IdentifiedStack identify(ThreadState& thread, ThreadTotals& totals,
+                                                         const CallOrigin& origin) noexcept {
     const IdentifiedStack identified =
         identify_stack<typename Config::Stack>(thread, origin, max_frames());
-    totals.events.failed_unwinds += identified.stack.failed ? 1 : 0;
-    totals.events.truncated_stacks += identified.stack.truncated ? 1 : 0;
+    if (identified.stack.failed) [[unlikely]] {
+      ++totals.events.failed_unwinds;
+    }
+    if (identified.stack.truncated) [[unlikely]] {
+      ++totals.events.truncated_stacks;
+    }
     return identified;
   }
 

@@ -38,6 +38,12 @@ class Arena {
     free_blocks_[size_class] = ::new (address) FreeBlock{free_blocks_[size_class]};
   }
 
+  /// Like `allocate`, but always whole pages, zeroed: for what grows and leaves nothing behind.
+  [[nodiscard]] static void* allocate_pages(std::size_t bytes) noexcept { return map(bytes); }
+
+  /// Takes back what `allocate_pages(bytes)` returned, with the same `bytes`.
+  static void deallocate_pages(void* address, std::size_t bytes) noexcept { unmap(address, bytes); }
+
   /// Bytes that the arena holds of the system; what they cost in resident memory is less.
   [[nodiscard]] static std::size_t mapped_bytes() noexcept {
     return mapped_bytes_.load(std::memory_order_relaxed);

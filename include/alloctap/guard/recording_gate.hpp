@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "alloctap/arch/pause.hpp"
+#include "alloctap/macros.hpp"
 #include "alloctap/os/clock.hpp"
 #include "alloctap/os/futex.hpp"
 #include "alloctap/os/thread.hpp"
@@ -27,7 +28,7 @@ class RecordingGate {
   }
 
   /// Marks the calling thread as recording; waits while the gate is closed.
-  static void enter(Flag& recording) noexcept {
+  ALLOCTAP_ALWAYS_INLINE static void enter(Flag& recording) noexcept {
     raise(recording);
     if (word_.load(std::memory_order_seq_cst) != kOpen) [[unlikely]] {
       enter_closed(recording);
@@ -35,7 +36,7 @@ class RecordingGate {
   }
 
   /// The calling thread is out of the tables. Does not return once `halt` was called.
-  static void leave(Flag& recording) noexcept {
+  ALLOCTAP_ALWAYS_INLINE static void leave(Flag& recording) noexcept {
     recording.store(0, std::memory_order_release);
     if ((word_.load(std::memory_order_relaxed) & kHalted) != 0) [[unlikely]] {
       wait_while(kHalted);
@@ -85,7 +86,7 @@ class RecordingGate {
   static constexpr std::int64_t kPatience = 5'000'000'000;
   static constexpr std::int64_t kNap = 100'000;
 
-  static void raise(Flag& recording) noexcept {
+  ALLOCTAP_ALWAYS_INLINE static void raise(Flag& recording) noexcept {
     if (needs_fence_.load(std::memory_order_relaxed)) [[unlikely]] {
       recording.store(1, std::memory_order_seq_cst);
     } else {
@@ -94,7 +95,7 @@ class RecordingGate {
     }
   }
 
-  static void enter_closed(Flag& recording) noexcept {
+  ALLOCTAP_NOINLINE static void enter_closed(Flag& recording) noexcept {
     do {
       recording.store(0, std::memory_order_release);
       wait_while(kClosed | kHalted);
@@ -102,7 +103,7 @@ class RecordingGate {
     } while (word_.load(std::memory_order_seq_cst) != kOpen);
   }
 
-  static void wait_while(std::uint32_t bits) noexcept {
+  ALLOCTAP_NOINLINE static void wait_while(std::uint32_t bits) noexcept {
     for (auto word = word_.load(std::memory_order_acquire); (word & bits) != 0;
          word = word_.load(std::memory_order_acquire)) {
       os::futex_wait(word_, word);

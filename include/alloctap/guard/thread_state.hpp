@@ -201,10 +201,10 @@ class ThreadStates {
 /// The time in which the calling thread may touch the tracker's tables.
 class RecordingSection {
  public:
-  RecordingSection() noexcept : state_(ThreadStates::mine()) {
+  ALLOCTAP_ALWAYS_INLINE RecordingSection() noexcept : state_(ThreadStates::mine()) {
     if (state_ != nullptr) RecordingGate::enter(state_->recording);
   }
-  ~RecordingSection() {
+  ALLOCTAP_ALWAYS_INLINE ~RecordingSection() {
     if (state_ != nullptr) RecordingGate::leave(state_->recording);
   }
   RecordingSection(const RecordingSection&) = delete;

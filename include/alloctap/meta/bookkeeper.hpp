@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "alloctap/macros.hpp"
 #include "alloctap/meta/meta_container.hpp"
 #include "alloctap/meta/thread_totals.hpp"
 
@@ -34,7 +35,7 @@ class Bookkeeper {
   constexpr explicit Bookkeeper(Meta& meta) noexcept : meta_(meta) {}
 
   template <class Weigh = AsRecorded>
-  void record_allocation(const RecordedAllocation& allocation) noexcept {
+  ALLOCTAP_ALWAYS_INLINE void record_allocation(const RecordedAllocation& allocation) noexcept {
     const InsertOutcome outcome = meta_.insert(allocation.pointer, allocation.record);
     ThreadTotals* totals = mine();
     if (totals == nullptr) return;
@@ -49,11 +50,13 @@ class Bookkeeper {
     }
   }
 
-  void record_deallocation(void* pointer) noexcept { static_cast<void>(take(pointer)); }
+  ALLOCTAP_ALWAYS_INLINE void record_deallocation(void* pointer) noexcept {
+    static_cast<void>(take(pointer));
+  }
 
   /// An unknown pointer counts as an unmatched free; the record's `stack` is `kNoStackId` then.
   template <class Weigh = AsRecorded>
-  BlockRecord take(void* pointer) noexcept {
+  ALLOCTAP_ALWAYS_INLINE BlockRecord take(void* pointer) noexcept {
     const BlockRecord record = meta_.take(pointer);
     ThreadTotals* totals = mine();
     if (totals == nullptr) return record;
@@ -89,7 +92,9 @@ class Bookkeeper {
   void join(ThreadTotals& totals) noexcept { live_.join(totals.live); }
 
   /// Counts what was lost on the way of a thread that has no totals.
-  void count_dropped() noexcept { dropped_.fetch_add(1, std::memory_order_relaxed); }
+  ALLOCTAP_NOINLINE void count_dropped() noexcept {
+    dropped_.fetch_add(1, std::memory_order_relaxed);
+  }
 
   [[nodiscard]] std::uint64_t dropped_without_totals() const noexcept {
     return dropped_.load(std::memory_order_relaxed);
@@ -99,7 +104,7 @@ class Bookkeeper {
   [[nodiscard]] std::uint64_t peak_live_bytes() const noexcept { return live_.peak(); }
 
  private:
-  ThreadTotals* mine() noexcept {
+  ALLOCTAP_ALWAYS_INLINE ThreadTotals* mine() noexcept {
     ThreadTotals* totals = Totals::mine();
     if (totals == nullptr) [[unlikely]] {
       count_dropped();

@@ -1,6 +1,7 @@
 /// The container that trackers use unless told otherwise.
 #pragma once
 
+#include "alloctap/macros.hpp"
 #include "alloctap/meta/meta_container.hpp"
 #include "alloctap/meta/pointer_index.hpp"
 
@@ -12,11 +13,14 @@ class MemoryMetaContainer {
  public:
   constexpr MemoryMetaContainer() noexcept = default;
 
-  InsertOutcome insert(const void* pointer, const BlockRecord& record) noexcept {
+  ALLOCTAP_ALWAYS_INLINE InsertOutcome insert(const void* pointer,
+                                              const BlockRecord& record) noexcept {
     return index_.insert(pointer, record);
   }
 
-  BlockRecord take(const void* pointer) noexcept { return index_.take(pointer); }
+  ALLOCTAP_ALWAYS_INLINE BlockRecord take(const void* pointer) noexcept {
+    return index_.take(pointer);
+  }
   bool may_hold(const void* pointer) noexcept { return index_.may_hold(pointer); }
 
   MappingContainer& mappings() noexcept { return mappings_; }

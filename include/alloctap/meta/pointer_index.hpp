@@ -16,8 +16,10 @@ struct InsertOutcome {
 };
 
 /// Maps the address of a live block to its record. All functions are thread-safe and run inside
-/// malloc. `take` removes a record and returns it; one with `stack == kNoStackId` means that there
-/// was none. `may_hold` is for callers who expect none: false means that `take` finds nothing; true
+/// malloc; for one address they are called by one thread at a time, unless the program frees a
+/// block twice at one moment: both may be given its record then, and nothing else goes wrong.
+/// `take` removes a record and returns it; one with `stack == kNoStackId` means that there was
+/// none. `may_hold` is for callers who expect none: false means that `take` finds nothing; true
 /// may mean that only `take` can tell. It takes no lock and may be called outside a recording
 /// section. `for_each` visits `(const void*, BlockRecord)`; it sees every record that is there from
 /// its begin to its end. Records have a `stack` other than `kNoStackId`.

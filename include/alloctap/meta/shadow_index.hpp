@@ -3,10 +3,12 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #include "alloctap/guard/arena.hpp"
+#include "alloctap/macros.hpp"
 #include "alloctap/meta/flat_hash_index.hpp"
 #include "alloctap/meta/pointer_index.hpp"
 
@@ -17,22 +19,46 @@ namespace alloctap {
 /// neighbours', so insert and take are lock-free and touch memory as locally as the program does.
 /// Costs up to half the heap again. Blocks that do not fit the word (4 GiB and more, odd addresses)
 /// go to a `FlatHashIndex`.
+///
+/// A word is taken in two steps, because the allocator hands an address to one thread at a time.
+/// Where a program frees a block on two threads at one moment, both may find the record. It is
+/// inserted by an exchange all the same: a load first would have the system map its page of zeros,
+/// and the store fault a second time, which costs a new block more than the exchange does.
 class ShadowIndex {
  public:
   constexpr ShadowIndex() noexcept = default;
 
-  InsertOutcome insert(const void* pointer, const BlockRecord& record) noexcept {
-    Word* word = fits(pointer) ? find_or_make(pointer) : nullptr;
-    if (word == nullptr && fits(pointer)) return {.kept = false, .replaced = {}};
-    if (word == nullptr) return others_.insert(pointer, record);
-    if (record.size >= kSizeElsewhere) return insert_large(*word, pointer, record);
-    return {.kept = true, .replaced = exchange(*word, pointer, pack(record))};
+  ALLOCTAP_ALWAYS_INLINE InsertOutcome insert(const void* pointer,
+                                              const BlockRecord& record) noexcept {
+    if (!fits(pointer) || record.size >= kSizeElsewhere) [[unlikely]] {
+      return insert_elsewhere(pointer, record);
+    }
+    Word* word = find(pointer);
+    if (word == nullptr) [[unlikely]] {
+      word = make(pointer);
+      if (word == nullptr) return {.kept = false, .replaced = {}};
+    }
+    const std::uint64_t before = word->exchange(pack(record), std::memory_order_acq_rel);
+    if (before != 0) [[unlikely]] {
+      return {.kept = true, .replaced = unpack_taken(before, pointer)};
+    }
+    return {};
   }
 
-  BlockRecord take(const void* pointer) noexcept {
-    if (!fits(pointer)) return others_.take(pointer);
+  ALLOCTAP_ALWAYS_INLINE BlockRecord take(const void* pointer) noexcept {
+    if (!fits(pointer)) [[unlikely]] {
+      return take_elsewhere(pointer);
+    }
     Word* word = find(pointer);
-    return word == nullptr ? BlockRecord{} : exchange(*word, pointer, 0);
+    if (word == nullptr) [[unlikely]] {
+      return {};
+    }
+    const std::uint64_t before = word->load(std::memory_order_acquire);
+    if (before == 0) [[unlikely]] {
+      return {};
+    }
+    word->store(0, std::memory_order_release);
+    return unpack_taken(before, pointer);
   }
 
   bool may_hold(const void* pointer) noexcept {
@@ -55,11 +81,11 @@ class ShadowIndex {
  private:
   using Word = std::atomic<std::uint64_t>;
 
-  static constexpr std::size_t kGranuleBits = 4;
-  static constexpr std::size_t kLeafBits = 16;
-  static constexpr std::size_t kFanOutBits = 14;
+  static constexpr int kGranuleBits = 4;
+  static constexpr int kLeafBits = 16;
+  static constexpr int kFanOutBits = 14;
   static constexpr std::size_t kFanOut = std::size_t{1} << kFanOutBits;
-  static constexpr std::size_t kAddressBits = kGranuleBits + kLeafBits + 2 * kFanOutBits;
+  static constexpr int kAddressBits = kGranuleBits + kLeafBits + 2 * kFanOutBits;
   static constexpr std::uint64_t kSizeElsewhere = 0xFFFFFFFF;
 
   struct Leaf {
@@ -73,9 +99,9 @@ class ShadowIndex {
     return reinterpret_cast<std::uintptr_t>(pointer);
   }
 
+  /// Multiples of 16 below the end of the address space, in one comparison.
   static bool fits(const void* pointer) noexcept {
-    const std::uintptr_t address = address_of(pointer);
-    return (address & ((1U << kGranuleBits) - 1)) == 0 && (address >> kAddressBits) == 0;
+    return std::rotr(address_of(pointer), kGranuleBits) >> (kAddressBits - kGranuleBits) == 0;
   }
 
   static std::size_t top_of(std::uintptr_t address) noexcept {
@@ -92,6 +118,19 @@ class ShadowIndex {
     return std::uint64_t{record.stack} << 32 | record.size;
   }
 
+  static BlockRecord unpack(std::uint64_t word) noexcept {
+    return {.stack = static_cast<StackId>(word >> 32), .size = word & 0xFFFFFFFF};
+  }
+
+  /// What a word said that is there no more.
+  BlockRecord unpack_taken(std::uint64_t word, const void* pointer) noexcept {
+    const BlockRecord record = unpack(word);
+    if (record.size == kSizeElsewhere) [[unlikely]] {
+      return take_elsewhere(pointer);
+    }
+    return record;
+  }
+
   Word* find(const void* pointer) noexcept {
     const std::uintptr_t address = address_of(pointer);
     Middle* middle = root_[top_of(address)].load(std::memory_order_acquire);
@@ -100,7 +139,7 @@ class ShadowIndex {
     return leaf == nullptr ? nullptr : &leaf->words[word_of(address)];
   }
 
-  Word* find_or_make(const void* pointer) noexcept {
+  ALLOCTAP_NOINLINE Word* make(const void* pointer) noexcept {
     const std::uintptr_t address = address_of(pointer);
     Middle* middle = get_or_make(root_[top_of(address)]);
     if (middle == nullptr) return nullptr;
@@ -122,21 +161,23 @@ class ShadowIndex {
     return node;
   }
 
-  BlockRecord unpack(std::uint64_t word, const void* pointer) noexcept {
-    const BlockRecord record{.stack = static_cast<StackId>(word >> 32), .size = word & 0xFFFFFFFF};
-    return record.size == kSizeElsewhere ? others_.take(pointer) : record;
+  ALLOCTAP_NOINLINE BlockRecord take_elsewhere(const void* pointer) noexcept {
+    return others_.take(pointer);
   }
 
-  BlockRecord exchange(Word& word, const void* pointer, std::uint64_t next) noexcept {
-    const std::uint64_t before = word.exchange(next, std::memory_order_acq_rel);
-    return before == 0 ? BlockRecord{} : unpack(before, pointer);
+  ALLOCTAP_NOINLINE InsertOutcome insert_elsewhere(const void* pointer,
+                                                   const BlockRecord& record) noexcept {
+    return fits(pointer) ? insert_large(pointer, record) : others_.insert(pointer, record);
   }
 
   /// The size goes beside before the word says so: a free of this very block cannot come earlier.
-  InsertOutcome insert_large(Word& word, const void* pointer, const BlockRecord& record) noexcept {
-    const BlockRecord replaced = exchange(word, pointer, 0);
-    if (!others_.insert(pointer, record).kept) return {.kept = false, .replaced = replaced};
-    word.store(std::uint64_t{record.stack} << 32 | kSizeElsewhere, std::memory_order_release);
+  InsertOutcome insert_large(const void* pointer, const BlockRecord& record) noexcept {
+    const BlockRecord replaced = take(pointer);
+    Word* word = make(pointer);
+    if (word == nullptr || !others_.insert(pointer, record).kept) {
+      return {.kept = false, .replaced = replaced};
+    }
+    word->store(pack({.stack = record.stack, .size = kSizeElsewhere}), std::memory_order_release);
     return {.kept = true, .replaced = replaced};
   }
 
@@ -155,7 +196,7 @@ class ShadowIndex {
       if (word == 0) continue;
       const auto* pointer =
           reinterpret_cast<const void*>((number << kLeafBits | i) << kGranuleBits);
-      BlockRecord record{.stack = static_cast<StackId>(word >> 32), .size = word & 0xFFFFFFFF};
+      BlockRecord record = unpack(word);
       if (record.size == kSizeElsewhere) record = others_.look(pointer);
       if (record.stack != kNoStackId) visit(pointer, record);
     }

@@ -1,6 +1,7 @@
 /// No queue: each event changes the container at once.
 #pragma once
 
+#include "alloctap/macros.hpp"
 #include "alloctap/queue/event_queue.hpp"
 
 namespace alloctap {
@@ -14,10 +15,12 @@ struct DirectQueue {
    public:
     constexpr explicit For(Consumer& consumer) noexcept : consumer_(consumer) {}
 
-    void push_allocation(const RecordedAllocation& allocation) noexcept {
+    ALLOCTAP_ALWAYS_INLINE void push_allocation(const RecordedAllocation& allocation) noexcept {
       consumer_.record_allocation(allocation);
     }
-    void push_deallocation(void* pointer) noexcept { consumer_.record_deallocation(pointer); }
+    ALLOCTAP_ALWAYS_INLINE void push_deallocation(void* pointer) noexcept {
+      consumer_.record_deallocation(pointer);
+    }
     BlockRecord take(void* pointer) noexcept { return consumer_.take(pointer); }
     void put_back(void* pointer, const BlockRecord& record) noexcept {
       consumer_.put_back(pointer, record);

@@ -32,8 +32,8 @@ concept IdentifyingStackCapture =
 
 /// Captures with `S`, which may know the hash or have it made from the frames.
 template <StackCapture S>
-[[nodiscard]] IdentifiedStack identify_stack(ThreadState& thread, const CallOrigin& origin,
-                                             std::uint32_t max_frames) noexcept {
+[[nodiscard]] ALLOCTAP_ALWAYS_INLINE IdentifiedStack
+identify_stack(ThreadState& thread, const CallOrigin& origin, std::uint32_t max_frames) noexcept {
   if constexpr (IdentifyingStackCapture<S>) {
     return S::identify(thread, origin, max_frames);
   } else {

@@ -1,0 +1,189 @@
+/// One table of `FlatHashIndex`: records by address, 16 bytes each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <utility>
+
+#include "alloctap/guard/arena.hpp"
+#include "alloctap/meta/pointer_index.hpp"
+
+namespace alloctap {
+
+/// Open addressing with linear probing; taking a record moves the ones behind it up (Knuth, TAOCP
+/// 3, 6.4, algorithm R), so records may come and go for ever without a growth. At most 4/5 full
+/// while there is memory. It doubles in the arena's blocks, and then grows by a half in whole
+/// pages: 20 to 40 bytes for a record, above 64 KiB 20 to 30.
+///
+/// A library's table would do, but for two things: it cannot say that there is no memory, and its
+/// byte of control beside 16 of record takes the next larger block of the arena.
+///
+/// Not thread-safe; runs inside malloc. Constant-initialized, never destroyed.
+class FlatHashTable {
+ public:
+  constexpr FlatHashTable() noexcept = default;
+  FlatHashTable(const FlatHashTable&) = delete;
+  FlatHashTable& operator=(const FlatHashTable&) = delete;
+
+  InsertOutcome insert(const void* pointer, const BlockRecord& record) noexcept {
+    const BlockRecord replaced = take(pointer);
+    if (!make_room() || !keep_large(pointer, record)) return {.kept = false, .replaced = replaced};
+    ++count_;
+    free_slot(slots_, capacity_, pointer) = {pointer, pack(record)};
+    return {.kept = true, .replaced = replaced};
+  }
+
+  BlockRecord take(const void* pointer) noexcept {
+    Slot* slot = find(pointer);
+    if (slot == nullptr) return {};
+    const BlockRecord record = unpack(*slot);
+    if (is_large(record)) forget_large(pointer);
+    close_gap(slot);
+    --count_;
+    return record;
+  }
+
+  /// The record at `pointer`, left in place; `stack` is `kNoStackId` where there is none.
+  [[nodiscard]] BlockRecord look(const void* pointer) const noexcept {
+    const Slot* slot = find(pointer);
+    return slot == nullptr ? BlockRecord{} : unpack(*slot);
+  }
+
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (std::size_t i = 0; i < capacity_; ++i) {
+      if (slots_[i].word != 0) visit(slots_[i].pointer, unpack(slots_[i]));
+    }
+  }
+
+ private:
+  /// Free where `word` is 0. A word is {stack : 32, size : 32}.
+  struct Slot {
+    const void* pointer = nullptr;
+    std::uint64_t word = 0;
+  };
+
+  /// The size of a block that does not fit the word.
+  struct Large {
+    const void* pointer;
+    std::uint64_t size;
+    Large* next;
+  };
+
+  static constexpr std::size_t kFirstCapacity = 4;
+  static constexpr std::uint64_t kSizeElsewhere = 0xFFFFFFFF;
+
+  static bool is_large(const BlockRecord& record) noexcept { return record.size >= kSizeElsewhere; }
+
+  static std::uint64_t pack(const BlockRecord& record) noexcept {
+    return std::uint64_t{record.stack} << 32 | (is_large(record) ? kSizeElsewhere : record.size);
+  }
+
+  [[nodiscard]] BlockRecord unpack(const Slot& slot) const noexcept {
+    BlockRecord record{.stack = static_cast<StackId>(slot.word >> 32),
+                       .size = slot.word & 0xFFFFFFFF};
+    if (!is_large(record)) return record;
+    const Large* large = large_;
+    while (large->pointer != slot.pointer) large = large->next;
+    record.size = large->size;
+    return record;
+  }
+
+  /// Multiplicative hashing (Knuth, TAOCP 3, 6.4), scaled to any capacity below 2^32.
+  static std::size_t place_of(const void* pointer, std::size_t capacity) noexcept {
+    const std::uint64_t hash = reinterpret_cast<std::uintptr_t>(pointer) * 0x9E3779B97F4A7C15;
+    return (hash >> 32) * capacity >> 32;
+  }
+
+  static std::size_t after(std::size_t place, std::size_t capacity) noexcept {
+    return place + 1 == capacity ? 0 : place + 1;
+  }
+
+  [[nodiscard]] Slot* find(const void* pointer) const noexcept {
+    if (count_ == 0) return nullptr;
+    for (std::size_t at = place_of(pointer, capacity_);; at = after(at, capacity_)) {
+      if (slots_[at].word == 0) return nullptr;
+      if (slots_[at].pointer == pointer) return &slots_[at];
+    }
+  }
+
+  static Slot& free_slot(Slot* slots, std::size_t capacity, const void* pointer) noexcept {
+    std::size_t at = place_of(pointer, capacity);
+    while (slots[at].word != 0) at = after(at, capacity);
+    return slots[at];
+  }
+
+  /// Empties `slot`. What probing would not reach over the gap any more moves into it.
+  void close_gap(Slot* slot) noexcept {
+    auto gap = static_cast<std::size_t>(slot - slots_);
+    for (std::size_t at = after(gap, capacity_); slots_[at].word != 0; at = after(at, capacity_)) {
+      const std::size_t wanted = place_of(slots_[at].pointer, capacity_);
+      if (steps(wanted, at) < steps(gap, at)) continue;
+      slots_[gap] = slots_[at];
+      gap = at;
+    }
+    slots_[gap] = {};
+  }
+
+  [[nodiscard]] std::size_t steps(std::size_t from, std::size_t to) const noexcept {
+    return to >= from ? to - from : to + capacity_ - from;
+  }
+
+  /// For one record more. Where the table cannot grow, one slot stays free, so that searches end.
+  bool make_room() noexcept {
+    return (count_ + 1) * 5 <= capacity_ * 4 || grow() || count_ + 2 <= capacity_;
+  }
+
+  bool grow() noexcept {
+    const std::size_t capacity = next_capacity();
+    auto* slots = static_cast<Slot*>(allocate(capacity * sizeof(Slot)));
+    if (slots == nullptr) return false;
+    for (std::size_t i = 0; i < capacity; ++i) ::new (slots + i) Slot;
+    for (std::size_t i = 0; i < capacity_; ++i) {
+      if (slots_[i].word != 0) free_slot(slots, capacity, slots_[i].pointer) = slots_[i];
+    }
+    if (slots_ != nullptr) deallocate(slots_, capacity_ * sizeof(Slot));
+    slots_ = slots;
+    capacity_ = capacity;
+    return true;
+  }
+
+  /// What fills a block of the arena, or whole pages.
+  [[nodiscard]] std::size_t next_capacity() const noexcept {
+    const std::size_t slots_per_page = os::page_size() / sizeof(Slot);
+    if (capacity_ == 0) return kFirstCapacity;
+    if (capacity_ <= slots_per_page) return capacity_ * 2;
+    return (capacity_ + capacity_ / 2) / slots_per_page * slots_per_page;
+  }
+
+  static void* allocate(std::size_t bytes) noexcept {
+    return bytes < os::page_size() ? Arena::allocate(bytes) : Arena::allocate_pages(bytes);
+  }
+  static void deallocate(void* address, std::size_t bytes) noexcept {
+    if (bytes < os::page_size()) return Arena::deallocate(address, bytes);
+    Arena::deallocate_pages(address, bytes);
+  }
+
+  bool keep_large(const void* pointer, const BlockRecord& record) noexcept {
+    if (!is_large(record)) return true;
+    void* memory = Arena::allocate(sizeof(Large));
+    if (memory == nullptr) return false;
+    large_ = ::new (memory) Large{pointer, record.size, large_};
+    return true;
+  }
+
+  void forget_large(const void* pointer) noexcept {
+    Large** link = &large_;
+    while ((*link)->pointer != pointer) link = &(*link)->next;
+    Large* gone = std::exchange(*link, (*link)->next);
+    Arena::deallocate(gone, sizeof(Large));
+  }
+
+  Slot* slots_ = nullptr;
+  std::size_t capacity_ = 0;
+  std::size_t count_ = 0;
+  Large* large_ = nullptr;
+};
+
+}  // namespace alloctap
