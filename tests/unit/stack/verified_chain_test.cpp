@@ -1,0 +1,147 @@
+#include "alloctap/stack/verified_chain.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+
+#include "alloctap/stack/walked_frames.hpp"
+
+namespace {
+
+using namespace alloctap;
+
+constexpr std::size_t kFrames = 8;
+
+/// Frame i was found by words 2 i and 2 i + 1, the second of which told the frame pointer.
+struct ChainOfWords {
+  explicit ChainOfWords(std::size_t frames, std::size_t capacity = kFrames) {
+    REQUIRE(chain.reserve(capacity));
+    for (std::size_t i = 0; i < frames; ++i) push(i, true);
+  }
+  ~ChainOfWords() { chain.release(); }
+  ChainOfWords(const ChainOfWords&) = delete;
+  ChainOfWords& operator=(const ChainOfWords&) = delete;
+
+  void push(std::size_t i, bool pointer_matters) {
+    NotedFrame noted;
+    noted.frame = frame(i);
+    for (std::size_t word = 0; word < 2; ++word) {
+      std::uintptr_t& place = words[2 * i + word];
+      noted.words[word] = {.address = reinterpret_cast<std::uintptr_t>(&place), .value = place};
+    }
+    noted.word_count = 2;
+    noted.last_word_is_frame_pointer = true;
+    chain.push(noted, pointer_matters);
+  }
+
+  static UnwindFrame frame(std::size_t i) {
+    return {.pc = 0x1000 + i, .sp = 0x9000 - 16 * i, .fp = 0x7000 + i};
+  }
+
+  std::array<std::uintptr_t, 64> words{};
+  VerifiedChain chain;
+};
+
+}  // namespace
+
+TEST_CASE("frames are kept from the outermost inwards, each with the hash of the stack up to it") {
+  ChainOfWords kept(3);
+  CHECK(kept.chain.size() == 3);
+  StackHash hash;
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(kept.chain.pc(i) == 0x1000 + i);
+    CHECK(kept.chain.sp(i) == 0x9000 - 16 * i);
+    CHECK(kept.chain.is(i, ChainOfWords::frame(i)));
+    hash = hash.with(0x1000 + i);
+    CHECK(kept.chain.hash(i) == hash);
+  }
+  kept.chain.cut_to(1);
+  kept.push(2, true);
+  CHECK(kept.chain.size() == 2);
+  CHECK(kept.chain.hash(1) == StackHash{}.with(0x1000).with(0x1002));
+}
+
+TEST_CASE("a frame is another one if its address, its stack pointer or its frame pointer is") {
+  const ChainOfWords kept(2);
+  UnwindFrame frame = ChainOfWords::frame(1);
+  frame.pc += 1;
+  CHECK_FALSE(kept.chain.is(1, frame));
+  frame = ChainOfWords::frame(1);
+  frame.sp += 8;
+  CHECK_FALSE(kept.chain.is(1, frame));
+  frame = ChainOfWords::frame(1);
+  frame.fp += 8;
+  CHECK_FALSE(kept.chain.is(1, frame));
+}
+
+TEST_CASE("where the frame pointer does not matter, neither it nor its word is looked at") {
+  ChainOfWords kept(1);
+  kept.push(1, false);
+  kept.push(2, true);
+  UnwindFrame frame = ChainOfWords::frame(1);
+  frame.fp += 8;
+  CHECK(kept.chain.is(1, frame));
+  kept.words[3] = 1;
+  CHECK(kept.chain.find_changed(0, 3) == 3);
+  kept.words[2] = 1;
+  CHECK(kept.chain.find_changed(0, 3) == 1);
+}
+
+TEST_CASE("the innermost frame with a changed word is found, in every range") {
+  ChainOfWords kept(kFrames);
+  CHECK(kept.chain.find_changed(0, kFrames) == kFrames);
+  for (std::size_t changed = 0; changed < 2 * kFrames; ++changed) {
+    kept.words[changed] = 1;
+    for (std::size_t first = 0; first <= kFrames; ++first) {
+      for (std::size_t end = first; end <= kFrames; ++end) {
+        const bool inside = changed / 2 >= first && changed / 2 < end;
+        CHECK(kept.chain.find_changed(first, end) == (inside ? changed / 2 : end));
+      }
+    }
+    for (std::size_t outer = 0; outer < changed; ++outer) {
+      kept.words[outer] = 1;
+      CHECK(kept.chain.find_changed(0, kFrames) == changed / 2);
+      kept.words[outer] = 0;
+    }
+    kept.words[changed] = 0;
+  }
+}
+
+TEST_CASE("a chain that is full forgets its outer half") {
+  ChainOfWords kept(kFrames);
+  kept.chain.set_end(ChainEnd::kOutermost);
+  CHECK(kept.chain.end_is_sure());
+  const StackHash whole = kept.chain.hash(kFrames - 1);
+  kept.push(kFrames, true);
+  CHECK(kept.chain.size() == kFrames / 2 + 1);
+  CHECK(kept.chain.end() == ChainEnd::kCut);
+  CHECK_FALSE(kept.chain.end_is_sure());
+  for (std::size_t i = 0; i < kept.chain.size(); ++i) {
+    CHECK(kept.chain.is(i, ChainOfWords::frame(i + kFrames / 2)));
+  }
+  CHECK(kept.chain.hash(kFrames / 2) == whole.with(0x1000 + kFrames));
+  for (std::size_t word = kFrames; word < 2 * (kFrames + 1); ++word) {
+    kept.words[word] = 1;
+    CHECK(kept.chain.find_changed(0, kept.chain.size()) == word / 2 - kFrames / 2);
+    kept.words[word] = 0;
+  }
+  kept.words[kFrames - 1] = 1;
+  CHECK(kept.chain.find_changed(0, kept.chain.size()) == kept.chain.size());
+}
+
+TEST_CASE("walked frames begin with the leaf and are added in the place of the next") {
+  WalkedFrames walked;
+  REQUIRE(walked.reserve(4));
+  CHECK(walked.capacity() == 4);
+  walked.restart({.pc = 1, .sp = 2, .fp = 3});
+  CHECK(walked.size() == 1);
+  CHECK(walked.last().word_count == 0);
+  walked.next().frame.pc = 4;
+  CHECK(walked.last().frame.pc == 1);
+  walked.add();
+  CHECK(walked.size() == 2);
+  CHECK(walked.last().frame.pc == 4);
+  CHECK(walked[0].frame.pc == 1);
+  walked.release();
+  CHECK(walked.capacity() == 0);
+}
