@@ -7,7 +7,7 @@
 // ABSENT: alloctap::BufferQueue
 // ABSENT: alloctap::FramePointerStack
 // ABSENT: alloctap::NoStack
-// ABSENT: alloctap::StackEstimates
+// ABSENT: alloctap::SampleBooks
 // ABSENT: alloctap::PoissonSampler
 // ABSENT: JsonDump
 // ABSENT: rapidjson

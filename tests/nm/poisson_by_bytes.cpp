@@ -1,5 +1,5 @@
 // PRESENT: alloctap::PoissonSampler
-// PRESENT: alloctap::StackEstimates
+// PRESENT: alloctap::SampleBooks
 // ABSENT: alloctap::AdjustableSampling
 #include <alloctap/alloctap.hpp>
 

@@ -11,8 +11,8 @@ namespace alloctap {
 
 /// Records about one allocation in `mean_bytes` allocated bytes, with its stack; large ones almost
 /// always. Reports are unbiased estimates with a confidence interval; calls are still counted
-/// exactly. For programs that cannot afford a stack for each allocation: what is not sampled costs
-/// a subtraction and a branch.
+/// exactly. For programs that cannot afford a stack for each allocation: the decision costs a
+/// subtraction and a branch.
 template <std::uint64_t mean_bytes>
 struct PoissonByBytes {
   static_assert(mean_bytes > 1, "a mean of one byte samples everything: say EveryAllocation");
