@@ -37,8 +37,10 @@ int claim(ThreadState& thread, std::integer_sequence<int, kNumbers...>) {
 
 TEST_CASE("each thread keeps one object of a type, and another one of another type") {
   ThreadState& mine = *ThreadStates::mine();
+  CHECK(PerThread<Tally>::known(mine) == nullptr);
   Tally* const tally = PerThread<Tally>::of(mine);
   REQUIRE(tally != nullptr);
+  CHECK(PerThread<Tally>::known(mine) == tally);
   CHECK(tally->count == 0);
   tally->count = 5;
   CHECK(PerThread<Tally>::of(mine) == tally);

@@ -47,3 +47,25 @@ TEST_CASE("the sum of counters is that of each") {
   CHECK(sum.failed_unwinds == 55);
   CHECK(sum.truncated_stacks == 66);
 }
+
+TEST_CASE("while a policy samples, calls are counted one by one") {
+  const int block = 0;
+  const int other = 0;
+  alloctap::SampledCalls calls;
+  calls.count_allocation(&block, 100, 1);
+  CHECK_FALSE(calls.count_temporary(&other, 1));
+  CHECK_FALSE(calls.count_temporary(&block, 2));
+  CHECK(calls.count_temporary(&block, 1));
+  CHECK_FALSE(calls.count_temporary(&block, 1));
+  CHECK_FALSE(calls.count_temporary(nullptr, 1));
+  calls.count_allocation(&other, 10, 1);
+  calls.forget_last();
+  CHECK_FALSE(calls.count_temporary(&other, 1));
+  calls.count_deallocation();
+  calls.count_deallocation();
+  calls.uncount_deallocation();
+  CHECK(calls.totals().allocations == 2);
+  CHECK(calls.totals().allocated_bytes == 110);
+  CHECK(calls.totals().temporary_allocations == 1);
+  CHECK(calls.deallocations() == 1);
+}
