@@ -50,23 +50,16 @@ class ChainCapture {
         [[unlikely]] {
       return walk_with_care(thread, origin, *memory, leaf, max_frames);
     }
+    memory->current = {stack, leaf, max_frames};
     if (const auto* known = memory->memo.find(leaf, stack->serial);
         known != nullptr && known->stack.depth <= max_frames) [[likely]] {
       memory->found = Found::kByMemo;
-      memory->current = {stack, leaf, max_frames};
       return {.hash = known->hash, .stack = known->stack};
     }
-    ChainWalk walk(stack->chain, memory->walked, stack->bounds, max_frames, rules);
-    if (walk.walk_from(leaf) != UnwindOutcome::kCaller) [[unlikely]] {
+    if (!walk_current(*memory, rules)) [[unlikely]] {
       return walk_with_care(thread, origin, *memory, leaf, max_frames);
     }
-    memory->found = Found::kInChain;
-    memory->current = {stack, leaf, max_frames};
-    const IdentifiedStack identified = identity_of(stack->chain, max_frames);
-    if (!identified.stack.truncated && stack->chain.end_is_sure()) {
-      memory->memo.learn(leaf, stack->serial, stack->chain, identified.stack);
-    }
-    return identified;
+    return learn_current(*memory);
   }
 
   static std::span<const std::uintptr_t> identified_frames(
@@ -74,7 +67,8 @@ class ChainCapture {
     const std::span<std::uintptr_t> frames(thread.frames, identified.stack.depth);
     Memory* memory = PerThread<Memory>::of(thread);
     if (memory == nullptr || memory->found == Found::kInThreadState) return frames;
-    if (memory->found == Found::kByMemo) walk_again(*memory);
+    // The stack is still the one that was captured.
+    if (memory->found == Found::kByMemo) static_cast<void>(walk_current(*memory, Rules{}));
     const VerifiedChain& chain = memory->current.stack->chain;
     for (std::size_t i = 0; i < frames.size(); ++i) frames[i] = chain.pc(chain.size() - 1 - i);
     return frames;
@@ -133,14 +127,23 @@ class ChainCapture {
                       .failed = chain.end() == ChainEnd::kFailed}};
   }
 
-  /// For frames that nobody has asked for since they were forgotten. The stack is still the one
-  /// that was captured.
-  ALLOCTAP_NOINLINE static void walk_again(Memory& memory) noexcept {
-    const Rules rules;
-    const Capture& last = memory.current;
-    ChainWalk walk(last.stack->chain, memory.walked, last.stack->bounds, last.max_frames, rules);
-    static_cast<void>(walk.walk_from(last.leaf));
+  /// Brings the chain up to date with the stack that is being captured.
+  ALLOCTAP_NOINLINE static bool walk_current(Memory& memory, const Rules& rules) noexcept {
+    const Capture& capture = memory.current;
+    StackChain& stack = *capture.stack;
+    ChainWalk walk(stack.chain, memory.walked, stack.bounds, capture.max_frames, rules);
+    if (walk.walk_from(capture.leaf) != UnwindOutcome::kCaller) return false;
     memory.found = Found::kInChain;
+    return true;
+  }
+
+  static IdentifiedStack learn_current(Memory& memory) noexcept {
+    const StackChain& stack = *memory.current.stack;
+    const IdentifiedStack identified = identity_of(stack.chain, memory.current.max_frames);
+    if (!identified.stack.truncated && stack.chain.end_is_sure()) {
+      memory.memo.learn(memory.current.leaf, stack.serial, stack.chain, identified.stack);
+    }
+    return identified;
   }
 
   /// The hash of a part of the stack has to be made.

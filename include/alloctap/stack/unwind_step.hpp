@@ -26,15 +26,19 @@ enum class UnwindOutcome : std::uint8_t {
   kNeedsRegisters,
 };
 
-/// Reads for one step through `Memory::read(address, word)`, and notes down what it read.
-template <class Memory>
+/// Reads for one step through `Memory::read(address, word)`, and notes down what it read. The kind
+/// of memory is hidden behind a pointer: what interprets tables is large, and once is enough.
 class StepReader {
  public:
-  StepReader(Memory& memory, NotedFrame& notes) noexcept : memory_(memory), notes_(notes) {}
+  template <class Memory>
+  StepReader(Memory& memory, NotedFrame& notes) noexcept
+      : memory_(const_cast<void*>(static_cast<const void*>(&memory))),
+        read_(&read_from<Memory>),
+        notes_(notes) {}
 
   /// False where the word may not be read, or more are read than a frame has room for.
   bool operator()(std::uintptr_t address, std::uintptr_t& word) noexcept {
-    if (notes_.word_count == kMostWordsOfFrame || !memory_.read(address, word)) {
+    if (notes_.word_count == kMostWordsOfFrame || !read_(memory_, address, word)) {
       refused_ = true;
       return false;
     }
@@ -45,21 +49,27 @@ class StepReader {
   [[nodiscard]] bool refused() const noexcept { return refused_; }
 
  private:
-  Memory& memory_;
+  using Read = bool (*)(void*, std::uintptr_t, std::uintptr_t&) noexcept;
+
+  template <class Memory>
+  static bool read_from(void* memory, std::uintptr_t address, std::uintptr_t& word) noexcept {
+    return static_cast<Memory*>(memory)->read(address, word);
+  }
+
+  void* memory_;
+  Read read_;
   NotedFrame& notes_;
   bool refused_ = false;
 };
 
 /// By the tables themselves, with the two registers that a walk knows.
-template <class Memory>
-ALLOCTAP_NOINLINE UnwindOutcome step_by_table(const UnwindFrame& frame, NotedFrame& caller,
-                                              Memory& memory) noexcept {
+ALLOCTAP_NOINLINE inline UnwindOutcome step_by_table(const UnwindFrame& frame, NotedFrame& caller,
+                                                     StepReader read) noexcept {
   using Registers = arch::DwarfRegisters;
   elf::CallFrameRow row;
   if (!find_unwind_row(frame.call_address(), row)) return UnwindOutcome::kNoTable;
   caller.word_count = 0;
   caller.last_word_is_frame_pointer = false;
-  StepReader<Memory> read(memory, caller);
   elf::RegisterFile known;
   known.set(Registers::kStackPointer, frame.sp);
   known.set(Registers::kFramePointer, frame.fp);
@@ -78,16 +88,15 @@ ALLOCTAP_NOINLINE UnwindOutcome step_by_table(const UnwindFrame& frame, NotedFra
 }
 
 /// By a rule whose CFA is in a word beside the frame pointer.
-template <class Memory>
-ALLOCTAP_NOINLINE UnwindOutcome step_realigned(const UnwindFrame& frame, const UnwindRule& rule,
-                                               NotedFrame& caller, Memory& memory) noexcept {
+ALLOCTAP_NOINLINE inline UnwindOutcome step_realigned(const UnwindFrame& frame,
+                                                      const UnwindRule& rule, NotedFrame& caller,
+                                                      StepReader read) noexcept {
   constexpr std::int64_t kWord = sizeof(std::uintptr_t);
   const auto at = [](std::uintptr_t base, std::int64_t bytes) {
     return base + static_cast<std::uintptr_t>(bytes);
   };
   caller.word_count = 0;
   caller.last_word_is_frame_pointer = true;
-  StepReader<Memory> read(memory, caller);
   UnwindFrame& found = caller.frame;
   const bool readable = read(at(frame.fp, rule.cfa_offset), found.sp) &&
                         read(at(found.sp, rule.return_slot * kWord), found.pc) &&
@@ -102,9 +111,9 @@ UnwindOutcome step_specially(const UnwindFrame& frame, const UnwindRule& rule, N
                              Memory& memory) noexcept {
   switch (rule.kind) {
     case UnwindRule::Kind::kRealigned:
-      return step_realigned(frame, rule, caller, memory);
+      return step_realigned(frame, rule, caller, StepReader(memory, caller));
     case UnwindRule::Kind::kNeedsTable:
-      return step_by_table(frame, caller, memory);
+      return step_by_table(frame, caller, StepReader(memory, caller));
     case UnwindRule::Kind::kOutermost:
       return UnwindOutcome::kOutermost;
     default:
