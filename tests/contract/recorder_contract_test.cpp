@@ -183,7 +183,7 @@ TEST_CASE_TEMPLATE("threads, alive and ended, and the child of a fork, keep exac
     }
   };
   // Those of the second and third round take over what those of the first left.
-  for (const std::uint64_t seed : {0, 100, 200}) {
+  for (const std::uint64_t seed : {0U, 100U, 200U}) {
     run_threads(seed);
     CHECK(holds(snapshot_of<T>(), expected, deallocations));
   }

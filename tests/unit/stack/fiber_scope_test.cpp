@@ -1,0 +1,84 @@
+#include "alloctap/stack/fiber_scope.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using alloctap::FiberScope;
+
+std::array<char, 4096> memory;
+
+std::uintptr_t at(std::size_t offset) {
+  return reinterpret_cast<std::uintptr_t>(memory.data()) + offset;
+}
+
+}  // namespace
+
+TEST_CASE("each of many stacks is found by the addresses on it and no others") {
+  std::vector<std::unique_ptr<FiberScope>> scopes;
+  // With gaps of as many bytes between them, registered out of order.
+  for (const std::size_t i : {3U, 0U, 2U, 1U}) {
+    scopes.push_back(std::make_unique<FiberScope>(&memory[i * 1024], 512));
+  }
+  for (std::size_t i = 0; i < 4; ++i) {
+    for (const std::size_t inside : {0U, 1U, 511U}) {
+      const auto* found = FiberScope::find(at(i * 1024 + inside));
+      REQUIRE(found != nullptr);
+      CHECK(found->bounds.low == at(i * 1024));
+    }
+    CHECK(FiberScope::find(at(i * 1024 + 512)) == nullptr);
+    CHECK(FiberScope::find(at(i * 1024 + 1023)) == nullptr);
+  }
+  CHECK(FiberScope::find(at(0) - 1) == nullptr);
+  scopes.erase(scopes.begin() + 1);
+  CHECK(FiberScope::find(at(100)) == nullptr);
+  CHECK(FiberScope::find(at(1024)) != nullptr);
+}
+
+TEST_CASE("the version changes with every scope that comes and goes") {
+  const std::uint64_t before = FiberScope::version();
+  std::uint64_t inside = before;
+  {
+    const FiberScope scope(memory.data(), memory.size());
+    inside = FiberScope::version();
+    CHECK(inside != before);
+  }
+  CHECK(FiberScope::version() != inside);
+  CHECK(FiberScope::version() != before);
+}
+
+TEST_CASE("of two scopes for one place the first counts, and the second takes nothing with it") {
+  const FiberScope first(memory.data(), memory.size());
+  const auto* found = FiberScope::find(at(10));
+  {
+    const FiberScope second(memory.data(), 100);
+  }
+  CHECK(FiberScope::find(at(10)) == found);
+  CHECK(FiberScope::find(at(200)) == found);
+}
+
+TEST_CASE("scopes come and go on several threads while others look") {
+  std::atomic<bool> stop{false};
+  std::thread looks([&] {
+    while (!stop) static_cast<void>(FiberScope::find(at(1500)));
+  });
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < 3; ++i) {
+    threads.emplace_back([i] {
+      for (int round = 0; round < 2000; ++round) {
+        const FiberScope scope(&memory[i * 1024], 1024);
+        CHECK(FiberScope::find(at(i * 1024 + 5)) != nullptr);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  stop = true;
+  looks.join();
+  CHECK(FiberScope::find(at(5)) == nullptr);
+}
