@@ -214,15 +214,13 @@ class Recorder {
   /// Whether the policy samples now; then calls `work` with the books for it.
   template <class Work>
   static bool while_sampling(Work&& work) noexcept {
-    if constexpr (kNeverSamples<Sampling>) {
-      return false;
-    } else {
-      if (Sampling::records_everything()) [[likely]] {
-        return false;
+    if constexpr (!kNeverSamples<Sampling>) {
+      if (!Sampling::records_everything()) [[unlikely]] {
+        work(sample_books_);
+        return true;
       }
-      work(sample_books_);
-      return true;
     }
+    return false;
   }
 
   /// An allocation while recording is paused, or that the policy decides on.
@@ -232,7 +230,7 @@ class Recorder {
     const SampleDecision decision = Sampling::decide(thread, event.size);
     if (decision == SampleDecision::kWithStack) return allocate(thread, totals, event);
     record(thread, event, totals, kStackNotTaken,
-           entry_of(totals, kHashOfNotTaken, kStackNotTaken));
+           totals.stacks.find_or_add(kHashOfNotTaken, kStackNotTaken));
   }
 
   ALLOCTAP_ALWAYS_INLINE static void allocate(ThreadState& thread, ThreadTotals& totals,
@@ -252,7 +250,7 @@ class Recorder {
                                                const IdentifiedStack& identified) noexcept {
     const StackId stack = intern(thread, identified);
     const StackHash hash = stack == kUnknownStack ? StackHash{} : identified.hash;
-    record(thread, event, totals, stack, entry_of(totals, hash, stack));
+    record(thread, event, totals, stack, totals.stacks.find_or_add(hash, stack));
   }
 
   /// Counts and hands on an allocation; `entry` is nullptr where there is no memory to count it.
@@ -267,12 +265,6 @@ class Recorder {
     }
     queue_.push_allocation(
         {.pointer = event.pointer, .record = {.stack = stack, .size = event.size}});
-  }
-
-  static StackTotals::Entry* entry_of(ThreadTotals& totals, const StackHash& hash,
-                                      StackId stack) noexcept {
-    StackTotals::Entry* entry = totals.stacks.find(hash);
-    return entry != nullptr ? entry : totals.stacks.add(hash, stack);
   }
 
   ALLOCTAP_ALWAYS_INLINE static IdentifiedStack identify(ThreadState& thread, ThreadTotals& totals,

@@ -51,7 +51,7 @@ class StackTotals {
   };
   static_assert(sizeof(Entry) == 32);
 
-  StackTotals() noexcept = default;
+  StackTotals() noexcept { entries_.store(first_.data(), std::memory_order_relaxed); }
   StackTotals(const StackTotals&) = delete;
   StackTotals& operator=(const StackTotals&) = delete;
 
@@ -78,6 +78,12 @@ class StackTotals {
                               mask_.load(std::memory_order_relaxed), hash.first);
     entry = {.hash = hash.first, .check = check_of(hash), .stack = stack};
     return &entry;
+  }
+
+  /// The entry of `stack`, made if need be; nullptr where the system has no memory for it.
+  [[nodiscard]] Entry* find_or_add(const StackHash& hash, StackId stack) noexcept {
+    Entry* entry = find(hash);
+    return entry != nullptr ? entry : add(hash, stack);
   }
 
   /// Counts an allocation of `bytes`.
@@ -143,7 +149,7 @@ class StackTotals {
     return true;
   }
 
-  std::atomic<Entry*> entries_{first_.data()};
+  std::atomic<Entry*> entries_{nullptr};
   std::atomic<std::size_t> mask_{kFirstCapacity - 1};
   std::size_t used_ = 0;
   std::array<Entry, kFirstCapacity> first_{};
