@@ -2,6 +2,7 @@
 // else, and depends on the C library alone.
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include <alloctap/hook/interposed_malloc.hpp>
 #include <array>
@@ -109,8 +110,16 @@ bool start_tracker() noexcept {
   return ForkHandlers::install(&in_forked_child);
 }
 
+/// This object has an unwinder of its own, which must have walked once before its C++ runtime can
+/// let an exception pass through an interposed operator new: it learns the sizes of registers then.
+void prepare_for_exceptions() noexcept {
+  const auto stop = [](_Unwind_Context*, void*) { return _URC_END_OF_STACK; };
+  ::_Unwind_Backtrace(stop, nullptr);
+}
+
 /// Runs before all other constructors: the object is linked with -z initfirst.
 __attribute__((constructor)) void when_loaded() {
+  prepare_for_exceptions();
   InterposedOriginals<RunTracker::Sink>::find_all_once();
   if (report_owed()) watch_for_the_end();
 }
