@@ -161,7 +161,8 @@ TEST_CASE("an overwritten return address ends the stack behind it, as failed") {
       }
     }
   }));
-  CHECK(checked > 100);
+  // The frames of a sanitizer's build are larger, so fewer are within reach.
+  CHECK(checked > 50);
 }
 
 TEST_CASE("whatever is overwritten, the capture ends, and the next one sees what is there") {
