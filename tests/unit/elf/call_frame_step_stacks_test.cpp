@@ -39,13 +39,21 @@ __attribute__((no_sanitize("address"))) bool read_word(std::uintptr_t address,
   return true;
 }
 
-struct Walk {
+/// Room for every stack of these tests: signal handlers must not allocate.
+std::vector<std::uintptr_t> room_for_frames() {
   std::vector<std::uintptr_t> frames;
+  frames.reserve(512);
+  return frames;
+}
+
+struct Walk {
+  std::vector<std::uintptr_t> frames = room_for_frames();
   bool complete = false;
 };
 
-Walk walk(const ucontext_t& context) {
-  Walk walk;
+void walk_from(const ucontext_t& context, Walk& walk) {
+  walk.frames.clear();
+  walk.complete = false;
   RegisterFile registers = registers_of(context);
   std::uintptr_t pc = registers.get(16).value();
   bool exact = true;
@@ -61,12 +69,11 @@ Walk walk(const ucontext_t& context) {
     exact = step.pc_is_exact;
     registers = step.registers;
   }
-  return walk;
 }
 
 /// What the walk and GCC's unwinder say of the place where `compare` was called last.
 Walk ours;
-std::vector<std::uintptr_t> theirs;
+std::vector<std::uintptr_t> theirs = room_for_frames();
 
 _Unwind_Reason_Code add_to_theirs(_Unwind_Context* context, void*) {
   theirs.push_back(_Unwind_GetIP(context));
@@ -77,7 +84,7 @@ _Unwind_Reason_Code add_to_theirs(_Unwind_Context* context, void*) {
 __attribute__((noinline)) void compare() {
   ucontext_t context;
   getcontext(&context);
-  ours = walk(context);
+  walk_from(context, ours);
   theirs.clear();
   _Unwind_Backtrace(add_to_theirs, nullptr);
   // GCC's unwinder ends with an address of 0 where the outermost frame says so.
@@ -90,7 +97,7 @@ void check_compared(std::size_t at_least) {
   CHECK(ours.complete);
   CHECK(ours.frames.size() >= at_least);
   CHECK(ours.frames == theirs);
-  ours = {};
+  ours.frames.clear();
 }
 
 void on_signal(int) { compare(); }
