@@ -13,6 +13,8 @@
 #include "alloctap/guard/arena.hpp"
 #include "alloctap/guard/futex_lock.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/stack/kept_stack.hpp"
+#include "alloctap/stack/stack_storage.hpp"
 
 namespace alloctap {
 
@@ -38,8 +40,7 @@ class StackTable {
   }
 
   /// The id of the stack `frames`, leaf first, whose hash is `hash`; `kUnknownStack` where the
-  /// system has no memory to keep a new one, all ids are used up, or it is larger than
-  /// `kStorageBytes`.
+  /// system has no memory to keep a new one or all ids are used up.
   [[nodiscard]] StackId intern(const StackHash& hash,
                                std::span<const std::uintptr_t> frames) noexcept {
     if (frames.empty()) return kUnknownStack;
@@ -53,25 +54,16 @@ class StackTable {
 
   /// The frames of `id`, leaf first; empty for `kUnknownStack`, `kStackNotTaken` and ids that were
   /// never given out.
-  [[nodiscard]] std::span<const std::uintptr_t> frames(StackId id) const noexcept {
+  [[nodiscard]] StackFrames frames(StackId id) const noexcept {
     if (id < kFirstStack || id >= end_id()) return {};
-    const Stack* stack = slot(id).load(std::memory_order_acquire);
-    return {stack->frames(), stack->depth};
+    return StackFrames(slot(id).load(std::memory_order_acquire));
   }
 
   /// One above the highest id given out; ids start at `kUnknownStack`.
   [[nodiscard]] StackId end_id() const noexcept { return end_.load(std::memory_order_acquire); }
 
  private:
-  struct Stack {
-    StackHash hash;
-    std::uint64_t depth;
-    [[nodiscard]] const std::uintptr_t* frames() const noexcept {
-      return reinterpret_cast<const std::uintptr_t*>(this + 1);
-    }
-  };
-
-  using Slot = std::atomic<const Stack*>;
+  using Slot = std::atomic<const KeptStack*>;
 
   /// An open-addressed table of ids with the upper half of the hash beside each.
   struct Buckets {
@@ -88,7 +80,6 @@ class StackTable {
   static constexpr std::size_t kSlotsPerChunk = 16384;
   static constexpr std::size_t kChunks = 16384;
   static constexpr StackId kEndOfIds = static_cast<StackId>(kSlotsPerChunk * kChunks - 1);
-  static constexpr std::size_t kStorageBytes = 256 * 1024;
 
   static constexpr std::uint64_t entry_of(const StackHash& hash, StackId id) noexcept {
     return (hash.first & ~std::uint64_t{0xFFFFFFFF}) | id;
@@ -117,7 +108,7 @@ class StackTable {
     if (known != kNoStackId) return known;
     const StackId id = end_.load(std::memory_order_relaxed);
     if (id == kEndOfIds || !make_room(id)) return kUnknownStack;
-    const Stack* stack = store(hash, frames);
+    const KeptStack* stack = storage_.keep(hash, frames);
     if (stack == nullptr) return kUnknownStack;
     slot(id).store(stack, std::memory_order_release);
     end_.store(id + 1, std::memory_order_release);
@@ -125,7 +116,7 @@ class StackTable {
     return id;
   }
 
-  /// Makes sure that `id` has a slot and the buckets are at most half full with it.
+  /// Makes sure that `id` has a slot and the buckets are at most three quarters full with it.
   bool make_room(StackId id) noexcept {
     auto& chunk = chunks_[id / kSlotsPerChunk];
     if (chunk.load(std::memory_order_relaxed) == nullptr) {
@@ -134,7 +125,7 @@ class StackTable {
       if (chunk.load(std::memory_order_relaxed) == nullptr) return false;
     }
     const Buckets* buckets = buckets_.load(std::memory_order_relaxed);
-    return (buckets != nullptr && (std::size_t{id} + 1) * 2 <= buckets->mask) || grow();
+    return (buckets != nullptr && (std::size_t{id} + 1) * 4 <= buckets->mask * 3) || grow();
   }
 
   /// Publishes a table twice the size. The old one stays mapped: a reader may be inside, and all of
@@ -166,27 +157,10 @@ class StackTable {
     buckets.entries()[at].store(entry_of(hash, id), std::memory_order_release);
   }
 
-  /// Copies a stack to the storage, which only grows.
-  const Stack* store(const StackHash& hash, std::span<const std::uintptr_t> frames) noexcept {
-    const std::size_t bytes = sizeof(Stack) + frames.size_bytes();
-    if (bytes > kStorageBytes) return nullptr;
-    if (bytes > storage_left_) {
-      storage_ = static_cast<std::byte*>(Arena::allocate(kStorageBytes));
-      storage_left_ = storage_ == nullptr ? 0 : kStorageBytes;
-      if (storage_ == nullptr) return nullptr;
-    }
-    auto* stack = ::new (storage_) Stack{.hash = hash, .depth = frames.size()};
-    std::memcpy(static_cast<void*>(stack + 1), frames.data(), frames.size_bytes());
-    storage_ += bytes;
-    storage_left_ -= bytes;
-    return stack;
-  }
-
   FutexLock lock_;
   std::atomic<Buckets*> buckets_{nullptr};
   std::atomic<StackId> end_{kFirstStack};
-  std::byte* storage_ = nullptr;
-  std::size_t storage_left_ = 0;
+  StackStorage storage_;
   mutable std::array<std::atomic<Slot*>, kChunks> chunks_{};
 };
 

@@ -1,0 +1,79 @@
+/// A stack as a stack table keeps it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+
+#include "alloctap/event/stack_identity.hpp"
+
+namespace alloctap {
+
+/// The innermost frames of a stack, leaf first, behind this header; those outside belong to
+/// `outer`, which other stacks share. Never changes.
+struct KeptStack {
+  StackHash hash;
+  const KeptStack* outer = nullptr;
+  /// Frames in all, and those that are kept here.
+  std::uint32_t depth = 0;
+  std::uint32_t own = 0;
+
+  [[nodiscard]] const std::uintptr_t* frames() const noexcept {
+    return reinterpret_cast<const std::uintptr_t*>(this + 1);
+  }
+};
+
+/// The frames of a kept stack, leaf first; cheap to copy, valid for as long as the table.
+class StackFrames {
+ public:
+  class Iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = std::uintptr_t;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const std::uintptr_t*;
+    using reference = const std::uintptr_t&;
+
+    constexpr Iterator() noexcept = default;
+    explicit Iterator(const KeptStack* stack) noexcept : stack_(stack) {}
+
+    reference operator*() const noexcept { return stack_->frames()[at_]; }
+    Iterator& operator++() noexcept {
+      if (++at_ == stack_->own) {
+        stack_ = stack_->outer;
+        at_ = 0;
+      }
+      return *this;
+    }
+    Iterator operator++(int) noexcept {
+      const Iterator before = *this;
+      ++*this;
+      return before;
+    }
+    friend bool operator==(const Iterator&, const Iterator&) noexcept = default;
+
+   private:
+    const KeptStack* stack_ = nullptr;
+    std::uint32_t at_ = 0;
+  };
+
+  constexpr StackFrames() noexcept = default;
+  explicit StackFrames(const KeptStack* stack) noexcept : stack_(stack) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return stack_ == nullptr ? 0 : stack_->depth; }
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  [[nodiscard]] Iterator begin() const noexcept { return Iterator(stack_); }
+  [[nodiscard]] Iterator end() const noexcept { return {}; }
+
+  /// Precondition: `index < size()`. Takes a step for each few frames.
+  std::uintptr_t operator[](std::size_t index) const noexcept {
+    const KeptStack* stack = stack_;
+    for (; index >= stack->own; stack = stack->outer) index -= stack->own;
+    return stack->frames()[index];
+  }
+
+ private:
+  const KeptStack* stack_ = nullptr;
+};
+
+}  // namespace alloctap

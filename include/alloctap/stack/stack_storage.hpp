@@ -1,0 +1,114 @@
+/// Where a stack table keeps frames.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <span>
+
+#include "alloctap/event/stack_identity.hpp"
+#include "alloctap/guard/arena.hpp"
+#include "alloctap/stack/kept_stack.hpp"
+
+namespace alloctap {
+
+/// Keeps stacks that share their outer frames: they are cut every `kPartFrames` frames, counted
+/// from the outermost, and each part outside a cut is kept once. So a stack takes what is new in
+/// it, and up to `kPartFrames` frames of its own. Parts are found by the hash of all their frames,
+/// as stacks are.
+///
+/// Not thread-safe, but what it returned may be read by anybody; runs inside malloc.
+/// Constant-initialized, never destroyed.
+class StackStorage {
+ public:
+  static constexpr std::size_t kPartFrames = 8;
+
+  constexpr StackStorage() noexcept = default;
+  StackStorage(const StackStorage&) = delete;
+  StackStorage& operator=(const StackStorage&) = delete;
+
+  /// Keeps `frames`, leaf first and not empty, under `hash`; nullptr where the system has no
+  /// memory.
+  [[nodiscard]] const KeptStack* keep(const StackHash& hash,
+                                      std::span<const std::uintptr_t> frames) noexcept {
+    const KeptStack* outer = nullptr;
+    StackHash of_part;
+    for (std::size_t depth = kPartFrames; depth < frames.size(); depth += kPartFrames) {
+      const auto part = frames.last(depth);
+      for (std::size_t i = kPartFrames; i > 0; --i) of_part = of_part.with(part[i - 1]);
+      outer = part_of(of_part, part, outer);
+      if (outer == nullptr) return nullptr;
+    }
+    return store(hash, frames, outer);
+  }
+
+ private:
+  static constexpr std::size_t kChunkBytes = 256 * 1024;
+  static constexpr std::size_t kFirstCapacity = 512;
+
+  const KeptStack* part_of(const StackHash& hash, std::span<const std::uintptr_t> frames,
+                           const KeptStack* outer) noexcept {
+    const std::size_t capacity = capacity_;
+    if (capacity > 0) {
+      const KeptStack* known = *place_of(parts_, capacity, hash);
+      if (known != nullptr) return known;
+    }
+    if ((part_count_ + 1) * 2 > capacity && !grow()) return nullptr;
+    const KeptStack* part = store(hash, frames, outer);
+    if (part == nullptr) return nullptr;
+    *place_of(parts_, capacity_, hash) = part;
+    ++part_count_;
+    return part;
+  }
+
+  /// Where the part with that hash is, or would be.
+  static const KeptStack** place_of(const KeptStack** parts, std::size_t capacity,
+                                    const StackHash& hash) noexcept {
+    std::size_t at = hash.first & (capacity - 1);
+    while (parts[at] != nullptr && parts[at]->hash != hash) at = (at + 1) & (capacity - 1);
+    return &parts[at];
+  }
+
+  bool grow() noexcept {
+    const std::size_t capacity = capacity_ == 0 ? kFirstCapacity : capacity_ * 2;
+    auto** parts = static_cast<const KeptStack**>(Arena::allocate(capacity * sizeof(KeptStack*)));
+    if (parts == nullptr) return false;
+    for (std::size_t i = 0; i < capacity; ++i) parts[i] = nullptr;
+    for (std::size_t i = 0; i < capacity_; ++i) {
+      if (parts_[i] != nullptr) *place_of(parts, capacity, parts_[i]->hash) = parts_[i];
+    }
+    if (parts_ != nullptr) Arena::deallocate(parts_, capacity_ * sizeof(KeptStack*));
+    parts_ = parts;
+    capacity_ = capacity;
+    return true;
+  }
+
+  /// Keeps what of `frames` is inside `outer`.
+  const KeptStack* store(const StackHash& hash, std::span<const std::uintptr_t> frames,
+                         const KeptStack* outer) noexcept {
+    const std::size_t own = frames.size() - (outer == nullptr ? 0 : outer->depth);
+    const std::size_t bytes = sizeof(KeptStack) + own * sizeof(std::uintptr_t);
+    if (bytes > chunk_left_) {
+      chunk_ = static_cast<std::byte*>(Arena::allocate(kChunkBytes));
+      chunk_left_ = chunk_ == nullptr ? 0 : kChunkBytes;
+      if (chunk_ == nullptr) return nullptr;
+    }
+    auto* stack = ::new (chunk_) KeptStack{.hash = hash,
+                                           .outer = outer,
+                                           .depth = static_cast<std::uint32_t>(frames.size()),
+                                           .own = static_cast<std::uint32_t>(own)};
+    std::memcpy(static_cast<void*>(stack + 1), frames.data(), own * sizeof(std::uintptr_t));
+    chunk_ += bytes;
+    chunk_left_ -= bytes;
+    return stack;
+  }
+
+  const KeptStack** parts_ = nullptr;
+  std::size_t capacity_ = 0;
+  std::size_t part_count_ = 0;
+  std::byte* chunk_ = nullptr;
+  std::size_t chunk_left_ = 0;
+};
+
+}  // namespace alloctap

@@ -1,0 +1,107 @@
+#include "alloctap/stack/stack_storage.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "tests/support/starved_arena.hpp"
+
+namespace {
+
+using alloctap::Arena;
+using alloctap::KeptStack;
+using alloctap::StackFrames;
+using alloctap::StackStorage;
+using alloctap::testing::StarvedArena;
+
+using Frames = std::vector<std::uintptr_t>;
+
+const KeptStack* keep(StackStorage& storage, const Frames& frames) {
+  return storage.keep(alloctap::hash_frames(frames), frames);
+}
+
+bool holds(const KeptStack* stack, const Frames& frames) {
+  const StackFrames kept(stack);
+  if (kept.size() != frames.size() || stack->hash != alloctap::hash_frames(frames)) return false;
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    if (kept[i] != frames[i]) return false;
+  }
+  return std::equal(kept.begin(), kept.end(), frames.begin(), frames.end());
+}
+
+/// Calls return and go deeper at random, as in a program; leaf first.
+class Program {
+ public:
+  const Frames& next() {
+    const std::size_t stay = frames_.size() - std::min<std::size_t>(frames_.size(), random_() % 6);
+    frames_.erase(frames_.begin(), frames_.end() - static_cast<std::ptrdiff_t>(stay));
+    for (std::size_t i = random_() % 6; i > 0 && frames_.size() < 60; --i) {
+      frames_.insert(frames_.begin(), 0x400000 + random_() % 1000);
+    }
+    if (frames_.empty()) frames_.push_back(0x400000);
+    return frames_;
+  }
+
+ private:
+  std::mt19937 random_{7};
+  Frames frames_;
+};
+
+}  // namespace
+
+TEST_CASE("no frames are no frames") {
+  CHECK(StackFrames().empty());
+  CHECK(StackFrames().begin() == StackFrames().end());
+}
+
+TEST_CASE("stacks of every depth come back as they were, whatever they share") {
+  StackStorage storage;
+  Program program;
+  std::vector<Frames> stacks;
+  for (std::size_t depth = 1; depth <= 40; ++depth) stacks.emplace_back(depth, depth % 3);
+  for (int i = 0; i < 20'000; ++i) stacks.push_back(program.next());
+  std::vector<const KeptStack*> kept;
+  for (const Frames& frames : stacks) kept.push_back(keep(storage, frames));
+  std::size_t right = 0;
+  for (std::size_t i = 0; i < stacks.size(); ++i) {
+    if (kept[i] != nullptr && holds(kept[i], stacks[i])) ++right;
+  }
+  CHECK(right == stacks.size());
+}
+
+TEST_CASE("what stacks have in common outside is kept once") {
+  StackStorage storage;
+  Frames frames(100);
+  for (std::size_t i = 0; i < frames.size(); ++i) frames[i] = i * 7 + 1;
+  const KeptStack* first = keep(storage, frames);
+  frames[0] = 2;
+  const KeptStack* second = keep(storage, frames);
+  CHECK(first->outer == second->outer);
+  CHECK(first->own <= StackStorage::kPartFrames);
+  frames[50] = 2;
+  CHECK(keep(storage, frames)->outer != first->outer);
+
+  const std::size_t before = Arena::mapped_bytes();
+  constexpr std::size_t kStacks = 20'000;
+  for (std::size_t i = 0; i < kStacks; ++i) {
+    frames[0] = 1000 + i;
+    REQUIRE(keep(storage, frames) != nullptr);
+  }
+  // Four frames of their own and a header, in chunks.
+  CHECK(Arena::mapped_bytes() - before <= 70 * kStacks + (1 << 20));
+}
+
+TEST_CASE("without memory nothing is kept that is not whole, and later it is") {
+  StackStorage storage;
+  Frames frames(30, 5);
+  const KeptStack* refused = nullptr;
+  {
+    const StarvedArena starved;
+    refused = keep(storage, frames);
+  }
+  CHECK(refused == nullptr);
+  CHECK(holds(keep(storage, frames), frames));
+}
