@@ -41,7 +41,20 @@ class Arena {
   /// Like `allocate`, but always whole pages, zeroed: for what grows and leaves nothing behind.
   [[nodiscard]] static void* allocate_pages(std::size_t bytes) noexcept { return map(bytes); }
 
-  /// Takes back what `allocate_pages(bytes)` returned, with the same `bytes`.
+  /// Like `allocate_pages`, at a multiple of `alignment`, a power of two above the size of a page.
+  [[nodiscard]] static void* allocate_aligned_pages(std::size_t bytes,
+                                                    std::size_t alignment) noexcept {
+    const std::size_t wanted = whole_pages(bytes);
+    auto* const pages = static_cast<std::byte*>(map(wanted + alignment));
+    if (pages == nullptr) return nullptr;
+    const auto address = reinterpret_cast<std::uintptr_t>(pages);
+    const std::size_t before = (alignment - address % alignment) % alignment;
+    if (before > 0) unmap(pages, before);
+    unmap(pages + before + wanted, alignment - before);
+    return pages + before;
+  }
+
+  /// Takes back what `allocate_pages(bytes)`, or the other, returned, with the same `bytes`.
   static void deallocate_pages(void* address, std::size_t bytes) noexcept { unmap(address, bytes); }
 
   /// Bytes that the arena holds of the system; what they cost in resident memory is less.

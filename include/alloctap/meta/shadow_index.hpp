@@ -1,208 +1,174 @@
-/// A pointer index without search: one word of shadow memory per 16 bytes of address space.
+/// A pointer index without search: shadow memory beside the heap.
 #pragma once
 
-#include <array>
 #include <atomic>
-#include <bit>
-#include <cstddef>
 #include <cstdint>
 
-#include "alloctap/guard/arena.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/meta/flat_hash_index.hpp"
 #include "alloctap/meta/pointer_index.hpp"
+#include "alloctap/meta/shadow_memory.hpp"
+#include "alloctap/meta/shadow_record.hpp"
 
 namespace alloctap {
 
-/// A sparse array over the 48-bit address space in three levels; a leaf covers 1 MiB with 8 bytes
-/// per 16-byte granule. A record is one atomic word (stack id above, size below) beside its
-/// neighbours', so insert and take are lock-free and touch memory as locally as the program does.
-/// Costs up to half the heap again. Blocks that do not fit the word (4 GiB and more, odd addresses)
-/// go to a `FlatHashIndex`.
+/// Keeps a record in the words of `ShadowMemory` at which its block begins (`ShadowRecord`): no
+/// lock, no probing, and memory is touched as locally as the program touches its own. Costs up to a
+/// quarter of the heap again. What does not fit goes to a `FlatHashIndex`: odd addresses, blocks of
+/// 1 GiB and more, and blocks that overlap others, as those of a pool and the block that it cuts
+/// them from may.
 ///
 /// A word is taken in two steps, because the allocator hands an address to one thread at a time.
-/// Where a program frees a block on two threads at one moment, both may find the record. It is
-/// inserted by an exchange all the same: a load first would have the system map its page of zeros,
-/// and the store fault a second time, which costs a new block more than the exchange does.
+/// Where a program frees a block on two threads at one moment, both may find the record. Two blocks
+/// that begin within 16 bytes of each other share a word, if they overlap: those are to come and go
+/// on one thread at a time, too.
 class ShadowIndex {
  public:
   constexpr ShadowIndex() noexcept = default;
 
   ALLOCTAP_ALWAYS_INLINE InsertOutcome insert(const void* pointer,
                                               const BlockRecord& record) noexcept {
-    if (!fits(pointer) || record.size >= kSizeElsewhere) [[unlikely]] {
-      return insert_elsewhere(pointer, record);
+    if (!ShadowMemory::covers(pointer)) [[unlikely]] {
+      return others_.insert(pointer, record);
     }
-    Word* word = find(pointer);
-    if (word == nullptr) [[unlikely]] {
-      word = make(pointer);
-      if (word == nullptr) return {.kept = false, .replaced = {}};
+    return insert_at(memory_.find(pointer), pointer, record);
+  }
+
+  /// Where `insert` will write; nullptr where that is not known yet.
+  using Expected = ShadowMemory::Word*;
+
+  /// Begins to fetch what `insert` will write at `pointer`, while the caller has other things to
+  /// do. The result is for that `insert` alone.
+  ALLOCTAP_ALWAYS_INLINE Expected expect(const void* pointer) noexcept {
+    if (!ShadowMemory::covers(pointer)) [[unlikely]] {
+      return nullptr;
     }
-    const std::uint64_t before = word->exchange(pack(record), std::memory_order_acq_rel);
-    if (before != 0) [[unlikely]] {
-      return {.kept = true, .replaced = unpack_taken(before, pointer)};
-    }
-    return {};
+    Word* const word = memory_.find(pointer);
+    constexpr int kForWriting = 1;
+    __builtin_prefetch(word, kForWriting);
+    return word;
+  }
+
+  ALLOCTAP_ALWAYS_INLINE InsertOutcome insert(const void* pointer, const BlockRecord& record,
+                                              Expected expected) noexcept {
+    return expected != nullptr ? insert_at(expected, pointer, record) : insert(pointer, record);
   }
 
   ALLOCTAP_ALWAYS_INLINE BlockRecord take(const void* pointer) noexcept {
-    if (!fits(pointer)) [[unlikely]] {
+    if (!ShadowMemory::covers(pointer)) [[unlikely]] {
       return take_elsewhere(pointer);
     }
-    Word* word = find(pointer);
-    if (word == nullptr) [[unlikely]] {
-      return {};
-    }
-    const std::uint64_t before = word->load(std::memory_order_acquire);
-    if (before == 0) [[unlikely]] {
-      return {};
-    }
-    word->store(0, std::memory_order_release);
-    return unpack_taken(before, pointer);
+    Word* const word = memory_.find(pointer);
+    return word == nullptr ? BlockRecord{} : take(pointer, word);
   }
 
   bool may_hold(const void* pointer) noexcept {
-    if (!fits(pointer)) return true;
-    const Word* word = find(pointer);
-    return word != nullptr && word->load(std::memory_order_relaxed) != 0;
+    if (!ShadowMemory::covers(pointer)) return true;
+    const Word* const word = memory_.find(pointer);
+    return word != nullptr && ShadowRecord::begins_block(get(*word));
   }
 
   template <class Visit>
   void for_each(Visit&& visit) {
-    for (std::size_t top = 0; top < kFanOut; ++top) {
-      Middle* middle = root_[top].load(std::memory_order_acquire);
-      if (middle != nullptr) visit_middle(*middle, top, visit);
-    }
+    memory_.for_each([&](const void* pointer, Word& word) {
+      const BlockRecord record = look(pointer, &word);
+      if (record.stack != kNoStackId) visit(pointer, record);
+    });
     others_.for_each([&](const void* pointer, const BlockRecord& record) {
-      if (!fits(pointer)) visit(pointer, record);
+      if (!ShadowMemory::covers(pointer)) visit(pointer, record);
     });
   }
 
  private:
-  using Word = std::atomic<std::uint64_t>;
+  using Word = ShadowMemory::Word;
 
-  static constexpr int kGranuleBits = 4;
-  static constexpr int kLeafBits = 16;
-  static constexpr int kFanOutBits = 14;
-  static constexpr std::size_t kFanOut = std::size_t{1} << kFanOutBits;
-  static constexpr int kAddressBits = kGranuleBits + kLeafBits + 2 * kFanOutBits;
-  static constexpr std::uint64_t kSizeElsewhere = 0xFFFFFFFF;
-
-  struct Leaf {
-    std::array<Word, std::size_t{1} << kLeafBits> words;
-  };
-  struct Middle {
-    std::array<std::atomic<Leaf*>, kFanOut> leaves;
-  };
-
-  static std::uintptr_t address_of(const void* pointer) noexcept {
-    return reinterpret_cast<std::uintptr_t>(pointer);
+  static std::uint32_t get(const Word& word) noexcept {
+    return word.load(std::memory_order_acquire);
   }
 
-  /// Multiples of 16 below the end of the address space, in one comparison.
-  static bool fits(const void* pointer) noexcept {
-    return std::rotr(address_of(pointer), kGranuleBits) >> (kAddressBits - kGranuleBits) == 0;
+  /// Whoever sees the first word sees the second.
+  static void write(Word* word, const ShadowRecord::Words& words) noexcept {
+    if (words.size != 0) word[1].store(words.size, std::memory_order_relaxed);
+    word[0].store(words.head, std::memory_order_release);
   }
 
-  static std::size_t top_of(std::uintptr_t address) noexcept {
-    return address >> (kAddressBits - kFanOutBits);
-  }
-  static std::size_t middle_of(std::uintptr_t address) noexcept {
-    return (address >> (kGranuleBits + kLeafBits)) % kFanOut;
-  }
-  static std::size_t word_of(std::uintptr_t address) noexcept {
-    return (address >> kGranuleBits) % (std::size_t{1} << kLeafBits);
-  }
-
-  static std::uint64_t pack(const BlockRecord& record) noexcept {
-    return std::uint64_t{record.stack} << 32 | record.size;
-  }
-
-  static BlockRecord unpack(std::uint64_t word) noexcept {
-    return {.stack = static_cast<StackId>(word >> 32), .size = word & 0xFFFFFFFF};
-  }
-
-  /// What a word said that is there no more.
-  BlockRecord unpack_taken(std::uint64_t word, const void* pointer) noexcept {
-    const BlockRecord record = unpack(word);
-    if (record.size == kSizeElsewhere) [[unlikely]] {
-      return take_elsewhere(pointer);
+  /// `word` is the one of `pointer`; nullptr where it is still to be made.
+  ALLOCTAP_ALWAYS_INLINE InsertOutcome insert_at(Word* word, const void* pointer,
+                                                 const BlockRecord& record) noexcept {
+    if (word == nullptr) [[unlikely]] {
+      word = memory_.make(pointer);
+      if (word == nullptr) return {.kept = false, .replaced = {}};
     }
-    return record;
-  }
-
-  Word* find(const void* pointer) noexcept {
-    const std::uintptr_t address = address_of(pointer);
-    Middle* middle = root_[top_of(address)].load(std::memory_order_acquire);
-    if (middle == nullptr) return nullptr;
-    Leaf* leaf = middle->leaves[middle_of(address)].load(std::memory_order_acquire);
-    return leaf == nullptr ? nullptr : &leaf->words[word_of(address)];
-  }
-
-  ALLOCTAP_NOINLINE Word* make(const void* pointer) noexcept {
-    const std::uintptr_t address = address_of(pointer);
-    Middle* middle = get_or_make(root_[top_of(address)]);
-    if (middle == nullptr) return nullptr;
-    Leaf* leaf = get_or_make(middle->leaves[middle_of(address)]);
-    return leaf == nullptr ? nullptr : &leaf->words[word_of(address)];
-  }
-
-  /// Both node types are larger than the arena's blocks, so they come as zeroed pages.
-  template <class Node>
-  static Node* get_or_make(std::atomic<Node*>& link) noexcept {
-    static_assert(sizeof(Node) > Arena::kLargestBlock);
-    Node* node = link.load(std::memory_order_acquire);
-    if (node != nullptr) return node;
-    auto* fresh = static_cast<Node*>(Arena::allocate(sizeof(Node)));
-    if (fresh == nullptr || link.compare_exchange_strong(node, fresh, std::memory_order_acq_rel)) {
-      return fresh;
+    const ShadowRecord::Words words = ShadowRecord::encode(record);
+    const bool is_free = get(word[0]) == 0 && (words.size == 0 || get(word[1]) == 0);
+    if (!is_free || words.head == ShadowRecord::kElsewhere) [[unlikely]] {
+      return insert_with_care(pointer, word, record);
     }
-    Arena::deallocate(fresh, sizeof(Node));
-    return node;
+    write(word, words);
+    return {};
+  }
+
+  ALLOCTAP_ALWAYS_INLINE BlockRecord take(const void* pointer, Word* word) noexcept {
+    const std::uint32_t head = get(word[0]);
+    if (!ShadowRecord::begins_block(head)) [[unlikely]] {
+      return {};
+    }
+    word[0].store(0, std::memory_order_release);
+    if (!ShadowRecord::size_follows(head)) {
+      return head == ShadowRecord::kElsewhere ? take_elsewhere(pointer)
+                                              : ShadowRecord::decode({.head = head});
+    }
+    const std::uint32_t size = get(word[1]);
+    word[1].store(0, std::memory_order_release);
+    return ShadowRecord::decode({.head = head, .size = size});
+  }
+
+  /// What is known of the block that begins at `pointer`; its `stack` is `kNoStackId` where none
+  /// does, or where it goes at this moment.
+  BlockRecord look(const void* pointer, const Word* word) noexcept {
+    const std::uint32_t head = get(word[0]);
+    if (!ShadowRecord::begins_block(head)) return {};
+    if (head == ShadowRecord::kElsewhere) return others_.look(pointer);
+    if (!ShadowRecord::size_follows(head)) return ShadowRecord::decode({.head = head});
+    const std::uint32_t size = get(word[1]);
+    return ShadowRecord::is_size(size) ? ShadowRecord::decode({.head = head, .size = size})
+                                       : BlockRecord{};
   }
 
   ALLOCTAP_NOINLINE BlockRecord take_elsewhere(const void* pointer) noexcept {
     return others_.take(pointer);
   }
 
-  ALLOCTAP_NOINLINE InsertOutcome insert_elsewhere(const void* pointer,
+  /// Where something is in the way, or the record does not fit.
+  ALLOCTAP_NOINLINE InsertOutcome insert_with_care(const void* pointer, Word* word,
                                                    const BlockRecord& record) noexcept {
-    return fits(pointer) ? insert_large(pointer, record) : others_.insert(pointer, record);
-  }
-
-  /// The size goes beside before the word says so: a free of this very block cannot come earlier.
-  InsertOutcome insert_large(const void* pointer, const BlockRecord& record) noexcept {
-    const BlockRecord replaced = take(pointer);
-    Word* word = make(pointer);
-    if (word == nullptr || !others_.insert(pointer, record).kept) {
+    const BlockRecord replaced = take(pointer, word);
+    if (ShadowRecord::is_size(get(word[0])) && !move_elsewhere(pointer, word)) {
       return {.kept = false, .replaced = replaced};
     }
-    word->store(pack({.stack = record.stack, .size = kSizeElsewhere}), std::memory_order_release);
+    ShadowRecord::Words words = ShadowRecord::encode(record);
+    if (words.size != 0 && get(word[1]) != 0) words = {.head = ShadowRecord::kElsewhere};
+    if (words.head == ShadowRecord::kElsewhere && !others_.insert(pointer, record).kept) {
+      return {.kept = false, .replaced = replaced};
+    }
+    write(word, words);
     return {.kept = true, .replaced = replaced};
   }
 
-  template <class Visit>
-  void visit_middle(Middle& middle, std::size_t top, Visit& visit) {
-    for (std::size_t i = 0; i < kFanOut; ++i) {
-      Leaf* leaf = middle.leaves[i].load(std::memory_order_acquire);
-      if (leaf != nullptr) visit_leaf(*leaf, top << kFanOutBits | i, visit);
-    }
+  /// The block that begins before `pointer` gives back the word that says its size.
+  bool move_elsewhere(const void* pointer, Word* size) noexcept {
+    Word* const head = size - 1;
+    const void* const begin = static_cast<const std::byte*>(pointer) - kGranule;
+    const BlockRecord record = ShadowRecord::decode({.head = get(*head), .size = get(*size)});
+    if (!others_.insert(begin, record).kept) return false;
+    write(head, {.head = ShadowRecord::kElsewhere});
+    size->store(0, std::memory_order_release);
+    return true;
   }
 
-  template <class Visit>
-  void visit_leaf(Leaf& leaf, std::uintptr_t number, Visit& visit) {
-    for (std::size_t i = 0; i < leaf.words.size(); ++i) {
-      const std::uint64_t word = leaf.words[i].load(std::memory_order_acquire);
-      if (word == 0) continue;
-      const auto* pointer =
-          reinterpret_cast<const void*>((number << kLeafBits | i) << kGranuleBits);
-      BlockRecord record = unpack(word);
-      if (record.size == kSizeElsewhere) record = others_.look(pointer);
-      if (record.stack != kNoStackId) visit(pointer, record);
-    }
-  }
+  static constexpr std::size_t kGranule = 16;
 
-  std::array<std::atomic<Middle*>, kFanOut> root_{};
+  ShadowMemory memory_;
   FlatHashIndex others_;
 };
 

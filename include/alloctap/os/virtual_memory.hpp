@@ -18,6 +18,10 @@ void* map_pages(std::size_t bytes) noexcept;
 /// Gives back `[address, address + bytes)`, a whole number of pages of one or more mappings.
 void unmap_pages(void* address, std::size_t bytes) noexcept;
 
+/// Asks for huge pages in `[address, address + bytes)`, or for none, before it is touched. What
+/// the system makes of it changes nothing but speed and resident memory.
+void use_huge_pages(void* address, std::size_t bytes, bool wanted) noexcept;
+
 }  // namespace alloctap::os
 
 #if defined(__linux__)

@@ -148,3 +148,20 @@ TEST_CASE("a request that the system cannot serve gets nothing, and later ones a
   CHECK(block != nullptr);
   Arena::deallocate(block, Arena::kChunkBytes);
 }
+
+TEST_CASE("aligned pages are zeroed, aligned, and given back whole") {
+  constexpr std::size_t kAlignment = 2 << 20;
+  constexpr std::size_t kBytes = kAlignment + 4096;
+  for (int round = 0; round < 4; ++round) {
+    const std::size_t before = Arena::mapped_bytes();
+    auto* pages = static_cast<unsigned char*>(Arena::allocate_aligned_pages(kBytes, kAlignment));
+    REQUIRE(pages != nullptr);
+    CHECK(reinterpret_cast<std::uintptr_t>(pages) % kAlignment == 0);
+    CHECK(Arena::mapped_bytes() == before + kBytes);
+    CHECK(pages[0] == 0);
+    CHECK(pages[kBytes - 1] == 0);
+    pages[0] = pages[kBytes - 1] = 1;
+    Arena::deallocate_pages(pages, kBytes);
+    CHECK(Arena::mapped_bytes() == before);
+  }
+}

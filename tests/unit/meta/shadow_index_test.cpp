@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "tests/support/starved_arena.hpp"
@@ -16,10 +17,10 @@ using alloctap::kNoStackId;
 using alloctap::ShadowIndex;
 using alloctap::testing::StarvedArena;
 
-constexpr std::uintptr_t kLeaf = std::uintptr_t{1} << 20;
-constexpr std::uintptr_t kMiddle = std::uintptr_t{1} << 34;
+constexpr std::uintptr_t kLeaf = std::uintptr_t{1} << 23;
+constexpr std::uintptr_t kMiddle = std::uintptr_t{1} << 36;
 constexpr std::uintptr_t kEnd = std::uintptr_t{1} << 48;
-constexpr std::uint64_t kFourGiB = std::uint64_t{1} << 32;
+constexpr std::uint64_t kOneGiB = std::uint64_t{1} << 30;
 
 void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
 
@@ -76,8 +77,9 @@ TEST_CASE("blocks at odd addresses are apart from those at the granules around t
 
 TEST_CASE("a block of any size keeps it") {
   const auto index = std::make_unique<ShadowIndex>();
-  for (const std::uint64_t size : {std::uint64_t{0}, std::uint64_t{1}, kFourGiB - 2, kFourGiB - 1,
-                                   kFourGiB, kFourGiB + 1, std::uint64_t{1} << 46, UINT64_MAX}) {
+  for (const std::uint64_t size :
+       {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{16}, std::uint64_t{17}, kOneGiB - 1,
+        kOneGiB, kOneGiB + 1, std::uint64_t{1} << 46, UINT64_MAX}) {
     CAPTURE(size);
     for (const std::uintptr_t address : {std::uintptr_t{0x20000}, std::uintptr_t{0x20001}}) {
       CHECK(index->insert(at(address), {.stack = 0xFFFFFFFF, .size = size}).kept);
@@ -92,7 +94,7 @@ TEST_CASE("a block of any size keeps it") {
 
 TEST_CASE("a record replaces the one at its address, small or large") {
   const auto index = std::make_unique<ShadowIndex>();
-  const std::vector<std::uint64_t> sizes{10, kFourGiB + 3, kFourGiB + 4, 11, 12};
+  const std::vector<std::uint64_t> sizes{10, kOneGiB + 3, kOneGiB + 4, 11, 12};
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const auto stack = static_cast<alloctap::StackId>(i + 1);
     const InsertOutcome outcome = index->insert(at(0x30000), {.stack = stack, .size = sizes[i]});
@@ -102,6 +104,47 @@ TEST_CASE("a record replaces the one at its address, small or large") {
     CHECK(sizes_in(*index).size() == 1);
   }
   CHECK(index->take(at(0x30000)).size == 12);
+}
+
+TEST_CASE("a block in a block takes nothing from it, whichever comes first") {
+  const std::vector<std::pair<std::uintptr_t, std::uint64_t>> blocks{
+      {0x40000, 4096}, {0x40010, 100}, {0x40020, 8}, {0x40030, 48}, {0x40040, 17}};
+  for (const bool outer_first : {true, false}) {
+    const auto index = std::make_unique<ShadowIndex>();
+    std::map<const void*, std::uint64_t> expected;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      const auto& [address, size] = blocks[outer_first ? i : blocks.size() - 1 - i];
+      const InsertOutcome outcome = index->insert(at(address), {.stack = 9, .size = size});
+      CHECK(outcome.kept);
+      CHECK(outcome.replaced.stack == kNoStackId);
+      expected[at(address)] = size;
+      CHECK(sizes_in(*index) == expected);
+    }
+    for (const auto& [address, size] : blocks) {
+      CHECK(index->take(at(address)).size == size);
+      expected.erase(at(address));
+      CHECK(sizes_in(*index) == expected);
+    }
+  }
+}
+
+TEST_CASE("an address inside a block is no block's") {
+  const auto index = std::make_unique<ShadowIndex>();
+  index->insert(at(0x50000), {.stack = 3, .size = 64});
+  CHECK_FALSE(index->may_hold(at(0x50010)));
+  CHECK(index->take(at(0x50010)).stack == kNoStackId);
+  CHECK(index->take(at(0x50000)).size == 64);
+}
+
+TEST_CASE("an index that was told what comes keeps it the same") {
+  const auto index = std::make_unique<ShadowIndex>();
+  for (const std::uintptr_t address : {std::uintptr_t{0x60000}, std::uintptr_t{0x60008}, kEnd}) {
+    for (const std::uint64_t size : {std::uint64_t{8}, std::uint64_t{80}, kOneGiB}) {
+      const auto expected = index->expect(at(address));
+      CHECK(index->insert(at(address), {.stack = 4, .size = size}, expected).kept);
+      CHECK(index->take(at(address)).size == size);
+    }
+  }
 }
 
 TEST_CASE("without memory an index keeps nothing where it has no leaf, and says so") {
@@ -115,7 +158,7 @@ TEST_CASE("without memory an index keeps nothing where it has no leaf, and says 
     const StarvedArena starved;
     same_leaf = index->insert(at(0x20000), {.stack = 2, .size = 2});
     other_leaf = index->insert(at(5 * kMiddle), {.stack = 3, .size = 3});
-    large = index->insert(at(0x10000), {.stack = 4, .size = kFourGiB});
+    large = index->insert(at(0x10000), {.stack = 4, .size = kOneGiB});
     odd = index->insert(at(0x10001), {.stack = 5, .size = 5});
   }
   CHECK(same_leaf.kept);

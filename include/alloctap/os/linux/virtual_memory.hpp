@@ -25,4 +25,8 @@ inline void unmap_pages(void* address, std::size_t bytes) noexcept {
   ::syscall(SYS_munmap, address, bytes);
 }
 
+inline void use_huge_pages(void* address, std::size_t bytes, bool wanted) noexcept {
+  ::syscall(SYS_madvise, address, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+}
+
 }  // namespace alloctap::os

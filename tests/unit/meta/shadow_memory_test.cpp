@@ -1,0 +1,99 @@
+#include "alloctap/meta/shadow_memory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "alloctap/guard/arena.hpp"
+#include "tests/support/starved_arena.hpp"
+
+namespace {
+
+using alloctap::Arena;
+using alloctap::ShadowMemory;
+using Word = ShadowMemory::Word;
+
+constexpr std::uintptr_t kLeaf = std::uintptr_t{1} << 23;
+
+const void* at(std::uintptr_t address) { return reinterpret_cast<const void*>(address); }
+
+std::vector<std::uintptr_t> set_addresses(ShadowMemory& memory) {
+  std::vector<std::uintptr_t> addresses;
+  memory.for_each([&](const void* pointer, Word& word) {
+    CHECK(word.load() == 7);
+    addresses.push_back(reinterpret_cast<std::uintptr_t>(pointer));
+  });
+  return addresses;
+}
+
+}  // namespace
+
+TEST_CASE("a word is there once it was made") {
+  const auto memory = std::make_unique<ShadowMemory>();
+  CHECK(memory->find(at(0x1000)) == nullptr);
+  Word* const word = memory->make(at(0x1000));
+  REQUIRE(word != nullptr);
+  CHECK(word->load() == 0);
+  CHECK(memory->find(at(0x1000)) == word);
+  CHECK(memory->make(at(0x1000)) == word);
+  CHECK(memory->find(at(0x1010)) == word + 1);
+}
+
+TEST_CASE("what was written lasts when the words around it are made") {
+  const auto memory = std::make_unique<ShadowMemory>();
+  // The neighbour of the last word of a part: in a part that was not made yet.
+  constexpr std::uintptr_t kPart = 2048 * 16;
+  Word* const last = memory->make(at(kPart - 16));
+  last[1].store(5);
+  CHECK(memory->find(at(kPart)) == nullptr);
+  CHECK(memory->make(at(kPart)) == last + 1);
+  CHECK(last[1].load() == 5);
+}
+
+TEST_CASE("the last word of a leaf has a neighbour that is no address's") {
+  const auto memory = std::make_unique<ShadowMemory>();
+  Word* const last = memory->make(at(kLeaf - 16));
+  last[1].store(5);
+  CHECK(memory->make(at(kLeaf))->load() == 0);
+  CHECK(last[1].load() == 5);
+}
+
+TEST_CASE("words that are not 0 are visited in order, by their address") {
+  const auto memory = std::make_unique<ShadowMemory>();
+  const std::vector<std::uintptr_t> addresses{
+      0, 0x10, 0x100, kLeaf - 16, kLeaf, 5 * kLeaf + 0x12340, (std::uintptr_t{1} << 48) - 16};
+  for (const std::uintptr_t address : addresses) {
+    REQUIRE(ShadowMemory::covers(at(address)));
+    memory->make(at(address))->store(7);
+  }
+  CHECK(set_addresses(*memory) == addresses);
+}
+
+TEST_CASE("odd addresses and those beyond 48 bits have no word") {
+  CHECK_FALSE(ShadowMemory::covers(at(0x1008)));
+  CHECK_FALSE(ShadowMemory::covers(at(1)));
+  CHECK_FALSE(ShadowMemory::covers(at(std::uintptr_t{1} << 48)));
+  CHECK_FALSE(ShadowMemory::covers(at(UINTPTR_MAX - 15)));
+}
+
+TEST_CASE("without memory no word is made, and those that are there stay") {
+  const auto memory = std::make_unique<ShadowMemory>();
+  Word* const word = memory->make(at(0x1000));
+  const alloctap::testing::StarvedArena starved;
+  CHECK(memory->make(at(3 * kLeaf)) == nullptr);
+  CHECK(memory->find(at(3 * kLeaf)) == nullptr);
+  CHECK(memory->make(at(0x8000)) != nullptr);
+  CHECK(memory->find(at(0x1000)) == word);
+}
+
+TEST_CASE("a leaf takes the address space of its words, and little more") {
+  const auto memory = std::make_unique<ShadowMemory>();
+  REQUIRE(memory->make(at(0x1000)) != nullptr);
+  const std::size_t before = Arena::mapped_bytes();
+  REQUIRE(memory->make(at(kLeaf)) != nullptr);
+  const std::size_t leaf = Arena::mapped_bytes() - before;
+  CHECK(leaf >= kLeaf / 4);
+  CHECK(leaf <= kLeaf / 4 + 4096);
+}
