@@ -12,6 +12,7 @@
 #include "alloctap/guard/per_thread.hpp"
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/mapping_recorder.hpp"
 #include "alloctap/meta/bookkeeper.hpp"
 #include "alloctap/meta/thread_totals.hpp"
 #include "alloctap/sample_books.hpp"
@@ -27,7 +28,7 @@ namespace alloctap {
 /// What is counted per event is counted in memory of the calling thread (`ThreadTotals`): no two
 /// threads write one cache line for it.
 template <class Config>
-class Recorder {
+class Recorder : public MappingRecorder<Recorder<Config>> {
  public:
   using Meta = typename Config::Meta;
   using Books = Bookkeeper<Meta, Recorder>;
@@ -96,7 +97,7 @@ class Recorder {
 
   static Detours& detours() noexcept { return detours_; }
 
-  static void on_allocate(const AllocationEvent& event) noexcept {
+  ALLOCTAP_ALWAYS_INLINE static void on_allocate(const AllocationEvent& event) noexcept {
     if (while_sampling([&](auto& books) { books.on_allocate(event); })) return;
     const RecordingSection section;
     ThreadTotals* totals = ready(section, event.origin);
@@ -108,13 +109,17 @@ class Recorder {
     allocate(*section.thread(), *totals, event);
   }
 
-  static void on_deallocate(const DeallocationEvent& event) noexcept {
+  ALLOCTAP_ALWAYS_INLINE static void on_deallocate(const DeallocationEvent& event) noexcept {
     if (while_sampling([&](auto& books) { books.on_deallocate(event); })) return;
     const RecordingSection section;
     ThreadTotals* totals = ready(section, event.origin);
     if (totals == nullptr) return;
     totals->last.note_free(event.pointer, section.thread()->generation);
-    queue_.push_deallocation(event.pointer);
+    if constexpr (requires { queue_.push_deallocation(event.pointer, *totals); }) {
+      queue_.push_deallocation(event.pointer, *totals);
+    } else {
+      queue_.push_deallocation(event.pointer);
+    }
   }
 
   static DetachedBlock begin_reallocate(const DeallocationEvent& event) noexcept {
@@ -147,31 +152,6 @@ class Recorder {
     if (!sampling && block.known) totals->last.note_free(block.pointer, generation);
   }
 
-  static void on_map(const MappingEvent& event) noexcept {
-    const RecordingSection section;
-    ThreadTotals* totals = ready(section, event.origin);
-    if (totals == nullptr) return;
-    meta_.mappings().map(reinterpret_cast<std::uintptr_t>(event.address), event.length,
-                         capture(*section.thread(), *totals, event.origin));
-  }
-
-  static DetachedMappings begin_unmap(const MappingEvent& event) noexcept {
-    const RecordingSection section;
-    if (ready(section, event.origin) == nullptr) return {};
-    return meta_.mappings().begin_unmap(reinterpret_cast<std::uintptr_t>(event.address),
-                                        event.length);
-  }
-
-  static void cancel_unmap(DetachedMappings& detached) noexcept {
-    const RecordingSection section;
-    meta_.mappings().cancel_unmap(detached);
-  }
-
-  static void finish_unmap(DetachedMappings& detached) noexcept {
-    const RecordingSection section;
-    meta_.mappings().finish_unmap(detached);
-  }
-
   static void on_modules_unloaded() noexcept {
     if constexpr (requires { Config::Stack::forget_unloaded_modules(); }) {
       Config::Stack::forget_unloaded_modules();
@@ -184,6 +164,8 @@ class Recorder {
   }
 
  private:
+  friend MappingRecorder<Recorder>;
+
   struct JoinedTotals : ThreadTotals {
     JoinedTotals() noexcept { books_.join(*this); }
   };
@@ -235,10 +217,11 @@ class Recorder {
 
   ALLOCTAP_ALWAYS_INLINE static void allocate(ThreadState& thread, ThreadTotals& totals,
                                               const AllocationEvent& event) noexcept {
+    const auto expected = expect(event.pointer);
     const IdentifiedStack identified = identify(thread, totals, event.origin);
     StackTotals::Entry* entry = totals.stacks.find(identified.hash);
     if (entry != nullptr) [[likely]] {
-      return record(thread, event, totals, entry->stack, entry);
+      return record(thread, event, totals, entry->stack, entry, expected);
     }
     allocate_first(thread, totals, event, identified);
   }
@@ -253,18 +236,36 @@ class Recorder {
     record(thread, event, totals, stack, totals.stacks.find_or_add(hash, stack));
   }
 
+  struct NothingExpected {};
+
+  /// What the queue makes of knowing an allocation before its stack is known.
+  ALLOCTAP_ALWAYS_INLINE static auto expect(const void* pointer) noexcept {
+    if constexpr (requires { queue_.expect_allocation(pointer); }) {
+      return queue_.expect_allocation(pointer);
+    } else {
+      return NothingExpected{};
+    }
+  }
+
   /// Counts and hands on an allocation; `entry` is nullptr where there is no memory to count it.
+  template <class Expected = NothingExpected>
   ALLOCTAP_ALWAYS_INLINE static void record(ThreadState& thread, const AllocationEvent& event,
                                             ThreadTotals& totals, StackId stack,
-                                            StackTotals::Entry* entry) noexcept {
+                                            StackTotals::Entry* entry,
+                                            Expected expected = {}) noexcept {
     if (entry != nullptr) [[likely]] {
       StackTotals::count(*entry, event.size);
       totals.last.remember(event.pointer, entry, thread.generation);
     } else {
       ++totals.events.dropped;
     }
-    queue_.push_allocation(
-        {.pointer = event.pointer, .record = {.stack = stack, .size = event.size}});
+    const RecordedAllocation allocation{.pointer = event.pointer,
+                                        .record = {.stack = stack, .size = event.size}};
+    if constexpr (requires { queue_.push_expected(allocation, expected, totals); }) {
+      queue_.push_expected(allocation, expected, totals);
+    } else {
+      queue_.push_allocation(allocation);
+    }
   }
 
   ALLOCTAP_ALWAYS_INLINE static IdentifiedStack identify(ThreadState& thread, ThreadTotals& totals,

@@ -24,14 +24,15 @@ class RecordingGate {
 
   /// Before the first use, once; may be called again.
   static void initialize() noexcept {
-    needs_fence_.store(!os::enable_process_wide_barrier(), std::memory_order_relaxed);
+    if (os::enable_process_wide_barrier()) word_.fetch_and(~kNeedsFence);
   }
 
   /// Marks the calling thread as recording; waits while the gate is closed.
   ALLOCTAP_ALWAYS_INLINE static void enter(Flag& recording) noexcept {
-    raise(recording);
+    recording.store(1, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     if (word_.load(std::memory_order_seq_cst) != kOpen) [[unlikely]] {
-      enter_closed(recording);
+      enter_with_care(recording);
     }
   }
 
@@ -45,8 +46,8 @@ class RecordingGate {
 
   /// From now on `enter` waits. Follow with `wait_for` on every thread's flag.
   static void close() noexcept {
-    word_.fetch_or(kClosed, std::memory_order_seq_cst);
-    if (!needs_fence_.load(std::memory_order_relaxed)) os::process_wide_barrier();
+    const std::uint32_t word = word_.fetch_or(kClosed, std::memory_order_seq_cst);
+    if ((word & kNeedsFence) == 0) os::process_wide_barrier();
   }
 
   /// Waits until the thread with `recording` is outside; false after `kPatience`, which only a
@@ -69,7 +70,7 @@ class RecordingGate {
 
   /// Whether nobody has closed it.
   [[nodiscard]] static bool is_open() noexcept {
-    return word_.load(std::memory_order_relaxed) == kOpen;
+    return (word_.load(std::memory_order_relaxed) & (kClosed | kHalted)) == 0;
   }
 
   /// Every thread that enters or leaves from now on stays there for ever: the process is about to
@@ -77,30 +78,24 @@ class RecordingGate {
   static void halt() noexcept { word_.fetch_or(kHalted, std::memory_order_seq_cst); }
 
   /// In the child of a fork: open, whatever it was.
-  static void reset() noexcept { word_.store(kOpen, std::memory_order_relaxed); }
+  static void reset() noexcept { word_.fetch_and(kNeedsFence, std::memory_order_relaxed); }
 
  private:
   static constexpr std::uint32_t kOpen = 0;
   static constexpr std::uint32_t kClosed = 1;
   static constexpr std::uint32_t kHalted = 2;
+  /// There is no process-wide barrier: whoever enters takes the slow way.
+  static constexpr std::uint32_t kNeedsFence = 4;
   static constexpr std::int64_t kPatience = 5'000'000'000;
   static constexpr std::int64_t kNap = 100'000;
 
-  ALLOCTAP_ALWAYS_INLINE static void raise(Flag& recording) noexcept {
-    if (needs_fence_.load(std::memory_order_relaxed)) [[unlikely]] {
+  ALLOCTAP_NOINLINE static void enter_with_care(Flag& recording) noexcept {
+    for (;;) {
       recording.store(1, std::memory_order_seq_cst);
-    } else {
-      recording.store(1, std::memory_order_relaxed);
-      std::atomic_signal_fence(std::memory_order_seq_cst);
-    }
-  }
-
-  ALLOCTAP_NOINLINE static void enter_closed(Flag& recording) noexcept {
-    do {
+      if ((word_.load(std::memory_order_seq_cst) & (kClosed | kHalted)) == 0) return;
       recording.store(0, std::memory_order_release);
       wait_while(kClosed | kHalted);
-      raise(recording);
-    } while (word_.load(std::memory_order_seq_cst) != kOpen);
+    }
   }
 
   ALLOCTAP_NOINLINE static void wait_while(std::uint32_t bits) noexcept {
@@ -110,8 +105,7 @@ class RecordingGate {
     }
   }
 
-  static inline constinit std::atomic<std::uint32_t> word_{kOpen};
-  static inline constinit std::atomic<bool> needs_fence_{true};
+  static inline constinit std::atomic<std::uint32_t> word_{kNeedsFence};
 };
 
 }  // namespace alloctap

@@ -38,20 +38,33 @@ class Bookkeeper {
   ALLOCTAP_ALWAYS_INLINE void record_allocation(const RecordedAllocation& allocation) noexcept {
     const InsertOutcome outcome = meta_.insert(allocation.pointer, allocation.record);
     ThreadTotals* totals = mine();
-    if (totals == nullptr) return;
-    live_.add(totals->live, Weigh::bytes(allocation.record));
-    if (outcome.replaced.stack != kNoStackId) [[unlikely]] {
-      ++totals->events.unseen_frees;
-      count_gone<Weigh>(*totals, outcome.replaced);
-    }
-    if (!outcome.kept) [[unlikely]] {
-      ++totals->events.dropped;
-      count_gone<Weigh>(*totals, allocation.record);
-    }
+    if (totals != nullptr) count_insert<Weigh>(*totals, outcome, allocation.record);
+  }
+
+  /// An allocation at `pointer` will be recorded soon: by `record_expected`, with the result.
+  ALLOCTAP_ALWAYS_INLINE auto expect(const void* pointer) noexcept
+    requires requires(Meta& meta) { meta.expect(pointer); }
+  {
+    return meta_.expect(pointer);
+  }
+
+  /// `totals` are the calling thread's.
+  template <class Expected>
+  ALLOCTAP_ALWAYS_INLINE void record_expected(const RecordedAllocation& allocation,
+                                              Expected expected, ThreadTotals& totals) noexcept
+    requires requires(Meta& meta) { meta.insert(allocation.pointer, allocation.record, expected); }
+  {
+    count_insert<AsRecorded>(totals, meta_.insert(allocation.pointer, allocation.record, expected),
+                             allocation.record);
   }
 
   ALLOCTAP_ALWAYS_INLINE void record_deallocation(void* pointer) noexcept {
     static_cast<void>(take(pointer));
+  }
+
+  /// `totals` are the calling thread's.
+  ALLOCTAP_ALWAYS_INLINE void record_deallocation(void* pointer, ThreadTotals& totals) noexcept {
+    count_take<AsRecorded>(totals, meta_.take(pointer));
   }
 
   /// An unknown pointer counts as an unmatched free; the record's `stack` is `kNoStackId` then.
@@ -59,12 +72,7 @@ class Bookkeeper {
   ALLOCTAP_ALWAYS_INLINE BlockRecord take(void* pointer) noexcept {
     const BlockRecord record = meta_.take(pointer);
     ThreadTotals* totals = mine();
-    if (totals == nullptr) return record;
-    if (record.stack == kNoStackId) [[unlikely]] {
-      ++totals->events.unmatched_frees;
-    } else {
-      count_gone<Weigh>(*totals, record);
-    }
+    if (totals != nullptr) count_take<Weigh>(*totals, record);
     return record;
   }
 
@@ -113,7 +121,30 @@ class Bookkeeper {
   }
 
   template <class Weigh>
-  void count_gone(ThreadTotals& totals, const BlockRecord& record) noexcept {
+  ALLOCTAP_ALWAYS_INLINE void count_insert(ThreadTotals& totals, const InsertOutcome& outcome,
+                                           const BlockRecord& record) noexcept {
+    live_.add(totals.live, Weigh::bytes(record));
+    if (outcome.replaced.stack != kNoStackId) [[unlikely]] {
+      ++totals.events.unseen_frees;
+      count_gone<Weigh>(totals, outcome.replaced);
+    }
+    if (!outcome.kept) [[unlikely]] {
+      ++totals.events.dropped;
+      count_gone<Weigh>(totals, record);
+    }
+  }
+
+  template <class Weigh>
+  ALLOCTAP_ALWAYS_INLINE void count_take(ThreadTotals& totals, const BlockRecord& record) noexcept {
+    if (record.stack == kNoStackId) [[unlikely]] {
+      ++totals.events.unmatched_frees;
+    } else {
+      count_gone<Weigh>(totals, record);
+    }
+  }
+
+  template <class Weigh>
+  ALLOCTAP_ALWAYS_INLINE void count_gone(ThreadTotals& totals, const BlockRecord& record) noexcept {
     ++totals.events.deallocations;
     live_.remove(totals.live, Weigh::bytes(record));
   }

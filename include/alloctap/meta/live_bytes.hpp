@@ -56,7 +56,7 @@ class LiveBytes {
     first_.store(&share, std::memory_order_release);
   }
 
-  void add(Share& share, std::uint64_t bytes) noexcept {
+  ALLOCTAP_ALWAYS_INLINE void add(Share& share, std::uint64_t bytes) noexcept {
     const std::int64_t total = get(share.total) + static_cast<std::int64_t>(bytes);
     set(share.total, total);
     if (total > get(share.highest)) set(share.highest, total);
@@ -65,7 +65,7 @@ class LiveBytes {
     }
   }
 
-  void remove(Share& share, std::uint64_t bytes) noexcept {
+  ALLOCTAP_ALWAYS_INLINE void remove(Share& share, std::uint64_t bytes) noexcept {
     const std::int64_t total = get(share.total) - static_cast<std::int64_t>(bytes);
     set(share.total, total);
     if (get(share.published) - total > get(step_)) [[unlikely]] {

@@ -21,6 +21,21 @@ class MemoryMetaContainer {
   ALLOCTAP_ALWAYS_INLINE BlockRecord take(const void* pointer) noexcept {
     return index_.take(pointer);
   }
+  /// For an index that can use the time until `insert`.
+  ALLOCTAP_ALWAYS_INLINE auto expect(const void* pointer) noexcept
+    requires requires(Index& index) { index.expect(pointer); }
+  {
+    return index_.expect(pointer);
+  }
+
+  template <class Expected>
+  ALLOCTAP_ALWAYS_INLINE InsertOutcome insert(const void* pointer, const BlockRecord& record,
+                                              Expected expected) noexcept
+    requires requires(Index& index) { index.insert(pointer, record, expected); }
+  {
+    return index_.insert(pointer, record, expected);
+  }
+
   bool may_hold(const void* pointer) noexcept { return index_.may_hold(pointer); }
 
   MappingContainer& mappings() noexcept { return mappings_; }

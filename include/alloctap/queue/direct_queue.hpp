@@ -21,6 +21,28 @@ struct DirectQueue {
     ALLOCTAP_ALWAYS_INLINE void push_deallocation(void* pointer) noexcept {
       consumer_.record_deallocation(pointer);
     }
+    /// For callers who know what to count in.
+    template <class Totals>
+    ALLOCTAP_ALWAYS_INLINE void push_deallocation(void* pointer, Totals& totals) noexcept
+      requires requires(Consumer& consumer) { consumer.record_deallocation(pointer, totals); }
+    {
+      consumer_.record_deallocation(pointer, totals);
+    }
+    /// An allocation at `pointer` will be pushed soon: by `push_expected`, with the result.
+    ALLOCTAP_ALWAYS_INLINE auto expect_allocation(const void* pointer) noexcept
+      requires requires(Consumer& consumer) { consumer.expect(pointer); }
+    {
+      return consumer_.expect(pointer);
+    }
+    template <class Expected, class Totals>
+    ALLOCTAP_ALWAYS_INLINE void push_expected(const RecordedAllocation& allocation,
+                                              Expected expected, Totals& totals) noexcept
+      requires requires(Consumer& consumer) {
+        consumer.record_expected(allocation, expected, totals);
+      }
+    {
+      consumer_.record_expected(allocation, expected, totals);
+    }
     BlockRecord take(void* pointer) noexcept { return consumer_.take(pointer); }
     void put_back(void* pointer, const BlockRecord& record) noexcept {
       consumer_.put_back(pointer, record);

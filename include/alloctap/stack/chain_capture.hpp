@@ -40,24 +40,28 @@ class ChainCapture {
       return fall_back(thread, origin, max_frames);
     }
     const auto* record = static_cast<const arch::FrameRecord*>(origin.frame);
-    const UnwindFrame leaf{.pc = load_word(address_of(&record->return_address)),
-                           .sp = arch::stack_pointer_of_caller(record),
-                           .fp = load_word(address_of(&record->caller_frame))};
+    // Made in place, a word at a time, and read so: a copy that is wider than the stores before it
+    // waits until they have reached the cache.
+    Capture& current = memory->current;
+    current.leaf.pc = load_word(address_of(&record->return_address));
+    current.leaf.sp = arch::stack_pointer_of_caller(record);
+    current.leaf.fp = load_word(address_of(&record->caller_frame));
+    current.max_frames = max_frames;
     const Rules rules;
-    StackChain* stack = memory->stacks.find(thread, leaf.sp);
+    StackChain* stack = memory->stacks.find(thread, current.leaf.sp);
     constexpr auto chain_frames = &ChainWalk<Rules>::chain_frames_for;
     if (stack == nullptr || !stack->prepare(chain_frames(max_frames), &kIdentity, rules.epoch()))
         [[unlikely]] {
-      return walk_with_care(thread, origin, *memory, leaf, max_frames);
+      return walk_with_care(thread, origin, *memory);
     }
-    memory->current = {stack, leaf, max_frames};
-    if (const auto* known = memory->memo.find(leaf, stack->serial);
+    current.stack = stack;
+    if (const auto* known = memory->memo.find(current.leaf, stack->serial);
         known != nullptr && known->stack.depth <= max_frames) [[likely]] {
       memory->found = Found::kByMemo;
       return {.hash = known->hash, .stack = known->stack};
     }
     if (!walk_current(*memory, rules)) [[unlikely]] {
-      return walk_with_care(thread, origin, *memory, leaf, max_frames);
+      return walk_with_care(thread, origin, *memory);
     }
     return learn_current(*memory);
   }
@@ -158,12 +162,12 @@ class ChainCapture {
 
   /// Without a chain, and touching only what is there.
   ALLOCTAP_NOINLINE static IdentifiedStack walk_with_care(ThreadState& thread,
-                                                          const CallOrigin& origin, Memory& memory,
-                                                          const UnwindFrame& leaf,
-                                                          std::uint32_t max_frames) noexcept {
+                                                          const CallOrigin& origin,
+                                                          Memory& memory) noexcept {
+    const std::uint32_t max_frames = memory.current.max_frames;
     WalkedFrames& walked = memory.walked;
     memory.copy.forget();
-    walked.restart(leaf);
+    walked.restart(memory.current.leaf);
     const Rules rules;
     UnwindOutcome outcome = UnwindOutcome::kCaller;
     while (walked.size() <= max_frames) {

@@ -64,8 +64,18 @@ struct SelectableStack {
   using Frames = std::span<const std::uintptr_t> (*)(ThreadState&, const IdentifiedStack&) noexcept;
 
   static constexpr std::array<Capture, sizeof...(Choices)> kCaptures{&Choices::capture...};
+  /// Straight to those that identify themselves.
+  template <class Choice>
+  static constexpr Identify identification_of() noexcept {
+    if constexpr (IdentifyingStackCapture<Choice>) {
+      return &Choice::identify;
+    } else {
+      return &identify_stack<Choice>;
+    }
+  }
+
   static constexpr std::array<Identify, sizeof...(Choices)> kIdentifications{
-      &identify_stack<Choices>...};
+      identification_of<Choices>()...};
   static constexpr std::array<Frames, sizeof...(Choices)> kFrames{&frames_of<Choices>...};
   static constexpr std::array<std::string_view, sizeof...(Choices)> kNames{Choices::name...};
   static inline constinit std::atomic<std::size_t> selected_{0};

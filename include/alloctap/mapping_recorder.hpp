@@ -1,0 +1,45 @@
+/// The part of a recorder that mapped memory goes through.
+#pragma once
+
+#include <cstdint>
+
+#include "alloctap/event/allocation_event.hpp"
+#include "alloctap/event/event_sink.hpp"
+#include "alloctap/guard/thread_state.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/meta/thread_totals.hpp"
+
+namespace alloctap {
+
+/// What an `EventSink` does with mappings, for a `Recorder` that derives from it: they change the
+/// container at once, whatever the queue.
+template <class Recorder>
+class MappingRecorder {
+ public:
+  static void on_map(const MappingEvent& event) noexcept {
+    const RecordingSection section;
+    ThreadTotals* totals = Recorder::ready(section, event.origin);
+    if (totals == nullptr) return;
+    Recorder::meta().mappings().map(reinterpret_cast<std::uintptr_t>(event.address), event.length,
+                                    Recorder::capture(*section.thread(), *totals, event.origin));
+  }
+
+  static DetachedMappings begin_unmap(const MappingEvent& event) noexcept {
+    const RecordingSection section;
+    if (Recorder::ready(section, event.origin) == nullptr) return {};
+    return Recorder::meta().mappings().begin_unmap(reinterpret_cast<std::uintptr_t>(event.address),
+                                                   event.length);
+  }
+
+  static void cancel_unmap(DetachedMappings& detached) noexcept {
+    const RecordingSection section;
+    Recorder::meta().mappings().cancel_unmap(detached);
+  }
+
+  static void finish_unmap(DetachedMappings& detached) noexcept {
+    const RecordingSection section;
+    Recorder::meta().mappings().finish_unmap(detached);
+  }
+};
+
+}  // namespace alloctap
