@@ -1,4 +1,4 @@
-# Two export sets, because RapidJSON need not be there where alloctap is installed.
+# Several export sets, because RapidJSON and libdw need not be there where alloctap is installed.
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/alloctap")
 
@@ -6,10 +6,12 @@ install(TARGETS alloctap alloctap_interpose_hook alloctap_absl_symbolizer
         EXPORT alloctap-targets
         FILE_SET HEADERS)
 install(EXPORT alloctap-targets NAMESPACE alloctap:: DESTINATION "${package_dir}")
-if(TARGET alloctap_json_dump)
-  install(TARGETS alloctap_json_dump EXPORT alloctap-json_dump-targets)
-  install(EXPORT alloctap-json_dump-targets NAMESPACE alloctap:: DESTINATION "${package_dir}")
-endif()
+foreach(component IN ITEMS json_dump libdw_symbolizer)
+  if(TARGET alloctap_${component})
+    install(TARGETS alloctap_${component} EXPORT alloctap-${component}-targets)
+    install(EXPORT alloctap-${component}-targets NAMESPACE alloctap:: DESTINATION "${package_dir}")
+  endif()
+endforeach()
 
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/alloctap-config.cmake.in"
                               "${CMAKE_CURRENT_BINARY_DIR}/alloctap-config.cmake"
@@ -18,6 +20,7 @@ write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/alloctap-config-ve
                                  COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/alloctap-config.cmake"
               "${CMAKE_CURRENT_BINARY_DIR}/alloctap-config-version.cmake"
+              "${CMAKE_CURRENT_LIST_DIR}/libdw.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/rapidjson.cmake"
         DESTINATION "${package_dir}")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")

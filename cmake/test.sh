@@ -4,8 +4,8 @@
 set -eu
 
 packages='cmake dpkg-dev doctest-dev g++ heaptrack jq libabsl-dev libbenchmark-dev libboost-dev
-  libcap2-bin libcli11-dev libjemalloc2 libtcmalloc-minimal4 libxml2-utils ninja-build
-  nlohmann-json3-dev perl python3 rapidjson-dev sqlite3 valgrind xz-utils'
+  libcap2-bin libcli11-dev libdw-dev libjemalloc2 libtcmalloc-minimal4 libxml2-utils
+  ninja-build nlohmann-json3-dev perl python3 rapidjson-dev sqlite3 valgrind xz-utils'
 
 variant=release
 case "$#:${1-}" in

@@ -1,9 +1,11 @@
 # The functions that tests/ is made of.
 
 set(ALLOCTAP_COMPONENTS alloctap::alloctap alloctap::interpose_hook alloctap::absl_symbolizer)
-if(TARGET alloctap::json_dump)
-  list(APPEND ALLOCTAP_COMPONENTS alloctap::json_dump)
-endif()
+foreach(component IN ITEMS alloctap::json_dump alloctap::libdw_symbolizer)
+  if(TARGET ${component})
+    list(APPEND ALLOCTAP_COMPONENTS ${component})
+  endif()
+endforeach()
 
 # alloctap_add_unit_test(NAME SOURCES... [LIBS libraries...] [LABELS labels...])
 # One doctest program, registered with ctest.

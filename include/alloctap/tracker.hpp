@@ -185,7 +185,7 @@ class Tracker {
                     .executable = os::executable_path({executable.data(), executable.size()}),
                     .command = os::command_line({command.data(), command.size()})},
         .backend = backend_info(),
-        .name_of = &Config::Symbolizer::name_of,
+        .symbolize = &Config::Symbolizer::symbolize,
     };
     if (absl::Status status = output.open(); !status.ok()) return status;
     DumpWriter writer(output);

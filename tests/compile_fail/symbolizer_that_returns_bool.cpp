@@ -4,7 +4,9 @@
 #ifdef ALLOCTAP_COMPILE_FAIL
 struct Symbolizer {
   static constexpr std::string_view name = "mine";
-  static bool name_of(std::uintptr_t, std::span<char>) noexcept { return false; }
+  static bool symbolize(std::span<const alloctap::CodePlace>, alloctap::Symbols&) noexcept {
+    return false;
+  }
 };
 #else
 using Symbolizer = alloctap::SymbolizerArchetype;

@@ -3,7 +3,7 @@
 
 struct Symbolizer : alloctap::SymbolizerArchetype {
 #ifdef ALLOCTAP_COMPILE_FAIL
-  static std::string_view name_of(std::uintptr_t, std::span<char>) { return {}; }
+  static void symbolize(std::span<const alloctap::CodePlace>, alloctap::Symbols&) {}
 #endif
 };
 

@@ -12,6 +12,8 @@
 // ABSENT: JsonDump
 // ABSENT: rapidjson
 // ABSENT: alloctap::AbslSymbolizer
+// ABSENT: alloctap::LibdwSymbolizer
+// ABSENT: dwfl_
 // ABSENT: absl::.*Symbolize\(
 #include <alloctap/alloctap.hpp>
 

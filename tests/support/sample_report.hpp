@@ -58,9 +58,9 @@ class SampleReport {
                                .peak_live_bytes = 3 << 12,
                                .dropped = 0};
     snapshot.time_ns = 1'700'000'000'123'456'789;
-    names = {{kLoad, kParse, "engine::load(char const*)"},
-             {kParse, kMain, "engine::parse"},
-             {kMain, kNameless, "main"}};
+    names = {{kLoad, kParse, "engine::load(char const*)", "", 0},
+             {kParse, kMain, "engine::parse", "", 0},
+             {kMain, kNameless, "main", "", 0}};
   }
 
   /// Refers to this object.
@@ -70,7 +70,7 @@ class SampleReport {
             .modules = modules,
             .program = program,
             .backend = backend,
-            .name_of = &FakeSymbolizer::name_of};
+            .symbolize = &FakeSymbolizer::symbolize};
   }
 
   StackId intern(std::vector<std::uintptr_t> frames) { return table_->intern(frames); }

@@ -141,7 +141,7 @@ TEST_CASE("the numbers of a snapshot are those that the program told") {
 
 TEST_CASE("a dump is the report that the policy makes, in the output") {
   using T = Tracker<Config<DumpTest>>;
-  const std::array<FakeSymbolizer::Function, 1> names{{{0x1000, 0x2000, "load_level"}}};
+  const std::array<FakeSymbolizer::Function, 1> names{{{0x1000, 0x2000, "load_level", "", 0}}};
   FakeSymbolizer::know(names);
   ScriptedStack::play(kStack);
   {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "alloctap/dump/dump_policy.hpp"
@@ -24,7 +25,7 @@ struct JsonDump {
     Writing(const Report& report, DumpWriter& out) : report_(report), out_(out), json_(out) {}
 
     void write() {
-      const FrameList frames(report_.snapshot);
+      const FrameList frames(report_);
       if (!frames.complete()) return out_.fail("json: the system has no memory for frames");
       json_.begin_object();
       json_.text("schema", "alloctap.heap/1");
@@ -167,6 +168,8 @@ struct JsonDump {
         json_.number("start", module.start);
         json_.number("end", module.end);
         json_.number("bias", module.bias);
+        json_.key("unloaded");
+        json_.value(module.is_unloaded());
         json_.end_object();
       }
       json_.end_array();
@@ -186,25 +189,50 @@ struct JsonDump {
     void write_frames(const FrameList& frames) {
       json_.key("frames");
       json_.begin_array();
-      for (const std::uintptr_t frame : frames) {
-        const std::uintptr_t address = call_address(frame);
-        const Module* module = report_.modules.find(address);
+      for (std::size_t i = 0; i < frames.size(); ++i) {
         json_.begin_object();
-        json_.number("address", frame);
-        json_.key("function");
-        json_.string_or_null(report_.name_of(address, {name_, sizeof name_}));
-        json_.key("module");
-        if (module == nullptr) {
-          json_.null();
-          json_.key("offset");
-          json_.null();
-        } else {
-          json_.value(report_.modules.index_of(*module));
-          json_.number("offset", address - module->bias);
-        }
+        json_.number("address", frames.return_address(i));
+        write_source(frames.source(i));
+        write_module(frames.place(i));
         json_.end_object();
       }
       json_.end_array();
+    }
+
+    /// What is inlined stands in a list of its own, so that readers who do not know of it see the
+    /// function that has the code.
+    void write_source(std::span<const SourceFrame> source) {
+      const SourceFrame real = source.empty() ? SourceFrame() : source.back();
+      write_place(real);
+      json_.key("inlined");
+      json_.begin_array();
+      for (std::size_t i = 0; i + 1 < source.size(); ++i) {
+        json_.begin_object();
+        write_place(source[i]);
+        json_.end_object();
+      }
+      json_.end_array();
+    }
+
+    void write_place(const SourceFrame& frame) {
+      json_.key("function");
+      json_.string_or_null(frame.function);
+      json_.key("file");
+      json_.string_or_null(frame.file);
+      json_.key("line");
+      json_.value_or_null(unless(frame.line, 0));
+    }
+
+    void write_module(const CodePlace& place) {
+      json_.key("module");
+      if (place.module == nullptr) {
+        json_.null();
+        json_.key("offset");
+        json_.null();
+      } else {
+        json_.value(report_.modules.index_of(*place.module));
+        json_.number("offset", place.address - place.module->bias);
+      }
     }
 
     void write_stacks(const FrameList& frames) {
@@ -229,7 +257,7 @@ struct JsonDump {
       json_.key("frames");
       json_.begin_array();
       for (const std::uintptr_t frame : report_.snapshot.table->frames(stack)) {
-        json_.value(frames.index_of(frame));
+        json_.value(frames.index_of(stack, frame));
       }
       json_.end_array();
     }
@@ -237,7 +265,6 @@ struct JsonDump {
     const Report& report_;
     DumpWriter& out_;
     JsonBuilder json_;
-    char name_[kLongestName];
   };
 };
 

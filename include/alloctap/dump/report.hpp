@@ -7,6 +7,7 @@
 
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/symbol/module_table.hpp"
+#include "alloctap/symbol/symbols.hpp"
 
 namespace alloctap {
 
@@ -34,9 +35,8 @@ struct Report {
   const ModuleTable& modules;
   ProgramInfo program;
   BackendInfo backend;
-  /// The function that holds the instruction at an address, written to the buffer; empty where it
-  /// is unknown.
-  std::string_view (*name_of)(std::uintptr_t address, std::span<char> buffer) noexcept;
+  /// As `Symbolizer`. Dumps use `FrameList`, which asks it.
+  void (*symbolize)(std::span<const CodePlace> places, Symbols& symbols) noexcept;
 };
 
 /// Frames are return addresses; the call is the instruction before, which may belong to another
@@ -44,8 +44,5 @@ struct Report {
 [[nodiscard]] constexpr std::uintptr_t call_address(std::uintptr_t frame) noexcept {
   return frame - 1;
 }
-
-/// The longest function name that a dump shows.
-inline constexpr std::size_t kLongestName = 1024;
 
 }  // namespace alloctap

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "alloctap/dump/dump_policy.hpp"
+#include "alloctap/dump/frame_list.hpp"
 #include "alloctap/dump/human_units.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/version.hpp"
@@ -22,8 +23,12 @@ struct TextDump {
     write_header(report, out);
     write_account(report, out);
     write_totals(report, out);
-    write_stacks(report, out);
-    write_mappings(report, out);
+    const auto stacks = most_first(report.snapshot.stacks, out);
+    const auto mappings = most_first(report.snapshot.mappings, out);
+    const FrameList frames(report, shown_stacks(stacks, mappings, out));
+    if (!frames.complete()) return out.fail("text: the system has no memory for frames");
+    write_stacks(report, stacks, frames, out);
+    write_mappings(report, mappings, frames, out);
   }
 
  private:
@@ -111,8 +116,25 @@ struct TextDump {
         << human_bytes(mappings.peak_live_bytes) << "\n";
   }
 
-  void write_stacks(const Report& report, DumpWriter& out) const {
-    const auto order = most_first(report.snapshot.stacks, out);
+  using StackOrder = ArenaArray<const StackSummary*>;
+  using MappingOrder = ArenaArray<const MappingSummary*>;
+
+  /// Symbolizing takes time: only what is shown is.
+  ArenaArray<StackId> shown_stacks(const StackOrder& stacks, const MappingOrder& mappings,
+                                   DumpWriter& out) const {
+    ArenaArray<StackId> shown;
+    const auto add = [&](const auto& order) {
+      for (std::size_t i = 0; i < std::min(most_stacks, order.size()); ++i) {
+        if (!shown.push_back(order[i]->stack)) out.fail("text: the system has no memory for it");
+      }
+    };
+    add(stacks);
+    add(mappings);
+    return shown;
+  }
+
+  void write_stacks(const Report& report, const StackOrder& order, const FrameList& frames,
+                    DumpWriter& out) const {
     const std::size_t shown = std::min(most_stacks, order.size());
     if (shown == 0) return;
     write_title("Stacks that hold live memory", shown, order.size(), out);
@@ -124,12 +146,12 @@ struct TextDump {
           << "; in all " << with_commas(stack.total.allocations) << " of "
           << human_bytes(stack.total.allocated_bytes) << ", "
           << with_commas(stack.total.temporary_allocations) << " temporary\n";
-      write_frames(report, stack.stack, out);
+      write_frames(report, stack.stack, frames, out);
     }
   }
 
-  void write_mappings(const Report& report, DumpWriter& out) const {
-    const auto order = most_first(report.snapshot.mappings, out);
+  void write_mappings(const Report& report, const MappingOrder& order, const FrameList& frames,
+                      DumpWriter& out) const {
     const std::size_t shown = std::min(most_stacks, order.size());
     if (shown == 0) return;
     write_title("Stacks that hold mappings", shown, order.size(), out);
@@ -137,7 +159,7 @@ struct TextDump {
       out << "\n#" << i + 1 << "  " << human_bytes(order[i]->live_bytes) << " in "
           << with_commas(order[i]->live_mappings) << " mapping" << plural(order[i]->live_mappings)
           << "\n";
-      write_frames(report, order[i]->stack, out);
+      write_frames(report, order[i]->stack, frames, out);
     }
   }
 
@@ -166,28 +188,42 @@ struct TextDump {
 
   static std::string_view plural(std::uint64_t count) noexcept { return count == 1 ? "" : "s"; }
 
-  static void write_frames(const Report& report, StackId stack, DumpWriter& out) {
+  static void write_frames(const Report& report, StackId stack, const FrameList& list,
+                           DumpWriter& out) {
     const auto frames = report.snapshot.table->frames(stack);
     if (frames.empty()) {
       out << (stack == kStackNotTaken ? "    (no stack: size outside the range)\n"
                                       : "    (stack unknown)\n");
     }
-    for (const std::uintptr_t frame : frames) write_frame(report, frame, out);
+    for (const std::uintptr_t frame : frames) {
+      write_frame(list, list.index_of(stack, frame), out);
+    }
   }
 
-  /// "    function   module+0xoffset"; the offset is the call's address in the file.
-  static void write_frame(const Report& report, std::uintptr_t frame, DumpWriter& out) {
-    char buffer[kLongestName];
-    const std::uintptr_t address = call_address(frame);
-    const std::string_view name = report.name_of(address, {buffer, sizeof buffer});
-    out << "    " << (name.empty() ? std::string_view("??") : name) << "   ";
-    const Module* module = report.modules.find(address);
+  /// "    function   file:line   module+0xoffset", behind lines for what was inlined into it; the
+  /// offset is the call's address in the file.
+  static void write_frame(const FrameList& list, std::size_t index, DumpWriter& out) {
+    const auto source = list.source(index);
+    for (std::size_t i = 0; i + 1 < source.size(); ++i) {
+      write_function(source[i], out);
+      out << "   (inlined)\n";
+    }
+    write_function(source.empty() ? SourceFrame() : source.back(), out);
+    out << "   ";
+    const auto [address, module] = list.place(index);
     if (module == nullptr) {
       out.hex(address) << "\n";
       return;
     }
     out << module->path.substr(module->path.rfind('/') + 1) << '+';
-    out.hex(address - module->bias) << "\n";
+    out.hex(address - module->bias) << (module->is_unloaded() ? " (unloaded)\n" : "\n");
+  }
+
+  static void write_function(const SourceFrame& frame, DumpWriter& out) {
+    out << "    " << (frame.function.empty() ? std::string_view("??") : frame.function);
+    if (frame.file.empty()) return;
+    out << "   " << frame.file;
+    if (frame.line > 0) out << ':' << frame.line;
   }
 };
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "alloctap/elf/mapped_image.hpp"
+#include "alloctap/event/stack_identity.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/guard/text_pool.hpp"
 #include "alloctap/os/memory_map.hpp"
@@ -27,15 +28,20 @@ struct Module {
   std::byte build_id[32] = {};
   /// Whether code of it is mapped; a file that is only read, as data, is no module.
   bool has_code = false;
+  /// The first stack that was kept after it was unloaded: older ones with addresses in it meant it.
+  /// `kNoStackId` while it is loaded.
+  StackId unloaded_before = kNoStackId;
 
   [[nodiscard]] bool contains(std::uintptr_t address) const noexcept {
     return address >= start && address < end;
   }
+
+  [[nodiscard]] bool is_unloaded() const noexcept { return unloaded_before != kNoStackId; }
 };
 
-/// A copy of the module list at one moment, by ascending address. It is read from the system's
-/// description of the address space and from the modules' headers, not from the loader, whose lock
-/// a stopped thread may hold. Memory from the arena. Move-only.
+/// A copy of the module list at one moment, and of those that were unloaded before. It is read from
+/// the system's description of the address space and from the modules' headers, not from the
+/// loader, whose lock a stopped thread may hold. Memory from the arena. Move-only.
 class ModuleTable {
  public:
   /// What is mapped now. Incomplete where the system has no memory.
@@ -51,17 +57,41 @@ class ModuleTable {
     return table;
   }
 
-  /// The module that holds `address`, or nullptr.
+  /// The loaded module that holds `address`, or nullptr.
   [[nodiscard]] const Module* find(std::uintptr_t address) const noexcept {
     const auto* above = std::upper_bound(
-        modules_.begin(), modules_.end(), address,
+        modules_.begin(), modules_.begin() + loaded_, address,
         [](std::uintptr_t value, const Module& module) { return value < module.start; });
     if (above == modules_.begin() || !(above - 1)->contains(address)) return nullptr;
     return above - 1;
   }
 
+  /// The module that held `address` when `stack` was recorded, or nullptr.
+  [[nodiscard]] const Module* find(std::uintptr_t address, StackId stack) const noexcept {
+    const Module* unloaded = find_unloaded(address, stack);
+    return unloaded != nullptr ? unloaded : find(address);
+  }
+
+  /// Of the unloaded modules, the one that held `address` when `stack` was recorded, or nullptr.
+  [[nodiscard]] const Module* find_unloaded(std::uintptr_t address, StackId stack) const noexcept {
+    for (const Module& module : modules().subspan(loaded_)) {
+      if (stack < module.unloaded_before && module.contains(address)) return &module;
+    }
+    return nullptr;
+  }
+
+  /// Those that are loaded by ascending address, then the unloaded ones as they went.
   [[nodiscard]] std::span<const Module> modules() const noexcept {
     return {modules_.data(), modules_.size()};
+  }
+
+  [[nodiscard]] std::span<const Module> loaded() const noexcept { return modules().first(loaded_); }
+
+  /// Adds a module that was unloaded after all others that were added.
+  [[nodiscard]] bool add_unloaded(const Module& module) noexcept {
+    Module added = module;
+    added.path = paths_.keep(module.path);
+    return modules_.push_back(added);
   }
 
   /// The position of `module`, an element of this table.
@@ -103,12 +133,14 @@ class ModuleTable {
   void forget_data() noexcept {
     ArenaArray<Module> with_code;
     for (const Module& module : modules_) {
-      if (module.has_code && !with_code.push_back(module)) return;
+      if (module.has_code && !with_code.push_back(module)) break;
     }
     modules_ = std::move(with_code);
+    loaded_ = modules_.size();
   }
 
   ArenaArray<Module> modules_;
+  std::size_t loaded_ = 0;
   TextPool paths_;
   ArenaArray<std::byte> file_start_;
 };

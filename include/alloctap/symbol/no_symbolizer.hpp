@@ -8,7 +8,7 @@ namespace alloctap {
 /// Knows no name. Needs no library.
 struct NoSymbolizer {
   static constexpr std::string_view name = "none";
-  static std::string_view name_of(std::uintptr_t, std::span<char>) noexcept { return {}; }
+  static void symbolize(std::span<const CodePlace>, Symbols&) noexcept {}
 };
 
 static_assert(Symbolizer<NoSymbolizer>);

@@ -1,7 +1,7 @@
 /// Names that a test chooses: for tests of dumps.
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -17,21 +17,23 @@ struct FakeSymbolizer {
     std::uintptr_t start = 0;
     std::uintptr_t end = 0;
     std::string_view name;
+    std::string_view file;
+    std::uint32_t line = 0;
   };
 
   static constexpr std::string_view name = "fake";
 
-  /// Forgets all names but these, which outlive their use. Not thread-safe.
+  /// Forgets all names but these, which outlive their use. Of functions that overlap, an earlier
+  /// one was inlined into a later one. Not thread-safe.
   static void know(std::span<const Function> functions) noexcept { functions_ = functions; }
 
-  static std::string_view name_of(std::uintptr_t address, std::span<char> buffer) noexcept {
-    for (const Function& function : functions_) {
-      if (address < function.start || address >= function.end) continue;
-      const std::string_view shown = function.name.substr(0, buffer.size());
-      std::copy(shown.begin(), shown.end(), buffer.begin());
-      return {buffer.data(), shown.size()};
+  static void symbolize(std::span<const CodePlace> places, Symbols& symbols) noexcept {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      for (const Function& function : functions_) {
+        if (places[i].address < function.start || places[i].address >= function.end) continue;
+        symbols.add(i, {.function = function.name, .file = function.file, .line = function.line});
+      }
     }
-    return {};
   }
 
  private:

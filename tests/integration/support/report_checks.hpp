@@ -32,9 +32,10 @@ inline const Json& report_shape() {
                  "stacks": [{"frames": ["number"], "live_mappings": "number",
                              "live_bytes": "number"}]},
     "modules": [{"path": "string", "build_id": "string?", "start": "number", "end": "number",
-                 "bias": "number"}],
-    "frames": [{"address": "number", "function": "string?", "module": "number?",
-                "offset": "number?"}],
+                 "bias": "number", "unloaded": "boolean"}],
+    "frames": [{"address": "number", "function": "string?", "file": "string?", "line": "number?",
+                "inlined": [{"function": "string?", "file": "string?", "line": "number?"}],
+                "module": "number?", "offset": "number?"}],
     "stacks": [{"frames": ["number"], "outside_size_range": "boolean", "allocations": "number", "allocated_bytes": "number",
                 "live_allocations": "number", "live_bytes": "number",
                 "temporary_allocations": "number"}]

@@ -55,8 +55,17 @@ Keys documented_keys() {
   return keys;
 }
 
+/// Makes `engine::parse` one that was inlined, both with their places.
+void show_places(SampleReport& sample) {
+  sample.names = {{SampleReport::kParse, SampleReport::kMain, "engine::token", "src/token.hpp", 7},
+                  {SampleReport::kParse, SampleReport::kMain, "engine::next", "", 0},
+                  {SampleReport::kParse, SampleReport::kMain, "engine::parse", "src/parse.cpp", 42},
+                  {SampleReport::kMain, SampleReport::kNameless, "main", "", 0}};
+}
+
 /// One with modules, named and nameless frames, and frames in a module and in none.
 Report full_report(SampleReport& sample) {
+  show_places(sample);
   static int place;
   sample.modules = ModuleTable::read();
   const auto address = reinterpret_cast<std::uintptr_t>(&place);
@@ -90,12 +99,16 @@ TEST_CASE("stacks are leaf-first indices into the frames") {
   const SampleReport sample;
   const json report = parsed(sample.report());
   CHECK(report["frames"] == json::parse(R"json([
-      {"address": 4113, "function": "engine::load(char const*)", "module": null, "offset": null
-},
-      {"address": 8225, "function": "engine::parse", "module": null, "offset": null},
-      {"address": 8233, "function": "engine::parse", "module": null, "offset": null},
-      {"address": 12337, "function": "main", "module": null, "offset": null},
-      {"address": 16449, "function": null, "module": null, "offset": null}])json"));
+      {"address": 4113, "function": "engine::load(char const*)", "file": null, "line": null,
+       "inlined": [], "module": null, "offset": null},
+      {"address": 8225, "function": "engine::parse", "file": null, "line": null, "inlined": [],
+       "module": null, "offset": null},
+      {"address": 8233, "function": "engine::parse", "file": null, "line": null, "inlined": [],
+       "module": null, "offset": null},
+      {"address": 12337, "function": "main", "file": null, "line": null, "inlined": [],
+       "module": null, "offset": null},
+      {"address": 16449, "function": null, "file": null, "line": null, "inlined": [],
+       "module": null, "offset": null}])json"));
   CHECK(report["stacks"] == json::parse(R"json([
       {"frames": [], "outside_size_range": false, "allocations": 7, "allocated_bytes": 70, "live_allocations": 2,
        "live_bytes": 3, "temporary_allocations": 0},
@@ -108,6 +121,18 @@ TEST_CASE("stacks are leaf-first indices into the frames") {
   CHECK(report["mappings"] == json::parse(R"({"mappings": 9, "unmappings": 4,
       "mapped_bytes": 40960, "live_mappings": 2, "live_bytes": 8192, "peak_live_bytes": 12288,
       "stacks": [{"frames": [0, 1, 3], "live_mappings": 2, "live_bytes": 8192}]})"));
+}
+
+TEST_CASE("a frame tells its place in the source, and what was inlined there") {
+  SampleReport sample;
+  show_places(sample);
+  const json frame = parsed(sample.report())["frames"][1];
+  CHECK(frame["function"] == "engine::parse");
+  CHECK(frame["file"] == "src/parse.cpp");
+  CHECK(frame["line"] == 42);
+  CHECK(frame["inlined"] == json::parse(R"([
+      {"function": "engine::token", "file": "src/token.hpp", "line": 7},
+      {"function": "engine::next", "file": null, "line": null}])"));
 }
 
 TEST_CASE("a report has the documented keys and no others, with the documented types") {

@@ -177,6 +177,28 @@ TEST_CASE("a frame in a module is shown by the file's name and the place in it")
   CHECK(text.find("    ??   " + file + place) != text.npos);
 }
 
+TEST_CASE("a frame is shown with its file and line, behind what was inlined into it") {
+  SampleReport sample;
+  sample.names = {{SampleReport::kParse, SampleReport::kMain, "engine::token", "src/token.hpp", 7},
+                  {SampleReport::kParse, SampleReport::kMain, "engine::parse", "src/parse.cpp", 42},
+                  {SampleReport::kMain, SampleReport::kNameless, "main", "main.cpp", 0}};
+  const std::string text = render(TextDump{}, sample.report());
+  CHECK(text.find("    engine::token   src/token.hpp:7   (inlined)\n"
+                  "    engine::parse   src/parse.cpp:42   0x2028\n"
+                  "    main   main.cpp   0x3030\n") != text.npos);
+}
+
+TEST_CASE("only what is shown is symbolized") {
+  static std::size_t asked = 0;
+  const SampleReport sample;
+  alloctap::Report report = sample.report();
+  report.symbolize = [](std::span<const alloctap::CodePlace> places, alloctap::Symbols&) noexcept {
+    asked += places.size();
+  };
+  CHECK(render(TextDump{.most_stacks = 1}, report).find("#1") != std::string::npos);
+  CHECK(asked == 4);
+}
+
 TEST_CASE("what the command line holds cannot break the lines of a report") {
   SampleReport sample;
   sample.program.command = "game\nLive now   9 TiB\nx";

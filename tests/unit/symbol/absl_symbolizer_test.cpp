@@ -6,7 +6,6 @@
 #include <string>
 
 #include "alloctap/macros.hpp"
-#include "alloctap/symbol/no_symbolizer.hpp"
 
 namespace known {
 
@@ -29,7 +28,6 @@ std::uintptr_t address_in_known_function() {
 namespace {
 
 using alloctap::AbslSymbolizer;
-using alloctap::NoSymbolizer;
 
 }  // namespace
 
@@ -65,7 +63,15 @@ TEST_CASE("what is no function has no name") {
   CHECK(AbslSymbolizer::name_of(reinterpret_cast<std::uintptr_t>(&on_the_stack), buffer).empty());
 }
 
-TEST_CASE("without a symbolizer nothing has a name") {
-  std::array<char, 256> buffer{};
-  CHECK(NoSymbolizer::name_of(known::address_in_known_function(), buffer).empty());
+TEST_CASE("what was unloaded is not asked for: another module may be in its place") {
+  alloctap::Module module;
+  module.unloaded_before = 1;
+  const std::uintptr_t address = known::address_in_known_function();
+  const std::array<alloctap::CodePlace, 2> places{{{address, &module}, {address, nullptr}}};
+  alloctap::Symbols symbols;
+  REQUIRE(symbols.expect(2));
+  AbslSymbolizer::symbolize(places, symbols);
+  CHECK(symbols.of(0).empty());
+  REQUIRE(symbols.of(1).size() == 1);
+  CHECK(symbols.of(1)[0].function == "known::address_in_known_function()");
 }

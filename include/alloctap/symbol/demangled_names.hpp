@@ -1,0 +1,36 @@
+/// Names of C++ functions as their authors wrote them.
+#pragma once
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+namespace alloctap {
+
+/// Demangles each symbol once. Allocates from the host; not thread-safe.
+class DemangledNames {
+ public:
+  /// What `symbol` stands for by the Itanium C++ ABI; itself where it is no mangled name. `symbol`
+  /// is known again by its address, and is as valid as the answer.
+  const std::string& of(const char* symbol) {
+    const auto [entry, is_new] = names_.try_emplace(symbol);
+    if (is_new) entry->second = demangle(symbol);
+    return entry->second;
+  }
+
+ private:
+  static std::string demangle(const char* symbol) {
+    int status = 0;
+    const std::unique_ptr<char, decltype(&std::free)> name(
+        abi::__cxa_demangle(symbol, nullptr, nullptr, &status), &std::free);
+    const bool is_mangled = symbol[0] == '_' && symbol[1] == 'Z';
+    return status == 0 && name != nullptr && is_mangled ? name.get() : symbol;
+  }
+
+  std::unordered_map<const char*, std::string> names_;
+};
+
+}  // namespace alloctap

@@ -1,0 +1,103 @@
+/// The files that a module was loaded from, and where its debug information lies apart from it.
+#pragma once
+
+#include <elfutils/libdwelf.h>
+#include <libelf.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "alloctap/os/file.hpp"
+#include "alloctap/symbol/module_table.hpp"
+
+namespace alloctap::libdw {
+
+/// The bytes of a GNU build-id; empty where a file has none.
+using BuildId = std::span<const std::byte>;
+
+/// Where separate debug files are (GDB manual, "Separate Debug Files"); this is where distributions
+/// put theirs. May be set to another directory before the first report; the text stays the
+/// caller's.
+inline constinit std::string_view debug_root = "/usr/lib/debug";
+
+[[nodiscard]] inline BuildId build_id_of(const Module& module) noexcept {
+  return {module.build_id, module.build_id_bytes};
+}
+
+/// Whether the ELF file behind `descriptor` has the build-id `wanted`; of a file without one, that
+/// is the empty one.
+[[nodiscard]] inline bool has_build_id(int descriptor, BuildId wanted) {
+  ::elf_version(EV_CURRENT);
+  const auto end = [](Elf* elf) { ::elf_end(elf); };
+  const std::unique_ptr<Elf, decltype(end)> elf(::elf_begin(descriptor, ELF_C_READ_MMAP, nullptr),
+                                                end);
+  if (elf == nullptr || ::elf_kind(elf.get()) != ELF_K_ELF) return false;
+  const void* bytes = nullptr;
+  const auto size = ::dwelf_elf_gnu_build_id(elf.get(), &bytes);
+  const BuildId found(static_cast<const std::byte*>(bytes),
+                      size > 0 ? static_cast<std::size_t>(size) : 0);
+  return std::ranges::equal(found, wanted);
+}
+
+/// Opens the file at `path` if it has that build-id. No file is open otherwise.
+[[nodiscard]] inline os::File open_with_build_id(const std::string& path, BuildId wanted) {
+  int error = 0;
+  os::File file = os::open_for_reading(path.c_str(), error);
+  if (error != 0 || !has_build_id(file.descriptor(), wanted)) return {};
+  return file;
+}
+
+/// "/usr/lib/debug/.build-id/ab/cdef.debug" for the build-id abcdef.
+[[nodiscard]] inline std::string debug_path_of(BuildId id) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string path(debug_root);
+  path += "/.build-id/";
+  for (std::size_t i = 0; i < id.size(); ++i) {
+    if (i == 1) path += '/';
+    path += kDigits[std::to_integer<unsigned>(id[i]) >> 4];
+    path += kDigits[std::to_integer<unsigned>(id[i]) & 15];
+  }
+  return path + ".debug";
+}
+
+/// A file that is open, and its path.
+struct OpenFile {
+  os::File file;
+  std::string path;
+};
+
+/// The debug file of the module with that build-id, loaded from `module_path`, whose section
+/// .gnu_debuglink names `link`, or nothing: by build-id first, else where GDB looks for the name.
+/// Only a file with the same build-id is taken. No network is asked.
+[[nodiscard]] inline OpenFile find_debug_file(BuildId id, std::string_view module_path,
+                                              std::string_view link) {
+  if (id.empty()) return {};
+  const auto open = [id](std::string path) {
+    os::File file = open_with_build_id(path, id);
+    return OpenFile{std::move(file), std::move(path)};
+  };
+  OpenFile found = open(debug_path_of(id));
+  if (found.file.is_open() || link.empty()) return found;
+  const std::string directory(module_path.substr(0, module_path.rfind('/') + 1));
+  const std::string name(link);
+  for (const std::string& path : {directory + name, directory + ".debug/" + name,
+                                  std::string(debug_root) + directory + name}) {
+    found = open(path);
+    if (found.file.is_open()) return found;
+  }
+  return {};
+}
+
+/// What names a module's code: the file that it was loaded from, if that still is the one, else its
+/// debug file. A file that was built anew since has another build-id, and its names would be wrong.
+[[nodiscard]] inline OpenFile find_code_file(const Module& module) {
+  OpenFile own{open_with_build_id(std::string(module.path), build_id_of(module)),
+               std::string(module.path)};
+  return own.file.is_open() ? std::move(own) : find_debug_file(build_id_of(module), {}, {});
+}
+
+}  // namespace alloctap::libdw

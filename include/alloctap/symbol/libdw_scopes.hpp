@@ -1,0 +1,93 @@
+/// Which functions an address is in: the one that has the code, and those inlined into it.
+#pragma once
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "alloctap/symbol/libdw_units.hpp"
+
+namespace alloctap::libdw {
+
+/// Walks the functions of a unit once for all addresses: a walk for each, as `dwarf_getscopes` does
+/// it, passes by all other functions of the unit every time.
+class Scopes {
+ public:
+  /// Of `unit`'s addresses; `addresses` are all.
+  Scopes(const UnitWithAddresses& unit, const std::vector<std::uint64_t>& addresses)
+      : addresses_(addresses), chains_(addresses.size()) {
+    Dwarf_Die functions = unit.functions;
+    walk(functions, unit.indices, kDepth);
+    // A function of a local class may stand inside of one whose code is elsewhere.
+    std::vector<std::size_t> missing;
+    for (const std::size_t index : unit.indices) {
+      if (chains_[index].empty()) missing.push_back(index);
+    }
+    if (missing.empty()) return;
+    everywhere_ = true;
+    walk(functions, missing, kDepth);
+  }
+
+  /// From the function that has the code to the innermost inlined one.
+  [[nodiscard]] std::vector<Dwarf_Die>& of(std::size_t index) { return chains_[index]; }
+
+ private:
+  using Indices = std::vector<std::size_t>;
+
+  /// No compiler nests blocks so deep; a damaged file may.
+  static constexpr int kDepth = 256;
+
+  void walk(Dwarf_Die& parent, const Indices& wanted, int depth) {
+    Dwarf_Die die;
+    if (depth == 0 || ::dwarf_child(&parent, &die) != 0) return;
+    do {
+      visit(die, wanted, depth);
+    } while (::dwarf_siblingof(&die, &die) == 0);
+  }
+
+  void visit(Dwarf_Die& die, const Indices& wanted, int depth) {
+    switch (::dwarf_tag(&die)) {
+      case DW_TAG_subprogram:
+      case DW_TAG_inlined_subroutine:
+        return visit_code(die, wanted, depth, true);
+      case DW_TAG_lexical_block:
+      case DW_TAG_try_block:
+      case DW_TAG_catch_block:
+        return visit_code(die, wanted, depth, false);
+      case DW_TAG_namespace:
+      case DW_TAG_module:
+      case DW_TAG_class_type:
+      case DW_TAG_structure_type:
+      case DW_TAG_union_type:
+        return walk(die, wanted, depth - 1);
+      default:
+        return;
+    }
+  }
+
+  void visit_code(Dwarf_Die& die, const Indices& wanted, int depth, bool is_function) {
+    Indices inside;
+    for_each_range(die, [&](std::uint64_t low, std::uint64_t high) {
+      auto index = std::lower_bound(
+          wanted.begin(), wanted.end(), low,
+          [this](std::size_t i, std::uint64_t value) { return addresses_[i] < value; });
+      for (; index != wanted.end() && addresses_[*index] < high; ++index) inside.push_back(*index);
+    });
+    std::sort(inside.begin(), inside.end());
+    for (const std::size_t index : inside) {
+      if (is_function) chains_[index].push_back(die);
+    }
+    if (!inside.empty()) return walk(die, inside, depth - 1);
+    if (everywhere_) walk(die, wanted, depth - 1);
+  }
+
+  const std::vector<std::uint64_t>& addresses_;
+  std::vector<std::vector<Dwarf_Die>> chains_;
+  bool everywhere_ = false;
+};
+
+}  // namespace alloctap::libdw

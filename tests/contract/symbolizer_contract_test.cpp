@@ -1,0 +1,90 @@
+// Whoever names functions says nothing of what is nowhere, and answers each place for itself.
+#include <doctest/doctest.h>
+
+#include <array>
+#include <exception>
+#include <vector>
+
+#include "alloctap/symbol/absl_symbolizer.hpp"
+#include "alloctap/symbol/libdw_symbolizer.hpp"
+#include "alloctap/symbol/module_table.hpp"
+#include "alloctap/symbol/no_symbolizer.hpp"
+#include "alloctap/testing/fake_symbolizer.hpp"
+
+namespace {
+
+using alloctap::AbslSymbolizer;
+using alloctap::CodePlace;
+using alloctap::LibdwSymbolizer;
+using alloctap::Module;
+using alloctap::ModuleTable;
+using alloctap::NoSymbolizer;
+using alloctap::SymbolizerArchetype;
+using alloctap::Symbols;
+using alloctap::testing::FakeSymbolizer;
+
+std::uintptr_t known_address() { return reinterpret_cast<std::uintptr_t>(&std::terminate); }
+
+}  // namespace
+
+#define ALLOCTAP_TEST_SYMBOLIZERS NoSymbolizer, AbslSymbolizer, FakeSymbolizer, SymbolizerArchetype
+
+TEST_CASE_TEMPLATE("no symbolizer names an address where nothing is", Symbolizer,
+                   ALLOCTAP_TEST_SYMBOLIZERS) {
+  FakeSymbolizer::know({});
+  Module nowhere;
+  nowhere.start = 0x1000;
+  nowhere.end = 0x2000;
+  nowhere.path = "/nowhere/at/all.so";
+  const std::array<CodePlace, 4> places{
+      {{0, nullptr}, {1, nullptr}, {0x1800, &nowhere}, {~std::uintptr_t{0}, nullptr}}};
+  Symbols symbols;
+  REQUIRE(symbols.expect(places.size()));
+  Symbolizer::symbolize(places, symbols);
+  for (std::size_t i = 0; i < places.size(); ++i) CHECK(symbols.of(i).empty());
+}
+
+TEST_CASE_TEMPLATE("no symbolizer minds to be asked for nothing", Symbolizer,
+                   ALLOCTAP_TEST_SYMBOLIZERS) {
+  Symbols symbols;
+  Symbolizer::symbolize({}, symbols);
+  CHECK(symbols.size() == 0);
+}
+
+TEST_CASE_TEMPLATE("a symbolizer answers the same for one place among many as for it alone",
+                   Symbolizer, ALLOCTAP_TEST_SYMBOLIZERS) {
+  const std::array<FakeSymbolizer::Function, 1> known{
+      {{known_address(), known_address() + 1, "std::terminate()", "terminate.cpp", 5}}};
+  FakeSymbolizer::know(known);
+  const ModuleTable modules = ModuleTable::read();
+  const CodePlace place{known_address(), modules.find(known_address())};
+  const std::vector<CodePlace> many{{1, nullptr}, place, place, {~std::uintptr_t{0}, nullptr}};
+  Symbols of_many;
+  Symbols of_one;
+  REQUIRE(of_many.expect(many.size()));
+  REQUIRE(of_one.expect(1));
+  Symbolizer::symbolize(many, of_many);
+  Symbolizer::symbolize({&place, 1}, of_one);
+  for (const std::size_t i : {1, 2}) {
+    REQUIRE(of_many.of(i).size() == of_one.of(0).size());
+    if (of_one.of(0).empty()) continue;
+    CHECK(of_many.of(i)[0].function == of_one.of(0)[0].function);
+    CHECK(of_many.of(i)[0].line == of_one.of(0)[0].line);
+  }
+  CHECK(of_many.of(0).empty());
+  CHECK(of_many.of(3).empty());
+}
+
+TEST_CASE_TEMPLATE("a symbolizer that names functions names one of the C++ library", Symbolizer,
+                   AbslSymbolizer, LibdwSymbolizer, FakeSymbolizer) {
+  const std::array<FakeSymbolizer::Function, 1> known{
+      {{known_address(), known_address() + 1, "std::terminate()", "", 0}}};
+  FakeSymbolizer::know(known);
+  const ModuleTable modules = ModuleTable::read();
+  const CodePlace place{known_address(), modules.find(known_address())};
+  Symbols symbols;
+  REQUIRE(symbols.expect(1));
+  Symbolizer::symbolize({&place, 1}, symbols);
+  REQUIRE(symbols.of(0).size() == 1);
+  CHECK(symbols.of(0)[0].function == "std::terminate()");
+}
