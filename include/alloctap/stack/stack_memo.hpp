@@ -1,15 +1,13 @@
 /// Whole stacks that a thread came from again and again.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "alloctap/guard/arena.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/stack/packed_words.hpp"
 #include "alloctap/stack/stack_capture.hpp"
-#include "alloctap/stack/stack_words.hpp"
 #include "alloctap/stack/unwind_frame.hpp"
 #include "alloctap/stack/verified_chain.hpp"
 
@@ -24,7 +22,7 @@ namespace alloctap {
 class StackMemo {
  public:
   /// Stacks with more words are left to the chain.
-  static constexpr std::size_t kMostWords = 80;
+  static constexpr std::size_t kMostWords = 160;
 
   struct Known {
     UnwindFrame leaf;
@@ -32,7 +30,6 @@ class StackMemo {
     /// Which stack it was, and by which rules: `StackChain::serial`.
     std::uint64_t serial = 0;
     CapturedStack stack;
-    std::uint32_t word_count = 0;
     bool has_words = false;
     bool pointer_matters = false;
   };
@@ -46,13 +43,13 @@ class StackMemo {
                       known.serial == serial &&
                       (known.leaf.fp == leaf.fp || !known.pointer_matters);
     if (!same) return nullptr;
-    return unchanged(entry.words.data(), entry.words.data() + known.word_count) ? &known : nullptr;
+    return entry.words.unchanged() ? &known : nullptr;
   }
 
   /// `leaf` was found to be the innermost frame of `chain`, a whole stack.
   void learn(const UnwindFrame& leaf, std::uint64_t serial, const VerifiedChain& chain,
              const CapturedStack& stack) noexcept {
-    if (chain.word_count() > kMostWords || !make_room()) return;
+    if (chain.words().size() > kMostWords || !make_room()) return;
     const std::size_t innermost = chain.size() - 1;
     Entry& entry = entries_[place_of(leaf)];
     Known& known = entry.known;
@@ -62,16 +59,15 @@ class StackMemo {
              .hash = chain.hash(innermost),
              .serial = serial,
              .stack = stack,
-             .word_count = static_cast<std::uint32_t>(chain.word_count()),
              .has_words = again,
              .pointer_matters = chain.pointer_matters(innermost)};
-    if (again) chain.copy_words(entry.words.data());
+    if (again) entry.words.pack(chain.words());
   }
 
  private:
   struct Entry {
     Known known;
-    std::array<StackWord, kMostWords> words;
+    PackedWords<kMostWords> words;
   };
 
   static constexpr std::size_t kBits = 7;

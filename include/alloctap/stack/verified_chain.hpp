@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/guard/arena.hpp"
@@ -117,10 +118,9 @@ class VerifiedChain {
     return word == low ? end : frame_of_word(static_cast<std::size_t>(word - 1 - words_), end);
   }
 
-  /// The words of all frames: how many, and a copy of them, outermost first.
-  [[nodiscard]] std::size_t word_count() const noexcept { return words_begin(size_); }
-  void copy_words(StackWord* destination) const noexcept {
-    std::memcpy(static_cast<void*>(destination), words_, word_count() * sizeof(StackWord));
+  /// The words of all frames, outermost first; valid until the chain changes.
+  [[nodiscard]] std::span<const StackWord> words() const noexcept {
+    return {words_, words_begin(size_)};
   }
 
  private:

@@ -1,0 +1,124 @@
+#include "alloctap/stack/stack_memo.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "tests/unit/stack/chain_of_words.hpp"
+
+namespace {
+
+using namespace alloctap;
+using alloctap::testing::ChainOfWords;
+
+constexpr std::uint64_t kSerial = 7;
+
+/// A memo and a stack of four frames.
+struct MemoOfStack {
+  void come_by() {
+    memo.learn(leaf(), kSerial, stack.chain,
+               {.depth = static_cast<std::uint32_t>(stack.chain.size())});
+  }
+  [[nodiscard]] UnwindFrame leaf() const { return ChainOfWords::frame(stack.chain.size() - 1); }
+  [[nodiscard]] bool knows(const UnwindFrame& frame, std::uint64_t serial = kSerial) const {
+    return memo.find(frame, serial) != nullptr;
+  }
+
+  ChainOfWords stack{4};
+  StackMemo memo;
+};
+
+}  // namespace
+
+TEST_CASE("a stack is known when it has come twice from one frame") {
+  MemoOfStack twice;
+  CHECK_FALSE(twice.knows(twice.leaf()));
+  twice.come_by();
+  CHECK_FALSE(twice.knows(twice.leaf()));
+  twice.come_by();
+  const auto* known = twice.memo.find(twice.leaf(), kSerial);
+  REQUIRE(known != nullptr);
+  CHECK(known->hash == twice.stack.chain.hash(3));
+  CHECK(known->stack.depth == 4);
+}
+
+TEST_CASE("another frame is not known, nor the same one on another stack") {
+  MemoOfStack twice;
+  twice.come_by();
+  twice.come_by();
+  UnwindFrame frame = twice.leaf();
+  frame.pc += 1;
+  CHECK_FALSE(twice.knows(frame));
+  frame = twice.leaf();
+  frame.sp += 8;
+  CHECK_FALSE(twice.knows(frame));
+  frame = twice.leaf();
+  frame.fp += 8;
+  CHECK_FALSE(twice.knows(frame));
+  CHECK_FALSE(twice.knows(twice.leaf(), kSerial + 1));
+  CHECK(twice.knows(twice.leaf()));
+}
+
+TEST_CASE("a stack is not known while one of its words is another") {
+  MemoOfStack twice;
+  twice.come_by();
+  twice.come_by();
+  for (std::size_t i = 0; i < 8; ++i) {
+    CAPTURE(i);
+    twice.stack.words[i] = 1;
+    CHECK_FALSE(twice.knows(twice.leaf()));
+    twice.stack.words[i] = 0;
+    CHECK(twice.knows(twice.leaf()));
+  }
+}
+
+TEST_CASE("a frame pointer that does not matter is not looked at") {
+  MemoOfStack kept;
+  kept.stack.push(4, false);
+  kept.come_by();
+  kept.come_by();
+  UnwindFrame frame = kept.leaf();
+  frame.fp += 8;
+  CHECK(kept.knows(frame));
+}
+
+TEST_CASE("another stack from the same frame takes the place, once it has come twice") {
+  MemoOfStack changes;
+  changes.come_by();
+  changes.come_by();
+  // The outermost function called from elsewhere.
+  ChainOfWords other(0);
+  NotedFrame outermost;
+  outermost.frame = {.pc = 0x5000, .sp = 0x9000, .fp = 0x7000};
+  other.chain.push(outermost, true);
+  for (std::size_t i = 1; i < 4; ++i) other.push(i, true);
+  changes.memo.learn(changes.leaf(), kSerial, other.chain, {.depth = 4});
+  CHECK_FALSE(changes.knows(changes.leaf()));
+  changes.memo.learn(changes.leaf(), kSerial, other.chain, {.depth = 4});
+  const auto* known = changes.memo.find(changes.leaf(), kSerial);
+  REQUIRE(known != nullptr);
+  CHECK(known->hash == other.chain.hash(3));
+}
+
+TEST_CASE("a stack with more words than there is room for is left to the chain") {
+  constexpr std::size_t kFrames = StackMemo::kMostWords / 2 + 1;
+  std::vector<std::uintptr_t> words(2 * kFrames);
+  VerifiedChain chain;
+  REQUIRE(chain.reserve(kFrames));
+  StackMemo memo;
+  for (std::size_t frames = 1; frames <= kFrames; ++frames) {
+    NotedFrame noted;
+    noted.frame = ChainOfWords::frame(frames - 1);
+    for (std::size_t i = 0; i < 2; ++i) {
+      noted.words[i] = {.address = reinterpret_cast<std::uintptr_t>(&words[2 * frames - 2 + i]),
+                        .value = 0};
+    }
+    noted.word_count = 2;
+    chain.push(noted, true);
+    for (int i = 0; i < 2; ++i) memo.learn(noted.frame, kSerial, chain, {.depth = 1});
+    CHECK((memo.find(noted.frame, kSerial) != nullptr) == (frames < kFrames));
+  }
+  chain.release();
+}
