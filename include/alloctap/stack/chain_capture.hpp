@@ -40,22 +40,23 @@ class ChainCapture {
       return fall_back(thread, origin, max_frames);
     }
     const auto* record = static_cast<const arch::FrameRecord*>(origin.frame);
-    // Made in place, a word at a time, and read so: a copy that is wider than the stores before it
-    // waits until they have reached the cache.
+    const UnwindFrame leaf{.pc = load_word(address_of(&record->return_address)),
+                           .sp = arch::stack_pointer_of_caller(record),
+                           .fp = load_word(address_of(&record->caller_frame))};
+    // Kept at once, and nobody else gets a reference to `leaf`: so it stays in registers. A copy of
+    // what was stored a moment before in narrower pieces waits for these to reach the cache.
     Capture& current = memory->current;
-    current.leaf.pc = load_word(address_of(&record->return_address));
-    current.leaf.sp = arch::stack_pointer_of_caller(record);
-    current.leaf.fp = load_word(address_of(&record->caller_frame));
+    current.leaf = leaf;
     current.max_frames = max_frames;
     const Rules rules;
-    StackChain* stack = memory->stacks.find(thread, current.leaf.sp);
+    StackChain* stack = memory->stacks.find(thread, leaf.sp);
     constexpr auto chain_frames = &ChainWalk<Rules>::chain_frames_for;
     if (stack == nullptr || !stack->prepare(chain_frames(max_frames), &kIdentity, rules.epoch()))
         [[unlikely]] {
       return walk_with_care(thread, origin, *memory);
     }
     current.stack = stack;
-    if (const auto* known = memory->memo.find(current.leaf, stack->serial);
+    if (const auto* known = memory->memo.find(leaf, stack->serial);
         known != nullptr && known->stack.depth <= max_frames) [[likely]] {
       memory->found = Found::kByMemo;
       return {.hash = known->hash, .stack = known->stack};

@@ -14,92 +14,90 @@
 
 namespace alloctap {
 
-/// Two words side by side in memory: a saved frame pointer and the return address above it, where
-/// a program has frame pointers. Compared at once.
-struct StackWordPair {
-  /// Of the lower one.
-  std::uintptr_t address = 0;
-  std::array<std::uintptr_t, 2> values{};
-};
-
-/// Up to `kMost` words. Neighbours become pairs, which lie in front; the others lie behind. Zeros
-/// are no words. Belongs to one thread; runs inside malloc.
+/// Up to `kMost` words. Where a program has frame pointers, a saved one lies beside a return
+/// address, and two neighbours are compared at once. Zeros are no words. Belongs to one thread;
+/// runs inside malloc.
 template <std::size_t kMost>
 class PackedWords {
  public:
   /// Takes the place of what there was. Precondition: not more than `kMost`.
   void pack(std::span<const StackWord> words) noexcept {
-    pair_count_ = single_count_ = 0;
-    for (std::size_t i = 0; i < words.size();) {
-      const bool has_neighbour = i + 1 < words.size() && beside(words[i], words[i + 1]);
-      if (has_neighbour) {
-        add_pair(words[i], words[i + 1]);
+    pair_count_ = 0;
+    for (std::size_t i = 0; i < words.size(); i += step_at(words, i)) {
+      if (step_at(words, i) == 2) ++pair_count_;
+    }
+    single_count_ = static_cast<std::uint32_t>(words.size()) - 2 * pair_count_;
+    std::uint32_t pair = 0;
+    std::uint32_t single = 0;
+    for (std::size_t i = 0; i < words.size(); i += step_at(words, i)) {
+      if (step_at(words, i) == 2) {
+        keep_pair(pair++, words[i], words[i + 1]);
       } else {
-        add_single(words[i]);
+        std::memcpy(room_.data() + singles_begin() + single++ * sizeof(StackWord), &words[i],
+                    sizeof(StackWord));
       }
-      i += has_neighbour ? 2 : 1;
     }
   }
 
   /// Precondition: all of them lie in live stack.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool unchanged() const noexcept {
-    return pairs_unchanged() && alloctap::unchanged(singles(), singles() + single_count_);
+    const auto* singles = reinterpret_cast<const StackWord*>(room_.data() + singles_begin());
+    return pairs_unchanged() && alloctap::unchanged(singles, singles + single_count_);
   }
 
  private:
-  static constexpr std::uintptr_t kWord = sizeof(std::uintptr_t);
-  using TwoWords = std::uintptr_t __attribute__((vector_size(2 * sizeof(std::uintptr_t))));
+  static constexpr std::size_t kWord = sizeof(std::uintptr_t);
+  static constexpr std::size_t kAtOnce = 4;
+  using TwoWords = std::uintptr_t __attribute__((vector_size(2 * kWord)));
 
-  static bool beside(const StackWord& a, const StackWord& b) noexcept {
-    return a.address == b.address + kWord || b.address == a.address + kWord;
+  /// How many words are taken together at `i`.
+  static std::size_t step_at(std::span<const StackWord> words, std::size_t i) noexcept {
+    if (i + 1 >= words.size()) return 1;
+    const std::uintptr_t a = words[i].address;
+    const std::uintptr_t b = words[i + 1].address;
+    return a == b + kWord || b == a + kWord ? 2 : 1;
   }
 
-  void add_pair(const StackWord& a, const StackWord& b) noexcept {
-    const bool a_is_lower = a.address < b.address;
-    const StackWord& lower = a_is_lower ? a : b;
-    const StackWord& upper = a_is_lower ? b : a;
-    const StackWordPair pair{.address = lower.address, .values = {lower.value, upper.value}};
-    std::memcpy(room_.data() + pair_count_++ * sizeof pair, &pair, sizeof pair);
+  /// The room holds the values of all pairs, then the address of the lower word of each, then the
+  /// other words.
+  [[nodiscard]] std::size_t addresses_begin() const noexcept { return pair_count_ * 2 * kWord; }
+  [[nodiscard]] std::size_t singles_begin() const noexcept { return pair_count_ * 3 * kWord; }
+
+  void keep_pair(std::size_t i, const StackWord& a, const StackWord& b) noexcept {
+    const StackWord& lower = a.address < b.address ? a : b;
+    const StackWord& upper = a.address < b.address ? b : a;
+    const TwoWords values{lower.value, upper.value};
+    std::memcpy(room_.data() + i * sizeof values, &values, sizeof values);
+    std::memcpy(room_.data() + addresses_begin() + i * kWord, &lower.address, kWord);
   }
 
-  void add_single(const StackWord& word) noexcept {
-    ++single_count_;
-    std::memcpy(room_.data() + room_.size() - single_count_ * sizeof word, &word, sizeof word);
-  }
-
-  [[nodiscard]] const StackWordPair* pairs() const noexcept {
-    return reinterpret_cast<const StackWordPair*>(room_.data());
-  }
-  [[nodiscard]] const StackWord* singles() const noexcept {
-    return reinterpret_cast<const StackWord*>(room_.data() + room_.size()) - single_count_;
-  }
-
-  /// Not 0 in either half where a word has changed.
-  ALLOCTAP_NO_SANITIZE static TwoWords change_of(const StackWordPair& pair) noexcept {
-    TwoWords now{};
-    TwoWords kept{};
-    std::memcpy(&now, reinterpret_cast<const void*>(pair.address), sizeof now);
-    std::memcpy(&kept, pair.values.data(), sizeof kept);
-    return now ^ kept;
-  }
-
-  /// Four at a time from the end, as `last_changed`.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool pairs_unchanged() const noexcept {
-    const StackWordPair* const low = pairs();
-    const StackWordPair* pair = low + pair_count_;
-    for (; pair - low >= 4; pair -= 4) {
-      const TwoWords change =
-          change_of(pair[-1]) | change_of(pair[-2]) | change_of(pair[-3]) | change_of(pair[-4]);
+    const auto* const values = reinterpret_cast<const TwoWords*>(room_.data());
+    const auto* const addresses =
+        reinterpret_cast<const std::uintptr_t*>(room_.data() + addresses_begin());
+    std::size_t left = pair_count_;
+    // From the end, which is the innermost and changes first.
+    for (; left >= kAtOnce; left -= kAtOnce) {
+      const std::uintptr_t* const at = addresses + left - kAtOnce;
+      const TwoWords* const kept = values + left - kAtOnce;
+      const TwoWords change = (load(at[0]) ^ kept[0]) | (load(at[1]) ^ kept[1]) |
+                              (load(at[2]) ^ kept[2]) | (load(at[3]) ^ kept[3]);
       if ((change[0] | change[1]) != 0) return false;
     }
     TwoWords change{};
-    while (pair != low) change |= change_of(*--pair);
+    for (; left > 0; --left) change |= load(addresses[left - 1]) ^ values[left - 1];
     return (change[0] | change[1]) == 0;
   }
 
+  ALLOCTAP_NO_SANITIZE static TwoWords load(std::uintptr_t address) noexcept {
+    TwoWords words{};
+    std::memcpy(&words, reinterpret_cast<const void*>(address), sizeof words);
+    return words;
+  }
+
+  alignas(2 * kWord) std::array<std::byte, kMost * sizeof(StackWord)> room_{};
   std::uint32_t pair_count_ = 0;
   std::uint32_t single_count_ = 0;
-  alignas(StackWordPair) std::array<std::byte, kMost * sizeof(StackWord)> room_{};
 };
 
 }  // namespace alloctap

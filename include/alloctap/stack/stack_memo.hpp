@@ -35,7 +35,8 @@ class StackMemo {
   };
 
   /// The stack whose innermost frame is `leaf`, if it is known and the same as ever; else nullptr.
-  [[nodiscard]] const Known* find(const UnwindFrame& leaf, std::uint64_t serial) const noexcept {
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE const Known* find(const UnwindFrame& leaf,
+                                                         std::uint64_t serial) const noexcept {
     if (entries_ == nullptr) return nullptr;
     const Entry& entry = entries_[place_of(leaf)];
     const Known& known = entry.known;
