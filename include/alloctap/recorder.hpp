@@ -15,6 +15,7 @@
 #include "alloctap/mapping_recorder.hpp"
 #include "alloctap/meta/bookkeeper.hpp"
 #include "alloctap/meta/thread_totals.hpp"
+#include "alloctap/os/error_preserver.hpp"
 #include "alloctap/sample_books.hpp"
 #include "alloctap/stack/identified_stack.hpp"
 #include "alloctap/stack/stack_table.hpp"
@@ -48,15 +49,14 @@ class Recorder : public MappingRecorder<Recorder<Config>> {
   /// The calling thread's totals, for a call of the program in no recording section; nullptr as
   /// `ready`.
   static ThreadTotals* totals_outside(const CallOrigin& origin) noexcept {
-    const ThreadState* thread = this_thread_slot.state;
-    ThreadTotals* totals = thread == nullptr ? nullptr : PerThread<JoinedTotals>::known(*thread);
-    if (totals == nullptr) [[unlikely]] {
-      return ready_first(origin);
-    }
-    if constexpr (requires { Config::is_own_call(origin); }) {
-      if (Config::is_own_call(origin)) return nullptr;
-    }
-    return totals;
+    const RecordingSection section;
+    return ready(section, origin);
+  }
+
+  /// Whether a call is not the program's.
+  static bool is_own_call(const CallOrigin& origin) noexcept {
+    if constexpr (requires { Config::is_own_call(origin); }) return Config::is_own_call(origin);
+    return false;
   }
 
   /// The stack of a call.
@@ -81,9 +81,9 @@ class Recorder : public MappingRecorder<Recorder<Config>> {
   }
 
   static SamplingView sampling() noexcept {
-    SamplingView view{.policy = Sampling::description(), .weight = &Sampling::weight};
-    while_sampling([&](auto& books) { view.estimates = &books.estimates(); });
-    return view;
+    return {.policy = Sampling::description(),
+            .weight = &Sampling::weight,
+            .estimates = samples() ? sample_books_.estimates() : nullptr};
   }
 
   static std::uint64_t peak_live_bytes() noexcept { return books_.peak_live_bytes(); }
@@ -97,8 +97,18 @@ class Recorder : public MappingRecorder<Recorder<Config>> {
 
   static Detours& detours() noexcept { return detours_; }
 
+  /// Calls `visit(const void*, const BlockRecord&)` for each block that a report counts as live.
+  template <class Visit>
+  static void for_each_live(Visit&& visit) {
+    if (samples()) return sample_books_.for_each_live(visit);
+    meta_.for_each_live(visit);
+  }
+
+  static constexpr bool leaves_errno_alone = true;
+
   ALLOCTAP_ALWAYS_INLINE static void on_allocate(const AllocationEvent& event) noexcept {
-    if (while_sampling([&](auto& books) { books.on_allocate(event); })) return;
+    if (samples()) return sample(event);
+    const os::ErrorPreserver preserve_error;
     const RecordingSection section;
     ThreadTotals* totals = ready(section, event.origin);
     if (totals == nullptr) return;
@@ -110,7 +120,8 @@ class Recorder : public MappingRecorder<Recorder<Config>> {
   }
 
   ALLOCTAP_ALWAYS_INLINE static void on_deallocate(const DeallocationEvent& event) noexcept {
-    if (while_sampling([&](auto& books) { books.on_deallocate(event); })) return;
+    if (samples()) return sample(event);
+    const os::ErrorPreserver preserve_error;
     const RecordingSection section;
     ThreadTotals* totals = ready(section, event.origin);
     if (totals == nullptr) return;
@@ -123,33 +134,24 @@ class Recorder : public MappingRecorder<Recorder<Config>> {
   }
 
   static DetachedBlock begin_reallocate(const DeallocationEvent& event) noexcept {
+    if (samples()) return sample_books_.begin_reallocate(event);
     const RecordingSection section;
-    ThreadTotals* totals = ready(section, event.origin);
-    if (totals == nullptr) return {};
-    BlockRecord record;
-    const bool sampling = while_sampling(
-        [&](auto& books) { record = books.begin_reallocate(*totals, event.pointer); });
-    if (!sampling) record = queue_.take(event.pointer);
+    if (ready(section, event.origin) == nullptr) return {};
+    const BlockRecord record = queue_.take(event.pointer);
     return {.pointer = event.pointer, .record = record, .known = record.stack != kNoStackId};
   }
 
   static void cancel_reallocate(const DetachedBlock& block) noexcept {
+    if (samples()) return sample_books_.cancel_reallocate(block);
     const RecordingSection section;
-    ThreadTotals* totals = block.pointer != nullptr ? mine() : nullptr;
-    if (totals == nullptr) return;
-    const bool sampling =
-        while_sampling([&](auto& books) { books.cancel_reallocate(*totals, block); });
-    if (!sampling && block.known) queue_.put_back(block.pointer, block.record);
+    if (block.known && mine() != nullptr) queue_.put_back(block.pointer, block.record);
   }
 
   static void finish_reallocate(const DetachedBlock& block) noexcept {
+    if (samples()) return sample_books_.finish_reallocate(block);
     const RecordingSection section;
-    ThreadTotals* totals = block.pointer != nullptr ? mine() : nullptr;
-    if (totals == nullptr) return;
-    const std::uint32_t generation = section.thread()->generation;
-    const bool sampling =
-        while_sampling([&](auto& books) { books.finish_reallocate(*totals, block, generation); });
-    if (!sampling && block.known) totals->last.note_free(block.pointer, generation);
+    ThreadTotals* totals = block.known ? mine() : nullptr;
+    if (totals != nullptr) totals->last.note_free(block.pointer, section.thread()->generation);
   }
 
   static void on_modules_unloaded() noexcept {
@@ -174,9 +176,7 @@ class Recorder : public MappingRecorder<Recorder<Config>> {
   /// the program's.
   ALLOCTAP_ALWAYS_INLINE static ThreadTotals* ready(const RecordingSection& section,
                                                     const CallOrigin& origin) noexcept {
-    if constexpr (requires { Config::is_own_call(origin); }) {
-      if (Config::is_own_call(origin)) return nullptr;
-    }
+    if (is_own_call(origin)) return nullptr;
     ThreadTotals* totals =
         section.thread() == nullptr ? nullptr : PerThread<JoinedTotals>::of(*section.thread());
     if (totals == nullptr) [[unlikely]] {
@@ -185,24 +185,18 @@ class Recorder : public MappingRecorder<Recorder<Config>> {
     return totals;
   }
 
-  ALLOCTAP_NOINLINE static ThreadTotals* ready_first(const CallOrigin& origin) noexcept {
-    const RecordingSection section;
-    return ready(section, origin);
-  }
-
   /// No stack's.
   static constexpr StackHash kHashOfNotTaken{.first = 1, .second = 1};
 
-  /// Whether the policy samples now; then calls `work` with the books for it.
-  template <class Work>
-  static bool while_sampling(Work&& work) noexcept {
-    if constexpr (!kNeverSamples<Sampling>) {
-      if (!Sampling::records_everything()) [[unlikely]] {
-        work(sample_books_);
-        return true;
-      }
-    }
-    return false;
+  /// Whether the policy samples now. Where it never does, nothing of the books is compiled.
+  ALLOCTAP_ALWAYS_INLINE static bool samples() noexcept {
+    return !kNeverSamples<Sampling> && !Sampling::records_everything();
+  }
+
+  /// The copy keeps an event that is skipped out of memory.
+  template <class Event>
+  ALLOCTAP_ALWAYS_INLINE static void sample(const Event& event) noexcept {
+    if (!sample_books_.skips(event)) sample_books_.apply(Event(event));
   }
 
   /// An allocation while recording is paused, or that the policy decides on.
@@ -291,7 +285,7 @@ class Recorder : public MappingRecorder<Recorder<Config>> {
   static inline constinit Books books_{meta_};
   static inline constinit Queue queue_{books_};
   static inline constinit StackTable stacks_;
-  static inline constinit SampleBooks<Recorder, Sampling, Books> sample_books_{books_};
+  static inline constinit SampleBooksFor<Recorder, Sampling, Books> sample_books_{books_};
   static inline constinit Detours detours_;
   static inline constinit std::atomic<std::uint32_t> max_frames_{Config::limits.max_frames};
 };

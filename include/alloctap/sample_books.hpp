@@ -2,19 +2,28 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/meta/bookkeeper.hpp"
+#include "alloctap/meta/flat_hash_index.hpp"
+#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/sample/address_filter.hpp"
 #include "alloctap/sample/stack_estimates.hpp"
 #include "alloctap/stack/stack_table.hpp"
 
 namespace alloctap {
 
-/// Applies samples to the container of `Books` with the weights of `Sampling`, and keeps the
-/// estimates per stack. Samples come without a queue: they are few, and a free has to be told at
-/// once whether its block is one. Thread-safe; runs inside malloc. Constant-initialized, never
-/// destroyed.
+/// Keeps samples and the estimates per stack, and counts them in `Books` with the weights of
+/// `Sampling`. Samples come without a queue: they are few, and a free has to be told at once
+/// whether its block is one. They have an index of their own, because they lie far apart. Frees in
+/// a session that does not sample never come here. Thread-safe; runs inside malloc.
+/// Constant-initialized, never destroyed.
+///
+/// What a call costs that has nothing to do with a sample is all in `skips`: it touches memory of
+/// its thread and reads two words and a byte that hardly change, waits for no snapshot, and is
+/// folded into the hooked function.
 ///
 /// `Recorder` is the one that it belongs to: it has the totals of threads, captures stacks, knows
 /// of pauses.
@@ -23,49 +32,78 @@ class SampleBooks {
  public:
   constexpr explicit SampleBooks(Books& books) noexcept : books_(books) {}
 
-  /// What an allocation that is not sampled costs is all in here: it touches memory of its thread
-  /// alone, and waits for no snapshot.
-  void on_allocate(const AllocationEvent& event) noexcept {
-    ThreadTotals* totals = Recorder::totals_outside(event.origin);
-    if (totals == nullptr) return;
-    if (Recorder::detours().paused()) return totals->calls.forget_last();
-    ThreadState& thread = *this_thread_slot.state;
-    totals->calls.count_allocation(event.pointer, event.size, thread.generation);
-    const SampleDecision decision = Sampling::decide(thread, event.size);
-    if (decision != SampleDecision::kSkip) [[unlikely]] {
-      record(event, decision);
+  /// Whether there is nothing to do for an allocation any more: it was not sampled, and counted.
+  ALLOCTAP_ALWAYS_INLINE bool skips(const AllocationEvent& event) noexcept {
+    SampledCalls* calls = my_calls_;
+    if (calls == nullptr || Recorder::detours().paused() || Recorder::is_own_call(event.origin)) {
+      return false;
     }
+    return calls->count_skipped(event.pointer, event.size);
   }
 
-  /// Likewise; most blocks have no record.
-  void on_deallocate(const DeallocationEvent& event) noexcept {
-    ThreadTotals* totals = Recorder::totals_outside(event.origin);
-    if (totals == nullptr) return;
-    totals->calls.count_deallocation();
-    const bool temporary =
-        totals->calls.count_temporary(event.pointer, this_thread_slot.state->generation);
-    if (Recorder::meta().may_hold(event.pointer)) [[unlikely]] {
-      remove(event.pointer, temporary);
+  /// Likewise for a free of a block that was not sampled.
+  ALLOCTAP_ALWAYS_INLINE bool skips(const DeallocationEvent& event) noexcept {
+    SampledCalls* calls = my_calls_;
+    if (calls == nullptr || recorded_.may_hold(event.pointer) ||
+        Recorder::is_own_call(event.origin)) {
+      return false;
     }
+    calls->count_deallocation();
+    calls->count_temporary(event.pointer);
+    return true;
   }
 
-  BlockRecord begin_reallocate(ThreadTotals& totals, void* block) noexcept {
-    totals.calls.count_deallocation();
-    return books_.template take<Weighted>(block);
+  /// What `skips` does not do.
+  ALLOCTAP_NOINLINE void apply(const AllocationEvent& event) noexcept {
+    const os::ErrorPreserver preserve_error;
+    SampledCalls* calls = calls_for(event.origin);
+    if (calls == nullptr) return;
+    if (Recorder::detours().paused()) return calls->forget_last();
+    calls->count_allocation(event.pointer, event.size);
+    const SampleDecision decision = Sampling::decide(*this_thread_slot.state, event.size);
+    if (decision != SampleDecision::kSkip) record(event, decision);
   }
 
-  void cancel_reallocate(ThreadTotals& totals, const DetachedBlock& block) noexcept {
-    totals.calls.uncount_deallocation();
-    if (block.known) books_.template put_back<Weighted>(block.pointer, block.record);
+  ALLOCTAP_NOINLINE void apply(const DeallocationEvent& event) noexcept {
+    const os::ErrorPreserver preserve_error;
+    SampledCalls* calls = calls_for(event.origin);
+    if (calls == nullptr) return;
+    calls->count_deallocation();
+    const bool temporary = calls->count_temporary(event.pointer);
+    const BlockRecord record = take(event.pointer);
+    if (temporary && record.stack != kNoStackId) add_temporary(record);
   }
 
-  void finish_reallocate(ThreadTotals& totals, const DetachedBlock& block,
-                         std::uint32_t generation) noexcept {
-    const bool temporary = totals.calls.count_temporary(block.pointer, generation);
+  DetachedBlock begin_reallocate(const DeallocationEvent& event) noexcept {
+    SampledCalls* calls = calls_for(event.origin);
+    if (calls == nullptr) return {};
+    calls->count_deallocation();
+    const BlockRecord record = take(event.pointer);
+    return {.pointer = event.pointer, .record = record, .known = record.stack != kNoStackId};
+  }
+
+  void cancel_reallocate(const DetachedBlock& block) noexcept {
+    if (block.pointer == nullptr) return;
+    my_calls_->uncount_deallocation();
+    if (!block.known) return;
+    const RecordingSection section;
+    recorded_.add(block.pointer);
+    books_.template count_put_back<Weighted>(block.record,
+                                             samples_.insert(block.pointer, block.record).kept);
+  }
+
+  void finish_reallocate(const DetachedBlock& block) noexcept {
+    if (block.pointer == nullptr) return;
+    const bool temporary = my_calls_->count_temporary(block.pointer);
     if (temporary && block.known) add_temporary(block.record);
   }
 
-  [[nodiscard]] const StackEstimates& estimates() const noexcept { return estimates_; }
+  [[nodiscard]] const StackEstimates* estimates() const noexcept { return &estimates_; }
+
+  template <class Visit>
+  void for_each_live(Visit&& visit) {
+    samples_.for_each(visit);
+  }
 
  private:
   struct Weighted {
@@ -75,29 +113,79 @@ class SampleBooks {
     }
   };
 
-  ALLOCTAP_NOINLINE void record(const AllocationEvent& event, SampleDecision decision) noexcept {
+  /// What the calling thread counts in; nullptr where the call is not the program's, or the system
+  /// has no memory.
+  SampledCalls* calls_for(const CallOrigin& origin) noexcept {
+    ThreadTotals* totals = Recorder::totals_outside(origin);
+    if (totals == nullptr) return nullptr;
+    if (my_calls_ == nullptr) {
+      totals->calls.begin(countdown_of(*this_thread_slot.state));
+      my_calls_ = &totals->calls;
+    }
+    return my_calls_;
+  }
+
+  static std::uint64_t& countdown_of(ThreadState& thread) noexcept {
+    if constexpr (requires { Sampling::countdown(thread); }) {
+      if (std::uint64_t* countdown = Sampling::countdown(thread)) return *countdown;
+    }
+    return stops_everything_;
+  }
+
+  void record(const AllocationEvent& event, SampleDecision decision) noexcept {
     const RecordingSection section;
     ThreadTotals& totals = *Recorder::mine();
     const bool with_stack = decision == SampleDecision::kWithStack;
     const StackId stack =
         with_stack ? Recorder::capture(*section.thread(), totals, event.origin) : kStackNotTaken;
     if (!estimates_.add(stack, Sampling::weight(event.size), event.size)) ++totals.events.dropped;
-    books_.template record_allocation<Weighted>(
-        {.pointer = event.pointer, .record = {.stack = stack, .size = event.size}});
+    const BlockRecord record{.stack = stack, .size = event.size};
+    const InsertOutcome outcome = samples_.insert(event.pointer, record);
+    const bool is_new = outcome.kept && outcome.replaced.stack == kNoStackId;
+    if (is_new) recorded_.add(event.pointer);
+    books_.template count_allocation<Weighted>(record, outcome);
   }
 
-  ALLOCTAP_NOINLINE void remove(void* block, bool temporary) noexcept {
+  /// The record of a sample, taken out; that of no stack where `block` is none.
+  BlockRecord take(void* block) noexcept {
+    if (!recorded_.may_hold(block)) return {};
     const RecordingSection section;
-    const BlockRecord record = books_.template take<Weighted>(block);
-    if (temporary && record.stack != kNoStackId) add_temporary(record);
+    const BlockRecord record = samples_.take(block);
+    if (record.stack == kNoStackId) return {};
+    recorded_.remove(block);
+    books_.template count_taken<Weighted>(record);
+    return record;
   }
 
   void add_temporary(const BlockRecord& record) noexcept {
     estimates_.add_temporary(record.stack, Sampling::weight(record.size));
   }
 
+  /// What the calling thread counts in, once it has made a call.
+  ALLOCTAP_INITIAL_EXEC static inline constinit thread_local SampledCalls* my_calls_ = nullptr;
+  /// Nothing is less, so nobody ever writes it.
+  static inline constinit std::uint64_t stops_everything_ = 0;
+
   Books& books_;
+  AddressFilter recorded_;
+  FlatHashIndex samples_;
   StackEstimates estimates_;
 };
+
+/// What a tracker has whose policy never samples.
+struct NoSampleBooks {
+  constexpr explicit NoSampleBooks(const auto&) noexcept {}
+  static bool skips(const auto&) noexcept { return false; }
+  static void apply(const auto&) noexcept {}
+  static DetachedBlock begin_reallocate(const DeallocationEvent&) noexcept { return {}; }
+  static void cancel_reallocate(const DetachedBlock&) noexcept {}
+  static void finish_reallocate(const DetachedBlock&) noexcept {}
+  static const StackEstimates* estimates() noexcept { return nullptr; }
+  static void for_each_live(const auto&) noexcept {}
+};
+
+template <class Recorder, SamplingPolicy Sampling, class Books>
+using SampleBooksFor = std::conditional_t<kNeverSamples<Sampling>, NoSampleBooks,
+                                          SampleBooks<Recorder, Sampling, Books>>;
 
 }  // namespace alloctap

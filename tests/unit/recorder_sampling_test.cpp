@@ -7,6 +7,7 @@
 
 #include "alloctap/queue/buffer_queue.hpp"
 #include "alloctap/recorder.hpp"
+#include "alloctap/sample/poisson_by_bytes.hpp"
 #include "alloctap/sample/poisson_sampler.hpp"
 #include "tests/unit/recorder_fixture.hpp"
 
@@ -51,9 +52,18 @@ struct ThreadsTest;
 struct PauseTest;
 struct IntervalTest;
 struct SumsTest;
+struct ReplacedTest;
 
 struct IntervalConfig : RecorderConfig<IntervalTest> {
   using Sampling = SeededPoisson<IntervalTest, 4096>;
+};
+
+struct CountdownConfig : RecorderConfig<struct CountdownTest> {
+  using Sampling = PoissonByBytes<4096>;
+};
+
+struct OwnCallConfig : RecorderConfig<struct OwnCallTest> {
+  using Sampling = PoissonByBytes<std::uint64_t{1} << 20>;
 };
 
 struct BufferedConfig : WeightedConfig<SumsTest> {
@@ -228,4 +238,52 @@ TEST_CASE("what is really live lies in the stated interval 95 times of 100") {
   CHECK(P::snapshot().totals.allocations == kRounds * kBlocks);
   CHECK(P::snapshot().totals.deallocations == kRounds * kBlocks);
   CHECK(P::snapshot().totals.live_bytes == 0);
+}
+
+TEST_CASE("what passes by the countdown and what does not add up") {
+  using P = Program<CountdownConfig>;
+  begin<P>();
+  std::uint64_t bytes = 0;
+  for (std::uintptr_t i = 1; i <= 10'000; ++i) {
+    const std::size_t size = i % 7 == 0 ? 0 : i % 1000;
+    bytes += size;
+    P::allocate(16 * i, size);
+    if (i % 2 == 0) P::free(16 * i);
+  }
+  const Totals totals = P::snapshot().totals;
+  CHECK(totals.allocations == 10'000);
+  CHECK(totals.allocated_bytes == bytes);
+  CHECK(totals.deallocations == 5'000);
+  CHECK(totals.temporary_allocations == 5'000);
+  CHECK(totals.live_allocations > 0);
+  for (std::uintptr_t i = 1; i <= 10'000; i += 2) P::free(16 * i);
+  CHECK(P::snapshot().totals.live_allocations == 0);
+  CHECK(P::snapshot().totals.live_bytes == 0);
+}
+
+TEST_CASE("a block that was sampled is found though another one came to its address unseen") {
+  using P = Sampled<ReplacedTest>;
+  begin<P>();
+  P::allocate(0x1000, 200);
+  P::allocate(0x1000, 300);
+  P::free(0x1000);
+  P::free(0x1000);
+  const Snapshot snapshot = P::snapshot();
+  CHECK(snapshot.account.unseen_frees == 1);
+  CHECK(snapshot.totals.live_bytes == 0);
+}
+
+TEST_CASE("a call that is not the program's is passed by, sampled or not") {
+  using P = Program<OwnCallConfig>;
+  begin<P>();
+  P::allocate(0x1000, 10);
+  const CallOrigin own{.caller = at(kOwnCaller)};
+  for (const std::size_t size : {std::size_t{10}, std::size_t{1} << 30}) {
+    P::Record::on_allocate({.pointer = at(0x2000), .size = size, .origin = own});
+    P::Record::on_deallocate({.pointer = at(0x1000), .origin = own});
+    CHECK(P::Record::begin_reallocate({.pointer = at(0x1000), .origin = own}).pointer == nullptr);
+  }
+  const Totals totals = P::snapshot().totals;
+  CHECK(totals.allocations == 1);
+  CHECK(totals.deallocations == 0);
 }

@@ -37,6 +37,11 @@ concept EventSink =
       { S::on_modules_unloaded() } noexcept -> std::same_as<void>;
     };
 
+/// Whether `on_allocate` and `on_deallocate` of `S` leave errno, or what the system has in its
+/// place, as they find it. Backends see to that for all others.
+template <class S>
+inline constexpr bool kLeavesErrnoAlone = requires { requires S::leaves_errno_alone; };
+
 /// The least that models `EventSink`; what backends are checked against.
 struct EventSinkArchetype {
   static void on_allocate(const AllocationEvent&) noexcept {}

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
@@ -70,7 +71,7 @@ struct HookedCall {
                                                 Arguments... arguments) {
     const ReentrancyGuard guard;
     if (wanted(guard) && block != nullptr) {
-      const os::ErrorPreserver preserve_error;
+      [[maybe_unused]] const PreserverForSink preserve_error;
       const BlockRequest stated = Function::request(arguments...);
       Sink::on_deallocate(DeallocationEvent{.pointer = block,
                                             .stated_size = stated.size,
@@ -121,13 +122,18 @@ struct HookedCall {
   }
 
  private:
+  struct NothingToPreserve {};
+  using PreserverForSink =
+      std::conditional_t<kLeavesErrnoAlone<Sink>, NothingToPreserve, os::ErrorPreserver>;
+
   static bool wanted(const ReentrancyGuard& guard) noexcept {
     return guard.outermost() && Originals::recording();
   }
 
   template <class Function>
-  static void report(void* block, const BlockRequest& request, const CallOrigin& origin) noexcept {
-    const os::ErrorPreserver preserve_error;
+  ALLOCTAP_ALWAYS_INLINE static void report(void* block, const BlockRequest& request,
+                                            const CallOrigin& origin) noexcept {
+    [[maybe_unused]] const PreserverForSink preserve_error;
     Sink::on_allocate(AllocationEvent{.pointer = block,
                                       .size = request.size,
                                       .alignment = request.alignment,

@@ -34,11 +34,9 @@ class Bookkeeper {
  public:
   constexpr explicit Bookkeeper(Meta& meta) noexcept : meta_(meta) {}
 
-  template <class Weigh = AsRecorded>
   ALLOCTAP_ALWAYS_INLINE void record_allocation(const RecordedAllocation& allocation) noexcept {
-    const InsertOutcome outcome = meta_.insert(allocation.pointer, allocation.record);
-    ThreadTotals* totals = mine();
-    if (totals != nullptr) count_insert<Weigh>(*totals, outcome, allocation.record);
+    count_allocation<AsRecorded>(allocation.record,
+                                 meta_.insert(allocation.pointer, allocation.record));
   }
 
   /// An allocation at `pointer` will be recorded soon: by `record_expected`, with the result.
@@ -68,17 +66,32 @@ class Bookkeeper {
   }
 
   /// An unknown pointer counts as an unmatched free; the record's `stack` is `kNoStackId` then.
-  template <class Weigh = AsRecorded>
   ALLOCTAP_ALWAYS_INLINE BlockRecord take(void* pointer) noexcept {
     const BlockRecord record = meta_.take(pointer);
-    ThreadTotals* totals = mine();
-    if (totals != nullptr) count_take<Weigh>(*totals, record);
+    count_taken<AsRecorded>(record);
     return record;
   }
 
-  template <class Weigh = AsRecorded>
   void put_back(void* pointer, const BlockRecord& record) noexcept {
-    const bool kept = meta_.insert(pointer, record).kept;
+    count_put_back<AsRecorded>(record, meta_.insert(pointer, record).kept);
+  }
+
+  /// These count what was done elsewhere than in `Meta`: `outcome` and `kept` are what came of it.
+  template <class Weigh>
+  ALLOCTAP_ALWAYS_INLINE void count_allocation(const BlockRecord& record,
+                                               const InsertOutcome& outcome) noexcept {
+    ThreadTotals* totals = mine();
+    if (totals != nullptr) count_insert<Weigh>(*totals, outcome, record);
+  }
+
+  template <class Weigh>
+  ALLOCTAP_ALWAYS_INLINE void count_taken(const BlockRecord& record) noexcept {
+    ThreadTotals* totals = mine();
+    if (totals != nullptr) count_take<Weigh>(*totals, record);
+  }
+
+  template <class Weigh>
+  void count_put_back(const BlockRecord& record, bool kept) noexcept {
     ThreadTotals* totals = mine();
     if (totals == nullptr) return;
     if (!kept) {

@@ -39,9 +39,6 @@ class FlatHashIndex {
     return shard.table.look(pointer);
   }
 
-  /// Only under a lock could it tell.
-  bool may_hold(const void*) noexcept { return true; }
-
   template <class Visit>
   void for_each(Visit&& visit) {
     for (Shard& shard : shards_) {

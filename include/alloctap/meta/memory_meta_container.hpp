@@ -36,8 +36,6 @@ class MemoryMetaContainer {
     return index_.insert(pointer, record, expected);
   }
 
-  bool may_hold(const void* pointer) noexcept { return index_.may_hold(pointer); }
-
   MappingContainer& mappings() noexcept { return mappings_; }
 
   template <class Visit>

@@ -15,7 +15,6 @@ template <class M>
 concept MetaContainer = requires(M& meta, const void* pointer, const BlockRecord& record) {
   { meta.insert(pointer, record) } noexcept -> std::same_as<InsertOutcome>;
   { meta.take(pointer) } noexcept -> std::same_as<BlockRecord>;
-  { meta.may_hold(pointer) } noexcept -> std::same_as<bool>;
   { meta.mappings() } noexcept -> std::same_as<MappingContainer&>;
   meta.for_each_live([](const void*, const BlockRecord&) {});
 };
@@ -24,7 +23,6 @@ concept MetaContainer = requires(M& meta, const void* pointer, const BlockRecord
 struct MetaContainerArchetype {
   InsertOutcome insert(const void*, const BlockRecord&) noexcept { return {}; }
   BlockRecord take(const void*) noexcept { return {}; }
-  bool may_hold(const void*) noexcept { return false; }
   MappingContainer& mappings() noexcept { return mappings_; }
   template <class Visit>
   void for_each_live(Visit&&) {}

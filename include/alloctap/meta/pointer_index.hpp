@@ -19,15 +19,12 @@ struct InsertOutcome {
 /// malloc; for one address they are called by one thread at a time, unless the program frees a
 /// block twice at one moment: both may be given its record then, and nothing else goes wrong.
 /// `take` removes a record and returns it; one with `stack == kNoStackId` means that there was
-/// none. `may_hold` is for callers who expect none: false means that `take` finds nothing; true
-/// may mean that only `take` can tell. It takes no lock and may be called outside a recording
-/// section. `for_each` visits `(const void*, BlockRecord)`; it sees every record that is there from
+/// none. `for_each` visits `(const void*, BlockRecord)`; it sees every record that is there from
 /// its begin to its end. Records have a `stack` other than `kNoStackId`.
 template <class I>
 concept PointerIndex = requires(I& index, const void* pointer, const BlockRecord& record) {
   { index.insert(pointer, record) } noexcept -> std::same_as<InsertOutcome>;
   { index.take(pointer) } noexcept -> std::same_as<BlockRecord>;
-  { index.may_hold(pointer) } noexcept -> std::same_as<bool>;
   index.for_each([](const void*, const BlockRecord&) {});
 };
 
@@ -35,7 +32,6 @@ concept PointerIndex = requires(I& index, const void* pointer, const BlockRecord
 struct PointerIndexArchetype {
   InsertOutcome insert(const void*, const BlockRecord&) noexcept { return {}; }
   BlockRecord take(const void*) noexcept { return {}; }
-  bool may_hold(const void*) noexcept { return false; }
   template <class Visit>
   void for_each(Visit&&) const {}
 };

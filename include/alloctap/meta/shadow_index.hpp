@@ -62,12 +62,6 @@ class ShadowIndex {
     return word == nullptr ? BlockRecord{} : take(pointer, word);
   }
 
-  bool may_hold(const void* pointer) noexcept {
-    if (!ShadowMemory::covers(pointer)) return true;
-    const Word* const word = memory_.find(pointer);
-    return word != nullptr && ShadowRecord::begins_block(get(*word));
-  }
-
   template <class Visit>
   void for_each(Visit&& visit) {
     memory_.for_each([&](const void* pointer, Word& word) {

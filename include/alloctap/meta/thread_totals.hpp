@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "alloctap/macros.hpp"
 #include "alloctap/meta/live_bytes.hpp"
 #include "alloctap/meta/stack_totals.hpp"
 
@@ -62,23 +63,43 @@ class LastAllocation {
 };
 
 /// What a thread counts of its calls while a policy samples: all of them, recorded or not. Written
-/// by its thread alone, which need not be in a recording section; others may read at any time.
+/// by its thread alone, which need not be in a recording section; others may read the numbers at
+/// any time.
 class SampledCalls {
  public:
-  void count_allocation(const void* block, std::uint64_t bytes, std::uint32_t generation) noexcept {
+  /// For a thread that has allocated nothing yet. `countdown` is lowered by `count_skipped` alone
+  /// or on the thread's behalf; it outlives this.
+  void begin(std::uint64_t& countdown) noexcept {
+    countdown_ = &countdown;
+    last_ = nullptr;
+  }
+
+  /// Counts an allocation that the countdown lets pass, and lowers it; false, and nothing counted,
+  /// where it does not. Every one of no bytes is stopped.
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool count_skipped(const void* block,
+                                                          std::uint64_t bytes) noexcept {
+    const std::uint64_t left = *countdown_;
+    if (bytes >= left || bytes == 0) [[unlikely]] {
+      return false;
+    }
+    *countdown_ = left - bytes;
+    count_allocation(block, bytes);
+    return true;
+  }
+
+  ALLOCTAP_ALWAYS_INLINE void count_allocation(const void* block, std::uint64_t bytes) noexcept {
     add(allocations_, 1);
     add(allocated_bytes_, bytes);
     last_ = block;
-    generation_ = generation;
   }
 
-  void count_deallocation() noexcept { add(deallocations_, 1); }
+  ALLOCTAP_ALWAYS_INLINE void count_deallocation() noexcept { add(deallocations_, 1); }
   void uncount_deallocation() noexcept { add(deallocations_, ~std::uint64_t{0}); }
 
-  /// Whether `block`, which is given back, is what the thread allocated last, as in
+  /// Whether `block`, which is given back and is not null, is what the thread allocated last, as in
   /// `LastAllocation`; counts it then.
-  bool count_temporary(const void* block, std::uint32_t generation) noexcept {
-    if (last_ != block || block == nullptr || generation_ != generation) return false;
+  ALLOCTAP_ALWAYS_INLINE bool count_temporary(const void* block) noexcept {
+    if (last_ != block) return false;
     last_ = nullptr;
     add(temporary_, 1);
     return true;
@@ -99,7 +120,7 @@ class SampledCalls {
   static std::uint64_t get(const Counter& counter) noexcept {
     return counter.load(std::memory_order_relaxed);
   }
-  static void add(Counter& counter, std::uint64_t number) noexcept {
+  ALLOCTAP_ALWAYS_INLINE static void add(Counter& counter, std::uint64_t number) noexcept {
     counter.store(get(counter) + number, std::memory_order_relaxed);
   }
 
@@ -108,7 +129,7 @@ class SampledCalls {
   Counter deallocations_{0};
   Counter temporary_{0};
   const void* last_ = nullptr;
-  std::uint32_t generation_ = 0;
+  std::uint64_t* countdown_ = nullptr;
 };
 
 /// Written by its thread alone, inside malloc; others read it behind the closed gate. So nothing

@@ -23,7 +23,9 @@ class AdjustableSampling {
     std::uint64_t max_bytes = UINT64_MAX;
   };
 
-  /// Control plane; while no tracker with this policy has a session.
+  /// Control plane; while no tracker with this policy has a session. Before the first one: a report
+  /// leaves out what was recorded while every allocation was, if that is not so any more, and the
+  /// other way round; so do frees, and samples are weighed by the mean of the day.
   static void set(const Settings& settings) noexcept {
     mean_bytes_.store(settings.mean_bytes > 1 ? settings.mean_bytes : 0, std::memory_order_relaxed);
     min_bytes_.store(settings.min_bytes, std::memory_order_relaxed);
@@ -47,6 +49,11 @@ class AdjustableSampling {
                         size <= max_bytes_.load(std::memory_order_relaxed);
     return inside ? SampleDecision::kWithStack : SampleDecision::kWithoutStack;
   }
+
+  static std::uint64_t* countdown(ThreadState& thread) noexcept {
+    return ThreadSampler<AdjustableSampling>::countdown(thread);
+  }
+  static void after_fork() noexcept { ThreadSampler<AdjustableSampling>::after_fork(); }
 
   static double weight(std::size_t size) noexcept {
     return records_everything() ? 1 : PoissonSampler::weight(size, mean_bytes());

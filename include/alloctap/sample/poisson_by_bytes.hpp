@@ -24,6 +24,10 @@ struct PoissonByBytes {
                ? SampleDecision::kWithStack
                : SampleDecision::kSkip;
   }
+  static std::uint64_t* countdown(ThreadState& thread) noexcept {
+    return ThreadSampler<PoissonByBytes>::countdown(thread);
+  }
+  static void after_fork() noexcept { ThreadSampler<PoissonByBytes>::after_fork(); }
   static constexpr double weight(std::size_t size) noexcept {
     return PoissonSampler::weight(size, mean_bytes);
   }

@@ -29,8 +29,18 @@ class PoissonSampler {
     return reach_point(bytes, mean_bytes);
   }
 
+  /// How far away the next point is; 0 where it was not drawn. An allocation of fewer bytes, but
+  /// not of none, holds no point, and may be taken off instead of asking `samples`.
+  [[nodiscard]] std::uint64_t& countdown() noexcept { return bytes_to_point_; }
+
   /// Forgets where the next point lies: from now on `mean_bytes` may be another one.
   void restart() noexcept { bytes_to_point_ = 0; }
+
+  /// For a copy that must go another way than its origin: `entropy` differs from copy to copy.
+  void reseed(std::uint64_t entropy) noexcept {
+    state_ ^= entropy;
+    restart();
+  }
 
   /// How many allocations of `size` bytes one sample stands for.
   [[nodiscard]] static constexpr double weight(std::size_t size,

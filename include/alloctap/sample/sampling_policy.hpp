@@ -38,6 +38,12 @@ struct SamplingDescription {
 /// allocations of that size a recorded one stands for: the inverse of its probability, at least 1;
 /// 1 for a policy that selects by other rules than chance. It is a function of the size alone, so
 /// that records need no room for it. All run inside malloc.
+///
+/// A policy may have `countdown(thread)`, which returns a counter of that thread's, always the
+/// same, or nullptr where the system has no memory: an allocation of fewer bytes than it says, but
+/// not of none, may be taken off it instead of asking `decide`, which would say `kSkip`. Such a
+/// policy costs next to nothing where it skips. And it may have `after_fork()`, which is called in
+/// the child of a fork before anything is recorded there.
 template <class S>
 concept SamplingPolicy = requires(ThreadState& thread, std::size_t size) {
   { S::selects() } noexcept -> std::same_as<bool>;

@@ -24,6 +24,16 @@ struct SizeRange {
     const bool outside = size < min_bytes || size > max_bytes;
     return outside ? std::min(decision, SampleDecision::kWithoutStack) : decision;
   }
+  static std::uint64_t* countdown(ThreadState& thread) noexcept
+    requires requires { Inner::countdown(thread); }
+  {
+    return Inner::countdown(thread);
+  }
+  static void after_fork() noexcept
+    requires requires { Inner::after_fork(); }
+  {
+    Inner::after_fork();
+  }
   static constexpr double weight(std::size_t size) noexcept { return Inner::weight(size); }
   static constexpr SamplingDescription description() noexcept {
     SamplingDescription inner = Inner::description();

@@ -5,6 +5,8 @@
 #include <cstdint>
 
 #include "alloctap/guard/per_thread.hpp"
+#include "alloctap/os/clock.hpp"
+#include "alloctap/os/thread.hpp"
 #include "alloctap/sample/poisson_sampler.hpp"
 
 namespace alloctap {
@@ -25,14 +27,31 @@ class ThreadSampler : public PoissonSampler {
     return sampler != nullptr && sampler->PoissonSampler::samples(size, mean_bytes);
   }
 
+  /// As `PoissonSampler::countdown`; nullptr where the system has no memory for a sampler.
+  [[nodiscard]] static std::uint64_t* countdown(ThreadState& thread) noexcept {
+    auto* sampler = PerThread<ThreadSampler>::of(thread);
+    return sampler == nullptr ? nullptr : &sampler->PoissonSampler::countdown();
+  }
+
   /// Restarts every thread's. No thread may sample meanwhile.
   static void restart_all() noexcept {
     PerThread<ThreadSampler>::for_each([](ThreadSampler& sampler) { sampler.restart(); });
   }
 
+  /// In the child of a fork, whose siblings have the same samplers: they are not to take the same
+  /// samples. Takes the lock of the thread list.
+  static void after_fork() noexcept {
+    const std::uint64_t entropy =
+        static_cast<std::uint64_t>(os::current_process_id()) * kOddConstant ^
+        static_cast<std::uint64_t>(os::monotonic_ns());
+    PerThread<ThreadSampler>::for_each([=](ThreadSampler& sampler) { sampler.reseed(entropy); });
+  }
+
  private:
+  static constexpr std::uint64_t kOddConstant = 0xD1342543DE82EF95;
+
   static std::uint64_t next_seed() noexcept {
-    return made_.fetch_add(0xD1342543DE82EF95, std::memory_order_relaxed);
+    return made_.fetch_add(kOddConstant, std::memory_order_relaxed);
   }
 
   static inline constinit std::atomic<std::uint64_t> made_{0};

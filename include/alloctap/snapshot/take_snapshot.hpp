@@ -76,7 +76,7 @@ class SnapshotBuilder {
   }
 
   void add_live_blocks() {
-    source_.meta().for_each_live([this](const void*, const BlockRecord& record) {
+    source_.for_each_live([this](const void*, const BlockRecord& record) {
       const double weight = view_.weight(record.size);
       const double bytes = static_cast<double>(record.size);
       sums_[record.stack].live_blocks += weight;

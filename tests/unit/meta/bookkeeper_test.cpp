@@ -27,7 +27,6 @@ struct TinyIndex {
     pointer = nullptr;
     return std::exchange(kept, {});
   }
-  bool may_hold(const void* block) noexcept { return block == pointer; }
   template <class Visit>
   void for_each(Visit&& visit) const {
     if (pointer != nullptr) visit(pointer, kept);

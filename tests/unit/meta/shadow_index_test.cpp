@@ -131,7 +131,6 @@ TEST_CASE("a block in a block takes nothing from it, whichever comes first") {
 TEST_CASE("an address inside a block is no block's") {
   const auto index = std::make_unique<ShadowIndex>();
   index->insert(at(0x50000), {.stack = 3, .size = 64});
-  CHECK_FALSE(index->may_hold(at(0x50010)));
   CHECK(index->take(at(0x50010)).stack == kNoStackId);
   CHECK(index->take(at(0x50000)).size == 64);
 }
@@ -167,17 +166,4 @@ TEST_CASE("without memory an index keeps nothing where it has no leaf, and says 
   CHECK(large.replaced.stack == 1);
   CHECK_FALSE(odd.kept);
   CHECK(sizes_in(*index) == std::map<const void*, std::uint64_t>{{at(0x20000), 2}});
-}
-
-TEST_CASE("it knows where surely nothing is, but for addresses that do not fit a word") {
-  const auto index = std::make_unique<alloctap::ShadowIndex>();
-  const auto at = [](std::uintptr_t address) { return reinterpret_cast<const void*>(address); };
-  CHECK_FALSE(index->may_hold(at(0x1000)));
-  CHECK_FALSE(index->may_hold(nullptr));
-  index->insert(at(0x1000), {.stack = 3, .size = 1});
-  CHECK(index->may_hold(at(0x1000)));
-  CHECK_FALSE(index->may_hold(at(0x1010)));
-  static_cast<void>(index->take(at(0x1000)));
-  CHECK_FALSE(index->may_hold(at(0x1000)));
-  CHECK(index->may_hold(at(0x1001)));
 }

@@ -52,15 +52,13 @@ TEST_CASE("while a policy samples, calls are counted one by one") {
   const int block = 0;
   const int other = 0;
   alloctap::SampledCalls calls;
-  calls.count_allocation(&block, 100, 1);
-  CHECK_FALSE(calls.count_temporary(&other, 1));
-  CHECK_FALSE(calls.count_temporary(&block, 2));
-  CHECK(calls.count_temporary(&block, 1));
-  CHECK_FALSE(calls.count_temporary(&block, 1));
-  CHECK_FALSE(calls.count_temporary(nullptr, 1));
-  calls.count_allocation(&other, 10, 1);
+  calls.count_allocation(&block, 100);
+  CHECK_FALSE(calls.count_temporary(&other));
+  CHECK(calls.count_temporary(&block));
+  CHECK_FALSE(calls.count_temporary(&block));
+  calls.count_allocation(&other, 10);
   calls.forget_last();
-  CHECK_FALSE(calls.count_temporary(&other, 1));
+  CHECK_FALSE(calls.count_temporary(&other));
   calls.count_deallocation();
   calls.count_deallocation();
   calls.uncount_deallocation();
@@ -68,4 +66,34 @@ TEST_CASE("while a policy samples, calls are counted one by one") {
   CHECK(calls.totals().allocated_bytes == 110);
   CHECK(calls.totals().temporary_allocations == 1);
   CHECK(calls.deallocations() == 1);
+}
+
+TEST_CASE("what the countdown lets pass is counted and taken off it, and nothing else is") {
+  const int block = 0;
+  std::uint64_t countdown = 100;
+  alloctap::SampledCalls calls;
+  calls.begin(countdown);
+  CHECK(calls.count_skipped(&block, 60));
+  CHECK(countdown == 40);
+  CHECK_FALSE(calls.count_skipped(&block, 40));
+  CHECK_FALSE(calls.count_skipped(&block, 41));
+  CHECK_FALSE(calls.count_skipped(&block, UINT64_MAX));
+  CHECK_FALSE(calls.count_skipped(&block, 0));
+  CHECK(calls.count_skipped(&block, 39));
+  CHECK(countdown == 1);
+  CHECK(calls.totals().allocations == 2);
+  CHECK(calls.totals().allocated_bytes == 99);
+  CHECK(calls.count_temporary(&block));
+  countdown = 0;
+  CHECK_FALSE(calls.count_skipped(&block, 1));
+  CHECK_FALSE(calls.count_skipped(&block, 0));
+}
+
+TEST_CASE("what the thread before allocated last is not taken for this one's") {
+  const int block = 0;
+  std::uint64_t countdown = 0;
+  alloctap::SampledCalls calls;
+  calls.count_allocation(&block, 100);
+  calls.begin(countdown);
+  CHECK_FALSE(calls.count_temporary(&block));
 }

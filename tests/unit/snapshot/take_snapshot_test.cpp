@@ -53,6 +53,10 @@ class Tables {
 
   // What a snapshot is made from.
   Meta& meta() { return books_->meta(); }
+  template <class Visit>
+  void for_each_live(Visit&& visit) {
+    books_->meta().for_each_live(visit);
+  }
   const StackTable& stacks() { return *table_; }
   [[nodiscard]] alloctap::EventCounters counters() const { return books_->counters(); }
   [[nodiscard]] alloctap::SamplingView sampling() const {
