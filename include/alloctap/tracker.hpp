@@ -145,7 +145,10 @@ class Tracker {
     running_.store(false, std::memory_order_release);
   }
 
-  static void in_forked_child() noexcept { Sink::queue().after_fork(); }
+  static void in_forked_child() noexcept {
+    Sink::queue().after_fork();
+    if constexpr (requires { Config::Sampling::after_fork(); }) Config::Sampling::after_fork();
+  }
 
   static absl::StatusOr<Snapshot> snapshot_locked() {
     const bool quiet = ThreadStates::close_gate();
