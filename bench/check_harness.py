@@ -64,10 +64,25 @@ def check_capture_cost(results):
     expect("none" in results["identify, steady"], results)
 
 
+def check_sampling_cost(results):
+    expect(set(results["start"]) == {"off", "512K"}, results)
+    row = results["programs"]["jq"]["512K"]
+    expect(all(is_positive(row[part]) for part in ("cpu_off", "cpu_sampled", "ratio")), row)
+
+
+def check_stack_memory(results):
+    row = results["jq"]
+    expect(row["table"]["stacks"] > 100 and row["tree"]["edges"] > 100, row)
+    expect(row["tree"]["bytes"] >= 40 * row["tree"]["edges"], row)
+    expect(is_positive(row["ratio"]), row)
+
+
 CHECKS = {
     "capture_cost": (["-n1", "--min-time=0.01", "--filter=identify/.*/16$"], check_capture_cost),
     "whole_program": (["-n1", "--workloads=jq,larson-1", "--scale=0.1"], check_whole_program),
     "pair_cost": (["-n1", "--depths=16", "--threads=1", "--pairs=50000"], check_pair_cost),
+    "sampling_cost": (["-n1", "--workloads=jq"], check_sampling_cost),
+    "stack_memory": (["--workloads=jq"], check_stack_memory),
     "compile_time": (["-n1", "--brief"], check_compile_time),
 }
 

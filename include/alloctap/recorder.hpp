@@ -108,15 +108,7 @@ class Recorder : public MappingRecorder<Recorder<Config>> {
 
   ALLOCTAP_ALWAYS_INLINE static void on_allocate(const AllocationEvent& event) noexcept {
     if (samples()) return sample(event);
-    const os::ErrorPreserver preserve_error;
-    const RecordingSection section;
-    ThreadTotals* totals = ready(section, event.origin);
-    if (totals == nullptr) return;
-    totals->last.forget();
-    if (detours_.any()) [[unlikely]] {
-      return allocate_on_detour(*section.thread(), *totals, event);
-    }
-    allocate(*section.thread(), *totals, event);
+    allocate(AllocationEvent(event));
   }
 
   ALLOCTAP_ALWAYS_INLINE static void on_deallocate(const DeallocationEvent& event) noexcept {
@@ -193,10 +185,22 @@ class Recorder : public MappingRecorder<Recorder<Config>> {
     return !kNeverSamples<Sampling> && !Sampling::records_everything();
   }
 
-  /// The copy keeps an event that is skipped out of memory.
+  /// An event that is skipped need not be in memory, so those who need it there get copies.
   template <class Event>
   ALLOCTAP_ALWAYS_INLINE static void sample(const Event& event) noexcept {
     if (!sample_books_.skips(event)) sample_books_.apply(Event(event));
+  }
+
+  ALLOCTAP_ALWAYS_INLINE static void allocate(const AllocationEvent& event) noexcept {
+    const os::ErrorPreserver preserve_error;
+    const RecordingSection section;
+    ThreadTotals* totals = ready(section, event.origin);
+    if (totals == nullptr) return;
+    totals->last.forget();
+    if (detours_.any()) [[unlikely]] {
+      return allocate_on_detour(*section.thread(), *totals, event);
+    }
+    allocate(*section.thread(), *totals, event);
   }
 
   /// An allocation while recording is paused, or that the policy decides on.

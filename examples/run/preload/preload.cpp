@@ -146,7 +146,11 @@ void RunConfig::on_first_call() noexcept {
 
 bool RunConfig::is_own_call(const CallOrigin& origin) noexcept {
   const auto* caller = static_cast<const char*>(origin.caller);
-  return caller >= __ehdr_start && caller < _end;
+  // Most calls come from the executable, which lies below.
+  if (caller < __ehdr_start) [[likely]] {
+    return false;
+  }
+  return caller < _end;
 }
 
 }  // namespace alloctap::run

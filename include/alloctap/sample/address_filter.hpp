@@ -9,8 +9,9 @@
 namespace alloctap {
 
 /// A counting Bloom filter (Fan et al., "Summary cache", 2000) with one hash, which is the address
-/// itself: neighbours share a cache line, so it touches memory as locally as the program does. Good
-/// for a few thousand addresses: with `n` of them, about n / 65536 of all others may be in it.
+/// itself: one cache line stands for 4 KiB of heap, so it touches memory as locally as the program
+/// does. Good for a few thousand addresses: with `n` of them, about n / 32768 of all others may be
+/// in it, and the neighbours within 64 bytes.
 ///
 /// Thread-safe and lock-free; runs inside malloc. A counter that was full stays full: that costs
 /// looks and is never wrong. Constant-initialized.
@@ -29,12 +30,11 @@ class AddressFilter {
   }
 
  private:
-  static constexpr std::size_t kCounters = std::size_t{1} << 16;
+  static constexpr std::size_t kCounters = std::size_t{1} << 15;
   static constexpr std::uint8_t kFull = 0xFF;
 
-  /// Blocks begin at multiples of 16.
   static std::size_t place_of(const void* address) noexcept {
-    return (reinterpret_cast<std::uintptr_t>(address) >> 4) % kCounters;
+    return (reinterpret_cast<std::uintptr_t>(address) / 64) % kCounters;
   }
 
   void change(const void* address, int by) noexcept {
