@@ -9,8 +9,8 @@
 #include <memory>
 #include <span>
 
-#include "alloctap/elf/call_frame_interpreter.hpp"
 #include "alloctap/elf/call_frame_step.hpp"
+#include "alloctap/elf/find_row.hpp"
 
 namespace {
 

@@ -17,6 +17,10 @@ class CallFrameDecoder {
 
   [[nodiscard]] bool at_end() const noexcept { return reader_.at_end(); }
   [[nodiscard]] bool ok() const noexcept { return reader_.ok(); }
+  /// What was not decoded yet.
+  [[nodiscard]] std::span<const std::byte> rest() const noexcept { return reader_.rest(); }
+  /// Leaves out the next `bytes`: whole instructions, which the caller has decoded.
+  void skip(std::size_t bytes) noexcept { static_cast<void>(reader_.read_bytes(bytes)); }
 
   /// Decodes the next instruction. Behind one of action kUnknown, nothing can be decoded.
   [[nodiscard]] CallFrameOperation next() noexcept {

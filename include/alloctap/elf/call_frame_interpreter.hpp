@@ -5,6 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
+#include <type_traits>
 
 #include "alloctap/elf/call_frame.hpp"
 #include "alloctap/elf/call_frame_decoder.hpp"
@@ -50,6 +53,18 @@ class CallFrameInterpreter {
     return false;
   }
 
+  /// Passes over rows that end at or before `pc`, as long as they come of the few instructions that
+  /// nearly all rows come of. Follow with `next`. A function's rows before a call are dozens, and
+  /// every call address that a process meets is looked up once.
+  void skip_rows_before(std::uintptr_t pc) noexcept {
+    while (running() && !decoder_.at_end()) {
+      const bool reached = run_common_instructions(pc);
+      row_.begin = row_.end = location_;
+      if (reached || decoder_.rest().size() < kLongestCommon) return;
+      execute_next();
+    }
+  }
+
   /// The row that `next` went to.
   [[nodiscard]] const CallFrameRow& row() const noexcept { return row_; }
   /// kFound as long as nothing is wrong.
@@ -68,6 +83,71 @@ class CallFrameInterpreter {
   void set_return_address(std::uint64_t number) noexcept {
     if (number >= row_.registers.size()) return fail(UnwindStatus::kTooComplex);
     row_.return_address_register = static_cast<std::uint8_t>(number);
+  }
+
+  /// Bytes of the longest instruction that `run_common_instructions` knows.
+  static constexpr std::size_t kLongestCommon = 3;
+  static constexpr std::uint8_t kAdvance1 = 0x02;
+  static constexpr std::uint8_t kAdvance2 = 0x03;
+  static constexpr std::uint8_t kAdvance4 = 0x04;
+  static constexpr std::uint8_t kSetCfaOffset = 0x0E;
+
+  /// Executes instructions of up to three bytes, without the detour over a CallFrameOperation. True
+  /// in front of one that changes the location otherwise, or to beyond `pc`; false in front of any
+  /// other.
+  bool run_common_instructions(std::uintptr_t pc) noexcept {
+    const std::span<const std::byte> bytes = decoder_.rest();
+    const auto byte_at = [&](std::size_t i) { return std::to_integer<std::uint8_t>(bytes[i]); };
+    std::size_t at = 0;
+    std::uint8_t opcode = 0;
+    // So many bytes that no operand is missing; the last few go the long way.
+    while (at + kLongestCommon <= bytes.size()) {
+      opcode = byte_at(at);
+      const std::uint8_t operand = byte_at(at + 1);
+      std::size_t length = 0;
+      if (opcode >> 6 == 1) {
+        length = advance_within(opcode & 0x3FU, 1, pc);
+      } else if (opcode == kAdvance1) {
+        length = advance_within(operand, 2, pc);
+      } else if (opcode == kAdvance2) {
+        length = advance_within(operand | std::uint32_t{byte_at(at + 2)} << 8, 3, pc);
+      } else {
+        length = run_common_instruction(opcode, operand);
+      }
+      if (length == 0) break;
+      at += length;
+    }
+    const bool stopped = at + kLongestCommon <= bytes.size();
+    decoder_.skip(at);
+    executed_ += at;
+    return stopped && (opcode >> 6 == 1 || (opcode != 0 && opcode <= kAdvance4));
+  }
+
+  /// The number of bytes, `length`, if the location stays at or before `pc`; else 0.
+  std::size_t advance_within(std::uint32_t steps, std::size_t length, std::uintptr_t pc) noexcept {
+    const std::uintptr_t to = location_ + steps * description_.common.code_alignment;
+    if (to > pc || to < location_) return 0;
+    location_ = to;
+    return length;
+  }
+
+  /// The number of bytes; 0 where it is none of these, or its operand goes on in the next byte.
+  std::size_t run_common_instruction(std::uint8_t opcode, std::uint8_t operand) noexcept {
+    const std::uint8_t packed = opcode & 0x3FU;
+    const bool keeps_register = opcode >> 6 >= 2 && packed < row_.registers.size();
+    if (keeps_register && opcode >> 6 == 3) {
+      row_.registers[packed] = initial_registers_[packed];
+      return 1;
+    }
+    if (operand >= 0x80) return 0;
+    if (keeps_register) {
+      row_.registers[packed] = {RegisterRule::Kind::kAtCfaPlus, 0,
+                                operand * description_.common.data_alignment};
+      return 2;
+    }
+    if (opcode != kSetCfaOffset || row_.cfa.kind != CfaRule::Kind::kRegisterPlusOffset) return 0;
+    row_.cfa.value = operand;
+    return 2;
   }
 
   void execute_next() noexcept {
@@ -140,14 +220,15 @@ class CallFrameInterpreter {
 
   void remember_row() noexcept {
     if (remembered_count_ == kMostRememberedRows) return fail(UnwindStatus::kTooComplex);
-    remembered_[remembered_count_++] = row_;
+    static_assert(std::is_trivially_copyable_v<CallFrameRow>);
+    std::memcpy(remembered_.data() + remembered_count_++ * sizeof row_, &row_, sizeof row_);
   }
 
   /// The rules come back, and the location stays.
   void restore_row() noexcept {
     if (remembered_count_ == 0) return fail(UnwindStatus::kMalformed);
     const std::uintptr_t begin = row_.begin;
-    row_ = remembered_[--remembered_count_];
+    std::memcpy(&row_, remembered_.data() + --remembered_count_ * sizeof row_, sizeof row_);
     row_.begin = row_.end = begin;
   }
 
@@ -158,25 +239,10 @@ class CallFrameInterpreter {
   std::size_t executed_ = 0;
   CallFrameRow row_;
   std::array<RegisterRule, arch::DwarfRegisters::kCount> initial_registers_{};
-  std::array<CallFrameRow, kMostRememberedRows> remembered_;
+  /// Rows, as bytes: nobody needs them to be anything before one is remembered.
+  alignas(
+      CallFrameRow) std::array<std::byte, kMostRememberedRows * sizeof(CallFrameRow)> remembered_;
   std::size_t remembered_count_ = 0;
 };
-
-/// Writes the row that holds at `pc` to `row`, whose content is only of value with kFound. For a
-/// return address, ask for the address before it, unless a signal frame led there: the call may be
-/// its function's last instruction. Needs about 5 KB of stack. Runs anywhere.
-inline UnwindStatus find_row(const UnwindTables& tables, std::uintptr_t pc,
-                             CallFrameRow& row) noexcept {
-  const FoundDescription found = find_frame_description(tables, pc);
-  if (found.status != UnwindStatus::kFound) return found.status;
-  CallFrameInterpreter interpreter(found.description);
-  while (interpreter.next()) {
-    if (pc >= interpreter.row().end) continue;
-    row = interpreter.row();
-    return UnwindStatus::kFound;
-  }
-  // The rows of a description without an error cover it.
-  return interpreter.status();
-}
 
 }  // namespace alloctap::elf

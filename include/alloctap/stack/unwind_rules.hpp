@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "alloctap/elf/call_frame.hpp"
-#include "alloctap/elf/call_frame_interpreter.hpp"
+#include "alloctap/elf/find_row.hpp"
 #include "alloctap/elf/find_unwind_tables.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/stack/rule_cache.hpp"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "alloctap/elf/call_frame_interpreter.hpp"
+#include "alloctap/elf/find_row.hpp"
 #include "tests/integration/unwind/mapped_module.hpp"
 #include "tests/integration/unwind/readelf_frames.hpp"
 #include "tests/support/temporary_directory.hpp"

@@ -2,9 +2,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <iterator>
+#include <random>
 #include <string>
 #include <vector>
 
+#include "alloctap/elf/find_row.hpp"
 #include "tests/unit/elf/unwind_bytes.hpp"
 
 namespace {
@@ -236,4 +240,46 @@ TEST_CASE("a signal's frame is marked") {
   Function function({}, {.augmentation = "zRS"});
   CHECK(function.run() == kFound);
   CHECK(function.rows[0].signal_frame);
+}
+
+TEST_CASE("what is found at an address is what the rows one after another say of it") {
+  // Often the instructions of one or two bytes, sometimes any byte; numbers near their limits.
+  constexpr unsigned kOften[] = {0x41, 0x42, 0x45, 0x86, 0x83, 0xC6, 0xC3, 0x0E, 0x02, 0x0A, 0x0B};
+  std::mt19937 random(11);
+  int found_rows = 0;
+  int failures = 0;
+  for (int round = 0; round < 4000; ++round) {
+    std::vector<std::byte> instructions;
+    const std::size_t length = random() % 24;
+    while (instructions.size() < length) {
+      const unsigned any = random() % 256;
+      const bool often = random() % 16 != 0;
+      instructions.push_back(
+          static_cast<std::byte>(often ? kOften[random() % std::size(kOften)] : any));
+      if (random() % 2 == 0) instructions.push_back(static_cast<std::byte>(random() % 136));
+    }
+    Function function(instructions, {.code_alignment = random() % 3});
+    const UnwindStatus status = function.run();
+    for (std::size_t offset = 0; offset < Function::kBytes; ++offset) {
+      const std::uintptr_t pc = function.code() + offset;
+      const auto expected =
+          std::find_if(function.rows.begin(), function.rows.end(),
+                       [&](const CallFrameRow& row) { return pc >= row.begin && pc < row.end; });
+      CallFrameRow row;
+      const UnwindStatus found = function.find(offset, row);
+      if (expected == function.rows.end()) {
+        REQUIRE(found == status);
+        ++failures;
+        continue;
+      }
+      REQUIRE(found == UnwindStatus::kFound);
+      REQUIRE(row.begin == expected->begin);
+      REQUIRE(row.end == expected->end);
+      REQUIRE(row.cfa == expected->cfa);
+      REQUIRE(row.registers == expected->registers);
+      ++found_rows;
+    }
+  }
+  CHECK(found_rows > 10'000);
+  CHECK(failures > 10'000);
 }

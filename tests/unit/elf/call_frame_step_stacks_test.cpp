@@ -10,6 +10,7 @@
 
 #include "alloctap/elf/call_frame_interpreter.hpp"
 #include "alloctap/elf/call_frame_step.hpp"
+#include "alloctap/elf/find_row.hpp"
 #include "alloctap/elf/find_unwind_tables.hpp"
 
 // Real stacks, walked by rules alone, against GCC's unwinder.
