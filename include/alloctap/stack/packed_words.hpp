@@ -22,21 +22,10 @@ class PackedWords {
  public:
   /// Takes the place of what there was. Precondition: not more than `kMost`.
   void pack(std::span<const StackWord> words) noexcept {
-    pair_count_ = 0;
-    for (std::size_t i = 0; i < words.size(); i += step_at(words, i)) {
-      if (step_at(words, i) == 2) ++pair_count_;
-    }
+    pair_count_ = count_pairs(words);
     single_count_ = static_cast<std::uint32_t>(words.size()) - 2 * pair_count_;
-    std::uint32_t pair = 0;
-    std::uint32_t single = 0;
-    for (std::size_t i = 0; i < words.size(); i += step_at(words, i)) {
-      if (step_at(words, i) == 2) {
-        keep_pair(pair++, words[i], words[i + 1]);
-      } else {
-        std::memcpy(room_.data() + singles_begin() + single++ * sizeof(StackWord), &words[i],
-                    sizeof(StackWord));
-      }
-    }
+    if (pair_count_ > 0) return pack_pairs(words);
+    if (!words.empty()) std::memcpy(room_.data(), words.data(), words.size_bytes());
   }
 
   /// Precondition: all of them lie in live stack.
@@ -49,6 +38,29 @@ class PackedWords {
   static constexpr std::size_t kWord = sizeof(std::uintptr_t);
   static constexpr std::size_t kAtOnce = 4;
   using TwoWords = std::uintptr_t __attribute__((vector_size(2 * kWord)));
+
+  static std::uint32_t count_pairs(std::span<const StackWord> words) noexcept {
+    std::uint32_t pairs = 0;
+    for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+      if (step_at(words, i) == 1) continue;
+      ++pairs;
+      ++i;
+    }
+    return pairs;
+  }
+
+  void pack_pairs(std::span<const StackWord> words) noexcept {
+    std::size_t pair = 0;
+    std::size_t single = singles_begin();
+    for (std::size_t i = 0; i < words.size(); i += step_at(words, i)) {
+      if (step_at(words, i) == 2) {
+        keep_pair(pair++, words[i], words[i + 1]);
+      } else {
+        std::memcpy(room_.data() + single, &words[i], sizeof(StackWord));
+        single += sizeof(StackWord);
+      }
+    }
+  }
 
   /// How many words are taken together at `i`.
   static std::size_t step_at(std::span<const StackWord> words, std::size_t i) noexcept {
