@@ -9,6 +9,7 @@
 #include <new>
 
 #include "alloctap/guard/arena.hpp"
+#include "alloctap/guard/zeroed_array.hpp"
 #include "alloctap/macros.hpp"
 
 namespace alloctap {
@@ -179,7 +180,7 @@ class ShadowMemory {
     }
   }
 
-  std::array<std::atomic<Middle*>, std::size_t{1} << kTopBits> root_{};
+  ZeroedArray<std::atomic<Middle*>, std::size_t{1} << kTopBits> root_;
 };
 
 }  // namespace alloctap

@@ -8,6 +8,7 @@
 
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/guard/arena.hpp"
+#include "alloctap/guard/zeroed_array.hpp"
 #include "alloctap/sample/sampling_policy.hpp"
 
 namespace alloctap {
@@ -77,7 +78,7 @@ class StackEstimates {
     return find(stack);
   }
 
-  std::array<std::atomic<Chunk*>, kChunks> chunks_{};
+  ZeroedArray<std::atomic<Chunk*>, kChunks> chunks_;
 };
 
 /// What a snapshot has to know of the sampling behind it.

@@ -1,12 +1,12 @@
 /// The unwind rules that were met before.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 
+#include "alloctap/guard/zeroed_array.hpp"
 #include "alloctap/stack/unwind_rule.hpp"
 
 namespace alloctap {
@@ -52,7 +52,7 @@ class RuleCache {
     return address ^ (rule + epoch) * kMultiplier;
   }
 
-  std::array<Entry, std::size_t{1} << kBits> entries_{};
+  ZeroedArray<Entry, std::size_t{1} << kBits> entries_;
 };
 
 }  // namespace alloctap

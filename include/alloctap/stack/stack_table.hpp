@@ -1,7 +1,6 @@
 /// Every distinct stack once, under a 32-bit id.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +11,7 @@
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/guard/arena.hpp"
 #include "alloctap/guard/futex_lock.hpp"
+#include "alloctap/guard/zeroed_array.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/stack/kept_stack.hpp"
 #include "alloctap/stack/stack_storage.hpp"
@@ -161,7 +161,7 @@ class StackTable {
   std::atomic<Buckets*> buckets_{nullptr};
   std::atomic<StackId> end_{kFirstStack};
   StackStorage storage_;
-  mutable std::array<std::atomic<Slot*>, kChunks> chunks_{};
+  ZeroedArray<std::atomic<Slot*>, kChunks> chunks_;
 };
 
 }  // namespace alloctap
