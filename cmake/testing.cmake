@@ -7,16 +7,54 @@ foreach(component IN ITEMS alloctap::json_dump alloctap::libdw_symbolizer)
   endif()
 endforeach()
 
-# alloctap_add_unit_test(NAME SOURCES... [LIBS libraries...] [LABELS labels...])
-# One doctest program, registered with ctest.
+# alloctap_add_precompiled_headers(NAME HEADER [LIBS libraries...] [OPTIONS compiler options...])
+# Compiles what HEADER, of tests/, includes once for all tests that are compiled with OPTIONS.
+function(alloctap_add_precompiled_headers name header)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "LIBS;OPTIONS")
+  # A target that compiles nothing cannot own one.
+  set(source "${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp")
+  file(CONFIGURE OUTPUT "${source}" CONTENT "")
+  add_library(${name} OBJECT EXCLUDE_FROM_ALL "${source}")
+  target_link_libraries(${name} PRIVATE doctest::doctest alloctap_warnings ${ALLOCTAP_COMPONENTS}
+                                        ${arg_LIBS})
+  target_compile_options(${name} PRIVATE ${arg_OPTIONS})
+  target_precompile_headers(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests/${header}")
+endfunction()
+
+# alloctap_add_unit_test(NAME SOURCES... [LIBS libraries...] [LABELS labels...] [HEADERS target])
+# One doctest program, registered with ctest. HEADERS: whose precompiled headers it uses (default:
+# alloctap_test_headers); NONE for a program whose options allow none.
 function(alloctap_add_unit_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LIBS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "HEADERS" "LIBS;LABELS")
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE alloctap_doctest_main alloctap_warnings
                                         ${ALLOCTAP_COMPONENTS} ${arg_LIBS})
+  if(NOT arg_HEADERS)
+    set(arg_HEADERS alloctap_test_headers)
+  endif()
+  if(NOT arg_HEADERS STREQUAL "NONE")
+    target_precompile_headers(${name} REUSE_FROM ${arg_HEADERS})
+  endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 300)
 endfunction()
+
+# alloctap_add_driver_test(NAME SOURCES... [LIBS libraries...] [LABELS labels...])
+# The same for tests that run other programs and read what these write: nothing depends on how
+# they are optimized themselves, and a JSON library is slow to optimize.
+function(alloctap_add_driver_test name)
+  alloctap_add_unit_test(${name} ${ARGN} HEADERS alloctap_driver_headers)
+  target_link_libraries(${name} PRIVATE nlohmann_json::nlohmann_json)
+  target_compile_options(${name} PRIVATE -O0)
+endfunction()
+
+# CMake knows one file extension of precompiled headers for all languages, and the C compiler may be
+# of another make.
+macro(alloctap_enable_c)
+  set(pch_extension "${CMAKE_PCH_EXTENSION}")
+  enable_language(C)
+  set(CMAKE_PCH_EXTENSION "${pch_extension}")
+endmacro()
 
 # alloctap_add_compile_fail_test(FILE)
 # FILE compiles; with -DALLOCTAP_COMPILE_FAIL it does not, and the compiler says every text that

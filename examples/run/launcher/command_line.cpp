@@ -1,5 +1,6 @@
 #include "launcher/command_line.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
@@ -21,12 +22,14 @@ struct Formatter : CLI::Formatter {
 
 }  // namespace
 
-CommandLine::CommandLine() : app_("Runs PROGRAM and reports which call stacks hold its memory.") {
-  app_.formatter(std::make_shared<Formatter>());
-  app_.set_help_flag("-h,--help", "Print this help and exit.");
-  app_.set_version_flag("--version", absl::StrCat("alloctap-run ", kVersionString),
-                        "Print the version and exit.");
-  app_.allow_extras();
+CommandLine::CommandLine()
+    : app_(std::make_unique<CLI::App>(
+          "Runs PROGRAM and reports which call stacks hold its memory.")) {
+  app_->formatter(std::make_shared<Formatter>());
+  app_->set_help_flag("-h,--help", "Print this help and exit.");
+  app_->set_version_flag("--version", absl::StrCat("alloctap-run ", kVersionString),
+                         "Print the version and exit.");
+  app_->allow_extras();
   dump_ = add("--dump", "FORMAT=PATH",
               "Write a report to PATH when PROGRAM ends; FORMAT is text or json.\n"
               "In PATH, %p is the process id and %% a percent sign. May be\n"
@@ -50,14 +53,16 @@ CommandLine::CommandLine() : app_("Runs PROGRAM and reports which call stacks ho
   max_size_ = add("--max-size", "BYTES",
                   "Take stacks only of blocks of at most BYTES. Larger ones\n"
                   "appear as one stack. Default: of all.");
-  follow_children_ = app_.add_flag("--follow-children");
+  follow_children_ = app_->add_flag("--follow-children");
   follow_children_->description(
       "Track child processes too; each writes its own report, so\n"
       "PATH needs %p in the file name. Default: PROGRAM alone.");
-  app_.footer(
+  app_->footer(
       "BYTES is a whole number, or one with K, M or G for 1024, 1024^2 or 1024^3.\nEverything "
       "after PROGRAM belongs to PROGRAM.");
 }
+
+CommandLine::~CommandLine() = default;
 
 absl::StatusOr<std::size_t> CommandLine::find_program(std::span<char*> arguments) const {
   std::size_t i = 1;
@@ -75,28 +80,34 @@ absl::StatusOr<std::string> CommandLine::parse(std::span<char*> options) {
   // CLI11 takes them from the back.
   std::vector<std::string> reversed(options.rbegin(), options.rend());
   try {
-    app_.parse(reversed);
+    app_->parse(reversed);
   } catch (const CLI::CallForHelp&) {
-    return app_.help();
+    return app_->help();
   } catch (const CLI::CallForVersion& version) {
     return absl::StrCat(version.what(), "\n");
   } catch (const CLI::ParseError& error) {
     return absl::InvalidArgumentError(
         absl::StrCat(absl::Utf8SafeCHexEscape(error.what()), "; see alloctap-run --help"));
   }
-  const std::vector<std::string> unknown = app_.remaining();
+  const std::vector<std::string> unknown = app_->remaining();
   if (unknown.empty()) return std::string();
   return absl::InvalidArgumentError(
       absl::StrCat("unknown option ", in_quotes(unknown.front()), "; see alloctap-run --help"));
 }
 
+bool CommandLine::follows_children() const { return follow_children_->count() > 0; }
+
+std::vector<std::string> CommandLine::results(const CLI::Option* option) {
+  return option->results();
+}
+
 CLI::Option* CommandLine::add(const char* name, const char* value, const std::string& description) {
-  CLI::Option* option = app_.add_option(name)->description(description)->option_text(value);
+  CLI::Option* option = app_->add_option(name)->description(description)->option_text(value);
   return option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 bool CommandLine::takes_value(const std::string& name) const {
-  const CLI::Option* option = app_.get_option_no_throw(name);
+  const CLI::Option* option = app_->get_option_no_throw(name);
   return option != nullptr && option->get_expected_min() > 0;
 }
 
@@ -104,7 +115,7 @@ bool CommandLine::takes_value(const std::string& name) const {
 absl::Status CommandLine::check_value(const std::string& argument) const {
   const std::size_t equals = argument.find('=');
   const std::string name = argument.substr(0, equals);
-  if (equals == argument.npos || app_.get_option_no_throw(name) == nullptr) {
+  if (equals == argument.npos || app_->get_option_no_throw(name) == nullptr) {
     return absl::OkStatus();
   }
   if (!takes_value(name)) {

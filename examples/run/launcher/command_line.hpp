@@ -1,8 +1,8 @@
 /// The grammar of the command line, by CLI11; what the values mean is options.cpp's.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,12 +10,18 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
 namespace alloctap::run {
 
 /// The values stay texts: CLI11 would give some of them a meaning, and its errors no remedy.
 class CommandLine {
  public:
   CommandLine();
+  ~CommandLine();
 
   /// The index of PROGRAM in `arguments`, of which the first is the launcher's own name. At most
   /// their number.
@@ -24,20 +30,21 @@ class CommandLine {
   /// Parses what stands before PROGRAM; what is returned is the answer to --help or --version.
   [[nodiscard]] absl::StatusOr<std::string> parse(std::span<char*> options);
 
-  [[nodiscard]] std::vector<std::string> dumps() const { return dump_->results(); }
-  [[nodiscard]] std::vector<std::string> stacks() const { return stack_->results(); }
-  [[nodiscard]] std::vector<std::string> frame_limits() const { return max_frames_->results(); }
-  [[nodiscard]] std::vector<std::string> sample_means() const { return sample_->results(); }
-  [[nodiscard]] std::vector<std::string> min_sizes() const { return min_size_->results(); }
-  [[nodiscard]] std::vector<std::string> max_sizes() const { return max_size_->results(); }
-  [[nodiscard]] bool follows_children() const { return follow_children_->count() > 0; }
+  [[nodiscard]] std::vector<std::string> dumps() const { return results(dump_); }
+  [[nodiscard]] std::vector<std::string> stacks() const { return results(stack_); }
+  [[nodiscard]] std::vector<std::string> frame_limits() const { return results(max_frames_); }
+  [[nodiscard]] std::vector<std::string> sample_means() const { return results(sample_); }
+  [[nodiscard]] std::vector<std::string> min_sizes() const { return results(min_size_); }
+  [[nodiscard]] std::vector<std::string> max_sizes() const { return results(max_size_); }
+  [[nodiscard]] bool follows_children() const;
 
  private:
+  static std::vector<std::string> results(const CLI::Option* option);
   CLI::Option* add(const char* name, const char* value, const std::string& description);
   bool takes_value(const std::string& name) const;
   absl::Status check_value(const std::string& argument) const;
 
-  CLI::App app_;
+  std::unique_ptr<CLI::App> app_;
   CLI::Option* dump_ = nullptr;
   CLI::Option* stack_ = nullptr;
   CLI::Option* max_frames_ = nullptr;
