@@ -7,6 +7,7 @@
 #include "alloctap/elf/call_frame.hpp"
 #include "alloctap/elf/dwarf_expression.hpp"
 #include "alloctap/elf/register_file.hpp"
+#include "alloctap/elf/word_reader.hpp"
 
 namespace alloctap::elf {
 
@@ -33,12 +34,11 @@ struct CallFrameStep {
 };
 
 /// What the rules of one row yield.
-template <WordReader ReadWord>
 class CallFrameRules {
  public:
   /// Refers to all of them.
   CallFrameRules(const CallFrameRow& row, const RegisterFile& registers,
-                 ReadWord& read_word) noexcept
+                 WordReaderRef read_word) noexcept
       : row_(row), registers_(registers), read_word_(read_word) {}
 
   [[nodiscard]] std::optional<std::uintptr_t> find_cfa() const noexcept {
@@ -81,7 +81,7 @@ class CallFrameRules {
  private:
   [[nodiscard]] std::optional<std::uintptr_t> evaluate(
       std::span<const std::byte> expression, std::optional<std::uintptr_t> initial) const noexcept {
-    return DwarfExpression<ReadWord>(expression, registers_, read_word_).evaluate(initial);
+    return DwarfExpression(expression, registers_, read_word_).evaluate(initial);
   }
 
   [[nodiscard]] std::optional<std::uintptr_t> read(
@@ -92,16 +92,15 @@ class CallFrameRules {
 
   const CallFrameRow& row_;
   const RegisterFile& registers_;
-  ReadWord& read_word_;
+  WordReaderRef read_word_;
 };
 
 /// Applies `row` to the registers of its frame; those of the innermost frame should have the
 /// program counter on x86-64, which rules of a PLT use. `read_word` reads the stack. Does not check
 /// that the caller lies further out: a loop over frames has to, or to count. Needs about 1 KB of
 /// stack; runs anywhere that `read_word` does.
-template <WordReader ReadWord>
-CallFrameStep step_to_caller(const CallFrameRow& row, const RegisterFile& registers,
-                             ReadWord&& read_word) noexcept {
+inline CallFrameStep step_to_caller(const CallFrameRow& row, const RegisterFile& registers,
+                                    WordReaderRef read_word) noexcept {
   using Registers = arch::DwarfRegisters;
   CallFrameStep step;
   const CallFrameRules rules(row, registers, read_word);

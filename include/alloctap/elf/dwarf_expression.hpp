@@ -11,19 +11,19 @@
 #include "alloctap/elf/dwarf_operation.hpp"
 #include "alloctap/elf/dwarf_stack.hpp"
 #include "alloctap/elf/register_file.hpp"
+#include "alloctap/elf/word_reader.hpp"
 
 namespace alloctap::elf {
 
 /// One evaluation. Ends after `kMostSteps` operations, so that a loop does; branches stay inside
-/// the expression. Runs anywhere that `ReadWord` does.
-template <WordReader ReadWord>
+/// the expression. Runs anywhere that the reader does.
 class DwarfExpression {
  public:
   static constexpr std::size_t kMostSteps = 1024;
 
   /// Refers to all of them.
   DwarfExpression(std::span<const std::byte> bytes, const RegisterFile& registers,
-                  ReadWord& read_word) noexcept
+                  WordReaderRef read_word) noexcept
       : bytes_(bytes), reader_(bytes), registers_(registers), read_word_(read_word) {}
 
   /// The top of the stack at the end. `initial` is pushed first: register rules start with the CFA.
@@ -197,7 +197,7 @@ class DwarfExpression {
   std::span<const std::byte> bytes_;
   ByteReader reader_;
   const RegisterFile& registers_;
-  ReadWord& read_word_;
+  WordReaderRef read_word_;
   DwarfStack stack_;
 };
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -35,13 +34,6 @@ class RegisterFile {
  private:
   std::array<std::uintptr_t, kCount> values_{};
   std::uint64_t known_ = 0;
-};
-
-/// Reads the word at an address, which need not be aligned. False where it may not be read: the
-/// reader decides what belongs to the stack.
-template <class Reader>
-concept WordReader = requires(Reader& reader, std::uintptr_t address, std::uintptr_t& word) {
-  { reader(address, word) } noexcept -> std::same_as<bool>;
 };
 
 }  // namespace alloctap::elf

@@ -40,6 +40,10 @@ __attribute__((no_sanitize("address"))) bool read_word(std::uintptr_t address,
   return true;
 }
 
+constexpr auto kReader = [](std::uintptr_t address, std::uintptr_t& word) noexcept {
+  return read_word(address, word);
+};
+
 /// Room for every stack of these tests: signal handlers must not allocate.
 std::vector<std::uintptr_t> room_for_frames() {
   std::vector<std::uintptr_t> frames;
@@ -63,7 +67,7 @@ void walk_from(const ucontext_t& context, Walk& walk) {
     const auto tables = find_unwind_tables(pc);
     CallFrameRow row;
     if (!tables || find_row(*tables, exact ? pc : pc - 1, row) != UnwindStatus::kFound) break;
-    const CallFrameStep step = step_to_caller(row, registers, read_word);
+    const CallFrameStep step = step_to_caller(row, registers, kReader);
     walk.complete = step.outcome == CallFrameStep::Outcome::kOutermost;
     if (step.outcome != CallFrameStep::Outcome::kCaller) break;
     pc = step.pc;

@@ -16,10 +16,10 @@ using alloctap::elf::RegisterFile;
 constexpr std::uintptr_t kWordAt = 0x1008;
 constexpr std::uintptr_t kWord = 0x1122334455667788;
 
-bool read_word(std::uintptr_t address, std::uintptr_t& word) noexcept {
+constexpr auto read_word = [](std::uintptr_t address, std::uintptr_t& word) noexcept {
   word = kWord;
   return address == kWordAt;
-}
+};
 
 /// The value of an expression where rsp is 0x1000 and nothing else is known.
 std::optional<std::uintptr_t> evaluate(const std::vector<std::byte>& expression,

@@ -1,0 +1,46 @@
+/// How the words of a stack are read by what interprets unwind tables.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+namespace alloctap::elf {
+
+/// Reads the word at an address, which need not be aligned. False where it may not be read: the
+/// reader decides what belongs to the stack.
+template <class Reader>
+concept WordReader = requires(Reader& reader, std::uintptr_t address, std::uintptr_t& word) {
+  { reader(address, word) } noexcept -> std::same_as<bool>;
+};
+
+/// Refers to a `WordReader` of any type, which must outlive it. What interprets tables is large:
+/// behind this it is compiled once, and not for each kind of memory.
+class WordReaderRef {
+ public:
+  template <class Reader>
+    requires(WordReader<std::remove_reference_t<Reader>> &&
+             !std::is_function_v<std::remove_reference_t<Reader>> &&
+             !std::same_as<std::remove_cvref_t<Reader>, WordReaderRef>)
+  // NOLINTNEXTLINE(google-explicit-constructor): stands for a reader wherever one is asked for
+  WordReaderRef(Reader&& reader) noexcept
+      : reader_(const_cast<void*>(static_cast<const void*>(&reader))),
+        read_(&read_by<std::remove_reference_t<Reader>>) {}
+
+  bool operator()(std::uintptr_t address, std::uintptr_t& word) const noexcept {
+    return read_(reader_, address, word);
+  }
+
+ private:
+  using Read = bool (*)(void*, std::uintptr_t, std::uintptr_t&) noexcept;
+
+  template <class Reader>
+  static bool read_by(void* reader, std::uintptr_t address, std::uintptr_t& word) noexcept {
+    return (*static_cast<Reader*>(reader))(address, word);
+  }
+
+  void* reader_;
+  Read read_;
+};
+
+}  // namespace alloctap::elf
