@@ -23,6 +23,7 @@ class Arena {
   static constexpr std::size_t kChunkBytes = 1024 * 1024;
   static constexpr std::size_t kSmallestBlock = 16;
   static constexpr std::size_t kLargestBlock = 64 * 1024;
+  static constexpr std::size_t kHugePage = 2 * 1024 * 1024;
 
   /// At least `bytes` (not 0), aligned to 16 and, for a power of two up to a page, to its size. The
   /// content of a block that was used before is arbitrary; pages come zeroed.
@@ -30,7 +31,16 @@ class Arena {
     return bytes > kLargestBlock ? map(bytes) : allocate_block(class_of(bytes));
   }
 
-  /// Takes back what `allocate(bytes)` returned, with the same `bytes`.
+  /// Like `allocate`, for what will be touched all over: multiples of `kHugePage` come in huge
+  /// pages, where the system has them, which cost a fraction of as much small ones.
+  [[nodiscard]] static void* allocate_dense(std::size_t bytes) noexcept {
+    if (bytes == 0 || bytes % kHugePage != 0) return allocate(bytes);
+    void* pages = allocate_aligned_pages(bytes, kHugePage);
+    if (pages != nullptr) os::use_huge_pages(pages, bytes, true);
+    return pages;
+  }
+
+  /// Takes back what `allocate(bytes)`, or the other, returned, with the same `bytes`.
   static void deallocate(void* address, std::size_t bytes) noexcept {
     if (bytes > kLargestBlock) return unmap(address, bytes);
     const std::size_t size_class = class_of(bytes);

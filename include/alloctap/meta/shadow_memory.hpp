@@ -91,7 +91,7 @@ class ShadowMemory {
   static constexpr std::size_t kWordsInPart = kWords / kParts;
   static constexpr std::size_t kWordsAtOnce = 16;
   static constexpr std::size_t kSmallPage = 4096;
-  static constexpr std::size_t kHugePage = kWords * sizeof(Word);
+  static_assert(kWords * sizeof(Word) == Arena::kHugePage);
 
   struct Leaf {
     std::array<Word, kWords + 1> words;
@@ -144,9 +144,9 @@ class ShadowMemory {
   static Leaf* leaf_at(std::atomic<Leaf*>& place, bool with_huge_page) noexcept {
     Leaf* known = place.load(std::memory_order_acquire);
     if (known != nullptr) return known;
-    auto* fresh = static_cast<Leaf*>(Arena::allocate_aligned_pages(sizeof(Leaf), kHugePage));
+    auto* fresh = static_cast<Leaf*>(Arena::allocate_aligned_pages(sizeof(Leaf), Arena::kHugePage));
     if (fresh == nullptr) return nullptr;
-    os::use_huge_pages(fresh, kHugePage, with_huge_page);
+    os::use_huge_pages(fresh, Arena::kHugePage, with_huge_page);
     if (place.compare_exchange_strong(known, fresh)) return fresh;
     Arena::deallocate_pages(fresh, sizeof(Leaf));
     return known;

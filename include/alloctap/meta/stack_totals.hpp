@@ -131,7 +131,7 @@ class StackTotals {
   }
 
   bool grow(std::size_t capacity) noexcept {
-    void* memory = Arena::allocate(capacity * sizeof(Entry));
+    void* memory = Arena::allocate_dense(capacity * sizeof(Entry));
     if (memory == nullptr) return false;
     auto* entries = static_cast<Entry*>(memory);
     for (std::size_t i = 0; i < capacity; ++i) ::new (entries + i) Entry;

@@ -44,7 +44,8 @@ class StackStorage {
   }
 
  private:
-  static constexpr std::size_t kChunkBytes = 256 * 1024;
+  static constexpr std::size_t kSmallChunk = 256 * 1024;
+  static constexpr std::size_t kSmallChunks = 8;
   static constexpr std::size_t kFirstCapacity = 512;
 
   const KeptStack* part_of(const StackHash& hash, std::span<const std::uintptr_t> frames,
@@ -89,11 +90,7 @@ class StackStorage {
                          const KeptStack* outer) noexcept {
     const std::size_t own = frames.size() - (outer == nullptr ? 0 : outer->depth);
     const std::size_t bytes = sizeof(KeptStack) + own * sizeof(std::uintptr_t);
-    if (bytes > chunk_left_) {
-      chunk_ = static_cast<std::byte*>(Arena::allocate(kChunkBytes));
-      chunk_left_ = chunk_ == nullptr ? 0 : kChunkBytes;
-      if (chunk_ == nullptr) return nullptr;
-    }
+    if (bytes > chunk_left_ && !begin_chunk()) return nullptr;
     auto* stack = ::new (chunk_) KeptStack{.hash = hash,
                                            .outer = outer,
                                            .depth = static_cast<std::uint32_t>(frames.size()),
@@ -104,11 +101,21 @@ class StackStorage {
     return stack;
   }
 
+  /// Small ones first: most programs fill few.
+  bool begin_chunk() noexcept {
+    const std::size_t bytes = small_chunks_ < kSmallChunks ? kSmallChunk : Arena::kHugePage;
+    chunk_ = static_cast<std::byte*>(Arena::allocate_dense(bytes));
+    chunk_left_ = chunk_ == nullptr ? 0 : bytes;
+    if (bytes == kSmallChunk) ++small_chunks_;
+    return chunk_ != nullptr;
+  }
+
   const KeptStack** parts_ = nullptr;
   std::size_t capacity_ = 0;
   std::size_t part_count_ = 0;
   std::byte* chunk_ = nullptr;
   std::size_t chunk_left_ = 0;
+  std::size_t small_chunks_ = 0;
 };
 
 }  // namespace alloctap
