@@ -19,7 +19,7 @@
 
 namespace alloctap {
 
-/// Captures by `Rules`, default-constructed for each capture:
+/// Captures by `Rules`, made for each capture of a `Rules::Cache`, which every thread has one of:
 /// - `find(frame)` gives the rule of an `UnwindFrame`;
 /// - `epoch()` is constant while rules do not change;
 /// - `Fallback` is the capture to use where the rules need what only it knows;
@@ -48,7 +48,7 @@ class ChainCapture {
     Capture& current = memory->current;
     current.leaf = leaf;
     current.max_frames = max_frames;
-    const Rules rules;
+    const Rules rules(memory->rules);
     StackChain* stack = memory->stacks.find(thread, leaf.sp);
     constexpr auto chain_frames = &ChainWalk<Rules>::chain_frames_for;
     if (stack == nullptr || !stack->prepare(chain_frames(max_frames), &kIdentity, rules.epoch()))
@@ -73,7 +73,8 @@ class ChainCapture {
     Memory* memory = PerThread<Memory>::of(thread);
     if (memory == nullptr || memory->found == Found::kInThreadState) return frames;
     // The stack is still the one that was captured.
-    if (memory->found == Found::kByMemo) static_cast<void>(walk_current(*memory, Rules{}));
+    if (memory->found == Found::kByMemo)
+      static_cast<void>(walk_current(*memory, Rules(memory->rules)));
     const VerifiedChain& chain = memory->current.stack->chain;
     for (std::size_t i = 0; i < frames.size(); ++i) frames[i] = chain.pc(chain.size() - 1 - i);
     return frames;
@@ -106,6 +107,7 @@ class ChainCapture {
   struct Memory {
     ThreadStacks stacks;
     StackMemo memo;
+    [[no_unique_address]] typename Rules::Cache rules;
     WalkedFrames walked;
     Found found = Found::kInThreadState;
     /// The last one, where it was not found in the thread's state.
@@ -169,7 +171,7 @@ class ChainCapture {
     WalkedFrames& walked = memory.walked;
     memory.copy.forget();
     walked.restart(memory.current.leaf);
-    const Rules rules;
+    const Rules rules(memory.rules);
     UnwindOutcome outcome = UnwindOutcome::kCaller;
     while (walked.size() <= max_frames) {
       const UnwindFrame& frame = walked.last().frame;

@@ -25,7 +25,10 @@ struct CallerAlone {
 class FramePointerRules {
  public:
   using Fallback = CallerAlone;
+  struct Cache {};
   static constexpr bool kPointerDecides = true;
+
+  explicit FramePointerRules(const Cache&) noexcept {}
 
   [[nodiscard]] static std::uint64_t epoch() noexcept { return 0; }
   /// The ABI clears the frame pointer of the outermost frame.

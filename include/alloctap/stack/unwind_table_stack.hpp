@@ -5,6 +5,7 @@
 
 #include "alloctap/stack/careful_stack.hpp"
 #include "alloctap/stack/chain_capture.hpp"
+#include "alloctap/stack/recent_rules.hpp"
 #include "alloctap/stack/stack_capture.hpp"
 #include "alloctap/stack/unwind_rules.hpp"
 
@@ -14,14 +15,19 @@ namespace alloctap {
 class TableRules {
  public:
   using Fallback = CarefulStack;
+  using Cache = RecentRules;
   static constexpr bool kPointerDecides = false;
+
+  /// `cache` is the thread's.
+  explicit TableRules(Cache& cache) noexcept : cache_(cache) {}
 
   [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
   [[nodiscard]] UnwindRule find(const UnwindFrame& frame) const noexcept {
-    return UnwindRules::find(frame.call_address(), epoch_);
+    return cache_.find(frame.call_address(), epoch_);
   }
 
  private:
+  Cache& cache_;
   UnwindRules::Epoch epoch_ = UnwindRules::epoch();
 };
 
