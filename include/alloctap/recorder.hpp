@@ -15,6 +15,7 @@
 #include "alloctap/mapping_recorder.hpp"
 #include "alloctap/meta/bookkeeper.hpp"
 #include "alloctap/meta/thread_totals.hpp"
+#include "alloctap/module_epochs.hpp"
 #include "alloctap/os/error_preserver.hpp"
 #include "alloctap/sample_books.hpp"
 #include "alloctap/stack/identified_stack.hpp"
@@ -35,6 +36,7 @@ class Recorder : public MappingRecorder<Recorder<Config>> {
   using Books = Bookkeeper<Meta, Recorder>;
   using Queue = typename Config::Queue::template For<Books>;
   using Sampling = typename Config::Sampling;
+  using Epochs = ModuleEpochs<Recorder, Config>;
 
   static Meta& meta() noexcept { return meta_; }
   static Queue& queue() noexcept { return queue_; }
@@ -146,11 +148,8 @@ class Recorder : public MappingRecorder<Recorder<Config>> {
     if (totals != nullptr) totals->last.note_free(block.pointer, section.thread()->generation);
   }
 
-  static void on_modules_unloaded() noexcept {
-    if constexpr (requires { Config::Stack::forget_unloaded_modules(); }) {
-      Config::Stack::forget_unloaded_modules();
-    }
-  }
+  static void on_modules_unloading() noexcept { Epochs::update(); }
+  static void on_modules_unloaded() noexcept { Epochs::on_modules_unloaded(); }
 
   /// Only hooks that are called before the tracker starts ask for it.
   static void on_first_call() noexcept {
@@ -159,6 +158,7 @@ class Recorder : public MappingRecorder<Recorder<Config>> {
 
  private:
   friend MappingRecorder<Recorder>;
+  friend Epochs;
 
   struct JoinedTotals : ThreadTotals {
     JoinedTotals() noexcept { books_.join(*this); }

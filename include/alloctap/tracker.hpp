@@ -151,6 +151,7 @@ class Tracker {
   }
 
   static absl::StatusOr<Snapshot> snapshot_locked() {
+    Sink::Epochs::update_locked();
     const bool quiet = ThreadStates::close_gate();
     if (quiet) Sink::queue().flush();
     Sink recorder;
@@ -180,7 +181,10 @@ class Tracker {
     if (!executable.resize(kLongestText) || !command.resize(kLongestText)) {
       return absl::ResourceExhaustedError("dump: the system has no memory for it");
     }
-    const ModuleTable modules = ModuleTable::read();
+    ModuleTable modules = ModuleTable::read();
+    if (!Sink::Epochs::history().add_to(modules)) {
+      return absl::ResourceExhaustedError("dump: the system has no memory for its modules");
+    }
     const Report report{
         .snapshot = snapshot,
         .modules = modules,
@@ -188,7 +192,7 @@ class Tracker {
                     .executable = os::executable_path({executable.data(), executable.size()}),
                     .command = os::command_line({command.data(), command.size()})},
         .backend = backend_info(),
-        .symbolize = &Config::Symbolizer::symbolize,
+        .symbolize = &Sink::Epochs::symbolize,
     };
     if (absl::Status status = output.open(); !status.ok()) return status;
     DumpWriter writer(output);

@@ -20,7 +20,8 @@ struct DetachedMappings {
 /// Order of calls: `on_allocate` and `on_map` follow the real call; `on_deallocate` comes before
 /// it, because afterwards another thread may own the address. A reallocation, and an unmapping,
 /// that may fail is begun before the real call and finished or cancelled after it.
-/// `on_modules_unloaded` follows whatever may have taken code away.
+/// `on_modules_unloading` precedes what may take code away, and `on_modules_unloaded` follows it;
+/// neither is called inside malloc.
 template <class S>
 concept EventSink =
     requires(const AllocationEvent& allocation, const DeallocationEvent& gone,
@@ -34,6 +35,7 @@ concept EventSink =
       { S::begin_unmap(mapping) } noexcept -> std::same_as<DetachedMappings>;
       { S::cancel_unmap(detached) } noexcept -> std::same_as<void>;
       { S::finish_unmap(detached) } noexcept -> std::same_as<void>;
+      { S::on_modules_unloading() } noexcept -> std::same_as<void>;
       { S::on_modules_unloaded() } noexcept -> std::same_as<void>;
     };
 
@@ -53,6 +55,7 @@ struct EventSinkArchetype {
   static DetachedMappings begin_unmap(const MappingEvent&) noexcept { return {}; }
   static void cancel_unmap(DetachedMappings&) noexcept {}
   static void finish_unmap(DetachedMappings&) noexcept {}
+  static void on_modules_unloading() noexcept {}
   static void on_modules_unloaded() noexcept {}
 };
 

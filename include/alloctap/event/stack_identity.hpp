@@ -31,6 +31,12 @@ struct StackHash {
   friend constexpr bool operator==(const StackHash&, const StackHash&) noexcept = default;
 };
 
+/// A hash that no frames have (for all practical purposes, as above): of a stack that must not be
+/// found again.
+[[nodiscard]] constexpr StackHash hash_of_retired(StackId id) noexcept {
+  return {.first = id * 0x9E3779B97F4A7C15, .second = 0x452821E638D01377};
+}
+
 /// The hash of `frames`, leaf first.
 [[nodiscard]] constexpr StackHash hash_frames(std::span<const std::uintptr_t> frames) noexcept {
   StackHash hash;

@@ -19,6 +19,7 @@ class InterposedModules {
   static int close(void* handle) noexcept {
     CloseFunction* const original = find_original();
     if (original == nullptr) return -1;
+    Sink::on_modules_unloading();
     const int error = original(handle);
     Sink::on_modules_unloaded();
     return error;

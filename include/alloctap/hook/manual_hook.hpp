@@ -91,6 +91,13 @@ struct ManualHook {
         MappingEvent{.address = address, .length = length, .origin = ALLOCTAP_CALL_ORIGIN()});
   }
 
+  /// A module is about to be unloaded: to be called before dlclose, where nothing else sees it, so
+  /// that its frames keep their names.
+  static void on_modules_unloading() noexcept {
+    const Feed* feed = feed_.load(std::memory_order_acquire);
+    if (feed != nullptr) feed->modules_unloading();
+  }
+
   /// A module was unloaded: to be called after dlclose, where nothing else sees it. What is
   /// remembered of its code must not be taken for that of the next one at its place.
   static void on_modules_unloaded() noexcept {
@@ -108,6 +115,7 @@ struct ManualHook {
         .finish_reallocate = &Sink::finish_reallocate,
         .map = &Sink::on_map,
         .unmap = &unmap_for_good<Sink>,
+        .modules_unloading = &Sink::on_modules_unloading,
         .modules_unloaded = &Sink::on_modules_unloaded,
     };
     const Feed* nobody = nullptr;
@@ -131,6 +139,7 @@ struct ManualHook {
     void (*finish_reallocate)(const DetachedBlock&) noexcept;
     void (*map)(const MappingEvent&) noexcept;
     void (*unmap)(const MappingEvent&) noexcept;
+    void (*modules_unloading)() noexcept;
     void (*modules_unloaded)() noexcept;
   };
 

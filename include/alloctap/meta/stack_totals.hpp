@@ -97,6 +97,19 @@ class StackTotals {
   /// Counts an allocation that was counted before as a temporary one too.
   static void count_temporary(Entry& entry) noexcept { ++entry.temporary_allocations; }
 
+  /// From now on `find` does not find the stacks for which `is_retired(StackId)`. By others than
+  /// its thread behind the closed gate.
+  template <class IsRetired>
+  void forget_stacks(IsRetired&& is_retired) noexcept {
+    Entry* const entries = entries_.load(std::memory_order_acquire);
+    for (std::size_t i = 0; i <= mask_.load(std::memory_order_acquire); ++i) {
+      if (!is_retired(entries[i].stack)) continue;
+      const StackHash nobodys = hash_of_retired(entries[i].stack);
+      entries[i].hash = nobodys.first;
+      entries[i].check = check_of(nobodys);
+    }
+  }
+
   /// Calls `visit(StackId, const AllocationTotals&)`, several times for some stacks.
   template <class Visit>
   void for_each(Visit&& visit) const {

@@ -43,6 +43,17 @@ class StackStorage {
     return store(hash, frames, outer);
   }
 
+  /// Keeps the frames of `stack` under another hash; nullptr where the system has no memory.
+  [[nodiscard]] const KeptStack* keep_under(const StackHash& hash,
+                                            const KeptStack& stack) noexcept {
+    KeptStack* copy = make_room_for(stack.own);
+    if (copy == nullptr) return nullptr;
+    *copy = stack;
+    copy->hash = hash;
+    std::memcpy(static_cast<void*>(copy + 1), stack.frames(), stack.own * sizeof(std::uintptr_t));
+    return copy;
+  }
+
  private:
   static constexpr std::size_t kSmallChunk = 256 * 1024;
   static constexpr std::size_t kSmallChunks = 8;
@@ -89,13 +100,21 @@ class StackStorage {
   const KeptStack* store(const StackHash& hash, std::span<const std::uintptr_t> frames,
                          const KeptStack* outer) noexcept {
     const std::size_t own = frames.size() - (outer == nullptr ? 0 : outer->depth);
+    KeptStack* stack = make_room_for(own);
+    if (stack == nullptr) return nullptr;
+    *stack = {.hash = hash,
+              .outer = outer,
+              .depth = static_cast<std::uint32_t>(frames.size()),
+              .own = static_cast<std::uint32_t>(own)};
+    std::memcpy(static_cast<void*>(stack + 1), frames.data(), own * sizeof(std::uintptr_t));
+    return stack;
+  }
+
+  /// A stack with room for `own` frames behind it.
+  KeptStack* make_room_for(std::size_t own) noexcept {
     const std::size_t bytes = sizeof(KeptStack) + own * sizeof(std::uintptr_t);
     if (bytes > chunk_left_ && !begin_chunk()) return nullptr;
-    auto* stack = ::new (chunk_) KeptStack{.hash = hash,
-                                           .outer = outer,
-                                           .depth = static_cast<std::uint32_t>(frames.size()),
-                                           .own = static_cast<std::uint32_t>(own)};
-    std::memcpy(static_cast<void*>(stack + 1), frames.data(), own * sizeof(std::uintptr_t));
+    auto* stack = ::new (chunk_) KeptStack;
     chunk_ += bytes;
     chunk_left_ -= bytes;
     return stack;

@@ -25,9 +25,9 @@ inline constexpr StackId kStackNotTaken = 2;
 /// The first id that a stack with frames can have.
 inline constexpr StackId kFirstStack = 3;
 
-/// A growing set of stacks. Looking up takes no lock; adding takes one. Stacks are never removed
-/// and never move: the frames of an id stay readable for as long as the process lives. Thread-safe;
-/// runs inside malloc. Constant-initialized, deliberately never destroyed.
+/// A growing set of stacks. Looking up takes no lock; adding takes one. Stacks are never removed:
+/// the frames of an id stay readable for as long as the process lives. Thread-safe; runs inside
+/// malloc. Constant-initialized, deliberately never destroyed.
 class StackTable {
  public:
   constexpr StackTable() noexcept = default;
@@ -57,6 +57,23 @@ class StackTable {
   [[nodiscard]] StackFrames frames(StackId id) const noexcept {
     if (id < kFirstStack || id >= end_id()) return {};
     return StackFrames(slot(id).load(std::memory_order_acquire));
+  }
+
+  /// From now on no look-up finds `id`, an id that was given out, and its frames make a stack of a
+  /// new id: the same addresses will mean other code. Its frames stay readable. Not inside malloc;
+  /// it does nothing where the system has no memory.
+  void retire(StackId id) noexcept {
+    const std::lock_guard hold(lock_);
+    const KeptStack* stack = slot(id).load(std::memory_order_relaxed);
+    if (stack->hash == hash_of_retired(id)) return;
+    const KeptStack* retired = storage_.keep_under(hash_of_retired(id), *stack);
+    if (retired != nullptr) slot(id).store(retired, std::memory_order_release);
+  }
+
+  /// Whether `id` was retired.
+  [[nodiscard]] bool is_retired(StackId id) const noexcept {
+    return id >= kFirstStack && id < end_id() &&
+           slot(id).load(std::memory_order_acquire)->hash == hash_of_retired(id);
   }
 
   /// One above the highest id given out; ids start at `kUnknownStack`.

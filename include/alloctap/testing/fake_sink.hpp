@@ -24,6 +24,7 @@ enum class SinkFunction : std::uint8_t {
   kBeginUnmap,
   kCancelUnmap,
   kFinishUnmap,
+  kModulesUnloading,
   kModulesUnloaded,
 };
 
@@ -82,6 +83,9 @@ struct FakeSink {
     keep({.function = SinkFunction::kFinishUnmap, .pointer = detached.first});
   }
 
+  static void on_modules_unloading() noexcept {
+    keep({.function = SinkFunction::kModulesUnloading});
+  }
   static void on_modules_unloaded() noexcept { keep({.function = SinkFunction::kModulesUnloaded}); }
 
   /// What was told since `clear`.

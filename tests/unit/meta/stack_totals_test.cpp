@@ -10,6 +10,7 @@
 namespace {
 
 using alloctap::AllocationTotals;
+using alloctap::kNoStackId;
 using alloctap::StackHash;
 using alloctap::StackId;
 using alloctap::StackTotals;
@@ -107,4 +108,22 @@ TEST_CASE("without memory a table fills up but for one entry, then refuses, and 
   for (StackId stack = 1; stack <= refused; ++stack) {
     CHECK(totals.find(hash_of(stack))->stack == stack);
   }
+}
+
+TEST_CASE("a forgotten stack keeps its numbers, and begins anew under another id") {
+  StackTotals totals;
+  for (StackId stack = 1; stack <= 100; ++stack) StackTotals::count(*entry_of(totals, stack), 10);
+  for (int again = 0; again < 2; ++again) {
+    totals.forget_stacks([](StackId stack) { return stack % 2 == 0 && stack != kNoStackId; });
+  }
+  for (StackId stack = 1; stack <= 100; ++stack) {
+    CHECK((totals.find(hash_of(stack)) == nullptr) == (stack % 2 == 0));
+  }
+  StackTotals::count(*totals.add(hash_of(2), 102), 5);
+  for (StackId stack = 103; stack <= 300; ++stack) {
+    StackTotals::count(*entry_of(totals, stack), 1);
+  }
+  CHECK(totals.find(hash_of(2))->stack == 102);
+  CHECK(contents(totals)[2].allocated_bytes == 10);
+  CHECK(contents(totals)[102].allocated_bytes == 5);
 }

@@ -213,3 +213,39 @@ TEST_CASE("without memory a new stack is unknown and known ones are still found"
   CHECK(holds(*fresh, fresh->intern(other), other));
   CHECK(holds(*table, table->intern(large), large));
 }
+
+TEST_CASE("a retired stack keeps its frames, is found no more, and comes again under a new id") {
+  const auto table = std::make_unique<StackTable>();
+  const Frames frames = numbered_stack(23);
+  const StackId old = table->intern(frames);
+  const StackId other = table->intern(numbered_stack(24));
+  CHECK_FALSE(table->is_retired(old));
+  table->retire(old);
+  CHECK(table->is_retired(old));
+  CHECK_FALSE(table->is_retired(other));
+  CHECK(table->find(hash_frames(frames)) == kNoStackId);
+  CHECK(holds(*table, old, frames));
+
+  const StackId again = table->intern(frames);
+  CHECK(again > other);
+  CHECK(table->intern(frames) == again);
+  table->retire(old);
+  CHECK(table->intern(frames) == again);
+  table->retire(again);
+  CHECK(table->intern(frames) > again);
+  CHECK(holds(*table, again, frames));
+}
+
+TEST_CASE("a table with retired stacks grows, and finds what is not retired") {
+  const auto table = std::make_unique<StackTable>();
+  for (std::size_t i = 0; i < 10'000; ++i) {
+    const StackId id = table->intern(numbered_stack(i));
+    if (i % 3 == 0) table->retire(id);
+  }
+  for (std::size_t i = 0; i < 10'000; ++i) {
+    const Frames frames = numbered_stack(i);
+    const StackId known = table->find(hash_frames(frames));
+    REQUIRE((known == kNoStackId) == (i % 3 == 0));
+    if (known != kNoStackId) REQUIRE(holds(*table, known, frames));
+  }
+}

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/temporary_directory.hpp"
+#include "tests/support/plugin_file.hpp"
 
 namespace {
 
@@ -21,7 +21,7 @@ using alloctap::Module;
 using alloctap::ModuleTable;
 using alloctap::SourceFrame;
 using alloctap::Symbols;
-using alloctap::testing::TemporaryDirectory;
+using alloctap::testing::PluginFile;
 
 void run(const std::string& command) {
   CAPTURE(command);
@@ -39,28 +39,13 @@ std::uint32_t line_marked(const std::string& mark) {
   return 0;
 }
 
-/// A copy of a build of the plugin in a directory of its own.
-struct PluginFile {
-  explicit PluginFile(const char* build) : path(directory.file("plugin.so")) {
-    fs::copy_file(build, path);
-  }
+/// Moves what only debuggers read from the plugin to `debug_file`.
+void strip_to(const PluginFile& file, const std::string& debug_file) {
+  run("objcopy --only-keep-debug '" + file.path + "' '" + debug_file + "'");
+  run("strip --strip-all '" + file.path + "'");
+}
 
-  /// Moves what only debuggers read to `debug_file`.
-  void strip_to(const std::string& debug_file) const {
-    run("objcopy --only-keep-debug '" + path + "' '" + debug_file + "'");
-    run("strip --strip-all '" + path + "'");
-  }
-  void strip() const { strip_to(directory.file("unused.debug")); }
-
-  /// As a linker does: the old file lives on where it is mapped.
-  void replace_by(const char* build) const {
-    fs::remove(path);
-    fs::copy_file(build, path);
-  }
-
-  TemporaryDirectory directory;
-  std::string path;
-};
+void strip(const PluginFile& file) { strip_to(file, file.directory.file("unused.debug")); }
 
 /// The plugin in memory, and its module as it was then.
 class LoadedPlugin {
@@ -146,7 +131,7 @@ TEST_CASE("a debug file that the stripped file names beside itself is read") {
     const PluginFile stripped(ALLOCTAP_PLUGIN_FIRST);
     fs::create_directory(stripped.directory.file(".debug"));
     const std::string debug_file = stripped.directory.file(std::string(folder) + "p.debug");
-    stripped.strip_to(debug_file);
+    strip_to(stripped, debug_file);
     run("objcopy --add-gnu-debuglink='" + debug_file + "' '" + stripped.path + "'");
     const LoadedPlugin plugin(stripped);
     CHECK(symbolized(plugin.place()) == expected_of_first_build());
@@ -156,7 +141,7 @@ TEST_CASE("a debug file that the stripped file names beside itself is read") {
 TEST_CASE("a debug file is found by the build-id") {
   const PluginFile file(ALLOCTAP_PLUGIN_FIRST);
   const std::string debug_file = file.directory.file("p.debug");
-  file.strip_to(debug_file);
+  strip_to(file, debug_file);
   const LoadedPlugin plugin(file);
   const std::string root = file.directory.file("root");
   const DebugRoot use(root);
@@ -177,8 +162,8 @@ TEST_CASE("a debug file of another build is left alone") {
   const PluginFile file(ALLOCTAP_PLUGIN_FIRST);
   const PluginFile other(ALLOCTAP_PLUGIN_SECOND);
   const std::string debug_file = file.directory.file("p.debug");
-  other.strip_to(debug_file);
-  file.strip();
+  strip_to(other, debug_file);
+  strip(file);
   run("objcopy --add-gnu-debuglink='" + debug_file + "' '" + file.path + "'");
   const LoadedPlugin plugin(file);
   CHECK(symbolized(plugin.place()).empty());
@@ -186,7 +171,7 @@ TEST_CASE("a debug file of another build is left alone") {
 
 TEST_CASE("what is stripped has the names that the loader needs, and no wrong ones") {
   const PluginFile file(ALLOCTAP_PLUGIN_FIRST);
-  file.strip();
+  strip(file);
   const LoadedPlugin plugin(file);
   CHECK(symbolized(plugin.place("plugin_exported_place")) == "first_build::exported() :0\n");
   CHECK(symbolized(plugin.place()).empty());

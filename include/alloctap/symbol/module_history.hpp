@@ -1,0 +1,125 @@
+/// The modules that were unloaded, with the names of their frames.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <span>
+#include <string_view>
+
+#include "alloctap/event/stack_identity.hpp"
+#include "alloctap/guard/arena.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/symbol/module_table.hpp"
+#include "alloctap/symbol/symbols.hpp"
+
+namespace alloctap {
+
+/// A module that was unloaded while stacks with addresses in it were kept.
+struct UnloadedModule {
+  Module module;
+  /// The instructions of calls in it that are in stacks, ascending, and what they are called:
+  /// symbolized when it went, because its file may be built anew at any time.
+  ArenaArray<CodePlace> places;
+  Symbols symbols;
+  UnloadedModule* next = nullptr;
+};
+
+/// Which modules there were last time, and which of them went since then. Memory from the arena;
+/// constant-initialized, never destroyed. Not thread-safe: behind the control lock.
+class ModuleHistory {
+ public:
+  constexpr ModuleHistory() noexcept = default;
+  ModuleHistory(const ModuleHistory&) = delete;
+  ModuleHistory& operator=(const ModuleHistory&) = delete;
+
+  /// Looks what is loaded now; calls `visit(const Module&)` for each module that was there last
+  /// time, and is not any more or is another one.
+  template <class Visit>
+  void update(Visit&& visit) noexcept {
+    ModuleTable now = ModuleTable::read();
+    if (known_ == nullptr) {
+      void* memory = Arena::allocate(sizeof(ModuleTable));
+      if (memory == nullptr) return;
+      known_ = ::new (memory) ModuleTable;
+    }
+    for (const Module& module : known_->loaded()) {
+      const Module* other = now.find(module.start);
+      if (other == nullptr || !is_same(module, *other)) visit(module);
+    }
+    *known_ = std::move(now);
+  }
+
+  /// Keeps `module`, which is gone; `before` is the first stack that will be kept from now on.
+  /// nullptr where the system has no memory.
+  UnloadedModule* add(const Module& module, StackId before) noexcept {
+    void* memory = Arena::allocate(sizeof(UnloadedModule));
+    auto* path = static_cast<char*>(Arena::allocate(module.path.size() + 1));
+    if (memory == nullptr || path == nullptr) return nullptr;
+    std::memcpy(path, module.path.data(), module.path.size());
+    auto* added = ::new (memory) UnloadedModule;
+    added->module = module;
+    added->module.path = {path, module.path.size()};
+    added->module.unloaded_before = before;
+    UnloadedModule** end = &first_;
+    while (*end != nullptr) end = &(*end)->next;
+    *end = added;
+    return added;
+  }
+
+  /// The module, unloaded by now, that held `address` when `stack` was recorded; nullptr if none.
+  [[nodiscard]] const UnloadedModule* find(std::uintptr_t address, StackId stack) const noexcept {
+    for (const UnloadedModule* unloaded = first_; unloaded != nullptr; unloaded = unloaded->next) {
+      const Module& module = unloaded->module;
+      if (stack < module.unloaded_before && module.contains(address)) return unloaded;
+    }
+    return nullptr;
+  }
+
+  /// Adds the unloaded modules to `modules`; false where the system has no memory.
+  [[nodiscard]] bool add_to(ModuleTable& modules) const noexcept {
+    for (const UnloadedModule* unloaded = first_; unloaded != nullptr; unloaded = unloaded->next) {
+      if (!modules.add_unloaded(unloaded->module)) return false;
+    }
+    return true;
+  }
+
+  /// As a symbolizer, for places in unloaded modules alone.
+  void symbolize(std::span<const CodePlace> places, Symbols& symbols) const noexcept {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const Module* module = places[i].module;
+      if (module == nullptr || !module->is_unloaded()) continue;
+      const UnloadedModule* unloaded = find(places[i].address, module->unloaded_before - 1);
+      if (unloaded == nullptr) continue;
+      for (const SourceFrame& frame : frames_of(*unloaded, places[i].address)) {
+        symbols.add(i, frame);
+      }
+    }
+  }
+
+ private:
+  /// A file that was removed or replaced has another path by now, as the system tells it.
+  static bool is_same(const Module& a, const Module& b) noexcept {
+    const bool same_id = std::equal(a.build_id, a.build_id + a.build_id_bytes, b.build_id,
+                                    b.build_id + b.build_id_bytes);
+    const bool same_file =
+        a.build_id_bytes > 0 || a.path.starts_with(b.path) || b.path.starts_with(a.path);
+    return a.start == b.start && a.end == b.end && same_id && same_file;
+  }
+
+  static std::span<const SourceFrame> frames_of(const UnloadedModule& unloaded,
+                                                std::uintptr_t address) noexcept {
+    const auto* place = std::lower_bound(
+        unloaded.places.begin(), unloaded.places.end(), address,
+        [](const CodePlace& other, std::uintptr_t value) { return other.address < value; });
+    if (place == unloaded.places.end() || place->address != address) return {};
+    return unloaded.symbols.of(static_cast<std::size_t>(place - unloaded.places.begin()));
+  }
+
+  ModuleTable* known_ = nullptr;
+  UnloadedModule* first_ = nullptr;
+};
+
+}  // namespace alloctap
