@@ -12,6 +12,7 @@
 
 #include "fatal_signals.hpp"
 #include "final_report.hpp"
+#include "helper_process.hpp"
 #include "report_thread.hpp"
 #include "run_tracker.hpp"
 #include "settings.hpp"
@@ -135,6 +136,7 @@ void RunConfig::on_first_call() noexcept {
     return print_line("ALLOCTAP_RUN is not what alloctap-run sets; nothing is tracked");
   if (!settings->apply_to(os::current_process_id()) || !start_tracker()) return;
   keep_standard_error();
+  HelperProcess::note_start_of_program();
   owe_report(*settings);
   // The loader registers its destructors later, so the report comes after all of them.
   // Twice, so that one is there while another leaves its successor behind.

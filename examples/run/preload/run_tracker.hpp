@@ -3,8 +3,9 @@
 
 #include <alloctap/alloctap.hpp>
 #include <alloctap/hook/interpose_hook.hpp>
-#include <alloctap/symbol/absl_symbolizer.hpp>
 #include <cstdint>
+
+#include "helper_symbolizer.hpp"
 
 namespace alloctap::run {
 
@@ -12,7 +13,7 @@ struct RunConfig : DefaultConfig {
   using Hook = InterposeHook;
   using Stack = SelectableStack<UnwindTableStack, BacktraceStack, FramePointerStack, NoStack>;
   using Sampling = AdjustableSampling;
-  using Symbolizer = AbslSymbolizer;
+  using Symbolizer = HelperSymbolizer;
   static constexpr Limits limits{.max_frames = ThreadState::kMostFrames};
 
   /// Reads the settings and starts the tracker, before anything of the program runs.

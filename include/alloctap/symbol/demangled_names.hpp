@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 namespace alloctap {
@@ -13,7 +14,8 @@ namespace alloctap {
 /// Demangles each symbol once. Allocates from the host; not thread-safe.
 class DemangledNames {
  public:
-  /// What `symbol` stands for by the Itanium C++ ABI; itself where it is no mangled name. `symbol`
+  /// What `symbol` stands for by the Itanium C++ ABI; itself, without its version, where it is no
+  /// mangled name. `symbol`
   /// is known again by its address, and is as valid as the answer.
   const std::string& of(const char* symbol) {
     const auto [entry, is_new] = names_.try_emplace(symbol);
@@ -27,7 +29,12 @@ class DemangledNames {
     const std::unique_ptr<char, decltype(&std::free)> name(
         abi::__cxa_demangle(symbol, nullptr, nullptr, &status), &std::free);
     const bool is_mangled = symbol[0] == '_' && symbol[1] == 'Z';
-    return status == 0 && name != nullptr && is_mangled ? name.get() : symbol;
+    return status == 0 && name != nullptr && is_mangled ? name.get() : without_version(symbol);
+  }
+
+  /// Some symbol tables have "function@VERSION".
+  static std::string without_version(std::string_view symbol) {
+    return std::string(symbol.substr(0, symbol.find('@', 1)));
   }
 
   std::unordered_map<const char*, std::string> names_;

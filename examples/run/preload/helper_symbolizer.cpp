@@ -1,0 +1,119 @@
+#include "helper_symbolizer.hpp"
+
+#include <alloctap/guard/arena_array.hpp>
+#include <alloctap/symbol/absl_symbolizer.hpp>
+#include <alloctap/symbol/module_table.hpp>
+#include <array>
+#include <cstring>
+
+#include "helper_process.hpp"
+#include "symbol_exchange.hpp"
+
+namespace alloctap::run {
+namespace {
+
+using Bytes = ArenaArray<char>;
+
+constexpr std::size_t kPathBytes = 4096;
+
+/// The helper's path: in the directory of the object that this function is in. False if unknown.
+bool find_helper(std::array<char, kPathBytes>& path) noexcept {
+  const ModuleTable modules = ModuleTable::read();
+  const Module* own = modules.find(reinterpret_cast<std::uintptr_t>(&find_helper));
+  if (own == nullptr) return false;
+  const std::string_view directory = own->path.substr(0, own->path.rfind('/') + 1);
+  if (directory.size() + kHelperName.size() >= path.size()) return false;
+  std::memcpy(path.data(), directory.data(), directory.size());
+  std::memcpy(path.data() + directory.size(), kHelperName.data(), kHelperName.size());
+  path[directory.size() + kHelperName.size()] = '\0';
+  return true;
+}
+
+template <class T>
+bool send(HelperProcess& helper, const T& value) noexcept {
+  return helper.send({reinterpret_cast<const char*>(&value), sizeof value});
+}
+
+/// Asks for `places`, which are of one module.
+bool send_request(HelperProcess& helper, const Module& module,
+                  std::span<const CodePlace> places) noexcept {
+  ModuleRequest request{.start = module.start,
+                        .end = module.end,
+                        .bias = module.bias,
+                        .path_bytes = module.path.size(),
+                        .places = places.size(),
+                        .build_id_bytes = module.build_id_bytes};
+  std::memcpy(request.build_id, module.build_id, sizeof request.build_id);
+  ArenaArray<std::uintptr_t> addresses;
+  if (!addresses.reserve(places.size())) return false;
+  for (const CodePlace& place : places) static_cast<void>(addresses.push_back(place.address));
+  return send(helper, request) && helper.send(module.path) &&
+         helper.send({reinterpret_cast<const char*>(addresses.data()),
+                      addresses.size() * sizeof(std::uintptr_t)});
+}
+
+bool send_requests(HelperProcess& helper, std::span<const CodePlace> places) noexcept {
+  // Places in no module are asked of one without a file, so that all are counted alike.
+  const Module nowhere;
+  for (std::size_t first = 0, end = 0; first < places.size(); first = end) {
+    const Module* module = places[first].module;
+    while (end < places.size() && places[end].module == module) ++end;
+    if (!send_request(helper, module == nullptr ? nowhere : *module,
+                      places.subspan(first, end - first))) {
+      return false;
+    }
+  }
+  helper.end_of_sending();
+  return true;
+}
+
+/// All that the helper says, in `bytes`, which may be longer; nothing where it breaks off.
+std::string_view receive_all(HelperProcess& helper, Bytes& bytes) noexcept {
+  constexpr std::size_t kPiece = 64 * 1024;
+  for (std::size_t used = 0;;) {
+    if (bytes.size() < used + kPiece && !bytes.resize(2 * (used + kPiece))) return {};
+    const std::ptrdiff_t count = helper.receive(bytes.data() + used, bytes.size() - used);
+    if (count < 0) return {};
+    if (count == 0) return {bytes.data(), used};
+    used += static_cast<std::size_t>(count);
+  }
+}
+
+/// Calls `visit(place, frame)` for each answer; false where they are not whole.
+template <class Visit>
+bool read_answers(std::string_view bytes, Visit&& visit) noexcept {
+  ExchangeReader reader(bytes);
+  for (FrameAnswer answer; reader.read(answer);) {
+    if (answer.place == kEndOfAnswers) return reader.at_end();
+    SourceFrame frame{.function = {}, .file = {}, .line = answer.line};
+    if (!reader.read_text(answer.function_bytes, frame.function) ||
+        !reader.read_text(answer.file_bytes, frame.file)) {
+      return false;
+    }
+    visit(answer.place, frame);
+  }
+  return false;
+}
+
+bool ask_helper(std::span<const CodePlace> places, Symbols& symbols) noexcept {
+  std::array<char, kPathBytes> path;
+  HelperProcess helper;
+  Bytes bytes;
+  if (!find_helper(path) || !helper.start(path.data()) || !send_requests(helper, places)) {
+    return false;
+  }
+  const std::string_view answers = receive_all(helper, bytes);
+  // Half of the frames of a place would say something else than all of them.
+  if (!read_answers(answers, [](std::size_t, const SourceFrame&) {})) return false;
+  return read_answers(
+      answers, [&](std::size_t place, const SourceFrame& frame) { symbols.add(place, frame); });
+}
+
+}  // namespace
+
+void HelperSymbolizer::symbolize(std::span<const CodePlace> places, Symbols& symbols) noexcept {
+  if (places.empty() || ask_helper(places, symbols)) return;
+  AbslSymbolizer::symbolize(places, symbols);
+}
+
+}  // namespace alloctap::run
