@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "alloctap/alloctap.hpp"
@@ -18,22 +19,18 @@ namespace {
 using alloctap::testing::PluginFile;
 using nlohmann::json;
 
-template <class Test>
+/// One for all tests: a process has room for a few trackers with state for each thread. So each
+/// test has sizes of its own.
 struct Config : alloctap::DefaultConfig {
-  using Hook = alloctap::ManualHook<Test>;
+  using Hook = alloctap::ManualHook<struct ModuleEpochsDomain>;
   using Symbolizer = alloctap::LibdwSymbolizer;
 };
-
-struct Reload;
-struct Rebuilt;
-struct Kept;
+using Hook = Config::Hook;
+using Tracker = alloctap::Tracker<Config>;
 
 /// Loads the plugin, and tells the tracker when it goes.
-template <class Test>
 class Plugin {
  public:
-  using Hook = typename Config<Test>::Hook;
-
   explicit Plugin(const PluginFile& file) : handle_(dlopen(file.path.c_str(), RTLD_NOW)) {
     REQUIRE(handle_ != nullptr);
   }
@@ -56,7 +53,9 @@ class Plugin {
     REQUIRE(symbol != nullptr);
     place = reinterpret_cast<std::uintptr_t>(symbol);
     auto* call = reinterpret_cast<void (*)(void (*)())>(symbol);
-    for (int i = 0; i < 4; ++i) call(&allocate_one);
+    std::thread([call] {
+      for (int i = 0; i < 4; ++i) call(&allocate_one);
+    }).join();
   }
 
   std::uintptr_t place = 0;
@@ -72,7 +71,6 @@ class Plugin {
   void* handle_;
 };
 
-template <class Tracker>
 json report() {
   alloctap::MemoryOutput output;
   REQUIRE(Tracker::dump(alloctap::JsonDump{}, output).ok());
@@ -94,6 +92,12 @@ json plugin_frame(const json& report, std::uint64_t live_bytes) {
   return {};
 }
 
+std::size_t unloaded_modules(const json& report) {
+  std::size_t count = 0;
+  for (const json& module : report["modules"]) count += module["unloaded"] == true ? 1 : 0;
+  return count;
+}
+
 std::string function_of(const json& frame) {
   if (frame.is_null()) return "no frame in the plugin";
   return frame["function"].is_null() ? "?" : frame["function"].get<std::string>();
@@ -102,19 +106,18 @@ std::string function_of(const json& frame) {
 }  // namespace
 
 TEST_CASE("a plug-in that was closed, built anew and opened at its place shows both generations") {
-  using Tracker = alloctap::Tracker<Config<Rebuilt>>;
   const auto session = Tracker::start();
   REQUIRE(session.ok());
   const PluginFile file(ALLOCTAP_PLUGIN_FIRST);
-  Plugin<Rebuilt> first(file);
+  Plugin first(file);
   first.allocate(100);
   first.close();
   file.replace_by(ALLOCTAP_PLUGIN_SECOND);
-  Plugin<Rebuilt> second(file);
+  Plugin second(file);
   second.allocate(7);
   REQUIRE(first.place == second.place);
 
-  const json result = report<Tracker>();
+  const json result = report();
   const json old_frame = plugin_frame(result, 400);
   const json new_frame = plugin_frame(result, 28);
   CHECK(function_of(old_frame).starts_with("first_build::(anonymous namespace)::call_back("));
@@ -137,39 +140,38 @@ TEST_CASE("a plug-in that was closed, built anew and opened at its place shows b
 }
 
 TEST_CASE("generation after generation is told from the others") {
-  using Tracker = alloctap::Tracker<Config<Reload>>;
   const auto session = Tracker::start();
   REQUIRE(session.ok());
+  const std::size_t before = unloaded_modules(report());
   const PluginFile file(ALLOCTAP_PLUGIN_FIRST);
   for (std::size_t i = 1; i <= 6; ++i) {
     file.replace_by(i % 2 == 1 ? ALLOCTAP_PLUGIN_FIRST : ALLOCTAP_PLUGIN_SECOND);
-    Plugin<Reload> plugin(file);
+    Plugin plugin(file);
     plugin.allocate(i * 1000);
   }
-  const json result = report<Tracker>();
+  const json result = report();
   for (std::size_t i = 1; i <= 6; ++i) {
     const std::string build = i % 2 == 1 ? "first_build::" : "second_build::";
     CAPTURE(i);
     CHECK(function_of(plugin_frame(result, i * 4000)).starts_with(build));
   }
-  std::size_t unloaded = 0;
-  for (const json& module : result["modules"]) unloaded += module["unloaded"] == true ? 1 : 0;
-  CHECK(unloaded == 6);
+  CHECK(unloaded_modules(result) == before + 6);
 }
 
 TEST_CASE("stacks that have nothing to do with what was unloaded go on as they were") {
-  using Tracker = alloctap::Tracker<Config<Kept>>;
   const auto session = Tracker::start();
   REQUIRE(session.ok());
+  const std::size_t before = unloaded_modules(report());
+  const std::size_t stacks_before = report()["stacks"].size();
   const PluginFile file(ALLOCTAP_PLUGIN_FIRST);
-  for (std::uintptr_t i = 1; i <= 4; ++i) {
-    Config<Kept>::Hook::on_allocate(reinterpret_cast<void*>(i * 0x100), 50);
-    Plugin<Kept> plugin(file);
-    if (i == 2) plugin.allocate(1);
-  }
-  const json result = report<Tracker>();
-  CHECK(result["stacks"].size() == 2);
-  std::size_t unloaded = 0;
-  for (const json& module : result["modules"]) unloaded += module["unloaded"] == true ? 1 : 0;
-  CHECK(unloaded == 1);
+  std::thread([&file] {
+    for (std::uintptr_t i = 1; i <= 4; ++i) {
+      Hook::on_allocate(reinterpret_cast<void*>(i * 0x100), 50);
+      Plugin plugin(file);
+      if (i == 2) plugin.allocate(1);
+    }
+  }).join();
+  const json result = report();
+  CHECK(result["stacks"].size() == stacks_before + 2);
+  CHECK(unloaded_modules(result) == before + 1);
 }

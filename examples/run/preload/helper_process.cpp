@@ -105,7 +105,7 @@ bool HelperProcess::start(const char* path) noexcept {
   }
   socket_ = os::File(sockets[0]);
   const os::File theirs(sockets[1]);
-  constexpr timeval kPatience{.tv_sec = 60, .tv_usec = 0};
+  constexpr timeval kPatience{.tv_sec = 300, .tv_usec = 0};
   ::setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
   ::setsockopt(sockets[0], SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
   Start start{.path = path, .socket = sockets[1]};

@@ -31,7 +31,7 @@ class HelperProcess {
   void end_of_sending() noexcept;
 
   /// Receives up to `size` bytes; 0 at the end, negative on errors and when the helper is silent
-  /// for a minute.
+  /// for five minutes.
   [[nodiscard]] std::ptrdiff_t receive(char* buffer, std::size_t size) noexcept;
 
  private:

@@ -79,7 +79,7 @@ void answer(const Module& module, std::span<const std::uintptr_t> addresses, std
 
 int serve() {
   // Nobody waits longer, and signals may be blocked: the program's were when this was started.
-  constexpr unsigned kPatience = 120;
+  constexpr unsigned kPatience = 300;
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
