@@ -9,8 +9,9 @@ namespace alloctap::run {
 
 /// A program with a socket for its standard input and output. It gets an empty environment and none
 /// of the tracked program's descriptors, and is no child of it: its end sends no signal and ends no
-/// wait. It lives until it has answered, or finds that nobody listens. Allocates nothing from the
-/// host; may run in a program that has crashed. One at a time.
+/// wait, unless the program takes in orphans (PR_SET_CHILD_SUBREAPER, process 1). It lives until it
+/// has answered, or finds that nobody listens. Allocates nothing from the host; may run in a
+/// program that has crashed. One at a time.
 class HelperProcess {
  public:
   HelperProcess() noexcept = default;
