@@ -84,13 +84,18 @@ absl::Status check_machine(const std::string& path, const ElfProgram& program,
                                    "); use an alloctap-run that is built for that one"));
 }
 
-absl::Status check_loader(const std::string& path, const ElfProgram& program,
-                          const ElfProgram& own) {
+/// This program is linked statically: the shell tells what loads programs here.
+std::string loader_of_system() {
+  const absl::StatusOr<ElfProgram> shell = read_elf_program("/bin/sh");
+  return shell.ok() ? shell->loader : std::string();
+}
+
+absl::Status check_loader(const std::string& path, const ElfProgram& program) {
   constexpr std::array kOtherLibraries{"ld-musl-", "uClibc", "linker64"};
   if (program.loader.empty()) {
     std::error_code error;
     // The loader has no loader, and can be told to run a program.
-    if (std::filesystem::equivalent(path, own.loader, error)) return absl::OkStatus();
+    if (std::filesystem::equivalent(path, loader_of_system(), error)) return absl::OkStatus();
     return refuse(path,
                   "is statically linked, so nothing can be preloaded into it; link it "
                   "dynamically or build alloctap into it (InterposeHook)");
@@ -161,7 +166,7 @@ absl::Status check_preloadable(const std::string& path) {
   const absl::StatusOr<ElfProgram> program = read_elf_program(path);
   if (!program.ok()) return program.status();
   if (absl::Status status = check_machine(path, *program, *own); !status.ok()) return status;
-  if (absl::Status status = check_loader(path, *program, *own); !status.ok()) return status;
+  if (absl::Status status = check_loader(path, *program); !status.ok()) return status;
   if (absl::Status status = check_ids(path); !status.ok()) return status;
   return check_capabilities(path);
 }
