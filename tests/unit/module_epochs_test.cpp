@@ -53,9 +53,7 @@ class Plugin {
     REQUIRE(symbol != nullptr);
     place = reinterpret_cast<std::uintptr_t>(symbol);
     auto* call = reinterpret_cast<void (*)(void (*)())>(symbol);
-    std::thread([call] {
-      for (int i = 0; i < 4; ++i) call(&allocate_one);
-    }).join();
+    for (int i = 0; i < 4; ++i) call(&allocate_one);
   }
 
   std::uintptr_t place = 0;
@@ -103,75 +101,86 @@ std::string function_of(const json& frame) {
   return frame["function"].is_null() ? "?" : frame["function"].get<std::string>();
 }
 
+/// What a thread remembers of stacks is a part of what is tested. Not the main one, whose stack
+/// other tests overwrite.
+template <class Work>
+void on_one_thread(Work work) {
+  std::thread(work).join();
+}
+
 }  // namespace
 
 TEST_CASE("a plug-in that was closed, built anew and opened at its place shows both generations") {
-  const auto session = Tracker::start();
-  REQUIRE(session.ok());
-  const PluginFile file(ALLOCTAP_PLUGIN_FIRST);
-  Plugin first(file);
-  first.allocate(100);
-  first.close();
-  file.replace_by(ALLOCTAP_PLUGIN_SECOND);
-  Plugin second(file);
-  second.allocate(7);
-  REQUIRE(first.place == second.place);
+  on_one_thread([] {
+    const auto session = Tracker::start();
+    REQUIRE(session.ok());
+    const PluginFile file(ALLOCTAP_PLUGIN_FIRST);
+    Plugin first(file);
+    first.allocate(100);
+    first.close();
+    file.replace_by(ALLOCTAP_PLUGIN_SECOND);
+    Plugin second(file);
+    second.allocate(7);
+    REQUIRE(first.place == second.place);
 
-  const json result = report();
-  const json old_frame = plugin_frame(result, 400);
-  const json new_frame = plugin_frame(result, 28);
-  CHECK(function_of(old_frame).starts_with("first_build::(anonymous namespace)::call_back("));
-  CHECK(function_of(new_frame).starts_with("second_build::(anonymous namespace)::call_back("));
-  CHECK(old_frame["address"] == new_frame["address"]);
-  CHECK(old_frame["line"] == new_frame["line"]);
-  const json& modules = result["modules"];
-  const json& old_module = modules[old_frame["module"].get<std::size_t>()];
-  const json& new_module = modules[new_frame["module"].get<std::size_t>()];
-  CHECK(old_module["unloaded"] == true);
-  CHECK(new_module["unloaded"] == false);
-  CHECK(old_module["build_id"] != new_module["build_id"]);
-  CHECK(old_module["path"] == file.path);
+    const json result = report();
+    const json old_frame = plugin_frame(result, 400);
+    const json new_frame = plugin_frame(result, 28);
+    CHECK(function_of(old_frame).starts_with("first_build::(anonymous namespace)::call_back("));
+    CHECK(function_of(new_frame).starts_with("second_build::(anonymous namespace)::call_back("));
+    CHECK(old_frame["address"] == new_frame["address"]);
+    CHECK(old_frame["line"] == new_frame["line"]);
+    const json& modules = result["modules"];
+    const json& old_module = modules[old_frame["module"].get<std::size_t>()];
+    const json& new_module = modules[new_frame["module"].get<std::size_t>()];
+    CHECK(old_module["unloaded"] == true);
+    CHECK(new_module["unloaded"] == false);
+    CHECK(old_module["build_id"] != new_module["build_id"]);
+    CHECK(old_module["path"] == file.path);
 
-  alloctap::MemoryOutput text;
-  REQUIRE(Tracker::dump(alloctap::TextDump{}, text).ok());
-  CHECK(text.text().find("first_build::(anonymous namespace)::call_back") != text.text().npos);
-  CHECK(text.text().find("second_build::(anonymous namespace)::call_back") != text.text().npos);
-  CHECK(text.text().find("(unloaded)\n") != text.text().npos);
+    alloctap::MemoryOutput text;
+    REQUIRE(Tracker::dump(alloctap::TextDump{}, text).ok());
+    CHECK(text.text().find("first_build::(anonymous namespace)::call_back") != text.text().npos);
+    CHECK(text.text().find("second_build::(anonymous namespace)::call_back") != text.text().npos);
+    CHECK(text.text().find("(unloaded)\n") != text.text().npos);
+  });
 }
 
 TEST_CASE("generation after generation is told from the others") {
-  const auto session = Tracker::start();
-  REQUIRE(session.ok());
-  const std::size_t before = unloaded_modules(report());
-  const PluginFile file(ALLOCTAP_PLUGIN_FIRST);
-  for (std::size_t i = 1; i <= 6; ++i) {
-    file.replace_by(i % 2 == 1 ? ALLOCTAP_PLUGIN_FIRST : ALLOCTAP_PLUGIN_SECOND);
-    Plugin plugin(file);
-    plugin.allocate(i * 1000);
-  }
-  const json result = report();
-  for (std::size_t i = 1; i <= 6; ++i) {
-    const std::string build = i % 2 == 1 ? "first_build::" : "second_build::";
-    CAPTURE(i);
-    CHECK(function_of(plugin_frame(result, i * 4000)).starts_with(build));
-  }
-  CHECK(unloaded_modules(result) == before + 6);
+  on_one_thread([] {
+    const auto session = Tracker::start();
+    REQUIRE(session.ok());
+    const std::size_t before = unloaded_modules(report());
+    const PluginFile file(ALLOCTAP_PLUGIN_FIRST);
+    for (std::size_t i = 1; i <= 6; ++i) {
+      file.replace_by(i % 2 == 1 ? ALLOCTAP_PLUGIN_FIRST : ALLOCTAP_PLUGIN_SECOND);
+      Plugin plugin(file);
+      plugin.allocate(i * 1000);
+    }
+    const json result = report();
+    for (std::size_t i = 1; i <= 6; ++i) {
+      const std::string build = i % 2 == 1 ? "first_build::" : "second_build::";
+      CAPTURE(i);
+      CHECK(function_of(plugin_frame(result, i * 4000)).starts_with(build));
+    }
+    CHECK(unloaded_modules(result) == before + 6);
+  });
 }
 
 TEST_CASE("stacks that have nothing to do with what was unloaded go on as they were") {
-  const auto session = Tracker::start();
-  REQUIRE(session.ok());
-  const std::size_t before = unloaded_modules(report());
-  const std::size_t stacks_before = report()["stacks"].size();
-  const PluginFile file(ALLOCTAP_PLUGIN_FIRST);
-  std::thread([&file] {
+  on_one_thread([] {
+    const auto session = Tracker::start();
+    REQUIRE(session.ok());
+    const std::size_t before = unloaded_modules(report());
+    const std::size_t stacks_before = report()["stacks"].size();
+    const PluginFile file(ALLOCTAP_PLUGIN_FIRST);
     for (std::uintptr_t i = 1; i <= 4; ++i) {
       Hook::on_allocate(reinterpret_cast<void*>(i * 0x100), 50);
       Plugin plugin(file);
       if (i == 2) plugin.allocate(1);
     }
-  }).join();
-  const json result = report();
-  CHECK(result["stacks"].size() == stacks_before + 2);
-  CHECK(unloaded_modules(result) == before + 1);
+    const json result = report();
+    CHECK(result["stacks"].size() == stacks_before + 2);
+    CHECK(unloaded_modules(result) == before + 1);
+  });
 }
