@@ -15,13 +15,14 @@ namespace alloctap {
 /// Keeps a record in the words of `ShadowMemory` at which its block begins (`ShadowRecord`): no
 /// lock, no probing, and memory is touched as locally as the program touches its own. Costs up to a
 /// quarter of the heap again. What does not fit goes to a `FlatHashIndex`: odd addresses, blocks of
-/// 1 GiB and more, and blocks that overlap others, as those of a pool and the block that it cuts
-/// them from may.
+/// 1 GiB and more, those in the last 16 bytes of 4 KiB, and those that overlap others, as a pool's
+/// and the block that it cuts them from may.
 ///
 /// A word is taken in two steps, because the allocator hands an address to one thread at a time.
 /// Where a program frees a block on two threads at one moment, both may find the record. Two blocks
-/// that begin within 16 bytes of each other share a word, if they overlap: those are to come and go
-/// on one thread at a time, too.
+/// that begin within 16 bytes of each other, in the same 4 KiB, share a word where they overlap:
+/// those are to come and go on one thread at a time, too, as the events of one region do in a
+/// queue.
 class ShadowIndex {
  public:
   constexpr ShadowIndex() noexcept = default;
@@ -94,7 +95,9 @@ class ShadowIndex {
       if (word == nullptr) return {.kept = false, .replaced = {}};
     }
     const ShadowRecord::Words words = ShadowRecord::encode(record);
-    const bool is_free = get(word[0]) == 0 && (words.size == 0 || get(word[1]) == 0);
+    const bool is_free =
+        get(word[0]) == 0 &&
+        (words.size == 0 || (ShadowMemory::has_neighbour(pointer) && get(word[1]) == 0));
     if (!is_free || words.head == ShadowRecord::kElsewhere) [[unlikely]] {
       return insert_with_care(pointer, word, record);
     }
@@ -141,7 +144,9 @@ class ShadowIndex {
       return {.kept = false, .replaced = replaced};
     }
     ShadowRecord::Words words = ShadowRecord::encode(record);
-    if (words.size != 0 && get(word[1]) != 0) words = {.head = ShadowRecord::kElsewhere};
+    const bool has_room =
+        words.size == 0 || (ShadowMemory::has_neighbour(pointer) && get(word[1]) == 0);
+    if (!has_room) words = {.head = ShadowRecord::kElsewhere};
     if (words.head == ShadowRecord::kElsewhere && !others_.insert(pointer, record).kept) {
       return {.kept = false, .replaced = replaced};
     }

@@ -19,8 +19,7 @@ namespace alloctap {
 /// is nearly full, a heap is growing, and one huge page is asked for in place of many small ones:
 /// then at least 7 MiB of heap stand against 2 MiB of words that may not be needed.
 ///
-/// The last word of a leaf has a neighbour that belongs to no address, so `word[1]` is always
-/// there. Which parts of a leaf were ever asked for is noted beside its address: what was not is
+/// Which parts of a leaf were ever asked for is noted beside its address: what was not is
 /// never read, because for that the system would map a page of zeros, and map another when it is
 /// written.
 ///
@@ -28,6 +27,8 @@ namespace alloctap {
 class ShadowMemory {
  public:
   using Word = std::atomic<std::uint32_t>;
+  /// Bytes.
+  static constexpr std::uintptr_t kRegion = 4096;
 
   constexpr ShadowMemory() noexcept = default;
 
@@ -35,6 +36,12 @@ class ShadowMemory {
   /// comparison.
   static bool covers(const void* pointer) noexcept {
     return std::rotr(address_of(pointer), kGranuleBits) >> (kAddressBits - kGranuleBits) == 0;
+  }
+
+  /// Whether `word[1]` of `pointer`'s word is that of the next 16 bytes, in the same 4 KiB: a queue
+  /// that keeps the order of events within so much never changes neighbours on two threads at once.
+  static bool has_neighbour(const void* pointer) noexcept {
+    return address_of(pointer) % kRegion < kRegion - (std::uintptr_t{1} << kGranuleBits);
   }
 
   /// The word of `pointer`, which is covered; nullptr where it was never made, so that it is 0.
@@ -94,7 +101,7 @@ class ShadowMemory {
   static_assert(kWords * sizeof(Word) == Arena::kHugePage);
 
   struct Leaf {
-    std::array<Word, kWords + 1> words;
+    std::array<Word, kWords> words;
   };
   /// A cache line: what is needed to find a word, and no other.
   struct alignas(64) Link {

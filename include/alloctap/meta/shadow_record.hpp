@@ -9,9 +9,9 @@
 namespace alloctap {
 
 /// The word of the address at which a block begins. A block of more than 16 bytes owns the next
-/// word too, because no other can begin there; that word is its size. One that has no room for its
-/// size says so in its only word. Where a record fits neither way, its word says that it is
-/// elsewhere. The two upper bits:
+/// word too, because no other can begin there; that word is its size. One of up to 16 bytes has its
+/// size in its only word. Where a record fits neither way, its word says that it is elsewhere. The
+/// two upper bits:
 ///
 ///     00  no block begins here; not 0: the size of the block that begins 16 bytes below
 ///     01  30 bits of stack id; the next word is the size

@@ -26,10 +26,10 @@ namespace alloctap {
 /// (`FlatHashIndex` with many threads); live totals are then up to `kSweepInterval` old between
 /// flushes, and the peak is that of the order in which shards were drained.
 ///
-/// One pointer always falls in one shard, and a free is pushed before the memory can be reused, so
-/// the order of each pointer's events is exact. A worker swaps a spare buffer in and replays the
-/// full one without the shard's lock. Nothing is ever lost: memory is bounded, and the thread that
-/// finds its shard full drains it itself.
+/// All pointers into one region of 4 KiB fall in one shard, and a free is pushed before the memory
+/// can be reused, so the order of each region's events is exact. A worker swaps a spare buffer in
+/// and replays the full one without the shard's lock. Nothing is ever lost: memory is bounded, and
+/// the thread that finds its shard full drains it itself.
 struct BufferQueue {
   static constexpr std::size_t kShards = 256;
   static constexpr std::int64_t kSweepInterval = 50'000'000;
@@ -117,8 +117,8 @@ struct BufferQueue {
     }
 
     Shard& shard_of(const void* pointer) noexcept {
-      const std::uint64_t granule = reinterpret_cast<std::uintptr_t>(pointer) >> 4;
-      return shards_[(granule * 0x9E3779B97F4A7C15) >> 56];
+      const std::uint64_t region = reinterpret_cast<std::uintptr_t>(pointer) >> 12;
+      return shards_[(region * 0x9E3779B97F4A7C15) >> 56];
     }
 
     /// Applies `append` to the shard's buffer, or `bypass` where there is no memory for one.

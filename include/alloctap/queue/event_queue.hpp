@@ -23,7 +23,8 @@ struct QueueConsumerArchetype {
 /// A policy `P` whose member template `P::template For<Consumer>` is the queue, constructible as a
 /// constant expression from a reference to its consumer.
 ///
-/// Events of one pointer arrive in the order in which they were pushed. `take` and `put_back`
+/// Events of one pointer, and of those in the same 4 KiB, arrive in the order in which they were
+/// pushed, one at a time. `take` and `put_back`
 /// bracket a reallocation and act on the container at once, after what the queue holds of that
 /// pointer. The pushing functions run inside malloc on any thread; `start`, `stop` and `flush` in
 /// the control plane; `after_fork` in a child, alone. `start` gets the bound on the queue's memory,

@@ -73,19 +73,25 @@ class ChainCapture {
     Memory* memory = PerThread<Memory>::of(thread);
     if (memory == nullptr || memory->found == Found::kInThreadState) return frames;
     // The stack is still the one that was captured.
-    if (memory->found == Found::kByMemo)
-      static_cast<void>(walk_current(*memory, Rules(memory->rules)));
     const VerifiedChain& chain = memory->current.stack->chain;
+    const bool there =
+        memory->found == Found::kInChain ||
+        (walk_current(*memory, Rules(memory->rules)) && chain.size() >= frames.size());
+    if (!there) [[unlikely]] {
+      return {};
+    }
     for (std::size_t i = 0; i < frames.size(); ++i) frames[i] = chain.pc(chain.size() - 1 - i);
     return frames;
   }
 
   static CapturedStack capture(ThreadState& thread, const CallOrigin& origin,
                                std::span<std::uintptr_t> frames) noexcept {
-    const IdentifiedStack identified =
+    IdentifiedStack identified =
         identify(thread, origin, static_cast<std::uint32_t>(frames.size()));
     const auto found = identified_frames(thread, identified);
     std::copy(found.begin(), found.end(), frames.begin());
+    identified.stack.failed |= found.size() < identified.stack.depth;
+    identified.stack.depth = static_cast<std::uint32_t>(found.size());
     return identified.stack;
   }
 

@@ -128,6 +128,19 @@ TEST_CASE("a block in a block takes nothing from it, whichever comes first") {
   }
 }
 
+TEST_CASE("blocks on both sides of the end of 4 KiB share no word") {
+  for (const std::uint64_t size : {std::uint64_t{8}, std::uint64_t{17}, std::uint64_t{64}}) {
+    const auto index = std::make_unique<ShadowIndex>();
+    index->insert(at(0x7FF0), {.stack = 3, .size = size});
+    CHECK(index->take(at(0x8000)).stack == kNoStackId);
+    CHECK(index->insert(at(0x8000), {.stack = 4, .size = size}).kept);
+    CHECK(sizes_in(*index) ==
+          std::map<const void*, std::uint64_t>{{at(0x7FF0), size}, {at(0x8000), size}});
+    CHECK(index->take(at(0x7FF0)).size == size);
+    CHECK(index->take(at(0x8000)).size == size);
+  }
+}
+
 TEST_CASE("an address inside a block is no block's") {
   const auto index = std::make_unique<ShadowIndex>();
   index->insert(at(0x50000), {.stack = 3, .size = 64});
