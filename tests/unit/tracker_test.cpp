@@ -51,6 +51,7 @@ Snapshot snapshot_of() {
 template <class Tracker>
 Session started() {
   auto session = Tracker::start();
+  CAPTURE(session.status().ToString());
   REQUIRE(session.ok());
   return *std::move(session);
 }

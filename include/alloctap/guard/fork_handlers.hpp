@@ -38,7 +38,7 @@ class ForkHandlers {
   }
 
  private:
-  static constexpr std::size_t kMostCallbacks = 16;
+  static constexpr std::size_t kMostCallbacks = 64;
 
   static void prepare() {
     guard_depth(+1);

@@ -93,7 +93,7 @@ TEST_CASE("more types than there are places get nothing and harm nobody") {
   CHECK(holds_in_child([] {
     ThreadState& mine = *ThreadStates::mine();
     Tally* const tally = PerThread<Tally>::of(mine);
-    const int claimed = claim(mine, std::make_integer_sequence<int, 140>{});
+    const int claimed = claim(mine, std::make_integer_sequence<int, ThreadState::kMostKept + 10>{});
     return claimed > 0 && claimed < static_cast<int>(ThreadState::kMostKept) &&
            PerThread<Tally>::of(mine) == tally;
   }));
