@@ -13,7 +13,7 @@ namespace alloctap {
 /// by `release` alone. Belongs to one thread; runs inside malloc.
 class WalkedFrames {
  public:
-  /// Makes room for `frames` frames, and forgets what there was. False where the system has no
+  /// Makes room for `frames` frames, whose content is arbitrary. False where the system has no
   /// memory.
   [[nodiscard]] ALLOCTAP_NOINLINE bool reserve(std::size_t frames) noexcept {
     release();
@@ -39,6 +39,7 @@ class WalkedFrames {
     size_ = 1;
     frames_[0].frame = leaf;
     frames_[0].word_count = 0;
+    frames_[0].last_word_is_frame_pointer = false;
   }
 
   /// Where the next frame goes; `add` keeps it. Precondition: there is room.

@@ -1,0 +1,46 @@
+#include "alloctap/stack/walked_frames.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+
+namespace {
+
+using alloctap::NotedFrame;
+using alloctap::UnwindFrame;
+using alloctap::WalkedFrames;
+
+constexpr std::size_t kFrames = 4;
+
+}  // namespace
+
+TEST_CASE("a walk begins with a frame that no word told, whatever was in the memory before") {
+  WalkedFrames walked;
+  REQUIRE(walked.reserve(kFrames));
+  for (const int content : {0xFF, 0x01, 0x00}) {
+    for (std::size_t i = 0; i < kFrames; ++i) {
+      std::memset(static_cast<void*>(&walked[i]), content, sizeof(NotedFrame));
+    }
+    const UnwindFrame leaf{.pc = 1, .sp = 2, .fp = 3};
+    walked.restart(leaf);
+    CHECK(walked.size() == 1);
+    CHECK(walked.last().frame == leaf);
+    CHECK(walked.last().word_count == 0);
+    CHECK_FALSE(walked.last().last_word_is_frame_pointer);
+  }
+  walked.release();
+}
+
+TEST_CASE("frames are added outwards") {
+  WalkedFrames walked;
+  REQUIRE(walked.reserve(kFrames));
+  walked.restart({.pc = 1, .sp = 2, .fp = 3});
+  walked.next().frame = {.pc = 4, .sp = 5, .fp = 6};
+  CHECK(walked.size() == 1);
+  walked.add();
+  CHECK(walked.size() == 2);
+  CHECK(walked[1].frame.pc == 4);
+  CHECK(&walked.last() == &walked[1]);
+  walked.release();
+  CHECK(walked.capacity() == 0);
+}
