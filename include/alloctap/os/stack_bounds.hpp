@@ -22,8 +22,7 @@ struct StackBounds {
 StackBounds find_stack_bounds(std::uintptr_t address) noexcept;
 
 /// The stack pointer that the process began with; no frame of any stack lies above. The highest
-/// address where the system does not tell. May run inside malloc; the first call may cost system
-/// calls, and change errno.
+/// address where the system does not tell.
 std::uintptr_t initial_stack_pointer() noexcept;
 
 }  // namespace alloctap::os
