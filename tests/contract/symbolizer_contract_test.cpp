@@ -65,7 +65,7 @@ TEST_CASE_TEMPLATE("a symbolizer answers the same for one place among many as fo
   REQUIRE(of_one.expect(1));
   Symbolizer::symbolize(many, of_many);
   Symbolizer::symbolize({&place, 1}, of_one);
-  for (const std::size_t i : {1, 2}) {
+  for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
     REQUIRE(of_many.of(i).size() == of_one.of(0).size());
     if (of_one.of(0).empty()) continue;
     CHECK(of_many.of(i)[0].function == of_one.of(0)[0].function);

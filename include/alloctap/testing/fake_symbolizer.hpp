@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "alloctap/symbol/symbolizer.hpp"
 
@@ -23,9 +24,11 @@ struct FakeSymbolizer {
 
   static constexpr std::string_view name = "fake";
 
-  /// Forgets all names but these, which outlive their use. Of functions that overlap, an earlier
-  /// one was inlined into a later one. Not thread-safe.
-  static void know(std::span<const Function> functions) noexcept { functions_ = functions; }
+  /// Forgets all functions but these, whose names and files outlive their use. Of functions that
+  /// overlap, an earlier one was inlined into a later one. Not thread-safe.
+  static void know(std::span<const Function> functions) {
+    functions_.assign(functions.begin(), functions.end());
+  }
 
   static void symbolize(std::span<const CodePlace> places, Symbols& symbols) noexcept {
     for (std::size_t i = 0; i < places.size(); ++i) {
@@ -37,7 +40,7 @@ struct FakeSymbolizer {
   }
 
  private:
-  static inline constinit std::span<const Function> functions_;
+  static inline std::vector<Function> functions_;
 };
 
 static_assert(Symbolizer<FakeSymbolizer>);
