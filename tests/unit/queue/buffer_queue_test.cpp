@@ -13,6 +13,7 @@
 
 #include "alloctap/testing/fake_consumer.hpp"
 #include "tests/support/child_process.hpp"
+#include "tests/support/thread_sanitizer.hpp"
 
 namespace {
 
@@ -24,13 +25,7 @@ using alloctap::testing::ConsumerCall;
 using alloctap::testing::ConsumerFunction;
 using alloctap::testing::FakeConsumer;
 using alloctap::testing::holds_in_child;
-
-// It starts no thread in the child of a process that has several.
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kThreadSanitizer = true;
-#else
-constexpr bool kThreadSanitizer = false;
-#endif
+using alloctap::testing::kThreadSanitizer;
 
 /// Room for so many events in each shard.
 constexpr std::size_t bytes_for(std::size_t events) {
