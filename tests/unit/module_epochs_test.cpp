@@ -176,7 +176,8 @@ TEST_CASE("stacks that have nothing to do with what was unloaded go on as they w
     const std::size_t before = unloaded_modules(report());
     const std::size_t stacks_before = report()["stacks"].size();
     const PluginFile file(ALLOCTAP_PLUGIN_FIRST);
-    for (std::uintptr_t i = 1; i <= 4; ++i) {
+    volatile std::uintptr_t rounds = 4;
+    for (std::uintptr_t i = 1; i <= rounds; ++i) {
       Hook::on_allocate(reinterpret_cast<void*>(i * 0x100), 50);
       Plugin plugin(file);
       if (i == 2) plugin.allocate(1);
