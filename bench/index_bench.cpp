@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "bench/made_up_heap.hpp"
-#include "bench/resident_memory.hpp"
+#include "tests/support/process_memory.hpp"
 
 namespace alloctap::bench {
 namespace {
@@ -31,9 +31,9 @@ template <class Index>
 struct FilledIndex {
   explicit FilledIndex(std::size_t count) : blocks(made_up_heap(start_of_heap(0), count)) {
     const std::size_t mapped_before = Arena::mapped_bytes();
-    const std::size_t resident_before = process_memory().resident;
+    const std::size_t resident_before = testing::process_memory().resident;
     for (const Block& block : blocks) index.insert(block.address, record_of(block));
-    resident = process_memory().resident - resident_before;
+    resident = testing::process_memory().resident - resident_before;
     mapped = Arena::mapped_bytes() - mapped_before;
     shuffled = blocks;
     std::shuffle(shuffled.begin(), shuffled.end(), std::mt19937(1));

@@ -14,7 +14,7 @@
 
 #include "bench/call_paths.hpp"
 #include "bench/made_up_heap.hpp"
-#include "bench/resident_memory.hpp"
+#include "tests/support/process_memory.hpp"
 
 namespace alloctap::bench {
 namespace {
@@ -44,8 +44,8 @@ template <class Index, int kHeap, std::size_t kCount>
 void record(benchmark::State& state) {
   using BenchTracker = Tracker<Config<Index, kHeap>>;
   const std::vector<Block> blocks = made_up_heap(start_of_heap(kHeap), kCount);
-  process_memory();
-  const ProcessMemory before = process_memory();
+  testing::process_memory();
+  const testing::ProcessMemory before = testing::process_memory();
   const std::size_t own_before = Arena::mapped_bytes();
   const absl::StatusOr<Session> session = BenchTracker::start();
   if (!session.ok()) return state.SkipWithError(session.status().ToString().c_str());
@@ -54,7 +54,7 @@ void record(benchmark::State& state) {
   if (!snapshot.ok() || snapshot->totals.live_allocations != kCount) {
     return state.SkipWithError("the tracker does not hold every block");
   }
-  const ProcessMemory after = process_memory();
+  const testing::ProcessMemory after = testing::process_memory();
   const auto said = static_cast<double>(snapshot->account.tracker_bytes - own_before);
   const auto mapped = static_cast<double>(after.mapped - before.mapped);
   const auto resident = static_cast<double>(after.resident - before.resident);

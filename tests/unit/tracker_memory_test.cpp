@@ -3,19 +3,19 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
-#include <string>
 
 #include "alloctap/meta/flat_hash_index.hpp"
 #include "alloctap/testing/scripted_stack.hpp"
 #include "alloctap/tracker.hpp"
+#include "tests/support/process_memory.hpp"
 #include "tests/support/thread_sanitizer.hpp"
 
 namespace {
 
-using alloctap::testing::kThreadSanitizer;
-
 using namespace alloctap;
+using alloctap::testing::kThreadSanitizer;
+using alloctap::testing::process_memory;
+using alloctap::testing::ProcessMemory;
 using alloctap::testing::ScriptedStack;
 
 template <class Index>
@@ -24,24 +24,6 @@ struct Config : DefaultConfig {
   using Stack = ScriptedStack;
   using Meta = MemoryMetaContainer<Index>;
 };
-
-struct ProcessMemory {
-  std::size_t mapped = 0;
-  std::size_t resident = 0;
-};
-
-/// As the kernel counts it. Allocates little, and the same each time.
-ProcessMemory process_memory() {
-  ProcessMemory memory;
-  std::ifstream maps("/proc/self/smaps");
-  for (std::string word; maps >> word;) {
-    if (word != "Size:" && word != "Rss:") continue;
-    std::size_t kilobytes = 0;
-    maps >> kilobytes;
-    (word == "Size:" ? memory.mapped : memory.resident) += kilobytes * 1024;
-  }
-  return memory;
-}
 
 constexpr std::uint64_t kBlocks = 500'000;
 constexpr std::uint64_t kBlockBytes = 72;

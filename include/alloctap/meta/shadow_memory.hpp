@@ -19,9 +19,8 @@ namespace alloctap {
 /// is nearly full, a heap is growing, and one huge page is asked for in place of many small ones:
 /// then at least 7 MiB of heap stand against 2 MiB of words that may not be needed.
 ///
-/// Which parts of a leaf were ever asked for is noted beside its address: what was not is
-/// never read, because for that the system would map a page of zeros, and map another when it is
-/// written.
+/// Which parts of a leaf were ever asked for is noted beside its address: what was not is never
+/// read, because for that the system would map a page of zeros, and map another when it is written.
 ///
 /// Thread-safe, runs inside malloc. Constant-initialized, never destroyed.
 class ShadowMemory {

@@ -72,7 +72,8 @@ class ChainCapture {
     const std::span<std::uintptr_t> frames(thread.frames, identified.stack.depth);
     Memory* memory = PerThread<Memory>::of(thread);
     if (memory == nullptr || memory->found == Found::kInThreadState) return frames;
-    // The stack is still the one that was captured.
+    // The stack is still the one that was captured; its rules may be gone, with a module that
+    // another thread has unloaded since.
     const VerifiedChain& chain = memory->current.stack->chain;
     const bool there =
         memory->found == Found::kInChain ||

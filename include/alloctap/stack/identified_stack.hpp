@@ -18,8 +18,8 @@ struct IdentifiedStack {
 
 /// A capture that knows the hash of a stack without writing its frames. `identify` captures at most
 /// `max_frames`; `identified_frames` then gives them, leaf first, valid until the thread captures
-/// again. The hash is that of `hash_frames`. Both run inside malloc on the thread that owns
-/// `thread`.
+/// again; none where they can no longer be told. The hash is that of `hash_frames`. Both run inside
+/// malloc on the thread that owns `thread`.
 template <class S>
 concept IdentifyingStackCapture =
     StackCapture<S> && requires(ThreadState& thread, const CallOrigin& origin,

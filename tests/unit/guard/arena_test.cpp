@@ -15,11 +15,13 @@
 #include <vector>
 
 #include "alloctap/os/virtual_memory.hpp"
+#include "tests/support/huge_pages.hpp"
 #include "tests/support/starved_arena.hpp"
 
 namespace {
 
 using alloctap::Arena;
+using alloctap::testing::mapping_has_flag;
 
 bool is_aligned(const void* pointer, std::size_t alignment) {
   return reinterpret_cast<std::uintptr_t>(pointer) % alignment == 0;
@@ -163,5 +165,22 @@ TEST_CASE("aligned pages are zeroed, aligned, and given back whole") {
     pages[0] = pages[kBytes - 1] = 1;
     Arena::deallocate_pages(pages, kBytes);
     CHECK(Arena::mapped_bytes() == before);
+  }
+}
+
+TEST_CASE("what is dense comes in huge pages where it fills them, and as ever where not") {
+  for (const std::size_t bytes : {Arena::kHugePage, 3 * Arena::kHugePage}) {
+    void* pages = Arena::allocate_dense(bytes);
+    REQUIRE(pages != nullptr);
+    CHECK(is_aligned(pages, Arena::kHugePage));
+    if (alloctap::testing::huge_pages_exist()) CHECK(mapping_has_flag(pages, "hg"));
+    Arena::deallocate(pages, bytes);
+  }
+  for (const std::size_t bytes :
+       {std::size_t{16}, Arena::kHugePage - 4096, Arena::kHugePage + 16}) {
+    void* pages = Arena::allocate_dense(bytes);
+    REQUIRE(pages != nullptr);
+    CHECK_FALSE(mapping_has_flag(pages, "hg"));
+    Arena::deallocate(pages, bytes);
   }
 }

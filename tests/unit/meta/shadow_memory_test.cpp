@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "alloctap/guard/arena.hpp"
+#include "tests/support/huge_pages.hpp"
 #include "tests/support/starved_arena.hpp"
 
 namespace {
 
 using alloctap::Arena;
 using alloctap::ShadowMemory;
+using alloctap::testing::mapping_has_flag;
 using Word = ShadowMemory::Word;
 
 constexpr std::uintptr_t kLeaf = std::uintptr_t{1} << 23;
@@ -94,4 +96,30 @@ TEST_CASE("a leaf takes the address space of its words, and no more") {
   REQUIRE(memory->make(at(kLeaf)) != nullptr);
   const std::size_t leaf = Arena::mapped_bytes() - before;
   CHECK(leaf == kLeaf / 4);
+}
+
+TEST_CASE("a leaf is made of a huge page where the one below is nearly full, and only there") {
+  if (!alloctap::testing::huge_pages_exist()) return;
+  constexpr std::uintptr_t kPart = 2048 * 16;
+  const auto memory = std::make_unique<ShadowMemory>();
+  for (std::uintptr_t address = 0; address < kLeaf / 8 * 7; address += kPart) {
+    if (address == kLeaf / 8 * 7 - kPart) {
+      const Word* const early = memory->make(at(kLeaf));
+      REQUIRE(early != nullptr);
+      CHECK(mapping_has_flag(early, "nh"));
+      CHECK_FALSE(mapping_has_flag(early, "hg"));
+    }
+    REQUIRE(memory->make(at(address)) != nullptr);
+  }
+  const Word* const alone = memory->make(at(5 * kLeaf));
+  REQUIRE(alone != nullptr);
+  CHECK(mapping_has_flag(alone, "nh"));
+
+  for (std::uintptr_t address = 0; address < kLeaf / 8 * 7; address += kPart) {
+    REQUIRE(memory->make(at(10 * kLeaf + address)) != nullptr);
+  }
+  const Word* const above = memory->make(at(11 * kLeaf));
+  REQUIRE(above != nullptr);
+  CHECK(mapping_has_flag(above, "hg"));
+  CHECK_FALSE(mapping_has_flag(above, "nh"));
 }

@@ -1,11 +1,11 @@
-/// The process's memory as the kernel counts it.
+// The process's memory as the kernel counts it.
 #pragma once
 
 #include <cstddef>
 #include <fstream>
 #include <string>
 
-namespace alloctap::bench {
+namespace alloctap::testing {
 
 struct ProcessMemory {
   /// Address space, in bytes.
@@ -14,6 +14,7 @@ struct ProcessMemory {
   std::size_t resident = 0;
 };
 
+/// Allocates little, and the same each time.
 inline ProcessMemory process_memory() {
   ProcessMemory memory;
   std::ifstream maps("/proc/self/smaps");
@@ -26,4 +27,4 @@ inline ProcessMemory process_memory() {
   return memory;
 }
 
-}  // namespace alloctap::bench
+}  // namespace alloctap::testing
