@@ -10,6 +10,7 @@
 #include "alloctap/meta/mapping_container.hpp"
 #include "alloctap/meta/stack_totals.hpp"
 #include "alloctap/sample/sampling_policy.hpp"
+#include "alloctap/snapshot/timeline.hpp"
 #include "alloctap/stack/stack_table.hpp"
 
 namespace alloctap {
@@ -88,6 +89,11 @@ struct Snapshot {
   ArenaArray<StackSummary> stacks;
   /// Every stack with live mappings, by StackId.
   ArenaArray<MappingSummary> mappings;
+  /// By time; the older, the fewer. Empty where nobody asked for points.
+  ArenaArray<TimelinePoint> timeline;
+  /// By time.
+  ArenaArray<Marker> markers;
+  Peak peak;
   const StackTable* table = nullptr;
   /// When it was taken, in nanoseconds since the Unix epoch.
   std::int64_t time_ns = 0;

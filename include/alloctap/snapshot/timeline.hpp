@@ -1,0 +1,50 @@
+/// What a tracker held over time.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "alloctap/event/stack_identity.hpp"
+#include "alloctap/guard/arena_array.hpp"
+
+namespace alloctap {
+
+/// The state at one moment.
+struct TimelinePoint {
+  /// Nanoseconds since the Unix epoch.
+  std::int64_t time_ns = 0;
+  std::uint64_t live_bytes = 0;
+  std::uint64_t live_allocations = 0;
+  /// Since the start: the difference of two points is what was allocated between them.
+  std::uint64_t allocations = 0;
+  std::uint64_t allocated_bytes = 0;
+  /// The process's resident memory, in bytes.
+  std::uint64_t resident_bytes = 0;
+};
+
+/// A moment that the program named.
+struct Marker {
+  /// Nanoseconds since the Unix epoch.
+  std::int64_t time_ns = 0;
+  /// Belongs to the tracker and outlives every snapshot.
+  std::string_view name;
+};
+
+/// What one stack held at the peak.
+struct PeakStackSummary {
+  StackId stack = kNoStackId;
+  std::uint64_t live_allocations = 0;
+  std::uint64_t live_bytes = 0;
+};
+
+/// Who held the memory when it was highest, or within 1 % of it. Memory from the arena.
+struct Peak {
+  /// Nanoseconds since the Unix epoch; 0 where there was none yet.
+  std::int64_t time_ns = 0;
+  /// The sum over `stacks`.
+  std::uint64_t live_bytes = 0;
+  /// Every stack that held something, by StackId.
+  ArenaArray<PeakStackSummary> stacks;
+};
+
+}  // namespace alloctap
