@@ -1,0 +1,129 @@
+/// The frames of stacks as most formats want them: one text each, inlined functions apart.
+#pragma once
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "alloctap/dump/frame_list.hpp"
+#include "alloctap/event/stack_identity.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/guard/text_pool.hpp"
+
+namespace alloctap {
+
+/// A function in a stack.
+struct LabelledFrame {
+  /// Its name; where that is unknown "module+0xoffset", or "0xaddress" outside of all modules.
+  std::string_view label;
+  /// Empty where it is unknown.
+  std::string_view file = {};
+  /// From 1; 0 where it is unknown.
+  std::uint32_t line = 0;
+  /// True: its code stands in that of the next frame outward, which has the same place.
+  bool inlined = false;
+  /// The number of its call in the `FrameList`; `kNoPlace` of what stands for a stack that is not
+  /// known.
+  std::size_t place = kNoPlace;
+
+  static constexpr std::size_t kNoPlace = ~std::size_t{0};
+};
+
+/// All frames of a report's stacks. A stack without frames has one that says why. Memory from the
+/// arena. Refers to the report.
+class FrameLabels {
+ public:
+  explicit FrameLabels(const Report& report) noexcept : report_(report), list_(report) {
+    complete_ = list_.complete() && starts_.reserve(list_.size() + 1);
+    for (std::size_t i = 0; complete_ && i < list_.size(); ++i) add_place(i);
+    complete_ = complete_ && starts_.push_back(frames_.size());
+  }
+
+  /// False: the system had no memory for all of them; nothing else may be asked then.
+  [[nodiscard]] bool complete() const noexcept { return complete_; }
+
+  /// The calls that the frames are of.
+  [[nodiscard]] const FrameList& list() const noexcept { return list_; }
+
+  /// The functions at the call with that number in the list, the innermost inlined one first; one
+  /// at least.
+  [[nodiscard]] std::span<const LabelledFrame> at(std::size_t place) const noexcept {
+    return {frames_.data() + starts_[place], starts_[place + 1] - starts_[place]};
+  }
+
+  /// Calls `visit(const LabelledFrame&)` for each frame of `stack`, from the allocation outward.
+  template <class Visit>
+  void visit_leaf_first(StackId stack, Visit&& visit) const {
+    const auto calls = report_.snapshot.table->frames(stack);
+    if (calls.empty()) return visit(stand_in(stack));
+    for (const std::uintptr_t call : calls) {
+      for (const LabelledFrame& frame : at(list_.index_of(stack, call))) visit(frame);
+    }
+  }
+
+  /// Likewise, from the thread's start inward.
+  template <class Visit>
+  void visit_root_first(StackId stack, Visit&& visit) const {
+    const auto calls = report_.snapshot.table->frames(stack);
+    if (calls.empty()) return visit(stand_in(stack));
+    for (std::size_t i = calls.size(); i-- > 0;) {
+      const auto frames = at(list_.index_of(stack, calls[i]));
+      for (std::size_t j = frames.size(); j-- > 0;) visit(frames[j]);
+    }
+  }
+
+ private:
+  static LabelledFrame stand_in(StackId stack) noexcept {
+    return {.label = stack == kStackNotTaken ? "[size outside the range]" : "[stack unknown]"};
+  }
+
+  void add_place(std::size_t place) noexcept {
+    complete_ = starts_.push_back(frames_.size());
+    const auto source = list_.source(place);
+    if (source.empty()) add({.label = nameless(place), .place = place});
+    for (std::size_t i = 0; i < source.size(); ++i) {
+      const bool named = !source[i].function.empty();
+      add({.label = named ? source[i].function : nameless(place),
+           .file = source[i].file,
+           .line = source[i].line,
+           .inlined = i + 1 < source.size(),
+           .place = place});
+    }
+  }
+
+  void add(const LabelledFrame& frame) noexcept {
+    complete_ = complete_ && !frame.label.empty() && frames_.push_back(frame);
+  }
+
+  std::string_view nameless(std::size_t place) noexcept {
+    const auto [address, module] = list_.place(place);
+    constexpr std::size_t kLongestFile = 256;
+    char text[kLongestFile + 32];
+    char* end = text;
+    const auto append = [&](std::string_view part) {
+      std::memcpy(end, part.data(), part.size());
+      end += part.size();
+    };
+    if (module != nullptr) {
+      append(module->path.substr(module->path.rfind('/') + 1).substr(0, kLongestFile));
+      append("+");
+    }
+    append("0x");
+    const std::uintptr_t number = module == nullptr ? address : address - module->bias;
+    end = std::to_chars(end, text + sizeof text, number, 16).ptr;
+    return texts_.keep({text, static_cast<std::size_t>(end - text)});
+  }
+
+  const Report& report_;
+  FrameList list_;
+  ArenaArray<LabelledFrame> frames_;
+  /// By place: where its frames start; one more for the end.
+  ArenaArray<std::size_t> starts_;
+  TextPool texts_;
+  bool complete_ = true;
+};
+
+}  // namespace alloctap
