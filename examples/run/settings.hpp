@@ -36,7 +36,7 @@ inline constexpr std::size_t kMostEncodedBytes = 256 + kMostDumps * (kPathBytes 
 inline constexpr std::size_t kTemporarySuffixBytes = 24;
 
 enum class StackChoice : std::uint8_t { kUnwindTable, kBacktrace, kFramePointer, kNone };
-enum class DumpFormat : std::uint8_t { kText, kJson };
+enum class DumpFormat : std::uint8_t { kText, kJson, kFolded };
 
 /// How a dump reaches its path.
 enum class WriteMode : std::uint8_t {
@@ -50,7 +50,7 @@ enum class WriteMode : std::uint8_t {
 /// The names on the command line and in the variable, in the order of the enumerators.
 inline constexpr std::array<std::string_view, 4> kStackNames{"unwind-table", "backtrace",
                                                              "frame-pointer", "none"};
-inline constexpr std::array<std::string_view, 2> kFormatNames{"text", "json"};
+inline constexpr auto kFormatNames = std::to_array<std::string_view>({"text", "json", "folded"});
 inline constexpr std::array<std::string_view, 2> kWriteModeNames{"replace", "append"};
 
 struct DumpTarget {
@@ -98,6 +98,13 @@ template <class Enum, std::size_t Count>
     return true;
   }
   return false;
+}
+
+/// "one, two, three".
+[[nodiscard]] inline std::string list_of(std::span<const std::string_view> names) {
+  std::string text;
+  for (const std::string_view name : names) text.append(text.empty() ? "" : ", ").append(name);
+  return text;
 }
 
 /// The value of the variable. At most `kMostDumps` dumps with patterns up to `kPathBytes` long.

@@ -6,6 +6,7 @@
 #include "alloctap/dump/callback_output.hpp"
 #include "alloctap/dump/descriptor_output.hpp"
 #include "alloctap/dump/file_output.hpp"
+#include "alloctap/dump/folded_dump.hpp"
 #include "alloctap/dump/memory_output.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/hook/manual_hook.hpp"

@@ -1,8 +1,11 @@
-// Every dump shows who the report is about and what is in it, and fails rather than leaves out.
+// Every dump is the same for the same report, and fails rather than leaves out; those that have
+// room for it show who the report is about.
 #include <doctest/doctest.h>
 
 #include <string>
+#include <tuple>
 
+#include "alloctap/dump/folded_dump.hpp"
 #include "alloctap/dump/json_dump.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "tests/support/piece_output.hpp"
@@ -14,9 +17,17 @@ namespace {
 using namespace alloctap::testing;
 using alloctap::DumpOutputArchetype;
 using alloctap::DumpWriter;
+using alloctap::FoldedDump;
 using alloctap::JsonDump;
 using alloctap::Report;
 using alloctap::TextDump;
+
+/// Those whose form has a place for the program, the hook and the account.
+using FullReports = std::tuple<TextDump, JsonDump>;
+/// All of them, one line each.
+using AllDumps = std::tuple<TextDump,  //
+                            JsonDump,  //
+                            FoldedDump>;
 
 bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != text.npos;
@@ -24,8 +35,8 @@ bool contains(const std::string& text, std::string_view part) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("a dump says whose memory it shows, how it was seen and by whom it is held",
-                   Dump, TextDump, JsonDump) {
+TEST_CASE_TEMPLATE_DEFINE(
+    "a dump says whose memory it shows, how it was seen and by whom it is held", Dump, says) {
   const SampleReport sample;
   const std::string text = render(Dump{}, sample.report());
   for (const std::string_view part :
@@ -35,13 +46,15 @@ TEST_CASE_TEMPLATE("a dump says whose memory it shows, how it was seen and by wh
     CHECK(contains(text, part));
   }
 }
+TEST_CASE_TEMPLATE_APPLY(says, FullReports);
 
-TEST_CASE_TEMPLATE("a dump of the same report is the same", Dump, TextDump, JsonDump) {
+TEST_CASE_TEMPLATE_DEFINE("a dump of the same report is the same", Dump, same) {
   const SampleReport sample;
   CHECK(render(Dump{}, sample.report()) == render(Dump{}, sample.report()));
 }
+TEST_CASE_TEMPLATE_APPLY(same, AllDumps);
 
-TEST_CASE_TEMPLATE("a dump of a tracker that saw nothing is whole", Dump, TextDump, JsonDump) {
+TEST_CASE_TEMPLATE_DEFINE("a dump of a tracker that saw nothing is whole", Dump, saw_nothing) {
   SampleReport sample;
   sample.snapshot.stacks.clear();
   sample.snapshot.mappings.clear();
@@ -51,8 +64,9 @@ TEST_CASE_TEMPLATE("a dump of a tracker that saw nothing is whole", Dump, TextDu
   CHECK(text.ends_with('\n'));
   CHECK(text.size() > 100);
 }
+TEST_CASE_TEMPLATE_APPLY(saw_nothing, FullReports);
 
-TEST_CASE_TEMPLATE("a dump leaves errors of the output to the writer", Dump, TextDump, JsonDump) {
+TEST_CASE_TEMPLATE_DEFINE("a dump leaves errors of the output to the writer", Dump, error) {
   const SampleReport sample;
   PieceOutput output{.pieces_accepted = 0};
   DumpWriter writer(output);
@@ -60,8 +74,9 @@ TEST_CASE_TEMPLATE("a dump leaves errors of the output to the writer", Dump, Tex
   CHECK(writer.finish() == absl::DataLossError("full"));
   CHECK(output.commits == 0);
 }
+TEST_CASE_TEMPLATE_APPLY(error, AllDumps);
 
-TEST_CASE_TEMPLATE("a dump that has no memory fails", Dump, TextDump, JsonDump) {
+TEST_CASE_TEMPLATE_DEFINE("a dump that has no memory fails", Dump, no_memory) {
   SampleReport sample;
   for (std::uintptr_t i = 1; i < 100'000; ++i) {
     sample.add({sample.intern({0x5000 + i}), {1, 100, 0}, 1, 100});
@@ -77,3 +92,4 @@ TEST_CASE_TEMPLATE("a dump that has no memory fails", Dump, TextDump, JsonDump) 
   }
   CHECK(status.code() == absl::StatusCode::kResourceExhausted);
 }
+TEST_CASE_TEMPLATE_APPLY(no_memory, AllDumps);

@@ -31,9 +31,9 @@ CommandLine::CommandLine()
                          "Print the version and exit.");
   app_->allow_extras();
   dump_ = add("--dump", "FORMAT=PATH",
-              "Write a report to PATH when PROGRAM ends; FORMAT is text or json.\n"
-              "In PATH, %p is the process id and %% a percent sign. May be\n"
-              "given again for another PATH. Default: text on standard error.");
+              "Write a report to PATH when PROGRAM ends. In PATH, %p is the\n"
+              "process id and %% a percent sign. May be given again for another\n"
+              "PATH. Default: text on standard error.");
   stack_ = add("--stack", "CHOICE",
                "How call stacks are captured: unwind-table (whole and fast),\n"
                "backtrace (by the compiler's unwinder, slow), frame-pointer (for\n"
@@ -58,8 +58,9 @@ CommandLine::CommandLine()
       "Track child processes too; each writes its own report, so\n"
       "PATH needs %p in the file name. Default: PROGRAM alone.");
   app_->footer(
-      "BYTES is a whole number, or one with K, M or G for 1024, 1024^2 or 1024^3.\nEverything "
-      "after PROGRAM belongs to PROGRAM.");
+      absl::StrCat("FORMAT is one of ", list_of(kFormatNames),
+                   ".\nBYTES is a whole number, or one with K, M or G for 1024, 1024^2 or 1024^3.\n"
+                   "Everything after PROGRAM belongs to PROGRAM."));
 }
 
 CommandLine::~CommandLine() = default;

@@ -16,15 +16,6 @@
 namespace alloctap::run {
 namespace {
 
-std::string join(std::span<const std::string_view> names, const std::string& separator) {
-  std::string text;
-  for (const std::string_view name : names) {
-    if (!text.empty()) text += separator;
-    text += name;
-  }
-  return text;
-}
-
 absl::Status set_dumps(const std::vector<std::string>& arguments, Options& options) {
   if (arguments.size() > kMostDumps) {
     return absl::InvalidArgumentError(
@@ -32,7 +23,7 @@ absl::Status set_dumps(const std::vector<std::string>& arguments, Options& optio
   }
   for (const std::string& argument : arguments) {
     const std::size_t equals = argument.find('=');
-    const std::string forms = join(kFormatNames, "=PATH or ") + "=PATH";
+    const std::string forms = "FORMAT=PATH, where FORMAT is one of " + list_of(kFormatNames);
     DumpRequest dump;
     dump.argument = argument;
     if (equals == std::string::npos) {
@@ -53,8 +44,8 @@ absl::Status set_dumps(const std::vector<std::string>& arguments, Options& optio
 
 absl::Status set_stack(const std::string& value, Options& options) {
   if (find_name(kStackNames, value, options.stack)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--stack ", in_quotes(value), ": unknown; write one of ", join(kStackNames, ", ")));
+  return absl::InvalidArgumentError(
+      absl::StrCat("--stack ", in_quotes(value), ": unknown; write one of ", list_of(kStackNames)));
 }
 
 absl::Status set_max_frames(const std::string& value, Options& options) {

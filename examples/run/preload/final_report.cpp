@@ -24,8 +24,15 @@ void print_error(const absl::Status& status) noexcept {
 
 template <class Output>
 absl::Status write_format(const Snapshot& snapshot, DumpFormat format, Output&& output) {
-  return format == DumpFormat::kJson ? RunTracker::dump(snapshot, JsonDump{}, output)
-                                     : RunTracker::dump(snapshot, TextDump{}, output);
+  switch (format) {
+    case DumpFormat::kText:
+      return RunTracker::dump(snapshot, TextDump{}, output);
+    case DumpFormat::kJson:
+      return RunTracker::dump(snapshot, JsonDump{}, output);
+    case DumpFormat::kFolded:
+      return RunTracker::dump(snapshot, FoldedDump{}, output);
+  }
+  return absl::InternalError("no such format");
 }
 
 /// What is at `path` must not be replaced: it leads to a device, a pipe or an open descriptor.

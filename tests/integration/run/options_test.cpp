@@ -42,14 +42,16 @@ TEST_CASE("bad options are refused with the value and the remedy") {
       {{"--follow-children=perhaps"}, "'--follow-children=perhaps'", "takes no value"},
       {{"--follow-children=false"}, "'--follow-children=false'", "takes no value"},
       {{"--help=x"}, "'--help=x'", "takes no value"},
-      {{"--dump=x"}, "'x'", "text=PATH or json=PATH"},
-      {{"--dump", "x"}, "'x'", "text=PATH or json=PATH"},
-      {{"--dump=html=x"}, "'html'", "text=PATH or json=PATH"},
-      {{"--dump=TEXT=x"}, "'TEXT'", "text=PATH or json=PATH"},
-      {{"--dump==x"}, "''", "text=PATH or json=PATH"},
-      {{"--dump", ""}, "''", "text=PATH or json=PATH"},
-      {{"--dump", "{}"}, "'{}'", "text=PATH or json=PATH"},
-      {{"--dump", "[text=a,text=b]"}, "'[text=a,text=b]'", "text=PATH or json=PATH"},
+      {{"--dump=x"}, "'x'", "FORMAT=PATH, where FORMAT is one of text, json, "},
+      {{"--dump", "x"}, "'x'", "FORMAT=PATH, where FORMAT is one of text, json, "},
+      {{"--dump=pdf=x"}, "'pdf'", "FORMAT=PATH, where FORMAT is one of text, json, "},
+      {{"--dump=TEXT=x"}, "'TEXT'", "FORMAT=PATH, where FORMAT is one of text, json, "},
+      {{"--dump==x"}, "''", "FORMAT=PATH, where FORMAT is one of text, json, "},
+      {{"--dump", ""}, "''", "FORMAT=PATH, where FORMAT is one of text, json, "},
+      {{"--dump", "{}"}, "'{}'", "FORMAT=PATH, where FORMAT is one of text, json, "},
+      {{"--dump", "[text=a,text=b]"},
+       "'[text=a,text=b]'",
+       "FORMAT=PATH, where FORMAT is one of text, json, "},
       {{"--dump="}, "'--dump='", "write one"},
       {{"--stack="}, "'--stack='", "write one"},
       {{"--stack=x"}, "'x'", "unwind-table, backtrace, frame-pointer, none"},
@@ -181,9 +183,10 @@ TEST_CASE("help describes every option, version tells the library's") {
     CHECK(help.code == 0);
     CHECK(help.err.empty());
     for (const char* text :
-         {"Usage: alloctap-run", "--dump FORMAT=PATH", "%p", "--stack CHOICE",
-          "Default: unwind-table", "--max-frames N", "--sample BYTES", "512K", "--min-size BYTES",
-          "--max-size BYTES", "4000", "Default: 256", "--follow-children", "--version", "--help"}) {
+         {"Usage: alloctap-run", "--dump FORMAT=PATH", "FORMAT is one of text, json, ", "%p",
+          "--stack CHOICE", "Default: unwind-table", "--max-frames N", "--sample BYTES", "512K",
+          "--min-size BYTES", "--max-size BYTES", "4000", "Default: 256", "--follow-children",
+          "--version", "--help"}) {
       CHECK(help.out.find(text) != std::string::npos);
     }
   }

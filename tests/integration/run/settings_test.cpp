@@ -125,7 +125,7 @@ TEST_CASE("values outside their limits are rejected") {
                        {";99;1;", ";99;17;"},
                        {";99;1;", ";99;2;"},
                        {";99;1;", ";99;0;"},
-                       {"text", "html"},
+                       {"text", "pdf"},
                        {"replace", "move"},
                        {";2;/x", ";2;ax"},
                        {";2;/x", ";0;"},

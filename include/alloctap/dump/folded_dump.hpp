@@ -1,0 +1,102 @@
+/// Folded stacks: a line for each stack, for flame graphs.
+///
+/// `root;caller;leaf NUMBER`, as flamegraph.pl, speedscope, inferno and Perfetto read it. Lines may
+/// be the same but for the number (two addresses in one function): readers add them up.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "alloctap/dump/dump_policy.hpp"
+#include "alloctap/dump/frame_labels.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
+
+namespace alloctap {
+
+/// What of a stack makes the width of its flame.
+enum class StackCount : std::uint8_t {
+  kLiveBytes,
+  kLiveAllocations,
+  kAllocatedBytes,
+  kAllocations,
+  kTemporaryAllocations,
+};
+
+[[nodiscard]] constexpr std::uint64_t count_of(const StackSummary& stack,
+                                               StackCount count) noexcept {
+  switch (count) {
+    case StackCount::kLiveBytes:
+      return stack.live_bytes;
+    case StackCount::kLiveAllocations:
+      return stack.live_allocations;
+    case StackCount::kAllocatedBytes:
+      return stack.total.allocated_bytes;
+    case StackCount::kAllocations:
+      return stack.total.allocations;
+    case StackCount::kTemporaryAllocations:
+      return stack.total.temporary_allocations;
+  }
+  return 0;
+}
+
+/// Stacks without a count have no line; a report without any is empty. Inlined functions are
+/// frames. A ';' in a name becomes ':', which only names of the compiler's own making have.
+struct FoldedDump {
+  StackCount count = StackCount::kLiveBytes;
+  /// An earlier snapshot of the same tracker, alive during the dump: each line then has two
+  /// numbers, before and now, which flamegraph.pl shows in red and blue. nullptr: one number, of
+  /// now.
+  const Snapshot* before = nullptr;
+
+  void write(const Report& report, DumpWriter& out) const {
+    const FrameLabels labels(report);
+    if (!labels.complete()) return out.fail("folded: the system has no memory for frames");
+    std::size_t next_before = 0;
+    for (const StackSummary& stack : report.snapshot.stacks) {
+      const std::uint64_t now = count_of(stack, count);
+      const std::uint64_t then = count_before(stack.stack, next_before);
+      if (now == 0 && then == 0) continue;
+      write_stack(labels, stack.stack, out);
+      if (before != nullptr) out << ' ' << then;
+      out << ' ' << now << '\n';
+    }
+    if (before != nullptr && next_before < before->stacks.size()) {
+      out.fail("folded: the snapshot to compare with is not an earlier one of the same tracker");
+    }
+  }
+
+ private:
+  /// What `stack` had; both snapshots have their stacks by StackId, and the later one has all.
+  std::uint64_t count_before(StackId stack, std::size_t& next) const noexcept {
+    if (before == nullptr || next == before->stacks.size()) return 0;
+    const StackSummary& candidate = before->stacks[next];
+    if (candidate.stack != stack) return 0;
+    ++next;
+    return count_of(candidate, count);
+  }
+
+  static void write_stack(const FrameLabels& labels, StackId stack, DumpWriter& out) {
+    bool first = true;
+    labels.visit_root_first(stack, [&](const LabelledFrame& frame) {
+      if (!first) out << ';';
+      first = false;
+      write_name(frame.label, out);
+    });
+  }
+
+  /// What would end the frame or the line is replaced.
+  static void write_name(std::string_view name, DumpWriter& out) {
+    constexpr std::string_view kSpecial = ";\n\r";
+    for (std::size_t end = name.find_first_of(kSpecial); end != name.npos;
+         end = name.find_first_of(kSpecial)) {
+      out << name.substr(0, end) << (name[end] == ';' ? ':' : ' ');
+      name.remove_prefix(end + 1);
+    }
+    out << name;
+  }
+};
+
+static_assert(DumpPolicy<FoldedDump>);
+
+}  // namespace alloctap
