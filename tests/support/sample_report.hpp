@@ -34,6 +34,7 @@ class SampleReport {
     add({shallow, {5, 5 << 20, 1}, 1, (1 << 20) - 1});
     add({gone, {1234567, 99, 1234567}, 0, 0});
     static_cast<void>(snapshot.mappings.push_back({deep, 2, 8192}));
+    add_history(deep, shallow);
     snapshot.table = table_.get();
     snapshot.account = {.events = 2471158,
                         .dropped = 1,
@@ -88,6 +89,29 @@ class SampleReport {
   std::vector<FakeSymbolizer::Function> names;
 
  private:
+  /// What is live by size, and a minute with its peak in the middle.
+  void add_history(StackId deep, StackId shallow) {
+    snapshot.sizes[size_class(1)] = {2, 3};
+    snapshot.sizes[size_class(4096)] = {10, 40960};
+    snapshot.sizes[size_class((1 << 20) - 1)] = {1, (1 << 20) - 1};
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      static_cast<void>(snapshot.timeline.push_back(
+          {.time_ns = kStart + static_cast<std::int64_t>(i) * kMinute / 2,
+           .live_bytes = std::uint64_t{i == 1 ? 3u : 1u} << 20,
+           .live_allocations = 10 * i,
+           .allocations = 100'000 * i,
+           .allocated_bytes = 2'000'000 * i,
+           .resident_bytes = 8 << 20}));
+    }
+    static_cast<void>(snapshot.markers.push_back({kStart + kMinute / 4, "level <1> loaded"}));
+    snapshot.peak = {.time_ns = kStart + kMinute / 2, .live_bytes = 3 << 20, .stacks = {}};
+    static_cast<void>(snapshot.peak.stacks.push_back({deep, 20, 1 << 20}));
+    static_cast<void>(snapshot.peak.stacks.push_back({shallow, 2, 2 << 20}));
+  }
+
+  static constexpr std::int64_t kMinute = 60'000'000'000;
+  static constexpr std::int64_t kStart = 1'700'000'000'000'000'000;
+
   std::unique_ptr<StackTable> table_ = std::make_unique<StackTable>();
 };
 

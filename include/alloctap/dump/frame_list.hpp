@@ -22,6 +22,7 @@ class FrameList {
   explicit FrameList(const Report& report) noexcept : report_(report) {
     for (const StackSummary& stack : report.snapshot.stacks) add(stack.stack);
     for (const MappingSummary& mapping : report.snapshot.mappings) add(mapping.stack);
+    for (const PeakStackSummary& held : report.snapshot.peak.stacks) add(held.stack);
     finish();
   }
 

@@ -42,6 +42,15 @@ class JsonBuilder {
     }
   }
 
+  /// null where `number` is the one that means nothing.
+  void value_unless(std::uint64_t number, std::uint64_t nothing) {
+    if (number == nothing) {
+      null();
+    } else {
+      value(number);
+    }
+  }
+
   void number(const char* name, std::uint64_t number) {
     key(name);
     value(number);

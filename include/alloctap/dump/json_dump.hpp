@@ -3,14 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/frame_list.hpp"
 #include "alloctap/dump/json_builder.hpp"
-#include "alloctap/version.hpp"
+#include "alloctap/dump/json_history.hpp"
+#include "alloctap/dump/json_opening.hpp"
 
 namespace alloctap {
 
@@ -29,111 +29,18 @@ struct JsonDump {
       if (!frames.complete()) return out_.fail("json: the system has no memory for frames");
       json_.begin_object();
       json_.text("schema", "alloctap.heap/1");
-      write_program();
-      write_backend();
-      write_account();
-      write_sampling();
-      write_totals();
+      JsonOpening(report_, json_).write();
       write_mappings(frames);
       write_modules();
       write_frames(frames);
       write_stacks(frames);
+      write_sizes();
+      write_history(frames);
       json_.end_object();
       out_ << '\n';
     }
 
    private:
-    void write_program() {
-      json_.key("program");
-      json_.begin_object();
-      json_.number("pid", static_cast<std::uint64_t>(report_.program.pid));
-      json_.text("executable", report_.program.executable);
-      write_arguments(report_.program.command);
-      json_.key("time_ns");
-      json_.value(report_.snapshot.time_ns);
-      json_.end_object();
-    }
-
-    /// '\0' stands between arguments, so a command that ends in one has an empty last argument.
-    void write_arguments(std::string_view command) {
-      json_.key("arguments");
-      json_.begin_array();
-      for (bool more = !command.empty(); more;) {
-        const std::size_t end = command.find('\0');
-        json_.string(command.substr(0, end));
-        more = end != command.npos;
-        command.remove_prefix(more ? end + 1 : command.size());
-      }
-      json_.end_array();
-    }
-
-    void write_backend() {
-      json_.key("backend");
-      json_.begin_object();
-      json_.text("alloctap", kVersionString);
-      json_.text("hook", report_.backend.hook);
-      json_.text("stack", report_.backend.stack);
-      json_.number("max_frames", report_.backend.max_frames);
-      json_.text("symbolizer", report_.backend.symbolizer);
-      json_.text("unseen", report_.backend.blind_spots);
-      json_.end_object();
-    }
-
-    void write_account() {
-      const Account& account = report_.snapshot.account;
-      json_.key("account");
-      json_.begin_object();
-      json_.number("events", account.events);
-      json_.number("dropped", account.dropped);
-      json_.key("unmatched_frees");
-      json_.value_or_null(account.unmatched_frees);
-      json_.number("unseen_frees", account.unseen_frees);
-      json_.number("failed_unwinds", account.failed_unwinds);
-      json_.number("truncated_stacks", account.truncated_stacks);
-      json_.number("tracker_bytes", account.tracker_bytes);
-      json_.number("pauses", account.pauses);
-      json_.key("consistent");
-      json_.value(account.consistent);
-      json_.end_object();
-    }
-
-    void write_sampling() {
-      const SamplingSummary& sampling = report_.snapshot.sampling;
-      const SamplingDescription& policy = sampling.policy;
-      json_.key("sampling");
-      json_.begin_object();
-      json_.text("policy", policy.name);
-      json_.key("exact");
-      json_.value(sampling.exact);
-      json_.key("mean_bytes");
-      json_.value_or_null(unless(policy.mean_bytes, 0));
-      json_.key("min_bytes");
-      json_.value_or_null(unless(policy.min_bytes, 0));
-      json_.key("max_bytes");
-      json_.value_or_null(unless(policy.max_bytes, UINT64_MAX));
-      json_.number("live_samples", sampling.live_samples);
-      json_.number("live_bytes_margin", sampling.live_bytes_margin);
-      json_.end_object();
-    }
-
-    static std::optional<std::uint64_t> unless(std::uint64_t number, std::uint64_t nothing) {
-      return number == nothing ? std::nullopt : std::optional(number);
-    }
-
-    void write_totals() {
-      const Totals& totals = report_.snapshot.totals;
-      json_.key("totals");
-      json_.begin_object();
-      json_.number("allocations", totals.allocations);
-      json_.number("deallocations", totals.deallocations);
-      json_.number("allocated_bytes", totals.allocated_bytes);
-      json_.number("live_allocations", totals.live_allocations);
-      json_.number("live_bytes", totals.live_bytes);
-      json_.number("peak_live_bytes", totals.peak_live_bytes);
-      json_.number("temporary_allocations", totals.temporary_allocations);
-      json_.end_object();
-    }
-
     void write_mappings(const FrameList& frames) {
       const MappingTotals& totals = report_.snapshot.mapping_totals;
       json_.key("mappings");
@@ -220,7 +127,7 @@ struct JsonDump {
       json_.key("file");
       json_.string_or_null(frame.file);
       json_.key("line");
-      json_.value_or_null(unless(frame.line, 0));
+      json_.value_unless(frame.line, 0);
     }
 
     void write_module(const CodePlace& place) {
@@ -251,6 +158,32 @@ struct JsonDump {
         json_.end_object();
       }
       json_.end_array();
+    }
+
+    void write_sizes() {
+      json_.key("sizes");
+      json_.begin_array();
+      for (std::size_t i = 0; i < kSizeClasses; ++i) {
+        const SizeClass& blocks = report_.snapshot.sizes[i];
+        if (blocks.live_allocations == 0) continue;
+        json_.begin_object();
+        json_.number("min_bytes", least_size(i));
+        json_.number("max_bytes", greatest_size(i));
+        json_.number("live_allocations", blocks.live_allocations);
+        json_.number("live_bytes", blocks.live_bytes);
+        json_.end_object();
+      }
+      json_.end_array();
+    }
+
+    void write_history(const FrameList& frames) {
+      json_.key("timeline");
+      write_timeline(json_, report_.snapshot.timeline);
+      json_.key("markers");
+      write_markers(json_, report_.snapshot.markers);
+      json_.key("peak");
+      write_peak(json_, report_.snapshot.peak,
+                 [&](StackId stack) { write_frame_indices(stack, frames); });
     }
 
     void write_frame_indices(StackId stack, const FrameList& frames) {

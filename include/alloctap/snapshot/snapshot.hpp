@@ -10,6 +10,7 @@
 #include "alloctap/meta/mapping_container.hpp"
 #include "alloctap/meta/stack_totals.hpp"
 #include "alloctap/sample/sampling_policy.hpp"
+#include "alloctap/snapshot/size_histogram.hpp"
 #include "alloctap/snapshot/timeline.hpp"
 #include "alloctap/stack/stack_table.hpp"
 
@@ -89,6 +90,8 @@ struct Snapshot {
   ArenaArray<StackSummary> stacks;
   /// Every stack with live mappings, by StackId.
   ArenaArray<MappingSummary> mappings;
+  /// All live blocks; where they are estimated, the sums differ from `totals` by rounding.
+  SizeHistogram sizes{};
   /// By time; the older, the fewer. Empty where nobody asked for points.
   ArenaArray<TimelinePoint> timeline;
   /// By time.

@@ -3,6 +3,10 @@
 
 #include <absl/status/status.h>
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
 #include "alloctap/guard/arena.hpp"
 #include "alloctap/meta/mapping_container.hpp"
 #include "alloctap/meta/thread_totals.hpp"
@@ -53,6 +57,11 @@ class SnapshotBuilder {
     std::uint64_t mapped_bytes = 0;
   };
 
+  struct SizeSums {
+    double live_blocks = 0;
+    double live_bytes = 0;
+  };
+
   static absl::Status no_memory() {
     return absl::ResourceExhaustedError("snapshot: the system has no memory for it");
   }
@@ -81,9 +90,16 @@ class SnapshotBuilder {
       const double bytes = static_cast<double>(record.size);
       sums_[record.stack].live_blocks += weight;
       sums_[record.stack].live_bytes += weight * bytes;
+      SizeSums& sizes = sizes_[size_class(record.size)];
+      sizes.live_blocks += weight;
+      sizes.live_bytes += weight * bytes;
       variance_ += bytes * bytes * weight * (weight - 1);
       ++samples_;
     });
+    for (std::size_t i = 0; i < kSizeClasses; ++i) {
+      snapshot_.sizes[i] = {.live_allocations = rounded(sizes_[i].live_blocks),
+                            .live_bytes = rounded(sizes_[i].live_bytes)};
+    }
   }
 
   void describe_sampling() noexcept {
@@ -168,6 +184,7 @@ class SnapshotBuilder {
   Source& source_;
   const SamplingView view_ = source_.sampling();
   Snapshot snapshot_;
+  std::array<SizeSums, kSizeClasses> sizes_{};
   double variance_ = 0;
   std::uint64_t samples_ = 0;
   /// By StackId.

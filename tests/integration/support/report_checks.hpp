@@ -38,7 +38,16 @@ inline const Json& report_shape() {
                 "module": "number?", "offset": "number?"}],
     "stacks": [{"frames": ["number"], "outside_size_range": "boolean", "allocations": "number", "allocated_bytes": "number",
                 "live_allocations": "number", "live_bytes": "number",
-                "temporary_allocations": "number"}]
+                "temporary_allocations": "number"}],
+    "sizes": [{"min_bytes": "number", "max_bytes": "number", "live_allocations": "number",
+               "live_bytes": "number"}],
+    "timeline": [{"time_ns": "number", "live_bytes": "number", "live_allocations": "number",
+                  "allocations": "number", "allocated_bytes": "number",
+                  "resident_bytes": "number"}],
+    "markers": [{"time_ns": "number", "name": "string"}],
+    "peak": {"time_ns": "number", "live_bytes": "number",
+             "stacks": [{"frames": ["number"], "live_allocations": "number",
+                         "live_bytes": "number"}]}
   })");
   return shape;
 }

@@ -123,6 +123,37 @@ TEST_CASE("stacks are leaf-first indices into the frames") {
       "stacks": [{"frames": [0, 1, 3], "live_mappings": 2, "live_bytes": 8192}]})"));
 }
 
+TEST_CASE("what is live is told by size, without the classes that have none") {
+  const SampleReport sample;
+  CHECK(parsed(sample.report())["sizes"] == json::parse(R"([
+      {"min_bytes": 1, "max_bytes": 1, "live_allocations": 2, "live_bytes": 3},
+      {"min_bytes": 4096, "max_bytes": 8191, "live_allocations": 10, "live_bytes": 40960},
+      {"min_bytes": 524288, "max_bytes": 1048575, "live_allocations": 1, "live_bytes": 1048575}])"));
+}
+
+TEST_CASE("the past is told by its points, its markers and its peak") {
+  const SampleReport sample;
+  const json report = parsed(sample.report());
+  REQUIRE(report["timeline"].size() == 3);
+  CHECK(report["timeline"][1] == json::parse(R"({"time_ns": 1700000030000000000,
+      "live_bytes": 3145728, "live_allocations": 10, "allocations": 100000,
+      "allocated_bytes": 2000000, "resident_bytes": 8388608})"));
+  CHECK(report["markers"] ==
+        json::parse(R"([{"time_ns": 1700000015000000000, "name": "level <1> loaded"}])"));
+  CHECK(report["peak"] == json::parse(R"({"time_ns": 1700000030000000000, "live_bytes": 3145728,
+      "stacks": [{"frames": [0, 1, 3], "live_allocations": 20, "live_bytes": 1048576},
+                 {"frames": [2, 3], "live_allocations": 2, "live_bytes": 2097152}]})"));
+}
+
+TEST_CASE("a stack that held something at the peak alone has its frames") {
+  SampleReport sample;
+  static_cast<void>(sample.snapshot.peak.stacks.push_back({sample.intern({0x5011}), 1, 1}));
+  const json report = parsed(sample.report());
+  const json& frames = report["peak"]["stacks"].back()["frames"];
+  REQUIRE(frames.size() == 1);
+  CHECK(report["frames"][frames[0].get<std::size_t>()]["address"] == 0x5011);
+}
+
 TEST_CASE("a frame tells its place in the source, and what was inlined there") {
   SampleReport sample;
   show_places(sample);
@@ -159,11 +190,17 @@ TEST_CASE("a report of nothing still has every key") {
   SampleReport sample;
   sample.snapshot.stacks.clear();
   sample.snapshot.mappings.clear();
+  sample.snapshot.sizes = {};
+  sample.snapshot.timeline.clear();
+  sample.snapshot.markers.clear();
+  sample.snapshot.peak = {};
   sample.program = {};
   sample.backend = {};
   const json report = parsed(sample.report());
-  for (const char* list : {"modules", "frames", "stacks"}) CHECK(report[list] == json::array());
+  for (const char* list : {"modules", "frames", "stacks", "sizes", "timeline", "markers"})
+    CHECK(report[list] == json::array());
   CHECK(report["mappings"]["stacks"] == json::array());
+  CHECK(report["peak"] == json::parse(R"({"time_ns": 0, "live_bytes": 0, "stacks": []})"));
   CHECK(report["program"]["arguments"] == json::array());
   CHECK(report["program"]["executable"] == "");
   CHECK(report["backend"]["unseen"] == "");

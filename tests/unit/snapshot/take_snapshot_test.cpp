@@ -116,6 +116,26 @@ TEST_CASE("a snapshot sums up what each stack allocated, and what of it is live"
   CHECK(snapshot.totals.temporary_allocations == 1);
 }
 
+TEST_CASE("a snapshot counts what is live by size") {
+  Tables tables;
+  const StackId a = tables.stack(0xA);
+  tables.allocate(0x1000, 0, a);
+  tables.allocate(0x2000, 64, a);
+  tables.allocate(0x3000, 127, kUnknownStack);
+  tables.allocate(0x4000, 128, a);
+  tables.allocate(0x5000, 100, a);
+  tables.free(0x5000);
+  const alloctap::SizeHistogram sizes = tables.take().sizes;
+  CHECK(sizes[0].live_allocations == 1);
+  CHECK(sizes[7].live_allocations == 2);
+  CHECK(sizes[7].live_bytes == 64 + 127);
+  CHECK(sizes[8].live_allocations == 1);
+  CHECK(sizes[8].live_bytes == 128);
+  std::uint64_t blocks = 0;
+  for (const alloctap::SizeClass& size : sizes) blocks += size.live_allocations;
+  CHECK(blocks == 4);
+}
+
 TEST_CASE("the unknown stack is counted, and one that allocated nothing is left out") {
   Tables tables;
   static_cast<void>(tables.stack(0xA));

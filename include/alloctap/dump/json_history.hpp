@@ -1,0 +1,59 @@
+/// The parts of schema alloctap.heap/1 that are about time.
+#pragma once
+
+#include "alloctap/dump/json_builder.hpp"
+#include "alloctap/snapshot/timeline.hpp"
+
+namespace alloctap {
+
+/// `timeline` as an array.
+inline void write_timeline(JsonBuilder& json, const ArenaArray<TimelinePoint>& timeline) {
+  json.begin_array();
+  for (const TimelinePoint& point : timeline) {
+    json.begin_object();
+    json.key("time_ns");
+    json.value(point.time_ns);
+    json.number("live_bytes", point.live_bytes);
+    json.number("live_allocations", point.live_allocations);
+    json.number("allocations", point.allocations);
+    json.number("allocated_bytes", point.allocated_bytes);
+    json.number("resident_bytes", point.resident_bytes);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+/// `markers` as an array.
+inline void write_markers(JsonBuilder& json, const ArenaArray<Marker>& markers) {
+  json.begin_array();
+  for (const Marker& marker : markers) {
+    json.begin_object();
+    json.key("time_ns");
+    json.value(marker.time_ns);
+    json.text("name", marker.name);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+/// `peak` as an object; `write_frames(StackId)` writes the key and the frames of a stack.
+template <class WriteFrames>
+void write_peak(JsonBuilder& json, const Peak& peak, WriteFrames&& write_frames) {
+  json.begin_object();
+  json.key("time_ns");
+  json.value(peak.time_ns);
+  json.number("live_bytes", peak.live_bytes);
+  json.key("stacks");
+  json.begin_array();
+  for (const PeakStackSummary& stack : peak.stacks) {
+    json.begin_object();
+    write_frames(stack.stack);
+    json.number("live_allocations", stack.live_allocations);
+    json.number("live_bytes", stack.live_bytes);
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+}
+
+}  // namespace alloctap
