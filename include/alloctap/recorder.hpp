@@ -67,11 +67,11 @@ class Recorder : public MappingRecorder<Recorder<Config>> {
     return intern(thread, identify(thread, totals, origin));
   }
 
-  /// Calls `visit(const ThreadTotals&)` for each thread's, those of ended ones included. The caller
-  /// has closed the gate.
+  /// Calls `visit(const ThreadTotals&)`, or that and a `const ThreadState&`, for each thread's,
+  /// those of ended ones included. The caller has closed the gate.
   template <class Visit>
   static void for_each_totals(Visit&& visit) {
-    PerThread<JoinedTotals>::for_each([&](const ThreadTotals& totals) { visit(totals); });
+    PerThread<JoinedTotals>::for_each(visit);
   }
 
   /// The sums over all threads. The caller has closed the gate.

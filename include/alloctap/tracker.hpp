@@ -52,10 +52,18 @@ class Tracker {
 
   /// The state at one moment: no event is half in it. Blocks and totals stay after the session, so
   /// this works then too.
-  [[nodiscard]] static absl::StatusOr<Snapshot> snapshot() {
+  [[nodiscard]] static absl::StatusOr<Snapshot> snapshot(SnapshotOptions options = {}) {
     const ReentrancyGuard guard;
     const std::lock_guard hold(control_lock);
-    return snapshot_locked();
+    return snapshot_locked(options);
+  }
+
+  /// The modules that frames of this tracker's snapshots are in, those that were unloaded too.
+  [[nodiscard]] static absl::StatusOr<ModuleTable> modules() {
+    const ReentrancyGuard guard;
+    const std::lock_guard hold(control_lock);
+    Sink::Epochs::update_locked();
+    return modules_locked();
   }
 
   /// Writes a report of the present state to `output`, a `DumpOutput`, in the form of `policy`.
@@ -150,12 +158,18 @@ class Tracker {
     if constexpr (requires { Config::Sampling::after_fork(); }) Config::Sampling::after_fork();
   }
 
-  static absl::StatusOr<Snapshot> snapshot_locked() {
+  static absl::StatusOr<ModuleTable> modules_locked() {
+    ModuleTable modules = ModuleTable::read();
+    if (Sink::Epochs::history().add_to(modules)) return modules;
+    return absl::ResourceExhaustedError("dump: the system has no memory for its modules");
+  }
+
+  static absl::StatusOr<Snapshot> snapshot_locked(SnapshotOptions options = {}) {
     Sink::Epochs::update_locked();
     const bool quiet = ThreadStates::close_gate();
     if (quiet) Sink::queue().flush();
     Sink recorder;
-    SnapshotBuilder builder(recorder);
+    SnapshotBuilder builder(recorder, options);
     const absl::Status status = builder.build();
     ThreadStates::open_gate();
     if (!status.ok()) return status;
@@ -181,13 +195,11 @@ class Tracker {
     if (!executable.resize(kLongestText) || !command.resize(kLongestText)) {
       return absl::ResourceExhaustedError("dump: the system has no memory for it");
     }
-    ModuleTable modules = ModuleTable::read();
-    if (!Sink::Epochs::history().add_to(modules)) {
-      return absl::ResourceExhaustedError("dump: the system has no memory for its modules");
-    }
+    const absl::StatusOr<ModuleTable> modules = modules_locked();
+    if (!modules.ok()) return modules.status();
     const Report report{
         .snapshot = snapshot,
-        .modules = modules,
+        .modules = *modules,
         .program = {.pid = os::current_process_id(),
                     .executable = os::executable_path({executable.data(), executable.size()}),
                     .command = os::command_line({command.data(), command.size()})},

@@ -35,6 +35,8 @@ class SampleReport {
     add({gone, {1234567, 99, 1234567}, 0, 0});
     static_cast<void>(snapshot.mappings.push_back({deep, 2, 8192}));
     add_history(deep, shallow);
+    add_thread(4711, true, "game", {6, 5242950, 1}, 2, 1'100'000);
+    add_thread(4712, false, "", {1235573, 65635, 1234817}, 1235564, -10'462);
     snapshot.table = table_.get();
     snapshot.account = {.events = 2471158,
                         .dropped = 1,
@@ -75,6 +77,16 @@ class SampleReport {
   }
 
   StackId intern(std::vector<std::uintptr_t> frames) { return table_->intern(frames); }
+  void add_thread(os::ThreadId id, bool alive, std::string_view name, AllocationTotals total,
+                  std::uint64_t deallocations, std::int64_t net_bytes) {
+    ThreadSummary thread{.thread_id = id,
+                         .alive = alive,
+                         .total = total,
+                         .deallocations = deallocations,
+                         .net_bytes = net_bytes};
+    thread.name_bytes = name.copy(thread.name_text.data(), thread.name_text.size());
+    static_cast<void>(snapshot.threads.push_back(thread));
+  }
   void add(const StackSummary& stack) { static_cast<void>(snapshot.stacks.push_back(stack)); }
 
   Snapshot snapshot;

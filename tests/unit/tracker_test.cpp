@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <string>
@@ -65,6 +66,8 @@ struct TwiceTest;
 struct NumbersTest;
 struct DumpTest;
 struct BufferedTest;
+struct ThreadsTest;
+struct BlocksTest;
 
 }  // namespace
 
@@ -103,6 +106,52 @@ TEST_CASE("a tracker has one session, and says what to do about another") {
   session.end();
   CHECK(T::start().ok());
   CHECK_FALSE(T::running());
+}
+
+TEST_CASE("a snapshot tells what each thread did") {
+  using T = Tracker<Config<ThreadsTest>>;
+  const Session session = started<T>();
+  ScriptedStack::play(kStack);
+  T::Hook::on_allocate(at(0x1000), 100);
+  os::ThreadId other = 0;
+  std::thread([&] {
+    other = os::current_thread_id();
+    ScriptedStack::play(kOtherStack);
+    T::Hook::on_allocate(at(0x2000), 20);
+    T::Hook::on_allocate(at(0x3000), 3);
+    T::Hook::on_free(at(0x1000));
+  }).join();
+  const Snapshot snapshot = snapshot_of<T>();
+  const auto row = [&](os::ThreadId id) {
+    const auto* found = std::find_if(snapshot.threads.begin(), snapshot.threads.end(),
+                                     [id](const auto& thread) { return thread.thread_id == id; });
+    REQUIRE(found != snapshot.threads.end());
+    return *found;
+  };
+  CHECK(row(os::current_thread_id()).alive);
+  CHECK(row(os::current_thread_id()).total.allocated_bytes == 100);
+  CHECK(row(os::current_thread_id()).net_bytes == 100);
+  CHECK(row(other).total.allocations == 2);
+  CHECK(row(other).total.allocated_bytes == 23);
+  CHECK(row(other).deallocations == 1);
+  CHECK(row(other).net_bytes == -77);
+}
+
+TEST_CASE("a tracker gives every live block, and the modules, to who asks") {
+  using T = Tracker<Config<BlocksTest>>;
+  const Session session = started<T>();
+  ScriptedStack::play(kStack);
+  T::Hook::on_allocate(at(0x2000), 20);
+  T::Hook::on_allocate(at(0x1000), 10);
+  const auto snapshot = T::snapshot({.blocks = true});
+  REQUIRE(snapshot.ok());
+  REQUIRE(snapshot->blocks.size() == 2);
+  CHECK(snapshot->blocks[0].address == 0x1000);
+  CHECK(snapshot->blocks[1].size == 20);
+  CHECK(snapshot->table->frames(snapshot->blocks[1].stack)[0] == kStack[0]);
+  const auto modules = T::modules();
+  REQUIRE(modules.ok());
+  CHECK(modules->find(reinterpret_cast<std::uintptr_t>(&started<T>)) != nullptr);
 }
 
 TEST_CASE("the numbers of a snapshot are those that the program told") {

@@ -31,6 +31,7 @@ struct JsonDump {
       json_.text("schema", "alloctap.heap/1");
       JsonOpening(report_, json_).write();
       write_mappings(frames);
+      write_threads();
       write_modules();
       write_frames(frames);
       write_stacks(frames);
@@ -62,6 +63,28 @@ struct JsonDump {
       }
       json_.end_array();
       json_.end_object();
+    }
+
+    void write_threads() {
+      json_.key("threads");
+      json_.begin_array();
+      for (const ThreadSummary& thread : report_.snapshot.threads) {
+        json_.begin_object();
+        json_.number("id", static_cast<std::uint64_t>(thread.thread_id));
+        json_.key("name");
+        json_.string_or_null(thread.name());
+        json_.key("alive");
+        json_.value(thread.alive);
+        json_.number("threads", thread.threads);
+        json_.number("allocations", thread.total.allocations);
+        json_.number("allocated_bytes", thread.total.allocated_bytes);
+        json_.number("temporary_allocations", thread.total.temporary_allocations);
+        json_.number("deallocations", thread.deallocations);
+        json_.key("net_bytes");
+        json_.value(thread.net_bytes);
+        json_.end_object();
+      }
+      json_.end_array();
     }
 
     void write_modules() {

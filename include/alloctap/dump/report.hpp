@@ -39,10 +39,4 @@ struct Report {
   void (*symbolize)(std::span<const CodePlace> places, Symbols& symbols) noexcept;
 };
 
-/// Frames are return addresses; the call is the instruction before, which may belong to another
-/// line or, after a call that never returns, to another function.
-[[nodiscard]] constexpr std::uintptr_t call_address(std::uintptr_t frame) noexcept {
-  return frame - 1;
-}
-
 }  // namespace alloctap

@@ -12,6 +12,12 @@ namespace alloctap {
 using StackId = std::uint32_t;
 inline constexpr StackId kNoStackId = 0;
 
+/// Frames are return addresses; the call is the instruction before, which may belong to another
+/// line or, after a call that never returns, to another function.
+[[nodiscard]] constexpr std::uintptr_t call_address(std::uintptr_t frame) noexcept {
+  return frame - 1;
+}
+
 /// 128 bits that stand for a sequence of frames: two mixes with different multipliers, so that
 /// equal hashes mean equal stacks for all practical purposes (the tests compare frame by frame). It
 /// grows from the outermost frame inwards: stacks that share their outer frames share that work.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <cstdint>
 #include <new>
 
@@ -30,13 +31,19 @@ class PerThread {
     return static_cast<T*>(thread.kept[number_.load(std::memory_order_relaxed)]);
   }
 
-  /// Calls `visit(T&)` for each thread's, those of ended threads included. The caller has closed
-  /// the gate, or uses only what is atomic in `T`.
+  /// Calls `visit(T&)`, or `visit(T&, const ThreadState&)` if it takes both, for each thread's,
+  /// those of ended threads included. The caller has closed the gate, or uses only what is atomic.
   template <class Visit>
   static void for_each(Visit&& visit) {
     const std::uint32_t number = number_.load(std::memory_order_relaxed);
     ThreadStates::for_each([&](ThreadState& thread) {
-      if (void* kept = thread.kept[number]; kept != nullptr) visit(*static_cast<T*>(kept));
+      void* kept = thread.kept[number];
+      if (kept == nullptr) return;
+      if constexpr (std::invocable<Visit&, T&, const ThreadState&>) {
+        visit(*static_cast<T*>(kept), thread);
+      } else {
+        visit(*static_cast<T*>(kept));
+      }
     });
   }
 

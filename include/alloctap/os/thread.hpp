@@ -3,7 +3,9 @@
 /// Every function may run inside malloc and inside a signal handler. errno may change.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace alloctap::os {
 
@@ -20,6 +22,10 @@ std::uintptr_t thread_pointer() noexcept;
 /// Whether the thread `id` of this process still exists. A dead thread's id may be given to a new
 /// one, so only "no" is a lasting answer.
 bool thread_is_alive(ThreadId id) noexcept;
+
+/// Copies the name of the thread `id` of this process to `name`, cut to its size, and returns its
+/// length; 0 where there is no such thread, or the system does not tell.
+std::size_t thread_name(ThreadId id, std::span<char> name) noexcept;
 
 /// Asks the system for `process_wide_barrier`; false where it has none.
 bool enable_process_wide_barrier() noexcept;

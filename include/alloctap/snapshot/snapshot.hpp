@@ -11,6 +11,7 @@
 #include "alloctap/meta/stack_totals.hpp"
 #include "alloctap/sample/sampling_policy.hpp"
 #include "alloctap/snapshot/size_histogram.hpp"
+#include "alloctap/snapshot/thread_summary.hpp"
 #include "alloctap/snapshot/timeline.hpp"
 #include "alloctap/stack/stack_table.hpp"
 
@@ -73,11 +74,26 @@ struct StackSummary {
   std::uint64_t live_bytes = 0;
 };
 
+/// A block that was live.
+struct LiveBlock {
+  std::uintptr_t address = 0;
+  /// In bytes, as the program asked for it.
+  std::uint64_t size = 0;
+  StackId stack = kNoStackId;
+};
+
 /// Live mappings made by one stack.
 struct MappingSummary {
   StackId stack = kNoStackId;
   std::uint64_t live_mappings = 0;
   std::uint64_t live_bytes = 0;
+};
+
+/// What a snapshot holds beyond sums.
+struct SnapshotOptions {
+  /// Every live block, in `Snapshot::blocks`: 24 bytes for each, copied while the program waits.
+  /// Where a policy samples, the sampled ones.
+  bool blocks = false;
 };
 
 /// Memory from the arena. Move-only. `table` is the tracker's own and outlives every snapshot.
@@ -92,6 +108,11 @@ struct Snapshot {
   ArenaArray<MappingSummary> mappings;
   /// All live blocks; where they are estimated, the sums differ from `totals` by rounding.
   SizeHistogram sizes{};
+  /// Every thread that has had an event.
+  ArenaArray<ThreadSummary> threads;
+  /// By address; empty unless they were asked for. How old a block is, is not known: a record is
+  /// its stack and its size.
+  ArenaArray<LiveBlock> blocks;
   /// By time; the older, the fewer. Empty where nobody asked for points.
   ArenaArray<TimelinePoint> timeline;
   /// By time.

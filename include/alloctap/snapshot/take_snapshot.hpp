@@ -3,11 +3,15 @@
 
 #include <absl/status/status.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "alloctap/guard/arena.hpp"
+#include "alloctap/guard/thread_state.hpp"
 #include "alloctap/meta/mapping_container.hpp"
 #include "alloctap/meta/thread_totals.hpp"
 #include "alloctap/os/clock.hpp"
@@ -27,7 +31,8 @@ namespace alloctap {
 template <class Source>
 class SnapshotBuilder {
  public:
-  explicit SnapshotBuilder(Source& source) noexcept : source_(source) {
+  explicit SnapshotBuilder(Source& source, SnapshotOptions options = {}) noexcept
+      : source_(source), options_(options) {
     snapshot_.table = &source.stacks();
     snapshot_.time_ns = os::wall_clock_ns();
   }
@@ -35,16 +40,23 @@ class SnapshotBuilder {
   /// Fails where the system has no memory for it.
   [[nodiscard]] absl::Status build() {
     if (!sums_.resize(snapshot_.table->end_id())) return no_memory();
-    add_allocations();
+    add_threads();
+    if (view_.estimates != nullptr) add_estimates();
     add_live_blocks();
     describe_sampling();
     add_mappings();
-    if (!keep_stacks_in_use()) return no_memory();
+    if (!keep_stacks_in_use() || !complete_) return no_memory();
     add_counters();
     return absl::OkStatus();
   }
 
-  [[nodiscard]] Snapshot take() noexcept { return std::move(snapshot_); }
+  /// The snapshot that was built. Recording may go on meanwhile.
+  [[nodiscard]] Snapshot take() noexcept {
+    name_threads({snapshot_.threads.data(), snapshot_.threads.size()});
+    std::sort(snapshot_.blocks.begin(), snapshot_.blocks.end(),
+              [](const LiveBlock& a, const LiveBlock& b) { return a.address < b.address; });
+    return std::move(snapshot_);
+  }
 
  private:
   /// All that is known of one stack.
@@ -66,13 +78,26 @@ class SnapshotBuilder {
     return absl::ResourceExhaustedError("snapshot: the system has no memory for it");
   }
 
-  void add_allocations() {
-    if (view_.estimates != nullptr) return add_estimates();
-    source_.for_each_totals([this](const ThreadTotals& totals) {
-      totals.stacks.for_each([this](StackId stack, const AllocationTotals& of_thread) {
-        sums_[stack].total += of_thread;
-      });
+  void add_threads() {
+    const bool exact = view_.estimates == nullptr;
+    source_.for_each_totals([&](const ThreadTotals& totals, const ThreadState& thread) {
+      ThreadSummary summary{
+          .thread_id = thread.thread_id.load(std::memory_order_relaxed),
+          .threads = thread.generation,
+          .total = exact ? add_stacks(totals.stacks) : totals.calls.totals(),
+          .deallocations = exact ? totals.events.deallocations : totals.calls.deallocations(),
+          .net_bytes = totals.live.total.load(std::memory_order_relaxed)};
+      complete_ = snapshot_.threads.push_back(summary) && complete_;
     });
+  }
+
+  AllocationTotals add_stacks(const StackTotals& stacks) {
+    AllocationTotals sum;
+    stacks.for_each([&](StackId stack, const AllocationTotals& of_thread) {
+      sums_[stack].total += of_thread;
+      sum += of_thread;
+    });
+    return sum;
   }
 
   void add_estimates() {
@@ -85,7 +110,7 @@ class SnapshotBuilder {
   }
 
   void add_live_blocks() {
-    source_.for_each_live([this](const void*, const BlockRecord& record) {
+    source_.for_each_live([this](const void* pointer, const BlockRecord& record) {
       const double weight = view_.weight(record.size);
       const double bytes = static_cast<double>(record.size);
       sums_[record.stack].live_blocks += weight;
@@ -95,11 +120,17 @@ class SnapshotBuilder {
       sizes.live_bytes += weight * bytes;
       variance_ += bytes * bytes * weight * (weight - 1);
       ++samples_;
+      if (options_.blocks) keep_block(pointer, record);
     });
     for (std::size_t i = 0; i < kSizeClasses; ++i) {
       snapshot_.sizes[i] = {.live_allocations = rounded(sizes_[i].live_blocks),
                             .live_bytes = rounded(sizes_[i].live_bytes)};
     }
+  }
+
+  void keep_block(const void* pointer, const BlockRecord& record) {
+    const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+    complete_ = snapshot_.blocks.push_back({address, record.size, record.stack}) && complete_;
   }
 
   void describe_sampling() noexcept {
@@ -157,10 +188,10 @@ class SnapshotBuilder {
   /// While a policy samples, threads count their calls, without waiting for a snapshot.
   void add_sampled_calls() noexcept {
     snapshot_.totals.deallocations = 0;
-    source_.for_each_totals([this](const ThreadTotals& totals) {
-      add_calls(totals.calls.totals());
-      snapshot_.totals.deallocations += totals.calls.deallocations();
-    });
+    for (const ThreadSummary& thread : snapshot_.threads) {
+      add_calls(thread.total);
+      snapshot_.totals.deallocations += thread.deallocations;
+    }
   }
 
   void add_counters() noexcept {
@@ -182,11 +213,14 @@ class SnapshotBuilder {
   }
 
   Source& source_;
+  const SnapshotOptions options_;
   const SamplingView view_ = source_.sampling();
   Snapshot snapshot_;
   std::array<SizeSums, kSizeClasses> sizes_{};
   double variance_ = 0;
   std::uint64_t samples_ = 0;
+  /// False: the system had no memory for a list.
+  bool complete_ = true;
   /// By StackId.
   ArenaArray<Sums> sums_;
 };

@@ -154,6 +154,17 @@ TEST_CASE("a stack that held something at the peak alone has its frames") {
   CHECK(report["frames"][frames[0].get<std::size_t>()]["address"] == 0x5011);
 }
 
+TEST_CASE("threads are listed, those that ended too") {
+  const SampleReport sample;
+  CHECK(parsed(sample.report())["threads"] == json::parse(R"([
+      {"id": 4711, "name": "game", "alive": true, "threads": 1, "allocations": 6,
+       "allocated_bytes": 5242950, "temporary_allocations": 1, "deallocations": 2,
+       "net_bytes": 1100000},
+      {"id": 4712, "name": null, "alive": false, "threads": 1, "allocations": 1235573,
+       "allocated_bytes": 65635, "temporary_allocations": 1234817, "deallocations": 1235564,
+       "net_bytes": -10462}])"));
+}
+
 TEST_CASE("a frame tells its place in the source, and what was inlined there") {
   SampleReport sample;
   show_places(sample);

@@ -45,8 +45,8 @@ class Tables {
     if (temporary) alloctap::StackTotals::count_temporary(*last_);
   }
 
-  Snapshot take() {
-    SnapshotBuilder builder(*this);
+  Snapshot take(alloctap::SnapshotOptions options = {}) {
+    SnapshotBuilder builder(*this, options);
     REQUIRE(builder.build().ok());
     return builder.take();
   }
@@ -66,12 +66,15 @@ class Tables {
   std::uint64_t peak_live_bytes() { return (*books_)->peak_live_bytes(); }
   template <class Visit>
   void for_each_totals(Visit&& visit) {
-    visit(books_->totals());
+    visit(books_->totals(), *thread_);
   }
+
+  alloctap::ThreadState& thread() { return *thread_; }
 
  private:
   std::unique_ptr<Books> books_ = std::make_unique<Books>();
   std::unique_ptr<StackTable> table_ = std::make_unique<StackTable>();
+  std::unique_ptr<alloctap::ThreadState> thread_ = std::make_unique<alloctap::ThreadState>();
   alloctap::StackTotals::Entry* last_ = nullptr;
 };
 
@@ -144,6 +147,63 @@ TEST_CASE("the unknown stack is counted, and one that allocated nothing is left 
   REQUIRE(snapshot.stacks.size() == 1);
   CHECK(snapshot.stacks[0].stack == kUnknownStack);
   CHECK(snapshot.stacks[0].live_bytes == 100);
+}
+
+TEST_CASE("a snapshot tells what a thread did, and what it is called") {
+  Tables tables;
+  const StackId a = tables.stack(0xA);
+  const StackId b = tables.stack(0xB);
+  tables.thread().thread_id = alloctap::os::current_thread_id();
+  tables.thread().generation = 3;
+  tables.allocate(0x1000, 100, a);
+  tables.allocate(0x2000, 50, b);
+  tables.free(0x2000, true);
+  const Snapshot snapshot = tables.take();
+  REQUIRE(snapshot.threads.size() == 1);
+  const alloctap::ThreadSummary& thread = snapshot.threads[0];
+  CHECK(thread.thread_id == alloctap::os::current_thread_id());
+  CHECK(thread.alive);
+  CHECK(thread.threads == 3);
+  CHECK_FALSE(thread.name().empty());
+  CHECK(thread.total.allocations == 2);
+  CHECK(thread.total.allocated_bytes == 150);
+  CHECK(thread.total.temporary_allocations == 1);
+  CHECK(thread.deallocations == 1);
+  CHECK(thread.net_bytes == 100);
+}
+
+TEST_CASE("a snapshot holds the live blocks by address, where they are asked for") {
+  Tables tables;
+  const StackId a = tables.stack(0xA);
+  tables.allocate(0x3000, 7, a);
+  // An odd address is kept apart from those that are multiples of 16.
+  tables.allocate(0x2001, 70, a);
+  tables.allocate(0x1000, 0, kUnknownStack);
+  tables.allocate(0x4000, 1, a);
+  tables.free(0x4000);
+  CHECK(tables.take().blocks.empty());
+  const Snapshot snapshot = tables.take({.blocks = true});
+  REQUIRE(snapshot.blocks.size() == 3);
+  CHECK(snapshot.blocks[0].address == 0x1000);
+  CHECK(snapshot.blocks[0].size == 0);
+  CHECK(snapshot.blocks[0].stack == kUnknownStack);
+  CHECK(snapshot.blocks[1].address == 0x2001);
+  CHECK(snapshot.blocks[1].size == 70);
+  CHECK(snapshot.blocks[1].stack == a);
+  CHECK(snapshot.blocks[2].address == 0x3000);
+}
+
+TEST_CASE("a snapshot that finds no memory for its blocks fails") {
+  Tables tables;
+  const StackId a = tables.stack(0xA);
+  for (std::uintptr_t i = 1; i < 10'000; ++i) tables.allocate(i << 6, 1, a);
+  absl::Status status;
+  {
+    const StarvedArena starved;
+    SnapshotBuilder builder(tables, {.blocks = true});
+    status = builder.build();
+  }
+  CHECK(status.code() == absl::StatusCode::kResourceExhausted);
 }
 
 TEST_CASE("live mappings are summed up by the stack that made them") {

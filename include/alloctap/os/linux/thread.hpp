@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 
+#include "alloctap/os/file.hpp"
 #include "alloctap/os/thread.hpp"
 
 namespace alloctap::os {
@@ -24,6 +26,17 @@ inline std::uintptr_t thread_pointer() noexcept {
 
 inline bool thread_is_alive(ThreadId id) noexcept {
   return ::syscall(SYS_tgkill, current_process_id(), id, 0) == 0 || errno != ESRCH;
+}
+
+inline std::size_t thread_name(ThreadId id, std::span<char> name) noexcept {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/self/task/%d/comm", static_cast<int>(id));
+  int error = 0;
+  const File file = open_for_reading(path, error);
+  const std::ptrdiff_t count = error != 0 ? 0 : read_some(file.descriptor(), name);
+  if (count <= 0) return 0;
+  const auto length = static_cast<std::size_t>(count);
+  return name[length - 1] == '\n' ? length - 1 : length;
 }
 
 inline bool enable_process_wide_barrier() noexcept {

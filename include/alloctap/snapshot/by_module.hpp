@@ -1,0 +1,89 @@
+/// Which modules hold the memory.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "alloctap/event/stack_identity.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/meta/stack_totals.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/symbol/module_table.hpp"
+
+namespace alloctap {
+
+/// What one module has allocated, and what of it is live.
+struct ModuleSummary {
+  /// nullptr: code that is in no module, or a stack that is not known.
+  const Module* module = nullptr;
+  AllocationTotals total = {};
+  std::uint64_t live_allocations = 0;
+  std::uint64_t live_bytes = 0;
+};
+
+/// Whether a module is an allocator, the C library, the loader or a C++ runtime, by the name of its
+/// file: what allocates on behalf of others.
+[[nodiscard]] inline bool is_runtime_module(const Module& module) noexcept {
+  constexpr std::array<std::string_view, 15> kStarts{
+      "libc.so",      "libc-2.",     "libc.musl",   "libstdc++.so", "libc++.so",
+      "libc++abi.so", "libgcc_s.",   "ld-linux",    "ld-musl",      "ld-2.",
+      "liballoctap",  "libjemalloc", "libtcmalloc", "libmimalloc",  "libsnmalloc"};
+  const std::string_view file = module.path.substr(module.path.rfind('/') + 1);
+  return std::any_of(kStarts.begin(), kStarts.end(),
+                     [file](std::string_view start) { return file.starts_with(start); });
+}
+
+/// The module that a stack's memory is put down to: that of the innermost frame for whose module
+/// `is_own(const Module&)` is false. Where there is none, that of the innermost frame; nullptr
+/// where that is unknown too.
+template <class IsOwn>
+[[nodiscard]] const Module* module_of(const StackTable& table, StackId stack,
+                                      const ModuleTable& modules, IsOwn& is_own) {
+  const Module* innermost = nullptr;
+  bool first = true;
+  for (const std::uintptr_t frame : table.frames(stack)) {
+    const Module* module = modules.find(call_address(frame), stack);
+    if (module == nullptr || !is_own(*module)) return module;
+    if (std::exchange(first, false)) innermost = module;
+  }
+  return innermost;
+}
+
+/// Sums up `snapshot` by modules of `modules` (`Tracker::modules`), which outlives the result; most
+/// live bytes first. `is_own` picks those that allocate for others: the next frame outward answers
+/// for them. Code outside of all modules answers for itself. Control plane, memory from the arena;
+/// fails where the system has none.
+template <class IsOwn = bool (*)(const Module&) noexcept>
+[[nodiscard]] absl::StatusOr<ArenaArray<ModuleSummary>> by_module(
+    const Snapshot& snapshot, const ModuleTable& modules, IsOwn is_own = &is_runtime_module) {
+  ArenaArray<ModuleSummary> sums;
+  const std::size_t count = modules.modules().size();
+  if (!sums.resize(count + 1)) {
+    return absl::ResourceExhaustedError("by_module: the system has no memory for it");
+  }
+  for (std::size_t i = 0; i < count; ++i) sums[i].module = &modules.modules()[i];
+  for (const StackSummary& stack : snapshot.stacks) {
+    const Module* module = module_of(*snapshot.table, stack.stack, modules, is_own);
+    ModuleSummary& sum = sums[module == nullptr ? count : modules.index_of(*module)];
+    sum.total += stack.total;
+    sum.live_allocations += stack.live_allocations;
+    sum.live_bytes += stack.live_bytes;
+  }
+  const auto* end = std::remove_if(sums.begin(), sums.end(), [](const ModuleSummary& sum) {
+    return sum.total.allocations == 0;
+  });
+  static_cast<void>(sums.resize(static_cast<std::size_t>(end - sums.begin())));
+  std::sort(sums.begin(), sums.end(), [](const ModuleSummary& a, const ModuleSummary& b) {
+    return a.live_bytes != b.live_bytes ? a.live_bytes > b.live_bytes
+                                        : a.total.allocated_bytes > b.total.allocated_bytes;
+  });
+  return sums;
+}
+
+}  // namespace alloctap
