@@ -7,6 +7,7 @@
 #include "alloctap/dump/descriptor_output.hpp"
 #include "alloctap/dump/file_output.hpp"
 #include "alloctap/dump/folded_dump.hpp"
+#include "alloctap/dump/heaptrack_dump.hpp"
 #include "alloctap/dump/memory_output.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/hook/manual_hook.hpp"

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "alloctap/dump/folded_dump.hpp"
+#include "alloctap/dump/heaptrack_dump.hpp"
 #include "alloctap/dump/json_dump.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "tests/support/piece_output.hpp"
@@ -18,16 +19,18 @@ using namespace alloctap::testing;
 using alloctap::DumpOutputArchetype;
 using alloctap::DumpWriter;
 using alloctap::FoldedDump;
+using alloctap::HeaptrackDump;
 using alloctap::JsonDump;
 using alloctap::Report;
 using alloctap::TextDump;
 
 /// Those whose form has a place for the program, the hook and the account.
-using FullReports = std::tuple<TextDump, JsonDump>;
+using FullReports = std::tuple<TextDump, JsonDump, HeaptrackDump>;
 /// All of them, one line each.
-using AllDumps = std::tuple<TextDump,  //
-                            JsonDump,  //
-                            FoldedDump>;
+using AllDumps = std::tuple<TextDump,    //
+                            JsonDump,    //
+                            FoldedDump,  //
+                            HeaptrackDump>;
 
 bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != text.npos;

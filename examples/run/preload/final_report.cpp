@@ -31,6 +31,8 @@ absl::Status write_format(const Snapshot& snapshot, DumpFormat format, Output&& 
       return RunTracker::dump(snapshot, JsonDump{}, output);
     case DumpFormat::kFolded:
       return RunTracker::dump(snapshot, FoldedDump{}, output);
+    case DumpFormat::kHeaptrack:
+      return RunTracker::dump(snapshot, HeaptrackDump{}, output);
   }
   return absl::InternalError("no such format");
 }

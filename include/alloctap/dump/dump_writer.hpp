@@ -50,8 +50,11 @@ class DumpWriter {
   /// `number` in lower-case hexadecimal digits after "0x".
   DumpWriter& hex(std::uint64_t number) {
     *this << "0x";
-    return write_number(number, 16);
+    return hex_digits(number);
   }
+
+  /// `number` in lower-case hexadecimal digits.
+  DumpWriter& hex_digits(std::uint64_t number) { return write_number(number, 16); }
 
   /// `text`, filled up with spaces in front to `width` characters.
   DumpWriter& right(std::string_view text, std::size_t width) {

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string_view>
 #include <utility>
 
 #include "alloctap/guard/arena_array.hpp"
+#include "alloctap/guard/text_hash.hpp"
 #include "alloctap/guard/text_pool.hpp"
 
 namespace alloctap {
@@ -34,20 +34,11 @@ class TextSet {
  private:
   static constexpr std::size_t kFirstCapacity = 256;
 
-  /// FNV-1a, 64 bits (Fowler, Noll, Vo; RFC 9923), its high bits folded into the low ones.
-  static std::size_t hash_of(std::string_view text) noexcept {
-    std::uint64_t hash = 0xCBF29CE484222325;
-    for (const char character : text) {
-      hash = (hash ^ static_cast<unsigned char>(character)) * 0x100000001B3;
-    }
-    return static_cast<std::size_t>(hash ^ (hash >> 32));
-  }
-
   /// Where `text` is, or would be. The size of `texts` is a power of two.
   static std::string_view& place_of(ArenaArray<std::string_view>& texts,
                                     std::string_view text) noexcept {
     const std::size_t mask = texts.size() - 1;
-    std::size_t at = hash_of(text) & mask;
+    std::size_t at = hash_text(text) & mask;
     while (!texts[at].empty() && texts[at] != text) at = (at + 1) & mask;
     return texts[at];
   }

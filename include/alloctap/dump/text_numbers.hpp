@@ -1,0 +1,62 @@
+/// Numbers for texts, as formats with a table of texts want them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/guard/text_hash.hpp"
+
+namespace alloctap {
+
+/// Gives every different text a number, from 0 in the order in which they came. Keeps no copies:
+/// texts must outlive it. Memory from the arena. Not thread-safe.
+class TextNumbers {
+ public:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  /// The number of `text`; `kNone` where the system has no memory.
+  [[nodiscard]] std::uint32_t number_of(std::string_view text) noexcept {
+    if ((texts_.size() + 1) * 2 > slots_.size() && !grow()) return kNone;
+    std::uint32_t& slot = slot_of(text);
+    if (slot == kEmpty) {
+      if (!texts_.push_back(text)) return kNone;
+      slot = static_cast<std::uint32_t>(texts_.size());
+    }
+    return slot - 1;
+  }
+
+  /// By number.
+  [[nodiscard]] std::span<const std::string_view> texts() const noexcept {
+    return {texts_.data(), texts_.size()};
+  }
+
+ private:
+  static constexpr std::uint32_t kEmpty = 0;
+  static constexpr std::size_t kFirstSlots = 256;
+
+  /// Where one more than the number of `text` is, or would be.
+  std::uint32_t& slot_of(std::string_view text) noexcept {
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t at = hash_text(text) & mask;
+    while (slots_[at] != kEmpty && texts_[slots_[at] - 1] != text) at = (at + 1) & mask;
+    return slots_[at];
+  }
+
+  bool grow() noexcept {
+    ArenaArray<std::uint32_t> larger;
+    if (!larger.resize(slots_.empty() ? kFirstSlots : slots_.size() * 2)) return false;
+    slots_ = std::move(larger);
+    for (std::uint32_t i = 0; i < texts_.size(); ++i) slot_of(texts_[i]) = i + 1;
+    return true;
+  }
+
+  ArenaArray<std::string_view> texts_;
+  /// A power of two of them.
+  ArenaArray<std::uint32_t> slots_;
+};
+
+}  // namespace alloctap

@@ -1,0 +1,108 @@
+#include "alloctap/dump/heaptrack_dump.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "tests/support/sample_report.hpp"
+#include "tests/unit/dump/heaptrack_file.hpp"
+
+namespace {
+
+using namespace alloctap::testing;
+using alloctap::HeaptrackDump;
+using Cost = HeaptrackFile::Cost;
+
+HeaptrackFile written(const SampleReport& sample, const HeaptrackDump& dump = {}) {
+  return HeaptrackFile(render(dump, sample.report()));
+}
+
+const std::string kDeep = "main;engine::parse;engine::load(char const*)";
+
+}  // namespace
+
+TEST_CASE("heaptrack's events add up to the numbers of every stack") {
+  const HeaptrackFile file = written(SampleReport());
+  CHECK(file.unreadable.empty());
+  CHECK(file.stacks.size() == 4);
+  CHECK(file.stacks.at("[stack unknown]") == Cost{7, 0, 3, 14});
+  CHECK(file.stacks.at(kDeep) == Cost{1000, 250, 40960, 40960});
+  CHECK(file.stacks.at("main;engine::parse") == Cost{5, 1, (1 << 20) - 1, 1048577});
+  CHECK(file.stacks.at("0x4040") == Cost{1234567, 1234567, 0, 1});
+  CHECK(file.total == Cost{1235579, 1234818, 1089538, 1089538});
+}
+
+TEST_CASE("heaptrack sees a block that was freed, but not at once, also where it is the only one") {
+  SampleReport sample;
+  sample.snapshot.stacks.clear();
+  sample.add({sample.intern({SampleReport::kMain + 1}), {1, 100, 0}, 0, 0});
+  CHECK(written(sample).total == Cost{1, 0, 0, 100});
+}
+
+TEST_CASE("heaptrack sees blocks of no bytes") {
+  SampleReport sample;
+  sample.snapshot.stacks.clear();
+  sample.add({sample.intern({SampleReport::kMain + 1}), {5, 0, 2}, 1, 0});
+  CHECK(written(sample).total == Cost{5, 2, 0, 0});
+}
+
+TEST_CASE("numbers that are estimates and do not go together make no endless file") {
+  SampleReport sample;
+  sample.snapshot.stacks.clear();
+  sample.add({sample.intern({SampleReport::kMain + 1}), {3, 10, 9}, 4, 20});
+  CHECK(written(sample).total == Cost{4, 0, 20, 20});
+}
+
+TEST_CASE("heaptrack can have what is live alone") {
+  const HeaptrackFile file = written(SampleReport(), {.only_live = true});
+  CHECK(file.total == Cost{13, 0, 1089538, 1089538});
+  CHECK(file.stacks.at(kDeep) == Cost{10, 0, 40960, 40960});
+  CHECK_FALSE(file.stacks.contains("0x4040"));
+}
+
+TEST_CASE("a call has the function that was inlined first, each with its place") {
+  SampleReport sample;
+  sample.names = {{SampleReport::kParse, SampleReport::kMain, "engine::token", "token.hpp", 7},
+                  {SampleReport::kParse, SampleReport::kMain, "engine::parse", "parse.cpp", 42},
+                  {SampleReport::kMain, SampleReport::kNameless, "main", "", 0}};
+  CHECK(written(sample).stacks.contains(
+      "main;engine::parse parse.cpp:42;[engine::token token.hpp:7]"));
+}
+
+TEST_CASE("the file starts with its version, and has the command in a line") {
+  SampleReport sample;
+  const std::string text = render(HeaptrackDump{}, sample.report());
+  CHECK(text.starts_with("v 10400 3\n# alloctap "));
+  CHECK(HeaptrackFile(text).command == "game --level 3");
+  sample.program.command = "";
+  CHECK(written(sample).command == "/opt/game/bin/game");
+}
+
+TEST_CASE("a control character in a name leaves the lines whole") {
+  SampleReport sample;
+  sample.names = {{SampleReport::kMain, SampleReport::kNameless, "ma\nin", "", 0}};
+  sample.program.command = "game\n--level";
+  const HeaptrackFile file = written(sample);
+  CHECK(file.unreadable.empty());
+  CHECK(file.command == "game --level");
+  CHECK(file.stacks.contains("ma?in;0x2028"));
+}
+
+TEST_CASE("the timeline tells how long the program ran, and its resident memory") {
+  SampleReport sample;
+  sample.snapshot.timeline.clear();
+  for (const std::int64_t second : {0, 1, 3}) {
+    static_cast<void>(sample.snapshot.timeline.push_back(
+        {.time_ns = 1'700'000'000'000'000'000 + second * 1'000'000'000,
+         .resident_bytes = static_cast<std::uint64_t>(second) << 20}));
+  }
+  const HeaptrackFile file = written(sample);
+  CHECK(file.times == std::vector<std::uint64_t>{0, 1000, 3000});
+  CHECK(file.resident_pages == std::vector<std::uint64_t>{0, 256, 768});
+}
+
+TEST_CASE("stacks without frames say why") {
+  SampleReport sample;
+  sample.add({alloctap::kStackNotTaken, {5, 500, 0}, 1, 100});
+  CHECK(written(sample).stacks.at("[size outside the range]").allocations == 5);
+}
