@@ -11,6 +11,7 @@
 #include "alloctap/config.hpp"
 #include "alloctap/dump/dump_output.hpp"
 #include "alloctap/dump/dump_policy.hpp"
+#include "alloctap/dump/frame_list.hpp"
 #include "alloctap/guard/control_lock.hpp"
 #include "alloctap/guard/fork_handlers.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
@@ -18,6 +19,8 @@
 #include "alloctap/os/process.hpp"
 #include "alloctap/recorder.hpp"
 #include "alloctap/session.hpp"
+#include "alloctap/snapshot/leaks.hpp"
+#include "alloctap/snapshot/suppressions.hpp"
 #include "alloctap/snapshot/take_snapshot.hpp"
 #include "alloctap/symbol/module_table.hpp"
 
@@ -64,6 +67,26 @@ class Tracker {
     const std::lock_guard hold(control_lock);
     Sink::Epochs::update_locked();
     return modules_locked();
+  }
+
+  /// What is live in `snapshot`, one of this tracker's that outlives the result, and is not named
+  /// by `suppressions`. Taken when the program has given back all that it wants to: leaks.
+  [[nodiscard]] static absl::StatusOr<Leaks> leaks(const Snapshot& snapshot,
+                                                   const Suppressions& suppressions) {
+    const ReentrancyGuard guard;
+    const std::lock_guard hold(control_lock);
+    const absl::StatusOr<ModuleTable> modules = modules_locked();
+    if (!modules.ok()) return modules.status();
+    const Report report{.snapshot = snapshot,
+                        .modules = *modules,
+                        .program = {},
+                        .backend = {},
+                        .symbolize = &Sink::Epochs::symbolize};
+    const FrameList frames(report);
+    if (!frames.complete()) {
+      return absl::ResourceExhaustedError("leaks: the system has no memory for their frames");
+    }
+    return find_leaks(snapshot, suppressions, frames);
   }
 
   /// Writes a report of the present state to `output`, a `DumpOutput`, in the form of `policy`.

@@ -68,6 +68,7 @@ struct DumpTest;
 struct BufferedTest;
 struct ThreadsTest;
 struct BlocksTest;
+struct LeaksTest;
 
 }  // namespace
 
@@ -152,6 +153,24 @@ TEST_CASE("a tracker gives every live block, and the modules, to who asks") {
   const auto modules = T::modules();
   REQUIRE(modules.ok());
   CHECK(modules->find(reinterpret_cast<std::uintptr_t>(&started<T>)) != nullptr);
+}
+
+TEST_CASE("a tracker tells what leaked, but for what suppressions name") {
+  using T = Tracker<Config<LeaksTest>>;
+  const Session session = started<T>();
+  ScriptedStack::play(kStack);
+  T::Hook::on_allocate(at(0x1000), 10);
+  ScriptedStack::play(kOtherStack);
+  T::Hook::on_allocate(at(0x2000), 5);
+  FakeSymbolizer::know(std::array{FakeSymbolizer::Function{0x3000, 0x4000, "pool::grow", "", 0}});
+  Suppressions suppressions;
+  REQUIRE(suppressions.add("leak:pool::*", "rules").ok());
+  const Snapshot snapshot = snapshot_of<T>();
+  const auto leaks = T::leaks(snapshot, suppressions);
+  REQUIRE(leaks.ok());
+  CHECK(leaks->leaked.live_bytes == 10);
+  CHECK(leaks->suppressed.live_bytes == 5);
+  CHECK(leaks->rules[0].stacks == 1);
 }
 
 TEST_CASE("the numbers of a snapshot are those that the program told") {

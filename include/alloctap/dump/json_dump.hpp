@@ -3,35 +3,50 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/frame_list.hpp"
 #include "alloctap/dump/json_builder.hpp"
 #include "alloctap/dump/json_history.hpp"
+#include "alloctap/dump/json_leaks.hpp"
 #include "alloctap/dump/json_opening.hpp"
+#include "alloctap/dump/json_threads.hpp"
+#include "alloctap/snapshot/leaks.hpp"
+#include "alloctap/snapshot/suppressions.hpp"
 
 namespace alloctap {
 
 /// Every stack, every frame with its name where it is known, every module. Needs RapidJSON: target
 /// alloctap::json_dump.
 struct JsonDump {
-  void write(const Report& report, DumpWriter& out) const { Writing(report, out).write(); }
+  /// Alive during the dump; nullptr: nobody asks for leaks.
+  const Suppressions* suppressions = nullptr;
+
+  void write(const Report& report, DumpWriter& out) const {
+    Writing(report, suppressions, out).write();
+  }
 
  private:
   class Writing {
    public:
-    Writing(const Report& report, DumpWriter& out) : report_(report), out_(out), json_(out) {}
+    Writing(const Report& report, const Suppressions* suppressions, DumpWriter& out)
+        : report_(report), suppressions_(suppressions), out_(out), json_(out) {}
 
     void write() {
       const FrameList frames(report_);
       if (!frames.complete()) return out_.fail("json: the system has no memory for frames");
+      if (!look_for_leaks(frames)) return out_.fail("json: the system has no memory for leaks");
       json_.begin_object();
       json_.text("schema", "alloctap.heap/1");
       JsonOpening(report_, json_).write();
+      write_leaks();
       write_mappings(frames);
-      write_threads();
+      json_.key("threads");
+      write_threads(json_, report_.snapshot.threads);
       write_modules();
       write_frames(frames);
       write_stacks(frames);
@@ -65,26 +80,17 @@ struct JsonDump {
       json_.end_object();
     }
 
-    void write_threads() {
-      json_.key("threads");
-      json_.begin_array();
-      for (const ThreadSummary& thread : report_.snapshot.threads) {
-        json_.begin_object();
-        json_.number("id", static_cast<std::uint64_t>(thread.thread_id));
-        json_.key("name");
-        json_.string_or_null(thread.name());
-        json_.key("alive");
-        json_.value(thread.alive);
-        json_.number("threads", thread.threads);
-        json_.number("allocations", thread.total.allocations);
-        json_.number("allocated_bytes", thread.total.allocated_bytes);
-        json_.number("temporary_allocations", thread.total.temporary_allocations);
-        json_.number("deallocations", thread.deallocations);
-        json_.key("net_bytes");
-        json_.value(thread.net_bytes);
-        json_.end_object();
-      }
-      json_.end_array();
+    bool look_for_leaks(const FrameList& frames) {
+      if (suppressions_ == nullptr) return true;
+      absl::StatusOr<Leaks> leaks = find_leaks(report_.snapshot, *suppressions_, frames);
+      if (leaks.ok()) leaks_ = *std::move(leaks);
+      return leaks_.has_value();
+    }
+
+    void write_leaks() {
+      json_.key("leaks");
+      if (!leaks_) return json_.null();
+      alloctap::write_leaks(json_, *suppressions_, *leaks_);
     }
 
     void write_modules() {
@@ -168,9 +174,11 @@ struct JsonDump {
     void write_stacks(const FrameList& frames) {
       json_.key("stacks");
       json_.begin_array();
-      for (const StackSummary& stack : report_.snapshot.stacks) {
+      for (std::size_t i = 0; i < report_.snapshot.stacks.size(); ++i) {
+        const StackSummary& stack = report_.snapshot.stacks[i];
         json_.begin_object();
         write_frame_indices(stack.stack, frames);
+        write_rule_of_stack(i);
         json_.key("outside_size_range");
         json_.value(stack.stack == kStackNotTaken);
         json_.number("allocations", stack.total.allocations);
@@ -181,6 +189,12 @@ struct JsonDump {
         json_.end_object();
       }
       json_.end_array();
+    }
+
+    void write_rule_of_stack(std::size_t number) {
+      const std::uint32_t rule = leaks_ ? leaks_->rule_of_stack[number] : Leaks::kNoRule;
+      json_.key("suppressed_by");
+      json_.value_unless(rule, Leaks::kNoRule);
     }
 
     void write_sizes() {
@@ -219,6 +233,9 @@ struct JsonDump {
     }
 
     const Report& report_;
+    const Suppressions* suppressions_;
+    /// Where suppressions ask for them.
+    std::optional<Leaks> leaks_;
     DumpWriter& out_;
     JsonBuilder json_;
   };

@@ -9,15 +9,19 @@
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/frame_list.hpp"
 #include "alloctap/dump/human_units.hpp"
+#include "alloctap/dump/text_leaks.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/version.hpp"
 
 namespace alloctap {
 
-/// The account first, then totals, then the stacks that hold most, leaf first.
+/// The account first, then totals, then the stacks that hold most, leaf first. With suppressions,
+/// the leaks in place of all that is live, and what each rule suppressed.
 struct TextDump {
   /// How many stacks are shown in each list.
   std::size_t most_stacks = 20;
+  /// Alive during the dump; nullptr: nobody asks for leaks.
+  const Suppressions* suppressions = nullptr;
 
   void write(const Report& report, DumpWriter& out) const {
     write_header(report, out);
@@ -25,9 +29,13 @@ struct TextDump {
     write_totals(report, out);
     const auto stacks = most_first(report.snapshot.stacks, out);
     const auto mappings = most_first(report.snapshot.mappings, out);
-    const FrameList frames(report, shown_stacks(stacks, mappings, out));
+    const FrameList frames(report, shown_stacks(report, stacks, mappings, out));
     if (!frames.complete()) return out.fail("text: the system has no memory for frames");
-    write_stacks(report, stacks, frames, out);
+    if (suppressions != nullptr) {
+      write_leaks(report, frames, out);
+    } else {
+      write_stacks("Stacks that hold live memory", report, stacks, frames, out);
+    }
     write_mappings(report, mappings, frames, out);
   }
 
@@ -119,25 +127,37 @@ struct TextDump {
   using StackOrder = ArenaArray<const StackSummary*>;
   using MappingOrder = ArenaArray<const MappingSummary*>;
 
-  /// Symbolizing takes time: only what is shown is.
-  ArenaArray<StackId> shown_stacks(const StackOrder& stacks, const MappingOrder& mappings,
-                                   DumpWriter& out) const {
+  /// Symbolizing takes time: only what is shown is, or what rules may name.
+  ArenaArray<StackId> shown_stacks(const Report& report, const StackOrder& stacks,
+                                   const MappingOrder& mappings, DumpWriter& out) const {
     ArenaArray<StackId> shown;
-    const auto add = [&](const auto& order) {
-      for (std::size_t i = 0; i < std::min(most_stacks, order.size()); ++i) {
-        if (!shown.push_back(order[i]->stack)) out.fail("text: the system has no memory for it");
-      }
+    const auto add = [&](StackId stack) {
+      if (!shown.push_back(stack)) out.fail("text: the system has no memory for it");
     };
-    add(stacks);
-    add(mappings);
+    const auto add_first = [&](const auto& order) {
+      for (std::size_t i = 0; i < std::min(most_stacks, order.size()); ++i) add(order[i]->stack);
+    };
+    add_first(stacks);
+    add_first(mappings);
+    for (const StackSummary& stack : report.snapshot.stacks) {
+      if (suppressions != nullptr && stack.live_allocations > 0) add(stack.stack);
+    }
     return shown;
   }
 
-  void write_stacks(const Report& report, const StackOrder& order, const FrameList& frames,
-                    DumpWriter& out) const {
+  void write_leaks(const Report& report, const FrameList& frames, DumpWriter& out) const {
+    const absl::StatusOr<Leaks> leaks = find_leaks(report.snapshot, *suppressions, frames);
+    if (!leaks.ok()) return out.fail("text: the system has no memory for leaks");
+    write_leak_totals(*leaks, out);
+    write_stacks("Stacks that leaked", report, leaks->stacks, frames, out);
+    TextRuleList(*suppressions, *leaks, out).write();
+  }
+
+  void write_stacks(std::string_view title, const Report& report, const StackOrder& order,
+                    const FrameList& frames, DumpWriter& out) const {
     const std::size_t shown = std::min(most_stacks, order.size());
     if (shown == 0) return;
-    write_title("Stacks that hold live memory", shown, order.size(), out);
+    write_title(title, shown, order.size(), out);
     for (std::size_t i = 0; i < shown; ++i) {
       const StackSummary& stack = *order[i];
       out << "\n#" << i + 1 << "  " << human_bytes(stack.live_bytes) << " ("

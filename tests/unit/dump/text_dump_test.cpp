@@ -188,6 +188,51 @@ TEST_CASE("a frame is shown with its file and line, behind what was inlined into
                   "    main   main.cpp   0x3030\n") != text.npos);
 }
 
+TEST_CASE("with suppressions a report shows what leaked, and what each rule kept out of that") {
+  SampleReport sample;
+  alloctap::Suppressions suppressions;
+  REQUIRE(suppressions.add("leak:nobody\nleak:engine::load", "rules.txt").ok());
+  const TextDump policy{.suppressions = &suppressions};
+  const std::string text = render(policy, sample.report());
+  CHECK(text.find(
+            "\nLeaked     1.0 MiB in 3 blocks of 2 stacks; suppressed 40.0 KiB in 10 blocks\n") !=
+        text.npos);
+  CHECK(text.find("\nStacks that leaked, most first\n\n#1  1.0 MiB") != text.npos);
+  CHECK(text.find("Stacks that hold live memory") == text.npos);
+  CHECK(text.find("#2  3 B") != text.npos);
+  CHECK(text.find("\n#3") == text.npos);
+  CHECK(text.find("\nSuppressed, by rule (blocks, bytes)\n"
+                  "  10  40.0 KiB  leak:engine::load   rules.txt:2\n"
+                  "\nRules that matched nothing\n"
+                  "  leak:nobody   rules.txt:1\n\nStacks that hold mappings") != text.npos);
+}
+
+TEST_CASE("a report of no leaks says so, and lists no rules where there are none") {
+  SampleReport sample;
+  sample.snapshot.stacks.clear();
+  alloctap::Suppressions suppressions;
+  const TextDump policy{.suppressions = &suppressions};
+  std::string text = render(policy, sample.report());
+  CHECK(text.find("\nLeaked     nothing; suppressed 0 B in 0 blocks\n") != text.npos);
+  CHECK(text.find("Stacks that leaked") == text.npos);
+  CHECK(text.find("ules") == text.npos);
+  CHECK(text.find("by rule") == text.npos);
+  REQUIRE(suppressions.add("leak:a", "rules").ok());
+  text = render(policy, sample.report());
+  CHECK(text.find("by rule") == text.npos);
+  CHECK(text.find("Rules that matched nothing\n  leak:a   rules:1\n") != text.npos);
+}
+
+TEST_CASE("rules name the frames of stacks that are not shown") {
+  SampleReport sample;
+  alloctap::Suppressions suppressions;
+  REQUIRE(suppressions.add("leak:main", "rules").ok());
+  const std::string text =
+      render(TextDump{.most_stacks = 0, .suppressions = &suppressions}, sample.report());
+  CHECK(text.find("Leaked     3 B in 2 blocks of 1 stack; suppressed 1.0 MiB in 11 blocks") !=
+        text.npos);
+}
+
 TEST_CASE("only what is shown is symbolized") {
   static std::size_t asked = 0;
   const SampleReport sample;

@@ -1,0 +1,16 @@
+/// What a program says of its own leaks, to whoever looks for them.
+#pragma once
+
+namespace alloctap::os {
+
+/// The text that the program's `__lsan_default_suppressions` returns; nullptr where the program has
+/// none, or none that the loader can find. Calls the program: control plane.
+const char* default_suppressions() noexcept;
+
+}  // namespace alloctap::os
+
+#if defined(__linux__)
+#include "alloctap/os/linux/default_suppressions.hpp"
+#else
+#error "alloctap/os/default_suppressions.hpp has no implementation for this system"
+#endif

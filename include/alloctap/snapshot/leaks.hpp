@@ -1,0 +1,134 @@
+/// What is live and should not be.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/snapshot/suppression_pattern.hpp"
+#include "alloctap/snapshot/suppressions.hpp"
+#include "alloctap/symbol/module_table.hpp"
+#include "alloctap/symbol/source_frame.hpp"
+
+namespace alloctap {
+
+/// How much is live, and in how many blocks of how many stacks.
+struct LiveSum {
+  std::uint64_t stacks = 0;
+  std::uint64_t live_allocations = 0;
+  std::uint64_t live_bytes = 0;
+
+  constexpr void add(const StackSummary& stack) noexcept {
+    ++stacks;
+    live_allocations += stack.live_allocations;
+    live_bytes += stack.live_bytes;
+  }
+};
+
+/// The live blocks of a snapshot, parted by suppressions. Refers to the snapshot. Memory from the
+/// arena.
+struct Leaks {
+  static constexpr std::uint32_t kNoRule = std::numeric_limits<std::uint32_t>::max();
+
+  /// What no rule names.
+  LiveSum leaked;
+  LiveSum suppressed;
+  /// The stacks that leaked, most bytes first.
+  ArenaArray<const StackSummary*> stacks;
+  /// For each of the snapshot's stacks the number of the rule that names it, or `kNoRule`.
+  ArenaArray<std::uint32_t> rule_of_stack;
+  /// For each rule what it alone suppressed; a rule without stacks was not needed.
+  ArenaArray<LiveSum> rules;
+};
+
+/// Finds the leaks of one snapshot: every live block but those that a rule names. A stack counts
+/// for the rule that names its innermost frame of all that are named; of several rules that name
+/// it, the first. Blocks without a stack are leaks.
+///
+/// `Frames` numbers frames and knows their names as `FrameList` does (dump/frame_list.hpp):
+/// `size()`, `index_of(stack, address)`, `source(i)`, `place(i)`. Each frame is matched once.
+template <class Frames>
+class LeakFinder {
+ public:
+  LeakFinder(const Snapshot& snapshot, const Suppressions& suppressions,
+             const Frames& frames) noexcept
+      : snapshot_(snapshot), suppressions_(suppressions), frames_(frames) {}
+
+  /// Once. Fails where the system has no memory for it.
+  [[nodiscard]] absl::StatusOr<Leaks> find() {
+    const std::size_t stacks = snapshot_.stacks.size();
+    bool complete = rule_of_frame_.resize(frames_.size()) && leaks_.rule_of_stack.reserve(stacks) &&
+                    leaks_.rules.resize(suppressions_.rules().size());
+    for (std::size_t i = 0; complete && i < frames_.size(); ++i) rule_of_frame_[i] = rule_of(i);
+    for (std::size_t i = 0; complete && i < stacks; ++i) complete = sort_in(snapshot_.stacks[i]);
+    if (!complete) return absl::ResourceExhaustedError("leaks: the system has no memory for them");
+    std::sort(leaks_.stacks.begin(), leaks_.stacks.end(), holds_more);
+    return std::move(leaks_);
+  }
+
+ private:
+  static bool holds_more(const StackSummary* a, const StackSummary* b) noexcept {
+    return a->live_bytes != b->live_bytes ? a->live_bytes > b->live_bytes : a->stack < b->stack;
+  }
+
+  bool sort_in(const StackSummary& stack) {
+    const std::uint32_t rule = stack.live_allocations == 0 ? Leaks::kNoRule : rule_of(stack);
+    if (!leaks_.rule_of_stack.push_back(rule)) return false;
+    if (stack.live_allocations == 0) return true;
+    if (rule != Leaks::kNoRule) {
+      leaks_.rules[rule].add(stack);
+      leaks_.suppressed.add(stack);
+      return true;
+    }
+    leaks_.leaked.add(stack);
+    return leaks_.stacks.push_back(&stack);
+  }
+
+  std::uint32_t rule_of(const StackSummary& stack) const {
+    for (const std::uintptr_t frame : snapshot_.table->frames(stack.stack)) {
+      const std::uint32_t rule = rule_of_frame_[frames_.index_of(stack.stack, frame)];
+      if (rule != Leaks::kNoRule) return rule;
+    }
+    return Leaks::kNoRule;
+  }
+
+  std::uint32_t rule_of(std::size_t frame) const {
+    const auto rules = suppressions_.rules();
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      if (names(rules[i].pattern, frame)) return static_cast<std::uint32_t>(i);
+    }
+    return Leaks::kNoRule;
+  }
+
+  bool names(std::string_view pattern, std::size_t frame) const {
+    const Module* module = frames_.place(frame).module;
+    if (module != nullptr && matches_pattern(pattern, module->path)) return true;
+    const auto source = frames_.source(frame);
+    return std::any_of(source.begin(), source.end(), [pattern](const SourceFrame& place) {
+      return matches_pattern(pattern, place.function) || matches_pattern(pattern, place.file);
+    });
+  }
+
+  const Snapshot& snapshot_;
+  const Suppressions& suppressions_;
+  const Frames& frames_;
+  ArenaArray<std::uint32_t> rule_of_frame_;
+  Leaks leaks_;
+};
+
+/// The leaks of `snapshot`, which outlives the result; `frames` has the frames of all its stacks
+/// with live blocks.
+template <class Frames>
+[[nodiscard]] absl::StatusOr<Leaks> find_leaks(const Snapshot& snapshot,
+                                               const Suppressions& suppressions,
+                                               const Frames& frames) {
+  return LeakFinder(snapshot, suppressions, frames).find();
+}
+
+}  // namespace alloctap

@@ -1,0 +1,123 @@
+#include "alloctap/snapshot/leaks.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string_view>
+
+#include "alloctap/dump/frame_list.hpp"
+#include "tests/support/sample_report.hpp"
+#include "tests/support/starved_arena.hpp"
+
+namespace {
+
+using namespace alloctap;
+using alloctap::testing::SampleReport;
+using alloctap::testing::StarvedArena;
+
+/// `main` in a module of its own, `parse` with a source file and an inlined function.
+struct Sample : SampleReport {
+  Sample() {
+    REQUIRE(modules.add_unloaded({.start = kMain,
+                                  .end = kMain + 0x1000,
+                                  .path = "/opt/game/libscript.so",
+                                  .unloaded_before = ~StackId{0}}));
+    names = {{kLoad, kParse, "engine::load(char const*)", "", 0},
+             {kParse, kMain, "engine::token", "src/token.hpp", 7},
+             {kParse, kMain, "engine::parse", "src/parse.cpp", 42},
+             {kMain, kNameless, "main", "", 0}};
+  }
+
+  Leaks leaks(std::string_view rules) {
+    suppressions = {};
+    REQUIRE(suppressions.add(rules, "rules").ok());
+    const Report current = report();
+    absl::StatusOr<Leaks> found = find_leaks(snapshot, suppressions, FrameList(current));
+    REQUIRE(found.ok());
+    return *std::move(found);
+  }
+
+  Suppressions suppressions;
+};
+
+// The stacks of the sample, by position.
+constexpr std::size_t kUnknown = 0;
+constexpr std::size_t kDeep = 1;
+constexpr std::size_t kShallow = 2;
+constexpr std::size_t kGone = 3;
+
+}  // namespace
+
+TEST_CASE("without rules all that is live has leaked, most bytes first") {
+  Sample sample;
+  const Leaks leaks = sample.leaks("");
+  CHECK(leaks.leaked.stacks == 3);
+  CHECK(leaks.leaked.live_allocations == 13);
+  CHECK(leaks.leaked.live_bytes == 3 + 40960 + (1 << 20) - 1);
+  CHECK(leaks.suppressed.stacks == 0);
+  REQUIRE(leaks.stacks.size() == 3);
+  CHECK(leaks.stacks[0] == &sample.snapshot.stacks[kShallow]);
+  CHECK(leaks.stacks[1] == &sample.snapshot.stacks[kDeep]);
+  CHECK(leaks.stacks[2] == &sample.snapshot.stacks[kUnknown]);
+  for (const std::uint32_t rule : leaks.rule_of_stack) CHECK(rule == Leaks::kNoRule);
+}
+
+TEST_CASE("a rule names a function, an inlined one, a file or a module of any frame") {
+  Sample sample;
+  for (const char* rule : {"leak:engine::parse", "leak:^engine::token$", "leak:parse.cpp$",
+                           "leak:src/token", "leak:libscript.so", "leak:^main$"}) {
+    CAPTURE(rule);
+    const Leaks leaks = sample.leaks(rule);
+    CHECK(leaks.leaked.stacks == 1);
+    CHECK(leaks.leaked.live_bytes == 3);
+    CHECK(leaks.suppressed.live_allocations == 11);
+    CHECK(leaks.suppressed.live_bytes == 40960 + (1 << 20) - 1);
+    CHECK(leaks.rule_of_stack[kUnknown] == Leaks::kNoRule);
+    CHECK(leaks.rule_of_stack[kDeep] == 0);
+    CHECK(leaks.rule_of_stack[kShallow] == 0);
+    CHECK(leaks.rule_of_stack[kGone] == Leaks::kNoRule);
+  }
+}
+
+TEST_CASE("each rule is counted, those that were not needed too") {
+  Sample sample;
+  const Leaks leaks = sample.leaks("leak:nobody\nleak:^main$\nleak:engine::load\nleak:load");
+  REQUIRE(leaks.rules.size() == 4);
+  CHECK(leaks.rules[0].stacks == 0);
+  // The frame that is nearest to the allocation decides.
+  CHECK(leaks.rules[1].stacks == 1);
+  CHECK(leaks.rules[1].live_bytes == (1 << 20) - 1);
+  CHECK(leaks.rules[2].stacks == 1);
+  CHECK(leaks.rules[2].live_allocations == 10);
+  // Of two rules that name it, the first.
+  CHECK(leaks.rules[3].stacks == 0);
+  CHECK(leaks.rule_of_stack[kDeep] == 2);
+}
+
+TEST_CASE("a stack that holds nothing is neither leaked nor suppressed") {
+  Sample sample;
+  sample.names.push_back(
+      {SampleReport::kNameless, SampleReport::kNameless + 0x1000, "gone", "", 0});
+  const Leaks leaks = sample.leaks("leak:gone");
+  CHECK(leaks.suppressed.stacks == 0);
+  CHECK(leaks.rules[0].stacks == 0);
+  CHECK(leaks.rule_of_stack[kGone] == Leaks::kNoRule);
+}
+
+TEST_CASE("a block of no bytes is a leak") {
+  Sample sample;
+  sample.add({sample.intern({SampleReport::kNameless + 1}), {1, 0, 0}, 1, 0});
+  CHECK(sample.leaks("").leaked.stacks == 4);
+}
+
+TEST_CASE("without memory for them there is an error") {
+  Sample sample;
+  for (std::uintptr_t i = 1; i < 50'000; ++i) {
+    sample.add({sample.intern({SampleReport::kLoad, i}), {1, 1, 0}, 1, 1});
+  }
+  REQUIRE(sample.suppressions.add("leak:a", "rules").ok());
+  const Report report = sample.report();
+  const FrameList frames(report);
+  const StarvedArena starved;
+  const auto leaks = find_leaks(sample.snapshot, sample.suppressions, frames);
+  CHECK(leaks.status().code() == absl::StatusCode::kResourceExhausted);
+}
