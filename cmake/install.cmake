@@ -1,4 +1,4 @@
-# Several export sets, because RapidJSON and libdw need not be there where alloctap is installed.
+# Several export sets, because the libraries of some parts need not be there where alloctap is installed.
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/alloctap")
 
@@ -6,7 +6,7 @@ install(TARGETS alloctap alloctap_interpose_hook alloctap_absl_symbolizer
         EXPORT alloctap-targets
         FILE_SET HEADERS)
 install(EXPORT alloctap-targets NAMESPACE alloctap:: DESTINATION "${package_dir}")
-foreach(component IN ITEMS json_dump libdw_symbolizer)
+foreach(component IN ITEMS json_dump libdw_symbolizer pprof_dump)
   if(TARGET alloctap_${component})
     install(TARGETS alloctap_${component} EXPORT alloctap-${component}-targets)
     install(EXPORT alloctap-${component}-targets NAMESPACE alloctap:: DESTINATION "${package_dir}")
@@ -21,6 +21,7 @@ write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/alloctap-config-ve
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/alloctap-config.cmake"
               "${CMAKE_CURRENT_BINARY_DIR}/alloctap-config-version.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/libdw.cmake"
+              "${CMAKE_CURRENT_LIST_DIR}/pprof.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/rapidjson.cmake"
         DESTINATION "${package_dir}")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")

@@ -3,9 +3,10 @@
 # Installs what is missing, builds, and runs all tests that fit the variant (default: release).
 set -eu
 
-packages='cmake dpkg-dev doctest-dev g++ heaptrack jq libabsl-dev libbenchmark-dev libboost-dev
-  libcap2-bin libcli11-dev libdw-dev libjemalloc2 libtcmalloc-minimal4 libxml2-utils
-  ninja-build nlohmann-json3-dev perl python3 rapidjson-dev sqlite3 valgrind xz-utils'
+packages='cmake dpkg-dev doctest-dev g++ golang-go heaptrack jq libabsl-dev libbenchmark-dev
+  libboost-dev libcap2-bin libcli11-dev libdw-dev libjemalloc2 libprotozero-dev
+  libtcmalloc-minimal4 libxml2-utils ninja-build nlohmann-json3-dev perl python3 rapidjson-dev
+  sqlite3 valgrind xz-utils zlib1g-dev'
 
 variant=release
 case "$#:${1-}" in

@@ -1,7 +1,7 @@
 # The functions that tests/ is made of.
 
 set(ALLOCTAP_COMPONENTS alloctap::alloctap alloctap::interpose_hook alloctap::absl_symbolizer)
-foreach(component IN ITEMS alloctap::json_dump alloctap::libdw_symbolizer)
+foreach(component IN ITEMS alloctap::json_dump alloctap::libdw_symbolizer alloctap::pprof_dump)
   if(TARGET ${component})
     list(APPEND ALLOCTAP_COMPONENTS ${component})
   endif()

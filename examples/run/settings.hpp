@@ -36,7 +36,13 @@ inline constexpr std::size_t kMostEncodedBytes = 256 + kMostDumps * (kPathBytes 
 inline constexpr std::size_t kTemporarySuffixBytes = 24;
 
 enum class StackChoice : std::uint8_t { kUnwindTable, kBacktrace, kFramePointer, kNone };
-enum class DumpFormat : std::uint8_t { kText, kJson, kFolded, kHeaptrack };
+enum class DumpFormat : std::uint8_t {
+  kText,
+  kJson,
+  kFolded,
+  kHeaptrack,
+  kPprof,
+};
 
 /// How a dump reaches its path.
 enum class WriteMode : std::uint8_t {
@@ -50,8 +56,13 @@ enum class WriteMode : std::uint8_t {
 /// The names on the command line and in the variable, in the order of the enumerators.
 inline constexpr std::array<std::string_view, 4> kStackNames{"unwind-table", "backtrace",
                                                              "frame-pointer", "none"};
-inline constexpr auto kFormatNames =
-    std::to_array<std::string_view>({"text", "json", "folded", "heaptrack"});
+inline constexpr auto kFormatNames = std::to_array<std::string_view>({
+    "text",
+    "json",
+    "folded",
+    "heaptrack",
+    "pprof",
+});
 inline constexpr std::array<std::string_view, 2> kWriteModeNames{"replace", "append"};
 
 struct DumpTarget {

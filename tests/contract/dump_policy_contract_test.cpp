@@ -8,6 +8,7 @@
 #include "alloctap/dump/folded_dump.hpp"
 #include "alloctap/dump/heaptrack_dump.hpp"
 #include "alloctap/dump/json_dump.hpp"
+#include "alloctap/dump/pprof_dump.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "tests/support/piece_output.hpp"
 #include "tests/support/sample_report.hpp"
@@ -21,16 +22,18 @@ using alloctap::DumpWriter;
 using alloctap::FoldedDump;
 using alloctap::HeaptrackDump;
 using alloctap::JsonDump;
+using alloctap::PprofDump;
 using alloctap::Report;
 using alloctap::TextDump;
 
 /// Those whose form has a place for the program, the hook and the account.
 using FullReports = std::tuple<TextDump, JsonDump, HeaptrackDump>;
 /// All of them, one line each.
-using AllDumps = std::tuple<TextDump,    //
-                            JsonDump,    //
-                            FoldedDump,  //
-                            HeaptrackDump>;
+using AllDumps = std::tuple<TextDump,       //
+                            JsonDump,       //
+                            FoldedDump,     //
+                            HeaptrackDump,  //
+                            PprofDump>;
 
 bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != text.npos;

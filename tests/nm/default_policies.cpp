@@ -11,6 +11,9 @@
 // ABSENT: alloctap::PoissonSampler
 // ABSENT: JsonDump
 // ABSENT: rapidjson
+// ABSENT: protozero
+// ABSENT: deflate
+// ABSENT: alloctap::FoldedDump
 // ABSENT: alloctap::AbslSymbolizer
 // ABSENT: alloctap::LibdwSymbolizer
 // ABSENT: dwfl_

@@ -3,6 +3,7 @@
 #include <absl/base/internal/raw_logging.h>
 
 #include <alloctap/dump/json_dump.hpp>
+#include <alloctap/dump/pprof_dump.hpp>
 #include <atomic>
 #include <cstring>
 
@@ -33,6 +34,8 @@ absl::Status write_format(const Snapshot& snapshot, DumpFormat format, Output&& 
       return RunTracker::dump(snapshot, FoldedDump{}, output);
     case DumpFormat::kHeaptrack:
       return RunTracker::dump(snapshot, HeaptrackDump{}, output);
+    case DumpFormat::kPprof:
+      return RunTracker::dump(snapshot, PprofDump{}, output);
   }
   return absl::InternalError("no such format");
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "alloctap/dump/build_id_text.hpp"
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/frame_list.hpp"
 #include "alloctap/dump/json_builder.hpp"
@@ -100,7 +101,7 @@ struct JsonDump {
         json_.begin_object();
         json_.text("path", module.path);
         json_.key("build_id");
-        write_build_id(module);
+        json_.string_or_null(BuildIdText(module).view());
         json_.number("start", module.start);
         json_.number("end", module.end);
         json_.number("bias", module.bias);
@@ -109,17 +110,6 @@ struct JsonDump {
         json_.end_object();
       }
       json_.end_array();
-    }
-
-    void write_build_id(const Module& module) {
-      constexpr std::string_view kDigits = "0123456789abcdef";
-      char digits[2 * sizeof module.build_id];
-      for (std::size_t i = 0; i < module.build_id_bytes; ++i) {
-        const auto byte = std::to_integer<unsigned>(module.build_id[i]);
-        digits[2 * i] = kDigits[byte >> 4];
-        digits[2 * i + 1] = kDigits[byte & 15];
-      }
-      json_.string_or_null({digits, 2 * module.build_id_bytes});
     }
 
     void write_frames(const FrameList& frames) {

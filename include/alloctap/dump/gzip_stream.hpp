@@ -1,0 +1,78 @@
+/// Compression on the way to an output.
+#pragma once
+
+#include <zlib.h>
+
+#include <cstddef>
+#include <new>
+#include <string_view>
+
+#include "alloctap/dump/dump_writer.hpp"
+#include "alloctap/guard/arena.hpp"
+#include "alloctap/guard/arena_array.hpp"
+
+namespace alloctap {
+
+/// Writes what it gets as one gzip member (RFC 1952) without a name and a time, so that the same
+/// bytes give the same file. Fast rather than small. Memory from the arena; errors go to the
+/// writer. Needs zlib. Not thread-safe.
+class GzipStream {
+ public:
+  explicit GzipStream(DumpWriter& out) : out_(out) {
+    constexpr int kGzipWindow = 15 + 16;
+    constexpr int kMemoryLevel = 8;
+    stream_.zalloc = &allocate;
+    stream_.zfree = &deallocate;
+    ready_ =
+        room_.resize(kRoomBytes) && deflateInit2(&stream_, Z_BEST_SPEED, Z_DEFLATED, kGzipWindow,
+                                                 kMemoryLevel, Z_DEFAULT_STRATEGY) == Z_OK;
+    if (!ready_) out_.fail("gzip: the system has no memory to compress");
+  }
+  GzipStream(const GzipStream&) = delete;
+  GzipStream& operator=(const GzipStream&) = delete;
+  ~GzipStream() { deflateEnd(&stream_); }
+
+  void write(std::string_view bytes) { deflate_all(bytes, Z_NO_FLUSH); }
+
+  /// Ends the member; nothing may be written after it.
+  void finish() { deflate_all({}, Z_FINISH); }
+
+ private:
+  static constexpr std::size_t kRoomBytes = 64 * 1024;
+
+  /// zlib does not tell how large a block is when it gives it back.
+  struct alignas(std::max_align_t) Header {
+    std::size_t bytes = 0;
+  };
+
+  static void* allocate(void*, unsigned items, unsigned size) {
+    const std::size_t bytes = std::size_t{items} * size + sizeof(Header);
+    void* memory = Arena::allocate(bytes);
+    return memory == nullptr ? nullptr : ::new (memory) Header{bytes} + 1;
+  }
+
+  static void deallocate(void*, void* address) {
+    Header* header = static_cast<Header*>(address) - 1;
+    Arena::deallocate(header, header->bytes);
+  }
+
+  void deflate_all(std::string_view bytes, int flush) {
+    if (!ready_) return;
+    // zlib reads what it is not allowed to name const.
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+    stream_.avail_in = static_cast<uInt>(bytes.size());
+    do {
+      stream_.next_out = reinterpret_cast<Bytef*>(room_.data());
+      stream_.avail_out = static_cast<uInt>(room_.size());
+      deflate(&stream_, flush);
+      out_ << std::string_view(room_.data(), room_.size() - stream_.avail_out);
+    } while (stream_.avail_out == 0);
+  }
+
+  DumpWriter& out_;
+  z_stream stream_{};
+  ArenaArray<char> room_;
+  bool ready_ = false;
+};
+
+}  // namespace alloctap

@@ -1,0 +1,104 @@
+/// pprof's format: a gzipped protocol buffer that profile stores and `go tool pprof` read.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "alloctap/dump/account_lines.hpp"
+#include "alloctap/dump/dump_policy.hpp"
+#include "alloctap/dump/frame_labels.hpp"
+#include "alloctap/dump/memory_output.hpp"
+#include "alloctap/dump/pprof_code.hpp"
+#include "alloctap/dump/pprof_stream.hpp"
+
+namespace alloctap {
+
+/// A heap profile by the conventions of pprof: of each stack the allocations, their bytes, and what
+/// of both is live; readers show live bytes unless another sample type is asked for. Inlined
+/// functions are lines of their call, and the account is in the comments (`-comments`). Needs
+/// protozero and zlib: target alloctap::pprof_dump.
+///
+/// Modules have their build-ids. They say that they have names, files and lines as soon as one
+/// frame of the report has a name: what is missing then was not found, and readers need not look
+/// for it again. Where nobody named anything, readers that have the files can do it.
+struct PprofDump {
+  void write(const Report& report, DumpWriter& out) const { Writing(report, out).write(); }
+
+ private:
+  class Writing {
+   public:
+    Writing(const Report& report, DumpWriter& out)
+        : report_(report), out_(out), labels_(report), stream_(out) {}
+
+    void write() {
+      if (!labels_.complete()) return out_.fail("pprof: the system has no memory for frames");
+      write_types();
+      for (const StackSummary& stack : report_.snapshot.stacks) write_sample(stack);
+      code_.write();
+      write_comments();
+      stream_.finish();
+    }
+
+   private:
+    void write_type(pprof::Profile field, std::string_view type, std::string_view unit) {
+      stream_.add_message<pprof::ValueType>(field, [&](auto& message) {
+        message.add_int64(pprof::ValueType::kType, stream_.text(type));
+        message.add_int64(pprof::ValueType::kUnit, stream_.text(unit));
+      });
+    }
+
+    /// The period is that of sampling; 1 says that every byte counted.
+    void write_types() {
+      write_type(pprof::Profile::kSampleType, "alloc_objects", "count");
+      write_type(pprof::Profile::kSampleType, "alloc_space", "bytes");
+      write_type(pprof::Profile::kSampleType, "inuse_objects", "count");
+      write_type(pprof::Profile::kSampleType, "inuse_space", "bytes");
+      stream_.add_number(pprof::Profile::kDefaultSampleType, stream_.text("inuse_space"));
+      write_type(pprof::Profile::kPeriodType, "space", "bytes");
+      const std::uint64_t mean = report_.snapshot.sampling.policy.mean_bytes;
+      stream_.add_number(pprof::Profile::kPeriod, mean == 0 ? 1 : static_cast<std::int64_t>(mean));
+      stream_.add_number(pprof::Profile::kTimeNanos, report_.snapshot.time_ns);
+    }
+
+    void write_sample(const StackSummary& stack) {
+      const std::array<std::uint64_t, 4> values{stack.total.allocations,
+                                                stack.total.allocated_bytes, stack.live_allocations,
+                                                stack.live_bytes};
+      locations_.clear();
+      labels_.visit_leaf_first(stack.stack, [&](const LabelledFrame& frame) {
+        if (frame.inlined) return;
+        if (!locations_.push_back(code_.location_of(frame, stack.stack))) stream_.fail();
+      });
+      stream_.add_message<pprof::Sample>(pprof::Profile::kSample, [&](auto& sample) {
+        sample.add_packed_uint64(pprof::Sample::kLocationId, locations_.begin(), locations_.end());
+        sample.add_packed_int64(pprof::Sample::kValue, values.begin(), values.end());
+      });
+    }
+
+    void write_comments() {
+      DumpWriter lines(account_);
+      write_account_lines(report_, "", lines);
+      if (!lines.finish().ok()) stream_.fail();
+      std::string_view rest = account_.text();
+      for (std::size_t end = rest.find('\n'); end != rest.npos; end = rest.find('\n')) {
+        stream_.add_number(pprof::Profile::kComment, stream_.text(rest.substr(0, end)));
+        rest.remove_prefix(end + 1);
+      }
+    }
+
+    const Report& report_;
+    DumpWriter& out_;
+    FrameLabels labels_;
+    /// Lines of it are texts of the stream.
+    MemoryOutput account_;
+    pprof::Stream stream_;
+    pprof::Code code_{report_, labels_, stream_};
+    ArenaArray<std::uint64_t> locations_;
+  };
+};
+
+static_assert(DumpPolicy<PprofDump>);
+
+}  // namespace alloctap

@@ -1,0 +1,20 @@
+// PRESENT: alloctap::PprofDump
+// PRESENT: protozero
+// PRESENT: ^deflate$
+// ABSENT: alloctap::JsonDump
+// ABSENT: rapidjson
+// ABSENT: alloctap::TextDump
+#include <alloctap/alloctap.hpp>
+#include <alloctap/dump/pprof_dump.hpp>
+
+struct Config : alloctap::DefaultConfig {};
+using Tracker = alloctap::Tracker<Config>;
+
+int main() {
+  const auto session = Tracker::start();
+  int block = 0;
+  Tracker::Hook::on_allocate(&block, sizeof block);
+  Tracker::Hook::on_free(&block);
+  alloctap::MemoryOutput output;
+  return session.ok() && Tracker::dump(alloctap::PprofDump{}, output).ok() ? 0 : 1;
+}
