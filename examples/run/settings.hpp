@@ -42,6 +42,7 @@ enum class DumpFormat : std::uint8_t {
   kFolded,
   kHeaptrack,
   kPprof,
+  kDhat,
 };
 
 /// How a dump reaches its path.
@@ -62,6 +63,7 @@ inline constexpr auto kFormatNames = std::to_array<std::string_view>({
     "folded",
     "heaptrack",
     "pprof",
+    "dhat",
 });
 inline constexpr std::array<std::string_view, 2> kWriteModeNames{"replace", "append"};
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <tuple>
 
+#include "alloctap/dump/dhat_dump.hpp"
 #include "alloctap/dump/folded_dump.hpp"
 #include "alloctap/dump/heaptrack_dump.hpp"
 #include "alloctap/dump/json_dump.hpp"
@@ -17,6 +18,7 @@
 namespace {
 
 using namespace alloctap::testing;
+using alloctap::DhatDump;
 using alloctap::DumpOutputArchetype;
 using alloctap::DumpWriter;
 using alloctap::FoldedDump;
@@ -27,13 +29,14 @@ using alloctap::Report;
 using alloctap::TextDump;
 
 /// Those whose form has a place for the program, the hook and the account.
-using FullReports = std::tuple<TextDump, JsonDump, HeaptrackDump>;
+using FullReports = std::tuple<TextDump, JsonDump, HeaptrackDump, DhatDump>;
 /// All of them, one line each.
 using AllDumps = std::tuple<TextDump,       //
                             JsonDump,       //
                             FoldedDump,     //
                             HeaptrackDump,  //
-                            PprofDump>;
+                            PprofDump,      //
+                            DhatDump>;
 
 bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != text.npos;

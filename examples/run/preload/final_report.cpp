@@ -2,6 +2,7 @@
 
 #include <absl/base/internal/raw_logging.h>
 
+#include <alloctap/dump/dhat_dump.hpp>
 #include <alloctap/dump/json_dump.hpp>
 #include <alloctap/dump/pprof_dump.hpp>
 #include <atomic>
@@ -36,6 +37,8 @@ absl::Status write_format(const Snapshot& snapshot, DumpFormat format, Output&& 
       return RunTracker::dump(snapshot, HeaptrackDump{}, output);
     case DumpFormat::kPprof:
       return RunTracker::dump(snapshot, PprofDump{}, output);
+    case DumpFormat::kDhat:
+      return RunTracker::dump(snapshot, DhatDump{}, output);
   }
   return absl::InternalError("no such format");
 }

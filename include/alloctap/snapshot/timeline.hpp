@@ -1,6 +1,7 @@
 /// What a tracker held over time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
@@ -45,6 +46,15 @@ struct Peak {
   std::uint64_t live_bytes = 0;
   /// Every stack that held something, by StackId.
   ArenaArray<PeakStackSummary> stacks;
+
+  /// What `stack` held then.
+  [[nodiscard]] PeakStackSummary of(StackId stack) const noexcept {
+    const PeakStackSummary* found = std::lower_bound(
+        stacks.begin(), stacks.end(), stack,
+        [](const PeakStackSummary& held, StackId sought) { return held.stack < sought; });
+    const bool held_some = found != stacks.end() && found->stack == stack;
+    return held_some ? *found : PeakStackSummary{.stack = stack};
+  }
 };
 
 }  // namespace alloctap
