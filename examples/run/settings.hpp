@@ -1,8 +1,9 @@
 /// What alloctap-run tells the object that it preloads: one environment variable.
 ///
 /// The value reads
-/// `alloctap-run/2;ROOT_PID;FOLLOW;STACK;MAX_FRAMES;MEAN_BYTES;MIN_SIZE;MAX_SIZE;DUMPS;` and then,
-/// for each dump, `FORMAT;WRITE_MODE;LENGTH;PATH;`. Every field ends in ';' and a path is counted,
+/// `alloctap-run/3;ROOT_PID;FOLLOW;STACK;MAX_FRAMES;MEAN_BYTES;MIN_SIZE;MAX_SIZE;DUMPS;` and then,
+/// for each dump, `FORMAT;WRITE_MODE;LENGTH;PATH;`, then `FILES;` and, for each file of
+/// suppressions, `LENGTH;PATH;`. Every field ends in ';' and a path is counted,
 /// so that any byte may stand in it and a value that was cut short is noticed.
 #pragma once
 
@@ -22,15 +23,19 @@
 namespace alloctap::run {
 
 inline constexpr char kSettingsVariable[] = "ALLOCTAP_RUN";
-inline constexpr std::string_view kSettingsVersion = "alloctap-run/2";
+inline constexpr std::string_view kSettingsVersion = "alloctap-run/3";
 
 inline constexpr std::uint32_t kMostFrames = ThreadState::kMostFrames;
 inline constexpr std::uint32_t kDefaultFrames = 256;
 /// Samples further apart would never be seen; and so far apart, weights of samples are exact.
 inline constexpr std::uint64_t kMostMeanBytes = std::uint64_t{1} << 40;
 inline constexpr std::size_t kMostDumps = 16;
+inline constexpr std::size_t kMostSuppressionFiles = 16;
+/// No file of suppressions is longer.
+inline constexpr std::size_t kMostSuppressionBytes = 1 << 20;
 /// No encoded settings are longer.
-inline constexpr std::size_t kMostEncodedBytes = 256 + kMostDumps * (kPathBytes + 64);
+inline constexpr std::size_t kMostEncodedBytes =
+    256 + (kMostDumps + kMostSuppressionFiles) * (kPathBytes + 64);
 /// By how many bytes the name of a temporary file may exceed the name of the dump that it stands
 /// beside: the launcher has tried that such a name can be created.
 inline constexpr std::size_t kTemporarySuffixBytes = 24;
@@ -87,9 +92,15 @@ struct Settings {
   std::uint64_t max_size = UINT64_MAX;
   std::size_t dump_count = 0;
   std::array<DumpTarget, kMostDumps> dumps{};
+  std::size_t suppression_count = 0;
+  /// Absolute paths; where there are any, leaks are reported.
+  std::array<std::string_view, kMostSuppressionFiles> suppressions{};
 
   [[nodiscard]] std::span<const DumpTarget> targets() const noexcept {
     return std::span(dumps).first(dump_count);
+  }
+  [[nodiscard]] std::span<const std::string_view> suppression_files() const noexcept {
+    return std::span(suppressions).first(suppression_count);
   }
   [[nodiscard]] bool apply_to(std::int32_t pid) const noexcept {
     return follow_children || pid == root_pid;
@@ -121,7 +132,8 @@ template <class Enum, std::size_t Count>
   return text;
 }
 
-/// The value of the variable. At most `kMostDumps` dumps with patterns up to `kPathBytes` long.
+/// The value of the variable. At most `kMostDumps` dumps with patterns up to `kPathBytes` long, and
+/// as many files of suppressions.
 [[nodiscard]] inline std::string encode(const Settings& settings) {
   std::string text;
   const auto add = [&text](std::string_view field) { text.append(field).push_back(';'); };
@@ -139,6 +151,11 @@ template <class Enum, std::size_t Count>
     add(name_of(kWriteModeNames, dump.mode));
     add(std::to_string(dump.pattern.size()));
     add(dump.pattern);
+  }
+  add(std::to_string(settings.suppression_count));
+  for (const std::string_view path : settings.suppression_files()) {
+    add(std::to_string(path.size()));
+    add(path);
   }
   return text;
 }
@@ -184,12 +201,26 @@ class FieldReader {
   std::string_view rest_;
 };
 
-[[nodiscard]] inline bool read_dump(FieldReader& reader, DumpTarget& dump) noexcept {
+[[nodiscard]] inline bool read_path(FieldReader& reader, std::string_view& path) noexcept {
   std::size_t length = 0;
+  return reader.read_number(length, std::size_t{1}, kPathBytes) &&
+         reader.read_counted(length, path) && path.starts_with('/');
+}
+
+[[nodiscard]] inline bool read_suppressions(FieldReader& reader, Settings& settings) noexcept {
+  if (!reader.read_number(settings.suppression_count, std::size_t{0}, kMostSuppressionFiles)) {
+    return false;
+  }
+  for (std::string_view& path :
+       std::span(settings.suppressions).first(settings.suppression_count)) {
+    if (!read_path(reader, path)) return false;
+  }
+  return true;
+}
+
+[[nodiscard]] inline bool read_dump(FieldReader& reader, DumpTarget& dump) noexcept {
   return reader.read_name(kFormatNames, dump.format) &&
-         reader.read_name(kWriteModeNames, dump.mode) &&
-         reader.read_number(length, std::size_t{1}, kPathBytes) &&
-         reader.read_counted(length, dump.pattern) && dump.pattern.starts_with('/');
+         reader.read_name(kWriteModeNames, dump.mode) && read_path(reader, dump.pattern);
 }
 
 [[nodiscard]] inline bool read_sampling(FieldReader& reader, Settings& settings) noexcept {
@@ -217,6 +248,7 @@ class FieldReader {
   for (DumpTarget& dump : std::span(settings.dumps).first(settings.dump_count)) {
     if (!read_dump(reader, dump)) return std::nullopt;
   }
+  if (!read_suppressions(reader, settings)) return std::nullopt;
   return reader.at_end() ? std::optional(settings) : std::nullopt;
 }
 

@@ -53,6 +53,11 @@ CommandLine::CommandLine()
   max_size_ = add("--max-size", "BYTES",
                   "Take stacks only of blocks of at most BYTES. Larger ones\n"
                   "appear as one stack. Default: of all.");
+  suppressions_ = add("--suppressions", "FILE",
+                      "Report leaks: what PROGRAM still holds at its end, but for what\n"
+                      "the rules in FILE name, a leak:PATTERN in each line as for\n"
+                      "LeakSanitizer. Rules that PROGRAM brings itself count too. May\n"
+                      "be given again for another FILE.");
   follow_children_ = app_->add_flag("--follow-children");
   follow_children_->description(
       "Track child processes too; each writes its own report, so\n"

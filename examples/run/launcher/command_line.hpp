@@ -36,6 +36,7 @@ class CommandLine {
   [[nodiscard]] std::vector<std::string> sample_means() const { return results(sample_); }
   [[nodiscard]] std::vector<std::string> min_sizes() const { return results(min_size_); }
   [[nodiscard]] std::vector<std::string> max_sizes() const { return results(max_size_); }
+  [[nodiscard]] std::vector<std::string> suppressions() const { return results(suppressions_); }
   [[nodiscard]] bool follows_children() const;
 
  private:
@@ -51,6 +52,7 @@ class CommandLine {
   CLI::Option* sample_ = nullptr;
   CLI::Option* min_size_ = nullptr;
   CLI::Option* max_size_ = nullptr;
+  CLI::Option* suppressions_ = nullptr;
   CLI::Option* follow_children_ = nullptr;
 };
 

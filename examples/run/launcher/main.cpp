@@ -12,6 +12,7 @@
 #include <exception>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -23,12 +24,19 @@
 #include "launcher/options.hpp"
 #include "launcher/preload_object.hpp"
 #include "launcher/program_file.hpp"
+#include "launcher/suppression_files.hpp"
 #include "settings.hpp"
 
 namespace alloctap::run {
 namespace {
 
-std::string encode_settings(const Options& options, std::span<const ResolvedDump> dumps) {
+/// What the program's environment gets.
+struct Resolved {
+  std::vector<ResolvedDump> dumps;
+  std::vector<std::string> suppressions;
+};
+
+std::string encode_settings(const Options& options, const Resolved& resolved) {
   Settings settings{.root_pid = ::getpid(),
                     .follow_children = options.follow_children,
                     .stack = options.stack,
@@ -36,8 +44,11 @@ std::string encode_settings(const Options& options, std::span<const ResolvedDump
                     .mean_bytes = options.mean_bytes,
                     .min_size = options.min_size,
                     .max_size = options.max_size};
-  for (const ResolvedDump& dump : dumps) {
+  for (const ResolvedDump& dump : resolved.dumps) {
     settings.dumps[settings.dump_count++] = {dump.format, dump.mode, dump.pattern};
+  }
+  for (const std::string& path : resolved.suppressions) {
+    settings.suppressions[settings.suppression_count++] = path;
   }
   return encode(settings);
 }
@@ -47,12 +58,12 @@ absl::Status set_variable(const char* name, const std::string& value) {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot set ", name));
 }
 
-absl::Status set_environment(const Options& options, std::span<const ResolvedDump> dumps,
+absl::Status set_environment(const Options& options, const Resolved& resolved,
                              const std::string& object) {
   const char* existing = ::getenv("LD_PRELOAD");
   const std::string preload = prepend_preload(object, existing != nullptr ? existing : "");
   absl::Status status = set_variable("LD_PRELOAD", preload);
-  status.Update(set_variable(kSettingsVariable, encode_settings(options, dumps)));
+  status.Update(set_variable(kSettingsVariable, encode_settings(options, resolved)));
   return status;
 }
 
@@ -72,15 +83,24 @@ absl::Status become(const ProgramFile& program, std::span<char*> command) {
                                            " cannot be started: ", error_text(error)));
 }
 
-absl::Status start(const Options& options) {
-  const auto dumps = resolve_dumps(options.dumps, options.follow_children, ::getpid());
+absl::StatusOr<Resolved> resolve(const Options& options) {
+  auto suppressions = resolve_suppressions(options.suppressions);
+  if (!suppressions.ok()) return suppressions.status();
+  auto dumps = resolve_dumps(options.dumps, options.follow_children, ::getpid());
   if (!dumps.ok()) return dumps.status();
+  return Resolved{*std::move(dumps), *std::move(suppressions)};
+}
+
+absl::Status start(const Options& options) {
+  const auto resolved = resolve(options);
+  if (!resolved.ok()) return resolved.status();
   const auto program = find_program(options.command.front());
   if (!program.ok()) return program.status();
   if (absl::Status status = check_preloadable(program->image); !status.ok()) return status;
   const auto object = find_preload_object();
   if (!object.ok()) return object.status();
-  if (absl::Status status = set_environment(options, *dumps, *object); !status.ok()) return status;
+  if (absl::Status status = set_environment(options, *resolved, *object); !status.ok())
+    return status;
   return become(*program, options.command);
 }
 

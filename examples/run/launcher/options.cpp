@@ -124,6 +124,7 @@ absl::StatusOr<Options> parse_options(std::span<char*> arguments) {
   status.Update(set_sampling(line, options));
   if (!status.ok()) return status;
   options.follow_children = line.follows_children();
+  options.suppressions = line.suppressions();
   options.command = arguments.subspan(*program);
   if (!options.command.empty()) return options;
   return absl::InvalidArgumentError("there is no PROGRAM; write alloctap-run PROGRAM [ARGS...]");

@@ -26,6 +26,8 @@ struct Options {
   std::uint64_t min_size = 0;
   std::uint64_t max_size = UINT64_MAX;
   bool follow_children = false;
+  /// Files of suppressions, as the user wrote them.
+  std::vector<std::string> suppressions;
   /// PROGRAM and its arguments, a part of argv: a null pointer stands behind the last.
   std::span<char*> command;
   /// The answer to --help or --version; where there is one, nothing is to be started.

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "run_suppressions.hpp"
 #include "run_tracker.hpp"
 #include "standard_error.hpp"
 
@@ -28,9 +29,9 @@ template <class Output>
 absl::Status write_format(const Snapshot& snapshot, DumpFormat format, Output&& output) {
   switch (format) {
     case DumpFormat::kText:
-      return RunTracker::dump(snapshot, TextDump{}, output);
+      return RunTracker::dump(snapshot, TextDump{.suppressions = loaded_suppressions()}, output);
     case DumpFormat::kJson:
-      return RunTracker::dump(snapshot, JsonDump{}, output);
+      return RunTracker::dump(snapshot, JsonDump{.suppressions = loaded_suppressions()}, output);
     case DumpFormat::kFolded:
       return RunTracker::dump(snapshot, FoldedDump{}, output);
     case DumpFormat::kHeaptrack:

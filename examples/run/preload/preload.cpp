@@ -14,6 +14,7 @@
 #include "final_report.hpp"
 #include "helper_process.hpp"
 #include "report_thread.hpp"
+#include "run_suppressions.hpp"
 #include "run_tracker.hpp"
 #include "settings.hpp"
 #include "signal_stacks.hpp"
@@ -122,6 +123,7 @@ void prepare_for_exceptions() noexcept {
 __attribute__((constructor)) void when_loaded() {
   prepare_for_exceptions();
   InterposedOriginals<RunTracker::Sink>::find_all_once();
+  if (report_owed()) load_suppressions(*settings);
   if (report_owed()) watch_for_the_end();
 }
 

@@ -60,6 +60,13 @@ class ArenaArray {
     return true;
   }
 
+  /// The same, but new elements are what is there.
+  [[nodiscard]] bool resize_for_overwrite(std::size_t size) noexcept {
+    if (!reserve(size)) return false;
+    size_ = size;
+    return true;
+  }
+
   void clear() noexcept { size_ = 0; }
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }

@@ -46,7 +46,9 @@ std::string resolved(const Launcher& launcher, const Texts& options) {
   CHECK(result.err.empty());
   const std::size_t start = result.out.find(";1;text;");
   REQUIRE(start != std::string::npos);
-  const std::string dump = result.out.substr(start + 8, result.out.size() - start - 10);
+  // Behind it, that there are no suppressions.
+  REQUIRE(result.out.ends_with(";0;\n"));
+  const std::string dump = result.out.substr(start + 8, result.out.size() - start - 12);
   const std::size_t length = dump.find(';'), path = dump.find(';', length + 1) + 1;
   CHECK(dump.substr(length + 1, path - length - 2) == std::to_string(dump.size() - path));
   return dump.substr(0, length + 1) + dump.substr(path);

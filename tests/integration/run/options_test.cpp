@@ -20,7 +20,7 @@ std::string settings_of(const Launcher& launcher, Arguments options) {
   CAPTURE(result.err);
   CHECK(result.code == 0);
   CHECK(result.err.empty());
-  const std::string head = "alloctap-run/2;" + std::to_string(result.pid) + ";";
+  const std::string head = "alloctap-run/3;" + std::to_string(result.pid) + ";";
   REQUIRE(result.out.starts_with(head));
   return result.out.substr(head.size());
 }
@@ -146,7 +146,7 @@ TEST_CASE("the program gets its arguments untouched") {
 TEST_CASE("options reach the preloaded object") {
   const Launcher launcher;
   const std::string sampling = "0;0;18446744073709551615;";
-  const std::string rest = sampling + "0;\n";
+  const std::string rest = sampling + "0;0;\n";
   CHECK(settings_of(launcher, {}) == "0;unwind-table;256;" + rest);
   CHECK(settings_of(launcher, {"--stack=backtrace"}) == "0;backtrace;256;" + rest);
   CHECK(settings_of(launcher, {"--stack", "frame-pointer"}) == "0;frame-pointer;256;" + rest);
@@ -164,15 +164,15 @@ TEST_CASE("numbers of bytes reach the preloaded object, with or without a unit")
     REQUIRE(text.starts_with(head));
     return text.substr(head.size());
   };
-  const std::string all = ";0;18446744073709551615;0;\n";
+  const std::string all = ";0;18446744073709551615;0;0;\n";
   CHECK(sampling_of({"--sample=1"}) == "1" + all);
   CHECK(sampling_of({"--sample", "512K"}) == "524288" + all);
   CHECK(sampling_of({"--sample=2M"}) == "2097152" + all);
   CHECK(sampling_of({"--sample=1024G"}) == "1099511627776" + all);
   CHECK(sampling_of({"--sample=2M", "--sample=3"}) == "3" + all);
-  CHECK(sampling_of({"--min-size=16"}) == "0;16;18446744073709551615;0;\n");
-  CHECK(sampling_of({"--max-size=1K"}) == "0;0;1024;0;\n");
-  CHECK(sampling_of({"--min-size=1K", "--max-size=1024"}) == "0;1024;1024;0;\n");
+  CHECK(sampling_of({"--min-size=16"}) == "0;16;18446744073709551615;0;0;\n");
+  CHECK(sampling_of({"--max-size=1K"}) == "0;0;1024;0;0;\n");
+  CHECK(sampling_of({"--min-size=1K", "--max-size=1024"}) == "0;1024;1024;0;0;\n");
   CHECK(sampling_of({"--max-size=18446744073709551615", "--sample=7"}) == "7" + all);
 }
 
@@ -185,8 +185,8 @@ TEST_CASE("help describes every option, version tells the library's") {
     for (const char* text :
          {"Usage: alloctap-run", "--dump FORMAT=PATH", "FORMAT is one of text, json, ", "%p",
           "--stack CHOICE", "Default: unwind-table", "--max-frames N", "--sample BYTES", "512K",
-          "--min-size BYTES", "--max-size BYTES", "4000", "Default: 256", "--follow-children",
-          "--version", "--help"}) {
+          "--min-size BYTES", "--max-size BYTES", "4000", "Default: 256", "--suppressions FILE",
+          "--follow-children", "--version", "--help"}) {
       CHECK(help.out.find(text) != std::string::npos);
     }
   }

@@ -27,6 +27,9 @@ Settings every_field() {
   settings.dumps[0] = {DumpFormat::kText, WriteMode::kReplace, kHostilePath};
   settings.dumps[1] = {DumpFormat::kJson, WriteMode::kAppend, "/"};
   settings.dumps[2] = {DumpFormat::kJson, WriteMode::kReplace, "/heap.%p.json"};
+  settings.suppression_count = 2;
+  settings.suppressions[0] = kHostilePath;
+  settings.suppressions[1] = "/rules";
   return settings;
 }
 
@@ -43,6 +46,10 @@ void check_equal(const Settings& one, const Settings& other) {
     CHECK(one.dumps[i].format == other.dumps[i].format);
     CHECK(one.dumps[i].mode == other.dumps[i].mode);
     CHECK((one.dumps[i].pattern == other.dumps[i].pattern));
+  }
+  REQUIRE(one.suppression_count == other.suppression_count);
+  for (std::size_t i = 0; i < one.suppression_count; ++i) {
+    CHECK((one.suppressions[i] == other.suppressions[i]));
   }
 }
 
@@ -61,6 +68,8 @@ TEST_CASE("the most dumps with the longest paths stay within the stated size") {
   settings.min_size = settings.max_size = UINT64_MAX;
   const std::string path = "/" + std::string(kPathBytes - 1, ';');
   settings.dumps.fill({DumpFormat::kText, WriteMode::kReplace, path});
+  settings.suppression_count = kMostSuppressionFiles;
+  settings.suppressions.fill(path);
   const std::string text = encode(settings);
   CHECK(text.size() <= kMostEncodedBytes);
   const auto decoded = decode(text);
@@ -87,6 +96,7 @@ TEST_CASE("a changed byte is rejected or yields settings within their limits") {
       const auto decoded = decode(changed);
       if (!decoded) continue;
       CHECK(decoded->dump_count <= kMostDumps);
+      CHECK(decoded->suppression_count <= kMostSuppressionFiles);
       CHECK(decoded->max_frames >= 1);
       CHECK(decoded->max_frames <= kMostFrames);
       CHECK(decoded->root_pid > 0);
@@ -97,12 +107,12 @@ TEST_CASE("a changed byte is rejected or yields settings within their limits") {
 }
 
 TEST_CASE("values outside their limits are rejected") {
-  const std::string_view sound = "alloctap-run/2;7;0;none;1;77;88;99;1;text;replace;2;/x;";
+  const std::string_view sound = "alloctap-run/3;7;0;none;1;77;88;99;1;text;replace;2;/x;1;3;/sy;";
   REQUIRE(decode(sound).has_value());
   struct {
     std::string_view from, to;
-  } const changes[] = {{"run/2", "run/1"},
-                       {"run/2", "run/3"},
+  } const changes[] = {{"run/3", "run/2"},
+                       {"run/3", "run/4"},
                        {";7;", ";0;"},
                        {";7;", ";-7;"},
                        {";7;", ";2147483648;"},
@@ -133,7 +143,13 @@ TEST_CASE("values outside their limits are rejected") {
                        {";2;/x", ";1;/x"},
                        {";2;/x", ";-2;/x"},
                        {";2;/x", ";18446744073709551615;/x"},
-                       {";2;/x", ";18446744073709551616;/x"}};
+                       {";2;/x", ";18446744073709551616;/x"},
+                       {";1;3;/sy", ";2;3;/sy"},
+                       {";1;3;/sy", ";0;3;/sy"},
+                       {";1;3;/sy", ";17;3;/sy"},
+                       {";1;3;/sy", ";1;2;/sy"},
+                       {";1;3;/sy", ";1;3;sys"},
+                       {";1;3;/sy", ";1"}};
   for (const auto& [from, to] : changes) {
     std::string text(sound);
     text.replace(text.find(from), from.size(), to);

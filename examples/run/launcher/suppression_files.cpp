@@ -1,0 +1,61 @@
+#include "launcher/suppression_files.hpp"
+
+#include <filesystem>
+#include <system_error>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "alloctap/guard/file_contents.hpp"
+#include "alloctap/snapshot/suppressions.hpp"
+#include "launcher/failure.hpp"
+#include "settings.hpp"
+
+namespace alloctap::run {
+namespace {
+
+namespace fs = std::filesystem;
+
+absl::Status refuse(const std::string& file, std::string_view reason) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("--suppressions ", in_quotes(file), ": ", std::string(reason)));
+}
+
+absl::Status check_rules(const std::string& file) {
+  std::error_code ignored;
+  if (fs::is_fifo(file, ignored)) {
+    return refuse(file, "is a pipe, and it is to be read twice; write its text to a file");
+  }
+  ArenaArray<char> contents;
+  const int error = read_file(file.c_str(), kMostSuppressionBytes, contents);
+  if (error != 0) return refuse(file, absl::StrCat("cannot be read: ", os::error_text(error)));
+  Suppressions suppressions;
+  const absl::Status status = suppressions.add(text_of(contents), file);
+  return status.ok() ? status : refuse(file, std::string(status.message()));
+}
+
+absl::StatusOr<std::string> resolve(const std::string& file) {
+  if (absl::Status status = check_rules(file); !status.ok()) return status;
+  std::error_code error;
+  const std::string path = fs::absolute(file, error);
+  if (error || path.size() > kPathBytes) return refuse(file, "its path is too long");
+  return path;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> resolve_suppressions(std::span<const std::string> files) {
+  if (files.size() > kMostSuppressionFiles) {
+    return absl::InvalidArgumentError(absl::StrCat("--suppressions is given ", files.size(),
+                                                   " times; give it at most ",
+                                                   kMostSuppressionFiles));
+  }
+  std::vector<std::string> paths;
+  for (const std::string& file : files) {
+    absl::StatusOr<std::string> path = resolve(file);
+    if (!path.ok()) return path.status();
+    paths.push_back(*std::move(path));
+  }
+  return paths;
+}
+
+}  // namespace alloctap::run

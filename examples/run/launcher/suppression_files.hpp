@@ -1,0 +1,16 @@
+/// The files of suppressions, read once before the program starts.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace alloctap::run {
+
+/// The absolute paths of `files`, each of which can be read and has no wrong line.
+[[nodiscard]] absl::StatusOr<std::vector<std::string>> resolve_suppressions(
+    std::span<const std::string> files);
+
+}  // namespace alloctap::run

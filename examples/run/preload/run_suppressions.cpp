@@ -1,0 +1,49 @@
+#include "run_suppressions.hpp"
+
+#include <absl/strings/str_cat.h>
+
+#include <alloctap/guard/file_contents.hpp>
+#include <alloctap/guard/reentrancy_guard.hpp>
+#include <cstring>
+#include <new>
+
+#include "final_report.hpp"
+
+namespace alloctap::run {
+namespace {
+
+/// In the arena, because destructors run before the report.
+constinit const Suppressions* loaded = nullptr;
+
+absl::Status add_file(std::string_view path, Suppressions& suppressions) {
+  char name[kPathBytes + 1]{};
+  path.copy(name, kPathBytes);
+  ArenaArray<char> contents;
+  const int error = read_file(name, kMostSuppressionBytes, contents);
+  if (error == 0) return suppressions.add(text_of(contents), path);
+  return absl::UnavailableError(
+      absl::StrCat("cannot read the suppressions ", name, ": ", os::error_text(error)));
+}
+
+void check(const absl::Status& status) noexcept {
+  if (!status.ok()) print_line({status.message().data(), status.message().size()});
+}
+
+}  // namespace
+
+void load_suppressions(const Settings& settings) noexcept {
+  if (settings.suppression_count == 0) return;
+  const OwnAllocations own;
+  void* memory = Arena::allocate(sizeof(Suppressions));
+  if (memory == nullptr) return print_line("the system has no memory for suppressions");
+  auto* suppressions = ::new (memory) Suppressions;
+  for (const std::string_view path : settings.suppression_files()) {
+    check(add_file(path, *suppressions));
+  }
+  check(suppressions->add_defaults());
+  loaded = suppressions;
+}
+
+const Suppressions* loaded_suppressions() noexcept { return loaded; }
+
+}  // namespace alloctap::run

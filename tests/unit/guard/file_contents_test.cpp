@@ -1,0 +1,83 @@
+#include "alloctap/guard/file_contents.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "tests/support/starved_arena.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+namespace {
+
+using alloctap::ArenaArray;
+using alloctap::read_file;
+using alloctap::text_of;
+using alloctap::testing::StarvedArena;
+using alloctap::testing::TemporaryDirectory;
+
+std::string numbers(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += std::to_string(i) + '\n';
+  return text;
+}
+
+std::string write(const std::string& path, const std::string& text) {
+  std::ofstream(path) << text;
+  return path;
+}
+
+}  // namespace
+
+TEST_CASE("all of a file is read, whatever its size") {
+  const TemporaryDirectory directory;
+  for (const int count : {0, 1, 10'000, 300'000}) {
+    const std::string text = numbers(count);
+    const std::string path = write(directory.file("numbers"), text);
+    ArenaArray<char> contents;
+    CHECK(read_file(path.c_str(), text.size(), contents) == 0);
+    CHECK(text_of(contents) == text);
+  }
+}
+
+TEST_CASE("a file is added to what is there") {
+  const TemporaryDirectory directory;
+  const std::string path = write(directory.file("a"), "b");
+  ArenaArray<char> contents;
+  REQUIRE(contents.push_back('a'));
+  CHECK(read_file(path.c_str(), 10, contents) == 0);
+  CHECK(text_of(contents) == "ab");
+}
+
+TEST_CASE("a pipe is read until its writer is done") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("pipe");
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  const std::string text = numbers(100'000);
+  std::thread writer([&] { std::ofstream(path) << text; });
+  ArenaArray<char> contents;
+  CHECK(read_file(path.c_str(), 1 << 30, contents) == 0);
+  writer.join();
+  CHECK(text_of(contents) == text);
+}
+
+TEST_CASE("what is too much, absent or no file is an error") {
+  const TemporaryDirectory directory;
+  const std::string path = write(directory.file("a"), "four");
+  ArenaArray<char> contents;
+  CHECK(read_file(path.c_str(), 3, contents) == -EFBIG);
+  CHECK(read_file("/dev/zero", 1 << 20, contents) == -EFBIG);
+  CHECK(read_file(directory.file("b").c_str(), 3, contents) == -ENOENT);
+  CHECK(read_file(directory.file("").c_str(), 3, contents) == -EISDIR);
+}
+
+TEST_CASE("without memory for it there is an error") {
+  const TemporaryDirectory directory;
+  const std::string path = write(directory.file("a"), numbers(1'000'000));
+  ArenaArray<char> contents;
+  const StarvedArena starved;
+  CHECK(read_file(path.c_str(), 1 << 30, contents) == -ENOMEM);
+}
