@@ -6,7 +6,7 @@ set -eu
 packages='cmake dpkg-dev doctest-dev g++ golang-go heaptrack jq libabsl-dev libbenchmark-dev
   libboost-dev libcap2-bin libcli11-dev libdw-dev libjemalloc2 libprotozero-dev
   libtcmalloc-minimal4 libxml2-utils ninja-build nlohmann-json3-dev nodejs perl python3
-  rapidjson-dev sqlite3 valgrind xz-utils zlib1g-dev'
+  python3-jsonschema rapidjson-dev sqlite3 valgrind xz-utils zlib1g-dev'
 
 variant=release
 case "$#:${1-}" in

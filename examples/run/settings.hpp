@@ -48,6 +48,7 @@ enum class DumpFormat : std::uint8_t {
   kHeaptrack,
   kPprof,
   kDhat,
+  kSpeedscope,
 };
 
 /// How a dump reaches its path.
@@ -69,6 +70,7 @@ inline constexpr auto kFormatNames = std::to_array<std::string_view>({
     "heaptrack",
     "pprof",
     "dhat",
+    "speedscope",
 });
 inline constexpr std::array<std::string_view, 2> kWriteModeNames{"replace", "append"};
 

@@ -10,6 +10,7 @@
 #include "alloctap/dump/heaptrack_dump.hpp"
 #include "alloctap/dump/json_dump.hpp"
 #include "alloctap/dump/pprof_dump.hpp"
+#include "alloctap/dump/speedscope_dump.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "tests/support/piece_output.hpp"
 #include "tests/support/sample_report.hpp"
@@ -26,6 +27,7 @@ using alloctap::HeaptrackDump;
 using alloctap::JsonDump;
 using alloctap::PprofDump;
 using alloctap::Report;
+using alloctap::SpeedscopeDump;
 using alloctap::TextDump;
 
 /// Those whose form has a place for the program, the hook and the account.
@@ -36,7 +38,8 @@ using AllDumps = std::tuple<TextDump,       //
                             FoldedDump,     //
                             HeaptrackDump,  //
                             PprofDump,      //
-                            DhatDump>;
+                            DhatDump,       //
+                            SpeedscopeDump>;
 
 bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != text.npos;

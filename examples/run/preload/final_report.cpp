@@ -5,6 +5,7 @@
 #include <alloctap/dump/dhat_dump.hpp>
 #include <alloctap/dump/json_dump.hpp>
 #include <alloctap/dump/pprof_dump.hpp>
+#include <alloctap/dump/speedscope_dump.hpp>
 #include <atomic>
 #include <cstring>
 
@@ -40,6 +41,8 @@ absl::Status write_format(const Snapshot& snapshot, DumpFormat format, Output&& 
       return RunTracker::dump(snapshot, PprofDump{}, output);
     case DumpFormat::kDhat:
       return RunTracker::dump(snapshot, DhatDump{}, output);
+    case DumpFormat::kSpeedscope:
+      return RunTracker::dump(snapshot, SpeedscopeDump{}, output);
   }
   return absl::InternalError("no such format");
 }

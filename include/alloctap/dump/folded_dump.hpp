@@ -10,35 +10,10 @@
 
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/frame_labels.hpp"
+#include "alloctap/dump/stack_count.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 
 namespace alloctap {
-
-/// What of a stack makes the width of its flame.
-enum class StackCount : std::uint8_t {
-  kLiveBytes,
-  kLiveAllocations,
-  kAllocatedBytes,
-  kAllocations,
-  kTemporaryAllocations,
-};
-
-[[nodiscard]] constexpr std::uint64_t count_of(const StackSummary& stack,
-                                               StackCount count) noexcept {
-  switch (count) {
-    case StackCount::kLiveBytes:
-      return stack.live_bytes;
-    case StackCount::kLiveAllocations:
-      return stack.live_allocations;
-    case StackCount::kAllocatedBytes:
-      return stack.total.allocated_bytes;
-    case StackCount::kAllocations:
-      return stack.total.allocations;
-    case StackCount::kTemporaryAllocations:
-      return stack.total.temporary_allocations;
-  }
-  return 0;
-}
 
 /// Stacks without a count have no line; a report without any is empty. Inlined functions are
 /// frames. A ';' in a name becomes ':', which only names of the compiler's own making have.

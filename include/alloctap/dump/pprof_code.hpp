@@ -8,7 +8,7 @@
 
 #include "alloctap/dump/build_id_text.hpp"
 #include "alloctap/dump/frame_labels.hpp"
-#include "alloctap/dump/path_tree.hpp"
+#include "alloctap/dump/function_numbers.hpp"
 #include "alloctap/dump/pprof_stream.hpp"
 #include "alloctap/guard/text_pool.hpp"
 
@@ -110,23 +110,20 @@ class Code {
     line.add_int64(Line::kLine, frame.line);
   }
 
-  /// A function is a file below a name.
   [[nodiscard]] std::uint64_t function_of(const LabelledFrame& frame) {
-    const auto name = static_cast<std::uint32_t>(stream_.text(frame.label));
-    const auto file = static_cast<std::uint32_t>(stream_.text(frame.file));
-    const PathTree::Node node = functions_.below(functions_.below(PathTree::kRoot, name), file);
-    if (node == PathTree::kNone) stream_.fail();
-    return node;
+    const std::uint32_t number = functions_.number_of(frame);
+    if (number == FunctionNumbers::kNone) stream_.fail();
+    return number + std::uint64_t{1};
   }
 
   void write_functions() {
-    for (PathTree::Node node = 1; node <= functions_.last(); ++node) {
-      const PathTree::Node name = functions_.parent(node);
-      if (name == PathTree::kRoot) continue;
+    std::uint64_t id = 0;
+    for (const FunctionNumbers::Function& known : functions_.functions()) {
+      ++id;
       stream_.add_message<Function>(Profile::kFunction, [&](Builder<Function>& function) {
-        function.add_uint64(Function::kId, node);
-        function.add_int64(Function::kName, functions_.step(name));
-        function.add_int64(Function::kFilename, functions_.step(node));
+        function.add_uint64(Function::kId, id);
+        function.add_int64(Function::kName, stream_.text(known.label));
+        function.add_int64(Function::kFilename, stream_.text(known.file));
       });
     }
   }
@@ -135,7 +132,7 @@ class Code {
   const FrameLabels& labels_;
   Stream& stream_;
   TextPool build_ids_;
-  PathTree functions_;
+  FunctionNumbers functions_;
   std::array<std::string_view, 2> stand_ins_{};
 };
 

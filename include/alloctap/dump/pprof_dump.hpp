@@ -6,10 +6,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "alloctap/dump/account_lines.hpp"
+#include "alloctap/dump/account_list.hpp"
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/frame_labels.hpp"
-#include "alloctap/dump/memory_output.hpp"
 #include "alloctap/dump/pprof_code.hpp"
 #include "alloctap/dump/pprof_stream.hpp"
 
@@ -30,7 +29,7 @@ struct PprofDump {
   class Writing {
    public:
     Writing(const Report& report, DumpWriter& out)
-        : report_(report), out_(out), labels_(report), stream_(out) {}
+        : report_(report), out_(out), labels_(report), account_(report), stream_(out) {}
 
     void write() {
       if (!labels_.complete()) return out_.fail("pprof: the system has no memory for frames");
@@ -78,21 +77,17 @@ struct PprofDump {
     }
 
     void write_comments() {
-      DumpWriter lines(account_);
-      write_account_lines(report_, "", lines);
-      if (!lines.finish().ok()) stream_.fail();
-      std::string_view rest = account_.text();
-      for (std::size_t end = rest.find('\n'); end != rest.npos; end = rest.find('\n')) {
-        stream_.add_number(pprof::Profile::kComment, stream_.text(rest.substr(0, end)));
-        rest.remove_prefix(end + 1);
-      }
+      if (!account_.complete()) stream_.fail();
+      account_.for_each([this](std::string_view line) {
+        stream_.add_number(pprof::Profile::kComment, stream_.text(line));
+      });
     }
 
     const Report& report_;
     DumpWriter& out_;
     FrameLabels labels_;
-    /// Lines of it are texts of the stream.
-    MemoryOutput account_;
+    /// Its texts are texts of the stream.
+    AccountList account_;
     pprof::Stream stream_;
     pprof::Code code_{report_, labels_, stream_};
     ArenaArray<std::uint64_t> locations_;

@@ -1,0 +1,155 @@
+/// speedscope's file format (github.com/jlfwong/speedscope, src/lib/file-format-spec.ts).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "alloctap/dump/account_list.hpp"
+#include "alloctap/dump/dump_policy.hpp"
+#include "alloctap/dump/frame_labels.hpp"
+#include "alloctap/dump/function_numbers.hpp"
+#include "alloctap/dump/json_builder.hpp"
+#include "alloctap/dump/stack_count.hpp"
+#include "alloctap/version.hpp"
+
+namespace alloctap {
+
+/// One file with four profiles: live bytes, which is shown first, live allocations, allocated
+/// bytes, allocations. A function is one frame wherever it called from. The account is in a key of
+/// our own, `alloctap`, which speedscope passes over. Needs RapidJSON: target alloctap::json_dump.
+struct SpeedscopeDump {
+  void write(const Report& report, DumpWriter& out) const { Writing(report, out).write(); }
+
+ private:
+  struct View {
+    StackCount count;
+    const char* name;
+    const char* unit;
+  };
+
+  static constexpr std::array<View, 4> kViews{
+      {{StackCount::kLiveBytes, "live bytes", "bytes"},
+       {StackCount::kLiveAllocations, "live allocations", "none"},
+       {StackCount::kAllocatedBytes, "allocated bytes", "bytes"},
+       {StackCount::kAllocations, "allocations", "none"}}};
+
+  class Writing {
+   public:
+    Writing(const Report& report, DumpWriter& out)
+        : report_(report), out_(out), labels_(report), account_(report), json_(out) {}
+
+    void write() {
+      if (!labels_.complete() || !account_.complete() || !number_functions()) {
+        return out_.fail("speedscope: the system has no memory for frames");
+      }
+      json_.begin_object();
+      json_.text("$schema", "https://www.speedscope.app/file-format-schema.json");
+      json_.text("exporter", kExporter);
+      json_.text("name", report_.program.executable);
+      json_.number("activeProfileIndex", 0);
+      write_account();
+      write_functions();
+      write_profiles();
+      json_.end_object();
+      out_ << '\n';
+    }
+
+   private:
+    static constexpr std::string_view kExporter = "alloctap";
+
+    /// The table stands before what refers to it, so readers that stream can read it.
+    [[nodiscard]] bool number_functions() {
+      bool complete = true;
+      for (const StackSummary& stack : report_.snapshot.stacks) {
+        labels_.visit_root_first(stack.stack, [&](const LabelledFrame& frame) {
+          complete = functions_.number_of(frame) != FunctionNumbers::kNone && complete;
+        });
+      }
+      return complete;
+    }
+
+    void write_account() {
+      json_.key("alloctap");
+      json_.begin_object();
+      json_.text("version", kVersionString);
+      json_.key("account");
+      json_.begin_array();
+      account_.for_each([this](std::string_view line) { json_.string(line); });
+      json_.end_array();
+      json_.end_object();
+    }
+
+    void write_functions() {
+      json_.key("shared");
+      json_.begin_object();
+      json_.key("frames");
+      json_.begin_array();
+      for (const FunctionNumbers::Function& function : functions_.functions()) {
+        json_.begin_object();
+        json_.text("name", function.label);
+        if (!function.file.empty()) json_.text("file", function.file);
+        json_.end_object();
+      }
+      json_.end_array();
+      json_.end_object();
+    }
+
+    void write_profiles() {
+      json_.key("profiles");
+      json_.begin_array();
+      for (const View& view : kViews) write_profile(view);
+      json_.end_array();
+    }
+
+    void write_profile(const View& view) {
+      std::uint64_t sum = 0;
+      for (const StackSummary& stack : report_.snapshot.stacks) sum += count_of(stack, view.count);
+      json_.begin_object();
+      json_.text("type", "sampled");
+      json_.text("name", view.name);
+      json_.text("unit", view.unit);
+      json_.number("startValue", 0);
+      json_.number("endValue", sum);
+      write_samples(view.count);
+      write_weights(view.count);
+      json_.end_object();
+    }
+
+    void write_samples(StackCount count) {
+      json_.key("samples");
+      json_.begin_array();
+      for (const StackSummary& stack : report_.snapshot.stacks) {
+        if (count_of(stack, count) == 0) continue;
+        json_.begin_array();
+        labels_.visit_root_first(stack.stack, [this](const LabelledFrame& frame) {
+          json_.value(std::uint64_t{functions_.number_of(frame)});
+        });
+        json_.end_array();
+      }
+      json_.end_array();
+    }
+
+    void write_weights(StackCount count) {
+      json_.key("weights");
+      json_.begin_array();
+      for (const StackSummary& stack : report_.snapshot.stacks) {
+        const std::uint64_t weight = count_of(stack, count);
+        if (weight > 0) json_.value(weight);
+      }
+      json_.end_array();
+    }
+
+    const Report& report_;
+    DumpWriter& out_;
+    FrameLabels labels_;
+    AccountList account_;
+    FunctionNumbers functions_;
+    JsonBuilder json_;
+  };
+};
+
+static_assert(DumpPolicy<SpeedscopeDump>);
+
+}  // namespace alloctap

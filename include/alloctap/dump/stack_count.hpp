@@ -1,0 +1,36 @@
+/// What is counted of stacks, where a format has room for one number.
+#pragma once
+
+#include <cstdint>
+
+#include "alloctap/snapshot/snapshot.hpp"
+
+namespace alloctap {
+
+/// One of the numbers of a `StackSummary`.
+enum class StackCount : std::uint8_t {
+  kLiveBytes,
+  kLiveAllocations,
+  kAllocatedBytes,
+  kAllocations,
+  kTemporaryAllocations,
+};
+
+[[nodiscard]] constexpr std::uint64_t count_of(const StackSummary& stack,
+                                               StackCount count) noexcept {
+  switch (count) {
+    case StackCount::kLiveBytes:
+      return stack.live_bytes;
+    case StackCount::kLiveAllocations:
+      return stack.live_allocations;
+    case StackCount::kAllocatedBytes:
+      return stack.total.allocated_bytes;
+    case StackCount::kAllocations:
+      return stack.total.allocations;
+    case StackCount::kTemporaryAllocations:
+      return stack.total.temporary_allocations;
+  }
+  return 0;
+}
+
+}  // namespace alloctap
