@@ -19,6 +19,7 @@
 #include "alloctap/os/process.hpp"
 #include "alloctap/recorder.hpp"
 #include "alloctap/session.hpp"
+#include "alloctap/snapshot/diff.hpp"
 #include "alloctap/snapshot/leaks.hpp"
 #include "alloctap/snapshot/suppressions.hpp"
 #include "alloctap/snapshot/take_snapshot.hpp"
@@ -59,6 +60,20 @@ class Tracker {
     const ReentrancyGuard guard;
     const std::lock_guard hold(control_lock);
     return snapshot_locked(options);
+  }
+
+  /// What `work()` leaves behind: the difference of a snapshot after it and one before it, both of
+  /// them with other threads going on. Between two idle moments, such as before a level is loaded
+  /// and after it was left, whatever grew is worth a look (`sort_by_growth`). What `work` throws
+  /// passes through.
+  template <class Work>
+  [[nodiscard]] static absl::StatusOr<SnapshotDiff> growth_over(Work&& work) {
+    const absl::StatusOr<Snapshot> before = snapshot();
+    if (!before.ok()) return before.status();
+    std::forward<Work>(work)();
+    const absl::StatusOr<Snapshot> after = snapshot();
+    if (!after.ok()) return after.status();
+    return diff(*before, *after);
   }
 
   /// The modules that frames of this tracker's snapshots are in, those that were unloaded too.

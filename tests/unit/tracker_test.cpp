@@ -68,6 +68,7 @@ struct DumpTest;
 struct BufferedTest;
 struct ThreadsTest;
 struct BlocksTest;
+struct GrowthTest;
 struct LeaksTest;
 
 }  // namespace
@@ -171,6 +172,27 @@ TEST_CASE("a tracker tells what leaked, but for what suppressions name") {
   CHECK(leaks->leaked.live_bytes == 10);
   CHECK(leaks->suppressed.live_bytes == 5);
   CHECK(leaks->rules[0].stacks == 1);
+}
+
+TEST_CASE("a tracker tells what some work left behind") {
+  using T = Tracker<Config<GrowthTest>>;
+  const Session session = started<T>();
+  ScriptedStack::play(kStack);
+  T::Hook::on_allocate(at(0x1000), 10);
+  T::Hook::on_allocate(at(0x1800), 5);
+  const auto growth = T::growth_over([] {
+    T::Hook::on_free(at(0x1000));
+    ScriptedStack::play(kOtherStack);
+    T::Hook::on_allocate(at(0x2000), 7);
+    T::Hook::on_allocate(at(0x3000), 8);
+    T::Hook::on_free(at(0x3000));
+  });
+  REQUIRE(growth.ok());
+  CHECK(growth->total == HeapChange{0, -3, 2, 15, 1});
+  REQUIRE(growth->stacks.size() == 2);
+  CHECK(growth->stacks[0].change == HeapChange{-1, -10, 0, 0, 0});
+  CHECK(growth->stacks[1].change == HeapChange{1, 7, 2, 15, 1});
+  CHECK(growth->table->frames(growth->stacks[1].stack)[0] == kOtherStack[0]);
 }
 
 TEST_CASE("the numbers of a snapshot are those that the program told") {
