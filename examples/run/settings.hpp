@@ -49,6 +49,7 @@ enum class DumpFormat : std::uint8_t {
   kPprof,
   kDhat,
   kSpeedscope,
+  kAndroid,
 };
 
 /// How a dump reaches its path.
@@ -71,6 +72,7 @@ inline constexpr auto kFormatNames = std::to_array<std::string_view>({
     "pprof",
     "dhat",
     "speedscope",
+    "android",
 });
 inline constexpr std::array<std::string_view, 2> kWriteModeNames{"replace", "append"};
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "alloctap/config.hpp"
+#include "alloctap/dump/android_heap_dump.hpp"
 #include "alloctap/dump/callback_output.hpp"
 #include "alloctap/dump/descriptor_output.hpp"
 #include "alloctap/dump/file_output.hpp"

@@ -5,6 +5,7 @@
 #include <string>
 #include <tuple>
 
+#include "alloctap/dump/android_heap_dump.hpp"
 #include "alloctap/dump/dhat_dump.hpp"
 #include "alloctap/dump/folded_dump.hpp"
 #include "alloctap/dump/heaptrack_dump.hpp"
@@ -19,6 +20,7 @@
 namespace {
 
 using namespace alloctap::testing;
+using alloctap::AndroidHeapDump;
 using alloctap::DhatDump;
 using alloctap::DumpOutputArchetype;
 using alloctap::DumpWriter;
@@ -33,13 +35,14 @@ using alloctap::TextDump;
 /// Those whose form has a place for the program, the hook and the account.
 using FullReports = std::tuple<TextDump, JsonDump, HeaptrackDump, DhatDump>;
 /// All of them, one line each.
-using AllDumps = std::tuple<TextDump,       //
-                            JsonDump,       //
-                            FoldedDump,     //
-                            HeaptrackDump,  //
-                            PprofDump,      //
-                            DhatDump,       //
-                            SpeedscopeDump>;
+using AllDumps = std::tuple<TextDump,        //
+                            JsonDump,        //
+                            FoldedDump,      //
+                            HeaptrackDump,   //
+                            PprofDump,       //
+                            DhatDump,        //
+                            SpeedscopeDump,  //
+                            AndroidHeapDump>;
 
 bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != text.npos;

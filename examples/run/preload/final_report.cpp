@@ -43,6 +43,8 @@ absl::Status write_format(const Snapshot& snapshot, DumpFormat format, Output&& 
       return RunTracker::dump(snapshot, DhatDump{}, output);
     case DumpFormat::kSpeedscope:
       return RunTracker::dump(snapshot, SpeedscopeDump{}, output);
+    case DumpFormat::kAndroid:
+      return RunTracker::dump(snapshot, AndroidHeapDump{}, output);
   }
   return absl::InternalError("no such format");
 }
@@ -72,6 +74,14 @@ absl::Status write_dump(const Snapshot& snapshot, const DumpTarget& target) {
              : write_format(snapshot, target.format, FileOutput(expanded));
 }
 
+/// Whether some format shows blocks one by one.
+bool blocks_wanted() noexcept {
+  for (const DumpTarget& target : current_settings->targets()) {
+    if (target.format == DumpFormat::kAndroid) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void owe_report(const Settings& settings) noexcept {
@@ -89,7 +99,7 @@ bool report_owed() noexcept {
 void write_report() noexcept {
   const OwnAllocations own;
   absl::raw_logging_internal::RegisterLogFilterAndPrefixHook(&say_nothing);
-  const absl::StatusOr<Snapshot> snapshot = RunTracker::snapshot();
+  const absl::StatusOr<Snapshot> snapshot = RunTracker::snapshot({.blocks = blocks_wanted()});
   if (!snapshot.ok()) return print_error(snapshot.status());
   const int error_output = standard_error();
   if (current_settings->dump_count == 0 && error_output >= 0) {
