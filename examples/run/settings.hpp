@@ -48,6 +48,7 @@ enum class DumpFormat : std::uint8_t {
   kHeaptrack,
   kPprof,
   kDhat,
+  kMassif,
   kSpeedscope,
   kAndroid,
 };
@@ -71,6 +72,7 @@ inline constexpr auto kFormatNames = std::to_array<std::string_view>({
     "heaptrack",
     "pprof",
     "dhat",
+    "massif",
     "speedscope",
     "android",
 });

@@ -10,6 +10,7 @@
 #include "alloctap/dump/folded_dump.hpp"
 #include "alloctap/dump/heaptrack_dump.hpp"
 #include "alloctap/dump/json_dump.hpp"
+#include "alloctap/dump/massif_dump.hpp"
 #include "alloctap/dump/pprof_dump.hpp"
 #include "alloctap/dump/speedscope_dump.hpp"
 #include "alloctap/dump/text_dump.hpp"
@@ -27,22 +28,24 @@ using alloctap::DumpWriter;
 using alloctap::FoldedDump;
 using alloctap::HeaptrackDump;
 using alloctap::JsonDump;
+using alloctap::MassifDump;
 using alloctap::PprofDump;
 using alloctap::Report;
 using alloctap::SpeedscopeDump;
 using alloctap::TextDump;
 
 /// Those whose form has a place for the program, the hook and the account.
-using FullReports = std::tuple<TextDump, JsonDump, HeaptrackDump, DhatDump>;
+using FullReports = std::tuple<TextDump, JsonDump, HeaptrackDump, DhatDump, MassifDump>;
 /// All of them, one line each.
-using AllDumps = std::tuple<TextDump,        //
-                            JsonDump,        //
-                            FoldedDump,      //
-                            HeaptrackDump,   //
-                            PprofDump,       //
-                            DhatDump,        //
-                            SpeedscopeDump,  //
-                            AndroidHeapDump>;
+using AllDumps = std::tuple<TextDump,         //
+                            JsonDump,         //
+                            FoldedDump,       //
+                            HeaptrackDump,    //
+                            PprofDump,        //
+                            DhatDump,         //
+                            SpeedscopeDump,   //
+                            AndroidHeapDump,  //
+                            MassifDump>;
 
 bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != text.npos;

@@ -41,6 +41,8 @@ absl::Status write_format(const Snapshot& snapshot, DumpFormat format, Output&& 
       return RunTracker::dump(snapshot, PprofDump{}, output);
     case DumpFormat::kDhat:
       return RunTracker::dump(snapshot, DhatDump{}, output);
+    case DumpFormat::kMassif:
+      return RunTracker::dump(snapshot, MassifDump{}, output);
     case DumpFormat::kSpeedscope:
       return RunTracker::dump(snapshot, SpeedscopeDump{}, output);
     case DumpFormat::kAndroid:

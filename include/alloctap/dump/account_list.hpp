@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "alloctap/dump/account_lines.hpp"
+#include "alloctap/dump/account_text.hpp"
 #include "alloctap/dump/memory_output.hpp"
 
 namespace alloctap {
@@ -13,7 +13,8 @@ class AccountList {
  public:
   explicit AccountList(const Report& report) {
     DumpWriter lines(text_);
-    write_account_lines(report, "", lines);
+    write_account(report, "\n", lines);
+    lines << '\n';
     complete_ = lines.finish().ok();
   }
 

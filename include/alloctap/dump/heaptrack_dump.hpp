@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "alloctap/dump/account_text.hpp"
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/heaptrack_events.hpp"
 #include "alloctap/dump/heaptrack_lines.hpp"
@@ -43,8 +44,9 @@ struct HeaptrackDump {
     constexpr std::uint64_t kFormatVersion = 3;
     constexpr std::uint64_t kPagesAreUnknown = 0;
     lines.line('v', kToolVersion, kFormatVersion);
-    write_account_lines(report, "# ", lines.out());
-    lines.out() << "X ";
+    lines.out() << "# ";
+    write_account(report, "\n# ", lines.out());
+    lines.out() << "\nX ";
     write_command(report.program, lines.out());
     lines.out() << '\n';
     lines.line('I', std::uint64_t{os::page_size()}, kPagesAreUnknown);

@@ -1,4 +1,4 @@
-/// The account of a report as comments, for formats that have them.
+/// The account of a report in text, for formats that have room for a comment.
 #pragma once
 
 #include <string_view>
@@ -22,27 +22,26 @@ inline void write_command(const ProgramInfo& program, DumpWriter& out) {
   write_in_one_line(program.command.empty() ? program.executable : program.command, out);
 }
 
-/// Whom the report is about, how it was made and how far its numbers can be trusted, in lines that
-/// start with `mark`.
-inline void write_account_lines(const Report& report, std::string_view mark, DumpWriter& out) {
+/// Whom the report is about, how it was made and how far its numbers can be trusted: statements
+/// with `separator` between them, none of which has a control character.
+inline void write_account(const Report& report, std::string_view separator, DumpWriter& out) {
   const Account& account = report.snapshot.account;
   const BackendInfo& backend = report.backend;
-  out << mark << "alloctap " << kVersionString << ": pid " << report.program.pid << ' ';
+  out << "alloctap " << kVersionString << ", pid " << report.program.pid << ' ';
   write_in_one_line(report.program.executable, out);
-  out << '\n'
-      << mark << "hook " << backend.hook << ", stacks by " << backend.stack << ", at most "
-      << backend.max_frames << " frames, symbols by " << backend.symbolizer << '\n';
-  if (!backend.blind_spots.empty()) out << mark << "unseen: " << backend.blind_spots << '\n';
-  out << mark << account.events << " events, " << account.dropped << " dropped, ";
+  out << separator << "hook " << backend.hook << ", stacks by " << backend.stack << ", at most "
+      << backend.max_frames << " frames, symbols by " << backend.symbolizer;
+  if (!backend.blind_spots.empty()) out << separator << "unseen: " << backend.blind_spots;
+  out << separator << account.events << " events, " << account.dropped << " dropped, ";
   if (account.unmatched_frees) out << *account.unmatched_frees << " frees of unknown blocks, ";
   out << account.unseen_frees << " frees not seen, " << account.failed_unwinds
       << " stacks cut short, " << account.truncated_stacks << " deeper than the limit, "
-      << account.pauses << " pauses\n";
+      << account.pauses << " pauses";
   if (!report.snapshot.sampling.exact) {
-    out << mark << "sampled by " << report.snapshot.sampling.policy.name
-        << ": numbers of stacks are estimates\n";
+    out << separator << "sampled by " << report.snapshot.sampling.policy.name
+        << ": numbers of stacks are estimates";
   }
-  if (!account.consistent) out << mark << "a thread was stopped inside the tracker\n";
+  if (!account.consistent) out << separator << "a thread was stopped inside the tracker";
 }
 
 }  // namespace alloctap
