@@ -6,7 +6,7 @@ install(TARGETS alloctap alloctap_interpose_hook alloctap_absl_symbolizer
         EXPORT alloctap-targets
         FILE_SET HEADERS)
 install(EXPORT alloctap-targets NAMESPACE alloctap:: DESTINATION "${package_dir}")
-foreach(component IN ITEMS json_dump libdw_symbolizer pprof_dump)
+foreach(component IN ITEMS json_dump html_dump libdw_symbolizer pprof_dump)
   if(TARGET alloctap_${component})
     install(TARGETS alloctap_${component} EXPORT alloctap-${component}-targets)
     install(EXPORT alloctap-${component}-targets NAMESPACE alloctap:: DESTINATION "${package_dir}")

@@ -3,7 +3,7 @@
 # Installs what is missing, builds, and runs all tests that fit the variant (default: release).
 set -eu
 
-packages='cmake dpkg-dev doctest-dev g++ golang-go heaptrack jq libabsl-dev libbenchmark-dev
+packages='chromium cmake dpkg-dev doctest-dev g++ golang-go heaptrack jq libabsl-dev libbenchmark-dev
   libboost-dev libcap2-bin libcli11-dev libdw-dev libjemalloc2 libprotozero-dev
   libtcmalloc-minimal4 libxml2-utils ninja-build nlohmann-json3-dev nodejs perl python3
   python3-jsonschema rapidjson-dev sqlite3 valgrind xz-utils zlib1g-dev'
@@ -37,6 +37,9 @@ case $variant in
     exit 2
     ;;
 esac
+
+# The builds of Node that bring npm along refuse Debian's.
+command -v npm >/dev/null 2>&1 || packages="$packages npm"
 
 start=$(date +%s)
 result=FAILED

@@ -1,7 +1,8 @@
 # The functions that tests/ is made of.
 
 set(ALLOCTAP_COMPONENTS alloctap::alloctap alloctap::interpose_hook alloctap::absl_symbolizer)
-foreach(component IN ITEMS alloctap::json_dump alloctap::libdw_symbolizer alloctap::pprof_dump)
+foreach(component IN ITEMS alloctap::json_dump alloctap::html_dump alloctap::libdw_symbolizer
+                           alloctap::pprof_dump)
   if(TARGET ${component})
     list(APPEND ALLOCTAP_COMPONENTS ${component})
   endif()

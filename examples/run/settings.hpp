@@ -51,6 +51,7 @@ enum class DumpFormat : std::uint8_t {
   kMassif,
   kSpeedscope,
   kAndroid,
+  kHtml,
 };
 
 /// How a dump reaches its path.
@@ -75,6 +76,7 @@ inline constexpr auto kFormatNames = std::to_array<std::string_view>({
     "massif",
     "speedscope",
     "android",
+    "html",
 });
 inline constexpr std::array<std::string_view, 2> kWriteModeNames{"replace", "append"};
 

@@ -9,6 +9,7 @@
 #include "alloctap/dump/dhat_dump.hpp"
 #include "alloctap/dump/folded_dump.hpp"
 #include "alloctap/dump/heaptrack_dump.hpp"
+#include "alloctap/dump/html_dump.hpp"
 #include "alloctap/dump/json_dump.hpp"
 #include "alloctap/dump/massif_dump.hpp"
 #include "alloctap/dump/pprof_dump.hpp"
@@ -27,6 +28,7 @@ using alloctap::DumpOutputArchetype;
 using alloctap::DumpWriter;
 using alloctap::FoldedDump;
 using alloctap::HeaptrackDump;
+using alloctap::HtmlDump;
 using alloctap::JsonDump;
 using alloctap::MassifDump;
 using alloctap::PprofDump;
@@ -35,7 +37,7 @@ using alloctap::SpeedscopeDump;
 using alloctap::TextDump;
 
 /// Those whose form has a place for the program, the hook and the account.
-using FullReports = std::tuple<TextDump, JsonDump, HeaptrackDump, DhatDump, MassifDump>;
+using FullReports = std::tuple<TextDump, JsonDump, HtmlDump, HeaptrackDump, DhatDump, MassifDump>;
 /// All of them, one line each.
 using AllDumps = std::tuple<TextDump,         //
                             JsonDump,         //

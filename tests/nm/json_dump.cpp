@@ -1,4 +1,6 @@
 // PRESENT: alloctap::JsonDump
+// ABSENT: HtmlDump
+// ABSENT: kHtmlPage
 // PRESENT: rapidjson
 // ABSENT: alloctap::TextDump
 #include <alloctap/alloctap.hpp>

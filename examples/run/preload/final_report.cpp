@@ -3,6 +3,7 @@
 #include <absl/base/internal/raw_logging.h>
 
 #include <alloctap/dump/dhat_dump.hpp>
+#include <alloctap/dump/html_dump.hpp>
 #include <alloctap/dump/json_dump.hpp>
 #include <alloctap/dump/pprof_dump.hpp>
 #include <alloctap/dump/speedscope_dump.hpp>
@@ -33,6 +34,8 @@ absl::Status write_format(const Snapshot& snapshot, DumpFormat format, Output&& 
       return RunTracker::dump(snapshot, TextDump{.suppressions = loaded_suppressions()}, output);
     case DumpFormat::kJson:
       return RunTracker::dump(snapshot, JsonDump{.suppressions = loaded_suppressions()}, output);
+    case DumpFormat::kHtml:
+      return RunTracker::dump(snapshot, HtmlDump{.suppressions = loaded_suppressions()}, output);
     case DumpFormat::kFolded:
       return RunTracker::dump(snapshot, FoldedDump{}, output);
     case DumpFormat::kHeaptrack:

@@ -1,0 +1,77 @@
+// Who allocates: modules and threads.
+import { byId, element } from './dom.js';
+import { baseName } from './report.js';
+import { bytes, count, percent, signed } from './units.js';
+
+/** Per module: stacks whose innermost frame is its code, and stacks with any frame of it. */
+function sumModules({ report }, numbers) {
+  const size = report.about.modules.length + 1;
+  const own = new Float64Array(size);
+  const through = new Float64Array(size);
+  const lastSeen = new Int32Array(size).fill(-1);
+  const moduleOf = (i) => report.labels.module[report.places.label[report.flat[i]]] + 1;
+  for (let s = 0; s < report.size; ++s) {
+    own[moduleOf(report.start[s])] += numbers[s];
+    for (let i = report.start[s]; i < report.start[s + 1]; ++i) {
+      const module = moduleOf(i);
+      if (lastSeen[module] === s) continue;
+      lastSeen[module] = s;
+      through[module] += numbers[s];
+    }
+  }
+  return { own, through };
+}
+
+/** `searchFor(text)` shows the stacks that match. */
+export function drawModules(view, searchFor) {
+  const { report } = view;
+  const { own, through } = sumModules(view, view.numbers());
+  const most = Math.max(...own.map(Math.abs), 1);
+  const rows = [...own.keys()]
+    .filter((module) => own[module] !== 0 || through[module] !== 0)
+    .sort((a, b) => Math.abs(own[b]) - Math.abs(own[a]) || Math.abs(through[b]) - Math.abs(through[a]));
+  const table = element('table', {}, head(['Module', 'Allocated by its own code', 'of all', '', 'Anywhere in the stack', 'of all']),
+    element('tbody', {}, ...rows.map((module) => {
+      const { path, build_id: id, unloaded } = report.about.modules[module - 1] ?? {};
+      const name = path === undefined ? 'in no module, or not known' : baseName(path);
+      return element('tr', path === undefined ? {} : {
+        class: 'go', title: `${path}\nbuild-id ${id ?? 'unknown'}\nClick for its stacks`,
+        onclick: () => searchFor(name),
+      },
+      element('td', { class: 'text path' }, name, unloaded ? element('span', { class: 'soft' }, ' (unloaded)') : null),
+      element('td', {}, view.show(own[module])), element('td', {}, percent(own[module], view.total())),
+      element('td', { class: 'bar' }, element('i', { style: `width:${(100 * Math.abs(own[module])) / most}%` })),
+      element('td', {}, view.show(through[module])), element('td', {}, percent(through[module], view.total())));
+    })));
+  byId('modules').replaceChildren(
+    element('h2', {}, `Modules: ${view.metric.name.toLowerCase()}`),
+    element('p', { class: 'soft' }, 'Whose code called the allocator, and whose code is anywhere in the stacks. Click a module for its stacks.'),
+    table, ...threads(report.about));
+}
+
+function head(names) {
+  return element('thead', {}, element('tr', {}, ...names.map((name, i) =>
+    element('th', { scope: 'col', class: i === 0 ? 'text' : null, style: 'cursor:default' }, name))));
+}
+
+/** Which thread holds how much is not known, so threads have numbers of their own. */
+function threads({ threads: list }) {
+  const title = element('h2', {}, 'Threads');
+  if (!list?.length) return [title, element('p', { class: 'soft' }, 'This report does not tell threads apart.')];
+  const sorted = [...list].sort((a, b) => b.allocated_bytes - a.allocated_bytes);
+  const rows = sorted.map((thread) => element('tr', {},
+    element('td', { class: 'text' }, nameOf(thread)),
+    element('td', {}, count(thread.allocations)), element('td', {}, bytes(thread.allocated_bytes)),
+    element('td', {}, count(thread.temporary_allocations)), element('td', {}, count(thread.deallocations)),
+    element('td', {}, signed(bytes)(thread.net_bytes))));
+  return [
+    title,
+    element('p', { class: 'soft' }, 'Since the start, most bytes first; one choice for all metrics. Net: allocated minus freed, whoever had allocated it; negative for a thread that frees what others allocate.'),
+    element('table', {}, head(['Thread', 'Allocations', 'Allocated bytes', 'Temporary', 'Frees', 'Net']), element('tbody', {}, ...rows)),
+  ];
+}
+
+function nameOf({ id, name, alive, threads: together }) {
+  const state = alive ? '' : ' (ended)';
+  return together > 1 ? `${together} threads, the last ${id}${state}` : `${name ?? 'thread'} ${id}${state}`;
+}

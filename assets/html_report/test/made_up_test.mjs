@@ -1,0 +1,100 @@
+// What no small run has: a long timeline, lost events, a difference, hostile names, 100,000 stacks.
+import assert from 'node:assert/strict';
+import { madeUp, pageTest, sum, text } from './fixture.mjs';
+import { madeUpReport } from './made_up_report.mjs';
+
+const earlier = madeUpReport({ stacks: 300 });
+
+pageTest('the timeline has its points, markers and peak, and leads to who held it', () => madeUp(earlier), async (page) => {
+  await page.click('[data-tab=timeline]');
+  assert.match(await text(page, '#timeline'), /120 points over 119 s/);
+  const chart = page.locator('#timeline svg').first();
+  assert.match(await chart.textContent(), /level <1>/);
+  assert.match(await chart.textContent(), /peak [\d.]+ [KMG]iB/);
+  await chart.hover();
+  assert.match(await text(page, '#tip'), /live in \d+ blocks/);
+  await page.click('text=Who held it at the peak?');
+  assert.equal(await page.locator('[data-metric=peak_bytes]').getAttribute('aria-pressed'), 'true');
+  assert.equal(await page.evaluate(() => window.alloctap.view.total()), earlier.peak.live_bytes);
+});
+
+pageTest('a report says what went wrong in it', () => madeUp(earlier), async (page) => {
+  assert.match(await text(page, '#account'), /3 events lost/);
+  assert.match(await text(page, '#account'), /5 stacks may end too early/);
+});
+
+/** The same stacks with other numbers and elsewhere in memory, and one that is new. */
+function laterReport() {
+  const later = madeUpReport({ stacks: 300, seed: 2 });
+  for (const frame of later.frames) frame.address += 2 ** 40;
+  later.stacks.push({ ...later.stacks[0], frames: [77, 78, 79], live_bytes: 2 ** 40, live_allocations: 1 });
+  return later;
+}
+
+pageTest('a difference shows what grew and what shrank, whatever the addresses', () => madeUp(laterReport(), earlier), async (page) => {
+  const later = laterReport();
+  for (const key of ['allocations', 'temporary_allocations', 'live_bytes']) {
+    await page.click(`[data-metric=${key}]`);
+    const change = sum(later.stacks, key) - sum(earlier.stacks, key);
+    assert.equal(await page.evaluate(() => window.alloctap.view.total()), change, key);
+  }
+  const colour = await page.evaluate(() => {
+    const { flame, view } = window.alloctap;
+    const [grown] = view.tree().children(0, view.sums().widths, 2 ** 40);
+    return flame.colours.of(grown, view.tree(), view.sums());
+  });
+  assert.equal(colour, 'rgb(238, 90, 79)');
+  await page.click('[data-metric=allocations]');
+  await page.click('[data-width=both]');
+  assert.ok(await page.evaluate(() => window.alloctap.flame.frames.length > 10));
+  await page.click('[data-metric=live_bytes]');
+  await page.click('[data-tab=stacks]');
+  const cell = page.locator('tr[data-stack]').first().locator('td').first();
+  assert.equal(await cell.innerText(), '+1.00 TiB');
+  assert.equal(await cell.getAttribute('class'), 'up');
+  await page.click('[data-tab=sizes]');
+  await page.click('[data-tab=modules]');
+});
+
+pageTest('nothing changed between a report and itself', () => madeUp(earlier, earlier), async (page) => {
+  assert.equal(await page.evaluate(() => window.alloctap.view.total()), 0);
+  assert.match(await text(page, '#selected'), /nothing to show/);
+});
+
+pageTest('a name that looks like HTML stays a name', () => madeUp({
+  ...earlier,
+  frames: earlier.frames.map((frame) => ({ ...frame, function: '<img src=x onerror=alert(1)>' })),
+}), async (page) => {
+  await page.click('[data-tab=stacks]');
+  await page.locator('tr[data-stack]').first().click();
+  assert.match(await text(page, '#detail'), /<img src=x/);
+  assert.equal(await page.locator('img').count(), 0);
+});
+
+// Far above what it takes (include/alloctap/dump/README.md), because tests share their machine.
+const LONGEST_MS = 1000;
+
+pageTest('100,000 stacks are shown, and answer at once', () => madeUp(madeUpReport({ stacks: 100_000 })), async (page) => {
+  await page.waitForTimeout(500);  // The other tree is made meanwhile.
+  const times = await page.evaluate(() => {
+    const { view, flame, table } = window.alloctap;
+    view.tree(true);
+    const measured = {};
+    const measure = (name, act) => {
+      const start = performance.now();
+      act();
+      measured[name] = Math.round(performance.now() - start);
+    };
+    measure('metric', () => view.set({ metric: view.report.metrics[1] }));
+    measure('invert', () => view.set({ leafFirst: true }));
+    measure('zoom', () => flame.zoom(view.tree().children(0, view.sums().widths, 1)[0]));
+    measure('reset', () => flame.zoom(0));
+    measure('search', () => view.set({ query: 'mesh' }));
+    measure('table', () => view.set({ tab: 'stacks' }));
+    measure('sort', () => table.sortBy(view.report.metrics[4]));
+    measure('scroll', () => table.drawRows());
+    return measured;
+  });
+  console.log(`milliseconds with 100,000 stacks: ${JSON.stringify(times)}`);
+  for (const [name, time] of Object.entries(times)) assert.ok(time < LONGEST_MS, `${name} took ${time} ms`);
+});

@@ -1,0 +1,45 @@
+/// Text inside of an HTML script element.
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <cstddef>
+#include <string_view>
+
+#include "alloctap/dump/dump_output.hpp"
+#include "alloctap/dump/dump_writer.hpp"
+
+namespace alloctap {
+
+/// Takes JSON and writes the same JSON so that no text in it ends the script element or begins a
+/// comment there: '/' and '!' behind '<' are escaped, which only strings can hold (HTML Living
+/// Standard, 4.12.1.3 "Restrictions for contents of script elements"). Takes pieces cut anywhere.
+/// Models `DumpOutput`; to make the page final is its writer's business.
+class ScriptText {
+ public:
+  explicit ScriptText(DumpWriter& out) noexcept : out_(out) {}
+
+  absl::Status open() { return absl::OkStatus(); }
+  absl::Status commit() { return absl::OkStatus(); }
+
+  absl::Status write(std::string_view json) {
+    std::size_t written = 0;
+    for (std::size_t i = 0; i < json.size(); ++i) {
+      const bool dangerous = last_ == '<' && (json[i] == '/' || json[i] == '!');
+      last_ = json[i];
+      if (!dangerous) continue;
+      out_ << json.substr(written, i - written) << (json[i] == '/' ? "\\/" : "\\u0021");
+      written = i + 1;
+    }
+    out_ << json.substr(written);
+    return out_.ok() ? absl::OkStatus() : absl::CancelledError("the page cannot be written");
+  }
+
+ private:
+  DumpWriter& out_;
+  char last_ = '\0';
+};
+
+static_assert(DumpOutput<ScriptText>);
+
+}  // namespace alloctap

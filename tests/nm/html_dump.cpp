@@ -1,0 +1,18 @@
+// PRESENT: alloctap::HtmlDump
+// PRESENT: kHtmlPageStart
+// PRESENT: rapidjson
+// ABSENT: alloctap::TextDump
+#include <alloctap/alloctap.hpp>
+#include <alloctap/dump/html_dump.hpp>
+
+struct Config : alloctap::DefaultConfig {};
+using Tracker = alloctap::Tracker<Config>;
+
+int main() {
+  const auto session = Tracker::start();
+  int block = 0;
+  Tracker::Hook::on_allocate(&block, sizeof block);
+  Tracker::Hook::on_free(&block);
+  alloctap::MemoryOutput output;
+  return session.ok() && Tracker::dump(alloctap::HtmlDump{}, output).ok() ? 0 : 1;
+}
