@@ -41,6 +41,7 @@ using FullReports = std::tuple<TextDump, JsonDump, HtmlDump, HeaptrackDump, Dhat
 /// All of them, one line each.
 using AllDumps = std::tuple<TextDump,         //
                             JsonDump,         //
+                            HtmlDump,         //
                             FoldedDump,       //
                             HeaptrackDump,    //
                             PprofDump,        //
