@@ -24,14 +24,21 @@ struct HeapChange {
   std::int64_t temporary_allocations = 0;
 
   constexpr HeapChange& operator+=(const HeapChange& other) noexcept {
-    live_allocations += other.live_allocations;
-    live_bytes += other.live_bytes;
-    allocations += other.allocations;
-    allocated_bytes += other.allocated_bytes;
-    temporary_allocations += other.temporary_allocations;
+    add(live_allocations, other.live_allocations);
+    add(live_bytes, other.live_bytes);
+    add(allocations, other.allocations);
+    add(allocated_bytes, other.allocated_bytes);
+    add(temporary_allocations, other.temporary_allocations);
     return *this;
   }
   friend constexpr bool operator==(const HeapChange&, const HeapChange&) noexcept = default;
+
+ private:
+  /// Numbers from a damaged file may be any.
+  static constexpr void add(std::int64_t& sum, std::int64_t number) noexcept {
+    sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) +
+                                    static_cast<std::uint64_t>(number));
+  }
 };
 
 /// From `before` to `after`, sums of one stack; a default one where there was none.

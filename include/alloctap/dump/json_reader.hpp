@@ -1,0 +1,137 @@
+/// Reading what `JsonDump` wrote.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/strings/str_cat.h>
+#include <rapidjson/allocators.h>
+#include <rapidjson/error/en.h>
+#include <rapidjson/reader.h>
+#include <rapidjson/stream.h>
+
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+#include "alloctap/dump/json_events.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/snapshot/saved_profile.hpp"
+
+namespace alloctap {
+
+/// Reads a report of schema alloctap.heap/1. Where something is wrong with it, the error says what,
+/// and the profile holds what was read all the same: of a report that was cut short its beginning,
+/// of one with a newer schema what is called as in this one, of what is no report nothing. Frames
+/// and modules that a profile refers to are always there. Control plane, memory from the arena.
+/// Needs RapidJSON: target alloctap::json_dump.
+class JsonReader {
+ public:
+  /// Takes over `text`, a whole file, and changes it.
+  [[nodiscard]] static absl::Status read(ArenaArray<char> text, SavedProfile& profile) {
+    JsonReader reader(profile);
+    profile.text = std::move(text);
+    const absl::Status status = reader.parse();
+    const bool complete = reader.drop_bad_references();
+    if (!status.ok() || complete) return status;
+    return absl::DataLossError("is damaged: stacks or frames refer to what is not there");
+  }
+
+ private:
+  explicit JsonReader(SavedProfile& profile) noexcept : profile_(profile), events_(profile) {}
+
+  /// Texts are decoded where they stand. Without recursion, because a file may nest as it likes.
+  static constexpr unsigned kFlags = rapidjson::kParseInsituFlag | rapidjson::kParseIterativeFlag;
+
+  absl::Status parse() {
+    const std::size_t size = profile_.text.size();
+    if (!profile_.text.push_back('\0')) return no_memory();
+    // The parser keeps a byte or two for each open container.
+    char levels[4096];
+    rapidjson::MemoryPoolAllocator<> allocator(levels, sizeof levels);
+    rapidjson::GenericReader<rapidjson::UTF8<>, rapidjson::UTF8<>, rapidjson::MemoryPoolAllocator<>>
+        reader(&allocator, 512);
+    rapidjson::InsituStringStream stream(profile_.text.data());
+    const rapidjson::ParseResult result = reader.Parse<kFlags>(stream, events_);
+    return result.IsError() ? explain(result, size) : check_whole();
+  }
+
+  absl::Status explain(const rapidjson::ParseResult& result, std::size_t size) {
+    switch (events_.problem()) {
+      case JsonEvents::Problem::kForeign:
+        return foreign();
+      case JsonEvents::Problem::kNoMemory:
+        return no_memory();
+      case JsonEvents::Problem::kTooDeep:
+        return damaged(result.Offset(), "it nests deeper than any report");
+      case JsonEvents::Problem::kStackWithoutNumbers:
+      case JsonEvents::Problem::kNone:
+        break;
+    }
+    if (events_.schema().empty()) return foreign();
+    if (result.Offset() >= size) {
+      return absl::DataLossError(absl::StrCat("is cut short: its text ends after ", size,
+                                              " bytes, in the middle; all before was read"));
+    }
+    return damaged(result.Offset(), rapidjson::GetParseError_En(result.Code()));
+  }
+
+  /// Of a text that is JSON.
+  absl::Status check_whole() {
+    const std::string_view schema = events_.schema();
+    if (schema.empty()) return foreign();
+    if (schema != "alloctap.heap/1") {
+      return absl::UnimplementedError(
+          absl::StrCat("has the schema ", absl::string_view(schema.data(), schema.size()),
+                       ", not alloctap.heap/1; what is called as in that was read"));
+    }
+    if (events_.problem() == JsonEvents::Problem::kStackWithoutNumbers) {
+      return absl::DataLossError(
+          "is damaged: a stack has not all of its numbers; the others were read");
+    }
+    const std::string_view missing = events_.missing_section();
+    if (missing.empty()) return absl::OkStatus();
+    return absl::DataLossError(absl::StrCat("is damaged: there is no \"",
+                                            absl::string_view(missing.data(), missing.size()),
+                                            "\" in it"));
+  }
+
+  absl::Status foreign() {
+    ArenaArray<char> text = std::move(profile_.text);
+    profile_ = {};
+    profile_.text = std::move(text);
+    return absl::InvalidArgumentError(
+        "is no report of alloctap in JSON: it does not say the schema alloctap.heap/1");
+  }
+
+  static absl::Status damaged(std::size_t offset, absl::string_view reason) {
+    return absl::DataLossError(
+        absl::StrCat("is damaged at byte ", offset, ": ", reason, "; all before was read"));
+  }
+
+  static absl::Status no_memory() {
+    return absl::ResourceExhaustedError("cannot be read: the system has no memory for it");
+  }
+
+  /// True: there were none.
+  bool drop_bad_references() noexcept {
+    bool sound = true;
+    for (SavedFrame& frame : profile_.frames) {
+      if (frame.module == SavedFrame::kNoModule || frame.module < profile_.modules.size()) continue;
+      frame.module = SavedFrame::kNoModule;
+      sound = false;
+    }
+    for (SavedStack& stack : profile_.stacks) {
+      for (const std::uint64_t frame : profile_.frames_of(stack)) {
+        if (frame < profile_.frames.size()) continue;
+        stack.frames = 0;
+        sound = false;
+        break;
+      }
+    }
+    return sound;
+  }
+
+  SavedProfile& profile_;
+  JsonEvents events_;
+};
+
+}  // namespace alloctap

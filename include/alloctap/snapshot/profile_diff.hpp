@@ -1,0 +1,154 @@
+/// What changed between two saved profiles, of one process or of two.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/snapshot/diff.hpp"
+#include "alloctap/snapshot/saved_profile.hpp"
+#include "alloctap/snapshot/stack_key.hpp"
+
+namespace alloctap {
+
+/// What makes two stacks of two profiles the same.
+enum class StackMatch : std::uint8_t {
+  /// The same places in the same builds of the files (`StackKey`).
+  kPlaces,
+  /// The same functions in files of the same name: for two builds of a program. Several stacks of
+  /// one profile may be one then.
+  kFunctions,
+};
+
+/// The keys of a profile's stacks. Refers to it.
+class SavedStackKeys {
+ public:
+  SavedStackKeys(const SavedProfile& profile, StackMatch match) noexcept
+      : profile_(profile), match_(match) {
+    for (const Module& module : profile.modules) {
+      complete_ = files_.push_back(file_of(module)) && complete_;
+    }
+  }
+
+  /// False: the system had no memory for them, and nothing else may be asked.
+  [[nodiscard]] bool complete() const noexcept { return complete_; }
+
+  [[nodiscard]] StackKey of(const SavedStack& stack) const noexcept {
+    const auto numbers = profile_.frames_of(stack);
+    if (numbers.empty()) return key_without_frames(stack.outside_size_range);
+    StackKeyMixer mixer;
+    for (std::size_t i = numbers.size(); i-- > 0;) add(profile_.frames[numbers[i]], mixer);
+    return mixer.key();
+  }
+
+ private:
+  [[nodiscard]] StackHash file_of(const Module& module) const noexcept {
+    if (match_ == StackMatch::kPlaces) {
+      return hash_file({module.build_id, module.build_id_bytes}, module.path);
+    }
+    return hash_file({}, module.path.substr(module.path.rfind('/') + 1));
+  }
+
+  void add(const SavedFrame& frame, StackKeyMixer& mixer) const noexcept {
+    if (frame.module == SavedFrame::kNoModule) return mixer.add_unknown(frame.address - 1);
+    const auto sources = profile_.sources_of(frame);
+    const std::string_view function =
+        sources.empty() ? std::string_view() : sources.back().function;
+    const bool by_name = match_ == StackMatch::kFunctions && !function.empty();
+    mixer.add(files_[frame.module], by_name ? hash_file({}, function).first : frame.offset);
+  }
+
+  const SavedProfile& profile_;
+  const StackMatch match_;
+  /// By module.
+  ArenaArray<StackHash> files_;
+  bool complete_ = true;
+};
+
+struct SavedStackChange {
+  HeapChange change;
+  std::uint64_t live_bytes_before = 0;
+  std::uint64_t live_bytes_after = 0;
+  /// One of those with the key; nullptr where the profile has none.
+  const SavedStack* before = nullptr;
+  const SavedStack* after = nullptr;
+};
+
+/// Refers to both profiles. Memory from the arena.
+struct ProfileDiff {
+  /// The sum over all stacks.
+  HeapChange total;
+  /// Those that changed, in no order.
+  ArenaArray<SavedStackChange> stacks;
+};
+
+/// Finds what changed between two profiles. Control plane.
+class ProfileDiffer {
+ public:
+  /// Adds the stacks of `profile`; false where the system has no memory for them.
+  [[nodiscard]] bool add(const SavedProfile& profile, StackMatch match, bool is_after) {
+    const SavedStackKeys keys(profile, match);
+    if (!keys.complete()) return false;
+    for (const SavedStack& stack : profile.stacks) {
+      if (!entries_.push_back({keys.of(stack), &stack, is_after})) return false;
+    }
+    return true;
+  }
+
+  /// Of all that was added; fails where the system has no memory for it.
+  [[nodiscard]] absl::StatusOr<ProfileDiff> find() {
+    std::sort(entries_.begin(), entries_.end(),
+              [](const Entry& a, const Entry& b) { return a.key < b.key; });
+    ProfileDiff result;
+    for (std::size_t i = 0; i < entries_.size();) {
+      SavedStackChange sum;
+      for (const StackKey key = entries_[i].key; i < entries_.size() && entries_[i].key == key; ++i)
+        add_to(sum, entries_[i]);
+      if (sum.change == HeapChange{}) continue;
+      result.total += sum.change;
+      if (!result.stacks.push_back(sum)) {
+        return absl::ResourceExhaustedError("diff: the system has no memory for it");
+      }
+    }
+    return result;
+  }
+
+ private:
+  struct Entry {
+    StackKey key;
+    const SavedStack* stack;
+    bool is_after;
+  };
+
+  static void add_to(SavedStackChange& sum, const Entry& entry) noexcept {
+    const StackSummary& sums = entry.stack->sums;
+    if (entry.is_after) {
+      sum.after = entry.stack;
+      sum.live_bytes_after += sums.live_bytes;
+      sum.change += change_between({}, sums);
+    } else {
+      sum.before = entry.stack;
+      sum.live_bytes_before += sums.live_bytes;
+      sum.change += change_between(sums, {});
+    }
+  }
+
+  ArenaArray<Entry> entries_;
+};
+
+/// What changed from `before` to `after`.
+[[nodiscard]] inline absl::StatusOr<ProfileDiff> diff(const SavedProfile& before,
+                                                      const SavedProfile& after,
+                                                      StackMatch match = StackMatch::kPlaces) {
+  ProfileDiffer differ;
+  if (!differ.add(before, match, false) || !differ.add(after, match, true)) {
+    return absl::ResourceExhaustedError("diff: the system has no memory for it");
+  }
+  return differ.find();
+}
+
+}  // namespace alloctap
