@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "alloctap/dump/android_heap_dump.hpp"
+#include "alloctap/dump/chrome_trace_dump.hpp"
 #include "alloctap/dump/dhat_dump.hpp"
 #include "alloctap/dump/folded_dump.hpp"
 #include "alloctap/dump/heaptrack_dump.hpp"
@@ -23,6 +24,7 @@ namespace {
 
 using namespace alloctap::testing;
 using alloctap::AndroidHeapDump;
+using alloctap::ChromeTraceDump;
 using alloctap::DhatDump;
 using alloctap::DumpOutputArchetype;
 using alloctap::DumpWriter;
@@ -48,7 +50,8 @@ using AllDumps = std::tuple<TextDump,         //
                             DhatDump,         //
                             SpeedscopeDump,   //
                             AndroidHeapDump,  //
-                            MassifDump>;
+                            MassifDump,       //
+                            ChromeTraceDump>;
 
 bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != text.npos;

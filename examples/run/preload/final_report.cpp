@@ -2,6 +2,7 @@
 
 #include <absl/base/internal/raw_logging.h>
 
+#include <alloctap/dump/chrome_trace_dump.hpp>
 #include <alloctap/dump/dhat_dump.hpp>
 #include <alloctap/dump/html_dump.hpp>
 #include <alloctap/dump/json_dump.hpp>
@@ -46,6 +47,8 @@ absl::Status write_format(const Snapshot& snapshot, DumpFormat format, Output&& 
       return RunTracker::dump(snapshot, DhatDump{}, output);
     case DumpFormat::kMassif:
       return RunTracker::dump(snapshot, MassifDump{}, output);
+    case DumpFormat::kChromeTrace:
+      return RunTracker::dump(snapshot, ChromeTraceDump{}, output);
     case DumpFormat::kSpeedscope:
       return RunTracker::dump(snapshot, SpeedscopeDump{}, output);
     case DumpFormat::kAndroid:

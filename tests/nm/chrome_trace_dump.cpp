@@ -1,0 +1,17 @@
+// PRESENT: alloctap::ChromeTraceDump
+// PRESENT: rapidjson
+// ABSENT: alloctap::TextDump
+#include <alloctap/alloctap.hpp>
+#include <alloctap/dump/chrome_trace_dump.hpp>
+
+struct Config : alloctap::DefaultConfig {};
+using Tracker = alloctap::Tracker<Config>;
+
+int main() {
+  const auto session = Tracker::start();
+  int block = 0;
+  Tracker::Hook::on_allocate(&block, sizeof block);
+  Tracker::Hook::on_free(&block);
+  alloctap::MemoryOutput output;
+  return session.ok() && Tracker::dump(alloctap::ChromeTraceDump{}, output).ok() ? 0 : 1;
+}
