@@ -24,29 +24,43 @@ function sumModules({ report }, numbers) {
 
 /** `searchFor(text)` shows the stacks that match. */
 export function drawModules(view, searchFor) {
-  const { report } = view;
   const { own, through } = sumModules(view, view.numbers());
   const most = Math.max(...own.map(Math.abs), 1);
   const rows = [...own.keys()]
     .filter((module) => own[module] !== 0 || through[module] !== 0)
     .sort((a, b) => Math.abs(own[b]) - Math.abs(own[a]) || Math.abs(through[b]) - Math.abs(through[a]));
-  const table = element('table', {}, head(['Module', 'Allocated by its own code', 'of all', '', 'Anywhere in the stack', 'of all']),
-    element('tbody', {}, ...rows.map((module) => {
-      const { path, build_id: id, unloaded } = report.about.modules[module - 1] ?? {};
-      const name = path === undefined ? 'in no module, or not known' : baseName(path);
-      return element('tr', path === undefined ? {} : {
-        class: 'go', title: `${path}\nbuild-id ${id ?? 'unknown'}\nClick for its stacks`,
-        onclick: () => searchFor(name),
-      },
-      element('td', { class: 'text path' }, name, unloaded ? element('span', { class: 'soft' }, ' (unloaded)') : null),
-      element('td', {}, view.show(own[module])), element('td', {}, percent(own[module], view.total())),
-      element('td', { class: 'bar' }, element('i', { style: `width:${(100 * Math.abs(own[module])) / most}%` })),
-      element('td', {}, view.show(through[module])), element('td', {}, percent(through[module], view.total())));
-    })));
+  // A part of a difference may be more than the whole of it.
+  const share = view.isDifference ? [] : ['of all'];
+  const names = ['Module', 'Allocated by its own code', ...share, '', 'Anywhere in the stack', ...share];
+  const body = rows.map((module) => {
+    const numberCells = (number) => [view.show(number), ...share.map(() => percent(number, view.total()))]
+      .map((text) => element('td', {}, text));
+    return moduleRow(view, module, searchFor,
+      ...numberCells(own[module]), bar(view, own[module], most), ...numberCells(through[module]));
+  });
   byId('modules').replaceChildren(
-    element('h2', {}, `Modules: ${view.metric.name.toLowerCase()}`),
+    element('h2', {}, `Modules: ${view.isDifference ? 'change in ' : ''}${view.metric.name.toLowerCase()}`),
     element('p', { class: 'soft' }, 'Whose code called the allocator, and whose code is anywhere in the stacks. Click a module for its stacks.'),
-    table, ...threads(report.about));
+    element('table', {}, head(names), element('tbody', {}, ...body)),
+    ...threads(view.report.about));
+}
+
+/** Module 0 stands for what is in none. */
+function moduleRow(view, module, searchFor, ...cells) {
+  const { path, build_id: id, unloaded } = view.report.about.modules[module - 1] ?? {};
+  const name = path === undefined ? 'in no module, or not known' : baseName(path);
+  const attributes = path === undefined ? {} : {
+    class: 'go', title: `${path}\nbuild-id ${id ?? 'unknown'}\nClick for its stacks`,
+    onclick: () => searchFor(name),
+  };
+  const state = unloaded ? element('span', { class: 'soft' }, ' (unloaded)') : null;
+  return element('tr', attributes, element('td', { class: 'text path' }, name, state), ...cells);
+}
+
+function bar(view, number, most) {
+  const colour = !view.isDifference ? '#8fb4e8' : number > 0 ? '#ee5a4f' : '#4f8fe6';
+  const style = `width:${(100 * Math.abs(number)) / most}%;background:${colour}`;
+  return element('td', { class: 'bar' }, element('i', { style }));
 }
 
 function head(names) {
@@ -66,7 +80,7 @@ function threads({ threads: list }) {
     element('td', {}, signed(bytes)(thread.net_bytes))));
   return [
     title,
-    element('p', { class: 'soft' }, 'Since the start, most bytes first; one choice for all metrics. Net: allocated minus freed, whoever had allocated it; negative for a thread that frees what others allocate.'),
+    element('p', { class: 'soft' }, 'Since the start of the process, whatever is chosen above; most bytes first. Net: allocated minus freed, whoever had allocated it; negative for a thread that frees what others allocate.'),
     element('table', {}, head(['Thread', 'Allocations', 'Allocated bytes', 'Temporary', 'Frees', 'Net']), element('tbody', {}, ...rows)),
   ];
 }

@@ -37,6 +37,7 @@ export function compare(report, base) {
   }
   const shown = new Set([...report.metrics, ...base.metrics]);
   report.metrics = METRICS.filter((metric) => shown.has(metric));
+  report.distinct = rows.length;
   report.before = base.about;
 }
 

@@ -3,7 +3,7 @@ import { byId, element } from './dom.js';
 import { baseName } from './report.js';
 import { bytes, count, moment, percent, signed } from './units.js';
 
-export function drawHeader({ about, before, size }) {
+export function drawHeader({ about, before, distinct }) {
   const { program, backend } = about;
   const name = baseName(program.executable) || 'unknown program';
   document.title = `${name} – ${before ? 'heap difference' : 'heap report'}`;
@@ -13,12 +13,12 @@ export function drawHeader({ about, before, size }) {
   byId('program').replaceChildren('of ', element('b', {}, name),
     `, process ${program.pid}, taken ${moment(program.time_ns)}${since}`);
   byId('account').replaceChildren(...account(about, before));
-  byId('totals').replaceChildren(...totals(about.totals, before?.totals, size));
+  byId('totals').replaceChildren(...totals(about.totals, before?.totals, distinct));
   byId('made-by').textContent =
     `alloctap ${backend.alloctap} · hook ${backend.hook} · stacks ${backend.stack}, up to ${backend.max_frames} frames · names ${backend.symbolizer} · KiB, MiB, … are powers of 1024`;
 }
 
-function totals(now, before, size) {
+function totals(now, before, distinct) {
   const card = (title, text, note) => element('div', {},
     element('dt', {}, title), element('dd', {}, text), element('dd', {}, note));
   const change = (key, show) => (before ? signed(show)(now[key] - before[key]) : show(now[key]));
@@ -28,7 +28,7 @@ function totals(now, before, size) {
     card('Allocated', change('allocated_bytes', bytes), `${change('allocations', count)} allocations`),
     card('Temporary', before ? change('temporary_allocations', count) : percent(now.temporary_allocations, now.allocations),
          before ? 'allocations' : `${count(now.temporary_allocations)} of them`),
-    card('Stacks', count(size), 'distinct'),
+    card('Stacks', count(distinct), before ? 'before or after' : 'distinct'),
   ];
 }
 
@@ -56,7 +56,7 @@ function badges({ account: numbers, sampling, backend }) {
   warn(numbers.pauses, 'pauses', 'Recording was paused; what was allocated meanwhile is in no number.');
   if (!numbers.consistent) list.push({ kind: 'warn', text: 'A thread was stopped in the tracker', meaning: 'Numbers may be off by its event.' });
   if (list.length === 0) {
-    list.push({ kind: 'good', text: 'Exact: every allocation recorded, nothing lost, every stack whole', meaning: `${count(numbers.events)} events` });
+    list.push({ kind: 'good', text: 'Exact: every allocation, nothing lost, all stacks whole', meaning: `${count(numbers.events)} events` });
   }
   if (numbers.unmatched_frees) {
     list.push({ kind: 'plain', text: `${count(numbers.unmatched_frees)} frees of unknown blocks`, meaning: 'For example of blocks that were allocated before the tracker started.' });

@@ -23,6 +23,8 @@ export class Report {
     this.places = { label: [], file: [], line: [], inlined: [] };
     this.labelIds = new Map();
     const ofFrames = json.frames.map((frame) => this.addFrame(frame));
+    /** Stacks that have allocated; others have mapped memory. */
+    this.distinct = json.stacks.length;
     this.addStacks(rowsOf(json), ofFrames);
     this.metrics = METRICS.filter((metric) => isIn(json, metric));
     for (const part of [json.mappings, json.peak ?? {}, json]) delete part.stacks;

@@ -31,9 +31,9 @@ function nameOf({ min, max }) {
   return min === max ? `${min} B` : `${bytes(min)} to ${bytes(max + 1)}`;
 }
 
-/** 4096 -> "4 Ki": labels must be short. */
+/** 4096 -> "4 KiB": labels must be short. */
 function shortName({ min }) {
-  return bytes(min).replace(/\.0+ /, ' ').replace('iB', 'i').replace(' ', '\u00a0');
+  return bytes(min).replace(/\.0+ /, ' ');
 }
 
 export function drawSizes(view) {
@@ -60,7 +60,7 @@ function drawBars(place, list, { key, show }, isDifference) {
   const text = isDifference ? signed(show) : show;
   const x = scaleBand().domain(list.map(({ min }) => min)).range([0, chart.width]).padding(0.15);
   const y = addValueAxis(chart, Math.min(0, ...numbers), Math.max(0, ...numbers), show);
-  const every = Math.ceil((list.length * 44) / chart.width);
+  const every = Math.ceil((list.length * 54) / chart.width);
   addBottomAxis(chart, x, (axis) => axis.tickValues(x.domain().filter((_, i) => i % every === 0))
     .tickFormat((min) => shortName({ min })));
   const bars = chart.group.selectAll('rect').data(list).join('rect')

@@ -57,7 +57,7 @@ export class StackTable {
     const cells = this.view.report.metrics.map((metric) => {
       const isSorted = metric === this.sort.metric;
       return element('th', {
-        scope: 'col', title: metric.meaning, style: 'width:84px',
+        scope: 'col', title: metric.meaning, style: 'width:90px',
         'aria-sort': isSorted ? (this.sort.ascending ? 'ascending' : 'descending') : null,
         onclick: () => this.sortBy(metric),
       }, metric.name);
@@ -80,7 +80,7 @@ export class StackTable {
     const { view } = this;
     const cells = view.report.metrics.map((metric) => {
       const number = view.numbers(metric)[s];
-      const sign = !view.isDifference || number === 0 ? null : number > 0 ? 'up' : 'down';
+      const sign = number === 0 ? 'zero' : !view.isDifference ? null : number > 0 ? 'up' : 'down';
       return element('td', { class: sign, title: count(number) }, view.show(number, metric));
     });
     const [leaf, ...callers] = this.names(s);
