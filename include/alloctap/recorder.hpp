@@ -17,9 +17,11 @@
 #include "alloctap/meta/thread_totals.hpp"
 #include "alloctap/module_epochs.hpp"
 #include "alloctap/os/error_preserver.hpp"
+#include "alloctap/peak_recorder.hpp"
 #include "alloctap/sample_books.hpp"
 #include "alloctap/stack/identified_stack.hpp"
 #include "alloctap/stack/stack_table.hpp"
+#include "alloctap/timeline_recorder.hpp"
 
 namespace alloctap {
 
@@ -30,7 +32,9 @@ namespace alloctap {
 /// What is counted per event is counted in memory of the calling thread (`ThreadTotals`): no two
 /// threads write one cache line for it.
 template <class Config>
-class Recorder : public MappingRecorder<Recorder<Config>> {
+class Recorder : public MappingRecorder<Recorder<Config>>,
+                 public PeakRecorder<Recorder<Config>>,
+                 public TimelineRecorder<Recorder<Config>> {
  public:
   using Meta = typename Config::Meta;
   using Books = Bookkeeper<Meta, Recorder>;
@@ -40,6 +44,7 @@ class Recorder : public MappingRecorder<Recorder<Config>> {
 
   static Meta& meta() noexcept { return meta_; }
   static Queue& queue() noexcept { return queue_; }
+  static Books& books() noexcept { return books_; }
   static const StackTable& stacks() noexcept { return stacks_; }
 
   /// The calling thread's totals, made if need be; nullptr where the system has no memory.
@@ -107,7 +112,6 @@ class Recorder : public MappingRecorder<Recorder<Config>> {
   }
 
   static constexpr bool leaves_errno_alone = true;
-
   ALLOCTAP_ALWAYS_INLINE static void on_allocate(const AllocationEvent& event) noexcept {
     if (samples()) return sample(event);
     allocate(AllocationEvent(event));
@@ -234,23 +238,22 @@ class Recorder : public MappingRecorder<Recorder<Config>> {
     record(thread, event, totals, stack, totals.stacks.find_or_add(hash, stack));
   }
 
-  struct NothingExpected {};
-
   /// What the queue makes of knowing an allocation before its stack is known.
   ALLOCTAP_ALWAYS_INLINE static auto expect(const void* pointer) noexcept {
     if constexpr (requires { queue_.expect_allocation(pointer); }) {
       return queue_.expect_allocation(pointer);
     } else {
-      return NothingExpected{};
+      return nullptr;
     }
   }
 
   /// Counts and hands on an allocation; `entry` is nullptr where there is no memory to count it.
-  template <class Expected = NothingExpected>
+  template <class Expected = std::nullptr_t>
   ALLOCTAP_ALWAYS_INLINE static void record(ThreadState& thread, const AllocationEvent& event,
                                             ThreadTotals& totals, StackId stack,
                                             StackTotals::Entry* entry,
                                             Expected expected = {}) noexcept {
+    totals.events.count_allocation(event.size);
     if (entry != nullptr) [[likely]] {
       StackTotals::count(*entry, event.size);
       totals.last.remember(event.pointer, entry, thread.generation);

@@ -144,6 +144,21 @@ class Tracker {
   /// Whether a pause is in force.
   [[nodiscard]] static bool paused() noexcept { return Sink::detours().paused(); }
 
+  /// Notes the time under that name, cut to `MarkerRing::kLongestName`: for "level 2 loaded" and
+  /// the like. The last `MarkerRing::kCapacity` are kept. Copies the name; costs a lock that is
+  /// never held for long. Without a session it does nothing.
+  static void mark(std::string_view name) noexcept {
+    if (running()) Sink::mark(name);
+  }
+
+  /// Adds what is live now to the timeline of snapshots, which keeps a thousand points, the denser
+  /// the younger. To be called as often as points are wanted: once in a frame, or by a timer. Stops
+  /// other threads for some microseconds. Without a session, and while another thread starts, stops
+  /// or dumps, it does nothing.
+  static void add_timeline_point() noexcept {
+    if (running()) Sink::add_timeline_point();
+  }
+
   /// How many frames are captured from now on; cut to what `Config::limits` allows.
   static void set_max_frames(std::uint32_t frames) noexcept { Sink::set_max_frames(frames); }
 
@@ -167,6 +182,7 @@ class Tracker {
       return status;
     }
     running_.store(true, std::memory_order_release);
+    Sink::add_timeline_point_locked();
     return absl::OkStatus();
   }
 
@@ -212,12 +228,27 @@ class Tracker {
     ThreadStates::open_gate();
     if (!status.ok()) return status;
     Snapshot snapshot = builder.take();
+    if (!add_timeline(snapshot)) {
+      return absl::ResourceExhaustedError("snapshot: the system has no memory for its timeline");
+    }
     snapshot.account.consistent = quiet;
     snapshot.account.pauses = Sink::detours().pauses();
     if (snapshot.account.pauses > 0 || !snapshot.sampling.exact) {
       leave_out_unmatched(snapshot.account);
     }
     return snapshot;
+  }
+
+  /// With the present as its last point.
+  static bool add_timeline(Snapshot& snapshot) noexcept {
+    const Totals& totals = snapshot.totals;
+    return Sink::copy_timeline(snapshot) &&
+           snapshot.timeline.push_back({.time_ns = snapshot.time_ns,
+                                        .live_bytes = totals.live_bytes,
+                                        .live_allocations = totals.live_allocations,
+                                        .allocations = totals.allocations,
+                                        .allocated_bytes = totals.allocated_bytes,
+                                        .resident_bytes = os::resident_bytes()});
   }
 
   static void leave_out_unmatched(Account& account) noexcept {

@@ -22,6 +22,8 @@ class RecordingGate {
  public:
   using Flag = std::atomic<std::uint32_t>;
 
+  static constexpr std::int64_t kPatience = 5'000'000'000;
+
   /// Before the first use, once; may be called again.
   static void initialize() noexcept {
     if (os::enable_process_wide_barrier()) word_.fetch_and(~kNeedsFence);
@@ -50,10 +52,12 @@ class RecordingGate {
     if ((word & kNeedsFence) == 0) os::process_wide_barrier();
   }
 
-  /// Waits until the thread with `recording` is outside; false after `kPatience`, which only a
-  /// thread that was stopped inside can use up.
-  [[nodiscard]] static bool wait_for(const Flag& recording) noexcept {
-    const std::int64_t give_up = os::monotonic_ns() + kPatience;
+  /// Waits until the thread with `recording` is outside; false after `patience_ns`. `kPatience`
+  /// only a thread that was stopped inside can use up.
+  [[nodiscard]] static bool wait_for(const Flag& recording,
+                                     std::int64_t patience_ns = kPatience) noexcept {
+    if (recording.load(std::memory_order_seq_cst) == 0) return true;
+    const std::int64_t give_up = os::monotonic_ns() + patience_ns;
     for (int round = 0; recording.load(std::memory_order_seq_cst) != 0; ++round) {
       arch::pause();
       if (round % 1024 != 1023) continue;
@@ -86,7 +90,6 @@ class RecordingGate {
   static constexpr std::uint32_t kHalted = 2;
   /// There is no process-wide barrier: whoever enters takes the slow way.
   static constexpr std::uint32_t kNeedsFence = 4;
-  static constexpr std::int64_t kPatience = 5'000'000'000;
   static constexpr std::int64_t kNap = 100'000;
 
   ALLOCTAP_NOINLINE static void enter_with_care(Flag& recording) noexcept {

@@ -56,14 +56,16 @@ class ThreadStates {
   }
 
   /// Closes the gate and waits until no other thread records. False where one, or the calling one,
-  /// was stopped while it recorded: the tables may then be in the middle of a change.
-  [[nodiscard]] static bool close_gate() noexcept {
+  /// was stopped while it recorded, for longer than `patience_ns`: the tables may then be in the
+  /// middle of a change.
+  [[nodiscard]] static bool close_gate(
+      std::int64_t patience_ns = RecordingGate::kPatience) noexcept {
     RecordingGate::close();
     const std::lock_guard hold(lock_);
     const ThreadState* mine = this_thread_slot.state;
     const bool others_outside =
-        std::all_of(live_.get().begin(), live_.get().end(), [mine](const ThreadState& state) {
-          return &state == mine || RecordingGate::wait_for(state.recording);
+        std::all_of(live_.get().begin(), live_.get().end(), [&](const ThreadState& state) {
+          return &state == mine || RecordingGate::wait_for(state.recording, patience_ns);
         });
     return others_outside && !section_abandoned_.load(std::memory_order_relaxed) &&
            (mine == nullptr || mine->recording.load(std::memory_order_relaxed) == 0);

@@ -27,6 +27,10 @@ struct AsRecorded {
 /// memory for them, and then the event is applied, but counted as dropped alone. Thread-safe; runs
 /// inside malloc. Constant-initialized, never destroyed.
 ///
+/// `Totals` may have `on_fall(record)`: the live bytes have just fallen from a peak, and the block
+/// of that record, which is out of the container already, was still part of it. Comes last in what
+/// a call does here, and may leave the recording section for a moment.
+///
 /// `Weigh::bytes(record)` is how many live bytes a record stands for; samples stand for more than
 /// themselves.
 template <MetaContainer Meta, class Totals>
@@ -99,6 +103,7 @@ class Bookkeeper {
       return;
     }
     --totals->events.deallocations;
+    if (!totals->freed.uncount(record.stack, record.size)) ++totals->events.dropped;
     live_.add(totals->live, Weigh::bytes(record));
   }
 
@@ -123,6 +128,12 @@ class Bookkeeper {
 
   /// The most bytes that were live, as `LiveBytes::peak`.
   [[nodiscard]] std::uint64_t peak_live_bytes() const noexcept { return live_.peak(); }
+
+  /// What is live now.
+  [[nodiscard]] std::uint64_t live_bytes() const noexcept { return live_.live(); }
+
+  /// As `LiveBytes::note_picture`.
+  void note_picture() noexcept { live_.note_picture(); }
 
  private:
   ALLOCTAP_ALWAYS_INLINE ThreadTotals* mine() noexcept {
@@ -159,7 +170,16 @@ class Bookkeeper {
   template <class Weigh>
   ALLOCTAP_ALWAYS_INLINE void count_gone(ThreadTotals& totals, const BlockRecord& record) noexcept {
     ++totals.events.deallocations;
-    live_.remove(totals.live, Weigh::bytes(record));
+    if (!totals.freed.count(record.stack, record.size)) [[unlikely]] {
+      ++totals.events.dropped;
+    }
+    if (live_.remove(totals.live, Weigh::bytes(record))) [[unlikely]] {
+      tell_of_fall(record);
+    }
+  }
+
+  ALLOCTAP_NOINLINE static void tell_of_fall(const BlockRecord& record) noexcept {
+    if constexpr (requires { Totals::on_fall(record); }) Totals::on_fall(record);
   }
 
   Meta& meta_;

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
-#include <limits>
 #include <mutex>
 
 #include "alloctap/guard/futex_lock.hpp"
@@ -17,16 +16,19 @@ namespace alloctap {
 /// when the unpublished part passes a step. What is published is one shared sum; the peak is the
 /// highest that the sum has been.
 ///
-/// One thread alone publishes nothing and keeps its highest value: its peak is exact. With more,
-/// the peak is within 1/128 of the truth, or within 4 KiB per thread where that is more, whatever
-/// they do: the sum differs from the live bytes by what n threads keep back. Let h be n rounded
-/// down to a power of two; a step is peak / (256 h), but 4 KiB at least, so that a small heap is no
-/// reason to meet at each event. While h stays, each thread keeps back a step at most, and there
-/// are less than 2 h of them. When h doubles, the newcomer publishes for all others, because one
-/// that rests may have kept back a step of former times.
+/// One thread alone keeps its highest value: its peak is exact. With more, the peak is within 1/512
+/// of the truth, or within 4 KiB per thread where that is more, whatever they do: the sum differs
+/// from the live bytes by what n threads keep back. Let h be n rounded down to a power of two; a
+/// step is peak / (1024 h), but 4 KiB at least, so that a small heap is no reason to meet at each
+/// event. While h stays, each thread keeps back a step at most, and there are less than 2 h of
+/// them. When h doubles, the newcomer publishes for all others, because one that rests may have
+/// kept back a step of former times.
 ///
-/// `join`, `add` and `remove` run inside malloc, on the thread that owns the share; `peak` behind
-/// the closed gate. Constant-initialized, never destroyed.
+/// Who wants to know what was live at the peak looks when `remove` says that the peak is over, and
+/// tells with `note_picture` that it did.
+///
+/// `join`, `add` and `remove` run inside malloc, on the thread that owns the share; `live` and
+/// `peak` behind the closed gate. Constant-initialized, never destroyed.
 class LiveBytes {
  public:
   /// One thread's. Only its owner writes, but for `published`. Not destroyed once it has joined.
@@ -65,12 +67,28 @@ class LiveBytes {
     }
   }
 
-  ALLOCTAP_ALWAYS_INLINE void remove(Share& share, std::uint64_t bytes) noexcept {
+  /// Whether a peak that there is no picture of is just over: the live bytes have fallen below it
+  /// by 1/256, or by what was removed now.
+  ALLOCTAP_ALWAYS_INLINE bool remove(Share& share, std::uint64_t bytes) noexcept {
     const std::int64_t total = get(share.total) - static_cast<std::int64_t>(bytes);
     set(share.total, total);
     if (get(share.published) - total > get(step_)) [[unlikely]] {
-      publish(share);
+      return publish_fall(share);
     }
+    return false;
+  }
+
+  /// From now on only a peak that is higher, by 1/256 and 4 KiB, wants a picture.
+  void note_picture() noexcept { set(pictured_, get(peak_)); }
+
+  /// What is live now, of all threads.
+  [[nodiscard]] std::uint64_t live() const noexcept {
+    std::int64_t live = 0;
+    for (const Share* share = first_.load(std::memory_order_acquire); share != nullptr;
+         share = share->next) {
+      live += get(share->total);
+    }
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(live, 0));
   }
 
   [[nodiscard]] std::uint64_t peak() const noexcept {
@@ -86,9 +104,10 @@ class LiveBytes {
  private:
   using Bytes = std::atomic<std::int64_t>;
 
-  static constexpr std::int64_t kStepsInPeak = 256;
+  static constexpr std::int64_t kStepsInPeak = 1024;
   static constexpr std::int64_t kLeastStep = 4096;
-  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t kFall = 256;
+  static constexpr std::int64_t kRise = 256;
 
   static std::int64_t get(const Bytes& bytes) noexcept {
     return bytes.load(std::memory_order_relaxed);
@@ -101,6 +120,14 @@ class LiveBytes {
     const std::int64_t total = get(share.total);
     add_to_sum(total - share.published.exchange(total, std::memory_order_relaxed));
     set_step();
+  }
+
+  ALLOCTAP_NOINLINE bool publish_fall(Share& share) noexcept {
+    publish(share);
+    if (threads_.load(std::memory_order_relaxed) == 1) raise_peak(get(share.highest));
+    const std::int64_t peak = get(peak_);
+    return peak - get(sum_) > peak / kFall &&
+           peak - get(pictured_) > std::max(peak / kRise, kLeastStep);
   }
 
   /// For those that rest. One that keeps back more than `most`, the step so far, is about to
@@ -132,16 +159,18 @@ class LiveBytes {
   void set_step() noexcept {
     const std::uint32_t threads = threads_.load(std::memory_order_relaxed);
     const std::int64_t share = get(peak_) / (kStepsInPeak * std::int64_t{std::bit_floor(threads)});
-    const std::int64_t wanted = threads == 1 ? kNever : std::max(share, kLeastStep);
+    const std::int64_t wanted = std::max(share, kLeastStep);
     const std::int64_t present = get(step_);
     if (wanted < present || wanted - present > present / 4) set(step_, wanted);
   }
 
   /// Read at each event.
-  alignas(64) Bytes step_{kNever};
+  alignas(64) Bytes step_{kLeastStep};
   /// Written when a thread publishes.
   alignas(64) Bytes sum_{0};
   Bytes peak_{0};
+  /// The peak when a picture was taken last.
+  Bytes pictured_{0};
   FutexLock lock_;
   std::atomic<Share*> first_{nullptr};
   std::atomic<std::uint32_t> threads_{0};

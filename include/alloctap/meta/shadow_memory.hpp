@@ -71,7 +71,8 @@ class ShadowMemory {
     if (leaf == nullptr) return nullptr;
     const std::size_t part = word_of(address) / kWordsInPart;
     touch(&leaf->words[part * kWordsInPart]);
-    link->made[part / 64].fetch_or(std::uint64_t{1} << (part % 64), std::memory_order_release);
+    set_bit(link->made, part);
+    set_bit(middle->used, middle_of(address));
     return &leaf->words[word_of(address)];
   }
 
@@ -80,9 +81,10 @@ class ShadowMemory {
   void for_each(Visit&& visit) {
     for (std::size_t top = 0; top < root_.size(); ++top) {
       Middle* middle = root_[top].load(std::memory_order_acquire);
-      for (std::size_t i = 0; middle != nullptr && i < middle->links.size(); ++i) {
+      if (middle == nullptr) continue;
+      for_each_bit(middle->used, [&](std::size_t i) {
         visit_link(middle->links[i], top * middle->links.size() + i, visit);
-      }
+      });
     }
   }
 
@@ -116,7 +118,24 @@ class ShadowMemory {
   };
   struct Middle {
     std::array<Link, std::size_t{1} << kMiddleBits> links;
+    /// One bit for each link with a leaf: most pages of links are never touched.
+    std::array<std::atomic<std::uint64_t>, (std::size_t{1} << kMiddleBits) / 64> used;
   };
+
+  template <class Bits>
+  static void set_bit(Bits& bits, std::size_t bit) noexcept {
+    bits[bit / 64].fetch_or(std::uint64_t{1} << (bit % 64), std::memory_order_release);
+  }
+
+  template <class Bits, class Visit>
+  static void for_each_bit(const Bits& bits, Visit&& visit) {
+    for (std::size_t i = 0; i < bits.size(); ++i) {
+      for (std::uint64_t left = bits[i].load(std::memory_order_acquire); left != 0;
+           left &= left - 1) {
+        visit(i * 64 + static_cast<std::size_t>(std::countr_zero(left)));
+      }
+    }
+  }
 
   static std::uintptr_t address_of(const void* pointer) noexcept {
     return reinterpret_cast<std::uintptr_t>(pointer);
@@ -160,15 +179,13 @@ class ShadowMemory {
 
   template <class Visit>
   static void visit_link(Link& link, std::uintptr_t number, Visit& visit) {
-    for (std::size_t part = 0; part < kParts; ++part) {
-      const std::uint64_t made = link.made[part / 64].load(std::memory_order_acquire);
-      if ((made >> (part % 64) & 1) == 0) continue;
-      Word* const words = link.leaf.load(std::memory_order_relaxed)->words.data();
+    Word* const words = link.leaf.load(std::memory_order_relaxed)->words.data();
+    for_each_bit(link.made, [&](std::size_t part) {
       for (std::size_t i = 0; i < kWordsInPart; i += kWordsAtOnce) {
         const std::size_t at = part * kWordsInPart + i;
         if (any(words + at)) visit_words(words, at, number << kLeafBits, visit);
       }
-    }
+    });
   }
 
   /// Most of a shadow is zeros: a test for several words is a few instructions.

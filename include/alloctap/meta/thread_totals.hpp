@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "alloctap/macros.hpp"
+#include "alloctap/meta/freed_totals.hpp"
 #include "alloctap/meta/live_bytes.hpp"
 #include "alloctap/meta/stack_totals.hpp"
 
@@ -12,6 +13,9 @@ namespace alloctap {
 
 /// How often something happened since the start, but for what is counted per stack.
 struct EventCounters {
+  /// While no policy samples.
+  std::uint64_t allocations = 0;
+  std::uint64_t allocated_bytes = 0;
   /// Known blocks given back.
   std::uint64_t deallocations = 0;
   std::uint64_t unmatched_frees = 0;
@@ -24,7 +28,14 @@ struct EventCounters {
   /// Captured stacks that were deeper than the limit on frames.
   std::uint64_t truncated_stacks = 0;
 
+  ALLOCTAP_ALWAYS_INLINE void count_allocation(std::uint64_t bytes) noexcept {
+    ++allocations;
+    allocated_bytes += bytes;
+  }
+
   constexpr EventCounters& operator+=(const EventCounters& other) noexcept {
+    allocations += other.allocations;
+    allocated_bytes += other.allocated_bytes;
     deallocations += other.deallocations;
     unmatched_frees += other.unmatched_frees;
     unseen_frees += other.unseen_frees;
@@ -140,6 +151,7 @@ struct ThreadTotals {
   LastAllocation last;
   SampledCalls calls;
   StackTotals stacks;
+  FreedTotals freed;
 };
 
 }  // namespace alloctap

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -20,6 +21,10 @@ std::string_view command_line(std::span<char> buffer) noexcept;
 /// `buffer` and ended by '\0'; nullptr data where it was not set or does not fit. Unlike getenv it
 /// sees the state at exec and works before the C library is set up.
 std::string_view initial_environment(std::string_view name, std::span<char> buffer) noexcept;
+
+/// The resident memory of this process in bytes, as the kernel counts it: it may lag by some pages
+/// per thread. 0 where it is unknown.
+std::uint64_t resident_bytes() noexcept;
 
 }  // namespace alloctap::os
 

@@ -13,6 +13,9 @@ struct DirectQueue {
   template <class Consumer>
   class For {
    public:
+    /// The container is never behind the program.
+    static constexpr bool kDeliversAtOnce = true;
+
     constexpr explicit For(Consumer& consumer) noexcept : consumer_(consumer) {}
 
     ALLOCTAP_ALWAYS_INLINE void push_allocation(const RecordedAllocation& allocation) noexcept {

@@ -7,6 +7,7 @@
 
 #include "alloctap/event/allocation_event.hpp"
 #include "alloctap/guard/arena_array.hpp"
+#include "alloctap/guard/text_pool.hpp"
 #include "alloctap/meta/mapping_container.hpp"
 #include "alloctap/meta/stack_totals.hpp"
 #include "alloctap/sample/sampling_policy.hpp"
@@ -115,10 +116,13 @@ struct Snapshot {
   ArenaArray<LiveBlock> blocks;
   /// By time; the older, the fewer. Empty where nobody asked for points.
   ArenaArray<TimelinePoint> timeline;
-  /// By time.
+  /// By time: the last ones. How many older ones there were says `forgotten_markers`.
   ArenaArray<Marker> markers;
+  std::uint64_t forgotten_markers = 0;
   Peak peak;
   const StackTable* table = nullptr;
+  /// Of markers.
+  TextPool names;
   /// When it was taken, in nanoseconds since the Unix epoch.
   std::int64_t time_ns = 0;
 };

@@ -23,8 +23,8 @@
 namespace alloctap {
 
 /// Sums up what a `Source` holds: a recorder, or what looks like one (`meta()`, `stacks()`,
-/// `for_each_totals(visit)`, `counters()`, `peak_live_bytes()`, `sampling()`). The caller has
-/// stopped all recording. Control plane.
+/// `for_each_totals(visit)`, `counters()`, `peak_live_bytes()`, `sampling()`, `peak()`). The caller
+/// has stopped all recording. Control plane.
 ///
 /// Where samples stand for more than themselves, what is live is the Horvitz-Thompson estimate: the
 /// sum of weights w, whose variance is estimated by the sum of size^2 w (w - 1) over the samples.
@@ -47,7 +47,7 @@ class SnapshotBuilder {
     add_mappings();
     if (!keep_stacks_in_use() || !complete_) return no_memory();
     add_counters();
-    return absl::OkStatus();
+    return choose_peak() ? absl::OkStatus() : no_memory();
   }
 
   /// The snapshot that was built. Recording may go on meanwhile.
@@ -210,6 +210,30 @@ class SnapshotBuilder {
     account.events = snapshot_.totals.allocations + snapshot_.totals.deallocations +
                      counters.unmatched_frees + snapshot_.mapping_totals.mappings +
                      snapshot_.mapping_totals.unmappings;
+  }
+
+  /// What is live now, if that is more than at the last fall from a peak: then the peak is now, or
+  /// so little above that nobody took a picture.
+  bool choose_peak() noexcept {
+    const Peak& last = source_.peak();
+    if (last.live_bytes >= snapshot_.totals.live_bytes) return copy_peak(last);
+    snapshot_.peak.time_ns = snapshot_.time_ns;
+    snapshot_.peak.live_bytes = snapshot_.totals.live_bytes;
+    for (StackId stack = kUnknownStack; stack < sums_.size(); ++stack) {
+      const std::uint64_t blocks = rounded(sums_[stack].live_blocks);
+      if (blocks == 0) continue;
+      const std::uint64_t bytes = rounded(sums_[stack].live_bytes);
+      if (!snapshot_.peak.stacks.push_back({stack, blocks, bytes})) return false;
+    }
+    return true;
+  }
+
+  bool copy_peak(const Peak& peak) noexcept {
+    snapshot_.peak.time_ns = peak.time_ns;
+    snapshot_.peak.live_bytes = peak.live_bytes;
+    if (!snapshot_.peak.stacks.resize(peak.stacks.size())) return false;
+    std::copy(peak.stacks.begin(), peak.stacks.end(), snapshot_.peak.stacks.begin());
+    return true;
   }
 
   Source& source_;

@@ -27,7 +27,7 @@ struct TimelinePoint {
 struct Marker {
   /// Nanoseconds since the Unix epoch.
   std::int64_t time_ns = 0;
-  /// Belongs to the tracker and outlives every snapshot.
+  /// Belongs to the snapshot.
   std::string_view name;
 };
 

@@ -38,6 +38,14 @@ struct TinyIndex {
 
 using Books = CountedContainer<MemoryMetaContainer<TinyIndex>, struct BookkeeperTest>;
 
+/// Keeps what it is told of the end of a peak.
+struct FallTotals {
+  static alloctap::ThreadTotals* mine() noexcept { return mine_; }
+  static void on_fall(const BlockRecord& gone) noexcept { told = gone; }
+  static inline alloctap::ThreadTotals* mine_ = nullptr;
+  static inline BlockRecord told;
+};
+
 void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
 
 }  // namespace
@@ -54,6 +62,37 @@ TEST_CASE("an allocation that finds no room is dropped, and counted as gone agai
   books->record_deallocation(at(0x1000));
   books->record_allocation({.pointer = at(0x3000), .record = {.stack = 3, .size = 105}});
   CHECK(books->peak_live_bytes() == 110);
+}
+
+TEST_CASE("what is given back is counted by stack, and not where it is put back") {
+  Books books;
+  books->record_allocation({.pointer = at(0x1000), .record = {.stack = 7, .size = 10}});
+  const BlockRecord taken = books->take(at(0x1000));
+  books->put_back(at(0x1000), taken);
+  books.totals().freed.for_each([](auto, const auto&) { FAIL("nothing was given back"); });
+  books->record_deallocation(at(0x1000));
+  int stacks = 0;
+  books.totals().freed.for_each([&](alloctap::StackId stack, const auto& freed) {
+    ++stacks;
+    CHECK(stack == 7);
+    CHECK(freed.blocks == 1);
+    CHECK(freed.bytes == 10);
+  });
+  CHECK(stacks == 1);
+}
+
+TEST_CASE("whoever keeps pictures of the peak is told of the block whose free ended it") {
+  MemoryMetaContainer<TinyIndex> meta;
+  alloctap::Bookkeeper<MemoryMetaContainer<TinyIndex>, FallTotals> books(meta);
+  const auto totals = std::make_unique<alloctap::ThreadTotals>();
+  books.join(*totals);
+  FallTotals::mine_ = totals.get();
+  books.record_allocation({.pointer = at(0x1000), .record = {.stack = 7, .size = 1'000'000}});
+  CHECK(FallTotals::told.stack == alloctap::kNoStackId);
+  books.record_deallocation(at(0x1000));
+  CHECK(FallTotals::told.stack == 7);
+  CHECK(FallTotals::told.size == 1'000'000);
+  CHECK(books.live_bytes() == 0);
 }
 
 TEST_CASE("a record that cannot be put back is dropped and its block counted as gone") {

@@ -32,11 +32,15 @@ class Played {
     truth_ += bytes;
     highest_ = std::max(highest_, truth_);
   }
-  void remove(std::size_t thread, std::uint64_t bytes) {
-    live_.remove(shares_[thread], bytes);
+  /// Whether that ended a peak.
+  bool remove(std::size_t thread, std::uint64_t bytes) {
+    const bool fell = live_.remove(shares_[thread], bytes);
     held_[thread] -= bytes;
     truth_ -= bytes;
+    return fell;
   }
+  void note_picture() { live_.note_picture(); }
+  [[nodiscard]] std::uint64_t live() const { return live_.live(); }
   [[nodiscard]] std::uint64_t held(std::size_t thread) const { return held_[thread]; }
   [[nodiscard]] std::size_t threads() const { return shares_.size(); }
   [[nodiscard]] std::uint64_t peak() const { return live_.peak(); }
@@ -55,7 +59,7 @@ class Played {
   std::uint64_t highest_ = 0;
 };
 
-constexpr double kBound = 1.0 / 128;
+constexpr double kBound = 1.0 / 512;
 
 /// Up and down at random, with blocks of up to `largest` bytes, around `per_thread` bytes each.
 void live_on(Played& played, std::mt19937_64& random, int events, std::uint64_t per_thread,
@@ -114,15 +118,60 @@ TEST_CASE("the peak of any number of threads is found within 1/128") {
   }
 }
 
+TEST_CASE("the end of a peak is told before the live bytes are 1/128 below it") {
+  for (const std::size_t threads : {1U, 2U, 5U}) {
+    CAPTURE(threads);
+    Played played;
+    for (std::size_t i = 0; i < threads; ++i) played.join();
+    for (std::size_t i = 0; i < 100 * threads; ++i) played.add(i % threads, 1'000'000);
+    const std::uint64_t peak = played.true_peak();
+    std::size_t i = 0;
+    while (!played.remove(i % threads, 1'000)) REQUIRE(++i * 1'000 < peak);
+    CHECK(peak - played.live() < peak / 128);
+    CHECK(played.live() == peak - (i + 1) * 1'000);
+  }
+}
+
+TEST_CASE("one block that is most of a peak ends it") {
+  Played played;
+  const std::size_t thread = played.join();
+  played.add(thread, 90'000'000);
+  played.add(thread, 1);
+  CHECK(played.remove(thread, 90'000'000));
+}
+
+TEST_CASE("the end of a peak is told until there is a picture, and again when a higher one ends") {
+  Played played;
+  const std::size_t thread = played.join();
+  played.add(thread, 100'000'000);
+  CHECK(played.remove(thread, 10'000'000));
+  CHECK(played.remove(thread, 10'000'000));
+  played.note_picture();
+  CHECK_FALSE(played.remove(thread, 10'000'000));
+  played.add(thread, 30'200'000);
+  CHECK_FALSE(played.remove(thread, 10'000'000));
+  played.add(thread, 10'300'000);
+  CHECK(played.remove(thread, 10'000'000));
+}
+
+TEST_CASE("a small heap's ups and downs end no peak") {
+  Played played;
+  const std::size_t thread = played.join();
+  for (int i = 0; i < 100; ++i) {
+    played.add(thread, 2'000);
+    CHECK_FALSE(played.remove(thread, 2'000));
+  }
+}
+
 TEST_CASE("threads that come one by one, keep back what they may and rest, hide no peak") {
   Played played;
-  played.add(played.join(), 1 << 30);
+  played.add(played.join(), std::uint64_t{1} << 33);
   played.join();
   played.add(1, 1);
-  // Each is just below the step of its time; together they would hide much more than 1/128.
+  // Each is just below the step of its time; together they would hide much more than 1/512.
   while (played.threads() < 2000) {
     const std::size_t thread = played.join();
-    const std::uint64_t step = played.true_peak() / (300 * played.threads());
+    const std::uint64_t step = played.true_peak() / (1100 * played.threads());
     played.add(thread, step);
   }
   const std::uint64_t peak = played.true_peak();

@@ -80,6 +80,17 @@ TEST_CASE("the command line is the arguments with nothing behind the last") {
   CHECK(os::command_line(small) == expected.substr(0, small.size()));
 }
 
+TEST_CASE("the resident memory grows with what is touched") {
+  constexpr std::size_t kBytes = 64 << 20;
+  const std::uint64_t before = os::resident_bytes();
+  CHECK(before > 100'000);
+  std::vector<char> memory(kBytes, 'x');
+  const std::uint64_t grown = os::resident_bytes() - before;
+  CHECK(grown > kBytes / 10 * 9);
+  CHECK(grown < kBytes / 10 * 11);
+  CHECK(memory.back() == 'x');
+}
+
 TEST_CASE("the path of the executable is the kernel's") {
   std::array<char, 4096> buffer{};
   CHECK(os::executable_path(buffer) == std::filesystem::read_symlink("/proc/self/exe").string());

@@ -63,6 +63,7 @@ class Tables {
     return {.policy = alloctap::EveryAllocation::description(),
             .weight = &alloctap::EveryAllocation::weight};
   }
+  [[nodiscard]] const alloctap::Peak& peak() const { return last_peak; }
   std::uint64_t peak_live_bytes() { return (*books_)->peak_live_bytes(); }
   template <class Visit>
   void for_each_totals(Visit&& visit) {
@@ -70,6 +71,9 @@ class Tables {
   }
 
   alloctap::ThreadState& thread() { return *thread_; }
+
+  /// What was live when it began to fall from a peak.
+  alloctap::Peak last_peak;
 
  private:
   std::unique_ptr<Books> books_ = std::make_unique<Books>();
@@ -277,4 +281,28 @@ TEST_CASE("a snapshot stays as it is when the tables go on") {
   CHECK(before.totals.live_bytes == 100);
   CHECK(before.stacks[0].live_allocations == 1);
   CHECK(tables.take().totals.live_bytes == 10);
+}
+
+TEST_CASE("the peak is what was live at its end, or what is live now where that is more") {
+  Tables tables;
+  const StackId stack = tables.stack(0x1011);
+  tables.allocate(0x10000, 100, stack);
+  tables.allocate(0x20000, 50, kUnknownStack);
+  Snapshot now = tables.take();
+  CHECK(now.peak.live_bytes == 150);
+  CHECK(now.peak.time_ns == now.time_ns);
+  REQUIRE(now.peak.stacks.size() == 2);
+  CHECK(now.peak.stacks[0].stack == kUnknownStack);
+  CHECK(now.peak.stacks[1].stack == stack);
+  CHECK(now.peak.stacks[1].live_allocations == 1);
+  CHECK(now.peak.stacks[1].live_bytes == 100);
+
+  tables.last_peak.time_ns = 77;
+  tables.last_peak.live_bytes = 200;
+  REQUIRE(tables.last_peak.stacks.push_back({stack, 2, 200}));
+  const Snapshot then = tables.take();
+  CHECK(then.peak.time_ns == 77);
+  CHECK(then.peak.live_bytes == 200);
+  REQUIRE(then.peak.stacks.size() == 1);
+  CHECK(then.peak.stacks[0].live_bytes == 200);
 }

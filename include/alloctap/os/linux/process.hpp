@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 
 #include "alloctap/os/file.hpp"
@@ -27,6 +28,16 @@ inline std::size_t read_file_start(const char* path, std::span<char> buffer) noe
     filled += static_cast<std::size_t>(count);
   }
   return filled;
+}
+
+inline std::uint64_t resident_bytes() noexcept {
+  char text[128];
+  const std::string_view fields(text, read_file_start("/proc/self/statm", text));
+  const std::size_t space = std::min(fields.find(' '), fields.size());
+  std::uint64_t pages = 0;
+  std::from_chars(fields.data() + std::min(space + 1, fields.size()), fields.data() + fields.size(),
+                  pages);
+  return pages * page_size();
 }
 
 inline std::string_view command_line(std::span<char> buffer) noexcept {

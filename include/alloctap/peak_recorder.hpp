@@ -1,0 +1,139 @@
+/// The part of a recorder that keeps who held the memory when it was highest.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/guard/control_lock.hpp"
+#include "alloctap/guard/recording_gate.hpp"
+#include "alloctap/guard/thread_state.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/meta/freed_totals.hpp"
+#include "alloctap/meta/meta_container.hpp"
+#include "alloctap/meta/thread_totals.hpp"
+#include "alloctap/os/clock.hpp"
+#include "alloctap/sample/stack_estimates.hpp"
+#include "alloctap/snapshot/timeline.hpp"
+
+namespace alloctap {
+
+/// Takes a picture of what is live, by stack, each time the live bytes begin to fall
+/// from a new peak (`LiveBytes::remove`); for a `Recorder` that derives from it. The thread whose
+/// free begins the fall takes it, on its way, while all others wait. So at the end the last picture
+/// is that of the peak, or no fall has come since, and the peak is now.
+///
+/// It takes as long as adding up what all threads have counted for their stacks. A program that
+/// falls and rises to a new peak again and again would be slowed down, so pictures get at most 1/32
+/// of the time since the first one began; where that keeps one from being taken, the picture is of
+/// an earlier peak, and the reader sees how much it holds. None is taken while another thread
+/// dumps, or where one was stopped inside the tracker, or where a queue delivers events later.
+///
+/// Constant-initialized, never destroyed.
+template <class Recorder>
+class PeakRecorder {
+ public:
+  /// As `Bookkeeper` calls it: inside malloc, in a recording section, with no lock held.
+  ALLOCTAP_NOINLINE static void on_fall(const BlockRecord& gone) noexcept
+    requires requires { requires Recorder::Queue::kDeliversAtOnce; }
+  {
+    RecordingGate::Flag& recording = this_thread_slot.state->recording;
+    RecordingGate::leave(recording);
+    if (control_lock.try_lock()) {
+      const std::lock_guard hold(control_lock, std::adopt_lock);
+      if (is_affordable()) take(gone);
+    }
+    RecordingGate::enter(recording);
+  }
+
+  /// Empty where there is none yet. For who holds the control lock.
+  [[nodiscard]] static const Peak& peak() noexcept { return peak_; }
+
+ private:
+  static constexpr std::int64_t kPatience = 50'000'000;
+  static constexpr std::int64_t kShareOfTime = 32;
+  static constexpr std::int64_t kAlwaysAffordable = 10'000'000;
+
+  struct Sums {
+    std::int64_t blocks = 0;
+    std::int64_t bytes = 0;
+  };
+
+  static bool is_affordable() noexcept {
+    if (first_began_ == 0) first_began_ = os::monotonic_ns();
+    return spent_ < kAlwaysAffordable + (os::monotonic_ns() - first_began_) / kShareOfTime;
+  }
+
+  static void take(const BlockRecord& gone) noexcept {
+    const std::int64_t began = os::monotonic_ns();
+    if (ThreadStates::close_gate(kPatience) && add_up(gone)) keep();
+    Recorder::books().note_picture();
+    ThreadStates::open_gate();
+    spent_ += os::monotonic_ns() - began;
+  }
+
+  static bool add_up(const BlockRecord& gone) noexcept {
+    sums_.clear();
+    if (!sums_.resize(Recorder::stacks().end_id())) return false;
+    const SamplingView view = Recorder::sampling();
+    if (view.estimates == nullptr) {
+      add_totals();
+      add(gone.stack, 1, gone.size);
+      return true;
+    }
+    const auto add_sample = [&](const BlockRecord& sample) {
+      const double weight = view.weight(sample.size);
+      add(sample.stack, rounded(weight), rounded(weight * static_cast<double>(sample.size)));
+    };
+    Recorder::for_each_live([&](const void*, const BlockRecord& sample) { add_sample(sample); });
+    add_sample(gone);
+    return true;
+  }
+
+  static void add_totals() noexcept {
+    Recorder::for_each_totals([](const ThreadTotals& totals) {
+      totals.stacks.for_each([](StackId stack, const AllocationTotals& allocated) {
+        add(stack, allocated.allocations, allocated.allocated_bytes);
+      });
+      totals.freed.for_each([](StackId stack, const FreedTotals::Entry& freed) {
+        add(stack, -freed.blocks, -freed.bytes);
+      });
+    });
+  }
+
+  static std::uint64_t rounded(double number) noexcept {
+    return static_cast<std::uint64_t>(number + 0.5);
+  }
+
+  /// Numbers may have wrapped around below zero.
+  static void add(StackId stack, std::uint64_t blocks, std::uint64_t bytes) noexcept {
+    sums_[stack].blocks += static_cast<std::int64_t>(blocks);
+    sums_[stack].bytes += static_cast<std::int64_t>(bytes);
+  }
+
+  static void keep() noexcept {
+    Peak& peak = spare_;
+    peak.time_ns = os::wall_clock_ns();
+    peak.live_bytes = 0;
+    peak.stacks.clear();
+    for (StackId stack = 0; stack < sums_.size(); ++stack) {
+      if (sums_[stack].blocks <= 0) continue;
+      const auto blocks = static_cast<std::uint64_t>(sums_[stack].blocks);
+      const auto bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(sums_[stack].bytes, 0));
+      if (!peak.stacks.push_back({stack, blocks, bytes})) return;
+      peak.live_bytes += bytes;
+    }
+    std::swap(peak_, spare_);
+  }
+
+  static inline constinit Peak peak_;
+  static inline constinit Peak spare_;
+  /// By StackId.
+  static inline constinit ArenaArray<Sums> sums_;
+  static inline constinit std::int64_t first_began_ = 0;
+  static inline constinit std::int64_t spent_ = 0;
+};
+
+}  // namespace alloctap

@@ -1,0 +1,152 @@
+#include <doctest/doctest.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <thread>
+
+#include "alloctap/queue/buffer_queue.hpp"
+#include "alloctap/sample/poisson_by_bytes.hpp"
+#include "alloctap/testing/scripted_stack.hpp"
+#include "alloctap/tracker.hpp"
+
+namespace {
+
+using namespace alloctap;
+using alloctap::testing::ScriptedStack;
+
+template <class Test>
+struct Config : DefaultConfig {
+  using Hook = ManualHook<Test>;
+  using Stack = ScriptedStack;
+};
+
+template <class Test>
+struct BufferedConfig : Config<Test> {
+  using Queue = BufferQueue;
+};
+
+template <class Test>
+struct SampledConfig : Config<Test> {
+  using Sampling = PoissonByBytes<1'000>;
+};
+
+constexpr std::array<std::uintptr_t, 1> kStack{0x1011};
+
+void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
+
+template <class Tracker>
+Snapshot snapshot_of() {
+  auto snapshot = Tracker::snapshot();
+  REQUIRE(snapshot.ok());
+  return *std::move(snapshot);
+}
+
+struct PointsTest;
+struct BufferedTest;
+struct SampledTest;
+struct MarkersTest;
+struct NobodyTest;
+struct ThreadsTest;
+
+/// One block lives, then two, then one.
+template <class Tracker>
+Snapshot play() {
+  ScriptedStack::play(kStack);
+  auto session = Tracker::start();
+  REQUIRE(session.ok());
+  Tracker::Hook::on_allocate(at(0x10000), 1'000'000);
+  Tracker::add_timeline_point();
+  Tracker::Hook::on_allocate(at(0x200000), 3'000'000);
+  Tracker::add_timeline_point();
+  Tracker::Hook::on_free(at(0x10000));
+  return snapshot_of<Tracker>();
+}
+
+void check_point(const TimelinePoint& point, std::uint64_t live_allocations,
+                 std::uint64_t live_bytes, std::uint64_t allocations,
+                 std::uint64_t allocated_bytes) {
+  CHECK(point.live_allocations == live_allocations);
+  CHECK(point.live_bytes == live_bytes);
+  CHECK(point.allocations == allocations);
+  CHECK(point.allocated_bytes == allocated_bytes);
+  CHECK(point.resident_bytes > 100'000);
+}
+
+void check_played(const Snapshot& snapshot) {
+  REQUIRE(snapshot.timeline.size() == 4);
+  check_point(snapshot.timeline[0], 0, 0, 0, 0);
+  check_point(snapshot.timeline[1], 1, 1'000'000, 1, 1'000'000);
+  check_point(snapshot.timeline[2], 2, 4'000'000, 2, 4'000'000);
+  check_point(snapshot.timeline[3], 1, 3'000'000, 2, 4'000'000);
+  CHECK(snapshot.timeline[0].time_ns > 0);
+  for (std::size_t i = 1; i < 4; ++i) {
+    CHECK(snapshot.timeline[i].time_ns >= snapshot.timeline[i - 1].time_ns);
+  }
+  CHECK(snapshot.timeline[3].time_ns == snapshot.time_ns);
+}
+
+}  // namespace
+
+TEST_CASE("a timeline begins with the session and ends with the snapshot") {
+  check_played(play<Tracker<Config<PointsTest>>>());
+}
+
+TEST_CASE("what is still in a queue is in the point") {
+  check_played(play<Tracker<BufferedConfig<BufferedTest>>>());
+}
+
+TEST_CASE("while a policy samples, calls are counted and what is live is estimated") {
+  // Blocks of a thousand times the mean are all recorded, with a weight of 1.
+  check_played(play<Tracker<SampledConfig<SampledTest>>>());
+}
+
+TEST_CASE("markers have the names that the program gave them, in order") {
+  using T = Tracker<Config<MarkersTest>>;
+  T::mark("before the session");
+  auto session = T::start();
+  REQUIRE(session.ok());
+  T::mark("level 1");
+  std::string name = "level 2";
+  T::mark(name);
+  name = "changed";
+  const Snapshot snapshot = snapshot_of<T>();
+  REQUIRE(snapshot.markers.size() == 2);
+  CHECK(snapshot.markers[0].name == "level 1");
+  CHECK(snapshot.markers[1].name == "level 2");
+  CHECK(snapshot.markers[0].time_ns <= snapshot.markers[1].time_ns);
+  CHECK(snapshot.markers[0].time_ns >= snapshot.timeline[0].time_ns);
+  CHECK(snapshot.forgotten_markers == 0);
+}
+
+TEST_CASE("without a session there are no points but that of the snapshot") {
+  using T = Tracker<Config<NobodyTest>>;
+  T::add_timeline_point();
+  CHECK(snapshot_of<T>().timeline.size() == 1);
+}
+
+TEST_CASE("points are taken while other threads allocate, and their numbers fit together") {
+  using T = Tracker<Config<ThreadsTest>>;
+  auto session = T::start();
+  REQUIRE(session.ok());
+  std::atomic<bool> stop{false};
+  std::thread allocating([&] {
+    ScriptedStack::play(kStack);
+    while (!stop) {
+      T::Hook::on_allocate(at(0x10000), 100);
+      T::Hook::on_free(at(0x10000));
+    }
+  });
+  for (int i = 0; i < 200; ++i) T::add_timeline_point();
+  stop = true;
+  allocating.join();
+  const Snapshot snapshot = snapshot_of<T>();
+  REQUIRE(snapshot.timeline.size() == 202);
+  for (const TimelinePoint& point : snapshot.timeline) {
+    CHECK(point.live_bytes == point.live_allocations * 100);
+    CHECK(point.live_allocations <= 1);
+    CHECK(point.allocated_bytes == point.allocations * 100);
+  }
+  CHECK(snapshot.timeline[201].allocations > snapshot.timeline[1].allocations);
+}
