@@ -8,6 +8,7 @@
 
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/guard/control_lock.hpp"
+#include "alloctap/guard/late_construction.hpp"
 #include "alloctap/guard/recording_gate.hpp"
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
@@ -49,7 +50,7 @@ class PeakRecorder {
   }
 
   /// Empty where there is none yet. For who holds the control lock.
-  [[nodiscard]] static const Peak& peak() noexcept { return peak_; }
+  [[nodiscard]] static const Peak& peak() noexcept { return state_.get().peak; }
 
  private:
   static constexpr std::int64_t kPatience = 50'000'000;
@@ -62,8 +63,10 @@ class PeakRecorder {
   };
 
   static bool is_affordable() noexcept {
-    if (first_began_ == 0) first_began_ = os::monotonic_ns();
-    return spent_ < kAlwaysAffordable + (os::monotonic_ns() - first_began_) / kShareOfTime;
+    State& state = state_.get();
+    const std::int64_t now = os::monotonic_ns();
+    if (state.first_began == 0) state.first_began = now;
+    return state.spent < kAlwaysAffordable + (now - state.first_began) / kShareOfTime;
   }
 
   static void take(const BlockRecord& gone) noexcept {
@@ -71,34 +74,35 @@ class PeakRecorder {
     if (ThreadStates::close_gate(kPatience) && add_up(gone)) keep();
     Recorder::books().note_picture();
     ThreadStates::open_gate();
-    spent_ += os::monotonic_ns() - began;
+    state_.get().spent += os::monotonic_ns() - began;
   }
 
   static bool add_up(const BlockRecord& gone) noexcept {
-    sums_.clear();
-    if (!sums_.resize(Recorder::stacks().end_id())) return false;
+    ArenaArray<Sums>& sums = state_.get().sums;
+    sums.clear();
+    if (!sums.resize(Recorder::stacks().end_id())) return false;
     const SamplingView view = Recorder::sampling();
     if (view.estimates == nullptr) {
-      add_totals();
-      add(gone.stack, 1, gone.size);
+      add_totals(sums);
+      add(sums[gone.stack], 1, gone.size);
       return true;
     }
     const auto add_sample = [&](const BlockRecord& sample) {
       const double weight = view.weight(sample.size);
-      add(sample.stack, rounded(weight), rounded(weight * static_cast<double>(sample.size)));
+      add(sums[sample.stack], rounded(weight), rounded(weight * static_cast<double>(sample.size)));
     };
     Recorder::for_each_live([&](const void*, const BlockRecord& sample) { add_sample(sample); });
     add_sample(gone);
     return true;
   }
 
-  static void add_totals() noexcept {
-    Recorder::for_each_totals([](const ThreadTotals& totals) {
-      totals.stacks.for_each([](StackId stack, const AllocationTotals& allocated) {
-        add(stack, allocated.allocations, allocated.allocated_bytes);
+  static void add_totals(ArenaArray<Sums>& sums) noexcept {
+    Recorder::for_each_totals([&](const ThreadTotals& totals) {
+      totals.stacks.for_each([&](StackId stack, const AllocationTotals& allocated) {
+        add(sums[stack], allocated.allocations, allocated.allocated_bytes);
       });
-      totals.freed.for_each([](StackId stack, const FreedTotals::Entry& freed) {
-        add(stack, -freed.blocks, -freed.bytes);
+      totals.freed.for_each([&](StackId stack, const FreedTotals::Entry& freed) {
+        add(sums[stack], -freed.blocks, -freed.bytes);
       });
     });
   }
@@ -108,32 +112,39 @@ class PeakRecorder {
   }
 
   /// Numbers may have wrapped around below zero.
-  static void add(StackId stack, std::uint64_t blocks, std::uint64_t bytes) noexcept {
-    sums_[stack].blocks += static_cast<std::int64_t>(blocks);
-    sums_[stack].bytes += static_cast<std::int64_t>(bytes);
+  static void add(Sums& sums, std::uint64_t blocks, std::uint64_t bytes) noexcept {
+    sums.blocks += static_cast<std::int64_t>(blocks);
+    sums.bytes += static_cast<std::int64_t>(bytes);
   }
 
   static void keep() noexcept {
-    Peak& peak = spare_;
+    State& state = state_.get();
+    Peak& peak = state.spare;
     peak.time_ns = os::wall_clock_ns();
     peak.live_bytes = 0;
     peak.stacks.clear();
-    for (StackId stack = 0; stack < sums_.size(); ++stack) {
-      if (sums_[stack].blocks <= 0) continue;
-      const auto blocks = static_cast<std::uint64_t>(sums_[stack].blocks);
-      const auto bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(sums_[stack].bytes, 0));
-      if (!peak.stacks.push_back({stack, blocks, bytes})) return;
+    for (StackId stack = 0; stack < state.sums.size(); ++stack) {
+      const Sums& sums = state.sums[stack];
+      if (sums.blocks <= 0) continue;
+      const auto bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(sums.bytes, 0));
+      if (!peak.stacks.push_back({stack, static_cast<std::uint64_t>(sums.blocks), bytes})) return;
       peak.live_bytes += bytes;
     }
-    std::swap(peak_, spare_);
+    std::swap(state.peak, state.spare);
   }
 
-  static inline constinit Peak peak_;
-  static inline constinit Peak spare_;
-  /// By StackId.
-  static inline constinit ArenaArray<Sums> sums_;
-  static inline constinit std::int64_t first_began_ = 0;
-  static inline constinit std::int64_t spent_ = 0;
+  struct State {
+    Peak peak;
+    /// What the next picture is written to.
+    Peak spare;
+    /// By StackId.
+    ArenaArray<Sums> sums;
+    std::int64_t first_began = 0;
+    std::int64_t spent = 0;
+  };
+
+  /// Behind the control lock.
+  static inline constinit LateConstruction<State> state_;
 };
 
 }  // namespace alloctap

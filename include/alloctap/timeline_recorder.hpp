@@ -8,6 +8,7 @@
 
 #include "alloctap/guard/control_lock.hpp"
 #include "alloctap/guard/futex_lock.hpp"
+#include "alloctap/guard/late_construction.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/meta/thread_totals.hpp"
@@ -39,7 +40,7 @@ class TimelineRecorder {
     if (ThreadStates::close_gate()) {
       Recorder::queue().flush();
       count_now(point);
-      timeline_.add(point);
+      timeline_.get().add(point);
     }
     ThreadStates::open_gate();
   }
@@ -47,18 +48,18 @@ class TimelineRecorder {
   static void mark(std::string_view name) noexcept {
     const ReentrancyGuard guard;
     const std::lock_guard hold(markers_lock_);
-    markers_.add(os::wall_clock_ns(), name);
+    markers_.get().add(os::wall_clock_ns(), name);
   }
 
   /// For who holds the control lock; false where the system has no memory for it.
   [[nodiscard]] static bool copy_timeline(Snapshot& snapshot) noexcept {
-    for (const TimelinePoint& point : timeline_.points()) {
+    for (const TimelinePoint& point : timeline_.get().points()) {
       if (!snapshot.timeline.push_back(point)) return false;
     }
     const std::lock_guard hold(markers_lock_);
-    snapshot.forgotten_markers = markers_.forgotten();
+    snapshot.forgotten_markers = markers_.get().forgotten();
     bool kept = true;
-    markers_.for_each([&](std::int64_t time_ns, std::string_view name) {
+    markers_.get().for_each([&](std::int64_t time_ns, std::string_view name) {
       const std::string_view copy = snapshot.names.keep(name);
       kept = kept && copy.size() == name.size() && snapshot.markers.push_back({time_ns, copy});
     });
@@ -88,9 +89,9 @@ class TimelineRecorder {
     point.live_allocations = static_cast<std::uint64_t>(live + 0.5);
   }
 
-  static inline constinit TimelineRing timeline_;
+  static inline constinit LateConstruction<TimelineRing> timeline_;
   static inline constinit FutexLock markers_lock_;
-  static inline constinit MarkerRing markers_;
+  static inline constinit LateConstruction<MarkerRing> markers_;
 };
 
 }  // namespace alloctap

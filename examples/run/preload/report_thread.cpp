@@ -2,8 +2,10 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <alloctap/guard/reentrancy_guard.hpp>
 #include <alloctap/guard/thread_state.hpp>
+#include <alloctap/os/clock.hpp>
 #include <alloctap/os/error_preserver.hpp>
 #include <alloctap/os/futex.hpp>
 #include <alloctap/os/worker_thread.hpp>
@@ -12,6 +14,7 @@
 #include <cstdlib>
 
 #include "final_report.hpp"
+#include "run_tracker.hpp"
 
 namespace alloctap::run {
 namespace {
@@ -44,15 +47,31 @@ bool is_last_thread() noexcept {
   return ::stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 2 + 2;
 }
 
+/// How long it is until the next point of the timeline, in nanoseconds: as its points lie the wider
+/// apart the older they are, a program that runs long is woken less often.
+std::int64_t timeline_interval(std::int64_t age) noexcept {
+  constexpr std::int64_t kShortest = 20'000'000;
+  constexpr std::int64_t kLongest = 1'000'000'000;
+  return std::clamp(age / std::int64_t{TimelineRing::kCapacity}, kShortest, kLongest);
+}
+
 /// False where the process has no thread left that could ask. Nobody tells of the end of a thread,
 /// so once the main one has gone the others are counted again and again.
 bool wait_for_request() noexcept {
   constexpr std::int64_t kCountInterval = 10'000'000;
+  const std::int64_t start = os::monotonic_ns();
+  std::int64_t next_point = start + timeline_interval(0);
   for (auto now = state.load(std::memory_order_acquire); (now & kRequested) == 0;
        now = state.load(std::memory_order_acquire)) {
     const bool counting = main_thread_left.load(std::memory_order_acquire);
     if (counting && is_last_thread()) return false;
-    os::futex_wait(state, now, counting ? kCountInterval : os::kForever);
+    const std::int64_t time = os::monotonic_ns();
+    if (time >= next_point) {
+      RunTracker::add_timeline_point();
+      next_point = time + timeline_interval(time - start);
+    }
+    const std::int64_t left = std::max<std::int64_t>(next_point - os::monotonic_ns(), 0);
+    os::futex_wait(state, now, counting ? std::min(left, kCountInterval) : left);
   }
   return true;
 }
