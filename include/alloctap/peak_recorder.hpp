@@ -83,9 +83,8 @@ class PeakRecorder {
     if (!sums.resize(Recorder::stacks().end_id())) return false;
     const SamplingView view = Recorder::sampling();
     if (view.estimates == nullptr) {
-      add_totals(sums);
       add(sums[gone.stack], 1, gone.size);
-      return true;
+      return add_totals(sums);
     }
     const auto add_sample = [&](const BlockRecord& sample) {
       const double weight = view.weight(sample.size);
@@ -96,7 +95,9 @@ class PeakRecorder {
     return true;
   }
 
-  static void add_totals(ArenaArray<Sums>& sums) noexcept {
+  /// False where a thread could not count all its frees.
+  static bool add_totals(ArenaArray<Sums>& sums) noexcept {
+    bool complete = true;
     Recorder::for_each_totals([&](const ThreadTotals& totals) {
       totals.stacks.for_each([&](StackId stack, const AllocationTotals& allocated) {
         add(sums[stack], allocated.allocations, allocated.allocated_bytes);
@@ -104,7 +105,9 @@ class PeakRecorder {
       totals.freed.for_each([&](StackId stack, const FreedTotals::Entry& freed) {
         add(sums[stack], -freed.blocks, -freed.bytes);
       });
+      complete = complete && totals.freed.complete();
     });
+    return complete;
   }
 
   static std::uint64_t rounded(double number) noexcept {

@@ -103,7 +103,7 @@ class Bookkeeper {
       return;
     }
     --totals->events.deallocations;
-    if (!totals->freed.uncount(record.stack, record.size)) ++totals->events.dropped;
+    totals->freed.uncount(record.stack, record.size);
     live_.add(totals->live, Weigh::bytes(record));
   }
 
@@ -170,9 +170,7 @@ class Bookkeeper {
   template <class Weigh>
   ALLOCTAP_ALWAYS_INLINE void count_gone(ThreadTotals& totals, const BlockRecord& record) noexcept {
     ++totals.events.deallocations;
-    if (!totals.freed.count(record.stack, record.size)) [[unlikely]] {
-      ++totals.events.dropped;
-    }
+    totals.freed.count(record.stack, record.size);
     if (live_.remove(totals.live, Weigh::bytes(record))) [[unlikely]] {
       tell_of_fall(record);
     }

@@ -33,25 +33,18 @@ class FreedTotals {
   FreedTotals(const FreedTotals&) = delete;
   FreedTotals& operator=(const FreedTotals&) = delete;
 
-  /// Counts a block of `bytes`; false where the system has no memory for it.
-  ALLOCTAP_ALWAYS_INLINE bool count(StackId stack, std::uint64_t bytes) noexcept {
-    Entry* entry = entry_of(stack);
-    if (entry == nullptr) [[unlikely]] {
-      return false;
-    }
-    ++entry->blocks;
-    entry->bytes += bytes;
-    return true;
+  /// Counts a block of `bytes`.
+  ALLOCTAP_ALWAYS_INLINE void count(StackId stack, std::uint64_t bytes) noexcept {
+    add(stack, 1, bytes);
   }
 
-  /// Undoes `count`, maybe that of another thread; false where the system has no memory for it.
-  bool uncount(StackId stack, std::uint64_t bytes) noexcept {
-    Entry* entry = entry_of(stack);
-    if (entry == nullptr) return false;
-    --entry->blocks;
-    entry->bytes -= bytes;
-    return true;
+  /// Undoes `count`, maybe that of another thread.
+  void uncount(StackId stack, std::uint64_t bytes) noexcept {
+    add(stack, ~std::uint64_t{0}, ~bytes + 1);
   }
+
+  /// False: the system had no memory for something that was to be counted.
+  [[nodiscard]] bool complete() const noexcept { return complete_; }
 
   /// Calls `visit(StackId, const Entry&)` for each stack of which something was counted.
   template <class Visit>
@@ -70,6 +63,17 @@ class FreedTotals {
  private:
   static constexpr std::size_t kPiece = 256;
   using Piece = std::array<Entry, kPiece>;
+
+  ALLOCTAP_ALWAYS_INLINE void add(StackId stack, std::uint64_t blocks,
+                                  std::uint64_t bytes) noexcept {
+    Entry* entry = entry_of(stack);
+    if (entry == nullptr) [[unlikely]] {
+      complete_ = false;
+      return;
+    }
+    entry->blocks += blocks;
+    entry->bytes += bytes;
+  }
 
   ALLOCTAP_ALWAYS_INLINE Entry* entry_of(StackId stack) noexcept {
     const std::size_t piece = stack / kPiece;
@@ -90,6 +94,7 @@ class FreedTotals {
 
   /// By StackId / kPiece; nullptr where there is none yet.
   ArenaArray<Piece*> pieces_;
+  bool complete_ = true;
 };
 
 }  // namespace alloctap
