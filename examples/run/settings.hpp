@@ -53,6 +53,8 @@ enum class DumpFormat : std::uint8_t {
   kSpeedscope,
   kAndroid,
   kHtml,
+  kMatrix,
+  kMatrixLog,
 };
 
 /// How a dump reaches its path.
@@ -79,6 +81,8 @@ inline constexpr auto kFormatNames = std::to_array<std::string_view>({
     "speedscope",
     "android",
     "html",
+    "matrix",
+    "matrix-log",
 });
 inline constexpr std::array<std::string_view, 2> kWriteModeNames{"replace", "append"};
 

@@ -10,6 +10,7 @@
 #include "alloctap/dump/folded_dump.hpp"
 #include "alloctap/dump/heaptrack_dump.hpp"
 #include "alloctap/dump/massif_dump.hpp"
+#include "alloctap/dump/matrix_log_dump.hpp"
 #include "alloctap/dump/memory_output.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/hook/manual_hook.hpp"

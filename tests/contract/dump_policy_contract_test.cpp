@@ -13,6 +13,8 @@
 #include "alloctap/dump/html_dump.hpp"
 #include "alloctap/dump/json_dump.hpp"
 #include "alloctap/dump/massif_dump.hpp"
+#include "alloctap/dump/matrix_dump.hpp"
+#include "alloctap/dump/matrix_log_dump.hpp"
 #include "alloctap/dump/pprof_dump.hpp"
 #include "alloctap/dump/speedscope_dump.hpp"
 #include "alloctap/dump/text_dump.hpp"
@@ -33,6 +35,8 @@ using alloctap::HeaptrackDump;
 using alloctap::HtmlDump;
 using alloctap::JsonDump;
 using alloctap::MassifDump;
+using alloctap::MatrixDump;
+using alloctap::MatrixLogDump;
 using alloctap::PprofDump;
 using alloctap::Report;
 using alloctap::SpeedscopeDump;
@@ -51,7 +55,9 @@ using AllDumps = std::tuple<TextDump,         //
                             SpeedscopeDump,   //
                             AndroidHeapDump,  //
                             MassifDump,       //
-                            ChromeTraceDump>;
+                            ChromeTraceDump,  //
+                            MatrixDump,       //
+                            MatrixLogDump>;
 
 bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != text.npos;

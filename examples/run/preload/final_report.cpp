@@ -6,6 +6,7 @@
 #include <alloctap/dump/dhat_dump.hpp>
 #include <alloctap/dump/html_dump.hpp>
 #include <alloctap/dump/json_dump.hpp>
+#include <alloctap/dump/matrix_dump.hpp>
 #include <alloctap/dump/pprof_dump.hpp>
 #include <alloctap/dump/speedscope_dump.hpp>
 #include <atomic>
@@ -53,6 +54,10 @@ absl::Status write_format(const Snapshot& snapshot, DumpFormat format, Output&& 
       return RunTracker::dump(snapshot, SpeedscopeDump{}, output);
     case DumpFormat::kAndroid:
       return RunTracker::dump(snapshot, AndroidHeapDump{}, output);
+    case DumpFormat::kMatrix:
+      return RunTracker::dump(snapshot, MatrixDump{}, output);
+    case DumpFormat::kMatrixLog:
+      return RunTracker::dump(snapshot, MatrixLogDump{}, output);
   }
   return absl::InternalError("no such format");
 }
@@ -85,7 +90,9 @@ absl::Status write_dump(const Snapshot& snapshot, const DumpTarget& target) {
 /// Whether some format shows blocks one by one.
 bool blocks_wanted() noexcept {
   for (const DumpTarget& target : current_settings->targets()) {
-    if (target.format == DumpFormat::kAndroid) return true;
+    if (target.format == DumpFormat::kAndroid || target.format == DumpFormat::kMatrixLog) {
+      return true;
+    }
   }
   return false;
 }

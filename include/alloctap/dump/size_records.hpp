@@ -19,6 +19,21 @@ struct SizeRecord {
   std::uint64_t count = 0;
 };
 
+/// Makes one record of neighbours that have stack and size in common.
+inline void merge_equal_sizes(ArenaArray<SizeRecord>& records) noexcept {
+  std::size_t merged = 0;
+  for (const SizeRecord& record : records) {
+    const bool same = merged > 0 && records[merged - 1].stack == record.stack &&
+                      records[merged - 1].size == record.size;
+    if (same) {
+      records[merged - 1].count += record.count;
+    } else {
+      records[merged++] = record;
+    }
+  }
+  static_cast<void>(records.resize(merged));
+}
+
 /// The sizes of a snapshot's live blocks, where it has its blocks and they are all. Otherwise only
 /// the sums of each stack are known: its blocks are told as two sizes, next to each other, that add
 /// up to the same number of blocks and of bytes. Memory from the arena.
@@ -51,21 +66,7 @@ class SizeRecords {
     std::sort(records_.begin(), records_.end(), [](const SizeRecord& a, const SizeRecord& b) {
       return std::tuple(a.stack, b.size) < std::tuple(b.stack, a.size);
     });
-    merge_equal();
-  }
-
-  void merge_equal() noexcept {
-    std::size_t merged = 0;
-    for (const SizeRecord& record : records_) {
-      const bool same = merged > 0 && records_[merged - 1].stack == record.stack &&
-                        records_[merged - 1].size == record.size;
-      if (same) {
-        ++records_[merged - 1].count;
-      } else {
-        records_[merged++] = record;
-      }
-    }
-    static_cast<void>(records_.resize(merged));
+    merge_equal_sizes(records_);
   }
 
   void add_sums(const StackSummary& stack) noexcept {
@@ -78,6 +79,29 @@ class SizeRecords {
 
   ArenaArray<SizeRecord> records_;
   bool complete_ = true;
+};
+
+/// Blocks by size alone. Memory from the arena.
+class SizeCounts {
+ public:
+  /// False where the system has no memory.
+  [[nodiscard]] bool add(std::uint64_t size, std::uint64_t count) noexcept {
+    return counts_.push_back({.size = size, .count = count});
+  }
+
+  /// The `most` sizes that take most bytes in all. Nothing may be added after it.
+  [[nodiscard]] std::span<const SizeRecord> most_bytes_first(std::size_t most) noexcept {
+    std::sort(counts_.begin(), counts_.end(),
+              [](const SizeRecord& a, const SizeRecord& b) { return a.size > b.size; });
+    merge_equal_sizes(counts_);
+    std::sort(counts_.begin(), counts_.end(), [](const SizeRecord& a, const SizeRecord& b) {
+      return std::tuple(b.size * b.count, b.size) < std::tuple(a.size * a.count, a.size);
+    });
+    return {counts_.data(), std::min(most, counts_.size())};
+  }
+
+ private:
+  ArenaArray<SizeRecord> counts_;
 };
 
 }  // namespace alloctap
