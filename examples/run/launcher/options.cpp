@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "byte_count.hpp"
 #include "launcher/command_line.hpp"
 #include "launcher/failure.hpp"
 
@@ -55,21 +56,6 @@ absl::Status set_max_frames(const std::string& value, Options& options) {
   if (error == std::errc{} && stop == end && in_range) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("--max-frames ", in_quotes(value),
                                                  ": write a whole number from 1 to ", kMostFrames));
-}
-
-/// "512", "512K", "512M" and "512G"; nothing where `text` is anything else or needs more than 64
-/// bits.
-std::optional<std::uint64_t> parse_bytes(std::string_view text) {
-  constexpr std::string_view kUnits = "KMG";
-  const std::size_t unit = text.empty() ? kUnits.npos : kUnits.find(text.back());
-  const bool has_unit = unit != kUnits.npos;
-  if (has_unit) text.remove_suffix(1);
-  std::uint64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  const std::size_t shift = has_unit ? 10 * (unit + 1) : 0;
-  if (error != std::errc{} || stop != end || number > (UINT64_MAX >> shift)) return std::nullopt;
-  return number << shift;
 }
 
 /// Sets `bytes` to the last of `values`, each from 1 to `most`.

@@ -23,9 +23,10 @@ FUNCTION keep_in_cache() { escape(std::malloc(70)); }
 FUNCTION grow_pool() { escape(std::malloc(1000)); }
 FUNCTION forget_block() { escape(std::malloc(500)); }
 
-int main() {
+/// Forgets one block more for each argument.
+int main(int argc, char**) {
   keep_in_cache();
   for (int i = 0; i < 3; ++i) grow_pool();
-  for (int i = 0; i < 2; ++i) forget_block();
+  for (int i = 0; i < 1 + argc; ++i) forget_block();
   return 0;
 }

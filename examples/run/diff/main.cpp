@@ -1,0 +1,121 @@
+/// alloctap-diff: compares two reports in JSON.
+#include <algorithm>
+#include <alloctap/dump/descriptor_output.hpp>
+#include <alloctap/dump/dump_writer.hpp>
+#include <alloctap/dump/json_reader.hpp>
+#include <alloctap/guard/file_contents.hpp>
+#include <alloctap/snapshot/profile_diff.hpp>
+#include <cstddef>
+#include <cstdio>
+#include <exception>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "diff/difference_text.hpp"
+#include "diff/options.hpp"
+
+namespace alloctap::run {
+namespace {
+
+enum ExitCode : int { kFine = 0, kGrewOrDamaged = 1, kNothingCompared = 2 };
+
+constexpr std::size_t kMostBytes = std::size_t{1} << 40;
+
+int say(int code, const std::string& message) {
+  std::fputs(absl::StrCat("alloctap-diff: ", message, "\n").c_str(), stderr);
+  return code;
+}
+
+/// What is read, and with what result.
+struct Input {
+  std::string file;
+  SavedProfile profile;
+  int code = kFine;
+
+  /// Of a damaged one something must have been read, or all would seem to be gone.
+  [[nodiscard]] bool comparable() const {
+    return code == kFine || (code == kGrewOrDamaged && !profile.stacks.empty());
+  }
+};
+
+void read(Input& input) {
+  const std::string name = absl::StrCat("'", absl::Utf8SafeCHexEscape(input.file), "'");
+  ArenaArray<char> text;
+  const int error = read_file(input.file.c_str(), kMostBytes, text);
+  if (error != 0) {
+    input.code =
+        say(kNothingCompared, absl::StrCat(name, " cannot be read: ", os::error_text(error)));
+    return;
+  }
+  const absl::Status status = JsonReader::read(std::move(text), input.profile);
+  if (status.ok()) return;
+  input.code =
+      say(status.code() == absl::StatusCode::kResourceExhausted ? kNothingCompared : kGrewOrDamaged,
+          absl::StrCat(name, " ", std::string(status.message())));
+}
+
+/// A file that was built anew has other places, so its stacks are not recognized.
+void tell_rebuilt(const SavedProfile& before, const SavedProfile& after) {
+  for (const Module& old : before.modules) {
+    for (const Module& now : after.modules) {
+      const bool same_build = std::equal(old.build_id, old.build_id + old.build_id_bytes,
+                                         now.build_id, now.build_id + now.build_id_bytes);
+      if (old.path != now.path || same_build) continue;
+      say(kFine, absl::StrCat("note: '", absl::Utf8SafeCHexEscape(std::string(now.path)),
+                              "' was built anew in between, so stacks through it differ; with "
+                              "--match=functions they are matched by names"));
+      return;
+    }
+  }
+}
+
+int judge(const DiffOptions& options, const HeapChange& change) {
+  if (!options.allowed_growth || change.live_bytes <= 0) return kFine;
+  const auto growth = static_cast<std::uint64_t>(change.live_bytes);
+  if (growth <= *options.allowed_growth) return kFine;
+  return say(kGrewOrDamaged, absl::StrCat("memory grew by ", growth, " bytes, more than the ",
+                                          *options.allowed_growth, " allowed"));
+}
+
+int compare(const DiffOptions& options) {
+  Input before{.file = options.before, .profile = {}};
+  Input after{.file = options.after, .profile = {}};
+  read(before);
+  read(after);
+  const int readable = std::max(before.code, after.code);
+  if (!before.comparable() || !after.comparable()) return readable;
+  absl::StatusOr<ProfileDiff> change = diff(before.profile, after.profile, options.match);
+  if (!change.ok()) return say(kNothingCompared, std::string(change.status().message()));
+  if (options.match == StackMatch::kPlaces) tell_rebuilt(before.profile, after.profile);
+  DescriptorOutput output(1);
+  DumpWriter out(output);
+  write_difference({before.file, before.profile}, {after.file, after.profile}, *change,
+                   options.most_stacks, out);
+  const absl::Status written = out.finish();
+  if (!written.ok()) return say(kNothingCompared, std::string(written.message()));
+  return std::max(readable, judge(options, change->total));
+}
+
+int run(std::span<char*> arguments) {
+  const auto options = parse_diff_options(arguments);
+  if (!options.ok()) return say(kNothingCompared, std::string(options.status().message()));
+  if (options->answer.empty()) return compare(*options);
+  const bool printed = std::fputs(options->answer.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+  return printed ? kFine : say(kNothingCompared, "standard output cannot be written");
+}
+
+}  // namespace
+}  // namespace alloctap::run
+
+int main(int argc, char** argv) {
+  try {
+    return alloctap::run::run({argv, static_cast<std::size_t>(argc)});
+  } catch (const std::exception& error) {
+    return alloctap::run::say(2, error.what());
+  }
+}

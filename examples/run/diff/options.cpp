@@ -1,0 +1,118 @@
+#include "diff/options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "alloctap/version.hpp"
+#include "byte_count.hpp"
+
+namespace alloctap::run {
+namespace {
+
+/// As they stand on the command line: CLI11 would give some of them a meaning.
+struct Texts {
+  std::vector<std::string> files;
+  std::string allow;
+  std::string match;
+  std::string most;
+};
+
+void describe(CLI::App& app, Texts& texts) {
+  app.set_help_flag("-h,--help", "Print this help and exit.");
+  app.set_version_flag("--version", absl::StrCat("alloctap-diff ", kVersionString),
+                       "Print the version and exit.");
+  app.add_option("FILES", texts.files, "The report before and the one after.")
+      ->option_text("BEFORE.json AFTER.json")
+      ->allow_extra_args();
+  app.add_option("--allow", texts.allow,
+                 "Exit with 1 where more than BYTES more are live than before.\n"
+                 "BYTES is a whole number, or one with K, M or G. Default: any\n"
+                 "growth is fine, for looking is not judging.")
+      ->option_text("BYTES");
+  app.add_option("--match", texts.match,
+                 "places: stacks are the same that made the same calls in the\n"
+                 "same builds of the files. functions: that went through the\n"
+                 "same functions, for two builds of one program. Default: places.")
+      ->option_text("CHOICE");
+  app.add_option("--most", texts.most, "Show at most N stacks in each list. Default: 20.")
+      ->option_text("N");
+  app.footer(
+      "Reports are what alloctap-run --dump json=PATH writes.\n"
+      "Exit status: 0; 1 where memory grew by more than allowed, or a report was not\n"
+      "whole (what was readable is compared); 2 where nothing could be compared.");
+}
+
+std::string quoted(const std::string& value) {
+  return absl::StrCat("'", absl::Utf8SafeCHexEscape(value), "'");
+}
+
+absl::Status set_files(const Texts& texts, DiffOptions& options) {
+  if (texts.files.size() != 2) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "there are ", texts.files.size(), " files; write alloctap-diff BEFORE.json AFTER.json"));
+  }
+  options.before = texts.files[0];
+  options.after = texts.files[1];
+  return absl::OkStatus();
+}
+
+absl::Status set_allowed(const std::string& text, DiffOptions& options) {
+  options.allowed_growth = parse_bytes(text);
+  if (options.allowed_growth) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--allow ", quoted(text), ": write a number of bytes, such as 0, 4096, 512K or 2M"));
+}
+
+absl::Status set_match(const std::string& text, DiffOptions& options) {
+  options.match = text == "functions" ? StackMatch::kFunctions : StackMatch::kPlaces;
+  if (text == "functions" || text == "places") return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--match ", quoted(text), ": unknown; write places or functions"));
+}
+
+absl::Status set_most(const std::string& text, DiffOptions& options) {
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, options.most_stacks);
+  if (error == std::errc{} && stop == end) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--most ", quoted(text), ": write a whole number"));
+}
+
+absl::StatusOr<DiffOptions> interpret(const CLI::App& app, const Texts& texts) {
+  DiffOptions options;
+  absl::Status status = set_files(texts, options);
+  if (app.count("--allow") > 0) status.Update(set_allowed(texts.allow, options));
+  if (app.count("--match") > 0) status.Update(set_match(texts.match, options));
+  if (app.count("--most") > 0) status.Update(set_most(texts.most, options));
+  if (!status.ok()) return status;
+  return options;
+}
+
+}  // namespace
+
+absl::StatusOr<DiffOptions> parse_diff_options(std::span<char*> arguments) {
+  CLI::App app("Shows which call stacks hold more or less memory in one report than in another.");
+  Texts texts;
+  describe(app, texts);
+  DiffOptions answer;
+  try {
+    app.parse(static_cast<int>(arguments.size()), arguments.data());
+  } catch (const CLI::CallForHelp&) {
+    answer.answer = app.help();
+    return answer;
+  } catch (const CLI::CallForVersion& version) {
+    answer.answer = absl::StrCat(version.what(), "\n");
+    return answer;
+  } catch (const CLI::ParseError& error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(absl::Utf8SafeCHexEscape(error.what()), "; see alloctap-diff --help"));
+  }
+  return interpret(app, texts);
+}
+
+}  // namespace alloctap::run

@@ -1,0 +1,30 @@
+/// The command line of alloctap-diff.
+#pragma once
+
+#include <alloctap/snapshot/profile_diff.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace alloctap::run {
+
+struct DiffOptions {
+  std::string before;
+  std::string after;
+  /// How many bytes more may be live; nothing: as many as there are.
+  std::optional<std::uint64_t> allowed_growth;
+  StackMatch match = StackMatch::kPlaces;
+  /// How many stacks are shown in each list.
+  std::size_t most_stacks = 20;
+  /// The answer to --help or --version; where there is one, nothing is to be compared.
+  std::string answer;
+};
+
+/// The error names the value and the remedy.
+[[nodiscard]] absl::StatusOr<DiffOptions> parse_diff_options(std::span<char*> arguments);
+
+}  // namespace alloctap::run
