@@ -11,7 +11,6 @@
 #include "alloctap/config.hpp"
 #include "alloctap/dump/dump_output.hpp"
 #include "alloctap/dump/dump_policy.hpp"
-#include "alloctap/dump/frame_list.hpp"
 #include "alloctap/guard/control_lock.hpp"
 #include "alloctap/guard/fork_handlers.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
@@ -24,6 +23,7 @@
 #include "alloctap/snapshot/suppressions.hpp"
 #include "alloctap/snapshot/take_snapshot.hpp"
 #include "alloctap/symbol/module_table.hpp"
+#include "alloctap/tracker_report.hpp"
 
 namespace alloctap {
 
@@ -81,7 +81,7 @@ class Tracker {
     const ReentrancyGuard guard;
     const std::lock_guard hold(control_lock);
     Sink::Epochs::update_locked();
-    return modules_locked();
+    return TrackerReport<Config>::modules();
   }
 
   /// What is live in `snapshot`, one of this tracker's that outlives the result, and is not named
@@ -90,18 +90,7 @@ class Tracker {
                                                    const Suppressions& suppressions) {
     const ReentrancyGuard guard;
     const std::lock_guard hold(control_lock);
-    const absl::StatusOr<ModuleTable> modules = modules_locked();
-    if (!modules.ok()) return modules.status();
-    const Report report{.snapshot = snapshot,
-                        .modules = *modules,
-                        .program = {},
-                        .backend = {},
-                        .symbolize = &Sink::Epochs::symbolize};
-    const FrameList frames(report);
-    if (!frames.complete()) {
-      return absl::ResourceExhaustedError("leaks: the system has no memory for their frames");
-    }
-    return find_leaks(snapshot, suppressions, frames);
+    return TrackerReport<Config>::leaks(snapshot, suppressions);
   }
 
   /// Writes a report of the present state to `output`, a `DumpOutput`, in the form of `policy`.
@@ -112,7 +101,7 @@ class Tracker {
     const std::lock_guard hold(control_lock);
     const absl::StatusOr<Snapshot> snapshot = snapshot_locked();
     if (!snapshot.ok()) return snapshot.status();
-    return write_report(*snapshot, policy, output);
+    return TrackerReport<Config>::write(*snapshot, policy, output);
   }
 
   /// Writes a report of `snapshot`, one of this tracker's: for several forms of the same moment.
@@ -121,7 +110,7 @@ class Tracker {
   static absl::Status dump(const Snapshot& snapshot, const Policy& policy, Output&& output) {
     const ReentrancyGuard guard;
     const std::lock_guard hold(control_lock);
-    return write_report(snapshot, policy, output);
+    return TrackerReport<Config>::write(snapshot, policy, output);
   }
 
   /// Until `resume`, allocations are neither recorded nor counted. Frees of blocks that were
@@ -212,12 +201,6 @@ class Tracker {
     if constexpr (requires { Config::Sampling::after_fork(); }) Config::Sampling::after_fork();
   }
 
-  static absl::StatusOr<ModuleTable> modules_locked() {
-    ModuleTable modules = ModuleTable::read();
-    if (Sink::Epochs::history().add_to(modules)) return modules;
-    return absl::ResourceExhaustedError("dump: the system has no memory for its modules");
-  }
-
   static absl::StatusOr<Snapshot> snapshot_locked(SnapshotOptions options = {}) {
     Sink::Epochs::update_locked();
     const bool quiet = ThreadStates::close_gate();
@@ -254,49 +237,6 @@ class Tracker {
   static void leave_out_unmatched(Account& account) noexcept {
     account.events -= account.unmatched_frees.value_or(0);
     account.unmatched_frees.reset();
-  }
-
-  template <class Policy, class Output>
-  static absl::Status write_report(const Snapshot& snapshot, const Policy& policy, Output& output) {
-    constexpr std::size_t kLongestText = 16 * 1024;
-    ArenaArray<char> executable;
-    ArenaArray<char> command;
-    if (!executable.resize(kLongestText) || !command.resize(kLongestText)) {
-      return absl::ResourceExhaustedError("dump: the system has no memory for it");
-    }
-    const absl::StatusOr<ModuleTable> modules = modules_locked();
-    if (!modules.ok()) return modules.status();
-    const Report report{
-        .snapshot = snapshot,
-        .modules = *modules,
-        .program = {.pid = os::current_process_id(),
-                    .executable = os::executable_path({executable.data(), executable.size()}),
-                    .command = os::command_line({command.data(), command.size()})},
-        .backend = backend_info(),
-        .symbolize = &Sink::Epochs::symbolize,
-    };
-    if (absl::Status status = output.open(); !status.ok()) return status;
-    DumpWriter writer(output);
-    policy.write(report, writer);
-    if (absl::Status status = writer.finish(); !status.ok()) return status;
-    return output.commit();
-  }
-
-  static BackendInfo backend_info() noexcept {
-    return {.hook = Hook::name,
-            .stack = stack_name(),
-            .max_frames = Sink::max_frames(),
-            .symbolizer = Config::Symbolizer::name,
-            .blind_spots = Hook::capabilities.blind_spots};
-  }
-
-  /// A policy that stands for several says which one is in force.
-  static std::string_view stack_name() noexcept {
-    if constexpr (requires { Config::Stack::selected(); }) {
-      return Config::Stack::selected();
-    } else {
-      return Config::Stack::name;
-    }
   }
 
   static inline constinit std::atomic<bool> running_{false};

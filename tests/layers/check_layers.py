@@ -20,8 +20,9 @@ LAYERS = [
     {"hook", "stack", "sample", "queue", "meta", "check", "symbol"},
     {"snapshot"},
     {"dump", "game"},
-    {"config.hpp", "sample_books.hpp", "mapping_recorder.hpp", "module_epochs.hpp", "recorder.hpp",
-     "session.hpp", "tracker.hpp", "alloctap.hpp"},
+    {"config.hpp", "sample_books.hpp", "mapping_recorder.hpp", "module_epochs.hpp",
+     "peak_recorder.hpp", "recorder.hpp", "session.hpp", "timeline_recorder.hpp", "tracker.hpp",
+     "tracker_report.hpp", "alloctap.hpp"},
     {"testing"},
 ]
 RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}

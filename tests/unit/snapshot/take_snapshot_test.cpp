@@ -282,27 +282,3 @@ TEST_CASE("a snapshot stays as it is when the tables go on") {
   CHECK(before.stacks[0].live_allocations == 1);
   CHECK(tables.take().totals.live_bytes == 10);
 }
-
-TEST_CASE("the peak is what was live at its end, or what is live now where that is more") {
-  Tables tables;
-  const StackId stack = tables.stack(0x1011);
-  tables.allocate(0x10000, 100, stack);
-  tables.allocate(0x20000, 50, kUnknownStack);
-  Snapshot now = tables.take();
-  CHECK(now.peak.live_bytes == 150);
-  CHECK(now.peak.time_ns == now.time_ns);
-  REQUIRE(now.peak.stacks.size() == 2);
-  CHECK(now.peak.stacks[0].stack == kUnknownStack);
-  CHECK(now.peak.stacks[1].stack == stack);
-  CHECK(now.peak.stacks[1].live_allocations == 1);
-  CHECK(now.peak.stacks[1].live_bytes == 100);
-
-  tables.last_peak.time_ns = 77;
-  tables.last_peak.live_bytes = 200;
-  REQUIRE(tables.last_peak.stacks.push_back({stack, 2, 200}));
-  const Snapshot then = tables.take();
-  CHECK(then.peak.time_ns == 77);
-  CHECK(then.peak.live_bytes == 200);
-  REQUIRE(then.peak.stacks.size() == 1);
-  CHECK(then.peak.stacks[0].live_bytes == 200);
-}

@@ -1,0 +1,98 @@
+/// What a tracker makes of its snapshots.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <cstddef>
+#include <string_view>
+
+#include "alloctap/dump/dump_writer.hpp"
+#include "alloctap/dump/frame_list.hpp"
+#include "alloctap/dump/report.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/os/process.hpp"
+#include "alloctap/recorder.hpp"
+#include "alloctap/snapshot/leaks.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/snapshot/suppressions.hpp"
+#include "alloctap/symbol/module_table.hpp"
+
+namespace alloctap {
+
+/// Reports and leaks of the tracker with that `Config`. Control plane, behind the control lock.
+template <class Config>
+class TrackerReport {
+  using Sink = Recorder<Config>;
+
+ public:
+  /// As `Tracker::modules`, as far as is known.
+  static absl::StatusOr<ModuleTable> modules() {
+    ModuleTable modules = ModuleTable::read();
+    if (Sink::Epochs::history().add_to(modules)) return modules;
+    return absl::ResourceExhaustedError("dump: the system has no memory for its modules");
+  }
+
+  /// As `Tracker::leaks`.
+  static absl::StatusOr<Leaks> leaks(const Snapshot& snapshot, const Suppressions& suppressions) {
+    const absl::StatusOr<ModuleTable> modules = TrackerReport::modules();
+    if (!modules.ok()) return modules.status();
+    const Report report{.snapshot = snapshot,
+                        .modules = *modules,
+                        .program = {},
+                        .backend = {},
+                        .symbolize = &Sink::Epochs::symbolize};
+    const FrameList frames(report);
+    if (!frames.complete()) {
+      return absl::ResourceExhaustedError("leaks: the system has no memory for their frames");
+    }
+    return find_leaks(snapshot, suppressions, frames);
+  }
+
+  /// As `Tracker::dump`.
+  template <class Policy, class Output>
+  static absl::Status write(const Snapshot& snapshot, const Policy& policy, Output& output) {
+    constexpr std::size_t kLongestText = 16 * 1024;
+    ArenaArray<char> executable;
+    ArenaArray<char> command;
+    if (!executable.resize(kLongestText) || !command.resize(kLongestText)) {
+      return absl::ResourceExhaustedError("dump: the system has no memory for it");
+    }
+    const absl::StatusOr<ModuleTable> modules = TrackerReport::modules();
+    if (!modules.ok()) return modules.status();
+    const Report report{
+        .snapshot = snapshot,
+        .modules = *modules,
+        .program = {.pid = os::current_process_id(),
+                    .executable = os::executable_path({executable.data(), executable.size()}),
+                    .command = os::command_line({command.data(), command.size()})},
+        .backend = backend_info(),
+        .symbolize = &Sink::Epochs::symbolize,
+    };
+    if (absl::Status status = output.open(); !status.ok()) return status;
+    DumpWriter writer(output);
+    policy.write(report, writer);
+    if (absl::Status status = writer.finish(); !status.ok()) return status;
+    return output.commit();
+  }
+
+ private:
+  static BackendInfo backend_info() noexcept {
+    return {.hook = Config::Hook::name,
+            .stack = stack_name(),
+            .max_frames = Sink::max_frames(),
+            .symbolizer = Config::Symbolizer::name,
+            .blind_spots = Config::Hook::capabilities.blind_spots};
+  }
+
+  /// A policy that stands for several says which one is in force.
+  static std::string_view stack_name() noexcept {
+    if constexpr (requires { Config::Stack::selected(); }) {
+      return Config::Stack::selected();
+    } else {
+      return Config::Stack::name;
+    }
+  }
+};
+
+}  // namespace alloctap
