@@ -61,6 +61,16 @@ pageTest('nothing changed between a report and itself', () => madeUp(earlier, ea
   assert.match(await text(page, '#selected'), /nothing to show/);
 });
 
+pageTest('a report of nothing can be looked at', () => madeUp({
+  ...earlier, stacks: [], frames: [], modules: [], threads: [], sizes: [], timeline: [], markers: [],
+  peak: { time_ns: 0, live_bytes: 0, stacks: [] }, mappings: { ...earlier.mappings, stacks: [] },
+}), async (page) => {
+  assert.match(await text(page, '#selected'), /nothing to show/);
+  for (const tab of ['stacks', 'modules', 'sizes', 'timeline', 'flame']) await page.click(`[data-tab=${tab}]`);
+  assert.match(await page.locator('#timeline').textContent(), /has no timeline/);
+  assert.match(await page.locator('#sizes').textContent(), /No block is live/);
+});
+
 pageTest('a name that looks like HTML stays a name', () => madeUp({
   ...earlier,
   frames: earlier.frames.map((frame) => ({ ...frame, function: '<img src=x onerror=alert(1)>' })),
