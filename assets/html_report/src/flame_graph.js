@@ -84,7 +84,7 @@ export class FlameGraph {
       if (!view.isDifference) parts.push(`, ${percent(sum, view.total())}`);
     }
     if (sums.widths[0] === 0) parts.push('; there is nothing to show');
-    else if (this.focus === 0 && view.found === null) parts.push('. Click a frame to see it alone.');
+    else if (this.focus === 0 && view.found === null) parts.push('. Click a frame to zoom.');
     const selected = byId('selected');
     selected.textContent = parts.join('');
     selected.title = selected.textContent;
