@@ -4,8 +4,8 @@
 set -eu
 
 packages='chromium cmake dpkg-dev doctest-dev g++ golang-go heaptrack jq libabsl-dev libbenchmark-dev
-  libboost-dev libcap2-bin libcli11-dev libdw-dev libjemalloc2 libprotozero-dev
-  libtcmalloc-minimal4 libxml2-utils ninja-build nlohmann-json3-dev nodejs perl python3
+  libboost-dev libcap2-bin libcli11-dev libcpp-httplib-dev libdw-dev libjemalloc2 libprotozero-dev
+  libtcmalloc-minimal4 libxml2-utils ninja-build nlohmann-json3-dev nodejs perl pkgconf python3
   python3-jsonschema rapidjson-dev sqlite3 valgrind xz-utils zlib1g-dev'
 
 variant=release

@@ -70,6 +70,9 @@ class Process {
 
   [[nodiscard]] pid_t pid() const { return outcome_.pid; }
 
+  /// What it has written to its standard output, as far as it was read.
+  [[nodiscard]] const std::string& output() const { return outcome_.out; }
+
   /// Whether the program wrote `text` to its standard output before it ended or time ran out.
   [[nodiscard]] bool wait_for(std::string_view text) {
     while (outcome_.out.find(text) == std::string::npos) {
