@@ -27,7 +27,7 @@ export function drawTimeline(view, showPeak) {
   section.replaceChildren(
     element('div', {}, element('h2', {}, 'Live bytes over time '), legend(),
       hasPeak ? element('button', { onclick: showPeak, style: 'float:right' }, 'Who held it at the peak?') : null),
-    element('p', { class: 'soft' }, `${peakText(view.report.about)} ${count(points.length)} points over ${seconds(points.at(-1).at)} since ${moment(start)}.`),
+    element('p', { class: 'soft' }, `${peakText(view.report.about, start)} ${count(points.length)} points over ${seconds(points.at(-1).at)} since ${moment(start)}.`),
     live, element('h2', {}, 'Allocations per second'), rates);
   const x = (chart) => scaleLinear().domain([0, points.at(-1).at]).range([0, chart.width]);
   drawLive(chartIn(live), x, points, markers.map((marker) => ({ ...marker, at: (marker.time_ns - start) / 1e9 })),
@@ -35,9 +35,11 @@ export function drawTimeline(view, showPeak) {
   drawRates(chartIn(rates), x, points);
 }
 
-function peakText({ totals, peak, program }) {
-  const when = peak?.time_ns > 0 ? `, ${moment(peak.time_ns)}` : '';
-  return `The most that was live at once: ${bytes(totals.peak_live_bytes)}${when}; at the end (${moment(program.time_ns)}): ${bytes(totals.live_bytes)}.`;
+/** `start`: nanoseconds since the Unix epoch. */
+function peakText({ totals, peak, program }, start) {
+  const after = (time) => (start === undefined ? moment(time) : `after ${seconds((time - start) / 1e9)}`);
+  const when = peak?.time_ns > 0 ? ` (${after(peak.time_ns)})` : '';
+  return `The most that was live at once: ${bytes(totals.peak_live_bytes)}${when}; at the end (${after(program.time_ns)}): ${bytes(totals.live_bytes)}.`;
 }
 
 function rate(from, to) {
@@ -48,7 +50,7 @@ function rate(from, to) {
 function legend() {
   const entry = (colour, text) => element('span', { style: 'margin-right:12px;color:var(--soft)' },
     element('i', { style: `display:inline-block;width:14px;height:4px;background:${colour};vertical-align:3px;margin-right:5px` }), text);
-  return element('span', {}, entry('#3d7edb', 'live bytes'), entry('#8a94a3', 'resident memory of the process (RSS)'));
+  return element('span', {}, entry('#3d7edb', 'live bytes'), entry('#8a94a3', 'resident memory of the process (RSS), the tracker\'s too'));
 }
 
 function drawLive(chart, xOf, points, markers, peak) {

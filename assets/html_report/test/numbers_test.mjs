@@ -23,6 +23,7 @@ pageTest('the totals are those of the JSON', realRun, async (page) => {
     assert.equal(shown[key], totals[key], key);
   }
   assert.equal(shown.mapped_bytes ?? 0, mappings.live_bytes);
+  assert.equal(shown.peak_bytes, run.json.peak.live_bytes);
   assert.match(await text(page, '#program'), new RegExp(`python3.*process ${program.pid}`));
 });
 
@@ -80,6 +81,14 @@ pageTest('modules and threads are those of the JSON', realRun, async (page) => {
     new RegExp(`${threads[0].id}\\s[^]*${grouped(threads[0].allocations)}`));
   await first.click();
   assert.equal(await page.inputValue('#search'), name);
+});
+
+pageTest('the timeline has the points and the peak of the JSON', realRun, async (page) => {
+  const { timeline, totals } = run.json;
+  assert.ok(timeline.length > 2);
+  await page.click('[data-tab=timeline]');
+  assert.match(await text(page, '#timeline'), new RegExp(`${grouped(timeline.length)} points over`));
+  assert.equal(await page.locator('#timeline circle').count(), totals.peak_live_bytes > 0 ? 1 : 0);
 });
 
 pageTest('sizes are shown as bars', realRun, async (page) => {

@@ -10,9 +10,8 @@ const PICTURES = [
   { page: 'python3', name: 'python3_flame_graph', act: async (page) => {
     await page.locator('#flame-canvas').hover({ position: { x: 250, y: 400 } });
   } },
-  { page: 'python3', name: 'python3_timeline', act: (page) => page.click('[data-tab=timeline]') },
   { page: 'sqlite3', name: 'sqlite3_inverted', act: async (page) => {
-    await page.click('[data-metric=allocated_bytes]');
+    await page.click('[data-metric=peak_bytes]');
     await page.click('[data-leaf-first=true]');
     await page.fill('#search', 'sqlite3Btree');
   } },
@@ -21,6 +20,7 @@ const PICTURES = [
     await page.click('th:has-text("Temporary")');
     await page.click('tr[data-stack] >> nth=2');
   } },
+  { page: 'cc1plus', name: 'cc1plus_timeline', act: (page) => page.click('[data-tab=timeline]') },
   { page: 'cc1plus', name: 'cc1plus_sizes', act: (page) => page.click('[data-tab=sizes]') },
   { page: 'difference', name: 'difference', act: () => {} },
 ];
