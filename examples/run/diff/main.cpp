@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "diff/difference_page.hpp"
 #include "diff/difference_text.hpp"
 #include "diff/options.hpp"
 
@@ -35,6 +36,8 @@ int say(int code, const std::string& message) {
 struct Input {
   std::string file;
   SavedProfile profile;
+  /// As it stands in the file, where a page is asked for: reading takes the text apart.
+  std::string json = {};
   int code = kFine;
 
   /// Of a damaged one something must have been read, or all would seem to be gone.
@@ -43,7 +46,7 @@ struct Input {
   }
 };
 
-void read(Input& input) {
+void read(Input& input, bool keep_json) {
   const std::string name = absl::StrCat("'", absl::Utf8SafeCHexEscape(input.file), "'");
   ArenaArray<char> text;
   const int error = read_file(input.file.c_str(), kMostBytes, text);
@@ -52,6 +55,7 @@ void read(Input& input) {
         say(kNothingCompared, absl::StrCat(name, " cannot be read: ", os::error_text(error)));
     return;
   }
+  if (keep_json) input.json = text_of(text);
   const absl::Status status = JsonReader::read(std::move(text), input.profile);
   if (status.ok()) return;
   input.code =
@@ -82,11 +86,21 @@ int judge(const DiffOptions& options, const HeapChange& change) {
                                           *options.allowed_growth, " allowed"));
 }
 
+/// Half a report would make a page that shows nothing.
+int write_page(const DiffOptions& options, const Input& before, const Input& after) {
+  if (options.page.empty()) return kFine;
+  if (before.code != kFine || after.code != kFine) {
+    return say(kGrewOrDamaged, "no page is written: it needs two whole reports");
+  }
+  const absl::Status status = write_difference_page(before.json, after.json, options.page);
+  return status.ok() ? kFine : say(kNothingCompared, std::string(status.message()));
+}
+
 int compare(const DiffOptions& options) {
   Input before{.file = options.before, .profile = {}};
   Input after{.file = options.after, .profile = {}};
-  read(before);
-  read(after);
+  read(before, !options.page.empty());
+  read(after, !options.page.empty());
   const int readable = std::max(before.code, after.code);
   if (!before.comparable() || !after.comparable()) return readable;
   absl::StatusOr<ProfileDiff> change = diff(before.profile, after.profile, options.match);
@@ -98,7 +112,7 @@ int compare(const DiffOptions& options) {
                    options.most_stacks, out);
   const absl::Status written = out.finish();
   if (!written.ok()) return say(kNothingCompared, std::string(written.message()));
-  return std::max(readable, judge(options, change->total));
+  return std::max({readable, write_page(options, before, after), judge(options, change->total)});
 }
 
 int run(std::span<char*> arguments) {

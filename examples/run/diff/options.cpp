@@ -20,6 +20,7 @@ struct Texts {
   std::string allow;
   std::string match;
   std::string most;
+  std::string page;
 };
 
 void describe(CLI::App& app, Texts& texts) {
@@ -41,6 +42,11 @@ void describe(CLI::App& app, Texts& texts) {
       ->option_text("CHOICE");
   app.add_option("--most", texts.most, "Show at most N stacks in each list. Default: 20.")
       ->option_text("N");
+  app.add_option("--html", texts.page,
+                 "Write a page to PATH too, for any browser: flame graphs and tables\n"
+                 "of what grew and what shrank, by functions. Both reports must be\n"
+                 "whole for it.")
+      ->option_text("PATH");
   app.footer(
       "Reports are what alloctap-run --dump json=PATH writes.\n"
       "Exit status: 0; 1 where memory grew by more than allowed, or a report was not\n"
@@ -83,12 +89,19 @@ absl::Status set_most(const std::string& text, DiffOptions& options) {
       absl::StrCat("--most ", quoted(text), ": write a whole number"));
 }
 
+absl::Status set_page(const std::string& text, DiffOptions& options) {
+  options.page = text;
+  if (!text.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError("--html: the path is empty");
+}
+
 absl::StatusOr<DiffOptions> interpret(const CLI::App& app, const Texts& texts) {
   DiffOptions options;
   absl::Status status = set_files(texts, options);
   if (app.count("--allow") > 0) status.Update(set_allowed(texts.allow, options));
   if (app.count("--match") > 0) status.Update(set_match(texts.match, options));
   if (app.count("--most") > 0) status.Update(set_most(texts.most, options));
+  if (app.count("--html") > 0) status.Update(set_page(texts.page, options));
   if (!status.ok()) return status;
   return options;
 }

@@ -20,6 +20,8 @@ struct DiffOptions {
   StackMatch match = StackMatch::kPlaces;
   /// How many stacks are shown in each list.
   std::size_t most_stacks = 20;
+  /// Where a page goes; empty: nowhere.
+  std::string page;
   /// The answer to --help or --version; where there is one, nothing is to be compared.
   std::string answer;
 };

@@ -38,6 +38,8 @@ class TwoReports {
   [[nodiscard]] std::string before() const { return program_.file("before.json"); }
   [[nodiscard]] std::string after() const { return program_.file("after.json"); }
 
+  [[nodiscard]] std::string file(const std::string& name) const { return program_.file(name); }
+
   [[nodiscard]] Outcome compare(const Texts& arguments) const {
     Command command{.arguments = {ALLOCTAP_DIFF_BINARY}, .directory = program_.file("")};
     command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
@@ -199,4 +201,32 @@ TEST_CASE("output that cannot be written is trouble") {
                          ALLOCTAP_DIFF_BINARY, reports.before(), reports.after()}});
   CHECK(outcome.exit_code() == 2);
   holds(outcome.err, "No space left on device");
+}
+
+TEST_CASE("a page of the difference holds both reports") {
+  const TwoReports reports;
+  const Outcome outcome = reports.compare({"before.json", "after.json", "--html=page.html"});
+  CHECK(outcome.exit_code() == 0);
+  CHECK(outcome.err == "");
+  const std::string page = text_of(reports.file("page.html"));
+  holds(page, "<!doctype html>");
+  const std::size_t shown = page.find(R"(id="report">{"schema")");
+  const std::size_t base = page.find(R"(id="base">{"schema")");
+  REQUIRE(shown != page.npos);
+  REQUIRE(base != page.npos);
+  CHECK(page.find("forget_block", shown) < base);
+  CHECK(page.find("forget_block", base) != page.npos);
+}
+
+TEST_CASE("there is no page of a damaged report, or where it cannot be written") {
+  const TwoReports reports;
+  const std::string whole = text_of(reports.after());
+  reports.write("cut.json", whole.substr(0, whole.size() * 3 / 4));
+  const Outcome cut = reports.compare({"before.json", "cut.json", "--html=page.html"});
+  CHECK(cut.exit_code() == 1);
+  holds(cut.err, "no page is written");
+  CHECK(text_of(reports.file("page.html")) == "");
+  const Outcome nowhere = reports.compare({"before.json", "after.json", "--html=no/page.html"});
+  CHECK(nowhere.exit_code() == 2);
+  holds(nowhere.err, "no/page.html");
 }
