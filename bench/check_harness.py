@@ -77,12 +77,19 @@ def check_stack_memory(results):
     expect(is_positive(row["ratio"]), row)
 
 
+def check_dump_time(results):
+    # A short report may take less than what a run differs from another one.
+    expect(is_positive(results["heaptrack_print_seconds"]), results)
+    expect(math.isfinite(results["report_seconds"]) and results["bytes"] > 100_000, results)
+
+
 CHECKS = {
     "capture_cost": (["-n1", "--min-time=0.01", "--filter=identify/.*/16$"], check_capture_cost),
     "whole_program": (["-n1", "--workloads=jq,larson-1", "--scale=0.1"], check_whole_program),
     "pair_cost": (["-n1", "--depths=16", "--threads=1", "--pairs=50000"], check_pair_cost),
     "sampling_cost": (["-n1", "--workloads=jq"], check_sampling_cost),
     "stack_memory": (["--workloads=jq"], check_stack_memory),
+    "dump_time": (["-n1", "--blocks=20000", "--stacks=1000"], check_dump_time),
     "compile_time": (["-n1", "--brief"], check_compile_time),
 }
 
