@@ -24,14 +24,15 @@ export function drawTimeline(view, showPeak) {
   }));
   const [live, rates] = [element('div', { class: 'chart' }), element('div', { class: 'chart', style: 'flex:0.5' })];
   const hasPeak = view.report.metrics.includes(METRICS.find(({ key }) => key === 'peak_bytes'));
+  const hasResident = view.resident ?? isComparable(points);
   section.replaceChildren(
-    element('div', {}, element('h2', {}, 'Live bytes over time '), legend(),
+    element('div', {}, element('h2', {}, 'Live bytes over time '), legend(view, hasResident),
       hasPeak ? element('button', { onclick: showPeak, style: 'float:right' }, 'Who held it at the peak?') : null),
     element('p', { class: 'soft' }, `${peakText(view.report.about, start)} ${count(points.length)} points over ${seconds(points.at(-1).at)} since ${moment(start)}.`),
     live, element('h2', {}, 'Allocations per second'), rates);
   const x = (chart) => scaleLinear().domain([0, points.at(-1).at]).range([0, chart.width]);
   drawLive(chartIn(live), x, points, markers.map((marker) => ({ ...marker, at: (marker.time_ns - start) / 1e9 })),
-           peak?.time_ns > 0 ? { ...peak, at: (peak.time_ns - start) / 1e9 } : null);
+           peak?.time_ns > 0 ? { ...peak, at: (peak.time_ns - start) / 1e9 } : null, hasResident);
   drawRates(chartIn(rates), x, points);
 }
 
@@ -47,20 +48,30 @@ function rate(from, to) {
   return time > 0 ? (to.allocations - from.allocations) / time : 0;
 }
 
-function legend() {
-  const entry = (colour, text) => element('span', { style: 'margin-right:12px;color:var(--soft)' },
-    element('i', { style: `display:inline-block;width:14px;height:4px;background:${colour};vertical-align:3px;margin-right:5px` }), text);
-  return element('span', {}, entry('#3d7edb', 'live bytes'), entry('#8a94a3', 'resident memory of the process (RSS), the tracker\'s too'));
+/** Whether what is live can be seen beside what is resident. */
+function isComparable(points) {
+  return max(points, (p) => p.resident_bytes) < 4 * max(points, (p) => p.live_bytes);
 }
 
-function drawLive(chart, xOf, points, markers, peak) {
+function legend(view, hasResident) {
+  const entry = (colour, ...texts) => element('label', { style: 'margin-right:12px;color:var(--soft)' },
+    element('i', { style: `display:inline-block;width:14px;height:4px;background:${colour};vertical-align:3px;margin-right:5px` }), ...texts);
+  const box = element('input', { type: 'checkbox', style: 'vertical-align:-2px' });
+  box.checked = hasResident;
+  box.onchange = () => view.set({ resident: box.checked });
+  return element('span', {}, entry('#3d7edb', 'live bytes'),
+    entry('#8a94a3', box, ' resident memory of the process (RSS), the tracker\'s too'));
+}
+
+function drawLive(chart, xOf, points, markers, peak, hasResident) {
   const x = xOf(chart);
-  const most = max([...points.flatMap((p) => [p.live_bytes, p.resident_bytes]), peak?.live_bytes ?? 0]);
+  const most = Math.max(max(points, (p) => (hasResident ? p.resident_bytes : 0)),
+    max(points, (p) => p.live_bytes), peak?.live_bytes ?? 0);
   const y = addValueAxis(chart, 0, most, bytes);
   addBottomAxis(chart, x, (axis) => axis.ticks(8).tickFormat(seconds));
   chart.group.append('path').datum(points).attr('fill', '#c9dcf6').attr('stroke', '#3d7edb').attr('stroke-width', 1.5)
     .attr('d', area().x((p) => x(p.at)).y0(chart.height).y1((p) => y(p.live_bytes)));
-  chart.group.append('path').datum(points).attr('fill', 'none').attr('stroke', '#8a94a3').attr('stroke-width', 1.5)
+  chart.group.append('path').datum(hasResident ? points : []).attr('fill', 'none').attr('stroke', '#8a94a3').attr('stroke-width', 1.5)
     .attr('d', line().x((p) => x(p.at)).y((p) => y(p.resident_bytes)));
   drawMarkers(chart, x, markers);
   if (peak !== null) drawPeak(chart, x(peak.at), y(peak.live_bytes), peak);

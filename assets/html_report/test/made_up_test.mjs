@@ -11,6 +11,10 @@ pageTest('the timeline has its points, markers and peak, and leads to who held i
   const chart = page.locator('#timeline svg').first();
   assert.match(await chart.textContent(), /level <1>/);
   assert.match(await chart.textContent(), /peak [\d.]+ [KMG]iB/);
+  const residentLines = () => chart.locator('path[stroke="#8a94a3"][d]').count();
+  assert.equal(await residentLines(), 1);
+  await page.uncheck('#timeline input');
+  assert.equal(await residentLines(), 0);
   await chart.hover();
   assert.match(await text(page, '#tip'), /live in \d+ blocks/);
   await page.click('text=Who held it at the peak?');
