@@ -10,30 +10,17 @@
 #include <thread>
 #include <vector>
 
-#include "alloctap/queue/buffer_queue.hpp"
 #include "alloctap/sample/poisson_by_bytes.hpp"
-#include "alloctap/testing/scripted_stack.hpp"
-#include "alloctap/tracker.hpp"
+#include "tests/support/scripted_tracker.hpp"
 
 namespace {
 
 using namespace alloctap;
-using alloctap::testing::ScriptedStack;
+using namespace alloctap::testing;
 
 template <class Test>
-struct Config : DefaultConfig {
-  using Hook = ManualHook<Test>;
-  using Stack = ScriptedStack;
-};
-
-template <class Test>
-struct SampledConfig : Config<Test> {
+struct SampledConfig : ScriptedConfig<Test> {
   using Sampling = PoissonByBytes<80'000>;
-};
-
-template <class Test>
-struct BufferedConfig : Config<Test> {
-  using Queue = BufferQueue;
 };
 
 constexpr std::size_t kStacks = 8;
@@ -45,20 +32,6 @@ std::span<const std::uintptr_t> frames_of(std::size_t stack) {
     return all;
   }();
   return frames[stack];
-}
-
-template <class Tracker>
-Session started() {
-  auto session = Tracker::start();
-  REQUIRE(session.ok());
-  return *std::move(session);
-}
-
-template <class Tracker>
-Snapshot snapshot_of() {
-  auto snapshot = Tracker::snapshot();
-  REQUIRE(snapshot.ok());
-  return *std::move(snapshot);
 }
 
 /// Bytes by the only frame of each stack.
@@ -138,7 +111,7 @@ struct SampledTest;
 }  // namespace
 
 TEST_CASE("while nothing falls, the peak is now") {
-  using T = Tracker<Config<NowTest>>;
+  using T = Tracker<ScriptedConfig<NowTest>>;
   const Session session = started<T>();
   Program<T> program;
   for (int i = 0; i < 100; ++i) program.allocate(1, 100'000);
@@ -150,7 +123,7 @@ TEST_CASE("while nothing falls, the peak is now") {
 }
 
 TEST_CASE("the block whose free ends the peak was part of it") {
-  using T = Tracker<Config<OneBlockTest>>;
+  using T = Tracker<ScriptedConfig<OneBlockTest>>;
   const Session session = started<T>();
   Program<T> program;
   program.allocate(1, 50'000'000);
@@ -166,7 +139,7 @@ TEST_CASE("the block whose free ends the peak was part of it") {
 }
 
 TEST_CASE("who held the memory at the peak is known within 1 %, however it came and went") {
-  using T = Tracker<Config<WaveTest>>;
+  using T = Tracker<ScriptedConfig<WaveTest>>;
   const Session session = started<T>();
   Program<T> program;
   std::mt19937_64 random(7);
@@ -184,7 +157,7 @@ TEST_CASE("who held the memory at the peak is known within 1 %, however it came 
 }
 
 TEST_CASE("a block that a reallocation takes away was part of the peak") {
-  using T = Tracker<Config<ReallocTest>>;
+  using T = Tracker<ScriptedConfig<ReallocTest>>;
   const Session session = started<T>();
   ScriptedStack::play(frames_of(1));
   auto* block = reinterpret_cast<void*>(0x100000000);
@@ -197,7 +170,7 @@ TEST_CASE("a block that a reallocation takes away was part of the peak") {
 }
 
 TEST_CASE("threads that reach a peak together are in one picture, within 1 %") {
-  using T = Tracker<Config<ThreadsTest>>;
+  using T = Tracker<ScriptedConfig<ThreadsTest>>;
   constexpr std::size_t kThreads = 4;
   constexpr std::size_t kBlocks = 10'000;
   constexpr std::uint64_t kBytes = 4'000;
@@ -242,7 +215,7 @@ TEST_CASE("while a policy samples, the picture is an estimate by weights") {
 }
 
 TEST_CASE("a queue that delivers later keeps no picture, and the report survives it") {
-  using T = Tracker<BufferedConfig<QueueTest>>;
+  using T = Tracker<BufferedScriptedConfig<QueueTest>>;
   const Session session = started<T>();
   Program<T> program;
   program.allocate(1, 50'000'000);

@@ -11,23 +11,17 @@
 
 #include "alloctap/dump/memory_output.hpp"
 #include "alloctap/dump/text_dump.hpp"
-#include "alloctap/queue/buffer_queue.hpp"
 #include "alloctap/testing/fake_symbolizer.hpp"
-#include "alloctap/testing/scripted_stack.hpp"
 #include "tests/support/piece_output.hpp"
+#include "tests/support/scripted_tracker.hpp"
 
 namespace {
 
 using namespace alloctap;
-using alloctap::testing::FakeSymbolizer;
-using alloctap::testing::PieceOutput;
-using alloctap::testing::ScriptedStack;
+using namespace alloctap::testing;
 
-/// Each test has a tracker of its own.
 template <class Test>
-struct Config : DefaultConfig {
-  using Hook = ManualHook<Test>;
-  using Stack = ScriptedStack;
+struct Config : ScriptedConfig<Test> {
   using Symbolizer = FakeSymbolizer;
   static constexpr Limits limits{.max_frames = 3};
 };
@@ -39,23 +33,6 @@ struct BufferedConfig : Config<Test> {
 
 constexpr std::array<std::uintptr_t, 2> kStack{0x1011, 0x2021};
 constexpr std::array<std::uintptr_t, 1> kOtherStack{0x3031};
-
-void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
-
-template <class Tracker>
-Snapshot snapshot_of() {
-  auto snapshot = Tracker::snapshot();
-  REQUIRE(snapshot.ok());
-  return *std::move(snapshot);
-}
-
-template <class Tracker>
-Session started() {
-  auto session = Tracker::start();
-  CAPTURE(session.status().ToString());
-  REQUIRE(session.ok());
-  return *std::move(session);
-}
 
 bool holds(const absl::Status& status, std::string_view text) {
   return std::string(status.message()).find(text) != std::string::npos;

@@ -6,42 +6,20 @@
 #include <string>
 #include <thread>
 
-#include "alloctap/queue/buffer_queue.hpp"
 #include "alloctap/sample/poisson_by_bytes.hpp"
-#include "alloctap/testing/scripted_stack.hpp"
-#include "alloctap/tracker.hpp"
+#include "tests/support/scripted_tracker.hpp"
 
 namespace {
 
 using namespace alloctap;
-using alloctap::testing::ScriptedStack;
+using namespace alloctap::testing;
 
 template <class Test>
-struct Config : DefaultConfig {
-  using Hook = ManualHook<Test>;
-  using Stack = ScriptedStack;
-};
-
-template <class Test>
-struct BufferedConfig : Config<Test> {
-  using Queue = BufferQueue;
-};
-
-template <class Test>
-struct SampledConfig : Config<Test> {
+struct SampledConfig : ScriptedConfig<Test> {
   using Sampling = PoissonByBytes<1'000>;
 };
 
 constexpr std::array<std::uintptr_t, 1> kStack{0x1011};
-
-void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
-
-template <class Tracker>
-Snapshot snapshot_of() {
-  auto snapshot = Tracker::snapshot();
-  REQUIRE(snapshot.ok());
-  return *std::move(snapshot);
-}
 
 struct PointsTest;
 struct BufferedTest;
@@ -54,8 +32,7 @@ struct ThreadsTest;
 template <class Tracker>
 Snapshot play() {
   ScriptedStack::play(kStack);
-  auto session = Tracker::start();
-  REQUIRE(session.ok());
+  const Session session = started<Tracker>();
   Tracker::Hook::on_allocate(at(0x10000), 1'000'000);
   Tracker::add_timeline_point();
   Tracker::Hook::on_allocate(at(0x200000), 3'000'000);
@@ -90,11 +67,11 @@ void check_played(const Snapshot& snapshot) {
 }  // namespace
 
 TEST_CASE("a timeline begins with the session and ends with the snapshot") {
-  check_played(play<Tracker<Config<PointsTest>>>());
+  check_played(play<Tracker<ScriptedConfig<PointsTest>>>());
 }
 
 TEST_CASE("what is still in a queue is in the point") {
-  check_played(play<Tracker<BufferedConfig<BufferedTest>>>());
+  check_played(play<Tracker<BufferedScriptedConfig<BufferedTest>>>());
 }
 
 TEST_CASE("while a policy samples, calls are counted and what is live is estimated") {
@@ -103,10 +80,9 @@ TEST_CASE("while a policy samples, calls are counted and what is live is estimat
 }
 
 TEST_CASE("markers have the names that the program gave them, in order") {
-  using T = Tracker<Config<MarkersTest>>;
+  using T = Tracker<ScriptedConfig<MarkersTest>>;
   T::mark("before the session");
-  auto session = T::start();
-  REQUIRE(session.ok());
+  const Session session = started<T>();
   T::mark("level 1");
   std::string name = "level 2";
   T::mark(name);
@@ -121,15 +97,14 @@ TEST_CASE("markers have the names that the program gave them, in order") {
 }
 
 TEST_CASE("without a session there are no points but that of the snapshot") {
-  using T = Tracker<Config<NobodyTest>>;
+  using T = Tracker<ScriptedConfig<NobodyTest>>;
   T::add_timeline_point();
   CHECK(snapshot_of<T>().timeline.size() == 1);
 }
 
 TEST_CASE("points are taken while other threads allocate, and their numbers fit together") {
-  using T = Tracker<Config<ThreadsTest>>;
-  auto session = T::start();
-  REQUIRE(session.ok());
+  using T = Tracker<ScriptedConfig<ThreadsTest>>;
+  const Session session = started<T>();
   std::atomic<bool> stop{false};
   std::atomic<int> rounds{0};
   std::thread allocating([&] {

@@ -1,0 +1,44 @@
+/// Trackers that tests tell what happens, stack by stack.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "alloctap/queue/buffer_queue.hpp"
+#include "alloctap/testing/scripted_stack.hpp"
+#include "alloctap/tracker.hpp"
+
+namespace alloctap::testing {
+
+/// Each `Test` has a tracker of its own.
+template <class Test>
+struct ScriptedConfig : DefaultConfig {
+  using Hook = ManualHook<Test>;
+  using Stack = ScriptedStack;
+};
+
+template <class Test>
+struct BufferedScriptedConfig : ScriptedConfig<Test> {
+  using Queue = BufferQueue;
+};
+
+[[nodiscard]] inline void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
+
+template <class Tracker>
+[[nodiscard]] Session started() {
+  auto session = Tracker::start();
+  CAPTURE(session.status().ToString());
+  REQUIRE(session.ok());
+  return *std::move(session);
+}
+
+template <class Tracker>
+[[nodiscard]] Snapshot snapshot_of() {
+  auto snapshot = Tracker::snapshot();
+  REQUIRE(snapshot.ok());
+  return *std::move(snapshot);
+}
+
+}  // namespace alloctap::testing
