@@ -1,4 +1,5 @@
-/// Paths of dumps in which `%p` stands for a process id and `%%` for '%'.
+/// Paths of dumps in which `%p` stands for a process id, `%n` for the number of a dump and `%%` for
+/// '%'.
 #pragma once
 
 #include <array>
@@ -15,42 +16,75 @@ namespace alloctap::run {
 /// The longest path pattern, and the size of a buffer for any path, the '\0' included.
 inline constexpr std::size_t kPathBytes = 4096;
 
-/// Writes `pattern` to `buffer` with the pid for `%p` and '%' for `%%`, and a '\0' behind it.
-/// Empty where the buffer is too small. Any other '%' stands for itself. Allocates nothing.
+/// The decimal digits of a number, in a buffer of its own.
+class Digits {
+ public:
+  template <class Integer>
+  explicit Digits(Integer number) noexcept
+      : end_(std::to_chars(text_.data(), text_.data() + text_.size(), number).ptr) {}
+  Digits(const Digits&) = delete;
+  Digits& operator=(const Digits&) = delete;
+
+  [[nodiscard]] std::string_view view() const noexcept {
+    return {text_.data(), static_cast<std::size_t>(end_ - text_.data())};
+  }
+
+ private:
+  std::array<char, 12> text_{};
+  const char* end_;
+};
+
+/// Writes `pattern` to `buffer` with the pid for `%p`, the dump's number for `%n` and '%' for `%%`,
+/// and a '\0' behind it. Empty where the buffer is too small. Any other '%' stands for itself.
+/// Allocates nothing.
 [[nodiscard]] inline std::string_view expand_path(std::string_view pattern, std::int32_t pid,
+                                                  std::uint32_t number,
                                                   std::span<char> buffer) noexcept {
-  std::array<char, 12> digits{};
-  const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), pid).ptr;
-  const std::string_view pid_text(digits.data(), static_cast<std::size_t>(end - digits.data()));
+  const Digits pid_text(pid);
+  const Digits number_text(number);
   std::size_t filled = 0;
   while (!pattern.empty()) {
     const bool is_pid = pattern.starts_with("%p");
-    const std::string_view piece = is_pid ? pid_text : pattern.substr(0, 1);
+    const bool is_number = pattern.starts_with("%n");
+    const std::string_view piece = is_pid      ? pid_text.view()
+                                   : is_number ? number_text.view()
+                                               : pattern.substr(0, 1);
     if (filled + piece.size() >= buffer.size()) return {};
     std::memcpy(buffer.data() + filled, piece.data(), piece.size());
     filled += piece.size();
-    pattern.remove_prefix(is_pid || pattern.starts_with("%%") ? 2 : 1);
+    pattern.remove_prefix(is_pid || is_number || pattern.starts_with("%%") ? 2 : 1);
   }
   if (filled == 0) return {};
   buffer[filled] = '\0';
   return {buffer.data(), filled};
 }
 
-/// The first '%' with what follows it that is neither `%p` nor `%%`; empty where there is none.
+/// The first '%' with what follows it that is none of the three; empty where there is none.
 [[nodiscard]] inline std::string_view find_unknown_placeholder(std::string_view pattern) noexcept {
   for (std::size_t i = pattern.find('%'); i != pattern.npos; i = pattern.find('%', i + 2)) {
     const std::string_view placeholder = pattern.substr(i, 2);
-    if (placeholder != "%p" && placeholder != "%%") return placeholder;
+    if (placeholder != "%p" && placeholder != "%n" && placeholder != "%%") return placeholder;
   }
   return {};
 }
 
-/// Whether the pattern gives every process a path of its own.
-[[nodiscard]] inline bool names_process(std::string_view pattern) noexcept {
+/// Whether `placeholder` is in the pattern.
+[[nodiscard]] inline bool has_placeholder(std::string_view pattern,
+                                          std::string_view placeholder) noexcept {
   for (std::size_t i = pattern.find('%'); i != pattern.npos; i = pattern.find('%', i + 2)) {
-    if (pattern.substr(i, 2) == "%p") return true;
+    if (pattern.substr(i, 2) == placeholder) return true;
   }
   return false;
+}
+
+/// Whether the pattern gives every process a path of its own.
+[[nodiscard]] inline bool names_process(std::string_view pattern) noexcept {
+  return has_placeholder(pattern, "%p");
+}
+
+/// Whether the pattern gives every dump of a process a path of its own.
+[[nodiscard]] inline bool names_dump(std::string_view pattern) noexcept {
+  return has_placeholder(pattern, "%n");
 }
 
 /// The pattern that expands to exactly `path`.

@@ -1,7 +1,8 @@
 /// What alloctap-run tells the object that it preloads: one environment variable.
 ///
 /// The value reads
-/// `alloctap-run/3;ROOT_PID;FOLLOW;STACK;MAX_FRAMES;MEAN_BYTES;MIN_SIZE;MAX_SIZE;DUMPS;` and then,
+/// `alloctap-run/4;ROOT_PID;FOLLOW;STACK;MAX_FRAMES;MEAN_BYTES;MIN_SIZE;MAX_SIZE;INTERVAL_NS;`
+/// `THRESHOLD;SIGNAL;DUMPS;` and then,
 /// for each dump, `FORMAT;WRITE_MODE;LENGTH;PATH;`, then `FILES;` and, for each file of
 /// suppressions, `LENGTH;PATH;`. Every field ends in ';' and a path is counted,
 /// so that any byte may stand in it and a value that was cut short is noticed.
@@ -18,18 +19,23 @@
 #include <system_error>
 
 #include "alloctap/guard/thread_state.hpp"
+#include "dump_signals.hpp"
 #include "path_pattern.hpp"
 
 namespace alloctap::run {
 
 inline constexpr char kSettingsVariable[] = "ALLOCTAP_RUN";
-inline constexpr std::string_view kSettingsVersion = "alloctap-run/3";
+inline constexpr std::string_view kSettingsVersion = "alloctap-run/4";
 
 inline constexpr std::uint32_t kMostFrames = ThreadState::kMostFrames;
 inline constexpr std::uint32_t kDefaultFrames = 256;
 /// Samples further apart would never be seen; and so far apart, weights of samples are exact.
 inline constexpr std::uint64_t kMostMeanBytes = std::uint64_t{1} << 40;
+/// A year.
+inline constexpr std::int64_t kLongestInterval = 31'536'000'000'000'000;
 inline constexpr std::size_t kMostDumps = 16;
+/// The number of a process's first dump, in `expand_path`.
+inline constexpr std::uint32_t kFirstDump = 1;
 inline constexpr std::size_t kMostSuppressionFiles = 16;
 /// No file of suppressions is longer.
 inline constexpr std::size_t kMostSuppressionBytes = 1 << 20;
@@ -104,6 +110,12 @@ struct Settings {
   /// Stacks are taken of blocks of these sizes; `min_size` is not above `max_size`.
   std::uint64_t min_size = 0;
   std::uint64_t max_size = UINT64_MAX;
+  /// Between two dumps while the program runs, in nanoseconds; 0: there are none.
+  std::int64_t interval_ns = 0;
+  /// By how much what is live grows from one dump to the next; 0: growth makes no dump.
+  std::uint64_t threshold_bytes = 0;
+  /// The signal that asks for a dump, one of `kDumpSignals`; 0: none does.
+  std::int32_t dump_signal = 0;
   std::size_t dump_count = 0;
   std::array<DumpTarget, kMostDumps> dumps{};
   std::size_t suppression_count = 0;
@@ -159,6 +171,9 @@ template <class Enum, std::size_t Count>
   add(std::to_string(settings.mean_bytes));
   add(std::to_string(settings.min_size));
   add(std::to_string(settings.max_size));
+  add(std::to_string(settings.interval_ns));
+  add(std::to_string(settings.threshold_bytes));
+  add(std::to_string(settings.dump_signal));
   add(std::to_string(settings.dump_count));
   for (const DumpTarget& dump : settings.targets()) {
     add(name_of(kFormatNames, dump.format));
@@ -244,6 +259,15 @@ class FieldReader {
          reader.read_number(settings.max_size, settings.min_size, UINT64_MAX);
 }
 
+[[nodiscard]] inline bool read_triggers(FieldReader& reader, Settings& settings) noexcept {
+  constexpr std::int64_t kNoInterval = 0;
+  constexpr std::uint64_t kNoThreshold = 0;
+  return reader.read_number(settings.interval_ns, kNoInterval, kLongestInterval) &&
+         reader.read_number(settings.threshold_bytes, kNoThreshold, UINT64_MAX) &&
+         reader.read_number(settings.dump_signal, 0, INT32_MAX) &&
+         (settings.dump_signal == 0 || !name_of_dump_signal(settings.dump_signal).empty());
+}
+
 /// Reads what `encode` wrote; nothing where `text` is anything else. The patterns point into
 /// `text`. Allocates nothing.
 [[nodiscard]] inline std::optional<Settings> decode(std::string_view text) noexcept {
@@ -251,12 +275,13 @@ class FieldReader {
   FieldReader reader(text);
   std::string_view version;
   std::uint32_t follow = 0;
-  const bool head_is_sound =
-      reader.read(version) && version == kSettingsVersion &&
-      reader.read_number(settings.root_pid, 1, INT32_MAX) && reader.read_number(follow, 0u, 1u) &&
-      reader.read_name(kStackNames, settings.stack) &&
-      reader.read_number(settings.max_frames, 1u, kMostFrames) && read_sampling(reader, settings) &&
-      reader.read_number(settings.dump_count, std::size_t{0}, kMostDumps);
+  const bool head_is_sound = reader.read(version) && version == kSettingsVersion &&
+                             reader.read_number(settings.root_pid, 1, INT32_MAX) &&
+                             reader.read_number(follow, 0u, 1u) &&
+                             reader.read_name(kStackNames, settings.stack) &&
+                             reader.read_number(settings.max_frames, 1u, kMostFrames) &&
+                             read_sampling(reader, settings) && read_triggers(reader, settings) &&
+                             reader.read_number(settings.dump_count, std::size_t{0}, kMostDumps);
   if (!head_is_sound) return std::nullopt;
   settings.follow_children = follow == 1;
   for (DumpTarget& dump : std::span(settings.dumps).first(settings.dump_count)) {

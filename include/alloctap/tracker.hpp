@@ -140,6 +140,10 @@ class Tracker {
     if (running()) Sink::mark(name);
   }
 
+  /// About how many bytes are live: what other threads do meanwhile may be counted or not. Costs a
+  /// read for each thread that ever had an event, and stops none.
+  [[nodiscard]] static std::uint64_t live_bytes() noexcept { return Sink::books().live_bytes(); }
+
   /// Adds what is live now to the timeline of snapshots, which keeps a thousand points, the denser
   /// the younger. To be called as often as points are wanted: once in a frame, or by a timer. Stops
   /// other threads for some microseconds. Without a session, and while another thread starts, stops

@@ -67,6 +67,7 @@ TEST_CASE("a tracker records while its session lives, and keeps what it knows") 
   CHECK_FALSE(T::running());
   T::Hook::on_free(at(0x2000));
   CHECK(snapshot_of<T>().totals.live_bytes == 110);
+  CHECK(T::live_bytes() == 110);
 
   Session again = started<T>();
   T::Hook::on_free(at(0x2000));

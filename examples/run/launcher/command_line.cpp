@@ -32,8 +32,19 @@ CommandLine::CommandLine()
   app_->allow_extras();
   dump_ = add("--dump", "FORMAT=PATH",
               "Write a report to PATH when PROGRAM ends. In PATH, %p is the\n"
-              "process id and %% a percent sign. May be given again for another\n"
-              "PATH. Default: text on standard error.");
+              "process id, %n the number of the report and %% a percent sign.\n"
+              "May be given again for another PATH. Default: text on standard\n"
+              "error.");
+  interval_ = add("--interval", "SECONDS",
+                  "Write the reports while PROGRAM runs too, each SECONDS (0.01\n"
+                  "and more). Without %n in PATH, a report takes the place of the\n"
+                  "one before. Default: at the end alone.");
+  threshold_ = add("--threshold", "BYTES",
+                   "Write them too each time BYTES more are live than at the last\n"
+                   "report; looked at every 10 ms.");
+  signal_ = add("--signal", "NAME",
+                "Write them too when PROGRAM gets the signal NAME (USR1, HUP, ...),\n"
+                "which does not end it then. Handlers of PROGRAM come first.");
   stack_ = add("--stack", "CHOICE",
                "How call stacks are captured: unwind-table (whole and fast),\n"
                "backtrace (by the compiler's unwinder, slow), frame-pointer (for\n"

@@ -36,6 +36,9 @@ class CommandLine {
   [[nodiscard]] std::vector<std::string> sample_means() const { return results(sample_); }
   [[nodiscard]] std::vector<std::string> min_sizes() const { return results(min_size_); }
   [[nodiscard]] std::vector<std::string> max_sizes() const { return results(max_size_); }
+  [[nodiscard]] std::vector<std::string> intervals() const { return results(interval_); }
+  [[nodiscard]] std::vector<std::string> thresholds() const { return results(threshold_); }
+  [[nodiscard]] std::vector<std::string> signals() const { return results(signal_); }
   [[nodiscard]] std::vector<std::string> suppressions() const { return results(suppressions_); }
   [[nodiscard]] bool follows_children() const;
 
@@ -52,6 +55,9 @@ class CommandLine {
   CLI::Option* sample_ = nullptr;
   CLI::Option* min_size_ = nullptr;
   CLI::Option* max_size_ = nullptr;
+  CLI::Option* interval_ = nullptr;
+  CLI::Option* threshold_ = nullptr;
+  CLI::Option* signal_ = nullptr;
   CLI::Option* suppressions_ = nullptr;
   CLI::Option* follow_children_ = nullptr;
 };

@@ -53,7 +53,8 @@ class Resolver {
     if (request_.path.empty()) return refuse(request_, "the path is empty; write FORMAT=PATH");
     if (const auto unknown = find_unknown_placeholder(request_.path); !unknown.empty()) {
       return refuse(request_, absl::StrCat("unknown placeholder ", in_quotes(unknown),
-                                           "; write %p for the process id or %% for a '%'"));
+                                           "; write %p for the process id, %n for the number of "
+                                           "the dump or %% for a '%'"));
     }
     pattern_ = request_.path;
     if (pattern_.is_relative()) {
@@ -63,13 +64,17 @@ class Resolver {
       pattern_ = escape_path(here.native()) / pattern_;
     }
     std::array<char, kPathBytes> buffer{};
-    path_ = expand_path(pattern_.native(), pid_, buffer);
+    path_ = expand_path(pattern_.native(), pid_, kFirstDump, buffer);
     return path_.empty() ? refuse(request_, kTooLong) : absl::OkStatus();
   }
 
   absl::StatusOr<Candidate> resolve_device(const fs::path& target) const {
     absl::StatusOr<std::string> identity = check_device(target);
     if (!identity.ok()) return identity.status();
+    if (names_dump(pattern_.native())) {
+      return absl::InvalidArgumentError(
+          "it is a device or a pipe, into which all dumps go; leave out %n");
+    }
     // The path stays as it is: /proc/self/fd/2 would resolve to a name that cannot be opened.
     const ResolvedDump dump{.mode = WriteMode::kAppend, .pattern = pattern_.native()};
     return Candidate{dump, *std::move(identity)};
@@ -78,15 +83,20 @@ class Resolver {
   absl::StatusOr<Candidate> resolve_file(const fs::path& target) const {
     const std::string name = pattern_.filename();
     const bool one_per_process = names_process(name);
+    const bool one_per_dump = names_dump(name);
+    if (names_dump(pattern_.parent_path().native())) {
+      return absl::InvalidArgumentError("%n numbers files; put it into the file's name");
+    }
     if (follow_children_ && !one_per_process) {
       return absl::InvalidArgumentError(
           "with --follow-children every process would write this file; put %p into its name");
     }
     // Links are resolved now, so that a rename replaces the file and not the link to it; but what
-    // the names of other processes will lead to is not known yet.
-    const absl::StatusOr<fs::path> file = check_file(one_per_process ? path_ : target);
+    // the names of other processes and of later dumps will lead to is not known yet.
+    const bool varies = one_per_process || one_per_dump;
+    const absl::StatusOr<fs::path> file = check_file(varies ? path_ : target);
     if (!file.ok()) return file.status();
-    const std::string own_name = one_per_process ? name : escape_path(file->filename().native());
+    const std::string own_name = varies ? name : escape_path(file->filename().native());
     const fs::path pattern = fs::path(escape_path(file->parent_path().native())) / own_name;
     return Candidate{{.mode = WriteMode::kReplace, .pattern = pattern}, file->native()};
   }

@@ -43,7 +43,10 @@ std::string encode_settings(const Options& options, const Resolved& resolved) {
                     .max_frames = options.max_frames,
                     .mean_bytes = options.mean_bytes,
                     .min_size = options.min_size,
-                    .max_size = options.max_size};
+                    .max_size = options.max_size,
+                    .interval_ns = options.interval_ns,
+                    .threshold_bytes = options.threshold_bytes,
+                    .dump_signal = options.dump_signal};
   for (const ResolvedDump& dump : resolved.dumps) {
     settings.dumps[settings.dump_count++] = {dump.format, dump.mode, dump.pattern};
   }

@@ -84,6 +84,42 @@ absl::Status set_sampling(const CommandLine& line, Options& options) {
                    in_quotes(line.max_sizes().back()), "; write one that is not"));
 }
 
+/// From a hundredth of a second to a year, in whole or decimal digits.
+absl::Status set_interval(const std::string& value, Options& options) {
+  constexpr double kShortest = 0.01;
+  constexpr double kNanoseconds = 1e9;
+  double seconds = 0;
+  const char* end = value.data() + value.size();
+  const auto [stop, error] = std::from_chars(value.data(), end, seconds, std::chars_format::fixed);
+  const double longest = static_cast<double>(kLongestInterval) / kNanoseconds;
+  if (error != std::errc{} || stop != end || !(seconds >= kShortest && seconds <= longest)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--interval ", in_quotes(value),
+                     ": write a number of seconds from 0.01 to 31536000, such as 0.5 or 60"));
+  }
+  options.interval_ns = static_cast<std::int64_t>(seconds * kNanoseconds);
+  return absl::OkStatus();
+}
+
+absl::Status set_dump_signal(const std::string& value, Options& options) {
+  options.dump_signal = find_dump_signal(value);
+  if (options.dump_signal != 0) return absl::OkStatus();
+  std::string names;
+  for (const DumpSignal& signal : kDumpSignals) {
+    names.append(names.empty() ? "" : ", ").append(signal.name);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--signal ", in_quotes(value), ": no signal that can ask for a dump; write one of ", names));
+}
+
+absl::Status set_triggers(const CommandLine& line, Options& options) {
+  absl::Status status =
+      set_bytes("--threshold", line.thresholds(), UINT64_MAX, options.threshold_bytes);
+  for (const std::string& value : line.intervals()) status.Update(set_interval(value, options));
+  for (const std::string& value : line.signals()) status.Update(set_dump_signal(value, options));
+  return status;
+}
+
 /// Without the launcher's name in front and the "--" that ends the options.
 std::span<char*> own_options(std::span<char*> arguments) {
   if (!arguments.empty()) arguments = arguments.subspan(1);
@@ -108,6 +144,7 @@ absl::StatusOr<Options> parse_options(std::span<char*> arguments) {
     status.Update(set_max_frames(value, options));
   }
   status.Update(set_sampling(line, options));
+  status.Update(set_triggers(line, options));
   if (!status.ok()) return status;
   options.follow_children = line.follows_children();
   options.suppressions = line.suppressions();

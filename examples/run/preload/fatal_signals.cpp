@@ -10,6 +10,8 @@
 #include <alloctap/os/error_preserver.hpp>
 #include <array>
 #include <atomic>
+#include <cstdio>
+#include <string_view>
 
 #include "final_report.hpp"
 #include "report_thread.hpp"
@@ -87,6 +89,28 @@ void on_fatal_signal(int signal, siginfo_t* info, void*) {
   let_signal_act(signal, *info);
 }
 
+/// The signal of --signal, at its default action.
+void on_dump_signal(int signal, siginfo_t* info, void*) {
+  const os::ErrorPreserver preserve_error;
+  if (!report_owed()) return let_signal_act(signal, *info);
+  request_dump();
+}
+
+bool asks_for_dump(int signal) noexcept { return signal == report_settings().dump_signal; }
+
+/// The program gave the signal of --signal an action of its own, which is all that happens then.
+void tell_of_taken_signal(int signal) noexcept {
+  static constinit std::atomic<bool> told{false};
+  if (!asks_for_dump(signal) || !report_owed() || told.exchange(true)) return;
+  const os::ErrorPreserver preserve_error;
+  const std::string_view name = name_of_dump_signal(signal);
+  char line[96];
+  const int length = std::snprintf(line, sizeof line,
+                                   "the program has its own action for SIG%.*s: no reports on it",
+                                   static_cast<int>(name.size()), name.data());
+  print_line({line, static_cast<std::size_t>(length)});
+}
+
 /// What SA_RESETHAND does; done by the system, it would leave the default action behind unseen.
 void on_one_shot_signal(int signal, siginfo_t* info, void* context) {
   const struct sigaction action = program_action(signal);
@@ -102,17 +126,18 @@ void on_one_shot_signal(int signal, siginfo_t* info, void* context) {
 
 bool is_ours(const struct sigaction& action) noexcept {
   return (action.sa_flags & SA_SIGINFO) != 0 &&
-         (action.sa_sigaction == &on_fatal_signal || action.sa_sigaction == &on_one_shot_signal);
+         (action.sa_sigaction == &on_fatal_signal || action.sa_sigaction == &on_one_shot_signal ||
+          action.sa_sigaction == &on_dump_signal);
 }
 
 bool is_one_shot(const struct sigaction& action) noexcept {
   return (action.sa_flags & static_cast<int>(SA_RESETHAND)) != 0 && action.sa_handler != SIG_IGN;
 }
 
-struct sigaction stand_in_for(const struct sigaction& action) noexcept {
+struct sigaction stand_in_for(int signal, const struct sigaction& action) noexcept {
   struct sigaction stand_in = action;
   if (is_default(action)) {
-    stand_in.sa_sigaction = &on_fatal_signal;
+    stand_in.sa_sigaction = asks_for_dump(signal) ? &on_dump_signal : &on_fatal_signal;
     stand_in.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
     ::sigfillset(&stand_in.sa_mask);
   } else {
@@ -145,9 +170,10 @@ void keep_watching(int signal) noexcept {
   if (!is_watched(signal) || !watching.load(std::memory_order_acquire)) return;
   struct sigaction present{};
   if (real_sigaction(signal, nullptr, &present) != 0) return;
+  if (!is_default(present) && !is_ours(present)) tell_of_taken_signal(signal);
   if (!is_default(present) && !is_one_shot(present)) return;
   program_action(signal) = present;
-  const struct sigaction stand_in = stand_in_for(present);
+  const struct sigaction stand_in = stand_in_for(signal, present);
   struct sigaction replaced{};
   real_sigaction(signal, &stand_in, &replaced);
   // Another thread may have been faster.

@@ -21,6 +21,8 @@ namespace {
 
 constinit const Settings* current_settings = nullptr;
 constinit std::atomic<os::ProcessId> owing_process{0};
+/// Only the thread that writes reports uses it.
+constinit std::uint32_t next_dump = kFirstDump;
 
 /// Abseil tells standard error which files its symbolizer cannot read. Nobody asked.
 bool say_nothing(absl::LogSeverity, const char*, int, char**, int*) { return false; }
@@ -77,7 +79,8 @@ absl::Status append_dump(const Snapshot& snapshot, DumpFormat format, const char
 
 absl::Status write_dump(const Snapshot& snapshot, const DumpTarget& target) {
   char path[kPathBytes];
-  const std::string_view expanded = expand_path(target.pattern, os::current_process_id(), path);
+  const std::string_view expanded =
+      expand_path(target.pattern, os::current_process_id(), next_dump, path);
   if (expanded.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "cannot write the dump ", std::string(target.pattern), ": its path is too long"));
@@ -101,6 +104,7 @@ bool blocks_wanted() noexcept {
 
 void owe_report(const Settings& settings) noexcept {
   current_settings = &settings;
+  next_dump = kFirstDump;
   owing_process.store(os::current_process_id(), std::memory_order_release);
 }
 
@@ -110,6 +114,8 @@ bool report_owed() noexcept {
   const os::ProcessId owing = owing_process.load(std::memory_order_acquire);
   return owing != 0 && owing == os::current_process_id();
 }
+
+const Settings& report_settings() noexcept { return *current_settings; }
 
 void write_report() noexcept {
   const OwnAllocations own;
@@ -126,6 +132,7 @@ void write_report() noexcept {
     const absl::Status status = write_dump(*snapshot, target);
     if (!status.ok()) print_error(status);
   }
+  ++next_dump;
 }
 
 void print_line(std::string_view text) noexcept {

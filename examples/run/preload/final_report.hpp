@@ -1,4 +1,4 @@
-/// The report that a tracked program leaves.
+/// The reports that a tracked program leaves.
 #pragma once
 
 #include "settings.hpp"
@@ -16,8 +16,12 @@ void forgive_report() noexcept;
 /// copy of it without having passed through fork's handlers (vfork, clone).
 [[nodiscard]] bool report_owed() noexcept;
 
-/// Writes the report now. Allocates nothing from the program's allocator and takes none of its
-/// locks, but needs some room on the stack. Errors go to stderr.
+/// What `owe_report` was told last.
+[[nodiscard]] const Settings& report_settings() noexcept;
+
+/// Writes a report now, one number above the last of this process. Allocates nothing from the
+/// program's allocator and takes none of its locks, but needs some room on the stack. Errors go to
+/// stderr.
 void write_report() noexcept;
 
 /// Prints "alloctap-run: ..." to stderr, in one piece.

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "dump_schedule.hpp"
 #include "final_report.hpp"
 #include "run_tracker.hpp"
 
@@ -22,6 +23,7 @@ namespace {
 constexpr std::uint32_t kRequested = 1;
 constexpr std::uint32_t kWritten = 2;
 constexpr std::uint32_t kEndWanted = 4;
+constexpr std::uint32_t kDumpWanted = 8;
 
 constinit std::atomic<std::uint32_t> state{0};
 using End = void (*)() noexcept;
@@ -55,12 +57,39 @@ std::int64_t timeline_interval(std::int64_t age) noexcept {
   return std::clamp(age / std::int64_t{TimelineRing::kCapacity}, kShortest, kLongest);
 }
 
+/// What may make a report due while the program runs.
+class Triggers {
+ public:
+  explicit Triggers(std::int64_t now) noexcept
+      : schedule_(report_settings().interval_ns, report_settings().threshold_bytes, now) {}
+
+  /// Writes a report if one is due; returns when to call again.
+  std::int64_t serve(std::int64_t now) noexcept {
+    const bool asked =
+        (state.fetch_and(~kDumpWanted, std::memory_order_acquire) & kDumpWanted) != 0;
+    if (!asked && !schedule_.due(now, live_bytes())) return schedule_.next_look(now);
+    const ReentrancyGuard guard;
+    const std::uint64_t live = live_bytes();
+    write_report();
+    schedule_.note_dump(now, live);
+    return schedule_.next_look(os::monotonic_ns());
+  }
+
+ private:
+  static std::uint64_t live_bytes() noexcept {
+    return report_settings().threshold_bytes > 0 ? RunTracker::live_bytes() : 0;
+  }
+
+  DumpSchedule schedule_;
+};
+
 /// False where the process has no thread left that could ask. Nobody tells of the end of a thread,
 /// so once the main one has gone the others are counted again and again.
 bool wait_for_request() noexcept {
   constexpr std::int64_t kCountInterval = 10'000'000;
   const std::int64_t start = os::monotonic_ns();
   std::int64_t next_point = start + timeline_interval(0);
+  Triggers triggers(start);
   for (auto now = state.load(std::memory_order_acquire); (now & kRequested) == 0;
        now = state.load(std::memory_order_acquire)) {
     const bool counting = main_thread_left.load(std::memory_order_acquire);
@@ -70,7 +99,9 @@ bool wait_for_request() noexcept {
       RunTracker::add_timeline_point();
       next_point = time + timeline_interval(time - start);
     }
-    const std::int64_t left = std::max<std::int64_t>(next_point - os::monotonic_ns(), 0);
+    const std::int64_t next = std::min(next_point, triggers.serve(time));
+    if ((now & kDumpWanted) != 0) continue;
+    const std::int64_t left = std::max<std::int64_t>(next - os::monotonic_ns(), 0);
     os::futex_wait(state, now, counting ? std::min(left, kCountInterval) : left);
   }
   return true;
@@ -103,6 +134,8 @@ bool start_report_thread() noexcept {
   print_line("cannot start a thread: there will be no report if a signal ends the program");
   return false;
 }
+
+void request_dump() noexcept { set(kDumpWanted); }
 
 void request_report() noexcept { set(kRequested); }
 

@@ -1,4 +1,4 @@
-/// The thread that writes the final report.
+/// The thread that writes the reports.
 ///
 /// It waits from the start, because when the end comes there may be no room on a stack, no lock to
 /// be had and no thread to be made.
@@ -10,7 +10,10 @@ namespace alloctap::run {
 /// child after fork, where the parent's thread does not exist. Control plane.
 [[nodiscard]] bool start_report_thread() noexcept;
 
-/// Asks for the report, which is written once. May be called inside a signal handler.
+/// Asks for a report while the program goes on. May be called inside a signal handler.
+void request_dump() noexcept;
+
+/// Asks for the final report, which is written once. May be called inside a signal handler.
 void request_report() noexcept;
 
 /// Returns when the report is written; it was requested. May be called inside a signal handler.

@@ -27,8 +27,9 @@ namespace alloctap {
 /// Who wants to know what was live at the peak looks when `remove` says that the peak is over, and
 /// tells with `note_picture` that it did.
 ///
-/// `join`, `add` and `remove` run inside malloc, on the thread that owns the share; `live` and
-/// `peak` behind the closed gate. Constant-initialized, never destroyed.
+/// `join`, `add` and `remove` run inside malloc, on the thread that owns the share; `peak` behind
+/// the closed gate, and `live` too, unless it need not be of one moment. Constant-initialized,
+/// never destroyed.
 class LiveBytes {
  public:
   /// One thread's. Only its owner writes, but for `published`. Not destroyed once it has joined.

@@ -84,6 +84,9 @@ TEST_CASE("paths that cannot be written are refused") {
                {std::string(5000, 'n'), "too long"},
                {"100%", "%%"},
                {"%d", "%%"},
+               {"%n/x", "put it into the file's name"},
+               {"dir/%n/x", "put it into the file's name"},
+               {"/proc/self/fd/%n", "leave out %n"},
                {"%p/x", "create it"},
                {"a\nb/x", "create it"}};
   for (const auto& [path, remedy] : cases) {
@@ -109,6 +112,7 @@ TEST_CASE("two dumps to one file are refused however they are spelled") {
   }
   check_bad_dumps(launcher, {"%%p", "dir/../%%p"}, {"of its own"});
   check_bad_dumps(launcher, {"%p", "dir/../%p"}, {"of its own"});
+  check_bad_dumps(launcher, {"%n", "dir/../%n"}, {"of its own"});
   check_bad_dumps(launcher, {"/dev/stderr", "/proc/self/fd/2"}, {"of its own"});
   CHECK(run_with_dumps(launcher, {"x", "dir/x", "x.json", "%%p", "%p"}).code == 0);
 }
@@ -135,6 +139,8 @@ TEST_CASE("paths are made absolute, and links in them followed") {
   CHECK(resolved(launcher, {"./link/../y;\n %p"}) == "replace;" + work + "/y;\n %p");
   CHECK(resolved(launcher, {"link/x.%p"}) == "replace;" + work + "/50%% dir/x.%p");
   CHECK(resolved(launcher, {"name"}) == "replace;" + work + "/50%% dir/target%%p");
+  CHECK(resolved(launcher, {"link/x.%n"}) == "replace;" + work + "/50%% dir/x.%n");
+  CHECK(resolved(launcher, {"%p.%n.%%"}) == "replace;" + work + "/%p.%n.%%");
   CHECK(resolved(launcher, {"\xff\xfe=%%"}) == "replace;" + work + "/\xff\xfe=%%");
   CHECK(resolved(launcher, {std::string(231, 'n')}).size() > 231);
   CHECK(read_file(launcher.work() / "old") == "content");

@@ -20,7 +20,7 @@ std::string settings_of(const Launcher& launcher, Arguments options) {
   CAPTURE(result.err);
   CHECK(result.code == 0);
   CHECK(result.err.empty());
-  const std::string head = "alloctap-run/3;" + std::to_string(result.pid) + ";";
+  const std::string head = "alloctap-run/4;" + std::to_string(result.pid) + ";";
   REQUIRE(result.out.starts_with(head));
   return result.out.substr(head.size());
 }
@@ -93,6 +93,23 @@ TEST_CASE("bad options are refused with the value and the remedy") {
       {{"--max-size=0"}, "--max-size '0'", "1 to 18446744073709551615, such as"},
       {{"--max-size=-5M"}, "--max-size '-5M'", "1 to 18446744073709551615, such as"},
       {{"--max-size=17179869184G"}, "'17179869184G'", "1 to 18446744073709551615"},
+      {{"--interval=0"}, "--interval '0'", "0.01 to 31536000, such as"},
+      {{"--interval=0.009"}, "--interval '0.009'", "0.01 to 31536000, such as"},
+      {{"--interval=-1"}, "--interval '-1'", "0.01 to 31536000, such as"},
+      {{"--interval=31536001"}, "--interval '31536001'", "0.01 to 31536000, such as"},
+      {{"--interval=1s"}, "--interval '1s'", "0.01 to 31536000, such as"},
+      {{"--interval=1e3"}, "--interval '1e3'", "0.01 to 31536000, such as"},
+      {{"--interval=nan"}, "--interval 'nan'", "0.01 to 31536000, such as"},
+      {{"--interval=inf"}, "--interval 'inf'", "0.01 to 31536000, such as"},
+      {{"--interval= 1"}, "--interval ' 1'", "0.01 to 31536000, such as"},
+      {{"--interval="}, "'--interval='", "write one"},
+      {{"--threshold=0"}, "--threshold '0'", "1 to 18446744073709551615, such as"},
+      {{"--threshold=-1"}, "--threshold '-1'", "1 to 18446744073709551615, such as"},
+      {{"--signal=KILL"}, "--signal 'KILL'", "write one of HUP, INT, QUIT, USR1, USR2"},
+      {{"--signal=SEGV"}, "--signal 'SEGV'", "write one of HUP"},
+      {{"--signal=usr1"}, "--signal 'usr1'", "write one of HUP"},
+      {{"--signal=10"}, "--signal '10'", "write one of HUP"},
+      {{"--signal=SIG"}, "--signal 'SIG'", "write one of HUP"},
       {{"--min-size=2K", "--max-size=2047"}, "'2K'", "is above --max-size '2047'; write one"},
       {{"--max-size=1", "--min-size", "2"}, "'2'", "is above --max-size '1'; write one"},
   };
@@ -145,7 +162,7 @@ TEST_CASE("the program gets its arguments untouched") {
 
 TEST_CASE("options reach the preloaded object") {
   const Launcher launcher;
-  const std::string sampling = "0;0;18446744073709551615;";
+  const std::string sampling = "0;0;18446744073709551615;0;0;0;";
   const std::string rest = sampling + "0;0;\n";
   CHECK(settings_of(launcher, {}) == "0;unwind-table;256;" + rest);
   CHECK(settings_of(launcher, {"--stack=backtrace"}) == "0;backtrace;256;" + rest);
@@ -164,16 +181,36 @@ TEST_CASE("numbers of bytes reach the preloaded object, with or without a unit")
     REQUIRE(text.starts_with(head));
     return text.substr(head.size());
   };
-  const std::string all = ";0;18446744073709551615;0;0;\n";
+  const std::string all = ";0;18446744073709551615;0;0;0;0;0;\n";
   CHECK(sampling_of({"--sample=1"}) == "1" + all);
   CHECK(sampling_of({"--sample", "512K"}) == "524288" + all);
   CHECK(sampling_of({"--sample=2M"}) == "2097152" + all);
   CHECK(sampling_of({"--sample=1024G"}) == "1099511627776" + all);
   CHECK(sampling_of({"--sample=2M", "--sample=3"}) == "3" + all);
-  CHECK(sampling_of({"--min-size=16"}) == "0;16;18446744073709551615;0;0;\n");
-  CHECK(sampling_of({"--max-size=1K"}) == "0;0;1024;0;0;\n");
-  CHECK(sampling_of({"--min-size=1K", "--max-size=1024"}) == "0;1024;1024;0;0;\n");
+  CHECK(sampling_of({"--min-size=16"}) == "0;16;18446744073709551615;0;0;0;0;0;\n");
+  CHECK(sampling_of({"--max-size=1K"}) == "0;0;1024;0;0;0;0;0;\n");
+  CHECK(sampling_of({"--min-size=1K", "--max-size=1024"}) == "0;1024;1024;0;0;0;0;0;\n");
   CHECK(sampling_of({"--max-size=18446744073709551615", "--sample=7"}) == "7" + all);
+}
+
+TEST_CASE("what makes a dump while the program runs reaches the preloaded object") {
+  const Launcher launcher;
+  const auto triggers_of = [&launcher](const Arguments& options) {
+    const std::string text = settings_of(launcher, options);
+    const std::string head = "0;unwind-table;256;0;0;18446744073709551615;";
+    REQUIRE(text.starts_with(head));
+    REQUIRE(text.ends_with(";0;0;\n"));
+    return text.substr(head.size(), text.size() - head.size() - 6);
+  };
+  CHECK(triggers_of({}) == "0;0;0");
+  CHECK(triggers_of({"--interval=0.01"}) == "10000000;0;0");
+  CHECK(triggers_of({"--interval", "2.5"}) == "2500000000;0;0");
+  CHECK(triggers_of({"--interval=31536000"}) == "31536000000000000;0;0");
+  CHECK(triggers_of({"--threshold=2M"}) == "0;2097152;0");
+  CHECK(triggers_of({"--signal=USR1"}) == "0;0;10");
+  CHECK(triggers_of({"--signal", "SIGUSR2"}) == "0;0;12");
+  CHECK(triggers_of({"--interval=1", "--interval=2", "--threshold=1", "--signal=HUP"}) ==
+        "2000000000;1;1");
 }
 
 TEST_CASE("help describes every option, version tells the library's") {
@@ -182,11 +219,27 @@ TEST_CASE("help describes every option, version tells the library's") {
     const Result help = launcher.run({option});
     CHECK(help.code == 0);
     CHECK(help.err.empty());
-    for (const char* text :
-         {"Usage: alloctap-run", "--dump FORMAT=PATH", "FORMAT is one of text, json, ", "%p",
-          "--stack CHOICE", "Default: unwind-table", "--max-frames N", "--sample BYTES", "512K",
-          "--min-size BYTES", "--max-size BYTES", "4000", "Default: 256", "--suppressions FILE",
-          "--follow-children", "--version", "--help"}) {
+    for (const char* text : {"Usage: alloctap-run",
+                             "--dump FORMAT=PATH",
+                             "FORMAT is one of text, json, ",
+                             "%p",
+                             "--stack CHOICE",
+                             "Default: unwind-table",
+                             "--max-frames N",
+                             "--sample BYTES",
+                             "512K",
+                             "--min-size BYTES",
+                             "--max-size BYTES",
+                             "--interval SECONDS",
+                             "--threshold BYTES",
+                             "--signal NAME",
+                             "%n",
+                             "4000",
+                             "Default: 256",
+                             "--suppressions FILE",
+                             "--follow-children",
+                             "--version",
+                             "--help"}) {
       CHECK(help.out.find(text) != std::string::npos);
     }
   }

@@ -23,6 +23,9 @@ Settings every_field() {
                     .mean_bytes = kMostMeanBytes,
                     .min_size = 12,
                     .max_size = UINT64_MAX - 1,
+                    .interval_ns = kLongestInterval,
+                    .threshold_bytes = UINT64_MAX,
+                    .dump_signal = SIGUSR2,
                     .dump_count = 3};
   settings.dumps[0] = {DumpFormat::kText, WriteMode::kReplace, kHostilePath};
   settings.dumps[1] = {DumpFormat::kJson, WriteMode::kAppend, "/"};
@@ -41,6 +44,9 @@ void check_equal(const Settings& one, const Settings& other) {
   CHECK(one.mean_bytes == other.mean_bytes);
   CHECK(one.min_size == other.min_size);
   CHECK(one.max_size == other.max_size);
+  CHECK(one.interval_ns == other.interval_ns);
+  CHECK(one.threshold_bytes == other.threshold_bytes);
+  CHECK(one.dump_signal == other.dump_signal);
   REQUIRE(one.dump_count == other.dump_count);
   for (std::size_t i = 0; i < one.dump_count; ++i) {
     CHECK(one.dumps[i].format == other.dumps[i].format);
@@ -102,17 +108,19 @@ TEST_CASE("a changed byte is rejected or yields settings within their limits") {
       CHECK(decoded->root_pid > 0);
       CHECK(decoded->mean_bytes <= kMostMeanBytes);
       CHECK(decoded->min_size <= decoded->max_size);
+      CHECK(decoded->interval_ns <= kLongestInterval);
     }
   }
 }
 
 TEST_CASE("values outside their limits are rejected") {
-  const std::string_view sound = "alloctap-run/3;7;0;none;1;77;88;99;1;text;replace;2;/x;1;3;/sy;";
+  const std::string_view sound =
+      "alloctap-run/4;7;0;none;1;77;88;99;55;66;10;1;text;replace;2;/x;1;3;/sy;";
   REQUIRE(decode(sound).has_value());
   struct {
     std::string_view from, to;
-  } const changes[] = {{"run/3", "run/2"},
-                       {"run/3", "run/4"},
+  } const changes[] = {{"run/4", "run/3"},
+                       {"run/4", "run/5"},
                        {";7;", ";0;"},
                        {";7;", ";-7;"},
                        {";7;", ";2147483648;"},
@@ -131,10 +139,17 @@ TEST_CASE("values outside their limits are rejected") {
                        {";88", ";-1"},
                        {";88", ";8x"},
                        {";99", ";87"},
+                       {";55", ";-1"},
+                       {";55", ";31536000000000001"},
+                       {";66", ";-1"},
+                       {";66", ";18446744073709551616"},
+                       {";10;", ";9;"},
+                       {";10;", ";-10;"},
+                       {";10;", ";USR1;"},
                        {";99", ";18446744073709551616"},
-                       {";99;1;", ";99;17;"},
-                       {";99;1;", ";99;2;"},
-                       {";99;1;", ";99;0;"},
+                       {";10;1;", ";10;17;"},
+                       {";10;1;", ";10;2;"},
+                       {";10;1;", ";10;0;"},
                        {"text", "pdf"},
                        {"replace", "move"},
                        {";2;/x", ";2;ax"},
