@@ -207,14 +207,15 @@ class Tracker {
 
   static absl::StatusOr<Snapshot> snapshot_locked(SnapshotOptions options = {}) {
     Sink::Epochs::update_locked();
-    const bool quiet = ThreadStates::close_gate();
-    if (quiet) Sink::queue().flush();
     Sink recorder;
     SnapshotBuilder builder(recorder, options);
-    const absl::Status status = builder.build();
+    const bool quiet = ThreadStates::close_gate();
+    if (quiet) Sink::queue().flush();
+    builder.read();
     ThreadStates::open_gate();
-    if (!status.ok()) return status;
-    Snapshot snapshot = builder.take();
+    absl::StatusOr<Snapshot> finished = builder.finish();
+    if (!finished.ok()) return finished.status();
+    Snapshot snapshot = *std::move(finished);
     if (!add_timeline(snapshot)) {
       return absl::ResourceExhaustedError("snapshot: the system has no memory for its timeline");
     }

@@ -68,8 +68,10 @@ struct Program {
   static Snapshot snapshot() {
     Record recorder;
     SnapshotBuilder builder(recorder);
-    REQUIRE(builder.build().ok());
-    return builder.take();
+    builder.read();
+    absl::StatusOr<Snapshot> snapshot = builder.finish();
+    REQUIRE(snapshot.ok());
+    return *std::move(snapshot);
   }
 };
 

@@ -65,10 +65,12 @@ class ShadowIndex {
 
   template <class Visit>
   void for_each(Visit&& visit) {
-    memory_.for_each([&](const void* pointer, Word& word) {
-      const BlockRecord record = look(pointer, &word);
-      if (record.stack != kNoStackId) visit(pointer, record);
-    });
+    memory_.for_each(
+        [&](const void* pointer, Word& word) {
+          const BlockRecord record = look(pointer, &word);
+          if (record.stack != kNoStackId) visit(pointer, record);
+        },
+        ShadowRecord::kBeginBits);
     others_.for_each([&](const void* pointer, const BlockRecord& record) {
       if (!ShadowMemory::covers(pointer)) visit(pointer, record);
     });

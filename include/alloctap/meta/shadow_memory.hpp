@@ -76,14 +76,15 @@ class ShadowMemory {
     return &leaf->words[word_of(address)];
   }
 
-  /// Calls `visit(pointer, Word&)` for each word that is not 0, in the order of addresses.
+  /// Calls `visit(pointer, Word&)` for each word that has one of `bits` (default: is not 0), in the
+  /// order of addresses.
   template <class Visit>
-  void for_each(Visit&& visit) {
+  void for_each(Visit&& visit, std::uint32_t bits = ~std::uint32_t{0}) {
     for (std::size_t top = 0; top < root_.size(); ++top) {
       Middle* middle = root_[top].load(std::memory_order_acquire);
       if (middle == nullptr) continue;
       for_each_bit(middle->used, [&](std::size_t i) {
-        visit_link(middle->links[i], top * middle->links.size() + i, visit);
+        visit_link(middle->links[i], top * middle->links.size() + i, bits, visit);
       });
     }
   }
@@ -97,7 +98,7 @@ class ShadowMemory {
   static constexpr std::size_t kWords = std::size_t{1} << kLeafBits;
   static constexpr std::size_t kParts = 256;
   static constexpr std::size_t kWordsInPart = kWords / kParts;
-  static constexpr std::size_t kWordsAtOnce = 16;
+  static constexpr std::size_t kWordsAtOnce = 64;
   static constexpr std::size_t kSmallPage = 4096;
   static_assert(kWords * sizeof(Word) == Arena::kHugePage);
 
@@ -178,29 +179,29 @@ class ShadowMemory {
   }
 
   template <class Visit>
-  static void visit_link(Link& link, std::uintptr_t number, Visit& visit) {
+  static void visit_link(Link& link, std::uintptr_t number, std::uint32_t bits, Visit& visit) {
     Word* const words = link.leaf.load(std::memory_order_relaxed)->words.data();
     for_each_bit(link.made, [&](std::size_t part) {
       for (std::size_t i = 0; i < kWordsInPart; i += kWordsAtOnce) {
         const std::size_t at = part * kWordsInPart + i;
-        if (any(words + at)) visit_words(words, at, number << kLeafBits, visit);
+        for (std::uint64_t left = with_bits(words + at, bits); left != 0; left &= left - 1) {
+          const std::size_t word = at + static_cast<std::size_t>(std::countr_zero(left));
+          const std::uintptr_t granule = (number << kLeafBits) + word;
+          visit(reinterpret_cast<const void*>(granule << kGranuleBits), words[word]);
+        }
       }
     });
   }
 
-  /// Most of a shadow is zeros: a test for several words is a few instructions.
-  static bool any(const Word* words) noexcept {
-    std::uint32_t bits = 0;
-    for (std::size_t i = 0; i < kWordsAtOnce; ++i) bits |= words[i].load(std::memory_order_relaxed);
-    return bits != 0;
-  }
-
-  template <class Visit>
-  static void visit_words(Word* words, std::size_t begin, std::uintptr_t granules, Visit& visit) {
-    for (std::size_t i = begin; i < begin + kWordsAtOnce; ++i) {
-      if (words[i].load(std::memory_order_relaxed) == 0) continue;
-      visit(reinterpret_cast<const void*>((granules + i) << kGranuleBits), words[i]);
+  /// Which of `kWordsAtOnce` words have one of `bits`, a bit for each. Without a branch: which
+  /// words of a heap's shadow do is anybody's guess, and a wrong one costs more than all of this.
+  static std::uint64_t with_bits(const Word* words, std::uint32_t bits) noexcept {
+    std::uint64_t found = 0;
+    for (std::size_t i = 0; i < kWordsAtOnce; ++i) {
+      const bool has = (words[i].load(std::memory_order_relaxed) & bits) != 0;
+      found |= std::uint64_t{has} << i;
     }
+    return found;
   }
 
   ZeroedArray<std::atomic<Middle*>, std::size_t{1} << kTopBits> root_;

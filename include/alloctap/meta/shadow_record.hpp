@@ -25,6 +25,8 @@ class ShadowRecord {
   };
 
   static constexpr std::uint32_t kElsewhere = 0xFFFFFFFF;
+  /// One of them is set in every word at which a block begins, and in no other.
+  static constexpr std::uint32_t kBeginBits = std::uint32_t{3} << 30;
 
   /// `kElsewhere` where it does not fit.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE static constexpr Words encode(

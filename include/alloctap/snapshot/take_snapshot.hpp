@@ -2,9 +2,9 @@
 #pragma once
 
 #include <absl/status/status.h>
+#include <absl/status/statusor.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -15,43 +15,62 @@
 #include "alloctap/meta/mapping_container.hpp"
 #include "alloctap/meta/thread_totals.hpp"
 #include "alloctap/os/clock.hpp"
-#include "alloctap/sample/elementary_functions.hpp"
 #include "alloctap/sample/stack_estimates.hpp"
+#include "alloctap/snapshot/live_sums.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/stack/stack_table.hpp"
 
 namespace alloctap {
 
 /// Sums up what a `Source` holds: a recorder, or what looks like one (`meta()`, `stacks()`,
-/// `for_each_totals(visit)`, `counters()`, `peak_live_bytes()`, `sampling()`, `peak()`). The caller
-/// has stopped all recording. Control plane.
+/// `for_each_totals(visit)`, `counters()`, `peak_live_bytes()`, `sampling()`, `peak()`). Control
+/// plane.
 ///
-/// Where samples stand for more than themselves, what is live is the Horvitz-Thompson estimate: the
-/// sum of weights w, whose variance is estimated by the sum of size^2 w (w - 1) over the samples.
+/// In three steps, because the program's threads wait during the second: it is made, it reads, it
+/// finishes.
 template <class Source>
 class SnapshotBuilder {
  public:
   explicit SnapshotBuilder(Source& source, SnapshotOptions options = {}) noexcept
       : source_(source), options_(options) {
     snapshot_.table = &source.stacks();
+    // Some stacks may come until the threads wait.
+    const std::size_t stacks = snapshot_.table->end_id() + kMoreStacks;
+    complete_ = sums_.resize(stacks) && live_.expect_stacks(stacks);
+    if (options_.blocks) expect_blocks();
+  }
+
+  /// Reads all that may change; the caller has stopped all recording.
+  void read() noexcept {
     snapshot_.time_ns = os::wall_clock_ns();
-  }
-
-  /// Fails where the system has no memory for it.
-  [[nodiscard]] absl::Status build() {
-    if (!sums_.resize(snapshot_.table->end_id())) return no_memory();
+    const std::size_t stacks = std::max<std::size_t>(sums_.size(), snapshot_.table->end_id());
+    complete_ = complete_ && sums_.resize(stacks) && live_.expect_stacks(stacks);
+    if (!complete_) return;
     add_threads();
-    if (view_.estimates != nullptr) add_estimates();
-    add_live_blocks();
-    describe_sampling();
+    if (exact()) {
+      source_.for_each_live([this](const void* pointer, const BlockRecord& record) {
+        live_.add(record);
+        if (options_.blocks) keep_block(pointer, record);
+      });
+    } else {
+      add_estimates();
+    }
     add_mappings();
-    if (!keep_stacks_in_use() || !complete_) return no_memory();
-    add_counters();
-    return choose_peak() ? absl::OkStatus() : no_memory();
+    read_counters();
+    read_peak();
   }
 
-  /// The snapshot that was built. Recording may go on meanwhile.
-  [[nodiscard]] Snapshot take() noexcept {
+  /// What was read; recording may go on meanwhile. Fails where the system has no memory for it.
+  [[nodiscard]] absl::StatusOr<Snapshot> finish() {
+    if (!complete_ || !keep_stacks_in_use() || !finish_peak()) {
+      return absl::ResourceExhaustedError("snapshot: the system has no memory for it");
+    }
+    snapshot_.sizes = live_.sizes();
+    snapshot_.sampling = {.policy = view_.policy,
+                          .exact = exact(),
+                          .live_samples = live_.samples(),
+                          .live_bytes_margin = live_.margin()};
+    finish_counters();
     name_threads({snapshot_.threads.data(), snapshot_.threads.size()});
     std::sort(snapshot_.blocks.begin(), snapshot_.blocks.end(),
               [](const LiveBlock& a, const LiveBlock& b) { return a.address < b.address; });
@@ -59,33 +78,24 @@ class SnapshotBuilder {
   }
 
  private:
-  /// All that is known of one stack.
+  static constexpr std::size_t kMoreStacks = 1024;
+
+  /// What is known of one stack, but for what is live.
   struct Sums {
     AllocationTotals total;
-    /// Whole numbers, unless they are estimated.
-    double live_blocks = 0;
-    double live_bytes = 0;
     std::uint64_t mappings = 0;
     std::uint64_t mapped_bytes = 0;
   };
 
-  struct SizeSums {
-    double live_blocks = 0;
-    double live_bytes = 0;
-  };
-
-  static absl::Status no_memory() {
-    return absl::ResourceExhaustedError("snapshot: the system has no memory for it");
-  }
+  [[nodiscard]] bool exact() const noexcept { return view_.estimates == nullptr; }
 
   void add_threads() {
-    const bool exact = view_.estimates == nullptr;
     source_.for_each_totals([&](const ThreadTotals& totals, const ThreadState& thread) {
       ThreadSummary summary{
           .thread_id = thread.thread_id.load(std::memory_order_relaxed),
           .threads = thread.generation,
-          .total = exact ? add_stacks(totals.stacks) : totals.calls.totals(),
-          .deallocations = exact ? totals.events.deallocations : totals.calls.deallocations(),
+          .total = exact() ? add_stacks(totals.stacks) : totals.calls.totals(),
+          .deallocations = exact() ? totals.events.deallocations : totals.calls.deallocations(),
           .net_bytes = totals.live.total.load(std::memory_order_relaxed)};
       complete_ = snapshot_.threads.push_back(summary) && complete_;
     });
@@ -107,44 +117,27 @@ class SnapshotBuilder {
                             .allocated_bytes = rounded(estimate.allocated_bytes),
                             .temporary_allocations = rounded(estimate.temporary_allocations)};
     }
-  }
-
-  void add_live_blocks() {
     source_.for_each_live([this](const void* pointer, const BlockRecord& record) {
-      const double weight = view_.weight(record.size);
-      const double bytes = static_cast<double>(record.size);
-      sums_[record.stack].live_blocks += weight;
-      sums_[record.stack].live_bytes += weight * bytes;
-      SizeSums& sizes = sizes_[size_class(record.size)];
-      sizes.live_blocks += weight;
-      sizes.live_bytes += weight * bytes;
-      variance_ += bytes * bytes * weight * (weight - 1);
-      ++samples_;
+      live_.add_sample(record, view_.weight(record.size));
       if (options_.blocks) keep_block(pointer, record);
     });
-    for (std::size_t i = 0; i < kSizeClasses; ++i) {
-      snapshot_.sizes[i] = {.live_allocations = rounded(sizes_[i].live_blocks),
-                            .live_bytes = rounded(sizes_[i].live_bytes)};
-    }
+  }
+
+  static std::uint64_t rounded(double number) noexcept {
+    return static_cast<std::uint64_t>(number + 0.5);
+  }
+
+  /// Makes room for about as many as there are, in pages that the system has mapped.
+  void expect_blocks() noexcept {
+    std::size_t blocks = 0;
+    source_.for_each_live([&](const void*, const BlockRecord&) { ++blocks; });
+    complete_ = snapshot_.blocks.resize(blocks + blocks / 8) && complete_;
+    snapshot_.blocks.clear();
   }
 
   void keep_block(const void* pointer, const BlockRecord& record) {
     const auto address = reinterpret_cast<std::uintptr_t>(pointer);
     complete_ = snapshot_.blocks.push_back({address, record.size, record.stack}) && complete_;
-  }
-
-  void describe_sampling() noexcept {
-    constexpr double kDeviationsFor95Percent = 1.96;
-    const bool exact = view_.estimates == nullptr;
-    snapshot_.sampling = {
-        .policy = view_.policy,
-        .exact = exact,
-        .live_samples = samples_,
-        .live_bytes_margin = rounded(kDeviationsFor95Percent * square_root(variance_))};
-  }
-
-  static std::uint64_t rounded(double number) noexcept {
-    return static_cast<std::uint64_t>(number + 0.5);
   }
 
   void add_mappings() {
@@ -157,10 +150,13 @@ class SnapshotBuilder {
   bool keep_stacks_in_use() {
     for (StackId stack = kUnknownStack; stack < sums_.size(); ++stack) {
       const Sums& sums = sums_[stack];
-      add_to_totals(sums);
+      const std::uint64_t blocks = live_.of(stack).whole_blocks();
+      const std::uint64_t bytes = live_.of(stack).whole_bytes();
+      snapshot_.totals.live_allocations += blocks;
+      snapshot_.totals.live_bytes += bytes;
+      if (exact()) add_calls(sums.total);
       if (sums.total.allocations > 0 &&
-          !snapshot_.stacks.push_back(
-              {stack, sums.total, rounded(sums.live_blocks), rounded(sums.live_bytes)})) {
+          !snapshot_.stacks.push_back({stack, sums.total, blocks, bytes})) {
         return false;
       }
       if (sums.mappings > 0 &&
@@ -169,13 +165,6 @@ class SnapshotBuilder {
       }
     }
     return true;
-  }
-
-  void add_to_totals(const Sums& sums) noexcept {
-    Totals& totals = snapshot_.totals;
-    totals.live_allocations += rounded(sums.live_blocks);
-    totals.live_bytes += rounded(sums.live_bytes);
-    if (view_.estimates == nullptr) add_calls(sums.total);
   }
 
   void add_calls(const AllocationTotals& calls) noexcept {
@@ -194,36 +183,45 @@ class SnapshotBuilder {
     }
   }
 
-  void add_counters() noexcept {
-    const EventCounters counters = source_.counters();
+  void read_counters() noexcept {
+    counters_ = source_.counters();
     snapshot_.mapping_totals = source_.meta().mappings().totals();
-    snapshot_.totals.deallocations = counters.deallocations;
-    if (view_.estimates != nullptr) add_sampled_calls();
     snapshot_.totals.peak_live_bytes = source_.peak_live_bytes();
-    Account& account = snapshot_.account;
-    account.unmatched_frees = counters.unmatched_frees;
-    account.unseen_frees = counters.unseen_frees;
-    account.failed_unwinds = counters.failed_unwinds;
-    account.truncated_stacks = counters.truncated_stacks;
-    account.dropped = counters.dropped + snapshot_.mapping_totals.dropped;
-    account.tracker_bytes = Arena::mapped_bytes();
-    account.events = snapshot_.totals.allocations + snapshot_.totals.deallocations +
-                     counters.unmatched_frees + snapshot_.mapping_totals.mappings +
-                     snapshot_.mapping_totals.unmappings;
+    snapshot_.account.tracker_bytes = Arena::mapped_bytes();
   }
 
-  /// What is live now, if that is more than at the last fall from a peak: then the peak is now, or
-  /// so little above that nobody took a picture.
-  bool choose_peak() noexcept {
+  void finish_counters() noexcept {
+    snapshot_.totals.deallocations = counters_.deallocations;
+    if (!exact()) add_sampled_calls();
+    const MappingTotals& mappings = snapshot_.mapping_totals;
+    Account& account = snapshot_.account;
+    account.unmatched_frees = counters_.unmatched_frees;
+    account.unseen_frees = counters_.unseen_frees;
+    account.failed_unwinds = counters_.failed_unwinds;
+    account.truncated_stacks = counters_.truncated_stacks;
+    account.dropped = counters_.dropped + mappings.dropped;
+    account.events = snapshot_.totals.allocations + snapshot_.totals.deallocations +
+                     counters_.unmatched_frees + mappings.mappings + mappings.unmappings;
+  }
+
+  /// What is live now is the peak if it is more than at the last fall from one: then the peak is
+  /// now, or so little above that nobody took a picture.
+  void read_peak() noexcept {
     const Peak& last = source_.peak();
-    if (last.live_bytes >= snapshot_.totals.live_bytes) return copy_peak(last);
+    peak_is_now_ = last.live_bytes < live_.live_bytes();
+    if (!peak_is_now_) complete_ = copy_peak(last) && complete_;
+  }
+
+  bool finish_peak() noexcept {
+    if (!peak_is_now_) return true;
     snapshot_.peak.time_ns = snapshot_.time_ns;
     snapshot_.peak.live_bytes = snapshot_.totals.live_bytes;
     for (StackId stack = kUnknownStack; stack < sums_.size(); ++stack) {
-      const std::uint64_t blocks = rounded(sums_[stack].live_blocks);
+      const std::uint64_t blocks = live_.of(stack).whole_blocks();
       if (blocks == 0) continue;
-      const std::uint64_t bytes = rounded(sums_[stack].live_bytes);
-      if (!snapshot_.peak.stacks.push_back({stack, blocks, bytes})) return false;
+      if (!snapshot_.peak.stacks.push_back({stack, blocks, live_.of(stack).whole_bytes()})) {
+        return false;
+      }
     }
     return true;
   }
@@ -240,9 +238,9 @@ class SnapshotBuilder {
   const SnapshotOptions options_;
   const SamplingView view_ = source_.sampling();
   Snapshot snapshot_;
-  std::array<SizeSums, kSizeClasses> sizes_{};
-  double variance_ = 0;
-  std::uint64_t samples_ = 0;
+  EventCounters counters_;
+  LiveSums live_;
+  bool peak_is_now_ = false;
   /// False: the system had no memory for a list.
   bool complete_ = true;
   /// By StackId.

@@ -54,6 +54,26 @@ TEST_CASE("what was written lasts when the words around it are made") {
   CHECK(last[1].load() == 5);
 }
 
+TEST_CASE("words are visited that have one of the bits that are asked for") {
+  const auto memory = std::make_unique<ShadowMemory>();
+  memory->make(at(0x1000))[0].store(1);
+  memory->make(at(0x1000))[1].store(6);
+  memory->make(at(0x1000))[63].store(8);
+  memory->make(at(0x1000))[64].store(0x80000000);
+  const auto visited = [&](std::uint32_t bits) {
+    std::vector<std::uintptr_t> addresses;
+    const auto visit = [&](const void* pointer, Word&) {
+      addresses.push_back(reinterpret_cast<std::uintptr_t>(pointer));
+    };
+    memory->for_each(visit, bits);
+    return addresses;
+  };
+  CHECK(visited(4) == std::vector<std::uintptr_t>{0x1010});
+  CHECK(visited(0x80000001) == std::vector<std::uintptr_t>{0x1000, 0x1400});
+  CHECK(visited(~0U) == std::vector<std::uintptr_t>{0x1000, 0x1010, 0x13F0, 0x1400});
+  CHECK(visited(16).empty());
+}
+
 TEST_CASE("a word has a neighbour but at the end of 4 KiB") {
   CHECK(ShadowMemory::has_neighbour(at(0x1000)));
   CHECK(ShadowMemory::has_neighbour(at(0x1FE0)));

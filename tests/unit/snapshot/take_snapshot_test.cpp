@@ -47,8 +47,10 @@ class Tables {
 
   Snapshot take(alloctap::SnapshotOptions options = {}) {
     SnapshotBuilder builder(*this, options);
-    REQUIRE(builder.build().ok());
-    return builder.take();
+    builder.read();
+    absl::StatusOr<Snapshot> snapshot = builder.finish();
+    REQUIRE(snapshot.ok());
+    return *std::move(snapshot);
   }
 
   // What a snapshot is made from.
@@ -205,7 +207,8 @@ TEST_CASE("a snapshot that finds no memory for its blocks fails") {
   {
     const StarvedArena starved;
     SnapshotBuilder builder(tables, {.blocks = true});
-    status = builder.build();
+    builder.read();
+    status = builder.finish().status();
   }
   CHECK(status.code() == absl::StatusCode::kResourceExhausted);
 }
@@ -266,7 +269,8 @@ TEST_CASE("a snapshot that finds no memory fails") {
   {
     const StarvedArena starved;
     SnapshotBuilder builder(tables);
-    status = builder.build();
+    builder.read();
+    status = builder.finish().status();
   }
   CHECK(status.code() == absl::StatusCode::kResourceExhausted);
 }

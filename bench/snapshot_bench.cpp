@@ -1,0 +1,125 @@
+// How long a snapshot of 1e6 live blocks of 50,000 stacks takes, and how long another thread, which
+// allocates without a rest, has to wait meanwhile. The blocks exist for the tracker alone. A wait
+// is the longest time between two of its events during one snapshot.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <alloctap/alloctap.hpp>
+#include <alloctap/hook/manual_hook.hpp>
+#include <alloctap/meta/flat_hash_index.hpp>
+#include <alloctap/meta/memory_meta_container.hpp>
+#include <alloctap/meta/shadow_index.hpp>
+#include <alloctap/testing/scripted_stack.hpp>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "bench/made_up_heap.hpp"
+
+namespace alloctap::bench {
+namespace {
+
+constexpr std::size_t kBlocks = 1'000'000;
+constexpr std::size_t kStacks = 50'000;
+
+template <class Index>
+struct Config : DefaultConfig {
+  using Hook = ManualHook<Config>;
+  using Stack = testing::ScriptedStack;
+  using Meta = MemoryMetaContainer<Index>;
+};
+
+/// Sixteen frames, of which the inner ones tell stacks apart.
+void play_stack(std::size_t number) {
+  static thread_local std::array<std::uintptr_t, 16> frames;
+  for (std::size_t i = 0; i < frames.size(); ++i) frames[i] = 0x400000 + i * 0x1000 + (number >> i);
+  testing::ScriptedStack::play(frames);
+}
+
+template <class Hook>
+void fill(int heap) {
+  std::uint64_t random = 1;
+  for (const Block& block : made_up_heap(start_of_heap(heap), kBlocks)) {
+    random = random * 6364136223846793005 + 1442695040888963407;
+    play_stack((random >> 33) % kStacks);
+    Hook::on_allocate(block.address, block.size);
+  }
+}
+
+/// Allocates and frees one block until it is destroyed.
+template <class Hook>
+class BusyThread {
+ public:
+  ~BusyThread() {
+    done_ = true;
+    thread_.join();
+  }
+
+  void forget() { longest_ns_ = 0; }
+  [[nodiscard]] std::int64_t longest_wait_ns() const { return longest_ns_; }
+
+ private:
+  static std::int64_t now_ns() {
+    return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+  }
+
+  void run() {
+    play_stack(0);
+    auto* const block = reinterpret_cast<void*>(start_of_heap(-1));
+    for (std::int64_t last = now_ns(); !done_;) {
+      Hook::on_allocate(block, 64);
+      Hook::on_free(block);
+      const std::int64_t now = now_ns();
+      if (now - last > longest_ns_) longest_ns_ = now - last;
+      last = now;
+    }
+  }
+
+  std::atomic<bool> done_{false};
+  std::atomic<std::int64_t> longest_ns_{0};
+  std::thread thread_{[this] { run(); }};
+};
+
+template <class Index, int kHeap>
+void snapshot(benchmark::State& state) {
+  using BenchTracker = Tracker<Config<Index>>;
+  const absl::StatusOr<Session> session = BenchTracker::start();
+  if (!session.ok()) return state.SkipWithError(session.status().ToString().c_str());
+  fill<typename BenchTracker::Hook>(kHeap);
+  BusyThread<typename BenchTracker::Hook> busy;
+  std::vector<std::int64_t> waits;
+  for (auto _ : state) {
+    busy.forget();
+    const absl::StatusOr<Snapshot> taken = BenchTracker::snapshot({.blocks = state.range(0) == 1});
+    waits.push_back(busy.longest_wait_ns());
+    if (!taken.ok() || taken->totals.live_allocations < kBlocks) {
+      return state.SkipWithError("the snapshot does not hold every block");
+    }
+  }
+  std::sort(waits.begin(), waits.end());
+  state.counters["least_wait_ms"] = static_cast<double>(waits.front()) / 1e6;
+  state.counters["wait_ms"] = static_cast<double>(waits[waits.size() / 2]) / 1e6;
+  state.counters["longest_wait_ms"] = static_cast<double>(waits.back()) / 1e6;
+}
+
+}  // namespace
+}  // namespace alloctap::bench
+
+BENCHMARK(alloctap::bench::snapshot<alloctap::ShadowIndex, 0>)
+    ->Name("snapshot/shadow_index")
+    ->ArgName("blocks")
+    ->Arg(0)
+    ->Arg(1)
+    ->Iterations(50)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(alloctap::bench::snapshot<alloctap::FlatHashIndex, 1>)
+    ->Name("snapshot/flat_hash_index")
+    ->ArgName("blocks")
+    ->Arg(0)
+    ->Arg(1)
+    ->Iterations(50)
+    ->Unit(benchmark::kMillisecond);

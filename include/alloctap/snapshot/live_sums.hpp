@@ -1,0 +1,93 @@
+/// What is live, summed up block by block.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/event/allocation_event.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/sample/elementary_functions.hpp"
+#include "alloctap/sample/sampling_policy.hpp"
+#include "alloctap/snapshot/size_histogram.hpp"
+
+namespace alloctap {
+
+/// Sums by stack and by size, made while the program waits: a block costs one addition to a small
+/// array. Where samples stand for more than themselves, what is live is the Horvitz-Thompson
+/// estimate: the sum of weights w, whose variance is estimated by the sum of size^2 w (w - 1) over
+/// the samples. Not thread-safe; memory from the arena.
+class LiveSums {
+ public:
+  /// Whole numbers, unless they are estimated.
+  struct Sum {
+    double blocks = 0;
+    double bytes = 0;
+
+    [[nodiscard]] std::uint64_t whole_blocks() const noexcept { return rounded(blocks); }
+    [[nodiscard]] std::uint64_t whole_bytes() const noexcept { return rounded(bytes); }
+  };
+
+  /// Makes room for stacks below `end`; false where the system has no memory for it.
+  [[nodiscard]] bool expect_stacks(std::size_t end) noexcept { return by_stack_.resize(end); }
+
+  /// A block that stands for itself. Its stack is expected.
+  void add(const BlockRecord& record) noexcept {
+    ++samples_;
+    add(record, 1);
+  }
+
+  /// A block that stands for `weight` of them.
+  void add_sample(const BlockRecord& record, double weight) noexcept {
+    const double bytes = static_cast<double>(record.size);
+    variance_ += bytes * bytes * weight * (weight - 1);
+    ++samples_;
+    add(record, weight);
+  }
+
+  [[nodiscard]] const Sum& of(StackId stack) const noexcept { return by_stack_[stack]; }
+  [[nodiscard]] std::uint64_t samples() const noexcept { return samples_; }
+
+  [[nodiscard]] SizeHistogram sizes() const noexcept {
+    SizeHistogram sizes;
+    for (std::size_t i = 0; i < kSizeClasses; ++i) {
+      sizes[i] = {by_size_[i].whole_blocks(), by_size_[i].whole_bytes()};
+    }
+    return sizes;
+  }
+
+  [[nodiscard]] std::uint64_t live_bytes() const noexcept {
+    double bytes = 0;
+    for (const Sum& sum : by_size_) bytes += sum.bytes;
+    return rounded(bytes);
+  }
+
+  /// With a probability of 95 %, what was really live lies no further from `live_bytes`.
+  [[nodiscard]] std::uint64_t margin() const noexcept {
+    constexpr double kDeviationsFor95Percent = 1.96;
+    return rounded(kDeviationsFor95Percent * square_root(variance_));
+  }
+
+ private:
+  static std::uint64_t rounded(double number) noexcept {
+    return static_cast<std::uint64_t>(number + 0.5);
+  }
+
+  void add(const BlockRecord& record, double weight) noexcept {
+    const double bytes = weight * static_cast<double>(record.size);
+    Sum& stack = by_stack_[record.stack];
+    stack.blocks += weight;
+    stack.bytes += bytes;
+    Sum& size = by_size_[size_class(record.size)];
+    size.blocks += weight;
+    size.bytes += bytes;
+  }
+
+  /// By StackId.
+  ArenaArray<Sum> by_stack_;
+  std::array<Sum, kSizeClasses> by_size_{};
+  double variance_ = 0;
+  std::uint64_t samples_ = 0;
+};
+
+}  // namespace alloctap
