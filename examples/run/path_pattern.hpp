@@ -20,18 +20,16 @@ inline constexpr std::size_t kPathBytes = 4096;
 class Digits {
  public:
   template <class Integer>
-  explicit Digits(Integer number) noexcept
-      : end_(std::to_chars(text_.data(), text_.data() + text_.size(), number).ptr) {}
-  Digits(const Digits&) = delete;
-  Digits& operator=(const Digits&) = delete;
-
-  [[nodiscard]] std::string_view view() const noexcept {
-    return {text_.data(), static_cast<std::size_t>(end_ - text_.data())};
+  explicit Digits(Integer number) noexcept {
+    const char* end = std::to_chars(text_.data(), text_.data() + text_.size(), number).ptr;
+    size_ = static_cast<std::size_t>(end - text_.data());
   }
+
+  [[nodiscard]] std::string_view view() const noexcept { return {text_.data(), size_}; }
 
  private:
   std::array<char, 12> text_{};
-  const char* end_;
+  std::size_t size_ = 0;
 };
 
 /// Writes `pattern` to `buffer` with the pid for `%p`, the dump's number for `%n` and '%' for `%%`,

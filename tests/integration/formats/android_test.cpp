@@ -84,7 +84,7 @@ void check_map(const Json& heap, const Json& report) {
       if (call >= region.at("start") && call < region.at("end")) path = region.at("path");
     }
     const Json& module = report.at("modules").at(frame.at("module").get<std::size_t>());
-    CHECK(path == module.at("path"));
+    CHECK(path == module.at("path").get<std::string>());
   }
 }
 

@@ -95,7 +95,9 @@ void check_stacks(const Json& entries, const Json& report, const Json& stacks) {
   for (const Json& entry : entries) {
     std::multimap<std::uint64_t, std::string> expected;
     for (const Json& stack : stacks) {
-      if (owner_of(report, stack) != entry.at("so") || stack.at("live_bytes") == 0) continue;
+      if (owner_of(report, stack) != entry.at("so").get<std::string>() ||
+          stack.at("live_bytes") == 0)
+        continue;
       expected.emplace(stack.at("live_bytes").get<std::uint64_t>(), brief_of(report, stack));
     }
     const Json& top = entry.at("top_stacks");
@@ -104,8 +106,9 @@ void check_stacks(const Json& entries, const Json& report, const Json& stacks) {
     for (const Json& shown : top) {
       CHECK(size_of(shown) == largest++->first);
       const auto [first, last] = expected.equal_range(size_of(shown));
-      CHECK(std::any_of(first, last,
-                        [&](const auto& stack) { return stack.second == shown.at("stack"); }));
+      CHECK(std::any_of(first, last, [&](const auto& stack) {
+        return stack.second == shown.at("stack").get<std::string>();
+      }));
     }
   }
 }

@@ -41,7 +41,7 @@ TEST_CASE("a dump has a head, records of what is live, names for their frames, a
 TEST_CASE("sizes are exact where the snapshot has its blocks") {
   SampleReport sample;
   sample.snapshot.totals.live_allocations = 2;
-  for (const std::uint64_t size : {30, 40}) {
+  for (const std::uint64_t size : {std::uint64_t{30}, std::uint64_t{40}}) {
     static_cast<void>(
         sample.snapshot.blocks.push_back({size, size, sample.snapshot.stacks[2].stack}));
   }
