@@ -61,6 +61,7 @@ enum class DumpFormat : std::uint8_t {
   kHtml,
   kMatrix,
   kMatrixLog,
+  kRecord,
 };
 
 /// How a dump reaches its path.
@@ -89,6 +90,7 @@ inline constexpr auto kFormatNames = std::to_array<std::string_view>({
     "html",
     "matrix",
     "matrix-log",
+    "record",
 });
 inline constexpr std::array<std::string_view, 2> kWriteModeNames{"replace", "append"};
 

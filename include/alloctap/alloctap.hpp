@@ -12,6 +12,7 @@
 #include "alloctap/dump/massif_dump.hpp"
 #include "alloctap/dump/matrix_log_dump.hpp"
 #include "alloctap/dump/memory_output.hpp"
+#include "alloctap/dump/record_dump.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/hook/manual_hook.hpp"
 #include "alloctap/meta/flat_hash_index.hpp"

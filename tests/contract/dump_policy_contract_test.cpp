@@ -16,6 +16,7 @@
 #include "alloctap/dump/matrix_dump.hpp"
 #include "alloctap/dump/matrix_log_dump.hpp"
 #include "alloctap/dump/pprof_dump.hpp"
+#include "alloctap/dump/record_dump.hpp"
 #include "alloctap/dump/speedscope_dump.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "tests/support/piece_output.hpp"
@@ -38,6 +39,7 @@ using alloctap::MassifDump;
 using alloctap::MatrixDump;
 using alloctap::MatrixLogDump;
 using alloctap::PprofDump;
+using alloctap::RecordDump;
 using alloctap::Report;
 using alloctap::SpeedscopeDump;
 using alloctap::TextDump;
@@ -57,7 +59,8 @@ using AllDumps = std::tuple<TextDump,         //
                             MassifDump,       //
                             ChromeTraceDump,  //
                             MatrixDump,       //
-                            MatrixLogDump>;
+                            MatrixLogDump,    //
+                            RecordDump>;
 
 bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != text.npos;

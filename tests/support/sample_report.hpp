@@ -77,6 +77,7 @@ class SampleReport {
   }
 
   StackId intern(std::vector<std::uintptr_t> frames) { return table_->intern(frames); }
+  void retire(StackId stack) { table_->retire(stack); }
   void add_thread(os::ThreadId id, bool alive, std::string_view name, AllocationTotals total,
                   std::uint64_t deallocations, std::int64_t net_bytes) {
     ThreadSummary thread{.thread_id = id,

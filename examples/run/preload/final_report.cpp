@@ -60,6 +60,8 @@ absl::Status write_format(const Snapshot& snapshot, DumpFormat format, Output&& 
       return RunTracker::dump(snapshot, MatrixDump{}, output);
     case DumpFormat::kMatrixLog:
       return RunTracker::dump(snapshot, MatrixLogDump{}, output);
+    case DumpFormat::kRecord:
+      return RunTracker::dump(snapshot, RecordDump{}, output);
   }
   return absl::InternalError("no such format");
 }

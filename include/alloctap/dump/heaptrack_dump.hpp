@@ -26,8 +26,15 @@ namespace alloctap {
 struct HeaptrackDump {
   /// Only what is live is written; the file then does not grow with the time that the program ran.
   bool only_live = false;
+  /// A file that would need more fails instead. heaptrack_print reads some ten millions a second.
+  std::uint64_t most_events = 1'000'000'000;
 
   void write(const Report& report, DumpWriter& out) const {
+    if (events_of(report.snapshot) > static_cast<long double>(most_events)) {
+      return out.fail(
+          "heaptrack: the file would have more than HeaptrackDump::most_events lines; "
+          "HeaptrackDump{.only_live = true} writes what is live alone");
+    }
     HeaptrackLines lines(out);
     write_header(report, lines);
     HeaptrackTraces traces(report, lines);
@@ -39,6 +46,16 @@ struct HeaptrackDump {
   }
 
  private:
+  [[nodiscard]] long double events_of(const Snapshot& snapshot) const noexcept {
+    long double events = 0;
+    for (const StackSummary& stack : snapshot.stacks) {
+      events += static_cast<long double>(stack.live_allocations);
+      const auto allocations = static_cast<long double>(stack.total.allocations);
+      if (!only_live) events += 2 * allocations;
+    }
+    return events;
+  }
+
   static void write_header(const Report& report, HeaptrackLines& lines) {
     constexpr std::uint64_t kToolVersion = 0x10400;
     constexpr std::uint64_t kFormatVersion = 3;

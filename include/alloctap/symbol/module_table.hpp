@@ -87,6 +87,14 @@ class ModuleTable {
 
   [[nodiscard]] std::span<const Module> loaded() const noexcept { return modules().first(loaded_); }
 
+  /// Adds a loaded module above all others, before any that was unloaded: for tables that were
+  /// saved.
+  [[nodiscard]] bool add_loaded(const Module& module) noexcept {
+    if (!add_unloaded(module)) return false;
+    loaded_ = modules_.size();
+    return true;
+  }
+
   /// Adds a module that was unloaded after all others that were added.
   [[nodiscard]] bool add_unloaded(const Module& module) noexcept {
     Module added = module;

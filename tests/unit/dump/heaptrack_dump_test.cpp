@@ -53,6 +53,13 @@ TEST_CASE("numbers that are estimates and do not go together make no endless fil
   CHECK(written(sample).total == Cost{4, 0, 20, 20});
 }
 
+TEST_CASE("a file that would have too many events fails, and says what helps") {
+  const SampleReport sample;
+  CHECK(render(HeaptrackDump{.most_events = 1'000'000}, sample.report()).find("only_live = true") !=
+        std::string::npos);
+  CHECK(written(sample, {.only_live = true, .most_events = 13}).total.allocations == 13);
+}
+
 TEST_CASE("heaptrack can have what is live alone") {
   const HeaptrackFile file = written(SampleReport(), {.only_live = true});
   CHECK(file.total == Cost{13, 0, 1089538, 1089538});

@@ -1,0 +1,48 @@
+/// The single numbers of a snapshot and what a record calls them.
+#pragma once
+
+#include <utility>
+
+#include "alloctap/snapshot/snapshot.hpp"
+
+namespace alloctap {
+
+/// Calls `visit(key, number)` for each, by reference: for writing and for reading them.
+/// `SnapshotType` is `Snapshot`, const or not. What may be missing, `account.unmatched_frees`, is
+/// not among them.
+template <class SnapshotType, class Visit>
+void visit_numbers(SnapshotType& snapshot, Visit&& visit) {
+  visit("time_ns", snapshot.time_ns);
+  visit("account.events", snapshot.account.events);
+  visit("account.dropped", snapshot.account.dropped);
+  visit("account.unseen_frees", snapshot.account.unseen_frees);
+  visit("account.failed_unwinds", snapshot.account.failed_unwinds);
+  visit("account.truncated_stacks", snapshot.account.truncated_stacks);
+  visit("account.tracker_bytes", snapshot.account.tracker_bytes);
+  visit("account.pauses", snapshot.account.pauses);
+  visit("account.consistent", snapshot.account.consistent);
+  visit("totals.allocations", snapshot.totals.allocations);
+  visit("totals.deallocations", snapshot.totals.deallocations);
+  visit("totals.allocated_bytes", snapshot.totals.allocated_bytes);
+  visit("totals.live_allocations", snapshot.totals.live_allocations);
+  visit("totals.live_bytes", snapshot.totals.live_bytes);
+  visit("totals.peak_live_bytes", snapshot.totals.peak_live_bytes);
+  visit("totals.temporary_allocations", snapshot.totals.temporary_allocations);
+  visit("mappings.mappings", snapshot.mapping_totals.mappings);
+  visit("mappings.mapped_bytes", snapshot.mapping_totals.mapped_bytes);
+  visit("mappings.unmappings", snapshot.mapping_totals.unmappings);
+  visit("mappings.live_mappings", snapshot.mapping_totals.live_mappings);
+  visit("mappings.live_bytes", snapshot.mapping_totals.live_bytes);
+  visit("mappings.peak_live_bytes", snapshot.mapping_totals.peak_live_bytes);
+  visit("mappings.dropped", snapshot.mapping_totals.dropped);
+  visit("sampling.exact", snapshot.sampling.exact);
+  visit("sampling.mean_bytes", snapshot.sampling.policy.mean_bytes);
+  visit("sampling.min_bytes", snapshot.sampling.policy.min_bytes);
+  visit("sampling.max_bytes", snapshot.sampling.policy.max_bytes);
+  visit("sampling.live_samples", snapshot.sampling.live_samples);
+  visit("sampling.live_bytes_margin", snapshot.sampling.live_bytes_margin);
+  visit("peak.time_ns", snapshot.peak.time_ns);
+  visit("peak.live_bytes", snapshot.peak.live_bytes);
+}
+
+}  // namespace alloctap

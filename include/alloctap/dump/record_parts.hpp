@@ -1,0 +1,96 @@
+/// The tables of a record that are copies of a snapshot's arrays.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "alloctap/dump/record_writer.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
+
+namespace alloctap {
+
+/// "allocations", "mappings" and "peak": what stacks have and had.
+inline void write_sums(RecordWriter& record, const Snapshot& snapshot) {
+  using enum RecordKind;
+  record.begin_table("allocations", {{kNumber, "stack"},
+                                     {kNumber, "allocations"},
+                                     {kNumber, "allocated_bytes"},
+                                     {kNumber, "temporary_allocations"},
+                                     {kNumber, "live_allocations"},
+                                     {kNumber, "live_bytes"}});
+  for (const StackSummary& stack : snapshot.stacks) {
+    record.row(stack.stack, stack.total.allocations, stack.total.allocated_bytes,
+               stack.total.temporary_allocations, stack.live_allocations, stack.live_bytes);
+  }
+  record.end_table();
+  record.begin_table("mappings",
+                     {{kNumber, "stack"}, {kNumber, "live_mappings"}, {kNumber, "live_bytes"}});
+  for (const MappingSummary& mapping : snapshot.mappings) {
+    record.row(mapping.stack, mapping.live_mappings, mapping.live_bytes);
+  }
+  record.end_table();
+  record.begin_table("peak",
+                     {{kNumber, "stack"}, {kNumber, "live_allocations"}, {kNumber, "live_bytes"}});
+  for (const PeakStackSummary& held : snapshot.peak.stacks) {
+    record.row(held.stack, held.live_allocations, held.live_bytes);
+  }
+  record.end_table();
+}
+
+/// "timeline" and "markers".
+inline void write_past(RecordWriter& record, const Snapshot& snapshot) {
+  using enum RecordKind;
+  record.begin_table("timeline", {{kSigned, "time_ns"},
+                                  {kNumber, "live_bytes"},
+                                  {kNumber, "live_allocations"},
+                                  {kNumber, "allocations"},
+                                  {kNumber, "allocated_bytes"},
+                                  {kNumber, "resident_bytes"}});
+  for (const TimelinePoint& point : snapshot.timeline) {
+    record.row(point.time_ns, point.live_bytes, point.live_allocations, point.allocations,
+               point.allocated_bytes, point.resident_bytes);
+  }
+  record.end_table();
+  record.begin_table("markers", {{kSigned, "time_ns"}, {kText, "name"}});
+  for (const Marker& marker : snapshot.markers) record.row(marker.time_ns, marker.name);
+  record.end_table();
+}
+
+/// "threads".
+inline void write_threads(RecordWriter& record, const Snapshot& snapshot) {
+  using enum RecordKind;
+  record.begin_table("threads", {{kNumber, "id"},
+                                 {kText, "name"},
+                                 {kNumber, "alive"},
+                                 {kNumber, "threads"},
+                                 {kNumber, "allocations"},
+                                 {kNumber, "allocated_bytes"},
+                                 {kNumber, "temporary_allocations"},
+                                 {kNumber, "deallocations"},
+                                 {kSigned, "net_bytes"}});
+  for (const ThreadSummary& thread : snapshot.threads) {
+    record.row(static_cast<std::uint64_t>(thread.thread_id), thread.name(), thread.alive,
+               thread.threads, thread.total.allocations, thread.total.allocated_bytes,
+               thread.total.temporary_allocations, thread.deallocations, thread.net_bytes);
+  }
+  record.end_table();
+}
+
+/// "sizes" and "blocks".
+inline void write_blocks(RecordWriter& record, const Snapshot& snapshot) {
+  using enum RecordKind;
+  record.begin_table("sizes",
+                     {{kNumber, "class"}, {kNumber, "live_allocations"}, {kNumber, "live_bytes"}});
+  for (std::size_t i = 0; i < kSizeClasses; ++i) {
+    record.row(i, snapshot.sizes[i].live_allocations, snapshot.sizes[i].live_bytes);
+  }
+  record.end_table();
+  record.begin_table("blocks", {{kNumber, "address"}, {kNumber, "size"}, {kNumber, "stack"}});
+  for (const LiveBlock& block : snapshot.blocks) {
+    record.row(block.address, block.size, block.stack);
+  }
+  record.end_table();
+}
+
+}  // namespace alloctap

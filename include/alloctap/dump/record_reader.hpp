@@ -1,0 +1,187 @@
+/// Reading the tables of a record.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/strings/str_cat.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "alloctap/dump/record_format.hpp"
+#include "alloctap/guard/arena_array.hpp"
+
+namespace alloctap {
+
+/// Goes through a record table by table and row by row, up to its end or to the first byte that is
+/// not as it should be; takes any bytes. Refers to the record. Control plane; lists in the arena.
+class RecordReader {
+ public:
+  explicit RecordReader(std::string_view record) noexcept : record_(record), rest_(record) {}
+
+  /// Reads what a record starts with: says of what is no record, or newer than this reader, so.
+  [[nodiscard]] absl::Status open() {
+    if (!rest_.starts_with(kRecordMagic)) {
+      return absl::InvalidArgumentError("is no record of alloctap");
+    }
+    rest_.remove_prefix(kRecordMagic.size());
+    std::uint64_t version = 0;
+    if (!read_number(version)) return status();
+    if (version <= kRecordVersion) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        "is a record of version ", version, "; this program reads ", kRecordVersion, " and below"));
+  }
+
+  /// Goes to the next table, past what is left of this one; false after the last.
+  [[nodiscard]] bool next_table() {
+    while (next_row()) {
+    }
+    if (failed_ || ended_ || !read_columns()) return false;
+    in_table_ = true;
+    if (table_ != kRecordEnd) return true;
+    ended_ = !next_row() && !failed_;
+    return in_table_ = false;
+  }
+
+  [[nodiscard]] std::string_view table() const noexcept { return table_; }
+
+  /// Goes to the next row of this table; false after the last.
+  [[nodiscard]] bool next_row() {
+    std::uint64_t more = 0;
+    if (!in_table_ || !read_number(more)) return in_table_ = false;
+    if (more > 1) return fail();
+    lists_.clear();
+    for (std::size_t i = 0; more == 1 && i < columns_; ++i) {
+      if (!read_value(column_[i])) return in_table_ = false;
+    }
+    return in_table_ = more == 1;
+  }
+
+  /// What the row has in the column of that name: 0 or nothing where there is no such column.
+  [[nodiscard]] std::uint64_t number(std::string_view name) const noexcept {
+    return find(name, RecordKind::kNumber).number;
+  }
+  [[nodiscard]] std::int64_t signed_number(std::string_view name) const noexcept {
+    return from_zigzag(find(name, RecordKind::kSigned).number);
+  }
+  [[nodiscard]] std::string_view text(std::string_view name) const noexcept {
+    return find(name, RecordKind::kText).text;
+  }
+  /// Until the next row is read.
+  [[nodiscard]] std::span<const std::uint64_t> list(std::string_view name) const noexcept {
+    const Column& column = find(name, RecordKind::kList);
+    return {lists_.data() + column.first, static_cast<std::size_t>(column.number)};
+  }
+
+  /// Whether the whole record was read, and where it is damaged if not.
+  [[nodiscard]] absl::Status status() const {
+    if (ended_) return absl::OkStatus();
+    return absl::DataLossError(absl::StrCat("is damaged or was cut short, at byte ",
+                                            record_.size() - rest_.size(), " of ", record_.size(),
+                                            out_of_memory_ ? ": no memory" : ""));
+  }
+
+ private:
+  struct Column {
+    RecordKind kind = RecordKind::kNumber;
+    std::string_view name = {};
+    /// Of a list, its length.
+    std::uint64_t number = 0;
+    std::string_view text = {};
+    /// Of a list, where it is.
+    std::size_t first = 0;
+  };
+
+  bool fail() noexcept {
+    failed_ = true;
+    return in_table_ = false;
+  }
+
+  bool read_number(std::uint64_t& number) noexcept {
+    number = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+      if (rest_.empty()) return fail();
+      const auto byte = static_cast<unsigned char>(rest_.front());
+      rest_.remove_prefix(1);
+      number |= std::uint64_t{byte & 0x7Fu} << shift;
+      if (byte < 0x80) return true;
+    }
+    return fail();
+  }
+
+  bool read_text(std::string_view& text) noexcept {
+    std::uint64_t size = 0;
+    if (!read_number(size)) return false;
+    if (size > kLongestRecordText || size > rest_.size()) return fail();
+    text = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return true;
+  }
+
+  bool read_list(Column& column) noexcept {
+    if (!read_number(column.number)) return false;
+    if (column.number > kLongestRecordList) return fail();
+    column.first = lists_.size();
+    for (std::uint64_t i = 0; i < column.number; ++i) {
+      std::uint64_t number = 0;
+      if (!read_number(number)) return false;
+      out_of_memory_ = !lists_.push_back(number);
+      if (out_of_memory_) return fail();
+    }
+    return true;
+  }
+
+  bool read_columns() noexcept {
+    std::uint64_t count = 0;
+    columns_ = 0;
+    if (!read_text(table_) || !read_number(count)) return false;
+    if (count > kMostRecordColumns) return fail();
+    for (; columns_ < count; ++columns_) {
+      if (rest_.empty() || !is_kind(rest_.front())) return fail();
+      column_[columns_] = {.kind = static_cast<RecordKind>(rest_.front())};
+      rest_.remove_prefix(1);
+      if (!read_text(column_[columns_].name)) return false;
+    }
+    return true;
+  }
+
+  static bool is_kind(char kind) noexcept {
+    return std::string_view("nstl").find(kind) != std::string_view::npos;
+  }
+
+  bool read_value(Column& column) noexcept {
+    switch (column.kind) {
+      case RecordKind::kText:
+        return read_text(column.text);
+      case RecordKind::kList:
+        return read_list(column);
+      case RecordKind::kNumber:
+      case RecordKind::kSigned:
+        return read_number(column.number);
+    }
+    return false;
+  }
+
+  [[nodiscard]] const Column& find(std::string_view name, RecordKind kind) const noexcept {
+    static constexpr Column kNone{};
+    for (const Column& column : std::span(column_).first(columns_)) {
+      if (column.kind == kind && column.name == name) return column;
+    }
+    return kNone;
+  }
+
+  std::string_view record_;
+  std::string_view rest_;
+  std::string_view table_;
+  std::array<Column, kMostRecordColumns> column_{};
+  std::size_t columns_ = 0;
+  ArenaArray<std::uint64_t> lists_;
+  bool in_table_ = false;
+  bool failed_ = false;
+  bool ended_ = false;
+  bool out_of_memory_ = false;
+};
+
+}  // namespace alloctap

@@ -1,0 +1,84 @@
+/// Writing the tables of a record.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+#include <type_traits>
+
+#include "alloctap/dump/dump_writer.hpp"
+#include "alloctap/dump/record_format.hpp"
+
+namespace alloctap {
+
+/// Writes a record from its first byte to its last. Between `begin_table` and `end_table` come
+/// rows; the caller gives each row as many values as there are columns, of their kinds. Texts that
+/// are too long are cut.
+class RecordWriter {
+ public:
+  explicit RecordWriter(DumpWriter& out) : out_(out) {
+    out_ << kRecordMagic;
+    number(kRecordVersion);
+  }
+
+  void begin_table(std::string_view name, std::initializer_list<RecordColumn> columns) {
+    text(name);
+    number(columns.size());
+    for (const RecordColumn& column : columns) {
+      out_ << static_cast<char>(column.kind);
+      text(column.name);
+    }
+  }
+
+  void end_table() { number(0); }
+
+  template <class... Values>
+  void row(const Values&... values) {
+    begin_row();
+    (value(values), ...);
+  }
+
+  /// Followed by its values, one by one.
+  void begin_row() { number(1); }
+
+  void number(std::uint64_t value) {
+    char bytes[10];
+    std::size_t size = 0;
+    for (; value >= 0x80; value >>= 7) bytes[size++] = static_cast<char>(value | 0x80);
+    bytes[size++] = static_cast<char>(value);
+    out_ << std::string_view(bytes, size);
+  }
+
+  /// Signed or unsigned as its type is.
+  template <std::integral Number>
+  void value(Number value) {
+    if constexpr (std::is_signed_v<Number>) {
+      number(to_zigzag(value));
+    } else {
+      number(value);
+    }
+  }
+  void value(std::string_view value) { text(value); }
+
+  void text(std::string_view value) {
+    value = value.substr(0, kLongestRecordText);
+    number(value.size());
+    out_ << value;
+  }
+
+  /// The length of a list whose numbers follow, at most `kLongestRecordList`.
+  void begin_list(std::size_t size) { number(size); }
+
+  /// The last table.
+  void finish() {
+    begin_table(kRecordEnd, {});
+    end_table();
+  }
+
+ private:
+  DumpWriter& out_;
+};
+
+}  // namespace alloctap

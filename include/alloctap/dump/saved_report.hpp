@@ -1,0 +1,280 @@
+/// A report that was written as a record and read again.
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "alloctap/dump/record_numbers.hpp"
+#include "alloctap/dump/record_reader.hpp"
+#include "alloctap/dump/report.hpp"
+#include "alloctap/dump/saved_symbols.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/stack/stack_table.hpp"
+
+namespace alloctap {
+
+/// All that `RecordDump` wrote, as any dump policy takes it. Stacks have ids of their own here, in
+/// the order of those that they had. Control plane; memory from the arena, but for the table of
+/// stacks. Not thread-safe; the report of one at a time may be in use.
+class SavedReport {
+ public:
+  /// Reads `record`, which must outlive this. Where something is wrong with it, the error says
+  /// what, and the report has what was read all the same. To be called once.
+  [[nodiscard]] absl::Status read(std::string_view record) {
+    snapshot_.account.unmatched_frees.reset();
+    RecordReader reader(record);
+    if (absl::Status status = reader.open(); !status.ok()) return status;
+    while (reader.next_table()) {
+      const Table* table = find_table(reader.table());
+      while (table != nullptr && reader.next_row()) (this->*table->add)(reader);
+    }
+    snapshot_.time_ns = sane(snapshot_.time_ns);
+    snapshot_.peak.time_ns = sane(snapshot_.peak.time_ns);
+    if (!symbols_.finish() || !finish_modules() || out_of_memory_) {
+      return absl::ResourceExhaustedError("needs more memory than the system has");
+    }
+    if (!reader.status().ok() || !damaged_) return reader.status();
+    return absl::DataLossError("is damaged: some of its rows refer to what is not there");
+  }
+
+  /// Refers to this.
+  [[nodiscard]] Report report() {
+    snapshot_.table = stacks_.get();
+    symbols_.use(modules_);
+    return {.snapshot = snapshot_,
+            .modules = modules_,
+            .program = program_,
+            .backend = backend_,
+            .symbolize = &SavedSymbols::symbolize};
+  }
+
+ private:
+  struct Table {
+    std::string_view name;
+    void (SavedReport::*add)(const RecordReader&);
+  };
+
+  struct Renamed {
+    std::uint64_t before = 0;
+    StackId now = kNoStackId;
+  };
+
+  static const Table* find_table(std::string_view name) noexcept {
+    static constexpr Table kTables[] = {
+        {"texts", &SavedReport::add_text},         {"numbers", &SavedReport::add_number},
+        {"modules", &SavedReport::add_module},     {"frames", &SavedReport::add_frame},
+        {"functions", &SavedReport::add_function}, {"stacks", &SavedReport::add_stack},
+        {"allocations", &SavedReport::add_sums},   {"mappings", &SavedReport::add_mapping},
+        {"peak", &SavedReport::add_peak},          {"timeline", &SavedReport::add_point},
+        {"markers", &SavedReport::add_marker},     {"threads", &SavedReport::add_thread},
+        {"sizes", &SavedReport::add_size},         {"blocks", &SavedReport::add_block}};
+    const auto* found = std::find_if(std::begin(kTables), std::end(kTables),
+                                     [&](const Table& table) { return table.name == name; });
+    return found == std::end(kTables) ? nullptr : found;
+  }
+
+  /// Differences of times must not overflow. 2^61 nanoseconds are 73 years, and
+  /// these count from 1970.
+  static std::int64_t sane(std::int64_t time_ns) noexcept {
+    constexpr std::int64_t kMost = std::int64_t{1} << 61;
+    return std::clamp(time_ns, -kMost, kMost);
+  }
+
+  /// Keeps sums of a stack; those of one are by id, each once.
+  template <class Sums>
+  void keep_sums(ArenaArray<Sums>& array, const Sums& sums) noexcept {
+    const bool in_order = array.empty() || array.back().stack < sums.stack;
+    damaged_ = damaged_ || !in_order;
+    if (in_order) keep(array, sums);
+  }
+
+  template <class Element>
+  void keep(ArenaArray<Element>& array, const Element& element) noexcept {
+    out_of_memory_ = !array.push_back(element) || out_of_memory_;
+  }
+
+  void add_text(const RecordReader& row) {
+    const std::pair<std::string_view, std::string_view*> places[] = {
+        {"executable", &program_.executable},
+        {"command", &program_.command},
+        {"hook", &backend_.hook},
+        {"stack", &backend_.stack},
+        {"symbolizer", &backend_.symbolizer},
+        {"unseen", &backend_.blind_spots},
+        {"sampling", &snapshot_.sampling.policy.name}};
+    for (const auto& [key, place] : places) {
+      if (row.text("key") == key) *place = row.text("value");
+    }
+  }
+
+  void add_number(const RecordReader& row) {
+    const std::string_view key = row.text("key");
+    const std::uint64_t value = row.number("value");
+    if (key == "pid") program_.pid = static_cast<std::int32_t>(value);
+    if (key == "max_frames") backend_.max_frames = static_cast<std::uint32_t>(value);
+    if (key == "account.unmatched_frees") snapshot_.account.unmatched_frees = value;
+    visit_numbers(snapshot_, [&]<class Number>(std::string_view name, Number& number) {
+      if (name == key) number = static_cast<Number>(value);
+    });
+  }
+
+  void add_module(const RecordReader& row) {
+    Module module{.start = row.number("start"),
+                  .end = row.number("end"),
+                  .bias = row.number("bias"),
+                  .path = row.text("path"),
+                  .has_code = true,
+                  .unloaded_before = static_cast<StackId>(row.number("unloaded_before"))};
+    if (module.path.empty()) module.path = "?";
+    for (const char byte : row.text("build_id").substr(0, sizeof module.build_id)) {
+      module.build_id[module.build_id_bytes++] = static_cast<std::byte>(byte);
+    }
+    keep(read_modules_, module);
+  }
+
+  void add_frame(const RecordReader& row) {
+    const std::uint64_t module = row.number("module");
+    const bool unloaded =
+        module > 0 && module <= read_modules_.size() && read_modules_[module - 1].is_unloaded();
+    out_of_memory_ =
+        !symbols_.add_frame(row.number("address"), unloaded ? module : 0) || out_of_memory_;
+  }
+
+  void add_function(const RecordReader& row) {
+    const SourceFrame source{.function = row.text("function"),
+                             .file = row.text("file"),
+                             .line = static_cast<std::uint32_t>(row.number("line"))};
+    damaged_ = !symbols_.add_function(row.number("frame"), source) || damaged_;
+  }
+
+  /// Two stacks with the same addresses were of different modules: the earlier one is not to be
+  /// found again.
+  void add_stack(const RecordReader& row) {
+    ArenaArray<std::uintptr_t> frames;
+    for (const std::uint64_t frame : row.list("frames")) {
+      if (frame >= symbols_.frames()) return static_cast<void>(damaged_ = true);
+      keep(frames, symbols_.address(frame));
+    }
+    const std::uint64_t id = row.number("id");
+    if (frames.empty() || id < kFirstStack) return;
+    if (!renamed_.empty() && renamed_.back().before >= id) {
+      return static_cast<void>(damaged_ = true);
+    }
+    const std::span<const std::uintptr_t> calls(frames.data(), frames.size());
+    const StackId known = stacks_->find(hash_frames(calls));
+    if (known != kNoStackId) stacks_->retire(known);
+    keep(renamed_, {id, stacks_->intern(calls)});
+  }
+
+  /// The first stack that was kept not before the one that had the id `before`.
+  [[nodiscard]] const Renamed* find_renamed(std::uint64_t before) const noexcept {
+    return std::lower_bound(renamed_.begin(), renamed_.end(), before,
+                            [](const Renamed& one, std::uint64_t id) { return one.before < id; });
+  }
+
+  [[nodiscard]] StackId stack_of(const RecordReader& row) noexcept {
+    const std::uint64_t before = row.number("stack");
+    if (before == kUnknownStack || before == kStackNotTaken) return static_cast<StackId>(before);
+    const Renamed* found = find_renamed(before);
+    if (found != renamed_.end() && found->before == before) return found->now;
+    damaged_ = true;
+    return kUnknownStack;
+  }
+
+  void add_sums(const RecordReader& row) {
+    const AllocationTotals total{.allocations = row.number("allocations"),
+                                 .allocated_bytes = row.number("allocated_bytes"),
+                                 .temporary_allocations = row.number("temporary_allocations")};
+    keep_sums(snapshot_.stacks,
+              {stack_of(row), total, row.number("live_allocations"), row.number("live_bytes")});
+  }
+
+  void add_mapping(const RecordReader& row) {
+    keep_sums(snapshot_.mappings,
+              {stack_of(row), row.number("live_mappings"), row.number("live_bytes")});
+  }
+
+  void add_peak(const RecordReader& row) {
+    keep_sums(snapshot_.peak.stacks,
+              {stack_of(row), row.number("live_allocations"), row.number("live_bytes")});
+  }
+
+  void add_point(const RecordReader& row) {
+    keep(snapshot_.timeline, {.time_ns = sane(row.signed_number("time_ns")),
+                              .live_bytes = row.number("live_bytes"),
+                              .live_allocations = row.number("live_allocations"),
+                              .allocations = row.number("allocations"),
+                              .allocated_bytes = row.number("allocated_bytes"),
+                              .resident_bytes = row.number("resident_bytes")});
+  }
+
+  void add_marker(const RecordReader& row) {
+    keep(snapshot_.markers, {sane(row.signed_number("time_ns")), row.text("name")});
+  }
+
+  void add_thread(const RecordReader& row) {
+    ThreadSummary thread{.thread_id = static_cast<os::ThreadId>(row.number("id")),
+                         .alive = row.number("alive") != 0,
+                         .threads = static_cast<std::uint32_t>(row.number("threads")),
+                         .total = {.allocations = row.number("allocations"),
+                                   .allocated_bytes = row.number("allocated_bytes"),
+                                   .temporary_allocations = row.number("temporary_allocations")},
+                         .deallocations = row.number("deallocations"),
+                         .net_bytes = row.signed_number("net_bytes")};
+    thread.name_bytes = row.text("name").copy(thread.name_text.data(), thread.name_text.size());
+    keep(snapshot_.threads, thread);
+  }
+
+  void add_size(const RecordReader& row) {
+    const std::uint64_t size_class = row.number("class");
+    if (size_class >= kSizeClasses) return static_cast<void>(damaged_ = true);
+    snapshot_.sizes[size_class] = {row.number("live_allocations"), row.number("live_bytes")};
+  }
+
+  void add_block(const RecordReader& row) {
+    const LiveBlock block{row.number("address"), row.number("size"), stack_of(row)};
+    const auto& stacks = snapshot_.stacks;
+    const auto* found =
+        std::partition_point(stacks.begin(), stacks.end(),
+                             [&](const StackSummary& stack) { return stack.stack < block.stack; });
+    const bool known = found != stacks.end() && found->stack == block.stack;
+    damaged_ = damaged_ || !known;
+    if (known) keep(snapshot_.blocks, block);
+  }
+
+  bool finish_modules() noexcept {
+    for (const Module& module : read_modules_) {
+      if (!module.is_unloaded()) {
+        if (!modules_.add_loaded(module)) return false;
+        continue;
+      }
+      Module unloaded = module;
+      const Renamed* found = find_renamed(module.unloaded_before);
+      unloaded.unloaded_before = found == renamed_.end() ? stacks_->end_id() : found->now;
+      if (!modules_.add_unloaded(unloaded)) return false;
+    }
+    return true;
+  }
+
+  Snapshot snapshot_;
+  ModuleTable modules_;
+  ProgramInfo program_;
+  BackendInfo backend_;
+  SavedSymbols symbols_;
+  std::unique_ptr<StackTable> stacks_ = std::make_unique<StackTable>();
+  /// As they stand in the record.
+  ArenaArray<Module> read_modules_;
+  /// By the id that a stack had.
+  ArenaArray<Renamed> renamed_;
+  bool damaged_ = false;
+  bool out_of_memory_ = false;
+};
+
+}  // namespace alloctap

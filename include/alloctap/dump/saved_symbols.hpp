@@ -1,0 +1,95 @@
+/// The names in a report that was saved.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <tuple>
+
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/symbol/module_table.hpp"
+#include "alloctap/symbol/symbolizer.hpp"
+
+namespace alloctap {
+
+/// Frames and the functions at their places. Texts belong to the caller and stay. Memory from the
+/// arena. Not thread-safe.
+class SavedSymbols {
+ public:
+  /// Adds a return address; `unloaded` is one more than the number of the unloaded module that held
+  /// it, or 0. False where the system has no memory.
+  [[nodiscard]] bool add_frame(std::uint64_t address, std::uint64_t unloaded) noexcept {
+    return frames_.push_back({.unloaded = unloaded, .address = address});
+  }
+
+  /// Adds a function to a frame, outside of those that it has. False, and no change, where there is
+  /// no such frame, its functions do not stand together, or the system has no memory.
+  [[nodiscard]] bool add_function(std::uint64_t frame, const SourceFrame& source) noexcept {
+    if (frame >= frames_.size()) return false;
+    Frame& at = frames_[frame];
+    if (at.functions == 0) at.first = functions_.size();
+    if (at.first + at.functions != functions_.size() || !functions_.push_back(source)) return false;
+    ++at.functions;
+    return true;
+  }
+
+  [[nodiscard]] std::size_t frames() const noexcept { return frames_.size(); }
+  [[nodiscard]] std::uintptr_t address(std::size_t frame) const noexcept {
+    return frames_[frame].address;
+  }
+
+  /// To be called when all is added. False where the system has no memory.
+  [[nodiscard]] bool finish() noexcept {
+    for (const Frame& frame : frames_) {
+      if (!sorted_.push_back(frame)) return false;
+    }
+    std::sort(sorted_.begin(), sorted_.end(), &is_less);
+    return true;
+  }
+
+  /// From now on `symbolize` answers with these, for places whose modules are in `modules`.
+  void use(const ModuleTable& modules) noexcept {
+    modules_ = &modules;
+    current_ = this;
+  }
+
+  /// As `Symbolizer`.
+  static void symbolize(std::span<const CodePlace> places, Symbols& symbols) noexcept {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      for (const SourceFrame& function : current_->functions_at(places[i])) {
+        symbols.add(i, function);
+      }
+    }
+  }
+
+ private:
+  struct Frame {
+    std::uint64_t unloaded = 0;
+    std::uint64_t address = 0;
+    std::size_t first = 0;
+    std::size_t functions = 0;
+  };
+
+  static bool is_less(const Frame& one, const Frame& other) noexcept {
+    return std::tie(one.unloaded, one.address) < std::tie(other.unloaded, other.address);
+  }
+
+  [[nodiscard]] std::span<const SourceFrame> functions_at(const CodePlace& place) const noexcept {
+    const bool unloaded = place.module != nullptr && place.module->is_unloaded();
+    const Frame sought{.unloaded = unloaded ? modules_->index_of(*place.module) + 1 : 0,
+                       .address = place.address + 1};
+    const Frame* found = std::lower_bound(sorted_.begin(), sorted_.end(), sought, &is_less);
+    if (found == sorted_.end() || is_less(sought, *found)) return {};
+    return {functions_.data() + found->first, found->functions};
+  }
+
+  ArenaArray<Frame> frames_;
+  ArenaArray<SourceFrame> functions_;
+  /// As they can be found.
+  ArenaArray<Frame> sorted_;
+  const ModuleTable* modules_ = nullptr;
+  static inline const SavedSymbols* current_ = nullptr;
+};
+
+}  // namespace alloctap

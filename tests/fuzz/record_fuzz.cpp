@@ -1,0 +1,58 @@
+// Feeds bytes to the reader of records, and what came of them to dumps of all kinds.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "alloctap/dump/android_heap_dump.hpp"
+#include "alloctap/dump/chrome_trace_dump.hpp"
+#include "alloctap/dump/dhat_dump.hpp"
+#include "alloctap/dump/folded_dump.hpp"
+#include "alloctap/dump/heaptrack_dump.hpp"
+#include "alloctap/dump/json_dump.hpp"
+#include "alloctap/dump/massif_dump.hpp"
+#include "alloctap/dump/memory_output.hpp"
+#include "alloctap/dump/record_dump.hpp"
+#include "alloctap/dump/saved_report.hpp"
+#include "alloctap/dump/speedscope_dump.hpp"
+#include "alloctap/dump/text_dump.hpp"
+
+namespace {
+
+using namespace alloctap;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+template <class Policy>
+MemoryOutput dump(const Policy& policy, const Report& report) {
+  MemoryOutput output;
+  DumpWriter writer(output);
+  policy.write(report, writer);
+  const absl::Status status = writer.finish();
+  require(status.ok() || status.code() == absl::StatusCode::kResourceExhausted);
+  return output;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  SavedReport saved;
+  static_cast<void>(saved.read({reinterpret_cast<const char*>(data), size}));
+  const Report report = saved.report();
+  dump(TextDump{}, report);
+  dump(JsonDump{}, report);
+  dump(FoldedDump{}, report);
+  dump(HeaptrackDump{.most_events = 10'000}, report);
+  dump(DhatDump{}, report);
+  dump(MassifDump{}, report);
+  dump(ChromeTraceDump{}, report);
+  dump(SpeedscopeDump{}, report);
+  dump(AndroidHeapDump{}, report);
+  const MemoryOutput record = dump(RecordDump{}, report);
+  SavedReport again;
+  require(again.read(record.text()).ok());
+  return 0;
+}

@@ -1,0 +1,75 @@
+// The fuzz target without a fuzzer: the same inputs in every run, under whatever sanitizer the
+// build has.
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "alloctap/dump/record_dump.hpp"
+#include "tests/support/sample_report.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+namespace {
+
+using namespace alloctap::testing;
+
+using Input = std::vector<std::uint8_t>;
+using Random = std::mt19937_64;
+
+void run(const Input& input) { LLVMFuzzerTestOneInput(input.data(), input.size()); }
+
+Input real_record() {
+  SampleReport sample;
+  REQUIRE(sample.modules.add_unloaded({.start = SampleReport::kMain,
+                                       .end = SampleReport::kMain + 0x1000,
+                                       .path = "/opt/game",
+                                       .unloaded_before = ~alloctap::StackId{0}}));
+  sample.names = {{SampleReport::kParse, SampleReport::kMain, "engine::next", "next.cpp", 3},
+                  {SampleReport::kParse, SampleReport::kMain, "engine::parse", "parse.cpp", 4}};
+  static_cast<void>(sample.snapshot.blocks.push_back({0x5000, 100, alloctap::kUnknownStack}));
+  const std::string text = render(alloctap::RecordDump{}, sample.report());
+  return {text.begin(), text.end()};
+}
+
+}  // namespace
+
+TEST_CASE("records with changed bytes are read or refused, and dumped") {
+  const Input record = real_record();
+  Random random(1);
+  for (int i = 0; i < 3'000; ++i) {
+    Input input = record;
+    for (std::size_t changes = random() % 4 + 1; changes > 0; --changes) {
+      input[random() % input.size()] = static_cast<std::uint8_t>(random());
+    }
+    run(input);
+  }
+}
+
+TEST_CASE("records without some bytes, or with some twice, are read or refused, and dumped") {
+  const Input record = real_record();
+  Random random(2);
+  for (int i = 0; i < 3'000; ++i) {
+    Input input = record;
+    const auto at = input.begin() + static_cast<std::ptrdiff_t>(random() % input.size());
+    const auto length = static_cast<std::ptrdiff_t>(
+        random() % static_cast<std::size_t>(std::min<std::ptrdiff_t>(50, input.end() - at)));
+    if (random() % 2 == 0) {
+      input.erase(at, at + length);
+    } else {
+      const Input piece(at, at + length);
+      input.insert(at, piece.begin(), piece.end());
+    }
+    run(input);
+  }
+}
+
+TEST_CASE("records that were cut short are read, and dumped") {
+  const Input record = real_record();
+  for (std::size_t size = 0; size < record.size(); ++size) {
+    run(Input(record.begin(), record.begin() + static_cast<std::ptrdiff_t>(size)));
+  }
+}

@@ -1,0 +1,110 @@
+// What RecordDump writes, SavedReport reads: every dump of what was read is the dump of the report.
+#include "alloctap/dump/record_dump.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "alloctap/dump/heaptrack_dump.hpp"
+#include "alloctap/dump/json_dump.hpp"
+#include "alloctap/dump/massif_dump.hpp"
+#include "alloctap/dump/saved_report.hpp"
+#include "alloctap/dump/text_dump.hpp"
+#include "tests/support/sample_report.hpp"
+
+namespace {
+
+using namespace alloctap::testing;
+using alloctap::HeaptrackDump;
+using alloctap::JsonDump;
+using alloctap::MassifDump;
+using alloctap::RecordDump;
+using alloctap::SavedReport;
+using alloctap::TextDump;
+
+/// A report that has everything once.
+SampleReport full_sample() {
+  SampleReport sample;
+  sample.modules = alloctap::ModuleTable::read();
+  sample.names = {{SampleReport::kParse, SampleReport::kMain, "engine::token", "src/token.hpp", 7},
+                  {SampleReport::kParse, SampleReport::kMain, "engine::parse", "src/parse.cpp", 42},
+                  {SampleReport::kMain, SampleReport::kNameless, "main", "", 0}};
+  static int place;
+  const auto address = reinterpret_cast<std::uintptr_t>(&place);
+  sample.add({sample.intern({address, 0x1011}), {1, 100, 0}, 1, 100});
+  static_cast<void>(sample.snapshot.blocks.push_back({0x5000, 100, alloctap::kUnknownStack}));
+  return sample;
+}
+
+template <class Dump>
+void check_same(const Dump& dump, const SampleReport& sample, SavedReport& saved) {
+  CHECK(render(dump, saved.report()) == render(dump, sample.report()));
+}
+
+void check_round_trip(const SampleReport& sample) {
+  const std::string record = render(RecordDump{}, sample.report());
+  SavedReport saved;
+  CHECK(saved.read(record) == absl::OkStatus());
+  check_same(JsonDump{}, sample, saved);
+  check_same(TextDump{}, sample, saved);
+  check_same(MassifDump{}, sample, saved);
+  check_same(HeaptrackDump{.only_live = true}, sample, saved);
+  check_same(RecordDump{}, sample, saved);
+}
+
+}  // namespace
+
+TEST_CASE("a record keeps all of a report") {
+  check_round_trip(SampleReport());
+  check_round_trip(full_sample());
+}
+
+TEST_CASE("a record keeps what cannot be told, and what is estimated") {
+  SampleReport sample;
+  sample.snapshot.account.unmatched_frees.reset();
+  sample.snapshot.account.consistent = false;
+  sample.snapshot.sampling = {.policy = {.name = "poisson-by-bytes", .mean_bytes = 524288},
+                              .exact = false,
+                              .live_samples = 1000,
+                              .live_bytes_margin = 9 << 20};
+  sample.add({alloctap::kStackNotTaken, {5, 500, 0}, 1, 100});
+  auto& stacks = sample.snapshot.stacks;
+  std::rotate(stacks.begin() + 1, stacks.end() - 1, stacks.end());
+  sample.snapshot.time_ns = -5;
+  check_round_trip(sample);
+}
+
+TEST_CASE("a record keeps an empty report") {
+  SampleReport sample;
+  sample.snapshot.stacks.clear();
+  sample.snapshot.mappings.clear();
+  sample.snapshot.timeline.clear();
+  sample.snapshot.markers.clear();
+  sample.snapshot.threads.clear();
+  sample.snapshot.peak = {};
+  sample.program = {};
+  sample.backend = {};
+  check_round_trip(sample);
+}
+
+TEST_CASE("a record keeps frames of modules that were unloaded apart from those at their place") {
+  SampleReport sample;
+  const alloctap::StackId first = sample.intern({SampleReport::kLoad + 1});
+  sample.add({first, {1, 100, 0}, 1, 100});
+  alloctap::Module module{.start = SampleReport::kLoad,
+                          .end = SampleReport::kParse,
+                          .path = "/old/plugin.so",
+                          .has_code = true,
+                          .unloaded_before = first + 1};
+  REQUIRE(sample.modules.add_unloaded(module));
+  sample.retire(first);
+  sample.add({sample.intern({SampleReport::kLoad + 1}), {2, 400, 0}, 2, 400});
+  check_round_trip(sample);
+  const std::string record = render(RecordDump{}, sample.report());
+  SavedReport saved;
+  CHECK(saved.read(record).ok());
+  const std::string json = render(JsonDump{}, saved.report());
+  CHECK(json.find("\"path\":\"/old/plugin.so\"") != json.npos);
+}
