@@ -31,6 +31,11 @@ pageTest('a report says what went wrong in it', () => madeUp(earlier), async (pa
 function laterReport() {
   const later = madeUpReport({ stacks: 300, seed: 2 });
   for (const frame of later.frames) frame.address += 2 ** 40;
+  later.frames.reverse();
+  later.modules.reverse();
+  for (const frame of later.frames) frame.module = later.modules.length - 1 - frame.module;
+  const turned = ({ frames, ...rest }) => ({ ...rest, frames: frames.map((i) => later.frames.length - 1 - i) });
+  for (const part of [later, later.mappings, later.peak]) part.stacks = part.stacks.map(turned);
   later.stacks.push({ ...later.stacks[0], frames: [77, 78, 79], live_bytes: 2 ** 40, live_allocations: 1 });
   return later;
 }
@@ -42,6 +47,10 @@ pageTest('a difference shows what grew and what shrank, whatever the addresses',
     const change = sum(later.stacks, key) - sum(earlier.stacks, key);
     assert.equal(await page.evaluate(() => window.alloctap.view.total()), change, key);
   }
+  // Stacks of the same functions are one, which the made-up report has few of.
+  const distinct = new Set(earlier.stacks.map((stack) => stack.frames.join())).size;
+  const rows = await page.evaluate(() => window.alloctap.view.report.size);
+  assert.ok(rows > 0.9 * distinct && rows <= distinct + 2, `${rows} rows of ${distinct} stacks`);
   const colour = await page.evaluate(() => {
     const { flame, view } = window.alloctap;
     const [grown] = view.tree().children(0, view.sums().widths, 2 ** 40);

@@ -55,7 +55,9 @@ pageTest('a search marks frames, adds up what they hold, and leaves other stacks
   const all = grouped(rows.length);
   assert.match(await text(page, '#stack-count'), new RegExp(`^${grouped(matching.length)} of ${all} stacks`));
   await page.locator('tr[data-stack]').first().click();
-  assert.ok(await page.locator('#detail .hit').count() > 0);
+  const hits = await page.locator('#detail .hit').allInnerTexts();
+  assert.ok(hits.length > 0);
+  for (const hit of hits) assert.match(hit, /pyimport/i);
   await page.fill('#search', '/^(PyImport|_PyImport)/');
   assert.match(await text(page, '#stack-count'), / of /);
   await page.fill('#search', '/(/');
