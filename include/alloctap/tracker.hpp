@@ -45,6 +45,7 @@ class Tracker {
   /// Starts recording. The session ends it. Fails where the hook cannot be installed, where a
   /// session of this tracker lives, or where another tracker has a backend on the same target.
   [[nodiscard]] static absl::StatusOr<Session> start() {
+    if (absl::Status status = refuse_inside_dump(); !status.ok()) return status;
     const ReentrancyGuard guard;
     const std::lock_guard hold(control_lock);
     if (absl::Status status = start_locked(); !status.ok()) return status;
@@ -57,6 +58,7 @@ class Tracker {
   /// The state at one moment: no event is half in it. Blocks and totals stay after the session, so
   /// this works then too.
   [[nodiscard]] static absl::StatusOr<Snapshot> snapshot(SnapshotOptions options = {}) {
+    if (absl::Status status = refuse_inside_dump(); !status.ok()) return status;
     const ReentrancyGuard guard;
     const std::lock_guard hold(control_lock);
     return snapshot_locked(options);
@@ -78,6 +80,7 @@ class Tracker {
 
   /// The modules that frames of this tracker's snapshots are in, those that were unloaded too.
   [[nodiscard]] static absl::StatusOr<ModuleTable> modules() {
+    if (absl::Status status = refuse_inside_dump(); !status.ok()) return status;
     const ReentrancyGuard guard;
     const std::lock_guard hold(control_lock);
     Sink::Epochs::update_locked();
@@ -88,6 +91,7 @@ class Tracker {
   /// by `suppressions`. Taken when the program has given back all that it wants to: leaks.
   [[nodiscard]] static absl::StatusOr<Leaks> leaks(const Snapshot& snapshot,
                                                    const Suppressions& suppressions) {
+    if (absl::Status status = refuse_inside_dump(); !status.ok()) return status;
     const ReentrancyGuard guard;
     const std::lock_guard hold(control_lock);
     return TrackerReport<Config>::leaks(snapshot, suppressions);
@@ -97,6 +101,7 @@ class Tracker {
   template <DumpPolicy Policy, class Output>
     requires DumpOutput<std::remove_reference_t<Output>>
   static absl::Status dump(const Policy& policy, Output&& output) {
+    if (absl::Status status = refuse_inside_dump(); !status.ok()) return status;
     const ReentrancyGuard guard;
     const std::lock_guard hold(control_lock);
     const absl::StatusOr<Snapshot> snapshot = snapshot_locked();
@@ -108,6 +113,7 @@ class Tracker {
   template <DumpPolicy Policy, class Output>
     requires DumpOutput<std::remove_reference_t<Output>>
   static absl::Status dump(const Snapshot& snapshot, const Policy& policy, Output&& output) {
+    if (absl::Status status = refuse_inside_dump(); !status.ok()) return status;
     const ReentrancyGuard guard;
     const std::lock_guard hold(control_lock);
     return TrackerReport<Config>::write(snapshot, policy, output);
@@ -156,6 +162,13 @@ class Tracker {
   static void set_max_frames(std::uint32_t frames) noexcept { Sink::set_max_frames(frames); }
 
  private:
+  /// A callback of an output runs behind the control lock: it would wait for itself.
+  static absl::Status refuse_inside_dump() {
+    if (!holds_tracker_lock()) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        "this thread is inside a dump: what an output calls may not start, snapshot or dump");
+  }
+
   static absl::Status start_locked() {
     if (running()) {
       return absl::FailedPreconditionError(

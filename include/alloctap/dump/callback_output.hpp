@@ -12,7 +12,8 @@
 namespace alloctap {
 
 /// Calls `callback(std::string_view)` for each piece of text, in order. It returns an absl::Status;
-/// an error ends the dump. What it allocates is not recorded; it must not start a dump itself.
+/// an error ends the dump. What it allocates is not recorded; where it asks a tracker for a dump or
+/// a snapshot, it is given an error.
 template <class Callback>
   requires std::is_invocable_r_v<absl::Status, Callback&, std::string_view>
 class CallbackOutput {
