@@ -1,5 +1,6 @@
 // A program of somebody else: a tracker, a report, the version that was asked for.
 #include <alloctap/alloctap.hpp>
+#include <alloctap/dump/html_dump.hpp>
 #include <alloctap/dump/json_dump.hpp>
 #include <alloctap/version.hpp>
 #include <string_view>
@@ -14,5 +15,7 @@ int main() {
   Tracker::Hook::on_allocate(&block, 12345);
   alloctap::MemoryOutput output;
   const bool dumped = session.ok() && Tracker::dump(alloctap::JsonDump{}, output).ok();
+  alloctap::MemoryOutput page;
+  if (!session.ok() || !Tracker::dump(alloctap::HtmlDump{}, page).ok()) return 1;
   return dumped && output.text().find("\"live_bytes\":12345") != output.text().npos ? 0 : 1;
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "alloctap/dump/file_output.hpp"
+#include "alloctap/dump/html_dump.hpp"
 #include "alloctap/dump/json_dump.hpp"
 #include "alloctap/dump/memory_output.hpp"
 #include "alloctap/dump/text_dump.hpp"
@@ -48,6 +49,13 @@ TEST_CASE("a report enters the allocator not once") {
             [&] { written = InterposedTracker::dump(alloctap::JsonDump{}, output).ok(); }) == 0);
   CHECK(written);
   CHECK(output.text().find("alloctap.heap/1") != std::string_view::npos);
+  const auto before = InterposedTracker::snapshot();
+  REQUIRE(before.ok());
+  const alloctap::HtmlDump difference{.base = &*before};
+  CHECK(calls_of_original([&] { written = InterposedTracker::dump(difference, output).ok(); }) ==
+        0);
+  CHECK(written);
+  CHECK(output.text().ends_with("</html>\n"));
   std::free(block);
 }
 
