@@ -25,6 +25,7 @@
 #include "alloctap/sample/poisson_by_bytes.hpp"
 #include "alloctap/sample/size_range.hpp"
 #include "alloctap/snapshot/by_module.hpp"
+#include "alloctap/snapshot/malloc_leak_info.hpp"
 #include "alloctap/snapshot/stack_key.hpp"
 #include "alloctap/stack/backtrace_stack.hpp"
 #include "alloctap/stack/careful_stack.hpp"
