@@ -15,6 +15,7 @@
 #include "alloctap/dump/record_dump.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/hook/manual_hook.hpp"
+#include "alloctap/meta/aged_index.hpp"
 #include "alloctap/meta/flat_hash_index.hpp"
 #include "alloctap/meta/memory_meta_container.hpp"
 #include "alloctap/meta/shadow_index.hpp"

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "alloctap/meta/aged_index.hpp"
 #include "alloctap/meta/flat_hash_index.hpp"
 #include "alloctap/meta/shadow_index.hpp"
 
@@ -20,6 +21,7 @@ using alloctap::InsertOutcome;
 using alloctap::kNoStackId;
 using alloctap::StackId;
 
+using Aged = alloctap::AgedIndex<alloctap::ShadowIndex>;
 using Model = std::map<const void*, BlockRecord>;
 
 bool same(const BlockRecord& a, const BlockRecord& b) {
@@ -67,7 +69,7 @@ bool equal(const Model& a, const Model& b) {
 }  // namespace
 
 TEST_CASE_TEMPLATE("any order of inserting and taking gives what a map gives", Index,
-                   alloctap::FlatHashIndex, alloctap::ShadowIndex) {
+                   alloctap::FlatHashIndex, alloctap::ShadowIndex, Aged) {
   const auto index = std::make_unique<Index>();
   Model model;
   std::mt19937_64 random(7);
@@ -89,7 +91,7 @@ TEST_CASE_TEMPLATE("any order of inserting and taking gives what a map gives", I
 }
 
 TEST_CASE_TEMPLATE("nothing is at an address that was never used", Index, alloctap::FlatHashIndex,
-                   alloctap::ShadowIndex) {
+                   alloctap::ShadowIndex, Aged) {
   const auto index = std::make_unique<Index>();
   int local = 0;
   CHECK(index->take(nullptr).stack == kNoStackId);
@@ -98,7 +100,7 @@ TEST_CASE_TEMPLATE("nothing is at an address that was never used", Index, alloct
 }
 
 TEST_CASE_TEMPLATE("threads that insert neighbours and take each other's find each exactly once",
-                   Index, alloctap::FlatHashIndex, alloctap::ShadowIndex) {
+                   Index, alloctap::FlatHashIndex, alloctap::ShadowIndex, Aged) {
   constexpr std::size_t kThreads = 4;
   constexpr std::size_t kBlocks = 40'000;
   const auto index = std::make_unique<Index>();

@@ -1,6 +1,8 @@
 /// The container that trackers use unless told otherwise.
 #pragma once
 
+#include <cstdint>
+
 #include "alloctap/macros.hpp"
 #include "alloctap/meta/meta_container.hpp"
 #include "alloctap/meta/pointer_index.hpp"
@@ -34,6 +36,13 @@ class MemoryMetaContainer {
     requires requires(Index& index) { index.insert(pointer, record, expected); }
   {
     return index_.insert(pointer, record, expected);
+  }
+
+  /// For an index that knows it.
+  [[nodiscard]] std::int64_t age_ns(const void* pointer) noexcept
+    requires requires(Index& index) { index.age_ns(pointer); }
+  {
+    return index_.age_ns(pointer);
   }
 
   MappingContainer& mappings() noexcept { return mappings_; }

@@ -81,6 +81,9 @@ struct LiveBlock {
   /// In bytes, as the program asked for it.
   std::uint64_t size = 0;
   StackId stack = kNoStackId;
+  /// For how long it has been there, in nanoseconds; -1 where the tracker does not know: only one
+  /// over an `AgedIndex` does.
+  std::int64_t age_ns = -1;
 };
 
 /// Live mappings made by one stack.
@@ -92,7 +95,7 @@ struct MappingSummary {
 
 /// What a snapshot holds beyond sums.
 struct SnapshotOptions {
-  /// Every live block, in `Snapshot::blocks`: 24 bytes for each, copied while the program waits.
+  /// Every live block, in `Snapshot::blocks`: 32 bytes for each, copied while the program waits.
   /// Where a policy samples, the sampled ones.
   bool blocks = false;
 };
@@ -111,8 +114,7 @@ struct Snapshot {
   SizeHistogram sizes{};
   /// Every thread that has had an event.
   ArenaArray<ThreadSummary> threads;
-  /// By address; empty unless they were asked for. How old a block is, is not known: a record is
-  /// its stack and its size.
+  /// By address; empty unless they were asked for.
   ArenaArray<LiveBlock> blocks;
   /// By time; the older, the fewer. Empty where nobody asked for points.
   ArenaArray<TimelinePoint> timeline;

@@ -137,7 +137,17 @@ class SnapshotBuilder {
 
   void keep_block(const void* pointer, const BlockRecord& record) {
     const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-    complete_ = snapshot_.blocks.push_back({address, record.size, record.stack}) && complete_;
+    const LiveBlock block{
+        .address = address, .size = record.size, .stack = record.stack, .age_ns = age_of(pointer)};
+    complete_ = snapshot_.blocks.push_back(block) && complete_;
+  }
+
+  /// Samples are not in the container.
+  std::int64_t age_of([[maybe_unused]] const void* pointer) noexcept {
+    if constexpr (requires { source_.meta().age_ns(pointer); }) {
+      if (view_.estimates == nullptr) return source_.meta().age_ns(pointer);
+    }
+    return -1;
   }
 
   void add_mappings() {

@@ -18,6 +18,17 @@ TEST_CASE("monotonic time advances by the nanoseconds that pass") {
   CHECK(passed < std::chrono::seconds(10));
 }
 
+TEST_CASE("coarse time follows monotonic time in steps of some milliseconds") {
+  for (int i = 0; i < 5; ++i) {
+    const nanoseconds before(os::monotonic_ns());
+    const nanoseconds coarse(os::coarse_monotonic_ns());
+    const nanoseconds after(os::monotonic_ns());
+    CHECK(coarse <= after);
+    CHECK(coarse > before - milliseconds(20));
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+}
+
 TEST_CASE("wall clock time counts from the epoch") {
   const nanoseconds before = std::chrono::system_clock::now().time_since_epoch();
   const nanoseconds now(os::wall_clock_ns());

@@ -16,6 +16,8 @@ inline std::int64_t read_clock(clockid_t clock) noexcept {
 
 inline std::int64_t monotonic_ns() noexcept { return read_clock(CLOCK_MONOTONIC); }
 
+inline std::int64_t coarse_monotonic_ns() noexcept { return read_clock(CLOCK_MONOTONIC_COARSE); }
+
 inline std::int64_t wall_clock_ns() noexcept { return read_clock(CLOCK_REALTIME); }
 
 }  // namespace alloctap::os
