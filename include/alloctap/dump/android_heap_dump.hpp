@@ -15,12 +15,17 @@ namespace alloctap {
 /// Live blocks by stack and size; sizes are exact where the snapshot has its blocks
 /// (`SnapshotOptions`), else only their sums are (`SizeRecords`).
 ///
-/// Frames are addresses of calls, as bionic's are, and `bt_info` lines name them with the path of
-/// the module, the address in its file, and the function; how far into the function is not known
-/// and told as 0. A stack that is not known has the frame 0: the viewer passes over records without
-/// any. The map has one line for each loaded module, as if its parts lay in the file as they lie in
-/// memory. The format has no place for an account.
+/// Frames are addresses of calls, as bionic's are, which the viewer names by the files in the map;
+/// with `names`, `bt_info` lines tell the path of each frame's module, the address in that file,
+/// and the function, at twenty times the size. How far into the function is not known and told as
+/// 0. A stack that is not known has the frame 0: the viewer passes over records without any. The
+/// map has one line for each loaded module, as if its parts lay in the file as they lie in memory.
+/// The format has no place for an account.
 struct AndroidHeapDump {
+  /// As bionic does with the option backtrace_full. Frames of modules that were unloaded are named
+  /// here alone.
+  bool names = false;
+
   void write(const Report& report, DumpWriter& out) const {
     const FrameLabels labels(report);
     const SizeRecords sizes(report.snapshot);
@@ -43,13 +48,15 @@ struct AndroidHeapDump {
   }
 
   /// 1 stands for an application's own memory, and not that of the process that it was forked from.
-  static void write_record(const Report& report, const FrameLabels& labels,
-                           const SizeRecord& record, DumpWriter& out) {
+  void write_record(const Report& report, const FrameLabels& labels, const SizeRecord& record,
+                    DumpWriter& out) const {
     out << "z 1  sz " << record.size << "  num " << record.count << "  bt";
     const auto frames = report.snapshot.table->frames(record.stack);
     if (frames.empty()) return static_cast<void>(out << " 0\n");
     for (const std::uintptr_t frame : frames) (out << ' ').hex_digits(call_address(frame));
-    out << "\n  bt_info";
+    out << '\n';
+    if (!names) return;
+    out << "  bt_info";
     for (const std::uintptr_t frame : frames) {
       write_place(labels, labels.list().index_of(record.stack, frame), out);
     }

@@ -54,6 +54,14 @@ class FrameLabels {
     return {frames_.data() + starts_[place], starts_[place + 1] - starts_[place]};
   }
 
+  /// How many frames there are, without those that stand for a stack.
+  [[nodiscard]] std::size_t size() const noexcept { return frames_.size(); }
+
+  /// The number of `frame`, which is one that `at` or a visit handed out and has a place.
+  [[nodiscard]] std::size_t index_of(const LabelledFrame& frame) const noexcept {
+    return static_cast<std::size_t>(&frame - frames_.data());
+  }
+
   /// Calls `visit(const LabelledFrame&)` for each frame of `stack`, from the allocation outward.
   template <class Visit>
   void visit_leaf_first(StackId stack, Visit&& visit) const {

@@ -59,15 +59,27 @@ struct SpeedscopeDump {
    private:
     static constexpr std::string_view kExporter = "alloctap";
 
-    /// The table stands before what refers to it, so readers that stream can read it.
+    /// The table stands before what refers to it, so readers that stream can read it; and four
+    /// profiles show the same stacks.
     [[nodiscard]] bool number_functions() {
-      bool complete = true;
+      bool complete = numbers_.resize(labels_.size());
       for (const StackSummary& stack : report_.snapshot.stacks) {
+        complete = complete && starts_.push_back(frames_.size());
         labels_.visit_root_first(stack.stack, [&](const LabelledFrame& frame) {
-          complete = functions_.number_of(frame) != FunctionNumbers::kNone && complete;
+          complete = complete && frames_.push_back(number_of(frame));
         });
       }
-      return complete;
+      return complete && starts_.push_back(frames_.size()) && !lacks_number_;
+    }
+
+    [[nodiscard]] std::uint32_t number_of(const LabelledFrame& frame) {
+      const bool known = frame.place != LabelledFrame::kNoPlace;
+      std::uint32_t* kept = known ? &numbers_[labels_.index_of(frame)] : nullptr;
+      if (kept != nullptr && *kept > 0) return *kept - 1;
+      const std::uint32_t number = functions_.number_of(frame);
+      lacks_number_ = lacks_number_ || number == FunctionNumbers::kNone;
+      if (kept != nullptr) *kept = number + 1;
+      return number;
     }
 
     void write_account() {
@@ -120,12 +132,11 @@ struct SpeedscopeDump {
     void write_samples(StackCount count) {
       json_.key("samples");
       json_.begin_array();
-      for (const StackSummary& stack : report_.snapshot.stacks) {
-        if (count_of(stack, count) == 0) continue;
+      for (std::size_t i = 0; i < report_.snapshot.stacks.size(); ++i) {
+        if (count_of(report_.snapshot.stacks[i], count) == 0) continue;
         json_.begin_array();
-        labels_.visit_root_first(stack.stack, [this](const LabelledFrame& frame) {
-          json_.value(std::uint64_t{functions_.number_of(frame)});
-        });
+        for (std::size_t j = starts_[i]; j < starts_[i + 1]; ++j)
+          json_.value(std::uint64_t{frames_[j]});
         json_.end_array();
       }
       json_.end_array();
@@ -146,6 +157,12 @@ struct SpeedscopeDump {
     FrameLabels labels_;
     AccountList account_;
     FunctionNumbers functions_;
+    /// By frame of the labels: one more than the number of its function; 0 of one that was not met.
+    ArenaArray<std::uint32_t> numbers_;
+    /// The functions of all stacks, one stack after the other, and where each starts.
+    ArenaArray<std::uint32_t> frames_;
+    ArenaArray<std::size_t> starts_;
+    bool lacks_number_ = false;
     JsonBuilder json_;
   };
 };

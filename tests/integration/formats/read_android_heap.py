@@ -14,7 +14,6 @@ HEAD = re.compile(
 MAP_LINE = re.compile(
     r"([0-9a-f]+)-([0-9a-f]+) .... ([0-9a-f]+) [0-9a-f]+:[0-9a-f]+ [0-9]+ +(.*)"
 )
-NAMED_FRAME = re.compile(r'\{"([^"]*)" ([0-9a-f]+) "([^"]*)" ([0-9a-f]+)\}')
 
 
 def read_record(line):
@@ -27,24 +26,7 @@ def read_record(line):
         "size": int(parts[3]),
         "count": int(parts[5]),
         "frames": [int(part, 16) for part in parts[7:]],
-        "names": [],
     }
-
-
-def read_records(lines):
-    records = []
-    for line in lines:
-        if line.startswith("  bt_info"):
-            frames = NAMED_FRAME.findall(line)
-            records[-1]["names"] = [
-                {"path": path, "offset": int(offset, 16), "function": function}
-                for path, offset, function, _ in frames
-            ]
-            if len(frames) != len(records[-1]["frames"]):
-                raise ValueError("frames without a name: " + line)
-        else:
-            records.append(read_record(line))
-    return records
 
 
 def read_map(lines):
@@ -68,7 +50,7 @@ def main(path):
     body, maps = text[head.end():].split("MAPS\n")
     if not maps.endswith("END\n"):
         raise ValueError("there is no END")
-    records = read_records(body.splitlines())
+    records = [read_record(line) for line in body.splitlines()]
     if count != len(records):
         raise ValueError("wrong number of records")
     if total != sum(record["size"] * record["count"] for record in records):

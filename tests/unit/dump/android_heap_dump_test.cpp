@@ -21,7 +21,7 @@ bool contains(const std::string& text, const std::string& part) {
 
 TEST_CASE("a dump has a head, records of what is live, names for their frames, and a map") {
   const SampleReport sample;
-  CHECK(render(AndroidHeapDump{}, sample.report()) ==
+  CHECK(render(AndroidHeapDump{.names = true}, sample.report()) ==
         "Android Native Heap Dump v1.2\n\n"
         "Build fingerprint: 'unknown'\n\n"
         "Total memory: 1089538\n"
@@ -36,6 +36,13 @@ TEST_CASE("a dump has a head, records of what is live, names for their frames, a
         "  bt_info {\"\" 2028 \"engine::parse\" 0} {\"\" 3030 \"main\" 0}\n"
         "MAPS\n"
         "END\n");
+}
+
+TEST_CASE("names are an option") {
+  const SampleReport sample;
+  const std::string text = render(AndroidHeapDump{}, sample.report());
+  CHECK_FALSE(contains(text, "bt_info"));
+  CHECK(contains(text, "bt 1010 2020 3030\nz 1"));
 }
 
 TEST_CASE("sizes are exact where the snapshot has its blocks") {
@@ -55,7 +62,7 @@ TEST_CASE("names cannot end a text or a line, and an inlined function gives way 
   SampleReport sample;
   sample.names = {{SampleReport::kParse, SampleReport::kMain, "engine::next", "next.hpp", 7},
                   {SampleReport::kParse, SampleReport::kMain, "operator\"\"_x\n", "parse.cpp", 42}};
-  const std::string text = render(AndroidHeapDump{}, sample.report());
+  const std::string text = render(AndroidHeapDump{.names = true}, sample.report());
   CHECK(contains(text, "{\"\" 2028 \"operator''_x \" 0} {\"\" 3030 \"\" 0}\n"));
 }
 
@@ -67,7 +74,7 @@ TEST_CASE("frames are told by module and address in its file; the map has all mo
   const alloctap::Module* module = sample.modules.find(address);
   REQUIRE(module != nullptr);
   sample.add({sample.intern({address + 1}), {1, 100, 0}, 1, 100});
-  const std::string text = render(AndroidHeapDump{}, sample.report());
+  const std::string text = render(AndroidHeapDump{.names = true}, sample.report());
   char offset[32];
   std::snprintf(offset, sizeof offset, "%zx", std::size_t{address - module->bias});
   CHECK(contains(text, "{\"" + std::string(module->path) + "\" " + offset + " \"\" 0}\n"));
