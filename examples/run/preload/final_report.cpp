@@ -2,16 +2,10 @@
 
 #include <absl/base/internal/raw_logging.h>
 
-#include <alloctap/dump/chrome_trace_dump.hpp>
-#include <alloctap/dump/dhat_dump.hpp>
-#include <alloctap/dump/html_dump.hpp>
-#include <alloctap/dump/json_dump.hpp>
-#include <alloctap/dump/matrix_dump.hpp>
-#include <alloctap/dump/pprof_dump.hpp>
-#include <alloctap/dump/speedscope_dump.hpp>
 #include <atomic>
 #include <cstring>
 
+#include "report_formats.hpp"
 #include "run_suppressions.hpp"
 #include "run_tracker.hpp"
 #include "standard_error.hpp"
@@ -33,37 +27,8 @@ void print_error(const absl::Status& status) noexcept {
 
 template <class Output>
 absl::Status write_format(const Snapshot& snapshot, DumpFormat format, Output&& output) {
-  switch (format) {
-    case DumpFormat::kText:
-      return RunTracker::dump(snapshot, TextDump{.suppressions = loaded_suppressions()}, output);
-    case DumpFormat::kJson:
-      return RunTracker::dump(snapshot, JsonDump{.suppressions = loaded_suppressions()}, output);
-    case DumpFormat::kHtml:
-      return RunTracker::dump(snapshot, HtmlDump{.suppressions = loaded_suppressions()}, output);
-    case DumpFormat::kFolded:
-      return RunTracker::dump(snapshot, FoldedDump{}, output);
-    case DumpFormat::kHeaptrack:
-      return RunTracker::dump(snapshot, HeaptrackDump{}, output);
-    case DumpFormat::kPprof:
-      return RunTracker::dump(snapshot, PprofDump{}, output);
-    case DumpFormat::kDhat:
-      return RunTracker::dump(snapshot, DhatDump{}, output);
-    case DumpFormat::kMassif:
-      return RunTracker::dump(snapshot, MassifDump{}, output);
-    case DumpFormat::kChromeTrace:
-      return RunTracker::dump(snapshot, ChromeTraceDump{}, output);
-    case DumpFormat::kSpeedscope:
-      return RunTracker::dump(snapshot, SpeedscopeDump{}, output);
-    case DumpFormat::kAndroid:
-      return RunTracker::dump(snapshot, AndroidHeapDump{}, output);
-    case DumpFormat::kMatrix:
-      return RunTracker::dump(snapshot, MatrixDump{}, output);
-    case DumpFormat::kMatrixLog:
-      return RunTracker::dump(snapshot, MatrixLogDump{}, output);
-    case DumpFormat::kRecord:
-      return RunTracker::dump(snapshot, RecordDump{}, output);
-  }
-  return absl::InternalError("no such format");
+  return dump_as(format, loaded_suppressions(),
+                 [&](const auto& policy) { return RunTracker::dump(snapshot, policy, output); });
 }
 
 /// What is at `path` must not be replaced: it leads to a device, a pipe or an open descriptor.

@@ -1,0 +1,87 @@
+/// alloctap-convert: makes other reports of a record.
+#include <algorithm>
+#include <alloctap/dump/dump_writer.hpp>
+#include <alloctap/dump/file_output.hpp>
+#include <alloctap/dump/saved_report.hpp>
+#include <alloctap/guard/file_contents.hpp>
+#include <cstddef>
+#include <cstdio>
+#include <exception>
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "convert/options.hpp"
+#include "report_formats.hpp"
+
+namespace alloctap::run {
+namespace {
+
+enum ExitCode : int { kFine = 0, kDamaged = 1, kFailed = 2 };
+
+constexpr std::size_t kMostBytes = std::size_t{1} << 40;
+
+int say(int code, const std::string& message) {
+  std::fputs(absl::StrCat("alloctap-convert: ", message, "\n").c_str(), stderr);
+  return code;
+}
+
+template <class Policy>
+absl::Status write_file(const Report& report, const Policy& policy, const std::string& path) {
+  FileOutput output(path);
+  if (absl::Status status = output.open(); !status.ok()) return status;
+  DumpWriter writer(output);
+  policy.write(report, writer);
+  if (absl::Status status = writer.finish(); !status.ok()) return status;
+  return output.commit();
+}
+
+int write_targets(const ConvertOptions& options, const Report& report) {
+  int code = kFine;
+  for (const ConvertOptions::Target& target : options.targets) {
+    const absl::Status status = dump_as(target.format, nullptr, [&](const auto& policy) {
+      return write_file(report, policy, target.path);
+    });
+    if (!status.ok()) code = say(kFailed, std::string(status.message()));
+  }
+  return code;
+}
+
+/// Of a damaged record, what was readable is written.
+int convert(const ConvertOptions& options) {
+  const std::string name = absl::StrCat("'", absl::Utf8SafeCHexEscape(options.record), "'");
+  ArenaArray<char> record;
+  const int error = read_file(options.record.c_str(), kMostBytes, record);
+  if (error != 0) {
+    return say(kFailed, absl::StrCat(name, " cannot be read: ", os::error_text(error)));
+  }
+  SavedReport saved;
+  const absl::Status status = saved.read(text_of(record));
+  int code = kFine;
+  if (!status.ok()) {
+    code = say(kDamaged, absl::StrCat(name, " ", std::string(status.message())));
+    if (status.code() != absl::StatusCode::kDataLoss) return code;
+  }
+  return std::max(code, write_targets(options, saved.report()));
+}
+
+int run(std::span<char*> arguments) {
+  const auto options = parse_convert_options(arguments);
+  if (!options.ok()) return say(kFailed, std::string(options.status().message()));
+  if (options->answer.empty()) return convert(*options);
+  const bool printed = std::fputs(options->answer.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+  return printed ? kFine : say(kFailed, "standard output cannot be written");
+}
+
+}  // namespace
+}  // namespace alloctap::run
+
+int main(int argc, char** argv) {
+  try {
+    return alloctap::run::run({argv, static_cast<std::size_t>(argc)});
+  } catch (const std::exception& error) {
+    return alloctap::run::say(2, error.what());
+  }
+}

@@ -1,0 +1,29 @@
+/// The command line of alloctap-convert.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "settings.hpp"
+
+namespace alloctap::run {
+
+struct ConvertOptions {
+  struct Target {
+    DumpFormat format = DumpFormat::kText;
+    std::string path;
+  };
+
+  std::string record;
+  std::vector<Target> targets;
+  /// What to print instead of converting anything; empty otherwise.
+  std::string answer;
+};
+
+/// Of a command line that asks for nothing sensible, the error says what to write.
+[[nodiscard]] absl::StatusOr<ConvertOptions> parse_convert_options(std::span<char*> arguments);
+
+}  // namespace alloctap::run

@@ -1,0 +1,127 @@
+// alloctap-convert makes of a record the reports that the program would have written, and of what
+// is left of one what it can.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/integration/formats/format_run.hpp"
+
+namespace {
+
+using namespace alloctap::testing;
+using Texts = std::vector<std::string>;
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Outcome convert(const Texts& arguments) {
+  Command command{.arguments = {ALLOCTAP_CONVERT_BINARY}};
+  command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
+  return run(command);
+}
+
+/// A run that leaves a record and every other report.
+struct RecordedRun {
+  explicit RecordedRun(const Texts& command) : program(command) {
+    Texts options{"--dump=record=" + record()};
+    for (const char* format : kFormats) {
+      options.push_back(std::string("--dump=") + format + "=" + program.file(format));
+    }
+    const Outcome outcome = run(program.tracked(options));
+    CHECK(outcome.status == 0);
+    CHECK(outcome.err == "");
+  }
+
+  [[nodiscard]] std::string record() const { return program.file("heap.record"); }
+  [[nodiscard]] std::string made() const { return program.file("made"); }
+
+  static constexpr const char* kFormats[] = {
+      "text",         "folded",      "heaptrack", "dhat",   "massif",
+      "chrome-trace", "speedscope",  "android",   "matrix", "matrix-log"};
+
+  TrackedProgram program;
+};
+
+void check_all_formats(const Texts& command) {
+  const RecordedRun recorded(command);
+  Texts arguments{recorded.record(), "json=" + recorded.made(), "html=" + recorded.made() + ".html",
+                  "pprof=" + recorded.made() + ".pb.gz", "record=" + recorded.made() + ".record"};
+  for (const char* format : RecordedRun::kFormats) {
+    arguments.push_back(std::string(format) + "=" + recorded.made() + "." + format);
+  }
+  const Outcome outcome = convert(arguments);
+  CHECK(outcome.status == 0);
+  CHECK(outcome.err == "");
+  CHECK(Dump(recorded.made()).json() == recorded.program.dump().json());
+  CHECK(text_of(recorded.made() + ".record") == text_of(recorded.record()));
+  CHECK(text_of(recorded.made() + ".html").size() > 100'000);
+  CHECK(text_of(recorded.made() + ".pb.gz").starts_with("\x1F\x8B"));
+  for (const char* format : RecordedRun::kFormats) {
+    CAPTURE(format);
+    const bool same =
+        text_of(recorded.made() + "." + format) == text_of(recorded.program.file(format));
+    CHECK(same);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every report made of a record is the one that the program wrote") {
+  check_all_formats({ALLOCTAP_PROGRAMS "known_mix"});
+}
+
+TEST_CASE("every report made of a record of a program that nobody wrote for it, too") {
+  check_all_formats({"/usr/bin/python3", "-c",
+                     "import json, decimal; x = [str(i) for i in range(20000)]; "
+                     "import os; os._exit(0)"});
+}
+
+TEST_CASE("plug-ins that were closed keep their names in a record") {
+  check_all_formats({ALLOCTAP_PROGRAMS "reloads", ALLOCTAP_PLUGIN_FIRST, ALLOCTAP_PLUGIN_SECOND});
+}
+
+TEST_CASE("of a record that was cut short what was readable is written, and said") {
+  const RecordedRun recorded({ALLOCTAP_PROGRAMS "known_mix"});
+  const std::string record = text_of(recorded.record());
+  for (const std::size_t part : {1, 2, 3, 5, 8}) {
+    const std::string cut = recorded.program.file("cut.record");
+    std::ofstream(cut, std::ios::binary) << record.substr(0, record.size() * part / 9);
+    const Outcome outcome = convert({cut, "json=" + recorded.made()});
+    CHECK(outcome.exit_code() == 1);
+    CHECK(outcome.err.find("cut.record' is damaged or was cut short, at byte ") !=
+          std::string::npos);
+    CHECK(Dump(recorded.made()).json().at("program").at("pid") ==
+          recorded.program.dump().json().at("program").at("pid"));
+  }
+}
+
+TEST_CASE("what is no record is refused, and so is a newer one") {
+  const RecordedRun recorded({"/bin/true"});
+  Outcome outcome = convert({recorded.program.dump_path(), "text=" + recorded.made()});
+  CHECK(outcome.exit_code() == 1);
+  CHECK(outcome.err.ends_with("dump.json' is no record of alloctap\n"));
+  std::string record = text_of(recorded.record());
+  record[record.find('\n') + 1] = 77;
+  const std::string newer = recorded.program.file("newer");
+  std::ofstream(newer, std::ios::binary) << record;
+  outcome = convert({newer, "text=" + recorded.made()});
+  CHECK(outcome.exit_code() == 1);
+  CHECK(outcome.err.find("newer' is a record of version 77") != std::string::npos);
+  CHECK(text_of(recorded.made()).empty());
+}
+
+TEST_CASE("a command line that asks for nothing sensible is refused") {
+  for (const Texts& arguments :
+       {Texts{}, Texts{"record"}, Texts{"record", "text"}, Texts{"record", "pdf=x"},
+        Texts{"record", "text="}, Texts{"/nowhere/record", "text=/dev/null"}}) {
+    const Outcome outcome = convert(arguments);
+    CHECK(outcome.exit_code() == 2);
+    CHECK(outcome.err.starts_with("alloctap-convert: "));
+    CHECK(outcome.out.empty());
+  }
+  CHECK(convert({"--help"}).out.find("RECORD FORMAT=PATH...") != std::string::npos);
+}
