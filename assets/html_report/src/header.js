@@ -38,7 +38,7 @@ function account(about, before) {
   return all.map(({ kind, text, meaning }) => element('span', { class: `badge ${kind}`, title: meaning }, text));
 }
 
-function badges({ account: numbers, sampling, backend }) {
+function badges({ account: numbers, sampling, backend, leaks }) {
   const list = [];
   const warn = (number, text, meaning) => {
     if (number) list.push({ kind: 'warn', text: `${count(number)} ${text}`, meaning });
@@ -60,6 +60,10 @@ function badges({ account: numbers, sampling, backend }) {
   }
   if (numbers.unmatched_frees) {
     list.push({ kind: 'plain', text: `${count(numbers.unmatched_frees)} frees of unknown blocks`, meaning: 'For example of blocks that were allocated before the tracker started.' });
+  }
+  const unused = leaks?.rules.filter((rule) => rule.stacks === 0) ?? [];
+  if (unused.length > 0) {
+    list.push({ kind: 'plain', text: `${unused.length} of ${leaks.rules.length} suppressions matched nothing`, meaning: unused.map(({ pattern, source, line }) => `leak:${pattern} (${source}:${line})`).join('\n') });
   }
   list.push({ kind: 'plain', text: `${bytes(numbers.tracker_bytes)} held by the tracker itself`, meaning: 'Address space that the tracker holds for itself; in none of the other numbers.' });
   if (backend.unseen) list.push({ kind: 'plain', text: `not seen: ${backend.unseen}`, meaning: `What the hook cannot see: ${backend.unseen}` });

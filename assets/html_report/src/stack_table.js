@@ -53,11 +53,17 @@ export class StackTable {
     this.draw();
   }
 
+  /** Few stacks map memory, so that column stands there on request. */
+  columns() {
+    const { report, metric } = this.view;
+    return report.metrics.filter((one) => one.of !== 'mappings' || one === metric);
+  }
+
   drawHead() {
-    const cells = this.view.report.metrics.map((metric) => {
+    const cells = this.columns().map((metric) => {
       const isSorted = metric === this.sort.metric;
       return element('th', {
-        scope: 'col', title: metric.meaning, style: 'width:90px',
+        scope: 'col', title: metric.meaning, style: 'width:84px',
         'aria-sort': isSorted ? (this.sort.ascending ? 'ascending' : 'descending') : null,
         onclick: () => this.sortBy(metric),
       }, metric.name);
@@ -78,7 +84,7 @@ export class StackTable {
 
   row(s) {
     const { view } = this;
-    const cells = view.report.metrics.map((metric) => {
+    const cells = this.columns().map((metric) => {
       const number = view.numbers(metric)[s];
       const sign = number === 0 ? 'zero' : !view.isDifference ? null : number > 0 ? 'up' : 'down';
       return element('td', { class: sign, title: count(number) }, view.show(number, metric));

@@ -74,6 +74,21 @@ pageTest('nothing changed between a report and itself', () => madeUp(earlier, ea
   assert.match(await text(page, '#selected'), /nothing to show/);
 });
 
+pageTest('leaks are told from what suppressions name', () => madeUp({
+  ...earlier,
+  leaks: {
+    stacks: 200, live_allocations: 1, live_bytes: 1, suppressed: { stacks: 100, live_allocations: 1, live_bytes: 1 },
+    rules: [{ pattern: 'init', source: 'known.txt', line: 1, stacks: 100, live_allocations: 1, live_bytes: 1 },
+      { pattern: 'never', source: 'known.txt', line: 2, stacks: 0, live_allocations: 0, live_bytes: 0 }],
+  },
+  stacks: earlier.stacks.map((stack, i) => ({ ...stack, suppressed_by: i % 3 === 0 ? 0 : null })),
+}), async (page) => {
+  await page.click('[data-metric=leaked_bytes]');
+  const leaked = earlier.stacks.filter((_, i) => i % 3 !== 0);
+  assert.equal(await page.evaluate(() => window.alloctap.view.total()), sum(leaked, 'live_bytes'));
+  assert.match(await text(page, '#account'), /1 of 2 suppressions matched nothing/);
+});
+
 pageTest('a report of nothing can be looked at', () => madeUp({
   ...earlier, stacks: [], frames: [], modules: [], threads: [], sizes: [], timeline: [], markers: [],
   peak: { time_ns: 0, live_bytes: 0, stacks: [] }, mappings: { ...earlier.mappings, stacks: [] },
