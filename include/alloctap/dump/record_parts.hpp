@@ -77,7 +77,7 @@ inline void write_threads(RecordWriter& record, const Snapshot& snapshot) {
   record.end_table();
 }
 
-/// "sizes" and "blocks".
+/// "sizes" and "blocks"; an `age` is one more than the nanoseconds, or 0 where it is not known.
 inline void write_blocks(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;
   record.begin_table("sizes",
@@ -86,9 +86,11 @@ inline void write_blocks(RecordWriter& record, const Snapshot& snapshot) {
     record.row(i, snapshot.sizes[i].live_allocations, snapshot.sizes[i].live_bytes);
   }
   record.end_table();
-  record.begin_table("blocks", {{kNumber, "address"}, {kNumber, "size"}, {kNumber, "stack"}});
+  record.begin_table(
+      "blocks", {{kNumber, "address"}, {kNumber, "size"}, {kNumber, "stack"}, {kNumber, "age"}});
   for (const LiveBlock& block : snapshot.blocks) {
-    record.row(block.address, block.size, block.stack);
+    record.row(block.address, block.size, block.stack,
+               static_cast<std::uint64_t>(block.age_ns + 1));
   }
   record.end_table();
 }

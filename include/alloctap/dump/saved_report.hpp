@@ -239,8 +239,8 @@ class SavedReport {
   }
 
   void add_block(const RecordReader& row) {
-    const LiveBlock block{
-        .address = row.number("address"), .size = row.number("size"), .stack = stack_of(row)};
+    const LiveBlock block{row.number("address"), row.number("size"), stack_of(row),
+                          static_cast<std::int64_t>(row.number("age") - 1)};
     const auto& stacks = snapshot_.stacks;
     const auto* found =
         std::partition_point(stacks.begin(), stacks.end(),

@@ -39,9 +39,9 @@ struct RecordedRun {
   [[nodiscard]] std::string record() const { return program.file("heap.record"); }
   [[nodiscard]] std::string made() const { return program.file("made"); }
 
-  static constexpr const char* kFormats[] = {
-      "text",         "folded",      "heaptrack", "dhat",   "massif",
-      "chrome-trace", "speedscope",  "android",   "matrix", "matrix-log"};
+  static constexpr const char* kFormats[] = {"text",   "folded",       "heaptrack",  "dhat",
+                                             "massif", "chrome-trace", "speedscope", "android",
+                                             "matrix", "matrix-log"};
 
   TrackedProgram program;
 };

@@ -35,6 +35,8 @@ SampleReport full_sample() {
   const auto address = reinterpret_cast<std::uintptr_t>(&place);
   sample.add({sample.intern({address, 0x1011}), {1, 100, 0}, 1, 100});
   static_cast<void>(sample.snapshot.blocks.push_back({0x5000, 100, alloctap::kUnknownStack}));
+  static_cast<void>(
+      sample.snapshot.blocks.push_back({0x6000, 100, alloctap::kUnknownStack, 12345}));
   return sample;
 }
 
@@ -59,6 +61,17 @@ void check_round_trip(const SampleReport& sample) {
 TEST_CASE("a record keeps all of a report") {
   check_round_trip(SampleReport());
   check_round_trip(full_sample());
+}
+
+TEST_CASE("a record keeps how old blocks are") {
+  const SampleReport sample = full_sample();
+  const std::string record = render(RecordDump{}, sample.report());
+  SavedReport saved;
+  CHECK(saved.read(record).ok());
+  const auto& blocks = saved.report().snapshot.blocks;
+  REQUIRE(blocks.size() == 2);
+  CHECK(blocks[0].age_ns == -1);
+  CHECK(blocks[1].age_ns == 12345);
 }
 
 TEST_CASE("a record keeps what cannot be told, and what is estimated") {
