@@ -60,7 +60,9 @@ absl::Status write_dump(const Snapshot& snapshot, const DumpTarget& target) {
 /// Whether some format shows blocks one by one.
 bool blocks_wanted() noexcept {
   for (const DumpTarget& target : current_settings->targets()) {
-    if (target.format == DumpFormat::kAndroid || target.format == DumpFormat::kMatrixLog) {
+    const DumpFormat format = target.format;
+    if (format == DumpFormat::kAndroid || format == DumpFormat::kMatrixLog ||
+        format == DumpFormat::kPprof) {
       return true;
     }
   }

@@ -90,22 +90,10 @@ struct MatrixLogDump {
            << kRule << '\n';
     }
 
-    /// The records of a stack lie side by side.
-    [[nodiscard]] std::span<const SizeRecord> sizes_of(StackId stack) const noexcept {
-      const auto records = sizes_.records();
-      const auto first = std::lower_bound(
-          records.begin(), records.end(), stack,
-          [](const SizeRecord& record, StackId wanted) { return record.stack < wanted; });
-      const auto last = std::find_if(first, records.end(), [stack](const SizeRecord& record) {
-        return record.stack != stack;
-      });
-      return {first, last};
-    }
-
     void write_sizes(std::span<const HoldingStack> stacks) {
       SizeCounts sizes;
       for (const HoldingStack& stack : stacks) {
-        for (const SizeRecord& record : sizes_of(stack.stack)) {
+        for (const SizeRecord& record : sizes_.of(stack.stack)) {
           if (!sizes.add(record.size, record.count)) {
             return out_.fail("matrix-log: the system has no memory for sizes");
           }

@@ -1,9 +1,11 @@
 /// pprof's format: a gzipped protocol buffer that profile stores and `go tool pprof` read.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "alloctap/dump/account_list.hpp"
@@ -11,13 +13,16 @@
 #include "alloctap/dump/frame_labels.hpp"
 #include "alloctap/dump/pprof_code.hpp"
 #include "alloctap/dump/pprof_stream.hpp"
+#include "alloctap/dump/size_records.hpp"
 
 namespace alloctap {
 
 /// A heap profile by the conventions of pprof: of each stack the allocations, their bytes, and what
 /// of both is live; readers show live bytes unless another sample type is asked for. Inlined
-/// functions are lines of their call, and the account is in the comments (`-comments`). Needs
-/// protozero and zlib: target alloctap::pprof_dump.
+/// functions are lines of their call, and the account is in the comments (`-comments`). Where the
+/// snapshot has its blocks (`SnapshotOptions`), live ones have their size as the label `bytes`
+/// (`-tags`), and what was given back has none. Needs protozero and zlib: target
+/// alloctap::pprof_dump.
 ///
 /// Modules have their build-ids. They say that they have names, files and lines as soon as one
 /// frame of the report has a name: what is missing then was not found, and readers need not look
@@ -29,12 +34,19 @@ struct PprofDump {
   class Writing {
    public:
     Writing(const Report& report, DumpWriter& out)
-        : report_(report), out_(out), labels_(report), account_(report), stream_(out) {}
+        : report_(report),
+          out_(out),
+          labels_(report),
+          sizes_(report.snapshot),
+          account_(report),
+          stream_(out) {}
 
     void write() {
-      if (!labels_.complete()) return out_.fail("pprof: the system has no memory for frames");
+      if (!labels_.complete() || !sizes_.complete()) {
+        return out_.fail("pprof: the system has no memory for frames");
+      }
       write_types();
-      for (const StackSummary& stack : report_.snapshot.stacks) write_sample(stack);
+      for (const StackSummary& stack : report_.snapshot.stacks) write_stack(stack);
       code_.write();
       write_comments();
       stream_.finish();
@@ -61,19 +73,48 @@ struct PprofDump {
       stream_.add_number(pprof::Profile::kTimeNanos, report_.snapshot.time_ns);
     }
 
-    void write_sample(const StackSummary& stack) {
-      const std::array<std::uint64_t, 4> values{stack.total.allocations,
-                                                stack.total.allocated_bytes, stack.live_allocations,
-                                                stack.live_bytes};
+    /// Allocations, their bytes, live ones, theirs.
+    using Values = std::array<std::uint64_t, 4>;
+
+    void write_stack(const StackSummary& stack) {
+      locate(stack);
+      const AllocationTotals& total = stack.total;
+      if (!sizes_.exact()) {
+        return write_sample(
+            {total.allocations, total.allocated_bytes, stack.live_allocations, stack.live_bytes});
+      }
+      for (const SizeRecord& live : sizes_.of(stack.stack)) {
+        const std::uint64_t bytes = live.count * live.size;
+        write_sample({live.count, bytes, live.count, bytes}, live.size);
+      }
+      const Values rest{total.allocations - std::min(total.allocations, stack.live_allocations),
+                        total.allocated_bytes - std::min(total.allocated_bytes, stack.live_bytes),
+                        0, 0};
+      if (rest != Values{}) write_sample(rest);
+    }
+
+    void locate(const StackSummary& stack) {
       locations_.clear();
       labels_.visit_leaf_first(stack.stack, [&](const LabelledFrame& frame) {
         if (frame.inlined) return;
         if (!locations_.push_back(code_.location_of(frame, stack.stack))) stream_.fail();
       });
+    }
+
+    void write_sample(const Values& values, std::optional<std::uint64_t> size = {}) {
       stream_.add_message<pprof::Sample>(pprof::Profile::kSample, [&](auto& sample) {
         sample.add_packed_uint64(pprof::Sample::kLocationId, locations_.begin(), locations_.end());
         sample.add_packed_int64(pprof::Sample::kValue, values.begin(), values.end());
+        if (size) write_size(sample, *size);
       });
+    }
+
+    void write_size(pprof::Builder<pprof::Sample>& sample, std::uint64_t size) {
+      const std::int64_t bytes = stream_.text("bytes");
+      pprof::Builder<pprof::Label> label(sample, pprof::Sample::kLabel);
+      label.add_int64(pprof::Label::kKey, bytes);
+      label.add_int64(pprof::Label::kNumber, static_cast<std::int64_t>(size));
+      label.add_int64(pprof::Label::kUnit, bytes);
     }
 
     void write_comments() {
@@ -86,6 +127,7 @@ struct PprofDump {
     const Report& report_;
     DumpWriter& out_;
     FrameLabels labels_;
+    SizeRecords sizes_;
     /// Its texts are texts of the stream.
     AccountList account_;
     pprof::Stream stream_;

@@ -39,13 +39,18 @@ inline void merge_equal_sizes(ArenaArray<SizeRecord>& records) noexcept {
 /// up to the same number of blocks and of bytes. Memory from the arena.
 class SizeRecords {
  public:
-  explicit SizeRecords(const Snapshot& snapshot) noexcept {
-    if (snapshot.sampling.exact && snapshot.blocks.size() == snapshot.totals.live_allocations) {
+  explicit SizeRecords(const Snapshot& snapshot) noexcept
+      : exact_(snapshot.sampling.exact &&
+               snapshot.blocks.size() == snapshot.totals.live_allocations) {
+    if (exact_) {
       add_blocks(snapshot);
     } else {
       for (const StackSummary& stack : snapshot.stacks) add_sums(stack);
     }
   }
+
+  /// Whether the sizes are those of blocks.
+  [[nodiscard]] bool exact() const noexcept { return exact_; }
 
   /// False: the system had no memory for all of them.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
@@ -53,6 +58,16 @@ class SizeRecords {
   /// By StackId; of each stack the largest first.
   [[nodiscard]] std::span<const SizeRecord> records() const noexcept {
     return {records_.data(), records_.size()};
+  }
+
+  /// Those of one stack.
+  [[nodiscard]] std::span<const SizeRecord> of(StackId stack) const noexcept {
+    const auto* first = std::lower_bound(
+        records_.begin(), records_.end(), stack,
+        [](const SizeRecord& record, StackId wanted) { return record.stack < wanted; });
+    const auto* last = std::find_if(
+        first, records_.end(), [stack](const SizeRecord& record) { return record.stack != stack; });
+    return {first, last};
   }
 
  private:
@@ -78,6 +93,7 @@ class SizeRecords {
   }
 
   ArenaArray<SizeRecord> records_;
+  bool exact_;
   bool complete_ = true;
 };
 

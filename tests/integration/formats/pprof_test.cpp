@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/integration/formats/format_run.hpp"
@@ -38,6 +40,19 @@ class Pprof {
     CAPTURE(outcome.err);
     CHECK(outcome.exit_code() == 0);
     return outcome.out;
+  }
+
+  /// What `-tags` tells of the label "bytes", by size.
+  [[nodiscard]] std::map<std::uint64_t, std::uint64_t> sizes(Texts options) const {
+    options.insert(options.begin(), {"-tags", "-unit=B"});
+    const std::string answer = ask(options);
+    CHECK(answer.starts_with(" bytes: Total "));
+    static const std::regex row_form(R"(\n +(\d+)[.0]*B? +\([^)]*\): (\d+)B)");
+    std::map<std::uint64_t, std::uint64_t> sizes;
+    for (std::sregex_iterator row(answer.begin(), answer.end(), row_form), end; row != end; ++row) {
+      sizes[std::stoull((*row)[2])] = std::stoull((*row)[1]);
+    }
+    return sizes;
   }
 
   /// All rows of `-top`, without limits on their number or size.
@@ -145,6 +160,25 @@ TEST_CASE("-raw shows the types, the program first and the build-ids of all that
     if (frame.at("module").is_null()) continue;
     const Json& module = json.json().at("modules").at(frame.at("module").get<std::size_t>());
     CHECK(raw.find(module.at("build_id").get<std::string>()) != raw.npos);
+  }
+}
+
+TEST_CASE("-tags shows how much lies in blocks of each size") {
+  const FormatRun run({ALLOCTAP_PROGRAMS "stacks"}, "pprof", "heap.pb.gz");
+  const Dump json = run.json();
+  for (const auto& [index, total] : {std::pair("inuse_space", json.total("live_bytes")),
+                                     std::pair("inuse_objects", json.total("live_allocations"))}) {
+    CAPTURE(index);
+    const bool bytes = std::string(index) == "inuse_space";
+    const std::map<std::uint64_t, std::uint64_t> tags =
+        Pprof().sizes({"-sample_index=" + std::string(index), run.path()});
+    std::uint64_t sum = 0;
+    for (const auto& [size, value] : tags) sum += value;
+    CHECK(sum == total);
+    for (std::uint64_t size = 1001; size <= 1009; ++size) {
+      REQUIRE(tags.contains(size));
+      CHECK(tags.at(size) == (bytes ? size : 1));
+    }
   }
 }
 

@@ -104,6 +104,18 @@ struct Profile {
     return all;
   }
 
+  /// "key=number unit"
+  Texts labels(std::size_t sample) const {
+    Texts found;
+    pbf_reader message = messages.at(2).at(sample);
+    while (message.next(3)) {
+      auto label = fields(message.get_message());
+      found.push_back(texts[label[1].at(0)] + "=" + std::to_string(label[3].at(0)) + " " +
+                      texts[label[4].at(0)]);
+    }
+    return found;
+  }
+
   Numbers values(std::size_t sample) const { return fields(messages.at(2).at(sample))[2]; }
 
   std::string bytes;
@@ -148,6 +160,27 @@ TEST_CASE("each stack is a sample with its four numbers, leaf first") {
   CHECK(profile.values(2) == Numbers{5, 5 << 20, 1, (1 << 20) - 1});
   CHECK(profile.stack(3) == Texts{"0x4040@:0"});
   CHECK(profile.values(3) == Numbers{1234567, 99, 0, 0});
+}
+
+TEST_CASE("where blocks are known, live ones have a label with their size") {
+  SampleReport sample;
+  sample.snapshot.totals.live_allocations = 3;
+  alloctap::StackSummary& stack = sample.snapshot.stacks[1];
+  stack.live_allocations = 3;
+  stack.live_bytes = 60;
+  for (const std::uint64_t size : {std::uint64_t{10}, std::uint64_t{40}, std::uint64_t{10}}) {
+    static_cast<void>(
+        sample.snapshot.blocks.push_back({.address = size, .size = size, .stack = stack.stack}));
+  }
+  const Profile profile(sample.report());
+  REQUIRE(profile.messages.at(2).size() == 6);
+  CHECK(profile.values(1) == Numbers{1, 40, 1, 40});
+  CHECK(profile.values(2) == Numbers{2, 20, 2, 20});
+  CHECK(profile.values(3) == Numbers{997, 65476, 0, 0});
+  CHECK(profile.stack(2) == profile.stack(3));
+  CHECK(profile.labels(1) == Texts{"bytes=40 bytes"});
+  CHECK(profile.labels(2) == Texts{"bytes=10 bytes"});
+  CHECK(profile.labels(3).empty());
 }
 
 TEST_CASE("inlined functions are lines of one location, the innermost first") {
