@@ -5,20 +5,13 @@
 #include <string>
 #include <tuple>
 
-#include "alloctap/dump/android_heap_dump.hpp"
-#include "alloctap/dump/chrome_trace_dump.hpp"
 #include "alloctap/dump/dhat_dump.hpp"
-#include "alloctap/dump/folded_dump.hpp"
 #include "alloctap/dump/heaptrack_dump.hpp"
 #include "alloctap/dump/html_dump.hpp"
 #include "alloctap/dump/json_dump.hpp"
 #include "alloctap/dump/massif_dump.hpp"
-#include "alloctap/dump/matrix_dump.hpp"
-#include "alloctap/dump/matrix_log_dump.hpp"
-#include "alloctap/dump/pprof_dump.hpp"
-#include "alloctap/dump/record_dump.hpp"
-#include "alloctap/dump/speedscope_dump.hpp"
 #include "alloctap/dump/text_dump.hpp"
+#include "tests/support/all_dumps.hpp"
 #include "tests/support/piece_output.hpp"
 #include "tests/support/sample_report.hpp"
 #include "tests/support/starved_arena.hpp"
@@ -26,42 +19,19 @@
 namespace {
 
 using namespace alloctap::testing;
-using alloctap::AndroidHeapDump;
-using alloctap::ChromeTraceDump;
 using alloctap::DhatDump;
 using alloctap::DumpOutputArchetype;
 using alloctap::DumpWriter;
-using alloctap::FoldedDump;
 using alloctap::HeaptrackDump;
 using alloctap::HtmlDump;
 using alloctap::JsonDump;
 using alloctap::MassifDump;
-using alloctap::MatrixDump;
-using alloctap::MatrixLogDump;
-using alloctap::PprofDump;
 using alloctap::RecordDump;
 using alloctap::Report;
-using alloctap::SpeedscopeDump;
 using alloctap::TextDump;
 
 /// Those whose form has a place for the program, the hook and the account.
 using FullReports = std::tuple<TextDump, JsonDump, HtmlDump, HeaptrackDump, DhatDump, MassifDump>;
-/// All of them, one line each.
-using AllDumps = std::tuple<TextDump,         //
-                            JsonDump,         //
-                            HtmlDump,         //
-                            FoldedDump,       //
-                            HeaptrackDump,    //
-                            PprofDump,        //
-                            DhatDump,         //
-                            SpeedscopeDump,   //
-                            AndroidHeapDump,  //
-                            MassifDump,       //
-                            ChromeTraceDump,  //
-                            MatrixDump,       //
-                            MatrixLogDump,    //
-                            RecordDump>;
-
 bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != text.npos;
 }

@@ -1,0 +1,39 @@
+/// Every dump policy, for what all of them must do.
+#pragma once
+
+#include <tuple>
+
+#include "alloctap/dump/android_heap_dump.hpp"
+#include "alloctap/dump/chrome_trace_dump.hpp"
+#include "alloctap/dump/dhat_dump.hpp"
+#include "alloctap/dump/folded_dump.hpp"
+#include "alloctap/dump/heaptrack_dump.hpp"
+#include "alloctap/dump/html_dump.hpp"
+#include "alloctap/dump/json_dump.hpp"
+#include "alloctap/dump/massif_dump.hpp"
+#include "alloctap/dump/matrix_dump.hpp"
+#include "alloctap/dump/matrix_log_dump.hpp"
+#include "alloctap/dump/pprof_dump.hpp"
+#include "alloctap/dump/record_dump.hpp"
+#include "alloctap/dump/speedscope_dump.hpp"
+#include "alloctap/dump/text_dump.hpp"
+
+namespace alloctap::testing {
+
+/// One line each.
+using AllDumps = std::tuple<TextDump,         //
+                            JsonDump,         //
+                            HtmlDump,         //
+                            FoldedDump,       //
+                            HeaptrackDump,    //
+                            PprofDump,        //
+                            DhatDump,         //
+                            SpeedscopeDump,   //
+                            AndroidHeapDump,  //
+                            MassifDump,       //
+                            ChromeTraceDump,  //
+                            MatrixDump,       //
+                            MatrixLogDump,    //
+                            RecordDump>;
+
+}  // namespace alloctap::testing
