@@ -2,6 +2,7 @@
 #include <alloctap/alloctap.hpp>
 #include <alloctap/dump/html_dump.hpp>
 #include <alloctap/dump/json_dump.hpp>
+#include <alloctap/dump/pprof_dump.hpp>
 #include <alloctap/version.hpp>
 #include <string_view>
 
@@ -17,5 +18,7 @@ int main() {
   const bool dumped = session.ok() && Tracker::dump(alloctap::JsonDump{}, output).ok();
   alloctap::MemoryOutput page;
   if (!session.ok() || !Tracker::dump(alloctap::HtmlDump{}, page).ok()) return 1;
-  return dumped && output.text().find("\"live_bytes\":12345") != output.text().npos ? 0 : 1;
+  const bool counted = output.text().find("\"live_bytes\":12345") != output.text().npos;
+  const bool profiled = Tracker::dump(alloctap::PprofDump{}, output).ok();
+  return dumped && counted && profiled && output.text().starts_with("\x1F\x8B") ? 0 : 1;
 }
