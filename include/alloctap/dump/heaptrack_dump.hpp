@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "alloctap/dump/account_text.hpp"
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/heaptrack_events.hpp"
 #include "alloctap/dump/heaptrack_lines.hpp"
+#include "alloctap/dump/heaptrack_plan.hpp"
 #include "alloctap/dump/heaptrack_traces.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
@@ -16,9 +18,11 @@
 namespace alloctap {
 
 /// The totals of a snapshot, as events that add up to them: allocations, temporary ones and leaks
-/// of every stack are those of the report, to the block and byte. All that was freed comes first
-/// and what is live last, so heaptrack's peak is what is live in the end (or the largest block):
-/// the peak that was cannot be had from totals, nor the sizes of single blocks, nor their times.
+/// of every stack are those of the report, to the block and byte. First comes what was allocated
+/// and freed, then what was held at the peak, then what is live in the end. So heaptrack's peak, of
+/// all and of every stack, is that of the snapshot where it knows one (within 1 %; without, it is
+/// what is live in the end, or the largest block). What totals do not tell heaptrack cannot either:
+/// the sizes of single blocks, of which it sees the mean, and their times.
 ///
 /// The format has no other way to count than events: the file has two lines of about five bytes for
 /// each allocation that was freed, and one for each live block. heaptrack reads it gzipped too, as
@@ -39,10 +43,12 @@ struct HeaptrackDump {
     write_header(report, lines);
     HeaptrackTraces traces(report, lines);
     if (!traces.write()) return out.fail("heaptrack: the system has no memory for stacks");
-    write_times(report.snapshot, lines);
+    const HeaptrackPlan plan(report.snapshot);
     HeaptrackEvents events(lines);
-    if (!only_live) write_freed(report.snapshot, traces, events);
-    write_live(report.snapshot, traces, events);
+    if (!plan.complete() || !write_past(report.snapshot, traces, plan, lines, events)) {
+      return out.fail("heaptrack: the system has no memory for the peak");
+    }
+    write_end(report.snapshot, traces, plan, events);
   }
 
  private:
@@ -69,39 +75,67 @@ struct HeaptrackDump {
     lines.line('I', std::uint64_t{os::page_size()}, kPagesAreUnknown);
   }
 
-  /// When the resident memory was how large, and so how long the program ran. In milliseconds and
-  /// pages.
-  static void write_times(const Snapshot& snapshot, HeaptrackLines& lines) {
+  /// How long the program ran, and its resident memory, in milliseconds and pages: the points of
+  /// the timeline from `from` on, up to the time `until_ns`. Returns the number of the next one.
+  static std::size_t write_times(const Snapshot& snapshot, std::size_t from, std::int64_t until_ns,
+                                 HeaptrackLines& lines) {
+    const auto& timeline = snapshot.timeline;
+    for (; from < timeline.size() && timeline[from].time_ns <= until_ns; ++from) {
+      write_time(snapshot, timeline[from].time_ns, lines);
+      lines.line('R', timeline[from].resident_bytes / os::page_size());
+    }
+    return from;
+  }
+
+  static void write_time(const Snapshot& snapshot, std::int64_t time_ns, HeaptrackLines& lines) {
     constexpr std::int64_t kNanosecondsPerMillisecond = 1'000'000;
-    for (const TimelinePoint& point : snapshot.timeline) {
-      const std::int64_t age =
-          std::max<std::int64_t>(0, point.time_ns - snapshot.timeline[0].time_ns);
-      lines.line('c', static_cast<std::uint64_t>(age / kNanosecondsPerMillisecond));
-      lines.line('R', point.resident_bytes / os::page_size());
+    if (snapshot.timeline.empty()) return;
+    const std::int64_t age = std::max<std::int64_t>(0, time_ns - snapshot.timeline[0].time_ns);
+    lines.line('c', static_cast<std::uint64_t>(age / kNanosecondsPerMillisecond));
+  }
+
+  /// All up to the end. False where the system has no memory for it.
+  bool write_past(const Snapshot& snapshot, const HeaptrackTraces& traces,
+                  const HeaptrackPlan& plan, HeaptrackLines& lines, HeaptrackEvents& events) const {
+    constexpr std::int64_t kAlways = std::numeric_limits<std::int64_t>::max();
+    const bool knows_peak = snapshot.peak.time_ns != 0;
+    const std::size_t next =
+        write_times(snapshot, 0, knows_peak ? snapshot.peak.time_ns : kAlways, lines);
+    if (knows_peak) write_time(snapshot, snapshot.peak.time_ns, lines);
+    bool complete = true;
+    if (!only_live) {
+      for (std::size_t i = 0; i < snapshot.stacks.size(); ++i) {
+        events.freed(traces.trace(i), plan.share(i).held.rest, plan.share(i).temporary);
+      }
+      complete = write_peak(snapshot, traces, plan, events);
     }
+    write_times(snapshot, next, kAlways, lines);
+    return complete;
   }
 
-  /// Numbers of samples are estimates, and need not go together.
-  static std::uint64_t difference(std::uint64_t whole, std::uint64_t part) noexcept {
-    return whole - std::min(whole, part);
-  }
-
-  static void write_freed(const Snapshot& snapshot, const HeaptrackTraces& traces,
-                          HeaptrackEvents& events) {
+  static bool write_peak(const Snapshot& snapshot, const HeaptrackTraces& traces,
+                         const HeaptrackPlan& plan, HeaptrackEvents& events) {
+    bool complete = true;
     for (std::size_t i = 0; i < snapshot.stacks.size(); ++i) {
-      const StackSummary& stack = snapshot.stacks[i];
-      events.freed(traces.trace(i),
-                   {.blocks = difference(stack.total.allocations, stack.live_allocations),
-                    .bytes = difference(stack.total.allocated_bytes, stack.live_bytes)},
-                   stack.total.temporary_allocations);
+      const HeaptrackShare& share = plan.share(i);
+      events.live(traces.trace(i), share.held.both);
+      if (share.temporary_at_peak) continue;
+      complete = events.held(traces.trace(i), share.held.peak_only) && complete;
     }
+    if (const auto last = plan.temporary_at_peak()) {
+      complete = events.held_for_a_moment(traces.trace(*last), plan.share(*last).held.peak_only) &&
+                 complete;
+    }
+    events.free_held();
+    return complete;
   }
 
-  static void write_live(const Snapshot& snapshot, const HeaptrackTraces& traces,
-                         HeaptrackEvents& events) {
+  void write_end(const Snapshot& snapshot, const HeaptrackTraces& traces, const HeaptrackPlan& plan,
+                 HeaptrackEvents& events) const {
     for (std::size_t i = 0; i < snapshot.stacks.size(); ++i) {
-      const StackSummary& stack = snapshot.stacks[i];
-      events.live(traces.trace(i), {.blocks = stack.live_allocations, .bytes = stack.live_bytes});
+      const HeldBlocks& held = plan.share(i).held;
+      if (only_live) events.live(traces.trace(i), held.both);
+      events.live(traces.trace(i), held.end_only);
     }
   }
 };

@@ -5,23 +5,21 @@
 #include <cstdint>
 
 #include "alloctap/dump/heaptrack_lines.hpp"
+#include "alloctap/dump/held_blocks.hpp"
 #include "alloctap/dump/path_tree.hpp"
+#include "alloctap/guard/arena_array.hpp"
 
 namespace alloctap {
-
-/// Some blocks of one stack.
-struct BlockCount {
-  std::uint64_t blocks = 0;
-  std::uint64_t bytes = 0;
-};
 
 /// Writes events that add up to given numbers. What allocates is an `a` line, a size and a trace,
 /// numbered from 0; an event is a `+` or `-` line with that number. The sizes of the blocks are not
 /// known, only their sum: they get the mean size, some of them one byte more.
 ///
 /// To heaptrack, a block is temporary if its `-` follows directly on a `+` with the same number. So
-/// the blocks of stacks that are freed, but not temporary, are freed as another `a` line of the
-/// same size and trace. At most one of them is there at a time, which adds nothing to the peak.
+/// blocks that are freed, but not temporary, are freed as another `a` line of the same size and
+/// trace. Where blocks come and go, one is there at a time, which adds nothing to the peak.
+/// (heaptrack takes a `- 0` after another `-` for temporary too; number 0 is never freed but at
+/// once.)
 class HeaptrackEvents {
  public:
   explicit HeaptrackEvents(HeaptrackLines lines) noexcept : lines_(lines) {}
@@ -37,11 +35,39 @@ class HeaptrackEvents {
     });
   }
 
+  /// Blocks that stay until `free_held`. False where the system has no memory for it.
+  [[nodiscard]] bool held(PathTree::Node trace, BlockCount blocks) {
+    bool complete = true;
+    for_each_size(blocks, [&](std::uint64_t size, std::uint64_t count) {
+      allocate(add_kind(size, trace), count);
+      complete = held_.push_back({add_kind(size, trace), count}) && complete;
+    });
+    return complete;
+  }
+
+  /// Likewise, but one block is freed at once: what is held besides is there with it.
+  [[nodiscard]] bool held_for_a_moment(PathTree::Node trace, BlockCount blocks) {
+    const BlockCount one{1, blocks.bytes / blocks.blocks};
+    const bool complete = held(trace, blocks - one);
+    const std::uint64_t kind = add_kind(one.bytes, trace);
+    repeat(kind, kind, 1);
+    return complete;
+  }
+
+  void free_held() {
+    for (const Held& held : held_) {
+      const RepeatedHeaptrackLine line('-', held.kind);
+      for (std::uint64_t i = 0; i < held.count && lines_.out().ok(); ++i) {
+        lines_.out() << line.view();
+      }
+    }
+    held_.clear();
+  }
+
   /// Blocks that stay.
   void live(PathTree::Node trace, BlockCount blocks) {
     for_each_size(blocks, [&](std::uint64_t size, std::uint64_t count) {
-      const RepeatedHeaptrackLine line('+', add_kind(size, trace));
-      for (std::uint64_t i = 0; i < count; ++i) lines_.out() << line.view();
+      allocate(add_kind(size, trace), count);
     });
   }
 
@@ -61,6 +87,11 @@ class HeaptrackEvents {
     return kinds_++;
   }
 
+  void allocate(std::uint64_t kind, std::uint64_t count) {
+    const RepeatedHeaptrackLine line('+', kind);
+    for (std::uint64_t i = 0; i < count && lines_.out().ok(); ++i) lines_.out() << line.view();
+  }
+
   void repeat(std::uint64_t allocated, std::uint64_t freed, std::uint64_t count) {
     const RepeatedHeaptrackLine allocation('+', allocated);
     const RepeatedHeaptrackLine deallocation('-', freed);
@@ -69,8 +100,15 @@ class HeaptrackEvents {
     }
   }
 
+  /// To be freed so many times.
+  struct Held {
+    std::uint64_t kind = 0;
+    std::uint64_t count = 0;
+  };
+
   HeaptrackLines lines_;
   std::uint64_t kinds_ = 0;
+  ArenaArray<Held> held_;
 };
 
 }  // namespace alloctap

@@ -68,6 +68,11 @@ void check_totals(const FormatRun& run) {
   CHECK(sum(reading.leaked) == json.total("live_bytes"));
 }
 
+/// Of a program whose peak is larger than what snapshots leave out of it.
+void check_peak(const FormatRun& run) {
+  CHECK(sum(read_cost(run.path(), "peak")) == run.json().json().at("peak").at("live_bytes"));
+}
+
 /// heaptrack's own data file of a program, which needs a directory.
 std::string track_with_heaptrack(const std::vector<std::string>& program, const std::string& base) {
   std::vector<std::string> command{"/usr/bin/heaptrack", "-o", base};
@@ -103,6 +108,7 @@ void check_near(std::uint64_t one, std::uint64_t other) {
 TEST_CASE("heaptrack_print counts what the report counts") {
   const FormatRun run({ALLOCTAP_PROGRAMS "known_mix"}, "heaptrack", "heap.txt");
   check_totals(run);
+  check_peak(run);
   const Outcome outcome = alloctap::testing::run(
       {.arguments = {"/usr/bin/heaptrack_print", "-f", run.path(), "-l", "1"}});
   CHECK(outcome.status == 0);
@@ -115,7 +121,9 @@ TEST_CASE("heaptrack_print counts what the report counts") {
 }
 
 TEST_CASE("heaptrack_print counts what a program did that nobody wrote for it") {
-  check_totals(FormatRun(kPython, "heaptrack", "heap.txt"));
+  const FormatRun run(kPython, "heaptrack", "heap.txt");
+  check_totals(run);
+  check_peak(run);
 }
 
 TEST_CASE("heaptrack_print counts blocks whose stacks are not known") {

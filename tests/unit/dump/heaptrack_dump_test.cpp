@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/support/sample_report.hpp"
 #include "tests/unit/dump/heaptrack_file.hpp"
@@ -27,9 +29,47 @@ TEST_CASE("heaptrack's events add up to the numbers of every stack") {
   CHECK(file.stacks.size() == 4);
   CHECK(file.stacks.at("[stack unknown]") == Cost{7, 0, 3, 14});
   CHECK(file.stacks.at(kDeep) == Cost{1000, 250, 40960, 40960});
-  CHECK(file.stacks.at("main;engine::parse") == Cost{5, 1, (1 << 20) - 1, 1048577});
+  CHECK(file.stacks.at("main;engine::parse") == Cost{5, 1, (1 << 20) - 1, 2 << 20});
   CHECK(file.stacks.at("0x4040") == Cost{1234567, 1234567, 0, 1});
-  CHECK(file.total == Cost{1235579, 1234818, 1089538, 1089538});
+  CHECK(file.total == Cost{1235579, 1234818, 1089538, (2 << 20) + 40960});
+}
+
+TEST_CASE("heaptrack sees the peak that was, and what is live in the end") {
+  SampleReport sample;
+  sample.snapshot.stacks.clear();
+  sample.snapshot.peak.stacks.clear();
+  const auto early = sample.intern({SampleReport::kLoad + 1});
+  const auto late = sample.intern({SampleReport::kParse + 1});
+  const auto always = sample.intern({SampleReport::kMain + 1});
+  sample.add({early, {10, 5000, 3}, 0, 0});
+  sample.add({late, {5, 50, 0}, 5, 50});
+  sample.add({always, {7, 700, 0}, 7, 700});
+  static_cast<void>(sample.snapshot.peak.stacks.push_back({early, 4, 4000}));
+  static_cast<void>(sample.snapshot.peak.stacks.push_back({always, 7, 700}));
+  const HeaptrackFile file = written(sample);
+  CHECK(file.total == Cost{22, 3, 750, 4700});
+  CHECK(file.stacks.at("engine::load(char const*)") == Cost{10, 3, 0, 4000});
+  CHECK(file.stacks.at("engine::parse") == Cost{5, 0, 50, 50});
+  CHECK(file.stacks.at("main") == Cost{7, 0, 700, 700});
+}
+
+TEST_CASE("heaptrack sees the largest temporary block that was there at the peak") {
+  SampleReport sample;
+  sample.snapshot.stacks.clear();
+  sample.snapshot.peak.stacks.clear();
+  const auto small = sample.intern({SampleReport::kLoad + 1});
+  const auto large = sample.intern({SampleReport::kParse + 1});
+  const auto medium = sample.intern({SampleReport::kMain + 1});
+  for (const auto& [stack, size] : {std::pair{small, 10u}, {large, 1000u}, {medium, 100u}}) {
+    sample.add({stack, {1, size, 1}, 0, 0});
+    static_cast<void>(sample.snapshot.peak.stacks.push_back({stack, 1, size}));
+  }
+  CHECK(written(sample).total == Cost{3, 3, 0, 1000});
+}
+
+TEST_CASE("heaptrack sees the peak at its time") {
+  const HeaptrackFile file = written(SampleReport());
+  CHECK(file.times == std::vector<std::uint64_t>{0, 30'000, 30'000, 60'000});
 }
 
 TEST_CASE("heaptrack sees a block that was freed, but not at once, also where it is the only one") {
@@ -98,6 +138,7 @@ TEST_CASE("a control character in a name leaves the lines whole") {
 TEST_CASE("the timeline tells how long the program ran, and its resident memory") {
   SampleReport sample;
   sample.snapshot.timeline.clear();
+  sample.snapshot.peak = {};
   for (const std::int64_t second : {0, 1, 3}) {
     static_cast<void>(sample.snapshot.timeline.push_back(
         {.time_ns = 1'700'000'000'000'000'000 + second * 1'000'000'000,
