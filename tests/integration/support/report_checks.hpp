@@ -31,12 +31,16 @@ inline const Json& report_shape() {
                  "live_mappings": "number", "live_bytes": "number", "peak_live_bytes": "number",
                  "stacks": [{"frames": ["number"], "live_mappings": "number",
                              "live_bytes": "number"}]},
+    "threads": [{"id": "number", "name": "string?", "alive": "boolean", "threads": "number",
+                 "allocations": "number", "allocated_bytes": "number",
+                 "temporary_allocations": "number", "deallocations": "number",
+                 "net_bytes": "number"}],
     "modules": [{"path": "string", "build_id": "string?", "start": "number", "end": "number",
                  "bias": "number", "unloaded": "boolean"}],
     "frames": [{"address": "number", "function": "string?", "file": "string?", "line": "number?",
                 "inlined": [{"function": "string?", "file": "string?", "line": "number?"}],
                 "module": "number?", "offset": "number?"}],
-    "stacks": [{"frames": ["number"], "outside_size_range": "boolean", "allocations": "number", "allocated_bytes": "number",
+    "stacks": [{"frames": ["number"], "suppressed_by": "number?", "outside_size_range": "boolean", "allocations": "number", "allocated_bytes": "number",
                 "live_allocations": "number", "live_bytes": "number",
                 "temporary_allocations": "number"}],
     "sizes": [{"min_bytes": "number", "max_bytes": "number", "live_allocations": "number",
@@ -83,6 +87,26 @@ inline std::uint64_t sum_over_stacks(const Json& report, const char* key) {
   return sum;
 }
 
+/// The numbers of threads add up, and whoever frees a block, what is live is the sum. Of an exact
+/// report.
+inline void check_threads(const Json& report) {
+  const Json& totals = report.at("totals");
+  for (const char* key :
+       {"allocations", "allocated_bytes", "temporary_allocations", "deallocations"}) {
+    CAPTURE(key);
+    std::uint64_t sum = 0;
+    for (const Json& thread : report.at("threads")) sum += thread.at(key).get<std::uint64_t>();
+    CHECK(sum == totals.at(key));
+  }
+  std::int64_t net_bytes = 0;
+  for (const Json& thread : report.at("threads")) {
+    net_bytes += thread.at("net_bytes").get<std::int64_t>();
+    CHECK(thread.at("threads") > 0);
+    CHECK(thread.at("name").is_null() == !thread.at("alive").get<bool>());
+  }
+  CHECK(net_bytes == totals.at("live_bytes"));
+}
+
 inline void check_sums(const Json& report) {
   const Json& totals = report.at("totals");
   for (const char* key : {"allocations", "allocated_bytes", "live_allocations", "live_bytes",
@@ -126,6 +150,7 @@ inline void check_report(const Dump& dump) {
   CHECK(dump.account("dropped") == 0);
   CHECK(dump.account("unseen_frees") == 0);
   check_sums(dump.json());
+  check_threads(dump.json());
   check_indices(dump.json());
 }
 

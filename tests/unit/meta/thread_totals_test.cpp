@@ -38,14 +38,16 @@ TEST_CASE("what the thread before allocated last is nobody's temporary block") {
 }
 
 TEST_CASE("the sum of counters is that of each") {
-  EventCounters sum{1, 2, 3, 4, 5, 6};
-  sum += EventCounters{10, 20, 30, 40, 50, 60};
-  CHECK(sum.deallocations == 11);
-  CHECK(sum.unmatched_frees == 22);
-  CHECK(sum.unseen_frees == 33);
-  CHECK(sum.dropped == 44);
-  CHECK(sum.failed_unwinds == 55);
-  CHECK(sum.truncated_stacks == 66);
+  EventCounters sum{1, 2, 3, 4, 5, 6, 7, 8};
+  sum += EventCounters{10, 20, 30, 40, 50, 60, 70, 80};
+  CHECK(sum.allocations == 11);
+  CHECK(sum.allocated_bytes == 22);
+  CHECK(sum.deallocations == 33);
+  CHECK(sum.unmatched_frees == 44);
+  CHECK(sum.unseen_frees == 55);
+  CHECK(sum.dropped == 66);
+  CHECK(sum.failed_unwinds == 77);
+  CHECK(sum.truncated_stacks == 88);
 }
 
 TEST_CASE("while a policy samples, calls are counted one by one") {
