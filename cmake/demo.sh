@@ -3,8 +3,8 @@
 # Installs what is missing, builds alloctap-run, tracks a real program with it, shows the report.
 set -eu
 
-packages='cmake dpkg-dev g++ libabsl-dev libboost-dev libcli11-dev libdw-dev ninja-build
-  rapidjson-dev sqlite3'
+packages='cmake dpkg-dev g++ libabsl-dev libboost-dev libcli11-dev libdw-dev libprotozero-dev
+  ninja-build rapidjson-dev sqlite3 zlib1g-dev'
 
 CDPATH='' cd -- "$(dirname -- "$0")/.."
 # shellcheck disable=SC2086 # a list
