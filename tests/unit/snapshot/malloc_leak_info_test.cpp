@@ -113,6 +113,18 @@ TEST_CASE("blocks of one stack and one size are one entry, the most bytes first"
   }
 }
 
+TEST_CASE("blocks of one size and two stacks are two entries") {
+  Blocks blocks;
+  ScriptedStack::play(kStack);
+  blocks.add(7);
+  ScriptedStack::play(kOther);
+  blocks.add(7);
+  const Answer answer;
+  REQUIRE(answer.overall_size == 2 * 272);
+  CHECK(answer.word(0, 1) == 1);
+  CHECK(answer.word(0, 2) != answer.word(1, 2));
+}
+
 TEST_CASE("stacks that are deeper than an entry are cut") {
   std::array<std::uintptr_t, 40> deep{};
   for (std::size_t i = 0; i < deep.size(); ++i) deep[i] = 0x1000 + i;
