@@ -144,7 +144,7 @@ TEST_CASE("who held the memory at the peak is known within 1 %, however it came 
   Program<T> program;
   std::mt19937_64 random(7);
   // Each wave changes who holds the memory. The third is the highest.
-  for (const std::uint64_t height : {20'000'000, 50'000'000, 80'000'000, 70'000'000}) {
+  for (const std::uint64_t height : {20'000'000U, 50'000'000U, 80'000'000U, 70'000'000U}) {
     while (program.live() < height) {
       program.allocate(random() % kStacks, 1 + random() % 20'000);
       if (random() % 3 == 0) program.free(random() % program.blocks());
