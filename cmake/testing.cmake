@@ -57,19 +57,40 @@ macro(alloctap_enable_c)
   set(CMAKE_PCH_EXTENSION "${pch_extension}")
 endmacro()
 
+# Where tests that call the compiler themselves find headers.
+set(ALLOCTAP_INCLUDES "$<TARGET_PROPERTY:alloctap_self_contained,INCLUDE_DIRECTORIES>")
+
+# alloctap_add_compile_fail_header(HEADER)
+# HEADER is compiled before the tests that are added after this, and included by each of them.
+function(alloctap_add_compile_fail_header header)
+  set(suffix gch)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    set(suffix pch)
+  endif()
+  add_test(NAME compile_fail.header
+           COMMAND "${CMAKE_CXX_COMPILER}" -std=c++20 "-I$<JOIN:${ALLOCTAP_INCLUDES},;-I>"
+                   -x c++-header "${header}" -o "${header}.${suffix}"
+           COMMAND_EXPAND_LISTS)
+  set_tests_properties(compile_fail.header
+                       PROPERTIES LABELS "compile_fail;native_only"
+                                  FIXTURES_SETUP alloctap_compile_fail_header)
+endfunction()
+
 # alloctap_add_compile_fail_test(FILE)
 # FILE compiles; with -DALLOCTAP_COMPILE_FAIL it does not, and the compiler says every text that
 # stands in FILE as a comment "// EXPECT: text".
 function(alloctap_add_compile_fail_test file)
   cmake_path(ABSOLUTE_PATH file)
   cmake_path(GET file STEM name)
-  set(includes "$<TARGET_PROPERTY:alloctap_self_contained,INCLUDE_DIRECTORIES>")
   add_test(
     NAME compile_fail.${name}
-    COMMAND sh "${PROJECT_SOURCE_DIR}/tests/compile_fail/check.sh" "${file}" "${CMAKE_CXX_COMPILER}"
-            -std=c++20 -fsyntax-only "-I$<JOIN:${includes},;-I>"
+    COMMAND sh "${PROJECT_SOURCE_DIR}/tests/compile_fail/check.sh" "${file}"
+            "${CMAKE_CXX_COMPILER}" -std=c++20 -fsyntax-only
+            "-I$<JOIN:${ALLOCTAP_INCLUDES},;-I>" -include "${ALLOCTAP_COMPILE_FAIL_HEADER}"
     COMMAND_EXPAND_LISTS)
-  set_tests_properties(compile_fail.${name} PROPERTIES LABELS "compile_fail;native_only")
+  set_tests_properties(compile_fail.${name}
+                       PROPERTIES LABELS "compile_fail;native_only"
+                                  FIXTURES_REQUIRED alloctap_compile_fail_header)
 endfunction()
 
 # alloctap_add_symbol_test(TARGET [NAME name] [DYNAMIC] [SOURCE file]
