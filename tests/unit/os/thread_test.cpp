@@ -91,7 +91,7 @@ TEST_CASE("the process has the kernel's id, which is the main thread's") {
 
 TEST_CASE("the process-wide barrier orders the other threads' stores and loads") {
   REQUIRE(os::enable_process_wide_barrier());
-  constexpr std::uint32_t kRounds = 30'000;
+  constexpr std::uint32_t kRounds = 15'000;
   Dekker dekker;
   std::thread light([&] { dekker.run_light(kRounds); });
   std::uint32_t missed = 0;
