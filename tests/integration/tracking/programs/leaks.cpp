@@ -17,7 +17,7 @@ void* escape(void* pointer) {
 
 }  // namespace
 
-#define FUNCTION extern "C" __attribute__((noipa, visibility("default"))) void
+#define FUNCTION extern "C" __attribute__((noinline, visibility("default"))) void
 
 FUNCTION keep_in_cache() { escape(std::malloc(70)); }
 FUNCTION grow_pool() { escape(std::malloc(1000)); }
