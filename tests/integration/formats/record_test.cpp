@@ -87,7 +87,7 @@ TEST_CASE("plug-ins that were closed keep their names in a record") {
 TEST_CASE("of a record that was cut short what was readable is written, and said") {
   const RecordedRun recorded({ALLOCTAP_PROGRAMS "known_mix"});
   const std::string record = text_of(recorded.record());
-  for (const std::size_t part : {1, 2, 3, 5, 8}) {
+  for (const std::size_t part : {1U, 2U, 3U, 5U, 8U}) {
     const std::string cut = recorded.program.file("cut.record");
     std::ofstream(cut, std::ios::binary) << record.substr(0, record.size() * part / 9);
     const Outcome outcome = convert({cut, "json=" + recorded.made()});
