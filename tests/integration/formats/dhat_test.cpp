@@ -41,7 +41,7 @@ TEST_CASE("DHAT's viewer shows a program whose calls are known") {
   const Json view = check_sums_of(FormatRun({ALLOCTAP_PROGRAMS "known_mix"}, "dhat", "dhat.json"));
   const std::string text = view.at("text");
   for (const char* part :
-       {"known_mix\n", "100,000 blocks", ": wastes (known_mix.cpp:", ": main (known_mix.cpp:"}) {
+       {"known_mix\n", "100,000 blocks", ": wastes (known_mix.c:", ": main (known_mix.c:"}) {
     CAPTURE(part);
     CHECK(text.find(part) != std::string::npos);
   }
