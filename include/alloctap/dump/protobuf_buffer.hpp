@@ -30,12 +30,13 @@ class ProtobufBuffer {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
   void append(const char* data, std::size_t count) noexcept {
-    if (reserve(count)) std::memcpy(bytes_.data() + size_, data, count);
+    // An empty text may have no address, which memcpy must not see.
+    if (count > 0 && reserve(count)) std::memcpy(bytes_.data() + size_, data, count);
     size_ += count;
   }
 
   void append_zeros(std::size_t count) noexcept {
-    if (reserve(count)) std::memset(bytes_.data() + size_, 0, count);
+    if (count > 0 && reserve(count)) std::memset(bytes_.data() + size_, 0, count);
     size_ += count;
   }
 
