@@ -25,7 +25,7 @@ class MarkerRing {
     Entry& entry = entries_[added_++ % kCapacity];
     entry.time_ns = time_ns;
     entry.length = static_cast<std::uint8_t>(std::min(name.size(), kLongestName));
-    std::memcpy(entry.name, name.data(), entry.length);
+    if (entry.length > 0) std::memcpy(entry.name, name.data(), entry.length);
   }
 
   /// How many there were that are not kept any more.

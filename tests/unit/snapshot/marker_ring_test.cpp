@@ -30,7 +30,7 @@ TEST_CASE("markers keep copies of their names, by time") {
   name = "level 2";
   ring.add(20, name);
   name = "gone!!!";
-  ring.add(30, "");
+  ring.add(30, {});
   CHECK(all(ring) == Markers{{10, "level 1"}, {20, "level 2"}, {30, ""}});
   CHECK(ring.forgotten() == 0);
 }
