@@ -9,10 +9,10 @@
 
 #include "alloctap/dump/account_list.hpp"
 #include "alloctap/dump/dump_policy.hpp"
+#include "alloctap/dump/json_account.hpp"
 #include "alloctap/dump/json_builder.hpp"
 #include "alloctap/dump/module_stacks.hpp"
 #include "alloctap/guard/text_pool.hpp"
-#include "alloctap/version.hpp"
 
 namespace alloctap {
 
@@ -54,7 +54,7 @@ struct MatrixDump {
       write_stacks("NativeHeap", blocks_);
       write_modules("SoMmapSize", mappings_);
       write_stacks("mmap", mappings_);
-      write_account();
+      write_json_account(account_, json_);
       json_.end_object();
       out_ << '\n';
       if (!complete_) out_.fail("matrix: the system has no memory for stacks");
@@ -130,17 +130,6 @@ struct MatrixDump {
     void append(std::string_view part) {
       for (const char character : part) complete_ = text_.push_back(character) && complete_;
       complete_ = text_.push_back(';') && complete_;
-    }
-
-    void write_account() {
-      json_.key("alloctap");
-      json_.begin_object();
-      json_.text("version", kVersionString);
-      json_.key("account");
-      json_.begin_array();
-      account_.for_each([this](std::string_view line) { json_.string(line); });
-      json_.end_array();
-      json_.end_object();
     }
 
     const MatrixDump& options_;

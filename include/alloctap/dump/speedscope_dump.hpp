@@ -10,9 +10,9 @@
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/frame_labels.hpp"
 #include "alloctap/dump/function_numbers.hpp"
+#include "alloctap/dump/json_account.hpp"
 #include "alloctap/dump/json_builder.hpp"
 #include "alloctap/dump/stack_count.hpp"
-#include "alloctap/version.hpp"
 
 namespace alloctap {
 
@@ -49,7 +49,7 @@ struct SpeedscopeDump {
       json_.text("exporter", kExporter);
       json_.text("name", report_.program.executable);
       json_.number("activeProfileIndex", 0);
-      write_account();
+      write_json_account(account_, json_);
       write_functions();
       write_profiles();
       json_.end_object();
@@ -80,17 +80,6 @@ struct SpeedscopeDump {
       lacks_number_ = lacks_number_ || number == FunctionNumbers::kNone;
       if (kept != nullptr) *kept = number + 1;
       return number;
-    }
-
-    void write_account() {
-      json_.key("alloctap");
-      json_.begin_object();
-      json_.text("version", kVersionString);
-      json_.key("account");
-      json_.begin_array();
-      account_.for_each([this](std::string_view line) { json_.string(line); });
-      json_.end_array();
-      json_.end_object();
     }
 
     void write_functions() {
