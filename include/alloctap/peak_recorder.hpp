@@ -17,6 +17,7 @@
 #include "alloctap/meta/thread_totals.hpp"
 #include "alloctap/os/clock.hpp"
 #include "alloctap/sample/stack_estimates.hpp"
+#include "alloctap/snapshot/time_budget.hpp"
 #include "alloctap/snapshot/timeline.hpp"
 
 namespace alloctap {
@@ -44,7 +45,7 @@ class PeakRecorder {
     RecordingGate::leave(recording);
     if (control_lock.try_lock()) {
       const std::lock_guard hold(control_lock, std::adopt_lock);
-      if (is_affordable()) take(gone);
+      if (state_.get().budget.has_left(os::monotonic_ns())) take(gone);
     }
     RecordingGate::enter(recording);
   }
@@ -54,27 +55,18 @@ class PeakRecorder {
 
  private:
   static constexpr std::int64_t kPatience = 50'000'000;
-  static constexpr std::int64_t kShareOfTime = 32;
-  static constexpr std::int64_t kAlwaysAffordable = 10'000'000;
 
   struct Sums {
     std::int64_t blocks = 0;
     std::int64_t bytes = 0;
   };
 
-  static bool is_affordable() noexcept {
-    State& state = state_.get();
-    const std::int64_t now = os::monotonic_ns();
-    if (state.first_began == 0) state.first_began = now;
-    return state.spent < kAlwaysAffordable + (now - state.first_began) / kShareOfTime;
-  }
-
   static void take(const BlockRecord& gone) noexcept {
     const std::int64_t began = os::monotonic_ns();
     if (ThreadStates::close_gate(kPatience) && add_up(gone)) keep();
     Recorder::books().note_picture();
     ThreadStates::open_gate();
-    state_.get().spent += os::monotonic_ns() - began;
+    state_.get().budget.spend(os::monotonic_ns() - began);
   }
 
   static bool add_up(const BlockRecord& gone) noexcept {
@@ -142,8 +134,7 @@ class PeakRecorder {
     Peak spare;
     /// By StackId.
     ArenaArray<Sums> sums;
-    std::int64_t first_began = 0;
-    std::int64_t spent = 0;
+    TimeBudget budget;
   };
 
   /// Behind the control lock.

@@ -7,11 +7,16 @@
 #include <cstdint>
 #include <map>
 #include <random>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "alloctap/dump/callback_output.hpp"
+#include "alloctap/dump/text_dump.hpp"
 #include "alloctap/sample/poisson_by_bytes.hpp"
 #include "tests/support/scripted_tracker.hpp"
+#include "tests/support/starved_arena.hpp"
 
 namespace {
 
@@ -107,6 +112,8 @@ struct ThreadsTest;
 struct ReallocTest;
 struct QueueTest;
 struct SampledTest;
+struct DumpTest;
+struct MemoryTest;
 
 }  // namespace
 
@@ -198,6 +205,43 @@ TEST_CASE("threads that reach a peak together are in one picture, within 1 %") {
   const auto whole = static_cast<double>(kThreads * kBlocks * kBytes);
   CHECK(static_cast<double>(snapshot.peak.live_bytes) > whole * 0.99);
   CHECK(snapshot.totals.live_bytes == 0);
+}
+
+TEST_CASE("a peak that ends while another thread dumps keeps nobody waiting, and has no picture") {
+  using T = Tracker<ScriptedConfig<DumpTest>>;
+  const Session session = started<T>();
+  bool told = false;
+  CallbackOutput output([&](std::string_view) {
+    if (std::exchange(told, true)) return absl::OkStatus();
+    std::thread([] {
+      Program<T> program;
+      program.allocate(1, 50'000'000);
+      program.allocate(2, 10'000'000);
+      T::add_timeline_point();
+      program.free(0);
+    }).join();
+    return absl::OkStatus();
+  });
+  CHECK(T::dump(TextDump{}, output).ok());
+  REQUIRE(told);
+  const Snapshot snapshot = snapshot_of<T>();
+  CHECK(held_at_peak(snapshot) == Held{{0x3000, 10'000'000}});
+  CHECK(snapshot.timeline.size() == 2);
+}
+
+TEST_CASE("where not all frees could be counted there is no picture") {
+  using T = Tracker<ScriptedConfig<MemoryTest>>;
+  const Session session = started<T>();
+  Program<T> program;
+  program.allocate(1, 1'000);
+  {
+    const StarvedArena starved;
+    program.free(0);
+  }
+  program.allocate(1, 50'000'000);
+  program.allocate(2, 10'000'000);
+  program.free(0);
+  CHECK(held_at_peak(snapshot_of<T>()) == Held{{0x3000, 10'000'000}});
 }
 
 TEST_CASE("while a policy samples, the picture is an estimate by weights") {

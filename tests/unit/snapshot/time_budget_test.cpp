@@ -1,0 +1,28 @@
+#include "alloctap/snapshot/time_budget.hpp"
+
+#include <doctest/doctest.h>
+
+namespace {
+
+using alloctap::TimeBudget;
+
+constexpr std::int64_t kStart = 1'000'000'000'000;
+
+}  // namespace
+
+TEST_CASE("a little may be spent at once, and no more") {
+  TimeBudget budget;
+  CHECK(budget.has_left(kStart));
+  budget.spend(TimeBudget::kAtOnce - 1);
+  CHECK(budget.has_left(kStart));
+  budget.spend(1);
+  CHECK_FALSE(budget.has_left(kStart));
+}
+
+TEST_CASE("time that passes grants a share of itself, from the first question on") {
+  TimeBudget budget;
+  CHECK(budget.has_left(kStart));
+  budget.spend(TimeBudget::kAtOnce + 1'000);
+  CHECK_FALSE(budget.has_left(kStart + 1'000 * TimeBudget::kShareOfTime));
+  CHECK(budget.has_left(kStart + 1'001 * TimeBudget::kShareOfTime));
+}
