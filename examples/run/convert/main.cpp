@@ -5,8 +5,6 @@
 #include <alloctap/dump/saved_report.hpp>
 #include <alloctap/guard/file_contents.hpp>
 #include <cstddef>
-#include <cstdio>
-#include <exception>
 #include <span>
 #include <string>
 
@@ -15,18 +13,18 @@
 #include "absl/strings/str_cat.h"
 #include "convert/options.hpp"
 #include "report_formats.hpp"
+#include "tool_program.hpp"
 
 namespace alloctap::run {
 namespace {
 
-enum ExitCode : int { kFine = 0, kDamaged = 1, kFailed = 2 };
+enum ExitCode : int { kFine = 0, kDamaged = 1, kFailed = kToolFailed };
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 40;
 
-int say(int code, const std::string& message) {
-  std::fputs(absl::StrCat("alloctap-convert: ", message, "\n").c_str(), stderr);
-  return code;
-}
+constexpr char kTool[] = "alloctap-convert";
+
+int say(int code, const std::string& message) { return run::say(kTool, code, message); }
 
 template <class Policy>
 absl::Status write_file(const Report& report, const Policy& policy, const std::string& path) {
@@ -67,21 +65,10 @@ int convert(const ConvertOptions& options) {
   return std::max(code, write_targets(options, saved.report()));
 }
 
-int run(std::span<char*> arguments) {
-  const auto options = parse_convert_options(arguments);
-  if (!options.ok()) return say(kFailed, std::string(options.status().message()));
-  if (options->answer.empty()) return convert(*options);
-  const bool printed = std::fputs(options->answer.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
-  return printed ? kFine : say(kFailed, "standard output cannot be written");
-}
-
 }  // namespace
 }  // namespace alloctap::run
 
 int main(int argc, char** argv) {
-  try {
-    return alloctap::run::run({argv, static_cast<std::size_t>(argc)});
-  } catch (const std::exception& error) {
-    return alloctap::run::say(2, error.what());
-  }
+  using namespace alloctap::run;
+  return run_tool(kTool, {argv, static_cast<std::size_t>(argc)}, &parse_convert_options, &convert);
 }

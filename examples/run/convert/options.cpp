@@ -2,14 +2,17 @@
 
 #include <CLI/CLI.hpp>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "alloctap/version.hpp"
+#include "tool_options.hpp"
 
 namespace alloctap::run {
 namespace {
+
+constexpr char kTool[] = "alloctap-convert";
 
 std::string format_names() {
   std::string names;
@@ -21,9 +24,7 @@ std::string format_names() {
 }
 
 void describe(CLI::App& app, std::vector<std::string>& texts) {
-  app.set_help_flag("-h,--help", "Print this help and exit.");
-  app.set_version_flag("--version", absl::StrCat("alloctap-convert ", kVersionString),
-                       "Print the version and exit.");
+  add_answers(app, kTool);
   app.add_option("RECORD", texts, "What to read, and what to write.")
       ->option_text("RECORD FORMAT=PATH...")
       ->allow_extra_args();
@@ -66,18 +67,12 @@ absl::StatusOr<ConvertOptions> parse_convert_options(std::span<char*> arguments)
   CLI::App app("Makes other reports of a record.");
   std::vector<std::string> texts;
   describe(app, texts);
-  ConvertOptions answer;
-  try {
-    app.parse(static_cast<int>(arguments.size()), arguments.data());
-  } catch (const CLI::CallForHelp&) {
-    answer.answer = app.help();
-    return answer;
-  } catch (const CLI::CallForVersion& version) {
-    answer.answer = absl::StrCat(version.what(), "\n");
-    return answer;
-  } catch (const CLI::ParseError& error) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(absl::Utf8SafeCHexEscape(error.what()), "; see alloctap-convert --help"));
+  absl::StatusOr<std::string> answer = parse_or_answer(app, kTool, arguments);
+  if (!answer.ok()) return answer.status();
+  if (!answer->empty()) {
+    ConvertOptions options;
+    options.answer = *std::move(answer);
+    return options;
   }
   return interpret(texts);
 }

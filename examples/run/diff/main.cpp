@@ -6,8 +6,6 @@
 #include <alloctap/guard/file_contents.hpp>
 #include <alloctap/snapshot/profile_diff.hpp>
 #include <cstddef>
-#include <cstdio>
-#include <exception>
 #include <span>
 #include <string>
 #include <utility>
@@ -19,18 +17,18 @@
 #include "diff/difference_page.hpp"
 #include "diff/difference_text.hpp"
 #include "diff/options.hpp"
+#include "tool_program.hpp"
 
 namespace alloctap::run {
 namespace {
 
-enum ExitCode : int { kFine = 0, kGrewOrDamaged = 1, kNothingCompared = 2 };
+enum ExitCode : int { kFine = 0, kGrewOrDamaged = 1, kNothingCompared = kToolFailed };
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 40;
 
-int say(int code, const std::string& message) {
-  std::fputs(absl::StrCat("alloctap-diff: ", message, "\n").c_str(), stderr);
-  return code;
-}
+constexpr char kTool[] = "alloctap-diff";
+
+int say(int code, const std::string& message) { return run::say(kTool, code, message); }
 
 /// What is read, and with what result.
 struct Input {
@@ -115,21 +113,10 @@ int compare(const DiffOptions& options) {
   return std::max({readable, write_page(options, before, after), judge(options, change->total)});
 }
 
-int run(std::span<char*> arguments) {
-  const auto options = parse_diff_options(arguments);
-  if (!options.ok()) return say(kNothingCompared, std::string(options.status().message()));
-  if (options->answer.empty()) return compare(*options);
-  const bool printed = std::fputs(options->answer.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
-  return printed ? kFine : say(kNothingCompared, "standard output cannot be written");
-}
-
 }  // namespace
 }  // namespace alloctap::run
 
 int main(int argc, char** argv) {
-  try {
-    return alloctap::run::run({argv, static_cast<std::size_t>(argc)});
-  } catch (const std::exception& error) {
-    return alloctap::run::say(2, error.what());
-  }
+  using namespace alloctap::run;
+  return run_tool(kTool, {argv, static_cast<std::size_t>(argc)}, &parse_diff_options, &compare);
 }

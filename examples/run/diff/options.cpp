@@ -3,16 +3,19 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "alloctap/version.hpp"
 #include "byte_count.hpp"
+#include "tool_options.hpp"
 
 namespace alloctap::run {
 namespace {
+
+constexpr char kTool[] = "alloctap-diff";
 
 /// As they stand on the command line: CLI11 would give some of them a meaning.
 struct Texts {
@@ -24,9 +27,7 @@ struct Texts {
 };
 
 void describe(CLI::App& app, Texts& texts) {
-  app.set_help_flag("-h,--help", "Print this help and exit.");
-  app.set_version_flag("--version", absl::StrCat("alloctap-diff ", kVersionString),
-                       "Print the version and exit.");
+  add_answers(app, kTool);
   app.add_option("FILES", texts.files, "The report before and the one after.")
       ->option_text("BEFORE.json AFTER.json")
       ->allow_extra_args();
@@ -112,18 +113,12 @@ absl::StatusOr<DiffOptions> parse_diff_options(std::span<char*> arguments) {
   CLI::App app("Shows which call stacks hold more or less memory in one report than in another.");
   Texts texts;
   describe(app, texts);
-  DiffOptions answer;
-  try {
-    app.parse(static_cast<int>(arguments.size()), arguments.data());
-  } catch (const CLI::CallForHelp&) {
-    answer.answer = app.help();
-    return answer;
-  } catch (const CLI::CallForVersion& version) {
-    answer.answer = absl::StrCat(version.what(), "\n");
-    return answer;
-  } catch (const CLI::ParseError& error) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(absl::Utf8SafeCHexEscape(error.what()), "; see alloctap-diff --help"));
+  absl::StatusOr<std::string> answer = parse_or_answer(app, kTool, arguments);
+  if (!answer.ok()) return answer.status();
+  if (!answer->empty()) {
+    DiffOptions options;
+    options.answer = *std::move(answer);
+    return options;
   }
   return interpret(app, texts);
 }
