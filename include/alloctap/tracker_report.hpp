@@ -29,7 +29,13 @@ class TrackerReport {
   /// As `Tracker::modules`, as far as is known.
   static absl::StatusOr<ModuleTable> modules() {
     ModuleTable modules = ModuleTable::read();
-    if (Sink::Epochs::history().add_to(modules)) return modules;
+    const ModuleHistory& history = Sink::Epochs::history();
+    bool complete = modules.reading() != ModuleReading::kNoMemory;
+    if (modules.reading() == ModuleReading::kUnreadable) {
+      modules = ModuleTable();
+      complete = history.add_loaded_to(modules);
+    }
+    if (complete && history.add_to(modules)) return modules;
     return absl::ResourceExhaustedError("dump: the system has no memory for its modules");
   }
 

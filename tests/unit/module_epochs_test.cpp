@@ -12,6 +12,7 @@
 #include "alloctap/alloctap.hpp"
 #include "alloctap/dump/json_dump.hpp"
 #include "alloctap/symbol/libdw_symbolizer.hpp"
+#include "tests/support/no_descriptors.hpp"
 #include "tests/support/plugin_file.hpp"
 
 namespace {
@@ -185,5 +186,27 @@ TEST_CASE("stacks that have nothing to do with what was unloaded go on as they w
     const json result = report();
     CHECK(result["stacks"].size() == stacks_before + 2);
     CHECK(unloaded_modules(result) == before + 1);
+  });
+}
+
+TEST_CASE(
+    "where the system tells nothing of modules, none counts as unloaded, and they keep names") {
+  on_one_thread([] {
+    const auto session = Tracker::start();
+    REQUIRE(session.ok());
+    const PluginFile file(ALLOCTAP_PLUGIN_FIRST);
+    Plugin plugin(file);
+    plugin.allocate(1000);
+    const json before = report();
+    alloctap::MemoryOutput output;
+    {
+      const alloctap::testing::NoDescriptors none;
+      REQUIRE(Tracker::dump(alloctap::JsonDump{}, output).ok());
+    }
+    const json blind = json::parse(output.text());
+    CHECK(unloaded_modules(blind) == unloaded_modules(before));
+    CHECK(blind["modules"] == before["modules"]);
+    CHECK_FALSE(plugin_frame(blind, 4000)["module"].is_null());
+    CHECK(function_of(plugin_frame(report(), 4000)).starts_with("first_build::"));
   });
 }

@@ -36,10 +36,11 @@ class ModuleHistory {
   ModuleHistory& operator=(const ModuleHistory&) = delete;
 
   /// Looks what is loaded now; calls `visit(const Module&)` for each module that was there last
-  /// time, and is not any more or is another one.
+  /// time, and is not any more or is another one. Where that cannot be told, nothing has changed.
   template <class Visit>
   void update(Visit&& visit) noexcept {
     ModuleTable now = ModuleTable::read();
+    if (now.reading() != ModuleReading::kComplete) return;
     if (known_ == nullptr) {
       void* memory = Arena::allocate(sizeof(ModuleTable));
       if (memory == nullptr) return;
@@ -76,6 +77,14 @@ class ModuleHistory {
       if (stack < module.unloaded_before && module.contains(address)) return unloaded;
     }
     return nullptr;
+  }
+
+  /// Adds the modules that were loaded last time to `modules`, which has none; false where the
+  /// system has no memory.
+  [[nodiscard]] bool add_loaded_to(ModuleTable& modules) const noexcept {
+    if (known_ == nullptr) return true;
+    return std::all_of(known_->loaded().begin(), known_->loaded().end(),
+                       [&](const Module& module) { return modules.add_loaded(module); });
   }
 
   /// Adds the unloaded modules to `modules`; false where the system has no memory.

@@ -39,23 +39,39 @@ struct Module {
   [[nodiscard]] bool is_unloaded() const noexcept { return unloaded_before != kNoStackId; }
 };
 
+/// Whether what `ModuleTable::read` found is all there is.
+enum class ModuleReading : std::uint8_t {
+  kComplete,
+  kNoMemory,
+  /// The system does not describe the address space: no /proc, no descriptor left.
+  kUnreadable,
+};
+
 /// A copy of the module list at one moment, and of those that were unloaded before. It is read from
 /// the system's description of the address space and from the modules' headers, not from the
 /// loader, whose lock a stopped thread may hold. Memory from the arena. Move-only.
 class ModuleTable {
  public:
-  /// What is mapped now. Incomplete where the system has no memory.
+  /// What is mapped now, as far as `reading()` says.
   [[nodiscard]] static ModuleTable read() noexcept {
     ModuleTable table;
     ArenaArray<char> buffer;
-    if (!buffer.reserve(kBufferBytes) || !table.file_start_.resize(kFileStartBytes)) return table;
-    os::visit_memory_map({buffer.data(), kBufferBytes}, [&](const os::MemoryRegion& region) {
-      table.visit(region);
-      return true;
-    });
+    if (!buffer.reserve(kBufferBytes) || !table.file_start_.resize(kFileStartBytes)) {
+      table.reading_ = ModuleReading::kNoMemory;
+      return table;
+    }
+    const bool readable =
+        os::visit_memory_map({buffer.data(), kBufferBytes}, [&](const os::MemoryRegion& region) {
+          table.visit(region);
+          return table.reading_ == ModuleReading::kComplete;
+        });
+    if (!readable) table.reading_ = ModuleReading::kUnreadable;
     table.forget_data();
     return table;
   }
+
+  /// How `read` went.
+  [[nodiscard]] ModuleReading reading() const noexcept { return reading_; }
 
   /// The loaded module that holds `address`, or nullptr.
   [[nodiscard]] const Module* find(std::uintptr_t address) const noexcept {
@@ -99,7 +115,7 @@ class ModuleTable {
   [[nodiscard]] bool add_unloaded(const Module& module) noexcept {
     Module added = module;
     added.path = paths_.keep(module.path);
-    return modules_.push_back(added);
+    return added.path.size() == module.path.size() && modules_.push_back(added);
   }
 
   /// The position of `module`, an element of this table.
@@ -135,13 +151,13 @@ class ModuleTable {
       std::memcpy(module.build_id, image->build_id.data(), module.build_id_bytes);
     }
     module.path = paths_.keep(region.path);
-    static_cast<void>(modules_.push_back(module));
+    if (module.path.empty() || !modules_.push_back(module)) reading_ = ModuleReading::kNoMemory;
   }
 
   void forget_data() noexcept {
     ArenaArray<Module> with_code;
     for (const Module& module : modules_) {
-      if (module.has_code && !with_code.push_back(module)) break;
+      if (module.has_code && !with_code.push_back(module)) reading_ = ModuleReading::kNoMemory;
     }
     modules_ = std::move(with_code);
     loaded_ = modules_.size();
@@ -149,6 +165,7 @@ class ModuleTable {
 
   ArenaArray<Module> modules_;
   std::size_t loaded_ = 0;
+  ModuleReading reading_ = ModuleReading::kComplete;
   TextPool paths_;
   ArenaArray<std::byte> file_start_;
 };

@@ -14,12 +14,15 @@
 #include <vector>
 
 #include "alloctap/os/file.hpp"
+#include "tests/support/no_descriptors.hpp"
+#include "tests/support/starved_arena.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace {
 
 namespace os = alloctap::os;
 using alloctap::Module;
+using alloctap::ModuleReading;
 using alloctap::ModuleTable;
 using alloctap::testing::TemporaryDirectory;
 
@@ -184,4 +187,20 @@ TEST_CASE("a mapped file that was cut off since is passed by") {
   const MappedFile gone(path, 8192, PROT_READ | PROT_EXEC);
   std::filesystem::resize_file(path, 0);
   CHECK(ModuleTable::read().find(address_of(gone.start)) == nullptr);
+}
+
+TEST_CASE("a table says whether it is all there is") {
+  CHECK(ModuleTable::read().reading() == ModuleReading::kComplete);
+  auto without_descriptors = ModuleReading::kComplete;
+  {
+    const alloctap::testing::NoDescriptors none;
+    without_descriptors = ModuleTable::read().reading();
+  }
+  CHECK(without_descriptors == ModuleReading::kUnreadable);
+  auto without_memory = ModuleReading::kComplete;
+  {
+    const alloctap::testing::StarvedArena starved;
+    without_memory = ModuleTable::read().reading();
+  }
+  CHECK(without_memory == ModuleReading::kNoMemory);
 }
