@@ -40,9 +40,12 @@ class ForkHandlers {
  private:
   static constexpr std::size_t kMostCallbacks = 64;
 
+  /// An output of a dump may fork: its thread has the control plane already.
   static void prepare() {
     guard_depth(+1);
-    control_lock.lock();
+    const bool has_control = holds_tracker_lock();
+    if (!has_control) control_lock.lock();
+    had_control_ = has_control;
     static_cast<void>(ThreadStates::close_gate());
     ThreadStates::lock().lock();
     Arena::lock().lock();
@@ -52,8 +55,7 @@ class ForkHandlers {
     Arena::lock().unlock();
     ThreadStates::lock().unlock();
     ThreadStates::open_gate();
-    control_lock.unlock();
-    guard_depth(-1);
+    leave_control();
   }
 
   static void in_child_process() {
@@ -63,7 +65,11 @@ class ForkHandlers {
     RecordingGate::reset();
     RecordingGate::initialize();
     for (std::size_t i = 0; i < count_; ++i) callbacks_[i]();
-    control_lock.unlock();
+    leave_control();
+  }
+
+  static void leave_control() noexcept {
+    if (!had_control_) control_lock.unlock();
     guard_depth(-1);
   }
 
@@ -73,6 +79,8 @@ class ForkHandlers {
   static inline constinit FutexLock lock_;
   static inline constinit std::array<ChildCallback, kMostCallbacks> callbacks_{};
   static inline constinit std::size_t count_ = 0;
+  /// Behind the control lock.
+  static inline constinit bool had_control_ = false;
 };
 
 }  // namespace alloctap
