@@ -10,6 +10,7 @@
 
 #include "alloctap/queue/buffer_queue.hpp"
 #include "alloctap/queue/direct_queue.hpp"
+#include "alloctap/queue/logging_queue.hpp"
 #include "alloctap/testing/fake_consumer.hpp"
 
 namespace {
@@ -59,7 +60,8 @@ Arrived count(const std::vector<ConsumerCall>& calls) {
 }  // namespace
 
 TEST_CASE_TEMPLATE("everything pushed before a flush has arrived after it", Policy,
-                   alloctap::DirectQueue, alloctap::BufferQueue) {
+                   alloctap::DirectQueue, alloctap::BufferQueue, alloctap::LoggingQueue<>,
+                   alloctap::LoggingQueue<alloctap::BufferQueue>) {
   Fixture<Policy> fixture;
   for (std::size_t i = 0; i < 5000; ++i) fixture.allocate(block(i), i);
   fixture.queue->flush();
@@ -69,7 +71,8 @@ TEST_CASE_TEMPLATE("everything pushed before a flush has arrived after it", Poli
 }
 
 TEST_CASE_TEMPLATE("a free finds the allocation before it, and not the one after", Policy,
-                   alloctap::DirectQueue, alloctap::BufferQueue) {
+                   alloctap::DirectQueue, alloctap::BufferQueue, alloctap::LoggingQueue<>,
+                   alloctap::LoggingQueue<alloctap::BufferQueue>) {
   Fixture<Policy> fixture;
   for (std::uint64_t round = 1; round <= 3000; ++round) {
     fixture.allocate(block(1), round);
@@ -87,7 +90,8 @@ TEST_CASE_TEMPLATE("a free finds the allocation before it, and not the one after
 }
 
 TEST_CASE_TEMPLATE("take returns what was pushed last for a pointer, and put_back restores it",
-                   Policy, alloctap::DirectQueue, alloctap::BufferQueue) {
+                   Policy, alloctap::DirectQueue, alloctap::BufferQueue, alloctap::LoggingQueue<>,
+                   alloctap::LoggingQueue<alloctap::BufferQueue>) {
   Fixture<Policy> fixture;
   fixture.allocate(block(1), 11);
   const BlockRecord record = fixture.queue->take(block(1));
@@ -99,7 +103,8 @@ TEST_CASE_TEMPLATE("take returns what was pushed last for a pointer, and put_bac
 }
 
 TEST_CASE_TEMPLATE("threads that use different pointers at once lose nothing", Policy,
-                   alloctap::DirectQueue, alloctap::BufferQueue) {
+                   alloctap::DirectQueue, alloctap::BufferQueue, alloctap::LoggingQueue<>,
+                   alloctap::LoggingQueue<alloctap::BufferQueue>) {
   constexpr std::size_t kThreads = 4;
   constexpr std::size_t kBlocks = 2000;
   Fixture<Policy> fixture;
@@ -121,7 +126,8 @@ TEST_CASE_TEMPLATE("threads that use different pointers at once lose nothing", P
 }
 
 TEST_CASE_TEMPLATE("a queue that was stopped has delivered everything, and starts again", Policy,
-                   alloctap::DirectQueue, alloctap::BufferQueue) {
+                   alloctap::DirectQueue, alloctap::BufferQueue, alloctap::LoggingQueue<>,
+                   alloctap::LoggingQueue<alloctap::BufferQueue>) {
   Fixture<Policy> fixture;
   fixture.allocate(block(1), 1);
   fixture.queue->stop();

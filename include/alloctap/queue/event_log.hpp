@@ -1,0 +1,173 @@
+/// The log of all events of a tracker.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <mutex>
+#include <new>
+
+#include "alloctap/event/allocation_event.hpp"
+#include "alloctap/guard/arena.hpp"
+#include "alloctap/guard/futex_lock.hpp"
+#include "alloctap/guard/per_thread.hpp"
+#include "alloctap/guard/thread_state.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/os/clock.hpp"
+#include "alloctap/queue/event_stream.hpp"
+#include "alloctap/queue/logged_events.hpp"
+
+namespace alloctap {
+
+/// Each thread writes a stream of its own; one shared counter, an atomic addition for each event,
+/// numbers them. So the order of the events of one block is exact: an allocation is logged before
+/// its thread hands the block on, and a free before the memory goes back to the allocator.
+///
+/// Chunks of streams are bounded in all by a number of bytes. The first event that finds no room
+/// ends the log: what it holds is then the beginning, with nothing left out in between, and what
+/// comes later is counted. Memory is never given back. After a fork the child's log goes on where
+/// the parent's was, as its totals do.
+///
+/// `log` runs inside malloc, in a recording section, and takes no lock but for a new chunk. `cut`
+/// behind the closed gate. Constant-initialized, never destroyed.
+class EventLog {
+ public:
+  /// `most_bytes` is the bound on all chunks.
+  constexpr explicit EventLog(std::size_t most_bytes) noexcept : most_bytes_(most_bytes) {}
+
+  /// Another bound. Before the first event.
+  void set_most_bytes(std::size_t bytes) noexcept {
+    most_bytes_.store(bytes, std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::size_t most_bytes() const noexcept {
+    return most_bytes_.load(std::memory_order_relaxed);
+  }
+
+  /// `record` is of no interest where no block comes.
+  void log(ThreadState* thread, LoggedKind kind, const void* block,
+           const BlockRecord& record = {}) noexcept {
+    const std::uint64_t sequence = next_.fetch_add(1, std::memory_order_relaxed);
+    if (sequence >= end_.load(std::memory_order_relaxed)) [[unlikely]] {
+      return;
+    }
+    Stream* const stream = thread == nullptr ? nullptr : stream_of(*thread);
+    if (stream == nullptr || !has_room(stream->events)) [[unlikely]] {
+      return end_at(sequence);
+    }
+    if (stream->generation != thread->generation) [[unlikely]] {
+      begin_thread(*stream, *thread);
+    }
+    stream->events.append({.sequence = sequence,
+                           .kind = kind,
+                           .thread = stream->number,
+                           .stack = record.stack,
+                           .address = reinterpret_cast<std::uintptr_t>(block),
+                           .size = record.size,
+                           .time_ns = os::coarse_monotonic_ns() + stream->epoch_ns});
+  }
+
+  /// What is in the log now. False where the system has no memory for the list.
+  [[nodiscard]] bool cut(LoggedEvents& events) const noexcept {
+    const std::uint64_t all = next_.load(std::memory_order_relaxed);
+    events.count = std::min(all, end_.load(std::memory_order_relaxed));
+    events.missed = all - events.count;
+    events.parts.clear();
+    for (const Stream* stream = first_.load(std::memory_order_acquire); stream != nullptr;
+         stream = stream->next) {
+      if (!events.parts.push_back(stream->events.all())) return false;
+    }
+    return true;
+  }
+
+ private:
+  /// What a `ThreadState` has, and hands on with itself.
+  struct Stream {
+    std::uint64_t log = 0;
+    const ThreadState* state = nullptr;
+    Stream* next = nullptr;
+    std::uint32_t generation = 0;
+    /// `LoggedEvent::thread`.
+    std::uint32_t number = 0;
+    /// The Unix epoch's distance from where the monotonic clock starts.
+    std::int64_t epoch_ns = 0;
+    EventStream events = {};
+  };
+
+  /// Of the log that its thread wrote to last; in most programs there is one.
+  struct Mine {
+    Stream* stream = nullptr;
+  };
+
+  static constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+
+  Stream* stream_of(ThreadState& thread) noexcept {
+    Mine* const mine = PerThread<Mine>::of(thread);
+    if (mine == nullptr) return nullptr;
+    if (mine->stream == nullptr || mine->stream->log != id_.load(std::memory_order_relaxed))
+        [[unlikely]] {
+      mine->stream = find_or_make(thread);
+    }
+    return mine->stream;
+  }
+
+  ALLOCTAP_NOINLINE Stream* find_or_make(ThreadState& thread) noexcept {
+    const std::lock_guard hold(lock_);
+    if (id_.load(std::memory_order_relaxed) == 0) begin_log();
+    for (Stream* known = first_.load(std::memory_order_relaxed); known != nullptr;
+         known = known->next) {
+      if (known->state == &thread) return known;
+    }
+    void* memory = Arena::allocate(sizeof(Stream));
+    if (memory == nullptr) return nullptr;
+    auto* made = ::new (memory) Stream{.log = id_.load(std::memory_order_relaxed),
+                                       .state = &thread,
+                                       .next = first_.load(std::memory_order_relaxed),
+                                       .epoch_ns = epoch_ns_};
+    first_.store(made, std::memory_order_release);
+    return made;
+  }
+
+  /// Logs have numbers: another one may have stood where this one stands.
+  void begin_log() noexcept {
+    epoch_ns_ = os::wall_clock_ns() - os::monotonic_ns();
+    id_.store(next_id_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
+  }
+
+  ALLOCTAP_NOINLINE void begin_thread(Stream& stream, const ThreadState& thread) noexcept {
+    stream.generation = thread.generation;
+    stream.number = threads_.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
+
+  [[nodiscard]] bool has_room(EventStream& events) noexcept {
+    return events.has_room() || add_chunk(events);
+  }
+
+  ALLOCTAP_NOINLINE bool add_chunk(EventStream& events) noexcept {
+    const std::size_t before = bytes_.fetch_add(EventChunk::kBytes, std::memory_order_relaxed);
+    return before + EventChunk::kBytes <= most_bytes() && events.grow();
+  }
+
+  ALLOCTAP_NOINLINE void end_at(std::uint64_t sequence) noexcept {
+    std::uint64_t end = end_.load(std::memory_order_relaxed);
+    while (sequence < end &&
+           !end_.compare_exchange_weak(end, sequence, std::memory_order_relaxed)) {
+    }
+  }
+
+  /// Written at each event.
+  alignas(64) std::atomic<std::uint64_t> next_{0};
+  /// Read at each event: the first one that is not in the log.
+  alignas(64) std::atomic<std::uint64_t> end_{kNever};
+  std::atomic<std::uint64_t> id_{0};
+  std::atomic<Stream*> first_{nullptr};
+  std::atomic<std::uint32_t> threads_{0};
+  std::atomic<std::size_t> bytes_{0};
+  std::atomic<std::size_t> most_bytes_;
+  std::int64_t epoch_ns_ = 0;
+  FutexLock lock_;
+  static inline constinit std::atomic<std::uint64_t> next_id_{1};
+};
+
+}  // namespace alloctap

@@ -1,0 +1,114 @@
+/// The events of one thread, in chunks of the arena.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <utility>
+
+#include "alloctap/event/logged_event.hpp"
+#include "alloctap/guard/arena.hpp"
+#include "alloctap/queue/event_coding.hpp"
+
+namespace alloctap {
+
+/// A block of the arena with encoded events; none lies in two.
+struct EventChunk {
+  static constexpr std::size_t kBytes = 16 * 1024;
+
+  EventChunk* next = nullptr;
+  /// Bytes of events.
+  std::size_t used = 0;
+
+  [[nodiscard]] std::byte* begin() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
+  [[nodiscard]] const std::byte* begin() const noexcept {
+    return reinterpret_cast<const std::byte*>(this + 1);
+  }
+  [[nodiscard]] bool has_room() const noexcept {
+    return used + EventCoding::kMostBytes <= kBytes - sizeof(EventChunk);
+  }
+};
+
+/// The events that were in a stream at one moment; they stay readable while it grows.
+struct EventStreamPart {
+  const EventChunk* first = nullptr;
+  const EventChunk* last = nullptr;
+  /// Bytes of the last chunk.
+  std::size_t used = 0;
+};
+
+/// Grows at its end. One thread at a time; may run inside malloc. Trivially destructible: whoever
+/// is to give the memory back calls `release`.
+class EventStream {
+ public:
+  /// Whether `append` may be called; else `grow` comes first.
+  [[nodiscard]] bool has_room() const noexcept { return last_ != nullptr && last_->has_room(); }
+
+  /// Takes `EventChunk::kBytes` of the arena; false where the system has no memory.
+  [[nodiscard]] bool grow() noexcept {
+    void* memory = Arena::allocate(EventChunk::kBytes);
+    if (memory == nullptr) return false;
+    auto* chunk = ::new (memory) EventChunk;
+    (last_ == nullptr ? first_ : last_->next) = chunk;
+    last_ = chunk;
+    return true;
+  }
+
+  /// Events come in the order of their sequence. Precondition: there is room.
+  void append(const LoggedEvent& event) noexcept {
+    const std::byte* end = EventCoding::encode(event, newest_, last_->begin() + last_->used);
+    last_->used = static_cast<std::size_t>(end - last_->begin());
+    newest_ = event;
+  }
+
+  [[nodiscard]] EventStreamPart all() const noexcept {
+    return {first_, last_, last_ == nullptr ? 0 : last_->used};
+  }
+
+  void release() noexcept {
+    while (first_ != nullptr) {
+      Arena::deallocate(std::exchange(first_, first_->next), EventChunk::kBytes);
+    }
+    *this = EventStream();
+  }
+
+ private:
+  EventChunk* first_ = nullptr;
+  EventChunk* last_ = nullptr;
+  LoggedEvent newest_ = kBeforeFirstEvent;
+};
+
+/// Goes through a part of a stream, in order.
+class EventStreamReader {
+ public:
+  explicit EventStreamReader(const EventStreamPart& part) noexcept
+      : chunk_(part.first), part_(part) {}
+
+  /// Goes to the next event; false after the last.
+  [[nodiscard]] bool next() noexcept {
+    while (chunk_ != nullptr && at_ == used()) {
+      chunk_ = chunk_ == part_.last ? nullptr : chunk_->next;
+      at_ = 0;
+    }
+    if (chunk_ == nullptr) return false;
+    const std::byte* end = EventCoding::decode(chunk_->begin() + at_, event_);
+    at_ = static_cast<std::size_t>(end - chunk_->begin());
+    return true;
+  }
+
+  /// After `next` has returned true.
+  [[nodiscard]] const LoggedEvent& event() const noexcept { return event_; }
+
+ private:
+  /// Of the last chunk, its thread may be writing to what comes after.
+  [[nodiscard]] std::size_t used() const noexcept {
+    return chunk_ == part_.last ? part_.used : chunk_->used;
+  }
+
+  const EventChunk* chunk_;
+  EventStreamPart part_;
+  std::size_t at_ = 0;
+  LoggedEvent event_ = kBeforeFirstEvent;
+};
+
+}  // namespace alloctap

@@ -1,0 +1,93 @@
+/// A queue that keeps a log of what passes through it.
+#pragma once
+
+#include <cstddef>
+
+#include "alloctap/macros.hpp"
+#include "alloctap/queue/direct_queue.hpp"
+#include "alloctap/queue/event_log.hpp"
+#include "alloctap/queue/event_queue.hpp"
+
+namespace alloctap {
+
+/// `Inner`, and an `EventLog` of all events in up to `kMostBytes` (or what `log().set_most_bytes`
+/// says). Choose it where the order of events matters and not only what they add up to: for
+/// `RecordDump` and its replay, and for a full timeline in `HeaptrackDump`. Numbers stay exact when
+/// the log is full, because `Inner` goes on.
+///
+/// An event costs an atomic addition, a reading of the coarse clock and 4 to 8 bytes written to
+/// memory of its thread. Recorders hand samples on without a queue: a policy that samples leaves
+/// the log empty.
+template <class Inner = DirectQueue, std::size_t kMostBytes = 64 * 1024 * 1024>
+struct LoggingQueue {
+  template <class Consumer>
+  class For {
+    using Delivery = typename Inner::template For<Consumer>;
+
+   public:
+    static constexpr bool kDeliversAtOnce = requires { requires Delivery::kDeliversAtOnce; };
+
+    constexpr explicit For(Consumer& consumer) noexcept : inner_(consumer) {}
+
+    [[nodiscard]] EventLog& log() noexcept { return log_; }
+
+    // The log comes first: `inner_` may leave the recording section at the end of what it does, and
+    // a snapshot that comes then must find the event in both or in none.
+
+    void push_allocation(const RecordedAllocation& allocation) noexcept {
+      log(LoggedKind::kAllocation, allocation.pointer, allocation.record);
+      inner_.push_allocation(allocation);
+    }
+    void push_deallocation(void* pointer) noexcept {
+      log(LoggedKind::kDeallocation, pointer);
+      inner_.push_deallocation(pointer);
+    }
+    template <class Totals>
+    void push_deallocation(void* pointer, Totals& totals) noexcept
+      requires requires(Delivery& inner) { inner.push_deallocation(pointer, totals); }
+    {
+      log(LoggedKind::kDeallocation, pointer);
+      inner_.push_deallocation(pointer, totals);
+    }
+    auto expect_allocation(const void* pointer) noexcept
+      requires requires(Delivery& inner) { inner.expect_allocation(pointer); }
+    {
+      return inner_.expect_allocation(pointer);
+    }
+    template <class Expected, class Totals>
+    void push_expected(const RecordedAllocation& allocation, Expected expected,
+                       Totals& totals) noexcept
+      requires requires(Delivery& inner) { inner.push_expected(allocation, expected, totals); }
+    {
+      log(LoggedKind::kAllocation, allocation.pointer, allocation.record);
+      inner_.push_expected(allocation, expected, totals);
+    }
+
+    BlockRecord take(void* pointer) noexcept {
+      log(LoggedKind::kDetach, pointer);
+      return inner_.take(pointer);
+    }
+    void put_back(void* pointer, const BlockRecord& record) noexcept {
+      log(LoggedKind::kPutBack, pointer, record);
+      inner_.put_back(pointer, record);
+    }
+
+    absl::Status start(std::size_t max_bytes) { return inner_.start(max_bytes); }
+    void stop() noexcept { inner_.stop(); }
+    void flush() noexcept { inner_.flush(); }
+    void after_fork() noexcept { inner_.after_fork(); }
+
+   private:
+    ALLOCTAP_ALWAYS_INLINE void log(LoggedKind kind, const void* pointer,
+                                    const BlockRecord& record = {}) noexcept {
+      log_.log(ThreadStates::mine(), kind, pointer, record);
+    }
+
+    Delivery inner_;
+    EventLog log_{kMostBytes};
+  };
+};
+
+static_assert(EventQueuePolicy<LoggingQueue<>>);
+
+}  // namespace alloctap
