@@ -18,6 +18,8 @@
 #include "alloctap/stack/unwind_table_stack.hpp"
 #include "alloctap/symbol/no_symbolizer.hpp"
 #include "alloctap/symbol/symbolizer.hpp"
+#include "alloctap/tag/no_tags.hpp"
+#include "alloctap/tag/tag_policy.hpp"
 
 namespace alloctap {
 
@@ -44,6 +46,7 @@ struct DefaultConfig {
   using Sampling = EveryAllocation;
   using Queue = DirectQueue;
   using Meta = MemoryMetaContainer<ShadowIndex>;
+  using Tags = NoTags;
   using Symbolizer = NoSymbolizer;
   static constexpr Limits limits{};
 };
@@ -53,8 +56,8 @@ template <class C>
 concept TrackerConfig =
     HookBackend<typename C::Hook> && StackCapture<typename C::Stack> &&
     SamplingPolicy<typename C::Sampling> && EventQueuePolicy<typename C::Queue> &&
-    MetaContainer<typename C::Meta> && Symbolizer<typename C::Symbolizer> &&
-    std::convertible_to<decltype(C::limits), Limits>;
+    MetaContainer<typename C::Meta> && TagPolicy<typename C::Tags> &&
+    Symbolizer<typename C::Symbolizer> && std::convertible_to<decltype(C::limits), Limits>;
 
 static_assert(TrackerConfig<DefaultConfig>);
 
@@ -73,6 +76,8 @@ struct CheckedConfig {
       "Config::Queue does not model EventQueuePolicy: see alloctap/queue/event_queue.hpp");
   static_assert(MetaContainer<typename C::Meta>,
                 "Config::Meta does not model MetaContainer: see alloctap/meta/meta_container.hpp");
+  static_assert(TagPolicy<typename C::Tags>,
+                "Config::Tags does not model TagPolicy: see alloctap/tag/tag_policy.hpp");
   static_assert(Symbolizer<typename C::Symbolizer>,
                 "Config::Symbolizer does not model Symbolizer: see alloctap/symbol/symbolizer.hpp");
   static_assert(std::convertible_to<decltype(C::limits), Limits>,
@@ -91,6 +96,8 @@ struct CheckedConfig {
       !requires { typename C::Index; } && !requires { typename C::Container; },
       "Config::Index and Config::Container are not slots; say "
       "Meta = MemoryMetaContainer<Index>");
+  static_assert(
+      !requires { typename C::Tag; }, "Config::Tag is not a slot; it is called Config::Tags");
   static_assert(
       !requires { typename C::Dump; } && !requires { typename C::Output; },
       "Config has no slot for dumps: pass the policy and the output to Tracker::dump");

@@ -1,8 +1,6 @@
 /// The recording half of a tracker: what a hook feeds and what a snapshot reads.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -21,6 +19,7 @@
 #include "alloctap/sample_books.hpp"
 #include "alloctap/stack/identified_stack.hpp"
 #include "alloctap/stack/stack_table.hpp"
+#include "alloctap/stack_recorder.hpp"
 #include "alloctap/timeline_recorder.hpp"
 
 namespace alloctap {
@@ -34,6 +33,7 @@ namespace alloctap {
 template <class Config>
 class Recorder : public MappingRecorder<Recorder<Config>>,
                  public PeakRecorder<Recorder<Config>>,
+                 public StackRecorder<Config>,
                  public TimelineRecorder<Recorder<Config>> {
  public:
   using Meta = typename Config::Meta;
@@ -45,7 +45,6 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
   static Meta& meta() noexcept { return meta_; }
   static Queue& queue() noexcept { return queue_; }
   static Books& books() noexcept { return books_; }
-  static const StackTable& stacks() noexcept { return stacks_; }
 
   /// The calling thread's totals, made if need be; nullptr where the system has no memory.
   static ThreadTotals* mine() noexcept {
@@ -64,12 +63,6 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
   static bool is_own_call(const CallOrigin& origin) noexcept {
     if constexpr (requires { Config::is_own_call(origin); }) return Config::is_own_call(origin);
     return false;
-  }
-
-  /// The stack of a call.
-  static StackId capture(ThreadState& thread, ThreadTotals& totals,
-                         const CallOrigin& origin) noexcept {
-    return intern(thread, identify(thread, totals, origin));
   }
 
   /// Calls `visit(const ThreadTotals&)`, or that and a `const ThreadState&`, for each thread's,
@@ -94,13 +87,6 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
   }
 
   static std::uint64_t peak_live_bytes() noexcept { return books_.peak_live_bytes(); }
-
-  /// How many frames are captured from now on; between 1 and `Config::limits.max_frames`.
-  static void set_max_frames(std::uint32_t frames) noexcept {
-    max_frames_.store(std::clamp<std::uint32_t>(frames, 1, Config::limits.max_frames),
-                      std::memory_order_relaxed);
-  }
-  static std::uint32_t max_frames() noexcept { return max_frames_.load(std::memory_order_relaxed); }
 
   static Detours& detours() noexcept { return detours_; }
 
@@ -161,6 +147,11 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
   }
 
  private:
+  using Stacks = StackRecorder<Config>;
+  using Stacks::hash_of;
+  using Stacks::identify;
+  using Stacks::intern;
+
   friend MappingRecorder<Recorder>;
   friend Epochs;
 
@@ -221,7 +212,7 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
                                               const AllocationEvent& event) noexcept {
     const auto expected = expect(event.pointer);
     const IdentifiedStack identified = identify(thread, totals, event.origin);
-    StackTotals::Entry* entry = totals.stacks.find(identified.hash);
+    StackTotals::Entry* entry = totals.stacks.find(hash_of(thread, identified));
     if (entry != nullptr) [[likely]] {
       return record(thread, event, totals, entry->stack, entry, expected);
     }
@@ -234,7 +225,7 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
                                                const AllocationEvent& event,
                                                const IdentifiedStack& identified) noexcept {
     const StackId stack = intern(thread, identified);
-    const StackHash hash = stack == kUnknownStack ? StackHash{} : identified.hash;
+    const StackHash hash = stack == kUnknownStack ? StackHash{} : hash_of(thread, identified);
     record(thread, event, totals, stack, totals.stacks.find_or_add(hash, stack));
   }
 
@@ -269,32 +260,11 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
     }
   }
 
-  ALLOCTAP_ALWAYS_INLINE static IdentifiedStack identify(ThreadState& thread, ThreadTotals& totals,
-                                                         const CallOrigin& origin) noexcept {
-    const IdentifiedStack identified =
-        identify_stack<typename Config::Stack>(thread, origin, max_frames());
-    if (identified.stack.failed) [[unlikely]] {
-      ++totals.events.failed_unwinds;
-    }
-    if (identified.stack.truncated) [[unlikely]] {
-      ++totals.events.truncated_stacks;
-    }
-    return identified;
-  }
-
-  static StackId intern(ThreadState& thread, const IdentifiedStack& identified) noexcept {
-    const StackId known = stacks_.find(identified.hash);
-    if (known != kNoStackId) return known;
-    return stacks_.intern(identified.hash, frames_of<typename Config::Stack>(thread, identified));
-  }
-
   static inline constinit Meta meta_;
   static inline constinit Books books_{meta_};
   static inline constinit Queue queue_{books_};
-  static inline constinit StackTable stacks_;
   static inline constinit SampleBooksFor<Recorder, Sampling, Books> sample_books_{books_};
   static inline constinit Detours detours_;
-  static inline constinit std::atomic<std::uint32_t> max_frames_{Config::limits.max_frames};
 };
 
 }  // namespace alloctap

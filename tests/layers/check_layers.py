@@ -17,12 +17,12 @@ LAYERS = [
     {"elf", "pe"},
     {"guard"},
     {"event"},
-    {"hook", "stack", "sample", "queue", "meta", "check", "symbol"},
+    {"hook", "stack", "sample", "queue", "meta", "check", "symbol", "tag"},
     {"snapshot"},
     {"dump", "game"},
     {"config.hpp", "sample_books.hpp", "mapping_recorder.hpp", "module_epochs.hpp",
-     "peak_recorder.hpp", "recorder.hpp", "session.hpp", "timeline_recorder.hpp", "tracker.hpp",
-     "tracker_report.hpp", "alloctap.hpp"},
+     "peak_recorder.hpp", "recorder.hpp", "session.hpp", "stack_recorder.hpp", "timeline_recorder.hpp",
+     "tracker.hpp", "tracker_report.hpp", "alloctap.hpp"},
     {"testing"},
 ]
 RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}

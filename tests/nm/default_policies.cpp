@@ -9,6 +9,8 @@
 // ABSENT: alloctap::NoStack
 // ABSENT: alloctap::SampleBooks
 // ABSENT: alloctap::PoissonSampler
+// ABSENT: alloctap::process_tags
+// ABSENT: alloctap::this_thread_tag
 // ABSENT: JsonDump
 // ABSENT: rapidjson
 // ABSENT: protozero

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <span>
 
+#include "alloctap/event/stack_owner.hpp"
+
 namespace alloctap {
 
 /// Identifies a captured stack in a tracker's stack table. 0 means none.
@@ -32,6 +34,14 @@ struct StackHash {
   [[nodiscard]] constexpr StackHash with(std::uintptr_t frame) const noexcept {
     return {.first = (std::rotl(first, 27) ^ frame) * 0x9E3779B97F4A7C15,
             .second = (std::rotl(second, 31) + frame) * 0xD1342543DE82EF95};
+  }
+
+  /// The hash of this stack when it allocates for `owner`; the same where that is nobody. The two
+  /// halves of the product change places so that the tables, which look at low bits, tell apart
+  /// what differs in the owner's high bits alone.
+  [[nodiscard]] constexpr StackHash owned_by(StackOwner owner) const noexcept {
+    const std::uint64_t mixed = owner.bits() * 0x9E3779B97F4A7C15;
+    return {.first = first ^ std::rotl(mixed, 32), .second = second ^ mixed};
   }
 
   friend constexpr bool operator==(const StackHash&, const StackHash&) noexcept = default;

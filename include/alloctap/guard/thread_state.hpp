@@ -7,6 +7,7 @@
 #include <boost/intrusive/list.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <mutex>
 #include <new>
 #include <span>
@@ -38,6 +39,8 @@ struct ThreadState
   /// Counts the threads that this state has belonged to. What was remembered of the stack of
   /// another one must not be looked at.
   std::uint32_t generation = 0;
+  /// Which one this is: 1 for the first that was made, 0 for those beyond the 65,535th.
+  std::uint16_t number = 0;
   /// What `PerThread` keeps; read by others only behind the closed gate.
   std::array<void*, kMostKept> kept{};
   /// Where this thread's stack is, as far as it was needed.
@@ -139,6 +142,7 @@ class ThreadStates {
       void* memory = Arena::allocate(sizeof(ThreadState));
       if (memory == nullptr) return nullptr;
       state = ::new (memory) ThreadState;
+      if (made_ < std::numeric_limits<std::uint16_t>::max()) state->number = ++made_;
     }
     adopt(*state);
     return state;
@@ -182,6 +186,8 @@ class ThreadStates {
   static inline constinit LateConstruction<List> live_;
   static inline constinit LateConstruction<List> spare_;
   static inline constinit std::size_t count_ = 0;
+  /// Those that have a number.
+  static inline constinit std::uint16_t made_ = 0;
   static inline constinit std::size_t next_sweep_ = kFirstSweep;
   static inline constinit std::atomic<std::uint32_t> next_kept_{1};
   static inline constinit std::atomic<bool> section_abandoned_{false};

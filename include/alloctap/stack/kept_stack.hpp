@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "alloctap/event/stack_identity.hpp"
+#include "alloctap/event/stack_owner.hpp"
 
 namespace alloctap {
 
@@ -14,9 +15,18 @@ namespace alloctap {
 struct KeptStack {
   StackHash hash;
   const KeptStack* outer = nullptr;
-  /// Frames in all, and those that are kept here.
+  /// Nobody of a part that stacks share.
+  StackOwner owner;
+  /// Frames in all.
   std::uint32_t depth = 0;
-  std::uint32_t own = 0;
+
+  /// Stacks are cut every so many frames, counted from the outermost.
+  static constexpr std::uint32_t kPartFrames = 8;
+
+  /// How many frames are kept here: those inside of the innermost cut.
+  [[nodiscard]] std::uint32_t own() const noexcept {
+    return depth == 0 ? 0 : (depth - 1) % kPartFrames + 1;
+  }
 
   [[nodiscard]] const std::uintptr_t* frames() const noexcept {
     return reinterpret_cast<const std::uintptr_t*>(this + 1);
@@ -39,7 +49,7 @@ class StackFrames {
 
     reference operator*() const noexcept { return stack_->frames()[at_]; }
     Iterator& operator++() noexcept {
-      if (++at_ == stack_->own) {
+      if (++at_ == stack_->own()) {
         stack_ = stack_->outer;
         at_ = 0;
       }
@@ -62,13 +72,13 @@ class StackFrames {
 
   [[nodiscard]] std::size_t size() const noexcept { return stack_ == nullptr ? 0 : stack_->depth; }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
-  [[nodiscard]] Iterator begin() const noexcept { return Iterator(stack_); }
+  [[nodiscard]] Iterator begin() const noexcept { return Iterator(empty() ? nullptr : stack_); }
   [[nodiscard]] Iterator end() const noexcept { return {}; }
 
   /// Precondition: `index < size()`. Takes a step for each few frames.
   std::uintptr_t operator[](std::size_t index) const noexcept {
     const KeptStack* stack = stack_;
-    for (; index >= stack->own; stack = stack->outer) index -= stack->own;
+    for (; index >= stack->own(); stack = stack->outer) index -= stack->own();
     return stack->frames()[index];
   }
 

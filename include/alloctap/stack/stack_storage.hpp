@@ -22,16 +22,16 @@ namespace alloctap {
 /// Constant-initialized, never destroyed.
 class StackStorage {
  public:
-  static constexpr std::size_t kPartFrames = 8;
+  static constexpr std::size_t kPartFrames = KeptStack::kPartFrames;
 
   constexpr StackStorage() noexcept = default;
   StackStorage(const StackStorage&) = delete;
   StackStorage& operator=(const StackStorage&) = delete;
 
-  /// Keeps `frames`, leaf first and not empty, under `hash`; nullptr where the system has no
-  /// memory.
-  [[nodiscard]] const KeptStack* keep(const StackHash& hash,
-                                      std::span<const std::uintptr_t> frames) noexcept {
+  /// Keeps `frames`, leaf first, under `hash`; nullptr where the system has no memory. Stacks of
+  /// the same frames with other owners share all but the innermost part.
+  [[nodiscard]] const KeptStack* keep(const StackHash& hash, std::span<const std::uintptr_t> frames,
+                                      StackOwner owner = {}) noexcept {
     const KeptStack* outer = nullptr;
     StackHash of_part;
     for (std::size_t depth = kPartFrames; depth < frames.size(); depth += kPartFrames) {
@@ -40,17 +40,17 @@ class StackStorage {
       outer = part_of(of_part, part, outer);
       if (outer == nullptr) return nullptr;
     }
-    return store(hash, frames, outer);
+    return store(hash, frames, outer, owner);
   }
 
   /// Keeps the frames of `stack` under another hash; nullptr where the system has no memory.
   [[nodiscard]] const KeptStack* keep_under(const StackHash& hash,
                                             const KeptStack& stack) noexcept {
-    KeptStack* copy = make_room_for(stack.own);
+    KeptStack* copy = make_room_for(stack.own());
     if (copy == nullptr) return nullptr;
     *copy = stack;
     copy->hash = hash;
-    std::memcpy(static_cast<void*>(copy + 1), stack.frames(), stack.own * sizeof(std::uintptr_t));
+    std::memcpy(static_cast<void*>(copy + 1), stack.frames(), stack.own() * sizeof(std::uintptr_t));
     return copy;
   }
 
@@ -98,14 +98,15 @@ class StackStorage {
 
   /// Keeps what of `frames` is inside `outer`.
   const KeptStack* store(const StackHash& hash, std::span<const std::uintptr_t> frames,
-                         const KeptStack* outer) noexcept {
+                         const KeptStack* outer, StackOwner owner = {}) noexcept {
     const std::size_t own = frames.size() - (outer == nullptr ? 0 : outer->depth);
     KeptStack* stack = make_room_for(own);
     if (stack == nullptr) return nullptr;
     *stack = {.hash = hash,
               .outer = outer,
-              .depth = static_cast<std::uint32_t>(frames.size()),
-              .own = static_cast<std::uint32_t>(own)};
+              .owner = owner,
+              .depth = static_cast<std::uint32_t>(frames.size())};
+    if (own == 0) return stack;
     std::memcpy(static_cast<void*>(stack + 1), frames.data(), own * sizeof(std::uintptr_t));
     return stack;
   }

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "alloctap/event/stack_identity.hpp"
+#include "alloctap/event/stack_owner.hpp"
 #include "alloctap/guard/arena.hpp"
 #include "alloctap/guard/futex_lock.hpp"
 #include "alloctap/guard/zeroed_array.hpp"
@@ -25,9 +26,9 @@ inline constexpr StackId kStackNotTaken = 2;
 /// The first id that a stack with frames can have.
 inline constexpr StackId kFirstStack = 3;
 
-/// A growing set of stacks. Looking up takes no lock; adding takes one. Stacks are never removed:
-/// the frames of an id stay readable for as long as the process lives. Thread-safe; runs inside
-/// malloc. Constant-initialized, deliberately never destroyed.
+/// A growing set of stacks, each of frames and an owner. Looking up takes no lock; adding takes
+/// one. Stacks are never removed: the frames of an id stay readable for as long as the process
+/// lives. Thread-safe; runs inside malloc. Constant-initialized, deliberately never destroyed.
 class StackTable {
  public:
   constexpr StackTable() noexcept = default;
@@ -39,17 +40,20 @@ class StackTable {
     return find(buckets_.load(std::memory_order_acquire), hash);
   }
 
-  /// The id of the stack `frames`, leaf first, whose hash is `hash`; `kUnknownStack` where the
-  /// system has no memory to keep a new one or all ids are used up.
-  [[nodiscard]] StackId intern(const StackHash& hash,
-                               std::span<const std::uintptr_t> frames) noexcept {
-    if (frames.empty()) return kUnknownStack;
+  /// The id of the stack `frames`, leaf first, of `owner`, whose hash, mixed with the owner, is
+  /// `hash`. It is `kUnknownStack` where the system has no memory to keep a new one or all ids
+  /// are used up; of no frames too, unless they have an owner and are known to be none.
+  [[nodiscard]] StackId intern(const StackHash& hash, std::span<const std::uintptr_t> frames,
+                               StackOwner owner = {}) noexcept {
+    const bool is_told = !owner.is_nobody() && hash == StackHash{}.owned_by(owner);
+    if (frames.empty() && !is_told) return kUnknownStack;
     const StackId known = find(hash);
-    return known != kNoStackId ? known : add(hash, frames);
+    return known != kNoStackId ? known : add(hash, frames, owner);
   }
 
-  [[nodiscard]] StackId intern(std::span<const std::uintptr_t> frames) noexcept {
-    return intern(hash_frames(frames), frames);
+  [[nodiscard]] StackId intern(std::span<const std::uintptr_t> frames,
+                               StackOwner owner = {}) noexcept {
+    return intern(hash_frames(frames).owned_by(owner), frames, owner);
   }
 
   /// The frames of `id`, leaf first; empty for `kUnknownStack`, `kStackNotTaken` and ids that were
@@ -57,6 +61,12 @@ class StackTable {
   [[nodiscard]] StackFrames frames(StackId id) const noexcept {
     if (id < kFirstStack || id >= end_id()) return {};
     return StackFrames(slot(id).load(std::memory_order_acquire));
+  }
+
+  /// On whose behalf `id` allocates; nobody where that is not told.
+  [[nodiscard]] StackOwner owner(StackId id) const noexcept {
+    if (id < kFirstStack || id >= end_id()) return {};
+    return slot(id).load(std::memory_order_acquire)->owner;
   }
 
   /// From now on no look-up finds `id`, an id that was given out, and its frames make a stack of a
@@ -118,14 +128,14 @@ class StackTable {
     }
   }
 
-  ALLOCTAP_NOINLINE StackId add(const StackHash& hash,
-                                std::span<const std::uintptr_t> frames) noexcept {
+  ALLOCTAP_NOINLINE StackId add(const StackHash& hash, std::span<const std::uintptr_t> frames,
+                                StackOwner owner) noexcept {
     const std::lock_guard hold(lock_);
     const StackId known = find(buckets_.load(std::memory_order_relaxed), hash);
     if (known != kNoStackId) return known;
     const StackId id = end_.load(std::memory_order_relaxed);
     if (id == kEndOfIds || !make_room(id)) return kUnknownStack;
-    const KeptStack* stack = storage_.keep(hash, frames);
+    const KeptStack* stack = storage_.keep(hash, frames, owner);
     if (stack == nullptr) return kUnknownStack;
     slot(id).store(stack, std::memory_order_release);
     end_.store(id + 1, std::memory_order_release);

@@ -80,7 +80,7 @@ TEST_CASE("what stacks have in common outside is kept once") {
   frames[0] = 2;
   const KeptStack* second = keep(storage, frames);
   CHECK(first->outer == second->outer);
-  CHECK(first->own <= StackStorage::kPartFrames);
+  CHECK(first->own() <= StackStorage::kPartFrames);
   frames[50] = 2;
   CHECK(keep(storage, frames)->outer != first->outer);
 
@@ -104,4 +104,22 @@ TEST_CASE("without memory nothing is kept that is not whole, and later it is") {
   }
   CHECK(refused == nullptr);
   CHECK(holds(keep(storage, frames), frames));
+}
+
+TEST_CASE("stacks of two owners share all frames but the innermost ones") {
+  StackStorage storage;
+  std::vector<std::uintptr_t> frames(100);
+  for (std::size_t i = 0; i < frames.size(); ++i) frames[i] = i + 1;
+  const alloctap::StackHash hash = alloctap::hash_frames(frames);
+  const alloctap::StackOwner owner{.tag = 7};
+  const KeptStack* nobodys = storage.keep(hash, frames);
+  const KeptStack* owned = storage.keep(hash.owned_by(owner), frames, owner);
+  REQUIRE(nobodys != nullptr);
+  REQUIRE(owned != nullptr);
+  CHECK(owned != nobodys);
+  CHECK(owned->outer == nobodys->outer);
+  CHECK(owned->owner == owner);
+  CHECK(owned->outer->owner.is_nobody());
+  CHECK(owned->depth == frames.size());
+  CHECK(owned->own() == frames.size() % StackStorage::kPartFrames);
 }

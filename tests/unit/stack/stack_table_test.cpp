@@ -20,6 +20,7 @@ using alloctap::kNoStackId;
 using alloctap::kUnknownStack;
 using alloctap::StackHash;
 using alloctap::StackId;
+using alloctap::StackOwner;
 using alloctap::StackTable;
 using alloctap::testing::StarvedArena;
 
@@ -248,4 +249,49 @@ TEST_CASE("a table with retired stacks grows, and finds what is not retired") {
     REQUIRE((known == kNoStackId) == (i % 3 == 0));
     if (known != kNoStackId) REQUIRE(holds(*table, known, frames));
   }
+}
+
+TEST_CASE("the same frames of two owners are two stacks, each with its owner and all frames") {
+  const auto table = std::make_unique<StackTable>();
+  for (const std::size_t depth : {1U, 7U, 8U, 9U, 23U}) {
+    const Frames frames = numbered_stack(depth);
+    CAPTURE(depth);
+    std::set<StackId> ids;
+    for (const StackOwner owner : {StackOwner{}, StackOwner{.tag = 1}, StackOwner{.thread = 1},
+                                   StackOwner{.tag = 1, .thread = 1}}) {
+      const StackId id = table->intern(frames, owner);
+      CHECK(table->intern(frames, owner) == id);
+      CHECK(table->owner(id) == owner);
+      CHECK(holds(*table, id, frames));
+      ids.insert(id);
+    }
+    CHECK(ids.size() == 4);
+  }
+  CHECK(table->owner(kUnknownStack) == StackOwner{});
+  CHECK(table->owner(table->end_id()) == StackOwner{});
+}
+
+TEST_CASE("a stack without frames is kept where it has an owner and nothing else is wrong") {
+  const auto table = std::make_unique<StackTable>();
+  const StackOwner owner{.tag = 3};
+  const StackId id = table->intern(Frames{}, owner);
+  CHECK(id > kUnknownStack);
+  CHECK(table->owner(id) == owner);
+  CHECK(table->frames(id).empty());
+  CHECK(table->frames(id).begin() == table->frames(id).end());
+  CHECK(table->intern(hash_frames(Frames{1}).owned_by(owner), {}, owner) == kUnknownStack);
+  CHECK(table->intern(Frames{}) == kUnknownStack);
+}
+
+TEST_CASE("a retired stack keeps its owner, and its frames make a new stack of the same owner") {
+  const auto table = std::make_unique<StackTable>();
+  const Frames frames = numbered_stack(12);
+  const StackOwner owner{.tag = 3, .thread = 9};
+  const StackId id = table->intern(frames, owner);
+  const StackId other = table->intern(frames);
+  table->retire(id);
+  CHECK(table->owner(id) == owner);
+  CHECK(holds(*table, id, frames));
+  CHECK(table->intern(frames, owner) > other);
+  CHECK(table->intern(frames) == other);
 }

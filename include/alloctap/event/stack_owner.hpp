@@ -1,0 +1,31 @@
+/// On whose behalf a stack allocates.
+#pragma once
+
+#include <cstdint>
+
+namespace alloctap {
+
+/// A tag of the program, such as "Physics"; 0 means none.
+using TagId = std::uint16_t;
+inline constexpr TagId kNoTag = 0;
+
+/// A thread of the program, as `ThreadState::number`; 0 means that it is not told.
+using ThreadNumber = std::uint16_t;
+inline constexpr ThreadNumber kNoThread = 0;
+
+/// Stacks of the same frames that have different owners are different stacks.
+struct StackOwner {
+  TagId tag = kNoTag;
+  ThreadNumber thread = kNoThread;
+
+  [[nodiscard]] constexpr bool is_nobody() const noexcept {
+    return tag == kNoTag && thread == kNoThread;
+  }
+  [[nodiscard]] constexpr std::uint32_t bits() const noexcept {
+    return std::uint32_t{thread} << 16 | tag;
+  }
+
+  friend constexpr bool operator==(const StackOwner&, const StackOwner&) noexcept = default;
+};
+
+}  // namespace alloctap

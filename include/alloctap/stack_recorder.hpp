@@ -1,0 +1,79 @@
+/// The part of a recorder that stacks go through.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+#include "alloctap/event/allocation_event.hpp"
+#include "alloctap/guard/thread_state.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/meta/thread_totals.hpp"
+#include "alloctap/stack/identified_stack.hpp"
+#include "alloctap/stack/stack_table.hpp"
+#include "alloctap/tag/tag_policy.hpp"
+
+namespace alloctap {
+
+/// Captures stacks as `Config` says, and gives them their ids; for a `Recorder` that derives from
+/// it.
+template <class Config>
+class StackRecorder {
+ public:
+  static const StackTable& stacks() noexcept { return stacks_; }
+
+  static constexpr TagsDescription tags() noexcept { return Config::Tags::description(); }
+
+  /// The stack of a call. Inside malloc.
+  static StackId capture(ThreadState& thread, ThreadTotals& totals,
+                         const CallOrigin& origin) noexcept {
+    return intern(thread, identify(thread, totals, origin));
+  }
+
+  /// How many frames are captured from now on; between 1 and `Config::limits.max_frames`.
+  static void set_max_frames(std::uint32_t frames) noexcept {
+    max_frames_.store(std::clamp<std::uint32_t>(frames, 1, Config::limits.max_frames),
+                      std::memory_order_relaxed);
+  }
+  static std::uint32_t max_frames() noexcept { return max_frames_.load(std::memory_order_relaxed); }
+
+ protected:
+  ALLOCTAP_ALWAYS_INLINE static IdentifiedStack identify(ThreadState& thread, ThreadTotals& totals,
+                                                         const CallOrigin& origin) noexcept {
+    const IdentifiedStack identified =
+        identify_stack<typename Config::Stack>(thread, origin, max_frames());
+    if (identified.stack.failed) [[unlikely]] {
+      ++totals.events.failed_unwinds;
+    }
+    if (identified.stack.truncated) [[unlikely]] {
+      ++totals.events.truncated_stacks;
+    }
+    return identified;
+  }
+
+  /// The hash under which the stack is kept: that of its frames and of who owns it. What a capture
+  /// remembers of frames stays right whatever the tag.
+  ALLOCTAP_ALWAYS_INLINE static decltype(auto) hash_of(const ThreadState& thread,
+                                                       const IdentifiedStack& identified) noexcept {
+    if constexpr (kTellsNobody<typename Config::Tags>) {
+      return (identified.hash);
+    } else {
+      return identified.hash.owned_by(Config::Tags::current(thread));
+    }
+  }
+
+  static StackId intern(ThreadState& thread, const IdentifiedStack& identified) noexcept {
+    const StackOwner owner = Config::Tags::current(thread);
+    const StackHash hash = identified.hash.owned_by(owner);
+    const StackId known = stacks_.find(hash);
+    if (known != kNoStackId) return known;
+    return stacks_.intern(hash, frames_of<typename Config::Stack>(thread, identified), owner);
+  }
+
+  static inline constinit StackTable stacks_;
+
+ private:
+  static inline constinit std::atomic<std::uint32_t> max_frames_{Config::limits.max_frames};
+};
+
+}  // namespace alloctap

@@ -1,0 +1,17 @@
+/// Memory by what the program was doing, as it says itself.
+#pragma once
+
+#include "alloctap/tag/tag_policy.hpp"
+#include "alloctap/tag/tag_scope.hpp"
+
+namespace alloctap {
+
+/// Puts what a thread allocates down to the innermost `tag_scope` that it is in.
+struct ScopedTags {
+  static StackOwner current(const ThreadState&) noexcept { return {.tag = current_tag().id}; }
+  static TagsDescription description() noexcept { return {.tags = &process_tags}; }
+};
+
+static_assert(TagPolicy<ScopedTags>);
+
+}  // namespace alloctap

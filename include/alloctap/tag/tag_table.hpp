@@ -1,0 +1,118 @@
+/// What tags are called.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <string_view>
+
+#include "alloctap/event/stack_owner.hpp"
+#include "alloctap/guard/arena.hpp"
+#include "alloctap/guard/futex_lock.hpp"
+#include "alloctap/guard/text_hash.hpp"
+#include "alloctap/guard/thread_state.hpp"
+#include "alloctap/guard/zeroed_array.hpp"
+#include "alloctap/macros.hpp"
+
+namespace alloctap {
+
+/// A bounded set of tags, each a name inside of another tag or of none. Looking up takes no lock;
+/// adding takes one. Tags are never removed. Thread-safe, and safe around fork; memory from the
+/// arena; not to be used inside a hook, but for what is const. Constant-initialized, deliberately
+/// never destroyed.
+class TagTable {
+ public:
+  static constexpr std::size_t kMostTags = 16'383;
+  /// In bytes; longer names are cut.
+  static constexpr std::size_t kLongestName = 200;
+
+  constexpr TagTable() noexcept = default;
+  TagTable(const TagTable&) = delete;
+  TagTable& operator=(const TagTable&) = delete;
+
+  /// The tag `name` inside of `parent`, added if need be. Where `name` is empty, the table is full
+  /// or the system has no memory it is `parent`: the memory is put down to the tag around it then.
+  [[nodiscard]] TagId find_or_add(TagId parent, std::string_view name) noexcept {
+    name = name.substr(0, kLongestName);
+    if (name.empty() || parent >= end_id()) return parent;
+    const std::uint64_t hash = hash_of(parent, name);
+    const TagId known = find(parent, name, hash).id;
+    return known != kNoTag ? known : add(parent, name, hash);
+  }
+
+  /// Valid as long as the table; empty of `kNoTag` and of ids that were never given out.
+  [[nodiscard]] std::string_view name(TagId id) const noexcept {
+    if (id == kNoTag || id >= end_id()) return {};
+    return entries_[id].load(std::memory_order_acquire)->text();
+  }
+
+  /// The tag around `id`, whose id is lower; `kNoTag` of an outermost one.
+  [[nodiscard]] TagId parent(TagId id) const noexcept {
+    if (id == kNoTag || id >= end_id()) return kNoTag;
+    return entries_[id].load(std::memory_order_acquire)->parent;
+  }
+
+  /// One above the highest id given out; ids start at 1.
+  [[nodiscard]] TagId end_id() const noexcept { return end_.load(std::memory_order_acquire); }
+
+ private:
+  /// With the name behind it.
+  struct Entry {
+    std::uint64_t hash = 0;
+    TagId parent = kNoTag;
+    std::uint16_t length = 0;
+
+    [[nodiscard]] std::string_view text() const noexcept {
+      return {reinterpret_cast<const char*>(this + 1), length};
+    }
+  };
+  /// At most half full.
+  static constexpr std::size_t kPlaces = 32'768;
+
+  static std::uint64_t hash_of(TagId parent, std::string_view name) noexcept {
+    return (hash_text(name) + parent) * 0x9E3779B97F4A7C15;
+  }
+
+  /// Where a tag is, or would be with the id `kNoTag`.
+  struct Place {
+    std::size_t at;
+    TagId id;
+  };
+
+  [[nodiscard]] Place find(TagId parent, std::string_view name, std::uint64_t hash) const noexcept {
+    for (std::size_t at = hash >> 49;; at = (at + 1) % kPlaces) {
+      const TagId id = places_[at].load(std::memory_order_acquire);
+      if (id == kNoTag) return {at, id};
+      const Entry& entry = *entries_[id].load(std::memory_order_relaxed);
+      if (entry.hash == hash && entry.parent == parent && entry.text() == name) return {at, id};
+    }
+  }
+
+  ALLOCTAP_NOINLINE TagId add(TagId parent, std::string_view name, std::uint64_t hash) noexcept {
+    // A fork waits for the section, and so finds the lock free.
+    const RecordingSection section;
+    const std::lock_guard hold(lock_);
+    const Place place = find(parent, name, hash);
+    if (place.id != kNoTag) return place.id;
+    const TagId id = end_.load(std::memory_order_relaxed);
+    void* memory = id > kMostTags ? nullptr : Arena::allocate(sizeof(Entry) + name.size());
+    if (memory == nullptr) return parent;
+    auto* entry = ::new (memory)
+        Entry{.hash = hash, .parent = parent, .length = static_cast<std::uint16_t>(name.size())};
+    std::memcpy(static_cast<void*>(entry + 1), name.data(), name.size());
+    entries_[id].store(entry, std::memory_order_release);
+    end_.store(static_cast<TagId>(id + 1), std::memory_order_release);
+    places_[place.at].store(id, std::memory_order_release);
+    return id;
+  }
+
+  FutexLock lock_;
+  std::atomic<TagId> end_{1};
+  ZeroedArray<std::atomic<const Entry*>, kMostTags + 1> entries_;
+  ZeroedArray<std::atomic<TagId>, kPlaces> places_;
+};
+
+}  // namespace alloctap

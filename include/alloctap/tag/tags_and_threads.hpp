@@ -1,0 +1,22 @@
+/// Memory by tag and by thread.
+#pragma once
+
+#include "alloctap/tag/scoped_tags.hpp"
+#include "alloctap/tag/tag_policy.hpp"
+#include "alloctap/tag/thread_owners.hpp"
+
+namespace alloctap {
+
+/// `ScopedTags` and `ThreadOwners` at once: a stack for each pair of them.
+struct TagsAndThreads {
+  static StackOwner current(const ThreadState& thread) noexcept {
+    return {.tag = ScopedTags::current(thread).tag, .thread = ThreadOwners::current(thread).thread};
+  }
+  static TagsDescription description() noexcept {
+    return {.tags = ScopedTags::description().tags, .threads = true};
+  }
+};
+
+static_assert(TagPolicy<TagsAndThreads>);
+
+}  // namespace alloctap

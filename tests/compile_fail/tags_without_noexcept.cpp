@@ -1,0 +1,14 @@
+// EXPECT: Config::Tags does not model TagPolicy: see alloctap/tag/tag_policy.hpp
+#include <alloctap/tracker.hpp>
+
+struct Tags : alloctap::TagPolicyArchetype {
+#ifdef ALLOCTAP_COMPILE_FAIL
+  static alloctap::StackOwner current(const alloctap::ThreadState&) { return {}; }
+#endif
+};
+
+struct Config : alloctap::DefaultConfig {
+  using Tags = ::Tags;
+};
+
+int main() { return alloctap::Tracker<Config>::running() ? 1 : 0; }
