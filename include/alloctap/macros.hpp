@@ -29,5 +29,8 @@
 #define ALLOCTAP_FRAME_ADDRESS() __builtin_frame_address(0)
 
 /// Where the current function was called from, as a `CallOrigin`.
-#define ALLOCTAP_CALL_ORIGIN() \
-  ::alloctap::CallOrigin { .caller = ALLOCTAP_RETURN_ADDRESS(), .frame = ALLOCTAP_FRAME_ADDRESS() }
+#define ALLOCTAP_CALL_ORIGIN()                                              \
+  ::alloctap::CallOrigin {                                                  \
+    .caller = ALLOCTAP_RETURN_ADDRESS(), .frame = ALLOCTAP_FRAME_ADDRESS(), \
+    .place = ::alloctap::arch::this_place()                                 \
+  }

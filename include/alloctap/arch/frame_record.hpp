@@ -15,13 +15,18 @@ struct FrameRecord {
   std::uintptr_t return_address;
 };
 
+/// Whether a record is always the end of its function's frame, where the caller's begins: the
+/// instructions of x86-64's calls and prologues leave no choice.
 #if defined(__x86_64__)
-/// The caller's stack pointer behind the return to it: the record is the last that a call and a
-/// prologue push.
+inline constexpr bool kRecordEndsFrame = true;
+#else
+inline constexpr bool kRecordEndsFrame = false;
+#endif
+
+/// The caller's stack pointer behind the return to it, where `kRecordEndsFrame`.
 inline std::uintptr_t stack_pointer_of_caller(const FrameRecord* record) noexcept {
   return reinterpret_cast<std::uintptr_t>(record + 1);
 }
-#endif
 
 #else
 #error "alloctap/arch/frame_record.hpp does not know this architecture"

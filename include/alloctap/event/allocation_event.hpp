@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "alloctap/arch/code_place.hpp"
 #include "alloctap/event/allocation_kind.hpp"
 #include "alloctap/event/stack_identity.hpp"
 
@@ -16,6 +17,8 @@ struct CallOrigin {
   /// The frame address of the hooked function, whose frame record leads to the caller; nullptr
   /// where the backend has none.
   const void* frame = nullptr;
+  /// A place in the hooked function where `frame` is its frame address.
+  [[no_unique_address]] arch::CodePlace place{};
 };
 
 /// A block that the host's allocator has just handed out.

@@ -9,6 +9,7 @@
 #include "alloctap/arch/frame_record.hpp"
 #include "alloctap/guard/per_thread.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/stack/calling_frame.hpp"
 #include "alloctap/stack/chain_walk.hpp"
 #include "alloctap/stack/identified_stack.hpp"
 #include "alloctap/stack/stack_memo.hpp"
@@ -39,10 +40,10 @@ class ChainCapture {
     if (origin.frame == nullptr) [[unlikely]] {
       return fall_back(thread, origin, max_frames);
     }
-    const auto* record = static_cast<const arch::FrameRecord*>(origin.frame);
-    const UnwindFrame leaf{.pc = load_word(address_of(&record->return_address)),
-                           .sp = arch::stack_pointer_of_caller(record),
-                           .fp = load_word(address_of(&record->caller_frame))};
+    const UnwindFrame leaf = calling_frame(origin);
+    if (!arch::kRecordEndsFrame && leaf.sp == 0) [[unlikely]] {
+      return fall_back(thread, origin, max_frames);
+    }
     // Kept at once, and nobody else gets a reference to `leaf`: so it stays in registers. A copy of
     // what was stored a moment before in narrower pieces waits for these to reach the cache.
     Capture& current = memory->current;

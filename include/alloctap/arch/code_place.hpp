@@ -1,0 +1,38 @@
+/// A place in the code of a function, for architectures where a frame record alone does not tell
+/// where its caller's frame begins.
+#pragma once
+
+#include <cstdint>
+
+#include "alloctap/macros.hpp"
+
+namespace alloctap::arch {
+
+#if defined(__x86_64__)
+
+/// A frame record lies right below the caller's frame (`stack_pointer_of_caller`), so nobody asks.
+struct CodePlace {};
+
+/// The place that this is folded into.
+ALLOCTAP_ALWAYS_INLINE CodePlace this_place() noexcept { return {}; }
+
+#elif defined(__aarch64__)
+
+/// A frame record lies anywhere in its function's frame: the unwind rule of a place in the function
+/// says how far from the caller's.
+struct CodePlace {
+  std::uintptr_t address = 0;
+};
+
+/// The place that this is folded into.
+ALLOCTAP_ALWAYS_INLINE CodePlace this_place() noexcept {
+  CodePlace place;
+  __asm__ volatile("adr %0, ." : "=r"(place.address));
+  return place;
+}
+
+#else
+#error "alloctap/arch/code_place.hpp does not know this architecture"
+#endif
+
+}  // namespace alloctap::arch

@@ -1,0 +1,47 @@
+/// The frame that a hooked function was called from.
+#pragma once
+
+#include <cstdint>
+
+#include "alloctap/arch/frame_record.hpp"
+#include "alloctap/event/allocation_event.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/stack/stack_memory.hpp"
+#include "alloctap/stack/unwind_frame.hpp"
+#include "alloctap/stack/unwind_rule.hpp"
+#include "alloctap/stack/unwind_rules.hpp"
+
+namespace alloctap {
+
+/// Where the record does not end the frame: it is where the caller's frame pointer was saved, and
+/// the rule of the function says how far that is from the caller's stack pointer. 0 where it does
+/// not say. Takes any origin, so that only what is called for is compiled.
+template <class Origin>
+std::uintptr_t caller_stack_pointer(const Origin& origin) noexcept {
+  constexpr std::int64_t kWord = sizeof(std::uintptr_t);
+  const UnwindRule rule = UnwindRules::find(origin.place.address, UnwindRules::epoch());
+  if (!rule.is_plain() || rule.fp_slot == UnwindRule::kUnchanged) return 0;
+  return reinterpret_cast<std::uintptr_t>(origin.frame) -
+         static_cast<std::uintptr_t>(rule.fp_slot * kWord);
+}
+
+/// The frame that the function of `origin`, which has a frame address, returns to; a stack pointer
+/// of 0 where it cannot be found. Runs inside malloc.
+template <class Origin>
+ALLOCTAP_ALWAYS_INLINE UnwindFrame calling_frame(const Origin& origin) noexcept {
+  const auto* record = static_cast<const arch::FrameRecord*>(origin.frame);
+  const auto load = [](const std::uintptr_t& word) {
+    return load_word(reinterpret_cast<std::uintptr_t>(&word));
+  };
+  if constexpr (arch::kRecordEndsFrame) {
+    return {.pc = load(record->return_address),
+            .sp = arch::stack_pointer_of_caller(record),
+            .fp = load(record->caller_frame)};
+  } else {
+    return {.pc = reinterpret_cast<std::uintptr_t>(origin.caller),
+            .sp = caller_stack_pointer(origin),
+            .fp = load(record->caller_frame)};
+  }
+}
+
+}  // namespace alloctap
