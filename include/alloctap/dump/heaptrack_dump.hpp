@@ -1,7 +1,6 @@
 /// heaptrack's data file: text, format 3, for heaptrack_gui and heaptrack_print from 1.4 on.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -11,18 +10,24 @@
 #include "alloctap/dump/heaptrack_events.hpp"
 #include "alloctap/dump/heaptrack_lines.hpp"
 #include "alloctap/dump/heaptrack_plan.hpp"
+#include "alloctap/dump/heaptrack_timeline.hpp"
+#include "alloctap/dump/heaptrack_times.hpp"
 #include "alloctap/dump/heaptrack_traces.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 
 namespace alloctap {
 
-/// The totals of a snapshot, as events that add up to them: allocations, temporary ones and leaks
-/// of every stack are those of the report, to the block and byte. First comes what was allocated
-/// and freed, then what was held at the peak, then what is live in the end. So heaptrack's peak, of
-/// all and of every stack, is that of the snapshot where it knows one (within 1 %; without, it is
-/// what is live in the end, or the largest block). What totals do not tell heaptrack cannot either:
-/// the sizes of single blocks, of which it sees the mean, and their times.
+/// Where the tracker logged all events (`LoggingQueue`), these, as they were: allocations, leaks
+/// and the peak are those of the report, and temporary is what heaptrack takes for it: a block that
+/// is freed in the next event of all, or another one of the same size and stack.
+///
+/// Else the totals of a snapshot, as events that add up to them: allocations, temporary ones and
+/// leaks of every stack are those of the report, to the block and byte. First comes what was
+/// allocated and freed, then what was held at the peak, then what is live in the end. So
+/// heaptrack's peak, of all and of every stack, is that of the snapshot where it knows one (within
+/// 1 %; without, it is what is live in the end, or the largest block). What totals do not tell
+/// heaptrack cannot either: the sizes of single blocks, of which it sees the mean, and their times.
 ///
 /// The format has no other way to count than events: the file has two lines of about five bytes for
 /// each allocation that was freed, and one for each live block. heaptrack reads it gzipped too, as
@@ -43,6 +48,12 @@ struct HeaptrackDump {
     write_header(report, lines);
     HeaptrackTraces traces(report, lines);
     if (!traces.write()) return out.fail("heaptrack: the system has no memory for stacks");
+    if (shows_events(report.snapshot)) {
+      if (!HeaptrackTimeline(report.snapshot, traces, lines).write()) {
+        out.fail("heaptrack: the system has no memory for events");
+      }
+      return;
+    }
     const HeaptrackPlan plan(report.snapshot);
     HeaptrackEvents events(lines);
     if (!plan.complete() || !write_past(report.snapshot, traces, plan, lines, events)) {
@@ -52,7 +63,12 @@ struct HeaptrackDump {
   }
 
  private:
+  [[nodiscard]] bool shows_events(const Snapshot& snapshot) const noexcept {
+    return !only_live && snapshot.events.complete();
+  }
+
   [[nodiscard]] long double events_of(const Snapshot& snapshot) const noexcept {
+    if (shows_events(snapshot)) return static_cast<long double>(snapshot.events.count);
     long double events = 0;
     for (const StackSummary& stack : snapshot.stacks) {
       events += static_cast<long double>(stack.live_allocations);
@@ -75,33 +91,14 @@ struct HeaptrackDump {
     lines.line('I', std::uint64_t{os::page_size()}, kPagesAreUnknown);
   }
 
-  /// How long the program ran, and its resident memory, in milliseconds and pages: the points of
-  /// the timeline from `from` on, up to the time `until_ns`. Returns the number of the next one.
-  static std::size_t write_times(const Snapshot& snapshot, std::size_t from, std::int64_t until_ns,
-                                 HeaptrackLines& lines) {
-    const auto& timeline = snapshot.timeline;
-    for (; from < timeline.size() && timeline[from].time_ns <= until_ns; ++from) {
-      write_time(snapshot, timeline[from].time_ns, lines);
-      lines.line('R', timeline[from].resident_bytes / os::page_size());
-    }
-    return from;
-  }
-
-  static void write_time(const Snapshot& snapshot, std::int64_t time_ns, HeaptrackLines& lines) {
-    constexpr std::int64_t kNanosecondsPerMillisecond = 1'000'000;
-    if (snapshot.timeline.empty()) return;
-    const std::int64_t age = std::max<std::int64_t>(0, time_ns - snapshot.timeline[0].time_ns);
-    lines.line('c', static_cast<std::uint64_t>(age / kNanosecondsPerMillisecond));
-  }
-
   /// All up to the end. False where the system has no memory for it.
   bool write_past(const Snapshot& snapshot, const HeaptrackTraces& traces,
                   const HeaptrackPlan& plan, HeaptrackLines& lines, HeaptrackEvents& events) const {
     constexpr std::int64_t kAlways = std::numeric_limits<std::int64_t>::max();
     const bool knows_peak = snapshot.peak.time_ns != 0;
-    const std::size_t next =
-        write_times(snapshot, 0, knows_peak ? snapshot.peak.time_ns : kAlways, lines);
-    if (knows_peak) write_time(snapshot, snapshot.peak.time_ns, lines);
+    HeaptrackTimes times(snapshot, lines, snapshot.peak.time_ns);
+    times.write_points(knows_peak ? snapshot.peak.time_ns : kAlways);
+    if (knows_peak && !snapshot.timeline.empty()) times.write_time(snapshot.peak.time_ns);
     bool complete = true;
     if (!only_live) {
       for (std::size_t i = 0; i < snapshot.stacks.size(); ++i) {
@@ -109,7 +106,7 @@ struct HeaptrackDump {
       }
       complete = write_peak(snapshot, traces, plan, events);
     }
-    write_times(snapshot, next, kAlways, lines);
+    times.write_points();
     return complete;
   }
 

@@ -75,6 +75,7 @@ class JsonOpening {
     json_.number("truncated_stacks", account.truncated_stacks);
     json_.number("tracker_bytes", account.tracker_bytes);
     json_.number("pauses", account.pauses);
+    json_.number("unlogged_events", account.unlogged_events);
     json_.key("consistent");
     json_.value(account.consistent);
     json_.end_object();

@@ -8,6 +8,7 @@
 
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/frame_list.hpp"
+#include "alloctap/dump/record_events.hpp"
 #include "alloctap/dump/record_numbers.hpp"
 #include "alloctap/dump/record_parts.hpp"
 #include "alloctap/dump/record_writer.hpp"
@@ -43,6 +44,10 @@ struct RecordDump {
       write_past(record_, snapshot_);
       write_threads(record_, snapshot_);
       write_blocks(record_, snapshot_);
+      // The largest comes last: a record that is cut short keeps all else.
+      if (!write_events(record_, snapshot_.events)) {
+        return out_.fail("record: the system has no memory for events");
+      }
       record_.finish();
     }
 
@@ -85,6 +90,7 @@ struct RecordDump {
       };
       add("pid", report_.program.pid);
       add("max_frames", report_.backend.max_frames);
+      add("events", snapshot_.events.count);
       visit_numbers(snapshot_, add);
       // Where it cannot be told, there is no such row.
       const Account& account = snapshot_.account;

@@ -20,6 +20,7 @@ void visit_numbers(SnapshotType& snapshot, Visit&& visit) {
   visit("account.truncated_stacks", snapshot.account.truncated_stacks);
   visit("account.tracker_bytes", snapshot.account.tracker_bytes);
   visit("account.pauses", snapshot.account.pauses);
+  visit("account.unlogged_events", snapshot.account.unlogged_events);
   visit("account.consistent", snapshot.account.consistent);
   visit("totals.allocations", snapshot.totals.allocations);
   visit("totals.deallocations", snapshot.totals.deallocations);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "alloctap/dump/record_events.hpp"
 #include "alloctap/dump/record_numbers.hpp"
 #include "alloctap/dump/record_reader.hpp"
 #include "alloctap/dump/report.hpp"
@@ -37,7 +38,7 @@ class SavedReport {
     }
     snapshot_.time_ns = sane(snapshot_.time_ns);
     snapshot_.peak.time_ns = sane(snapshot_.peak.time_ns);
-    if (!symbols_.finish() || !finish_modules() || out_of_memory_) {
+    if (!symbols_.finish() || !finish_modules() || !finish_events() || out_of_memory_) {
       return absl::ResourceExhaustedError("needs more memory than the system has");
     }
     if (!reader.status().ok() || !damaged_) return reader.status();
@@ -74,7 +75,8 @@ class SavedReport {
         {"allocations", &SavedReport::add_sums},   {"mappings", &SavedReport::add_mapping},
         {"peak", &SavedReport::add_peak},          {"timeline", &SavedReport::add_point},
         {"markers", &SavedReport::add_marker},     {"threads", &SavedReport::add_thread},
-        {"sizes", &SavedReport::add_size},         {"blocks", &SavedReport::add_block}};
+        {"sizes", &SavedReport::add_size},         {"blocks", &SavedReport::add_block},
+        {"events", &SavedReport::add_event}};
     const auto* found = std::find_if(std::begin(kTables), std::end(kTables),
                                      [&](const Table& table) { return table.name == name; });
     return found == std::end(kTables) ? nullptr : found;
@@ -119,6 +121,7 @@ class SavedReport {
     const std::uint64_t value = row.number("value");
     if (key == "pid") program_.pid = static_cast<std::int32_t>(value);
     if (key == "max_frames") backend_.max_frames = static_cast<std::uint32_t>(value);
+    if (key == "events") events_.expect(value);
     if (key == "account.unmatched_frees") snapshot_.account.unmatched_frees = value;
     visit_numbers(snapshot_, [&]<class Number>(std::string_view name, Number& number) {
       if (name == key) number = static_cast<Number>(value);
@@ -241,13 +244,25 @@ class SavedReport {
   void add_block(const RecordReader& row) {
     const LiveBlock block{row.number("address"), row.number("size"), stack_of(row),
                           static_cast<std::int64_t>(row.number("age") - 1)};
-    const auto& stacks = snapshot_.stacks;
-    const auto* found =
-        std::partition_point(stacks.begin(), stacks.end(),
-                             [&](const StackSummary& stack) { return stack.stack < block.stack; });
-    const bool known = found != stacks.end() && found->stack == block.stack;
+    const bool known = has_allocated(snapshot_, block.stack);
     damaged_ = damaged_ || !known;
     if (known) keep(snapshot_.blocks, block);
+  }
+
+  /// After one that cannot be, none is taken: what came before is the beginning.
+  void add_event(const RecordReader& row) {
+    LoggedEvent event = events_.read(row);
+    if (event.adds_block()) event.stack = stack_of(row);
+    const bool sound = !damaged_ && events_.can_be(event) &&
+                       (!event.adds_block() || has_allocated(snapshot_, event.stack));
+    damaged_ = !sound;
+    if (sound) out_of_memory_ = !events_.add(event) || out_of_memory_;
+  }
+
+  [[nodiscard]] bool finish_events() noexcept {
+    const bool finished = events_.finish(snapshot_.account.unlogged_events, snapshot_.events);
+    snapshot_.account.unlogged_events = snapshot_.events.missed;
+    return finished;
   }
 
   bool finish_modules() noexcept {
@@ -269,6 +284,7 @@ class SavedReport {
   ProgramInfo program_;
   BackendInfo backend_;
   SavedSymbols symbols_;
+  SavedEvents events_;
   std::unique_ptr<StackTable> stacks_ = std::make_unique<StackTable>();
   /// As they stand in the record.
   ArenaArray<Module> read_modules_;

@@ -94,6 +94,10 @@ struct TextDump {
       out << "           paused " << with_commas(account.pauses) << " time"
           << plural(account.pauses) << ": what was allocated meanwhile is in no number\n";
     }
+    if (account.unlogged_events > 0) {
+      out << "           " << with_commas(account.unlogged_events)
+          << " events are in every number, but not in the event log\n";
+    }
     if (!account.consistent) {
       out << "           a thread was stopped inside the tracker: numbers may be off by its "
              "event\n";

@@ -50,6 +50,15 @@ class FlatHashTable {
     return slot == nullptr ? BlockRecord{} : unpack(*slot);
   }
 
+  /// Forgets all and gives the memory back.
+  void release() noexcept {
+    while (large_ != nullptr) Arena::deallocate(std::exchange(large_, large_->next), sizeof(Large));
+    if (slots_ != nullptr) deallocate(slots_, capacity_ * sizeof(Slot));
+    slots_ = nullptr;
+    capacity_ = 0;
+    count_ = 0;
+  }
+
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (std::size_t i = 0; i < capacity_; ++i) {

@@ -10,6 +10,7 @@
 #include "alloctap/guard/text_pool.hpp"
 #include "alloctap/meta/mapping_container.hpp"
 #include "alloctap/meta/stack_totals.hpp"
+#include "alloctap/queue/logged_events.hpp"
 #include "alloctap/sample/sampling_policy.hpp"
 #include "alloctap/snapshot/size_histogram.hpp"
 #include "alloctap/snapshot/thread_summary.hpp"
@@ -37,6 +38,9 @@ struct Account {
   std::uint64_t tracker_bytes = 0;
   /// How many times recording was paused; what was allocated meanwhile is in no number.
   std::uint64_t pauses = 0;
+  /// Events that are in every number, but not in `Snapshot::events`: the log was full, or a record
+  /// of it cut short.
+  std::uint64_t unlogged_events = 0;
   /// False: a thread was stopped inside the tracker, so numbers may be in the middle of a change.
   bool consistent = true;
 };
@@ -122,6 +126,9 @@ struct Snapshot {
   ArenaArray<Marker> markers;
   std::uint64_t forgotten_markers = 0;
   Peak peak;
+  /// All events up to the snapshot, for a tracker with a `LoggingQueue`; they are the log's own,
+  /// which outlives every snapshot. Else empty.
+  LoggedEvents events;
   const StackTable* table = nullptr;
   /// Of markers.
   TextPool names;

@@ -58,6 +58,7 @@ class SnapshotBuilder {
     add_mappings();
     read_counters();
     read_peak();
+    read_log();
   }
 
   /// What was read; recording may go on meanwhile. Fails where the system has no memory for it.
@@ -198,6 +199,13 @@ class SnapshotBuilder {
     snapshot_.mapping_totals = source_.meta().mappings().totals();
     snapshot_.totals.peak_live_bytes = source_.peak_live_bytes();
     snapshot_.account.tracker_bytes = Arena::mapped_bytes();
+  }
+
+  void read_log() noexcept {
+    if constexpr (requires { source_.queue().log(); }) {
+      complete_ = source_.queue().log().cut(snapshot_.events) && complete_;
+      snapshot_.account.unlogged_events = snapshot_.events.missed;
+    }
   }
 
   void finish_counters() noexcept {

@@ -1,0 +1,117 @@
+/// A log of events in heaptrack's text format.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/dump/heaptrack_kinds.hpp"
+#include "alloctap/dump/heaptrack_lines.hpp"
+#include "alloctap/dump/heaptrack_times.hpp"
+#include "alloctap/dump/heaptrack_traces.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/meta/flat_hash_table.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
+
+namespace alloctap {
+
+/// Writes every allocation and every free of a known block as it was, in order, with the times. A
+/// reallocation is a free and an allocation, and one that failed is neither, as heaptrack has it;
+/// a block whose free was not seen is freed when its address comes again. Memory from the arena.
+class HeaptrackTimeline {
+ public:
+  /// `traces` are written. All is of one report.
+  HeaptrackTimeline(const Snapshot& snapshot, const HeaptrackTraces& traces,
+                    HeaptrackLines lines) noexcept
+      : snapshot_(snapshot), traces_(traces), lines_(lines), kinds_(lines) {}
+  HeaptrackTimeline(const HeaptrackTimeline&) = delete;
+  HeaptrackTimeline& operator=(const HeaptrackTimeline&) = delete;
+  ~HeaptrackTimeline() { live_.release(); }
+
+  /// False where the system has no memory for it.
+  [[nodiscard]] bool write() {
+    if (!list_traces() || !find_cancelled()) return false;
+    HeaptrackTimes times(snapshot_, lines_, first_ns_);
+    const bool merged = snapshot_.events.for_each([&](const LoggedEvent& event) {
+      times.advance(event.time_ns);
+      write(event);
+    });
+    times.write_points();
+    return merged && complete_;
+  }
+
+ private:
+  /// A reallocation that has begun and may still fail.
+  struct Detached {
+    std::uint64_t sequence = 0;
+    std::uintptr_t address = 0;
+  };
+
+  bool list_traces() noexcept {
+    if (!trace_of_.resize(snapshot_.table->end_id())) return false;
+    for (std::size_t i = 0; i < snapshot_.stacks.size(); ++i) {
+      trace_of_[snapshot_.stacks[i].stack] = traces_.trace(i);
+    }
+    return true;
+  }
+
+  /// A thread that puts a block back did nothing since it took it out.
+  bool find_cancelled() {
+    ArenaArray<Detached> by_thread;
+    const bool merged = snapshot_.events.for_each([&](const LoggedEvent& event) {
+      if (event.sequence == 0) first_ns_ = event.time_ns;
+      if (event.kind != LoggedKind::kDetach && event.kind != LoggedKind::kPutBack) return;
+      if (event.thread >= by_thread.size() && !by_thread.resize(std::size_t{event.thread} + 1)) {
+        complete_ = false;
+        return;
+      }
+      Detached& last = by_thread[event.thread];
+      if (event.kind == LoggedKind::kDetach) {
+        last = {event.sequence, event.address};
+      } else if (last.address == event.address) {
+        complete_ = cancelled_.push_back(last.sequence) && complete_;
+      }
+    });
+    std::sort(cancelled_.begin(), cancelled_.end());
+    return merged && complete_;
+  }
+
+  /// Asked in the order of sequences.
+  bool is_cancelled(const LoggedEvent& event) noexcept {
+    const bool found =
+        next_cancelled_ < cancelled_.size() && cancelled_[next_cancelled_] == event.sequence;
+    next_cancelled_ += found ? 1 : 0;
+    return found;
+  }
+
+  void write(const LoggedEvent& event) {
+    if (!complete_ || event.kind == LoggedKind::kPutBack) return;
+    if (event.kind == LoggedKind::kDetach && is_cancelled(event)) return;
+    const auto* block = reinterpret_cast<const void*>(event.address);
+    write_free(live_.take(block));
+    if (event.kind != LoggedKind::kAllocation) return;
+    const std::uint32_t kind = kinds_.number_of(event.size, trace_of_[event.stack]);
+    complete_ = kind != HeaptrackKinds::kNone && live_.insert(block, {.stack = kind}).kept;
+    lines_.line('+', kind);
+  }
+
+  /// Blocks are kept with the number of their kind for a stack.
+  void write_free(const BlockRecord& block) {
+    if (block.stack != kNoStackId) lines_.line('-', block.stack);
+  }
+
+  const Snapshot& snapshot_;
+  const HeaptrackTraces& traces_;
+  HeaptrackLines lines_;
+  HeaptrackKinds kinds_;
+  FlatHashTable live_;
+  /// By StackId.
+  ArenaArray<PathTree::Node> trace_of_;
+  /// Sequences of reallocations that failed.
+  ArenaArray<std::uint64_t> cancelled_;
+  std::size_t next_cancelled_ = 0;
+  std::int64_t first_ns_ = 0;
+  bool complete_ = true;
+};
+
+}  // namespace alloctap

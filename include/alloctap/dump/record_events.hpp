@@ -1,0 +1,110 @@
+/// The table of a record that is a log of events.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "alloctap/dump/record_reader.hpp"
+#include "alloctap/dump/record_writer.hpp"
+#include "alloctap/event/logged_event.hpp"
+#include "alloctap/queue/event_stream.hpp"
+#include "alloctap/queue/logged_events.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
+
+namespace alloctap {
+
+/// "events", in their order: what `LoggedEvent` has, with `LoggedKind` as a number, and steps from
+/// the row before for addresses and times (the first from 0). Frees have no size and no stack.
+/// Where there was no log, there is no such table. False where the system has no memory for it.
+[[nodiscard]] inline bool write_events(RecordWriter& record, const LoggedEvents& events) {
+  using enum RecordKind;
+  if (events.count == 0) return true;
+  record.begin_table("events", {{kNumber, "kind"},
+                                {kNumber, "thread"},
+                                {kSigned, "address_step"},
+                                {kNumber, "size"},
+                                {kNumber, "stack"},
+                                {kSigned, "time_step_ns"}});
+  LoggedEvent before = kBeforeFirstEvent;
+  const bool complete = events.for_each([&](const LoggedEvent& event) {
+    record.row(static_cast<std::uint64_t>(event.kind), event.thread,
+               static_cast<std::int64_t>(event.address - before.address), event.size, event.stack,
+               event.time_ns - before.time_ns);
+    before = event;
+  });
+  record.end_table();
+  return complete;
+}
+
+/// Whether `snapshot` has sums of that stack.
+[[nodiscard]] inline bool has_allocated(const Snapshot& snapshot, StackId sought) noexcept {
+  const auto& stacks = snapshot.stacks;
+  const auto* found =
+      std::partition_point(stacks.begin(), stacks.end(),
+                           [&](const StackSummary& stack) { return stack.stack < sought; });
+  return found != stacks.end() && found->stack == sought;
+}
+
+/// The events of a record that was read. Memory from the arena.
+class SavedEvents {
+ public:
+  SavedEvents() noexcept = default;
+  SavedEvents(const SavedEvents&) = delete;
+  SavedEvents& operator=(const SavedEvents&) = delete;
+  ~SavedEvents() { stream_.release(); }
+
+  /// How many the record says that it has.
+  void expect(std::uint64_t count) noexcept { expected_ = count; }
+
+  /// The event of a row that comes after those added, but for its stack.
+  [[nodiscard]] LoggedEvent read(const RecordReader& row) const noexcept {
+    const auto step = static_cast<std::uint64_t>(row.signed_number("time_step_ns"));
+    return {
+        .sequence = count_,
+        .kind = static_cast<LoggedKind>(std::min(row.number("kind"), kNoKind)),
+        .thread = static_cast<std::uint32_t>(std::min(row.number("thread"), kNoThread)),
+        .address = before_.address + static_cast<std::uint64_t>(row.signed_number("address_step")),
+        .size = row.number("size"),
+        .time_ns = static_cast<std::int64_t>(static_cast<std::uint64_t>(before_.time_ns) + step)};
+  }
+
+  /// Whether an event says nothing that no log would. Threads are numbered as they come, though not
+  /// one by one.
+  [[nodiscard]] bool can_be(const LoggedEvent& event) const noexcept {
+    constexpr std::uint64_t kThreadsAtOnce = 1 << 16;
+    constexpr std::int64_t kLatest = std::int64_t{1} << 61;
+    return event.kind <= LoggedKind::kPutBack && event.thread <= count_ + kThreadsAtOnce &&
+           event.time_ns >= 0 && event.time_ns < kLatest && count_ < expected_;
+  }
+
+  /// False where the system has no memory for it.
+  [[nodiscard]] bool add(const LoggedEvent& event) noexcept {
+    if (!stream_.has_room() && !stream_.grow()) return false;
+    stream_.append(event);
+    before_ = event;
+    ++count_;
+    return true;
+  }
+
+  /// To be called when all is added; `unlogged` events were not in the log when it was recorded.
+  /// `events` refers to this. False where the system has no memory.
+  [[nodiscard]] bool finish(std::uint64_t unlogged, LoggedEvents& events) const noexcept {
+    constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
+    const std::uint64_t lost = expected_ - count_;
+    events.count = count_;
+    events.missed = unlogged > kMost - lost ? kMost : unlogged + lost;
+    return count_ == 0 || events.parts.push_back(stream_.all());
+  }
+
+ private:
+  static constexpr std::uint64_t kNoKind = 0xFF;
+  static constexpr std::uint64_t kNoThread = 0xFFFF'FFFF;
+
+  EventStream stream_;
+  LoggedEvent before_ = kBeforeFirstEvent;
+  std::uint64_t count_ = 0;
+  std::uint64_t expected_ = 0;
+};
+
+}  // namespace alloctap

@@ -1,0 +1,156 @@
+/// Going through a log of events again.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "alloctap/event/logged_event.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/meta/flat_hash_table.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
+
+namespace alloctap {
+
+/// Applies the events of a snapshot to an empty table of blocks, by the rules of a tracker, but by
+/// code of its own: what comes out is what the tracker must have counted. The peak is that of the
+/// order in which events were logged. Control plane; memory from the arena. Once each.
+class Replay {
+ public:
+  Replay() noexcept = default;
+  Replay(const Replay&) = delete;
+  Replay& operator=(const Replay&) = delete;
+  ~Replay() { blocks_.release(); }
+
+  /// False where the system has no memory for it.
+  [[nodiscard]] bool run(const Snapshot& snapshot) {
+    complete_ = stacks_.resize(snapshot.table->end_id());
+    return complete_ && snapshot.events.for_each([this](const LoggedEvent& event) {
+      if (complete_) apply(event);
+    }) && complete_;
+  }
+
+  [[nodiscard]] const Totals& totals() const noexcept { return totals_; }
+  [[nodiscard]] std::uint64_t unmatched_frees() const noexcept { return unmatched_frees_; }
+  [[nodiscard]] std::uint64_t unseen_frees() const noexcept { return unseen_frees_; }
+  /// How many threads had events.
+  [[nodiscard]] std::uint64_t threads() const noexcept { return thread_count_; }
+  /// Of the stacks that the snapshot knows.
+  [[nodiscard]] const StackSummary& of(StackId stack) const noexcept { return stacks_[stack]; }
+
+ private:
+  /// What a thread allocated last, and whether it has been freed since, or is being reallocated.
+  struct Last {
+    std::uintptr_t address = 0;
+    StackId stack = kNoStackId;
+    enum : std::uint8_t { kNone, kThere, kDetached } state = kNone;
+    bool seen = false;
+  };
+
+  void apply(const LoggedEvent& event) {
+    if (event.thread >= threads_.size() && !threads_.resize(std::size_t{event.thread} + 1)) {
+      complete_ = false;
+      return;
+    }
+    Last& last = threads_[event.thread];
+    thread_count_ += last.seen ? 0 : 1;
+    last.seen = true;
+    switch (event.kind) {
+      case LoggedKind::kAllocation:
+        return allocate(event, last);
+      case LoggedKind::kDeallocation:
+        take(event);
+        return note_free(event, last);
+      case LoggedKind::kDetach:
+        if (take(event)) detach(event, last);
+        return;
+      case LoggedKind::kPutBack:
+        return put_back(event, last);
+    }
+  }
+
+  void allocate(const LoggedEvent& event, Last& last) {
+    StackSummary& stack = stacks_[event.stack];
+    ++totals_.allocations;
+    ++stack.total.allocations;
+    totals_.allocated_bytes += event.size;
+    stack.total.allocated_bytes += event.size;
+    last = {.address = event.address, .stack = event.stack, .state = Last::kThere, .seen = true};
+    insert(event);
+  }
+
+  /// A block that is at its place already was freed unseen.
+  void insert(const LoggedEvent& event) {
+    const InsertOutcome outcome =
+        blocks_.insert(pointer_of(event), {.stack = event.stack, .size = event.size});
+    complete_ = outcome.kept && complete_;
+    StackSummary& stack = stacks_[event.stack];
+    ++totals_.live_allocations;
+    ++stack.live_allocations;
+    totals_.live_bytes += event.size;
+    stack.live_bytes += event.size;
+    totals_.peak_live_bytes = std::max(totals_.peak_live_bytes, totals_.live_bytes);
+    if (outcome.replaced.stack == kNoStackId) return;
+    ++unseen_frees_;
+    count_gone(outcome.replaced);
+  }
+
+  bool take(const LoggedEvent& event) {
+    const BlockRecord record = blocks_.take(pointer_of(event));
+    const bool known = record.stack != kNoStackId;
+    if (known) count_gone(record);
+    unmatched_frees_ += known ? 0 : 1;
+    return known;
+  }
+
+  void count_gone(const BlockRecord& record) {
+    StackSummary& stack = stacks_[record.stack];
+    ++totals_.deallocations;
+    --totals_.live_allocations;
+    --stack.live_allocations;
+    totals_.live_bytes -= record.size;
+    stack.live_bytes -= record.size;
+  }
+
+  /// Freeing what its thread allocated last makes a block a temporary one.
+  void note_free(const LoggedEvent& event, Last& last) {
+    if (last.state != Last::kThere || last.address != event.address) return;
+    last.state = Last::kNone;
+    add_temporary(last, 1);
+  }
+
+  void detach(const LoggedEvent& event, Last& last) {
+    if (last.state != Last::kThere || last.address != event.address) return;
+    last.state = Last::kDetached;
+    add_temporary(last, 1);
+  }
+
+  void put_back(const LoggedEvent& event, Last& last) {
+    --totals_.deallocations;
+    insert(event);
+    if (last.state != Last::kDetached || last.address != event.address) return;
+    last.state = Last::kThere;
+    add_temporary(last, ~std::uint64_t{0});
+  }
+
+  void add_temporary(const Last& last, std::uint64_t number) {
+    totals_.temporary_allocations += number;
+    stacks_[last.stack].total.temporary_allocations += number;
+  }
+
+  static const void* pointer_of(const LoggedEvent& event) noexcept {
+    return reinterpret_cast<const void*>(event.address);
+  }
+
+  FlatHashTable blocks_;
+  Totals totals_;
+  std::uint64_t unmatched_frees_ = 0;
+  std::uint64_t unseen_frees_ = 0;
+  std::uint64_t thread_count_ = 0;
+  /// By StackId.
+  ArenaArray<StackSummary> stacks_;
+  /// By `LoggedEvent::thread`.
+  ArenaArray<Last> threads_;
+  bool complete_ = true;
+};
+
+}  // namespace alloctap
