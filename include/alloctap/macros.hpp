@@ -18,6 +18,9 @@
 /// Makes a symbol visible to other modules: the entry points of an interposing object.
 #define ALLOCTAP_EXPORT __attribute__((visibility("default")))
 
+/// A declaration of a function that may be nowhere in the program: its address is null then.
+#define ALLOCTAP_WEAK __attribute__((weak))
+
 /// Thread-local storage that is reached without a call. The general model may call
 /// `__tls_get_addr`, which may call malloc.
 #define ALLOCTAP_INITIAL_EXEC __attribute__((tls_model("initial-exec")))

@@ -234,7 +234,8 @@ class Tracker {
     }
     snapshot.account.consistent = quiet;
     snapshot.account.pauses = Sink::detours().pauses();
-    if (snapshot.account.pauses > 0 || !snapshot.sampling.exact) {
+    if (snapshot.account.pauses > 0 || !snapshot.sampling.exact ||
+        active_capabilities<Hook>().misses_allocations) {
       leave_out_unmatched(snapshot.account);
     }
     return snapshot;

@@ -11,6 +11,7 @@
 #include "alloctap/dump/frame_list.hpp"
 #include "alloctap/dump/report.hpp"
 #include "alloctap/guard/arena_array.hpp"
+#include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/os/process.hpp"
 #include "alloctap/recorder.hpp"
 #include "alloctap/snapshot/leaks.hpp"
@@ -84,11 +85,11 @@ class TrackerReport {
 
  private:
   static BackendInfo backend_info() noexcept {
-    return {.hook = Config::Hook::name,
+    return {.hook = active_name<typename Config::Hook>(),
             .stack = stack_name(),
             .max_frames = Sink::max_frames(),
             .symbolizer = Config::Symbolizer::name,
-            .blind_spots = Config::Hook::capabilities.blind_spots};
+            .blind_spots = active_capabilities<typename Config::Hook>().blind_spots};
   }
 
   /// A policy that stands for several says which one is in force.

@@ -1,6 +1,8 @@
 // Every way of capturing a stack puts the caller first and stays inside its room.
 #include <doctest/doctest.h>
 
+#include <vector>
+
 #include "alloctap/stack/backtrace_stack.hpp"
 #include "alloctap/stack/careful_stack.hpp"
 #include "alloctap/stack/frame_pointer_stack.hpp"
@@ -74,5 +76,29 @@ TEST_CASE_TEMPLATE("the hash of a stack is that of its frames, and its frames ca
       checked = frames.size();
     });
     CHECK(checked > 0);
+  }
+}
+
+TEST_CASE_TEMPLATE("frames of the allocator are left out where they are the innermost", Stack,
+                   alloctap::BacktraceStack, alloctap::CarefulStack, alloctap::UnwindTableStack) {
+  using alloctap::testing::CallChain;
+  const std::vector<std::uintptr_t> chain =
+      CallChain<>::call(6, [](const alloctap::CallOrigin&) {});
+  alloctap::AllocatorFrames allocator;
+  for (const std::size_t left_out : {0U, 1U, 4U}) allocator.add(chain[left_out]);
+  // The same stack comes again and again, as a loop's does.
+  for (int i = 0; i < 4; ++i) {
+    CallChain<>::call(6, [&](alloctap::CallOrigin origin) {
+      origin.allocator = &allocator;
+      alloctap::ThreadState& thread = *alloctap::ThreadStates::mine();
+      const auto identified = alloctap::identify_stack<Stack>(thread, origin, 64);
+      const auto frames = alloctap::frames_of<Stack>(thread, identified);
+      REQUIRE(frames.size() > 4);
+      CHECK_FALSE(identified.stack.failed);
+      CHECK(frames[0] == chain[2]);
+      CHECK(frames[1] == chain[3]);
+      CHECK(frames[2] == chain[4]);
+      CHECK(alloctap::hash_frames(frames) == identified.hash);
+    });
   }
 }

@@ -6,19 +6,24 @@
 
 #include "alloctap/arch/code_place.hpp"
 #include "alloctap/event/allocation_kind.hpp"
+#include "alloctap/event/allocator_frames.hpp"
 #include "alloctap/event/stack_identity.hpp"
 
 namespace alloctap {
 
 /// Where in the program a call came from.
 struct CallOrigin {
-  /// The return address of the hooked call: the innermost frame of the program.
+  /// The return address of the hooked call: the innermost frame of the program, but for those that
+  /// `allocator` names.
   const void* caller = nullptr;
   /// The frame address of the hooked function, whose frame record leads to the caller; nullptr
   /// where the backend has none.
   const void* frame = nullptr;
   /// A place in the hooked function where `frame` is its frame address.
   [[no_unique_address]] arch::CodePlace place{};
+  /// Frames that stacks leave out where they are the innermost; nullptr where there are none,
+  /// because the hook stands in front of the allocator.
+  const AllocatorFrames* allocator = nullptr;
 };
 
 /// A block that the host's allocator has just handed out.

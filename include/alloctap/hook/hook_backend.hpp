@@ -28,6 +28,9 @@ struct HookCapabilities {
   bool sees_later_modules = false;
   /// mmap and its relatives are seen.
   bool sees_mappings = false;
+  /// Blocks come from functions that the backend does not see, and their frees do reach it: a free
+  /// of an unknown block is then no news, and reports do not count it.
+  bool misses_allocations = false;
   /// What it cannot see, as a clause for the reader of a report.
   std::string_view blind_spots;
 };
@@ -55,5 +58,27 @@ struct HookBackendArchetype {
 };
 
 static_assert(HookBackend<HookBackendArchetype>);
+
+/// What `H` promises now. A backend that finds out when it is installed says so in a static
+/// function `active_capabilities()`, which never promises less than `capabilities`.
+template <HookBackend H>
+[[nodiscard]] HookCapabilities active_capabilities() noexcept {
+  if constexpr (requires { H::active_capabilities(); }) {
+    return H::active_capabilities();
+  } else {
+    return H::capabilities;
+  }
+}
+
+/// What reports call `H`: its name, or what its static function `active_name()` says, which lives
+/// as long as the process.
+template <HookBackend H>
+[[nodiscard]] std::string_view active_name() noexcept {
+  if constexpr (requires { H::active_name(); }) {
+    return H::active_name();
+  } else {
+    return H::name;
+  }
+}
 
 }  // namespace alloctap

@@ -19,7 +19,9 @@ struct BacktraceStack {
 
   ALLOCTAP_NOINLINE static CapturedStack capture(ThreadState&, const CallOrigin& origin,
                                                  std::span<std::uintptr_t> frames) noexcept {
-    Walk walk{.caller = reinterpret_cast<std::uintptr_t>(origin.caller), .frames = frames};
+    Walk walk{.caller = reinterpret_cast<std::uintptr_t>(origin.caller),
+              .allocator = origin.allocator,
+              .frames = frames};
     ::_Unwind_Backtrace(&visit, &walk);
     if (walk.stack.depth == 0) return caller_only(walk);
     walk.stack.failed = !walk.stack.truncated && !walk.reached_end;
@@ -29,8 +31,10 @@ struct BacktraceStack {
  private:
   struct Walk {
     std::uintptr_t caller;
+    const AllocatorFrames* allocator;
     std::span<std::uintptr_t> frames;
     CapturedStack stack{};
+    bool met_caller = false;
     bool reached_end = false;
   };
 
@@ -41,8 +45,10 @@ struct BacktraceStack {
     // The outermost frame says that its return address is undefined; the walk then ends at 0. That
     // of the loader, which runs constructors, says nothing: it is known by its place.
     walk.reached_end = ip == 0 || ::_Unwind_GetCFA(context) >= os::initial_stack_pointer();
-    const bool in_tracker = walk.stack.depth == 0 && ip != walk.caller;
-    if (ip == 0 || in_tracker) return _URC_NO_REASON;
+    walk.met_caller |= ip == walk.caller;
+    const bool in_allocator =
+        walk.stack.depth == 0 && walk.allocator != nullptr && walk.allocator->contains(ip);
+    if (ip == 0 || !walk.met_caller || in_allocator) return _URC_NO_REASON;
     if (walk.stack.depth == walk.frames.size()) {
       walk.stack.truncated = true;
       return _URC_END_OF_STACK;

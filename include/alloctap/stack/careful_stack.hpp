@@ -35,6 +35,7 @@ struct CarefulStack {
     const std::uintptr_t pc = arch::read_own_registers(own);
     walk->begin(pc, own);
     if (!walk->leave_tracker(caller)) return caller_alone(caller, frames);
+    if (origin.allocator != nullptr) walk->leave_allocator(*origin.allocator);
     return walk->write(frames);
   }
 
@@ -64,6 +65,11 @@ struct CarefulStack {
         if (pc_ == caller) return true;
       }
       return false;
+    }
+
+    void leave_allocator(const AllocatorFrames& allocator) noexcept {
+      while (allocator.contains(pc_) && step() == Outcome::kCaller) {
+      }
     }
 
     /// From the present frame outwards.

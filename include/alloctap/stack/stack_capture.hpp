@@ -23,9 +23,10 @@ struct CapturedStack {
 };
 
 /// A policy that writes the return addresses of the callers to `frames`, leaf first: frame 0 is
-/// `origin.caller`, and frames of the tracker itself are left out. An address that was interrupted
-/// by a signal, and not called from, is stored plus one, so that "minus one" finds the instruction
-/// in every frame. Runs inside malloc on the thread that owns `thread`; `frames` is never empty.
+/// `origin.caller`, or the first outside of `origin.allocator`, and frames of the tracker itself
+/// are left out. An address that was interrupted by a signal, and not called from, is stored plus
+/// one, so that "minus one" finds the instruction in every frame. Runs inside malloc on the thread
+/// that owns `thread`; `frames` is never empty.
 template <class S>
 concept StackCapture =
     requires(ThreadState& thread, const CallOrigin& origin, std::span<std::uintptr_t> frames) {

@@ -1,0 +1,144 @@
+/// The allocator's own hooks: nothing is patched and nothing interposed.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/strings/str_cat.h>
+
+#include <atomic>
+#include <string>
+#include <string_view>
+
+#include "alloctap/hook/hook_backend.hpp"
+#include "alloctap/hook/malloc_hooks/allocator_probe.hpp"
+#include "alloctap/hook/malloc_hooks/bionic_hooks.hpp"
+#include "alloctap/hook/malloc_hooks/glibc_debug_hooks.hpp"
+#include "alloctap/hook/malloc_hooks/gperftools_hooks.hpp"
+#include "alloctap/hook/malloc_hooks/hook_feed.hpp"
+#include "alloctap/hook/malloc_hooks/hook_provider.hpp"
+#include "alloctap/hook/malloc_hooks/probe_findings.hpp"
+#include "alloctap/hook/malloc_hooks/sanitizer_hooks.hpp"
+
+namespace alloctap {
+
+/// Takes the first of `Providers` whose hooks can be had and are told of a call of malloc that is
+/// made for this. What hooks tell differs from one allocator and release to the next, so it is
+/// found out by calls at the first start: `active_capabilities()` says it, reports show it.
+/// `capabilities` promises what holds for all. Stacks begin at the program's frames, as far as the
+/// functions are those that were called at that start.
+template <HookProvider... Providers>
+class MallocHooksOf {
+ public:
+  static constexpr std::string_view name = "malloc-hooks";
+  static constexpr HookCapabilities capabilities{
+      .target = HookTarget::kProcessAllocator,
+      .owns_every_free = false,
+      .sees_later_modules = true,
+      .sees_mappings = false,
+      .misses_allocations = true,
+      .blind_spots = "what the allocator's hooks do not tell, which is not known before the start",
+  };
+
+  /// FailedPrecondition where no provider is there; says what was looked for, and how to provide
+  /// it.
+  template <EventSink Sink>
+  static absl::Status install() {
+    std::string reasons;
+    if ((take<Providers>(reasons) || ...)) {
+      HookFeed::connect<Sink>();
+      return absl::OkStatus();
+    }
+    return absl::FailedPreconditionError(
+        absl::StrCat("MallocHooks: no allocator of this process has hooks that can be used",
+                     os::is_static_executable()
+                         ? " (it is linked statically, so none can be put in front of its own)"
+                         : "",
+                     ". Looked for: ", reasons));
+  }
+
+  static void uninstall() noexcept {
+    HookFeed::disconnect();
+    const Active* active = active_.load(std::memory_order_acquire);
+    if (active != nullptr) active->uninstall();
+  }
+
+  /// Of the provider that was installed last; before, `capabilities`.
+  [[nodiscard]] static HookCapabilities active_capabilities() noexcept {
+    const Active* active = active_.load(std::memory_order_acquire);
+    return active == nullptr ? capabilities : active->findings.capabilities(active->unseen.text());
+  }
+
+  /// With the provider's name, as in "malloc-hooks (sanitizer)".
+  [[nodiscard]] static std::string_view active_name() noexcept {
+    const Active* active = active_.load(std::memory_order_acquire);
+    return active == nullptr ? name : std::string_view(active->name);
+  }
+
+  /// What was found out of the provider in use; all false before the first start.
+  [[nodiscard]] static ProbeFindings findings() noexcept {
+    const Active* active = active_.load(std::memory_order_acquire);
+    return active == nullptr ? ProbeFindings{} : active->findings;
+  }
+
+  /// No allocator tells of modules: to be called before dlclose, and after it, so that frames keep
+  /// their names and what is remembered of the code is dropped. Does nothing outside a session.
+  static void on_modules_unloading() noexcept { HookFeed::on_modules_unloading(); }
+  static void on_modules_unloaded() noexcept { HookFeed::on_modules_unloaded(); }
+
+ private:
+  /// A provider that told of a call.
+  struct Active {
+    char name[48] = {};
+    ProbeFindings findings;
+    BlindSpotText unseen;
+    void (*uninstall)() noexcept = nullptr;
+  };
+
+  template <class Provider>
+  static bool take(std::string& reasons) {
+    const absl::Status status = Provider::install();
+    if (!status.ok()) {
+      add_reason(reasons, Provider::name, std::string(status.message()));
+      return false;
+    }
+    Active& active = active_of<Provider>;
+    if (!active.findings.malloc) probe<Provider>(active);
+    if (!active.findings.malloc) {
+      Provider::uninstall();
+      add_reason(reasons, Provider::name,
+                 "its hooks were set, but a call of malloc did not reach them; another allocator "
+                 "stands in front of it");
+      return false;
+    }
+    active_.store(&active, std::memory_order_release);
+    return true;
+  }
+
+  static void add_reason(std::string& reasons, std::string_view provider,
+                         const std::string& reason) {
+    absl::StrAppend(&reasons, reasons.empty() ? "" : "; ", std::string(provider), ": ", reason);
+  }
+
+  template <class Provider>
+  static void probe(Active& active) {
+    HookFeed::connect<ProbeSink>();
+    active.findings = AllocatorProbe::run(hooked_allocator_frames);
+    HookFeed::disconnect();
+    active.unseen.write(active.findings);
+    active.uninstall = &Provider::uninstall;
+    const std::string full =
+        absl::StrCat(std::string(name), " (", std::string(Provider::name), ")");
+    full.copy(active.name, sizeof active.name - 1);
+  }
+
+  template <class Provider>
+  static inline constinit Active active_of;
+  static inline constinit std::atomic<const Active*> active_{nullptr};
+};
+
+/// In the order in which they are tried: first what can be taken back.
+using MallocHooks =
+    MallocHooksOf<BionicHooks<>, GlibcDebugHooks<>, GperftoolsHooks<>, SanitizerHooks<>>;
+
+static_assert(HookBackend<MallocHooks>);
+
+}  // namespace alloctap

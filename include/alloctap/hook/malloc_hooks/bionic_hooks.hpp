@@ -1,0 +1,60 @@
+/// bionic's __malloc_hook family. Source: bionic/libc/malloc_hooks/README.md.
+#pragma once
+
+#include <absl/status/status.h>
+
+#include "alloctap/hook/malloc_hooks/variable_hooks.hpp"
+
+namespace alloctap {
+
+/// The C library of this process.
+struct BionicLibrary {
+  static os::MallocHookVariables variables() noexcept { return os::bionic_hook_variables(); }
+};
+
+/// The variables hold bionic's own functions while hooks are enabled, which is what tells that they
+/// are; those are called in turn, so that other hooks go on working.
+template <class Library = BionicLibrary>
+class BionicHooks {
+  struct Tag;
+  using Hooks = VariableHooks<Tag>;
+
+ public:
+  static constexpr std::string_view name = "bionic";
+
+  static absl::Status install() {
+    const os::MallocHookVariables variables = Library::variables();
+    if (!variables.complete()) {
+      return absl::NotFoundError("no __malloc_hook; there is one on Android from API level 28 on");
+    }
+    const bool enabled =
+        Hooks::load(variables.malloc) != nullptr && Hooks::load(variables.realloc) != nullptr &&
+        Hooks::load(variables.free) != nullptr && Hooks::load(variables.memalign) != nullptr;
+    if (!enabled) {
+      return absl::FailedPreconditionError(
+          "__malloc_hook is not in use; start the program with LIBC_HOOKS_ENABLE=1 in its "
+          "environment, or set the property libc.debug.hooks.enable to 1");
+    }
+    Hooks::set(variables, {.malloc = &previous_malloc,
+                           .realloc = &previous_realloc,
+                           .free = &previous_free,
+                           .memalign = &previous_memalign});
+    return absl::OkStatus();
+  }
+
+  static void uninstall() noexcept { Hooks::restore(); }
+
+ private:
+  static void* previous_malloc(std::size_t size) { return Hooks::previous().malloc(size, nullptr); }
+  static void* previous_realloc(void* old, std::size_t size) {
+    return Hooks::previous().realloc(old, size, nullptr);
+  }
+  static void previous_free(void* block) { Hooks::previous().free(block, nullptr); }
+  static void* previous_memalign(std::size_t alignment, std::size_t size) {
+    return Hooks::previous().memalign(alignment, size, nullptr);
+  }
+};
+
+static_assert(HookProvider<BionicHooks<>>);
+
+}  // namespace alloctap

@@ -1,0 +1,124 @@
+/// The hooks of glibc's libc_malloc_debug.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/strings/str_cat.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "alloctap/hook/malloc_hooks/variable_hooks.hpp"
+#include "alloctap/macros.hpp"
+
+namespace alloctap {
+
+/// The C library of this process.
+struct GlibcLibrary {
+  static void* symbol(const char* name) noexcept { return os::oldest_glibc_symbol(name); }
+  static std::string_view file_of(const void* address) noexcept { return os::module_path(address); }
+};
+
+/// Since 2.34, glibc's `__malloc_hook` does something only where libc_malloc_debug.so.0 stands in
+/// front of libc.so: preloaded, or linked. libc.so has variables of these names as well, which
+/// nobody reads: so the file that holds a variable decides. The hooks call `__libc_malloc` and its
+/// relatives, which lie behind the library, and are never switched off for a call.
+template <class Library = GlibcLibrary>
+class GlibcDebugHooks {
+  struct Tag;
+  using Hooks = VariableHooks<Tag>;
+
+ public:
+  static constexpr std::string_view name = "glibc-debug";
+  /// In the name of the file that the variables must lie in.
+  static constexpr std::string_view kLibrary = "libc_malloc_debug";
+
+  static absl::Status install() {
+    const os::MallocHookVariables variables{
+        .malloc = variable<os::MallocHook>("__malloc_hook"),
+        .realloc = variable<os::ReallocHook>("__realloc_hook"),
+        .free = variable<os::FreeHook>("__free_hook"),
+        .memalign = variable<os::MemalignHook>("__memalign_hook")};
+    if (absl::Status status = check_place(variables); !status.ok()) return status;
+    const VariableHookOriginals originals{
+        .malloc = function<void*(std::size_t)>("__libc_malloc"),
+        .realloc = function<void*(void*, std::size_t)>("__libc_realloc"),
+        .free = function<void(void*)>("__libc_free"),
+        .memalign = function<void*(std::size_t, std::size_t)>("__libc_memalign")};
+    if (!originals.complete()) {
+      return absl::FailedPreconditionError(
+          "the C library has no __libc_malloc, __libc_realloc, __libc_free and __libc_memalign to "
+          "call from a hook");
+    }
+    if (absl::Status status = check_use(variables); !status.ok()) return status;
+    Hooks::set(variables, originals);
+    return absl::OkStatus();
+  }
+
+  static void uninstall() noexcept { Hooks::restore(); }
+
+ private:
+  template <class Hook>
+  static Hook** variable(const char* symbol) noexcept {
+    return static_cast<Hook**>(Library::symbol(symbol));
+  }
+  template <class Function>
+  static Function* function(const char* symbol) noexcept {
+    return reinterpret_cast<Function*>(Library::symbol(symbol));
+  }
+
+  static bool in_library(const void* variable) noexcept {
+    return variable != nullptr &&
+           Library::file_of(variable).find(kLibrary) != std::string_view::npos;
+  }
+
+  static absl::Status check_place(const os::MallocHookVariables& variables) {
+    if (in_library(variables.malloc) && in_library(variables.realloc) &&
+        in_library(variables.free) && in_library(variables.memalign)) {
+      return absl::OkStatus();
+    }
+    constexpr std::string_view kHow =
+        "; start the program with LD_PRELOAD=libc_malloc_debug.so.0, or link it with "
+        "-Wl,--no-as-needed -l:libc_malloc_debug.so.0";
+    if (variables.malloc == nullptr) {
+      return absl::NotFoundError(absl::StrCat("no __malloc_hook", std::string(kHow)));
+    }
+    return absl::FailedPreconditionError(
+        absl::StrCat("__malloc_hook lies in ", std::string(Library::file_of(variables.malloc)),
+                     ", where it does nothing since glibc 2.34", std::string(kHow)));
+  }
+
+  /// Whether the variables are free to be used, and blocks are the C library's own.
+  static absl::Status check_use(const os::MallocHookVariables& variables) {
+    // The first call of all resets the variables.
+    const bool plain = blocks_are_plain();
+    if (Hooks::load(variables.malloc) != nullptr || Hooks::load(variables.realloc) != nullptr ||
+        Hooks::load(variables.free) != nullptr || Hooks::load(variables.memalign) != nullptr) {
+      return absl::FailedPreconditionError(
+          "__malloc_hook or one of its relatives is in use by another library, or malloc does not "
+          "come from libc_malloc_debug");
+    }
+    if (plain) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        "libc_malloc_debug checks blocks (MALLOC_CHECK_, glibc.malloc.check or mcheck), which it "
+        "cannot do with hooks; switch that off");
+  }
+
+  /// A checked block is exactly as large as was asked for. The size asked for is one that the
+  /// C library rounds up.
+  static bool blocks_are_plain() noexcept {
+    constexpr std::size_t kOddSize = 25;
+    void* (*volatile allocate)(std::size_t) = &std::malloc;
+    void (*volatile release)(void*) = &std::free;
+    auto* const usable_size = function<std::size_t(void*)>("malloc_usable_size");
+    void* const block = allocate(kOddSize);
+    const bool plain = usable_size == nullptr || block == nullptr || usable_size(block) != kOddSize;
+    release(block);
+    return plain;
+  }
+};
+
+static_assert(HookProvider<GlibcDebugHooks<>>);
+
+}  // namespace alloctap

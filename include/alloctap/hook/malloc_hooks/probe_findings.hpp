@@ -1,0 +1,105 @@
+/// What an allocator's hooks tell, and what a report says of it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "alloctap/hook/hook_backend.hpp"
+
+namespace alloctap {
+
+/// Whether calls are told by hooks, each found by a call.
+struct ProbeFindings {
+  enum class Reallocation : std::uint8_t {
+    /// Not told: a block that moved or grew stays recorded as it was.
+    kUnseen,
+    /// As a free of the old block and an allocation, in either order, when both are done.
+    kAsPair,
+    /// The free is told before the call, so one that fails loses its block.
+    kFreedFirst,
+    /// As a reallocation, which may fail.
+    kWhole,
+  };
+
+  bool malloc = false;
+  bool calloc = false;
+  bool aligned_alloc = false;
+  bool posix_memalign = false;
+  bool operator_new = false;
+  bool operator_new_array = false;
+  bool aligned_new = false;
+  bool strdup = false;
+  bool free = false;
+  /// What was asked for, as it was asked for.
+  bool exact_sizes = true;
+  Reallocation reallocation = Reallocation::kUnseen;
+
+  [[nodiscard]] bool every_allocation() const noexcept {
+    return malloc && calloc && aligned_alloc && posix_memalign && operator_new &&
+           operator_new_array && aligned_new && strdup && reallocation != Reallocation::kUnseen;
+  }
+
+  [[nodiscard]] HookCapabilities capabilities(std::string_view blind_spots) const noexcept {
+    return {.target = HookTarget::kProcessAllocator,
+            .owns_every_free = free && reallocation != Reallocation::kUnseen,
+            .sees_later_modules = true,
+            .sees_mappings = false,
+            .misses_allocations = !every_allocation(),
+            .blind_spots = blind_spots};
+  }
+};
+
+/// What hooks do not tell, as a clause for the reader of a report. Owns its text.
+class BlindSpotText {
+ public:
+  void write(const ProbeFindings& findings) noexcept {
+    using Reallocation = ProbeFindings::Reallocation;
+    used_ = 0;
+    add_where(findings.reallocation == Reallocation::kUnseen,
+              "realloc (a block that it moved or resized stays recorded as it was)");
+    add_where(findings.reallocation == Reallocation::kFreedFirst,
+              "that a realloc failed (its block is no longer recorded)");
+    add_where(!findings.calloc, "calloc");
+    add_where(!findings.aligned_alloc, "aligned_alloc");
+    add_where(!findings.posix_memalign, "posix_memalign");
+    add_where(!findings.operator_new, "operator new");
+    add_where(!findings.operator_new_array, "operator new[]");
+    add_where(!findings.aligned_new, "aligned operator new");
+    add_where(!findings.strdup, "strdup");
+    add_where(!findings.free, "free");
+    add_where(!findings.exact_sizes, "exact sizes of aligned blocks (they are rounded up)");
+    add_where(!findings.every_allocation(), "frees of unknown blocks (not counted)");
+    add_where(findings.reallocation != Reallocation::kWhole, "alignments");
+    add("whether a block is malloc's or operator new's");
+    add("mmap and its relatives");
+    add("dlclose");
+    add("allocators that do not end in malloc");
+  }
+
+  [[nodiscard]] std::string_view text() const noexcept { return {text_, used_}; }
+
+ private:
+  static constexpr std::size_t kMost = 640;
+
+  void add_where(bool missing, std::string_view clause) noexcept {
+    if (missing) add(clause);
+  }
+
+  void add(std::string_view clause) noexcept {
+    if (used_ > 0) append(", ");
+    append(clause);
+  }
+
+  void append(std::string_view text) noexcept {
+    const std::size_t count = std::min(text.size(), kMost - used_);
+    std::copy_n(text.data(), count, text_ + used_);
+    used_ += count;
+  }
+
+  char text_[kMost] = {};
+  std::size_t used_ = 0;
+};
+
+}  // namespace alloctap

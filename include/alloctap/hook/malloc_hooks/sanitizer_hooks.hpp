@@ -1,0 +1,75 @@
+/// The malloc hooks of the sanitizers' runtimes (AddressSanitizer, LeakSanitizer, MemorySanitizer,
+/// ThreadSanitizer; gcc's and clang's). Source: sanitizer/allocator_interface.h.
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <cstddef>
+
+#include "alloctap/hook/malloc_hooks/hook_provider.hpp"
+#include "alloctap/hook/malloc_hooks/reported_call.hpp"
+#include "alloctap/macros.hpp"
+
+extern "C" {
+ALLOCTAP_WEAK int __sanitizer_install_malloc_and_free_hooks(
+    void (*malloc_hook)(const volatile void*, std::size_t),
+    void (*free_hook)(const volatile void*));
+ALLOCTAP_WEAK std::size_t __sanitizer_get_allocated_size(const volatile void* block);
+}
+
+namespace alloctap {
+
+/// The runtime that this process has, if any.
+struct SanitizerRuntime {
+  using AllocationHook = void(const volatile void*, std::size_t);
+  using FreeHook = void(const volatile void*);
+
+  static bool present() noexcept { return &__sanitizer_install_malloc_and_free_hooks != nullptr; }
+  /// The place that the pair got, or 0 where all are taken.
+  static int install(AllocationHook* allocated, FreeHook* freeing) noexcept {
+    return __sanitizer_install_malloc_and_free_hooks(allocated, freeing);
+  }
+  /// What the program asked for, in bytes; 0 where the runtime does not tell.
+  static std::size_t size_of(const volatile void* block) noexcept {
+    return &__sanitizer_get_allocated_size == nullptr ? 0 : __sanitizer_get_allocated_size(block);
+  }
+};
+
+/// A runtime has room for five pairs of hooks and takes none back: the pair is installed once per
+/// process, and tells nobody while no sink is connected. Installing is not thread-safe in the
+/// runtime: start the first tracker before other threads do the like.
+template <class Runtime = SanitizerRuntime>
+class SanitizerHooks {
+ public:
+  static constexpr std::string_view name = "sanitizer";
+
+  static absl::Status install() {
+    if (!Runtime::present()) {
+      return absl::NotFoundError(
+          "no __sanitizer_install_malloc_and_free_hooks; build the program with "
+          "-fsanitize=address, leak, memory or thread");
+    }
+    if (!installed_) installed_ = Runtime::install(&on_allocated, &on_freeing) != 0;
+    if (installed_) return absl::OkStatus();
+    return absl::ResourceExhaustedError(
+        "__sanitizer_install_malloc_and_free_hooks has no place left: five other pairs of hooks "
+        "are installed, and a runtime never gives one back; install this tracker earlier");
+  }
+
+  static void uninstall() noexcept {}
+
+ private:
+  ALLOCTAP_NOINLINE static void on_allocated(const volatile void* block, std::size_t size) {
+    ReportedCall::allocated(ALLOCTAP_CALL_ORIGIN(), block, size);
+  }
+  ALLOCTAP_NOINLINE static void on_freeing(const volatile void* block) {
+    if (!HookFeed::connected() || block == nullptr) return;
+    ReportedCall::freeing(ALLOCTAP_CALL_ORIGIN(), block, Runtime::size_of(block));
+  }
+
+  static inline constinit bool installed_ = false;
+};
+
+static_assert(HookProvider<SanitizerHooks<>>);
+
+}  // namespace alloctap
