@@ -3,9 +3,12 @@
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
+#include <absl/strings/str_cat.h>
 
 #include <atomic>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "alloctap/config.hpp"
@@ -175,10 +178,12 @@ class Tracker {
           "this tracker has a session already; end that one first");
     }
     constexpr HookTarget target = Hook::capabilities.target;
-    if (!HookClaims::claim(target)) {
-      return absl::FailedPreconditionError(
-          "another tracker has a hook on the process's allocator; two would count one call twice. "
-          "End its session first");
+    const std::string_view* holder = HookClaims::claim(target, kHookName);
+    if (holder != nullptr) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "cannot install the hook \"", std::string(kHookName),
+          "\": another tracker has the hook \"", std::string(*holder),
+          "\" on the process's allocator; two would count one call twice. End its session first"));
     }
     RecordingGate::initialize();
     Sink::detours().begin(Sink::Sampling::selects());
@@ -258,6 +263,7 @@ class Tracker {
     account.unmatched_frees.reset();
   }
 
+  static constexpr std::string_view kHookName = Hook::name;
   static inline constinit std::atomic<bool> running_{false};
 };
 

@@ -48,7 +48,9 @@ TEST_CASE("two trackers cannot have a hook on the process's allocator at once") 
   REQUIRE(first.ok());
   const auto second = Second::start();
   CHECK(second.status().code() == absl::StatusCode::kFailedPrecondition);
-  CHECK(holds(second.status(), "another tracker has a hook on the process's allocator"));
+  CHECK(
+      holds(second.status(), "another tracker has the hook \"blind\" on the process's allocator"));
+  CHECK(holds(second.status(), "cannot install the hook \"blind\""));
   CHECK(holds(second.status(), "End its session first"));
   CHECK_FALSE(Second::running());
   first->end();

@@ -9,7 +9,8 @@
 
 namespace alloctap {
 
-using AllocationFunctions = FunctionList<
+/// What hands out and takes back blocks of the heap.
+using HeapFunctions = FunctionList<
     functions::Malloc, functions::Calloc, functions::Realloc, functions::Free, functions::Memalign,
     functions::PosixMemalign, functions::AlignedAlloc, functions::Valloc, functions::Pvalloc,
     functions::Reallocarray, functions::MallocUsableSize, functions::Strdup, functions::Strndup,
@@ -19,7 +20,12 @@ using AllocationFunctions = FunctionList<
     functions::DeleteSized, functions::DeleteArraySized, functions::DeleteNothrow,
     functions::DeleteArrayNothrow, functions::DeleteAligned, functions::DeleteArrayAligned,
     functions::DeleteSizedAligned, functions::DeleteArraySizedAligned,
-    functions::DeleteAlignedNothrow, functions::DeleteArrayAlignedNothrow, functions::Mmap,
-    functions::Mmap64, functions::Munmap, functions::Mremap>;
+    functions::DeleteAlignedNothrow, functions::DeleteArrayAlignedNothrow>;
+
+/// What maps and unmaps pages.
+using MappingFunctions =
+    FunctionList<functions::Mmap, functions::Mmap64, functions::Munmap, functions::Mremap>;
+
+using AllocationFunctions = JoinedFunctions<HeapFunctions, MappingFunctions>;
 
 }  // namespace alloctap

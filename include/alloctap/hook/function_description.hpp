@@ -57,6 +57,19 @@ struct FunctionList {
     (visit(Functions{}), ...);
   }
   static constexpr std::size_t size = sizeof...(Functions);
+  template <class... Others>
+  using With = FunctionList<Functions..., Others...>;
 };
+
+template <class First, class Second>
+struct JoinFunctions;
+template <class First, class... Functions>
+struct JoinFunctions<First, FunctionList<Functions...>> {
+  using Type = typename First::template With<Functions...>;
+};
+
+/// One list of the functions of two.
+template <class First, class Second>
+using JoinedFunctions = typename JoinFunctions<First, Second>::Type;
 
 }  // namespace alloctap

@@ -1,8 +1,10 @@
 /// Keeps two backends from counting one call twice.
 #pragma once
 
+#include <array>
 #include <atomic>
-#include <cstdint>
+#include <cstddef>
+#include <string_view>
 
 #include "alloctap/hook/hook_backend.hpp"
 
@@ -11,23 +13,29 @@ namespace alloctap {
 /// Which targets have a backend installed, for all trackers of the process. Thread-safe.
 class HookClaims {
  public:
-  /// False where another tracker has a backend on `target`. Manual hooks never count a call twice:
-  /// each program's own call goes to one of them.
-  [[nodiscard]] static bool claim(HookTarget target) noexcept {
-    return target == HookTarget::kManual ||
-           (claimed_.fetch_or(bit(target), std::memory_order_acq_rel) & bit(target)) == 0;
+  /// Claims `target` for the backend called `name`, whose text lives for ever. Returns the name of
+  /// the backend that another tracker has on it; nullptr where the claim holds. Manual hooks never
+  /// count a call twice: each program's own call goes to one of them.
+  [[nodiscard]] static const std::string_view* claim(HookTarget target,
+                                                     const std::string_view& name) noexcept {
+    if (target == HookTarget::kManual) return nullptr;
+    const std::string_view* holder = nullptr;
+    holders_[index(target)].compare_exchange_strong(holder, &name, std::memory_order_acq_rel);
+    return holder;
   }
 
   static void release(HookTarget target) noexcept {
-    claimed_.fetch_and(~bit(target), std::memory_order_acq_rel);
+    holders_[index(target)].store(nullptr, std::memory_order_release);
   }
 
  private:
-  static constexpr std::uint32_t bit(HookTarget target) noexcept {
-    return std::uint32_t{1} << static_cast<std::uint8_t>(target);
+  static constexpr std::size_t kTargets = static_cast<std::size_t>(HookTarget::kManual) + 1;
+
+  static constexpr std::size_t index(HookTarget target) noexcept {
+    return static_cast<std::size_t>(target);
   }
 
-  static inline constinit std::atomic<std::uint32_t> claimed_{0};
+  static inline constinit std::array<std::atomic<const std::string_view*>, kTargets> holders_{};
 };
 
 }  // namespace alloctap

@@ -7,8 +7,8 @@
 #include <cstdarg>
 #include <cstdlib>
 
+#include "alloctap/hook/bootstrapped_call.hpp"
 #include "alloctap/hook/hook_backend.hpp"
-#include "alloctap/hook/hooked_call.hpp"
 #include "alloctap/hook/interposed_originals.hpp"
 
 namespace alloctap {
@@ -73,49 +73,8 @@ struct InterposeHook {
 
 static_assert(HookBackend<InterposeHook>);
 
-/// The handlers behind the interposed functions: `HookedCall`, with blocks of the bootstrap arena
-/// kept away from the host's allocator.
+/// The handlers behind the interposed functions.
 template <EventSink Sink>
-struct InterposedCall : HookedCall<InterposedOriginals<Sink>, Sink> {
-  using Originals = InterposedOriginals<Sink>;
-  using Base = HookedCall<Originals, Sink>;
-
-  template <class Function, class... Arguments>
-  ALLOCTAP_ALWAYS_INLINE static void deallocate(const CallOrigin& origin, void* block,
-                                                Arguments... arguments) {
-    if (BootstrapArena::owns(block)) [[unlikely]] {
-      return;
-    }
-    Base::template deallocate<Function>(origin, block, arguments...);
-  }
-
-  template <class Function, class... Arguments>
-  ALLOCTAP_ALWAYS_INLINE static void* reallocate(const CallOrigin& origin, void* old,
-                                                 Arguments... arguments) {
-    if (BootstrapArena::owns(old)) [[unlikely]] {
-      return move_out<Function>(origin, old, arguments...);
-    }
-    return Base::template reallocate<Function>(origin, old, arguments...);
-  }
-
-  ALLOCTAP_ALWAYS_INLINE static std::size_t measure(void* block) {
-    if (BootstrapArena::owns(block)) [[unlikely]] {
-      return BootstrapArena::size_of(block);
-    }
-    return Originals::template get<functions::MallocUsableSize>()(block);
-  }
-
- private:
-  /// A block that dlsym got early leaves the bootstrap arena when it grows.
-  template <class Function, class... Arguments>
-  static void* move_out(const CallOrigin& origin, void* old, Arguments... arguments) {
-    void* block = Base::template reallocate<Function>(origin, nullptr, arguments...);
-    const std::size_t size = Function::request(old, arguments...).size;
-    if (block != nullptr) {
-      std::memcpy(block, old, std::min(size, BootstrapArena::size_of(old)));
-    }
-    return block;
-  }
-};
+using InterposedCall = BootstrappedCall<InterposedOriginals<Sink>, Sink>;
 
 }  // namespace alloctap

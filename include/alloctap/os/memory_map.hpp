@@ -19,6 +19,7 @@ struct MemoryRegion {
   std::uintptr_t end = 0;
   std::uint64_t file_offset = 0;
   bool readable = false;
+  bool writable = false;
   bool executable = false;
   std::string_view path;
 };

@@ -2,23 +2,33 @@
 
 #include <doctest/doctest.h>
 
+namespace {
+
 using alloctap::HookClaims;
 using alloctap::HookTarget;
 
-TEST_CASE("the process's allocator has one backend at a time") {
-  REQUIRE(HookClaims::claim(HookTarget::kProcessAllocator));
-  CHECK_FALSE(HookClaims::claim(HookTarget::kProcessAllocator));
-  CHECK_FALSE(HookClaims::claim(HookTarget::kProcessAllocator));
+constexpr std::string_view kFirst = "first";
+constexpr std::string_view kSecond = "second";
+
+}  // namespace
+
+TEST_CASE("the process's allocator has one backend at a time, and the next one learns which") {
+  REQUIRE(HookClaims::claim(HookTarget::kProcessAllocator, kFirst) == nullptr);
+  for (int i = 0; i < 2; ++i) {
+    const std::string_view* holder = HookClaims::claim(HookTarget::kProcessAllocator, kSecond);
+    REQUIRE(holder != nullptr);
+    CHECK(*holder == "first");
+  }
   HookClaims::release(HookTarget::kProcessAllocator);
-  CHECK(HookClaims::claim(HookTarget::kProcessAllocator));
+  CHECK(HookClaims::claim(HookTarget::kProcessAllocator, kSecond) == nullptr);
   HookClaims::release(HookTarget::kProcessAllocator);
 }
 
 TEST_CASE("manual backends are as many as a program wants, beside any other") {
-  REQUIRE(HookClaims::claim(HookTarget::kProcessAllocator));
-  CHECK(HookClaims::claim(HookTarget::kManual));
-  CHECK(HookClaims::claim(HookTarget::kManual));
+  REQUIRE(HookClaims::claim(HookTarget::kProcessAllocator, kFirst) == nullptr);
+  CHECK(HookClaims::claim(HookTarget::kManual, kFirst) == nullptr);
+  CHECK(HookClaims::claim(HookTarget::kManual, kSecond) == nullptr);
   HookClaims::release(HookTarget::kManual);
-  CHECK_FALSE(HookClaims::claim(HookTarget::kProcessAllocator));
+  CHECK(HookClaims::claim(HookTarget::kProcessAllocator, kSecond) != nullptr);
   HookClaims::release(HookTarget::kProcessAllocator);
 }

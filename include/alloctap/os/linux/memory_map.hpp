@@ -36,6 +36,7 @@ inline MemoryRegion parse_memory_region(std::string_view line) noexcept {
   region.start = take_hex<std::uintptr_t>(line);
   region.end = take_hex<std::uintptr_t>(line);
   region.readable = line.size() > 0 && line[0] == 'r';
+  region.writable = line.size() > 1 && line[1] == 'w';
   region.executable = line.size() > 2 && line[2] == 'x';
   skip_field(line);
   region.file_offset = take_hex<std::uint64_t>(line);

@@ -1,0 +1,52 @@
+/// The relocations that put the address of a symbol into a word, and the code that binds one late.
+///
+/// Numbers: System V ABI, AMD64 supplement, table 4.9; "ELF for the Arm 64-bit Architecture",
+/// section 5.7. Stubs: as GNU ld and lld write them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace alloctap::arch {
+
+struct RelocationKinds {
+#if defined(__x86_64__)
+  static constexpr std::uint32_t kAbsolute = 1;
+  static constexpr std::uint32_t kGlobalData = 6;
+  static constexpr std::uint32_t kJumpSlot = 7;
+
+  /// Whether `code` is the stub that has the loader bind the jump slot of that number: an optional
+  /// endbr64, then push of the number.
+  static bool is_lazy_stub(std::span<const std::byte> code, std::uint32_t number) noexcept {
+    constexpr unsigned char kEndBranch[] = {0xF3, 0x0F, 0x1E, 0xFA};
+    constexpr unsigned char kPush = 0x68;
+    const bool marked = code.size() > sizeof kEndBranch &&
+                        std::memcmp(code.data(), kEndBranch, sizeof kEndBranch) == 0;
+    if (marked) code = code.subspan(sizeof kEndBranch);
+    if (code.size() < 1 + sizeof number || code[0] != std::byte{kPush}) return false;
+    return std::memcmp(code.data() + 1, &number, sizeof number) == 0;
+  }
+#elif defined(__aarch64__)
+  static constexpr std::uint32_t kAbsolute = 257;
+  static constexpr std::uint32_t kGlobalData = 1025;
+  static constexpr std::uint32_t kJumpSlot = 1026;
+
+  /// All slots share one stub, which knows them by x16: an optional bti c, then
+  /// stp x16, x30, [sp, #-16]!.
+  static bool is_lazy_stub(std::span<const std::byte> code, std::uint32_t) noexcept {
+    constexpr std::uint32_t kBranchTarget = 0xD503245F;
+    constexpr std::uint32_t kSave = 0xA9BF7BF0;
+    std::uint32_t word = 0;
+    if (code.size() < 2 * sizeof word) return false;
+    std::memcpy(&word, code.data(), sizeof word);
+    if (word == kBranchTarget) std::memcpy(&word, code.data() + sizeof word, sizeof word);
+    return word == kSave;
+  }
+#else
+#error "alloctap/arch/relocation_kinds.hpp does not know this architecture"
+#endif
+};
+
+}  // namespace alloctap::arch

@@ -1,0 +1,135 @@
+/// What the loader reads of a module: its dynamic section.
+#pragma once
+
+#include <elf.h>
+#include <link.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "alloctap/elf/loaded_memory.hpp"
+
+namespace alloctap::elf {
+
+/// The tables behind PT_DYNAMIC (ELF gABI, "Dynamic Section"), each inside the module's segments;
+/// one that is not is empty.
+struct DynamicSection {
+  /// All that could be symbols: up to the end of their segment, because nothing states how many
+  /// there are.
+  std::span<const ElfW(Sym)> symbols;
+  /// Ends in '\0', so that a text begins at each of its characters.
+  std::string_view names;
+  std::span<const ElfW(Rela)> jump_slots_rela;
+  std::span<const ElfW(Rel)> jump_slots_rel;
+  std::span<const ElfW(Rela)> rela;
+  std::span<const ElfW(Rel)> rel;
+};
+
+/// Collects the entries that `read_dynamic_section` needs.
+struct DynamicEntries {
+  std::uintptr_t symbols = 0;
+  std::uintptr_t names = 0;
+  std::uint64_t names_bytes = 0;
+  std::uint64_t symbol_bytes = sizeof(ElfW(Sym));
+  std::uintptr_t jump_slots = 0;
+  std::uint64_t jump_slots_bytes = 0;
+  std::uint64_t jump_slots_kind = 0;
+  std::uintptr_t rela = 0;
+  std::uint64_t rela_bytes = 0;
+  std::uint64_t relative_rela = 0;
+  std::uintptr_t rel = 0;
+  std::uint64_t rel_bytes = 0;
+
+  void take(const ElfW(Dyn) & entry) noexcept {
+    const auto value = entry.d_un.d_val;
+    switch (entry.d_tag) {
+      case DT_SYMTAB:
+        symbols = value;
+        break;
+      case DT_STRTAB:
+        names = value;
+        break;
+      case DT_STRSZ:
+        names_bytes = value;
+        break;
+      case DT_SYMENT:
+        symbol_bytes = value;
+        break;
+      case DT_JMPREL:
+        jump_slots = value;
+        break;
+      case DT_PLTRELSZ:
+        jump_slots_bytes = value;
+        break;
+      case DT_PLTREL:
+        jump_slots_kind = value;
+        break;
+      case DT_RELA:
+        rela = value;
+        break;
+      case DT_RELASZ:
+        rela_bytes = value;
+        break;
+      case DT_RELACOUNT:
+        relative_rela = value;
+        break;
+      case DT_REL:
+        rel = value;
+        break;
+      case DT_RELSZ:
+        rel_bytes = value;
+        break;
+      default:
+        break;
+    }
+  }
+};
+
+/// Where an entry points: glibc adds the bias to entries when it loads a module, musl and the vdso
+/// leave them as they are in the file, and a program that is not position-independent has no bias.
+constexpr std::uintptr_t dynamic_address(std::uintptr_t value, std::uintptr_t bias) noexcept {
+  return value < bias ? value + bias : value;
+}
+
+/// The dynamic section of `memory`; nothing where the module has none (a static executable) or no
+/// names in it. Reads only inside the segments; runs anywhere.
+inline std::optional<DynamicSection> read_dynamic_section(const LoadedMemory& memory) noexcept {
+  const auto segments = memory.segments();
+  const auto found = std::find_if(segments.begin(), segments.end(),
+                                  [](const auto& segment) { return segment.p_type == PT_DYNAMIC; });
+  if (found == segments.end()) return std::nullopt;
+  DynamicEntries entries;
+  const std::uint64_t count = found->p_memsz / sizeof(ElfW(Dyn));
+  for (const auto& entry : memory.array<ElfW(Dyn)>(memory.bias() + found->p_vaddr, count)) {
+    if (entry.d_tag == DT_NULL) break;
+    entries.take(entry);
+  }
+
+  const auto at = [&memory](std::uintptr_t value) { return dynamic_address(value, memory.bias()); };
+  const auto names = memory.array<char>(at(entries.names), entries.names_bytes);
+  if (names.empty() || entries.symbol_bytes != sizeof(ElfW(Sym))) return std::nullopt;
+  const std::string_view text(names.data(), names.size());
+  DynamicSection section;
+  section.names = text.substr(0, text.rfind('\0') + 1);
+  section.symbols = memory.rest<ElfW(Sym)>(at(entries.symbols));
+  if (entries.jump_slots_kind == DT_REL) {
+    section.jump_slots_rel = memory.array<ElfW(Rel)>(at(entries.jump_slots),
+                                                     entries.jump_slots_bytes / sizeof(ElfW(Rel)));
+  } else {
+    section.jump_slots_rela = memory.array<ElfW(Rela)>(
+        at(entries.jump_slots), entries.jump_slots_bytes / sizeof(ElfW(Rela)));
+  }
+  section.rela =
+      memory.array<ElfW(Rela)>(at(entries.rela), entries.rela_bytes / sizeof(ElfW(Rela)));
+  // Those that come first name no symbol, and are most.
+  section.rela =
+      section.rela.subspan(std::min<std::uint64_t>(section.rela.size(), entries.relative_rela));
+  section.rel = memory.array<ElfW(Rel)>(at(entries.rel), entries.rel_bytes / sizeof(ElfW(Rel)));
+  return section;
+}
+
+}  // namespace alloctap::elf

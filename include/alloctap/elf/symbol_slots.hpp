@@ -1,0 +1,121 @@
+/// The words of a module that hold addresses of functions.
+#pragma once
+
+#include <elf.h>
+#include <link.h>
+
+#include <cstdint>
+#include <span>
+
+#include "alloctap/arch/relocation_kinds.hpp"
+#include "alloctap/elf/dynamic_section.hpp"
+#include "alloctap/elf/loaded_memory.hpp"
+
+namespace alloctap::elf {
+
+enum class SlotKind : std::uint8_t {
+  /// What a procedure linkage table jumps through; may be bound on the first call.
+  kJumpSlot,
+  /// An entry of the global offset table: -fno-plt calls through it, and addresses are read off it.
+  kGlobalData,
+  /// A word of data, such as `auto* function = &malloc` at namespace scope.
+  kAbsolute,
+};
+
+/// One word that the loader fills with the address of a symbol.
+struct SymbolSlot {
+  /// Aligned, and inside a segment that is writable or was until the loader had finished.
+  std::uintptr_t address = 0;
+  /// Ends in '\0'; the module's.
+  const char* name = nullptr;
+  const ElfW(Sym) * symbol = nullptr;
+  SlotKind kind = SlotKind::kJumpSlot;
+  /// The number of a jump slot among the module's.
+  std::uint32_t number = 0;
+};
+
+/// Walks the relocations of one module.
+template <class Visit>
+class SymbolSlotWalk {
+ public:
+  SymbolSlotWalk(const LoadedMemory& memory, const DynamicSection& section, Visit& visit) noexcept
+      : memory_(memory), section_(section), visit_(visit) {}
+
+  void run() noexcept {
+    walk(section_.jump_slots_rela);
+    walk(section_.jump_slots_rel);
+    walk(section_.rela);
+    walk(section_.rel);
+  }
+
+ private:
+  static std::int64_t addend(const ElfW(Rela) & relocation) noexcept { return relocation.r_addend; }
+  /// In the word itself, where the loader has replaced it: an absolute word cannot be told from one
+  /// that has an addend, and the formats with REL that matter name functions by the other kinds.
+  static std::int64_t addend(const ElfW(Rel) & relocation) noexcept {
+    return kind_number(relocation.r_info) == arch::RelocationKinds::kAbsolute ? 1 : 0;
+  }
+
+  static std::uint32_t kind_number(std::uint64_t info) noexcept {
+    return static_cast<std::uint32_t>(sizeof(void*) == 8 ? ELF64_R_TYPE(info) : ELF32_R_TYPE(info));
+  }
+  static std::uint64_t symbol_number(std::uint64_t info) noexcept {
+    return sizeof(void*) == 8 ? ELF64_R_SYM(info) : ELF32_R_SYM(info);
+  }
+
+  static bool find_kind(std::uint32_t number, SlotKind& kind) noexcept {
+    using Kinds = arch::RelocationKinds;
+    if (number == Kinds::kJumpSlot) {
+      kind = SlotKind::kJumpSlot;
+    } else if (number == Kinds::kGlobalData) {
+      kind = SlotKind::kGlobalData;
+    } else if (number == Kinds::kAbsolute) {
+      kind = SlotKind::kAbsolute;
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  template <class Relocation>
+  void walk(std::span<const Relocation> relocations) noexcept {
+    std::uint32_t number = 0;
+    for (const Relocation& relocation : relocations) visit(relocation, number++);
+  }
+
+  template <class Relocation>
+  void visit(const Relocation& relocation, std::uint32_t number) noexcept {
+    SymbolSlot slot{.number = number};
+    const std::uint64_t symbol = symbol_number(relocation.r_info);
+    if (!find_kind(kind_number(relocation.r_info), slot.kind) || addend(relocation) != 0) return;
+    if (symbol == 0 || symbol >= section_.symbols.size()) return;
+    slot.symbol = &section_.symbols[symbol];
+    if (slot.symbol->st_name >= section_.names.size()) return;
+    slot.name = section_.names.data() + slot.symbol->st_name;
+    slot.address = memory_.bias() + relocation.r_offset;
+    if (slot.address % sizeof(void*) != 0) return;
+    visit_(slot);
+  }
+
+  const LoadedMemory& memory_;
+  const DynamicSection& section_;
+  Visit& visit_;
+};
+
+/// Calls `visit(const SymbolSlot&)` for each word of the module that is filled with the address of
+/// a symbol and nothing added to it. Which symbols there are, a walk costs some nanoseconds each to
+/// tell: whether a slot lies in the module's writable memory is asked last, by `is_writable_slot`.
+/// Packed relative relocations (DT_RELR) name no symbols. Reads only inside the module's segments;
+/// runs anywhere.
+template <class Visit>
+void for_each_symbol_slot(const LoadedMemory& memory, const DynamicSection& section,
+                          Visit&& visit) noexcept {
+  SymbolSlotWalk<std::remove_reference_t<Visit>>(memory, section, visit).run();
+}
+
+/// Whether `slot` is where the loader could write it.
+inline bool is_writable_slot(const LoadedMemory& memory, const SymbolSlot& slot) noexcept {
+  return memory.holds(slot.address, sizeof(void*), PF_R | PF_W);
+}
+
+}  // namespace alloctap::elf

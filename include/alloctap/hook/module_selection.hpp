@@ -1,0 +1,126 @@
+/// Which modules a backend is to hook.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/strings/str_cat.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/os/path_pattern.hpp"
+
+namespace alloctap {
+
+/// One pattern of a selection.
+struct ModulePattern {
+  std::string text;
+  os::PathPattern compiled;
+  bool leaves_out = false;
+};
+
+/// A set of modules, told by their paths: those that some pattern or the predicate chooses (all,
+/// where there is neither), without those that a pattern leaves out. Constant-initialized; what it
+/// holds is freed by `clear` alone, so it may be used until the process ends. Control plane; not
+/// thread-safe.
+class ModuleSelection {
+ public:
+  using Predicate = bool (*)(std::string_view path);
+
+  constexpr ModuleSelection() noexcept = default;
+  explicit constexpr ModuleSelection(bool selects_by_default) noexcept
+      : selects_by_default_(selects_by_default) {}
+  ModuleSelection(const ModuleSelection&) = delete;
+  ModuleSelection& operator=(const ModuleSelection&) = delete;
+
+  /// Chooses modules of whose path some part matches `pattern`, a POSIX extended regular
+  /// expression. InvalidArgument, which `status` goes on to tell, where it is none.
+  absl::Status modules_matching(const std::string& pattern) { return add(pattern, false); }
+
+  /// Leaves modules out, whatever else chooses them.
+  absl::Status modules_not_matching(const std::string& pattern) { return add(pattern, true); }
+
+  /// Chooses modules for which `predicate`, called in the control plane, is true.
+  void modules_where(Predicate predicate) {
+    const ReentrancyGuard guard;
+    rules().predicate = predicate;
+  }
+
+  /// As it was made.
+  void clear() {
+    const ReentrancyGuard guard;
+    delete std::exchange(rules_, nullptr);
+  }
+
+  /// The first error of those that were given.
+  [[nodiscard]] absl::Status status() const {
+    return rules_ == nullptr ? absl::OkStatus() : rules_->status;
+  }
+
+  /// Whether the module is one of the set. It is known by two names: where its file is, and what
+  /// the loader was asked for, which may be a link to it.
+  [[nodiscard]] bool selects(const std::string& path, const std::string& name) const {
+    if (rules_ == nullptr) return selects_by_default_;
+    bool chosen = rules_->predicate != nullptr ? rules_->predicate(path) : chooses_nothing();
+    for (const ModulePattern& pattern : rules_->patterns) {
+      if (!matches(pattern, path, name)) continue;
+      if (pattern.leaves_out) return false;
+      chosen = true;
+    }
+    return chosen;
+  }
+
+  [[nodiscard]] static bool matches(const ModulePattern& pattern, const std::string& path,
+                                    const std::string& name) {
+    return pattern.compiled.matches(path) || (!name.empty() && pattern.compiled.matches(name));
+  }
+
+  [[nodiscard]] const std::vector<ModulePattern>& patterns() const {
+    static constexpr std::vector<ModulePattern> kNone;
+    return rules_ == nullptr ? kNone : rules_->patterns;
+  }
+
+ private:
+  struct Rules {
+    std::vector<ModulePattern> patterns;
+    Predicate predicate = nullptr;
+    absl::Status status;
+  };
+
+  Rules& rules() {
+    if (rules_ == nullptr) rules_ = new Rules;
+    return *rules_;
+  }
+
+  /// Whether all modules are meant that no pattern leaves out.
+  [[nodiscard]] bool chooses_nothing() const {
+    for (const ModulePattern& pattern : rules_->patterns) {
+      if (!pattern.leaves_out) return false;
+    }
+    return selects_by_default_;
+  }
+
+  absl::Status add(const std::string& pattern, bool leaves_out) {
+    const ReentrancyGuard guard;
+    os::PatternError error;
+    os::PathPattern compiled(pattern, error);
+    if (error.text.empty()) {
+      rules().patterns.push_back({pattern, std::move(compiled), leaves_out});
+      return absl::OkStatus();
+    }
+    absl::Status status = absl::InvalidArgumentError(
+        absl::StrCat("pattern \"", pattern, "\" for modules: ", error.text, ", at character ",
+                     error.position + 1, " (\"", pattern.substr(error.position),
+                     "\"); write a POSIX extended "
+                     "regular expression"));
+    rules().status.Update(status);
+    return status;
+  }
+
+  Rules* rules_ = nullptr;
+  bool selects_by_default_ = true;
+};
+
+}  // namespace alloctap

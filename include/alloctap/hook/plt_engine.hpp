@@ -1,0 +1,223 @@
+/// Finds originals, asks patterns and walks slots, in the order that is safe.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "alloctap/guard/control_lock.hpp"
+#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/hook/plt_loader_calls.hpp"
+#include "alloctap/hook/plt_pass.hpp"
+#include "alloctap/hook/plt_report.hpp"
+#include "alloctap/hook/plt_state.hpp"
+#include "alloctap/os/module_symbols.hpp"
+#include "alloctap/os/next_symbol.hpp"
+
+namespace alloctap {
+
+/// The part of `PltHook` that knows no sink. Patterns are asked, and the loader for symbols,
+/// between walks and not in them: a walk holds the loader's list, and what those take or allocate
+/// may wait for it.
+class PltEngine {
+ public:
+  /// `plt_state` has targets and selections. Behind the control lock.
+  static absl::Status install() {
+    PltState& state = plt_state();
+    for (const ModuleSelection* selection : state.selections) {
+      if (absl::Status status = selection->status(); !status.ok()) return status;
+    }
+    if (program_is_static()) {
+      return absl::FailedPreconditionError(
+          "PltHook: the program is linked statically, so its calls of the allocator go through no "
+          "slots. Link it dynamically, or use InterposeHook");
+    }
+    if (!os::pin_module(reinterpret_cast<const void*>(&program_is_static))) {
+      return absl::FailedPreconditionError(
+          "PltHook: the loader does not know the module that this code is in");
+    }
+    state.chosen.clear();
+    find_originals();
+    PltState::active.store(true, std::memory_order_release);
+    ArenaArray<PltModule> modules = hook_until_settled();
+    if (hooked_slots(modules) > 0) return absl::OkStatus();
+    uninstall();
+    return absl::FailedPreconditionError(why_nothing(modules));
+  }
+
+  /// Hooks what was opened since the last time. Takes the control lock.
+  static void refresh() noexcept {
+    const ReentrancyGuard guard;
+    ArenaArray<MissingOriginal> missing = refresh_locked({});
+    if (missing.empty()) return;
+    find_missing(missing);
+    static_cast<void>(refresh_locked(missing));
+  }
+
+  /// Restores the slots that still hold handlers, in the modules that are there. Behind the control
+  /// lock.
+  static void uninstall() noexcept {
+    PltState::active.store(false, std::memory_order_release);
+    PltPass(plt_state(), PltAction::kUnhook).run();
+    plt_state().hooked.clear();
+  }
+
+  /// Takes the control lock.
+  [[nodiscard]] static PltReport report() {
+    const ReentrancyGuard guard;
+    const std::lock_guard hold(control_lock);
+    PltPass pass(plt_state(), PltAction::kLook);
+    pass.run();
+    return make_plt_report(plt_state(), pass.modules());
+  }
+
+ private:
+  /// Walks that find unknown modules or originals, before the rest is left for the next time.
+  static constexpr int kMostWalks = 8;
+
+  static bool program_is_static() noexcept {
+    bool is_static = true;
+    bool is_program = true;
+    os::visit_loaded_images([&](const os::LoadedImage& image) {
+      if (!std::exchange(is_program, false)) return;
+      is_static = std::none_of(image.segments.begin(), image.segments.end(),
+                               [](const auto& segment) { return segment.p_type == PT_INTERP; });
+    });
+    return is_static;
+  }
+
+  static void find_originals() noexcept {
+    find_program_stubs();
+    for (PltTarget& target : plt_state().targets.all()) {
+      auto original = reinterpret_cast<std::uintptr_t>(os::default_symbol(target.name));
+      if (original != 0 && original == target.program_stub) {
+        original = reinterpret_cast<std::uintptr_t>(os::next_symbol(target.name));
+      }
+      publish(target, original);
+    }
+  }
+
+  static void publish(PltTarget& target, std::uintptr_t original) noexcept {
+    if (original == 0) return;
+    target.publish(original);
+    target.original = original;
+  }
+
+  /// An undefined symbol with a value is a stub that stands for the function everywhere (System V
+  /// ABI, AMD64 supplement, "Function Addresses").
+  static void find_program_stubs() noexcept {
+    bool is_program = true;
+    os::visit_loaded_images([&](const os::LoadedImage& image) {
+      if (!std::exchange(is_program, false)) return;
+      const elf::LoadedMemory memory(image.bias, image.segments);
+      const auto section = elf::read_dynamic_section(memory);
+      if (!section) return;
+      elf::for_each_symbol_slot(memory, *section, [&](const elf::SymbolSlot& slot) {
+        PltTarget* target = plt_state().targets.find(slot.name);
+        const bool is_stub = slot.symbol->st_shndx == SHN_UNDEF && slot.symbol->st_value != 0;
+        if (target != nullptr && is_stub) {
+          target->program_stub = image.bias + slot.symbol->st_value;
+        }
+      });
+    });
+  }
+
+  /// Control lock held.
+  static ArenaArray<PltModule> hook_until_settled() {
+    for (int walk = 1;; ++walk) {
+      PltPass pass = walk_once();
+      bool again = decide(pass.unknown());
+      ArenaArray<MissingOriginal> missing = copy(pass.missing());
+      find_missing(missing);
+      again = publish_found(missing) || again;
+      if (!again || walk == kMostWalks) return copy(pass.modules());
+    }
+  }
+
+  /// With what was found without the lock; returns what is missing still.
+  static ArenaArray<MissingOriginal> refresh_locked(
+      const ArenaArray<MissingOriginal>& found) noexcept {
+    const std::lock_guard hold(control_lock);
+    if (!PltState::active.load(std::memory_order_acquire)) return {};
+    static_cast<void>(publish_found(found));
+    for (int walk = 1;; ++walk) {
+      PltPass pass = walk_once();
+      if (!decide(pass.unknown()) || walk == kMostWalks) return copy(pass.missing());
+    }
+  }
+
+  static PltPass walk_once() noexcept {
+    const os::LoaderCounts counts = os::loader_counts();
+    PltState::loaded.store(counts.loaded, std::memory_order_relaxed);
+    PltState::unloaded.store(counts.unloaded, std::memory_order_relaxed);
+    PltPass pass(plt_state(), PltAction::kHook);
+    pass.run();
+    return pass;
+  }
+
+  /// Whether there was something to decide.
+  static bool decide(const ArenaArray<PltModule>& unknown) {
+    bool decided = false;
+    for (const PltModule& module : unknown) {
+      decided =
+          plt_state().chosen.add({.path = module.path,
+                                  .name = module.name,
+                                  .hash = ChosenModules::hash(module.path, module.name),
+                                  .groups = plt_state().groups_of(module.path, module.name)}) ||
+          decided;
+    }
+    return decided;
+  }
+
+  /// Takes the loader's lock.
+  static void find_missing(ArenaArray<MissingOriginal>& missing) {
+    for (MissingOriginal& entry : missing) {
+      const std::string importer(entry.importer);
+      const char* path = importer.empty() ? nullptr : importer.c_str();
+      entry.original =
+          reinterpret_cast<std::uintptr_t>(os::symbol_seen_by(path, entry.target->name));
+    }
+  }
+
+  /// Whether some original is known now. Control lock held.
+  static bool publish_found(const ArenaArray<MissingOriginal>& missing) noexcept {
+    bool found = false;
+    for (const MissingOriginal& entry : missing) {
+      if (entry.target->original != 0) continue;
+      publish(*entry.target, entry.original);
+      found = found || entry.original != 0;
+    }
+    return found;
+  }
+
+  template <class T>
+  static ArenaArray<T> copy(const ArenaArray<T>& array) noexcept {
+    ArenaArray<T> result;
+    for (const T& element : array) static_cast<void>(result.push_back(element));
+    return result;
+  }
+
+  static std::uint32_t hooked_slots(const ArenaArray<PltModule>& modules) noexcept {
+    std::uint32_t hooked = 0;
+    for (const PltModule& module : modules) hooked += module.hooked;
+    return hooked;
+  }
+
+  static std::string why_nothing(const ArenaArray<PltModule>& modules) {
+    const PltReport report = make_plt_report(plt_state(), modules);
+    std::string why = absl::StrCat("PltHook: no slot was hooked in ", modules.size(), " modules.");
+    for (const std::string& warning : report.warnings) absl::StrAppend(&why, " ", warning, ".");
+    for (const PltModuleReport& module : report.modules) {
+      if (report.warnings.empty()) absl::StrAppend(&why, " ", module.path, ": ", module.why, ".");
+    }
+    return absl::StrCat(why, " Choose modules that call the allocator");
+  }
+};
+
+}  // namespace alloctap

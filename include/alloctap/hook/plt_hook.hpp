@@ -1,0 +1,153 @@
+/// Hooks the calls of chosen modules, in the slots through which they call.
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <type_traits>
+
+#include "alloctap/hook/allocation_functions.hpp"
+#include "alloctap/hook/hook_backend.hpp"
+#include "alloctap/hook/plt_engine.hpp"
+#include "alloctap/hook/plt_entry.hpp"
+
+namespace alloctap {
+
+/// A module calls what it imports through slots that the loader fills with addresses. This backend
+/// puts its handlers there, in the modules that patterns choose, and gives the slots back what they
+/// held when the tracker stops. Calls of other modules cost nothing and are not seen.
+///
+/// Each list of functions is a group with patterns of its own. The heap's functions are hooked in
+/// all modules unless patterns say otherwise; pages are opt-in; an engine's own functions are
+/// hooked where they are imported:
+///
+///     struct EngineAllocate : functions::Allocates<AllocationKind::kMalloc> { name, Signature...
+///     }; using EngineFunctions = FunctionList<EngineAllocate, EngineFree>; using Hook =
+///     PltHookWith<EngineFunctions>; Hook::modules_matching("/libgame[^/]*$");
+///     Hook::group<MappingFunctions>().modules_matching("/libgpu");
+///     Hook::group<EngineFunctions>().modules_not_matching("/libaudio");
+///
+/// Choose modules before `Tracker::start()`. All functions belong to the control plane; `refresh`
+/// and `report` are thread-safe and may not be called from what an output of a dump calls.
+template <class... EngineLists>
+class PltHookWith {
+ public:
+  static constexpr std::string_view name = "plt";
+  static constexpr HookCapabilities capabilities{
+      .target = HookTarget::kProcessAllocator,
+      .owns_every_free = false,
+      .sees_later_modules = true,
+      .sees_mappings = true,
+      .blind_spots =
+          "calls from modules that were not chosen, from constructors of modules opened later, "
+          "from "
+          "the loader and from other namespaces (dlmopen), calls bound inside a module (static "
+          "allocators, -Bsymbolic), addresses that dlsym returned, mappings unless they were asked "
+          "for, raw system calls",
+  };
+
+  /// The patterns for one of the lists.
+  template <class List>
+  [[nodiscard]] static ModuleSelection& group() noexcept {
+    return selection_<List>;
+  }
+
+  /// For the heap's functions: as `ModuleSelection`.
+  static absl::Status modules_matching(const std::string& pattern) {
+    return group<HeapFunctions>().modules_matching(pattern);
+  }
+  static absl::Status modules_not_matching(const std::string& pattern) {
+    return group<HeapFunctions>().modules_not_matching(pattern);
+  }
+  static void modules_where(ModuleSelection::Predicate predicate) {
+    group<HeapFunctions>().modules_where(predicate);
+  }
+
+  /// Forgets all patterns, of all groups. Not while a session lives.
+  static void clear_modules() {
+    group<HeapFunctions>().clear();
+    group<MappingFunctions>().clear();
+    (group<EngineLists>().clear(), ...);
+  }
+
+  /// The module that holds `code` is never hooked: for a tracker in a library that is not itself to
+  /// be tracked. False where there are four already.
+  static bool leave_alone(const void* code) noexcept {
+    for (const void*& place : PltState::left_alone) {
+      if (place != nullptr && place != code) continue;
+      place = code;
+      return true;
+    }
+    return false;
+  }
+
+  /// Hooks what was opened since the last time, where a program opens modules by other means than
+  /// dlopen, or wants it at once.
+  static void refresh() noexcept { PltEngine::refresh(); }
+
+  /// What is hooked now.
+  [[nodiscard]] static PltReport report() { return PltEngine::report(); }
+
+  template <EventSink Sink>
+  static absl::Status install() {
+    plt_state().targets.clear();
+    plt_state().selections = kSelections;
+    bool fits = PltLoaderCalls::add_to(plt_state().targets) && add<HeapFunctions, Sink>(0) &&
+                add<MappingFunctions, Sink>(1);
+    std::uint32_t next = 2;
+    ((fits = fits && add<EngineLists, Sink>(next++)), ...);
+    if (!fits) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("PltHook: more than ", PltTargets::kMost, " functions to hook"));
+    }
+    PltLoaderCalls::set({.refresh = &PltEngine::refresh,
+                         .unloading = []() noexcept { Sink::on_modules_unloading(); },
+                         .unloaded = []() noexcept { Sink::on_modules_unloaded(); }});
+    stop_ = []() noexcept { PltOriginals<Sink>::set_recording(false); };
+    PltOriginals<Sink>::set_recording(true);
+    absl::Status status = PltEngine::install();
+    if (!status.ok()) PltOriginals<Sink>::set_recording(false);
+    return status;
+  }
+
+  static void uninstall() noexcept {
+    if (stop_ == nullptr) return;
+    PltEngine::uninstall();
+    stop_();
+  }
+
+ private:
+  static_assert(sizeof...(EngineLists) + 2 < kLoaderGroup, "too many groups of functions");
+
+  template <class List, EventSink Sink>
+  [[nodiscard]] static bool add(std::uint32_t group) noexcept {
+    bool fits = true;
+    List::for_each([&](auto function) {
+      using Function = decltype(function);
+      fits =
+          fits && plt_state().targets.add(
+                      {.name = Function::name,
+                       .handler = reinterpret_cast<std::uintptr_t>(&PltEntry<Function, Sink>::call),
+                       .group = group,
+                       .publish = &PltOriginals<Sink>::template set<Function>});
+    });
+    return fits;
+  }
+
+  template <class List>
+  static inline constinit ModuleSelection selection_{!std::is_same_v<List, MappingFunctions>};
+
+  static constexpr std::array<const ModuleSelection*, 2 + sizeof...(EngineLists)> kSelections{
+      &selection_<HeapFunctions>, &selection_<MappingFunctions>, &selection_<EngineLists>...};
+
+  using Stop = void (*)() noexcept;
+  static inline constinit Stop stop_ = nullptr;
+};
+
+using PltHook = PltHookWith<>;
+
+static_assert(HookBackend<PltHook>);
+
+}  // namespace alloctap

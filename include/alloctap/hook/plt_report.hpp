@@ -1,0 +1,92 @@
+/// What `PltHook` did, for people.
+#pragma once
+
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "alloctap/hook/plt_pass.hpp"
+
+namespace alloctap {
+
+/// One module and its slots; for the loader's own functions nothing is counted.
+struct PltModuleReport {
+  std::string path;
+  /// Slots that lead to the tracker.
+  std::uint32_t hooked = 0;
+  /// Slots that do not, though their functions are chosen for the module.
+  std::uint32_t skipped = 0;
+  /// Why slots were skipped, or why none is hooked; empty where all is well.
+  std::string why;
+};
+
+struct PltReport {
+  std::vector<PltModuleReport> modules;
+  /// Patterns that had no effect.
+  std::vector<std::string> warnings;
+  std::uint32_t hooked_slots = 0;
+};
+
+/// In words, why not all of `module` is hooked.
+[[nodiscard]] inline std::string why_skipped(const PltModule& module) {
+  if (!module.is_mapped) return "its memory was unmapped behind the loader's back";
+  if ((module.groups & ~group_bit(kLoaderGroup)) == 0) return "no pattern chooses it";
+  std::string why;
+  const auto add = [&why](std::uint32_t count, const char* reason) {
+    if (count > 0) absl::StrAppend(&why, absl::StrCat(why.empty() ? "" : "; ", count), " ", reason);
+  };
+  add(module.foreign, "lead to another allocator or to another tool's hook");
+  add(module.unfinished, "are in a module that is still being opened");
+  add(module.refused, "could not be made writable");
+  if (why.empty() && module.hooked == 0) why = "it imports none of the functions";
+  return why;
+}
+
+/// The pattern's effect on `modules`: a warning, or nothing.
+[[nodiscard]] inline std::string warn_of(const ModulePattern& pattern,
+                                         const ArenaArray<PltModule>& modules) {
+  std::uint32_t matched = 0;
+  std::uint32_t hooked = 0;
+  for (const PltModule& module : modules) {
+    if (!ModuleSelection::matches(pattern, std::string(module.path), std::string(module.name))) {
+      continue;
+    }
+    ++matched;
+    hooked += module.hooked;
+  }
+  const std::string subject = absl::StrCat("pattern \"", pattern.text, "\"");
+  if (matched == 0) return absl::StrCat(subject, " matches no loaded module");
+  if (pattern.leaves_out || hooked > 0) return {};
+  return absl::StrCat(subject, " matches ", matched,
+                      matched == 1 ? " module, which has" : " modules, which have",
+                      " nothing to hook");
+}
+
+/// `modules` are those of a finished walk. Allocates.
+[[nodiscard]] inline PltReport make_plt_report(const PltState& state,
+                                               const ArenaArray<PltModule>& modules) {
+  PltReport report;
+  for (const PltModule& module : modules) {
+    const std::string_view path = module.path.empty() ? module.name : module.path;
+    report.modules.push_back({.path = std::string(path),
+                              .hooked = module.hooked,
+                              .skipped = module.foreign + module.unfinished + module.refused,
+                              .why = why_skipped(module)});
+    report.hooked_slots += module.hooked;
+  }
+  for (const ModuleSelection* selection : state.selections) {
+    for (const ModulePattern& pattern : selection->patterns()) {
+      std::string warning = warn_of(pattern, modules);
+      const bool is_new = std::find(report.warnings.begin(), report.warnings.end(), warning) ==
+                          report.warnings.end();
+      if (!warning.empty() && is_new) report.warnings.push_back(std::move(warning));
+    }
+  }
+  return report;
+}
+
+}  // namespace alloctap

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <dlfcn.h>
+
+#include "alloctap/os/module_symbols.hpp"
+
+namespace alloctap::os {
+
+inline void* default_symbol(const char* name) noexcept { return ::dlsym(RTLD_DEFAULT, name); }
+
+inline void* symbol_seen_by(const char* path, const char* name) noexcept {
+  void* const handle = ::dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle == nullptr) return nullptr;
+  void* const symbol = ::dlsym(handle, name);
+  ::dlclose(handle);
+  return symbol;
+}
+
+inline bool pin_module(const void* code) noexcept {
+  Dl_info info{};
+  if (::dladdr(code, &info) == 0) return false;
+  void* const handle = ::dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  // The main program is not known by its path, and stays anyway.
+  if (handle != nullptr) ::dlclose(handle);
+  return true;
+}
+
+}  // namespace alloctap::os

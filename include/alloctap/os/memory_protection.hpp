@@ -1,0 +1,25 @@
+/// What may be done with pages.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace alloctap::os {
+
+struct Protection {
+  bool readable = false;
+  bool writable = false;
+  bool executable = false;
+};
+
+/// Sets what may be done with the whole pages at `address`; false where the system refuses. The C
+/// library's function is not called: another tool may have replaced it. errno may change.
+bool protect_pages(std::uintptr_t address, std::size_t bytes, Protection protection) noexcept;
+
+}  // namespace alloctap::os
+
+#if defined(__linux__)
+#include "alloctap/os/linux/memory_protection.hpp"
+#else
+#error "alloctap/os/memory_protection.hpp has no implementation for this system"
+#endif

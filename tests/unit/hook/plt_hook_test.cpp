@@ -1,0 +1,155 @@
+#include "alloctap/hook/plt_hook.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <string>
+
+#include "alloctap/testing/fake_sink.hpp"
+
+namespace {
+
+using namespace alloctap;
+using alloctap::testing::SinkFunction;
+
+struct PltHookTest;
+using Sink = alloctap::testing::FakeSink<PltHookTest>;
+
+/// What the tests of this program are compiled into.
+bool is_this_program(std::string_view path) {
+  char buffer[4096];
+  return path == os::executable_path(buffer);
+}
+
+/// An installed hook that leaves nothing behind.
+class Installed {
+ public:
+  explicit Installed(ModuleSelection::Predicate predicate = &is_this_program) {
+    Sink::clear();
+    if (predicate != nullptr) PltHook::modules_where(predicate);
+    const std::lock_guard hold(control_lock);
+    const ReentrancyGuard guard;
+    status_ = PltHook::install<Sink>();
+  }
+  ~Installed() {
+    {
+      const std::lock_guard hold(control_lock);
+      const ReentrancyGuard guard;
+      PltHook::uninstall();
+    }
+    PltHook::clear_modules();
+  }
+  Installed(const Installed&) = delete;
+  Installed& operator=(const Installed&) = delete;
+
+  const absl::Status& status() const { return status_; }
+
+ private:
+  absl::Status status_;
+};
+
+std::size_t allocations_of(std::size_t size) {
+  std::size_t count = 0;
+  for (const auto& call : Sink::calls()) {
+    count += call.function == SinkFunction::kAllocate && call.size == size ? 1 : 0;
+  }
+  return count;
+}
+
+/// A block that the compiler must allocate.
+void allocate_and_free(std::size_t size) {
+  void* volatile block = std::malloc(size);
+  std::free(block);
+}
+
+bool holds(const absl::Status& status, std::string_view text) {
+  return std::string(status.message()).find(text) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("calls from a chosen module are seen, until the hook is gone") {
+  {
+    const Installed hook;
+    REQUIRE(hook.status() == absl::OkStatus());
+    allocate_and_free(12345);
+    CHECK(allocations_of(12345) == 1);
+    char* volatile block = new char[23456];
+    delete[] block;
+    CHECK(allocations_of(23456) == 1);
+    const PltReport report = PltHook::report();
+    CHECK(report.hooked_slots > 0);
+    CHECK(report.warnings.empty());
+  }
+  allocate_and_free(12345);
+  CHECK(allocations_of(12345) == 1);
+  CHECK(PltHook::report().hooked_slots == 0);
+}
+
+TEST_CASE("calls from a module that is left out are not seen") {
+  REQUIRE(PltHook::modules_not_matching("libc\\.so").ok());
+  REQUIRE(PltHook::modules_matching("libstdc\\+\\+").ok());
+  const Installed hook(nullptr);
+  REQUIRE(hook.status() == absl::OkStatus());
+  allocate_and_free(12345);
+  CHECK(allocations_of(12345) == 0);
+  for (const PltModuleReport& module : PltHook::report().modules) {
+    CAPTURE(module.path);
+    CHECK((module.hooked > 0) == (module.path.find("libstdc++") != std::string::npos));
+    if (module.hooked == 0) CHECK(module.why == "no pattern chooses it");
+  }
+}
+
+TEST_CASE("a pattern with an error hooks nothing") {
+  CHECK_FALSE(PltHook::modules_matching("lib(").ok());
+  const Installed hook(nullptr);
+  CHECK(hook.status().code() == absl::StatusCode::kInvalidArgument);
+  CHECK(holds(hook.status(), "at character 4"));
+  allocate_and_free(12345);
+  CHECK(allocations_of(12345) == 0);
+}
+
+TEST_CASE("patterns that lead to no slot are an error that names them") {
+  REQUIRE(PltHook::modules_matching("no such module").ok());
+  REQUIRE(PltHook::modules_matching("libm\\.so").ok());
+  const Installed hook(nullptr);
+  CHECK(hook.status().code() == absl::StatusCode::kFailedPrecondition);
+  CHECK(holds(hook.status(), "pattern \"no such module\" matches no loaded module"));
+  CHECK(holds(hook.status(), "pattern \"libm\\.so\" matches 1 module, which has nothing to hook"));
+}
+
+TEST_CASE("a pattern without effect is a warning where others have one") {
+  REQUIRE(PltHook::modules_matching("no such module").ok());
+  const Installed hook;
+  REQUIRE(hook.status() == absl::OkStatus());
+  const PltReport report = PltHook::report();
+  REQUIRE(report.warnings.size() == 1);
+  CHECK(report.warnings[0] == "pattern \"no such module\" matches no loaded module");
+}
+
+TEST_CASE("mappings are seen where they were asked for") {
+  const auto mappings = [] {
+    void* const pages = mmap(nullptr, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    munmap(pages, 8192);
+    std::size_t count = 0;
+    for (const auto& call : Sink::calls()) count += call.function == SinkFunction::kMap ? 1 : 0;
+    return count;
+  };
+  {
+    const Installed hook;
+    CHECK(mappings() == 0);
+  }
+  PltHook::group<MappingFunctions>().modules_where(&is_this_program);
+  const Installed hook;
+  CHECK(mappings() == 1);
+}
+
+TEST_CASE("a module can be left alone by address") {
+  PltState::left_alone = {};
+  REQUIRE(PltHook::leave_alone(reinterpret_cast<const void*>(&is_this_program)));
+  const Installed hook;
+  CHECK(hook.status().code() == absl::StatusCode::kFailedPrecondition);
+  PltState::left_alone = {};
+}
