@@ -99,3 +99,32 @@ TEST_CASE_TEMPLATE("a reallocation is put down to who makes it", Policy, ALLOCTA
   CHECK(live_bytes_of(snapshot, inside) == 300);
   CHECK(live_bytes_of(snapshot, outside) == (inside == outside ? 300 : 0));
 }
+
+TEST_CASE_TEMPLATE("threads have what they hold where stacks tell them", Policy,
+                   ALLOCTAP_TAG_POLICIES) {
+  using T = Tracker<TaggedConfig<Policy, struct Holding>>;
+  const Session session = started<T>();
+  ScriptedStack::play(kFrames);
+  T::Hook::on_allocate(at(0x1000), 100);
+  std::thread([] {
+    ScriptedStack::play(kFrames);
+    T::Hook::on_allocate(at(0x2000), 1000);
+    T::Hook::on_allocate(at(0x3000), 3000);
+  }).join();
+  T::Hook::on_free(at(0x3000));
+  const Snapshot snapshot = snapshot_of<T>();
+  CHECK(snapshot.tags == Policy::description().tags);
+  std::uint64_t held = 0;
+  bool as_held = true;
+  for (const ThreadSummary& thread : snapshot.threads) {
+    CHECK(thread.holding.has_value() == Policy::description().threads);
+    if (!thread.holding) continue;
+    held += thread.holding->live_bytes;
+    const bool is_mine = thread.number == ThreadStates::mine()->number;
+    as_held = as_held && thread.holding->live_bytes == (is_mine ? 100 : 1000);
+    CHECK(thread.holding->live_allocations == 1);
+    CHECK(thread.net_bytes == (is_mine ? -2900 : 4000));
+  }
+  CHECK(as_held);
+  CHECK(held == (Policy::description().threads ? 1100 : 0));
+}

@@ -76,7 +76,9 @@ class SampleReport {
             .symbolize = &FakeSymbolizer::symbolize};
   }
 
-  StackId intern(std::vector<std::uintptr_t> frames) { return table_->intern(frames); }
+  StackId intern(std::vector<std::uintptr_t> frames, StackOwner owner = {}) {
+    return table_->intern(frames, owner);
+  }
   void retire(StackId stack) { table_->retire(stack); }
   void add_thread(os::ThreadId id, bool alive, std::string_view name, AllocationTotals total,
                   std::uint64_t deallocations, std::int64_t net_bytes) {

@@ -10,13 +10,15 @@
 
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/frame_labels.hpp"
+#include "alloctap/dump/owner_labels.hpp"
 #include "alloctap/dump/stack_count.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 
 namespace alloctap {
 
 /// Stacks without a count have no line; a report without any is empty. Inlined functions are
-/// frames. A ';' in a name becomes ':', which only names of the compiler's own making have.
+/// frames, and the tag of a stack is its root. A ';' in a name becomes ':', which only names of the
+/// compiler's own making have.
 struct FoldedDump {
   StackCount count = StackCount::kLiveBytes;
   /// An earlier snapshot of the same tracker, alive during the dump: each line then has two
@@ -26,13 +28,15 @@ struct FoldedDump {
 
   void write(const Report& report, DumpWriter& out) const {
     const FrameLabels labels(report);
-    if (!labels.complete()) return out.fail("folded: the system has no memory for frames");
+    const OwnerLabels owners(report.snapshot);
+    if (!labels.complete() || !owners.complete())
+      return out.fail("folded: the system has no memory for frames");
     std::size_t next_before = 0;
     for (const StackSummary& stack : report.snapshot.stacks) {
       const std::uint64_t now = count_of(stack, count);
       const std::uint64_t then = count_before(stack.stack, next_before);
       if (now == 0 && then == 0) continue;
-      write_stack(labels, stack.stack, out);
+      write_stack(labels, owners.tag(stack.stack), stack.stack, out);
       if (before != nullptr) out << ' ' << then;
       out << ' ' << now << '\n';
     }
@@ -51,8 +55,10 @@ struct FoldedDump {
     return count_of(candidate, count);
   }
 
-  static void write_stack(const FrameLabels& labels, StackId stack, DumpWriter& out) {
-    bool first = true;
+  static void write_stack(const FrameLabels& labels, std::string_view tag, StackId stack,
+                          DumpWriter& out) {
+    bool first = tag.empty();
+    write_name(tag, out);
     labels.visit_root_first(stack, [&](const LabelledFrame& frame) {
       if (!first) out << ';';
       first = false;

@@ -15,7 +15,9 @@
 #include "alloctap/dump/json_history.hpp"
 #include "alloctap/dump/json_leaks.hpp"
 #include "alloctap/dump/json_opening.hpp"
+#include "alloctap/dump/json_owners.hpp"
 #include "alloctap/dump/json_threads.hpp"
+#include "alloctap/snapshot/by_tag.hpp"
 #include "alloctap/snapshot/leaks.hpp"
 #include "alloctap/snapshot/suppressions.hpp"
 
@@ -35,11 +37,16 @@ struct JsonDump {
   class Writing {
    public:
     Writing(const Report& report, const Suppressions* suppressions, DumpWriter& out)
-        : report_(report), suppressions_(suppressions), out_(out), json_(out) {}
+        : report_(report),
+          suppressions_(suppressions),
+          owners_(report.snapshot),
+          out_(out),
+          json_(out) {}
 
     void write() {
       const FrameList frames(report_);
-      if (!frames.complete()) return out_.fail("json: the system has no memory for frames");
+      if (!frames.complete() || !owners_.complete())
+        return out_.fail("json: the system has no memory for frames");
       if (!look_for_leaks(frames)) return out_.fail("json: the system has no memory for leaks");
       json_.begin_object();
       json_.text("schema", "alloctap.heap/1");
@@ -48,6 +55,7 @@ struct JsonDump {
       write_mappings(frames);
       json_.key("threads");
       write_threads(json_, report_.snapshot.threads);
+      write_tags();
       write_modules();
       write_frames(frames);
       write_stacks(frames);
@@ -92,6 +100,15 @@ struct JsonDump {
       json_.key("leaks");
       if (!leaks_) return json_.null();
       alloctap::write_leaks(json_, *suppressions_, *leaks_);
+    }
+
+    void write_tags() {
+      json_.key("tags");
+      if (report_.snapshot.tags == nullptr) return json_.null();
+      const absl::StatusOr<ArenaArray<TagSummary>> sums = by_tag(report_.snapshot);
+      if (sums.ok()) return alloctap::write_tags(json_, *sums, owners_);
+      json_.null();
+      out_.fail("json: the system has no memory for tags");
     }
 
     void write_modules() {
@@ -168,6 +185,7 @@ struct JsonDump {
         const StackSummary& stack = report_.snapshot.stacks[i];
         json_.begin_object();
         write_frame_indices(stack.stack, frames);
+        write_owner(json_, owners_, stack.stack);
         write_rule_of_stack(i);
         json_.key("outside_size_range");
         json_.value(stack.stack == kStackNotTaken);
@@ -224,6 +242,7 @@ struct JsonDump {
 
     const Report& report_;
     const Suppressions* suppressions_;
+    OwnerLabels owners_;
     /// Where suppressions ask for them.
     std::optional<Leaks> leaks_;
     DumpWriter& out_;

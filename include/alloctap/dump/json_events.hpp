@@ -106,7 +106,7 @@ class JsonEvents : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonEv
     kTime,
     kNumbers
   };
-  enum Text : std::uint8_t { kPath, kBuildId, kFunction, kFile, kExecutable, kTexts };
+  enum Text : std::uint8_t { kPath, kBuildId, kFunction, kFile, kExecutable, kTag, kTexts };
 
   static constexpr std::array<std::string_view, kNumbers> kNumberNames{"address",
                                                                        "module",
@@ -124,8 +124,8 @@ class JsonEvents : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonEv
                                                                        "peak_live_bytes",
                                                                        "pid",
                                                                        "time_ns"};
-  static constexpr std::array<std::string_view, kTexts> kTextNames{"path", "build_id", "function",
-                                                                   "file", "executable"};
+  static constexpr std::array<std::string_view, kTexts> kTextNames{"path", "build_id",   "function",
+                                                                   "file", "executable", "tag"};
   static constexpr std::array<std::string_view, 5> kSections{"program", "totals", "modules",
                                                              "frames", "stacks"};
   static constexpr std::uint32_t kStackNumbers = 1U << kAllocations | 1U << kAllocatedBytes |
@@ -274,7 +274,8 @@ class JsonEvents : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonEv
                   .live_bytes = numbers[kLiveBytes]},
          .first_frame = first_frame_,
          .frames = profile_.frame_numbers.size() - first_frame_,
-         .outside_size_range = outside_size_range_});
+         .outside_size_range = outside_size_range_,
+         .tag = element_.texts[kTag]});
   }
 
   SavedProfile& profile_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "alloctap/dump/json_builder.hpp"
 #include "alloctap/guard/arena_array.hpp"
@@ -26,6 +27,12 @@ inline void write_threads(JsonBuilder& json, const ArenaArray<ThreadSummary>& th
     json.number("deallocations", thread.deallocations);
     json.key("net_bytes");
     json.value(thread.net_bytes);
+    const auto& holding = thread.holding;
+    using Number = std::optional<std::uint64_t>;
+    json.key("live_allocations");
+    json.value_or_null(holding ? Number(holding->live_allocations) : Number());
+    json.key("live_bytes");
+    json.value_or_null(holding ? Number(holding->live_bytes) : Number());
     json.end_object();
   }
   json.end_array();

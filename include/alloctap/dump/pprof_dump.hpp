@@ -11,6 +11,7 @@
 #include "alloctap/dump/account_list.hpp"
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/frame_labels.hpp"
+#include "alloctap/dump/owner_labels.hpp"
 #include "alloctap/dump/pprof_code.hpp"
 #include "alloctap/dump/pprof_stream.hpp"
 #include "alloctap/dump/size_records.hpp"
@@ -21,7 +22,8 @@ namespace alloctap {
 /// of both is live; readers show live bytes unless another sample type is asked for. Inlined
 /// functions are lines of their call, and the account is in the comments (`-comments`). Where the
 /// snapshot has its blocks (`SnapshotOptions`), live ones have their size as the label `bytes`
-/// (`-tags`), and what was given back has none. Needs protozero and zlib: target
+/// (`-tags`), and what was given back has none. Stacks have the labels `tag` and `thread` where the
+/// tracker's `Tags` tell them. Needs protozero and zlib: target
 /// alloctap::pprof_dump.
 ///
 /// Modules have their build-ids. They say that they have names, files and lines as soon as one
@@ -38,11 +40,12 @@ struct PprofDump {
           out_(out),
           labels_(report),
           sizes_(report.snapshot),
+          owners_(report.snapshot),
           account_(report),
           stream_(out) {}
 
     void write() {
-      if (!labels_.complete() || !sizes_.complete()) {
+      if (!labels_.complete() || !sizes_.complete() || !owners_.complete()) {
         return out_.fail("pprof: the system has no memory for frames");
       }
       write_types();
@@ -94,6 +97,8 @@ struct PprofDump {
     }
 
     void locate(const StackSummary& stack) {
+      tag_ = owners_.tag(stack.stack);
+      thread_ = owners_.thread(stack.stack);
       locations_.clear();
       labels_.visit_leaf_first(stack.stack, [&](const LabelledFrame& frame) {
         if (frame.inlined) return;
@@ -106,7 +111,18 @@ struct PprofDump {
         sample.add_packed_uint64(pprof::Sample::kLocationId, locations_.begin(), locations_.end());
         sample.add_packed_int64(pprof::Sample::kValue, values.begin(), values.end());
         if (size) write_size(sample, *size);
+        if (!tag_.empty()) write_text(sample, "tag", tag_);
+        if (!thread_.empty()) write_text(sample, "thread", thread_);
       });
+    }
+
+    void write_text(pprof::Builder<pprof::Sample>& sample, std::string_view key,
+                    std::string_view text) {
+      const std::int64_t key_number = stream_.text(key);
+      const std::int64_t text_number = stream_.text(text);
+      pprof::Builder<pprof::Label> label(sample, pprof::Sample::kLabel);
+      label.add_int64(pprof::Label::kKey, key_number);
+      label.add_int64(pprof::Label::kText, text_number);
     }
 
     void write_size(pprof::Builder<pprof::Sample>& sample, std::uint64_t size) {
@@ -128,11 +144,15 @@ struct PprofDump {
     DumpWriter& out_;
     FrameLabels labels_;
     SizeRecords sizes_;
+    OwnerLabels owners_;
     /// Its texts are texts of the stream.
     AccountList account_;
     pprof::Stream stream_;
     pprof::Code code_{report_, labels_, stream_};
+    /// Of the stack that is written.
     ArenaArray<std::uint64_t> locations_;
+    std::string_view tag_;
+    std::string_view thread_;
   };
 };
 

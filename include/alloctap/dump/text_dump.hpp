@@ -10,6 +10,7 @@
 #include "alloctap/dump/frame_list.hpp"
 #include "alloctap/dump/human_units.hpp"
 #include "alloctap/dump/text_leaks.hpp"
+#include "alloctap/dump/text_owners.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/version.hpp"
 
@@ -27,14 +28,16 @@ struct TextDump {
     write_header(report, out);
     write_account(report, out);
     write_totals(report, out);
+    TextOwners owners(report.snapshot, out);
+    owners.write();
     const auto stacks = most_first(report.snapshot.stacks, out);
     const auto mappings = most_first(report.snapshot.mappings, out);
     const FrameList frames(report, shown_stacks(report, stacks, mappings, out));
     if (!frames.complete()) return out.fail("text: the system has no memory for frames");
     if (suppressions != nullptr) {
-      write_leaks(report, frames, out);
+      write_leaks(report, frames, owners, out);
     } else {
-      write_stacks("Stacks that hold live memory", report, stacks, frames, out);
+      write_stacks("Stacks that hold live memory", report, stacks, frames, owners, out);
     }
     write_mappings(report, mappings, frames, out);
   }
@@ -149,16 +152,17 @@ struct TextDump {
     return shown;
   }
 
-  void write_leaks(const Report& report, const FrameList& frames, DumpWriter& out) const {
+  void write_leaks(const Report& report, const FrameList& frames, TextOwners& owners,
+                   DumpWriter& out) const {
     const absl::StatusOr<Leaks> leaks = find_leaks(report.snapshot, *suppressions, frames);
     if (!leaks.ok()) return out.fail("text: the system has no memory for leaks");
     write_leak_totals(*leaks, out);
-    write_stacks("Stacks that leaked", report, leaks->stacks, frames, out);
+    write_stacks("Stacks that leaked", report, leaks->stacks, frames, owners, out);
     TextRuleList(*suppressions, *leaks, out).write();
   }
 
   void write_stacks(std::string_view title, const Report& report, const StackOrder& order,
-                    const FrameList& frames, DumpWriter& out) const {
+                    const FrameList& frames, TextOwners& owners, DumpWriter& out) const {
     const std::size_t shown = std::min(most_stacks, order.size());
     if (shown == 0) return;
     write_title(title, shown, order.size(), out);
@@ -170,6 +174,7 @@ struct TextDump {
           << "; in all " << with_commas(stack.total.allocations) << " of "
           << human_bytes(stack.total.allocated_bytes) << ", "
           << with_commas(stack.total.temporary_allocations) << " temporary\n";
+      owners.write_owner(stack.stack);
       write_frames(report, stack.stack, frames, out);
     }
   }

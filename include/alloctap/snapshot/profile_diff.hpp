@@ -39,8 +39,9 @@ class SavedStackKeys {
 
   [[nodiscard]] StackKey of(const SavedStack& stack) const noexcept {
     const auto numbers = profile_.frames_of(stack);
-    if (numbers.empty()) return key_without_frames(stack.outside_size_range);
+    if (numbers.empty() && stack.tag.empty()) return key_without_frames(stack.outside_size_range);
     StackKeyMixer mixer;
+    if (!stack.tag.empty()) mixer.add_tag(stack.tag);
     for (std::size_t i = numbers.size(); i-- > 0;) add(profile_.frames[numbers[i]], mixer);
     return mixer.key();
   }

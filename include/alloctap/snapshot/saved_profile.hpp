@@ -36,6 +36,8 @@ struct SavedStack {
   std::size_t first_frame = 0;
   std::size_t frames = 0;
   bool outside_size_range = false;
+  /// The path of its tag; empty where it has none.
+  std::string_view tag = {};
 };
 
 /// What was found in a file. Memory from the arena; all texts are parts of `text`. Move-only.

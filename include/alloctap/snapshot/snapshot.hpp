@@ -16,6 +16,7 @@
 #include "alloctap/snapshot/thread_summary.hpp"
 #include "alloctap/snapshot/timeline.hpp"
 #include "alloctap/stack/stack_table.hpp"
+#include "alloctap/tag/tag_table.hpp"
 
 namespace alloctap {
 
@@ -130,6 +131,9 @@ struct Snapshot {
   /// which outlives every snapshot. Else empty.
   LoggedEvents events;
   const StackTable* table = nullptr;
+  /// What the tags of stacks are called (`table->owner(stack).tag`); nullptr where the tracker
+  /// knows of none. Outlives every snapshot.
+  const TagTable* tags = nullptr;
   /// Of markers.
   TextPool names;
   /// When it was taken, in nanoseconds since the Unix epoch.

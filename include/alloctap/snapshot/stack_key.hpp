@@ -11,6 +11,8 @@
 
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/guard/arena_array.hpp"
+#include "alloctap/guard/text_hash.hpp"
+#include "alloctap/snapshot/tag_paths.hpp"
 #include "alloctap/stack/stack_table.hpp"
 #include "alloctap/symbol/module_table.hpp"
 
@@ -44,6 +46,11 @@ struct StackKey {
 /// Mixes a key frame by frame, the outermost call first.
 class StackKeyMixer {
  public:
+  /// That the stack belongs to the tag with that path, which comes before all calls.
+  void add_tag(std::string_view path) noexcept {
+    hash_ = hash_.with(3).with(path.size()).with(hash_text(path));
+  }
+
   /// A call at `offset` in the file with that hash.
   void add(const StackHash& file, std::uint64_t offset) noexcept {
     hash_ = hash_.with(file.first).with(file.second).with(offset);
@@ -66,10 +73,13 @@ class StackKeyMixer {
 }
 
 /// The keys of one process's stacks. Refers to `modules`, which has those that were unloaded too
-/// (`Tracker::modules`). Memory from the arena. Control plane.
+/// (`Tracker::modules`). With `tags`, those of the snapshot, the same calls in another tag have
+/// another key; threads do not count, as they are others in every run. Memory from the arena.
+/// Control plane.
 class StackKeys {
  public:
-  explicit StackKeys(const ModuleTable& modules) noexcept : modules_(modules) {
+  explicit StackKeys(const ModuleTable& modules, const TagTable* tags = nullptr) noexcept
+      : modules_(modules), tags_(tags) {
     for (const Module& module : modules.modules()) {
       const std::span<const std::byte> build_id(module.build_id, module.build_id_bytes);
       complete_ = files_.push_back(hash_file(build_id, module.path)) && complete_;
@@ -77,12 +87,14 @@ class StackKeys {
   }
 
   /// False: the system had no memory for them, and nothing else may be asked.
-  [[nodiscard]] bool complete() const noexcept { return complete_; }
+  [[nodiscard]] bool complete() const noexcept { return complete_ && tags_.complete(); }
 
   [[nodiscard]] StackKey of(const StackTable& table, StackId stack) const noexcept {
     const auto frames = table.frames(stack);
-    if (frames.empty()) return key_without_frames(stack == kStackNotTaken);
+    const std::string_view tag = tags_.of(table.owner(stack).tag);
+    if (frames.empty() && tag.empty()) return key_without_frames(stack == kStackNotTaken);
     StackKeyMixer mixer;
+    if (!tag.empty()) mixer.add_tag(tag);
     for (std::size_t i = frames.size(); i-- > 0;) {
       const std::uintptr_t call = call_address(frames[i]);
       const Module* module = modules_.find(call, stack);
@@ -97,6 +109,7 @@ class StackKeys {
 
  private:
   const ModuleTable& modules_;
+  TagPaths tags_;
   /// By module.
   ArenaArray<StackHash> files_;
   bool complete_ = true;

@@ -23,8 +23,8 @@
 namespace alloctap {
 
 /// Sums up what a `Source` holds: a recorder, or what looks like one (`meta()`, `stacks()`,
-/// `for_each_totals(visit)`, `counters()`, `peak_live_bytes()`, `sampling()`, `peak()`). Control
-/// plane.
+/// `tags()`, `for_each_totals(visit)`, `counters()`, `peak_live_bytes()`, `sampling()`, `peak()`).
+/// Control plane.
 ///
 /// In three steps, because the program's threads wait during the second: it is made, it reads, it
 /// finishes.
@@ -34,6 +34,7 @@ class SnapshotBuilder {
   explicit SnapshotBuilder(Source& source, SnapshotOptions options = {}) noexcept
       : source_(source), options_(options) {
     snapshot_.table = &source.stacks();
+    snapshot_.tags = source.tags().tags;
     // Some stacks may come until the threads wait.
     const std::size_t stacks = snapshot_.table->end_id() + kMoreStacks;
     complete_ = sums_.resize(stacks) && live_.expect_stacks(stacks);
@@ -63,7 +64,7 @@ class SnapshotBuilder {
 
   /// What was read; recording may go on meanwhile. Fails where the system has no memory for it.
   [[nodiscard]] absl::StatusOr<Snapshot> finish() {
-    if (!complete_ || !keep_stacks_in_use() || !finish_peak()) {
+    if (!complete_ || !keep_stacks_in_use() || !finish_peak() || !add_holdings()) {
       return absl::ResourceExhaustedError("snapshot: the system has no memory for it");
     }
     snapshot_.sizes = live_.sizes();
@@ -97,7 +98,8 @@ class SnapshotBuilder {
           .threads = thread.generation,
           .total = exact() ? add_stacks(totals.stacks) : totals.calls.totals(),
           .deallocations = exact() ? totals.events.deallocations : totals.calls.deallocations(),
-          .net_bytes = totals.live.total.load(std::memory_order_relaxed)};
+          .net_bytes = totals.live.total.load(std::memory_order_relaxed),
+          .number = thread.number};
       complete_ = snapshot_.threads.push_back(summary) && complete_;
     });
   }
@@ -174,6 +176,25 @@ class SnapshotBuilder {
           !snapshot_.mappings.push_back({stack, sums.mappings, sums.mapped_bytes})) {
         return false;
       }
+    }
+    return true;
+  }
+
+  /// To each thread what its stacks hold.
+  bool add_holdings() noexcept {
+    if (!source_.tags().threads) return true;
+    ThreadNumber last = kNoThread;
+    for (const ThreadSummary& thread : snapshot_.threads) last = std::max(last, thread.number);
+    ArenaArray<ThreadSummary::Holding> holdings;
+    if (!holdings.resize(std::size_t{last} + 1)) return false;
+    for (const StackSummary& stack : snapshot_.stacks) {
+      const ThreadNumber thread = snapshot_.table->owner(stack.stack).thread;
+      ThreadSummary::Holding& holding = holdings[thread <= last ? thread : kNoThread];
+      holding.live_allocations += stack.live_allocations;
+      holding.live_bytes += stack.live_bytes;
+    }
+    for (ThreadSummary& thread : snapshot_.threads) {
+      if (thread.number != kNoThread) thread.holding = holdings[thread.number];
     }
     return true;
   }

@@ -4,9 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
+#include "alloctap/event/stack_owner.hpp"
 #include "alloctap/meta/stack_totals.hpp"
 #include "alloctap/os/thread.hpp"
 
@@ -16,11 +18,17 @@ namespace alloctap {
 /// threads lets new ones go on with the counters of ended ones: such a row is the sum over
 /// `threads` of them, one after the other, and has the id of the last.
 ///
-/// What a thread holds is not known: a block's record is its stack and its size, and any thread may
-/// give it back. `DirectQueue` counts deallocations on the thread that makes them, a queue with a
-/// worker on the one that delivers them. While a policy samples, all numbers but `net_bytes` still
-/// count every call.
+/// What a thread holds is known to trackers alone whose `Tags` tell threads apart: a block's record
+/// is its stack and its size, and any thread may give it back. `DirectQueue` counts deallocations
+/// on the thread that makes them, a queue with a worker on the one that delivers them. While a
+/// policy samples, all numbers but `net_bytes` and `holding` still count every call.
 struct ThreadSummary {
+  /// What is live of what the thread has allocated, whoever will give it back.
+  struct Holding {
+    std::uint64_t live_allocations = 0;
+    std::uint64_t live_bytes = 0;
+  };
+
   os::ThreadId thread_id = 0;
   /// Whether the thread existed when the snapshot was complete.
   bool alive = false;
@@ -32,6 +40,11 @@ struct ThreadSummary {
   /// The bytes that it allocated minus those that it gave back: negative for a thread that frees
   /// what others allocate. The sum over all threads is what is live.
   std::int64_t net_bytes = 0;
+  /// An owner of stacks; `kNoThread` where it cannot be told.
+  ThreadNumber number = kNoThread;
+  /// Nothing where the tracker does not know it. It is an estimate where live numbers are; blocks
+  /// whose stack is not known or was not taken are nobody's.
+  std::optional<Holding> holding = {};
   std::array<char, 16> name_text{};
   std::size_t name_bytes = 0;
 

@@ -39,7 +39,7 @@ class TagTable {
     name = name.substr(0, kLongestName);
     if (name.empty() || parent >= end_id()) return parent;
     const std::uint64_t hash = hash_of(parent, name);
-    const TagId known = find(parent, name, hash).id;
+    const TagId known = find(name, hash).id;
     return known != kNoTag ? known : add(parent, name, hash);
   }
 
@@ -72,6 +72,7 @@ class TagTable {
   /// At most half full.
   static constexpr std::size_t kPlaces = 32'768;
 
+  /// Of two tags with one name, the hashes differ as their parents do.
   static std::uint64_t hash_of(TagId parent, std::string_view name) noexcept {
     return (hash_text(name) + parent) * 0x9E3779B97F4A7C15;
   }
@@ -82,12 +83,12 @@ class TagTable {
     TagId id;
   };
 
-  [[nodiscard]] Place find(TagId parent, std::string_view name, std::uint64_t hash) const noexcept {
+  [[nodiscard]] Place find(std::string_view name, std::uint64_t hash) const noexcept {
     for (std::size_t at = hash >> 49;; at = (at + 1) % kPlaces) {
       const TagId id = places_[at].load(std::memory_order_acquire);
       if (id == kNoTag) return {at, id};
       const Entry& entry = *entries_[id].load(std::memory_order_relaxed);
-      if (entry.hash == hash && entry.parent == parent && entry.text() == name) return {at, id};
+      if (entry.hash == hash && entry.text() == name) return {at, id};
     }
   }
 
@@ -95,7 +96,7 @@ class TagTable {
     // A fork waits for the section, and so finds the lock free.
     const RecordingSection section;
     const std::lock_guard hold(lock_);
-    const Place place = find(parent, name, hash);
+    const Place place = find(name, hash);
     if (place.id != kNoTag) return place.id;
     const TagId id = end_.load(std::memory_order_relaxed);
     void* memory = id > kMostTags ? nullptr : Arena::allocate(sizeof(Entry) + name.size());

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/support/sample_report.hpp"
+#include "tests/support/tagged_report.hpp"
 
 namespace {
 
@@ -13,6 +14,7 @@ using alloctap::Snapshot;
 using alloctap::StackCount;
 using alloctap::testing::render;
 using alloctap::testing::SampleReport;
+using alloctap::testing::TaggedReport;
 
 }  // namespace
 
@@ -89,4 +91,11 @@ TEST_CASE("a report of nothing is empty") {
   SampleReport sample;
   sample.snapshot.stacks.clear();
   CHECK(render(FoldedDump{}, sample.report()).empty());
+}
+
+TEST_CASE("the tag of a stack is its root") {
+  const TaggedReport sample;
+  const std::string text = render(FoldedDump{}, sample.report());
+  CHECK(text.find("\nGame/Physics;main 200\n") != text.npos);
+  CHECK(text.find("\nGame/Sound/Voice;main 300\n") != text.npos);
 }

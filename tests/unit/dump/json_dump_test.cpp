@@ -9,6 +9,7 @@
 #include <string>
 
 #include "tests/support/sample_report.hpp"
+#include "tests/support/tagged_report.hpp"
 
 namespace {
 
@@ -112,13 +113,17 @@ TEST_CASE("stacks are leaf-first indices into the frames") {
       {"address": 16449, "function": null, "file": null, "line": null, "inlined": [],
        "module": null, "offset": null}])json"));
   CHECK(report["stacks"] == json::parse(R"json([
-      {"frames": [], "suppressed_by": null, "outside_size_range": false, "allocations": 7, "allocated_bytes": 70, "live_allocations": 2,
+      {"frames": [], "tag": null, "thread": null,
+       "suppressed_by": null, "outside_size_range": false, "allocations": 7, "allocated_bytes": 70, "live_allocations": 2,
        "live_bytes": 3, "temporary_allocations": 0},
-      {"frames": [0, 1, 3], "suppressed_by": null, "outside_size_range": false, "allocations": 1000, "allocated_bytes": 65536, "live_allocations": 10,
+      {"frames": [0, 1, 3], "tag": null, "thread": null,
+       "suppressed_by": null, "outside_size_range": false, "allocations": 1000, "allocated_bytes": 65536, "live_allocations": 10,
        "live_bytes": 40960, "temporary_allocations": 250},
-      {"frames": [2, 3], "suppressed_by": null, "outside_size_range": false, "allocations": 5, "allocated_bytes": 5242880, "live_allocations": 1,
+      {"frames": [2, 3], "tag": null, "thread": null,
+       "suppressed_by": null, "outside_size_range": false, "allocations": 5, "allocated_bytes": 5242880, "live_allocations": 1,
        "live_bytes": 1048575, "temporary_allocations": 1},
-      {"frames": [4], "suppressed_by": null, "outside_size_range": false, "allocations": 1234567, "allocated_bytes": 99, "live_allocations": 0,
+      {"frames": [4], "tag": null, "thread": null,
+       "suppressed_by": null, "outside_size_range": false, "allocations": 1234567, "allocated_bytes": 99, "live_allocations": 0,
        "live_bytes": 0, "temporary_allocations": 1234567}])json"));
   CHECK(report["mappings"] == json::parse(R"({"mappings": 9, "unmappings": 4,
       "mapped_bytes": 40960, "live_mappings": 2, "live_bytes": 8192, "peak_live_bytes": 12288,
@@ -175,6 +180,7 @@ TEST_CASE("a report has the documented keys and no others, with the documented t
   alloctap::Suppressions suppressions;
   REQUIRE(suppressions.add("leak:main", "rules").ok());
   collect_keys(parsed(full_report(sample), {.suppressions = &suppressions}), "", written);
+  collect_keys(parsed(TaggedReport().report()), "", written);
   const Keys documented = documented_keys();
   REQUIRE(documented.size() > 50);
   for (const auto& [key, types] : documented) {

@@ -9,6 +9,7 @@
 #include "alloctap/snapshot/profile_diff.hpp"
 #include "tests/support/sample_report.hpp"
 #include "tests/support/starved_arena.hpp"
+#include "tests/support/tagged_report.hpp"
 
 namespace {
 
@@ -16,6 +17,7 @@ using namespace alloctap;
 using alloctap::testing::render;
 using alloctap::testing::SampleReport;
 using alloctap::testing::StarvedArena;
+using alloctap::testing::TaggedReport;
 
 ArenaArray<char> text_from(std::string_view text) {
   ArenaArray<char> array;
@@ -119,6 +121,25 @@ TEST_CASE("a saved stack has the key that it had in its process") {
     CHECK(saved.of(profile.stacks[i]) ==
           keys.of(*sample.snapshot.table, sample.snapshot.stacks[i].stack));
   }
+}
+
+TEST_CASE("a saved stack has its tag, and another key in each tag") {
+  const TaggedReport sample;
+  SavedProfile profile;
+  REQUIRE(error_of(render(JsonDump{}, sample.report()), profile) == "");
+  REQUIRE(profile.stacks.size() == 7);
+  CHECK(profile.stacks[0].tag.empty());
+  CHECK(profile.stacks[4].tag == "Game/Physics");
+  CHECK(profile.stacks[5].tag == "Game/Sound/Voice");
+  const StackKeys keys(sample.modules, sample.snapshot.tags);
+  const SavedStackKeys saved(profile, StackMatch::kPlaces);
+  for (std::size_t i = 0; i < profile.stacks.size(); ++i) {
+    CHECK(saved.of(profile.stacks[i]) ==
+          keys.of(*sample.snapshot.table, sample.snapshot.stacks[i].stack));
+  }
+  CHECK(saved.of(profile.stacks[4]) != saved.of(profile.stacks[5]));
+  // Threads are others in every run.
+  CHECK(saved.of(profile.stacks[5]) == saved.of(profile.stacks[6]));
 }
 
 TEST_CASE("every beginning of a report is read as far as it goes, and said to be one") {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/support/sample_report.hpp"
+#include "tests/support/tagged_report.hpp"
 
 namespace {
 
@@ -104,14 +105,16 @@ struct Profile {
     return all;
   }
 
-  /// "key=number unit"
+  /// "key=number unit" or "key=text"
   Texts labels(std::size_t sample) const {
     Texts found;
     pbf_reader message = messages.at(2).at(sample);
     while (message.next(3)) {
       auto label = fields(message.get_message());
-      found.push_back(texts[label[1].at(0)] + "=" + std::to_string(label[3].at(0)) + " " +
-                      texts[label[4].at(0)]);
+      const std::string key = texts[label[1].at(0)] + "=";
+      found.push_back(key + (label.contains(2)
+                                 ? texts[label[2].at(0)]
+                                 : std::to_string(label[3].at(0)) + " " + texts[label[4].at(0)]));
     }
     return found;
   }
@@ -281,4 +284,14 @@ TEST_CASE("a large profile, which goes out in pieces, is whole") {
   CHECK(profile.messages.at(2).size() == 20'004);
   CHECK(profile.messages.at(4).size() == 20'006);
   CHECK(profile.values(10'000) == Numbers{9'996, 9'996, 9'996, 9'996});
+}
+
+TEST_CASE("stacks have their tag and their thread as labels") {
+  const TaggedReport sample;
+  const Profile profile(sample.report());
+  REQUIRE(profile.messages.at(2).size() == 7);
+  CHECK(profile.labels(0).empty());
+  CHECK(profile.labels(4) == Texts{"tag=Game/Physics"});
+  CHECK(profile.labels(5) == Texts{"tag=Game/Sound/Voice"});
+  CHECK(profile.labels(6) == Texts{"tag=Game/Sound/Voice", "thread=game (4711)"});
 }

@@ -6,6 +6,7 @@
 
 #include "tests/support/sample_report.hpp"
 #include "tests/support/starved_arena.hpp"
+#include "tests/support/tagged_report.hpp"
 
 namespace {
 
@@ -266,4 +267,34 @@ TEST_CASE("a report that has no memory for its lists fails, and is not one that 
     status = writer.finish();
   }
   CHECK(status.code() == absl::StatusCode::kResourceExhausted);
+}
+
+TEST_CASE("a report tells what tags and threads hold, and whose a stack is") {
+  const TaggedReport sample;
+  const std::string text = render(TextDump{}, sample.report());
+  CHECK(text.find(R"(
+Live memory by tag, most first
+  1.0 MiB (100.0 %) in 13 blocks; in all 1,235,579 of 5.1 MiB, 1,234,818 temporary   (no tag)
+  300 B (0.0 %) in 3 blocks; in all 50 of 4.9 KiB, 5 temporary   Game/Sound/Voice
+  200 B (0.0 %) in 2 blocks; in all 10 of 1000 B, 1 temporary   Game/Physics
+
+Live memory by thread that allocated it, most first
+  8 B (0.0 %) in 1 block; in all 1,235,573 of 64.1 KiB, 1,234,817 temporary   4712
+  0 B (0.0 %) in 0 blocks; in all 6 of 5.0 MiB, 1 temporary   game (4711)
+
+Stacks)") != text.npos);
+  CHECK(text.find("2 temporary\n    of tag Game/Sound/Voice\n    main") != text.npos);
+  CHECK(text.find("1 temporary\n    of tag Game/Physics\n    main") != text.npos);
+}
+
+TEST_CASE("a stack of a thread says so") {
+  TaggedReport sample;
+  sample.add({sample.intern({SampleReport::kMain + 1}, {.thread = 2}), {1, 8, 0}, 1, 8});
+  sample.add({sample.intern({SampleReport::kMain + 1}, {.tag = sample.game, .thread = 1}),
+              {1, 9, 0},
+              1,
+              9});
+  const std::string text = render(TextDump{}, sample.report());
+  CHECK(text.find("    of thread 4712\n") != text.npos);
+  CHECK(text.find("    of tag Game, thread game (4711)\n") != text.npos);
 }

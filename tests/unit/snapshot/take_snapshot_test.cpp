@@ -9,6 +9,7 @@
 #include "alloctap/meta/memory_meta_container.hpp"
 #include "alloctap/meta/shadow_index.hpp"
 #include "alloctap/sample/every_allocation.hpp"
+#include "alloctap/tag/tag_policy.hpp"
 #include "tests/support/counted_container.hpp"
 #include "tests/support/starved_arena.hpp"
 
@@ -61,6 +62,7 @@ class Tables {
   }
   const StackTable& stacks() { return *table_; }
   [[nodiscard]] alloctap::EventCounters counters() const { return books_->counters(); }
+  static alloctap::TagsDescription tags() { return {}; }
   [[nodiscard]] alloctap::SamplingView sampling() const {
     return {.policy = alloctap::EveryAllocation::description(),
             .weight = &alloctap::EveryAllocation::weight};

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <thread>
@@ -81,12 +82,13 @@ TEST_CASE("threads that name tags at the same time agree on them") {
   constexpr std::size_t kTags = 2000;
   const auto tags = std::make_unique<TagTable>();
   std::vector<std::vector<TagId>> seen(4, std::vector<TagId>(kTags));
+  std::atomic<std::size_t> ready{0};
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < seen.size(); ++t) {
     threads.emplace_back([&, t] {
+      for (++ready; ready < seen.size();) std::this_thread::yield();
       for (std::size_t i = 0; i < kTags; ++i) {
-        const std::size_t number = (i + t * kTags / 4) % kTags;
-        seen[t][number] = tags->find_or_add(kNoTag, std::to_string(number));
+        seen[t][i] = tags->find_or_add(kNoTag, std::to_string(i));
       }
     });
   }

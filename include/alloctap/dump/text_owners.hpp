@@ -1,0 +1,87 @@
+/// What the text report says of tags and of threads.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "alloctap/dump/dump_writer.hpp"
+#include "alloctap/dump/human_units.hpp"
+#include "alloctap/dump/owner_labels.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/snapshot/by_tag.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
+
+namespace alloctap {
+
+/// A line for each tag, and one for each thread, where the snapshot knows of them. Refers to both.
+class TextOwners {
+ public:
+  TextOwners(const Snapshot& snapshot, DumpWriter& out) noexcept
+      : snapshot_(snapshot), labels_(snapshot), out_(out) {}
+
+  void write() {
+    if (!labels_.complete()) return fail();
+    if (snapshot_.tags != nullptr) write_tags();
+    write_threads();
+  }
+
+  /// A line that says whose a stack is, where that is told.
+  void write_owner(StackId stack) {
+    const std::string_view tag = labels_.tag(stack);
+    const std::string_view thread = labels_.thread(stack);
+    if (tag.empty() && thread.empty()) return;
+    out_ << "    of ";
+    if (!tag.empty()) out_ << "tag " << tag;
+    if (!tag.empty() && !thread.empty()) out_ << ", ";
+    if (!thread.empty()) out_ << "thread " << thread;
+    out_ << "\n";
+  }
+
+ private:
+  void write_tags() {
+    const absl::StatusOr<ArenaArray<TagSummary>> sums = by_tag(snapshot_);
+    if (!sums.ok()) return fail();
+    out_ << "\nLive memory by tag, most first\n";
+    for (const TagSummary& sum : *sums) {
+      if (sum.own.total.allocations == 0) continue;
+      const std::string_view path = labels_.tags().of(sum.tag);
+      write_line(sum.own, path.empty() ? std::string_view("(no tag)") : path);
+    }
+  }
+
+  void write_threads() {
+    ArenaArray<const ThreadSummary*> order;
+    for (const ThreadSummary& thread : snapshot_.threads) {
+      if (thread.holding && !order.push_back(&thread)) return fail();
+    }
+    std::sort(order.begin(), order.end(), [](const ThreadSummary* a, const ThreadSummary* b) {
+      return a->holding->live_bytes != b->holding->live_bytes
+                 ? a->holding->live_bytes > b->holding->live_bytes
+                 : a->number < b->number;
+    });
+    if (!order.empty()) out_ << "\nLive memory by thread that allocated it, most first\n";
+    for (const ThreadSummary* thread : order) {
+      const ThreadSummary::Holding& holding = *thread->holding;
+      write_line({thread->total, holding.live_allocations, holding.live_bytes},
+                 thread_label(*thread));
+    }
+  }
+
+  void write_line(const OwnedMemory& sum, std::string_view owner) {
+    out_ << "  " << human_bytes(sum.live_bytes) << " ("
+         << percent(sum.live_bytes, snapshot_.totals.live_bytes) << ") in "
+         << with_commas(sum.live_allocations) << (sum.live_allocations == 1 ? " block" : " blocks")
+         << "; in all " << with_commas(sum.total.allocations) << " of "
+         << human_bytes(sum.total.allocated_bytes) << ", "
+         << with_commas(sum.total.temporary_allocations) << " temporary   " << owner << "\n";
+  }
+
+  void fail() { out_.fail("text: the system has no memory for tags and threads"); }
+
+  const Snapshot& snapshot_;
+  OwnerLabels labels_;
+  DumpWriter& out_;
+};
+
+}  // namespace alloctap

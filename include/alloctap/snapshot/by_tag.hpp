@@ -1,0 +1,105 @@
+/// What the program was doing when it allocated the memory.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/event/stack_owner.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/meta/stack_totals.hpp"
+#include "alloctap/snapshot/diff.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/tag/tag_table.hpp"
+
+namespace alloctap {
+
+/// What some stacks have allocated, and what of it is live.
+struct OwnedMemory {
+  AllocationTotals total;
+  std::uint64_t live_allocations = 0;
+  std::uint64_t live_bytes = 0;
+
+  constexpr OwnedMemory& operator+=(const OwnedMemory& other) noexcept {
+    total += other.total;
+    live_allocations += other.live_allocations;
+    live_bytes += other.live_bytes;
+    return *this;
+  }
+};
+
+struct TagSummary {
+  /// `kNoTag`: what was allocated outside of all scopes, or without a stack.
+  TagId tag = kNoTag;
+  /// In the tag itself, and in the tags inside of it too.
+  OwnedMemory own;
+  OwnedMemory with_nested;
+};
+
+struct TagChange {
+  TagId tag = kNoTag;
+  /// Of the tag itself.
+  HeapChange change = {};
+};
+
+/// Sums of all tags of `snapshot`, each at the place of its id. Control plane, memory from the
+/// arena; fails where the system has none. One row, of `kNoTag`, where the tracker knows of none.
+[[nodiscard]] inline absl::StatusOr<ArenaArray<TagSummary>> sum_by_tag(const Snapshot& snapshot) {
+  ArenaArray<TagSummary> sums;
+  const std::size_t count = snapshot.tags == nullptr ? 1 : snapshot.tags->end_id();
+  if (!sums.resize(count)) {
+    return absl::ResourceExhaustedError("by_tag: the system has no memory for it");
+  }
+  for (std::size_t i = 0; i < count; ++i) sums[i].tag = static_cast<TagId>(i);
+  for (const StackSummary& stack : snapshot.stacks) {
+    const TagId tag = snapshot.table->owner(stack.stack).tag;
+    sums[tag < count ? tag : kNoTag].own += {stack.total, stack.live_allocations, stack.live_bytes};
+  }
+  // Whatever is inside of a tag has a higher id.
+  for (std::size_t i = count; i-- > 0;) {
+    TagSummary& sum = sums[i];
+    sum.with_nested += sum.own;
+    const TagId parent = i == 0 ? kNoTag : snapshot.tags->parent(sum.tag);
+    if (parent != kNoTag) sums[parent].with_nested += sum.with_nested;
+  }
+  return sums;
+}
+
+/// Sums up `snapshot` by what the program was doing: tags that have allocated, or tags inside of
+/// which have, most live bytes of their own first. What they are called tells `snapshot.tags`, or
+/// `TagPaths`. As `sum_by_tag`.
+[[nodiscard]] inline absl::StatusOr<ArenaArray<TagSummary>> by_tag(const Snapshot& snapshot) {
+  absl::StatusOr<ArenaArray<TagSummary>> sums = sum_by_tag(snapshot);
+  if (!sums.ok()) return sums;
+  const auto* end = std::remove_if(sums->begin(), sums->end(), [](const TagSummary& sum) {
+    return sum.with_nested.total.allocations == 0;
+  });
+  static_cast<void>(sums->resize(static_cast<std::size_t>(end - sums->begin())));
+  std::sort(sums->begin(), sums->end(), [](const TagSummary& a, const TagSummary& b) {
+    return a.own.live_bytes != b.own.live_bytes ? a.own.live_bytes > b.own.live_bytes
+                                                : a.tag < b.tag;
+  });
+  return sums;
+}
+
+/// Sums up what changed by tag, by id; those that did not change are left out. Fails where the
+/// system has no memory for it.
+[[nodiscard]] inline absl::StatusOr<ArenaArray<TagChange>> by_tag(const SnapshotDiff& diff) {
+  ArenaArray<TagChange> sums;
+  for (const StackChange& stack : diff.stacks) {
+    const TagId tag = diff.table->owner(stack.stack).tag;
+    if (tag >= sums.size() && !sums.resize(std::size_t{tag} + 1)) {
+      return absl::ResourceExhaustedError("by_tag: the system has no memory for it");
+    }
+    sums[tag].change += stack.change;
+  }
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i].tag = static_cast<TagId>(i);
+  const auto* end = std::remove_if(sums.begin(), sums.end(),
+                                   [](const TagChange& sum) { return sum.change == HeapChange{}; });
+  static_cast<void>(sums.resize(static_cast<std::size_t>(end - sums.begin())));
+  return sums;
+}
+
+}  // namespace alloctap

@@ -1,0 +1,59 @@
+/// Tags by their full names.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+
+#include "alloctap/event/stack_owner.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/guard/text_pool.hpp"
+#include "alloctap/tag/tag_table.hpp"
+
+namespace alloctap {
+
+/// The names of tags with those around them: "Game/Physics". Of the tags that there were when it
+/// was made. Memory from the arena. Move-only.
+class TagPaths {
+ public:
+  /// In bytes; of longer paths the beginning is kept.
+  static constexpr std::size_t kLongest = 1000;
+
+  /// `tags` may be nullptr: then there are none.
+  explicit TagPaths(const TagTable* tags) noexcept {
+    if (tags == nullptr) return;
+    const TagId end = tags->end_id();
+    complete_ = paths_.resize(end);
+    for (TagId id = 1; complete_ && id < end; ++id) {
+      paths_[id] = join(paths_[tags->parent(id)], tags->name(id));
+    }
+  }
+
+  /// False: the system had no memory for all of them.
+  [[nodiscard]] bool complete() const noexcept { return complete_; }
+
+  /// One above the highest id.
+  [[nodiscard]] std::size_t size() const noexcept { return paths_.size(); }
+
+  /// Empty of `kNoTag` and of tags that are not known. Valid as long as this.
+  [[nodiscard]] std::string_view of(TagId tag) const noexcept {
+    return tag < paths_.size() ? paths_[tag] : std::string_view();
+  }
+
+ private:
+  std::string_view join(std::string_view around, std::string_view name) noexcept {
+    char text[kLongest];
+    std::size_t length = around.copy(text, kLongest);
+    if (!around.empty() && length < kLongest) text[length++] = '/';
+    length += name.copy(text + length, kLongest - length);
+    const std::string_view kept = texts_.keep({text, length});
+    complete_ = complete_ && kept.size() == length;
+    return kept;
+  }
+
+  ArenaArray<std::string_view> paths_;
+  TextPool texts_;
+  bool complete_ = true;
+};
+
+}  // namespace alloctap
