@@ -23,7 +23,8 @@ inline constexpr bool kRecordEndsFrame = true;
 inline constexpr bool kRecordEndsFrame = false;
 #endif
 
-/// The caller's stack pointer behind the return to it, where `kRecordEndsFrame`.
+/// The end of a record: where `kRecordEndsFrame`, the caller's stack pointer behind the return to
+/// it.
 inline std::uintptr_t stack_pointer_of_caller(const FrameRecord* record) noexcept {
   return reinterpret_cast<std::uintptr_t>(record + 1);
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "alloctap/arch/dwarf_registers.hpp"
 #include "alloctap/arch/frame_record.hpp"
 #include "alloctap/event/allocation_event.hpp"
 #include "alloctap/macros.hpp"
@@ -26,19 +27,20 @@ std::uintptr_t caller_stack_pointer(const Origin& origin) noexcept {
 }
 
 /// The frame that the function of `origin`, which has a frame address, returns to; a stack pointer
-/// of 0 where it cannot be found. Runs inside malloc.
-template <class Origin>
+/// of 0 where it cannot be found. With `kByRecords`, for walks that go from record to record, it is
+/// the one behind the record. Runs inside malloc.
+template <bool kByRecords, class Origin>
 ALLOCTAP_ALWAYS_INLINE UnwindFrame calling_frame(const Origin& origin) noexcept {
   const auto* record = static_cast<const arch::FrameRecord*>(origin.frame);
   const auto load = [](const std::uintptr_t& word) {
     return load_word(reinterpret_cast<std::uintptr_t>(&word));
   };
-  if constexpr (arch::kRecordEndsFrame) {
+  if constexpr (kByRecords || arch::kRecordEndsFrame) {
     return {.pc = load(record->return_address),
             .sp = arch::stack_pointer_of_caller(record),
             .fp = load(record->caller_frame)};
   } else {
-    return {.pc = reinterpret_cast<std::uintptr_t>(origin.caller),
+    return {.pc = arch::DwarfRegisters::strip_signature(load(record->return_address)),
             .sp = caller_stack_pointer(origin),
             .fp = load(record->caller_frame)};
   }

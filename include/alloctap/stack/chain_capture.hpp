@@ -40,7 +40,7 @@ class ChainCapture {
     if (origin.frame == nullptr) [[unlikely]] {
       return fall_back(thread, origin, max_frames);
     }
-    const UnwindFrame leaf = calling_frame(origin);
+    const UnwindFrame leaf = calling_frame<Rules::kPointerDecides>(origin);
     if (!arch::kRecordEndsFrame && leaf.sp == 0) [[unlikely]] {
       return fall_back(thread, origin, max_frames);
     }
@@ -116,7 +116,7 @@ class ChainCapture {
                                                                       std::uint32_t max_frames,
                                                                       Memory& memory) noexcept {
     NotedFrame at;
-    at.frame = calling_frame(origin);
+    at.frame = calling_frame<Rules::kPointerDecides>(origin);
     const Rules rules(memory.rules);
     const StackChain* stack = memory.stacks.find(thread, at.frame.sp);
     while (stack != nullptr && origin.allocator->contains(at.frame.pc)) {

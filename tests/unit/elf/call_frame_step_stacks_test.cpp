@@ -12,25 +12,15 @@
 #include "alloctap/elf/call_frame_step.hpp"
 #include "alloctap/elf/find_row.hpp"
 #include "alloctap/elf/find_unwind_tables.hpp"
+#include "tests/support/context_registers.hpp"
 
 // Real stacks, walked by rules alone, against GCC's unwinder.
 
 namespace {
 
 using namespace alloctap::elf;
-
-/// The registers of a context, by DWARF number.
-RegisterFile registers_of(const ucontext_t& context) {
-  constexpr std::array<int, RegisterFile::kCount> kPlaces = {
-      REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
-      REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-  RegisterFile registers;
-  for (std::size_t number = 0; number < kPlaces.size(); ++number) {
-    const auto value = context.uc_mcontext.gregs[kPlaces[number]];
-    registers.set(number, static_cast<std::uintptr_t>(value));
-  }
-  return registers;
-}
+using alloctap::testing::pc_of;
+using alloctap::testing::registers_of;
 
 /// The stack is this process's own and whole.
 __attribute__((no_sanitize("address"))) bool read_word(std::uintptr_t address,
@@ -60,7 +50,7 @@ void walk_from(const ucontext_t& context, Walk& walk) {
   walk.frames.clear();
   walk.complete = false;
   RegisterFile registers = registers_of(context);
-  std::uintptr_t pc = registers.get(16).value();
+  std::uintptr_t pc = pc_of(context);
   bool exact = true;
   for (std::size_t depth = 0; depth < 200; ++depth) {
     walk.frames.push_back(pc);

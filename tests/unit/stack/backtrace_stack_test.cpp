@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <csetjmp>
 #include <csignal>
 #include <thread>
@@ -40,20 +41,23 @@ ALLOCTAP_NOINLINE void capture_in_handler() {
       BacktraceStack::capture(*ThreadStates::mine(), ALLOCTAP_CALL_ORIGIN(), in_handler.frames);
 }
 
-void handle_illegal_instruction(int, siginfo_t* info, void*) {
+void handle_trap(int, siginfo_t* info, void*) {
   in_handler.interrupted = reinterpret_cast<std::uintptr_t>(info->si_addr);
   capture_in_handler();
   siglongjmp(in_handler.resume, 1);
 }
 
+/// What __builtin_trap raises depends on the processor.
+constexpr std::array kTraps{SIGILL, SIGTRAP};
+
 void die_and_survive() {
   struct sigaction action{};
-  struct sigaction before{};
-  action.sa_sigaction = &handle_illegal_instruction;
+  std::array<struct sigaction, kTraps.size()> before{};
+  action.sa_sigaction = &handle_trap;
   action.sa_flags = SA_SIGINFO;
-  sigaction(SIGILL, &action, &before);
+  for (std::size_t i = 0; i < kTraps.size(); ++i) sigaction(kTraps[i], &action, &before[i]);
   if (sigsetjmp(in_handler.resume, 1) == 0) __builtin_trap();
-  sigaction(SIGILL, &before, nullptr);
+  for (std::size_t i = 0; i < kTraps.size(); ++i) sigaction(kTraps[i], &before[i], nullptr);
 }
 
 }  // namespace

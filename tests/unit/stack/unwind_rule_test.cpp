@@ -42,9 +42,10 @@ bool needs_table(const CallFrameRow& row) {
   return rule_of(row).kind == UnwindRule::Kind::kNeedsTable;
 }
 
-/// DW_OP_breg6 with an offset of one byte and, in three bytes, DW_OP_deref.
-constexpr std::array<std::uint8_t, 3> kLoadBelowPointer{0x76, 0x78, 0x06};
-constexpr std::array<std::uint8_t, 2> kAtPointer{0x76, 0x00};
+/// DW_OP_breg of the frame pointer with an offset of one byte and, in three bytes, DW_OP_deref.
+constexpr std::uint8_t kPointerBase = 0x70 + Registers::kFramePointer;
+constexpr std::array<std::uint8_t, 3> kLoadBelowPointer{kPointerBase, 0x78, 0x06};
+constexpr std::array<std::uint8_t, 2> kAtPointer{kPointerBase, 0x00};
 
 /// What gcc says of a function that aligns its stack.
 CallFrameRow realigned_row() {
@@ -157,7 +158,7 @@ TEST_CASE("expressions of another form need the table") {
   using Bytes = std::array<std::uint8_t, 3>;
   // Another register, an offset of two bytes, another operation behind it.
   constexpr std::array<Bytes, 3> kOthers{
-      {{0x77, 0x78, 0x06}, {0x76, 0xF8, 0x06}, {0x76, 0x78, 0x22}}};
+      {{kPointerBase + 1, 0x78, 0x06}, {kPointerBase, 0xF8, 0x06}, {kPointerBase, 0x78, 0x22}}};
   for (const Bytes& bytes : kOthers) {
     CallFrameRow row = realigned_row();
     row.cfa.value = at_expression(bytes).value;
@@ -171,7 +172,7 @@ TEST_CASE("expressions of another form need the table") {
   CHECK(needs_table(row));
   row.registers[Registers::kFramePointer] = at_cfa(-16);
   CHECK(needs_table(row));
-  static constexpr std::array<std::uint8_t, 2> kUnaligned{0x76, 0x04};
+  static constexpr std::array<std::uint8_t, 2> kUnaligned{kPointerBase, 0x04};
   row.registers[Registers::kFramePointer] = at_expression(kUnaligned);
   CHECK(needs_table(row));
 }

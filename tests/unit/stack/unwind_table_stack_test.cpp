@@ -15,13 +15,19 @@
 #include "tests/support/call_chain.hpp"
 
 // Code whose callers only a walk that knows all registers can find.
-extern "C" void code_with_cfa_in_rbx();
+extern "C" void code_with_odd_cfa();
 __asm__(R"(
 .text
-.globl code_with_cfa_in_rbx
-code_with_cfa_in_rbx:
+.globl code_with_odd_cfa
+code_with_odd_cfa:
   .cfi_startproc
-  .cfi_def_cfa rbx, 16
+)"
+#if defined(__x86_64__)
+        "  .cfi_def_cfa rbx, 16\n"
+#else
+        "  .cfi_def_cfa x19, 16\n"
+#endif
+        R"(
   nop
   nop
   ret
@@ -101,7 +107,7 @@ std::vector<std::uintptr_t> wrong_code() {
   return {reinterpret_cast<std::uintptr_t>(&bad_values) + 1,
           reinterpret_cast<std::uintptr_t>(&bad_values) + 40,
           reinterpret_cast<std::uintptr_t>(&std::abort) + 3,
-          reinterpret_cast<std::uintptr_t>(&code_with_cfa_in_rbx) + 1};
+          reinterpret_cast<std::uintptr_t>(&code_with_odd_cfa) + 1};
 }
 
 /// What there is to see of the chain as it is.
