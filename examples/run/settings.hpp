@@ -1,8 +1,8 @@
 /// What alloctap-run tells the object that it preloads: one environment variable.
 ///
 /// The value reads
-/// `alloctap-run/4;ROOT_PID;FOLLOW;STACK;MAX_FRAMES;MEAN_BYTES;MIN_SIZE;MAX_SIZE;INTERVAL_NS;`
-/// `THRESHOLD;SIGNAL;DUMPS;` and then,
+/// `alloctap-run/5;ROOT_PID;FOLLOW;STACK;MAX_FRAMES;MEAN_BYTES;MIN_SIZE;MAX_SIZE;EVENT_BYTES;`
+/// `INTERVAL_NS;THRESHOLD;SIGNAL;DUMPS;` and then,
 /// for each dump, `FORMAT;WRITE_MODE;LENGTH;PATH;`, then `FILES;` and, for each file of
 /// suppressions, `LENGTH;PATH;`. Every field ends in ';' and a path is counted,
 /// so that any byte may stand in it and a value that was cut short is noticed.
@@ -25,7 +25,7 @@
 namespace alloctap::run {
 
 inline constexpr char kSettingsVariable[] = "ALLOCTAP_RUN";
-inline constexpr std::string_view kSettingsVersion = "alloctap-run/4";
+inline constexpr std::string_view kSettingsVersion = "alloctap-run/5";
 
 inline constexpr std::uint32_t kMostFrames = ThreadState::kMostFrames;
 inline constexpr std::uint32_t kDefaultFrames = 256;
@@ -112,6 +112,8 @@ struct Settings {
   /// Stacks are taken of blocks of these sizes; `min_size` is not above `max_size`.
   std::uint64_t min_size = 0;
   std::uint64_t max_size = UINT64_MAX;
+  /// The most memory for a log of all events; 0: there is none.
+  std::uint64_t event_bytes = 0;
   /// Between two dumps while the program runs, in nanoseconds; 0: there are none.
   std::int64_t interval_ns = 0;
   /// By how much what is live grows from one dump to the next; 0: growth makes no dump.
@@ -173,6 +175,7 @@ template <class Enum, std::size_t Count>
   add(std::to_string(settings.mean_bytes));
   add(std::to_string(settings.min_size));
   add(std::to_string(settings.max_size));
+  add(std::to_string(settings.event_bytes));
   add(std::to_string(settings.interval_ns));
   add(std::to_string(settings.threshold_bytes));
   add(std::to_string(settings.dump_signal));
@@ -258,7 +261,8 @@ class FieldReader {
   constexpr std::uint64_t kNone = 0;
   return reader.read_number(settings.mean_bytes, kNone, kMostMeanBytes) &&
          reader.read_number(settings.min_size, kNone, UINT64_MAX) &&
-         reader.read_number(settings.max_size, settings.min_size, UINT64_MAX);
+         reader.read_number(settings.max_size, settings.min_size, UINT64_MAX) &&
+         reader.read_number(settings.event_bytes, kNone, UINT64_MAX);
 }
 
 [[nodiscard]] inline bool read_triggers(FieldReader& reader, Settings& settings) noexcept {

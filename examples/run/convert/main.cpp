@@ -5,6 +5,7 @@
 #include <alloctap/dump/saved_report.hpp>
 #include <alloctap/guard/file_contents.hpp>
 #include <cstddef>
+#include <cstdio>
 #include <span>
 #include <string>
 
@@ -12,6 +13,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "convert/options.hpp"
+#include "convert/replay_text.hpp"
 #include "report_formats.hpp"
 #include "tool_program.hpp"
 
@@ -62,7 +64,16 @@ int convert(const ConvertOptions& options) {
     code = say(kDamaged, absl::StrCat(name, " ", std::string(status.message())));
     if (status.code() != absl::StatusCode::kDataLoss) return code;
   }
-  return std::max(code, write_targets(options, saved.report()));
+  const Report report = saved.report();
+  if (options.replay) {
+    const ReplayText replay = replay_text(report.snapshot);
+    if (std::fputs(absl::StrCat(name, " ", replay.text, "\n").c_str(), stdout) < 0 ||
+        std::fflush(stdout) != 0) {
+      return say(kFailed, "standard output cannot be written");
+    }
+    if (!replay.equal) code = kDamaged;
+  }
+  return std::max(code, write_targets(options, report));
 }
 
 }  // namespace

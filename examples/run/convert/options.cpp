@@ -23,15 +23,19 @@ std::string format_names() {
   return names;
 }
 
-void describe(CLI::App& app, std::vector<std::string>& texts) {
+void describe(CLI::App& app, std::vector<std::string>& texts, bool& replay) {
   add_answers(app, kTool);
+  app.add_flag("--replay", replay,
+               "Go through the events of RECORD again (alloctap-run --events), and say whether\n"
+               "they add up to its numbers.");
   app.add_option("RECORD", texts, "What to read, and what to write.")
       ->option_text("RECORD FORMAT=PATH...")
       ->allow_extra_args();
   app.footer(absl::StrCat(
       "Records are what alloctap-run --dump record=PATH writes. FORMAT is one of\n", format_names(),
       ".\nExit status: 0; 1 where the record was damaged or cut short (what was readable is\n"
-      "written) or is none; 2 where nothing could be read or something not be written."));
+      "written) or is none, or its events add up to other numbers or are not all there; 2\n"
+      "where nothing could be read or something not be written."));
 }
 
 absl::Status add_target(const std::string& text, ConvertOptions& options) {
@@ -49,11 +53,13 @@ absl::Status add_target(const std::string& text, ConvertOptions& options) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<ConvertOptions> interpret(const std::vector<std::string>& texts) {
-  if (texts.size() < 2) {
-    return absl::InvalidArgumentError("write alloctap-convert RECORD FORMAT=PATH...");
+absl::StatusOr<ConvertOptions> interpret(const std::vector<std::string>& texts, bool replay) {
+  if (texts.size() < (replay ? 1 : 2)) {
+    return absl::InvalidArgumentError(
+        "write alloctap-convert RECORD FORMAT=PATH..., or alloctap-convert --replay RECORD");
   }
   ConvertOptions options;
+  options.replay = replay;
   options.record = texts[0];
   for (const std::string& text : std::span(texts).subspan(1)) {
     if (absl::Status status = add_target(text, options); !status.ok()) return status;
@@ -66,7 +72,8 @@ absl::StatusOr<ConvertOptions> interpret(const std::vector<std::string>& texts) 
 absl::StatusOr<ConvertOptions> parse_convert_options(std::span<char*> arguments) {
   CLI::App app("Makes other reports of a record.");
   std::vector<std::string> texts;
-  describe(app, texts);
+  bool replay = false;
+  describe(app, texts, replay);
   absl::StatusOr<std::string> answer = parse_or_answer(app, kTool, arguments);
   if (!answer.ok()) return answer.status();
   if (!answer->empty()) {
@@ -74,7 +81,7 @@ absl::StatusOr<ConvertOptions> parse_convert_options(std::span<char*> arguments)
     options.answer = *std::move(answer);
     return options;
   }
-  return interpret(texts);
+  return interpret(texts, replay);
 }
 
 }  // namespace alloctap::run

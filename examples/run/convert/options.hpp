@@ -19,6 +19,8 @@ struct ConvertOptions {
 
   std::string record;
   std::vector<Target> targets;
+  /// Whether to replay its events.
+  bool replay = false;
   /// What to print instead of converting anything; empty otherwise.
   std::string answer;
 };

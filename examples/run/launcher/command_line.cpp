@@ -64,6 +64,11 @@ CommandLine::CommandLine()
   max_size_ = add("--max-size", "BYTES",
                   "Take stacks only of blocks of at most BYTES. Larger ones\n"
                   "appear as one stack. Default: of all.");
+  events_ = add("--events", "BYTES",
+                "Keep every event, in order and with its time, in up to BYTES of\n"
+                "memory (1G holds about 150 million), for the formats record and\n"
+                "heaptrack. When it is full, the reports say so and fall back to\n"
+                "totals. Default: events are counted, not kept.");
   suppressions_ = add("--suppressions", "FILE",
                       "Report leaks: what PROGRAM still holds at its end, but for what\n"
                       "the rules in FILE name, a leak:PATTERN in each line as for\n"

@@ -35,6 +35,7 @@ class CommandLine {
   [[nodiscard]] std::vector<std::string> frame_limits() const { return results(max_frames_); }
   [[nodiscard]] std::vector<std::string> sample_means() const { return results(sample_); }
   [[nodiscard]] std::vector<std::string> min_sizes() const { return results(min_size_); }
+  [[nodiscard]] std::vector<std::string> event_bytes() const { return results(events_); }
   [[nodiscard]] std::vector<std::string> max_sizes() const { return results(max_size_); }
   [[nodiscard]] std::vector<std::string> intervals() const { return results(interval_); }
   [[nodiscard]] std::vector<std::string> thresholds() const { return results(threshold_); }
@@ -55,6 +56,7 @@ class CommandLine {
   CLI::Option* sample_ = nullptr;
   CLI::Option* min_size_ = nullptr;
   CLI::Option* max_size_ = nullptr;
+  CLI::Option* events_ = nullptr;
   CLI::Option* interval_ = nullptr;
   CLI::Option* threshold_ = nullptr;
   CLI::Option* signal_ = nullptr;

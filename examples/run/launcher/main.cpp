@@ -44,6 +44,7 @@ std::string encode_settings(const Options& options, const Resolved& resolved) {
                     .mean_bytes = options.mean_bytes,
                     .min_size = options.min_size,
                     .max_size = options.max_size,
+                    .event_bytes = options.event_bytes,
                     .interval_ns = options.interval_ns,
                     .threshold_bytes = options.threshold_bytes,
                     .dump_signal = options.dump_signal};
@@ -100,7 +101,7 @@ absl::Status start(const Options& options) {
   const auto program = find_program(options.command.front());
   if (!program.ok()) return program.status();
   if (absl::Status status = check_preloadable(program->image); !status.ok()) return status;
-  const auto object = find_preload_object();
+  const auto object = find_preload_object(options.event_bytes > 0);
   if (!object.ok()) return object.status();
   if (absl::Status status = set_environment(options, *resolved, *object); !status.ok())
     return status;

@@ -112,6 +112,13 @@ absl::Status set_dump_signal(const std::string& value, Options& options) {
       "--signal ", in_quotes(value), ": no signal that can ask for a dump; write one of ", names));
 }
 
+absl::Status set_events(const CommandLine& line, Options& options) {
+  absl::Status status = set_bytes("--events", line.event_bytes(), UINT64_MAX, options.event_bytes);
+  if (!status.ok() || options.event_bytes == 0 || options.mean_bytes <= 1) return status;
+  return absl::InvalidArgumentError(
+      "--events and --sample exclude each other: samples are not all events; leave one out");
+}
+
 absl::Status set_triggers(const CommandLine& line, Options& options) {
   absl::Status status =
       set_bytes("--threshold", line.thresholds(), UINT64_MAX, options.threshold_bytes);
@@ -144,6 +151,7 @@ absl::StatusOr<Options> parse_options(std::span<char*> arguments) {
     status.Update(set_max_frames(value, options));
   }
   status.Update(set_sampling(line, options));
+  status.Update(set_events(line, options));
   status.Update(set_triggers(line, options));
   if (!status.ok()) return status;
   options.follow_children = line.follows_children();

@@ -25,6 +25,7 @@ struct Options {
   std::uint64_t mean_bytes = 0;
   std::uint64_t min_size = 0;
   std::uint64_t max_size = UINT64_MAX;
+  std::uint64_t event_bytes = 0;
   std::int64_t interval_ns = 0;
   std::uint64_t threshold_bytes = 0;
   std::int32_t dump_signal = 0;

@@ -21,15 +21,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr char kObject[] = "liballoctap-run.so";
+/// Beside the other one.
+constexpr char kLoggingObject[] = "liballoctap-run-events.so";
+
 /// What ends a path in LD_PRELOAD, and what starts a name that the loader replaces.
 constexpr std::string_view kNotInPreload = " :$";
 
 }  // namespace
 
-absl::StatusOr<std::string> find_preload_object() {
+absl::StatusOr<std::string> find_preload_object(bool logs_events) {
   std::error_code error;
   const fs::path own = fs::read_symlink("/proc/self/exe", error);
-  const fs::path expected = own.parent_path() / ALLOCTAP_RUN_PRELOAD_RELATIVE;
+  fs::path expected = own.parent_path() / ALLOCTAP_RUN_PRELOAD_RELATIVE;
+  if (logs_events) expected.replace_filename(kLoggingObject);
   const fs::path object = fs::canonical(expected, error);
   if (error || ::access(object.c_str(), R_OK) != 0) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -47,6 +52,10 @@ absl::StatusOr<std::string> find_preload_object() {
 std::string prepend_preload(const std::string& object, const std::string& existing) {
   std::vector<std::string> objects =
       absl::StrSplit(existing, absl::ByAnyChar(" :"), absl::SkipEmpty());
+  // Two of them would both be the program's malloc.
+  for (const char* name : {kObject, kLoggingObject}) {
+    std::erase(objects, fs::path(object).replace_filename(name).native());
+  }
   std::erase(objects, object);
   objects.insert(objects.begin(), object);
   return absl::StrJoin(objects, ":");

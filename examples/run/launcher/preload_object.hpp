@@ -7,10 +7,12 @@
 
 namespace alloctap::run {
 
-/// The absolute path of the object, which stands at a fixed place beside this executable.
-[[nodiscard]] absl::StatusOr<std::string> find_preload_object();
+/// The absolute path of the object, which stands at a fixed place beside this executable; of the
+/// one that logs events if `logs_events`.
+[[nodiscard]] absl::StatusOr<std::string> find_preload_object(bool logs_events);
 
-/// The value of LD_PRELOAD with `object` in front of what was there, and there only.
+/// The value of LD_PRELOAD with `object` in front of what was there, and there only; the one that
+/// it stands for is taken out.
 [[nodiscard]] std::string prepend_preload(const std::string& object, const std::string& existing);
 
 }  // namespace alloctap::run

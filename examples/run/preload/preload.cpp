@@ -101,6 +101,7 @@ bool start_tracker() noexcept {
   RunConfig::Sampling::set({.mean_bytes = settings->mean_bytes,
                             .min_bytes = settings->min_size,
                             .max_bytes = settings->max_size});
+  limit_event_log(RunTracker::Sink::queue(), settings->event_bytes);
   absl::StatusOr<Session> session = RunTracker::start();
   if (!session.ok()) {
     const absl::string_view message = session.status().message();

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "helper_symbolizer.hpp"
+#include "run_queue.hpp"
 
 namespace alloctap::run {
 
@@ -13,6 +14,7 @@ struct RunConfig : DefaultConfig {
   using Hook = InterposeHook;
   using Stack = SelectableStack<UnwindTableStack, BacktraceStack, FramePointerStack, NoStack>;
   using Sampling = AdjustableSampling;
+  using Queue = RunQueue;
   using Symbolizer = HelperSymbolizer;
   static constexpr Limits limits{.max_frames = ThreadState::kMostFrames};
 

@@ -20,6 +20,12 @@ const std::vector<std::string> kPython{
     "/usr/bin/python3", "-c",
     "import json, decimal; x = [str(i) for i in range(20000)]; import os; os._exit(0)"};
 
+/// Makes the same calls each time, some 20,000 allocations.
+const std::vector<std::string> kSqlite{
+    "/usr/bin/sqlite3", ":memory:",
+    "create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n limit "
+    "5000) insert into t select i, hex(i) from n; select count(distinct b) from t;"};
+
 /// By stack, in heaptrack's own words.
 using Folded = std::map<std::string, std::uint64_t>;
 
@@ -71,6 +77,31 @@ void check_totals(const FormatRun& run) {
 /// Of a program whose peak is larger than what snapshots leave out of it.
 void check_peak(const FormatRun& run) {
   CHECK(sum(read_cost(run.path(), "peak")) == run.json().json().at("peak").at("live_bytes"));
+}
+
+/// Of a file of events: how many '-' are the next event after a '+' of the same number, which is
+/// what heaptrack takes for temporary.
+std::uint64_t count_temporary(const std::string& path) {
+  std::ifstream file(path);
+  std::string before;
+  std::uint64_t count = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with('+') && !line.starts_with('-')) continue;
+    count += line[0] == '-' && before.starts_with('+') && line.substr(1) == before.substr(1);
+    before = line;
+  }
+  return count;
+}
+
+/// Of a program with one thread: its peak is told to the byte.
+void check_events(const FormatRun& run) {
+  const Reading reading = read_file(run.path());
+  const Dump json = run.json();
+  CHECK(json.json().at("account").at("unlogged_events") == 0);
+  CHECK(sum(reading.allocations) == json.total("allocations"));
+  CHECK(sum(reading.temporary) == count_temporary(run.path()));
+  CHECK(sum(reading.leaked) == json.total("live_bytes"));
+  CHECK(sum(read_cost(run.path(), "peak")) == json.total("peak_live_bytes"));
 }
 
 /// heaptrack's own data file of a program, which needs a directory.
@@ -146,4 +177,28 @@ TEST_CASE("heaptrack sees by itself what our file tells it") {
   CHECK(from_main(ours.allocations).size() == 5);
   CHECK(from_main(ours.allocations) == from_main(its.allocations));
   CHECK(from_main(ours.leaked) == from_main(its.leaked));
+}
+
+const std::vector<std::string> kLogged{"--events=256M"};
+
+TEST_CASE("heaptrack_print reads every event as it was") {
+  check_events(FormatRun({ALLOCTAP_PROGRAMS "known_mix"}, "heaptrack", "heap.txt", kLogged));
+  check_events(FormatRun(kPython, "heaptrack", "heap.txt", kLogged));
+  check_events(FormatRun(kSqlite, "heaptrack", "heap.txt", kLogged));
+}
+
+TEST_CASE("heaptrack sees by itself the events that our file tells it, temporary ones too") {
+  const FormatRun run(kSqlite, "heaptrack", "heap.txt", kLogged);
+  const Reading ours = read_file(run.path());
+  const Reading its = read_file(track_with_heaptrack(kSqlite, run.file("its")));
+  check_near(sum(ours.allocations), sum(its.allocations));
+  check_near(sum(ours.temporary), sum(its.temporary));
+}
+
+TEST_CASE("where the log was full, heaptrack_print counts the totals, and the file says so") {
+  const FormatRun run({ALLOCTAP_PROGRAMS "known_mix"}, "heaptrack", "heap.txt", {"--events=64K"});
+  CHECK(run.json().json().at("account").at("unlogged_events") > 100'000);
+  CHECK(run.text().find(" events are in every number, but not in the event log") !=
+        std::string::npos);
+  check_totals(run);
 }

@@ -26,8 +26,9 @@ Outcome convert(const Texts& arguments) {
 
 /// A run that leaves a record and every other report.
 struct RecordedRun {
-  explicit RecordedRun(const Texts& command) : program(command) {
+  explicit RecordedRun(const Texts& command, const Texts& more = {}) : program(command) {
     Texts options{"--dump=record=" + record()};
+    options.insert(options.end(), more.begin(), more.end());
     for (const char* format : kFormats) {
       options.push_back(std::string("--dump=") + format + "=" + program.file(format));
     }
@@ -46,8 +47,8 @@ struct RecordedRun {
   TrackedProgram program;
 };
 
-void check_all_formats(const Texts& command) {
-  const RecordedRun recorded(command);
+void check_all_formats(const Texts& command, const Texts& more = {}) {
+  const RecordedRun recorded(command, more);
   Texts arguments{recorded.record(), "json=" + recorded.made(), "html=" + recorded.made() + ".html",
                   "pprof=" + recorded.made() + ".pb.gz", "record=" + recorded.made() + ".record"};
   for (const char* format : RecordedRun::kFormats) {
@@ -82,6 +83,68 @@ TEST_CASE("every report made of a record of a program that nobody wrote for it, 
 
 TEST_CASE("plug-ins that were closed keep their names in a record") {
   check_all_formats({ALLOCTAP_PROGRAMS "reloads", ALLOCTAP_PLUGIN_FIRST, ALLOCTAP_PLUGIN_SECOND});
+}
+
+/// What --replay says of a run's record.
+Outcome replay(const Texts& command, const std::string& events = "--events=256M") {
+  const RecordedRun recorded(command, {events});
+  return convert({"--replay", recorded.record()});
+}
+
+TEST_CASE("every report made of a record with events is the one that the program wrote") {
+  check_all_formats({ALLOCTAP_PROGRAMS "known_mix"}, {"--events=64M"});
+}
+
+TEST_CASE("the events of a program add up to its report") {
+  for (const Texts& command :
+       {Texts{ALLOCTAP_PROGRAMS "known_mix"},
+        Texts{"/usr/bin/sqlite3", ":memory:",
+              "with recursive n(i) as (select 1 union all select i + 1 from n limit 5000) "
+              "select count(distinct hex(i)) from n;"},
+        Texts{"/usr/bin/env", "PYTHONMALLOC=malloc", "/usr/bin/python3", "-c",
+              "x = [str(i) for i in range(20000)]"},
+        Texts{ALLOCTAP_PROGRAMS "threads", "two"},
+        Texts{ALLOCTAP_PROGRAMS "threads", "come-and-go"}}) {
+    CAPTURE(command.front());
+    const Outcome outcome = replay(command);
+    CAPTURE(outcome.out);
+    CHECK(outcome.err == "");
+    CHECK(outcome.exit_code() == 0);
+    CHECK(outcome.out.find(" are equal: ") != std::string::npos);
+  }
+}
+
+TEST_CASE("a log that was full, or is not there, is no proof of anything") {
+  Outcome outcome = replay({ALLOCTAP_PROGRAMS "known_mix"}, "--events=64K");
+  CHECK(outcome.exit_code() == 1);
+  CHECK(outcome.out.find("heap.record' has the first ") != std::string::npos);
+  const RecordedRun recorded({"/bin/true"});
+  outcome = convert({"--replay", recorded.record()});
+  CHECK(outcome.exit_code() == 1);
+  CHECK(outcome.out.find(" has no events; alloctap-run --events=") != std::string::npos);
+}
+
+TEST_CASE("events that add up to other numbers are found, and a record cut short in them") {
+  const RecordedRun recorded({ALLOCTAP_PROGRAMS "known_mix"}, {"--events=64M"});
+  const std::string record = text_of(recorded.record());
+  const std::size_t events = record.find("time_step_ns", record.find("\x06"
+                                                                     "events\x06")) +
+                             12;
+  const std::string changed = recorded.program.file("changed.record");
+  // What was freed first was an allocation.
+  std::string other = record;
+  other[events + 1] = static_cast<char>(other[events + 1] ^ 1);
+  std::ofstream(changed, std::ios::binary) << other;
+  Outcome outcome = convert({"--replay", changed});
+  CHECK(outcome.exit_code() == 1);
+  CHECK(outcome.out.find(" events differ in ") != std::string::npos);
+  CHECK(outcome.out.find("\n  allocations: ") != std::string::npos);
+  std::ofstream(changed, std::ios::binary) << record.substr(0, (events + record.size()) / 2);
+  outcome = convert({"--replay", changed, "json=" + recorded.made()});
+  CHECK(outcome.exit_code() == 1);
+  CHECK(outcome.err.find(" is damaged or was cut short, at byte ") != std::string::npos);
+  CHECK(outcome.out.find(" has the first ") != std::string::npos);
+  CHECK(Dump(recorded.made()).json().at("totals") == recorded.program.dump().json().at("totals"));
 }
 
 TEST_CASE("of a record that was cut short what was readable is written, and said") {

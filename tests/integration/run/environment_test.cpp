@@ -28,6 +28,17 @@ TEST_CASE("the object is preloaded before what the user preloads") {
   CHECK(preloaded() == object + "\n");
 }
 
+TEST_CASE("the object that logs events stands for the other one, and the other for it") {
+  Launcher launcher;
+  const std::string object = launcher.object();
+  const std::string logging = launcher.logging_object();
+  launcher.environment.push_back("LD_PRELOAD=" + object);
+  CHECK(launcher.run({"--events=1M", "printenv", "LD_PRELOAD"}).out == logging + "\n");
+  launcher.environment.back() = "LD_PRELOAD=" + logging;
+  CHECK(launcher.run({"--events=1M", "printenv", "LD_PRELOAD"}).out == logging + "\n");
+  CHECK(launcher.run({"printenv", "LD_PRELOAD"}).out == object + "\n");
+}
+
 TEST_CASE("the object is really loaded") {
   const Launcher launcher;
   const Result result = launcher.run({"cat", "/proc/self/maps"});

@@ -69,6 +69,7 @@ class Launcher {
     for (const char* directory : {"bin", "lib", "work"}) fs::create_directory(root_ / directory);
     fs::copy_file(ALLOCTAP_RUN_BINARY, binary());
     fs::copy_file(ALLOCTAP_RUN_OBJECT, object());
+    fs::copy_file(ALLOCTAP_RUN_OBJECT, logging_object());
   }
   ~Launcher() {
     std::error_code ignored;
@@ -80,6 +81,8 @@ class Launcher {
   [[nodiscard]] fs::path root() const { return root_; }
   [[nodiscard]] fs::path binary() const { return root_ / "bin/alloctap-run"; }
   [[nodiscard]] fs::path object() const { return root_ / "lib/liballoctap-run.so"; }
+  /// What --events preloads instead.
+  [[nodiscard]] fs::path logging_object() const { return root_ / "lib/liballoctap-run-events.so"; }
   [[nodiscard]] fs::path work() const { return root_ / "work"; }
 
   /// The variables of the launcher; nothing of the test's own environment.

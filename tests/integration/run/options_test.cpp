@@ -20,7 +20,7 @@ std::string settings_of(const Launcher& launcher, Arguments options) {
   CAPTURE(result.err);
   CHECK(result.code == 0);
   CHECK(result.err.empty());
-  const std::string head = "alloctap-run/4;" + std::to_string(result.pid) + ";";
+  const std::string head = "alloctap-run/5;" + std::to_string(result.pid) + ";";
   REQUIRE(result.out.starts_with(head));
   return result.out.substr(head.size());
 }
@@ -103,6 +103,8 @@ TEST_CASE("bad options are refused with the value and the remedy") {
       {{"--interval=inf"}, "--interval 'inf'", "0.01 to 31536000, such as"},
       {{"--interval= 1"}, "--interval ' 1'", "0.01 to 31536000, such as"},
       {{"--interval="}, "'--interval='", "write one"},
+      {{"--events=0"}, "--events '0'", "1 to 18446744073709551615, such as"},
+      {{"--events=1G", "--sample=512K"}, "--events and --sample", "leave one out"},
       {{"--threshold=0"}, "--threshold '0'", "1 to 18446744073709551615, such as"},
       {{"--threshold=-1"}, "--threshold '-1'", "1 to 18446744073709551615, such as"},
       {{"--signal=KILL"}, "--signal 'KILL'", "write one of HUP, INT, QUIT, USR1, USR2"},
@@ -162,7 +164,7 @@ TEST_CASE("the program gets its arguments untouched") {
 
 TEST_CASE("options reach the preloaded object") {
   const Launcher launcher;
-  const std::string sampling = "0;0;18446744073709551615;0;0;0;";
+  const std::string sampling = "0;0;18446744073709551615;0;0;0;0;";
   const std::string rest = sampling + "0;0;\n";
   CHECK(settings_of(launcher, {}) == "0;unwind-table;256;" + rest);
   CHECK(settings_of(launcher, {"--stack=backtrace"}) == "0;backtrace;256;" + rest);
@@ -181,23 +183,25 @@ TEST_CASE("numbers of bytes reach the preloaded object, with or without a unit")
     REQUIRE(text.starts_with(head));
     return text.substr(head.size());
   };
-  const std::string all = ";0;18446744073709551615;0;0;0;0;0;\n";
+  const std::string all = ";0;18446744073709551615;0;0;0;0;0;0;\n";
   CHECK(sampling_of({"--sample=1"}) == "1" + all);
   CHECK(sampling_of({"--sample", "512K"}) == "524288" + all);
   CHECK(sampling_of({"--sample=2M"}) == "2097152" + all);
   CHECK(sampling_of({"--sample=1024G"}) == "1099511627776" + all);
   CHECK(sampling_of({"--sample=2M", "--sample=3"}) == "3" + all);
-  CHECK(sampling_of({"--min-size=16"}) == "0;16;18446744073709551615;0;0;0;0;0;\n");
-  CHECK(sampling_of({"--max-size=1K"}) == "0;0;1024;0;0;0;0;0;\n");
-  CHECK(sampling_of({"--min-size=1K", "--max-size=1024"}) == "0;1024;1024;0;0;0;0;0;\n");
+  CHECK(sampling_of({"--min-size=16"}) == "0;16;18446744073709551615;0;0;0;0;0;0;\n");
+  CHECK(sampling_of({"--max-size=1K"}) == "0;0;1024;0;0;0;0;0;0;\n");
+  CHECK(sampling_of({"--min-size=1K", "--max-size=1024"}) == "0;1024;1024;0;0;0;0;0;0;\n");
   CHECK(sampling_of({"--max-size=18446744073709551615", "--sample=7"}) == "7" + all);
+  CHECK(sampling_of({"--events=64M"}) == "0;0;18446744073709551615;67108864;0;0;0;0;0;\n");
+  CHECK(sampling_of({"--events=1", "--sample=1"}) == "1;0;18446744073709551615;1;0;0;0;0;0;\n");
 }
 
 TEST_CASE("what makes a dump while the program runs reaches the preloaded object") {
   const Launcher launcher;
   const auto triggers_of = [&launcher](const Arguments& options) {
     const std::string text = settings_of(launcher, options);
-    const std::string head = "0;unwind-table;256;0;0;18446744073709551615;";
+    const std::string head = "0;unwind-table;256;0;0;18446744073709551615;0;";
     REQUIRE(text.starts_with(head));
     REQUIRE(text.ends_with(";0;0;\n"));
     return text.substr(head.size(), text.size() - head.size() - 6);
@@ -230,6 +234,7 @@ TEST_CASE("help describes every option, version tells the library's") {
                              "512K",
                              "--min-size BYTES",
                              "--max-size BYTES",
+                             "--events BYTES",
                              "--interval SECONDS",
                              "--threshold BYTES",
                              "--signal NAME",

@@ -23,6 +23,7 @@ Settings every_field() {
                     .mean_bytes = kMostMeanBytes,
                     .min_size = 12,
                     .max_size = UINT64_MAX - 1,
+                    .event_bytes = UINT64_MAX - 2,
                     .interval_ns = kLongestInterval,
                     .threshold_bytes = UINT64_MAX,
                     .dump_signal = SIGUSR2,
@@ -44,6 +45,7 @@ void check_equal(const Settings& one, const Settings& other) {
   CHECK(one.mean_bytes == other.mean_bytes);
   CHECK(one.min_size == other.min_size);
   CHECK(one.max_size == other.max_size);
+  CHECK(one.event_bytes == other.event_bytes);
   CHECK(one.interval_ns == other.interval_ns);
   CHECK(one.threshold_bytes == other.threshold_bytes);
   CHECK(one.dump_signal == other.dump_signal);
@@ -115,12 +117,12 @@ TEST_CASE("a changed byte is rejected or yields settings within their limits") {
 
 TEST_CASE("values outside their limits are rejected") {
   const std::string_view sound =
-      "alloctap-run/4;7;0;none;1;77;88;99;55;66;10;1;text;replace;2;/x;1;3;/sy;";
+      "alloctap-run/5;7;0;none;1;77;88;99;44;55;66;10;1;text;replace;2;/x;1;3;/sy;";
   REQUIRE(decode(sound).has_value());
   struct {
     std::string_view from, to;
-  } const changes[] = {{"run/4", "run/3"},
-                       {"run/4", "run/5"},
+  } const changes[] = {{"run/5", "run/4"},
+                       {"run/5", "run/6"},
                        {";7;", ";0;"},
                        {";7;", ";-7;"},
                        {";7;", ";2147483648;"},
@@ -139,6 +141,8 @@ TEST_CASE("values outside their limits are rejected") {
                        {";88", ";-1"},
                        {";88", ";8x"},
                        {";99", ";87"},
+                       {";44", ";-1"},
+                       {";44", ";18446744073709551616"},
                        {";55", ";-1"},
                        {";55", ";31536000000000001"},
                        {";66", ";-1"},

@@ -1,0 +1,65 @@
+#include "convert/replay_text.hpp"
+
+#include <alloctap/snapshot/replay_check.hpp>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+
+namespace alloctap::run {
+namespace {
+
+/// Where there are more, how many is enough.
+constexpr std::size_t kMostLines = 20;
+
+ReplayText cannot_compare(const Snapshot& snapshot) {
+  if (snapshot.events.count == 0 && snapshot.events.missed == 0) {
+    return {.text = "has no events; alloctap-run --events=BYTES --dump record=PATH keeps them"};
+  }
+  return {.text = absl::StrCat("has the first ", snapshot.events.count, " of ",
+                               snapshot.events.count + snapshot.events.missed,
+                               " events: what they add up to is no number of it")};
+}
+
+std::string describe(const ReplayDifference& difference) {
+  const std::string whose =
+      difference.stack == kNoStackId ? "" : absl::StrCat(" of stack ", difference.stack);
+  return absl::StrCat("\n  ", std::string(difference.name), whose, ": ", difference.recorded,
+                      " recorded, ", difference.replayed, " replayed");
+}
+
+std::string describe_equal(const Snapshot& snapshot, const Replay& replay) {
+  const Totals& totals = replay.totals();
+  const std::uint64_t tolerance = peak_tolerance(snapshot, replay);
+  const std::string within =
+      tolerance == 0 ? "" : absl::StrCat(", which may differ by ", tolerance);
+  const bool paused = snapshot.account.pauses > 0;
+  return absl::StrCat("and its ", snapshot.events.count, " events, of ", replay.threads(),
+                      " thread", replay.threads() == 1 ? "" : "s",
+                      ", are equal: ", totals.allocations, " allocations of ",
+                      totals.allocated_bytes, " bytes, ", totals.deallocations, " deallocations, ",
+                      paused ? "" : absl::StrCat(totals.temporary_allocations, " temporary, "),
+                      totals.live_allocations, " live of ", totals.live_bytes,
+                      " bytes, also for each of ", snapshot.stacks.size(),
+                      " stacks, and the peak of ", totals.peak_live_bytes, " bytes", within);
+}
+
+}  // namespace
+
+ReplayText replay_text(const Snapshot& snapshot) {
+  if (!snapshot.events.complete()) return cannot_compare(snapshot);
+  Replay replay;
+  if (!replay.run(snapshot)) return {.text = "needs more memory to be replayed than there is"};
+  std::size_t differences = 0;
+  std::string lines;
+  visit_replay_differences(snapshot, replay, [&](const ReplayDifference& difference) {
+    if (++differences <= kMostLines) lines += describe(difference);
+  });
+  if (differences == 0) return {.equal = true, .text = describe_equal(snapshot, replay)};
+  if (differences > kMostLines) lines += "\n  ...";
+  return {.text = absl::StrCat("and its ", snapshot.events.count, " events differ in ", differences,
+                               " numbers (", snapshot.account.dropped,
+                               " events were dropped):", lines)};
+}
+
+}  // namespace alloctap::run

@@ -1,0 +1,15 @@
+/// The queue of the object that counts events.
+#pragma once
+
+#include <alloctap/queue/direct_queue.hpp>
+#include <cstdint>
+
+namespace alloctap::run {
+
+using RunQueue = DirectQueue;
+
+/// There is no log.
+template <class Queue>
+void limit_event_log(Queue&, std::uint64_t) noexcept {}
+
+}  // namespace alloctap::run
