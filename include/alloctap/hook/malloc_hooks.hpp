@@ -123,7 +123,11 @@ class MallocHooksOf {
     HookFeed::connect<ProbeSink>();
     active.findings = AllocatorProbe::run(hooked_allocator_frames);
     HookFeed::disconnect();
-    active.unseen.write(active.findings);
+    if constexpr (requires { Provider::also_unseen(); }) {
+      active.unseen.write(active.findings, Provider::also_unseen());
+    } else {
+      active.unseen.write(active.findings);
+    }
     active.uninstall = &Provider::uninstall;
     const std::string full =
         absl::StrCat(std::string(name), " (", std::string(Provider::name), ")");

@@ -14,7 +14,7 @@ namespace alloctap {
 /// but say why where the allocator is not there, or its hooks cannot be had: what was looked for,
 /// and how a program provides it. `uninstall()` ends the telling as far as the allocator allows;
 /// while no sink is connected what still comes is swallowed. Both run in the control plane, one at
-/// a time. Events name
+/// a time. A static function `also_unseen()` may name what is missed and no call shows. Events name
 /// `hooked_allocator_frames`.
 template <class P>
 concept HookProvider = requires {

@@ -54,7 +54,8 @@ struct ProbeFindings {
 /// What hooks do not tell, as a clause for the reader of a report. Owns its text.
 class BlindSpotText {
  public:
-  void write(const ProbeFindings& findings) noexcept {
+  /// `besides`: another clause, or nothing.
+  void write(const ProbeFindings& findings, std::string_view besides = {}) noexcept {
     using Reallocation = ProbeFindings::Reallocation;
     used_ = 0;
     add_where(findings.reallocation == Reallocation::kUnseen,
@@ -72,6 +73,7 @@ class BlindSpotText {
     add_where(!findings.exact_sizes, "exact sizes of aligned blocks (they are rounded up)");
     add_where(!findings.every_allocation(), "frees of unknown blocks (not counted)");
     add_where(findings.reallocation != Reallocation::kWhole, "alignments");
+    add_where(!besides.empty(), besides);
     add("whether a block is malloc's or operator new's");
     add("mmap and its relatives");
     add("dlclose");

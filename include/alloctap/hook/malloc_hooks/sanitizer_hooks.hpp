@@ -5,6 +5,7 @@
 #include <absl/status/status.h>
 
 #include <cstddef>
+#include <string_view>
 
 #include "alloctap/hook/malloc_hooks/hook_provider.hpp"
 #include "alloctap/hook/malloc_hooks/reported_call.hpp"
@@ -15,6 +16,7 @@ ALLOCTAP_WEAK int __sanitizer_install_malloc_and_free_hooks(
     void (*malloc_hook)(const volatile void*, std::size_t),
     void (*free_hook)(const volatile void*));
 ALLOCTAP_WEAK std::size_t __sanitizer_get_allocated_size(const volatile void* block);
+ALLOCTAP_WEAK void __tsan_init();
 }
 
 namespace alloctap {
@@ -29,6 +31,8 @@ struct SanitizerRuntime {
   static int install(AllocationHook* allocated, FreeHook* freeing) noexcept {
     return __sanitizer_install_malloc_and_free_hooks(allocated, freeing);
   }
+  /// ThreadSanitizer's looks away in a child that was forked while there were several threads.
+  static bool is_silent_after_fork() noexcept { return &__tsan_init != nullptr; }
   /// What the program asked for, in bytes; 0 where the runtime does not tell.
   static std::size_t size_of(const volatile void* block) noexcept {
     return &__sanitizer_get_allocated_size == nullptr ? 0 : __sanitizer_get_allocated_size(block);
@@ -57,6 +61,12 @@ class SanitizerHooks {
   }
 
   static void uninstall() noexcept {}
+
+  /// As `HookProvider` says.
+  static std::string_view also_unseen() noexcept {
+    return Runtime::is_silent_after_fork() ? "children that were forked while there were threads"
+                                           : "";
+  }
 
  private:
   ALLOCTAP_NOINLINE static void on_allocated(const volatile void* block, std::size_t size) {

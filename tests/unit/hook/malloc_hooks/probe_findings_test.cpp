@@ -78,8 +78,9 @@ TEST_CASE("a reallocation told as a pair loses alignments, and one told too earl
 
 TEST_CASE("the longest text fits") {
   BlindSpotText text;
-  text.write({.exact_sizes = false});
+  text.write({.exact_sizes = false}, "children that were forked while there were threads");
   CHECK(text.text().ends_with("allocators that do not end in malloc"));
+  CHECK(text.text().find("children that were forked") != std::string_view::npos);
   text.write({.exact_sizes = false, .reallocation = Reallocation::kFreedFirst});
   CHECK(text.text().ends_with("allocators that do not end in malloc"));
 }

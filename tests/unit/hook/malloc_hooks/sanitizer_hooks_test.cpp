@@ -27,9 +27,11 @@ struct FakeRuntime {
     on_freeing = freeing;
     return places--;
   }
+  static bool is_silent_after_fork() noexcept { return is_silent; }
   static std::size_t size_of(const volatile void*) noexcept { return 77; }
 
   static inline bool is_present = true;
+  static inline bool is_silent = false;
   static inline int places = 1;
   static inline int installs = 0;
   static inline void (*on_allocated)(const volatile void*, std::size_t) = nullptr;
@@ -113,4 +115,12 @@ TEST_CASE("a runtime gives no place back, so one is taken per process") {
   Hooks::uninstall();
   CHECK(Hooks::install().ok());
   CHECK(FakeRuntime<Again>::installs == 1);
+}
+
+TEST_CASE("a runtime that looks away after fork has that said of it") {
+  struct Forking;
+  using Hooks = alloctap::SanitizerHooks<FakeRuntime<Forking>>;
+  CHECK(Hooks::also_unseen().empty());
+  FakeRuntime<Forking>::is_silent = true;
+  CHECK(Hooks::also_unseen() == "children that were forked while there were threads");
 }

@@ -1,0 +1,20 @@
+// Case 24 of the reference: no allocator of this process has hooks. Prints what `start` says; exits
+// with 0 where it refuses.
+#include <cstdio>
+
+#include "alloctap/hook/malloc_hooks.hpp"
+#include "alloctap/tracker.hpp"
+
+namespace {
+
+struct Config : alloctap::DefaultConfig {
+  using Hook = alloctap::MallocHooks;
+};
+
+}  // namespace
+
+int main() {
+  const auto session = alloctap::Tracker<Config>::start();
+  std::puts(session.status().ToString().c_str());
+  return absl::IsFailedPrecondition(session.status()) ? 0 : 1;
+}
