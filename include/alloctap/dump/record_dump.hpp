@@ -39,6 +39,7 @@ struct RecordDump {
       write_modules();
       write_frames(frames);
       write_functions(frames);
+      write_tags(record_, snapshot_);
       write_stacks(frames);
       write_sums(record_, snapshot_);
       write_past(record_, snapshot_);
@@ -92,7 +93,8 @@ struct RecordDump {
       add("max_frames", report_.backend.max_frames);
       add("events", snapshot_.events.count);
       visit_numbers(snapshot_, add);
-      // Where it cannot be told, there is no such row.
+      // Where they cannot be told, there are no such rows.
+      if (snapshot_.tags != nullptr) add("tags", snapshot_.tags->end_id() - 1);
       const Account& account = snapshot_.account;
       if (account.unmatched_frees) add("account.unmatched_frees", *account.unmatched_frees);
       record_.end_table();
@@ -140,13 +142,16 @@ struct RecordDump {
 
     /// `frames` are numbers of rows, leaf first.
     void write_stacks(const FrameList& frames) {
-      record_.begin_table("stacks", {{kNumber, "id"}, {kList, "frames"}});
+      record_.begin_table(
+          "stacks", {{kNumber, "id"}, {kList, "frames"}, {kNumber, "tag"}, {kNumber, "thread"}});
       for (const StackId stack : stacks_) {
         const auto calls = snapshot_.table->frames(stack);
         record_.begin_row();
         record_.value(stack);
         record_.begin_list(calls.size());
         for (const std::uintptr_t call : calls) record_.value(frames.index_of(stack, call));
+        record_.value(snapshot_.table->owner(stack).tag);
+        record_.value(snapshot_.table->owner(stack).thread);
       }
       record_.end_table();
     }

@@ -57,7 +57,18 @@ inline void write_past(RecordWriter& record, const Snapshot& snapshot) {
   record.end_table();
 }
 
-/// "threads".
+/// "tags": by id, from 1 on; a parent is such an id, or 0.
+inline void write_tags(RecordWriter& record, const Snapshot& snapshot) {
+  using enum RecordKind;
+  if (snapshot.tags == nullptr) return;
+  record.begin_table("tags", {{kNumber, "parent"}, {kText, "name"}});
+  for (TagId tag = 1; tag < snapshot.tags->end_id(); ++tag) {
+    record.row(snapshot.tags->parent(tag), snapshot.tags->name(tag));
+  }
+  record.end_table();
+}
+
+/// "threads"; live numbers where `tells_live` is 1.
 inline void write_threads(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;
   record.begin_table("threads", {{kNumber, "id"},
@@ -68,11 +79,18 @@ inline void write_threads(RecordWriter& record, const Snapshot& snapshot) {
                                  {kNumber, "allocated_bytes"},
                                  {kNumber, "temporary_allocations"},
                                  {kNumber, "deallocations"},
-                                 {kSigned, "net_bytes"}});
+                                 {kSigned, "net_bytes"},
+                                 {kNumber, "number"},
+                                 {kNumber, "tells_live"},
+                                 {kNumber, "live_allocations"},
+                                 {kNumber, "live_bytes"}});
   for (const ThreadSummary& thread : snapshot.threads) {
+    const ThreadSummary::Holding holding = thread.holding.value_or(ThreadSummary::Holding());
     record.row(static_cast<std::uint64_t>(thread.thread_id), thread.name(), thread.alive,
                thread.threads, thread.total.allocations, thread.total.allocated_bytes,
-               thread.total.temporary_allocations, thread.deallocations, thread.net_bytes);
+               thread.total.temporary_allocations, thread.deallocations, thread.net_bytes,
+               thread.number, thread.holding.has_value(), holding.live_allocations,
+               holding.live_bytes);
   }
   record.end_table();
 }

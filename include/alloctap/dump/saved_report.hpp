@@ -15,6 +15,7 @@
 #include "alloctap/dump/record_numbers.hpp"
 #include "alloctap/dump/record_reader.hpp"
 #include "alloctap/dump/report.hpp"
+#include "alloctap/dump/saved_owners.hpp"
 #include "alloctap/dump/saved_symbols.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/stack/stack_table.hpp"
@@ -48,6 +49,7 @@ class SavedReport {
   /// Refers to this.
   [[nodiscard]] Report report() {
     snapshot_.table = stacks_.get();
+    snapshot_.tags = owners_.tags();
     symbols_.use(modules_);
     return {.snapshot = snapshot_,
             .modules = modules_,
@@ -72,11 +74,11 @@ class SavedReport {
         {"texts", &SavedReport::add_text},         {"numbers", &SavedReport::add_number},
         {"modules", &SavedReport::add_module},     {"frames", &SavedReport::add_frame},
         {"functions", &SavedReport::add_function}, {"stacks", &SavedReport::add_stack},
-        {"allocations", &SavedReport::add_sums},   {"mappings", &SavedReport::add_mapping},
-        {"peak", &SavedReport::add_peak},          {"timeline", &SavedReport::add_point},
-        {"markers", &SavedReport::add_marker},     {"threads", &SavedReport::add_thread},
-        {"sizes", &SavedReport::add_size},         {"blocks", &SavedReport::add_block},
-        {"events", &SavedReport::add_event}};
+        {"tags", &SavedReport::add_tag},           {"allocations", &SavedReport::add_sums},
+        {"mappings", &SavedReport::add_mapping},   {"peak", &SavedReport::add_peak},
+        {"timeline", &SavedReport::add_point},     {"markers", &SavedReport::add_marker},
+        {"threads", &SavedReport::add_thread},     {"sizes", &SavedReport::add_size},
+        {"blocks", &SavedReport::add_block},       {"events", &SavedReport::add_event}};
     const auto* found = std::find_if(std::begin(kTables), std::end(kTables),
                                      [&](const Table& table) { return table.name == name; });
     return found == std::end(kTables) ? nullptr : found;
@@ -119,6 +121,7 @@ class SavedReport {
   void add_number(const RecordReader& row) {
     const std::string_view key = row.text("key");
     const std::uint64_t value = row.number("value");
+    if (key == "tags") owners_.expect_tags();
     if (key == "pid") program_.pid = static_cast<std::int32_t>(value);
     if (key == "max_frames") backend_.max_frames = static_cast<std::uint32_t>(value);
     if (key == "events") events_.expect(value);
@@ -157,8 +160,8 @@ class SavedReport {
     damaged_ = !symbols_.add_function(row.number("frame"), source) || damaged_;
   }
 
-  /// Two stacks with the same addresses were of different modules: the earlier one is not to be
-  /// found again.
+  /// Two stacks of one owner with the same addresses were of different modules: the earlier one is
+  /// not to be found again.
   void add_stack(const RecordReader& row) {
     ArenaArray<std::uintptr_t> frames;
     for (const std::uint64_t frame : row.list("frames")) {
@@ -166,14 +169,16 @@ class SavedReport {
       keep(frames, symbols_.address(frame));
     }
     const std::uint64_t id = row.number("id");
-    if (frames.empty() || id < kFirstStack) return;
+    StackOwner owner;
+    damaged_ = !owners_.read_owner(row, owner) || damaged_;
+    if ((frames.empty() && owner.is_nobody()) || id < kFirstStack) return;
     if (!renamed_.empty() && renamed_.back().before >= id) {
       return static_cast<void>(damaged_ = true);
     }
     const std::span<const std::uintptr_t> calls(frames.data(), frames.size());
-    const StackId known = stacks_->find(hash_frames(calls));
+    const StackId known = stacks_->find(hash_frames(calls).owned_by(owner));
     if (known != kNoStackId) stacks_->retire(known);
-    keep(renamed_, {id, stacks_->intern(calls)});
+    keep(renamed_, {id, stacks_->intern(calls, owner)});
   }
 
   /// The first stack that was kept not before the one that had the id `before`.
@@ -222,18 +227,9 @@ class SavedReport {
     keep(snapshot_.markers, {sane(row.signed_number("time_ns")), row.text("name")});
   }
 
-  void add_thread(const RecordReader& row) {
-    ThreadSummary thread{.thread_id = static_cast<os::ThreadId>(row.number("id")),
-                         .alive = row.number("alive") != 0,
-                         .threads = static_cast<std::uint32_t>(row.number("threads")),
-                         .total = {.allocations = row.number("allocations"),
-                                   .allocated_bytes = row.number("allocated_bytes"),
-                                   .temporary_allocations = row.number("temporary_allocations")},
-                         .deallocations = row.number("deallocations"),
-                         .net_bytes = row.signed_number("net_bytes")};
-    thread.name_bytes = row.text("name").copy(thread.name_text.data(), thread.name_text.size());
-    keep(snapshot_.threads, thread);
-  }
+  void add_thread(const RecordReader& row) { keep(snapshot_.threads, saved_thread(row)); }
+
+  void add_tag(const RecordReader& row) { damaged_ = !owners_.add_tag(row) || damaged_; }
 
   void add_size(const RecordReader& row) {
     const std::uint64_t size_class = row.number("class");
@@ -284,6 +280,7 @@ class SavedReport {
   ProgramInfo program_;
   BackendInfo backend_;
   SavedSymbols symbols_;
+  SavedOwners owners_;
   SavedEvents events_;
   std::unique_ptr<StackTable> stacks_ = std::make_unique<StackTable>();
   /// As they stand in the record.

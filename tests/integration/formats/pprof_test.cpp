@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/integration/formats/ask_pprof.hpp"
 #include "tests/integration/formats/format_run.hpp"
 
 namespace {
@@ -29,17 +30,8 @@ using Rows = std::map<std::string, Row>;
 
 class Pprof {
  public:
-  /// Its answer; it needs no network and leaves nothing outside of the test's directory.
-  [[nodiscard]] std::string ask(Texts arguments) const {
-    arguments.insert(arguments.begin(), {"/usr/bin/go", "tool", "pprof"});
-    const std::string home = directory_.file("");
-    const Outcome outcome = run({.arguments = arguments,
-                                 .environment = {"PATH=/usr/bin:/bin", "HOME=" + home,
-                                                 "GOCACHE=" + home, "PPROF_TMPDIR=" + home},
-                                 .directory = home});
-    CAPTURE(outcome.err);
-    CHECK(outcome.exit_code() == 0);
-    return outcome.out;
+  [[nodiscard]] std::string ask(const Texts& arguments) const {
+    return ask_pprof(directory_.file(""), arguments);
   }
 
   /// What `-tags` tells of the label "bytes", by size.

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,7 @@
 #include "alloctap/dump/saved_report.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "tests/support/sample_report.hpp"
+#include "tests/support/tagged_report.hpp"
 
 namespace {
 
@@ -21,7 +23,9 @@ using alloctap::HeaptrackDump;
 using alloctap::JsonDump;
 using alloctap::MassifDump;
 using alloctap::RecordDump;
+using alloctap::Report;
 using alloctap::SavedReport;
+using alloctap::StackId;
 using alloctap::TextDump;
 
 /// A report that has everything once.
@@ -120,4 +124,27 @@ TEST_CASE("a record keeps frames of modules that were unloaded apart from those 
   CHECK(saved.read(record).ok());
   const std::string json = render(JsonDump{}, saved.report());
   CHECK(json.find("\"path\":\"/old/plugin.so\"") != json.npos);
+}
+
+TEST_CASE("a record keeps tags, and whose each stack is") {
+  TaggedReport sample;
+  sample.add({sample.intern({}, {.tag = sample.game}), {1, 5, 0}, 1, 5});
+  check_round_trip(sample);
+  const std::string record = render(RecordDump{}, sample.report());
+  SavedReport saved;
+  CHECK(saved.read(record).ok());
+  const Report report = saved.report();
+  REQUIRE(report.snapshot.stacks.size() == 8);
+  const StackId last = report.snapshot.stacks[7].stack;
+  CHECK(report.snapshot.table->owner(last).tag == sample.game);
+  CHECK(report.snapshot.table->frames(last).empty());
+}
+
+TEST_CASE("a record of a tracker that met no tag still knows that there could be some") {
+  SampleReport sample;
+  const auto tags = std::make_unique<alloctap::TagTable>();
+  sample.snapshot.tags = tags.get();
+  check_round_trip(sample);
+  sample.snapshot.tags = nullptr;
+  check_round_trip(sample);
 }

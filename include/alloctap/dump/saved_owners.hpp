@@ -1,0 +1,65 @@
+/// The tags and threads in a report that was saved.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+
+#include "alloctap/dump/record_reader.hpp"
+#include "alloctap/event/stack_owner.hpp"
+#include "alloctap/snapshot/thread_summary.hpp"
+#include "alloctap/tag/tag_table.hpp"
+
+namespace alloctap {
+
+/// Tags under the ids that they had. Not thread-safe.
+class SavedOwners {
+ public:
+  /// The report is of a tracker that knew of tags, maybe of none.
+  void expect_tags() noexcept { known_ = true; }
+
+  /// Adds the next tag; false, and no change, where the row makes none.
+  [[nodiscard]] bool add_tag(const RecordReader& row) noexcept {
+    const TagId next = tags_->end_id();
+    const std::uint64_t parent = row.number("parent");
+    return parent < next &&
+           tags_->find_or_add(static_cast<TagId>(parent), row.text("name")) == next;
+  }
+
+  /// Whose the stack of a row is; false where there is no such tag.
+  [[nodiscard]] bool read_owner(const RecordReader& row, StackOwner& owner) const noexcept {
+    const std::uint64_t tag = row.number("tag");
+    const std::uint64_t thread = row.number("thread");
+    if (tag >= tags_->end_id() || thread > std::numeric_limits<ThreadNumber>::max()) return false;
+    owner = {.tag = static_cast<TagId>(tag), .thread = static_cast<ThreadNumber>(thread)};
+    return true;
+  }
+
+  /// nullptr where there were none to be known of.
+  [[nodiscard]] const TagTable* tags() const noexcept { return known_ ? tags_.get() : nullptr; }
+
+ private:
+  std::unique_ptr<TagTable> tags_ = std::make_unique<TagTable>();
+  bool known_ = false;
+};
+
+/// What a row of the table "threads" tells.
+[[nodiscard]] inline ThreadSummary saved_thread(const RecordReader& row) noexcept {
+  ThreadSummary thread{.thread_id = static_cast<os::ThreadId>(row.number("id")),
+                       .alive = row.number("alive") != 0,
+                       .threads = static_cast<std::uint32_t>(row.number("threads")),
+                       .total = {.allocations = row.number("allocations"),
+                                 .allocated_bytes = row.number("allocated_bytes"),
+                                 .temporary_allocations = row.number("temporary_allocations")},
+                       .deallocations = row.number("deallocations"),
+                       .net_bytes = row.signed_number("net_bytes"),
+                       .number = static_cast<ThreadNumber>(row.number("number"))};
+  thread.name_bytes = row.text("name").copy(thread.name_text.data(), thread.name_text.size());
+  if (row.number("tells_live") != 0) {
+    thread.holding = {{.live_allocations = row.number("live_allocations"),
+                       .live_bytes = row.number("live_bytes")}};
+  }
+  return thread;
+}
+
+}  // namespace alloctap

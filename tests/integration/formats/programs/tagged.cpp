@@ -1,0 +1,67 @@
+// Allocates in tags and on two threads, and writes one moment in several formats.
+//
+// usage: tagged DIRECTORY
+#include <alloctap/alloctap.hpp>
+#include <alloctap/dump/json_dump.hpp>
+#include <alloctap/dump/pprof_dump.hpp>
+#include <alloctap/hook/interposed_malloc.hpp>
+#include <alloctap/symbol/absl_symbolizer.hpp>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+struct Config : alloctap::DefaultConfig {
+  using Hook = alloctap::InterposeHook;
+  using Tags = alloctap::TagsAndThreads;
+  using Symbolizer = alloctap::AbslSymbolizer;
+};
+using Tracker = alloctap::Tracker<Config>;
+ALLOCTAP_DEFINE_INTERPOSED_MALLOC(Tracker);
+
+namespace {
+
+/// Between the scope and malloc there is no call that the compiler does not see through.
+[[gnu::noinline]] void load() {
+  void* blocks[3];
+  const alloctap::tag_scope loading{"Loading"};
+  for (void*& block : blocks) {
+    const alloctap::tag_scope textures{"Textures"};
+    block = std::malloc(100);
+    asm volatile("" : "+r"(block) : : "memory");
+  }
+  std::free(blocks[0]);
+  void* level = std::malloc(50);
+  asm volatile("" : "+r"(level) : : "memory");
+}
+
+/// A thread is started outside of the tag: what the system allocates for it is not the tag's.
+[[gnu::noinline]] void simulate() {
+  const alloctap::Tag tag = alloctap::nested_tag("Physics");
+  std::thread([tag] {
+    const alloctap::tag_scope job{tag};
+    void* block = std::malloc(400);
+    asm volatile("" : "+r"(block) : : "memory");
+  }).join();
+}
+
+template <class Policy>
+bool write(const alloctap::Snapshot& snapshot, const Policy& policy, const std::string& path) {
+  return Tracker::dump(snapshot, policy, alloctap::FileOutput{path.c_str()}).ok();
+}
+
+}  // namespace
+
+int main(int, char** arguments) {
+  const std::string directory = std::string(arguments[1]) + "/";
+  const auto session = Tracker::start();
+  load();
+  simulate();
+  const auto snapshot = Tracker::snapshot({.blocks = true});
+  return session.ok() && snapshot.ok() &&
+                 write(*snapshot, alloctap::TextDump{}, directory + "heap.txt") &&
+                 write(*snapshot, alloctap::JsonDump{}, directory + "heap.json") &&
+                 write(*snapshot, alloctap::PprofDump{}, directory + "heap.pb.gz") &&
+                 write(*snapshot, alloctap::RecordDump{}, directory + "heap.record")
+             ? 0
+             : 1;
+}
