@@ -1,4 +1,5 @@
-// Feeds bytes to the reader of records, and what came of them to dumps of all kinds.
+// Feeds bytes to the reader of records, and what came of them to dumps of all kinds and to the
+// replay of its events: all that alloctap-convert does with a record.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include "alloctap/dump/saved_report.hpp"
 #include "alloctap/dump/speedscope_dump.hpp"
 #include "alloctap/dump/text_dump.hpp"
+#include "alloctap/snapshot/replay_check.hpp"
 
 namespace {
 
@@ -36,12 +38,23 @@ MemoryOutput dump(const Policy& policy, const Report& report) {
   return output;
 }
 
+/// The differences are not of interest: any bytes may be given for numbers.
+void replay(const Snapshot& snapshot) {
+  Replay replay;
+  require(replay.run(snapshot));
+  std::uint64_t differences = 0;
+  visit_replay_differences(snapshot, replay, [&](const ReplayDifference&) { ++differences; });
+  const std::uint64_t numbers = 9 + 5 * snapshot.stacks.size();
+  require(differences <= numbers);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   SavedReport saved;
   static_cast<void>(saved.read({reinterpret_cast<const char*>(data), size}));
   const Report report = saved.report();
+  replay(report.snapshot);
   dump(TextDump{}, report);
   dump(JsonDump{}, report);
   dump(FoldedDump{}, report);

@@ -8,40 +8,33 @@
 #include <string>
 #include <vector>
 
-#include "alloctap/dump/record_dump.hpp"
-#include "tests/support/sample_report.hpp"
+#include "tests/fuzz/record_seeds.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace {
 
-using namespace alloctap::testing;
-
+using alloctap::testing::seed_records;
 using Input = std::vector<std::uint8_t>;
 using Random = std::mt19937_64;
 
 void run(const Input& input) { LLVMFuzzerTestOneInput(input.data(), input.size()); }
 
-Input real_record() {
-  SampleReport sample;
-  REQUIRE(sample.modules.add_unloaded({.start = SampleReport::kMain,
-                                       .end = SampleReport::kMain + 0x1000,
-                                       .path = "/opt/game",
-                                       .unloaded_before = ~alloctap::StackId{0}}));
-  sample.names = {{SampleReport::kParse, SampleReport::kMain, "engine::next", "next.cpp", 3},
-                  {SampleReport::kParse, SampleReport::kMain, "engine::parse", "parse.cpp", 4}};
-  static_cast<void>(sample.snapshot.blocks.push_back({0x5000, 100, alloctap::kUnknownStack}));
-  const std::string text = render(alloctap::RecordDump{}, sample.report());
-  return {text.begin(), text.end()};
+/// Each test takes them in turn.
+std::vector<Input> real_records() {
+  std::vector<Input> inputs;
+  for (const std::string& record : seed_records())
+    inputs.emplace_back(record.begin(), record.end());
+  return inputs;
 }
 
 }  // namespace
 
 TEST_CASE("records with changed bytes are read or refused, and dumped") {
-  const Input record = real_record();
+  const std::vector<Input> records = real_records();
   Random random(1);
   for (int i = 0; i < 3'000; ++i) {
-    Input input = record;
+    Input input = records[static_cast<std::size_t>(i) % records.size()];
     for (std::size_t changes = random() % 4 + 1; changes > 0; --changes) {
       input[random() % input.size()] = static_cast<std::uint8_t>(random());
     }
@@ -50,10 +43,10 @@ TEST_CASE("records with changed bytes are read or refused, and dumped") {
 }
 
 TEST_CASE("records without some bytes, or with some twice, are read or refused, and dumped") {
-  const Input record = real_record();
+  const std::vector<Input> records = real_records();
   Random random(2);
   for (int i = 0; i < 3'000; ++i) {
-    Input input = record;
+    Input input = records[static_cast<std::size_t>(i) % records.size()];
     const auto at = input.begin() + static_cast<std::ptrdiff_t>(random() % input.size());
     const auto length = static_cast<std::ptrdiff_t>(
         random() % static_cast<std::size_t>(std::min<std::ptrdiff_t>(50, input.end() - at)));
@@ -68,7 +61,7 @@ TEST_CASE("records without some bytes, or with some twice, are read or refused, 
 }
 
 TEST_CASE("records that were cut short are read, and dumped") {
-  const Input record = real_record();
+  const Input record = real_records().back();
   for (std::size_t size = 0; size < record.size(); ++size) {
     run(Input(record.begin(), record.begin() + static_cast<std::ptrdiff_t>(size)));
   }
