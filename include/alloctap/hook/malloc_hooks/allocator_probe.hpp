@@ -2,22 +2,14 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
-#include <cstring>
 #include <new>
 
 #include "alloctap/event/allocator_frames.hpp"
 #include "alloctap/hook/malloc_hooks/probe_findings.hpp"
 #include "alloctap/hook/malloc_hooks/probe_sink.hpp"
+#include "alloctap/hook/malloc_hooks/program_functions.hpp"
 
 namespace alloctap {
-
-/// Calls `function` so that the compiler cannot tell which it is.
-template <class Function, class... Arguments>
-auto call_unknown(Function* function, Arguments... arguments) noexcept {
-  Function* volatile call = function;
-  return call(arguments...);
-}
 
 /// Finds out what an allocator's hooks tell, by one call of each function. Control plane; allocates
 /// and frees. The caller has connected `ProbeSink`.
@@ -28,7 +20,8 @@ class AllocatorProbe {
     AllocatorProbe probe(frames);
     ProbeFindings& findings = probe.findings_;
     findings.free = true;
-    findings.malloc = probe.sees([] { return call_unknown(&std::malloc, kSize); }, &std::free);
+    findings.malloc = probe.sees(
+        probe.program_.malloc, [&] { return probe.program_.malloc(kSize); }, probe.program_.free);
     if (!findings.malloc) return {};
     probe.look_at_c_functions();
     probe.look_at_operators();
@@ -46,40 +39,48 @@ class AllocatorProbe {
   explicit AllocatorProbe(AllocatorFrames& frames) noexcept : frames_(frames) {}
 
   void look_at_c_functions() noexcept {
-    findings_.calloc = sees([] { return call_unknown(&std::calloc, kOne, kSize); }, &std::free);
+    const auto free = program_.free;
+    findings_.calloc = sees(program_.calloc, [&] { return program_.calloc(kOne, kSize); }, free);
     findings_.aligned_alloc = sees(
-        [] { return call_unknown(&std::aligned_alloc, kAlignment, kAlignedSize); }, &std::free);
-    findings_.posix_memalign = sees(&align_with_posix, &std::free);
-    findings_.strdup =
-        sees([] { return static_cast<void*>(call_unknown(&::strdup, "alloctap")); }, &std::free);
+        program_.aligned_alloc, [&] { return program_.aligned_alloc(kAlignment, kAlignedSize); },
+        free);
+    findings_.posix_memalign = sees(
+        program_.posix_memalign,
+        [&] {
+          void* block = nullptr;
+          return program_.posix_memalign(&block, kAlignment, kSize) == 0 ? block : nullptr;
+        },
+        free);
+    findings_.strdup = sees(
+        program_.strdup, [&] { return static_cast<void*>(program_.strdup("alloctap")); }, free);
   }
 
   void look_at_operators() noexcept {
-    using New = void*(std::size_t);
-    using AlignedNew = void*(std::size_t, std::align_val_t);
     constexpr std::align_val_t kAligned{kAlignment};
-    findings_.operator_new = sees([] { return call_unknown<New>(&::operator new, kSize); },
-                                  [](void* block) { ::operator delete(block); });
-    findings_.operator_new_array = sees([] { return call_unknown<New>(&::operator new[], kSize); },
-                                        [](void* block) { ::operator delete[](block); });
-    findings_.aligned_new =
-        sees([] { return call_unknown<AlignedNew>(&::operator new, kSize, kAligned); },
-             [](void* block) { ::operator delete(block, kAligned); });
+    findings_.operator_new = sees(
+        program_.operator_new, [&] { return program_.operator_new(kSize); },
+        program_.operator_delete);
+    findings_.operator_new_array = sees(
+        program_.operator_new_array, [&] { return program_.operator_new_array(kSize); },
+        program_.operator_delete_array);
+    findings_.aligned_new = sees(
+        program_.aligned_new, [&] { return program_.aligned_new(kSize, kAligned); },
+        [&](void* block) { program_.aligned_delete(block, kAligned); });
   }
 
   /// A block is made larger, so that it has to move.
   void look_at_reallocation() noexcept {
     constexpr std::size_t kLarger = 64 * 1024;
     void* old = nullptr;
-    ProbeSink::told_by([] { return call_unknown(&std::malloc, kSize); }, frames_, old);
+    ProbeSink::told_by([&] { return program_.malloc(kSize); }, frames_, old);
     if (old == nullptr) return;
     void* block = nullptr;
-    const ToldCall told = ProbeSink::told_by(
-        [&] { return call_unknown(&std::realloc, old, kLarger); }, frames_, block);
+    const ToldCall told =
+        ProbeSink::told_by([&] { return program_.realloc(old, kLarger); }, frames_, block);
     if (block != nullptr && told.allocated == block && told.freed == old) {
       findings_.reallocation = kind_of(told);
     }
-    call_unknown(&std::free, block == nullptr ? old : block);
+    program_.free(block == nullptr ? old : block);
   }
 
   static ProbeFindings::Reallocation kind_of(const ToldCall& reallocation) noexcept {
@@ -88,14 +89,11 @@ class AllocatorProbe {
     return reallocation.freed_first ? Reallocation::kFreedFirst : Reallocation::kAsPair;
   }
 
-  static void* align_with_posix() noexcept {
-    void* block = nullptr;
-    return call_unknown(&::posix_memalign, &block, kAlignment, kSize) == 0 ? block : nullptr;
-  }
-
-  /// Whether `allocate` is told as an allocation of what it returns; gives the block back.
-  template <class Allocate, class Release>
-  bool sees(Allocate allocate, Release release) noexcept {
+  /// Whether `allocate`, which calls `function`, is told as an allocation of what it returns; gives
+  /// the block back. A function that is not there has nothing that could be missed.
+  template <class Function, class Allocate, class Release>
+  bool sees(Function* function, Allocate allocate, Release release) noexcept {
+    if (function == nullptr) return true;
     void* block = nullptr;
     const ToldCall told = ProbeSink::told_by(allocate, frames_, block);
     if (block == nullptr) return false;
@@ -112,6 +110,7 @@ class AllocatorProbe {
     return true;
   }
 
+  ProgramFunctions program_;
   AllocatorFrames& frames_;
   ProbeFindings findings_;
 };

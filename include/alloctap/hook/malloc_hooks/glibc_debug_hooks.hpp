@@ -5,7 +5,6 @@
 #include <absl/strings/str_cat.h>
 
 #include <cstddef>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -109,8 +108,8 @@ class GlibcDebugHooks {
   /// C library rounds up.
   static bool blocks_are_plain() noexcept {
     constexpr std::size_t kOddSize = 25;
-    void* (*volatile allocate)(std::size_t) = &std::malloc;
-    void (*volatile release)(void*) = &std::free;
+    auto* const allocate = function<void*(std::size_t)>("malloc");
+    auto* const release = function<void(void*)>("free");
     auto* const usable_size = function<std::size_t(void*)>("malloc_usable_size");
     void* const block = allocate(kOddSize);
     const bool plain = usable_size == nullptr || block == nullptr || usable_size(block) != kOddSize;
