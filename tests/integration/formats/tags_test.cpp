@@ -34,6 +34,15 @@ class TaggedRun {
 
   [[nodiscard]] Json json() const { return Dump(directory_.file("heap.json")).json(); }
 
+  /// The JSON that alloctap-convert makes of the record.
+  [[nodiscard]] Json converted() const {
+    const std::string path = directory_.file("converted.json");
+    const Outcome outcome = run(
+        {.arguments = {ALLOCTAP_CONVERT_BINARY, directory_.file("heap.record"), "json=" + path}});
+    CHECK(outcome.status == 0);
+    return Dump(path).json();
+  }
+
   /// The lines of the text report below `title`.
   [[nodiscard]] Held text(const std::string& title) const {
     std::ifstream file(directory_.file("heap.txt"));
@@ -120,4 +129,12 @@ TEST_CASE("-tagfocus shows the stacks of a tag") {
     CAPTURE(top);
     CHECK(top.find("Showing nodes accounting for " + std::to_string(bytes) + "B") != top.npos);
   }
+}
+
+TEST_CASE("what is made of a record has tags and threads as before") {
+  const TaggedRun run;
+  const Json converted = run.converted();
+  const Json direct = run.json();
+  for (const char* part : {"tags", "threads", "stacks"})
+    CHECK(converted.at(part) == direct.at(part));
 }
