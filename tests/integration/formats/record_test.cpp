@@ -85,10 +85,27 @@ TEST_CASE("plug-ins that were closed keep their names in a record") {
   check_all_formats({ALLOCTAP_PROGRAMS "reloads", ALLOCTAP_PLUGIN_FIRST, ALLOCTAP_PLUGIN_SECOND});
 }
 
+/// A run that leaves a record and the JSON report, for its events.
+struct LoggedRun {
+  explicit LoggedRun(const Texts& command, const Texts& options = {"--events=256M"})
+      : program(command) {
+    Texts all{"--dump=record=" + record()};
+    all.insert(all.end(), options.begin(), options.end());
+    const Outcome outcome = run(program.tracked(all));
+    CHECK(outcome.status == 0);
+    CHECK(outcome.err == "");
+  }
+
+  [[nodiscard]] std::string record() const { return program.file("heap.record"); }
+  [[nodiscard]] std::string made() const { return program.file("made"); }
+
+  TrackedProgram program;
+};
+
 /// What --replay says of a run's record.
-Outcome replay(const Texts& command, const std::string& events = "--events=256M") {
-  const RecordedRun recorded(command, {events});
-  return convert({"--replay", recorded.record()});
+Outcome replay(const Texts& command, const Texts& options = {"--events=256M"}) {
+  const LoggedRun logged(command, options);
+  return convert({"--replay", logged.record()});
 }
 
 TEST_CASE("every report made of a record with events is the one that the program wrote") {
@@ -114,18 +131,33 @@ TEST_CASE("the events of a program add up to its report") {
   }
 }
 
+TEST_CASE("the events of children, which begin with their parent's, add up to their reports") {
+  const TrackedProgram program({ALLOCTAP_PROGRAMS "forks", "from-threads", "2"});
+  const Outcome tracked = run(program.tracked_to("record=" + program.file("%p.record"),
+                                                 {"--events=64M", "--follow-children"}));
+  CHECK(tracked.status == 0);
+  std::size_t records = 0;
+  for (const std::string& name : program.files()) {
+    if (!name.ends_with(".record")) continue;
+    ++records;
+    const Outcome outcome = convert({"--replay", program.file(name)});
+    CAPTURE(outcome.out);
+    CHECK(outcome.exit_code() == 0);
+  }
+  CHECK(records >= 3);
+}
+
 TEST_CASE("a log that was full, or is not there, is no proof of anything") {
-  Outcome outcome = replay({ALLOCTAP_PROGRAMS "known_mix"}, "--events=64K");
+  Outcome outcome = replay({ALLOCTAP_PROGRAMS "known_mix"}, {"--events=64K"});
   CHECK(outcome.exit_code() == 1);
   CHECK(outcome.out.find("heap.record' has the first ") != std::string::npos);
-  const RecordedRun recorded({"/bin/true"});
-  outcome = convert({"--replay", recorded.record()});
+  outcome = replay({"/bin/true"}, {});
   CHECK(outcome.exit_code() == 1);
   CHECK(outcome.out.find(" has no events; alloctap-run --events=") != std::string::npos);
 }
 
 TEST_CASE("events that add up to other numbers are found, and a record cut short in them") {
-  const RecordedRun recorded({ALLOCTAP_PROGRAMS "known_mix"}, {"--events=64M"});
+  const LoggedRun recorded({ALLOCTAP_PROGRAMS "known_mix"});
   const std::string record = text_of(recorded.record());
   const std::size_t events = record.find("time_step_ns", record.find("\x06"
                                                                      "events\x06")) +
