@@ -40,14 +40,36 @@ class ChainCapture {
     if (origin.frame == nullptr) [[unlikely]] {
       return fall_back(thread, origin, max_frames);
     }
-    const UnwindFrame leaf = calling_frame<Rules::kPointerDecides>(origin);
+    UnwindFrame leaf = calling_frame<Rules::kPointerDecides>(origin);
     if (!arch::kRecordEndsFrame && leaf.sp == 0) [[unlikely]] {
       return fall_back(thread, origin, max_frames);
     }
     if (origin.allocator != nullptr) [[unlikely]] {
-      return identify_outside_allocator(thread, origin, max_frames, *memory);
+      leaf = leave_allocator(thread, origin, *memory);
+      if (leaf.pc == 0) return fall_back(thread, origin, max_frames);
     }
-    return identify_from(leaf, thread, origin, max_frames, *memory);
+    // Kept at once, and nobody else gets a reference to `leaf`: so it stays in registers. A copy of
+    // what was stored a moment before in narrower pieces waits for these to reach the cache.
+    Capture& current = memory->current;
+    current.leaf = leaf;
+    current.max_frames = max_frames;
+    const Rules rules(memory->rules);
+    StackChain* stack = memory->stacks.find(thread, leaf.sp);
+    constexpr auto chain_frames = &ChainWalk<Rules>::chain_frames_for;
+    if (stack == nullptr || !stack->prepare(chain_frames(max_frames), &kIdentity, rules.epoch()))
+        [[unlikely]] {
+      return walk_with_care(thread, origin, *memory);
+    }
+    current.stack = stack;
+    if (const auto* known = memory->memo.find(leaf, stack->serial);
+        known != nullptr && known->stack.depth <= max_frames) [[likely]] {
+      memory->found = Found::kByMemo;
+      return {.hash = known->hash, .stack = known->stack};
+    }
+    if (!walk_current(*memory, rules)) [[unlikely]] {
+      return walk_with_care(thread, origin, *memory);
+    }
+    return learn_current(*memory);
   }
 
   static std::span<const std::uintptr_t> identified_frames(
@@ -110,11 +132,11 @@ class ChainCapture {
     }
   };
 
-  /// From the innermost frame that is not the allocator's, at the caller or further out.
-  ALLOCTAP_NOINLINE static IdentifiedStack identify_outside_allocator(ThreadState& thread,
-                                                                      const CallOrigin& origin,
-                                                                      std::uint32_t max_frames,
-                                                                      Memory& memory) noexcept {
+  /// The innermost frame that is not the allocator's; without a pc where the rules do not lead to
+  /// it.
+  ALLOCTAP_NOINLINE static UnwindFrame leave_allocator(const ThreadState& thread,
+                                                       const CallOrigin& origin,
+                                                       Memory& memory) noexcept {
     NotedFrame at;
     at.frame = calling_frame<Rules::kPointerDecides>(origin);
     const Rules rules(memory.rules);
@@ -123,38 +145,9 @@ class ChainCapture {
       const LiveStack live(at.frame.sp, stack->bounds.high);
       const UnwindFrame inner = at.frame;
       const UnwindOutcome outcome = step_outwards(inner, rules.find(inner), at, live);
-      if (outcome != UnwindOutcome::kCaller) return fall_back(thread, origin, max_frames);
+      if (outcome != UnwindOutcome::kCaller) return {};
     }
-    return identify_from(at.frame, thread, origin, max_frames, memory);
-  }
-
-  ALLOCTAP_ALWAYS_INLINE static IdentifiedStack identify_from(const UnwindFrame leaf,
-                                                              ThreadState& thread,
-                                                              const CallOrigin& origin,
-                                                              std::uint32_t max_frames,
-                                                              Memory& memory) noexcept {
-    // Kept at once, and nobody else gets a reference to `leaf`: so it stays in registers. A copy of
-    // what was stored a moment before in narrower pieces waits for these to reach the cache.
-    Capture& current = memory.current;
-    current.leaf = leaf;
-    current.max_frames = max_frames;
-    const Rules rules(memory.rules);
-    StackChain* stack = memory.stacks.find(thread, leaf.sp);
-    constexpr auto chain_frames = &ChainWalk<Rules>::chain_frames_for;
-    if (stack == nullptr || !stack->prepare(chain_frames(max_frames), &kIdentity, rules.epoch()))
-        [[unlikely]] {
-      return walk_with_care(thread, origin, memory);
-    }
-    current.stack = stack;
-    if (const auto* known = memory.memo.find(leaf, stack->serial);
-        known != nullptr && known->stack.depth <= max_frames) [[likely]] {
-      memory.found = Found::kByMemo;
-      return {.hash = known->hash, .stack = known->stack};
-    }
-    if (!walk_current(memory, rules)) [[unlikely]] {
-      return walk_with_care(thread, origin, memory);
-    }
-    return learn_current(memory);
+    return at.frame;
   }
 
   static IdentifiedStack identity_of(const VerifiedChain& chain,
