@@ -4,22 +4,23 @@
 /// `alloctap-run/5;ROOT_PID;FOLLOW;STACK;MAX_FRAMES;MEAN_BYTES;MIN_SIZE;MAX_SIZE;EVENT_BYTES;`
 /// `INTERVAL_NS;THRESHOLD;SIGNAL;DUMPS;` and then,
 /// for each dump, `FORMAT;WRITE_MODE;LENGTH;PATH;`, then `FILES;` and, for each file of
-/// suppressions, `LENGTH;PATH;`. Every field ends in ';' and a path is counted,
+/// suppressions, `LENGTH;PATH;`, then `HOOK;MAPPINGS;PATTERNS;` and, for each pattern for modules,
+/// `LEAVES_OUT;LENGTH;PATTERN;`. Every field ends in ';' and a path is counted,
 /// so that any byte may stand in it and a value that was cut short is noticed.
 #pragma once
 
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 #include "alloctap/guard/thread_state.hpp"
 #include "dump_signals.hpp"
+#include "field_reader.hpp"
+#include "hook_settings.hpp"
 #include "path_pattern.hpp"
 
 namespace alloctap::run {
@@ -41,7 +42,8 @@ inline constexpr std::size_t kMostSuppressionFiles = 16;
 inline constexpr std::size_t kMostSuppressionBytes = 1 << 20;
 /// No encoded settings are longer.
 inline constexpr std::size_t kMostEncodedBytes =
-    256 + (kMostDumps + kMostSuppressionFiles) * (kPathBytes + 64);
+    256 + (kMostDumps + kMostSuppressionFiles) * (kPathBytes + 64) +
+    kMostModulePatterns * (kLongestModulePattern + 16);
 /// By how many bytes the name of a temporary file may exceed the name of the dump that it stands
 /// beside: the launcher has tried that such a name can be created.
 inline constexpr std::size_t kTemporarySuffixBytes = 24;
@@ -125,6 +127,7 @@ struct Settings {
   std::size_t suppression_count = 0;
   /// Absolute paths; where there are any, leaks are reported.
   std::array<std::string_view, kMostSuppressionFiles> suppressions{};
+  HookSettings hook{};
 
   [[nodiscard]] std::span<const DumpTarget> targets() const noexcept {
     return std::span(dumps).first(dump_count);
@@ -141,18 +144,6 @@ template <class Enum, std::size_t Count>
 [[nodiscard]] constexpr std::string_view name_of(const std::array<std::string_view, Count>& names,
                                                  Enum value) noexcept {
   return names[static_cast<std::size_t>(value)];
-}
-
-/// The enumerator with that name; false where there is none.
-template <class Enum, std::size_t Count>
-[[nodiscard]] constexpr bool find_name(const std::array<std::string_view, Count>& names,
-                                       std::string_view name, Enum& value) noexcept {
-  for (std::size_t i = 0; i < Count; ++i) {
-    if (names[i] != name) continue;
-    value = static_cast<Enum>(i);
-    return true;
-  }
-  return false;
 }
 
 /// "one, two, three".
@@ -191,49 +182,16 @@ template <class Enum, std::size_t Count>
     add(std::to_string(path.size()));
     add(path);
   }
+  add(name_of(kHookNames, settings.hook.choice));
+  add(settings.hook.mappings ? "1" : "0");
+  add(std::to_string(settings.hook.pattern_count));
+  for (const ModulePatternSetting& pattern : settings.hook.module_patterns()) {
+    add(pattern.leaves_out ? "1" : "0");
+    add(std::to_string(pattern.text.size()));
+    add(pattern.text);
+  }
   return text;
 }
-
-/// Takes fields off the front of a text; every function returns false where the field is not there
-/// or not what was asked for.
-class FieldReader {
- public:
-  explicit FieldReader(std::string_view text) noexcept : rest_(text) {}
-
-  [[nodiscard]] bool at_end() const noexcept { return rest_.empty(); }
-
-  [[nodiscard]] bool read_counted(std::size_t length, std::string_view& field) noexcept {
-    if (length >= rest_.size() || rest_[length] != ';') return false;
-    field = rest_.substr(0, length);
-    rest_.remove_prefix(length + 1);
-    return true;
-  }
-
-  [[nodiscard]] bool read(std::string_view& field) noexcept {
-    const std::size_t length = rest_.find(';');
-    return length != std::string_view::npos && read_counted(length, field);
-  }
-
-  template <class Integer>
-  [[nodiscard]] bool read_number(Integer& value, Integer least, Integer most) noexcept {
-    std::string_view field;
-    if (!read(field)) return false;
-    const char* begin = field.data();
-    const char* end = begin + field.size();
-    const auto [stop, error] = std::from_chars(begin, end, value);
-    return error == std::errc{} && stop == end && value >= least && value <= most;
-  }
-
-  template <class Enum, std::size_t Count>
-  [[nodiscard]] bool read_name(const std::array<std::string_view, Count>& names,
-                               Enum& value) noexcept {
-    std::string_view field;
-    return read(field) && find_name(names, field, value);
-  }
-
- private:
-  std::string_view rest_;
-};
 
 [[nodiscard]] inline bool read_path(FieldReader& reader, std::string_view& path) noexcept {
   std::size_t length = 0;
@@ -248,6 +206,29 @@ class FieldReader {
   for (std::string_view& path :
        std::span(settings.suppressions).first(settings.suppression_count)) {
     if (!read_path(reader, path)) return false;
+  }
+  return true;
+}
+
+[[nodiscard]] inline bool read_flag(FieldReader& reader, bool& flag) noexcept {
+  std::uint32_t number = 0;
+  const bool read = reader.read_number(number, 0u, 1u);
+  flag = number == 1;
+  return read;
+}
+
+[[nodiscard]] inline bool read_hook(FieldReader& reader, HookSettings& hook) noexcept {
+  if (!reader.read_name(kHookNames, hook.choice) || !read_flag(reader, hook.mappings) ||
+      !reader.read_number(hook.pattern_count, std::size_t{0}, kMostModulePatterns)) {
+    return false;
+  }
+  for (ModulePatternSetting& pattern : std::span(hook.patterns).first(hook.pattern_count)) {
+    std::size_t length = 0;
+    if (!read_flag(reader, pattern.leaves_out) ||
+        !reader.read_number(length, std::size_t{1}, kLongestModulePattern) ||
+        !reader.read_counted(length, pattern.text)) {
+      return false;
+    }
   }
   return true;
 }
@@ -280,20 +261,20 @@ class FieldReader {
   Settings settings;
   FieldReader reader(text);
   std::string_view version;
-  std::uint32_t follow = 0;
   const bool head_is_sound = reader.read(version) && version == kSettingsVersion &&
                              reader.read_number(settings.root_pid, 1, INT32_MAX) &&
-                             reader.read_number(follow, 0u, 1u) &&
+                             read_flag(reader, settings.follow_children) &&
                              reader.read_name(kStackNames, settings.stack) &&
                              reader.read_number(settings.max_frames, 1u, kMostFrames) &&
                              read_sampling(reader, settings) && read_triggers(reader, settings) &&
                              reader.read_number(settings.dump_count, std::size_t{0}, kMostDumps);
   if (!head_is_sound) return std::nullopt;
-  settings.follow_children = follow == 1;
   for (DumpTarget& dump : std::span(settings.dumps).first(settings.dump_count)) {
     if (!read_dump(reader, dump)) return std::nullopt;
   }
-  if (!read_suppressions(reader, settings)) return std::nullopt;
+  if (!read_suppressions(reader, settings) || !read_hook(reader, settings.hook)) {
+    return std::nullopt;
+  }
   return reader.at_end() ? std::optional(settings) : std::nullopt;
 }
 

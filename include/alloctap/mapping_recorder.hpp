@@ -1,6 +1,7 @@
 /// The part of a recorder that mapped memory goes through.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "alloctap/event/allocation_event.hpp"
@@ -16,7 +17,11 @@ namespace alloctap {
 template <class Recorder>
 class MappingRecorder {
  public:
+  /// Whether mappings are recorded from now on; they are at first. To be called before a session.
+  static void record_mappings(bool on) noexcept { on_.store(on, std::memory_order_relaxed); }
+
   static void on_map(const MappingEvent& event) noexcept {
+    if (!on_.load(std::memory_order_relaxed)) return;
     const RecordingSection section;
     ThreadTotals* totals = Recorder::ready(section, event.origin);
     if (totals == nullptr) return;
@@ -40,6 +45,9 @@ class MappingRecorder {
     const RecordingSection section;
     Recorder::meta().mappings().finish_unmap(detached);
   }
+
+ private:
+  static inline constinit std::atomic<bool> on_{true};
 };
 
 }  // namespace alloctap

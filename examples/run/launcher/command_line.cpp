@@ -74,6 +74,18 @@ CommandLine::CommandLine()
                       "the rules in FILE name, a leak:PATTERN in each line as for\n"
                       "LeakSanitizer. Rules that PROGRAM brings itself count too. May\n"
                       "be given again for another FILE.");
+  hook_ = add("--hook", "CHOICE",
+              "How calls are seen: interpose (all calls, by functions in front of\n"
+              "the C library's) or plt (calls of chosen modules, in the slots\n"
+              "through which they call). Default: interpose.");
+  modules_ = add("--modules", "REGEX",
+                 "With --hook=plt, track calls of modules whose path matches, a\n"
+                 "POSIX extended regular expression. May be given again. Default:\n"
+                 "of all modules.");
+  not_modules_ = add("--not-modules", "REGEX",
+                     "With --hook=plt, leave out modules whose path matches, whatever\n"
+                     "else chooses them. May be given again.");
+  mmap_ = add("--mmap", "on|off", "Whether mmap and its relatives are tracked too. Default: on.");
   follow_children_ = app_->add_flag("--follow-children");
   follow_children_->description(
       "Track child processes too; each writes its own report, so\n"

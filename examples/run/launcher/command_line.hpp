@@ -41,6 +41,10 @@ class CommandLine {
   [[nodiscard]] std::vector<std::string> thresholds() const { return results(threshold_); }
   [[nodiscard]] std::vector<std::string> signals() const { return results(signal_); }
   [[nodiscard]] std::vector<std::string> suppressions() const { return results(suppressions_); }
+  [[nodiscard]] std::vector<std::string> hooks() const { return results(hook_); }
+  [[nodiscard]] std::vector<std::string> modules() const { return results(modules_); }
+  [[nodiscard]] std::vector<std::string> left_out_modules() const { return results(not_modules_); }
+  [[nodiscard]] std::vector<std::string> mmap_choices() const { return results(mmap_); }
   [[nodiscard]] bool follows_children() const;
 
  private:
@@ -61,6 +65,10 @@ class CommandLine {
   CLI::Option* threshold_ = nullptr;
   CLI::Option* signal_ = nullptr;
   CLI::Option* suppressions_ = nullptr;
+  CLI::Option* hook_ = nullptr;
+  CLI::Option* modules_ = nullptr;
+  CLI::Option* not_modules_ = nullptr;
+  CLI::Option* mmap_ = nullptr;
   CLI::Option* follow_children_ = nullptr;
 };
 

@@ -54,6 +54,11 @@ std::string encode_settings(const Options& options, const Resolved& resolved) {
   for (const std::string& path : resolved.suppressions) {
     settings.suppressions[settings.suppression_count++] = path;
   }
+  settings.hook.choice = options.hook;
+  settings.hook.mappings = options.mappings;
+  for (const ModuleChoice& choice : options.modules) {
+    settings.hook.patterns[settings.hook.pattern_count++] = {choice.pattern, choice.leaves_out};
+  }
   return encode(settings);
 }
 
@@ -101,7 +106,7 @@ absl::Status start(const Options& options) {
   const auto program = find_program(options.command.front());
   if (!program.ok()) return program.status();
   if (absl::Status status = check_preloadable(program->image); !status.ok()) return status;
-  const auto object = find_preload_object(options.event_bytes > 0);
+  const auto object = find_preload_object(options.hook, options.event_bytes > 0);
   if (!object.ok()) return object.status();
   if (absl::Status status = set_environment(options, *resolved, *object); !status.ok())
     return status;

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "alloctap/os/path_pattern.hpp"
 #include "byte_count.hpp"
 #include "launcher/command_line.hpp"
 #include "launcher/failure.hpp"
@@ -127,6 +128,51 @@ absl::Status set_triggers(const CommandLine& line, Options& options) {
   return status;
 }
 
+absl::Status set_hook(const std::string& value, Options& options) {
+  if (find_name(kHookNames, value, options.hook)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--hook ", in_quotes(value), ": unknown; write one of ", list_of(kHookNames)));
+}
+
+absl::Status set_mappings(const std::string& value, Options& options) {
+  options.mappings = value == "on";
+  if (options.mappings || value == "off") return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--mmap ", in_quotes(value), ": write on or off"));
+}
+
+absl::Status add_modules(const char* option, const std::vector<std::string>& patterns,
+                         bool leaves_out, Options& options) {
+  for (const std::string& pattern : patterns) {
+    os::PatternError error;
+    const os::PathPattern compiled(pattern, error);
+    std::string why = error.text;
+    if (!why.empty()) absl::StrAppend(&why, ", at character ", error.position + 1);
+    if (pattern.empty() || pattern.size() > kLongestModulePattern) {
+      why = absl::StrCat("write 1 to ", kLongestModulePattern, " characters");
+    } else if (options.modules.size() == kMostModulePatterns) {
+      why =
+          absl::StrCat("there are more than ", kMostModulePatterns, " patterns; join some by '|'");
+    } else if (!description_of(options.hook).chooses_modules) {
+      why = "modules can be chosen with --hook=plt alone";
+    }
+    if (!why.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(option, " ", in_quotes(pattern), ": ", why));
+    }
+    options.modules.push_back({pattern, leaves_out});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status set_hooks(const CommandLine& line, Options& options) {
+  absl::Status status;
+  for (const std::string& value : line.hooks()) status.Update(set_hook(value, options));
+  for (const std::string& value : line.mmap_choices()) status.Update(set_mappings(value, options));
+  if (!status.ok()) return status;
+  status.Update(add_modules("--modules", line.modules(), false, options));
+  status.Update(add_modules("--not-modules", line.left_out_modules(), true, options));
+  return status;
+}
+
 /// Without the launcher's name in front and the "--" that ends the options.
 std::span<char*> own_options(std::span<char*> arguments) {
   if (!arguments.empty()) arguments = arguments.subspan(1);
@@ -153,6 +199,7 @@ absl::StatusOr<Options> parse_options(std::span<char*> arguments) {
   status.Update(set_sampling(line, options));
   status.Update(set_events(line, options));
   status.Update(set_triggers(line, options));
+  status.Update(set_hooks(line, options));
   if (!status.ok()) return status;
   options.follow_children = line.follows_children();
   options.suppressions = line.suppressions();

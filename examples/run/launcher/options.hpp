@@ -18,7 +18,16 @@ struct DumpRequest {
   std::string path;
 };
 
+/// One `--modules=REGEX`, or `--not-modules=REGEX`, which leaves out.
+struct ModuleChoice {
+  std::string pattern;
+  bool leaves_out = false;
+};
+
 struct Options {
+  HookChoice hook = HookChoice::kInterpose;
+  std::vector<ModuleChoice> modules;
+  bool mappings = true;
   std::vector<DumpRequest> dumps;
   StackChoice stack = StackChoice::kUnwindTable;
   std::uint32_t max_frames = kDefaultFrames;

@@ -12,8 +12,8 @@
 #include "absl/strings/str_split.h"
 #include "launcher/failure.hpp"
 
-#ifndef ALLOCTAP_RUN_PRELOAD_RELATIVE
-#define ALLOCTAP_RUN_PRELOAD_RELATIVE "../lib/liballoctap-run.so"
+#ifndef ALLOCTAP_RUN_PRELOAD_DIRECTORY
+#define ALLOCTAP_RUN_PRELOAD_DIRECTORY "../lib"
 #endif
 
 namespace alloctap::run {
@@ -21,20 +21,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kObject[] = "liballoctap-run.so";
-/// Beside the other one.
-constexpr char kLoggingObject[] = "liballoctap-run-events.so";
+/// Those that log no events and those that do; of each, the one that exports malloc comes first.
+constexpr const char* kObjects[2][2] = {
+    {"liballoctap-run.so", "liballoctap-run-slots.so"},
+    {"liballoctap-run-events.so", "liballoctap-run-events-slots.so"}};
 
 /// What ends a path in LD_PRELOAD, and what starts a name that the loader replaces.
 constexpr std::string_view kNotInPreload = " :$";
 
 }  // namespace
 
-absl::StatusOr<std::string> find_preload_object(bool logs_events) {
+absl::StatusOr<std::string> find_preload_object(HookChoice hook, bool logs_events) {
   std::error_code error;
   const fs::path own = fs::read_symlink("/proc/self/exe", error);
-  fs::path expected = own.parent_path() / ALLOCTAP_RUN_PRELOAD_RELATIVE;
-  if (logs_events) expected.replace_filename(kLoggingObject);
+  const char* name = kObjects[logs_events ? 1 : 0][description_of(hook).exports_malloc ? 0 : 1];
+  const fs::path expected = own.parent_path() / ALLOCTAP_RUN_PRELOAD_DIRECTORY / name;
   const fs::path object = fs::canonical(expected, error);
   if (error || ::access(object.c_str(), R_OK) != 0) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -52,9 +53,11 @@ absl::StatusOr<std::string> find_preload_object(bool logs_events) {
 std::string prepend_preload(const std::string& object, const std::string& existing) {
   std::vector<std::string> objects =
       absl::StrSplit(existing, absl::ByAnyChar(" :"), absl::SkipEmpty());
-  // Two of them would both be the program's malloc.
-  for (const char* name : {kObject, kLoggingObject}) {
-    std::erase(objects, fs::path(object).replace_filename(name).native());
+  // Two of them would both be the program's tracker.
+  for (const auto& pair : kObjects) {
+    for (const char* name : pair) {
+      std::erase(objects, fs::path(object).replace_filename(name).native());
+    }
   }
   std::erase(objects, object);
   objects.insert(objects.begin(), object);

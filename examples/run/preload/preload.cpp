@@ -90,12 +90,14 @@ void in_forked_child() noexcept {
   } else {
     forgive_report();
     drop_standard_error();
-    InterposeHook::uninstall();
+    RunHook::abandon();
     stop_watching_fatal_signals();
   }
 }
 
 bool start_tracker() noexcept {
+  RunHook::choose(settings->hook, __ehdr_start);
+  RunTracker::Sink::record_mappings(settings->hook.mappings);
   static_cast<void>(RunConfig::Stack::select(name_of(kStackNames, settings->stack)));
   RunTracker::set_max_frames(settings->max_frames);
   RunConfig::Sampling::set({.mean_bytes = settings->mean_bytes,
@@ -108,6 +110,7 @@ bool start_tracker() noexcept {
     print_line({message.data(), message.size()});
     return false;
   }
+  RunHook::print_warnings();
   // Recording ends with the process.
   static_cast<void>(new (Arena::allocate(sizeof(Session))) Session(std::move(*session)));
   return ForkHandlers::install(&in_forked_child);

@@ -2,16 +2,16 @@
 #pragma once
 
 #include <alloctap/alloctap.hpp>
-#include <alloctap/hook/interpose_hook.hpp>
 #include <cstdint>
 
 #include "helper_symbolizer.hpp"
+#include "run_hook.hpp"
 #include "run_queue.hpp"
 
 namespace alloctap::run {
 
 struct RunConfig : DefaultConfig {
-  using Hook = InterposeHook;
+  using Hook = RunHook;
   using Stack = SelectableStack<UnwindTableStack, BacktraceStack, FramePointerStack, NoStack>;
   using Sampling = AdjustableSampling;
   using Queue = RunQueue;

@@ -38,7 +38,7 @@ class PltEngine {
           "PltHook: the program is linked statically, so its calls of the allocator go through no "
           "slots. Link it dynamically, or use InterposeHook");
     }
-    if (!os::pin_module(reinterpret_cast<const void*>(&program_is_static))) {
+    if (!pin_own_module()) {
       return absl::FailedPreconditionError(
           "PltHook: the loader does not know the module that this code is in");
     }
@@ -46,7 +46,7 @@ class PltEngine {
     find_originals();
     PltState::active.store(true, std::memory_order_release);
     ArenaArray<PltModule> modules = hook_until_settled();
-    if (hooked_slots(modules) > 0) return absl::OkStatus();
+    if (can_hook(modules)) return absl::OkStatus();
     uninstall();
     return absl::FailedPreconditionError(why_nothing(modules));
   }
@@ -90,6 +90,16 @@ class PltEngine {
                                [](const auto& segment) { return segment.p_type == PT_INTERP; });
     });
     return is_static;
+  }
+
+  /// Threads may be in handlers long after the slots are restored. A library that is left alone was
+  /// there from the start, and may be in its constructor now, where the loader would take a call of
+  /// dlopen for the time to run everyone's constructors.
+  static bool pin_own_module() noexcept {
+    const auto left_alone = std::find_if(PltState::left_alone.begin(), PltState::left_alone.end(),
+                                         [](const void* code) { return code != nullptr; });
+    return left_alone != PltState::left_alone.end() ||
+           os::pin_module(reinterpret_cast<const void*>(&program_is_static));
   }
 
   static void find_originals() noexcept {
@@ -203,20 +213,25 @@ class PltEngine {
     return result;
   }
 
-  static std::uint32_t hooked_slots(const ArenaArray<PltModule>& modules) noexcept {
-    std::uint32_t hooked = 0;
-    for (const PltModule& module : modules) hooked += module.hooked;
-    return hooked;
+  /// Whether something is hooked, or may be: what patterns choose may be opened later.
+  static bool can_hook(const ArenaArray<PltModule>& modules) noexcept {
+    bool has_imports = false;
+    bool has_skipped = false;
+    for (const PltModule& module : modules) {
+      if (module.hooked > 0) return true;
+      has_imports = has_imports || module.has_imports;
+      has_skipped = has_skipped || module.foreign + module.unfinished + module.refused > 0;
+    }
+    return has_imports && !has_skipped;
   }
 
   static std::string why_nothing(const ArenaArray<PltModule>& modules) {
     const PltReport report = make_plt_report(plt_state(), modules);
     std::string why = absl::StrCat("PltHook: no slot was hooked in ", modules.size(), " modules.");
-    for (const std::string& warning : report.warnings) absl::StrAppend(&why, " ", warning, ".");
     for (const PltModuleReport& module : report.modules) {
-      if (report.warnings.empty()) absl::StrAppend(&why, " ", module.path, ": ", module.why, ".");
+      absl::StrAppend(&why, " ", module.path, ": ", module.why, ".");
     }
-    return absl::StrCat(why, " Choose modules that call the allocator");
+    return absl::StrCat(why, " Use InterposeHook, or hook before other tools do");
   }
 };
 

@@ -40,6 +40,7 @@ class PltHookWith {
       .owns_every_free = false,
       .sees_later_modules = true,
       .sees_mappings = true,
+      .misses_allocations = true,
       .blind_spots =
           "calls from modules that were not chosen, from constructors of modules opened later, "
           "from "
@@ -72,8 +73,8 @@ class PltHookWith {
     (group<EngineLists>().clear(), ...);
   }
 
-  /// The module that holds `code` is never hooked: for a tracker in a library that is not itself to
-  /// be tracked. False where there are four already.
+  /// The module that holds `code` is never hooked: for a tracker in a library that is preloaded,
+  /// and not itself to be tracked. False where there are four already.
   static bool leave_alone(const void* code) noexcept {
     for (const void*& place : PltState::left_alone) {
       if (place != nullptr && place != code) continue;
@@ -110,6 +111,13 @@ class PltHookWith {
     absl::Status status = PltEngine::install();
     if (!status.ok()) PltOriginals<Sink>::set_recording(false);
     return status;
+  }
+
+  /// In a forked child that is not to be tracked: the hook stays in the slots, and calls pass
+  /// through. The loader must not be asked there: a thread that is no more may have its lock.
+  static void abandon() noexcept {
+    PltState::active.store(false, std::memory_order_release);
+    if (stop_ != nullptr) stop_();
   }
 
   static void uninstall() noexcept {

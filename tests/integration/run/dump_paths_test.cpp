@@ -46,9 +46,11 @@ std::string resolved(const Launcher& launcher, const Texts& options) {
   CHECK(result.err.empty());
   const std::size_t start = result.out.find(";1;text;");
   REQUIRE(start != std::string::npos);
-  // Behind it, that there are no suppressions.
-  REQUIRE(result.out.ends_with(";0;\n"));
-  const std::string dump = result.out.substr(start + 8, result.out.size() - start - 12);
+  // Behind it, that there are no suppressions, and the hook.
+  const std::string tail = "0;interpose;1;0;\n";
+  REQUIRE(result.out.ends_with(";" + tail));
+  const std::string dump =
+      result.out.substr(start + 8, result.out.size() - start - 9 - tail.size());
   const std::size_t length = dump.find(';'), path = dump.find(';', length + 1) + 1;
   CHECK(dump.substr(length + 1, path - length - 2) == std::to_string(dump.size() - path));
   return dump.substr(0, length + 1) + dump.substr(path);

@@ -70,6 +70,7 @@ class Launcher {
     fs::copy_file(ALLOCTAP_RUN_BINARY, binary());
     fs::copy_file(ALLOCTAP_RUN_OBJECT, object());
     fs::copy_file(ALLOCTAP_RUN_OBJECT, logging_object());
+    fs::copy_file(ALLOCTAP_RUN_OBJECT, root_ / "lib/liballoctap-run-slots.so");
   }
   ~Launcher() {
     std::error_code ignored;

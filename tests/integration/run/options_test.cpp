@@ -25,6 +25,15 @@ std::string settings_of(const Launcher& launcher, Arguments options) {
   return result.out.substr(head.size());
 }
 
+TEST_CASE("the hook, its modules and mappings reach the program") {
+  const Launcher launcher;
+  const std::string head = "0;unwind-table;256;0;0;18446744073709551615;0;0;0;0;0;0;";
+  CHECK(settings_of(launcher, {"--hook=interpose", "--mmap=off"}) == head + "interpose;0;0;\n");
+  CHECK(settings_of(launcher, {"--mmap=off", "--mmap=on"}) == head + "interpose;1;0;\n");
+  CHECK(settings_of(launcher, {"--modules=a;b", "--not-modules", "^/lib", "--hook=plt"}) ==
+        head + "plt;1;2;0;3;a;b;1;5;^/lib;\n");
+}
+
 TEST_CASE("bad options are refused with the value and the remedy") {
   const Launcher launcher;
   const struct {
@@ -57,6 +66,11 @@ TEST_CASE("bad options are refused with the value and the remedy") {
       {{"--stack=x"}, "'x'", "unwind-table, backtrace, frame-pointer, none"},
       {{"--stack=none", "--stack=x"}, "'x'", "unwind-table, backtrace, frame-pointer, none"},
       {{"--stack", "frame"}, "'frame'", "unwind-table, backtrace, frame-pointer, none"},
+      {{"--hook=x"}, "'x'", "interpose, plt"},
+      {{"--mmap=yes"}, "'yes'", "write on or off"},
+      {{"--modules=x"}, "'x'", "with --hook=plt"},
+      {{"--hook=plt", "--modules=a(b"}, "'a(b'", "at character 2"},
+      {{"--hook=plt", "--not-modules=["}, "'['", "at character 1"},
       {{"--max-frames=0"}, "'0'", "1 to 4000"},
       {{"--max-frames=4001"}, "'4001'", "1 to 4000"},
       {{"--max-frames=-1"}, "'-1'", "1 to 4000"},
@@ -165,7 +179,7 @@ TEST_CASE("the program gets its arguments untouched") {
 TEST_CASE("options reach the preloaded object") {
   const Launcher launcher;
   const std::string sampling = "0;0;18446744073709551615;0;0;0;0;";
-  const std::string rest = sampling + "0;0;\n";
+  const std::string rest = sampling + "0;0;interpose;1;0;\n";
   CHECK(settings_of(launcher, {}) == "0;unwind-table;256;" + rest);
   CHECK(settings_of(launcher, {"--stack=backtrace"}) == "0;backtrace;256;" + rest);
   CHECK(settings_of(launcher, {"--stack", "frame-pointer"}) == "0;frame-pointer;256;" + rest);
@@ -183,18 +197,21 @@ TEST_CASE("numbers of bytes reach the preloaded object, with or without a unit")
     REQUIRE(text.starts_with(head));
     return text.substr(head.size());
   };
-  const std::string all = ";0;18446744073709551615;0;0;0;0;0;0;\n";
+  const std::string all = ";0;18446744073709551615;0;0;0;0;0;0;interpose;1;0;\n";
   CHECK(sampling_of({"--sample=1"}) == "1" + all);
   CHECK(sampling_of({"--sample", "512K"}) == "524288" + all);
   CHECK(sampling_of({"--sample=2M"}) == "2097152" + all);
   CHECK(sampling_of({"--sample=1024G"}) == "1099511627776" + all);
   CHECK(sampling_of({"--sample=2M", "--sample=3"}) == "3" + all);
-  CHECK(sampling_of({"--min-size=16"}) == "0;16;18446744073709551615;0;0;0;0;0;0;\n");
-  CHECK(sampling_of({"--max-size=1K"}) == "0;0;1024;0;0;0;0;0;0;\n");
-  CHECK(sampling_of({"--min-size=1K", "--max-size=1024"}) == "0;1024;1024;0;0;0;0;0;0;\n");
+  CHECK(sampling_of({"--min-size=16"}) == "0;16;18446744073709551615;0;0;0;0;0;0;interpose;1;0;\n");
+  CHECK(sampling_of({"--max-size=1K"}) == "0;0;1024;0;0;0;0;0;0;interpose;1;0;\n");
+  CHECK(sampling_of({"--min-size=1K", "--max-size=1024"}) ==
+        "0;1024;1024;0;0;0;0;0;0;interpose;1;0;\n");
   CHECK(sampling_of({"--max-size=18446744073709551615", "--sample=7"}) == "7" + all);
-  CHECK(sampling_of({"--events=64M"}) == "0;0;18446744073709551615;67108864;0;0;0;0;0;\n");
-  CHECK(sampling_of({"--events=1", "--sample=1"}) == "1;0;18446744073709551615;1;0;0;0;0;0;\n");
+  CHECK(sampling_of({"--events=64M"}) ==
+        "0;0;18446744073709551615;67108864;0;0;0;0;0;interpose;1;0;\n");
+  CHECK(sampling_of({"--events=1", "--sample=1"}) ==
+        "1;0;18446744073709551615;1;0;0;0;0;0;interpose;1;0;\n");
 }
 
 TEST_CASE("what makes a dump while the program runs reaches the preloaded object") {
@@ -203,8 +220,9 @@ TEST_CASE("what makes a dump while the program runs reaches the preloaded object
     const std::string text = settings_of(launcher, options);
     const std::string head = "0;unwind-table;256;0;0;18446744073709551615;0;";
     REQUIRE(text.starts_with(head));
-    REQUIRE(text.ends_with(";0;0;\n"));
-    return text.substr(head.size(), text.size() - head.size() - 6);
+    const std::string tail = ";0;0;interpose;1;0;\n";
+    REQUIRE(text.ends_with(tail));
+    return text.substr(head.size(), text.size() - head.size() - tail.size());
   };
   CHECK(triggers_of({}) == "0;0;0");
   CHECK(triggers_of({"--interval=0.01"}) == "10000000;0;0");

@@ -34,6 +34,9 @@ Settings every_field() {
   settings.suppression_count = 2;
   settings.suppressions[0] = kHostilePath;
   settings.suppressions[1] = "/rules";
+  settings.hook = {.choice = HookChoice::kPlt, .mappings = false, .pattern_count = 2};
+  settings.hook.patterns[0] = {kHostilePath, true};
+  settings.hook.patterns[1] = {"x", false};
   return settings;
 }
 
@@ -59,6 +62,13 @@ void check_equal(const Settings& one, const Settings& other) {
   for (std::size_t i = 0; i < one.suppression_count; ++i) {
     CHECK((one.suppressions[i] == other.suppressions[i]));
   }
+  CHECK(one.hook.choice == other.hook.choice);
+  CHECK(one.hook.mappings == other.hook.mappings);
+  REQUIRE(one.hook.pattern_count == other.hook.pattern_count);
+  for (std::size_t i = 0; i < one.hook.pattern_count; ++i) {
+    CHECK((one.hook.patterns[i].text == other.hook.patterns[i].text));
+    CHECK(one.hook.patterns[i].leaves_out == other.hook.patterns[i].leaves_out);
+  }
 }
 
 TEST_CASE("settings survive the environment") {
@@ -78,6 +88,9 @@ TEST_CASE("the most dumps with the longest paths stay within the stated size") {
   settings.dumps.fill({DumpFormat::kText, WriteMode::kReplace, path});
   settings.suppression_count = kMostSuppressionFiles;
   settings.suppressions.fill(path);
+  const std::string pattern(kLongestModulePattern, ';');
+  settings.hook.pattern_count = kMostModulePatterns;
+  settings.hook.patterns.fill({pattern, true});
   const std::string text = encode(settings);
   CHECK(text.size() <= kMostEncodedBytes);
   const auto decoded = decode(text);
@@ -117,7 +130,8 @@ TEST_CASE("a changed byte is rejected or yields settings within their limits") {
 
 TEST_CASE("values outside their limits are rejected") {
   const std::string_view sound =
-      "alloctap-run/5;7;0;none;1;77;88;99;44;55;66;10;1;text;replace;2;/x;1;3;/sy;";
+      "alloctap-run/5;7;0;none;1;77;88;99;44;55;66;10;1;text;replace;2;/x;1;3;/"
+      "sy;plt;0;1;1;4;a;b|;";
   REQUIRE(decode(sound).has_value());
   struct {
     std::string_view from, to;

@@ -1,0 +1,60 @@
+/// How alloctap-run sees the calls of a program.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace alloctap::run {
+
+enum class HookChoice : std::uint8_t { kInterpose, kPlt };
+
+/// What the launcher knows of a choice; in the order of the enumerators.
+struct HookDescription {
+  std::string_view name;
+  /// Whether the preloaded object shows the program a malloc.
+  bool exports_malloc = false;
+  /// Whether modules can be chosen.
+  bool chooses_modules = false;
+};
+
+inline constexpr auto kHooks = std::to_array<HookDescription>({
+    {.name = "interpose", .exports_malloc = true},
+    {.name = "plt", .chooses_modules = true},
+});
+
+/// The names on the command line and in the variable.
+inline constexpr auto kHookNames = [] {
+  std::array<std::string_view, kHooks.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kHooks[i].name;
+  return names;
+}();
+
+[[nodiscard]] constexpr const HookDescription& description_of(HookChoice hook) noexcept {
+  return kHooks[static_cast<std::size_t>(hook)];
+}
+
+inline constexpr std::size_t kMostModulePatterns = 16;
+inline constexpr std::size_t kLongestModulePattern = 1024;
+
+/// A POSIX extended regular expression for paths of modules.
+struct ModulePatternSetting {
+  std::string_view text;
+  bool leaves_out = false;
+};
+
+struct HookSettings {
+  HookChoice choice = HookChoice::kInterpose;
+  /// Whether mmap and its relatives are recorded.
+  bool mappings = true;
+  std::size_t pattern_count = 0;
+  std::array<ModulePatternSetting, kMostModulePatterns> patterns{};
+
+  [[nodiscard]] std::span<const ModulePatternSetting> module_patterns() const noexcept {
+    return std::span(patterns).first(pattern_count);
+  }
+};
+
+}  // namespace alloctap::run

@@ -1,0 +1,51 @@
+#include "run_hook.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "final_report.hpp"
+
+namespace alloctap::run {
+
+void RunHook::choose(const HookSettings& settings, const void* own_code) {
+  choice_ = settings.choice;
+  PltHook::leave_alone(own_code);
+  for (const ModulePatternSetting& pattern : settings.module_patterns()) {
+    const std::string text(pattern.text);
+    // An error comes back when the hook is installed.
+    const auto add = [&](ModuleSelection& selection) {
+      static_cast<void>(pattern.leaves_out ? selection.modules_not_matching(text)
+                                           : selection.modules_matching(text));
+    };
+    add(PltHook::group<HeapFunctions>());
+    if (settings.mappings) add(PltHook::group<MappingFunctions>());
+  }
+  const auto patterns = settings.module_patterns();
+  const bool all = std::all_of(patterns.begin(), patterns.end(),
+                               [](const auto& pattern) { return pattern.leaves_out; });
+  if (all && settings.mappings) {
+    PltHook::group<MappingFunctions>().modules_where([](std::string_view) { return true; });
+  }
+}
+
+void RunHook::uninstall() noexcept {
+  choice_ == HookChoice::kPlt ? PltHook::uninstall() : InterposeHook::uninstall();
+}
+
+void RunHook::abandon() noexcept {
+  choice_ == HookChoice::kPlt ? PltHook::abandon() : InterposeHook::uninstall();
+}
+
+void RunHook::print_warnings() {
+  if (choice_ != HookChoice::kPlt) return;
+  const PltReport report = PltHook::report();
+  for (const std::string& warning : report.warnings) print_line(warning);
+}
+
+std::string_view RunHook::active_name() noexcept { return description_of(choice_).name; }
+
+HookCapabilities RunHook::active_capabilities() noexcept {
+  return choice_ == HookChoice::kPlt ? PltHook::capabilities : InterposeHook::capabilities;
+}
+
+}  // namespace alloctap::run

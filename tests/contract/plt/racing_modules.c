@@ -1,0 +1,69 @@
+/* hooking.md, case 6: four threads open, call and close modules while the hook comes and goes.
+   usage: racing_modules DIRECTORY SECONDS */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include "slot_probe.h"
+
+enum { kThreads = 4 };
+
+static const char* directory;
+static time_t end;
+static _Atomic unsigned long calls;
+
+/* Each thread has a module of its own, which comes and goes at an address that others use. */
+static void* open_and_close(void* number) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/plt_racing_plugin_%d.so", directory, (int)(intptr_t)number);
+  while (time(NULL) < end) {
+    void* const handle = dlopen(path, (calls % 2) == 0 ? RTLD_NOW : RTLD_LAZY);
+    REQUIRE(handle != NULL);
+    void (*const allocate)(void) = (void (*)(void))dlsym(handle, "allocate_in_plugin");
+    REQUIRE(allocate != NULL);
+    allocate();
+    ++calls;
+    REQUIRE(dlclose(handle) == 0);
+  }
+  return NULL;
+}
+
+static void run_threads(void) {
+  pthread_t threads[kThreads];
+  for (intptr_t i = 0; i < kThreads; ++i) {
+    REQUIRE(pthread_create(&threads[i], NULL, &open_and_close, (void*)i) == 0);
+  }
+  for (int i = 0; i < kThreads; ++i) pthread_join(threads[i], NULL);
+}
+
+static void* install_and_uninstall(void* unused) {
+  while (time(NULL) < end) {
+    REQUIRE(probe_install("plt_racing_plugin|racing_modules", NULL) == NULL);
+    probe_refresh();
+    probe_uninstall();
+  }
+  return unused;
+}
+
+int main(int count, char** arguments) {
+  REQUIRE(count == 3);
+  directory = arguments[1];
+  const time_t seconds = atoi(arguments[2]);
+  end = time(NULL) + seconds;
+  REQUIRE(probe_install("plt_racing_plugin|racing_modules", NULL) == NULL);
+  run_threads();
+  REQUIRE(calls > 0);
+  printf("%lu modules opened, %lu allocations seen\n", calls, probe_allocations());
+  REQUIRE(probe_allocations() >= calls);
+  probe_uninstall();
+
+  end = time(NULL) + seconds;
+  pthread_t installer;
+  REQUIRE(pthread_create(&installer, NULL, &install_and_uninstall, NULL) == 0);
+  run_threads();
+  pthread_join(installer, NULL);
+  REQUIRE(probe_hooked_slots() == 0);
+  return 0;
+}
