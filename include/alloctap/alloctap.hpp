@@ -21,6 +21,7 @@
 #include "alloctap/meta/shadow_index.hpp"
 #include "alloctap/queue/buffer_queue.hpp"
 #include "alloctap/queue/direct_queue.hpp"
+#include "alloctap/queue/logging_queue.hpp"
 #include "alloctap/sample/adjustable_sampling.hpp"
 #include "alloctap/sample/every_allocation.hpp"
 #include "alloctap/sample/poisson_by_bytes.hpp"

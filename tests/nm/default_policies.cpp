@@ -5,6 +5,7 @@
 // PRESENT: alloctap::CarefulStack
 // ABSENT: _Unwind_Backtrace
 // ABSENT: alloctap::BufferQueue
+// ABSENT: alloctap::EventLog
 // ABSENT: alloctap::FramePointerStack
 // ABSENT: alloctap::NoStack
 // ABSENT: alloctap::SampleBooks

@@ -1,0 +1,19 @@
+// PRESENT: alloctap::LoggingQueue
+// PRESENT: alloctap::EventLog
+// PRESENT: alloctap::DirectQueue
+// ABSENT: alloctap::BufferQueue
+#include <alloctap/alloctap.hpp>
+
+struct Config : alloctap::DefaultConfig {
+  using Queue = alloctap::LoggingQueue<>;
+};
+using Tracker = alloctap::Tracker<Config>;
+
+int main() {
+  const auto session = Tracker::start();
+  int block = 0;
+  Tracker::Hook::on_allocate(&block, sizeof block);
+  Tracker::Hook::on_free(&block);
+  alloctap::MemoryOutput output;
+  return session.ok() && Tracker::dump(alloctap::TextDump{}, output).ok() ? 0 : 1;
+}
