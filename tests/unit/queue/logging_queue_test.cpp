@@ -9,6 +9,7 @@
 #include "alloctap/os/clock.hpp"
 #include "alloctap/queue/buffer_queue.hpp"
 #include "alloctap/testing/fake_consumer.hpp"
+#include "tests/support/starved_arena.hpp"
 
 namespace {
 
@@ -197,4 +198,23 @@ TEST_CASE("a bound that leaves no room for a chunk leaves the log empty") {
   CHECK(cut.count == 0);
   CHECK(cut.missed == 1);
   CHECK(list(cut).empty());
+}
+
+TEST_CASE("a log that gets no memory ends there, and what comes later is counted") {
+  constexpr std::size_t kEvents = 20'000;
+  using Queue = LoggingQueue<>::For<QueueConsumerArchetype>;
+  QueueConsumerArchetype consumer;
+  const auto queue = std::make_unique<Queue>(consumer);
+  queue->push_deallocation(block(0));
+  {
+    const testing::StarvedArena starved;
+    for (std::size_t i = 1; i < kEvents; ++i) queue->push_deallocation(block(i));
+  }
+  queue->push_deallocation(block(1));
+  LoggedEvents events;
+  REQUIRE(queue->log().cut(events));
+  CHECK(events.count > 1'000);
+  CHECK(events.count < kEvents);
+  CHECK(events.count + events.missed == kEvents + 1);
+  CHECK(list(events).size() == events.count);
 }
