@@ -89,3 +89,23 @@ TEST_CASE("without memory for its size a large block is not kept, and a former o
   CHECK(table.insert(block(1), {.stack = 2, .size = 1ULL << 40}).kept);
   CHECK(table.take(block(1)).size == 1ULL << 40);
 }
+
+TEST_CASE("a table that is released gives all memory back, and can be used again") {
+  FlatHashTable table;
+  const auto fill = [&] {
+    for (std::uintptr_t i = 1; i <= 100'000; ++i) {
+      static_cast<void>(table.insert(block(i), {.stack = 1, .size = i % 1000 == 0 ? ~0ULL : i}));
+    }
+  };
+  fill();
+  table.release();
+  const std::size_t before = Arena::mapped_bytes();
+  for (int round = 0; round < 3; ++round) {
+    CHECK(table.look(block(1)).stack == kNoStackId);
+    fill();
+    CHECK(table.look(block(1000)).size == ~0ULL);
+    CHECK(Arena::mapped_bytes() > before);
+    table.release();
+    CHECK(Arena::mapped_bytes() == before);
+  }
+}
