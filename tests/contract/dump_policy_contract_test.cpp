@@ -15,6 +15,7 @@
 #include "tests/support/piece_output.hpp"
 #include "tests/support/sample_report.hpp"
 #include "tests/support/starved_arena.hpp"
+#include "tests/support/tagged_report.hpp"
 
 namespace {
 
@@ -96,3 +97,13 @@ TEST_CASE_TEMPLATE_DEFINE("a dump that has no memory fails", Dump, no_memory) {
   CHECK(status.code() == absl::StatusCode::kResourceExhausted);
 }
 TEST_CASE_TEMPLATE_APPLY(no_memory, AllDumps);
+
+TEST_CASE_TEMPLATE_DEFINE("a dump tells of stacks that have owners, with frames and without", Dump,
+                          owners) {
+  TaggedReport sample;
+  sample.add({sample.intern({}, {.tag = sample.game}), {1, 5, 0}, 1, 5});
+  sample.add({sample.intern({}, {.thread = 2}), {2, 6, 0}, 2, 6});
+  const std::string text = render(Dump{}, sample.report());
+  CHECK(text.size() >= render(Dump{}, SampleReport().report()).size());
+}
+TEST_CASE_TEMPLATE_APPLY(owners, AllDumps);
