@@ -6,9 +6,7 @@
 #include <alloctap/dump/pprof_dump.hpp>
 #include <alloctap/hook/interposed_malloc.hpp>
 #include <alloctap/symbol/absl_symbolizer.hpp>
-#include <cstdlib>
 #include <string>
-#include <thread>
 
 struct Config : alloctap::DefaultConfig {
   using Hook = alloctap::InterposeHook;
@@ -18,31 +16,11 @@ struct Config : alloctap::DefaultConfig {
 using Tracker = alloctap::Tracker<Config>;
 ALLOCTAP_DEFINE_INTERPOSED_MALLOC(Tracker);
 
+/// Of tagged_work.cpp.
+void load();
+void simulate();
+
 namespace {
-
-/// Between the scope and malloc there is no call that the compiler does not see through.
-[[gnu::noinline]] void load() {
-  void* blocks[3];
-  const alloctap::tag_scope loading{"Loading"};
-  for (void*& block : blocks) {
-    const alloctap::tag_scope textures{"Textures"};
-    block = std::malloc(100);
-    asm volatile("" : "+r"(block) : : "memory");
-  }
-  std::free(blocks[0]);
-  void* level = std::malloc(50);
-  asm volatile("" : "+r"(level) : : "memory");
-}
-
-/// A thread is started outside of the tag: what the system allocates for it is not the tag's.
-[[gnu::noinline]] void simulate() {
-  const alloctap::Tag tag = alloctap::nested_tag("Physics");
-  std::thread([tag] {
-    const alloctap::tag_scope job{tag};
-    void* block = std::malloc(400);
-    asm volatile("" : "+r"(block) : : "memory");
-  }).join();
-}
 
 template <class Policy>
 bool write(const alloctap::Snapshot& snapshot, const Policy& policy, const std::string& path) {
