@@ -1,10 +1,16 @@
 // glibc's loader binds a program's call to the first definition that has the version which the
 // program asks for, or no version. dlsym passes over definitions for old programs alone, as those
 // of libc_malloc_debug are, and dlvsym over those without a version, as other allocators' are. So
-// both are asked: the one that is not libc.so's own is in front of it.
+// both are asked, and the one that the loader meets first counts.
 #pragma once
 
 #include <dlfcn.h>
+#include <link.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 
 #include "alloctap/os/malloc_hook_variables.hpp"
 #include "alloctap/os/program_symbol.hpp"
@@ -13,21 +19,35 @@ namespace alloctap::os {
 
 #if defined(__GLIBC__)
 
-/// Whether both lie in one module.
-inline bool in_same_module(const void* first, const void* second) noexcept {
-  Dl_info one{};
-  Dl_info other{};
-  return ::dladdr(first, &one) != 0 && ::dladdr(second, &other) != 0 &&
-         one.dli_fbase == other.dli_fbase;
+/// The one of two addresses whose module comes first in the order of symbol look-up.
+inline void* in_first_module(void* one, void* other) noexcept {
+  struct Search {
+    void* const addresses[2];
+    void* found = nullptr;
+  } search{.addresses = {one, other}};
+  const auto look = [](dl_phdr_info* module, std::size_t, void* argument) {
+    auto& wanted = *static_cast<Search*>(argument);
+    const std::span segments(module->dlpi_phdr, module->dlpi_phnum);
+    for (void* address : wanted.addresses) {
+      const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(address) - module->dlpi_addr;
+      const bool inside = std::any_of(segments.begin(), segments.end(), [&](const auto& segment) {
+        return segment.p_type == PT_LOAD && offset - segment.p_vaddr < segment.p_memsz;
+      });
+      if (inside) wanted.found = address;
+    }
+    return wanted.found != nullptr ? 1 : 0;
+  };
+  ::dl_iterate_phdr(look, &search);
+  return search.found;
 }
 
 /// Of malloc and its family, programs ask for the first version, or for aligned_alloc that of C11.
 inline void* program_symbol(const char* name) noexcept {
   void* versioned = oldest_glibc_symbol(name);
   if (versioned == nullptr) versioned = ::dlvsym(RTLD_DEFAULT, name, "GLIBC_2.16");
-  void* const in_libc = oldest_glibc_symbol("__libc_start_main");
-  if (versioned != nullptr && !in_same_module(versioned, in_libc)) return versioned;
-  return ::dlsym(RTLD_DEFAULT, name);
+  void* const other = ::dlsym(RTLD_DEFAULT, name);
+  if (versioned == nullptr || versioned == other) return other;
+  return in_first_module(other, versioned);
 }
 
 #else
