@@ -2,7 +2,7 @@
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/alloctap")
 
-install(TARGETS alloctap alloctap_interpose_hook alloctap_malloc_hooks alloctap_absl_symbolizer
+install(TARGETS alloctap alloctap_interpose_hook alloctap_malloc_hooks alloctap_plt_hook alloctap_absl_symbolizer
         EXPORT alloctap-targets
         FILE_SET HEADERS)
 install(EXPORT alloctap-targets NAMESPACE alloctap:: DESTINATION "${package_dir}")
