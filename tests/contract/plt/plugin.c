@@ -8,7 +8,7 @@ __attribute__((constructor)) static void when_loaded(void) {
   keep = malloc(11);
   free(keep);
 #ifdef NESTED
-  dlopen(NESTED, RTLD_NOW);
+  keep = dlopen(NESTED, RTLD_NOW);
 #endif
 }
 
@@ -17,7 +17,9 @@ __attribute__((visibility("default"))) void allocate_in_plugin(void) {
   free(keep);
 }
 
-/* As this library finds it: by its own RUNPATH. */
+/* As this library finds it: by its own RUNPATH. A call in the place of the return would have another
+   caller. */
 __attribute__((visibility("default"))) void* open_from_plugin(const char* name) {
-  return dlopen(name, RTLD_NOW);
+  void* volatile const handle = dlopen(name, RTLD_NOW);
+  return handle;
 }
