@@ -9,7 +9,7 @@
 
 namespace alloctap::run {
 
-enum class HookChoice : std::uint8_t { kInterpose, kPlt };
+enum class HookChoice : std::uint8_t { kInterpose, kPlt, kMallocHooks };
 
 /// What the launcher knows of a choice; in the order of the enumerators.
 struct HookDescription {
@@ -18,11 +18,14 @@ struct HookDescription {
   bool exports_malloc = false;
   /// Whether modules can be chosen.
   bool chooses_modules = false;
+  /// A library that has to be in front of the C library's malloc; empty: none.
+  std::string_view needed_library = {};
 };
 
 inline constexpr auto kHooks = std::to_array<HookDescription>({
     {.name = "interpose", .exports_malloc = true},
     {.name = "plt", .chooses_modules = true},
+    {.name = "malloc-hooks", .needed_library = "libc_malloc_debug.so.0"},
 });
 
 /// The names on the command line and in the variable.

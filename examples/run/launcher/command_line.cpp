@@ -76,8 +76,10 @@ CommandLine::CommandLine()
                       "be given again for another FILE.");
   hook_ = add("--hook", "CHOICE",
               "How calls are seen: interpose (all calls, by functions in front of\n"
-              "the C library's) or plt (calls of chosen modules, in the slots\n"
-              "through which they call). Default: interpose.");
+              "the C library's), plt (calls of chosen modules, in the slots\n"
+              "through which they call) or malloc-hooks (what the allocator's\n"
+              "own hooks tell: glibc's debug library is put in front of malloc).\n"
+              "Default: interpose.");
   modules_ = add("--modules", "REGEX",
                  "With --hook=plt, track calls of modules whose path matches, a\n"
                  "POSIX extended regular expression. May be given again. Default:\n"

@@ -70,7 +70,8 @@ absl::Status set_variable(const char* name, const std::string& value) {
 absl::Status set_environment(const Options& options, const Resolved& resolved,
                              const std::string& object) {
   const char* existing = ::getenv("LD_PRELOAD");
-  const std::string preload = prepend_preload(object, existing != nullptr ? existing : "");
+  const std::string preload =
+      make_preload(object, options.hook, existing != nullptr ? existing : "");
   absl::Status status = set_variable("LD_PRELOAD", preload);
   status.Update(set_variable(kSettingsVariable, encode_settings(options, resolved)));
   return status;

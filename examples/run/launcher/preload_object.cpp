@@ -50,7 +50,7 @@ absl::StatusOr<std::string> find_preload_object(HookChoice hook, bool logs_event
   return object.native();
 }
 
-std::string prepend_preload(const std::string& object, const std::string& existing) {
+std::string make_preload(const std::string& object, HookChoice hook, const std::string& existing) {
   std::vector<std::string> objects =
       absl::StrSplit(existing, absl::ByAnyChar(" :"), absl::SkipEmpty());
   // Two of them would both be the program's tracker.
@@ -61,6 +61,11 @@ std::string prepend_preload(const std::string& object, const std::string& existi
   }
   std::erase(objects, object);
   objects.insert(objects.begin(), object);
+  const std::string library(description_of(hook).needed_library);
+  if (!library.empty()) {
+    std::erase(objects, library);
+    objects.push_back(library);
+  }
   return absl::StrJoin(objects, ":");
 }
 

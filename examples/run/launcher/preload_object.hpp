@@ -13,7 +13,9 @@ namespace alloctap::run {
 [[nodiscard]] absl::StatusOr<std::string> find_preload_object(HookChoice hook, bool logs_events);
 
 /// The value of LD_PRELOAD with `object` in front of what was there, and there only; the one that
-/// it stands for is taken out.
-[[nodiscard]] std::string prepend_preload(const std::string& object, const std::string& existing);
+/// it stands for is taken out. The library that `hook` needs comes last, so that an allocator which
+/// the user preloads stays the program's.
+[[nodiscard]] std::string make_preload(const std::string& object, HookChoice hook,
+                                       const std::string& existing);
 
 }  // namespace alloctap::run

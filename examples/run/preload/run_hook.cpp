@@ -29,12 +29,17 @@ void RunHook::choose(const HookSettings& settings, const void* own_code) {
 }
 
 void RunHook::uninstall() noexcept {
-  choice_ == HookChoice::kPlt ? PltHook::uninstall() : InterposeHook::uninstall();
+  switch (choice_) {
+    case HookChoice::kInterpose:
+      return InterposeHook::uninstall();
+    case HookChoice::kPlt:
+      return PltHook::uninstall();
+    case HookChoice::kMallocHooks:
+      return MallocHooks::uninstall();
+  }
 }
 
-void RunHook::abandon() noexcept {
-  choice_ == HookChoice::kPlt ? PltHook::abandon() : InterposeHook::uninstall();
-}
+void RunHook::abandon() noexcept { choice_ == HookChoice::kPlt ? PltHook::abandon() : uninstall(); }
 
 void RunHook::print_warnings() {
   if (choice_ != HookChoice::kPlt) return;
@@ -42,10 +47,21 @@ void RunHook::print_warnings() {
   for (const std::string& warning : report.warnings) print_line(warning);
 }
 
-std::string_view RunHook::active_name() noexcept { return description_of(choice_).name; }
+std::string_view RunHook::active_name() noexcept {
+  return choice_ == HookChoice::kMallocHooks ? MallocHooks::active_name()
+                                             : description_of(choice_).name;
+}
 
 HookCapabilities RunHook::active_capabilities() noexcept {
-  return choice_ == HookChoice::kPlt ? PltHook::capabilities : InterposeHook::capabilities;
+  switch (choice_) {
+    case HookChoice::kInterpose:
+      return InterposeHook::capabilities;
+    case HookChoice::kPlt:
+      return PltHook::capabilities;
+    case HookChoice::kMallocHooks:
+      return MallocHooks::active_capabilities();
+  }
+  return capabilities;
 }
 
 }  // namespace alloctap::run

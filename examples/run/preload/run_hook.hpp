@@ -4,6 +4,7 @@
 #include <absl/status/status.h>
 
 #include <alloctap/hook/interpose_hook.hpp>
+#include <alloctap/hook/malloc_hooks.hpp>
 #include <alloctap/hook/plt_hook.hpp>
 #include <string_view>
 
@@ -29,6 +30,8 @@ struct RunHook {
         return InterposeHook::install<Sink>();
       case HookChoice::kPlt:
         return PltHook::install<Sink>();
+      case HookChoice::kMallocHooks:
+        return MallocHooks::install<Sink>();
     }
     return absl::InternalError("no such hook");
   }

@@ -66,7 +66,7 @@ TEST_CASE("bad options are refused with the value and the remedy") {
       {{"--stack=x"}, "'x'", "unwind-table, backtrace, frame-pointer, none"},
       {{"--stack=none", "--stack=x"}, "'x'", "unwind-table, backtrace, frame-pointer, none"},
       {{"--stack", "frame"}, "'frame'", "unwind-table, backtrace, frame-pointer, none"},
-      {{"--hook=x"}, "'x'", "interpose, plt"},
+      {{"--hook=x"}, "'x'", "interpose, plt, malloc-hooks"},
       {{"--mmap=yes"}, "'yes'", "write on or off"},
       {{"--modules=x"}, "'x'", "with --hook=plt"},
       {{"--hook=plt", "--modules=a(b"}, "'a(b'", "at character 2"},
