@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstring>
 #include <new>
 #include <string_view>
 #include <utility>
@@ -39,7 +38,7 @@ class TextPool {
       newest_ = block;
     }
     char* place = newest_->text + newest_->used;
-    std::memcpy(place, text.data(), text.size());
+    text.copy(place, text.size());
     newest_->used += text.size();
     return {place, text.size()};
   }
