@@ -23,11 +23,13 @@ namespace alloctap {
 /// all modules unless patterns say otherwise; pages are opt-in; an engine's own functions are
 /// hooked where they are imported:
 ///
-///     struct EngineAllocate : functions::Allocates<AllocationKind::kMalloc> { name, Signature...
-///     }; using EngineFunctions = FunctionList<EngineAllocate, EngineFree>; using Hook =
-///     PltHookWith<EngineFunctions>; Hook::modules_matching("/libgame[^/]*$");
-///     Hook::group<MappingFunctions>().modules_matching("/libgpu");
-///     Hook::group<EngineFunctions>().modules_not_matching("/libaudio");
+/// - `struct EngineAllocate : functions::Allocates<AllocationKind::kMalloc>` with `name`,
+///   `Signature` and `request` (`function_description.hpp`), and the like for what frees;
+/// - `using EngineFunctions = FunctionList<EngineAllocate, EngineFree>;`
+/// - `using Hook = PltHookWith<EngineFunctions>;` in the config;
+/// - `Hook::modules_matching("/libgame[^/]*$")` for the heap's functions,
+///   `Hook::group<MappingFunctions>().modules_matching("/libgpu")`,
+///   `Hook::group<EngineFunctions>().modules_not_matching("/libaudio")`.
 ///
 /// Choose modules before `Tracker::start()`. All functions belong to the control plane; `refresh`
 /// and `report` are thread-safe and may not be called from what an output of a dump calls.

@@ -55,8 +55,8 @@ struct MissingOriginal {
 ///
 /// A slot is only written where it holds what the function is known by, or the module's own stub
 /// that binds it on the first call: a module is listed before its slots are filled, and may have an
-/// allocator of its own. The sources of the rules are in reference/hooking: glibc's dl-object.c and
-/// dl-reloc.c.
+/// allocator of its own. Sources: glibc's elf/dl-object.c and
+/// elf/dl-reloc.c.
 class PltPass {
  public:
   PltPass(PltState& state, PltAction action) noexcept : state_(state), action_(action) {}

@@ -1,4 +1,4 @@
-/* hooking.md, cases 16 (aliases, other tools' hooks), 18 (a hook that allocates), 19 (threads that
+/* Backend cases 16 (aliases, other tools' hooks), 18 (a hook that allocates), 19 (threads that
    end), 20 (fork), 21 (blocks from before and after), 22 (one event per operation), 23 (errno). */
 #define _GNU_SOURCE
 #include <errno.h>

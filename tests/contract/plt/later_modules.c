@@ -1,4 +1,4 @@
-/* hooking.md, cases 5 (dlopen after install), 7 (the caller's identity), 6 in its single-threaded
+/* Backend cases 5 (dlopen after install), 7 (the caller's identity), 6 in its single-threaded
    part (a module that was unmapped behind the loader's back). Plug-ins stand beside the program. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-/* hooking.md, cases 1 (link matrix), 2 (all kinds of slots), 8 (lazy slots), 9 (protections):
+/* Backend cases 1 (link matrix), 2 (all kinds of slots), 8 (lazy slots), 9 (protections):
    compiled and linked in many ways. */
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// hooking.md, cases 18 and 23 for C++: operators count once though they call malloc through slots
+// Backend cases 18 and 23 for C++: operators count once though they call malloc through slots
 // of their own, and an exception passes through the hook.
 #include <cstdint>
 #include <new>

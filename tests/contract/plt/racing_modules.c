@@ -1,4 +1,4 @@
-/* hooking.md, case 6: four threads open, call and close modules while the hook comes and goes.
+/* Backend case 6: four threads open, call and close modules while the hook comes and goes.
    usage: racing_modules DIRECTORY SECONDS */
 #define _GNU_SOURCE
 #include <dlfcn.h>
