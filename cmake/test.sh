@@ -3,10 +3,11 @@
 # Installs what is missing, builds, and runs all tests that fit the variant (default: release).
 set -eu
 
-packages='chromium cmake dpkg-dev doctest-dev g++ golang-go heaptrack jq libabsl-dev libbenchmark-dev
-  libboost-dev libcap2-bin libcli11-dev libcpp-httplib-dev libdw-dev libjemalloc2 libprotozero-dev
-  libtcmalloc-minimal4 libxml2-utils ninja-build nlohmann-json3-dev nodejs perl pkgconf python3
-  python3-jsonschema rapidjson-dev sqlite3 valgrind xz-utils zlib1g-dev'
+packages='chromium cmake doctest-dev dpkg-dev g++ golang-go heaptrack jq libabsl-dev
+  libbenchmark-dev libboost-dev libcap2-bin libcli11-dev libcpp-httplib-dev libdevel-nytprof-perl
+  libdw-dev libjemalloc2 libprotozero-dev libtcmalloc-minimal4 libxml2-utils ninja-build
+  nlohmann-json3-dev nodejs perl pkgconf python3 python3-jsonschema rapidjson-dev sqlite3 valgrind
+  xz-utils zlib1g-dev'
 
 variant=release
 case "$#:${1-}" in

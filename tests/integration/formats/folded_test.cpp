@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "alloctap/alloctap.hpp"
 #include "tests/integration/formats/format_run.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace {
 
@@ -47,6 +49,38 @@ Folded expected_of(const Json& report) {
   return folded;
 }
 
+constexpr char kFlameGraph[] = "/usr/share/perl5/Devel/NYTProf/flamegraph.pl";
+
+/// The titles of the frames that flamegraph.pl draws, "name (BYTES bytes, SHARE%)"; its root is
+/// "all".
+std::vector<std::string> titles_of(const std::string& path) {
+  const Outcome outcome =
+      run({.arguments = {"/usr/bin/perl", kFlameGraph, "--countname=bytes", "--minwidth=0", path}});
+  CHECK(outcome.status == 0);
+  CHECK(outcome.err == "");
+  CHECK(outcome.out.starts_with("<?xml"));
+  CHECK(outcome.out.ends_with("</svg>\n"));
+  static const std::regex title_form("<title>([^<]*)</title>");
+  std::vector<std::string> titles;
+  for (std::sregex_iterator title(outcome.out.begin(), outcome.out.end(), title_form), end;
+       title != end; ++title) {
+    titles.push_back((*title)[1]);
+  }
+  return titles;
+}
+
+bool has_title(const std::vector<std::string>& titles, const std::string& begin) {
+  return std::any_of(titles.begin(), titles.end(),
+                     [&](const std::string& title) { return title.starts_with(begin); });
+}
+
+/// As flamegraph.pl writes numbers.
+std::string with_commas(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t end = text.size(); end > 3; end -= 3) text.insert(end - 3, ",");
+  return text;
+}
+
 void check_folded(const FormatRun& run) {
   const Dump json = run.json();
   const Folded folded = read_folded(run.text());
@@ -54,6 +88,7 @@ void check_folded(const FormatRun& run) {
   std::uint64_t sum = 0;
   for (const auto& [stack, bytes] : folded) sum += bytes;
   CHECK(sum == json.total("live_bytes"));
+  if (sum > 0) CHECK(has_title(titles_of(run.path()), "all (" + with_commas(sum) + " bytes, 100%"));
 }
 
 }  // namespace
@@ -67,6 +102,31 @@ TEST_CASE("folded stacks of a program whose calls are known") {
            entry.first.find(";main;outer;large_frame;middle;inner;leaf") != std::string::npos;
   });
   CHECK(found != folded.end());
+  CHECK(has_title(titles_of(run.path()), "large_frame (1,001 bytes, "));
+}
+
+TEST_CASE("flamegraph.pl shows what grew since an earlier snapshot") {
+  using Hook = alloctap::ManualHook<struct FoldedDifference>;
+  struct Config : alloctap::DefaultConfig {
+    using Hook = alloctap::ManualHook<struct FoldedDifference>;
+    using Stack = alloctap::NoStack;
+  };
+  using Tracker = alloctap::Tracker<Config>;
+  const auto session = Tracker::start();
+  REQUIRE(session.ok());
+  Hook::on_allocate(reinterpret_cast<void*>(0x10000), 2000);
+  const auto before = Tracker::snapshot();
+  REQUIRE(before.ok());
+  Hook::on_allocate(reinterpret_cast<void*>(0x20000), 5000);
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("difference.folded");
+  REQUIRE(Tracker::dump(alloctap::FoldedDump{.before = &*before}, alloctap::FileOutput{path}).ok());
+  const auto titles = titles_of(path);
+  // Both in one picture: as wide as they are now, and by how much of all that is more.
+  CHECK(has_title(titles, "all (7,000 bytes, 100%)"));
+  CHECK(std::count_if(titles.begin(), titles.end(), [](const std::string& title) {
+          return title.find("%; +") != std::string::npos;
+        }) > 0);
 }
 
 TEST_CASE("folded stacks of a program that nobody wrote for it") {
