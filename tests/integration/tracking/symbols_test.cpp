@@ -61,8 +61,12 @@ TrackedProgram reloading_program() {
 }  // namespace
 
 TEST_CASE("a plug-in that was built anew while it was closed shows both builds by name") {
+  std::string hook;
+  SUBCASE("interposed") { hook = "interpose"; }
+  SUBCASE("in slots") { hook = "plt"; }
+  SUBCASE("by the allocator's hooks") { hook = "malloc-hooks"; }
   const TrackedProgram program = reloading_program();
-  const Outcome outcome = run(program.tracked());
+  const Outcome outcome = run(program.tracked({"--hook=" + hook}));
   CHECK(outcome.exit_code() == 0);
   CHECK(outcome.err == "");
   const Dump dump = program.dump();
