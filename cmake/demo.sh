@@ -10,6 +10,7 @@ CDPATH='' cd -- "$(dirname -- "$0")/.."
 # shellcheck disable=SC2086 # a list
 sh cmake/install_packages.sh $packages
 sh cmake/abseil_pic.sh
+sh cmake/zydis_pic.sh
 cmake --preset release -DALLOCTAP_BUILD_EXAMPLES=ON -DALLOCTAP_BUILD_TESTS=OFF \
   -DALLOCTAP_BUILD_BENCHMARKS=OFF
 cmake --build --preset release --parallel "$(nproc)"

@@ -6,7 +6,7 @@ install(TARGETS alloctap alloctap_interpose_hook alloctap_malloc_hooks alloctap_
         EXPORT alloctap-targets
         FILE_SET HEADERS)
 install(EXPORT alloctap-targets NAMESPACE alloctap:: DESTINATION "${package_dir}")
-foreach(component IN ITEMS json_dump html_dump libdw_symbolizer pprof_dump)
+foreach(component IN ITEMS json_dump html_dump inline_hook libdw_symbolizer pprof_dump)
   if(TARGET alloctap_${component})
     install(TARGETS alloctap_${component} EXPORT alloctap-${component}-targets)
     install(EXPORT alloctap-${component}-targets NAMESPACE alloctap:: DESTINATION "${package_dir}")
@@ -20,6 +20,7 @@ write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/alloctap-config-ve
                                  COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/alloctap-config.cmake"
               "${CMAKE_CURRENT_BINARY_DIR}/alloctap-config-version.cmake"
+              "${CMAKE_CURRENT_LIST_DIR}/decoder.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/libdw.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/pprof.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/rapidjson.cmake"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # usage: sh cmake/install_packages.sh PACKAGE...
-# Installs the Debian packages that are missing; touches no network when none is.
+# Installs the Debian packages that are missing; touches no network when none is. PACKAGE may be one
+# of another architecture, as in zlib1g-dev:arm64.
 set -eu
 
 missing=
@@ -30,6 +31,13 @@ echo "installing:$missing"
 apt_get() {
   $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q "$@"
 }
+for package in $missing; do
+  architecture=${package#*:}
+  [ "$architecture" != "$package" ] || continue
+  dpkg --print-foreign-architectures | grep -qx "$architecture" ||
+    $as_root dpkg --add-architecture "$architecture" ||
+    fail "dpkg --add-architecture $architecture failed"
+done
 # One unreachable third-party source makes the update fail; what counts is the install.
 apt_get update || true
 # shellcheck disable=SC2086 # a list

@@ -8,6 +8,42 @@ foreach(component IN ITEMS alloctap::json_dump alloctap::html_dump alloctap::lib
   endif()
 endforeach()
 
+# How unit tests are run, how long they may take, and what is left out.
+set(ALLOCTAP_TEST_ARGUMENTS)
+set(ALLOCTAP_TEST_SECONDS 300)
+set(ALLOCTAP_LEFT_OUT)
+if(CMAKE_CROSSCOMPILING)
+  set(left_out "${PROJECT_SOURCE_DIR}/tests/left_out_under_qemu.txt")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${left_out}")
+  file(STRINGS "${left_out}" ALLOCTAP_LEFT_OUT REGEX "^  ")
+  list(TRANSFORM ALLOCTAP_LEFT_OUT STRIP)
+  # A comma would end a name.
+  list(TRANSFORM ALLOCTAP_LEFT_OUT REPLACE "," "?" OUTPUT_VARIABLE names)
+  list(JOIN names "," names)
+  set(ALLOCTAP_TEST_ARGUMENTS "--test-case-exclude=${names}")
+  set(ALLOCTAP_TEST_SECONDS 900)
+  execute_process(COMMAND ${ALLOCTAP_EXECUTE_PROGRAMS} true RESULT_VARIABLE cannot_execute
+                  OUTPUT_QUIET ERROR_VARIABLE why)
+  if(cannot_execute)
+    message(WARNING "Tests that execute programs are disabled: ${why}")
+  endif()
+endif()
+
+# alloctap_add_executing_test(NAME PROGRAM ARGUMENTS...)
+# PROGRAM, a target, executes other programs that are built here.
+function(alloctap_add_executing_test name program)
+  if(CMAKE_CROSSCOMPILING)
+    add_test(NAME ${name} COMMAND ${ALLOCTAP_EXECUTE_PROGRAMS} "$<TARGET_FILE:${program}>" ${ARGN}
+                                  ${ALLOCTAP_TEST_ARGUMENTS})
+    if(cannot_execute)
+      set_tests_properties(${name} PROPERTIES DISABLED ON)
+    endif()
+  else()
+    add_test(NAME ${name} COMMAND ${program} ${ARGN})
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ALLOCTAP_TEST_SECONDS})
+endfunction()
+
 # alloctap_add_precompiled_headers(NAME HEADER [LIBS libraries...] [OPTIONS compiler options...])
 # Compiles what HEADER, of tests/, includes once for all tests that are compiled with OPTIONS.
 function(alloctap_add_precompiled_headers name header)
@@ -27,6 +63,15 @@ endfunction()
 # alloctap_test_headers); NONE for a program whose options allow none.
 function(alloctap_add_unit_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "HEADERS" "LIBS;LABELS")
+  alloctap_add_test_program(${name} ${ARGN})
+  add_test(NAME ${name} COMMAND ${name} ${ALLOCTAP_TEST_ARGUMENTS})
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${ALLOCTAP_TEST_SECONDS})
+endfunction()
+
+# alloctap_add_test_program(NAME SOURCES... [LIBS libraries...] [LABELS labels...] [HEADERS target])
+# The same, not registered.
+function(alloctap_add_test_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "HEADERS" "LIBS;LABELS")
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE alloctap_doctest_main alloctap_warnings
                                         ${ALLOCTAP_COMPONENTS} ${arg_LIBS})
@@ -36,17 +81,41 @@ function(alloctap_add_unit_test name)
   if(NOT arg_HEADERS STREQUAL "NONE")
     target_precompile_headers(${name} REUSE_FROM ${arg_HEADERS})
   endif()
-  add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 300)
 endfunction()
 
 # alloctap_add_driver_test(NAME SOURCES... [LIBS libraries...] [LABELS labels...])
 # The same for tests that run other programs and read what these write: nothing depends on how
 # they are optimized themselves, and a JSON library is slow to optimize.
 function(alloctap_add_driver_test name)
-  alloctap_add_unit_test(${name} ${ARGN} HEADERS alloctap_driver_headers)
-  target_link_libraries(${name} PRIVATE nlohmann_json::nlohmann_json)
-  target_compile_options(${name} PRIVATE -O0)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LIBS;LABELS")
+  alloctap_add_test_program(${name} ${ARGN} HEADERS alloctap_driver_headers)
+  alloctap_as_driver(${name})
+  alloctap_add_executing_test(${name} ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}")
+endfunction()
+
+# alloctap_add_driver_tests(SUITE SOURCES...)
+# One such program of a whole folder, alloctap_SUITE_tests. Several sources are compiled as one,
+# because most of each is the same; ctest knows each NAME_test.cpp as alloctap_SUITE_NAME_tests.
+function(alloctap_add_driver_tests suite)
+  set(program alloctap_${suite}_tests)
+  add_executable(${program} ${ARGN})
+  target_link_libraries(${program} PRIVATE alloctap_doctest_main alloctap_warnings
+                                           ${ALLOCTAP_COMPONENTS})
+  target_precompile_headers(${program} REUSE_FROM alloctap_driver_headers)
+  set_target_properties(${program} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  alloctap_as_driver(${program})
+  foreach(source IN LISTS ARGN)
+    string(REPLACE "_test.cpp" "" name "${source}")
+    set(test alloctap_${suite}_${name}_tests)
+    alloctap_add_executing_test(${test} ${program} "--source-file=*/${source}")
+    set_tests_properties(${test} PROPERTIES LABELS "integration;native_only")
+  endforeach()
+endfunction()
+
+function(alloctap_as_driver program)
+  target_link_libraries(${program} PRIVATE nlohmann_json::nlohmann_json)
+  target_compile_options(${program} PRIVATE -O0)
 endfunction()
 
 # CMake knows one file extension of precompiled headers for all languages, and the C compiler may be

@@ -8,5 +8,6 @@ endif()
 add_executable(consumer "${CMAKE_CURRENT_LIST_DIR}/main.cpp")
 target_link_libraries(consumer PRIVATE alloctap::alloctap alloctap::interpose_hook
                                        alloctap::absl_symbolizer alloctap::json_dump
-                                       alloctap::html_dump alloctap::pprof_dump)
+                                       alloctap::html_dump alloctap::inline_hook
+                                       alloctap::pprof_dump)
 target_compile_definitions(consumer PRIVATE EXPECTED_VERSION="${EXPECTED_VERSION}")

@@ -1,5 +1,6 @@
 // A program of somebody else: a tracker, a report, the version that was asked for.
 #include <alloctap/alloctap.hpp>
+#include <alloctap/arch/x86_64/thunk.hpp>
 #include <alloctap/dump/html_dump.hpp>
 #include <alloctap/dump/json_dump.hpp>
 #include <alloctap/dump/pprof_dump.hpp>
@@ -20,5 +21,6 @@ int main() {
   if (!session.ok() || !Tracker::dump(alloctap::HtmlDump{}, page).ok()) return 1;
   const bool counted = output.text().find("\"live_bytes\":12345") != output.text().npos;
   const bool profiled = Tracker::dump(alloctap::PprofDump{}, output).ok();
-  return dumped && counted && profiled && output.text().starts_with("\x1F\x8B") ? 0 : 1;
+  const bool decoded = !alloctap::arch::x86_64::thunk_destination({}, 0);
+  return decoded && dumped && counted && profiled && output.text().starts_with("\x1F\x8B") ? 0 : 1;
 }
