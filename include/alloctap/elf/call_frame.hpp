@@ -81,6 +81,8 @@ struct CallFrameRow {
   bool signal_frame = false;
   /// The return address carries a signature (AArch64 pointer authentication).
   bool return_address_signed = false;
+  /// There were rules for registers that are not kept, such as vectors, here or further up.
+  bool has_other_rules = false;
 
   [[nodiscard]] const RegisterRule& return_address() const noexcept {
     return registers[return_address_register];

@@ -209,7 +209,10 @@ class CallFrameInterpreter {
 
   /// Registers that are not kept, such as vectors, lead to no other.
   void set_rule(const CallFrameOperation& operation) noexcept {
-    if (operation.register_number >= row_.registers.size()) return;
+    if (operation.register_number >= row_.registers.size()) {
+      row_.has_other_rules = true;
+      return;
+    }
     row_.registers[operation.register_number] = {operation.rule_kind, operation.expression_bytes,
                                                  operation.value};
   }

@@ -26,6 +26,8 @@ struct CommonInformation {
   /// A frame that a signal pushed: its caller was interrupted at the return address itself, not
   /// in the call before it.
   bool signal_frame = false;
+  /// Whether a function is asked when an exception passes through the frame.
+  bool has_personality = false;
 };
 
 /// Takes what the letters of `augmentation` stand for off `data`. False where a letter is unknown.
@@ -43,6 +45,7 @@ inline bool read_augmentation(std::string_view augmentation, ByteReader& data,
       case 'P': {
         const auto encoding = data.read<std::uint8_t>();
         static_cast<void>(read_pointer_value(data, encoding));
+        information.has_personality = true;
         break;
       }
       case 'S':

@@ -11,6 +11,7 @@
 #include <span>
 #include <string_view>
 
+#include "alloctap/elf/android_relocations.hpp"
 #include "alloctap/elf/loaded_memory.hpp"
 
 namespace alloctap::elf {
@@ -27,6 +28,9 @@ struct DynamicSection {
   std::span<const ElfW(Rel)> jump_slots_rel;
   std::span<const ElfW(Rela)> rela;
   std::span<const ElfW(Rel)> rel;
+  /// Packed (`android_relocations.hpp`).
+  std::span<const std::byte> android_rela;
+  std::span<const std::byte> android_rel;
 };
 
 /// Collects the entries that `read_dynamic_section` needs.
@@ -43,6 +47,10 @@ struct DynamicEntries {
   std::uint64_t relative_rela = 0;
   std::uintptr_t rel = 0;
   std::uint64_t rel_bytes = 0;
+  std::uintptr_t android_rela = 0;
+  std::uint64_t android_rela_bytes = 0;
+  std::uintptr_t android_rel = 0;
+  std::uint64_t android_rel_bytes = 0;
 
   void take(const ElfW(Dyn) & entry) noexcept {
     const auto value = entry.d_un.d_val;
@@ -84,8 +92,17 @@ struct DynamicEntries {
         rel_bytes = value;
         break;
       default:
-        break;
+        take_android(entry);
     }
+  }
+
+ private:
+  void take_android(const ElfW(Dyn) & entry) noexcept {
+    const auto value = entry.d_un.d_val;
+    if (entry.d_tag == AndroidTags::kRela) android_rela = value;
+    if (entry.d_tag == AndroidTags::kRelaBytes) android_rela_bytes = value;
+    if (entry.d_tag == AndroidTags::kRel) android_rel = value;
+    if (entry.d_tag == AndroidTags::kRelBytes) android_rel_bytes = value;
   }
 };
 
@@ -129,6 +146,9 @@ inline std::optional<DynamicSection> read_dynamic_section(const LoadedMemory& me
   section.rela =
       section.rela.subspan(std::min<std::uint64_t>(section.rela.size(), entries.relative_rela));
   section.rel = memory.array<ElfW(Rel)>(at(entries.rel), entries.rel_bytes / sizeof(ElfW(Rel)));
+  section.android_rela =
+      memory.array<std::byte>(at(entries.android_rela), entries.android_rela_bytes);
+  section.android_rel = memory.array<std::byte>(at(entries.android_rel), entries.android_rel_bytes);
   return section;
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "alloctap/arch/relocation_kinds.hpp"
+#include "alloctap/elf/android_relocations.hpp"
 #include "alloctap/elf/dynamic_section.hpp"
 #include "alloctap/elf/loaded_memory.hpp"
 
@@ -46,6 +47,10 @@ class SymbolSlotWalk {
     walk(section_.jump_slots_rel);
     walk(section_.rela);
     walk(section_.rel);
+    walk_packed(section_.android_rela, [this](const ElfW(Rela) & found) { visit(found, 0); });
+    walk_packed(section_.android_rel, [this](const ElfW(Rela) & found) {
+      visit(ElfW(Rel){.r_offset = found.r_offset, .r_info = found.r_info}, 0);
+    });
   }
 
  private:
@@ -81,6 +86,20 @@ class SymbolSlotWalk {
   void walk(std::span<const Relocation> relocations) noexcept {
     std::uint32_t number = 0;
     for (const Relocation& relocation : relocations) visit(relocation, number++);
+  }
+
+  template <class See>
+  void walk_packed(std::span<const std::byte> table, See see) noexcept {
+    if (!table.empty()) for_each_android_relocation(table, most_words(), see);
+  }
+
+  /// No word is filled twice.
+  [[nodiscard]] std::uint64_t most_words() const noexcept {
+    std::uint64_t bytes = 0;
+    for (const auto& segment : memory_.segments()) {
+      if (segment.p_type == PT_LOAD) bytes += segment.p_memsz;
+    }
+    return bytes / sizeof(std::uint32_t);
   }
 
   template <class Relocation>

@@ -43,6 +43,7 @@ class PltEngine {
           "PltHook: the loader does not know the module that this code is in");
     }
     state.chosen.clear();
+    PltState::opened_blindly.store(0, std::memory_order_relaxed);
     find_originals();
     PltState::active.store(true, std::memory_order_release);
     ArenaArray<PltModule> modules = hook_until_settled();
@@ -51,13 +52,16 @@ class PltEngine {
     return absl::FailedPreconditionError(why_nothing(modules));
   }
 
-  /// Hooks what was opened since the last time. Takes the control lock.
-  static void refresh() noexcept {
+  /// Hooks what was opened since the last time. Waits for the control lock, but not for long: this
+  /// thread may be in a constructor, where it holds the loader's lock, and who holds the control
+  /// lock may wait for that. False where it was held.
+  static bool refresh() noexcept {
     const ReentrancyGuard guard;
-    ArenaArray<MissingOriginal> missing = refresh_locked({});
-    if (missing.empty()) return;
+    ArenaArray<MissingOriginal> missing;
+    if (!refresh_locked(missing)) return false;
+    if (missing.empty()) return true;
     find_missing(missing);
-    static_cast<void>(refresh_locked(missing));
+    return refresh_locked(missing);
   }
 
   /// Restores the slots that still hold handlers, in the modules that are there. Behind the control
@@ -150,15 +154,22 @@ class PltEngine {
     }
   }
 
-  /// With what was found without the lock; returns what is missing still.
-  static ArenaArray<MissingOriginal> refresh_locked(
-      const ArenaArray<MissingOriginal>& found) noexcept {
-    const std::lock_guard hold(control_lock);
-    if (!PltState::active.load(std::memory_order_acquire)) return {};
-    static_cast<void>(publish_found(found));
+  /// With what was found without the lock; leaves what is missing still. False where the lock is
+  /// held.
+  static bool refresh_locked(ArenaArray<MissingOriginal>& missing) noexcept {
+    constexpr std::int64_t kPatienceNs = 100'000'000;
+    if (!control_lock.try_lock_for(kPatienceNs)) return false;
+    const std::lock_guard hold(control_lock, std::adopt_lock);
+    if (!PltState::active.load(std::memory_order_acquire)) {
+      missing.clear();
+      return true;
+    }
+    static_cast<void>(publish_found(missing));
     for (int walk = 1;; ++walk) {
       PltPass pass = walk_once();
-      if (!decide(pass.unknown()) || walk == kMostWalks) return copy(pass.missing());
+      if (decide(pass.unknown()) && walk < kMostWalks) continue;
+      missing = copy(pass.missing());
+      return true;
     }
   }
 
@@ -220,7 +231,7 @@ class PltEngine {
     for (const PltModule& module : modules) {
       if (module.hooked > 0) return true;
       has_imports = has_imports || module.has_imports;
-      has_skipped = has_skipped || module.foreign + module.unfinished + module.refused > 0;
+      has_skipped = has_skipped || module.foreign + module.refused > 0;
     }
     return has_imports && !has_skipped;
   }

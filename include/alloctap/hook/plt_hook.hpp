@@ -11,7 +11,7 @@
 #include "alloctap/hook/allocation_functions.hpp"
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/hook/plt_engine.hpp"
-#include "alloctap/hook/plt_entry.hpp"
+#include "alloctap/hook/redirected_entry.hpp"
 
 namespace alloctap {
 
@@ -86,9 +86,16 @@ class PltHookWith {
     return false;
   }
 
+  /// For a library that is preloaded and exports a dlclose which tells the sink: what is closed is
+  /// told once. To be called before the first start.
+  static void tells_of_modules(bool told = true) noexcept {
+    PltLoaderCalls::set_told_elsewhere(told);
+  }
+
   /// Hooks what was opened since the last time, where a program opens modules by other means than
-  /// dlopen, or wants it at once.
-  static void refresh() noexcept { PltEngine::refresh(); }
+  /// dlopen, or wants it at once. Not while a tracker starts, stops or makes a report for longer
+  /// than a tenth of a second: then at the thread's next call of the loader.
+  static void refresh() noexcept { static_cast<void>(PltEngine::refresh()); }
 
   /// What is hooked now.
   [[nodiscard]] static PltReport report() { return PltEngine::report(); }
@@ -105,13 +112,15 @@ class PltHookWith {
       return absl::InvalidArgumentError(
           absl::StrCat("PltHook: more than ", PltTargets::kMost, " functions to hook"));
     }
-    PltLoaderCalls::set({.refresh = &PltEngine::refresh,
-                         .unloading = []() noexcept { Sink::on_modules_unloading(); },
-                         .unloaded = []() noexcept { Sink::on_modules_unloaded(); }});
-    stop_ = []() noexcept { PltOriginals<Sink>::set_recording(false); };
-    PltOriginals<Sink>::set_recording(true);
+    static constexpr PltLoaderCallbacks kCallbacks{
+        .refresh = &PltEngine::refresh,
+        .unloading = []() noexcept { Sink::on_modules_unloading(); },
+        .unloaded = []() noexcept { Sink::on_modules_unloaded(); }};
+    PltLoaderCalls::set(kCallbacks);
+    stop_ = []() noexcept { RedirectedOriginals<Sink>::set_recording(false); };
+    RedirectedOriginals<Sink>::set_recording(true);
     absl::Status status = PltEngine::install();
-    if (!status.ok()) PltOriginals<Sink>::set_recording(false);
+    if (!status.ok()) RedirectedOriginals<Sink>::set_recording(false);
     return status;
   }
 
@@ -137,11 +146,12 @@ class PltHookWith {
     List::for_each([&](auto function) {
       using Function = decltype(function);
       fits =
-          fits && plt_state().targets.add(
-                      {.name = Function::name,
-                       .handler = reinterpret_cast<std::uintptr_t>(&PltEntry<Function, Sink>::call),
-                       .group = group,
-                       .publish = &PltOriginals<Sink>::template set<Function>});
+          fits &&
+          plt_state().targets.add(
+              {.name = Function::name,
+               .handler = reinterpret_cast<std::uintptr_t>(&RedirectedEntry<Function, Sink>::call),
+               .group = group,
+               .publish = &RedirectedOriginals<Sink>::template set<Function>});
     });
     return fits;
   }

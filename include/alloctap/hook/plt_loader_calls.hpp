@@ -1,20 +1,26 @@
 /// The functions of the loader that bring and take away code, hooked in slots.
 ///
-/// dlopen and dlsym look at who calls them: for RPATH, $ORIGIN, namespaces, RTLD_NEXT. They are
-/// entered by a jump, so they see the program, and nothing of this runs behind dlopen. So the slots
-/// of what it opened are hooked when the program next asks for a symbol, or opens or closes a
-/// module, which programs do with what they have opened before they call it. What a module
-/// allocates in its constructors is not seen. Modules in namespaces of their own (dlmopen) are not
-/// seen at all: the loader does not list them here.
+/// dlopen, dlmopen and dlsym look at who calls them: for RPATH, $ORIGIN, namespaces, RTLD_NEXT.
+/// They are entered by a jump, so they see the program. What opens modules is made to return
+/// through a gadget in its caller's module: the loader sees that module, and the slots of what it
+/// opened are hooked before the caller goes on. Where there is no gadget, as in code without unwind
+/// tables, or where the processor checks returns, nothing of this runs behind dlopen: then they are
+/// hooked when the program next asks for a symbol, or opens or closes a module.
+///
+/// What a module allocates in its constructors is not seen. Modules in namespaces of their own
+/// (dlmopen) are not seen at all: the loader does not list them here.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
 #include "alloctap/arch/forwarding_entries.hpp"
+#include "alloctap/arch/shadow_stack.hpp"
+#include "alloctap/elf/find_return_gadget.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/plt_state.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/os/error_preserver.hpp"
 #include "alloctap/os/loaded_images.hpp"
 
 namespace alloctap {
@@ -22,29 +28,46 @@ namespace alloctap {
 /// What they do beside their calls of the originals.
 struct PltLoaderCallbacks {
   using Callback = void (*)() noexcept;
-  Callback refresh = nullptr;
+  /// False where it could not be done now.
+  bool (*refresh)() noexcept = nullptr;
   Callback unloading = nullptr;
   Callback unloaded = nullptr;
 };
 
-/// Handlers of dlopen, dlsym and dlclose. Calls of the tracker itself pass through.
+/// Handlers of dlopen, dlmopen, dlsym and dlclose. Calls of the tracker itself pass through.
 class PltLoaderCalls {
  public:
-  static void set(const PltLoaderCallbacks& callbacks) noexcept { callbacks_ = callbacks; }
+  /// `callbacks` live as long as the process: threads may be inside while the next ones are set.
+  static void set(const PltLoaderCallbacks& callbacks) noexcept {
+    callbacks_.store(&callbacks, std::memory_order_release);
+  }
+
+  /// Whether the dlclose behind the slots tells of what is closed by itself.
+  static void set_told_elsewhere(bool told) noexcept {
+    told_elsewhere_.store(told, std::memory_order_relaxed);
+  }
 
   /// False where there is no room.
   [[nodiscard]] static bool add_to(PltTargets& targets) noexcept {
     return targets.add(describe<open_>("dlopen", address_of(&alloctap_forward_open))) &&
+           targets.add(describe<open_in_>("dlmopen", address_of(&alloctap_forward_open_in))) &&
            targets.add(describe<symbol_>("dlsym", address_of(&alloctap_forward_symbol))) &&
            targets.add(describe<close_>("dlclose", address_of(&close)));
   }
 
-  static std::uintptr_t before_open() noexcept {
-    if (is_programs()) {
-      refresh_if_opened();
-      opened_ = true;
-    }
-    return open_.load(std::memory_order_acquire);
+  /// `caller` is the address that a call of dlopen returns to.
+  static arch::ForwardedOpen before_open(std::uintptr_t caller) noexcept {
+    return before(open_, caller);
+  }
+
+  /// dlmopen(3).
+  static arch::ForwardedOpen before_open_in(std::uintptr_t caller) noexcept {
+    return before(open_in_, caller);
+  }
+
+  /// What failed has opened nothing, and dlerror(3) is to tell of it.
+  static void after_open(const void* handle) noexcept {
+    if (handle != nullptr && is_programs()) refresh_if_opened();
   }
 
   static std::uintptr_t before_symbol() noexcept {
@@ -60,12 +83,23 @@ class PltLoaderCalls {
     return !own && PltState::active.load(std::memory_order_acquire);
   }
 
+  static arch::ForwardedOpen before(const Original& original, std::uintptr_t caller) noexcept {
+    arch::ForwardedOpen open{original.load(std::memory_order_acquire), 0};
+    if (!is_programs()) return open;
+    refresh_if_opened();
+    opened_ = true;
+    const os::ErrorPreserver error;
+    if (!arch::has_shadow_stack()) open.gadget = elf::find_return_gadget(caller);
+    if (open.gadget == 0) PltState::opened_blindly.fetch_add(1, std::memory_order_relaxed);
+    return open;
+  }
+
   /// Other threads' modules may be listed, and not be ready; so each thread looks after its own,
   /// and after whatever changed.
   static void refresh_if_opened() noexcept {
     if (!opened_ && os::loader_counts() == PltState::last_counts()) return;
-    opened_ = false;
-    callbacks_.refresh();
+    const os::ErrorPreserver error;
+    opened_ = !callbacks_.load(std::memory_order_acquire)->refresh();
   }
 
   /// As dlclose(3). Destructors of the module run inside, and what they free is the program's: so
@@ -74,9 +108,11 @@ class PltLoaderCalls {
     auto* const original = reinterpret_cast<int (*)(void*)>(close_.load(std::memory_order_acquire));
     if (!is_programs()) return original(handle);
     refresh_if_opened();
-    callbacks_.unloading();
+    if (told_elsewhere_.load(std::memory_order_relaxed)) return original(handle);
+    const PltLoaderCallbacks& callbacks = *callbacks_.load(std::memory_order_acquire);
+    callbacks.unloading();
     const int error = original(handle);
-    callbacks_.unloaded();
+    callbacks.unloaded();
     return error;
   }
 
@@ -95,8 +131,10 @@ class PltLoaderCalls {
     kOriginal.store(original, std::memory_order_release);
   }
 
-  static inline constinit PltLoaderCallbacks callbacks_;
+  static inline constinit std::atomic<const PltLoaderCallbacks*> callbacks_{nullptr};
+  static inline constinit std::atomic<bool> told_elsewhere_{false};
   static inline constinit Original open_{0};
+  static inline constinit Original open_in_{0};
   static inline constinit Original symbol_{0};
   static inline constinit Original close_{0};
   /// Whether this thread has opened modules since it last looked at their slots.
@@ -104,9 +142,17 @@ class PltLoaderCalls {
 };
 
 extern "C" {
-__attribute__((used, visibility("hidden"))) inline std::uintptr_t
-alloctap_plt_before_open() noexcept {
-  return PltLoaderCalls::before_open();
+__attribute__((used, visibility("hidden"))) inline arch::ForwardedOpen alloctap_plt_before_open(
+    std::uintptr_t caller) noexcept {
+  return PltLoaderCalls::before_open(caller);
+}
+__attribute__((used, visibility("hidden"))) inline arch::ForwardedOpen alloctap_plt_before_open_in(
+    std::uintptr_t caller) noexcept {
+  return PltLoaderCalls::before_open_in(caller);
+}
+__attribute__((used, visibility("hidden"))) inline void alloctap_plt_after_open(
+    const void* handle) noexcept {
+  PltLoaderCalls::after_open(handle);
 }
 __attribute__((used, visibility("hidden"))) inline std::uintptr_t
 alloctap_plt_before_symbol() noexcept {

@@ -26,7 +26,7 @@ struct PltModuleReport {
 
 struct PltReport {
   std::vector<PltModuleReport> modules;
-  /// Patterns that had no effect.
+  /// Patterns that had no effect, and modules that may have been hooked late.
   std::vector<std::string> warnings;
   std::uint32_t hooked_slots = 0;
 };
@@ -77,6 +77,13 @@ struct PltReport {
                               .skipped = module.foreign + module.unfinished + module.refused,
                               .why = why_skipped(module)});
     report.hooked_slots += module.hooked;
+  }
+  if (const auto blind = PltState::opened_blindly.load(std::memory_order_relaxed); blind > 0) {
+    report.warnings.push_back(absl::StrCat(
+        blind,
+        " calls of dlopen came from code without unwind tables, or under a shadow stack: what they "
+        "opened was hooked only when their thread called dlsym, dlopen or dlclose next. Call "
+        "refresh() behind them"));
   }
   for (const ModuleSelection* selection : state.selections) {
     for (const ModulePattern& pattern : selection->patterns()) {

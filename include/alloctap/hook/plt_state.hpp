@@ -85,6 +85,8 @@ struct PltState {
   /// torn reading costs one walk.
   static inline constinit std::atomic<std::uint64_t> loaded{0};
   static inline constinit std::atomic<std::uint64_t> unloaded{0};
+  /// Calls of dlopen that nothing could be done behind, since the start.
+  static inline constinit std::atomic<std::uint64_t> opened_blindly{0};
   /// Whether slots are hooked.
   static inline constinit std::atomic<bool> active{false};
 

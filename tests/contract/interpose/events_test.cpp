@@ -16,7 +16,7 @@
 using namespace alloctap;
 using namespace alloctap::testing;
 
-TEST_CASE("each C function that allocates tells size, alignment and kind") {
+TEST_CASE("case 22, semantics: each C function that allocates tells size, alignment and kind") {
   const Installed installed;
   constexpr auto kMalloc = AllocationKind::kMalloc;
   constexpr auto kAligned = AllocationKind::kAlignedAlloc;
@@ -35,7 +35,7 @@ TEST_CASE("each C function that allocates tells size, alignment and kind") {
   }));
 }
 
-TEST_CASE("reallocations tell the old block before and the new one after") {
+TEST_CASE("case 22, semantics: reallocations tell the old block before and the new one after") {
   const Installed installed;
   void* old = escape(std::malloc(hundred));
   Told told = told_by([&] { return std::realloc(old, 1000 * hundred); });
@@ -53,7 +53,7 @@ TEST_CASE("reallocations tell the old block before and the new one after") {
   frees_with_free(told.result);
 }
 
-TEST_CASE("mapping calls tell where and how much") {
+TEST_CASE("case 22, semantics: mapping calls tell where and how much") {
   const Installed installed;
   constexpr std::size_t kPage = 4096;
   constexpr int kAccess = PROT_READ | PROT_WRITE;
@@ -83,7 +83,7 @@ TEST_CASE("mapping calls tell where and how much") {
   munmap(told.result, kPage);
 }
 
-TEST_CASE("asking for a block's size tells nothing") {
+TEST_CASE("case 22, semantics: asking for a block's size tells nothing") {
   const Installed installed;
   void* block = escape(std::malloc(hundred));
   std::size_t usable = 0;
@@ -93,6 +93,7 @@ TEST_CASE("asking for a block's size tells nothing") {
   });
   CHECK(told.count == 0);
   CHECK(usable >= 100);
+  CHECK(malloc_usable_size(nullptr) == 0);
   std::free(block);
 }
 
@@ -113,7 +114,7 @@ TEST_CASE("the origin is in the code that made the call, this program's or a lib
   std::free(line);
 }
 
-TEST_CASE("errno is the original's, whatever the sink does to it") {
+TEST_CASE("case 23, ABI: errno is the original's, whatever the sink does to it") {
   const Installed installed;
   errno = EAGAIN;
   void* block = escape(std::malloc(hundred));
@@ -128,7 +129,9 @@ TEST_CASE("errno is the original's, whatever the sink does to it") {
   CHECK(errno == EAGAIN);
 }
 
-TEST_CASE("after it is uninstalled the functions pass through, and a second install feeds again") {
+TEST_CASE(
+    "case 21, bootstrap: after it is uninstalled the functions pass through, and a second install "
+    "feeds again") {
   {
     const Installed installed;
     CHECK(told_by([] { return std::malloc(hundred); }).count == 1);

@@ -14,7 +14,7 @@ constexpr std::align_val_t k64{64};
 
 }  // namespace
 
-TEST_CASE("operators for one object tell kind, size and alignment") {
+TEST_CASE("case 22, semantics: operators for one object tell kind, size and alignment") {
   const Installed installed;
   constexpr auto kNew = AllocationKind::kNew;
   constexpr auto kDelete = DeallocationKind::kDelete;
@@ -36,7 +36,7 @@ TEST_CASE("operators for one object tell kind, size and alignment") {
   frees(p, kAlignedDelete, 0, 64, [&] { ::operator delete(p, k64, std::nothrow); });
 }
 
-TEST_CASE("operators for arrays tell kind, size and alignment") {
+TEST_CASE("case 22, semantics: operators for arrays tell kind, size and alignment") {
   const Installed installed;
   constexpr auto kNew = AllocationKind::kNewArray;
   constexpr auto kDelete = DeallocationKind::kDeleteArray;

@@ -17,6 +17,7 @@
 namespace {
 
 using alloctap::testing::escape;
+using alloctap::testing::EventCount;
 using alloctap::testing::InterposedTracker;
 
 /// Calls of the original during `call`, which is a report's.
@@ -57,6 +58,18 @@ TEST_CASE("a report enters the allocator not once") {
   CHECK(written);
   CHECK(output.text().ends_with("</html>\n"));
   std::free(block);
+}
+
+TEST_CASE("what a report allocates is not the program's") {
+  const auto session = InterposedTracker::start();
+  REQUIRE(session.ok());
+  const EventCount count;
+  {
+    alloctap::MemoryOutput output;
+    CHECK(InterposedTracker::dump(alloctap::TextDump{}, output).ok());
+    CHECK_FALSE(output.text().empty());
+  }
+  CHECK(count.so_far().allocations == 0);
 }
 
 TEST_CASE("a report that cannot be written enters the allocator not once, error text and all") {

@@ -1,5 +1,5 @@
-// A process that allocates from before its first constructor until after its last destructor. Exits
-// with 1, and a line that says why, where its tracker saw anything else.
+// Backend case 21: a process that allocates from before its first constructor until after its last
+// destructor. Exits with 1, and a line that says why, where its tracker saw anything else.
 #include <pthread.h>
 #include <unistd.h>
 

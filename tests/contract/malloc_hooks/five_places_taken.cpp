@@ -1,4 +1,4 @@
-// Case 24 of the reference: five other pairs of a sanitizer's hooks are installed, so a tracker
+// Backend case 24: five other pairs of a sanitizer's hooks are installed, so a tracker
 // cannot start, and says why. Exits with 0 where that is so.
 #include <cstdio>
 #include <string>

@@ -1,4 +1,4 @@
-// Case 24 of the reference: no allocator of this process has hooks. Prints what `start` says; exits
+// Backend case 24: no allocator of this process has hooks. Prints what `start` says; exits
 // with 0 where it refuses.
 #include <cstdio>
 

@@ -97,6 +97,7 @@ int main(int count, char** arguments) {
   check_flags(arguments[1]);
   check_nested(arguments[1]);
   check_caller(arguments[1]);
+  REQUIRE(strcmp(probe_warning(), "") == 0);
   check_unmapped(arguments[1]);
   probe_uninstall();
   REQUIRE(probe_hooked_slots() == 0);

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "alloctap/hook/plt_hook.hpp"
+#include "alloctap/stack/unwind_table_stack.hpp"
 
 namespace {
 
@@ -96,6 +97,13 @@ const char* probe_warning(void) {
 }
 
 void probe_make_noise(int on) { noisy = on != 0; }
+
+ALLOCTAP_NOINLINE std::size_t probe_stack(std::uintptr_t* frames, std::size_t room) {
+  const ReentrancyGuard guard;
+  const CapturedStack stack =
+      UnwindTableStack::capture(*ThreadStates::mine(), ALLOCTAP_CALL_ORIGIN(), {frames, room});
+  return stack.failed || stack.truncated ? 0 : stack.depth;
+}
 
 char* probe_maps(void) {
   const ReentrancyGuard guard;

@@ -30,6 +30,9 @@ const char* probe_warning(void);
 /* Events allocate, free, print, walk modules and stacks. */
 void probe_make_noise(int on);
 
+/* The return addresses of the callers, as the tracker finds them; 0 where it does not find them all. */
+size_t probe_stack(uintptr_t* frames, size_t room);
+
 /* /proc/self/maps, without what grows: heap, stack, anonymous memory. Not freed. */
 char* probe_maps(void);
 

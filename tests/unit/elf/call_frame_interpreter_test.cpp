@@ -212,6 +212,7 @@ TEST_CASE("registers that are not kept are passed over, but not as the CFA's or 
   Function vectors(raw({0x05, 17, 4, 0x07, 100, 0x06, 40, 0xFF}));
   CHECK(vectors.run() == kFound);
   CHECK(vectors.rows[0].registers[6].kind == Kind::kUnspecified);
+  CHECK(vectors.rows[0].has_other_rules);
   CHECK(status_of(raw({0x0C, 33, 8})) == kTooComplex);
   CHECK(status_of(raw({0x0D, 33})) == kTooComplex);
   CHECK(status_of({}, {.return_address_register = 40}) == kTooComplex);

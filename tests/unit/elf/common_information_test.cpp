@@ -70,6 +70,7 @@ TEST_CASE("an augmentation is read letter by letter, and its data is skipped as 
   CHECK(all->information.pointer_encoding == 0x0B);
   CHECK(all->information.signal_frame);
   CHECK(all->instruction_bytes == 5);
+  CHECK(all->information.has_personality);
   const auto arm = decode({.augmentation = "zRB", .data = raw({0x1B})});
   CHECK(arm.has_value());
 }

@@ -174,6 +174,40 @@ TEST_CASE("relocations with the addend in the word count where it cannot matter"
   CHECK(module.slots() == Names{"malloc@0", "free@8"});
 }
 
+TEST_CASE("Android's packed relocations name symbols too, with addends and without") {
+  static constexpr std::size_t kAt = 3072;
+  // Each has its own information: kind and symbol of one word are not the next one's.
+  const auto packed = [](Module& module, std::initializer_list<std::uint64_t> numbers) {
+    auto* to = module.at<std::uint8_t>(kAt);
+    for (const char letter : {'A', 'P', 'S', '2'}) *to++ = static_cast<std::uint8_t>(letter);
+    for (std::uint64_t number : numbers) {
+      for (; number >= 64; number >>= 7) *to++ = static_cast<std::uint8_t>(number | 0x80U);
+      *to++ = static_cast<std::uint8_t>(number);
+    }
+    return static_cast<std::uint64_t>(to - module.at<std::uint8_t>(kAt));
+  };
+  const std::uint64_t global = ELF64_R_INFO(1, RelocationKinds::kGlobalData);
+  const std::uint64_t word = ELF64_R_INFO(2, RelocationKinds::kAbsolute);
+  Module rela;
+  rela.describe(0, 0, 0);
+  rela.add(AndroidTags::kRela, kAt);
+  rela.add(AndroidTags::kRelaBytes,
+           packed(rela, {3, Module::kSlotsAt, 3, 8, 0, global, 0, 8, word, 0, 8, word, 8}));
+  CHECK(rela.slots() == Names{"malloc@0", "free@8"});
+  Module rel;
+  rel.describe(0, 0, 0);
+  rel.add(AndroidTags::kRel, kAt);
+  rel.add(AndroidTags::kRelBytes, packed(rel, {2, Module::kSlotsAt, 2, 0, 0, global, 8, word}));
+  CHECK(rel.slots() == Names{"malloc@0"});
+  // More relocations than the module has words.
+  Module liar;
+  liar.describe(0, 0, 0);
+  liar.add(AndroidTags::kRela, kAt);
+  liar.add(AndroidTags::kRelaBytes,
+           packed(liar, {1'000'000, Module::kSlotsAt, 1'000'000, 3, 0, global}));
+  CHECK(liar.slots().empty());
+}
+
 TEST_CASE("relative relocations in front are passed over, as many as there are") {
   Module module;
   module.describe(0, 2, 0);

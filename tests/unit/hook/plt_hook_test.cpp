@@ -1,5 +1,6 @@
 #include "alloctap/hook/plt_hook.hpp"
 
+#include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 
@@ -153,4 +154,23 @@ TEST_CASE("a module can be left alone by address") {
     CHECK(allocations_of(12345) == 0);
   }
   PltState::left_alone = {};
+}
+
+TEST_CASE("what is closed is told before and after, unless the program's dlclose tells it") {
+  const auto closings = [] {
+    Sink::clear();
+    dlclose(dlopen(nullptr, RTLD_NOW));
+    std::vector<SinkFunction> told;
+    for (const auto& call : Sink::calls()) {
+      const bool is_of_modules = call.function == SinkFunction::kModulesUnloading ||
+                                 call.function == SinkFunction::kModulesUnloaded;
+      if (is_of_modules) told.push_back(call.function);
+    }
+    return told;
+  };
+  const Installed hook;
+  CHECK(closings() == std::vector{SinkFunction::kModulesUnloading, SinkFunction::kModulesUnloaded});
+  PltHook::tells_of_modules();
+  CHECK(closings().empty());
+  PltHook::tells_of_modules(false);
 }

@@ -1,4 +1,4 @@
-// Case 24 of the reference: variables are accepted only in libc_malloc_debug.
+// Backend case 24: variables are accepted only in libc_malloc_debug.
 #include "alloctap/hook/malloc_hooks/glibc_debug_hooks.hpp"
 
 #include <string>

@@ -1,4 +1,4 @@
-// Case 24 of the reference: tcmalloc is absent, or has no place left.
+// Backend case 24: tcmalloc is absent, or has no place left.
 #include "alloctap/hook/malloc_hooks/gperftools_hooks.hpp"
 
 #include <doctest/doctest.h>

@@ -20,6 +20,7 @@ constexpr ProbeFindings kEverything{.malloc = true,
                                     .strdup = true,
                                     .free = true,
                                     .exact_sizes = true,
+                                    .modules = true,
                                     .reallocation = Reallocation::kWhole};
 
 bool says(const ProbeFindings& findings, std::string_view clause) {
@@ -39,6 +40,10 @@ TEST_CASE("an allocator that tells everything owns every free and misses no allo
   CHECK_FALSE(says(kEverything, "realloc"));
   CHECK_FALSE(says(kEverything, "alignments"));
   CHECK(says(kEverything, "mmap"));
+  CHECK_FALSE(says(kEverything, "dlclose"));
+  ProbeFindings findings = kEverything;
+  findings.modules = false;
+  CHECK(says(findings, "dlclose"));
 }
 
 TEST_CASE("what is not told is named, and takes promises away") {

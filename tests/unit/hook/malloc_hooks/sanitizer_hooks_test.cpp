@@ -1,4 +1,4 @@
-// Case 24 of the reference: the runtime is absent, has no place left, is installed once.
+// Backend case 24: the runtime is absent, has no place left, is installed once.
 #include "alloctap/hook/malloc_hooks/sanitizer_hooks.hpp"
 
 #include <doctest/doctest.h>

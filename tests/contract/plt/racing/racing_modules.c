@@ -38,9 +38,15 @@ static void run_threads(void) {
   for (int i = 0; i < kThreads; ++i) pthread_join(threads[i], NULL);
 }
 
+static void install(void) {
+  const char* const wrong = probe_install("plt_racing_plugin|racing_modules", NULL);
+  if (wrong != NULL) fprintf(stderr, "%s\n", wrong);
+  REQUIRE(wrong == NULL);
+}
+
 static void* install_and_uninstall(void* unused) {
   while (time(NULL) < end) {
-    REQUIRE(probe_install("plt_racing_plugin|racing_modules", NULL) == NULL);
+    install();
     probe_refresh();
     probe_uninstall();
   }
@@ -52,7 +58,7 @@ int main(int count, char** arguments) {
   directory = arguments[1];
   const time_t seconds = atoi(arguments[2]);
   end = time(NULL) + seconds;
-  REQUIRE(probe_install("plt_racing_plugin|racing_modules", NULL) == NULL);
+  install();
   run_threads();
   REQUIRE(calls > 0);
   printf("%lu modules opened, %lu allocations seen\n", calls, probe_allocations());

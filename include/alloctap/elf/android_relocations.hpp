@@ -1,0 +1,105 @@
+/// Android's packed relocations.
+#pragma once
+
+#include <elf.h>
+#include <link.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <type_traits>
+
+#include "alloctap/elf/byte_reader.hpp"
+
+namespace alloctap::elf {
+
+/// Of a dynamic section: where such tables lie and how many bytes they have (llvm/BinaryFormat/
+/// DynamicTags.def).
+struct AndroidTags {
+  static constexpr ElfW(Sxword) kRel = 0x6000000f;
+  static constexpr ElfW(Sxword) kRelBytes = 0x60000010;
+  static constexpr ElfW(Sxword) kRela = 0x60000011;
+  static constexpr ElfW(Sxword) kRelaBytes = 0x60000012;
+};
+
+/// Walks a table of the format APS2, which `ld.lld --pack-dyn-relocs=android` writes and bionic
+/// loads (bionic, linker/linker_reloc_iterators.h; lld, ELF/SyntheticSections.cpp,
+/// AndroidPackedRelocationSection): behind the four letters, signed LEB128 numbers. First how many
+/// relocations there are and the offset in front of the first; then groups, each with its size and
+/// with flags that say which fields its relocations have in common. Offsets and addends are
+/// differences to the relocation before.
+template <class Visit>
+class AndroidRelocationWalk {
+ public:
+  AndroidRelocationWalk(std::span<const std::byte> table, std::uint64_t most, Visit& visit) noexcept
+      : reader_(table), left_(most), visit_(visit) {}
+
+  void run() noexcept {
+    static constexpr char kMagic[] = {'A', 'P', 'S', '2'};
+    const auto magic = reader_.read_bytes(sizeof kMagic);
+    if (magic.empty() || std::memcmp(magic.data(), kMagic, sizeof kMagic) != 0) return;
+    const std::uint64_t count = read();
+    if (count > left_) return;
+    left_ = count;
+    now_.r_offset = read();
+    while (left_ > 0 && read_group()) {
+    }
+  }
+
+ private:
+  enum Flags : std::uint64_t { kSameInfo = 1, kSameDelta = 2, kSameAddend = 4, kHasAddend = 8 };
+
+  /// False where the table is at fault.
+  bool read_group() noexcept {
+    const std::uint64_t size = read();
+    flags_ = read();
+    if ((flags_ & kSameDelta) != 0) delta_ = read();
+    if ((flags_ & kSameInfo) != 0) now_.r_info = read();
+    if ((flags_ & kHasAddend) == 0) {
+      now_.r_addend = 0;
+    } else if ((flags_ & kSameAddend) != 0) {
+      add_to_addend(read());
+    }
+    if (!reader_.ok() || size == 0 || size > left_) return false;
+    left_ -= size;
+    for (std::uint64_t i = 0; i < size; ++i) {
+      if (!read_relocation()) return false;
+    }
+    return true;
+  }
+
+  bool read_relocation() noexcept {
+    now_.r_offset += (flags_ & kSameDelta) != 0 ? delta_ : read();
+    if ((flags_ & kSameInfo) == 0) now_.r_info = read();
+    if ((flags_ & (kHasAddend | kSameAddend)) == kHasAddend) add_to_addend(read());
+    if (reader_.ok()) visit_(now_);
+    return reader_.ok();
+  }
+
+  std::uint64_t read() noexcept { return static_cast<std::uint64_t>(reader_.read_sleb128()); }
+
+  /// What overflows wraps, as in the linker that reads it.
+  void add_to_addend(std::uint64_t difference) noexcept {
+    now_.r_addend = static_cast<decltype(now_.r_addend)>(static_cast<std::uint64_t>(now_.r_addend) +
+                                                         difference);
+  }
+
+  ByteReader reader_;
+  std::uint64_t left_;
+  Visit& visit_;
+  std::uint64_t flags_ = 0;
+  std::uint64_t delta_ = 0;
+  ElfW(Rela) now_ {};
+};
+
+/// Calls `visit(const ElfW(Rela)&)` for each relocation of `table`, up to where it is at fault;
+/// for none where it says that it has more than `most`, which some bytes can. Tables for REL have
+/// no addends. Reads only inside of `table`; runs anywhere.
+template <class Visit>
+void for_each_android_relocation(std::span<const std::byte> table, std::uint64_t most,
+                                 Visit&& visit) noexcept {
+  AndroidRelocationWalk<std::remove_reference_t<Visit>>(table, most, visit).run();
+}
+
+}  // namespace alloctap::elf

@@ -1,0 +1,61 @@
+/// Code in which branches through pointers must lead to landing pads.
+///
+/// On AArch64 that holds for pages: the loader maps the code of a module so whose property note
+/// promises that the landing pads are there (ELF for the Arm 64-bit Architecture, "Program
+/// Property"; Linux ABI gABI extensions, ".note.gnu.property").
+#pragma once
+
+#include <elf.h>
+#include <link.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "alloctap/elf/mapped_image.hpp"
+#include "alloctap/os/find_module.hpp"
+
+namespace alloctap::elf {
+
+/// Whether `notes`, a PT_GNU_PROPERTY segment, promise AArch64's landing pads (bti). Reads only
+/// inside `notes`.
+inline bool promises_landing_pads(std::span<const std::byte> notes) noexcept {
+  constexpr std::uint32_t kFeatures = 0xC0000000;
+  constexpr std::uint32_t kLandingPads = 1;
+  constexpr std::size_t kHeaderBytes = sizeof(ElfW(Nhdr)) + sizeof ELF_NOTE_GNU;
+  const auto word = [&](std::size_t offset) {
+    std::uint32_t value = 0;
+    if (lies_inside(notes, offset, sizeof value)) {
+      std::memcpy(&value, notes.data() + offset, sizeof value);
+    }
+    return value;
+  };
+  // A property is its number, its length, and that many bytes, padded to 8.
+  for (std::size_t at = kHeaderBytes; lies_inside(notes, at, 3 * sizeof(std::uint32_t));) {
+    if (word(at) == kFeatures) return (word(at + 8) & kLandingPads) != 0;
+    at += 8 + ((std::size_t{word(at + 4)} + 7) & ~std::size_t{7});
+  }
+  return false;
+}
+
+/// Whether the module that holds `address` has such code. Pages that the program mapped itself are
+/// taken for others: no system call tells. Takes no lock, allocates nothing.
+inline bool has_guarded_code([[maybe_unused]] std::uintptr_t address) noexcept {
+#if defined(__aarch64__)
+  constexpr std::size_t kSmallestPage = 4096;
+  constexpr std::uint32_t kPropertySegment = 0x6474E553;
+  const os::LoadedModule module = os::find_module(address);
+  if (module.start == 0) return false;
+  const std::span file(reinterpret_cast<const std::byte*>(module.start), kSmallestPage);
+  const auto image = read_mapped_image(file, module.start);
+  for (const auto& segment : find_segments(file)) {
+    if (!image || segment.p_type != kPropertySegment) continue;
+    const auto* notes = reinterpret_cast<const std::byte*>(image->bias + segment.p_vaddr);
+    return promises_landing_pads({notes, segment.p_memsz});
+  }
+#endif
+  return false;
+}
+
+}  // namespace alloctap::elf

@@ -1,0 +1,47 @@
+/// The functions that calls were meant for, where a hook redirects calls: slots, or the functions
+/// themselves.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "alloctap/event/event_sink.hpp"
+#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/hook/bootstrap_calls.hpp"
+#include "alloctap/macros.hpp"
+
+namespace alloctap {
+
+/// Found before any call is redirected, and kept for ever: a call may be on its way through a
+/// handler when all is restored.
+template <EventSink Sink>
+class RedirectedOriginals {
+ public:
+  /// Never null inside a handler: the original, or a stand-in while this thread's allocations are
+  /// the tracker's own.
+  template <class Function>
+  ALLOCTAP_ALWAYS_INLINE static typename Function::Signature* get() noexcept {
+    if constexpr (requires { &BootstrapCall<Function>::call; }) {
+      if (OwnAllocations::active()) [[unlikely]] {
+        return &BootstrapCall<Function>::call;
+      }
+    }
+    return original_<Function>.load(std::memory_order_acquire);
+  }
+
+  template <class Function>
+  static void set(std::uintptr_t original) noexcept {
+    original_<Function>.store(reinterpret_cast<typename Function::Signature*>(original),
+                              std::memory_order_release);
+  }
+
+  static bool recording() noexcept { return recording_.load(std::memory_order_relaxed); }
+  static void set_recording(bool on) noexcept { recording_.store(on, std::memory_order_release); }
+
+ private:
+  template <class Function>
+  static inline constinit std::atomic<typename Function::Signature*> original_{nullptr};
+  static inline constinit std::atomic<bool> recording_{false};
+};
+
+}  // namespace alloctap
