@@ -30,6 +30,7 @@ class MappingRecorder {
   }
 
   static DetachedMappings begin_unmap(const MappingEvent& event) noexcept {
+    if (!on_.load(std::memory_order_relaxed)) return {};
     const RecordingSection section;
     if (Recorder::ready(section, event.origin) == nullptr) return {};
     return Recorder::meta().mappings().begin_unmap(reinterpret_cast<std::uintptr_t>(event.address),
@@ -42,6 +43,7 @@ class MappingRecorder {
   }
 
   static void finish_unmap(DetachedMappings& detached) noexcept {
+    if (!on_.load(std::memory_order_relaxed)) return;
     const RecordingSection section;
     Recorder::meta().mappings().finish_unmap(detached);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "alloctap/meta/meta_container.hpp"
 #include "alloctap/meta/thread_totals.hpp"
 #include "alloctap/os/clock.hpp"
+#include "alloctap/os/futex.hpp"
 #include "alloctap/sample/stack_estimates.hpp"
 #include "alloctap/snapshot/time_budget.hpp"
 #include "alloctap/snapshot/timeline.hpp"
@@ -43,12 +45,18 @@ class PeakRecorder {
   {
     RecordingGate::Flag& recording = this_thread_slot.state->recording;
     RecordingGate::leave(recording);
-    if (control_lock.try_lock()) {
-      const std::lock_guard hold(control_lock, std::adopt_lock);
-      if (state_.get().budget.has_left(os::monotonic_ns())) take(gone);
+    std::uint32_t turn = kFree;
+    if (turn_.compare_exchange_strong(turn, kTaken, std::memory_order_relaxed)) {
+      take_if_possible(gone);
+      if (turn_.exchange(kFree, std::memory_order_relaxed) == kAwaited) os::futex_wake_all(turn_);
+    } else {
+      await_turn(turn);
     }
     RecordingGate::enter(recording);
   }
+
+  /// In the child of a fork, alone: whoever was taking a picture is not there.
+  static void after_fork() noexcept { turn_.store(kFree, std::memory_order_relaxed); }
 
   /// Empty where there is none yet. For who holds the control lock.
   [[nodiscard]] static const Peak& peak() noexcept { return state_.get().peak; }
@@ -60,6 +68,25 @@ class PeakRecorder {
     std::int64_t blocks = 0;
     std::int64_t bytes = 0;
   };
+
+  static constexpr std::uint32_t kFree = 0;
+  static constexpr std::uint32_t kTaken = 1;
+  static constexpr std::uint32_t kAwaited = 2;
+
+  /// What others free before the gate is closed is missing in the picture, and the thread that
+  /// closes it may lose its processor first.
+  static void await_turn(std::uint32_t turn) noexcept {
+    const bool awaited = turn == kAwaited ||
+                         turn_.compare_exchange_strong(turn, kAwaited, std::memory_order_relaxed) ||
+                         turn == kAwaited;
+    if (awaited) os::futex_wait(turn_, kAwaited, kPatience);
+  }
+
+  static void take_if_possible(const BlockRecord& gone) noexcept {
+    if (!control_lock.try_lock()) return;
+    const std::lock_guard hold(control_lock, std::adopt_lock);
+    if (state_.get().budget.has_left(os::monotonic_ns())) take(gone);
+  }
 
   static void take(const BlockRecord& gone) noexcept {
     const std::int64_t began = os::monotonic_ns();
@@ -139,6 +166,8 @@ class PeakRecorder {
 
   /// Behind the control lock.
   static inline constinit LateConstruction<State> state_;
+  /// Whose turn it is to look whether a picture is to be taken.
+  static inline constinit std::atomic<std::uint32_t> turn_{kFree};
 };
 
 }  // namespace alloctap

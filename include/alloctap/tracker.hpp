@@ -220,6 +220,7 @@ class Tracker {
 
   static void in_forked_child() noexcept {
     Sink::queue().after_fork();
+    Sink::after_fork();
     if constexpr (requires { Config::Sampling::after_fork(); }) Config::Sampling::after_fork();
   }
 

@@ -1,9 +1,12 @@
 /// Trackers that tests tell what happens, stack by stack.
 #pragma once
 
+#include <absl/status/status.h>
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "alloctap/queue/buffer_queue.hpp"
@@ -25,6 +28,10 @@ struct BufferedScriptedConfig : ScriptedConfig<Test> {
 };
 
 [[nodiscard]] inline void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
+
+[[nodiscard]] inline bool says(const absl::Status& status, std::string_view text) {
+  return std::string(status.message()).find(text) != std::string::npos;
+}
 
 template <class Tracker>
 [[nodiscard]] Session started() {

@@ -1,15 +1,13 @@
 /// Makes the arena run dry at a chosen moment.
 #pragma once
 
-#include <sys/resource.h>
-
 #include <cstddef>
-#include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <optional>
 
 #include "alloctap/guard/arena.hpp"
-#include "alloctap/os/virtual_memory.hpp"
+#include "tests/support/bounded_memory.hpp"
 
 namespace alloctap::testing {
 
@@ -25,17 +23,14 @@ class StarvedArena {
     for (std::size_t bytes = Arena::kLargestBlock; bytes >= Arena::kSmallestBlock; bytes /= 2) {
       for (std::size_t i = 0; i < kMostGivenBack; ++i) keep(Arena::allocate(bytes), bytes);
     }
-    getrlimit(RLIMIT_AS, &limit_before_);
-    rlimit limit = limit_before_;
-    limit.rlim_cur = mapped_now() + kSlack;
-    if (setrlimit(RLIMIT_AS, &limit) != 0) std::abort();
+    bound_.emplace(kSlack);
     for (std::size_t bytes = Arena::kLargestBlock; bytes >= Arena::kSmallestBlock; bytes /= 2) {
       while (void* block = Arena::allocate(bytes)) keep(block, bytes);
     }
   }
 
   ~StarvedArena() {
-    setrlimit(RLIMIT_AS, &limit_before_);
+    bound_.reset();
     while (taken_ != nullptr) free_first();
   }
   StarvedArena(const StarvedArena&) = delete;
@@ -67,14 +62,6 @@ class StarvedArena {
   static_assert(kSlack < Arena::kChunkBytes);
   static_assert(sizeof(Block) <= Arena::kSmallestBlock);
 
-  static std::size_t mapped_now() {
-    std::size_t pages = 0;
-    std::FILE* file = std::fopen("/proc/self/statm", "r");
-    if (file == nullptr || std::fscanf(file, "%zu", &pages) != 1) std::abort();
-    std::fclose(file);
-    return pages * os::page_size();
-  }
-
   void keep(void* block, std::size_t bytes) {
     if (block == nullptr) std::abort();
     taken_ = ::new (block) Block{taken_, bytes};
@@ -86,7 +73,7 @@ class StarvedArena {
     Arena::deallocate(block, block->bytes);
   }
 
-  rlimit limit_before_{};
+  std::optional<BoundedMemory> bound_;
   Block* taken_ = nullptr;
 };
 

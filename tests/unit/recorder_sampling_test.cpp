@@ -46,8 +46,8 @@ struct SeededPoisson : SamplingPolicyArchetype {
 };
 
 struct ExactTest;
-struct TemporaryTest;
-struct ReallocationTest;
+struct SampledTemporaryTest;
+struct SampledReallocationTest;
 struct ThreadsTest;
 struct PauseTest;
 struct IntervalTest;
@@ -62,11 +62,11 @@ struct CountdownConfig : RecorderConfig<struct CountdownTest> {
   using Sampling = PoissonByBytes<4096>;
 };
 
-struct OwnCallConfig : RecorderConfig<struct OwnCallTest> {
+struct OwnCallConfig : RecorderConfig<struct SampledOwnCallTest> {
   using Sampling = PoissonByBytes<std::uint64_t{1} << 20>;
 };
 
-struct BufferedConfig : WeightedConfig<SumsTest> {
+struct BufferedSumsConfig : WeightedConfig<SumsTest> {
   using Queue = BufferQueue;
 };
 
@@ -113,7 +113,7 @@ TEST_CASE("while a policy samples, calls are counted exactly, and live numbers a
 }
 
 TEST_CASE("temporary allocations are counted exactly, and weighed for their stack") {
-  using P = Sampled<TemporaryTest>;
+  using P = Sampled<SampledTemporaryTest>;
   begin<P>();
   P::Record::finish_reallocate({});
   P::allocate(0x1000, 10);
@@ -135,7 +135,7 @@ TEST_CASE("temporary allocations are counted exactly, and weighed for their stac
 }
 
 TEST_CASE("reallocations count as ever, whether the block was sampled or not") {
-  using P = Sampled<ReallocationTest>;
+  using P = Sampled<SampledReallocationTest>;
   begin<P>();
   P::allocate(0x1000, 10);
   P::allocate(0x2000, 200);
@@ -200,7 +200,7 @@ TEST_CASE("a pause keeps calls out of the count, sampled or not") {
 }
 
 TEST_CASE("samples pass a queue by") {
-  using P = Program<BufferedConfig>;
+  using P = Program<BufferedSumsConfig>;
   begin<P>();
   P::allocate(0x1000, 200);
   CHECK(P::snapshot().totals.live_bytes == 500);

@@ -21,6 +21,7 @@ struct SamplingTest;
 struct RangeTest;
 struct FramesTest;
 struct MappingTest;
+struct NoMappingsTest;
 struct StarvedTest;
 struct UnknownStackTest;
 struct NoTotalsTest;
@@ -128,6 +129,18 @@ TEST_CASE("mappings are recorded, taken out and put back") {
   CHECK(snapshot.mapping_totals.unmappings == 1);
   REQUIRE(snapshot.mappings.size() == 1);
   CHECK(snapshot.table->frames(snapshot.mappings[0].stack).size() == 2);
+}
+
+TEST_CASE("a recorder that is told so takes no notice of mappings") {
+  using P = Program<RecorderConfig<NoMappingsTest>>;
+  const MappingEvent event{.address = at(0x10000), .length = 0x4000, .origin = {}};
+  P::Record::record_mappings(false);
+  P::Record::on_map(event);
+  DetachedMappings detached = P::Record::begin_unmap(event);
+  P::Record::finish_unmap(detached);
+  const MappingTotals totals = P::snapshot().mapping_totals;
+  CHECK(totals.mappings == 0);
+  CHECK(totals.unmappings == 0);
 }
 
 TEST_CASE("without memory for its counters an allocation is dropped, but its block is known") {

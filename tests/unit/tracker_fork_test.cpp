@@ -20,8 +20,8 @@ using namespace alloctap::testing;
 constexpr std::uint64_t kMean = 4096;
 
 template <class Policy>
-struct Config : DefaultConfig {
-  using Hook = ManualHook<Config>;
+struct ForkedConfig : DefaultConfig {
+  using Hook = ManualHook<ForkedConfig>;
   using Stack = ScriptedStack;
   using Sampling = Policy;
 };
@@ -64,7 +64,7 @@ TEST_CASE_TEMPLATE("children of one parent do not sample alike, nor like their p
                    Poisson, RangeOfPoisson, AdjustableSampling) {
   if constexpr (std::is_same_v<Sampling, AdjustableSampling>) Sampling::set({.mean_bytes = kMean});
   {
-    const auto session = Tracker<Config<Sampling>>::start();
+    const auto session = Tracker<ForkedConfig<Sampling>>::start();
     REQUIRE(session.ok());
     static_cast<void>(samples<Sampling>());
     SharedWords words;

@@ -19,19 +19,19 @@ using alloctap::testing::ProcessMemory;
 using alloctap::testing::ScriptedStack;
 
 template <class Index>
-struct Config : DefaultConfig {
-  using Hook = ManualHook<Config>;
+struct IndexConfig : DefaultConfig {
+  using Hook = ManualHook<IndexConfig>;
   using Stack = ScriptedStack;
   using Meta = MemoryMetaContainer<Index>;
 };
 
-constexpr std::uint64_t kBlocks = 500'000;
+constexpr std::uint64_t kRecordedBlocks = 500'000;
 constexpr std::uint64_t kBlockBytes = 72;
 /// With what an allocator needs itself.
 constexpr std::uint64_t kDistance = 80;
 constexpr std::uintptr_t kHeap = 0x5500'0000'0000;
 
-/// What recording `kBlocks` takes, as the kernel sees it, and as the tracker says it.
+/// What recording `kRecordedBlocks` takes, as the kernel sees it, and as the tracker says it.
 template <class Tracker>
 void record_blocks(ProcessMemory& taken, std::size_t& said) {
   std::uintptr_t frame = 0x1000;
@@ -39,7 +39,7 @@ void record_blocks(ProcessMemory& taken, std::size_t& said) {
   process_memory();
   const ProcessMemory before = process_memory();
   const std::size_t said_before = Arena::mapped_bytes();
-  for (std::uint64_t i = 0; i < kBlocks; ++i) {
+  for (std::uint64_t i = 0; i < kRecordedBlocks; ++i) {
     frame = 0x1000 + i % 1000;
     Tracker::Hook::on_allocate(reinterpret_cast<void*>(kHeap + i * kDistance), kBlockBytes);
   }
@@ -55,7 +55,7 @@ constexpr std::size_t kOthers = kThreadSanitizer ? std::size_t{1} << 30 : 256 * 
 
 TEST_CASE_TEMPLATE("a tracker says what it holds, within a page of a thousand", Index, ShadowIndex,
                    FlatHashIndex) {
-  using T = Tracker<Config<Index>>;
+  using T = Tracker<IndexConfig<Index>>;
   const auto session = T::start();
   REQUIRE(session.ok());
   ProcessMemory taken;
@@ -67,11 +67,11 @@ TEST_CASE_TEMPLATE("a tracker says what it holds, within a page of a thousand", 
 
   const auto snapshot = T::snapshot();
   REQUIRE(snapshot.ok());
-  CHECK(snapshot->totals.live_allocations == kBlocks);
+  CHECK(snapshot->totals.live_allocations == kRecordedBlocks);
   CHECK(snapshot->account.tracker_bytes >= said);
   if constexpr (std::is_same_v<Index, FlatHashIndex>) {
-    CHECK(said <= 40 * kBlocks);
+    CHECK(said <= 40 * kRecordedBlocks);
   } else {
-    CHECK(said <= kDistance * kBlocks / 2 + (1 << 20));
+    CHECK(said <= kDistance * kRecordedBlocks / 2 + (1 << 20));
   }
 }

@@ -24,7 +24,7 @@ using namespace alloctap;
 using namespace alloctap::testing;
 
 template <class Test>
-struct SampledConfig : ScriptedConfig<Test> {
+struct PeakSampledConfig : ScriptedConfig<Test> {
   using Sampling = PoissonByBytes<80'000>;
 };
 
@@ -108,12 +108,12 @@ class Program {
 struct NowTest;
 struct OneBlockTest;
 struct WaveTest;
-struct ThreadsTest;
+struct PeakThreadsTest;
 struct ReallocTest;
 struct QueueTest;
-struct SampledTest;
-struct DumpTest;
-struct MemoryTest;
+struct PeakSampledTest;
+struct PeakDumpTest;
+struct PeakMemoryTest;
 
 }  // namespace
 
@@ -177,7 +177,7 @@ TEST_CASE("a block that a reallocation takes away was part of the peak") {
 }
 
 TEST_CASE("threads that reach a peak together are in one picture, within 1 %") {
-  using T = Tracker<ScriptedConfig<ThreadsTest>>;
+  using T = Tracker<ScriptedConfig<PeakThreadsTest>>;
   constexpr std::size_t kThreads = 4;
   constexpr std::size_t kBlocks = 10'000;
   constexpr std::uint64_t kBytes = 4'000;
@@ -208,7 +208,7 @@ TEST_CASE("threads that reach a peak together are in one picture, within 1 %") {
 }
 
 TEST_CASE("a peak that ends while another thread dumps keeps nobody waiting, and has no picture") {
-  using T = Tracker<ScriptedConfig<DumpTest>>;
+  using T = Tracker<ScriptedConfig<PeakDumpTest>>;
   const Session session = started<T>();
   bool told = false;
   CallbackOutput output([&](std::string_view) {
@@ -230,7 +230,7 @@ TEST_CASE("a peak that ends while another thread dumps keeps nobody waiting, and
 }
 
 TEST_CASE("where not all frees could be counted there is no picture") {
-  using T = Tracker<ScriptedConfig<MemoryTest>>;
+  using T = Tracker<ScriptedConfig<PeakMemoryTest>>;
   const Session session = started<T>();
   Program<T> program;
   program.allocate(1, 1'000);
@@ -245,7 +245,7 @@ TEST_CASE("where not all frees could be counted there is no picture") {
 }
 
 TEST_CASE("while a policy samples, the picture is an estimate by weights") {
-  using T = Tracker<SampledConfig<SampledTest>>;
+  using T = Tracker<PeakSampledConfig<PeakSampledTest>>;
   const Session session = started<T>();
   Program<T> program;
   for (int i = 0; i < 20'000; ++i) program.allocate(1, 5'000);

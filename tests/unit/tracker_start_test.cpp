@@ -5,10 +5,12 @@
 
 #include "alloctap/queue/buffer_queue.hpp"
 #include "alloctap/tracker.hpp"
+#include "tests/support/scripted_tracker.hpp"
 
 namespace {
 
 using namespace alloctap;
+using namespace alloctap::testing;
 
 /// A hook on the process's allocator that sees nothing.
 template <class Test, bool kWorks>
@@ -31,10 +33,6 @@ struct TinyConfig : DefaultConfig {
   static constexpr Limits limits{.max_queue_bytes = 100};
 };
 
-bool holds(const absl::Status& status, std::string_view text) {
-  return std::string(status.message()).find(text) != std::string::npos;
-}
-
 struct FirstHook;
 struct SecondHook;
 struct FailingHook;
@@ -48,10 +46,9 @@ TEST_CASE("two trackers cannot have a hook on the process's allocator at once") 
   REQUIRE(first.ok());
   const auto second = Second::start();
   CHECK(second.status().code() == absl::StatusCode::kFailedPrecondition);
-  CHECK(
-      holds(second.status(), "another tracker has the hook \"blind\" on the process's allocator"));
-  CHECK(holds(second.status(), "cannot install the hook \"blind\""));
-  CHECK(holds(second.status(), "End its session first"));
+  CHECK(says(second.status(), "another tracker has the hook \"blind\" on the process's allocator"));
+  CHECK(says(second.status(), "cannot install the hook \"blind\""));
+  CHECK(says(second.status(), "End its session first"));
   CHECK_FALSE(Second::running());
   first->end();
   CHECK(Second::start().ok());
@@ -69,7 +66,7 @@ TEST_CASE("a queue that is given too little memory says how much it needs") {
   using T = Tracker<TinyConfig>;
   const absl::Status status = T::start().status();
   CHECK(status.code() == absl::StatusCode::kInvalidArgument);
-  CHECK(holds(status, "limits.max_queue_bytes = 100"));
-  CHECK(holds(status, "give at least"));
+  CHECK(says(status, "limits.max_queue_bytes = 100"));
+  CHECK(says(status, "give at least"));
   CHECK_FALSE(T::running());
 }

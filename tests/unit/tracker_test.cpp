@@ -34,10 +34,6 @@ struct BufferedConfig : Config<Test> {
 constexpr std::array<std::uintptr_t, 2> kStack{0x1011, 0x2021};
 constexpr std::array<std::uintptr_t, 1> kOtherStack{0x3031};
 
-bool holds(const absl::Status& status, std::string_view text) {
-  return std::string(status.message()).find(text) != std::string::npos;
-}
-
 struct LifeTest;
 struct TwiceTest;
 struct NumbersTest;
@@ -81,7 +77,7 @@ TEST_CASE("a tracker has one session, and says what to do about another") {
   Session session = started<T>();
   const auto second = T::start();
   CHECK(second.status().code() == absl::StatusCode::kFailedPrecondition);
-  CHECK(holds(second.status(), "has a session already; end that one first"));
+  CHECK(says(second.status(), "has a session already; end that one first"));
   CHECK(T::running());
   session.end();
   CHECK(T::start().ok());

@@ -15,23 +15,23 @@ using namespace alloctap;
 using namespace alloctap::testing;
 
 template <class Test>
-struct SampledConfig : ScriptedConfig<Test> {
+struct TimelineSampledConfig : ScriptedConfig<Test> {
   using Sampling = PoissonByBytes<1'000>;
 };
 
-constexpr std::array<std::uintptr_t, 1> kStack{0x1011};
+constexpr std::array<std::uintptr_t, 1> kOneFrame{0x1011};
 
 struct PointsTest;
-struct BufferedTest;
-struct SampledTest;
+struct TimelineBufferedTest;
+struct TimelineSampledTest;
 struct MarkersTest;
 struct NobodyTest;
-struct ThreadsTest;
+struct TimelineThreadsTest;
 
 /// One block lives, then two, then one.
 template <class Tracker>
 Snapshot play() {
-  ScriptedStack::play(kStack);
+  ScriptedStack::play(kOneFrame);
   const Session session = started<Tracker>();
   Tracker::Hook::on_allocate(at(0x10000), 1'000'000);
   Tracker::add_timeline_point();
@@ -71,12 +71,12 @@ TEST_CASE("a timeline begins with the session and ends with the snapshot") {
 }
 
 TEST_CASE("what is still in a queue is in the point") {
-  check_played(play<Tracker<BufferedScriptedConfig<BufferedTest>>>());
+  check_played(play<Tracker<BufferedScriptedConfig<TimelineBufferedTest>>>());
 }
 
 TEST_CASE("while a policy samples, calls are counted and what is live is estimated") {
   // Blocks of a thousand times the mean are all recorded, with a weight of 1.
-  check_played(play<Tracker<SampledConfig<SampledTest>>>());
+  check_played(play<Tracker<TimelineSampledConfig<TimelineSampledTest>>>());
 }
 
 TEST_CASE("markers have the names that the program gave them, in order") {
@@ -103,12 +103,12 @@ TEST_CASE("without a session there are no points but that of the snapshot") {
 }
 
 TEST_CASE("points are taken while other threads allocate, and their numbers fit together") {
-  using T = Tracker<ScriptedConfig<ThreadsTest>>;
+  using T = Tracker<ScriptedConfig<TimelineThreadsTest>>;
   const Session session = started<T>();
   std::atomic<bool> stop{false};
   std::atomic<int> rounds{0};
   std::thread allocating([&] {
-    ScriptedStack::play(kStack);
+    ScriptedStack::play(kOneFrame);
     while (!stop) {
       T::Hook::on_allocate(at(0x10000), 100);
       T::Hook::on_free(at(0x10000));

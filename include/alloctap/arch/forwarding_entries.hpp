@@ -2,20 +2,42 @@
 /// caller as they came. The loader tells its callers apart by their return addresses, so a
 /// function that calls it in the caller's place will not do.
 ///
-/// `alloctap_forward_open` asks `alloctap_plt_before_open`, `alloctap_forward_symbol` asks
-/// `alloctap_plt_before_symbol`: both take nothing and return the function's address. Up to three
-/// arguments are kept.
+/// `alloctap_forward_symbol` asks `alloctap_plt_before_symbol`, which takes nothing and returns the
+/// function's address.
+///
+/// `alloctap_forward_open` hands the caller's return address to `alloctap_plt_before_open`, which
+/// returns `ForwardedOpen`, and `alloctap_forward_open_in` to `alloctap_plt_before_open_in`. With a
+/// gadget, the function returns to it, and it to the entry, which calls `alloctap_plt_after_open`
+/// with the result and returns to the caller. All that is remembered is on the stack, as unwinders
+/// want it: the function may open further modules, throw, or never return.
+///
+/// Up to three arguments and one result are kept.
 #pragma once
+
+#include <cstdint>
+
+namespace alloctap::arch {
+
+/// How to go on. A type of C with two words: it is returned in registers.
+struct ForwardedOpen {
+  std::uintptr_t function;
+  /// Where the function is to return to: a place of `return_gadgets.hpp`. 0: to the caller.
+  std::uintptr_t gadget;
+};
+
+}  // namespace alloctap::arch
 
 extern "C" {
 __attribute__((visibility("hidden"))) void alloctap_forward_open();
+__attribute__((visibility("hidden"))) void alloctap_forward_open_in();
 __attribute__((visibility("hidden"))) void alloctap_forward_symbol();
 }
 
-// In sections of their own, of which the linker keeps one: every source file has them.
+// In sections of their own, of which the linker keeps one: every source file has them. An unwinder
+// looks at the byte before a return address: so a nop stands before what gadgets return to.
 #if defined(__x86_64__)
 __asm__(R"(
-  .macro alloctap_forwarding_entry name, ask
+  .macro alloctap_begin_entry name, ask
   .pushsection .text.\name, "axG", @progbits, \name, comdat
   .weak \name
   .hidden \name
@@ -30,25 +52,106 @@ __asm__(R"(
   .cfi_adjust_cfa_offset 8
   pushq %rdx
   .cfi_adjust_cfa_offset 8
+  movq 24(%rsp), %rdi
   call \ask
+  movq %rax, %r11
+  movq %rdx, %r10
   popq %rdx
   .cfi_adjust_cfa_offset -8
   popq %rsi
   .cfi_adjust_cfa_offset -8
   popq %rdi
   .cfi_adjust_cfa_offset -8
-  jmp *%rax
+  .endm
+
+  .macro alloctap_end_entry name
   .cfi_endproc
   .size \name, . - \name
   .popsection
   .endm
-  alloctap_forwarding_entry alloctap_forward_open, alloctap_plt_before_open
-  alloctap_forwarding_entry alloctap_forward_symbol, alloctap_plt_before_symbol
-  .purgem alloctap_forwarding_entry
+
+  .macro alloctap_open_entry name, ask
+  alloctap_begin_entry \name, \ask
+  testq %r10, %r10
+  jz 4f
+  leaq 6f(%rip), %rax
+  cmpb $0xC3, (%r10)
+  je 3f
+
+  # One word in front of what the gadget returns to.
+  .cfi_remember_state
+  subq $8, %rsp
+  .cfi_adjust_cfa_offset 8
+  leaq 5f(%rip), %rax
+  pushq %rax
+  .cfi_adjust_cfa_offset 8
+  cmpb $0x5D, (%r10)
+  je 2f
+  cmpb $0xC9, (%r10)
+  je 2f
+
+  # The gadget restores %rbx, or drops a word.
+  .cfi_remember_state
+  pushq %rbx
+  .cfi_adjust_cfa_offset 8
+  pushq %r10
+  .cfi_adjust_cfa_offset 8
+  jmp *%r11
+  .cfi_restore_state
+
+2:
+  # The gadget restores %rbp, from where it points or from the top.
+  pushq %rbp
+  .cfi_adjust_cfa_offset 8
+  .cfi_rel_offset %rbp, 0
+  movq %rsp, %rbp
+  pushq %r10
+  .cfi_adjust_cfa_offset 8
+  jmp *%r11
+  .cfi_restore_state
+
+3:
+  .cfi_remember_state
+  pushq %rax
+  .cfi_adjust_cfa_offset 8
+  pushq %r10
+  .cfi_adjust_cfa_offset 8
+  jmp *%r11
+  .cfi_restore_state
+
+4:
+  jmp *%r11
+
+  .cfi_def_cfa_offset 16
+  nop
+5:
+  addq $8, %rsp
+  .cfi_def_cfa_offset 8
+  nop
+6:
+  pushq %rax
+  .cfi_adjust_cfa_offset 8
+  movq %rax, %rdi
+  call alloctap_plt_after_open
+  popq %rax
+  .cfi_adjust_cfa_offset -8
+  ret
+  alloctap_end_entry \name
+  .endm
+
+  .hidden alloctap_plt_after_open
+  alloctap_open_entry alloctap_forward_open, alloctap_plt_before_open
+  alloctap_open_entry alloctap_forward_open_in, alloctap_plt_before_open_in
+  alloctap_begin_entry alloctap_forward_symbol, alloctap_plt_before_symbol
+  jmp *%r11
+  alloctap_end_entry alloctap_forward_symbol
+  .purgem alloctap_open_entry
+  .purgem alloctap_begin_entry
+  .purgem alloctap_end_entry
 )");
 #elif defined(__aarch64__)
 __asm__(R"(
-  .macro alloctap_forwarding_entry name, ask
+  .macro alloctap_begin_entry name, ask
   .pushsection .text.\name, "axG", @progbits, \name, comdat
   .weak \name
   .hidden \name
@@ -63,22 +166,77 @@ __asm__(R"(
   .cfi_offset x30, -40
   stp x0, x1, [sp, #16]
   str x2, [sp, #32]
+  mov x0, x30
   bl \ask
   mov x16, x0
+  mov x17, x1
   ldp x0, x1, [sp, #16]
   ldr x2, [sp, #32]
   ldp x29, x30, [sp], #48
   .cfi_def_cfa_offset 0
   .cfi_restore x29
   .cfi_restore x30
-  br x16
+  .endm
+
+  .macro alloctap_end_entry name
   .cfi_endproc
   .size \name, . - \name
   .popsection
   .endm
-  alloctap_forwarding_entry alloctap_forward_open, alloctap_plt_before_open
-  alloctap_forwarding_entry alloctap_forward_symbol, alloctap_plt_before_symbol
-  .purgem alloctap_forwarding_entry
+
+  .macro alloctap_open_entry name, ask
+  alloctap_begin_entry \name, \ask
+  cbz x17, 2f
+
+  .cfi_remember_state
+  sub sp, sp, #48
+  .cfi_def_cfa_offset 48
+  str x30, [sp, #40]
+  .cfi_offset x30, -8
+  mov x9, sp
+  .cfi_def_cfa x9, 48
+  mov x10, x29
+  .cfi_register x29, x10
+  // The gadget restores x29 and x30, and frees as many bytes as its first instruction says. What
+  // rows say of four other registers holds, too; the last of them may lie behind that frame.
+  ldr w11, [x17]
+  ubfx w11, w11, #15, #7
+  sub sp, sp, x11, lsl #3
+  adr x30, 3f
+  stp x29, x30, [sp]
+  stp x19, x20, [sp, #16]
+  stp x21, x22, [sp, #32]
+  mov x29, sp
+  mov x30, x17
+  br x16
+  .cfi_restore_state
+
+2:
+  br x16
+
+  .cfi_def_cfa_offset 48
+  .cfi_offset x30, -8
+  nop
+3:
+  str x0, [sp, #32]
+  bl alloctap_plt_after_open
+  ldp x0, x30, [sp, #32]
+  add sp, sp, #48
+  .cfi_def_cfa_offset 0
+  .cfi_restore x30
+  ret
+  alloctap_end_entry \name
+  .endm
+
+  .hidden alloctap_plt_after_open
+  alloctap_open_entry alloctap_forward_open, alloctap_plt_before_open
+  alloctap_open_entry alloctap_forward_open_in, alloctap_plt_before_open_in
+  alloctap_begin_entry alloctap_forward_symbol, alloctap_plt_before_symbol
+  br x16
+  alloctap_end_entry alloctap_forward_symbol
+  .purgem alloctap_open_entry
+  .purgem alloctap_begin_entry
+  .purgem alloctap_end_entry
 )");
 #else
 #error "alloctap/arch/forwarding_entries.hpp does not know this architecture"

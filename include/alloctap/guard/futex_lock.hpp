@@ -6,6 +6,7 @@
 
 #include "alloctap/arch/pause.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/os/clock.hpp"
 #include "alloctap/os/futex.hpp"
 
 namespace alloctap {
@@ -29,6 +30,23 @@ class FutexLock {
   void lock() noexcept {
     this_thread_slot.enter_critical();
     if (!take_if_free()) lock_contended();
+  }
+
+  /// False where it is not free within `nanoseconds`.
+  [[nodiscard]] bool try_lock_for(std::int64_t nanoseconds) noexcept {
+    this_thread_slot.enter_critical();
+    if (take_if_free()) return true;
+    const std::int64_t end = os::monotonic_ns() + nanoseconds;
+    // Who gives up leaves the word as awaited: the holder wakes nobody once.
+    while (word_.exchange(kHeldAndAwaited, std::memory_order_acquire) != kFree) {
+      const std::int64_t left = end - os::monotonic_ns();
+      if (left <= 0) {
+        this_thread_slot.leave_critical();
+        return false;
+      }
+      os::futex_wait(word_, kHeldAndAwaited, left);
+    }
+    return true;
   }
 
   void unlock() noexcept {

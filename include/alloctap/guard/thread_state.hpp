@@ -145,13 +145,15 @@ class ThreadStates {
       if (made_ < std::numeric_limits<std::uint16_t>::max()) state->number = ++made_;
     }
     adopt(*state);
+    state->stack_bounds = {};
     return state;
   }
 
   static void adopt(ThreadState& state) noexcept {
-    ++state.generation;
-    // Whatever the thread before wrote, it wrote before it lowered its flag for the last time.
+    // Whatever the thread before read or wrote, it did before it lowered its flag for the last
+    // time.
     state.recording.exchange(0, std::memory_order_acquire);
+    ++state.generation;
     state.thread_id.store(os::current_thread_id(), std::memory_order_relaxed);
     live_.get().push_back(state);
     ++count_;
@@ -161,7 +163,6 @@ class ThreadStates {
     if (spare_.get().empty()) return nullptr;
     ThreadState& state = spare_.get().front();
     spare_.get().pop_front();
-    state.stack_bounds = {};
     return &state;
   }
 

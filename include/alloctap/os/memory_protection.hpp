@@ -10,6 +10,9 @@ struct Protection {
   bool readable = false;
   bool writable = false;
   bool executable = false;
+  /// Branches through pointers must lead to landing pads there. Goes by without effect where the
+  /// processor or the system does not check that, or not by page.
+  bool guarded = false;
 };
 
 /// Sets what may be done with the whole pages at `address`; false where the system refuses. The C

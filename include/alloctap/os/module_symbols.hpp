@@ -9,7 +9,7 @@ namespace alloctap::os {
 void* default_symbol(const char* name) noexcept;
 
 /// The definition of `name` that the loaded module at `path` sees; nullptr where it sees none or is
-/// not loaded. Control plane.
+/// not loaded. dlerror(3) has nothing to tell afterwards. Control plane.
 void* symbol_seen_by(const char* path, const char* name) noexcept;
 
 /// Keeps the module that holds `code` in memory for ever; does nothing for the main program. False

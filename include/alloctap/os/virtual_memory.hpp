@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace alloctap::os {
 
@@ -14,6 +15,10 @@ std::size_t page_size() noexcept;
 /// Maps `bytes` (a multiple of the page size) of zeroed, private, readable and writable memory
 /// that costs nothing until it is touched. Returns nullptr where the system refuses.
 void* map_pages(std::size_t bytes) noexcept;
+
+/// The same at `address`, a multiple of the page size, and only if nothing at all is mapped in the
+/// range. False where it is taken or the system refuses.
+bool map_pages_at(std::uintptr_t address, std::size_t bytes) noexcept;
 
 /// Gives back `[address, address + bytes)`, a whole number of pages of one or more mappings.
 void unmap_pages(void* address, std::size_t bytes) noexcept;

@@ -34,6 +34,13 @@ class Replay {
   [[nodiscard]] std::uint64_t unseen_frees() const noexcept { return unseen_frees_; }
   /// How many threads had events.
   [[nodiscard]] std::uint64_t threads() const noexcept { return thread_count_; }
+  /// How many threads may be in a reallocation of what they allocated last. At its end, which is no
+  /// event, that block counts as a temporary one, and here it does already.
+  [[nodiscard]] std::uint64_t open_reallocations() const noexcept {
+    return static_cast<std::uint64_t>(
+        std::count_if(threads_.begin(), threads_.end(),
+                      [](const Last& last) { return last.state == Last::kDetached; }));
+  }
   /// Of the stacks that the snapshot knows.
   [[nodiscard]] const StackSummary& of(StackId stack) const noexcept { return stacks_[stack]; }
 

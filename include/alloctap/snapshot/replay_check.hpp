@@ -30,14 +30,19 @@ struct ReplayDifference {
 
 /// Calls `visit(const ReplayDifference&)` for each. What is not compared: the peak beyond
 /// `peak_tolerance`, frees of unknown blocks where the snapshot does not tell them, and temporary
-/// allocations after a pause, in which a thread may have allocated another block.
+/// allocations after a pause, in which a thread may have allocated another block, or beyond
+/// `open_reallocations`.
 template <class Visit>
 void visit_replay_differences(const Snapshot& snapshot, const Replay& replay, Visit&& visit) {
   StackId stack = kNoStackId;
   const auto compare = [&](std::string_view name, std::uint64_t recorded, std::uint64_t replayed) {
     if (recorded != replayed) visit(ReplayDifference{name, stack, recorded, replayed});
   };
-  const bool paused = snapshot.account.pauses > 0;
+  const auto compare_temporary = [&](std::uint64_t recorded, std::uint64_t replayed) {
+    const bool open = replayed >= recorded && replayed - recorded <= replay.open_reallocations();
+    const bool paused = snapshot.account.pauses > 0;
+    if (!open && !paused) compare("temporary allocations", recorded, replayed);
+  };
   const Totals& recorded = snapshot.totals;
   const Totals& replayed = replay.totals();
   compare("allocations", recorded.allocations, replayed.allocations);
@@ -45,10 +50,7 @@ void visit_replay_differences(const Snapshot& snapshot, const Replay& replay, Vi
   compare("allocated bytes", recorded.allocated_bytes, replayed.allocated_bytes);
   compare("live allocations", recorded.live_allocations, replayed.live_allocations);
   compare("live bytes", recorded.live_bytes, replayed.live_bytes);
-  if (!paused) {
-    compare("temporary allocations", recorded.temporary_allocations,
-            replayed.temporary_allocations);
-  }
+  compare_temporary(recorded.temporary_allocations, replayed.temporary_allocations);
   const std::uint64_t higher = std::max(recorded.peak_live_bytes, replayed.peak_live_bytes);
   const std::uint64_t lower = std::min(recorded.peak_live_bytes, replayed.peak_live_bytes);
   if (higher - lower > peak_tolerance(snapshot, replay)) {
@@ -65,9 +67,7 @@ void visit_replay_differences(const Snapshot& snapshot, const Replay& replay, Vi
     compare("allocated bytes", summary.total.allocated_bytes, again.total.allocated_bytes);
     compare("live allocations", summary.live_allocations, again.live_allocations);
     compare("live bytes", summary.live_bytes, again.live_bytes);
-    if (paused) continue;
-    compare("temporary allocations", summary.total.temporary_allocations,
-            again.total.temporary_allocations);
+    compare_temporary(summary.total.temporary_allocations, again.total.temporary_allocations);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "alloctap/arch/dwarf_registers.hpp"
+#include "alloctap/arch/frame_record.hpp"
 #include "alloctap/elf/call_frame.hpp"
 #include "alloctap/stack/unwind_frame.hpp"
 
@@ -36,6 +37,11 @@ struct UnwindRule {
   /// What `fp_slot` says where the caller's fp is the frame's own.
   static constexpr std::int16_t kUnchanged = std::numeric_limits<std::int16_t>::max();
 
+  /// What `return_slot` says of a record that is too far from the CFA for it: the word above the
+  /// caller's fp. Only where a record may lie anywhere in its frame, as in the frames of more than
+  /// 1 KiB that GCC makes for AArch64.
+  static constexpr std::int8_t kInRecord = std::numeric_limits<std::int8_t>::min();
+
   /// Bytes.
   std::int32_t cfa_offset = 0;
   /// Where the caller's frame pointer was saved: words from the CFA.
@@ -47,6 +53,15 @@ struct UnwindRule {
   /// Of one of the two kinds that nearly all code is of.
   [[nodiscard]] constexpr bool is_plain() const noexcept {
     return kind == Kind::kFromStackPointer || kind == Kind::kFromFramePointer;
+  }
+
+  /// Where the return address is: bytes from the CFA.
+  [[nodiscard]] constexpr std::int64_t return_offset() const noexcept {
+    constexpr std::int64_t kWord = sizeof(std::uintptr_t);
+    if constexpr (!arch::kRecordEndsFrame) {
+      if (return_slot == kInRecord) return (std::int64_t{fp_slot} + 1) * kWord;
+    }
+    return return_slot * kWord;
   }
 
   /// What a step by this rule does with the frame's pointer.
@@ -133,6 +148,17 @@ inline std::optional<UnwindRule> plain(const elf::CallFrameRow& row) noexcept {
   return rule;
 }
 
+/// The slot that says that the return address is at CFA + `bytes`.
+constexpr std::optional<std::int8_t> return_slot(std::int64_t bytes,
+                                                 const UnwindRule& rule) noexcept {
+  const auto slot = words<std::int8_t>(bytes);
+  if constexpr (arch::kRecordEndsFrame) return slot;
+  if (slot && *slot != UnwindRule::kInRecord) return slot;
+  const bool in_record = rule.is_plain() && rule.fp_slot != UnwindRule::kUnchanged &&
+                         bytes == (std::int64_t{rule.fp_slot} + 1) * kWord;
+  return in_record ? std::optional(UnwindRule::kInRecord) : std::nullopt;
+}
+
 inline std::optional<UnwindRule> rule_of_cfa(const elf::CallFrameRow& row) noexcept {
   switch (row.cfa.kind) {
     case elf::CfaRule::Kind::kRegisterPlusOffset:
@@ -162,9 +188,10 @@ inline std::optional<UnwindRule> rule_of_cfa(const elf::CallFrameRow& row) noexc
   const auto stack_pointer = row.registers[arch::DwarfRegisters::kStackPointer].kind;
   if (stack_pointer != elf::RegisterRule::Kind::kUnspecified) return kNeedsTable;
   std::optional<UnwindRule> rule = unwind_rows::rule_of_cfa(row);
-  const auto return_slot = unwind_rows::words<std::int8_t>(address.value);
-  if (!rule || !return_slot) return kNeedsTable;
-  rule->return_slot = *return_slot;
+  if (!rule) return kNeedsTable;
+  const auto slot = unwind_rows::return_slot(address.value, *rule);
+  if (!slot) return kNeedsTable;
+  rule->return_slot = *slot;
   return *rule;
 }
 

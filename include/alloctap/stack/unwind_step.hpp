@@ -99,7 +99,7 @@ ALLOCTAP_NOINLINE inline UnwindOutcome step_realigned(const UnwindFrame& frame,
   caller.last_word_is_frame_pointer = true;
   UnwindFrame& found = caller.frame;
   const bool readable = read(at(frame.fp, rule.cfa_offset), found.sp) &&
-                        read(at(found.sp, rule.return_slot * kWord), found.pc) &&
+                        read(at(found.sp, rule.return_offset()), found.pc) &&
                         read(at(frame.fp, rule.fp_slot * kWord), found.fp);
   if (!readable) return UnwindOutcome::kBroken;
   return found.pc == 0 ? UnwindOutcome::kOutermost : UnwindOutcome::kCaller;
@@ -138,7 +138,7 @@ ALLOCTAP_ALWAYS_INLINE UnwindOutcome step_outwards(const UnwindFrame& frame, con
   const bool fp_saved = rule.fp_slot != UnwindRule::kUnchanged;
   const std::uintptr_t base = from_fp ? frame.fp : frame.sp;
   const std::uintptr_t cfa = base + static_cast<std::uintptr_t>(std::int64_t{rule.cfa_offset});
-  const std::uintptr_t pc_place = cfa + static_cast<std::uintptr_t>(rule.return_slot * kWord);
+  const std::uintptr_t pc_place = cfa + static_cast<std::uintptr_t>(rule.return_offset());
   const std::uintptr_t saved_place = cfa + static_cast<std::uintptr_t>(rule.fp_slot * kWord);
   const std::uintptr_t fp_place = fp_saved ? saved_place : pc_place;
   std::uintptr_t pc = 0;

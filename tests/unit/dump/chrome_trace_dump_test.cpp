@@ -16,7 +16,7 @@ using namespace alloctap::testing;
 using alloctap::ChromeTraceDump;
 using nlohmann::json;
 
-json written(const SampleReport& sample) {
+json written_trace(const SampleReport& sample) {
   return json::parse(render(ChromeTraceDump{}, sample.report()));
 }
 
@@ -50,28 +50,30 @@ SampleReport later() {
 
 constexpr std::uint64_t kHalf = 30'000'000;
 constexpr std::uint64_t kMinute = 2 * kHalf;
-constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::uint64_t kMebibyte = 1 << 20;
 
 }  // namespace
 
 TEST_CASE("a trace has what is live at every point of the timeline, and at the end") {
-  const json file = written(later());
-  CHECK(values_of(file, "live bytes") ==
-        Values{{0, kMiB}, {kHalf, 3 * kMiB}, {kMinute, kMiB}, {kMinute + 2'000'000, 1089538}});
+  const json file = written_trace(later());
+  CHECK(values_of(file, "live bytes") == Values{{0, kMebibyte},
+                                                {kHalf, 3 * kMebibyte},
+                                                {kMinute, kMebibyte},
+                                                {kMinute + 2'000'000, 1089538}});
   CHECK(values_of(file, "live blocks") ==
         Values{{0, 0}, {kHalf, 10}, {kMinute, 20}, {kMinute + 2'000'000, 13}});
   CHECK(values_of(file, "resident bytes") ==
-        Values{{0, 8 * kMiB}, {kHalf, 8 * kMiB}, {kMinute, 8 * kMiB}});
+        Values{{0, 8 * kMebibyte}, {kHalf, 8 * kMebibyte}, {kMinute, 8 * kMebibyte}});
 }
 
 TEST_CASE("a rate stands where its time starts") {
-  const json file = written(later());
+  const json file = written_trace(later());
   CHECK(values_of(file, "allocations per second") == Values{{0, 3333}, {kHalf, 3333}});
   CHECK(values_of(file, "allocated bytes per second") == Values{{0, 66666}, {kHalf, 66666}});
 }
 
 TEST_CASE("markers and the peak are instants") {
-  const std::vector<json> instants = events_of(written(later()), "i");
+  const std::vector<json> instants = events_of(written_trace(later()), "i");
   REQUIRE(instants.size() == 2);
   CHECK(instants[0] == json{{"ph", "i"},
                             {"name", "level <1> loaded"},
@@ -81,11 +83,11 @@ TEST_CASE("markers and the peak are instants") {
                             {"ts", kHalf / 2}});
   CHECK(instants[1]["name"] == "peak");
   CHECK(instants[1]["ts"] == kHalf);
-  CHECK(instants[1]["args"]["live_bytes"] == 3 * kMiB);
+  CHECK(instants[1]["args"]["live_bytes"] == 3 * kMebibyte);
 }
 
 TEST_CASE("the process and the threads that live have their names") {
-  const std::vector<json> names = events_of(written(later()), "M");
+  const std::vector<json> names = events_of(written_trace(later()), "M");
   REQUIRE(names.size() == 2);
   CHECK(names[0]["name"] == "process_name");
   CHECK(names[0]["args"]["name"] == "game");
@@ -95,7 +97,7 @@ TEST_CASE("the process and the threads that live have their names") {
 }
 
 TEST_CASE("times never go back, also where the snapshot is older than its points") {
-  const json file = written(SampleReport());
+  const json file = written_trace(SampleReport());
   std::uint64_t time = 0;
   for (const json& event : file["traceEvents"]) {
     if (!event.contains("ts")) continue;
@@ -110,7 +112,7 @@ TEST_CASE("a trace without a past has the present") {
   sample.snapshot.timeline.clear();
   sample.snapshot.markers.clear();
   sample.snapshot.peak = {};
-  const json file = written(sample);
+  const json file = written_trace(sample);
   CHECK(values_of(file, "live bytes") == Values{{0, 1089538}});
   CHECK(events_of(file, "i").empty());
   CHECK(file["otherData"]["account"]["dropped"] == 1);
@@ -119,5 +121,5 @@ TEST_CASE("a trace without a past has the present") {
 TEST_CASE("two points at one time have no rate between them") {
   SampleReport sample = later();
   sample.snapshot.timeline[1].time_ns = sample.snapshot.timeline[0].time_ns;
-  CHECK(values_of(written(sample), "allocations per second") == Values{{0, 1666}});
+  CHECK(values_of(written_trace(sample), "allocations per second") == Values{{0, 1666}});
 }

@@ -15,7 +15,7 @@ using namespace alloctap::testing;
 using alloctap::DhatDump;
 using nlohmann::json;
 
-json written(const SampleReport& sample) {
+json written_dhat(const SampleReport& sample) {
   return json::parse(render(DhatDump{}, sample.report()));
 }
 
@@ -31,7 +31,7 @@ std::vector<std::string> frames_of(const json& file, const json& point) {
 }  // namespace
 
 TEST_CASE("DHAT's file has the keys that its viewer demands") {
-  const json file = written(SampleReport());
+  const json file = written_dhat(SampleReport());
   CHECK(file["dhatFileVersion"] == 2);
   CHECK(file["cmd"] == "game --level 3");
   CHECK(file["pid"] == 4711);
@@ -44,7 +44,7 @@ TEST_CASE("DHAT's file has the keys that its viewer demands") {
 }
 
 TEST_CASE("DHAT's points are stacks in all, at the peak and at the end") {
-  const json file = written(SampleReport());
+  const json file = written_dhat(SampleReport());
   REQUIRE(file["pps"].size() == 4);
   CHECK(frames_of(file, file["pps"][0]) == std::vector<std::string>{"[stack unknown]"});
   const json deep = file["pps"][1];
@@ -64,18 +64,18 @@ TEST_CASE("DHAT's points are stacks in all, at the peak and at the end") {
 }
 
 TEST_CASE("DHAT's times count from the start of the timeline") {
-  const json file = written(SampleReport());
+  const json file = written_dhat(SampleReport());
   CHECK(file["tg"] == 30'000'000);
   CHECK(file["te"] == 123'456);
   SampleReport sample;
   sample.snapshot.timeline.clear();
-  CHECK(written(sample)["te"] == 0);
+  CHECK(written_dhat(sample)["te"] == 0);
 }
 
 TEST_CASE("DHAT's file without a peak has the numbers in all alone") {
   SampleReport sample;
   sample.snapshot.peak = {};
-  const json file = written(sample);
+  const json file = written_dhat(sample);
   CHECK(file["bklt"] == false);
   CHECK_FALSE(file.contains("tg"));
   CHECK(file["pps"][1] == json{{"tb", 65536}, {"tbk", 1000}, {"fs", file["pps"][1]["fs"]}});
@@ -86,7 +86,7 @@ TEST_CASE("a call has a frame for each function that was inlined there") {
   sample.names = {{SampleReport::kParse, SampleReport::kMain, "engine::token", "src/token.hpp", 7},
                   {SampleReport::kParse, SampleReport::kMain, "engine::parse", "src/parse.cpp", 0},
                   {SampleReport::kMain, SampleReport::kNameless, "main", "", 0}};
-  const json file = written(sample);
+  const json file = written_dhat(sample);
   CHECK(frames_of(file, file["pps"][2]) ==
         std::vector<std::string>{"0x2028: engine::token (token.hpp:7)",
                                  "0x2028: engine::parse (parse.cpp)", "0x3030: main"});
@@ -98,7 +98,7 @@ TEST_CASE("a frame without a file has its module") {
   static int place;
   const auto address = reinterpret_cast<std::uintptr_t>(&place);
   sample.add({sample.intern({address}), {1, 100, 0}, 1, 100});
-  const json file = written(sample);
+  const json file = written_dhat(sample);
   const std::string frame = frames_of(file, file["pps"][4]).at(0);
   CHECK(frame.find(" (in /") != frame.npos);
   CHECK(frame.ends_with(")"));
@@ -107,14 +107,14 @@ TEST_CASE("a frame without a file has its module") {
 TEST_CASE("no two points of DHAT's file have the same frames") {
   SampleReport sample;
   sample.add({alloctap::kStackNotTaken, {5, 500, 0}, 1, 100});
-  const json file = written(sample);
+  const json file = written_dhat(sample);
   std::set<json> seen;
   for (const json& point : file["pps"]) CHECK(seen.insert(point["fs"]).second);
   CHECK(frames_of(file, file["pps"][4]) == std::vector<std::string>{"[size outside the range]"});
 }
 
 TEST_CASE("DHAT's file says how its numbers came about") {
-  const json file = written(SampleReport());
+  const json file = written_dhat(SampleReport());
   CHECK(file["alloctap"]["account"]["events"] == 2471158);
   CHECK(file["alloctap"]["totals"]["live_bytes"] == 1089538);
 }

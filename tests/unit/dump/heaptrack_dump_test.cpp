@@ -20,7 +20,7 @@ struct FewEvents : SampleReport {
   FewEvents() { snapshot.stacks[3].total = {5, 99, 5}; }
 };
 
-HeaptrackFile written(const SampleReport& sample, const HeaptrackDump& dump = {}) {
+HeaptrackFile written_heaptrack(const SampleReport& sample, const HeaptrackDump& dump = {}) {
   return HeaptrackFile(render(dump, sample.report()));
 }
 
@@ -29,7 +29,7 @@ const std::string kDeep = "main;engine::parse;engine::load(char const*)";
 }  // namespace
 
 TEST_CASE("heaptrack's events add up to the numbers of every stack") {
-  const HeaptrackFile file = written(SampleReport());
+  const HeaptrackFile file = written_heaptrack(SampleReport());
   CHECK(file.unreadable.empty());
   CHECK(file.stacks.size() == 4);
   CHECK(file.stacks.at("[stack unknown]") == Cost{7, 0, 3, 14});
@@ -51,7 +51,7 @@ TEST_CASE("heaptrack sees the peak that was, and what is live in the end") {
   sample.add({always, {7, 700, 0}, 7, 700});
   static_cast<void>(sample.snapshot.peak.stacks.push_back({early, 4, 4000}));
   static_cast<void>(sample.snapshot.peak.stacks.push_back({always, 7, 700}));
-  const HeaptrackFile file = written(sample);
+  const HeaptrackFile file = written_heaptrack(sample);
   CHECK(file.total == Cost{22, 3, 750, 4700});
   CHECK(file.stacks.at("engine::load(char const*)") == Cost{10, 3, 0, 4000});
   CHECK(file.stacks.at("engine::parse") == Cost{5, 0, 50, 50});
@@ -69,11 +69,11 @@ TEST_CASE("heaptrack sees the largest temporary block that was there at the peak
     sample.add({stack, {1, size, 1}, 0, 0});
     static_cast<void>(sample.snapshot.peak.stacks.push_back({stack, 1, size}));
   }
-  CHECK(written(sample).total == Cost{3, 3, 0, 1000});
+  CHECK(written_heaptrack(sample).total == Cost{3, 3, 0, 1000});
 }
 
 TEST_CASE("heaptrack sees the peak at its time") {
-  const HeaptrackFile file = written(FewEvents());
+  const HeaptrackFile file = written_heaptrack(FewEvents());
   CHECK(file.times == std::vector<std::uint64_t>{0, 30'000, 30'000, 60'000});
 }
 
@@ -81,32 +81,32 @@ TEST_CASE("heaptrack sees a block that was freed, but not at once, also where it
   SampleReport sample;
   sample.snapshot.stacks.clear();
   sample.add({sample.intern({SampleReport::kMain + 1}), {1, 100, 0}, 0, 0});
-  CHECK(written(sample).total == Cost{1, 0, 0, 100});
+  CHECK(written_heaptrack(sample).total == Cost{1, 0, 0, 100});
 }
 
 TEST_CASE("heaptrack sees blocks of no bytes") {
   SampleReport sample;
   sample.snapshot.stacks.clear();
   sample.add({sample.intern({SampleReport::kMain + 1}), {5, 0, 2}, 1, 0});
-  CHECK(written(sample).total == Cost{5, 2, 0, 0});
+  CHECK(written_heaptrack(sample).total == Cost{5, 2, 0, 0});
 }
 
 TEST_CASE("numbers that are estimates and do not go together make no endless file") {
   SampleReport sample;
   sample.snapshot.stacks.clear();
   sample.add({sample.intern({SampleReport::kMain + 1}), {3, 10, 9}, 4, 20});
-  CHECK(written(sample).total == Cost{4, 0, 20, 20});
+  CHECK(written_heaptrack(sample).total == Cost{4, 0, 20, 20});
 }
 
 TEST_CASE("a file that would have too many events fails, and says what helps") {
   const SampleReport sample;
   CHECK(render(HeaptrackDump{.most_events = 1'000'000}, sample.report()).find("only_live = true") !=
         std::string::npos);
-  CHECK(written(sample, {.only_live = true, .most_events = 13}).total.allocations == 13);
+  CHECK(written_heaptrack(sample, {.only_live = true, .most_events = 13}).total.allocations == 13);
 }
 
 TEST_CASE("heaptrack can have what is live alone") {
-  const HeaptrackFile file = written(FewEvents(), {.only_live = true});
+  const HeaptrackFile file = written_heaptrack(FewEvents(), {.only_live = true});
   CHECK(file.total == Cost{13, 0, 1089538, 1089538});
   CHECK(file.stacks.at(kDeep) == Cost{10, 0, 40960, 40960});
   CHECK_FALSE(file.stacks.contains("0x4040"));
@@ -117,7 +117,7 @@ TEST_CASE("a call has the function that was inlined first, each with its place")
   sample.names = {{SampleReport::kParse, SampleReport::kMain, "engine::token", "token.hpp", 7},
                   {SampleReport::kParse, SampleReport::kMain, "engine::parse", "parse.cpp", 42},
                   {SampleReport::kMain, SampleReport::kNameless, "main", "", 0}};
-  CHECK(written(sample).stacks.contains(
+  CHECK(written_heaptrack(sample).stacks.contains(
       "main;engine::parse parse.cpp:42;[engine::token token.hpp:7]"));
 }
 
@@ -127,14 +127,14 @@ TEST_CASE("the file starts with its version, and has the command in a line") {
   CHECK(text.starts_with("v 10400 3\n# alloctap "));
   CHECK(HeaptrackFile(text).command == "game --level 3");
   sample.program.command = "";
-  CHECK(written(sample).command == "/opt/game/bin/game");
+  CHECK(written_heaptrack(sample).command == "/opt/game/bin/game");
 }
 
 TEST_CASE("a control character in a name leaves the lines whole") {
   FewEvents sample;
   sample.names = {{SampleReport::kMain, SampleReport::kNameless, "ma\nin", "", 0}};
   sample.program.command = "game\n--level";
-  const HeaptrackFile file = written(sample);
+  const HeaptrackFile file = written_heaptrack(sample);
   CHECK(file.unreadable.empty());
   CHECK(file.command == "game --level");
   CHECK(file.stacks.contains("ma?in;0x2028"));
@@ -149,7 +149,7 @@ TEST_CASE("the timeline tells how long the program ran, and its resident memory"
         {.time_ns = 1'700'000'000'000'000'000 + second * 1'000'000'000,
          .resident_bytes = static_cast<std::uint64_t>(second) << 20}));
   }
-  const HeaptrackFile file = written(sample);
+  const HeaptrackFile file = written_heaptrack(sample);
   CHECK(file.times == std::vector<std::uint64_t>{0, 1000, 3000});
   CHECK(file.resident_pages == std::vector<std::uint64_t>{0, 256, 768});
 }
@@ -157,5 +157,5 @@ TEST_CASE("the timeline tells how long the program ran, and its resident memory"
 TEST_CASE("stacks without frames say why") {
   FewEvents sample;
   sample.add({alloctap::kStackNotTaken, {5, 500, 0}, 1, 100});
-  CHECK(written(sample).stacks.at("[size outside the range]").allocations == 5);
+  CHECK(written_heaptrack(sample).stacks.at("[size outside the range]").allocations == 5);
 }

@@ -14,7 +14,7 @@ using alloctap::testing::render;
 using alloctap::testing::SampleReport;
 using nlohmann::json;
 
-json parsed(const Report& report) { return json::parse(render(JsonDump{}, report)); }
+json parsed_strings(const Report& report) { return json::parse(render(JsonDump{}, report)); }
 
 }  // namespace
 
@@ -25,7 +25,7 @@ TEST_CASE("names and paths may hold anything") {
   sample.program.executable = nasty;
   sample.names[0].name = nasty;
   sample.program.command = "a\xFF\xFE";
-  const json report = parsed(sample.report());
+  const json report = parsed_strings(sample.report());
   CHECK(report["program"]["executable"] == nasty);
   CHECK(report["frames"][0]["function"] == nasty);
   CHECK(report["program"]["arguments"] == json{"a\xEF\xBF\xBD\xEF\xBF\xBD"});
@@ -34,9 +34,9 @@ TEST_CASE("names and paths may hold anything") {
 TEST_CASE("arguments may be empty, first, last and between") {
   SampleReport sample;
   sample.program.command = {"\0a\0\0b\0", 6};
-  CHECK(parsed(sample.report())["program"]["arguments"] == json{"", "a", "", "b", ""});
+  CHECK(parsed_strings(sample.report())["program"]["arguments"] == json{"", "a", "", "b", ""});
   sample.program.command = "alone";
-  CHECK(parsed(sample.report())["program"]["arguments"] == json::array({"alone"}));
+  CHECK(parsed_strings(sample.report())["program"]["arguments"] == json::array({"alone"}));
 }
 
 TEST_CASE("very long texts are cut, between characters") {
@@ -44,7 +44,7 @@ TEST_CASE("very long texts are cut, between characters") {
   std::string path = "x";
   while (path.size() < 100'000) path += "\xE2\x82\xAC";
   sample.program.executable = path;
-  const auto shown = parsed(sample.report())["program"]["executable"].get<std::string>();
+  const auto shown = parsed_strings(sample.report())["program"]["executable"].get<std::string>();
   CHECK(shown.size() > 16'000);
   CHECK(shown.size() < 17'000);
 }

@@ -12,7 +12,8 @@ namespace {
 using namespace alloctap::testing;
 using nlohmann::json;
 
-json parsed(const alloctap::Report& report, const alloctap::Suppressions* suppressions = nullptr) {
+json parsed_leaks(const alloctap::Report& report,
+                  const alloctap::Suppressions* suppressions = nullptr) {
   return json::parse(render(alloctap::JsonDump{.suppressions = suppressions}, report));
 }
 
@@ -20,12 +21,12 @@ json parsed(const alloctap::Report& report, const alloctap::Suppressions* suppre
 
 TEST_CASE("leaks are told where suppressions ask for them") {
   const SampleReport sample;
-  const json without = parsed(sample.report());
+  const json without = parsed_leaks(sample.report());
   CHECK(without["leaks"].is_null());
   CHECK(without["stacks"][1]["suppressed_by"].is_null());
   alloctap::Suppressions suppressions;
   REQUIRE(suppressions.add("leak:nobody\nleak:engine::load", "rules.txt").ok());
-  const json report = parsed(sample.report(), &suppressions);
+  const json report = parsed_leaks(sample.report(), &suppressions);
   CHECK(report["leaks"] == json::parse(R"({"stacks": 2, "live_allocations": 3,
       "live_bytes": 1048578,
       "suppressed": {"stacks": 1, "live_allocations": 10, "live_bytes": 40960},

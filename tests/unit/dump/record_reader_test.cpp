@@ -25,7 +25,7 @@ using enum alloctap::RecordKind;
 
 /// What `write(RecordWriter&)` writes, without an end unless it writes one.
 template <class Write>
-std::string written(Write&& write) {
+std::string written_record(Write&& write) {
   MemoryOutput output;
   DumpWriter writer(output);
   RecordWriter record(writer);
@@ -35,7 +35,7 @@ std::string written(Write&& write) {
 }
 
 std::string a_table() {
-  return written([](RecordWriter& record) {
+  return written_record([](RecordWriter& record) {
     record.begin_table("numbers",
                        {{kText, "key"}, {kNumber, "value"}, {kSigned, "change"}, {kList, "all"}});
     for (const std::int64_t number : {std::int64_t{0}, INT64_MIN, INT64_MAX, std::int64_t{-1}}) {
@@ -114,7 +114,7 @@ TEST_CASE("what is no record, and a newer one, are told apart") {
 }
 
 TEST_CASE("a report passes over tables and columns that it does not know") {
-  const std::string record = written([](RecordWriter& writer) {
+  const std::string record = written_record([](RecordWriter& writer) {
     writer.begin_table("moons", {{kText, "name"}, {kList, "craters"}});
     writer.begin_row();
     writer.text("Io");
@@ -136,7 +136,7 @@ TEST_CASE("a report passes over tables and columns that it does not know") {
 }
 
 TEST_CASE("a report whose rows refer to what is not there is damaged, and has the rest") {
-  const std::string record = written([](RecordWriter& writer) {
+  const std::string record = written_record([](RecordWriter& writer) {
     writer.begin_table("stacks", {{kNumber, "id"}, {kList, "frames"}});
     writer.begin_row();
     writer.number(5);

@@ -14,13 +14,13 @@ using alloctap::DumpWriter;
 using alloctap::MemoryOutput;
 using alloctap::ScriptText;
 
-/// What comes out of `json`, handed over in pieces of `length`.
-std::string in_script(std::string_view json, std::size_t length) {
+/// What comes out of `text`, handed over in pieces of `length`.
+std::string in_script(std::string_view text, std::size_t length) {
   MemoryOutput output;
   DumpWriter writer(output);
   ScriptText script(writer);
-  for (; !json.empty(); json.remove_prefix(std::min(length, json.size()))) {
-    REQUIRE(script.write(json.substr(0, length)).ok());
+  for (; !text.empty(); text.remove_prefix(std::min(length, text.size()))) {
+    REQUIRE(script.write(text.substr(0, length)).ok());
   }
   REQUIRE(writer.finish().ok());
   return std::string(output.text());

@@ -13,10 +13,10 @@ using alloctap::LiveBlock;
 using alloctap::SizeRecord;
 using alloctap::SizeRecords;
 using alloctap::Snapshot;
-using Numbers = std::vector<std::vector<std::uint64_t>>;
+using RecordNumbers = std::vector<std::vector<std::uint64_t>>;
 
-Numbers numbers_of(const SizeRecords& sizes) {
-  Numbers numbers;
+RecordNumbers numbers_of(const SizeRecords& sizes) {
+  RecordNumbers numbers;
   for (const SizeRecord& record : sizes.records()) {
     numbers.push_back({record.stack, record.size, record.count});
   }
@@ -37,7 +37,7 @@ void add_blocks(Snapshot& snapshot) {
 TEST_CASE("blocks of one stack and size are one record") {
   Snapshot snapshot;
   add_blocks(snapshot);
-  CHECK(numbers_of(SizeRecords(snapshot)) == Numbers{{3, 20, 1}, {3, 10, 3}, {5, 7, 2}});
+  CHECK(numbers_of(SizeRecords(snapshot)) == RecordNumbers{{3, 20, 1}, {3, 10, 3}, {5, 7, 2}});
 }
 
 TEST_CASE("without blocks, two sizes add up to the sums of a stack") {
@@ -47,7 +47,8 @@ TEST_CASE("without blocks, two sizes add up to the sums of a stack") {
   static_cast<void>(snapshot.stacks.push_back({5, {}, 2, 14}));
   static_cast<void>(snapshot.stacks.push_back({6, {}, 3, 0}));
   snapshot.totals.live_allocations = 9;
-  CHECK(numbers_of(SizeRecords(snapshot)) == Numbers{{3, 13, 2}, {3, 12, 2}, {5, 7, 2}, {6, 0, 3}});
+  CHECK(numbers_of(SizeRecords(snapshot)) ==
+        RecordNumbers{{3, 13, 2}, {3, 12, 2}, {5, 7, 2}, {6, 0, 3}});
 }
 
 TEST_CASE("samples are no blocks to count") {
@@ -55,7 +56,7 @@ TEST_CASE("samples are no blocks to count") {
   add_blocks(snapshot);
   snapshot.sampling.exact = false;
   static_cast<void>(snapshot.stacks.push_back({3, {}, 600, 6000}));
-  CHECK(numbers_of(SizeRecords(snapshot)) == Numbers{{3, 10, 600}});
+  CHECK(numbers_of(SizeRecords(snapshot)) == RecordNumbers{{3, 10, 600}});
 }
 
 TEST_CASE("where memory ends, records say that they are not whole") {

@@ -15,13 +15,15 @@ using alloctap::testing::render;
 using alloctap::testing::SampleReport;
 using nlohmann::json;
 
-json parsed(const Report& report) { return json::parse(render(SpeedscopeDump{}, report)); }
+json parsed_speedscope(const Report& report) {
+  return json::parse(render(SpeedscopeDump{}, report));
+}
 
 }  // namespace
 
 TEST_CASE("four profiles share one table of functions, live bytes first") {
   const SampleReport sample;
-  const json file = parsed(sample.report());
+  const json file = parsed_speedscope(sample.report());
   CHECK(
       file["shared"]["frames"] ==
       json::parse(R"json([{"name": "[stack unknown]"}, {"name": "main"}, {"name": "engine::parse"},
@@ -47,7 +49,7 @@ TEST_CASE("inlined functions are frames, and a function has its file") {
   sample.names = {{SampleReport::kParse, SampleReport::kMain, "engine::next", "next.hpp", 7},
                   {SampleReport::kParse, SampleReport::kMain, "engine::parse", "parse.cpp", 42},
                   {SampleReport::kMain, SampleReport::kNameless, "main", "", 0}};
-  const json file = parsed(sample.report());
+  const json file = parsed_speedscope(sample.report());
   const json& frames = file["shared"]["frames"];
   const json& stack = file["profiles"][0]["samples"].back();
   REQUIRE(stack.size() == 3);
@@ -60,7 +62,7 @@ TEST_CASE("inlined functions are frames, and a function has its file") {
 
 TEST_CASE("the account is in a key of its own") {
   const SampleReport sample;
-  const std::string account = parsed(sample.report())["alloctap"]["account"].dump();
+  const std::string account = parsed_speedscope(sample.report())["alloctap"]["account"].dump();
   for (const char* part : {"/opt/game/bin/game", "4711", "1 dropped", "what nobody sees"}) {
     CHECK(account.find(part) != account.npos);
   }
@@ -69,7 +71,7 @@ TEST_CASE("the account is in a key of its own") {
 TEST_CASE("a report of nothing has four empty profiles") {
   SampleReport sample;
   sample.snapshot.stacks.clear();
-  const json file = parsed(sample.report());
+  const json file = parsed_speedscope(sample.report());
   REQUIRE(file["profiles"].size() == 4);
   CHECK(file["shared"]["frames"].empty());
   for (const json& profile : file["profiles"]) {

@@ -34,6 +34,29 @@ TEST_CASE("a held lock is not given out twice") {
   lock.unlock();
 }
 
+TEST_CASE("a lock that is held is waited for as long as was said, and got if it is freed before") {
+  constexpr std::int64_t kShort = 20'000'000;
+  constexpr std::int64_t kLong = 60'000'000'000;
+  FutexLock lock;
+  REQUIRE(lock.try_lock_for(0));
+  const auto start = std::chrono::steady_clock::now();
+  std::thread([&] {
+    CHECK_FALSE(lock.try_lock_for(kShort));
+    CHECK_FALSE(inside_tracker());
+  }).join();
+  CHECK(std::chrono::steady_clock::now() - start >= std::chrono::nanoseconds(kShort));
+  std::thread waiting([&] {
+    REQUIRE(lock.try_lock_for(kLong));
+    CHECK(inside_tracker());
+    lock.unlock();
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  lock.unlock();
+  waiting.join();
+  CHECK(lock.try_lock());
+  lock.unlock();
+}
+
 TEST_CASE("four threads that count under one lock count exactly") {
   constexpr std::uint64_t kThreads = 4;
   constexpr std::uint64_t kRounds = 200'000;

@@ -21,8 +21,8 @@ Module module_at(std::uintptr_t start, std::string_view path) {
 }
 
 /// The functions of the sample, each in a module of its own but for the last.
-struct Sample : SampleReport {
-  Sample() {
+struct ModuleSample : SampleReport {
+  ModuleSample() {
     REQUIRE(modules.add_unloaded(module_at(kLoad, "/lib/x86_64-linux-gnu/libc.so.6")));
     REQUIRE(modules.add_unloaded(module_at(kParse, "/usr/lib/libstdc++.so.6.0.30")));
     REQUIRE(modules.add_unloaded(module_at(kMain, "/opt/game/bin/game")));
@@ -32,7 +32,7 @@ struct Sample : SampleReport {
 }  // namespace
 
 TEST_CASE("memory is put down to the module that called the runtime") {
-  const Sample sample;
+  const ModuleSample sample;
   const auto sums = by_module(sample.snapshot, sample.modules);
   REQUIRE(sums.ok());
   REQUIRE(sums->size() == 2);
@@ -49,7 +49,7 @@ TEST_CASE("memory is put down to the module that called the runtime") {
 }
 
 TEST_CASE("the caller says which modules allocate for others") {
-  const Sample sample;
+  const ModuleSample sample;
   const auto sums = by_module(sample.snapshot, sample.modules, [](const Module& module) {
     return module.path.ends_with("libc.so.6");
   });
@@ -59,7 +59,7 @@ TEST_CASE("the caller says which modules allocate for others") {
 }
 
 TEST_CASE("a stack of nothing but the runtime is its innermost module's") {
-  const Sample sample;
+  const ModuleSample sample;
   const auto sums = by_module(sample.snapshot, sample.modules, [](const Module&) { return true; });
   REQUIRE(sums.ok());
   REQUIRE(sums->size() == 3);
@@ -85,7 +85,7 @@ TEST_CASE("allocators and the C and C++ runtimes are known by their files") {
 }
 
 TEST_CASE("without memory for it there is an error") {
-  Sample sample;
+  ModuleSample sample;
   for (std::uintptr_t i = 16; i < 10'000; ++i) {
     REQUIRE(sample.modules.add_unloaded(module_at(i << 12, "/opt/plug-in.so")));
   }

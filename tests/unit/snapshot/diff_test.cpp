@@ -11,7 +11,7 @@ namespace {
 using namespace alloctap;
 using alloctap::testing::StarvedArena;
 
-Snapshot snapshot_of(std::initializer_list<StackSummary> stacks) {
+Snapshot snapshot_with(std::initializer_list<StackSummary> stacks) {
   Snapshot snapshot;
   for (const StackSummary& stack : stacks) REQUIRE(snapshot.stacks.push_back(stack));
   return snapshot;
@@ -27,12 +27,12 @@ SnapshotDiff diff_of(const Snapshot& before, const Snapshot& after) {
 
 TEST_CASE("stacks that grew, shrank, came and stayed are told apart") {
   const Snapshot before =
-      snapshot_of({{3, {10, 1000, 2}, 4, 400}, {5, {7, 70, 0}, 7, 70}, {9, {1, 8, 0}, 1, 8}});
-  const Snapshot after = snapshot_of({{2, {6, 60, 5}, 1, 10},
-                                      {3, {15, 1500, 3}, 9, 900},
-                                      {5, {7, 70, 0}, 0, 0},
-                                      {9, {1, 8, 0}, 1, 8},
-                                      {11, {1, 1, 1}, 0, 0}});
+      snapshot_with({{3, {10, 1000, 2}, 4, 400}, {5, {7, 70, 0}, 7, 70}, {9, {1, 8, 0}, 1, 8}});
+  const Snapshot after = snapshot_with({{2, {6, 60, 5}, 1, 10},
+                                        {3, {15, 1500, 3}, 9, 900},
+                                        {5, {7, 70, 0}, 0, 0},
+                                        {9, {1, 8, 0}, 1, 8},
+                                        {11, {1, 1, 1}, 0, 0}});
   const SnapshotDiff change = diff_of(before, after);
   REQUIRE(change.stacks.size() == 4);
   CHECK(change.stacks[0].stack == 2);
@@ -47,8 +47,8 @@ TEST_CASE("stacks that grew, shrank, came and stayed are told apart") {
 }
 
 TEST_CASE("a difference the other way round has the other sign") {
-  const Snapshot before = snapshot_of({{3, {10, 1000, 2}, 4, 400}});
-  const Snapshot after = snapshot_of({{3, {15, 1500, 3}, 9, 900}, {4, {1, 2, 1}, 1, 2}});
+  const Snapshot before = snapshot_with({{3, {10, 1000, 2}, 4, 400}});
+  const Snapshot after = snapshot_with({{3, {15, 1500, 3}, 9, 900}, {4, {1, 2, 1}, 1, 2}});
   const SnapshotDiff change = diff_of(after, before);
   REQUIRE(change.stacks.size() == 2);
   CHECK(change.stacks[0].change == HeapChange{-5, -500, -5, -500, -1});
@@ -56,7 +56,7 @@ TEST_CASE("a difference the other way round has the other sign") {
 }
 
 TEST_CASE("nothing changed between a moment and itself") {
-  const Snapshot one = snapshot_of({{3, {10, 1000, 2}, 4, 400}, {4, {1, 1, 1}, 1, 1}});
+  const Snapshot one = snapshot_with({{3, {10, 1000, 2}, 4, 400}, {4, {1, 1, 1}, 1, 1}});
   const SnapshotDiff change = diff_of(one, one);
   CHECK(change.stacks.empty());
   CHECK(change.total == HeapChange{});
@@ -64,8 +64,8 @@ TEST_CASE("nothing changed between a moment and itself") {
 }
 
 TEST_CASE("changes are sorted from the most grown to the most shrunk") {
-  const Snapshot before = snapshot_of({{2, {9, 9, 0}, 9, 9}, {3, {1, 1, 0}, 1, 1}});
-  const Snapshot after = snapshot_of(
+  const Snapshot before = snapshot_with({{2, {9, 9, 0}, 9, 9}, {3, {1, 1, 0}, 1, 1}});
+  const Snapshot after = snapshot_with(
       {{2, {9, 9, 0}, 0, 0}, {3, {2, 5, 0}, 1, 1}, {4, {2, 9, 0}, 1, 0}, {5, {1, 7, 0}, 1, 7}});
   SnapshotDiff change = diff_of(before, after);
   sort_by_growth(change.stacks);

@@ -15,8 +15,8 @@ using alloctap::testing::SampleReport;
 using alloctap::testing::StarvedArena;
 
 /// `main` in a module of its own, `parse` with a source file and an inlined function.
-struct Sample : SampleReport {
-  Sample() {
+struct LeakSample : SampleReport {
+  LeakSample() {
     REQUIRE(modules.add_unloaded({.start = kMain,
                                   .end = kMain + 0x1000,
                                   .path = "/opt/game/libscript.so",
@@ -48,7 +48,7 @@ constexpr std::size_t kGone = 3;
 }  // namespace
 
 TEST_CASE("without rules all that is live has leaked, most bytes first") {
-  Sample sample;
+  LeakSample sample;
   const Leaks leaks = sample.leaks("");
   CHECK(leaks.leaked.stacks == 3);
   CHECK(leaks.leaked.live_allocations == 13);
@@ -62,7 +62,7 @@ TEST_CASE("without rules all that is live has leaked, most bytes first") {
 }
 
 TEST_CASE("a rule names a function, an inlined one, a file or a module of any frame") {
-  Sample sample;
+  LeakSample sample;
   for (const char* rule : {"leak:engine::parse", "leak:^engine::token$", "leak:parse.cpp$",
                            "leak:src/token", "leak:libscript.so", "leak:^main$"}) {
     CAPTURE(rule);
@@ -79,7 +79,7 @@ TEST_CASE("a rule names a function, an inlined one, a file or a module of any fr
 }
 
 TEST_CASE("each rule is counted, those that were not needed too") {
-  Sample sample;
+  LeakSample sample;
   const Leaks leaks = sample.leaks("leak:nobody\nleak:^main$\nleak:engine::load\nleak:load");
   REQUIRE(leaks.rules.size() == 4);
   CHECK(leaks.rules[0].stacks == 0);
@@ -94,7 +94,7 @@ TEST_CASE("each rule is counted, those that were not needed too") {
 }
 
 TEST_CASE("a stack that holds nothing is neither leaked nor suppressed") {
-  Sample sample;
+  LeakSample sample;
   sample.names.push_back(
       {SampleReport::kNameless, SampleReport::kNameless + 0x1000, "gone", "", 0});
   const Leaks leaks = sample.leaks("leak:gone");
@@ -104,13 +104,13 @@ TEST_CASE("a stack that holds nothing is neither leaked nor suppressed") {
 }
 
 TEST_CASE("a block of no bytes is a leak") {
-  Sample sample;
+  LeakSample sample;
   sample.add({sample.intern({SampleReport::kNameless + 1}), {1, 0, 0}, 1, 0});
   CHECK(sample.leaks("").leaked.stacks == 4);
 }
 
 TEST_CASE("without memory for them there is an error") {
-  Sample sample;
+  LeakSample sample;
   for (std::uintptr_t i = 1; i < 50'000; ++i) {
     sample.add({sample.intern({SampleReport::kLoad, i}), {1, 1, 0}, 1, 1});
   }

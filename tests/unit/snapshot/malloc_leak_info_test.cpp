@@ -62,15 +62,15 @@ struct Answer {
 constexpr std::array<std::uintptr_t, 2> kStack{0x1011, 0x2021};
 constexpr std::array<std::uintptr_t, 1> kOther{0x3031};
 
-void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
+void* block_at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
 
 /// Gives back what a test has allocated.
 struct Blocks {
   Blocks() : session(*T::start()) {}
   ~Blocks() {
-    for (std::uintptr_t i = 0; i < next; ++i) T::Hook::on_free(at(0x10000 + i * 64));
+    for (std::uintptr_t i = 0; i < next; ++i) T::Hook::on_free(block_at(0x10000 + i * 64));
   }
-  void add(std::size_t size) { T::Hook::on_allocate(at(0x10000 + next++ * 64), size); }
+  void add(std::size_t size) { T::Hook::on_allocate(block_at(0x10000 + next++ * 64), size); }
 
   Session session;
   std::uintptr_t next = 0;

@@ -12,7 +12,7 @@ namespace {
 
 using namespace alloctap;
 
-constexpr StackId kEver = ~StackId{0};
+constexpr StackId kNeverUnloaded = ~StackId{0};
 
 /// Where a process has its modules.
 struct Process {
@@ -21,7 +21,7 @@ struct Process {
 
   void load(std::uintptr_t start, std::string_view path, std::uint8_t build_id = 0) {
     Module module{.start = start, .end = start + 0x10000, .bias = start, .path = path};
-    module.unloaded_before = kEver;
+    module.unloaded_before = kNeverUnloaded;
     if (build_id != 0) {
       module.build_id_bytes = 20;
       module.build_id[19] = std::byte{build_id};

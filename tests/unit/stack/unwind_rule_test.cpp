@@ -102,12 +102,34 @@ TEST_CASE("a place that is no whole number of words, or too far, needs the table
     CHECK(needs_table(row));
   }
   row = from_stack_pointer();
-  for (const std::int64_t fits : {-8 * 128, 8 * 126}) {
+  for (const std::int64_t fits : {-8 * 127, 8 * 126}) {
     row.registers[Registers::kReturnAddress] = at_cfa(fits);
     CHECK(rule_of(row).return_slot == fits / 8);
+    CHECK(rule_of(row).return_offset() == fits);
   }
+  row.registers[Registers::kReturnAddress] = at_cfa(-8 * 128);
+  CHECK(needs_table(row) != alloctap::arch::kRecordEndsFrame);
   for (const std::int64_t wrong : {-8 * 129, -4, 8 * 127, 8 * 128}) {
     row.registers[Registers::kReturnAddress] = at_cfa(wrong);
+    CHECK(needs_table(row));
+  }
+}
+
+TEST_CASE("a return address far from the CFA is known by its record, where that may be anywhere") {
+  for (const std::int64_t bytes : {-8 * 128, -8 * 129, -8 * 8194, 8 * 127}) {
+    CallFrameRow row = from_stack_pointer();
+    row.registers[Registers::kFramePointer] = at_cfa(bytes - 8);
+    row.registers[Registers::kReturnAddress] = at_cfa(bytes);
+    const UnwindRule rule = rule_of(row);
+    if (alloctap::arch::kRecordEndsFrame) {
+      CHECK(needs_table(row) == (bytes != -8 * 128));
+      continue;
+    }
+    CHECK(rule.return_offset() == bytes);
+    CHECK(rule.fp_slot == bytes / 8 - 1);
+    row.registers[Registers::kFramePointer] = at_cfa(bytes + 8);
+    CHECK(needs_table(row));
+    row.registers[Registers::kFramePointer] = {};
     CHECK(needs_table(row));
   }
 }

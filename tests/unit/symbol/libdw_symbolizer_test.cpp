@@ -41,8 +41,9 @@ std::uint32_t line_marked(const std::string& mark) {
 
 /// Moves what only debuggers read from the plugin to `debug_file`.
 void strip_to(const PluginFile& file, const std::string& debug_file) {
-  run("objcopy --only-keep-debug '" + file.path + "' '" + debug_file + "'");
-  run("strip --strip-all '" + file.path + "'");
+  run(ALLOCTAP_BINUTILS_PREFIX "objcopy --only-keep-debug '" + file.path + "' '" + debug_file +
+      "'");
+  run(ALLOCTAP_BINUTILS_PREFIX "strip --strip-all '" + file.path + "'");
 }
 
 void strip(const PluginFile& file) { strip_to(file, file.directory.file("unused.debug")); }
@@ -139,7 +140,8 @@ TEST_CASE("a debug file that the stripped file names beside itself is read") {
     fs::create_directory(stripped.directory.file(".debug"));
     const std::string debug_file = stripped.directory.file(std::string(folder) + "p.debug");
     strip_to(stripped, debug_file);
-    run("objcopy --add-gnu-debuglink='" + debug_file + "' '" + stripped.path + "'");
+    run(ALLOCTAP_BINUTILS_PREFIX "objcopy --add-gnu-debuglink='" + debug_file + "' '" +
+        stripped.path + "'");
     const LoadedPlugin plugin(stripped);
     CHECK(symbolized(plugin.place()) == expected_of_first_build());
   }
@@ -171,7 +173,8 @@ TEST_CASE("a debug file of another build is left alone") {
   const std::string debug_file = file.directory.file("p.debug");
   strip_to(other, debug_file);
   strip(file);
-  run("objcopy --add-gnu-debuglink='" + debug_file + "' '" + file.path + "'");
+  run(ALLOCTAP_BINUTILS_PREFIX "objcopy --add-gnu-debuglink='" + debug_file + "' '" + file.path +
+      "'");
   const LoadedPlugin plugin(file);
   CHECK(symbolized(plugin.place()).empty());
 }

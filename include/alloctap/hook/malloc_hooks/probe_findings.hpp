@@ -34,6 +34,8 @@ struct ProbeFindings {
   bool free = false;
   /// What was asked for, as it was asked for.
   bool exact_sizes = true;
+  /// By the program: no allocator tells of dlclose.
+  bool modules = false;
   Reallocation reallocation = Reallocation::kUnseen;
 
   [[nodiscard]] bool every_allocation() const noexcept {
@@ -76,7 +78,7 @@ class BlindSpotText {
     add_where(!besides.empty(), besides);
     add("whether a block is malloc's or operator new's");
     add("mmap and its relatives");
-    add("dlclose");
+    add_where(!findings.modules, "dlclose");
     add("allocators that do not end in malloc");
   }
 

@@ -10,9 +10,12 @@ inline void* default_symbol(const char* name) noexcept { return ::dlsym(RTLD_DEF
 
 inline void* symbol_seen_by(const char* path, const char* name) noexcept {
   void* const handle = ::dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-  if (handle == nullptr) return nullptr;
-  void* const symbol = ::dlsym(handle, name);
-  ::dlclose(handle);
+  void* const symbol = handle == nullptr ? nullptr : ::dlsym(handle, name);
+  if (handle != nullptr) ::dlclose(handle);
+  // The program would take the error for its own. The text of one that was told is freed by the
+  // next call.
+  while (::dlerror() != nullptr) {
+  }
   return symbol;
 }
 

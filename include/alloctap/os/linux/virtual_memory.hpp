@@ -21,6 +21,18 @@ inline void* map_pages(std::size_t bytes) noexcept {
   return result == -1 ? nullptr : reinterpret_cast<void*>(result);
 }
 
+inline bool map_pages_at(std::uintptr_t address, std::size_t bytes) noexcept {
+  // Kernels before 4.17 do not know the flag, take the address for a hint, and may map elsewhere.
+  constexpr int kFixedNoReplace = 0x100000;
+  const long result =
+      ::syscall(SYS_mmap, address, bytes, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | kFixedNoReplace, -1, 0L);
+  if (result == -1) return false;
+  if (static_cast<std::uintptr_t>(result) == address) return true;
+  ::syscall(SYS_munmap, result, bytes);
+  return false;
+}
+
 inline void unmap_pages(void* address, std::size_t bytes) noexcept {
   ::syscall(SYS_munmap, address, bytes);
 }

@@ -1,0 +1,170 @@
+/// One instruction of A64, and what of it depends on where it stands. The encodings are those of
+/// the Arm Architecture Reference Manual (DDI 0487), C4 and C6.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace alloctap::arch::aarch64 {
+
+inline constexpr std::size_t kInstructionBytes = 4;
+
+/// What counts about an instruction when it is moved.
+enum class Form : std::uint8_t {
+  kMovable,          ///< Does the same anywhere.
+  kJump,             ///< b: to `target`.
+  kConditionalJump,  ///< b.cond, bc.cond, cbz, cbnz, tbz, tbnz: to `target` or to the next.
+  kCall,             ///< bl: of `target`.
+  kIndirectCall,     ///< blr, and what authenticates before.
+  kIndirectJump,     ///< br, ret, and what authenticates before.
+  kAddress,          ///< adr: `target` into a register.
+  kPageAddress,      ///< adrp: the same, of a page.
+  kLoad,             ///< ldr, ldrsw of `loaded_bytes` at `target`; prfm: 0 bytes.
+  kLandingPad,       ///< bti.
+  kSigningPad,       ///< paciasp, pacibsp: a landing pad too.
+  kBreakpoint,       ///< brk.
+  kBoundToPlace,     ///< Something else elsewhere, or without its neighbours.
+  kUnknownBranch,    ///< Not known; where branches are encoded.
+  kUnknown,          ///< No instruction: udf, and what is not allocated.
+};
+
+/// `target` is absolute.
+struct Instruction {
+  std::uintptr_t address = 0;
+  std::uint32_t word = 0;
+  Form form = Form::kMovable;
+  std::uint8_t loaded_bytes = 0;
+  std::uintptr_t target = 0;
+
+  [[nodiscard]] std::uintptr_t end() const noexcept { return address + kInstructionBytes; }
+  /// Whether `target` says where it may go.
+  [[nodiscard]] bool branches() const noexcept {
+    return form == Form::kJump || form == Form::kConditionalJump || form == Form::kCall;
+  }
+  /// Whether a call through a pointer may lead to it where the system checks that.
+  [[nodiscard]] bool is_pad() const noexcept {
+    return form == Form::kLandingPad || form == Form::kSigningPad;
+  }
+};
+
+/// The parts of `decode_instruction`, which is below.
+namespace decoding {
+
+/// Where the distance to the target is encoded.
+enum class Distance : std::uint8_t { kNone, kBits26, kBits19, kBits14, kAddress, kPages };
+
+/// All words with `bits` where `mask` has ones.
+struct Encoding {
+  std::uint32_t mask;
+  std::uint32_t bits;
+  Form form;
+  Distance distance = Distance::kNone;
+  std::uint8_t loaded_bytes = 0;
+};
+
+/// The first that matches counts. Everything that is relative to the program counter is encoded
+/// among the branches, as adr or adrp, or as a load of a literal.
+inline constexpr std::array<Encoding, 38> kEncodings{{
+    {0xFC000000, 0x14000000, Form::kJump, Distance::kBits26},
+    {0xFC000000, 0x94000000, Form::kCall, Distance::kBits26},
+    // b.cond and bc.cond; cbz and cbnz; tbz and tbnz.
+    {0xFF000000, 0x54000000, Form::kConditionalJump, Distance::kBits19},
+    {0x7E000000, 0x34000000, Form::kConditionalJump, Distance::kBits19},
+    {0x7E000000, 0x36000000, Form::kConditionalJump, Distance::kBits14},
+    {0x9F000000, 0x10000000, Form::kAddress, Distance::kAddress},
+    {0x9F000000, 0x90000000, Form::kPageAddress, Distance::kPages},
+    // ldr w, ldr x, ldrsw, prfm; ldr s, ldr d, ldr q; one that is not allocated.
+    {0xFF000000, 0x18000000, Form::kLoad, Distance::kBits19, 4},
+    {0xFF000000, 0x58000000, Form::kLoad, Distance::kBits19, 8},
+    {0xFF000000, 0x98000000, Form::kLoad, Distance::kBits19, 4},
+    {0xFF000000, 0xD8000000, Form::kLoad, Distance::kBits19, 0},
+    {0xFF000000, 0x1C000000, Form::kLoad, Distance::kBits19, 4},
+    {0xFF000000, 0x5C000000, Form::kLoad, Distance::kBits19, 8},
+    {0xFF000000, 0x9C000000, Form::kLoad, Distance::kBits19, 16},
+    {0xFF000000, 0xDC000000, Form::kUnknown},
+    // br, blr, ret; with a key and no modifier; with a modifier; retaa, retab.
+    {0xFFFFFC1F, 0xD61F0000, Form::kIndirectJump},
+    {0xFFFFFC1F, 0xD63F0000, Form::kIndirectCall},
+    {0xFFFFFC1F, 0xD65F0000, Form::kIndirectJump},
+    {0xFFFFF81F, 0xD61F081F, Form::kIndirectJump},
+    {0xFFFFF81F, 0xD63F081F, Form::kIndirectCall},
+    {0xFFFFF800, 0xD71F0800, Form::kIndirectJump},
+    {0xFFFFF800, 0xD73F0800, Form::kIndirectCall},
+    {0xFFFFFBE0, 0xD65F0BE0, Form::kIndirectJump},
+    // retaasppc; autiasppc; paciasppc; pacm: the program counter is in the signature.
+    {0xFFC0001F, 0x5500001F, Form::kBoundToPlace},
+    {0xFFC0001F, 0xF380001F, Form::kBoundToPlace},
+    {0xFFFFDBFF, 0xDAC183FE, Form::kBoundToPlace},
+    {0xFFFFFFFF, 0xD50324FF, Form::kBoundToPlace},
+    {0xFFFFFF3F, 0xD503241F, Form::kLandingPad},
+    {0xFFFFFFBF, 0xD503233F, Form::kSigningPad},
+    // The rest of what belongs to the system, svc among it.
+    {0xFF000000, 0xD5000000, Form::kMovable},
+    {0xFFE0001F, 0xD4200000, Form::kBreakpoint},
+    {0xFF000000, 0xD4000000, Form::kMovable},
+    // casp; exclusive loads and stores, of which one is nothing without the other; the parts of a
+    // copy or a fill of memory, in which the system may go back.
+    {0xBFA07C00, 0x08207C00, Form::kMovable},
+    {0x3F800000, 0x08000000, Form::kBoundToPlace},
+    {0x3B200C00, 0x19000400, Form::kBoundToPlace},
+    // Groups: branches; reserved, where SME has the upper half; not allocated.
+    {0x1C000000, 0x14000000, Form::kUnknownBranch},
+    {0x9E000000, 0x00000000, Form::kUnknown},
+    {0x1A000000, 0x02000000, Form::kUnknown},
+}};
+
+/// The field of `count` bits from bit `low` on, with its sign.
+constexpr std::int64_t signed_field(std::uint32_t word, unsigned low, unsigned count) noexcept {
+  return static_cast<std::int32_t>(word << (32 - low - count)) >> (32 - count);
+}
+
+constexpr std::uintptr_t target_of(std::uint32_t word, Distance distance,
+                                   std::uintptr_t address) noexcept {
+  constexpr std::int64_t kPage = 4096;
+  constexpr std::int64_t kWord = 4;
+  const std::int64_t bytes = signed_field(word, 5, 19) * kWord + (word >> 29 & 3);
+  switch (distance) {
+    case Distance::kBits26:
+      return address + static_cast<std::uintptr_t>(signed_field(word, 0, 26) * kWord);
+    case Distance::kBits19:
+      return address + static_cast<std::uintptr_t>(signed_field(word, 5, 19) * kWord);
+    case Distance::kBits14:
+      return address + static_cast<std::uintptr_t>(signed_field(word, 5, 14) * kWord);
+    case Distance::kAddress:
+      return address + static_cast<std::uintptr_t>(bytes);
+    case Distance::kPages:
+      return (address & ~std::uintptr_t{kPage - 1}) + static_cast<std::uintptr_t>(bytes * kPage);
+    case Distance::kNone:
+      break;
+  }
+  return 0;
+}
+
+}  // namespace decoding
+
+/// What `word` is at `address`. Knows everything of the architecture's 2024 extensions that depends
+/// on its place, but for the branches that compare two registers, which are `kUnknownBranch`.
+constexpr Instruction decode_instruction(std::uint32_t word, std::uintptr_t address) noexcept {
+  Instruction instruction{.address = address, .word = word};
+  for (const decoding::Encoding& encoding : decoding::kEncodings) {
+    if ((word & encoding.mask) != encoding.bits) continue;
+    instruction.form = encoding.form;
+    instruction.loaded_bytes = encoding.loaded_bytes;
+    instruction.target = decoding::target_of(word, encoding.distance, address);
+    break;
+  }
+  return instruction;
+}
+
+/// The one at the front of `code`, which has four bytes at least.
+inline Instruction decode_instruction(std::span<const std::byte> code,
+                                      std::uintptr_t address) noexcept {
+  std::uint32_t word = 0;
+  std::memcpy(&word, code.data(), sizeof word);
+  return decode_instruction(word, address);
+}
+
+}  // namespace alloctap::arch::aarch64

@@ -1,0 +1,137 @@
+/// A displaced instruction, written anew for another place.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "alloctap/arch/aarch64/code_writer.hpp"
+#include "alloctap/arch/aarch64/displaced_code.hpp"
+#include "alloctap/arch/aarch64/instruction.hpp"
+#include "alloctap/arch/patch_refusal.hpp"
+
+namespace alloctap::arch::aarch64 {
+
+/// Six instructions at most (landing pad, signing, three for the displaced one, the way back), then
+/// a literal.
+inline constexpr std::size_t kTrampolineBytes = 6 * kInstructionBytes + sizeof(std::uint64_t);
+
+/// Code that does what `DisplacedCode` does and goes on behind it. Starts with a landing pad.
+struct RelocatedCode {
+  PatchRefusal refusal = PatchRefusal::kNone;
+  /// Without the literal.
+  std::size_t size = 0;
+};
+
+/// The parts of `relocate`, which is below.
+namespace relocating {
+
+constexpr std::uint32_t low_register(std::uint32_t word) noexcept { return word & 31; }
+constexpr std::uint32_t next_register(std::uint32_t word) noexcept { return word >> 5 & 31; }
+
+/// The same branch by two instructions, whatever its distance was.
+constexpr std::uint32_t over_one_instruction(std::uint32_t word) noexcept {
+  constexpr std::uint32_t kTestBit = 0x36000000;
+  const bool has_short_field = (word & 0x7E000000) == kTestBit;
+  const std::uint32_t field = has_short_field ? 0x0007FFE0 : 0x00FFFFE0;
+  return (word & ~field) | 2U << 5;
+}
+
+/// blr as br, with what would be read from the link register read from `scratch`.
+constexpr std::uint32_t as_jump(std::uint32_t word, std::uint32_t scratch) noexcept {
+  constexpr std::uint32_t kCalls = 1U << 21;
+  std::uint32_t jump = word & ~kCalls;
+  if (low_register(word) == kLinkRegister) jump = (jump & ~31U) | scratch;
+  if (next_register(word) == kLinkRegister) jump = (jump & ~(31U << 5)) | scratch << 5;
+  return jump;
+}
+
+/// A load of a literal, as one from where register `base` points to. By the size in the upper two
+/// bits, for integers (the last is prfm), then for floating-point registers.
+constexpr std::uint32_t load_through(std::uint32_t word, std::uint32_t base) noexcept {
+  constexpr std::array<std::uint32_t, 8> kLoads{0xB9400000, 0xF9400000, 0xB9800000, 0xF9800000,
+                                                0xBD400000, 0xFD400000, 0x3DC00000, 0};
+  const std::uint32_t kind = (word >> 26 & 1) << 2 | word >> 30;
+  return kLoads[kind] | base << 5 | low_register(word);
+}
+
+inline void write_load(CodeWriter& writer, const Instruction& instruction) noexcept {
+  const bool is_integer = (instruction.word >> 26 & 1) == 0 && instruction.loaded_bytes != 0;
+  const std::uint32_t to = low_register(instruction.word);
+  const std::uint32_t base = is_integer && to != kZeroRegister ? to : kSecondScratch;
+  writer.load_number(base, instruction.target);
+  writer.put(load_through(instruction.word, base));
+}
+
+/// The return address that it had, and a jump.
+inline void write_indirect_call(CodeWriter& writer, const Instruction& instruction) noexcept {
+  const std::uint32_t word = instruction.word;
+  const bool has_second =
+      low_register(word) == kSecondScratch || next_register(word) == kSecondScratch;
+  const std::uint32_t scratch = has_second ? kScratch : kSecondScratch;
+  const std::uint32_t jump = as_jump(word, scratch);
+  if ((jump | 1U << 21) != word) writer.move_register(scratch, kLinkRegister);
+  writer.load_number(kLinkRegister, instruction.end());
+  writer.put(jump);
+}
+
+/// Returns whether control may leave the instruction to the next one.
+inline bool write_instruction(CodeWriter& writer, const Instruction& instruction) noexcept {
+  switch (instruction.form) {
+    case Form::kJump:
+      writer.jump(instruction.target);
+      return false;
+    case Form::kConditionalJump:
+      writer.put(over_one_instruction(instruction.word));
+      writer.jump(instruction.end());
+      writer.jump(instruction.target);
+      return false;
+    case Form::kCall:
+      writer.load_number(kLinkRegister, instruction.end());
+      writer.jump(instruction.target);
+      return false;
+    case Form::kIndirectCall:
+      write_indirect_call(writer, instruction);
+      return false;
+    case Form::kIndirectJump:
+      writer.put(instruction.word);
+      return false;
+    case Form::kAddress:
+    case Form::kPageAddress:
+      writer.load_number(low_register(instruction.word), instruction.target);
+      return true;
+    case Form::kLoad:
+      write_load(writer, instruction);
+      return true;
+    default:
+      writer.put(instruction.word);
+      return true;
+  }
+}
+
+}  // namespace relocating
+
+/// Writes `displaced`, which was not refused, to `room`, which will stand at `at`, a multiple of
+/// eight.
+///
+/// Addresses, operands and destinations stay the same. A call sets the return address that it set
+/// before and jumps: whatever unwinds the stack meanwhile sees the function and never this code.
+/// (That is what a shadow stack forbids.) Beside what the instruction changes, x17 changes, and x16
+/// where a call takes x17 and the link register.
+///
+/// All branches are b, to within 128 MiB, and none goes through a register: those would have to
+/// find a landing pad, or, as returns, a shadow stack that knows them. kOperandOutOfReach: another
+/// place may do. Allocates nothing.
+inline RelocatedCode relocate(const DisplacedCode& displaced,
+                              std::span<std::byte, kTrampolineBytes> room,
+                              std::uintptr_t at) noexcept {
+  CodeWriter writer(room, at);
+  writer.landing_pad();
+  if (displaced.signing != 0) writer.put(displaced.signing);
+  const bool goes_on = relocating::write_instruction(writer, displaced.instruction);
+  if (goes_on) writer.jump(displaced.end());
+  return {writer.reaches() ? PatchRefusal::kNone : PatchRefusal::kOperandOutOfReach, writer.size()};
+}
+
+}  // namespace alloctap::arch::aarch64

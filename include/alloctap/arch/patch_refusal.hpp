@@ -1,0 +1,63 @@
+/// Why a function cannot be patched.
+#pragma once
+
+#include <cstdint>
+
+namespace alloctap::arch {
+
+/// One reason each; `kNone` where nothing speaks against it.
+enum class PatchRefusal : std::uint8_t {
+  kNone,
+  kTooShort,
+  kUnknownInstruction,
+  kBreakpoint,
+  kUnsupportedInstruction,
+  kBranchIntoPatch,
+  kBranchToEntry,
+  kReadsPatchedBytes,
+  kReturnIntoPatch,
+  kCallIntoPatch,
+  kStackRelativeCall,
+  kCallUnderShadowStack,
+  kOperandOutOfReach,
+  kTrampolineFull,
+};
+
+inline constexpr std::uint8_t kPatchRefusals = 14;
+
+/// What stands in messages behind "because".
+constexpr const char* describe(PatchRefusal refusal) noexcept {
+  switch (refusal) {
+    case PatchRefusal::kNone:
+      return "nothing speaks against it";
+    case PatchRefusal::kTooShort:
+      return "the function, with the padding behind it, is shorter than a jump";
+    case PatchRefusal::kUnknownInstruction:
+      return "the decoder does not know an instruction of it";
+    case PatchRefusal::kBreakpoint:
+      return "a breakpoint stands where the jump would";
+    case PatchRefusal::kUnsupportedInstruction:
+      return "an instruction that the jump displaces means something else at another place";
+    case PatchRefusal::kBranchIntoPatch:
+      return "the function branches into the bytes that the jump replaces";
+    case PatchRefusal::kBranchToEntry:
+      return "the function jumps back to its first instruction, which may be a loop and no call";
+    case PatchRefusal::kReadsPatchedBytes:
+      return "the function reads the bytes that the jump replaces";
+    case PatchRefusal::kReturnIntoPatch:
+      return "a displaced call would return into the bytes that the jump replaces";
+    case PatchRefusal::kCallIntoPatch:
+      return "a displaced call goes into the bytes that the jump replaces";
+    case PatchRefusal::kStackRelativeCall:
+      return "a displaced call finds its destination by the stack pointer";
+    case PatchRefusal::kCallUnderShadowStack:
+      return "a displaced call would not match this thread's shadow stack";
+    case PatchRefusal::kOperandOutOfReach:
+      return "a displaced instruction would not reach its operand from the trampoline";
+    case PatchRefusal::kTrampolineFull:
+      return "the displaced instructions do not fit into a trampoline";
+  }
+  return "of a reason that has no name";
+}
+
+}  // namespace alloctap::arch

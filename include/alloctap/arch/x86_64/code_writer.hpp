@@ -1,0 +1,104 @@
+/// Machine code into a buffer: jumps, calls, and copies of instructions.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <limits>
+#include <span>
+
+namespace alloctap::arch::x86_64 {
+
+/// Bytes of a jump to anywhere: jmp [rip+0], then the address.
+inline constexpr std::size_t kFarJumpBytes = 14;
+
+/// Whether a signed 32-bit displacement leads from `from`, the end of an instruction, to `to`.
+constexpr bool is_in_reach(std::uintptr_t from, std::uintptr_t to) noexcept {
+  const auto distance = static_cast<std::int64_t>(to - from);
+  return distance >= std::numeric_limits<std::int32_t>::min() &&
+         distance <= std::numeric_limits<std::int32_t>::max();
+}
+
+/// Appends to `room`, which will stand at `address`. What does not fit is left out, and counted in
+/// `size()` all the same.
+class CodeWriter {
+ public:
+  CodeWriter(std::span<std::byte> room, std::uintptr_t address) noexcept
+      : room_(room), address_(address) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] std::uintptr_t here() const noexcept { return address_ + size_; }
+  [[nodiscard]] bool fits() const noexcept { return size_ <= room_.size(); }
+
+  void put(std::initializer_list<unsigned> bytes) noexcept {
+    for (const unsigned byte : bytes) put_byte(static_cast<std::byte>(byte));
+  }
+  void put(std::span<const std::byte> bytes) noexcept {
+    for (const std::byte byte : bytes) put_byte(byte);
+  }
+  template <class Number>
+  void put_number(Number number) noexcept {
+    put(std::as_bytes(std::span(&number, 1)));
+  }
+
+  /// The 32-bit displacement from the end of itself to `to`, which is in reach.
+  void put_displacement(std::uintptr_t to) noexcept {
+    put_number(static_cast<std::uint32_t>(to - (here() + sizeof(std::uint32_t))));
+  }
+
+  /// jmp rel32, or the long form. Which one depends on `here()` and `to` alone.
+  void jump(std::uintptr_t to) noexcept {
+    if (is_in_reach(here() + kNearJumpBytes, to)) {
+      put({0xE9});
+      return put_displacement(to);
+    }
+    put({0xFF, 0x25, 0, 0, 0, 0});
+    put_number(std::uint64_t{to});
+  }
+
+  /// Through the word at `pointer`, which is in reach.
+  void jump_through(std::uintptr_t pointer) noexcept {
+    put({0xFF, 0x25});
+    put_displacement(pointer);
+  }
+
+  /// jcc rel32, or its opposite over a long jump.
+  void jump_if(std::uint8_t condition, std::uintptr_t to) noexcept {
+    if (is_in_reach(here() + kNearBranchBytes, to)) {
+      put({0x0F, 0x80U + condition});
+      return put_displacement(to);
+    }
+    put({0x70U + (condition ^ 1U), kFarJumpBytes});
+    put({0xFF, 0x25, 0, 0, 0, 0});
+    put_number(std::uint64_t{to});
+  }
+
+  /// Pushes `value` and changes nothing else: push imm32, then the upper half.
+  void push(std::uintptr_t value) noexcept {
+    put({0x68});
+    put_number(static_cast<std::uint32_t>(value));
+    put({0xC7, 0x44, 0x24, 0x04});
+    put_number(static_cast<std::uint32_t>(std::uint64_t{value} >> 32));
+  }
+
+  void landing_pad() noexcept { put({0xF3, 0x0F, 0x1E, 0xFA}); }
+
+ private:
+  static constexpr std::size_t kNearJumpBytes = 5;
+  static constexpr std::size_t kNearBranchBytes = 6;
+
+  void put_byte(std::byte byte) noexcept {
+    if (size_ < room_.size()) room_[size_] = byte;
+    ++size_;
+  }
+
+  std::span<std::byte> room_;
+  std::uintptr_t address_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace alloctap::arch::x86_64

@@ -1,0 +1,154 @@
+/// The instructions that give way to a jump at the entry of a function, and whether they may.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "alloctap/arch/function_code.hpp"
+#include "alloctap/arch/patch_refusal.hpp"
+#include "alloctap/arch/x86_64/instruction.hpp"
+
+namespace alloctap::arch::x86_64 {
+
+/// The bytes of the jump that replaces them: jmp rel32.
+inline constexpr std::size_t kPatchBytes = 5;
+
+/// `[start, start + kPatchBytes)` is replaced; the instructions that begin there are displaced, and
+/// may end behind it. `start` is the function's address, or lies behind its landing pad, which
+/// stays. Where `refusal` is not kNone it applies to `refused_at`, and the rest means nothing.
+struct DisplacedCode {
+  PatchRefusal refusal = PatchRefusal::kNone;
+  std::uintptr_t refused_at = 0;
+  std::uintptr_t start = 0;
+  std::size_t count = 0;
+  std::array<Instruction, kPatchBytes> instructions{};
+
+  [[nodiscard]] std::span<const Instruction> code() const noexcept {
+    return std::span(instructions).first(count);
+  }
+  [[nodiscard]] std::uintptr_t end() const noexcept {
+    return count == 0 ? start : instructions[count - 1].end();
+  }
+  /// Whether `address` lies behind the first byte that is replaced, before the last one's end.
+  [[nodiscard]] bool is_inside_patch(std::uintptr_t address) const noexcept {
+    return address > start && address < start + kPatchBytes;
+  }
+  void refuse(PatchRefusal reason, std::uintptr_t address) noexcept {
+    refusal = reason;
+    refused_at = address;
+  }
+};
+
+/// The parts of `analyze_function`, which is below.
+namespace displacing {
+
+/// How many of the bytes behind a function, at `address`, are padding: nops or int3 up to the place
+/// where the next function would be aligned. Without an end there they may be that function's.
+/// Zeros are none: they are an instruction, or data.
+inline std::size_t padding_at(std::uintptr_t address, std::span<const std::byte> behind) noexcept {
+  constexpr std::uintptr_t kAlignment = 16;
+  const std::size_t wanted = (kAlignment - address % kAlignment) % kAlignment;
+  std::size_t found = 0;
+  while (found < wanted && found < behind.size()) {
+    const auto instruction = decode_instruction(behind.subspan(found), address + found);
+    if (!instruction || !instruction->is_padding) break;
+    found += instruction->length;
+  }
+  return found == wanted ? wanted : 0;
+}
+
+inline PatchRefusal refusal_of(const Instruction& instruction, bool is_in_function) noexcept {
+  if (instruction.flow == Flow::kBreakpoint && is_in_function) return PatchRefusal::kBreakpoint;
+  if (instruction.is_bound_to_place) return PatchRefusal::kUnsupportedInstruction;
+  if (instruction.flow == Flow::kIndirectCall && instruction.uses_stack_pointer) {
+    return PatchRefusal::kStackRelativeCall;
+  }
+  return PatchRefusal::kNone;
+}
+
+/// Fills in the instructions from `displaced.start` on.
+inline void collect(const FunctionCode& function, DisplacedCode& displaced) noexcept {
+  const std::uintptr_t function_end = function.address + function.bytes.size();
+  std::array<std::byte, kPatchBytes + ZYDIS_MAX_INSTRUCTION_LENGTH> window{};
+  const auto own = function.bytes.subspan(displaced.start - function.address);
+  const std::size_t own_bytes = std::min(own.size(), window.size());
+  std::copy_n(own.begin(), own_bytes, window.begin());
+  const std::size_t padding =
+      std::min(padding_at(function_end, function.behind), window.size() - own_bytes);
+  std::copy_n(function.behind.begin(), padding, window.begin() + own_bytes);
+  const auto code = std::span(window).first(own_bytes + padding);
+  if (code.size() < kPatchBytes) {
+    return displaced.refuse(PatchRefusal::kTooShort, function.address);
+  }
+  for (std::size_t at = 0; at < kPatchBytes;) {
+    const std::uintptr_t address = displaced.start + at;
+    const auto instruction = decode_instruction(code.subspan(at), address);
+    if (!instruction) return displaced.refuse(PatchRefusal::kUnknownInstruction, address);
+    const PatchRefusal refusal = refusal_of(*instruction, address < function_end);
+    if (refusal != PatchRefusal::kNone) return displaced.refuse(refusal, address);
+    displaced.instructions[displaced.count++] = *instruction;
+    at += instruction->length;
+  }
+}
+
+/// What is wrong with a displaced instruction, given where the others are.
+inline PatchRefusal refusal_among(const DisplacedCode& displaced,
+                                  const Instruction& instruction) noexcept {
+  const bool calls = instruction.flow == Flow::kCall || instruction.flow == Flow::kIndirectCall;
+  if (calls && displaced.is_inside_patch(instruction.end())) return PatchRefusal::kReturnIntoPatch;
+  if (instruction.flow == Flow::kCall && displaced.is_inside_patch(instruction.destination)) {
+    return PatchRefusal::kCallIntoPatch;
+  }
+  return PatchRefusal::kNone;
+}
+
+/// What is wrong with an instruction anywhere in the function.
+inline PatchRefusal refusal_anywhere(const FunctionCode& function, const DisplacedCode& displaced,
+                                     const Instruction& instruction) noexcept {
+  const bool stays = instruction.address >= displaced.end();
+  if (stays && instruction.branches()) {
+    const std::uintptr_t to = instruction.destination;
+    if (displaced.is_inside_patch(to)) return PatchRefusal::kBranchIntoPatch;
+    const bool enters = to >= function.address && to <= displaced.start;
+    if (enters && instruction.flow != Flow::kCall) return PatchRefusal::kBranchToEntry;
+  }
+  if (instruction.operand_offset == 0) return PatchRefusal::kNone;
+  const bool reads = displaced.is_inside_patch(instruction.operand) ||
+                     (instruction.operand == displaced.start && !instruction.computes_address);
+  return reads ? PatchRefusal::kReadsPatchedBytes : PatchRefusal::kNone;
+}
+
+}  // namespace displacing
+
+/// Finds what a jump at the entry of `function` displaces, and decodes the whole function to see
+/// that nothing in it depends on those bytes. Calls of the entry are calls; jumps to it may be
+/// loops. Allocates nothing; about 0.1 us per instruction.
+inline DisplacedCode analyze_function(const FunctionCode& function) noexcept {
+  DisplacedCode displaced;
+  displaced.start = function.address;
+  const auto first = decode_instruction(function.bytes, function.address);
+  if (first && first->is_landing_pad) displaced.start = first->end();
+  displacing::collect(function, displaced);
+  for (const Instruction& instruction : displaced.code()) {
+    if (displaced.refusal != PatchRefusal::kNone) return displaced;
+    displaced.refuse(displacing::refusal_among(displaced, instruction), instruction.address);
+  }
+  std::uintptr_t at = displaced.start;
+  const std::uintptr_t end = function.address + function.bytes.size();
+  while (displaced.refusal == PatchRefusal::kNone && at < end) {
+    const auto instruction = decode_instruction(function.bytes.subspan(at - function.address), at);
+    if (instruction) {
+      displaced.refuse(displacing::refusal_anywhere(function, displaced, *instruction), at);
+      at = instruction->end();
+    } else {
+      displaced.refuse(PatchRefusal::kUnknownInstruction, at);
+    }
+  }
+  return displaced;
+}
+
+}  // namespace alloctap::arch::x86_64

@@ -1,0 +1,165 @@
+/// One instruction, and what of it depends on where it stands. Decoded by Zydis.
+#pragma once
+
+#include <Zydis/Zydis.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+
+namespace alloctap::arch::x86_64 {
+
+/// Where control goes after an instruction.
+enum class Flow : std::uint8_t {
+  kNext,
+  kJump,             ///< To `destination`.
+  kConditionalJump,  ///< To `destination` or to the next; `condition` as in the opcode.
+  kLoop,             ///< The same for loop, loope, loopne, jcxz: only 8-bit displacements exist.
+  kCall,             ///< To `destination`.
+  kIndirectCall,
+  kEnd,  ///< Elsewhere: return, indirect jump, undefined instruction.
+  kBreakpoint,
+};
+
+struct Instruction {
+  std::uintptr_t address = 0;
+  std::array<std::byte, ZYDIS_MAX_INSTRUCTION_LENGTH> bytes{};
+  std::uint8_t length = 0;
+  Flow flow = Flow::kNext;
+  std::uint8_t condition = 0;
+  /// Of the ModRM byte; 0 if there is none.
+  std::uint8_t modrm_offset = 0;
+  /// Of the 32-bit displacement of a RIP-relative operand; 0 if there is none.
+  std::uint8_t operand_offset = 0;
+  /// Takes the operand's address only (lea).
+  bool computes_address = false;
+  /// Does nothing: nop in any length, or int3.
+  bool is_padding = false;
+  bool is_landing_pad = false;
+  /// Means something else elsewhere, in a way that is not described here.
+  bool is_bound_to_place = false;
+  bool uses_stack_pointer = false;
+  /// Absolute: of the RIP-relative operand, and of the branch.
+  std::uintptr_t operand = 0;
+  std::uintptr_t destination = 0;
+
+  [[nodiscard]] std::uintptr_t end() const noexcept { return address + length; }
+  [[nodiscard]] std::span<const std::byte> code() const noexcept {
+    return std::span(bytes).first(length);
+  }
+  /// Whether `destination` says where it may go.
+  [[nodiscard]] bool branches() const noexcept {
+    return flow == Flow::kJump || flow == Flow::kConditionalJump || flow == Flow::kLoop ||
+           flow == Flow::kCall;
+  }
+};
+
+/// The parts of `decode_instruction`, which is below.
+namespace decoding {
+
+inline Flow flow_of_branch(const ZydisDecodedInstruction& raw) noexcept {
+  const bool is_relative = raw.raw.imm[0].is_relative != 0;
+  switch (raw.mnemonic) {
+    case ZYDIS_MNEMONIC_CALL:
+      return is_relative ? Flow::kCall : Flow::kIndirectCall;
+    case ZYDIS_MNEMONIC_JMP:
+      return is_relative ? Flow::kJump : Flow::kEnd;
+    case ZYDIS_MNEMONIC_JCXZ:
+    case ZYDIS_MNEMONIC_JECXZ:
+    case ZYDIS_MNEMONIC_JRCXZ:
+    case ZYDIS_MNEMONIC_LOOP:
+    case ZYDIS_MNEMONIC_LOOPE:
+    case ZYDIS_MNEMONIC_LOOPNE:
+      return Flow::kLoop;
+    case ZYDIS_MNEMONIC_INT3:
+      return Flow::kBreakpoint;
+    case ZYDIS_MNEMONIC_UD0:
+    case ZYDIS_MNEMONIC_UD1:
+    case ZYDIS_MNEMONIC_UD2:
+    case ZYDIS_MNEMONIC_HLT:
+      return Flow::kEnd;
+    default:
+      break;
+  }
+  if (raw.meta.category == ZYDIS_CATEGORY_COND_BR) return Flow::kConditionalJump;
+  return raw.meta.category == ZYDIS_CATEGORY_RET ? Flow::kEnd : Flow::kNext;
+}
+
+/// An operand-size prefix makes AMD's processors cut the destination to 16 bits, unless REX.W
+/// overrides it, as in the calls for thread-local storage.
+inline bool has_narrow_branch(const ZydisDecodedInstruction& raw) noexcept {
+  const bool is_narrow = (raw.attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE) != 0;
+  return raw.raw.imm[0].is_relative != 0 && is_narrow && raw.raw.rex.W == 0;
+}
+
+inline bool is_memory_relative(const ZydisDecodedInstruction& raw) noexcept {
+  return (raw.attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0 && raw.raw.modrm.mod == 0 &&
+         raw.raw.modrm.rm == 5 && raw.raw.disp.size == 32;
+}
+
+/// Whether the register or the base of the memory operand is rsp. In encoding: number 4 without
+/// extension, in ModRM.rm (a register) or SIB.base.
+inline bool has_stack_pointer(const ZydisDecodedInstruction& raw) noexcept {
+  if ((raw.attributes & ZYDIS_ATTRIB_HAS_MODRM) == 0 || raw.raw.rex.B != 0) return false;
+  if (raw.raw.modrm.rm != 4) return false;
+  return raw.raw.modrm.mod == 3 || raw.raw.sib.base == 4;
+}
+
+inline void fill_places(const ZydisDecodedInstruction& raw, Instruction& instruction) noexcept {
+  if ((raw.attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0) {
+    instruction.modrm_offset = raw.raw.modrm.offset;
+  }
+  if (is_memory_relative(raw)) {
+    instruction.operand_offset = raw.raw.disp.offset;
+    instruction.operand = instruction.end() + static_cast<std::uintptr_t>(raw.raw.disp.value);
+  }
+  if (raw.raw.imm[0].is_relative != 0) {
+    instruction.destination =
+        instruction.end() + static_cast<std::uintptr_t>(raw.raw.imm[0].value.s);
+  }
+}
+
+inline const ZydisDecoder& decoder() noexcept {
+  static const ZydisDecoder instance = [] {
+    ZydisDecoder made;
+    ZydisDecoderInit(&made, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    return made;
+  }();
+  return instance;
+}
+
+}  // namespace decoding
+
+/// The instruction at the front of `code`, which stands at `address`; nothing where Zydis knows
+/// none or `code` ends within it. Allocates nothing.
+inline std::optional<Instruction> decode_instruction(std::span<const std::byte> code,
+                                                     std::uintptr_t address) noexcept {
+  ZydisDecodedInstruction raw;
+  if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoding::decoder(), nullptr, code.data(),
+                                                code.size(), &raw))) {
+    return std::nullopt;
+  }
+  Instruction instruction;
+  instruction.address = address;
+  instruction.length = raw.length;
+  std::memcpy(instruction.bytes.data(), code.data(), raw.length);
+  instruction.flow = decoding::flow_of_branch(raw);
+  instruction.condition = raw.opcode & 0x0F;
+  decoding::fill_places(raw, instruction);
+  const bool is_far = raw.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR;
+  instruction.is_bound_to_place = raw.mnemonic == ZYDIS_MNEMONIC_XBEGIN ||
+                                  decoding::has_narrow_branch(raw) ||
+                                  (instruction.operand_offset != 0 && raw.address_width != 64) ||
+                                  (is_far && instruction.flow == Flow::kIndirectCall);
+  instruction.is_landing_pad = raw.mnemonic == ZYDIS_MNEMONIC_ENDBR64;
+  instruction.is_padding =
+      raw.mnemonic == ZYDIS_MNEMONIC_NOP || instruction.flow == Flow::kBreakpoint;
+  instruction.computes_address = raw.mnemonic == ZYDIS_MNEMONIC_LEA;
+  instruction.uses_stack_pointer = decoding::has_stack_pointer(raw);
+  return instruction;
+}
+
+}  // namespace alloctap::arch::x86_64

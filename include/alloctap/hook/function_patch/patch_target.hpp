@@ -1,0 +1,76 @@
+/// A function that is to be patched, and how messages name it.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/strings/escaping.h>
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "alloctap/arch/entry_patch.hpp"
+#include "alloctap/hook/memory_regions.hpp"
+#include "alloctap/os/function_symbol.hpp"
+#include "alloctap/os/memory_map.hpp"
+
+namespace alloctap {
+
+/// `bytes` is the function's length, 0 where an exported symbol tells it. `name` is for messages.
+/// `modules_stay` says that the modules of function and replacement are never unloaded, as all that
+/// a program starts with.
+struct PatchTarget {
+  const void* address = nullptr;
+  std::size_t bytes = 0;
+  std::string name = {};
+  bool modules_stay = false;
+
+  [[nodiscard]] std::uintptr_t start() const noexcept {
+    return reinterpret_cast<std::uintptr_t>(address);
+  }
+
+  /// Completed by what the module's symbols say. Control plane.
+  [[nodiscard]] PatchTarget described() const {
+    // The loader looks at every symbol of the module.
+    if (bytes != 0 && !name.empty()) return *this;
+    const os::FunctionSymbol symbol = os::find_function_symbol(address);
+    PatchTarget target = *this;
+    if (target.bytes == 0) target.bytes = symbol.bytes;
+    if (target.name.empty()) target.name = symbol.name == nullptr ? "a function" : symbol.name;
+    return target;
+  }
+
+  /// "FunctionPatch: malloc at 0x7f...".
+  [[nodiscard]] std::string in_words() const {
+    return absl::StrCat("FunctionPatch: ", name, " at 0x", absl::Hex(start()));
+  }
+
+  /// The code, and what follows as far as padding goes. It is mapped and may be read.
+  [[nodiscard]] arch::FunctionCode code(const MemoryRegions& regions) const noexcept {
+    constexpr std::size_t kBehind = 16;
+    const auto* first = static_cast<const std::byte*>(address);
+    const std::size_t behind = regions.is_readable(start() + bytes, kBehind) ? kBehind : 0;
+    return {.address = start(), .bytes = {first, bytes}, .behind = {first + bytes, behind}};
+  }
+};
+
+/// The first bytes at `target`, in hexadecimal, if they may be read.
+inline std::string first_bytes_of(const PatchTarget& target) {
+  std::byte bytes[16];
+  const std::size_t count = os::copy_memory(target.start(), bytes);
+  const std::string raw(reinterpret_cast<const char*>(bytes), count);
+  return count == 0 ? "no bytes" : absl::StrCat("bytes ", absl::BytesToHexString(raw));
+}
+
+/// Why `target` cannot be patched, with where and the bytes that are there.
+inline absl::Status refuse_patch(const PatchTarget& target, arch::PatchRefusal refusal,
+                                 std::uintptr_t at) {
+  const std::string text = absl::StrCat(
+      target.in_words(), ", ", target.bytes, " bytes long, ", first_bytes_of(target),
+      ": cannot be patched, because ", arch::describe(refusal), " (at +", at - target.start(), ")");
+  return absl::UnimplementedError(text);
+}
+
+}  // namespace alloctap

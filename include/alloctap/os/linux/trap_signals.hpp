@@ -1,0 +1,114 @@
+#pragma once
+
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdint>
+#include <type_traits>
+
+#include "alloctap/macros.hpp"
+#include "alloctap/os/trap_signals.hpp"
+
+namespace alloctap::os {
+
+/// SIGTRAP or SIGILL, and who handled it before.
+class TrapSignal {
+ public:
+  explicit constexpr TrapSignal(int number) noexcept : number_(number) {}
+
+  bool take_over(void (*handler)(int, siginfo_t*, void*)) noexcept {
+    struct sigaction now{};
+    if (::sigaction(number_, nullptr, &now) != 0) return false;
+    if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == handler) return true;
+    previous_ = now;
+    struct sigaction action{};
+    action.sa_sigaction = handler;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+    ::sigemptyset(&action.sa_mask);
+    return ::sigaction(number_, &action, nullptr) == 0;
+  }
+
+  /// To whom it was before; `comes_back` if that one sent it here.
+  void pass_on(siginfo_t* info, void* context, bool comes_back) const noexcept {
+    if (comes_back) return end_process();
+    if ((previous_.sa_flags & SA_SIGINFO) != 0) {
+      return previous_.sa_sigaction(number_, info, context);
+    }
+    if (previous_.sa_handler != SIG_DFL && previous_.sa_handler != SIG_IGN) {
+      return previous_.sa_handler(number_);
+    }
+    // Also where it is ignored: the system kills for a trap that nobody handles.
+    end_process();
+  }
+
+ private:
+  void end_process() const noexcept {
+    struct sigaction action{};
+    action.sa_handler = SIG_DFL;
+    ::sigaction(number_, &action, nullptr);
+    ::syscall(SYS_tgkill, ::getpid(), ::syscall(SYS_gettid), number_);
+  }
+
+  int number_;
+  struct sigaction previous_{};
+};
+
+inline constinit TrapSignal breakpoint_signal{SIGTRAP};
+inline constinit TrapSignal undefined_instruction_signal{SIGILL};
+inline constinit std::atomic<ResumePlace> resume_place{nullptr};
+
+/// A trap that was passed on, and the handler's frame then. Whoever came between calls us with the
+/// same context from a deeper frame; another trap at the same depth has the same frame.
+struct PassedTrap {
+  const void* context = nullptr;
+  const void* frame = nullptr;
+};
+ALLOCTAP_INITIAL_EXEC inline constinit thread_local PassedTrap passed_trap;
+
+/// Where the thread was stopped, to be read and written.
+inline auto& program_counter(void* context) noexcept {
+  auto& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  return machine.gregs[REG_RIP];
+#elif defined(__aarch64__)
+  return machine.pc;
+#else
+#error "alloctap/os/linux/trap_signals.hpp does not know this architecture"
+#endif
+}
+
+/// How far behind the instruction of a breakpoint a thread is stopped.
+inline constexpr std::uintptr_t breakpoint_advance() noexcept {
+#if defined(__x86_64__)
+  return 1;
+#else
+  return 0;
+#endif
+}
+
+inline void handle_trap(int number, siginfo_t* info, void* context) noexcept {
+  auto& counter = program_counter(context);
+  const bool is_breakpoint = number == SIGTRAP;
+  const auto place =
+      static_cast<std::uintptr_t>(counter) - (is_breakpoint ? breakpoint_advance() : 0);
+  const std::uintptr_t next = resume_place.load(std::memory_order_acquire)(place);
+  if (next == 0) {
+    const void* const frame = ALLOCTAP_FRAME_ADDRESS();
+    const bool comes_back = passed_trap.context == context && frame < passed_trap.frame;
+    if (!comes_back) passed_trap = {context, frame};
+    return (is_breakpoint ? breakpoint_signal : undefined_instruction_signal)
+        .pass_on(info, context, comes_back);
+  }
+  counter = static_cast<std::remove_reference_t<decltype(counter)>>(next);
+}
+
+inline bool catch_traps(ResumePlace resume) noexcept {
+  resume_place.store(resume, std::memory_order_release);
+  return breakpoint_signal.take_over(&handle_trap) &&
+         undefined_instruction_signal.take_over(&handle_trap);
+}
+
+}  // namespace alloctap::os

@@ -1,0 +1,50 @@
+/// A program's tracker behind the functions that the cases of hook backends call.
+#pragma once
+
+#include <cstdlib>
+#include <optional>
+#include <utility>
+
+#include "alloctap/stack/no_stack.hpp"
+#include "alloctap/tracker.hpp"
+#include "tests/contract/hooks/hooked_program.hpp"
+
+namespace alloctap::testing {
+
+/// One that starts and stops for the cases.
+template <class Tracker>
+struct TrackedProgram {
+  static std::string start() {
+    auto started = Tracker::start();
+    if (!started.ok()) return started.status().ToString();
+    session = *std::move(started);
+    return "";
+  }
+
+  static void end() {
+    if (session) session->end();
+    session.reset();
+  }
+
+  static EventTotals totals() {
+    const absl::StatusOr<Snapshot> now = Tracker::snapshot();
+    if (!now.ok()) std::abort();
+    return {.allocations = now->totals.allocations,
+            .deallocations = now->totals.deallocations,
+            .allocated_bytes = now->totals.allocated_bytes,
+            .live_bytes = now->totals.live_bytes,
+            .mapped_bytes = Tracker::Sink::meta().mappings().live_bytes(),
+            .unmatched_frees = now->account.unmatched_frees};
+  }
+
+  static inline std::optional<Session> session;
+};
+
+/// `sees` is what the backend is expected to see.
+template <class Tracker>
+constexpr HookedProgram hooked_program_of(Sees (*sees)()) {
+  using Program = TrackedProgram<Tracker>;
+  return {&Program::start, &Program::end, &Program::totals, sees};
+}
+
+}  // namespace alloctap::testing
