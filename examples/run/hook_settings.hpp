@@ -9,7 +9,7 @@
 
 namespace alloctap::run {
 
-enum class HookChoice : std::uint8_t { kInterpose, kPlt, kMallocHooks };
+enum class HookChoice : std::uint8_t { kInterpose, kPlt, kInline, kMallocHooks };
 
 /// What the launcher knows of a choice; in the order of the enumerators.
 struct HookDescription {
@@ -25,6 +25,7 @@ struct HookDescription {
 inline constexpr auto kHooks = std::to_array<HookDescription>({
     {.name = "interpose", .exports_malloc = true},
     {.name = "plt", .chooses_modules = true},
+    {.name = "inline"},
     {.name = "malloc-hooks", .needed_library = "libc_malloc_debug.so.0"},
 });
 

@@ -12,9 +12,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "chosen_dump.hpp"
 #include "convert/options.hpp"
 #include "convert/replay_text.hpp"
-#include "report_formats.hpp"
 #include "tool_program.hpp"
 
 namespace alloctap::run {
@@ -28,12 +28,11 @@ constexpr char kTool[] = "alloctap-convert";
 
 int say(int code, const std::string& message) { return run::say(kTool, code, message); }
 
-template <class Policy>
-absl::Status write_file(const Report& report, const Policy& policy, const std::string& path) {
+absl::Status write_file(const Report& report, const ChosenDump& dump, const std::string& path) {
   FileOutput output(path);
   if (absl::Status status = output.open(); !status.ok()) return status;
   DumpWriter writer(output);
-  policy.write(report, writer);
+  dump.write(report, writer);
   if (absl::Status status = writer.finish(); !status.ok()) return status;
   return output.commit();
 }
@@ -41,9 +40,7 @@ absl::Status write_file(const Report& report, const Policy& policy, const std::s
 int write_targets(const ConvertOptions& options, const Report& report) {
   int code = kFine;
   for (const ConvertOptions::Target& target : options.targets) {
-    const absl::Status status = dump_as(target.format, nullptr, [&](const auto& policy) {
-      return write_file(report, policy, target.path);
-    });
+    const absl::Status status = write_file(report, {.format = target.format}, target.path);
     if (!status.ok()) code = say(kFailed, std::string(status.message()));
   }
   return code;

@@ -77,8 +77,10 @@ CommandLine::CommandLine()
   hook_ = add("--hook", "CHOICE",
               "How calls are seen: interpose (all calls, by functions in front of\n"
               "the C library's), plt (calls of chosen modules, in the slots\n"
-              "through which they call) or malloc-hooks (what the allocator's\n"
-              "own hooks tell: glibc's debug library is put in front of malloc).\n"
+              "through which they call), inline (all calls from the start on: the\n"
+              "functions themselves are patched) or malloc-hooks (what the\n"
+              "allocator's own hooks tell: glibc's debug library is put in front\n"
+              "of malloc).\n"
               "Default: interpose.");
   modules_ = add("--modules", "REGEX",
                  "With --hook=plt, track calls of modules whose path matches, a\n"

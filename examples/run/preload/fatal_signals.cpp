@@ -8,6 +8,7 @@
 #include <alloctap/guard/thread_state.hpp>
 #include <alloctap/macros.hpp>
 #include <alloctap/os/error_preserver.hpp>
+#include <alloctap/os/trap_signals.hpp>
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -124,10 +125,11 @@ void on_one_shot_signal(int signal, siginfo_t* info, void* context) {
   action.sa_handler(signal);
 }
 
+/// That of patched functions too, which brings the default action back for what is none of theirs.
 bool is_ours(const struct sigaction& action) noexcept {
   return (action.sa_flags & SA_SIGINFO) != 0 &&
          (action.sa_sigaction == &on_fatal_signal || action.sa_sigaction == &on_one_shot_signal ||
-          action.sa_sigaction == &on_dump_signal);
+          action.sa_sigaction == &on_dump_signal || action.sa_sigaction == &os::handle_trap);
 }
 
 bool is_one_shot(const struct sigaction& action) noexcept {

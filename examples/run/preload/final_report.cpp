@@ -1,14 +1,19 @@
 #include "final_report.hpp"
 
 #include <absl/base/internal/raw_logging.h>
+#include <absl/strings/str_cat.h>
 
+#include <algorithm>
+#include <alloctap/guard/reentrancy_guard.hpp>
+#include <alloctap/os/file.hpp>
+#include <alloctap/os/process.hpp>
 #include <atomic>
 #include <cstring>
+#include <string>
 
-#include "report_formats.hpp"
 #include "run_suppressions.hpp"
-#include "run_tracker.hpp"
 #include "standard_error.hpp"
+#include "tracker_calls.hpp"
 
 namespace alloctap::run {
 namespace {
@@ -25,10 +30,8 @@ void print_error(const absl::Status& status) noexcept {
   print_line({status.message().data(), status.message().size()});
 }
 
-template <class Output>
-absl::Status write_format(const Snapshot& snapshot, DumpFormat format, Output&& output) {
-  return dump_as(format, loaded_suppressions(),
-                 [&](const auto& policy) { return RunTracker::dump(snapshot, policy, output); });
+ChosenDump policy_of(DumpFormat format) noexcept {
+  return {.format = format, .suppressions = loaded_suppressions()};
 }
 
 /// What is at `path` must not be replaced: it leads to a device, a pipe or an open descriptor.
@@ -39,7 +42,8 @@ absl::Status append_dump(const Snapshot& snapshot, DumpFormat format, const char
     return absl::UnavailableError(
         absl::StrCat("cannot open the dump ", path, ": ", os::error_text(error)));
   }
-  const absl::Status status = write_format(snapshot, format, DescriptorOutput(file.descriptor()));
+  const absl::Status status =
+      dump(snapshot, policy_of(format), DescriptorOutput(file.descriptor()));
   if (status.ok()) return status;
   return absl::UnavailableError(absl::StrCat(path, ": ", status.message()));
 }
@@ -54,7 +58,7 @@ absl::Status write_dump(const Snapshot& snapshot, const DumpTarget& target) {
   }
   return target.mode == WriteMode::kAppend
              ? append_dump(snapshot, target.format, path)
-             : write_format(snapshot, target.format, FileOutput(expanded));
+             : dump(snapshot, policy_of(target.format), FileOutput(expanded));
 }
 
 /// Whether some format shows blocks one by one.
@@ -89,12 +93,12 @@ const Settings& report_settings() noexcept { return *current_settings; }
 void write_report() noexcept {
   const OwnAllocations own;
   absl::raw_logging_internal::RegisterLogFilterAndPrefixHook(&say_nothing);
-  const absl::StatusOr<Snapshot> snapshot = RunTracker::snapshot({.blocks = blocks_wanted()});
+  const absl::StatusOr<Snapshot> snapshot = take_snapshot({.blocks = blocks_wanted()});
   if (!snapshot.ok()) return print_error(snapshot.status());
   const int error_output = standard_error();
   if (current_settings->dump_count == 0 && error_output >= 0) {
     const absl::Status status =
-        write_format(*snapshot, DumpFormat::kText, DescriptorOutput(error_output));
+        dump(*snapshot, policy_of(DumpFormat::kText), DescriptorOutput(error_output));
     if (!status.ok()) print_error(status);
   }
   for (const DumpTarget& target : current_settings->targets()) {

@@ -5,6 +5,7 @@
 #include <unwind.h>
 
 #include <alloctap/hook/interposed_malloc.hpp>
+#include <alloctap/os/error_preserver.hpp>
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -19,6 +20,7 @@
 #include "settings.hpp"
 #include "signal_stacks.hpp"
 #include "standard_error.hpp"
+#include "tracker_calls.hpp"
 
 using alloctap::run::RunTracker;
 ALLOCTAP_DEFINE_INTERPOSED_MALLOC(RunTracker);
@@ -125,6 +127,7 @@ void prepare_for_exceptions() noexcept {
 
 /// Runs before all other constructors: the object is linked with -z initfirst.
 __attribute__((constructor)) void when_loaded() {
+  const os::ErrorPreserver preserve_error;
   prepare_for_exceptions();
   InterposedOriginals<RunTracker::Sink>::find_all_once();
   if (report_owed()) load_suppressions(*settings);
@@ -134,6 +137,7 @@ __attribute__((constructor)) void when_loaded() {
 }  // namespace
 
 void RunConfig::on_first_call() noexcept {
+  const os::ErrorPreserver preserve_error;
   const OwnAllocations own;
   const std::string_view text = os::initial_environment(kSettingsVariable, encoded_settings);
   if (text.empty()) return;
@@ -151,6 +155,22 @@ void RunConfig::on_first_call() noexcept {
     ::at_quick_exit(&report_at_quick_exit);
   }
 }
+
+absl::StatusOr<Snapshot> take_snapshot(const SnapshotOptions& options) {
+  return RunTracker::snapshot(options);
+}
+
+absl::Status dump(const Snapshot& snapshot, const ChosenDump& policy, FileOutput output) {
+  return RunTracker::dump(snapshot, policy, output);
+}
+
+absl::Status dump(const Snapshot& snapshot, const ChosenDump& policy, DescriptorOutput output) {
+  return RunTracker::dump(snapshot, policy, output);
+}
+
+std::uint64_t live_bytes() noexcept { return RunTracker::live_bytes(); }
+
+void add_timeline_point() noexcept { RunTracker::add_timeline_point(); }
 
 bool RunConfig::is_own_call(const CallOrigin& origin) noexcept {
   const auto* caller = static_cast<const char*>(origin.caller);

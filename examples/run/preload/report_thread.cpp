@@ -9,13 +9,14 @@
 #include <alloctap/os/error_preserver.hpp>
 #include <alloctap/os/futex.hpp>
 #include <alloctap/os/worker_thread.hpp>
+#include <alloctap/snapshot/timeline_ring.hpp>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
 
 #include "dump_schedule.hpp"
 #include "final_report.hpp"
-#include "run_tracker.hpp"
+#include "tracker_calls.hpp"
 
 namespace alloctap::run {
 namespace {
@@ -67,17 +68,17 @@ class Triggers {
   std::int64_t serve(std::int64_t now) noexcept {
     const bool asked =
         (state.fetch_and(~kDumpWanted, std::memory_order_acquire) & kDumpWanted) != 0;
-    if (!asked && !schedule_.due(now, live_bytes())) return schedule_.next_look(now);
+    if (!asked && !schedule_.due(now, watched_bytes())) return schedule_.next_look(now);
     const ReentrancyGuard guard;
-    const std::uint64_t live = live_bytes();
+    const std::uint64_t live = watched_bytes();
     write_report();
     schedule_.note_dump(now, live);
     return schedule_.next_look(os::monotonic_ns());
   }
 
  private:
-  static std::uint64_t live_bytes() noexcept {
-    return report_settings().threshold_bytes > 0 ? RunTracker::live_bytes() : 0;
+  static std::uint64_t watched_bytes() noexcept {
+    return report_settings().threshold_bytes > 0 ? live_bytes() : 0;
   }
 
   DumpSchedule schedule_;
@@ -96,7 +97,7 @@ bool wait_for_request() noexcept {
     if (counting && is_last_thread()) return false;
     const std::int64_t time = os::monotonic_ns();
     if (time >= next_point) {
-      RunTracker::add_timeline_point();
+      add_timeline_point();
       next_point = time + timeline_interval(time - start);
     }
     const std::int64_t next = std::min(next_point, triggers.serve(time));

@@ -10,6 +10,10 @@ namespace alloctap::run {
 void RunHook::choose(const HookSettings& settings, const void* own_code) {
   choice_ = settings.choice;
   PltHook::leave_alone(own_code);
+  // dlclose is exported by every preloaded object.
+  InlineHook::serves_preloaded_library();
+  MallocHooks::tells_of_modules();
+  PltHook::tells_of_modules();
   for (const ModulePatternSetting& pattern : settings.module_patterns()) {
     const std::string text(pattern.text);
     // An error comes back when the hook is installed.
@@ -34,12 +38,24 @@ void RunHook::uninstall() noexcept {
       return InterposeHook::uninstall();
     case HookChoice::kPlt:
       return PltHook::uninstall();
+    case HookChoice::kInline:
+      return InlineHook::uninstall();
     case HookChoice::kMallocHooks:
       return MallocHooks::uninstall();
   }
 }
 
-void RunHook::abandon() noexcept { choice_ == HookChoice::kPlt ? PltHook::abandon() : uninstall(); }
+void RunHook::abandon() noexcept {
+  switch (choice_) {
+    case HookChoice::kPlt:
+      return PltHook::abandon();
+    case HookChoice::kInline:
+      return InlineHook::abandon();
+    case HookChoice::kInterpose:
+    case HookChoice::kMallocHooks:
+      return uninstall();
+  }
+}
 
 void RunHook::print_warnings() {
   if (choice_ != HookChoice::kPlt) return;
@@ -58,6 +74,8 @@ HookCapabilities RunHook::active_capabilities() noexcept {
       return InterposeHook::capabilities;
     case HookChoice::kPlt:
       return PltHook::capabilities;
+    case HookChoice::kInline:
+      return InlineHook::capabilities;
     case HookChoice::kMallocHooks:
       return MallocHooks::active_capabilities();
   }

@@ -3,6 +3,7 @@
 
 #include <absl/status/status.h>
 
+#include <alloctap/hook/inline_hook.hpp>
 #include <alloctap/hook/interpose_hook.hpp>
 #include <alloctap/hook/malloc_hooks.hpp>
 #include <alloctap/hook/plt_hook.hpp>
@@ -30,6 +31,8 @@ struct RunHook {
         return InterposeHook::install<Sink>();
       case HookChoice::kPlt:
         return PltHook::install<Sink>();
+      case HookChoice::kInline:
+        return InlineHook::install<Sink>();
       case HookChoice::kMallocHooks:
         return MallocHooks::install<Sink>();
     }

@@ -37,7 +37,7 @@ Live live_of(const Json& heap) {
   return live;
 }
 
-Live expected_of(const Json& report) {
+Live expected_live_of(const Json& report) {
   Live live;
   for (const Json& stack : report.at("stacks")) {
     if (stack.at("live_allocations") == 0) continue;
@@ -72,7 +72,7 @@ Json check_heap(const FormatRun& run) {
   const Json report = run.json().json();
   Json heap = read(run);
   CHECK(heap.at("total") == report.at("totals").at("live_bytes"));
-  CHECK(live_of(heap) == expected_of(report));
+  CHECK(live_of(heap) == expected_live_of(report));
   check_map(heap, report);
   return heap;
 }

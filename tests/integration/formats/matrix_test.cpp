@@ -19,8 +19,9 @@ using namespace alloctap::testing;
 using Texts = std::vector<std::string>;
 using Sizes = std::map<std::string, std::uint64_t>;
 
-const Texts kPython{"/usr/bin/python3", "-c",
-                    "import json, decimal, os; x = [str(i) for i in range(20000)]; os._exit(0)"};
+const Texts kMatrixPython{
+    "/usr/bin/python3", "-c",
+    "import json, decimal, os; x = [str(i) for i in range(20000)]; os._exit(0)"};
 
 /// Of the modules that these programs load, those that allocate for others.
 bool is_runtime(const std::string& path) {
@@ -116,7 +117,7 @@ void check_stacks(const Json& entries, const Json& report, const Json& stacks) {
 }  // namespace
 
 TEST_CASE("the JSON has the memory of every module, and three stacks of each of three") {
-  const FormatRun run(kPython, "matrix", "heap.matrix.json");
+  const FormatRun run(kMatrixPython, "matrix", "heap.matrix.json");
   const Json report = run.json().json();
   const Json matrix = Json::parse(run.text());
   const Json& mappings = report.at("mappings").at("stacks");

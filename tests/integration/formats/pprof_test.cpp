@@ -121,14 +121,15 @@ void check_profile(const FormatRun& run) {
   }
 }
 
-const Texts kPython{"/usr/bin/python3", "-c",
-                    "import json, decimal, os; x = [str(i) for i in range(20000)]; os._exit(0)"};
+const Texts kPprofPython{
+    "/usr/bin/python3", "-c",
+    "import json, decimal, os; x = [str(i) for i in range(20000)]; os._exit(0)"};
 
 }  // namespace
 
 TEST_CASE("-top shows the rows of the report, by each of the sample types") {
   check_profile(FormatRun({ALLOCTAP_PROGRAMS "stacks"}, "pprof", "heap.pb.gz"));
-  check_profile(FormatRun(kPython, "pprof", "heap.pb.gz"));
+  check_profile(FormatRun(kPprofPython, "pprof", "heap.pb.gz"));
 }
 
 TEST_CASE("-top shows stacks that were not taken or are not known") {
@@ -137,7 +138,7 @@ TEST_CASE("-top shows stacks that were not taken or are not known") {
 }
 
 TEST_CASE("-raw shows the types, the program first and the build-ids of all that allocated") {
-  const FormatRun run(kPython, "pprof", "heap.pb.gz");
+  const FormatRun run(kPprofPython, "pprof", "heap.pb.gz");
   const Dump json = run.json();
   const std::string raw = Pprof().ask({"-raw", run.path()});
   CHECK(raw.find("PeriodType: space bytes\nPeriod: 1\n") != raw.npos);
@@ -183,7 +184,7 @@ TEST_CASE("-comments shows the account") {
 
 TEST_CASE("-diff_base shows what one run has more than another, wherever modules lie") {
   const FormatRun small({"/usr/bin/python3", "-c", "import os; os._exit(0)"}, "pprof", "a.pb.gz");
-  const FormatRun large(kPython, "pprof", "b.pb.gz");
+  const FormatRun large(kPprofPython, "pprof", "b.pb.gz");
   Rows expected = rows_of(large.json().json(), "live_bytes");
   for (const auto& [name, row] : rows_of(small.json().json(), "live_bytes")) {
     expected[name].flat -= row.flat;

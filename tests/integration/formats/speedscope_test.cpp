@@ -42,7 +42,7 @@ Weights expected_of(const Json& report, const char* key) {
   return weights;
 }
 
-void check_file(const FormatRun& run) {
+void check_speedscope(const FormatRun& run) {
   const Outcome outcome = alloctap::testing::run(
       {.arguments = {"/usr/bin/python3", ALLOCTAP_FORMATS "validate.py",
                      ALLOCTAP_FORMATS "speedscope/file-format-schema.json", run.path()}});
@@ -62,11 +62,11 @@ void check_file(const FormatRun& run) {
 }  // namespace
 
 TEST_CASE("speedscope of a program whose calls are known") {
-  check_file(FormatRun({ALLOCTAP_PROGRAMS "stacks"}, "speedscope", "heap.speedscope.json"));
+  check_speedscope(FormatRun({ALLOCTAP_PROGRAMS "stacks"}, "speedscope", "heap.speedscope.json"));
 }
 
 TEST_CASE("speedscope of a program that nobody wrote for it") {
-  check_file(
+  check_speedscope(
       FormatRun({"/usr/bin/python3", "-c",
                  "import json, decimal, os; x = [str(i) for i in range(20000)]; os._exit(0)"},
                 "speedscope", "heap.speedscope.json"));

@@ -2,21 +2,16 @@
 #include <doctest/doctest.h>
 
 #include <cstddef>
-#include <fstream>
 #include <string>
 #include <vector>
 
+#include "tests/integration/support/file_text.hpp"
 #include "tests/integration/support/tracked_program.hpp"
 
 namespace {
 
 using namespace alloctap::testing;
 using Texts = std::vector<std::string>;
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 bool holds(const std::string& text, const std::string& part) {
   CAPTURE(text);
@@ -104,7 +99,7 @@ TEST_CASE("growth beyond what is allowed is told by the exit status") {
 
 TEST_CASE("a report that was cut short is compared as far as it goes") {
   const TwoReports reports;
-  const std::string whole = text_of(reports.after());
+  const std::string whole = file_text(reports.after());
   for (std::size_t length = 0; length < whole.size() - 1; length += whole.size() / 40 + 1) {
     CAPTURE(length);
     reports.write("cut.json", whole.substr(0, length));
@@ -123,7 +118,7 @@ TEST_CASE("a report that was cut short is compared as far as it goes") {
 
 TEST_CASE("foreign files are refused, newer ones are read, absent ones are trouble") {
   const TwoReports reports;
-  const std::string whole = text_of(reports.after());
+  const std::string whole = file_text(reports.after());
   reports.write("newer.json", replaced(whole, "alloctap.heap/1", "alloctap.heap/7"));
   Outcome outcome = reports.compare({"before.json", "newer.json"});
   CHECK(outcome.exit_code() == 1);
@@ -146,7 +141,7 @@ TEST_CASE("two builds of a program are compared by functions") {
     if (module.at("path").get<std::string>().ends_with("/leaks")) id = module.at("build_id");
   }
   REQUIRE(id.size() == 40);
-  reports.write("rebuilt.json", replaced(text_of(reports.after()), id, std::string(40, '0')));
+  reports.write("rebuilt.json", replaced(file_text(reports.after()), id, std::string(40, '0')));
   const Outcome by_place = reports.compare({"before.json", "rebuilt.json"});
   holds(by_place.err, "was built anew in between");
   holds(by_place.err, "--match=functions");
@@ -159,7 +154,7 @@ TEST_CASE("two builds of a program are compared by functions") {
 
 TEST_CASE("what a file names cannot give orders to a terminal") {
   const TwoReports reports;
-  reports.write("evil.json", replaced(text_of(reports.after()), "\"function\":\"forget_block\"",
+  reports.write("evil.json", replaced(file_text(reports.after()), "\"function\":\"forget_block\"",
                                       "\"function\":\"\\u001b[2J\\u0007\""));
   const Outcome outcome = reports.compare({"before.json", "evil.json"});
   CHECK(outcome.out.find('\x1b') == std::string::npos);
@@ -208,7 +203,7 @@ TEST_CASE("a page of the difference holds both reports") {
   const Outcome outcome = reports.compare({"before.json", "after.json", "--html=page.html"});
   CHECK(outcome.exit_code() == 0);
   CHECK(outcome.err == "");
-  const std::string page = text_of(reports.file("page.html"));
+  const std::string page = file_text(reports.file("page.html"));
   holds(page, "<!doctype html>");
   const std::size_t shown = page.find(R"(id="report">{"schema")");
   const std::size_t base = page.find(R"(id="base">{"schema")");
@@ -220,12 +215,12 @@ TEST_CASE("a page of the difference holds both reports") {
 
 TEST_CASE("there is no page of a damaged report, or where it cannot be written") {
   const TwoReports reports;
-  const std::string whole = text_of(reports.after());
+  const std::string whole = file_text(reports.after());
   reports.write("cut.json", whole.substr(0, whole.size() * 3 / 4));
   const Outcome cut = reports.compare({"before.json", "cut.json", "--html=page.html"});
   CHECK(cut.exit_code() == 1);
   holds(cut.err, "no page is written");
-  CHECK(text_of(reports.file("page.html")) == "");
+  CHECK(file_text(reports.file("page.html")) == "");
   const Outcome nowhere = reports.compare({"before.json", "after.json", "--html=no/page.html"});
   CHECK(nowhere.exit_code() == 2);
   holds(nowhere.err, "no/page.html");

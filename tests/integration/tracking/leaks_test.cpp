@@ -2,9 +2,9 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <fstream>
 #include <string>
 
+#include "tests/integration/support/file_text.hpp"
 #include "tests/integration/support/report_checks.hpp"
 #include "tests/integration/support/tracked_program.hpp"
 
@@ -21,11 +21,6 @@ struct LeakingProgram : TrackedProgram {
     return {"--suppressions=" + file("rules")};
   }
 };
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 }  // namespace
 
@@ -65,7 +60,7 @@ TEST_CASE("the text shows leaks alone, then the rules that were needed, then the
   const LeakingProgram program("leak:grow_pool\nleak:nobody\n");
   CHECK(run(program.tracked_to("text=" + program.file("report"), program.option())).exit_code() ==
         0);
-  const std::string report = text_of(program.file("report"));
+  const std::string report = file_text(program.file("report"));
   const std::size_t leaked = report.find("Leaked     ");
   const std::size_t rules = report.find("Suppressed, by rule");
   const std::size_t others = report.find("Rules that matched nothing\n  leak:nobody   ");

@@ -8,22 +8,11 @@
 
 #include "tests/integration/support/report_checks.hpp"
 #include "tests/integration/support/tracked_program.hpp"
+#include "tests/integration/support/unchanged_program.hpp"
 
 namespace {
 
 using namespace alloctap::testing;
-
-/// Returns the report of a program that behaves the same whether tracked or not.
-Dump check_unchanged(const TrackedProgram& program) {
-  const Outcome alone = run(program.untracked());
-  const Outcome tracked = run(program.tracked());
-  CHECK(tracked.status == alone.status);
-  CHECK(tracked.out == alone.out);
-  CHECK(tracked.err == alone.err);
-  Dump dump = program.dump();
-  check_report(dump);
-  return dump;
-}
 
 void write_file(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 
@@ -42,7 +31,7 @@ TEST_CASE("xmllint prints what it prints") {
   TrackedProgram program(
       {"/usr/bin/xmllint", "--format", "--xpath", "//item[@id mod 7 = 0]/name", "list.xml"});
   write_file(program.file("list.xml"), many_elements());
-  const Dump dump = check_unchanged(program);
+  const Dump dump = report_of_unchanged(program);
   CHECK(dump.total("allocations") > 20'000);
   CHECK(dump.account("failed_unwinds") == 0);
   CHECK_FALSE(dump.stacks_through("xmlStrndup").empty());
@@ -62,7 +51,7 @@ template <> struct Sum<0> { static constexpr int value = 0; };
 std::map<std::string, std::vector<std::map<int, std::string>>> table;
 int f() { table["key"].push_back({{1, "one"}}); return Sum<500>::value; }
 )");
-  const Dump dump = check_unchanged(program);
+  const Dump dump = report_of_unchanged(program);
   CHECK(dump.total("allocations") > 20'000);
   CHECK(dump.account("failed_unwinds") == 0);
 }
@@ -89,13 +78,13 @@ TEST_CASE("the compiler's driver and its children each leave a report") {
 TEST_CASE("a shell script's own programs are not tracked, and it does not notice") {
   const TrackedProgram program(
       {"/bin/sh", "-c", "for i in 1 2 3; do echo $i | tr 1-3 a-c; done; (exit 3)"});
-  const Dump dump = check_unchanged(program);
+  const Dump dump = report_of_unchanged(program);
   CHECK(dump.json().at("program").at("arguments").at(0) == "/bin/sh");
 }
 
 TEST_CASE("a program that allocates nothing leaves a report without stacks") {
   const TrackedProgram program({ALLOCTAP_PROGRAMS "semantics"});
-  const Dump dump = check_unchanged(program);
+  const Dump dump = report_of_unchanged(program);
   CHECK(dump.usage() == HeapUsage{});
   CHECK(dump.json().at("stacks").empty());
 }

@@ -6,21 +6,14 @@
 
 #include "tests/integration/support/report_checks.hpp"
 #include "tests/integration/support/tracked_program.hpp"
+#include "tests/integration/support/unchanged_program.hpp"
 
 namespace {
 
 using namespace alloctap::testing;
 
 Dump report_of(const std::string& program_name, const std::string& name) {
-  const TrackedProgram program({ALLOCTAP_PROGRAMS + program_name, name});
-  const Outcome alone = run(program.untracked());
-  const Outcome tracked = run(program.tracked());
-  CHECK(tracked.status == alone.status);
-  CHECK(tracked.out == alone.out);
-  CHECK(tracked.err == alone.err);
-  Dump dump = program.dump();
-  check_report(dump);
-  return dump;
+  return report_of_unchanged(TrackedProgram({ALLOCTAP_PROGRAMS + program_name, name}));
 }
 
 struct Expected {

@@ -16,7 +16,7 @@ using Texts = std::vector<std::string>;
 const std::string kWithout = ALLOCTAP_PROGRAMS "stacks";
 const std::string kWith = ALLOCTAP_PROGRAMS "stacks_with_frame_pointers";
 
-Dump report_of(const std::string& path, const Texts& options = {}) {
+Dump report_of_program(const std::string& path, const Texts& options = {}) {
   const TrackedProgram program({path});
   const Outcome outcome = run(program.tracked(options));
   CHECK(outcome.status == 0);
@@ -80,7 +80,7 @@ void check_plain_calls(const Dump& dump) {
 }  // namespace
 
 TEST_CASE("stacks of a program without frame pointers are whole") {
-  const Dump dump = report_of(kWithout, {"--max-frames=400"});
+  const Dump dump = report_of_program(kWithout, {"--max-frames=400"});
   CHECK(dump.account("failed_unwinds") == 0);
   CHECK(dump.account("truncated_stacks") == 0);
   check_plain_calls(dump);
@@ -94,26 +94,26 @@ TEST_CASE("stacks of a program without frame pointers are whole") {
 }
 
 TEST_CASE("a thread's stack ends where the C library starts the thread") {
-  const Dump dump = report_of(kWithout);
+  const Dump dump = report_of_program(kWithout);
   CHECK(stack_of(dump, 1004).size() == 9);
   CHECK(file_of_outermost(dump, 1004) == "libc.so.6");
 }
 
 TEST_CASE("a stack passes through functions of the C library") {
-  const Texts stack = up_to_main(stack_of(report_of(kWithout), 1003));
+  const Texts stack = up_to_main(stack_of(report_of_program(kWithout), 1003));
   CHECK(first(stack, 2) == Texts{"leaf", "compare"});
   CHECK(stack[stack.size() - 2] == "sort");
   CHECK(stack.size() > 4);
 }
 
 TEST_CASE("a stack passes through the frame of a signal") {
-  const Texts stack = up_to_main(stack_of(report_of(kWithout), 1005));
+  const Texts stack = up_to_main(stack_of(report_of_program(kWithout), 1005));
   CHECK(first(stack, 2) == Texts{"leaf", "handler"});
   CHECK(stack[stack.size() - 2] == "interrupted");
 }
 
 TEST_CASE("what the C++ library allocates to throw belongs to the function that throws") {
-  const Dump dump = report_of(kWithout);
+  const Dump dump = report_of_program(kWithout);
   const auto thrown = dump.stacks_through("__cxa_allocate_exception");
   REQUIRE(thrown.size() == 1);
   Texts functions = dump.functions(thrown.front());
@@ -123,19 +123,19 @@ TEST_CASE("what the C++ library allocates to throw belongs to the function that 
 }
 
 TEST_CASE("a recursion that is deeper than the limit is cut and counted") {
-  const Dump dump = report_of(kWithout);
+  const Dump dump = report_of_program(kWithout);
   CHECK(dump.account("truncated_stacks") == 1);
   CHECK(dump.account("failed_unwinds") == 0);
   const Texts stack = stack_of(dump, 1002);
   CHECK(stack.size() == 256);
   CHECK(stack.back() == "recurse");
-  const Texts whole = up_to_main(stack_of(report_of(kWithout, {"--max-frames=400"}), 1002));
+  const Texts whole = up_to_main(stack_of(report_of_program(kWithout, {"--max-frames=400"}), 1002));
   CHECK(whole.size() == 302);
   CHECK(std::count(whole.begin(), whole.end(), "recurse") == 300);
 }
 
 TEST_CASE("--max-frames cuts every stack to that many frames and counts those that it cut") {
-  const Dump dump = report_of(kWithout, {"--max-frames=3"});
+  const Dump dump = report_of_program(kWithout, {"--max-frames=3"});
   CHECK(dump.json().at("backend").at("max_frames") == 3);
   // Of both threads: that is where they meet.
   CHECK(stack_of(dump, 1001 + 1004) == Texts{"leaf", "inner", "middle"});
@@ -151,7 +151,7 @@ TEST_CASE("--max-frames cuts every stack to that many frames and counts those th
 }
 
 TEST_CASE("stacks of a program with frame pointers can be had by following them") {
-  const Dump dump = report_of(kWith, {"--stack=frame-pointer", "--max-frames=400"});
+  const Dump dump = report_of_program(kWith, {"--stack=frame-pointer", "--max-frames=400"});
   CHECK(dump.json().at("backend").at("stack") == "frame-pointer");
   check_plain_calls(dump);
   const Texts deep = up_to_main(stack_of(dump, 1002));
@@ -159,15 +159,15 @@ TEST_CASE("stacks of a program with frame pointers can be had by following them"
 }
 
 TEST_CASE("following frame pointers where there are none does no harm") {
-  const Dump dump = report_of(kWithout, {"--stack=frame-pointer"});
+  const Dump dump = report_of_program(kWithout, {"--stack=frame-pointer"});
   CHECK_FALSE(dump.stacks_through("leaf").empty());
-  CHECK(dump.usage() == report_of(kWithout).usage());
+  CHECK(dump.usage() == report_of_program(kWithout).usage());
 }
 
 TEST_CASE("--stack=none keeps the caller alone") {
-  const Dump dump = report_of(kWithout, {"--stack=none"});
+  const Dump dump = report_of_program(kWithout, {"--stack=none"});
   CHECK(dump.json().at("backend").at("stack") == "none");
   for (const Json& stack : dump.json().at("stacks")) CHECK(stack.at("frames").size() == 1);
   CHECK(dump.stacks_through("leaf").size() == 1);
-  CHECK(dump.usage() == report_of(kWithout).usage());
+  CHECK(dump.usage() == report_of_program(kWithout).usage());
 }

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string>
 
+#include "tests/integration/support/file_text.hpp"
 #include "tests/integration/support/report_checks.hpp"
 #include "tests/integration/support/tracked_program.hpp"
 
@@ -48,11 +49,6 @@ std::uint32_t line_with(const std::string& file, const std::string& text) {
   return 0;
 }
 
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 TrackedProgram reloading_program() {
   return TrackedProgram(
       {ALLOCTAP_PROGRAMS "reloads", ALLOCTAP_PLUGIN_FIRST, ALLOCTAP_PLUGIN_SECOND});
@@ -64,6 +60,7 @@ TEST_CASE("a plug-in that was built anew while it was closed shows both builds b
   std::string hook;
   SUBCASE("interposed") { hook = "interpose"; }
   SUBCASE("in slots") { hook = "plt"; }
+  SUBCASE("in the functions") { hook = "inline"; }
   SUBCASE("by the allocator's hooks") { hook = "malloc-hooks"; }
   const TrackedProgram program = reloading_program();
   const Outcome outcome = run(program.tracked({"--hook=" + hook}));
@@ -86,7 +83,7 @@ TEST_CASE("a plug-in that was built anew while it was closed shows both builds b
 TEST_CASE("a report names functions, files and lines, and what was inlined") {
   const TrackedProgram program = reloading_program();
   CHECK(run(program.tracked_to("text=" + program.file("report"))).exit_code() == 0);
-  const std::string report = text_of(program.file("report"));
+  const std::string report = file_text(program.file("report"));
   CHECK(report.find("(anonymous namespace)::allocate_in_first()   ") != report.npos);
   CHECK(report.find("programs/reloads.cpp:" +
                     std::to_string(line_with("integration/tracking/programs/reloads.cpp",

@@ -6,28 +6,22 @@
 
 #include "tests/integration/support/report_checks.hpp"
 #include "tests/integration/support/tracked_program.hpp"
+#include "tests/integration/support/unchanged_program.hpp"
 
 namespace {
 
 using namespace alloctap::testing;
 
-Dump report_of(const std::string& name, const std::vector<std::string>& options = {}) {
-  const TrackedProgram program({ALLOCTAP_PROGRAMS "threads", name});
-  const Outcome alone = run(program.untracked());
-  const Outcome tracked = run(program.tracked(options));
-  CHECK(tracked.status == alone.status);
-  CHECK(tracked.out == alone.out);
-  CHECK(tracked.err == alone.err);
-  Dump dump = program.dump();
-  check_report(dump);
+Dump report_of_threads(const std::string& name, const std::vector<std::string>& options = {}) {
+  Dump dump = report_of_unchanged(TrackedProgram({ALLOCTAP_PROGRAMS "threads", name}), options);
   CHECK(dump.account("unmatched_frees") == 0);
   return dump;
 }
 
 /// The numbers of `name` without those of a run that does nothing.
 HeapUsage own_usage(const std::string& name) {
-  const HeapUsage nothing = report_of("nothing").usage();
-  HeapUsage usage = report_of(name).usage();
+  const HeapUsage nothing = report_of_threads("nothing").usage();
+  HeapUsage usage = report_of_threads(name).usage();
   usage.allocations -= nothing.allocations;
   usage.deallocations -= nothing.deallocations;
   usage.allocated_bytes -= nothing.allocated_bytes;
@@ -50,19 +44,19 @@ TEST_CASE("blocks that one thread allocates and another frees are counted exactl
 TEST_CASE("a thread with the smallest stack can be tracked") {
   for (const std::string stack :
        {"--stack=unwind-table", "--stack=backtrace", "--stack=frame-pointer", "--stack=none"}) {
-    CHECK(report_of("smallest-stack", {stack}).total("allocations") >= 100);
+    CHECK(report_of_threads("smallest-stack", {stack}).total("allocations") >= 100);
   }
 }
 
 TEST_CASE("tracking makes malloc no point where a thread may be cancelled") {
   for (const std::string stack :
        {"--stack=unwind-table", "--stack=backtrace", "--stack=frame-pointer", "--stack=none"}) {
-    CHECK(report_of("cancel", {stack}).total("allocations") >= 100);
+    CHECK(report_of_threads("cancel", {stack}).total("allocations") >= 100);
   }
 }
 
 TEST_CASE("what destructors of a thread's data free and allocate is counted") {
-  const Dump dump = report_of("thread-end");
+  const Dump dump = report_of_threads("thread-end");
   std::uint64_t at_the_end = 0;
   for (const Json& stack : dump.json().at("stacks")) {
     if (stack.at("live_bytes") == 77) ++at_the_end;
@@ -73,14 +67,15 @@ TEST_CASE("what destructors of a thread's data free and allocate is counted") {
 }
 
 TEST_CASE("threads that come and go do not make the tracker grow") {
-  const Dump dump = report_of("come-and-go");
+  const Dump dump = report_of_threads("come-and-go");
   CHECK(dump.total("allocations") >= 2000);
   // What 16 threads keep, of which about 0.6 MiB of address space are for each one's stacks.
-  CHECK(dump.account("tracker_bytes") < report_of("two").account("tracker_bytes") + (12 << 20));
+  CHECK(dump.account("tracker_bytes") <
+        report_of_threads("two").account("tracker_bytes") + (12 << 20));
 }
 
 TEST_CASE("a stack that the program made for itself is walked to its end") {
-  const Dump dump = report_of("own-stack");
+  const Dump dump = report_of_threads("own-stack");
   const auto stacks = dump.stacks_through("(anonymous namespace)::allocate_elsewhere");
   REQUIRE(stacks.size() >= 1);
   CHECK(stacks.front().at("allocations") == 100);

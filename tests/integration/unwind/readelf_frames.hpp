@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "alloctap/arch/dwarf_registers.hpp"
 #include "alloctap/elf/call_frame.hpp"
 
 namespace alloctap::testing {
@@ -44,14 +45,21 @@ inline std::uintptr_t hex_number(std::string_view text) {
   return number;
 }
 
+/// By the names of x86-64 or of AArch64, which have but the return address in common.
 inline std::optional<std::uint8_t> register_number(std::string_view name) {
-  static constexpr std::array<std::string_view, 17> kNames = {
-      "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
-      "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "ra"};
-  const auto place = std::find(kNames.begin(), kNames.end(), name);
+  static constexpr std::array<std::string_view, 16> kNames = {
+      "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
+      "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
+  if (name == "ra") return arch::DwarfRegisters::kReturnAddress;
   if (name == "rip") return 16;
-  if (place == kNames.end()) return std::nullopt;
-  return static_cast<std::uint8_t>(place - kNames.begin());
+  if (name == "sp") return 31;
+  const auto place = std::find(kNames.begin(), kNames.end(), name);
+  if (place != kNames.end()) return static_cast<std::uint8_t>(place - kNames.begin());
+  if (!name.starts_with('x')) return std::nullopt;
+  std::uint8_t number = 0;
+  const auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), number);
+  const bool is_number = error == std::errc() && end == name.data() + name.size();
+  return is_number ? std::optional(number) : std::nullopt;
 }
 
 /// "+16" or "-8".

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "busy_threads.hpp"
+#include "faults.hpp"
 
 namespace {
 
@@ -26,13 +27,6 @@ __attribute__((noinline)) void allocate_blocks() {
 }
 
 int* volatile nowhere = nullptr;
-
-/// In assembly because compilers make of it what they like.
-void divide_by_zero() {
-  int quotient = 1;
-  int remainder = 0;
-  asm volatile("idivl %2" : "+a"(quotient), "+d"(remainder) : "r"(0));
-}
 
 __attribute__((noinline)) int recurse(int depth) {
   volatile char frame[4096];
@@ -140,8 +134,8 @@ constexpr Ending kEndings[] = {
     {"wild-pointer", [] { *reinterpret_cast<volatile int*>(0x8000000000000000) = 1; }},
     {"stack-overflow", [] { recurse(0); }},
     {"division-by-zero", divide_by_zero},
-    {"illegal-instruction", [] { __builtin_trap(); }},
-    {"breakpoint", [] { asm volatile("int3"); }},
+    {"illegal-instruction", run_no_instruction},
+    {"breakpoint", hit_breakpoint},
     {"double-free", free_twice},
     {"raise-SIGTERM", [] { ::raise(SIGTERM); }},
     {"kill-SIGSEGV", [] { die_by(SIGSEGV); }},

@@ -1,7 +1,4 @@
-/// The dump policies behind the names of formats.
-#pragma once
-
-#include <absl/status/status.h>
+#include "chosen_dump.hpp"
 
 #include <alloctap/dump/android_heap_dump.hpp>
 #include <alloctap/dump/chrome_trace_dump.hpp>
@@ -17,46 +14,41 @@
 #include <alloctap/dump/record_dump.hpp>
 #include <alloctap/dump/speedscope_dump.hpp>
 #include <alloctap/dump/text_dump.hpp>
-#include <alloctap/snapshot/suppressions.hpp>
-
-#include "settings.hpp"
 
 namespace alloctap::run {
 
-/// The result of `dump(policy)` with the policy of `format`. `suppressions` may be nullptr.
-template <class Dump>
-absl::Status dump_as(DumpFormat format, const Suppressions* suppressions, Dump&& dump) {
+void ChosenDump::write(const Report& report, DumpWriter& writer) const {
+  const auto write_as = [&](const auto& policy) { policy.write(report, writer); };
   switch (format) {
     case DumpFormat::kText:
-      return dump(TextDump{.suppressions = suppressions});
+      return write_as(TextDump{.suppressions = suppressions});
     case DumpFormat::kJson:
-      return dump(JsonDump{.suppressions = suppressions});
+      return write_as(JsonDump{.suppressions = suppressions});
     case DumpFormat::kHtml:
-      return dump(HtmlDump{.suppressions = suppressions});
+      return write_as(HtmlDump{.suppressions = suppressions});
     case DumpFormat::kFolded:
-      return dump(FoldedDump{});
+      return write_as(FoldedDump{});
     case DumpFormat::kHeaptrack:
-      return dump(HeaptrackDump{});
+      return write_as(HeaptrackDump{});
     case DumpFormat::kPprof:
-      return dump(PprofDump{});
+      return write_as(PprofDump{});
     case DumpFormat::kDhat:
-      return dump(DhatDump{});
+      return write_as(DhatDump{});
     case DumpFormat::kMassif:
-      return dump(MassifDump{});
+      return write_as(MassifDump{});
     case DumpFormat::kChromeTrace:
-      return dump(ChromeTraceDump{});
+      return write_as(ChromeTraceDump{});
     case DumpFormat::kSpeedscope:
-      return dump(SpeedscopeDump{});
+      return write_as(SpeedscopeDump{});
     case DumpFormat::kAndroid:
-      return dump(AndroidHeapDump{});
+      return write_as(AndroidHeapDump{});
     case DumpFormat::kMatrix:
-      return dump(MatrixDump{});
+      return write_as(MatrixDump{});
     case DumpFormat::kMatrixLog:
-      return dump(MatrixLogDump{});
+      return write_as(MatrixLogDump{});
     case DumpFormat::kRecord:
-      return dump(RecordDump{});
+      return write_as(RecordDump{});
   }
-  return absl::InternalError("no such format");
 }
 
 }  // namespace alloctap::run

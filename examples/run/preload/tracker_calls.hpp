@@ -1,0 +1,24 @@
+/// What reports ask of the tracker. Declared without it, so that those who ask are compiled once
+/// for all preloaded objects; defined with it, in preload.cpp.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <alloctap/dump/descriptor_output.hpp>
+#include <alloctap/dump/file_output.hpp>
+#include <alloctap/snapshot/snapshot.hpp>
+#include <cstdint>
+
+#include "chosen_dump.hpp"
+
+namespace alloctap::run {
+
+/// As the functions of `Tracker` with these names.
+absl::StatusOr<Snapshot> take_snapshot(const SnapshotOptions& options);
+absl::Status dump(const Snapshot& snapshot, const ChosenDump& policy, FileOutput output);
+absl::Status dump(const Snapshot& snapshot, const ChosenDump& policy, DescriptorOutput output);
+std::uint64_t live_bytes() noexcept;
+void add_timeline_point() noexcept;
+
+}  // namespace alloctap::run
