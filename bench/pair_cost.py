@@ -40,6 +40,7 @@ def parse_arguments():
     parser.add_argument("--patterns", default="steady,varying")
     parser.add_argument("--pairs", type=int, default=1_000_000, help="of one run (default: 1e6)")
     parser.add_argument("--stacks", default="", help="choices of --stack (default: its default)")
+    parser.add_argument("--hooks", default="", help="choices of --hook (default: its default)")
     parser.add_argument("--tmp", help="where heaptrack's raw data goes")
     parser.add_argument("--json", metavar="FILE", help="write all numbers there too")
     parser.add_argument("build_directories", nargs="+", metavar="BUILD_DIR")
@@ -75,7 +76,7 @@ def summarize(told, estimate):
 def print_case(pattern, depth, threads, times):
     print(f"{pattern}, {depth} frames, {threads} thread{'s' if threads > 1 else ''}")
     for way, t in times.items():
-        line = f"  {way:18} {t['cpu_ns']:8.1f} ns"
+        line = f"  {way:22} {t['cpu_ns']:8.1f} ns"
         if way != UNTRACKED:
             line += f"  added {t['added_ns']:8.1f} ns"
         if "versus_heaptrack" in t:
@@ -89,7 +90,9 @@ def measure_all(arguments, folder):
     build = arguments.build_directories[0]
     runner = tracking.Runner(build, folder)
     loop = str(tracking.executable(build, "pair_loop"))
-    ways = tracking.ways_to_track(arguments.build_directories, listed(arguments.stacks), folder)
+    ways = tracking.ways_to_track(
+        arguments.build_directories, listed(arguments.stacks), folder, listed(arguments.hooks)
+    )
     depths = map(int, listed(arguments.depths))
     threads = map(int, listed(arguments.threads))
     results = []

@@ -8,6 +8,7 @@ anything is symbolized.
 """
 
 import dataclasses
+import itertools
 import json
 import os
 import pathlib
@@ -95,15 +96,17 @@ def heaptrack_way(folder):
     return Way(HEAPTRACK, environment=environment, raw=raw)
 
 
-def ways_to_track(build_directories, stacks, folder):
-    """Untracked first, heaptrack last; the ones of alloctap-run are between. `stacks` may be empty:
-    what alloctap-run does by itself."""
+def ways_to_track(build_directories, stacks, folder, hooks=()):
+    """Untracked first, heaptrack last; the ones of alloctap-run are between. `stacks` and `hooks`
+    may be empty: what alloctap-run does by itself."""
     ways = [Way(UNTRACKED)]
     for directory in build_directories:
         mark = f"{pathlib.Path(directory).name}:" if len(build_directories) > 1 else ""
-        for stack in stacks or [""]:
+        for stack, hook in itertools.product(stacks or [""], hooks or [""]):
             options = [f"--stack={stack}"] if stack else []
-            ways.append(alloctap_way(directory, options, mark + (stack or "alloctap"), folder))
+            options += [f"--hook={hook}"] if hook else []
+            name = "/".join(filter(None, [stack, hook])) or "alloctap"
+            ways.append(alloctap_way(directory, options, mark + name, folder))
     heaptrack = heaptrack_way(folder)
     return ways + [heaptrack] if heaptrack else ways
 
