@@ -163,7 +163,7 @@ class PltPass {
     } else if (target.original == 0) {
       if (value != 0) static_cast<void>(missing_.push_back({&target, kept_name(module), 0}));
     } else if (!leads_to(memory, slot, value, target)) {
-      if (counts && value != 0) ++module.foreign;
+      if (counts && value != 0) ++(is_code(value) ? module.foreign : module.unfinished);
     } else if (is_unfinished(memory, slot.address)) {
       ++module.unfinished;
     } else if (action_ == PltAction::kHook) {
@@ -199,6 +199,12 @@ class PltPass {
     constexpr std::uint64_t kStubBytes = 16;
     return arch::RelocationKinds::is_lazy_stub(memory.array<std::byte>(value, kStubBytes),
                                                slot.number);
+  }
+
+  /// Until the loader has filled it, a slot holds what stands in the file: an offset.
+  [[nodiscard]] bool is_code(std::uintptr_t value) const noexcept {
+    const os::MemoryRegion* region = regions_.find(value);
+    return region != nullptr && region->executable;
   }
 
   /// The loader write-protects these pages last of all. It might do so while they are written.

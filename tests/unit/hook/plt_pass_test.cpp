@@ -129,6 +129,20 @@ TEST_CASE("a slot that leads elsewhere is another tool's") {
   CHECK(call() == parent);
 }
 
+TEST_CASE("a slot that the loader has not filled yet is a module's that is being opened") {
+  const std::uintptr_t original = OneFunction().state.targets.all()[0].original;
+  constexpr std::uintptr_t kOffsetInFile = 0x1036;
+  OneFunction unfilled(original, kOffsetInFile);
+  unfilled.choose();
+  REQUIRE(unfilled.walk(PltAction::kHook).hooked >= 1);
+
+  OneFunction one;
+  one.choose();
+  const PltModule module = one.walk(PltAction::kHook);
+  CHECK(module.unfinished >= 1);
+  CHECK(module.foreign + module.hooked == 0);
+}
+
 TEST_CASE("a function that nobody knows is missing, with the module that wants it") {
   OneFunction one(0);
   one.choose();
