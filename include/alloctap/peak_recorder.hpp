@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <utility>
@@ -12,12 +11,12 @@
 #include "alloctap/guard/late_construction.hpp"
 #include "alloctap/guard/recording_gate.hpp"
 #include "alloctap/guard/thread_state.hpp"
+#include "alloctap/guard/turn.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/meta/freed_totals.hpp"
 #include "alloctap/meta/meta_container.hpp"
 #include "alloctap/meta/thread_totals.hpp"
 #include "alloctap/os/clock.hpp"
-#include "alloctap/os/futex.hpp"
 #include "alloctap/sample/stack_estimates.hpp"
 #include "alloctap/snapshot/time_budget.hpp"
 #include "alloctap/snapshot/timeline.hpp"
@@ -45,18 +44,19 @@ class PeakRecorder {
   {
     RecordingGate::Flag& recording = this_thread_slot.state->recording;
     RecordingGate::leave(recording);
-    std::uint32_t turn = kFree;
-    if (turn_.compare_exchange_strong(turn, kTaken, std::memory_order_relaxed)) {
+    if (turn_.try_begin()) {
       take_if_possible(gone);
-      if (turn_.exchange(kFree, std::memory_order_relaxed) == kAwaited) os::futex_wake_all(turn_);
+      turn_.end();
     } else {
-      await_turn(turn);
+      // What others free before the gate is closed is missing in the picture, and the thread that
+      // closes it may lose its processor first.
+      turn_.await_end(kPatience);
     }
     RecordingGate::enter(recording);
   }
 
   /// In the child of a fork, alone: whoever was taking a picture is not there.
-  static void after_fork() noexcept { turn_.store(kFree, std::memory_order_relaxed); }
+  static void after_fork() noexcept { turn_.after_fork(); }
 
   /// Empty where there is none yet. For who holds the control lock.
   [[nodiscard]] static const Peak& peak() noexcept { return state_.get().peak; }
@@ -68,19 +68,6 @@ class PeakRecorder {
     std::int64_t blocks = 0;
     std::int64_t bytes = 0;
   };
-
-  static constexpr std::uint32_t kFree = 0;
-  static constexpr std::uint32_t kTaken = 1;
-  static constexpr std::uint32_t kAwaited = 2;
-
-  /// What others free before the gate is closed is missing in the picture, and the thread that
-  /// closes it may lose its processor first.
-  static void await_turn(std::uint32_t turn) noexcept {
-    const bool awaited = turn == kAwaited ||
-                         turn_.compare_exchange_strong(turn, kAwaited, std::memory_order_relaxed) ||
-                         turn == kAwaited;
-    if (awaited) os::futex_wait(turn_, kAwaited, kPatience);
-  }
 
   static void take_if_possible(const BlockRecord& gone) noexcept {
     if (!control_lock.try_lock()) return;
@@ -167,7 +154,7 @@ class PeakRecorder {
   /// Behind the control lock.
   static inline constinit LateConstruction<State> state_;
   /// Whose turn it is to look whether a picture is to be taken.
-  static inline constinit std::atomic<std::uint32_t> turn_{kFree};
+  static inline constinit Turn turn_;
 };
 
 }  // namespace alloctap
