@@ -2,27 +2,26 @@
 #include <absl/status/status.h>
 #include <dlfcn.h>
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "alloctap/hook/function_patch.hpp"
 #include "tests/contract/function_patch/targets.hpp"
+#include "tests/support/busy_threads.hpp"
 #include "tests/support/mapped_files.hpp"
 
 namespace {
 
 using alloctap::FunctionPatch;
+using alloctap::testing::BusyThreads;
 using alloctap::testing::mapped_file_at;
 
-constexpr int kThreads = 8;
+constexpr unsigned kThreads = 8;
 constexpr int kToggles = 100'000;
 constexpr int kMark = 1000;
 
@@ -46,48 +45,25 @@ FunctionPatch prepare(const std::byte* end) {
   return *std::move(patch);
 }
 
-/// Threads that call until this is destroyed; each call returns one of two results.
-class Callers {
- public:
-  explicit Callers(std::vector<Target> targets) : targets_(std::move(targets)) {
-    for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { run(); });
-  }
-  ~Callers() { stop(); }
-  Callers(const Callers&) = delete;
-  Callers& operator=(const Callers&) = delete;
+/// How often calls of targets returned what.
+struct Results {
+  std::atomic<long> unpatched{0};
+  std::atomic<long> patched{0};
+  std::atomic<long> wrong{0};
 
-  void stop() {
-    stopping_ = true;
-    for (std::thread& thread : threads_) thread.join();
-    threads_.clear();
-  }
-  long wrong() const { return wrong_; }
-  long patched() const { return patched_; }
-  long unpatched() const { return unpatched_; }
-
- private:
-  void run() {
-    // Of this thread alone; the one that patches gets its turn more often.
-    static_cast<void>(nice(5));
+  void call_all(const std::vector<Target>& targets) {
     std::array<long, 3> counts{};
-    for (int x = 0; !stopping_; x = (x + 1) % 100) {
-      for (const Target target : targets_) {
+    for (int x = 0; x < 100; ++x) {
+      for (const Target target : targets) {
         const int result = call_target(target, x, &helper);
         ++counts[result == x + 7 ? 0U : result == x + 7 + kMark ? 1U : 2U];
       }
     }
-    unpatched_ += counts[0];
-    patched_ += counts[1];
-    wrong_ += counts[2];
+    unpatched += counts[0];
+    patched += counts[1];
+    wrong += counts[2];
   }
   static int helper(int x) { return x + 7; }
-
-  std::vector<Target> targets_;
-  std::vector<std::thread> threads_;
-  std::atomic<bool> stopping_{false};
-  std::atomic<long> wrong_{0};
-  std::atomic<long> patched_{0};
-  std::atomic<long> unpatched_{0};
 };
 
 }  // namespace
@@ -98,8 +74,10 @@ TEST_CASE("8 threads run functions that are patched and restored 100,000 times")
   TOGGLED_TARGETS(PREPARE)
 #undef PREPARE
 #define ADDRESS(name) &target_##name,
-  Callers callers({TOGGLED_TARGETS(ADDRESS)});
+  const std::vector<Target> targets{TOGGLED_TARGETS(ADDRESS)};
 #undef ADDRESS
+  Results results;
+  BusyThreads callers(kThreads, [&](unsigned) { results.call_all(targets); });
   int failed = 0;
   for (int i = 0; i < kToggles; ++i) {
     FunctionPatch& patch = patches[static_cast<std::size_t>(i / 2) % patches.size()];
@@ -107,9 +85,9 @@ TEST_CASE("8 threads run functions that are patched and restored 100,000 times")
   }
   callers.stop();
   CHECK(failed == 0);
-  CHECK(callers.wrong() == 0);
-  CHECK(callers.patched() > 0);
-  CHECK(callers.unpatched() > 0);
+  CHECK(results.wrong == 0);
+  CHECK(results.patched > 0);
+  CHECK(results.unpatched > 0);
   CHECK(mapped_file_at(reinterpret_cast<const void*>(&target_pushes)).is_as_in_file());
 }
 
@@ -148,23 +126,16 @@ FunctionPatch prepare_library_function(const char* name, Function* replacement,
 TEST_CASE("malloc and free of the C library are patched while 8 threads allocate") {
   auto allocate = prepare_library_function("malloc", &Heap::count_allocation, Heap::allocate);
   auto release = prepare_library_function("free", &Heap::count_release, Heap::release);
-  std::atomic<bool> stopping{false};
-  std::vector<std::thread> threads;
-  for (int i = 0; i < kThreads; ++i) {
-    threads.emplace_back([&] {
-      while (!stopping) {
-        void* volatile block = std::malloc(100);
-        std::free(block);
-      }
-    });
-  }
+  BusyThreads callers(kThreads, [](unsigned) {
+    void* volatile block = std::malloc(100);
+    std::free(block);
+  });
   int failed = 0;
   for (int i = 0; i < 5'000; ++i) {
     if (!allocate.enable().ok() || !release.enable().ok()) ++failed;
     if (!allocate.disable().ok() || !release.disable().ok()) ++failed;
   }
-  stopping = true;
-  for (std::thread& thread : threads) thread.join();
+  callers.stop();
   CHECK(failed == 0);
   CHECK(Heap::allocated > 0);
   CHECK(Heap::released > 0);

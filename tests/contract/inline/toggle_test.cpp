@@ -1,17 +1,16 @@
 // 9, 17: the whole family of allocation functions, patched and restored while 8 threads allocate.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "alloctap/hook/function_patch.hpp"
 #include "alloctap/os/module_symbols.hpp"
 #include "tests/contract/inline/allocator_calls.hpp"
+#include "tests/support/busy_threads.hpp"
 #include "tests/support/mapped_files.hpp"
 
 namespace {
@@ -78,47 +77,18 @@ bool were_all_called(const Family& family) {
                      [](const Member& member) { return *member.calls > 0; });
 }
 
-/// Threads that call everything until this is destroyed.
-class Callers {
- public:
-  Callers() {
-    for (unsigned i = 0; i < kThreads; ++i) threads_.emplace_back([this, i] { run(i * 32); });
-  }
-  ~Callers() { stop(); }
-  Callers(const Callers&) = delete;
-  Callers& operator=(const Callers&) = delete;
-
-  void stop() {
-    stopping_ = true;
-    for (std::thread& thread : threads_) thread.join();
-    threads_.clear();
-  }
-  long rounds() const { return rounds_; }
-  long wrong() const { return wrong_; }
-
- private:
-  void run(unsigned mark) {
-    // Of this thread alone; the one that patches gets its turn more often.
-    static_cast<void>(nice(5));
-    while (!stopping_) {
-      wrong_ += call_all(mark);
-      ++rounds_;
-    }
-  }
-
-  std::atomic<bool> stopping_{false};
-  std::atomic<long> rounds_{0};
-  std::atomic<long> wrong_{0};
-  std::vector<std::thread> threads_;
-};
-
 }  // namespace
 
 TEST_CASE("the allocation functions are hooked and unhooked while 8 threads call all of them") {
   const auto files_before = mapped_files();
   {
     Family family = prepare_family();
-    Callers callers;
+    std::atomic<long> rounds{0};
+    std::atomic<long> wrong{0};
+    BusyThreads callers(kThreads, [&](unsigned number) {
+      wrong += call_all(number * 32);
+      ++rounds;
+    });
     int failed = 0;
     int done = 0;
     const auto toggle_often = [&](int count) {
@@ -128,10 +98,10 @@ TEST_CASE("the allocation functions are hooked and unhooked while 8 threads call
     // Threads that starve may not have come to all of them while they were hooked.
     for (int more = 0; more < 100 && !were_all_called(family); ++more) toggle_often(100);
     callers.stop();
-    MESSAGE(done << " toggles of " << family.size() << " functions, " << callers.rounds()
+    MESSAGE(done << " toggles of " << family.size() << " functions, " << rounds.load()
                  << " rounds of the threads");
     CHECK(failed == 0);
-    CHECK(callers.wrong() == 0);
+    CHECK(wrong == 0);
     CHECK(toggle(family, false) == 0);
 
     const auto during = calls_of(family);
