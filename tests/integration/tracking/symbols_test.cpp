@@ -1,6 +1,7 @@
 // What reports of tracked programs say of functions, files, lines and modules that went.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -52,6 +53,12 @@ std::uint32_t line_with(const std::string& file, const std::string& text) {
 TrackedProgram reloading_program() {
   return TrackedProgram(
       {ALLOCTAP_PROGRAMS "reloads", ALLOCTAP_PLUGIN_FIRST, ALLOCTAP_PLUGIN_SECOND});
+}
+
+/// Where the system refuses the helper as it is started first.
+Command among_end_signals(Command command) {
+  command.arguments.insert(command.arguments.begin(), ALLOCTAP_PROGRAMS "needs_end_signals");
+  return command;
 }
 
 }  // namespace
@@ -112,4 +119,30 @@ TEST_CASE("without its helper a report has the names of functions, of what is lo
     if (frame.at("function").is_null()) continue;
     CHECK(frame.at("function").get<std::string>().find("_build::") == std::string::npos);
   }
+}
+
+TEST_CASE("the helper is a child like others where the system takes no other, and does not show") {
+  const TrackedProgram program({ALLOCTAP_PROGRAMS "known_mix"});
+  const Outcome outcome = run(among_end_signals(program.tracked()));
+  CHECK(outcome.exit_code() == run(program.untracked()).exit_code());
+  CHECK(outcome.err == "");
+  const Dump dump = program.dump();
+  check_report(dump);
+  const bool has_files = std::ranges::any_of(dump.json().at("stacks"), [&](const Json& stack) {
+    return std::ranges::any_of(stack.at("frames"), [&](const Json& index) {
+      const Json file = dump.frame(index).at("file");
+      return file.is_string() && file.get<std::string>().ends_with("known_mix.c");
+    });
+  });
+  CHECK(has_files);
+}
+
+TEST_CASE("a program that asks for the ends of its processes hears of none, and gets fewer names") {
+  const TrackedProgram program = reloading_program();
+  const Outcome outcome = run(among_end_signals(program.tracked()));
+  CHECK(outcome.exit_code() == 0);
+  CHECK(outcome.err == "");
+  const Dump dump = program.dump();
+  check_report(dump);
+  CHECK(frame_with(frames_of(dump, 12345), "main").at("file").is_null());
 }
