@@ -29,10 +29,11 @@ namespace alloctap {
 /// is that of the peak, or no fall has come since, and the peak is now.
 ///
 /// It takes as long as adding up what all threads have counted for their stacks. A program that
-/// falls and rises to a new peak again and again would be slowed down, so pictures get at most 1/32
-/// of the time since the first one began; where that keeps one from being taken, the picture is of
-/// an earlier peak, and the reader sees how much it holds. None is taken while another thread
-/// dumps, or where one was stopped inside the tracker, or where a queue delivers events later.
+/// falls and rises to a new peak again and again would be slowed down, so pictures get at most a
+/// processor's time of 1/32 of what has passed since the first one began; where that keeps one from
+/// being taken, the picture is of an earlier peak, and the reader sees how much it holds. None is
+/// taken while another thread dumps, or where one was stopped inside the tracker, or where a queue
+/// delivers events later.
 ///
 /// Constant-initialized, never destroyed.
 template <class Recorder>
@@ -77,10 +78,14 @@ class PeakRecorder {
 
   static void take(const BlockRecord& gone) noexcept {
     const std::int64_t began = os::monotonic_ns();
-    if (ThreadStates::close_gate(kPatience) && add_up(gone)) keep();
+    const std::int64_t cpu_began = os::thread_cpu_ns();
+    const bool closed = ThreadStates::close_gate(kPatience);
+    if (closed && add_up(gone)) keep();
     Recorder::books().note_picture();
     ThreadStates::open_gate();
-    state_.get().budget.spend(os::monotonic_ns() - began);
+    // Who loses its processor on the way slows nobody down who has one; who waits in vain does.
+    state_.get().budget.spend(closed ? os::thread_cpu_ns() - cpu_began
+                                     : os::monotonic_ns() - began);
   }
 
   static bool add_up(const BlockRecord& gone) noexcept {

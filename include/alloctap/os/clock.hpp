@@ -11,6 +11,9 @@ std::int64_t monotonic_ns() noexcept;
 /// As `monotonic_ns`, but told in steps of some milliseconds, and so at a fraction of the cost.
 std::int64_t coarse_monotonic_ns() noexcept;
 
+/// What the calling thread has had of a processor; stands still while others have it.
+std::int64_t thread_cpu_ns() noexcept;
+
 /// Since the Unix epoch, UTC.
 std::int64_t wall_clock_ns() noexcept;
 

@@ -29,6 +29,16 @@ TEST_CASE("coarse time follows monotonic time in steps of some milliseconds") {
   }
 }
 
+TEST_CASE("a thread's time of a processor advances while it computes, and not while it sleeps") {
+  const std::int64_t start = os::thread_cpu_ns();
+  std::this_thread::sleep_for(milliseconds(200));
+  CHECK(nanoseconds(os::thread_cpu_ns() - start) < milliseconds(100));
+  const std::int64_t awake = os::thread_cpu_ns();
+  while (os::thread_cpu_ns() - awake < nanoseconds(milliseconds(5)).count()) {
+  }
+  CHECK(os::thread_cpu_ns() > awake);
+}
+
 TEST_CASE("wall clock time counts from the epoch") {
   const nanoseconds before = std::chrono::system_clock::now().time_since_epoch();
   const nanoseconds now(os::wall_clock_ns());

@@ -18,6 +18,8 @@ inline std::int64_t monotonic_ns() noexcept { return read_clock(CLOCK_MONOTONIC)
 
 inline std::int64_t coarse_monotonic_ns() noexcept { return read_clock(CLOCK_MONOTONIC_COARSE); }
 
+inline std::int64_t thread_cpu_ns() noexcept { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
+
 inline std::int64_t wall_clock_ns() noexcept { return read_clock(CLOCK_REALTIME); }
 
 }  // namespace alloctap::os
