@@ -18,7 +18,7 @@ static _Atomic unsigned long calls;
 static void* open_and_close(void* number) {
   char path[4096];
   snprintf(path, sizeof path, "%s/plt_racing_plugin_%d.so", directory, (int)(intptr_t)number);
-  while (time(NULL) < end) {
+  do {
     void* const handle = dlopen(path, (calls % 2) == 0 ? RTLD_NOW : RTLD_LAZY);
     REQUIRE(handle != NULL);
     void (*const allocate)(void) = (void (*)(void))dlsym(handle, "allocate_in_plugin");
@@ -26,7 +26,7 @@ static void* open_and_close(void* number) {
     allocate();
     ++calls;
     REQUIRE(dlclose(handle) == 0);
-  }
+  } while (time(NULL) < end);
   return NULL;
 }
 
