@@ -32,13 +32,13 @@ struct DwarfRegisters {
     return return_address;
   }
 #elif defined(__aarch64__)
-  static constexpr std::size_t kCount = 32;
+  static constexpr std::size_t kCount = 33;
   static constexpr unsigned kFramePointer = 29;
   static constexpr unsigned kReturnAddress = 30;
   /// The link register is not: a caller's value is lost in its call.
   static constexpr bool kReturnAddressIsProgramCounter = false;
   static constexpr unsigned kStackPointer = 31;
-  /// Not kept: no rule asks for it.
+  /// Where a signal interrupted its caller; calls leave their return address in the link register.
   static constexpr unsigned kProgramCounter = 32;
   static constexpr bool kMaySignReturnAddress = true;
 

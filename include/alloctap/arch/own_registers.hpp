@@ -12,9 +12,10 @@ namespace alloctap::arch {
 /// Values by DWARF number.
 using RegisterValues = std::array<std::uintptr_t, DwarfRegisters::kCount>;
 
-/// Writes the stack pointer and what functions preserve, as it is in the function that this is
-/// inlined into, and leaves the rest alone; returns an address inside that function, where these
-/// values hold. Its callers can be found from there as long as it does not return.
+/// Writes the stack pointer, the program counter and what functions preserve, as it is in the
+/// function that this is inlined into, and leaves the rest alone; returns an address inside that
+/// function, where these values hold. Its callers can be found from there as long as it does not
+/// return.
 ALLOCTAP_ALWAYS_INLINE std::uintptr_t read_own_registers(RegisterValues& values) noexcept {
   std::uintptr_t pc = 0;
 #if defined(__x86_64__)
@@ -31,7 +32,6 @@ ALLOCTAP_ALWAYS_INLINE std::uintptr_t read_own_registers(RegisterValues& values)
       : "=&r"(pc)
       : "r"(values.data())
       : "memory");
-  values[DwarfRegisters::kProgramCounter] = pc;
 #elif defined(__aarch64__)
   __asm__ volatile(
       "adr %0, 0f\n"
@@ -50,6 +50,7 @@ ALLOCTAP_ALWAYS_INLINE std::uintptr_t read_own_registers(RegisterValues& values)
 #else
 #error "alloctap/arch/own_registers.hpp does not know this architecture"
 #endif
+  values[DwarfRegisters::kProgramCounter] = pc;
   return pc;
 }
 

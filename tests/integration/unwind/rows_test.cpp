@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "alloctap/arch/signal_return.hpp"
 #include "alloctap/elf/call_frame_interpreter.hpp"
 #include "alloctap/elf/find_row.hpp"
 #include "tests/integration/unwind/mapped_module.hpp"
@@ -196,7 +197,8 @@ TEST_CASE("the rows of the compiler") { compare_file(ALLOCTAP_CC1PLUS, 20000); }
 
 TEST_CASE("the rows of the kernel's library") {
   const std::uintptr_t vdso = getauxval(AT_SYSINFO_EHDR);
-  if (vdso == 0) return;
+  // Linux leaves that library's tables out where code tells of signals.
+  if (vdso == 0 || !alloctap::arch::SignalReturn::kCode.empty()) return;
   const auto& header = *reinterpret_cast<const ElfW(Ehdr)*>(vdso);
   const std::size_t bytes = header.e_shoff + std::size_t{header.e_shnum} * header.e_shentsize;
   const TemporaryDirectory directory;

@@ -8,6 +8,7 @@ TEST_CASE("the registers that unwinding is about are kept") {
   static_assert(DwarfRegisters::kFramePointer < DwarfRegisters::kCount);
   static_assert(DwarfRegisters::kStackPointer < DwarfRegisters::kCount);
   static_assert(DwarfRegisters::kReturnAddress < DwarfRegisters::kCount);
+  static_assert(DwarfRegisters::kProgramCounter < DwarfRegisters::kCount);
   static_assert(DwarfRegisters::is_preserved(DwarfRegisters::kFramePointer));
   static_assert(!DwarfRegisters::is_preserved(DwarfRegisters::kStackPointer));
   static_assert(!DwarfRegisters::is_preserved(0));

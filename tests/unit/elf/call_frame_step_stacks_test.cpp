@@ -11,6 +11,7 @@
 #include "alloctap/elf/call_frame_interpreter.hpp"
 #include "alloctap/elf/call_frame_step.hpp"
 #include "alloctap/elf/find_row.hpp"
+#include "alloctap/elf/find_signal_row.hpp"
 #include "alloctap/elf/find_unwind_tables.hpp"
 #include "tests/support/context_registers.hpp"
 
@@ -46,6 +47,12 @@ struct Walk {
   bool complete = false;
 };
 
+bool find_row_anywhere(std::uintptr_t address, CallFrameRow& row) {
+  const auto tables = find_unwind_tables(address);
+  if (tables && find_row(*tables, address, row) == UnwindStatus::kFound) return true;
+  return find_signal_row(address, row);
+}
+
 void walk_from(const ucontext_t& context, Walk& walk) {
   walk.frames.clear();
   walk.complete = false;
@@ -54,9 +61,8 @@ void walk_from(const ucontext_t& context, Walk& walk) {
   bool exact = true;
   for (std::size_t depth = 0; depth < 200; ++depth) {
     walk.frames.push_back(pc);
-    const auto tables = find_unwind_tables(pc);
     CallFrameRow row;
-    if (!tables || find_row(*tables, exact ? pc : pc - 1, row) != UnwindStatus::kFound) break;
+    if (!find_row_anywhere(exact ? pc : pc - 1, row)) break;
     const CallFrameStep step = step_to_caller(row, registers, kReader);
     walk.complete = step.outcome == CallFrameStep::Outcome::kOutermost;
     if (step.outcome != CallFrameStep::Outcome::kCaller) break;

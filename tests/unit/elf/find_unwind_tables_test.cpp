@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 
+#include "alloctap/arch/signal_return.hpp"
 #include "alloctap/elf/eh_frame_header.hpp"
 #include "tests/unit/elf/elf_image.hpp"
 
@@ -76,7 +77,8 @@ TEST_CASE("code of the program, of its libraries and of the kernel's library is 
   CHECK(describes(address_of(&describes)));
   CHECK(describes(address_of(&std::qsort)));
   const std::uintptr_t vdso = getauxval(AT_SYSINFO_EHDR);
-  if (vdso == 0) return;
+  // Linux leaves that library's tables out where code tells of signals.
+  if (vdso == 0 || !alloctap::arch::SignalReturn::kCode.empty()) return;
   const auto tables = find_unwind_tables(vdso);
   REQUIRE(tables.has_value());
   const auto header = read_eh_frame_header(*tables);
