@@ -13,7 +13,7 @@ prefix=${1:-$root/build/abseil-pic}
 toolchain=${2:+$(realpath "$2")}
 # Initial-exec: the general TLS model calls __tls_get_addr, which may call malloc.
 flags='-fvisibility=hidden -fvisibility-inlines-hidden -ftls-model=initial-exec -ffunction-sections'
-recipe="inline namespace alloctap_pic, Release, C++20, $flags${2:+, $(basename "$2")}"
+recipe="inline namespace alloctap_pic, no iostream, Release, C++20, $flags${2:+, $(basename "$2")}"
 . "$root/cmake/pic_library.sh"
 
 unpack_source abseil
@@ -24,5 +24,10 @@ grep -q '_NAMESPACE_NAME alloctap_pic' "$options" || {
   echo "$script: absl/base/options.h has no inline namespace to rename" >&2
   exit 1
 }
+# Each file with <iostream> registers something to be done at exit. The C library has room for 32 of
+# that; for more it takes memory, and frees it while the program exits. A handler that ends a program
+# which it interrupted in malloc would wait for ever, where the program alone does not.
+grep -rlZ '#include <iostream>' "$work/source/absl/debugging" "$work/source/absl/status" \
+  "$work/source/absl/strings" | xargs -0 sed -i 's/#include <iostream>/#include <ostream>/'
 build_library "about a minute" -DCMAKE_CXX_STANDARD=20 -DCMAKE_CXX_FLAGS="$flags" \
   ${toolchain:+-DCMAKE_TOOLCHAIN_FILE="$toolchain"}
