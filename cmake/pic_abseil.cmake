@@ -7,8 +7,9 @@ function(alloctap_import_pic_abseil)
   endif()
   file(GLOB archives "${ALLOCTAP_PIC_ABSEIL_DIR}/lib/libabsl_*.a")
   if(NOT archives)
-    message(FATAL_ERROR "No position-independent Abseil in ${ALLOCTAP_PIC_ABSEIL_DIR}. "
-                        "Build it with: sh ${PROJECT_SOURCE_DIR}/cmake/abseil_pic.sh")
+    message(FATAL_ERROR "No position-independent Abseil in ${ALLOCTAP_PIC_ABSEIL_DIR}. Build it with: "
+                        "sh ${PROJECT_SOURCE_DIR}/cmake/abseil_pic.sh ${ALLOCTAP_PIC_ABSEIL_DIR} "
+                        "${CMAKE_TOOLCHAIN_FILE}")
   endif()
   add_library(alloctap_pic_abseil INTERFACE IMPORTED GLOBAL)
   target_include_directories(alloctap_pic_abseil SYSTEM

@@ -30,12 +30,12 @@ if(CMAKE_CROSSCOMPILING)
 endif()
 
 # alloctap_add_executing_test(NAME PROGRAM ARGUMENTS...)
-# PROGRAM, a target, executes other programs that are built here.
+# PROGRAM, a target, executes other programs, those that are built here and the machine's own.
 function(alloctap_add_executing_test name program)
   if(CMAKE_CROSSCOMPILING)
     add_test(NAME ${name} COMMAND ${ALLOCTAP_EXECUTE_PROGRAMS} "$<TARGET_FILE:${program}>" ${ARGN}
                                   ${ALLOCTAP_TEST_ARGUMENTS})
-    if(cannot_execute)
+    if(cannot_execute OR name IN_LIST ALLOCTAP_LEFT_OUT)
       set_tests_properties(${name} PROPERTIES DISABLED ON)
     endif()
   else()

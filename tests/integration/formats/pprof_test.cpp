@@ -129,6 +129,9 @@ const Texts kPprofPython{
 
 TEST_CASE("-top shows the rows of the report, by each of the sample types") {
   check_profile(FormatRun({ALLOCTAP_PROGRAMS "stacks"}, "pprof", "heap.pb.gz"));
+}
+
+TEST_CASE("-top shows the rows of a program that nobody wrote for it") {
   check_profile(FormatRun(kPprofPython, "pprof", "heap.pb.gz"));
 }
 
