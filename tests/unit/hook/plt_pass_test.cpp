@@ -26,10 +26,8 @@ struct OneFunction {
   explicit OneFunction(
       std::uintptr_t original = reinterpret_cast<std::uintptr_t>(dlsym(RTLD_DEFAULT, "getppid")),
       std::uintptr_t handler = reinterpret_cast<std::uintptr_t>(&stand_in)) {
-    REQUIRE(state.targets.add({.name = "getppid",
-                               .handler = handler,
-                               .original = original,
-                               .group = 0}));
+    REQUIRE(state.targets.add(
+        {.name = "getppid", .handler = handler, .original = original, .group = 0}));
   }
   ~OneFunction() { PltPass(state, PltAction::kUnhook).run(); }
   OneFunction(const OneFunction&) = delete;
