@@ -50,7 +50,7 @@ int become_helper(void* argument) {
   const char* const arguments[] = {start.path, nullptr};
   const char* const environment[] = {nullptr};
   ::syscall(SYS_execve, start.path, arguments, environment);
-  ::syscall(SYS_exit, 127);
+  ::syscall(SYS_exit_group, 127);
   return 127;
 }
 
@@ -59,7 +59,7 @@ int become_helper(void* argument) {
 int start_helper(void* argument) {
   alignas(16) static char stack[kStackBytes];
   const pid_t helper = start_process(&become_helper, stack, static_cast<Start*>(argument));
-  ::syscall(SYS_exit, helper < 0 ? 1 : 0);
+  ::syscall(SYS_exit_group, helper < 0 ? 1 : 0);
   return 1;
 }
 
