@@ -1,5 +1,5 @@
 #!/bin/sh
-# usage: sh cmake/test.sh [--variant release|clang|asan|tsan|aarch64]
+# usage: sh cmake/test.sh [--variant release|clang|asan|tsan|aarch64|windows]
 # Installs what is missing, builds, and runs all tests that fit the variant (default: release).
 set -eu
 
@@ -39,14 +39,19 @@ case $variant in
       libtcmalloc-minimal4:arm64 musl-dev:arm64 qemu-user-static zlib1g-dev:arm64"
     proof="every test passes on AArch64, as far as qemu-user runs it and needs no program of the machine"
     ;;
+  windows)
+    packages='cmake doctest-dev dpkg-dev g++ g++-mingw-w64-x86-64-posix libboost-dev libprotozero-dev
+      libz-mingw-w64-dev ninja-build nlohmann-json3-dev rapidjson-dev wine64'
+    proof="the unit and contract tests that are not of ELF or POSIX pass on Windows, as Wine has it"
+    ;;
   *)
-    echo "test.sh: unknown variant $variant; it is one of release, clang, asan, tsan, aarch64" >&2
+    echo "test.sh: unknown variant $variant; it is one of release, clang, asan, tsan, aarch64, windows" >&2
     exit 2
     ;;
 esac
 
 # The builds of Node that bring npm along refuse Debian's.
-command -v npm >/dev/null 2>&1 || packages="$packages npm"
+[ "$variant" = windows ] || command -v npm >/dev/null 2>&1 || packages="$packages npm"
 
 start=$(date +%s)
 result=FAILED
@@ -59,12 +64,14 @@ trap 'exit 1' HUP INT TERM
 CDPATH='' cd -- "$(dirname -- "$0")/.."
 # shellcheck disable=SC2086 # a list
 sh cmake/install_packages.sh $packages
-if [ "$variant" = aarch64 ]; then
-  sh cmake/abseil_pic.sh build/abseil-pic-aarch64 cmake/toolchains/aarch64.cmake
-else
-  sh cmake/abseil_pic.sh
-  sh cmake/zydis_pic.sh
-fi
+case $variant in
+  aarch64) sh cmake/abseil_pic.sh build/abseil-pic-aarch64 cmake/toolchains/aarch64.cmake ;;
+  windows) sh cmake/windows_libraries.sh ;;
+  *)
+    sh cmake/abseil_pic.sh
+    sh cmake/zydis_pic.sh
+    ;;
+esac
 # What demo.sh switched off in the same build directory. The benchmarks and what checks their
 # scripts are built where the page, which no compiler changes, is not opened again.
 everything=
@@ -83,7 +90,8 @@ $setarch ctest --preset "$variant" --parallel "$(nproc)" --output-log "$log" || 
   result="FAILED: $(grep 'tests passed' "$log" || echo 'see above')"
   exit 1
 }
-if [ "$variant" = aarch64 ]; then
-  sed 's/^# //' tests/left_out_under_qemu.txt
-fi
+case $variant in
+  aarch64) sed 's/^# //' tests/left_out_under_qemu.txt ;;
+  windows) sed 's/^# //' tests/left_out_under_wine.txt ;;
+esac
 result="$(grep 'tests passed' "$log"): $proof"

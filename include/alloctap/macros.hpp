@@ -6,6 +6,17 @@
 #error "alloctap needs GCC 12 or newer, or Clang 16 or newer"
 #endif
 
+#if defined(_WIN32)
+// Before the first <windows.h>, whoever includes it: without these it defines `min`, `max`, and a
+// network interface that its successor's header cannot follow.
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#endif
+
 /// Keeps a function out of its callers: slow paths, and entry points whose frame must exist.
 #define ALLOCTAP_NOINLINE __attribute__((noinline))
 

@@ -43,7 +43,7 @@ class PeakRecorder {
   ALLOCTAP_NOINLINE static void on_fall(const BlockRecord& gone) noexcept
     requires requires { requires Recorder::Queue::kDeliversAtOnce; }
   {
-    RecordingGate::Flag& recording = this_thread_slot.state->recording;
+    RecordingGate::Flag& recording = this_thread_slot().state->recording;
     RecordingGate::leave(recording);
     if (turn_.try_begin()) {
       take_if_possible(gone);

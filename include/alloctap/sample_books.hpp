@@ -9,6 +9,7 @@
 #include "alloctap/meta/bookkeeper.hpp"
 #include "alloctap/meta/flat_hash_index.hpp"
 #include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/thread_local.hpp"
 #include "alloctap/sample/address_filter.hpp"
 #include "alloctap/sample/stack_estimates.hpp"
 #include "alloctap/stack/stack_table.hpp"
@@ -34,7 +35,7 @@ class SampleBooks {
 
   /// Whether there is nothing to do for an allocation any more: it was not sampled, and counted.
   ALLOCTAP_ALWAYS_INLINE bool skips(const AllocationEvent& event) noexcept {
-    SampledCalls* calls = my_calls_;
+    SampledCalls* calls = my_calls();
     if (calls == nullptr || Recorder::detours().paused() || Recorder::is_own_call(event.origin)) {
       return false;
     }
@@ -43,7 +44,7 @@ class SampleBooks {
 
   /// Likewise for a free of a block that was not sampled.
   ALLOCTAP_ALWAYS_INLINE bool skips(const DeallocationEvent& event) noexcept {
-    SampledCalls* calls = my_calls_;
+    SampledCalls* calls = my_calls();
     if (calls == nullptr || recorded_.may_hold(event.pointer) ||
         Recorder::is_own_call(event.origin)) {
       return false;
@@ -60,7 +61,7 @@ class SampleBooks {
     if (calls == nullptr) return;
     if (Recorder::detours().paused()) return calls->forget_last();
     calls->count_allocation(event.pointer, event.size);
-    const SampleDecision decision = Sampling::decide(*this_thread_slot.state, event.size);
+    const SampleDecision decision = Sampling::decide(*this_thread_slot().state, event.size);
     if (decision != SampleDecision::kSkip) record(event, decision);
   }
 
@@ -84,7 +85,7 @@ class SampleBooks {
 
   void cancel_reallocate(const DetachedBlock& block) noexcept {
     if (block.pointer == nullptr) return;
-    my_calls_->uncount_deallocation();
+    my_calls()->uncount_deallocation();
     if (!block.known) return;
     const RecordingSection section;
     recorded_.add(block.pointer);
@@ -94,7 +95,7 @@ class SampleBooks {
 
   void finish_reallocate(const DetachedBlock& block) noexcept {
     if (block.pointer == nullptr) return;
-    const bool temporary = my_calls_->count_temporary(block.pointer);
+    const bool temporary = my_calls()->count_temporary(block.pointer);
     if (temporary && block.known) add_temporary(block.record);
   }
 
@@ -113,16 +114,21 @@ class SampleBooks {
     }
   };
 
+  /// What the calling thread counts in, once it has made a call.
+  ALLOCTAP_ALWAYS_INLINE static SampledCalls*& my_calls() noexcept {
+    return os::ThreadLocal<SampledCalls*, SampleBooks>::mine();
+  }
+
   /// What the calling thread counts in; nullptr where the call is not the program's, or the system
   /// has no memory.
   SampledCalls* calls_for(const CallOrigin& origin) noexcept {
     ThreadTotals* totals = Recorder::totals_outside(origin);
     if (totals == nullptr) return nullptr;
-    if (my_calls_ == nullptr) {
-      totals->calls.begin(countdown_of(*this_thread_slot.state));
-      my_calls_ = &totals->calls;
+    if (my_calls() == nullptr) {
+      totals->calls.begin(countdown_of(*this_thread_slot().state));
+      my_calls() = &totals->calls;
     }
-    return my_calls_;
+    return my_calls();
   }
 
   static std::uint64_t& countdown_of(ThreadState& thread) noexcept {
@@ -161,8 +167,6 @@ class SampleBooks {
     estimates_.add_temporary(record.stack, Sampling::weight(record.size));
   }
 
-  /// What the calling thread counts in, once it has made a call.
-  ALLOCTAP_INITIAL_EXEC static inline constinit thread_local SampledCalls* my_calls_ = nullptr;
   /// Nothing is less, so nobody ever writes it.
   static inline constinit std::uint64_t stops_everything_ = 0;
 

@@ -198,6 +198,10 @@ class Tracker {
   }
 
   static absl::Status prepare() {
+    if (!os::ThreadLocal<ThreadSlot>::is_own()) {
+      return absl::ResourceExhaustedError(
+          "no thread-local storage is left in this process for the tracker's own use");
+    }
     if (!ForkHandlers::install(&in_forked_child)) {
       return absl::ResourceExhaustedError(
           "cannot register handlers for fork: no memory, or too many trackers in one process");

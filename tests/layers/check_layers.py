@@ -14,7 +14,9 @@ import tempfile
 LAYERS = [
     {"macros.hpp", "version.hpp"},
     {"os", "arch"},
-    {"elf", "pe"},
+    {"elf"},
+    {"pe"},
+    {"image"},
     {"guard"},
     {"event"},
     {"hook", "stack", "sample", "queue", "meta", "check", "symbol", "tag"},
@@ -26,7 +28,7 @@ LAYERS = [
     {"testing"},
 ]
 RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
-PLATFORM_PARTS = {"os", "arch", "elf", "pe", "macros.hpp"}
+PLATFORM_PARTS = {"os", "arch", "elf", "pe", "image", "macros.hpp"}
 MAX_LINES = 300
 
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -64,7 +66,7 @@ def check_include(part, bracket, target, is_relative):
     elif is_relative:
         return f'write "alloctap/...": a relative include hides its layer: {target}'
     elif SYSTEM_HEADER.fullmatch(target) and part not in PLATFORM_PARTS:
-        return f"system headers belong in os/, arch/, elf/ and pe/: <{target}>"
+        return f"system headers belong in os/, arch/, elf/, pe/ and image/: <{target}>"
     return None
 
 
@@ -90,7 +92,7 @@ def check_header(include_dir, header):
             while condition.endswith("\\") and follow < len(lines):
                 condition, follow = condition[:-1] + lines[follow], follow + 1
             if part not in PLATFORM_PARTS and (macro := PLATFORM_MACRO.search(condition)):
-                yield number, f"{macro[0]} may be asked for only in os/, arch/, elf/ and pe/"
+                yield number, f"{macro[0]} may be asked for only in os/, arch/, elf/, pe/ and image/"
         if match := DEFINE.match(line):
             if part != "macros.hpp" and not match[1].startswith("ALLOCTAP_DEFINE_"):
                 yield number, f"{match[1]}: only macros.hpp defines macros"

@@ -11,7 +11,7 @@
 // ABSENT: alloctap::SampleBooks
 // ABSENT: alloctap::PoissonSampler
 // ABSENT: alloctap::process_tags
-// ABSENT: alloctap::this_thread_tag
+// ABSENT: alloctap::ThisThreadTag
 // ABSENT: JsonDump
 // ABSENT: rapidjson
 // ABSENT: protozero

@@ -1,23 +1,8 @@
-/// Runs a part of a test where it cannot harm the others.
+/// Runs a part of a test where it cannot harm the others: `holds_in_child(body)`.
 #pragma once
 
-#include <sys/wait.h>
-#include <unistd.h>
-
-namespace alloctap::testing {
-
-/// Whether `body` returned true in a child of fork. False too where the child crashed, or took more
-/// than half a minute.
-template <class Body>
-[[nodiscard]] bool holds_in_child(Body&& body) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(30);
-    _exit(body() ? 0 : 1);
-  }
-  int status = -1;
-  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
-         WEXITSTATUS(status) == 0;
-}
-
-}  // namespace alloctap::testing
+#if defined(_WIN32)
+#include "tests/support/windows/child_process.hpp"
+#else
+#include "tests/support/linux/child_process.hpp"
+#endif

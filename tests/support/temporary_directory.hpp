@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <random>
 #include <string>
 
 namespace alloctap::testing {
@@ -11,9 +12,15 @@ namespace alloctap::testing {
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
-    std::string name = std::filesystem::temp_directory_path() / "alloctap-test-XXXXXX";
-    if (mkdtemp(name.data()) == nullptr) std::abort();
-    path_ = name;
+    const std::filesystem::path parent = std::filesystem::temp_directory_path();
+    std::random_device random;
+    // It makes none where there is one.
+    constexpr int kMostTries = 100;
+    for (int i = 0; i < kMostTries; ++i) {
+      path_ = parent / ("alloctap-test-" + std::to_string(random()));
+      if (std::filesystem::create_directory(path_)) return;
+    }
+    std::abort();
   }
   ~TemporaryDirectory() {
     std::error_code ignored;
@@ -23,7 +30,7 @@ class TemporaryDirectory {
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
 
   /// The path of `name` inside.
-  [[nodiscard]] std::string file(const std::string& name) const { return path_ / name; }
+  [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
 
  private:
   std::filesystem::path path_;

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "alloctap/dump/memory_output.hpp"
 #include "alloctap/dump/text_dump.hpp"
+#include "alloctap/os/process.hpp"
 #include "alloctap/testing/fake_symbolizer.hpp"
 #include "tests/support/piece_output.hpp"
 #include "tests/support/scripted_tracker.hpp"
@@ -217,7 +217,8 @@ TEST_CASE("a dump is the report that the policy makes, in the output") {
   MemoryOutput output;
   REQUIRE(T::dump(TextDump{}, output).ok());
   const std::string text(output.text());
-  const std::string program = std::filesystem::read_symlink("/proc/self/exe");
+  std::array<char, 4096> path{};
+  const std::string program(os::executable_path(path));
   CHECK(text.find("who holds the memory of " + program + " (pid ") != text.npos);
   CHECK(text.find("hook     manual, stacks by scripted, at most 2 frames") != text.npos);
   CHECK(text.find("unseen   what the program does not report") != text.npos);

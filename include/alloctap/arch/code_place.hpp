@@ -8,7 +8,29 @@
 
 namespace alloctap::arch {
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(_WIN32)
+
+/// There are no frame records: a frame pointer points anywhere into its function's frame. The
+/// unwind rule of a place in the function leads to the caller from the registers that it has there.
+struct CodePlace {
+  std::uintptr_t address = 0;
+  std::uintptr_t stack_pointer = 0;
+  std::uintptr_t frame_pointer = 0;
+};
+
+/// The place that this is folded into.
+ALLOCTAP_ALWAYS_INLINE CodePlace this_place() noexcept {
+  CodePlace place;
+  __asm__ volatile(
+      "movq %%rbp, %2\n\t"
+      "movq %%rsp, %1\n\t"
+      "leaq 0f(%%rip), %0\n"
+      "0:"
+      : "=r"(place.address), "=r"(place.stack_pointer), "=r"(place.frame_pointer));
+  return place;
+}
+
+#elif defined(__x86_64__)
 
 /// A frame record lies right below the caller's frame (`stack_pointer_of_caller`), so nobody asks.
 struct CodePlace {};

@@ -25,6 +25,10 @@ struct DwarfRegisters {
   /// Whether a function leaves `number` as it found it where its rules say nothing of it: rbx, rbp
   /// and r12 to r15. What the rules say goes first.
   static constexpr bool is_preserved(unsigned number) noexcept {
+#if defined(_WIN32)
+    // rsi and rdi ("x64 calling convention").
+    if (number == 4 || number == 5) return true;
+#endif
     return number == 3 || number == kFramePointer || (number >= 12 && number <= 15);
   }
 

@@ -15,6 +15,13 @@ struct FrameRecord {
   std::uintptr_t return_address;
 };
 
+/// Whether functions with a frame pointer make such a record. On Windows it points elsewhere.
+#if defined(_WIN32)
+inline constexpr bool kHasFrameRecords = false;
+#else
+inline constexpr bool kHasFrameRecords = true;
+#endif
+
 /// Whether a record is always the end of its function's frame, where the caller's begins: the
 /// instructions of x86-64's calls and prologues leave no choice.
 #if defined(__x86_64__)

@@ -23,6 +23,10 @@ ALLOCTAP_ALWAYS_INLINE std::uintptr_t read_own_registers(RegisterValues& values)
       "leaq 0f(%%rip), %0\n"
       "0:\n\t"
       "movq %%rbx, 24(%1)\n\t"
+#if defined(_WIN32)
+      "movq %%rsi, 32(%1)\n\t"
+      "movq %%rdi, 40(%1)\n\t"
+#endif
       "movq %%rbp, 48(%1)\n\t"
       "movq %%rsp, 56(%1)\n\t"
       "movq %%r12, 96(%1)\n\t"

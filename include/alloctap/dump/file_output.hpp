@@ -33,6 +33,8 @@ class FileOutput {
     if (!direct_ && !name_partial_file()) {
       return absl::ResourceExhaustedError("dump: no memory for the name of a file");
     }
+    // What was given up is still open, and some systems remove no open file.
+    file_.close();
     // One of that name is of a process that died with it and had this one's id.
     if (!direct_) os::remove_file(target());
     file_ =

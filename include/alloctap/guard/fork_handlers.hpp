@@ -74,7 +74,7 @@ class ForkHandlers {
   }
 
   /// Between the handlers only libc runs, and what it allocates is not the program's.
-  static void guard_depth(int change) noexcept { this_thread_slot.depth.fetch_add(change); }
+  static void guard_depth(int change) noexcept { this_thread_slot().depth.fetch_add(change); }
 
   static inline constinit FutexLock lock_;
   static inline constinit std::array<ChildCallback, kMostCallbacks> callbacks_{};

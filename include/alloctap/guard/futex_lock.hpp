@@ -21,27 +21,27 @@ class FutexLock {
   FutexLock& operator=(const FutexLock&) = delete;
 
   [[nodiscard]] bool try_lock() noexcept {
-    this_thread_slot.enter_critical();
+    this_thread_slot().enter_critical();
     const bool locked = take_if_free();
-    if (!locked) this_thread_slot.leave_critical();
+    if (!locked) this_thread_slot().leave_critical();
     return locked;
   }
 
   void lock() noexcept {
-    this_thread_slot.enter_critical();
+    this_thread_slot().enter_critical();
     if (!take_if_free()) lock_contended();
   }
 
   /// False where it is not free within `nanoseconds`.
   [[nodiscard]] bool try_lock_for(std::int64_t nanoseconds) noexcept {
-    this_thread_slot.enter_critical();
+    this_thread_slot().enter_critical();
     if (take_if_free()) return true;
     const std::int64_t end = os::monotonic_ns() + nanoseconds;
     // Who gives up leaves the word as awaited: the holder wakes nobody once.
     while (word_.exchange(kHeldAndAwaited, std::memory_order_acquire) != kFree) {
       const std::int64_t left = end - os::monotonic_ns();
       if (left <= 0) {
-        this_thread_slot.leave_critical();
+        this_thread_slot().leave_critical();
         return false;
       }
       os::futex_wait(word_, kHeldAndAwaited, left);
@@ -53,7 +53,7 @@ class FutexLock {
     if (word_.exchange(kFree, std::memory_order_release) == kHeldAndAwaited) {
       os::futex_wake_one(word_);
     }
-    this_thread_slot.leave_critical();
+    this_thread_slot().leave_critical();
   }
 
  private:

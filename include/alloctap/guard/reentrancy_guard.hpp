@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "alloctap/macros.hpp"
+#include "alloctap/os/thread_local.hpp"
 
 namespace alloctap {
 
@@ -35,10 +36,13 @@ struct ThreadSlot {
   static void add_critical(std::int32_t change) noexcept;
 };
 
-ALLOCTAP_INITIAL_EXEC inline constinit thread_local ThreadSlot this_thread_slot;
+/// The calling thread's.
+ALLOCTAP_ALWAYS_INLINE ThreadSlot& this_thread_slot() noexcept {
+  return os::ThreadLocal<ThreadSlot>::mine();
+}
 
 inline void ThreadSlot::add_critical(std::int32_t change) noexcept {
-  auto& critical = this_thread_slot.critical;
+  auto& critical = this_thread_slot().critical;
   critical.store(critical.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
 }
 
@@ -47,10 +51,10 @@ inline void ThreadSlot::add_critical(std::int32_t change) noexcept {
 class ReentrancyGuard {
  public:
   ReentrancyGuard() noexcept
-      : depth_before_(this_thread_slot.depth.load(std::memory_order_relaxed)) {
-    this_thread_slot.depth.store(depth_before_ + 1, std::memory_order_relaxed);
+      : depth_before_(this_thread_slot().depth.load(std::memory_order_relaxed)) {
+    this_thread_slot().depth.store(depth_before_ + 1, std::memory_order_relaxed);
   }
-  ~ReentrancyGuard() { this_thread_slot.depth.store(depth_before_, std::memory_order_relaxed); }
+  ~ReentrancyGuard() { this_thread_slot().depth.store(depth_before_, std::memory_order_relaxed); }
   ReentrancyGuard(const ReentrancyGuard&) = delete;
   ReentrancyGuard& operator=(const ReentrancyGuard&) = delete;
 
@@ -67,13 +71,13 @@ class ReentrancyGuard {
 /// ReentrancyGuard.
 class OwnAllocations {
  public:
-  OwnAllocations() noexcept { this_thread_slot.own_allocations.fetch_add(1); }
-  ~OwnAllocations() { this_thread_slot.own_allocations.fetch_sub(1); }
+  OwnAllocations() noexcept { this_thread_slot().own_allocations.fetch_add(1); }
+  ~OwnAllocations() { this_thread_slot().own_allocations.fetch_sub(1); }
   OwnAllocations(const OwnAllocations&) = delete;
   OwnAllocations& operator=(const OwnAllocations&) = delete;
 
   [[nodiscard]] static bool active() noexcept {
-    return this_thread_slot.own_allocations.load(std::memory_order_relaxed) > 0;
+    return this_thread_slot().own_allocations.load(std::memory_order_relaxed) > 0;
   }
 
  private:

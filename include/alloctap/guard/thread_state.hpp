@@ -54,7 +54,7 @@ class ThreadStates {
  public:
   /// The calling thread's state, made if need be; nullptr where the system has no memory.
   [[nodiscard]] static ThreadState* mine() noexcept {
-    ThreadState* state = this_thread_slot.state;
+    ThreadState* state = this_thread_slot().state;
     return state != nullptr ? state : create();
   }
 
@@ -65,7 +65,7 @@ class ThreadStates {
       std::int64_t patience_ns = RecordingGate::kPatience) noexcept {
     RecordingGate::close();
     const std::lock_guard hold(lock_);
-    const ThreadState* mine = this_thread_slot.state;
+    const ThreadState* mine = this_thread_slot().state;
     const bool others_outside =
         std::all_of(live_.get().begin(), live_.get().end(), [&](const ThreadState& state) {
           return &state == mine || RecordingGate::wait_for(state.recording, patience_ns);
@@ -77,7 +77,7 @@ class ThreadStates {
   /// The calling thread, in a signal handler, will not go back to where it was interrupted: nobody
   /// waits for it any more. Precondition: it holds no lock of the tracker.
   static void abandon_section() noexcept {
-    ThreadState* state = this_thread_slot.state;
+    ThreadState* state = this_thread_slot().state;
     if (state == nullptr || state->recording.load(std::memory_order_relaxed) == 0) return;
     section_abandoned_.store(true, std::memory_order_relaxed);
     state->recording.store(0, std::memory_order_release);
@@ -108,12 +108,12 @@ class ThreadStates {
   static void keep_only_mine() noexcept {
     List& live = live_.get();
     live.clear_and_dispose([](ThreadState* state) {
-      if (state != this_thread_slot.state) spare_.get().push_back(*state);
+      if (state != this_thread_slot().state) spare_.get().push_back(*state);
     });
     count_ = 0;
     next_sweep_ = kFirstSweep;
     section_abandoned_.store(false, std::memory_order_relaxed);
-    if (this_thread_slot.state != nullptr) adopt(*this_thread_slot.state);
+    if (this_thread_slot().state != nullptr) adopt(*this_thread_slot().state);
   }
 
   /// How many states belong to threads that live or whose end was not noticed yet.
@@ -128,10 +128,10 @@ class ThreadStates {
   static constexpr std::size_t kFirstSweep = 16;
 
   ALLOCTAP_NOINLINE static ThreadState* create() noexcept {
-    this_thread_slot.enter_critical();
-    this_thread_slot.state = make_or_reuse();
-    this_thread_slot.leave_critical();
-    return this_thread_slot.state;
+    this_thread_slot().enter_critical();
+    this_thread_slot().state = make_or_reuse();
+    this_thread_slot().leave_critical();
+    return this_thread_slot().state;
   }
 
   static ThreadState* make_or_reuse() noexcept {
@@ -196,13 +196,13 @@ class ThreadStates {
 
 /// Whether the calling thread holds a lock of the tracker. For signal handlers.
 [[nodiscard]] inline bool holds_tracker_lock() noexcept {
-  return this_thread_slot.critical.load(std::memory_order_relaxed) > 0;
+  return this_thread_slot().critical.load(std::memory_order_relaxed) > 0;
 }
 
 /// Whether the calling thread is at a place where it has to run on before others can: it must not
 /// be made to wait for a snapshot there. For signal handlers.
 [[nodiscard]] inline bool inside_tracker() noexcept {
-  const ThreadState* state = this_thread_slot.state;
+  const ThreadState* state = this_thread_slot().state;
   return holds_tracker_lock() ||
          (state != nullptr && state->recording.load(std::memory_order_relaxed) != 0);
 }

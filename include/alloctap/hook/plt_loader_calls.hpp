@@ -79,7 +79,7 @@ class PltLoaderCalls {
   using Original = std::atomic<std::uintptr_t>;
 
   static bool is_programs() noexcept {
-    const bool own = this_thread_slot.depth.load(std::memory_order_relaxed) > 0;
+    const bool own = this_thread_slot().depth.load(std::memory_order_relaxed) > 0;
     return !own && PltState::active.load(std::memory_order_acquire);
   }
 

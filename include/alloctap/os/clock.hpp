@@ -21,6 +21,8 @@ std::int64_t wall_clock_ns() noexcept;
 
 #if defined(__linux__)
 #include "alloctap/os/linux/clock.hpp"
+#elif defined(_WIN32)
+#include "alloctap/os/windows/clock.hpp"
 #else
 #error "alloctap/os/clock.hpp has no implementation for this system"
 #endif

@@ -12,6 +12,8 @@ bool synchronize_cores() noexcept;
 
 #if defined(__linux__)
 #include "alloctap/os/linux/core_synchronization.hpp"
+#elif defined(_WIN32)
+#include "alloctap/os/windows/core_synchronization.hpp"
 #else
 #error "alloctap/os/core_synchronization.hpp has no implementation for this system"
 #endif

@@ -11,6 +11,8 @@ const char* default_suppressions() noexcept;
 
 #if defined(__linux__)
 #include "alloctap/os/linux/default_suppressions.hpp"
+#elif defined(_WIN32)
+#include "alloctap/os/windows/default_suppressions.hpp"
 #else
 #error "alloctap/os/default_suppressions.hpp has no implementation for this system"
 #endif

@@ -58,6 +58,8 @@ const char* error_text(int negated_error) noexcept;
 
 #if defined(__linux__)
 #include "alloctap/os/linux/file.hpp"
+#elif defined(_WIN32)
+#include "alloctap/os/windows/file.hpp"
 #else
 #error "alloctap/os/file.hpp has no implementation for this system"
 #endif

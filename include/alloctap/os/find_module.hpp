@@ -26,6 +26,8 @@ LoadedModule find_module(std::uintptr_t address) noexcept;
 
 #if defined(__linux__)
 #include "alloctap/os/linux/find_module.hpp"
+#elif defined(_WIN32)
+#include "alloctap/os/windows/find_module.hpp"
 #else
 #error "alloctap/os/find_module.hpp has no implementation for this system"
 #endif

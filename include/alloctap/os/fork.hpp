@@ -12,6 +12,8 @@ bool register_fork_handlers(void (*prepare)(), void (*parent)(), void (*child)()
 
 #if defined(__linux__)
 #include "alloctap/os/linux/fork.hpp"
+#elif defined(_WIN32)
+#include "alloctap/os/windows/fork.hpp"
 #else
 #error "alloctap/os/fork.hpp has no implementation for this system"
 #endif

@@ -19,6 +19,8 @@ FunctionSymbol find_function_symbol(const void* address) noexcept;
 
 #if defined(__linux__)
 #include "alloctap/os/linux/function_symbol.hpp"
+#elif defined(_WIN32)
+#include "alloctap/os/windows/function_symbol.hpp"
 #else
 #error "alloctap/os/function_symbol.hpp has no implementation for this system"
 #endif

@@ -25,6 +25,8 @@ void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept;
 
 #if defined(__linux__)
 #include "alloctap/os/linux/futex.hpp"
+#elif defined(_WIN32)
+#include "alloctap/os/windows/futex.hpp"
 #else
 #error "alloctap/os/futex.hpp has no implementation for this system"
 #endif

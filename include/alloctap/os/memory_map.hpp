@@ -33,6 +33,9 @@ inline constexpr std::size_t kMemoryMapLine = 4096 + 128;
 template <class Visit>
 bool visit_memory_map(std::span<char> buffer, Visit&& visit) noexcept;
 
+/// Whether a module may be mapped at `region`: it is a file's, or one that the kernel brings along.
+bool may_hold_module(const MemoryRegion& region) noexcept;
+
 /// Copies what lies at `address` to `buffer`, as far as it is there, and returns the number of
 /// bytes. Unlike an access it survives what a region may turn out to be: unmapped by another thread
 /// meanwhile, behind the end of its file, a device's.
@@ -42,6 +45,8 @@ std::size_t copy_memory(std::uintptr_t address, std::span<std::byte> buffer) noe
 
 #if defined(__linux__)
 #include "alloctap/os/linux/memory_map.hpp"
+#elif defined(_WIN32)
+#include "alloctap/os/windows/memory_map.hpp"
 #else
 #error "alloctap/os/memory_map.hpp has no implementation for this system"
 #endif

@@ -23,6 +23,8 @@ bool protect_pages(std::uintptr_t address, std::size_t bytes, Protection protect
 
 #if defined(__linux__)
 #include "alloctap/os/linux/memory_protection.hpp"
+#elif defined(_WIN32)
+#include "alloctap/os/windows/memory_protection.hpp"
 #else
 #error "alloctap/os/memory_protection.hpp has no implementation for this system"
 #endif

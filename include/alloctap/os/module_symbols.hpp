@@ -20,6 +20,8 @@ bool pin_module(const void* code) noexcept;
 
 #if defined(__linux__)
 #include "alloctap/os/linux/module_symbols.hpp"
+#elif defined(_WIN32)
+#include "alloctap/os/windows/module_symbols.hpp"
 #else
 #error "alloctap/os/module_symbols.hpp has no implementation for this system"
 #endif

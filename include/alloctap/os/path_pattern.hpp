@@ -37,6 +37,8 @@ class PathPattern {
 
 #if defined(__linux__)
 #include "alloctap/os/linux/path_pattern.hpp"
+#elif defined(_WIN32)
+#include "alloctap/os/windows/path_pattern.hpp"
 #else
 #error "alloctap/os/path_pattern.hpp has no implementation for this system"
 #endif

@@ -30,6 +30,8 @@ std::uint64_t resident_bytes() noexcept;
 
 #if defined(__linux__)
 #include "alloctap/os/linux/process.hpp"
+#elif defined(_WIN32)
+#include "alloctap/os/windows/process.hpp"
 #else
 #error "alloctap/os/process.hpp has no implementation for this system"
 #endif

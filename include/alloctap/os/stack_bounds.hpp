@@ -29,6 +29,8 @@ std::uintptr_t initial_stack_pointer() noexcept;
 
 #if defined(__linux__)
 #include "alloctap/os/linux/stack_bounds.hpp"
+#elif defined(_WIN32)
+#include "alloctap/os/windows/stack_bounds.hpp"
 #else
 #error "alloctap/os/stack_bounds.hpp has no implementation for this system"
 #endif

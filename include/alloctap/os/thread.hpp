@@ -16,7 +16,8 @@ ThreadId current_thread_id() noexcept;
 ProcessId current_process_id() noexcept;
 
 /// An address that is each thread's own. Of threads with a stack of their own, glibc and musl put
-/// it above the outermost frame, in the same mapping; that of the main thread is elsewhere.
+/// it above the outermost frame, in the same mapping; that of the main thread is elsewhere. On
+/// Windows it is there for the main thread too.
 std::uintptr_t thread_pointer() noexcept;
 
 /// Whether the thread `id` of this process still exists. A dead thread's id may be given to a new
@@ -38,6 +39,8 @@ void process_wide_barrier() noexcept;
 
 #if defined(__linux__)
 #include "alloctap/os/linux/thread.hpp"
+#elif defined(_WIN32)
+#include "alloctap/os/windows/thread.hpp"
 #else
 #error "alloctap/os/thread.hpp has no implementation for this system"
 #endif

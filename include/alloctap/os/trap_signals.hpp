@@ -22,6 +22,8 @@ bool catch_traps(ResumePlace resume) noexcept;
 
 #if defined(__linux__)
 #include "alloctap/os/linux/trap_signals.hpp"
+#elif defined(_WIN32)
+#include "alloctap/os/windows/trap_signals.hpp"
 #else
 #error "alloctap/os/trap_signals.hpp has no implementation for this system"
 #endif

@@ -31,6 +31,8 @@ void use_huge_pages(void* address, std::size_t bytes, bool wanted) noexcept;
 
 #if defined(__linux__)
 #include "alloctap/os/linux/virtual_memory.hpp"
+#elif defined(_WIN32)
+#include "alloctap/os/windows/virtual_memory.hpp"
 #else
 #error "alloctap/os/virtual_memory.hpp has no implementation for this system"
 #endif

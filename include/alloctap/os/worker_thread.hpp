@@ -40,6 +40,8 @@ class WorkerThread {
 
 #if defined(__linux__)
 #include "alloctap/os/linux/worker_thread.hpp"
+#elif defined(_WIN32)
+#include "alloctap/os/windows/worker_thread.hpp"
 #else
 #error "alloctap/os/worker_thread.hpp has no implementation for this system"
 #endif

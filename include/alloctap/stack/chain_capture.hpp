@@ -41,7 +41,7 @@ class ChainCapture {
       return fall_back(thread, origin, max_frames);
     }
     UnwindFrame leaf = calling_frame<Rules::kPointerDecides>(origin);
-    if (!arch::kRecordEndsFrame && leaf.sp == 0) [[unlikely]] {
+    if (!kCallerIsSure && leaf.sp == 0) [[unlikely]] {
       return fall_back(thread, origin, max_frames);
     }
     if (origin.allocator != nullptr) [[unlikely]] {

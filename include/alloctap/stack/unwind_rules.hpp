@@ -3,12 +3,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <optional>
 
 #include "alloctap/elf/call_frame.hpp"
-#include "alloctap/elf/find_row.hpp"
-#include "alloctap/elf/find_signal_row.hpp"
-#include "alloctap/elf/find_unwind_tables.hpp"
+#include "alloctap/image/find_unwind_row.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/stack/rule_cache.hpp"
 #include "alloctap/stack/unwind_rule.hpp"
@@ -19,9 +16,7 @@ namespace alloctap {
 /// signal; false where there is none, or it cannot be read. Interprets the table anew each time.
 /// Runs inside malloc.
 [[nodiscard]] inline bool find_unwind_row(std::uintptr_t address, elf::CallFrameRow& row) noexcept {
-  const std::optional<elf::UnwindTables> tables = elf::find_unwind_tables(address);
-  if (tables && elf::find_row(*tables, address, row) == elf::UnwindStatus::kFound) return true;
-  return elf::find_signal_row(address, row);
+  return image::find_unwind_row(address, row);
 }
 
 /// The rules of all loaded modules, read from their tables when they are first met. All static and

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <utility>
 
-#include "alloctap/elf/mapped_image.hpp"
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/guard/text_pool.hpp"
+#include "alloctap/image/mapped_image.hpp"
 #include "alloctap/os/memory_map.hpp"
 
 namespace alloctap {
@@ -129,8 +129,8 @@ class ModuleTable {
   static constexpr std::size_t kFileStartBytes = 16 * 1024;
 
   void visit(const os::MemoryRegion& region) noexcept {
-    const bool may_start = region.file_offset == 0 && region.readable &&
-                           (region.path.starts_with('/') || region.path == "[vdso]");
+    const bool may_start =
+        region.file_offset == 0 && region.readable && os::may_hold_module(region);
     if (may_start) add(region);
     if (region.executable && !modules_.empty() && modules_.back().contains(region.start)) {
       modules_.back().has_code = true;
@@ -140,7 +140,7 @@ class ModuleTable {
   void add(const os::MemoryRegion& region) noexcept {
     const std::size_t most = std::min(kFileStartBytes, region.end - region.start);
     const std::size_t bytes = os::copy_memory(region.start, {file_start_.data(), most});
-    const auto image = elf::read_mapped_image({file_start_.data(), bytes}, region.start);
+    const auto image = image::read_mapped_image({file_start_.data(), bytes}, region.start);
     if (!image) return;
     Module module;
     module.start = region.start;

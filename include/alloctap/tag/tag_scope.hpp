@@ -6,6 +6,7 @@
 
 #include "alloctap/event/stack_owner.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/os/thread_local.hpp"
 #include "alloctap/tag/tag_table.hpp"
 
 namespace alloctap {
@@ -18,13 +19,18 @@ struct Tag {
   TagId id = kNoTag;
 };
 
-/// What each thread is in. Atomic for the same reason as `ThreadSlot::depth`: GCC takes malloc for
-/// a function that reads no variable, and would delete the store before it.
-ALLOCTAP_INITIAL_EXEC inline constinit thread_local std::atomic<TagId> this_thread_tag{kNoTag};
+struct ThisThreadTag;
+static_assert(kNoTag == 0, "thread-local storage begins as zeros");
+
+/// What the calling thread is in. Atomic for the same reason as `ThreadSlot::depth`: GCC takes
+/// malloc for a function that reads no variable, and would delete the store before it.
+ALLOCTAP_ALWAYS_INLINE std::atomic<TagId>& this_thread_tag() noexcept {
+  return os::ThreadLocal<std::atomic<TagId>, ThisThreadTag>::mine();
+}
 
 /// The tag that the calling thread is in. May run inside malloc.
 [[nodiscard]] ALLOCTAP_ALWAYS_INLINE Tag current_tag() noexcept {
-  return {this_thread_tag.load(std::memory_order_relaxed)};
+  return {this_thread_tag().load(std::memory_order_relaxed)};
 }
 
 /// The tag `name` inside of the one that the calling thread is in. Takes a lock where the tag is
@@ -56,7 +62,9 @@ class TagScope {
   TagScope& operator=(const TagScope&) = delete;
 
  private:
-  static void enter(Tag tag) noexcept { this_thread_tag.store(tag.id, std::memory_order_relaxed); }
+  static void enter(Tag tag) noexcept {
+    this_thread_tag().store(tag.id, std::memory_order_relaxed);
+  }
 
   const Tag before_;
 };

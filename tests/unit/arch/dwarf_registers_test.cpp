@@ -2,7 +2,22 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
+
 using alloctap::arch::DwarfRegisters;
+
+namespace {
+
+// x19 to x30; rbx, rbp, r12 to r15, and on Windows rsi and rdi.
+#if defined(__aarch64__)
+constexpr std::size_t kPreserved = 12;
+#elif defined(_WIN32)
+constexpr std::size_t kPreserved = 8;
+#else
+constexpr std::size_t kPreserved = 6;
+#endif
+
+}  // namespace
 
 TEST_CASE("the registers that unwinding is about are kept") {
   static_assert(DwarfRegisters::kFramePointer < DwarfRegisters::kCount);
@@ -16,8 +31,7 @@ TEST_CASE("the registers that unwinding is about are kept") {
   for (unsigned number = 0; number < DwarfRegisters::kCount; ++number) {
     preserved += DwarfRegisters::is_preserved(number) ? 1U : 0U;
   }
-  // rbx, rbp, r12 to r15; x19 to x30.
-  CHECK(preserved == (DwarfRegisters::kCount == 17 ? 6U : 12U));
+  CHECK(preserved == kPreserved);
 }
 
 TEST_CASE("an address without a signature stays as it is") {

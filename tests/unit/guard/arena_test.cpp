@@ -1,7 +1,6 @@
 #include "alloctap/guard/arena.hpp"
 
 #include <doctest/doctest.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "alloctap/os/memory_map.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 #include "tests/support/huge_pages.hpp"
 #include "tests/support/starved_arena.hpp"
@@ -27,7 +27,10 @@ bool is_aligned(const void* pointer, std::size_t alignment) {
   return reinterpret_cast<std::uintptr_t>(pointer) % alignment == 0;
 }
 
-bool is_mapped(void* page) { return msync(page, 1, MS_ASYNC) == 0; }
+bool is_mapped(void* page) {
+  std::byte first{};
+  return alloctap::os::copy_memory(reinterpret_cast<std::uintptr_t>(page), {&first, 1}) == 1;
+}
 
 /// A block whose every byte tells its owner.
 struct OwnedBlock {

@@ -105,13 +105,14 @@ TEST_CASE("requests that do not fit never turn away one that does") {
     std::atomic<int> running{0};
     std::atomic<bool> stop{false};
     std::vector<std::thread> threads;
+    // Now there is no room for what the threads ask.
+    bool served = BootstrapArena::allocate(64) != nullptr;
     for (int i = 0; i < 2; ++i) {
       threads.emplace_back([&] {
         ++running;
         while (!stop) static_cast<void>(BootstrapArena::allocate(BootstrapArena::kBytes - 64));
       });
     }
-    bool served = BootstrapArena::allocate(64) != nullptr;
     while (running < 2) std::this_thread::yield();
     for (int i = 0; i < 4000; ++i) served = BootstrapArena::allocate(16) != nullptr && served;
     stop = true;

@@ -94,7 +94,7 @@ bool new_thread_works(Table& table) {
 
 bool child_works(Table& table) {
   bool works = table.is_whole() && child_calls == 1 && ThreadStates::count() == 1 &&
-               alloctap::this_thread_slot.depth == 0 && !alloctap::inside_tracker();
+               alloctap::this_thread_slot().depth == 0 && !alloctap::inside_tracker();
   table.record();
   if (can_start_threads_in_child()) works = new_thread_works(table) && works;
   const std::lock_guard hold(alloctap::control_lock);
@@ -127,7 +127,7 @@ TEST_CASE("a process whose threads record forks 200 times and every child is who
   }
   CHECK(broken == 0);
   CHECK(child_calls == 0);
-  CHECK(alloctap::this_thread_slot.depth == 0);
+  CHECK(alloctap::this_thread_slot().depth == 0);
   CHECK_FALSE(alloctap::inside_tracker());
 }
 

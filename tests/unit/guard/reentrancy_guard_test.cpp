@@ -24,7 +24,7 @@ volatile std::int32_t depth_in_free = -1;
 void* volatile pointer_from_malloc = nullptr;
 alignas(16) std::byte block[16];
 
-std::int32_t depth() { return this_thread_slot.depth.load(std::memory_order_relaxed); }
+std::int32_t depth() { return this_thread_slot().depth.load(std::memory_order_relaxed); }
 
 }  // namespace
 

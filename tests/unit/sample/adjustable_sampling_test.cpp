@@ -56,10 +56,10 @@ TEST_CASE("a mean of one byte is every allocation too") {
 }
 
 TEST_CASE("a mean that is set holds at once, also after a larger one") {
-  const Adjusted far({.mean_bytes = std::uint64_t{1} << 40});
+  const Adjusted rare({.mean_bytes = std::uint64_t{1} << 40});
   CHECK_FALSE(AdjustableSampling::records_everything());
   CHECK(recorded_of(1000, 1) == 0);
-  const Adjusted near({.mean_bytes = 1000});
+  const Adjusted frequent({.mean_bytes = 1000});
   CHECK(AdjustableSampling::weight(1000) == doctest::Approx(1 / -std::expm1(-1.0)));
   CHECK(AdjustableSampling::description().name == "poisson-by-bytes");
   CHECK(AdjustableSampling::description().mean_bytes == 1000);

@@ -1,13 +1,13 @@
 #include "alloctap/snapshot/thread_summary.hpp"
 
 #include <doctest/doctest.h>
-#include <pthread.h>
 
 #include <array>
 #include <atomic>
 #include <thread>
 
 #include "alloctap/os/thread.hpp"
+#include "tests/support/thread_name.hpp"
 
 namespace {
 
@@ -20,7 +20,7 @@ class NamedThread {
  public:
   explicit NamedThread(const char* name) {
     thread_ = std::thread([this, name] {
-      pthread_setname_np(pthread_self(), name);
+      alloctap::testing::name_this_thread(name);
       id_ = os::current_thread_id();
       id_.notify_all();
       done_.wait(false);
@@ -67,8 +67,9 @@ TEST_CASE("a thread that ended has no name") {
 }
 
 TEST_CASE("of two threads with one id, the later one is the one that exists") {
-  std::array<ThreadSummary, 2> threads{ThreadSummary{.thread_id = os::current_thread_id()},
-                                       ThreadSummary{.thread_id = os::current_thread_id()}};
+  const NamedThread worker("loads levels");
+  std::array<ThreadSummary, 2> threads{ThreadSummary{.thread_id = worker.id()},
+                                       ThreadSummary{.thread_id = worker.id()}};
   name_threads(threads);
   CHECK_FALSE(threads[0].alive);
   CHECK(threads[0].name().empty());

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <cstdlib>
 
 #include "tests/support/starved_arena.hpp"
 
@@ -13,7 +12,7 @@ using alloctap::RecentRules;
 using alloctap::UnwindRule;
 using alloctap::UnwindRules;
 
-std::uintptr_t code() { return reinterpret_cast<std::uintptr_t>(&std::qsort) + 1; }
+std::uintptr_t code() { return reinterpret_cast<std::uintptr_t>(&code) + 1; }
 
 }  // namespace
 

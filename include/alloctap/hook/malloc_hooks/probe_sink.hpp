@@ -37,7 +37,7 @@ class ProbeSink {
     told_ = {};
     frames_ = &frames;
     caller_ = reinterpret_cast<std::uintptr_t>(ALLOCTAP_RETURN_ADDRESS());
-    thread_.store(&this_thread_slot, std::memory_order_release);
+    thread_.store(&this_thread_slot(), std::memory_order_release);
     block = call();
     thread_.store(nullptr, std::memory_order_release);
     return told_;
@@ -73,8 +73,8 @@ class ProbeSink {
   /// Makes calls the program's where the tracker's guard is held around.
   class AsProgram {
    public:
-    AsProgram() noexcept : depth_(this_thread_slot.depth.exchange(0)) {}
-    ~AsProgram() { this_thread_slot.depth.store(depth_); }
+    AsProgram() noexcept : depth_(this_thread_slot().depth.exchange(0)) {}
+    ~AsProgram() { this_thread_slot().depth.store(depth_); }
     AsProgram(const AsProgram&) = delete;
     AsProgram& operator=(const AsProgram&) = delete;
 
@@ -92,7 +92,7 @@ class ProbeSink {
   };
 
   static bool mine() noexcept {
-    return thread_.load(std::memory_order_acquire) == &this_thread_slot;
+    return thread_.load(std::memory_order_acquire) == &this_thread_slot();
   }
 
   static void learn_frames(const CallOrigin& origin) noexcept {

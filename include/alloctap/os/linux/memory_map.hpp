@@ -70,6 +70,10 @@ bool visit_memory_map(std::span<char> buffer, Visit&& visit) noexcept {
   }
 }
 
+inline bool may_hold_module(const MemoryRegion& region) noexcept {
+  return region.path.starts_with('/') || region.path == "[vdso]";
+}
+
 inline std::size_t copy_memory(std::uintptr_t address, std::span<std::byte> buffer) noexcept {
   const iovec to{.iov_base = buffer.data(), .iov_len = buffer.size()};
   const iovec from{.iov_base = reinterpret_cast<void*>(address), .iov_len = buffer.size()};

@@ -1,0 +1,22 @@
+/// The row that holds at an address: of a module's .eh_frame, or of what a signal left.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "alloctap/elf/call_frame.hpp"
+#include "alloctap/elf/find_row.hpp"
+#include "alloctap/elf/find_signal_row.hpp"
+#include "alloctap/elf/find_unwind_tables.hpp"
+
+namespace alloctap::elf {
+
+/// Interprets the table anew each time; what it needs and promises is what `find_unwind_tables`,
+/// `find_row` and `find_signal_row` do.
+[[nodiscard]] inline bool find_loaded_row(std::uintptr_t address, CallFrameRow& row) noexcept {
+  const std::optional<UnwindTables> tables = find_unwind_tables(address);
+  if (tables && find_row(*tables, address, row) == UnwindStatus::kFound) return true;
+  return find_signal_row(address, row);
+}
+
+}  // namespace alloctap::elf

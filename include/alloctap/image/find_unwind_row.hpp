@@ -1,0 +1,27 @@
+/// From an address in code to what the module's unwind tables say there.
+#pragma once
+
+#include <cstdint>
+
+#include "alloctap/elf/call_frame.hpp"
+
+#if defined(_WIN32)
+#include "alloctap/pe/loaded_row.hpp"
+#else
+#include "alloctap/elf/loaded_row.hpp"
+#endif
+
+namespace alloctap::image {
+
+/// Writes the row that holds at `address` to `row`; false where there is none, or it cannot be
+/// read. For a return address, ask for the address before it. Allocates nothing, takes no lock of
+/// the loader's and runs inside malloc. The answer holds as long as the module stays loaded.
+[[nodiscard]] inline bool find_unwind_row(std::uintptr_t address, elf::CallFrameRow& row) noexcept {
+#if defined(_WIN32)
+  return pe::find_loaded_row(address, row);
+#else
+  return elf::find_loaded_row(address, row);
+#endif
+}
+
+}  // namespace alloctap::image

@@ -1,0 +1,10 @@
+/// Thread-local storage that may be used inside malloc: `ThreadLocal<T, Owner>`.
+#pragma once
+
+#if defined(__linux__)
+#include "alloctap/os/linux/thread_local.hpp"
+#elif defined(_WIN32)
+#include "alloctap/os/windows/thread_local.hpp"
+#else
+#error "alloctap/os/thread_local.hpp has no implementation for this system"
+#endif

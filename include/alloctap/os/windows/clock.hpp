@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+
+#include "alloctap/os/clock.hpp"
+#include "alloctap/os/windows/api.hpp"
+
+namespace alloctap::os {
+
+inline std::int64_t monotonic_ns() noexcept {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  LARGE_INTEGER count;
+  LARGE_INTEGER frequency;
+  ::QueryPerformanceCounter(&count);
+  ::QueryPerformanceFrequency(&frequency);
+  const std::int64_t seconds = count.QuadPart / frequency.QuadPart;
+  const std::int64_t rest = count.QuadPart % frequency.QuadPart;
+  return seconds * kSecond + rest * kSecond / frequency.QuadPart;
+}
+
+/// The counter is read without a system call; the cheaper GetTickCount64 is on a scale of its own.
+inline std::int64_t coarse_monotonic_ns() noexcept { return monotonic_ns(); }
+
+/// In steps of the system's clock, some milliseconds.
+inline std::int64_t thread_cpu_ns() noexcept {
+  FILETIME created;
+  FILETIME ended;
+  FILETIME kernel{};
+  FILETIME user{};
+  ::GetThreadTimes(::GetCurrentThread(), &created, &ended, &kernel, &user);
+  const auto steps = [](const FILETIME& time) {
+    return static_cast<std::int64_t>(std::uint64_t{time.dwHighDateTime} << 32 | time.dwLowDateTime);
+  };
+  return (steps(kernel) + steps(user)) * 100;
+}
+
+inline std::int64_t wall_clock_ns() noexcept {
+  // From 1601, where FILETIME begins, to 1970, in its steps of 100 ns.
+  constexpr std::int64_t kUnixEpoch = 116'444'736'000'000'000;
+  FILETIME now;
+  ::GetSystemTimePreciseAsFileTime(&now);
+  const std::uint64_t steps = std::uint64_t{now.dwHighDateTime} << 32 | now.dwLowDateTime;
+  return (static_cast<std::int64_t>(steps) - kUnixEpoch) * 100;
+}
+
+}  // namespace alloctap::os

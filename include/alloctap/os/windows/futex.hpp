@@ -1,0 +1,38 @@
+// WaitOnAddress, since Windows 8 (Synchronization.lib). It neither allocates nor takes the loader's
+// lock.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+#include "alloctap/os/futex.hpp"
+#include "alloctap/os/windows/api.hpp"
+
+namespace alloctap::os {
+
+static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
+
+inline void* word_address(const std::atomic<std::uint32_t>& word) noexcept {
+  return const_cast<std::atomic<std::uint32_t>*>(&word);
+}
+
+/// Rounded up to milliseconds: a limit above 0 is none of 0.
+inline void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                       std::int64_t timeout_ns) noexcept {
+  constexpr std::int64_t kMillisecond = 1'000'000;
+  constexpr std::int64_t kLongest = INFINITE - 1;
+  const std::int64_t limit = timeout_ns / kMillisecond + (timeout_ns % kMillisecond != 0 ? 1 : 0);
+  ::WaitOnAddress(word_address(word), &expected, sizeof expected,
+                  timeout_ns < 0 ? INFINITE : static_cast<DWORD>(std::min(limit, kLongest)));
+}
+
+inline void futex_wake_one(const std::atomic<std::uint32_t>& word) noexcept {
+  ::WakeByAddressSingle(word_address(word));
+}
+
+inline void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept {
+  ::WakeByAddressAll(word_address(word));
+}
+
+}  // namespace alloctap::os

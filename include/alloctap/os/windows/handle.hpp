@@ -1,0 +1,30 @@
+#pragma once
+
+#include <utility>
+
+#include "alloctap/os/windows/api.hpp"
+
+namespace alloctap::os {
+
+/// A handle that closes itself. Move-only.
+class Handle {
+ public:
+  Handle() noexcept = default;
+  explicit Handle(HANDLE handle) noexcept : handle_(handle) {}
+  Handle(Handle&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Handle& operator=(Handle&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~Handle() {
+    if (handle_ != nullptr) ::CloseHandle(handle_);
+  }
+
+  explicit operator bool() const noexcept { return handle_ != nullptr; }
+  [[nodiscard]] HANDLE get() const noexcept { return handle_; }
+
+ private:
+  HANDLE handle_ = nullptr;
+};
+
+}  // namespace alloctap::os

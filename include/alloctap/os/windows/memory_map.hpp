@@ -1,0 +1,78 @@
+// VirtualQuery tells of memory, region by region, and K32GetMappedFileName of the file in it.
+// Neither takes the loader's lock.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "alloctap/os/memory_map.hpp"
+#include "alloctap/os/windows/api.hpp"
+#include "alloctap/os/windows/mapped_file.hpp"
+
+namespace alloctap::os {
+
+inline MemoryRegion describe_region(const MEMORY_BASIC_INFORMATION& system) noexcept {
+  constexpr DWORD kWritable =
+      PAGE_READWRITE | PAGE_WRITECOPY | PAGE_EXECUTE_READWRITE | PAGE_EXECUTE_WRITECOPY;
+  constexpr DWORD kExecutable =
+      PAGE_EXECUTE | PAGE_EXECUTE_READ | PAGE_EXECUTE_READWRITE | PAGE_EXECUTE_WRITECOPY;
+  constexpr DWORD kUnreadable = PAGE_NOACCESS | PAGE_GUARD | PAGE_EXECUTE;
+  MemoryRegion region;
+  region.start = reinterpret_cast<std::uintptr_t>(system.BaseAddress);
+  region.end = region.start + system.RegionSize;
+  region.file_offset = region.start - reinterpret_cast<std::uintptr_t>(system.AllocationBase);
+  if (system.State != MEM_COMMIT) return region;
+  region.readable = (system.Protect & kUnreadable) == 0;
+  region.writable = (system.Protect & kWritable) != 0 && (system.Protect & PAGE_GUARD) == 0;
+  region.executable = (system.Protect & kExecutable) != 0;
+  return region;
+}
+
+/// Reserved address space is a region that can neither be read nor written.
+template <class Visit>
+bool visit_memory_map(std::span<char> buffer, Visit&& visit) noexcept {
+  const void* allocation = nullptr;
+  std::string_view path;
+  MEMORY_BASIC_INFORMATION system;
+  for (const char* place = nullptr; ::VirtualQuery(place, &system, sizeof system) != 0;
+       place = static_cast<const char*>(system.BaseAddress) + system.RegionSize) {
+    if (system.State == MEM_FREE) continue;
+    const bool of_file = system.Type == MEM_IMAGE || system.Type == MEM_MAPPED;
+    if (system.AllocationBase != allocation) {
+      allocation = system.AllocationBase;
+      path = of_file ? mapped_file(allocation, buffer) : std::string_view();
+    }
+    MemoryRegion region = describe_region(system);
+    region.path = path;
+    if (!visit(region)) return true;
+  }
+  return true;
+}
+
+inline bool may_hold_module(const MemoryRegion& region) noexcept { return !region.path.empty(); }
+
+/// How much of `[address, address + bytes)` can be read.
+inline std::size_t readable_bytes(std::uintptr_t address, std::size_t bytes) noexcept {
+  std::size_t readable = 0;
+  MEMORY_BASIC_INFORMATION system;
+  while (readable < bytes) {
+    const auto* const place = reinterpret_cast<const void*>(address + readable);
+    if (::VirtualQuery(place, &system, sizeof system) == 0) break;
+    const MemoryRegion region = describe_region(system);
+    if (!region.readable) break;
+    readable = region.end - address;
+  }
+  return std::min(readable, bytes);
+}
+
+inline std::size_t copy_memory(std::uintptr_t address, std::span<std::byte> buffer) noexcept {
+  const std::size_t readable = readable_bytes(address, buffer.size());
+  SIZE_T copied = 0;
+  const auto* const place = reinterpret_cast<const void*>(address);
+  const bool whole = readable > 0 && ::ReadProcessMemory(::GetCurrentProcess(), place,
+                                                         buffer.data(), readable, &copied) != 0;
+  return whole ? copied : 0;
+}
+
+}  // namespace alloctap::os

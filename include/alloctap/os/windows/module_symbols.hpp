@@ -1,0 +1,38 @@
+#pragma once
+
+#include "alloctap/os/module_symbols.hpp"
+#include "alloctap/os/windows/api.hpp"
+#include "alloctap/os/windows/utf8.hpp"
+#include "alloctap/os/windows/wide_path.hpp"
+
+namespace alloctap::os {
+
+inline void* exported_symbol(HMODULE module, const char* name) noexcept {
+  return module == nullptr ? nullptr : reinterpret_cast<void*>(::GetProcAddress(module, name));
+}
+
+/// Windows has no such order: a program imports each name from a library that it names. This asks
+/// the program itself, then the system's libraries that define what is allocated with.
+inline void* default_symbol(const char* name) noexcept {
+  constexpr const wchar_t* kModules[] = {nullptr,      L"ucrtbase.dll",   L"msvcrt.dll",
+                                         L"ntdll.dll", L"kernelbase.dll", L"kernel32.dll",
+                                         L"ole32.dll"};
+  for (const wchar_t* module : kModules) {
+    void* const symbol = exported_symbol(::GetModuleHandleW(module), name);
+    if (symbol != nullptr) return symbol;
+  }
+  return nullptr;
+}
+
+inline void* symbol_seen_by(const char* path, const char* name) noexcept {
+  if (path == nullptr) return exported_symbol(::GetModuleHandleW(nullptr), name);
+  return exported_symbol(::GetModuleHandleW(WidePath(path).c_str()), name);
+}
+
+inline bool pin_module(const void* code) noexcept {
+  HMODULE module = nullptr;
+  constexpr DWORD kPin = GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS;
+  return ::GetModuleHandleExW(kPin, static_cast<const wchar_t*>(code), &module) != 0;
+}
+
+}  // namespace alloctap::os

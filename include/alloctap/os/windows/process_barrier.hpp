@@ -1,0 +1,14 @@
+// FlushProcessWriteBuffers interrupts every processor that runs a thread of this process; a return
+// from an interrupt serializes. Wine has the function, and in version 8 it does nothing.
+#pragma once
+
+#include "alloctap/os/windows/api.hpp"
+
+namespace alloctap::os {
+
+inline bool has_process_barrier() noexcept {
+  const HMODULE system = ::GetModuleHandleW(L"ntdll.dll");
+  return ::GetProcAddress(system, "wine_get_version") == nullptr;
+}
+
+}  // namespace alloctap::os

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "alloctap/os/thread.hpp"
+#include "alloctap/os/windows/api.hpp"
+#include "alloctap/os/windows/handle.hpp"
+#include "alloctap/os/windows/process_barrier.hpp"
+#include "alloctap/os/windows/utf8.hpp"
+
+namespace alloctap::os {
+
+inline ThreadId current_thread_id() noexcept {
+  return static_cast<ThreadId>(::GetCurrentThreadId());
+}
+
+inline ProcessId current_process_id() noexcept {
+  return static_cast<ProcessId>(::GetCurrentProcessId());
+}
+
+/// The last word of the thread's stack, or of its fiber's: the system's block of the thread knows
+/// where that ends, and is elsewhere itself.
+inline std::uintptr_t thread_pointer() noexcept {
+  const auto* const block = reinterpret_cast<const NT_TIB*>(::NtCurrentTeb());
+  return reinterpret_cast<std::uintptr_t>(block->StackBase) - sizeof(void*);
+}
+
+/// Of this process; empty where there is no such thread.
+inline Handle open_thread(ThreadId id, DWORD access) noexcept {
+  Handle thread(
+      ::OpenThread(access | THREAD_QUERY_LIMITED_INFORMATION, FALSE, static_cast<DWORD>(id)));
+  if (!thread || ::GetProcessIdOfThread(thread.get()) != ::GetCurrentProcessId()) return Handle();
+  return thread;
+}
+
+inline bool thread_is_alive(ThreadId id) noexcept {
+  const Handle thread = open_thread(id, SYNCHRONIZE);
+  return thread && ::WaitForSingleObject(thread.get(), 0) == WAIT_TIMEOUT;
+}
+
+/// GetThreadDescription does the same and allocates.
+inline std::size_t thread_name(ThreadId id, std::span<char> name) noexcept {
+  // The compiler's headers do not know this number.
+  using Query = NTSTATUS NTAPI(HANDLE, int, void*, ULONG, ULONG*);
+  const auto query = reinterpret_cast<Query*>(reinterpret_cast<void*>(&::NtQueryInformationThread));
+  constexpr int kThreadNameInformation = 38;
+  struct Answer {
+    UNICODE_STRING name;
+    wchar_t text[256];
+  } answer{};
+  const Handle thread = open_thread(id, 0);
+  if (!thread) return 0;
+  ULONG bytes = 0;
+  const NTSTATUS status =
+      query(thread.get(), kThreadNameInformation, &answer, sizeof answer, &bytes);
+  if (status < 0) return 0;
+  return to_utf8({answer.name.Buffer, answer.name.Length / sizeof(wchar_t)}, name).size();
+}
+
+inline bool enable_process_wide_barrier() noexcept { return has_process_barrier(); }
+
+inline void process_wide_barrier() noexcept { ::FlushProcessWriteBuffers(); }
+
+}  // namespace alloctap::os

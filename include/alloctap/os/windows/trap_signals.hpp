@@ -1,0 +1,37 @@
+// A trap is an exception, which the system offers first to the handlers of the process and then to
+// the frames of the thread.
+#pragma once
+
+#include <atomic>
+
+#include "alloctap/os/trap_signals.hpp"
+#include "alloctap/os/windows/api.hpp"
+
+namespace alloctap::os {
+
+inline constinit std::atomic<ResumePlace> resume_place{nullptr};
+
+/// The system has set the program counter to the instruction that trapped, a breakpoint's too.
+inline LONG CALLBACK handle_trap(EXCEPTION_POINTERS* exception) noexcept {
+  const DWORD code = exception->ExceptionRecord->ExceptionCode;
+  if (code != EXCEPTION_BREAKPOINT && code != EXCEPTION_ILLEGAL_INSTRUCTION) {
+    return EXCEPTION_CONTINUE_SEARCH;
+  }
+  const auto place = reinterpret_cast<std::uintptr_t>(exception->ExceptionRecord->ExceptionAddress);
+  const std::uintptr_t next = resume_place.load(std::memory_order_acquire)(place);
+  if (next == 0) return EXCEPTION_CONTINUE_SEARCH;
+  exception->ContextRecord->Rip = next;
+  return EXCEPTION_CONTINUE_EXECUTION;
+}
+
+/// In front of the handlers that are there; one that is added in front of it goes first, and passes
+/// on what is not its own.
+inline bool catch_traps(ResumePlace resume) noexcept {
+  static constinit bool installed = false;
+  resume_place.store(resume, std::memory_order_release);
+  constexpr ULONG kFirst = 1;
+  if (!installed) installed = ::AddVectoredExceptionHandler(kFirst, &handle_trap) != nullptr;
+  return installed;
+}
+
+}  // namespace alloctap::os

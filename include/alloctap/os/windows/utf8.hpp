@@ -1,0 +1,40 @@
+// alloctap speaks UTF-8, Windows UTF-16. Neither way allocates.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "alloctap/os/windows/api.hpp"
+
+namespace alloctap::os {
+
+/// `text` as UTF-8 in `buffer`, cut between two characters where it does not fit.
+inline std::string_view to_utf8(std::wstring_view text, std::span<char> buffer) noexcept {
+  const int room = static_cast<int>(buffer.size());
+  while (!text.empty()) {
+    const int bytes = ::WideCharToMultiByte(CP_UTF8, 0, text.data(), static_cast<int>(text.size()),
+                                            buffer.data(), room, nullptr, nullptr);
+    if (bytes > 0) return {buffer.data(), static_cast<std::size_t>(bytes)};
+    // A character takes three bytes at most for each of its units.
+    const auto too_long = text.size() - std::min(text.size(), buffer.size() / 3);
+    text.remove_suffix(std::max<std::size_t>(too_long / 2, 1));
+  }
+  return {buffer.data(), 0};
+}
+
+enum class BadText : bool { kReplaced, kRefused };
+
+/// `text` as UTF-16 in `buffer`; empty where it does not fit, or is no UTF-8 and that is refused.
+inline std::wstring_view to_utf16(std::string_view text, std::span<wchar_t> buffer,
+                                  BadText bad = BadText::kRefused) noexcept {
+  if (text.empty()) return {};
+  const DWORD flags = bad == BadText::kRefused ? MB_ERR_INVALID_CHARS : 0;
+  const int units =
+      ::MultiByteToWideChar(CP_UTF8, flags, text.data(), static_cast<int>(text.size()),
+                            buffer.data(), static_cast<int>(buffer.size()));
+  return {buffer.data(), static_cast<std::size_t>(units)};
+}
+
+}  // namespace alloctap::os

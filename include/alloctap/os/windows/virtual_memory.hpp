@@ -1,0 +1,65 @@
+// VirtualAlloc gives address space in steps of 64 KiB and takes it back as a whole only. A part
+// that is given back costs no memory from then on; its addresses are free once all parts are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/os/virtual_memory.hpp"
+#include "alloctap/os/windows/api.hpp"
+
+namespace alloctap::os {
+
+/// Of all processors that are known here; 64-bit Windows has no other.
+inline std::size_t page_size() noexcept { return 4096; }
+
+inline void* map_pages(std::size_t bytes) noexcept {
+  return ::VirtualAlloc(nullptr, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
+}
+
+inline bool map_pages_at(std::uintptr_t address, std::size_t bytes) noexcept {
+  // Rounds the start down to the next step, and fails where any of it is taken.
+  void* const place = reinterpret_cast<void*>(address);
+  void* const reserved = ::VirtualAlloc(place, bytes, MEM_RESERVE, PAGE_READWRITE);
+  if (reserved == nullptr) return false;
+  if (::VirtualAlloc(place, bytes, MEM_COMMIT, PAGE_READWRITE) != nullptr) return true;
+  ::VirtualFree(reserved, 0, MEM_RELEASE);
+  return false;
+}
+
+/// Whether no page of the allocation that begins at `base` is in use.
+inline bool is_given_back(const void* base) noexcept {
+  MEMORY_BASIC_INFORMATION region;
+  const bool known = ::VirtualQuery(base, &region, sizeof region) != 0;
+  if (!known || region.AllocationBase != base || region.State != MEM_RESERVE) return false;
+  // Neighbours of one state are one region.
+  const auto* const end = static_cast<const char*>(base) + region.RegionSize;
+  return ::VirtualQuery(end, &region, sizeof region) == 0 || region.AllocationBase != base;
+}
+
+/// Gives back what of the allocation at `start` lies before `end`; returns where that ends.
+inline char* unmap_in_allocation(char* start, char* end) noexcept {
+  // Two threads that give back the last two parts must not both release the addresses.
+  static constinit SRWLOCK lock = SRWLOCK_INIT;
+  MEMORY_BASIC_INFORMATION region;
+  if (::VirtualQuery(start, &region, sizeof region) == 0) return end;
+  char* const region_end = static_cast<char*>(region.BaseAddress) + region.RegionSize;
+  char* const stop = region_end < end ? region_end : end;
+  if (region.State != MEM_COMMIT) return stop;
+  ::AcquireSRWLockExclusive(&lock);
+  ::VirtualFree(start, static_cast<std::size_t>(stop - start), MEM_DECOMMIT);
+  if (is_given_back(region.AllocationBase)) ::VirtualFree(region.AllocationBase, 0, MEM_RELEASE);
+  ::ReleaseSRWLockExclusive(&lock);
+  return stop;
+}
+
+inline void unmap_pages(void* address, std::size_t bytes) noexcept {
+  char* start = static_cast<char*>(address);
+  char* const end = start + bytes;
+  while (start < end) start = unmap_in_allocation(start, end);
+}
+
+/// Windows gives large pages to programs with a privilege for them alone, and never later.
+inline void use_huge_pages(void*, std::size_t, bool) noexcept {}
+
+}  // namespace alloctap::os

@@ -1,0 +1,62 @@
+// Paths as the functions for files take them: UTF-16, and of any length only where they are
+// absolute and begin with \\?\ ("Naming Files, Paths, and Namespaces").
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cwchar>
+#include <string_view>
+
+#include "alloctap/os/virtual_memory.hpp"
+#include "alloctap/os/windows/api.hpp"
+#include "alloctap/os/windows/utf8.hpp"
+
+namespace alloctap::os {
+
+/// Like all paths of alloctap, one that the system tells has '/' between its parts.
+inline void use_slashes(std::span<char> path) noexcept {
+  std::replace(path.begin(), path.end(), '\\', '/');
+}
+
+/// `path`, in UTF-8, for a call of a file function. Takes pages of its own while it is alive.
+class WidePath {
+ public:
+  explicit WidePath(const char* path) noexcept : text_(static_cast<wchar_t*>(map_pages(kBytes))) {
+    if (text_ == nullptr) return;
+    const std::span<wchar_t> room(text_ + kPrefix, kUnits - 1);
+    start_ = to_utf16(path, room).empty() ? nullptr : room.data();
+    if (start_ != nullptr && std::wcslen(start_) >= kShort) make_long();
+  }
+  ~WidePath() {
+    if (text_ != nullptr) unmap_pages(text_, kBytes);
+  }
+  WidePath(const WidePath&) = delete;
+  WidePath& operator=(const WidePath&) = delete;
+
+  /// Empty where the path is empty, no UTF-8, or too long even so: no file has that name.
+  [[nodiscard]] const wchar_t* c_str() const noexcept { return start_ != nullptr ? start_ : L""; }
+
+ private:
+  /// The longest path, and as much again to make it absolute in.
+  static constexpr std::size_t kUnits = 32 * 1024;
+  static constexpr std::size_t kBytes = 3 * kUnits * sizeof(wchar_t);
+  /// Directories, whose limit is the lowest, may be this long.
+  static constexpr std::size_t kShort = 248;
+  static constexpr std::wstring_view kLong = L"\\\\?\\";
+  static constexpr std::size_t kPrefix = 8;
+
+  void make_long() noexcept {
+    wchar_t* const whole = text_ + kUnits + 2 * kPrefix;
+    const DWORD length = ::GetFullPathNameW(start_, kUnits, whole, nullptr);
+    const bool has_drive = length > 2 && length < kUnits && whole[1] == L':';
+    // What begins otherwise is long already, or a network's, whose form is another.
+    if (!has_drive) return;
+    start_ = whole - kLong.size();
+    std::copy(kLong.begin(), kLong.end(), start_);
+  }
+
+  wchar_t* text_;
+  wchar_t* start_ = nullptr;
+};
+
+}  // namespace alloctap::os

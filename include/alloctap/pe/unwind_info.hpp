@@ -1,0 +1,224 @@
+/// The unwind information of a function, boiled down to a row.
+///
+/// Sources: "x64 exception handling" (Microsoft), "Struct UNWIND_INFO" and "Unwind procedure".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+
+#include "alloctap/arch/dwarf_registers.hpp"
+#include "alloctap/elf/call_frame.hpp"
+
+namespace alloctap::pe {
+
+/// A function's entry in .pdata: offsets in the module.
+struct FunctionEntry {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+  std::uint32_t unwind_info = 0;
+};
+
+/// One operation of a prologue; those that need more slots read on.
+struct UnwindCode {
+  std::uint8_t offset = 0;
+  std::uint8_t operation = 0;
+  std::uint8_t detail = 0;
+};
+
+/// Undoes what prologues did, and notes where they left registers.
+///
+/// All places are counted from one register that the function does not change in its body: the
+/// stack pointer, or the frame pointer once the prologue has set it.
+class PrologueReader {
+ public:
+  explicit PrologueReader(std::span<const std::byte> image) noexcept : image_(image) {}
+
+  /// Writes what holds at `pc`, an offset in the module inside `function`, to `row`. False where it
+  /// is an interrupted function's, or no unwind information that is known.
+  [[nodiscard]] bool read(const FunctionEntry& function, std::uint32_t pc,
+                          elf::CallFrameRow& row) noexcept {
+    row = {};
+    row_ = &row;
+    executed_ = pc - function.begin;
+    FunctionEntry part = function;
+    constexpr int kMostParts = 32;
+    for (int i = 0; i < kMostParts; ++i) {
+      const auto parent = read_part(part.unwind_info);
+      if (failed_) return false;
+      if (!parent) return finish();
+      // The parts that lie outside were executed as a whole.
+      part = *parent;
+      executed_ = kWhole;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr std::int64_t kWord = sizeof(std::uintptr_t);
+  static constexpr std::uint32_t kWhole = 0xFFFFFFFF;
+
+  enum Operation : std::uint8_t {
+    kPushRegister,
+    kAllocateLarge,
+    kAllocateSmall,
+    kSetFramePointer,
+    kSaveRegister,
+    kSaveRegisterFar,
+    kEpilogue,
+    kSpare,
+    kSaveVector,
+    kSaveVectorFar,
+    kPushMachineFrame,
+  };
+
+  struct Header {
+    std::uint8_t version_and_flags;
+    std::uint8_t prologue_bytes;
+    std::uint8_t slots;
+    std::uint8_t frame_pointer;
+  };
+
+  template <class T>
+  T load(std::size_t offset) noexcept {
+    T value{};
+    const bool inside = offset <= image_.size() && image_.size() - offset >= sizeof value;
+    if (inside) std::memcpy(&value, image_.data() + offset, sizeof value);
+    failed_ |= !inside;
+    return value;
+  }
+
+  /// Of the numbers that instructions have for registers.
+  static unsigned dwarf_number(unsigned number) noexcept {
+    constexpr unsigned kNumbers[] = {0, 2, 1, 3, 7, 6, 4, 5};
+    return number < 8 ? kNumbers[number] : number;
+  }
+
+  /// The function that this one is a part of, if it is one.
+  std::optional<FunctionEntry> read_part(std::size_t place) noexcept {
+    constexpr unsigned kIsPart = 4;
+    const auto header = load<Header>(place);
+    const unsigned version = header.version_and_flags & 7U;
+    failed_ |= version != 1 && version != 2;
+    const std::size_t codes = place + sizeof header;
+    find_base(header, codes);
+    for (std::size_t slot = 0; slot < header.slots && !failed_;) {
+      slot += undo(header, codes + slot * 2);
+    }
+    if (failed_ || (header.version_and_flags >> 3 & kIsPart) == 0) return std::nullopt;
+    // Behind an even number of slots.
+    return load<FunctionEntry>(codes + (header.slots + 1U) / 2 * 4);
+  }
+
+  UnwindCode load_code(std::size_t place) noexcept {
+    const auto offset = load<std::uint8_t>(place);
+    const auto both = load<std::uint8_t>(place + 1);
+    return {.offset = offset,
+            .operation = static_cast<std::uint8_t>(both & 15U),
+            .detail = static_cast<std::uint8_t>(both >> 4)};
+  }
+
+  static std::size_t slots_of(const UnwindCode& code) noexcept {
+    switch (code.operation) {
+      case kAllocateLarge:
+        return code.detail == 0 ? 2 : 3;
+      case kSaveRegister:
+      case kSaveVector:
+      case kEpilogue:
+        return 2;
+      case kSaveRegisterFar:
+      case kSaveVectorFar:
+      case kSpare:
+        return 3;
+      default:
+        return 1;
+    }
+  }
+
+  /// Where the frame pointer is set at the place that is asked for, all else is counted from it.
+  void find_base(const Header& header, std::size_t codes) noexcept {
+    saves_ = depth_;
+    for (std::size_t slot = 0; slot < header.slots && !failed_;) {
+      const UnwindCode code = load_code(codes + slot * 2);
+      if (code.operation == kSetFramePointer && code.offset <= executed_) {
+        base_ = dwarf_number(header.frame_pointer & 15U);
+        saves_ = -std::int64_t{header.frame_pointer >> 4} * 16;
+        return;
+      }
+      slot += slots_of(code);
+    }
+  }
+
+  /// Returns how many slots the operation takes.
+  std::size_t undo(const Header& header, std::size_t place) noexcept {
+    const UnwindCode code = load_code(place);
+    const std::size_t slots = slots_of(code);
+    if (code.offset > executed_ && code.operation != kEpilogue) return slots;
+    switch (code.operation) {
+      case kPushRegister:
+        note_saved(code.detail, depth_);
+        depth_ += kWord;
+        break;
+      case kAllocateLarge:
+        depth_ += code.detail == 0 ? std::int64_t{load<std::uint16_t>(place + 2)} * kWord
+                                   : std::int64_t{load<std::uint32_t>(place + 2)};
+        break;
+      case kAllocateSmall:
+        depth_ += (code.detail + 1) * kWord;
+        break;
+      case kSetFramePointer:
+        depth_ = -std::int64_t{header.frame_pointer >> 4} * 16;
+        break;
+      case kSaveRegister:
+        note_saved(code.detail, saves_ + std::int64_t{load<std::uint16_t>(place + 2)} * kWord);
+        break;
+      case kSaveRegisterFar:
+        note_saved(code.detail, saves_ + std::int64_t{load<std::uint32_t>(place + 2)});
+        break;
+      case kEpilogue:
+      case kSpare:
+      case kSaveVector:
+      case kSaveVectorFar:
+        break;
+      default:
+        failed_ = true;
+    }
+    return slots;
+  }
+
+  /// Counted from the base: the distance of the CFA is not known yet.
+  void note_saved(unsigned number, std::int64_t place) noexcept {
+    elf::RegisterRule& rule = row_->registers[dwarf_number(number)];
+    rule = {.kind = elf::RegisterRule::Kind::kAtCfaPlus, .value = place};
+  }
+
+  bool finish() noexcept {
+    using Registers = arch::DwarfRegisters;
+    const std::int64_t cfa = depth_ + kWord;
+    for (elf::RegisterRule& rule : row_->registers) {
+      if (rule.kind == elf::RegisterRule::Kind::kAtCfaPlus) rule.value -= cfa;
+    }
+    row_->cfa = {.kind = elf::CfaRule::Kind::kRegisterPlusOffset,
+                 .register_number = static_cast<std::uint8_t>(base_),
+                 .value = cfa};
+    row_->return_address_register = Registers::kReturnAddress;
+    row_->registers[Registers::kReturnAddress] = {.kind = elf::RegisterRule::Kind::kAtCfaPlus,
+                                                  .value = -kWord};
+    return true;
+  }
+
+  std::span<const std::byte> image_;
+  elf::CallFrameRow* row_ = nullptr;
+  /// How much of the prologue was executed: bytes.
+  std::uint32_t executed_ = 0;
+  unsigned base_ = arch::DwarfRegisters::kStackPointer;
+  /// How far above the base the part of the stack begins that is not undone yet.
+  std::int64_t depth_ = 0;
+  /// What the places of saved registers are counted from.
+  std::int64_t saves_ = 0;
+  bool failed_ = false;
+};
+
+}  // namespace alloctap::pe

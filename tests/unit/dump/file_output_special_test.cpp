@@ -1,0 +1,128 @@
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "alloctap/dump/file_output.hpp"
+#include "tests/support/child_process.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+namespace {
+
+using alloctap::FileOutput;
+using alloctap::testing::holds_in_child;
+using alloctap::testing::TemporaryDirectory;
+
+std::string content(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void fill(const std::string& path, std::string_view text) { std::ofstream(path) << text; }
+
+std::size_t files_beside(const std::string& path) {
+  const std::filesystem::directory_iterator files(std::filesystem::path(path).parent_path());
+  return static_cast<std::size_t>(std::distance(begin(files), end(files)));
+}
+
+absl::Status dump(FileOutput& output, std::string_view text) {
+  if (absl::Status status = output.open(); !status.ok()) return status;
+  if (absl::Status status = output.write(text); !status.ok()) return status;
+  return output.commit();
+}
+
+bool says(const absl::Status& status, std::string_view text) {
+  INFO(std::string(status.message()));
+  const bool said =
+      status.message().find(absl::string_view(text.data(), text.size())) != absl::string_view::npos;
+  CHECK(said);
+  return said;
+}
+
+}  // namespace
+
+TEST_CASE("a directory that is not there, or not writable, is named with the cause") {
+  FileOutput output("/nowhere/at/all/heap.txt");
+  const absl::Status status = output.open();
+  CHECK(says(status, "cannot open the dump /nowhere/at/all/heap.txt: No such file or directory"));
+  FileOutput into_system("/proc/heap.txt");
+  CHECK(says(into_system.open(), "cannot open the dump /proc/heap.txt: "));
+}
+
+TEST_CASE("a directory in the file's place stays, and nothing lies beside it") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("heap.txt");
+  std::filesystem::create_directory(path);
+  FileOutput output(path);
+  CHECK(says(dump(output, "report"), "cannot rename the dump " + path + ": Is a directory"));
+  CHECK(files_beside(path) == 1);
+}
+
+TEST_CASE("a disk that gets full leaves the old report, and nothing lies beside it") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("heap.txt");
+  fill(path, "old");
+  CHECK(holds_in_child([&] {
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{.rlim_cur = 4096, .rlim_max = 4096};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    FileOutput output(path);
+    const absl::Status status = dump(output, std::string(10'000, 'x'));
+    return status.message() ==
+               absl::string_view("cannot write the dump " + path + ": File too large") &&
+           files_beside(path) == 1;
+  }));
+  CHECK(content(path) == "old");
+}
+
+TEST_CASE("a device is written to directly, and its failure is the report's") {
+  // By links: a mistake must not cost root its devices.
+  const TemporaryDirectory directory;
+  const std::string null = directory.file("null");
+  const std::string full = directory.file("full");
+  std::filesystem::create_symlink("/dev/null", null);
+  std::filesystem::create_symlink("/dev/full", full);
+  FileOutput to_null(null);
+  CHECK(dump(to_null, "report").ok());
+  FileOutput to_full(full);
+  const std::string expected = "cannot write the dump " + full + ": No space left on device";
+  CHECK(says(dump(to_full, "report"), expected.c_str()));
+  CHECK(std::filesystem::is_symlink(full));
+}
+
+TEST_CASE("a pipe is written to directly") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("pipe");
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  std::string received;
+  std::thread reader([&] { received = content(path); });
+  FileOutput output(path);
+  absl::Status status = output.open();
+  // Until the reader is there it has none.
+  while (!status.ok()) status = output.open();
+  CHECK(output.write("report").ok());
+  CHECK(output.commit().ok());
+  reader.join();
+  CHECK(received == "report");
+  CHECK(std::filesystem::is_fifo(path));
+}
+
+TEST_CASE("a file has the permissions that the program's files have") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("heap.txt");
+  const mode_t before = umask(027);
+  FileOutput output(path);
+  CHECK(dump(output, "report").ok());
+  umask(before);
+  struct stat status{};
+  CHECK(stat(path.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0640);
+}
