@@ -66,7 +66,12 @@ CDPATH='' cd -- "$(dirname -- "$0")/.."
 sh cmake/install_packages.sh $packages
 case $variant in
   aarch64) sh cmake/abseil_pic.sh build/abseil-pic-aarch64 cmake/toolchains/aarch64.cmake ;;
-  windows) sh cmake/windows_libraries.sh ;;
+  windows)
+    sh cmake/windows_libraries.sh
+    # Its complaint is that 32-bit programs cannot run. Two programs that find no home of Wine's would
+    # both make it.
+    sh cmake/run_by_wine.sh wineboot --init 2>/dev/null
+    ;;
   *)
     sh cmake/abseil_pic.sh
     sh cmake/zydis_pic.sh
