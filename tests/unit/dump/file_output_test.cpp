@@ -3,44 +3,17 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include "tests/support/dumped_file.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace {
 
 using alloctap::FileOutput;
-using alloctap::testing::TemporaryDirectory;
-
-std::string content(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void fill(const std::string& path, std::string_view text) { std::ofstream(path) << text; }
-
-std::size_t files_beside(const std::string& path) {
-  const std::filesystem::directory_iterator files(std::filesystem::path(path).parent_path());
-  return static_cast<std::size_t>(std::distance(begin(files), end(files)));
-}
-
-absl::Status dump(FileOutput& output, std::string_view text) {
-  if (absl::Status status = output.open(); !status.ok()) return status;
-  if (absl::Status status = output.write(text); !status.ok()) return status;
-  return output.commit();
-}
-
-bool says(const absl::Status& status, std::string_view text) {
-  INFO(std::string(status.message()));
-  const bool said =
-      status.message().find(absl::string_view(text.data(), text.size())) != absl::string_view::npos;
-  CHECK(said);
-  return said;
-}
+using namespace alloctap::testing;
 
 }  // namespace
 

@@ -1,0 +1,46 @@
+/// What tests of file outputs write, and look for.
+#pragma once
+
+#include <absl/status/status.h>
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include "alloctap/dump/file_output.hpp"
+
+namespace alloctap::testing {
+
+inline std::string content(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline void fill(const std::string& path, std::string_view text) { std::ofstream(path) << text; }
+
+/// How many there are in the directory of `path`, with the one at `path`.
+inline std::size_t files_beside(const std::string& path) {
+  const std::filesystem::directory_iterator files(std::filesystem::path(path).parent_path());
+  return static_cast<std::size_t>(std::distance(begin(files), end(files)));
+}
+
+/// A whole dump of one piece.
+inline absl::Status dump(FileOutput& output, std::string_view text) {
+  if (absl::Status status = output.open(); !status.ok()) return status;
+  if (absl::Status status = output.write(text); !status.ok()) return status;
+  return output.commit();
+}
+
+inline bool says(const absl::Status& status, std::string_view text) {
+  INFO(std::string(status.message()));
+  const bool said =
+      status.message().find(absl::string_view(text.data(), text.size())) != absl::string_view::npos;
+  CHECK(said);
+  return said;
+}
+
+}  // namespace alloctap::testing
