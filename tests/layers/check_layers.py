@@ -16,7 +16,6 @@ LAYERS = [
     {"os", "arch"},
     {"elf"},
     {"pe"},
-    {"image"},
     {"guard"},
     {"event"},
     {"hook", "stack", "sample", "queue", "meta", "check", "symbol", "tag"},
@@ -28,7 +27,7 @@ LAYERS = [
     {"testing"},
 ]
 RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
-PLATFORM_PARTS = {"os", "arch", "elf", "pe", "image", "macros.hpp"}
+PLATFORM_PARTS = {"os", "arch", "elf", "pe", "macros.hpp"}
 MAX_LINES = 300
 
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -66,7 +65,7 @@ def check_include(part, bracket, target, is_relative):
     elif is_relative:
         return f'write "alloctap/...": a relative include hides its layer: {target}'
     elif SYSTEM_HEADER.fullmatch(target) and part not in PLATFORM_PARTS:
-        return f"system headers belong in os/, arch/, elf/, pe/ and image/: <{target}>"
+        return f"system headers belong in os/, arch/, elf/ and pe/: <{target}>"
     return None
 
 
@@ -92,7 +91,7 @@ def check_header(include_dir, header):
             while condition.endswith("\\") and follow < len(lines):
                 condition, follow = condition[:-1] + lines[follow], follow + 1
             if part not in PLATFORM_PARTS and (macro := PLATFORM_MACRO.search(condition)):
-                yield number, f"{macro[0]} may be asked for only in os/, arch/, elf/, pe/ and image/"
+                yield number, f"{macro[0]} may be asked for only in os/, arch/, elf/ and pe/"
         if match := DEFINE.match(line):
             if part != "macros.hpp" and not match[1].startswith("ALLOCTAP_DEFINE_"):
                 yield number, f"{match[1]}: only macros.hpp defines macros"

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "alloctap/elf/call_frame.hpp"
-#include "alloctap/image/find_unwind_row.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/pe/native_row.hpp"
 #include "alloctap/stack/rule_cache.hpp"
 #include "alloctap/stack/unwind_rule.hpp"
 
@@ -16,7 +16,7 @@ namespace alloctap {
 /// signal; false where there is none, or it cannot be read. Interprets the table anew each time.
 /// Runs inside malloc.
 [[nodiscard]] inline bool find_unwind_row(std::uintptr_t address, elf::CallFrameRow& row) noexcept {
-  return image::find_unwind_row(address, row);
+  return native::find_unwind_row(address, row);
 }
 
 /// The rules of all loaded modules, read from their tables when they are first met. All static and

@@ -12,8 +12,8 @@
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/guard/text_pool.hpp"
-#include "alloctap/image/mapped_image.hpp"
 #include "alloctap/os/memory_map.hpp"
+#include "alloctap/pe/native_image.hpp"
 
 namespace alloctap {
 
@@ -140,7 +140,7 @@ class ModuleTable {
   void add(const os::MemoryRegion& region) noexcept {
     const std::size_t most = std::min(kFileStartBytes, region.end - region.start);
     const std::size_t bytes = os::copy_memory(region.start, {file_start_.data(), most});
-    const auto image = image::read_mapped_image({file_start_.data(), bytes}, region.start);
+    const auto image = native::read_mapped_image({file_start_.data(), bytes}, region.start);
     if (!image) return;
     Module module;
     module.start = region.start;

@@ -61,19 +61,6 @@ struct Dekker {
 
 }  // namespace
 
-TEST_CASE("a thread has an id of its own and is alive") {
-  const os::ThreadId mine = os::current_thread_id();
-  os::ThreadId other = mine;
-  bool other_alive = false;
-  std::thread([&] {
-    other = os::current_thread_id();
-    other_alive = os::thread_is_alive(other) && os::thread_is_alive(mine);
-  }).join();
-  CHECK(other != mine);
-  CHECK(other_alive);
-  CHECK(os::thread_is_alive(mine));
-}
-
 TEST_CASE("a thread that has ended is not alive") {
   os::ThreadId id = 0;
   std::thread([&] { id = os::current_thread_id(); }).join();

@@ -81,30 +81,6 @@ TEST_CASE("a path longer than 260 characters is one like others") {
   }
 }
 
-TEST_CASE("a file on Windows is created, and refused where one exists") {
-  const TemporaryDirectory directory;
-  const std::string path = directory.file("a");
-  write_new(path, "mine");
-  int error = 0;
-  const os::File second = os::create_for_writing(path.c_str(), error);
-  CHECK(error == -EEXIST);
-  CHECK_FALSE(second.is_open());
-  CHECK(content(path) == "mine");
-}
-
-TEST_CASE("appending on Windows keeps what is there and creates nothing") {
-  const TemporaryDirectory directory;
-  const std::string path = directory.file("a");
-  int error = 0;
-  CHECK_FALSE(os::open_for_appending(path.c_str(), error).is_open());
-  CHECK(error == -ENOENT);
-  write_new(path, "first, ");
-  const os::File file = os::open_for_appending(path.c_str(), error);
-  CHECK(error == 0);
-  CHECK(os::write_all(file.descriptor(), "then") == 0);
-  CHECK(content(path) == "first, then");
-}
-
 TEST_CASE("a missing file or directory is told by its number everywhere") {
   int error = 0;
   CHECK_FALSE(os::open_for_reading("C:/nowhere/at-all", error).is_open());

@@ -1,4 +1,5 @@
-/// From an address in code to what the module's unwind tables say there.
+/// From an address in code to what the unwind tables of its module say there, in the format that
+/// modules of this system have.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 #include "alloctap/elf/loaded_row.hpp"
 #endif
 
-namespace alloctap::image {
+namespace alloctap::native {
 
 /// Writes the row that holds at `address` to `row`; false where there is none, or it cannot be
 /// read. For a return address, ask for the address before it. Allocates nothing, takes no lock of
@@ -24,4 +25,4 @@ namespace alloctap::image {
 #endif
 }
 
-}  // namespace alloctap::image
+}  // namespace alloctap::native

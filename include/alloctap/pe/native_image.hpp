@@ -1,6 +1,7 @@
-/// What an executable or library says of itself where it is mapped.
+/// What an executable or library says of itself where it is mapped, in the format that modules of
+/// this system have.
 ///
-/// `image::read_mapped_image(file, start)` reads `file`, the start of the file whose first byte is
+/// `native::read_mapped_image(file, start)` reads `file`, the start of the file whose first byte is
 /// mapped at `start`, and nothing else; `file` is aligned to 8. It gives an optional of `bias`
 /// (addresses in the file plus it are addresses in the process), `end` (one past the last byte that
 /// the module occupies) and `build_id` (a range of bytes, inside of `file` or of itself, that tells
@@ -9,12 +10,12 @@
 
 #if defined(_WIN32)
 #include "alloctap/pe/mapped_image.hpp"
-namespace alloctap::image {
+namespace alloctap::native {
 using pe::read_mapped_image;
 }
 #else
 #include "alloctap/elf/mapped_image.hpp"
-namespace alloctap::image {
+namespace alloctap::native {
 using elf::read_mapped_image;
 }
 #endif
