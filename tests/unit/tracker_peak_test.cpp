@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -14,6 +15,8 @@
 
 #include "alloctap/dump/callback_output.hpp"
 #include "alloctap/dump/text_dump.hpp"
+#include "alloctap/guard/recording_gate.hpp"
+#include "alloctap/guard/thread_state.hpp"
 #include "alloctap/sample/poisson_by_bytes.hpp"
 #include "tests/support/scripted_tracker.hpp"
 #include "tests/support/starved_arena.hpp"
@@ -114,6 +117,7 @@ struct QueueTest;
 struct PeakSampledTest;
 struct PeakDumpTest;
 struct PeakMemoryTest;
+struct PeakStoppedTest;
 
 }  // namespace
 
@@ -242,6 +246,35 @@ TEST_CASE("where not all frees could be counted there is no picture") {
   program.allocate(2, 10'000'000);
   program.free(0);
   CHECK(held_at_peak(snapshot_of<T>()) == Held{{0x3000, 10'000'000}});
+}
+
+TEST_CASE(
+    "a thread that was stopped inside the tracker keeps others waiting once, not at each peak") {
+  using T = Tracker<ScriptedConfig<PeakStoppedTest>>;
+  using Clock = std::chrono::steady_clock;
+  constexpr int kPeaks = 40;
+  const Session session = started<T>();
+  std::atomic<bool> is_stopped{false};
+  std::atomic<bool> may_go_on{false};
+  std::thread stopped([&] {
+    RecordingGate::Flag& recording = ThreadStates::mine()->recording;
+    RecordingGate::enter(recording);
+    is_stopped = true;
+    while (!may_go_on) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    RecordingGate::leave(recording);
+  });
+  while (!is_stopped) std::this_thread::yield();
+  Program<T> program;
+  const auto start = Clock::now();
+  for (std::uint64_t peak = 1; peak <= kPeaks; ++peak) {
+    program.allocate(1, peak * 50'000'000);
+    program.free(0);
+  }
+  // 50 ms for each of them would be 2 s.
+  CHECK(Clock::now() - start < std::chrono::seconds(1));
+  may_go_on = true;
+  stopped.join();
+  CHECK(snapshot_of<T>().peak.live_bytes == 0);
 }
 
 TEST_CASE("while a policy samples, the picture is an estimate by weights") {
