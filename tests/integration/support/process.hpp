@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/personality.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,6 +30,26 @@ struct Command {
   std::string directory = "/";
   std::string input = "/dev/null";
   std::chrono::seconds patience{60};
+  /// Load the program at the same addresses each time, for those whose allocations depend on them.
+  /// Where the system refuses this, addresses stay random.
+  bool fixed_addresses = false;
+};
+
+/// New processes of this thread are laid out without randomness as long as this lives.
+class FixedAddresses {
+ public:
+  explicit FixedAddresses(bool wanted) : before_(wanted ? ::personality(kAsk) : -1) {
+    if (before_ >= 0) ::personality(static_cast<unsigned long>(before_) | ADDR_NO_RANDOMIZE);
+  }
+  FixedAddresses(const FixedAddresses&) = delete;
+  FixedAddresses& operator=(const FixedAddresses&) = delete;
+  ~FixedAddresses() {
+    if (before_ >= 0) ::personality(static_cast<unsigned long>(before_));
+  }
+
+ private:
+  static constexpr unsigned long kAsk = 0xffffffff;
+  int before_;
 };
 
 struct Outcome {
@@ -120,6 +141,7 @@ class Process {
     sigset_t all;
     ::sigfillset(&all);
     ::posix_spawnattr_setsigdefault(&attributes, &all);
+    const FixedAddresses fixed(command.fixed_addresses);
     if (::posix_spawn(&outcome_.pid, command.arguments.front().c_str(), &actions, &attributes,
                       pointers(command.arguments).data(),
                       pointers(command.environment).data()) != 0) {
