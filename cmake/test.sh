@@ -53,6 +53,9 @@ esac
 # The builds of Node that bring npm along refuse Debian's.
 [ "$variant" = windows ] || command -v npm >/dev/null 2>&1 || packages="$packages npm"
 
+# Where Windows' libraries and Wine's home are kept. Some who run this have no HOME.
+export XDG_CACHE_HOME="${XDG_CACHE_HOME:-${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}/.cache}"
+
 start=$(date +%s)
 result=FAILED
 summarize() {
