@@ -8,6 +8,7 @@
 #include "alloctap/event/allocation_kind.hpp"
 #include "alloctap/event/allocator_frames.hpp"
 #include "alloctap/event/stack_identity.hpp"
+#include "alloctap/os/heap_handle.hpp"
 
 namespace alloctap {
 
@@ -34,6 +35,7 @@ struct AllocationEvent {
   /// Bytes; 0 where the call named none.
   std::size_t alignment = 0;
   AllocationKind kind = AllocationKind::kMalloc;
+  [[no_unique_address]] os::HeapHandle heap{};
   CallOrigin origin;
 };
 
@@ -45,6 +47,7 @@ struct DeallocationEvent {
   /// Bytes, where the call stated it (aligned delete); else 0.
   std::size_t stated_alignment = 0;
   DeallocationKind kind = DeallocationKind::kFree;
+  [[no_unique_address]] os::HeapHandle heap{};
   CallOrigin origin;
 };
 

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "alloctap/guard/futex_lock.hpp"
+#include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 
 namespace alloctap {
@@ -93,14 +94,17 @@ class Arena {
   }
 
   /// The system hands pages from one thread to the next; acquire here and release in `unmap` tell
-  /// race detectors, which do not see its part.
+  /// race detectors, which do not see its part. Where the system's functions for pages are hooked,
+  /// the guards keep the tracker's own out of reports.
   static void* map(std::size_t bytes) noexcept {
+    const ReentrancyGuard guard;
     void* pages = os::map_pages(whole_pages(bytes));
     if (pages != nullptr) mapped_bytes_.fetch_add(whole_pages(bytes), std::memory_order_acquire);
     return pages;
   }
 
   static void unmap(void* address, std::size_t bytes) noexcept {
+    const ReentrancyGuard guard;
     mapped_bytes_.fetch_sub(whole_pages(bytes), std::memory_order_release);
     os::unmap_pages(address, whole_pages(bytes));
   }

@@ -1,0 +1,149 @@
+/// The functions of ntdll.dll through which heaps, pages and views come and go on Windows: what
+/// each is called and what its arguments say.
+///
+/// Where the program's calls end (the exports of kernel32, kernelbase, ucrtbase and
+/// combase): HeapAlloc, HeapReAlloc and HeapFree are these functions or lead to them, and so are
+/// malloc and operator new of any C library, GlobalAlloc, LocalAlloc and CoTaskMemAlloc;
+/// VirtualAlloc(Ex) and MapViewOfFile(Ex) end in those that begin with Nt. Their arguments: the
+/// "Windows Driver Kit" documentation of the functions of those names, `Zw` for `Nt`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/hook/function_description.hpp"
+#include "alloctap/os/windows/api.hpp"
+
+namespace alloctap {
+
+/// The shape of a function, as handlers see it.
+enum class WindowsRole : std::uint8_t {
+  kAllocateBlock,
+  kReallocateBlock,
+  kFreeBlock,
+  kMakeHeap,
+  kDestroyHeap,
+  kAllocatePages,
+  kFreePages,
+  kMapView,
+  kUnmapView,
+};
+
+/// Where a call that hands out address space stores what it handed out; in bytes.
+struct PagesRequest {
+  HANDLE process = nullptr;
+  void** address = nullptr;
+  SIZE_T* bytes = nullptr;
+  /// Whether it is memory, and not only address space.
+  bool is_memory = true;
+};
+
+namespace ntdll {
+
+struct RtlAllocateHeap {
+  static constexpr const char* name = "RtlAllocateHeap";
+  static constexpr WindowsRole role = WindowsRole::kAllocateBlock;
+  using Signature = void*(HANDLE heap, ULONG flags, SIZE_T bytes);
+};
+
+struct RtlReAllocateHeap {
+  static constexpr const char* name = "RtlReAllocateHeap";
+  static constexpr WindowsRole role = WindowsRole::kReallocateBlock;
+  using Signature = void*(HANDLE heap, ULONG flags, void* block, SIZE_T bytes);
+};
+
+/// Its result is a BOOLEAN on some systems and a ULONG on others: it is handed on whole.
+struct RtlFreeHeap {
+  static constexpr const char* name = "RtlFreeHeap";
+  static constexpr WindowsRole role = WindowsRole::kFreeBlock;
+  using Signature = ULONG_PTR(HANDLE heap, ULONG flags, void* block);
+};
+
+struct RtlCreateHeap {
+  static constexpr const char* name = "RtlCreateHeap";
+  static constexpr WindowsRole role = WindowsRole::kMakeHeap;
+  using Signature = HANDLE(ULONG flags, void* base, SIZE_T reserve, SIZE_T commit, void* lock,
+                           void* parameters);
+};
+
+struct RtlDestroyHeap {
+  static constexpr const char* name = "RtlDestroyHeap";
+  static constexpr WindowsRole role = WindowsRole::kDestroyHeap;
+  using Signature = HANDLE(HANDLE heap);
+};
+
+struct NtAllocateVirtualMemory {
+  static constexpr const char* name = "NtAllocateVirtualMemory";
+  static constexpr WindowsRole role = WindowsRole::kAllocatePages;
+  using Signature = NTSTATUS(HANDLE process, void** address, ULONG_PTR zero_bits, SIZE_T* bytes,
+                             ULONG type, ULONG protection);
+  static PagesRequest request(HANDLE process, void** address, ULONG_PTR, SIZE_T* bytes, ULONG type,
+                              ULONG) noexcept {
+    return {process, address, bytes, (type & MEM_COMMIT) != 0};
+  }
+};
+
+struct NtAllocateVirtualMemoryEx {
+  static constexpr const char* name = "NtAllocateVirtualMemoryEx";
+  static constexpr WindowsRole role = WindowsRole::kAllocatePages;
+  using Signature = NTSTATUS(HANDLE process, void** address, SIZE_T* bytes, ULONG type,
+                             ULONG protection, void* parameters, ULONG parameter_count);
+  static PagesRequest request(HANDLE process, void** address, SIZE_T* bytes, ULONG type, ULONG,
+                              void*, ULONG) noexcept {
+    return {process, address, bytes, (type & MEM_COMMIT) != 0};
+  }
+};
+
+struct NtFreeVirtualMemory {
+  static constexpr const char* name = "NtFreeVirtualMemory";
+  static constexpr WindowsRole role = WindowsRole::kFreePages;
+  using Signature = NTSTATUS(HANDLE process, void** address, SIZE_T* bytes, ULONG type);
+};
+
+struct NtMapViewOfSection {
+  static constexpr const char* name = "NtMapViewOfSection";
+  static constexpr WindowsRole role = WindowsRole::kMapView;
+  using Signature = NTSTATUS(HANDLE section, HANDLE process, void** address, ULONG_PTR zero_bits,
+                             SIZE_T commit, LARGE_INTEGER* offset, SIZE_T* bytes, ULONG inherit,
+                             ULONG type, ULONG protection);
+  static PagesRequest request(HANDLE, HANDLE process, void** address, ULONG_PTR, SIZE_T,
+                              LARGE_INTEGER*, SIZE_T* bytes, ULONG, ULONG, ULONG) noexcept {
+    return {process, address, bytes};
+  }
+};
+
+struct NtMapViewOfSectionEx {
+  static constexpr const char* name = "NtMapViewOfSectionEx";
+  static constexpr WindowsRole role = WindowsRole::kMapView;
+  using Signature = NTSTATUS(HANDLE section, HANDLE process, void** address, LARGE_INTEGER* offset,
+                             SIZE_T* bytes, ULONG type, ULONG protection, void* parameters,
+                             ULONG parameter_count);
+  static PagesRequest request(HANDLE, HANDLE process, void** address, LARGE_INTEGER*, SIZE_T* bytes,
+                              ULONG, ULONG, void*, ULONG) noexcept {
+    return {process, address, bytes};
+  }
+};
+
+struct NtUnmapViewOfSection {
+  static constexpr const char* name = "NtUnmapViewOfSection";
+  static constexpr WindowsRole role = WindowsRole::kUnmapView;
+  using Signature = NTSTATUS(HANDLE process, void* address);
+};
+
+struct NtUnmapViewOfSectionEx {
+  static constexpr const char* name = "NtUnmapViewOfSectionEx";
+  static constexpr WindowsRole role = WindowsRole::kUnmapView;
+  using Signature = NTSTATUS(HANDLE process, void* address, ULONG flags);
+};
+
+}  // namespace ntdll
+
+/// All of them. Those whose names end in Ex are not there on every Windows.
+using WindowsFunctions =
+    FunctionList<ntdll::RtlAllocateHeap, ntdll::RtlReAllocateHeap, ntdll::RtlFreeHeap,
+                 ntdll::RtlCreateHeap, ntdll::RtlDestroyHeap, ntdll::NtAllocateVirtualMemory,
+                 ntdll::NtAllocateVirtualMemoryEx, ntdll::NtFreeVirtualMemory,
+                 ntdll::NtMapViewOfSection, ntdll::NtMapViewOfSectionEx,
+                 ntdll::NtUnmapViewOfSection, ntdll::NtUnmapViewOfSectionEx>;
+
+}  // namespace alloctap

@@ -1,0 +1,110 @@
+/// What happens between a program's call and the heaps of Windows.
+#pragma once
+
+#include <cstddef>
+
+#include "alloctap/event/event_sink.hpp"
+#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/hook/windows_functions.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/windows/heap_blocks.hpp"
+
+namespace alloctap {
+
+/// Handlers of the functions of ntdll.dll whose names begin with Rtl, in the order of `HookedCall`:
+/// a block that comes is told after the real call, one that goes before it.
+///
+/// Arguments and results are handed on as they are, and so is GetLastError. What a call does below,
+/// such as to get pages for the heap, is not the program's and is not told. The blocks of malloc
+/// and operator new come through here too, and cannot be told from those of HeapAlloc: all are of
+/// `kMalloc`, and each event has the heap's handle. `Originals` as `HookedCall`.
+template <class Originals, EventSink Sink>
+struct WindowsHeapCalls {
+  template <class Function>
+  ALLOCTAP_ALWAYS_INLINE static void* allocate(const CallOrigin& origin, HANDLE heap, ULONG flags,
+                                               SIZE_T bytes) {
+    const ReentrancyGuard guard;
+    void* const block = Originals::template get<Function>()(heap, flags, bytes);
+    if (wanted(guard) && block != nullptr) tell_allocation(heap, block, bytes, origin);
+    return block;
+  }
+
+  /// A null result always means that the block lives on, whatever the size.
+  template <class Function>
+  ALLOCTAP_ALWAYS_INLINE static void* reallocate(const CallOrigin& origin, HANDLE heap, ULONG flags,
+                                                 void* old, SIZE_T bytes) {
+    const ReentrancyGuard guard;
+    auto* const original = Originals::template get<Function>();
+    if (!wanted(guard)) return original(heap, flags, old, bytes);
+    const DetachedBlock detached = begin_reallocate(heap, old, origin);
+    void* const block = original(heap, flags, old, bytes);
+    const os::ErrorPreserver preserve_error;
+    if (block == nullptr) {
+      Sink::cancel_reallocate(detached);
+      return block;
+    }
+    Sink::finish_reallocate(detached);
+    tell_allocation(heap, block, bytes, origin);
+    return block;
+  }
+
+  template <class Function>
+  ALLOCTAP_ALWAYS_INLINE static ULONG_PTR deallocate(const CallOrigin& origin, HANDLE heap,
+                                                     ULONG flags, void* block) {
+    const ReentrancyGuard guard;
+    if (wanted(guard) && block != nullptr) tell_deallocation(heap, block, origin);
+    return Originals::template get<Function>()(heap, flags, block);
+  }
+
+  /// The pages of a heap are no mapping of the program's.
+  template <class Function, class... Arguments>
+  ALLOCTAP_ALWAYS_INLINE static HANDLE make_heap(Arguments... arguments) {
+    const ReentrancyGuard guard;
+    return Originals::template get<Function>()(arguments...);
+  }
+
+  /// All blocks of the heap are told as freed. They are found by walking the heap, which has them
+  /// all on a list: a list of our own would cost each allocation and each free of every heap. The
+  /// process's own heap is never destroyed; the system refuses to.
+  template <class Function>
+  ALLOCTAP_ALWAYS_INLINE static HANDLE destroy_heap(const CallOrigin& origin, HANDLE heap) {
+    const ReentrancyGuard guard;
+    if (wanted(guard) && heap != nullptr && !os::is_process_heap(heap)) {
+      const os::ErrorPreserver preserve_error;
+      os::visit_heap_blocks(heap, [&](void* block) { tell_deallocation(heap, block, origin); });
+    }
+    return Originals::template get<Function>()(heap);
+  }
+
+ private:
+  static bool wanted(const ReentrancyGuard& guard) noexcept {
+    return guard.outermost() && Originals::recording();
+  }
+
+  ALLOCTAP_ALWAYS_INLINE static void tell_allocation(HANDLE heap, void* block, SIZE_T bytes,
+                                                     const CallOrigin& origin) noexcept {
+    const os::ErrorPreserver preserve_error;
+    Sink::on_allocate(AllocationEvent{.pointer = block,
+                                      .size = bytes,
+                                      .kind = AllocationKind::kMalloc,
+                                      .heap = {heap},
+                                      .origin = origin});
+  }
+
+  ALLOCTAP_ALWAYS_INLINE static void tell_deallocation(HANDLE heap, void* block,
+                                                       const CallOrigin& origin) noexcept {
+    const os::ErrorPreserver preserve_error;
+    Sink::on_deallocate(DeallocationEvent{
+        .pointer = block, .kind = DeallocationKind::kFree, .heap = {heap}, .origin = origin});
+  }
+
+  static DetachedBlock begin_reallocate(HANDLE heap, void* old, const CallOrigin& origin) noexcept {
+    if (old == nullptr) return {};
+    const os::ErrorPreserver preserve_error;
+    return Sink::begin_reallocate(DeallocationEvent{
+        .pointer = old, .kind = DeallocationKind::kRealloc, .heap = {heap}, .origin = origin});
+  }
+};
+
+}  // namespace alloctap

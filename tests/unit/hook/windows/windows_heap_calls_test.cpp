@@ -1,0 +1,145 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "tests/unit/hook/windows/windows_entries.hpp"
+
+namespace {
+
+using namespace alloctap::testing;
+
+struct HeapCallsTest;
+using Entries = WindowsEntries<HeapCallsTest>;
+using Sink = Entries::Sink;
+
+const auto allocate = Entries::call<alloctap::ntdll::RtlAllocateHeap>;
+const auto reallocate = Entries::call<alloctap::ntdll::RtlReAllocateHeap>;
+const auto release = Entries::call<alloctap::ntdll::RtlFreeHeap>;
+const auto make_heap = Entries::call<alloctap::ntdll::RtlCreateHeap>;
+const auto destroy_heap = Entries::call<alloctap::ntdll::RtlDestroyHeap>;
+
+HANDLE new_heap() { return make_heap(HEAP_GROWABLE, nullptr, 0, 0, nullptr, nullptr); }
+
+/// More than any heap has.
+constexpr SIZE_T kTooMuch = SIZE_T{1} << 60;
+
+}  // namespace
+
+TEST_CASE("a block of a heap is told with its size and its heap, and its free before the call") {
+  const Entries entries;
+  const HANDLE heap = ::GetProcessHeap();
+  void* const block = allocate(heap, 0, 100);
+  REQUIRE(block != nullptr);
+  REQUIRE(Sink::told().size() == 1);
+  CHECK(Sink::told()[0] == Told{SinkFunction::kAllocate, block, 100, heap});
+  Sink::look_at_free = [](void* pointer) { return ::HeapSize(::GetProcessHeap(), 0, pointer); };
+  CHECK(release(heap, 0, block) != 0);
+  REQUIRE(Sink::told().size() == 2);
+  CHECK(Sink::told()[1] == Told{SinkFunction::kDeallocate, block, 0, heap});
+  CHECK(Sink::seen_at_free == 100);
+}
+
+TEST_CASE("nothing is told of heap calls that fail, free nothing, or are below another call") {
+  const Entries entries;
+  const HANDLE heap = ::GetProcessHeap();
+  CHECK(allocate(heap, 0, kTooMuch) == nullptr);
+  CHECK(release(heap, 0, nullptr) != 0);
+  const alloctap::ReentrancyGuard inside;
+  void* const block = allocate(heap, 0, 100);
+  CHECK(block != nullptr);
+  CHECK(release(heap, 0, block) != 0);
+  CHECK(Sink::told().empty());
+}
+
+TEST_CASE("a block that moves is taken out before, and told anew under its heap") {
+  const Entries entries;
+  const HANDLE heap = new_heap();
+  void* const old = allocate(heap, 0, 100);
+  Sink::forget();
+  void* const block = reallocate(heap, 0, old, 200'000);
+  REQUIRE(block != nullptr);
+  REQUIRE(Sink::told().size() == 3);
+  CHECK(Sink::told()[0] == Told{SinkFunction::kBeginReallocate, old, 0, heap});
+  CHECK(Sink::told()[1] == Told{SinkFunction::kFinishReallocate, old});
+  CHECK(Sink::told()[2] == Told{SinkFunction::kAllocate, block, 200'000, heap});
+  CHECK(destroy_heap(heap) == nullptr);
+}
+
+TEST_CASE("a reallocation that fails puts the block back, and one in place keeps the pointer") {
+  const Entries entries;
+  const HANDLE heap = new_heap();
+  void* const old = allocate(heap, 0, 100);
+  Sink::forget();
+  CHECK(reallocate(heap, 0, old, kTooMuch) == nullptr);
+  REQUIRE(Sink::told().size() == 2);
+  CHECK(Sink::told()[1] == Told{SinkFunction::kCancelReallocate, old});
+  CHECK(::HeapSize(heap, 0, old) == 100);
+  Sink::forget();
+  CHECK(reallocate(heap, HEAP_REALLOC_IN_PLACE_ONLY, old, 50) == old);
+  REQUIRE(Sink::told().size() == 3);
+  CHECK(Sink::told()[2] == Told{SinkFunction::kAllocate, old, 50, heap});
+  CHECK(destroy_heap(heap) == nullptr);
+}
+
+TEST_CASE("a heap that is destroyed frees each of its blocks, and none of another heap") {
+  const Entries entries;
+  const HANDLE heap = new_heap();
+  const HANDLE other = new_heap();
+  CHECK(Sink::told().empty());
+  std::vector<void*> blocks;
+  // Small ones, of which heaps keep many of one size together, and ones of their own pages.
+  for (SIZE_T i = 0; i < 300; ++i) blocks.push_back(allocate(heap, 0, i % 5 == 0 ? 24 : i * 300));
+  for (int i = 0; i < 100; ++i) blocks.push_back(allocate(heap, 0, 24));
+  blocks.push_back(allocate(heap, 0, 4'000'000));
+  release(heap, 0, blocks[7]);
+  blocks.erase(blocks.begin() + 7);
+  static_cast<void>(allocate(other, 0, 100));
+  Sink::forget();
+  ::SetLastError(ERROR_DISK_FULL);
+  CHECK(destroy_heap(heap) == nullptr);
+  CHECK(::GetLastError() == ERROR_DISK_FULL);
+  std::vector<void*> freed;
+  for (const Told& told : Sink::told()) {
+    CHECK(told.function == SinkFunction::kDeallocate);
+    CHECK(told.heap == heap);
+    freed.push_back(told.pointer);
+  }
+  std::sort(blocks.begin(), blocks.end());
+  std::sort(freed.begin(), freed.end());
+  CHECK(freed == blocks);
+  CHECK(destroy_heap(other) == nullptr);
+}
+
+TEST_CASE("the process's own heap is not destroyed, and its blocks stay") {
+  const Entries entries;
+  void* const block = allocate(::GetProcessHeap(), 0, 100);
+  Sink::forget();
+  CHECK(destroy_heap(::GetProcessHeap()) == ::GetProcessHeap());
+  CHECK(Sink::told().empty());
+  release(::GetProcessHeap(), 0, block);
+}
+
+TEST_CASE("calls of heaps leave the last error to the system") {
+  const Entries entries;
+  ::SetLastError(ERROR_DISK_FULL);
+  void* block = allocate(::GetProcessHeap(), 0, 100);
+  CHECK(::GetLastError() == ERROR_DISK_FULL);
+  block = reallocate(::GetProcessHeap(), 0, block, 1000);
+  CHECK(::GetLastError() == ERROR_DISK_FULL);
+  release(::GetProcessHeap(), 0, block);
+  CHECK(::GetLastError() == ERROR_DISK_FULL);
+}
+
+TEST_CASE("entries that are reached while nothing is recorded hand calls on") {
+  const Entries entries;
+  Entries::stop();
+  const HANDLE heap = new_heap();
+  void* const block = reallocate(heap, 0, allocate(heap, 0, 100), 200);
+  CHECK(block != nullptr);
+  CHECK(release(heap, 0, block) != 0);
+  CHECK(destroy_heap(heap) == nullptr);
+  CHECK(Sink::told().empty());
+}
