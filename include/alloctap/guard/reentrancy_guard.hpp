@@ -54,12 +54,17 @@ class ReentrancyGuard {
       : depth_before_(this_thread_slot().depth.load(std::memory_order_relaxed)) {
     this_thread_slot().depth.store(depth_before_ + 1, std::memory_order_relaxed);
   }
-  ~ReentrancyGuard() { this_thread_slot().depth.store(depth_before_, std::memory_order_relaxed); }
+  ~ReentrancyGuard() { leave(); }
   ReentrancyGuard(const ReentrancyGuard&) = delete;
   ReentrancyGuard& operator=(const ReentrancyGuard&) = delete;
 
   /// Whether this guard is the first on its thread.
   [[nodiscard]] bool outermost() const noexcept { return depth_before_ == 0; }
+
+  /// What the destructor does, for where none will run.
+  void leave() const noexcept {
+    this_thread_slot().depth.store(depth_before_, std::memory_order_relaxed);
+  }
 
  private:
   std::int32_t depth_before_;

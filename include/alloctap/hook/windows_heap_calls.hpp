@@ -9,6 +9,7 @@
 #include "alloctap/macros.hpp"
 #include "alloctap/os/error_preserver.hpp"
 #include "alloctap/os/windows/heap_blocks.hpp"
+#include "alloctap/os/windows/raising_call.hpp"
 
 namespace alloctap {
 
@@ -25,7 +26,9 @@ struct WindowsHeapCalls {
   ALLOCTAP_ALWAYS_INLINE static void* allocate(const CallOrigin& origin, HANDLE heap, ULONG flags,
                                                SIZE_T bytes) {
     const ReentrancyGuard guard;
-    void* const block = Originals::template get<Function>()(heap, flags, bytes);
+    Unwinding unwinding(guard);
+    auto* const original = Originals::template get<Function>();
+    void* const block = os::call_with_cleanup(unwinding, original, heap, flags, bytes);
     if (wanted(guard) && block != nullptr) tell_allocation(heap, block, bytes, origin);
     return block;
   }
@@ -35,16 +38,18 @@ struct WindowsHeapCalls {
   ALLOCTAP_ALWAYS_INLINE static void* reallocate(const CallOrigin& origin, HANDLE heap, ULONG flags,
                                                  void* old, SIZE_T bytes) {
     const ReentrancyGuard guard;
+    const bool tell = wanted(guard);
+    Unwinding unwinding(guard);
+    if (tell) unwinding.detached = begin_reallocate(heap, old, origin);
     auto* const original = Originals::template get<Function>();
-    if (!wanted(guard)) return original(heap, flags, old, bytes);
-    const DetachedBlock detached = begin_reallocate(heap, old, origin);
-    void* const block = original(heap, flags, old, bytes);
+    void* const block = os::call_with_cleanup(unwinding, original, heap, flags, old, bytes);
+    if (!tell) return block;
     const os::ErrorPreserver preserve_error;
     if (block == nullptr) {
-      Sink::cancel_reallocate(detached);
+      Sink::cancel_reallocate(unwinding.detached);
       return block;
     }
-    Sink::finish_reallocate(detached);
+    Sink::finish_reallocate(unwinding.detached);
     tell_allocation(heap, block, bytes, origin);
     return block;
   }
@@ -78,6 +83,22 @@ struct WindowsHeapCalls {
   }
 
  private:
+  /// HEAP_GENERATE_EXCEPTIONS, of a call or of a heap, makes a call that fails raise an exception.
+  struct Unwinding : os::CallCleanup {
+    explicit Unwinding(const ReentrancyGuard& entered) noexcept
+        : CallCleanup{&clean_up}, guard(entered) {}
+
+    static void clean_up(os::CallCleanup& self) noexcept {
+      const os::ErrorPreserver preserve_error;
+      const auto& unwinding = static_cast<Unwinding&>(self);
+      if (unwinding.detached.known) Sink::cancel_reallocate(unwinding.detached);
+      unwinding.guard.leave();
+    }
+
+    const ReentrancyGuard& guard;
+    DetachedBlock detached;
+  };
+
   static bool wanted(const ReentrancyGuard& guard) noexcept {
     return guard.outermost() && Originals::recording();
   }

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <csetjmp>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -142,4 +143,47 @@ TEST_CASE("entries that are reached while nothing is recorded hand calls on") {
   CHECK(release(heap, 0, block) != 0);
   CHECK(destroy_heap(heap) == nullptr);
   CHECK(Sink::told().empty());
+}
+
+namespace {
+
+std::jmp_buf caught;
+
+LONG CALLBACK leave_by_jump(EXCEPTION_POINTERS* raised) {
+  if (raised->ExceptionRecord->ExceptionCode != STATUS_NO_MEMORY) return EXCEPTION_CONTINUE_SEARCH;
+  std::longjmp(caught, 1);
+}
+
+/// Whether `call` was left by an exception for want of memory.
+bool raises(void (*call)()) {
+  void* const handler = ::AddVectoredExceptionHandler(1, &leave_by_jump);
+  volatile bool left = true;
+  if (setjmp(caught) == 0) {
+    call();
+    left = false;
+  }
+  ::RemoveVectoredExceptionHandler(handler);
+  return left;
+}
+
+HANDLE raising_heap;
+void* block_to_keep;
+
+}  // namespace
+
+TEST_CASE("a heap call that is left by an exception leaves no trace") {
+  const Entries entries;
+  raising_heap = new_heap();
+  block_to_keep = allocate(raising_heap, 0, 100);
+  Sink::forget();
+  REQUIRE(raises([] { allocate(raising_heap, HEAP_GENERATE_EXCEPTIONS, kTooMuch); }));
+  CHECK(Sink::told().empty());
+  REQUIRE(
+      raises([] { reallocate(raising_heap, HEAP_GENERATE_EXCEPTIONS, block_to_keep, kTooMuch); }));
+  REQUIRE(Sink::told().size() == 2);
+  CHECK(Sink::told()[1] == Told{SinkFunction::kCancelReallocate, block_to_keep});
+  // And this thread's calls are seen as before.
+  CHECK(release(raising_heap, 0, block_to_keep) != 0);
+  CHECK(Sink::told().size() == 3);
+  CHECK(destroy_heap(raising_heap) == nullptr);
 }
