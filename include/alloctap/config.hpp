@@ -11,6 +11,7 @@
 #include "alloctap/meta/memory_meta_container.hpp"
 #include "alloctap/meta/meta_container.hpp"
 #include "alloctap/meta/shadow_index.hpp"
+#include "alloctap/observe/observer.hpp"
 #include "alloctap/queue/direct_queue.hpp"
 #include "alloctap/queue/event_queue.hpp"
 #include "alloctap/sample/every_allocation.hpp"
@@ -47,6 +48,7 @@ struct DefaultConfig {
   using Queue = DirectQueue;
   using Meta = MemoryMetaContainer<ShadowIndex>;
   using Tags = NoTags;
+  using Observers = NoObservers;
   using Symbolizer = NoSymbolizer;
   static constexpr Limits limits{};
 };
@@ -57,7 +59,8 @@ concept TrackerConfig =
     HookBackend<typename C::Hook> && StackCapture<typename C::Stack> &&
     SamplingPolicy<typename C::Sampling> && EventQueuePolicy<typename C::Queue> &&
     MetaContainer<typename C::Meta> && TagPolicy<typename C::Tags> &&
-    Symbolizer<typename C::Symbolizer> && std::convertible_to<decltype(C::limits), Limits>;
+    Observer<typename C::Observers> && Symbolizer<typename C::Symbolizer> &&
+    std::convertible_to<decltype(C::limits), Limits>;
 
 static_assert(TrackerConfig<DefaultConfig>);
 
@@ -78,6 +81,11 @@ struct CheckedConfig {
                 "Config::Meta does not model MetaContainer: see alloctap/meta/meta_container.hpp");
   static_assert(TagPolicy<typename C::Tags>,
                 "Config::Tags does not model TagPolicy: see alloctap/tag/tag_policy.hpp");
+  static_assert(Observer<typename C::Observers>,
+                "Config::Observers does not model Observer: see alloctap/observe/observer.hpp");
+  static_assert(!kObserves<typename C::Observers> || kNeverSamples<typename C::Sampling>,
+                "Config::Observers are told of every block, which Config::Sampling leaves out: "
+                "use EveryAllocation or SizeRange with observers");
   static_assert(Symbolizer<typename C::Symbolizer>,
                 "Config::Symbolizer does not model Symbolizer: see alloctap/symbol/symbolizer.hpp");
   static_assert(std::convertible_to<decltype(C::limits), Limits>,
@@ -98,6 +106,9 @@ struct CheckedConfig {
       "Meta = MemoryMetaContainer<Index>");
   static_assert(
       !requires { typename C::Tag; }, "Config::Tag is not a slot; it is called Config::Tags");
+  static_assert(
+      !requires { typename C::Observer; },
+      "Config::Observer is not a slot; it is called Config::Observers");
   static_assert(
       !requires { typename C::Dump; } && !requires { typename C::Output; },
       "Config has no slot for dumps: pass the policy and the output to Tracker::dump");

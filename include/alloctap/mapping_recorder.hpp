@@ -9,6 +9,8 @@
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/meta/thread_totals.hpp"
+#include "alloctap/observe/observer.hpp"
+#include "alloctap/os/error_preserver.hpp"
 
 namespace alloctap {
 
@@ -27,19 +29,25 @@ class MappingRecorder {
     if (totals == nullptr) return;
     Recorder::meta().mappings().map(reinterpret_cast<std::uintptr_t>(event.address), event.length,
                                     Recorder::capture(*section.thread(), *totals, event.origin));
+    tell_mapped({.address = event.address, .length = event.length});
   }
 
   static DetachedMappings begin_unmap(const MappingEvent& event) noexcept {
     if (!on_.load(std::memory_order_relaxed)) return {};
     const RecordingSection section;
     if (Recorder::ready(section, event.origin) == nullptr) return {};
-    return Recorder::meta().mappings().begin_unmap(reinterpret_cast<std::uintptr_t>(event.address),
-                                                   event.length);
+    DetachedMappings detached = Recorder::meta().mappings().begin_unmap(
+        reinterpret_cast<std::uintptr_t>(event.address), event.length);
+    detached.address = event.address;
+    detached.length = event.length;
+    tell_unmapped({.address = event.address, .length = event.length});
+    return detached;
   }
 
   static void cancel_unmap(DetachedMappings& detached) noexcept {
     const RecordingSection section;
     Recorder::meta().mappings().cancel_unmap(detached);
+    if (detached.length > 0) tell_mapped({.address = detached.address, .length = detached.length});
   }
 
   static void finish_unmap(DetachedMappings& detached) noexcept {
@@ -49,6 +57,20 @@ class MappingRecorder {
   }
 
  private:
+  static void tell_mapped(const ObservedMapping& mapping) noexcept {
+    if constexpr (requires { Recorder::Observers::on_map(mapping); }) {
+      const os::ErrorPreserver preserve_error;
+      Recorder::Observers::on_map(mapping);
+    }
+  }
+
+  static void tell_unmapped(const ObservedMapping& mapping) noexcept {
+    if constexpr (requires { Recorder::Observers::on_unmap(mapping); }) {
+      const os::ErrorPreserver preserve_error;
+      Recorder::Observers::on_unmap(mapping);
+    }
+  }
+
   static inline constinit std::atomic<bool> on_{true};
 };
 

@@ -40,6 +40,7 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
   using Books = Bookkeeper<Meta, Recorder>;
   using Queue = typename Config::Queue::template For<Books>;
   using Sampling = typename Config::Sampling;
+  using Observers = typename Config::Observers;
   using Epochs = ModuleEpochs<Recorder, Config>;
 
   static Meta& meta() noexcept { return meta_; }
@@ -110,7 +111,9 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
     ThreadTotals* totals = ready(section, event.origin);
     if (totals == nullptr) return;
     totals->last.note_free(event.pointer, section.thread()->generation);
-    if constexpr (requires { queue_.push_deallocation(event.pointer, *totals); }) {
+    if constexpr (kObserves<Observers>) {
+      tell_gone(event.pointer, queue_.take(event.pointer));
+    } else if constexpr (requires { queue_.push_deallocation(event.pointer, *totals); }) {
       queue_.push_deallocation(event.pointer, *totals);
     } else {
       queue_.push_deallocation(event.pointer);
@@ -122,13 +125,16 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
     const RecordingSection section;
     if (ready(section, event.origin) == nullptr) return {};
     const BlockRecord record = queue_.take(event.pointer);
+    if constexpr (kObserves<Observers>) tell_gone(event.pointer, record);
     return {.pointer = event.pointer, .record = record, .known = record.stack != kNoStackId};
   }
 
   static void cancel_reallocate(const DetachedBlock& block) noexcept {
     if (samples()) return sample_books_.cancel_reallocate(block);
     const RecordingSection section;
-    if (block.known && mine() != nullptr) queue_.put_back(block.pointer, block.record);
+    if (!block.known || mine() == nullptr) return;
+    queue_.put_back(block.pointer, block.record);
+    if constexpr (kObserves<Observers>) tell_come(block.pointer, block.record);
   }
 
   static void finish_reallocate(const DetachedBlock& block) noexcept {
@@ -258,6 +264,18 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
     } else {
       queue_.push_allocation(allocation);
     }
+    if constexpr (kObserves<Observers>) tell_come(event.pointer, allocation.record);
+  }
+
+  static void tell_come(void* pointer, const BlockRecord& record) noexcept {
+    const os::ErrorPreserver preserve_error;
+    Observers::on_track({.pointer = pointer, .size = record.size, .stack = record.stack});
+  }
+
+  static void tell_gone(void* pointer, const BlockRecord& record) noexcept {
+    if (record.stack == kNoStackId) return;
+    const os::ErrorPreserver preserve_error;
+    Observers::on_untrack({.pointer = pointer, .size = record.size, .stack = record.stack});
   }
 
   static inline constinit Meta meta_;

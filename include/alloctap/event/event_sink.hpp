@@ -12,6 +12,9 @@ namespace alloctap {
 /// backends; owned by whoever holds it until it is handed to `cancel_unmap` or `finish_unmap`.
 struct DetachedMappings {
   void* first = nullptr;
+  /// The range that is unmapped, where the sink needs it again.
+  void* address = nullptr;
+  std::size_t length = 0;
 };
 
 /// A type with static functions, so that C entry points need no context pointer. All run inside
