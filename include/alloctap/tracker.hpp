@@ -50,8 +50,11 @@ class Tracker {
   [[nodiscard]] static absl::StatusOr<Session> start() {
     if (absl::Status status = refuse_inside_dump(); !status.ok()) return status;
     const ReentrancyGuard guard;
-    const std::lock_guard hold(control_lock);
-    if (absl::Status status = start_locked(); !status.ok()) return status;
+    {
+      const std::lock_guard hold(control_lock);
+      if (absl::Status status = start_locked(); !status.ok()) return status;
+    }
+    Sink::Epochs::watch();
     return Session(&Tracker::stop);
   }
 
@@ -215,6 +218,7 @@ class Tracker {
 
   static void stop() noexcept {
     const ReentrancyGuard guard;
+    Sink::Epochs::unwatch();
     const std::lock_guard hold(control_lock);
     Hook::uninstall();
     Sink::queue().stop();

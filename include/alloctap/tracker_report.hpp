@@ -29,6 +29,7 @@ class TrackerReport {
  public:
   /// As `Tracker::modules`, as far as is known.
   static absl::StatusOr<ModuleTable> modules() {
+    Sink::Epochs::settle_locked();
     ModuleTable modules = ModuleTable::read();
     const ModuleHistory& history = Sink::Epochs::history();
     bool complete = modules.reading() != ModuleReading::kNoMemory;

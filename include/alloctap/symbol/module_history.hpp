@@ -70,6 +70,14 @@ class ModuleHistory {
     return added;
   }
 
+  /// Calls `visit(UnloadedModule&)` for each whose places were not symbolized yet.
+  template <class Visit>
+  void for_each_unnamed(Visit&& visit) noexcept {
+    for (UnloadedModule* unloaded = first_; unloaded != nullptr; unloaded = unloaded->next) {
+      if (unloaded->symbols.size() == 0) visit(*unloaded);
+    }
+  }
+
   /// The module, unloaded by now, that held `address` when `stack` was recorded; nullptr if none.
   [[nodiscard]] const UnloadedModule* find(std::uintptr_t address, StackId stack) const noexcept {
     for (const UnloadedModule* unloaded = first_; unloaded != nullptr; unloaded = unloaded->next) {

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cerrno>
+
+#include "alloctap/os/module_notices.hpp"
+
+namespace alloctap::os {
+
+/// The loader tells debuggers alone, so hooks see to it that they see dlopen and dlclose.
+inline constexpr bool kLoaderGivesNotice = false;
+
+inline int ModuleNotices::start() noexcept { return -ENOSYS; }
+inline void ModuleNotices::stop() noexcept {}
+
+}  // namespace alloctap::os

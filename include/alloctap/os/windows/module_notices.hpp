@@ -1,0 +1,84 @@
+// LdrRegisterDllNotification, since Windows Vista ("LdrRegisterDllNotification function"). No
+// header declares it, nor what it tells. Of a module that comes it tells before its imports are
+// bound, of one that goes after its last call and before it is unmapped.
+#pragma once
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "alloctap/os/module_notices.hpp"
+#include "alloctap/os/windows/api.hpp"
+#include "alloctap/os/windows/utf8.hpp"
+#include "alloctap/os/windows/wide_path.hpp"
+
+namespace alloctap::os {
+
+inline constexpr bool kLoaderGivesNotice = true;
+
+/// LDR_DLL_NOTIFICATION_DATA: the same for both reasons.
+struct DllNotification {
+  ULONG flags;
+  const UNICODE_STRING* full_name;
+  const UNICODE_STRING* base_name;
+  void* start;
+  ULONG bytes;
+};
+
+using DllListener = void CALLBACK(ULONG reason, const DllNotification* what, void* context);
+
+struct ModuleNoticeCall {
+  static void CALLBACK pass_on(ULONG reason, const DllNotification* what, void* context) {
+    constexpr ULONG kLoaded = 1;
+    const auto start = reinterpret_cast<std::uintptr_t>(what->start);
+    // Longer ones are left out: a part of a path is another file's.
+    std::array<char, 1024> buffer;
+    const ModuleNotice notice{
+        .what = reason == kLoaded ? ModuleNotice::What::kLoaded : ModuleNotice::What::kUnloading,
+        .start = start,
+        .end = start + what->bytes,
+        .path = path_of(*what, buffer)};
+    static_cast<const ModuleNotices*>(context)->listener_(notice);
+  }
+
+ private:
+  static std::string_view path_of(const DllNotification& what, std::span<char> buffer) noexcept {
+    if (what.full_name == nullptr || what.full_name->Buffer == nullptr) return {};
+    std::wstring_view name(what.full_name->Buffer, what.full_name->Length / sizeof(wchar_t));
+    for (const std::wstring_view prefix : {L"\\\\?\\", L"\\??\\"}) {
+      if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+    }
+    // A unit takes three bytes at most.
+    if (name.size() * 3 > buffer.size()) return {};
+    const std::string_view path = to_utf8(name, buffer);
+    use_slashes(buffer.first(path.size()));
+    return path;
+  }
+};
+
+/// A function of ntdll's by its name; nullptr where this Windows has none.
+template <class Function>
+Function* system_function(const char* name) noexcept {
+  const HMODULE system = ::GetModuleHandleW(L"ntdll.dll");
+  return reinterpret_cast<Function*>(reinterpret_cast<void*>(::GetProcAddress(system, name)));
+}
+
+inline int ModuleNotices::start() noexcept {
+  using Register = NTSTATUS NTAPI(ULONG, DllListener*, void*, void**);
+  auto* const enlist = system_function<Register>("LdrRegisterDllNotification");
+  if (enlist == nullptr) return -ENOSYS;
+  return enlist(0, &ModuleNoticeCall::pass_on, this, &registration_) >= 0 ? 0 : -ENOMEM;
+}
+
+inline void ModuleNotices::stop() noexcept {
+  using Unregister = NTSTATUS NTAPI(void*);
+  auto* const strike = system_function<Unregister>("LdrUnregisterDllNotification");
+  if (registration_ == nullptr || strike == nullptr) return;
+  strike(registration_);
+  registration_ = nullptr;
+}
+
+}  // namespace alloctap::os
