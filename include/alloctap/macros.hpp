@@ -29,6 +29,25 @@
 /// Makes a symbol visible to other modules: the entry points of an interposing object.
 #define ALLOCTAP_EXPORT __attribute__((visibility("default")))
 
+/// Keeps a function that assembler code alone calls, for this module only.
+#if defined(_WIN32)
+#define ALLOCTAP_CALLED_BY_ASSEMBLER __attribute__((used))
+#else
+#define ALLOCTAP_CALLED_BY_ASSEMBLER __attribute__((used, visibility("hidden")))
+#endif
+
+/// What follows is defined in this module.
+#define ALLOCTAP_HIDDEN __attribute__((visibility("hidden")))
+
+/// Whether `a * b` overflows; `*product` is the rest of it.
+#define ALLOCTAP_MULTIPLY_OVERFLOWS(a, b, product) __builtin_mul_overflow(a, b, product)
+
+/// Behind the name of an arithmetic type: as many of them as fill `bytes`, with its operators.
+#define ALLOCTAP_VECTOR_OF(bytes) __attribute__((vector_size(bytes)))
+
+/// Begins to fetch what will be written at `pointer`.
+#define ALLOCTAP_PREFETCH_FOR_WRITING(pointer) __builtin_prefetch(pointer, 1)
+
 /// A declaration of a function that may be nowhere in the program: its address is null then.
 #define ALLOCTAP_WEAK __attribute__((weak))
 

@@ -16,6 +16,8 @@
 
 #include <cstdint>
 
+#include "alloctap/macros.hpp"
+
 namespace alloctap::arch {
 
 /// How to go on. A type of C with two words: it is returned in registers.
@@ -28,9 +30,9 @@ struct ForwardedOpen {
 }  // namespace alloctap::arch
 
 extern "C" {
-__attribute__((visibility("hidden"))) void alloctap_forward_open();
-__attribute__((visibility("hidden"))) void alloctap_forward_open_in();
-__attribute__((visibility("hidden"))) void alloctap_forward_symbol();
+ALLOCTAP_HIDDEN void alloctap_forward_open();
+ALLOCTAP_HIDDEN void alloctap_forward_open_in();
+ALLOCTAP_HIDDEN void alloctap_forward_symbol();
 }
 
 // In sections of their own, of which the linker keeps one: every source file has them. An unwinder

@@ -6,13 +6,14 @@
 #include <cstring>
 
 #include "alloctap/hook/function_description.hpp"
+#include "alloctap/macros.hpp"
 
 namespace alloctap::functions {
 
 /// `count * size`, or the largest number where that overflows: no allocator has so many bytes.
 constexpr std::size_t array_bytes(std::size_t count, std::size_t size) noexcept {
   std::size_t bytes = 0;
-  return __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes;
+  return ALLOCTAP_MULTIPLY_OVERFLOWS(count, size, &bytes) ? SIZE_MAX : bytes;
 }
 
 struct Malloc : Allocates<AllocationKind::kMalloc> {

@@ -142,20 +142,18 @@ class PltLoaderCalls {
 };
 
 extern "C" {
-__attribute__((used, visibility("hidden"))) inline arch::ForwardedOpen alloctap_plt_before_open(
+ALLOCTAP_CALLED_BY_ASSEMBLER inline arch::ForwardedOpen alloctap_plt_before_open(
     std::uintptr_t caller) noexcept {
   return PltLoaderCalls::before_open(caller);
 }
-__attribute__((used, visibility("hidden"))) inline arch::ForwardedOpen alloctap_plt_before_open_in(
+ALLOCTAP_CALLED_BY_ASSEMBLER inline arch::ForwardedOpen alloctap_plt_before_open_in(
     std::uintptr_t caller) noexcept {
   return PltLoaderCalls::before_open_in(caller);
 }
-__attribute__((used, visibility("hidden"))) inline void alloctap_plt_after_open(
-    const void* handle) noexcept {
+ALLOCTAP_CALLED_BY_ASSEMBLER inline void alloctap_plt_after_open(const void* handle) noexcept {
   PltLoaderCalls::after_open(handle);
 }
-__attribute__((used, visibility("hidden"))) inline std::uintptr_t
-alloctap_plt_before_symbol() noexcept {
+ALLOCTAP_CALLED_BY_ASSEMBLER inline std::uintptr_t alloctap_plt_before_symbol() noexcept {
   return PltLoaderCalls::before_symbol();
 }
 }

@@ -45,8 +45,7 @@ class ShadowIndex {
       return nullptr;
     }
     Word* const word = memory_.find(pointer);
-    constexpr int kForWriting = 1;
-    __builtin_prefetch(word, kForWriting);
+    ALLOCTAP_PREFETCH_FOR_WRITING(word);
     return word;
   }
 

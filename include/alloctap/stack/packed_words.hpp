@@ -37,7 +37,7 @@ class PackedWords {
  private:
   static constexpr std::size_t kWord = sizeof(std::uintptr_t);
   static constexpr std::size_t kAtOnce = 4;
-  using TwoWords = std::uintptr_t __attribute__((vector_size(2 * kWord)));
+  using TwoWords = std::uintptr_t ALLOCTAP_VECTOR_OF(2 * kWord);
 
   static std::uint32_t count_pairs(std::span<const StackWord> words) noexcept {
     std::uint32_t pairs = 0;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "alloctap/macros.hpp"
 #include "alloctap/os/windows/api.hpp"
 
 namespace alloctap::os {
@@ -25,9 +26,9 @@ void* alloctap_call_with_cleanup(const void* function, const std::uintptr_t* arg
                                  alloctap::os::CallCleanup* cleanup);
 
 /// The handler of that frame; `frame` is its stack pointer.
-__attribute__((used)) inline int alloctap_clean_up_call(EXCEPTION_RECORD* exception,
-                                                        std::byte* frame, CONTEXT*,
-                                                        void*) noexcept {
+ALLOCTAP_CALLED_BY_ASSEMBLER inline int alloctap_clean_up_call(EXCEPTION_RECORD* exception,
+                                                               std::byte* frame, CONTEXT*,
+                                                               void*) noexcept {
   constexpr DWORD kUnwinding = 2 | 4;
   constexpr std::size_t kPlaceOfCleanup = 40;
   constexpr int kContinueSearch = 1;
