@@ -1,0 +1,40 @@
+/// The loader's own list of modules.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+#include "alloctap/os/windows/api.hpp"
+#include "alloctap/os/windows/module_notices.hpp"
+
+namespace alloctap::os {
+
+/// A module that the loader has, in the middle of being loaded or unloaded perhaps.
+struct LoaderModule {
+  std::uintptr_t start = 0;
+  /// Valid during the visit.
+  std::wstring_view path;
+};
+
+/// Calls `visit(const LoaderModule&)` for each module, in the order in which they were loaded, with
+/// the loader's lock held: none goes away meanwhile. So `visit` asks the loader nothing, allocates
+/// nothing of the host's, and waits for nobody who might. Control plane; false where this Windows
+/// does not offer its list.
+template <class Visit>
+bool visit_loader_modules(Visit&& visit) noexcept {
+  using Callback = void NTAPI(const LDR_DATA_TABLE_ENTRY*, void* context, BOOLEAN* stop);
+  using Enumerate = NTSTATUS NTAPI(ULONG, Callback*, void* context);
+  auto* const enumerate = system_function<Enumerate>("LdrEnumerateLoadedModules");
+  if (enumerate == nullptr) return false;
+  Callback* const call = [](const LDR_DATA_TABLE_ENTRY* entry, void* context, BOOLEAN* stop) {
+    const UNICODE_STRING& name = entry->FullDllName;
+    const std::wstring_view path(name.Buffer, name.Buffer == nullptr ? 0 : name.Length / 2U);
+    (*static_cast<std::remove_reference_t<Visit>*>(context))(
+        LoaderModule{.start = reinterpret_cast<std::uintptr_t>(entry->DllBase), .path = path});
+    *stop = FALSE;
+  };
+  return enumerate(0, call, &visit) >= 0;
+}
+
+}  // namespace alloctap::os
