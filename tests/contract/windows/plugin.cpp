@@ -1,0 +1,41 @@
+// A library that allocates when it is loaded, and when it is called: through slots of its own, not
+// those of a C library that was there before.
+#include "tests/contract/windows/plugin.hpp"
+
+#include <cstddef>
+
+#include "alloctap/os/windows/api.hpp"
+
+namespace {
+
+void* volatile block = nullptr;
+
+/// Holds the loader's lock for a while, if the program wants it to.
+void dwell() {
+  const HANDLE entered = ::OpenEventW(EVENT_MODIFY_STATE, FALSE, alloctap::testing::kPluginEntered);
+  if (entered == nullptr) return;
+  ::SetEvent(entered);
+  ::Sleep(300);
+  ::CloseHandle(entered);
+}
+
+}  // namespace
+
+extern "C" {
+
+__declspec(dllexport) void* plugin_allocate(std::size_t bytes) {
+  return ::HeapAlloc(::GetProcessHeap(), 0, bytes);
+}
+__declspec(dllexport) void plugin_free(void* pointer) {
+  ::HeapFree(::GetProcessHeap(), 0, pointer);
+}
+
+BOOL WINAPI DllMain(HINSTANCE, DWORD reason, void*) {
+  if (reason == DLL_PROCESS_ATTACH) {
+    block = plugin_allocate(alloctap::testing::kBytesOfDllMain);
+    dwell();
+  }
+  if (reason == DLL_PROCESS_DETACH) plugin_free(block);
+  return TRUE;
+}
+}
