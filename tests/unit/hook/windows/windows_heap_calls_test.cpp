@@ -1,3 +1,5 @@
+#include "alloctap/hook/windows_heap_calls.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+#include "alloctap/hook/windows_page_calls.hpp"
+
 #include <doctest/doctest.h>
 
 #include <cstddef>
