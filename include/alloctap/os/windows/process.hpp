@@ -9,6 +9,7 @@
 #include "alloctap/os/virtual_memory.hpp"
 #include "alloctap/os/windows/api.hpp"
 #include "alloctap/os/windows/argument_list.hpp"
+#include "alloctap/os/windows/thread_block.hpp"
 #include "alloctap/os/windows/utf8.hpp"
 #include "alloctap/os/windows/wide_path.hpp"
 // After the headers that it is made of.
@@ -17,7 +18,7 @@
 namespace alloctap::os {
 
 inline const RTL_USER_PROCESS_PARAMETERS& process_parameters() noexcept {
-  return *::NtCurrentTeb()->ProcessEnvironmentBlock->ProcessParameters;
+  return *thread_block()->ProcessEnvironmentBlock->ProcessParameters;
 }
 
 inline std::wstring_view view_of(const UNICODE_STRING& text) noexcept {

@@ -7,6 +7,7 @@
 #include "alloctap/os/windows/api.hpp"
 #include "alloctap/os/windows/handle.hpp"
 #include "alloctap/os/windows/process_barrier.hpp"
+#include "alloctap/os/windows/thread_block.hpp"
 #include "alloctap/os/windows/utf8.hpp"
 
 namespace alloctap::os {
@@ -22,7 +23,7 @@ inline ProcessId current_process_id() noexcept {
 /// The last word of the thread's stack, or of its fiber's: the system's block of the thread knows
 /// where that ends, and is elsewhere itself.
 inline std::uintptr_t thread_pointer() noexcept {
-  const auto* const block = reinterpret_cast<const NT_TIB*>(::NtCurrentTeb());
+  const auto* const block = reinterpret_cast<const NT_TIB*>(thread_block());
   return reinterpret_cast<std::uintptr_t>(block->StackBase) - sizeof(void*);
 }
 

@@ -12,6 +12,7 @@
 
 #include "alloctap/macros.hpp"
 #include "alloctap/os/windows/api.hpp"
+#include "alloctap/os/windows/thread_block.hpp"
 
 namespace alloctap::os {
 
@@ -62,7 +63,7 @@ class ThreadLocal {
     if (offset == kNone) [[unlikely]] {
       return shared_;
     }
-    return *reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(::NtCurrentTeb()) + offset);
+    return *reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(thread_block()) + offset);
   }
 
   /// Whether every thread has one of its own. Else all share one, of which nothing may be made.
