@@ -41,11 +41,12 @@ ALLOCTAP_CALLED_BY_ASSEMBLER inline int alloctap_clean_up_call(EXCEPTION_RECORD*
 }
 }
 
-// In a section of its own, of which the linker keeps one: every source file has it. A return
-// address right before an epilogue counts as in it, where handlers are not asked: so there is a
-// nop.
+// In a section of its own, of which the linker keeps one: every source file has it, and where they
+// are optimized at link time several stand in one text for the assembler. A return address right
+// before an epilogue counts as in it, where handlers are not asked: so there is a nop.
 #if defined(__x86_64__)
 __asm__(R"(
+  .ifndef alloctap_call_with_cleanup
   .section .text$alloctap_call_with_cleanup, "xr"
   .linkonce discard
   .globl alloctap_call_with_cleanup
@@ -69,6 +70,7 @@ alloctap_call_with_cleanup:
   .seh_handler alloctap_clean_up_call, @unwind
   .seh_endproc
   .text
+  .endif
 )");
 #else
 #error "alloctap/os/windows/raising_call.hpp does not know this architecture"
