@@ -3,7 +3,10 @@
 #include <cstdlib>
 #include <iostream>
 
-using Tracker = alloctap::Tracker<alloctap::DefaultConfig>;
+struct Config : alloctap::DefaultConfig {
+  using Symbolizer = alloctap::DefaultSymbolizer;
+};
+using Tracker = alloctap::Tracker<Config>;
 
 namespace {
 

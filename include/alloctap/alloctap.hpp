@@ -37,6 +37,7 @@
 #include "alloctap/stack/no_stack.hpp"
 #include "alloctap/stack/selectable_stack.hpp"
 #include "alloctap/symbol/no_symbolizer.hpp"
+#include "alloctap/symbol/system_symbolizer.hpp"
 #include "alloctap/tag/no_tags.hpp"
 #include "alloctap/tag/scoped_tags.hpp"
 #include "alloctap/tag/tag_scope.hpp"

@@ -85,11 +85,17 @@ class TrackerReport {
   }
 
  private:
+  static std::string_view symbolizer_note() noexcept {
+    if constexpr (requires { Config::Symbolizer::note(); }) return Config::Symbolizer::note();
+    return {};
+  }
+
   static BackendInfo backend_info() noexcept {
     return {.hook = active_name<typename Config::Hook>(),
             .stack = stack_name(),
             .max_frames = Sink::max_frames(),
             .symbolizer = Config::Symbolizer::name,
+            .symbolizer_note = symbolizer_note(),
             .blind_spots = active_capabilities<typename Config::Hook>().blind_spots};
   }
 

@@ -25,6 +25,8 @@ struct BackendInfo {
   std::string_view stack;
   std::uint32_t max_frames = 0;
   std::string_view symbolizer;
+  /// Why it knows less than it could; empty if nothing is wrong.
+  std::string_view symbolizer_note = {};
   /// What the hook cannot see; empty if nothing.
   std::string_view blind_spots;
 };

@@ -54,6 +54,9 @@ struct TextDump {
     if (!report.backend.blind_spots.empty()) {
       out << "  unseen   " << report.backend.blind_spots << "\n";
     }
+    if (!report.backend.symbolizer_note.empty()) {
+      out << "  names    " << report.backend.symbolizer_note << "\n";
+    }
     write_sampling(report.snapshot, out);
   }
 

@@ -6,9 +6,11 @@
 
 namespace alloctap::os {
 
-inline bool has_process_barrier() noexcept {
+inline bool is_wine() noexcept {
   const HMODULE system = ::GetModuleHandleW(L"ntdll.dll");
-  return ::GetProcAddress(system, "wine_get_version") == nullptr;
+  return ::GetProcAddress(system, "wine_get_version") != nullptr;
 }
+
+inline bool has_process_barrier() noexcept { return !is_wine(); }
 
 }  // namespace alloctap::os

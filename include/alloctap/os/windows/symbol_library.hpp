@@ -1,0 +1,146 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <cwchar>
+#include <span>
+
+#include "alloctap/os/symbol_library.hpp"
+#include "alloctap/os/windows/dbghelp.hpp"
+#include "alloctap/os/windows/process_barrier.hpp"
+#include "alloctap/os/windows/utf8.hpp"
+#include "alloctap/os/windows/wide_path.hpp"
+
+namespace alloctap::os {
+
+inline constexpr std::string_view kSymbolLibrary = "dbghelp";
+
+inline int load_symbol_library() noexcept { return DbgHelp::get().error; }
+
+/// A function's name and where its instruction is from, as DbgHelp fills them in.
+class DbgHelpAnswer {
+ public:
+  /// Those of the instruction itself, or of one of the functions inlined there.
+  [[nodiscard]] bool ask(const DbgHelp& library, std::uintptr_t address) noexcept {
+    DWORD64 distance = 0;
+    DWORD column = 0;
+    clear();
+    if (library.function_at(DbgHelp::session(), address, &distance, &symbol()) == 0) return false;
+    has_line_ = library.line_at(DbgHelp::session(), address, &column, &line_) != 0;
+    return true;
+  }
+  [[nodiscard]] bool ask_inlined(const DbgHelp& library, std::uintptr_t address,
+                                 DWORD context) noexcept {
+    DWORD64 distance = 0;
+    DWORD column = 0;
+    clear();
+    if (library.inlined_function(DbgHelp::session(), address, context, &distance, &symbol()) == 0) {
+      return false;
+    }
+    has_line_ = library.inlined_line(DbgHelp::session(), address, context, 0, &column, &line_) != 0;
+    return true;
+  }
+
+  /// Valid until the next question.
+  [[nodiscard]] SymbolFrame frame() noexcept {
+    SymbolFrame frame;
+    const std::wstring_view name(symbol().Name, ::wcsnlen(symbol().Name, kLongestName));
+    frame.function = to_utf8(name, function_);
+    if (!has_line_ || line_.FileName == nullptr) return frame;
+    frame.file = to_utf8(line_.FileName, file_);
+    use_slashes(std::span(file_).first(frame.file.size()));
+    frame.line = line_.LineNumber;
+    return frame;
+  }
+
+ private:
+  static constexpr std::size_t kLongestName = 1000;
+
+  SYMBOL_INFOW& symbol() noexcept { return *reinterpret_cast<SYMBOL_INFOW*>(memory_.data()); }
+
+  void clear() noexcept {
+    std::memset(memory_.data(), 0, sizeof(SYMBOL_INFOW));
+    symbol().SizeOfStruct = sizeof(SYMBOL_INFOW);
+    symbol().MaxNameLen = kLongestName;
+    line_ = {};
+    line_.SizeOfStruct = sizeof line_;
+    has_line_ = false;
+  }
+
+  alignas(SYMBOL_INFOW)
+      std::array<std::byte, sizeof(SYMBOL_INFOW) + kLongestName * sizeof(wchar_t)> memory_;
+  IMAGEHLP_LINEW64 line_{};
+  bool has_line_ = false;
+  std::array<char, 1024> function_;
+  std::array<char, 1024> file_;
+};
+
+/// Where DbgHelp is to believe that the next module, of `bytes` bytes, lies: nowhere that another
+/// was, whatever was unloaded since.
+inline std::uintptr_t next_module_place(std::size_t bytes) noexcept {
+  constexpr std::uintptr_t kStep = 0x10000;
+  static constinit std::uintptr_t next = 0x10'0000'0000;
+  const std::uintptr_t place = next;
+  next += (bytes / kStep + 2) * kStep;
+  return place;
+}
+
+/// Its file may be built anew from then on. Wine's frees what it never set where a module names a
+/// PDB file that is nowhere.
+inline void unload_module(std::uintptr_t module) noexcept {
+  if (!is_wine()) DbgHelp::get().unload_module(DbgHelp::session(), module);
+}
+
+inline LibrarySymbols::LibrarySymbols(std::string_view path, std::uintptr_t start,
+                                      std::size_t bytes) noexcept
+    : start_(start) {
+  const DbgHelp& library = DbgHelp::get();
+  std::array<wchar_t, 1024> wide{};
+  const auto room = std::span(wide).first(wide.size() - 1);
+  if (library.error != 0 || to_utf16(path, room).empty()) return;
+  std::replace(wide.begin(), wide.end(), L'/', L'\\');
+  const DbgHelpOptions options;
+  const std::uintptr_t place = next_module_place(bytes);
+  if (library.load_module(DbgHelp::session(), nullptr, wide.data(), nullptr, place,
+                          static_cast<DWORD>(bytes), nullptr, 0) == 0) {
+    return;
+  }
+  IMAGEHLP_MODULEW64 info{};
+  info.SizeOfStruct = sizeof info;
+  const bool known = library.module_info(DbgHelp::session(), place, &info) != 0;
+  // It would take the next export below an address for its function.
+  if (known && info.SymType != SymNone && info.SymType != SymExport) {
+    module_ = place;
+  } else {
+    unload_module(place);
+  }
+}
+
+inline LibrarySymbols::~LibrarySymbols() {
+  if (module_ != 0) unload_module(module_);
+}
+
+template <class Visit>
+void LibrarySymbols::visit_frames(std::uintptr_t address, Visit&& visit) const noexcept {
+  if (module_ == 0) return;
+  address = address - start_ + module_;
+  const DbgHelp& library = DbgHelp::get();
+  const DbgHelpOptions options;
+  DbgHelpAnswer answer;
+  const HANDLE session = DbgHelp::session();
+  const DWORD inlined = library.tells_inlined() ? library.count_inlined(session, address) : 0;
+  DWORD context = 0;
+  DWORD index = 0;
+  if (inlined == 0 ||
+      library.first_inlined(session, address, 0, address, address, &context, &index) == 0) {
+    if (answer.ask(library, address)) visit(answer.frame());
+    return;
+  }
+  // The last context is that of the function with code of its own.
+  for (DWORD i = 0; i <= inlined; ++i) {
+    if (answer.ask_inlined(library, address, context + i)) visit(answer.frame());
+  }
+}
+
+}  // namespace alloctap::os
