@@ -22,6 +22,8 @@ class Handle {
 
   explicit operator bool() const noexcept { return handle_ != nullptr; }
   [[nodiscard]] HANDLE get() const noexcept { return handle_; }
+  /// Gives up ownership.
+  [[nodiscard]] HANDLE release() noexcept { return std::exchange(handle_, nullptr); }
 
  private:
   HANDLE handle_ = nullptr;
