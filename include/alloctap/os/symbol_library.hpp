@@ -35,9 +35,9 @@ class LibrarySymbols {
   void visit_frames(std::uintptr_t address, Visit&& visit) const noexcept;
 
  private:
-  std::uintptr_t start_ = 0;
+  [[maybe_unused]] std::uintptr_t start_ = 0;
   /// What the library knows the module by; 0 where it knows nothing.
-  std::uintptr_t module_ = 0;
+  [[maybe_unused]] std::uintptr_t module_ = 0;
 };
 
 }  // namespace alloctap::os

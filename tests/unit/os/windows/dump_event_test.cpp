@@ -7,12 +7,14 @@
 #include <string>
 
 #include "alloctap/alloctap.hpp"
+#include "tests/support/child_process.hpp"
 
 namespace {
 
 using alloctap::os::DumpEvent;
 using alloctap::os::DumpEventName;
 using alloctap::os::Handle;
+using alloctap::testing::holds_in_child;
 
 struct Config : alloctap::DefaultConfig {
   using Hook = alloctap::ManualHook<struct DumpEventDomain>;
@@ -26,9 +28,8 @@ constinit std::atomic<int> dumps{0};
 void note_dump() noexcept { ++dumps; }
 
 /// As another program of the user's does: by the process's id alone.
-bool ask_for_dump() {
-  const Handle asked(
-      ::OpenEventW(EVENT_MODIFY_STATE, FALSE, DumpEventName(::GetCurrentProcessId()).c_str()));
+bool ask_for_dump(DWORD process = ::GetCurrentProcessId()) {
+  const Handle asked(::OpenEventW(EVENT_MODIFY_STATE, FALSE, DumpEventName(process).c_str()));
   return asked && ::SetEvent(asked.get()) != 0;
 }
 
@@ -60,6 +61,20 @@ TEST_CASE("each time that the event is set there is a dump, and none after the e
   CHECK(ask_for_dump());
   CHECK(becomes(dumps, 6));
   event.stop();
+}
+
+TEST_CASE("another process sets the event") {
+  constexpr const char* kParent = "ALLOCTAP_TEST_PARENT";
+  char parent[16] = {};
+  if (::GetEnvironmentVariableA(kParent, parent, sizeof parent) == 0) {
+    ::SetEnvironmentVariableA(kParent, std::to_string(::GetCurrentProcessId()).c_str());
+  }
+  dumps = 0;
+  REQUIRE(event.start(&note_dump) == 0);
+  CHECK(holds_in_child([&] { return ask_for_dump(static_cast<DWORD>(std::stoul(parent))); }));
+  CHECK(becomes(dumps, 1));
+  event.stop();
+  ::SetEnvironmentVariableA(kParent, nullptr);
 }
 
 TEST_CASE("a process has one such event, and says who has it") {
