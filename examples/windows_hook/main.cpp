@@ -10,6 +10,7 @@ namespace {
 
 struct Config : alloctap::DefaultConfig {
   using Hook = alloctap::WindowsImportHook;
+  using Symbolizer = alloctap::DefaultSymbolizer;
 };
 using Tracker = alloctap::Tracker<Config>;
 
