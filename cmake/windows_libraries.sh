@@ -1,7 +1,7 @@
 #!/bin/sh
 # usage: sh cmake/windows_libraries.sh
 # Makes what cmake/toolchains/windows.cmake builds against, below $XDG_CACHE_HOME/alloctap/windows:
-# Abseil built from Debian's source, and those of this machine's libraries that are headers alone,
+# Abseil and Zydis built from Debian's sources, and those of this machine's libraries that are headers alone,
 # without the rest of /usr/include. Builds nothing where all is there.
 set -eu
 
@@ -12,8 +12,9 @@ headers=$cache/headers
 
 sh "$root/cmake/abseil_pic.sh" "$cache/abseil" "$toolchain"
 
+sh "$root/cmake/install_packages.sh" libzycore-dev
 mkdir -p "$headers/include"
-for library in boost doctest nlohmann protozero rapidjson; do
+for library in Zycore boost doctest nlohmann protozero rapidjson; do
   if ! [ -d "/usr/include/$library" ]; then
     echo "windows_libraries.sh: no /usr/include/$library; is its Debian package installed?" >&2
     exit 1
@@ -33,3 +34,9 @@ END
 }
 package doctest doctest::doctest
 package nlohmann_json nlohmann_json::nlohmann_json
+package Zycore Zycore
+# Zydis's build calls functions that Zycore's package brings along.
+functions=$(dpkg -L libzycore-dev | grep '/zyan-functions\.cmake$')
+echo "include(\"$functions\")" >>"$headers/lib/cmake/Zycore/ZycoreConfig.cmake"
+
+sh "$root/cmake/zydis_pic.sh" "$cache/zydis" "$toolchain"
