@@ -1,7 +1,11 @@
 /// Threads that do the same again and again while a test does something else.
 #pragma once
 
+#if defined(_WIN32)
+#include "alloctap/os/windows/api.hpp"
+#else
 #include <unistd.h>
+#endif
 
 #include <atomic>
 #include <functional>
@@ -29,9 +33,17 @@ class BusyThreads {
 
  private:
   void run(unsigned number) {
-    // Of this thread alone; the one that tests gets its turn more often.
-    static_cast<void>(nice(5));
+    yield_to_tests();
     while (!stopping_) round_(number);
+  }
+
+  /// Of this thread alone; the one that tests gets its turn more often.
+  static void yield_to_tests() {
+#if defined(_WIN32)
+    ::SetThreadPriority(::GetCurrentThread(), THREAD_PRIORITY_BELOW_NORMAL);
+#else
+    static_cast<void>(nice(5));
+#endif
   }
 
   std::function<void(unsigned)> round_;

@@ -14,10 +14,11 @@
 
 #include <cstdint>
 #include <mutex>
+#include <string>
+#include <type_traits>
 #include <utility>
 
 #include "alloctap/arch/entry_patch.hpp"
-#include "alloctap/elf/guarded_code.hpp"
 #include "alloctap/hook/function_patch/patch_island.hpp"
 #include "alloctap/hook/function_patch/patch_record.hpp"
 #include "alloctap/hook/function_patch/patch_target.hpp"
@@ -26,6 +27,7 @@
 #include "alloctap/os/core_synchronization.hpp"
 #include "alloctap/os/module_symbols.hpp"
 #include "alloctap/os/trap_signals.hpp"
+#include "alloctap/pe/native_guarded_code.hpp"
 
 namespace alloctap {
 
@@ -35,17 +37,22 @@ namespace alloctap {
 /// needs to be elsewhere. An object itself is used by one thread at a time. On AArch64 a jump
 /// displaces one instruction (arch/aarch64/entry_patch.hpp). On x86-64 it may be several: a thread
 /// that was interrupted between them finds a trap when it goes on, and SIGTRAP's or SIGILL's
-/// handler sends it to where these instructions stand now. It must not block these signals, and no
-/// other handler may be installed over ours while functions are patched.
+/// handler, on Windows one of the process's exceptions, sends it to where these instructions stand
+/// now. It must not block these signals, and no other handler may be installed over ours while
+/// functions are patched. (On Windows handlers that come first pass on what is not theirs, but a
+/// debugger stops at the breakpoint.) Where the jump lies across two words, Windows stops each
+/// thread for a moment, one after the other.
 ///
 /// Memory: an island of three pages per function, within 2 GiB of it on x86-64 and 128 MiB on
 /// AArch64, never given back, used again when the function is patched again. No page of ours is
 /// ever writable and executable at once; the function's own page is for the moment of the change,
-/// and has then what it had before, guarded branch targets included (elf/guarded_code.hpp).
+/// and has then what it had before, guarded branch targets included (pe/native_guarded_code.hpp).
 ///
 /// Unwinding: neither stub nor trampoline is on the stack while anything is called, so exceptions
 /// and captured stacks pass through a patched function. A signal that interrupts a trampoline, of a
-/// few instructions, finds no unwind information there.
+/// few instructions, finds no unwind information there. An exception of Windows' that an
+/// instruction in it raises goes the way that it would have gone in the function, but for handlers
+/// of that function itself.
 ///
 /// The modules of function and replacement stay loaded for ever once it was enabled. Control plane:
 /// not inside malloc, not in a signal handler. errno may change.
@@ -57,8 +64,13 @@ class FunctionPatch {
   /// FunctionPatch has it), ResourceExhausted (no free memory in reach), PermissionDenied (the
   /// system lets no memory become executable).
   static absl::StatusOr<FunctionPatch> prepare(const PatchTarget& target, const void* replacement) {
+    return prepare(target, replacement, MemoryRegions::read());
+  }
+
+  /// The same for one of several functions. `regions` was read when their modules were loaded.
+  static absl::StatusOr<FunctionPatch> prepare(const PatchTarget& target, const void* replacement,
+                                               const MemoryRegions& regions) {
     const PatchTarget described = target.described();
-    const MemoryRegions regions = MemoryRegions::read();
     if (auto status = check_memory(described, regions); !status.ok()) return status;
     // Before the lock: the loader has locks of its own.
     if (!target.modules_stay) {
@@ -94,10 +106,11 @@ class FunctionPatch {
   ~FunctionPatch() { release(); }
 
   /// What the function did before, at another address; as good as the function while it is not
-  /// patched. Valid for ever. `like` is anything of its type.
-  template <class Result, class... Arguments>
-  auto original(Result (*like)(Arguments...)) const noexcept {
-    return reinterpret_cast<decltype(like)>(record_->patch.trampoline());
+  /// patched. Valid for ever. The argument is anything of its type.
+  template <class Function>
+    requires std::is_function_v<Function>
+  Function* original(Function*) const noexcept {
+    return reinterpret_cast<Function*>(record_->patch.trampoline());
   }
 
   [[nodiscard]] bool is_enabled() const noexcept { return record_->enabled; }
@@ -173,14 +186,14 @@ class FunctionPatch {
   static os::Protection protection_at(const MemoryRegions& regions, std::uintptr_t at) noexcept {
     const os::MemoryRegion* region = regions.find(at);
     if (region == nullptr) return {};
-    return {region->readable, region->writable, region->executable, elf::has_guarded_code(at)};
+    return {region->readable, region->writable, region->executable, native::has_guarded_code(at)};
   }
 
   static absl::Status forbidden(const PatchTarget& target, const char* what) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        target.in_words(), ", ", first_bytes_of(target), ": the system does not let ", what,
-        "; SELinux, a seccomp filter or PR_SET_MDWE may forbid it; PltHook writes "
-        "no code"));
+    const std::string why = os::why_code_is_forbidden();
+    return absl::PermissionDeniedError(
+        absl::StrCat(target.in_words(), ", ", first_bytes_of(target), ": the system does not let ",
+                     what, "; ", why, "; PltHook and WindowsImportHook write no code"));
   }
 
   static absl::Status already_patched(const PatchTarget& target) {
@@ -196,7 +209,7 @@ class FunctionPatch {
     return absl::ResourceExhaustedError(
         absl::StrCat(target.in_words(), ", ", first_bytes_of(target),
                      ": no memory is free where a jump would reach it; patch it before so much is "
-                     "mapped around it, or hook its callers by PltHook"));
+                     "mapped around it, or hook its callers by PltHook, WindowsImportHook"));
   }
 
   [[nodiscard]] absl::Status changed_by_others(const char* what) const {
@@ -207,10 +220,11 @@ class FunctionPatch {
   /// What threads need that may be between displaced instructions.
   [[nodiscard]] absl::Status prepare_threads() const {
     if (record_->patch.needs_synchronization() && !os::synchronize_cores()) {
-      return changed_by_others("lies across two words, and this system has no membarrier");
+      return changed_by_others(
+          "lies across two words, and the system does not stop or interrupt the other threads");
     }
     if (record_->patch.traps() && !os::catch_traps(&PatchRecords::resume_place)) {
-      return changed_by_others("the system lets nobody handle SIGTRAP and SIGILL");
+      return changed_by_others("the system lets nobody handle traps");
     }
     return absl::OkStatus();
   }

@@ -21,6 +21,8 @@ struct MemoryRegion {
   bool readable = false;
   bool writable = false;
   bool executable = false;
+  /// Nothing is there yet: whoever reserved the addresses may map something.
+  bool reserved = false;
   std::string_view path;
 };
 

@@ -1,25 +1,22 @@
-// 18, 23: what passes through a patched function, and what a replacement may do.
+// 23: what passes through a patched function.
 #include <doctest/doctest.h>
-#include <execinfo.h>
-#include <link.h>
 
 #include <array>
 #include <cerrno>
 #include <cstddef>
-#include <cstdio>
-#include <cstdlib>
-#include <map>
 #include <stdexcept>
 #include <string>
 
 #include "alloctap/hook/function_patch.hpp"
 #include "alloctap/hook/function_patch/thunk.hpp"
+#include "tests/contract/function_patch/native_call.hpp"
 #include "tests/contract/function_patch/targets.hpp"
+#include "tests/support/system_backtrace.hpp"
 
 /// What `target_wide` jumps to.
-extern "C" double wide_body(int a, int b, int c, int d, int e, int f, int g, int h, double i,
-                            double j, double k, double l, double m, double n, double o, double p,
-                            double q, double r) {
+extern "C" TARGET_ABI double wide_body(int a, int b, int c, int d, int e, int f, int g, int h,
+                                       double i, double j, double k, double l, double m, double n,
+                                       double o, double p, double q, double r) {
   return a + 2. * b + 3. * c + 4. * d + 5. * e + 6. * f + 7. * g + 8. * h + 9 * i + 10 * j +
          11 * k + 12 * l + 13 * m + 14 * n + 15 * o + 16 * p + 17 * q + 18 * r;
 }
@@ -30,10 +27,10 @@ using alloctap::FunctionPatch;
 
 /// The caller of `note_frames` was called by displaced code: what the stack was then.
 std::array<void*, 32> frames{};
-int frame_count = 0;
+std::size_t frame_count = 0;
 
 int note_frames(int x) {
-  frame_count = backtrace(frames.data(), static_cast<int>(frames.size()));
+  frame_count = alloctap::testing::system_backtrace(frames);
   return x + 7;
 }
 
@@ -42,68 +39,37 @@ int throw_number(int x) {
   return x + 7;
 }
 
-Target original = nullptr;
-int forward(int x, TargetHelper helper) { return call_target(original, x, helper) + 1000; }
+NativeTarget original = nullptr;
+int forward(int x, NativeHelper helper) { return call_native(original, x, helper) + 1000; }
 
-FunctionPatch patch_call_register() {
-  const auto* start = reinterpret_cast<const std::byte*>(&target_call_register);
-  const auto bytes = static_cast<std::size_t>(target_call_register_end - start);
+FunctionPatch patch_native_call() {
+  const auto* start = reinterpret_cast<const std::byte*>(target_native_call);
+  const auto bytes = static_cast<std::size_t>(target_native_call_end - start);
   auto patch = FunctionPatch::prepare({.address = start, .bytes = bytes},
                                       reinterpret_cast<const void*>(&forward));
   REQUIRE(patch.ok());
-  original = patch->original(&target_call_register);
+  original = patch->original(target_native_call);
   REQUIRE(patch->enable().ok());
   return *std::move(patch);
 }
 
 WideTarget original_wide = nullptr;
 
-double forward_wide(int a, int b, int c, int d, int e, int f, int g, int h, double i, double j,
-                    double k, double l, double m, double n, double o, double p, double q,
-                    double r) {
+TARGET_ABI double forward_wide(int a, int b, int c, int d, int e, int f, int g, int h, double i,
+                               double j, double k, double l, double m, double n, double o, double p,
+                               double q, double r) {
   errno = ERANGE;
   return original_wide(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r) + 0.5;
-}
-
-volatile int depth = 0;
-std::size_t outer_calls = 0;
-void* (*original_malloc)(std::size_t) = nullptr;
-
-int count_module(dl_phdr_info*, std::size_t, void* count) {
-  ++*static_cast<int*>(count);
-  return 0;
-}
-
-/// Does in a hook of malloc what allocates.
-void allocate_in_hook() {
-  std::map<int, std::string> map;
-  for (int i = 0; i < 10; ++i) map[i] = std::string(100, 'x');
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%zu %f", map.size(), 1.5);
-  int modules = 0;
-  dl_iterate_phdr(&count_module, &modules);
-  std::array<void*, 8> here{};
-  backtrace(here.data(), static_cast<int>(here.size()));
-}
-
-void* hooked_malloc(std::size_t bytes) {
-  if (depth == 0) {
-    depth = 1;
-    ++outer_calls;
-    allocate_in_hook();
-    depth = 0;
-  }
-  return original_malloc(bytes);
 }
 
 }  // namespace
 
 TEST_CASE("a call that was displaced returns to the function, and the stack shows nothing else") {
-  const FunctionPatch patch = patch_call_register();
-  CHECK(call_target(&target_call_register, 1, &note_frames) == 1008);
+  const FunctionPatch patch = patch_native_call();
+  CHECK(call_native(target_native_call, 1, &note_frames) == 1008);
   const auto is_in = [](const void* frame) {
-    return frame > reinterpret_cast<const void*>(&target_call_register) &&
-           frame < target_call_register_end;
+    return frame > reinterpret_cast<const void*>(target_native_call) &&
+           frame < target_native_call_end;
   };
   REQUIRE(frame_count > 3);
   CHECK(is_in(frames[1]));
@@ -112,9 +78,9 @@ TEST_CASE("a call that was displaced returns to the function, and the stack show
 }
 
 TEST_CASE("exceptions pass through displaced calls") {
-  const FunctionPatch patch = patch_call_register();
-  CHECK_THROWS_WITH(call_target(&target_call_register, 42, &throw_number), "42");
-  CHECK(call_target(&target_call_register, -1, &throw_number) == 1006);
+  const FunctionPatch patch = patch_native_call();
+  CHECK_THROWS_WITH(call_native(target_native_call, 42, &throw_number), "42");
+  CHECK(call_native(target_native_call, -1, &throw_number) == 1006);
 }
 
 TEST_CASE("all kinds of arguments arrive, and errno is the replacement's") {
@@ -131,24 +97,6 @@ TEST_CASE("all kinds of arguments arrive, and errno is the replacement's") {
   errno = 0;
   CHECK(call(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18) == expected + 0.5);
   CHECK(errno == ERANGE);
-}
-
-TEST_CASE("a replacement of malloc may do what calls malloc") {
-  const auto libc_malloc =
-      reinterpret_cast<void* (*)(std::size_t)>(alloctap::os::default_symbol("malloc"));
-  auto patch = FunctionPatch::prepare(libc_malloc, &hooked_malloc);
-  INFO(std::string(patch.status().message()));
-  REQUIRE(patch.ok());
-  original_malloc = patch->original(libc_malloc);
-  REQUIRE(patch->enable().ok());
-  const std::size_t before = outer_calls;
-  for (int i = 0; i < 100; ++i) {
-    void* volatile block = std::malloc(10);
-    std::free(block);
-  }
-  const std::size_t after = outer_calls;
-  REQUIRE(patch->disable().ok());
-  CHECK(after - before == 100);
 }
 
 TEST_CASE("thunks are followed to the function, through words and over each other") {

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "alloctap/hook/function_patch.hpp"
 #include "tests/contract/function_patch/targets.hpp"
+#include "tests/support/mapped_files.hpp"
 
 namespace {
 
@@ -27,10 +27,12 @@ struct Form {
 Target original = nullptr;
 constexpr int kMark = 1000;
 
-extern "C" int helper_of_register(int x) { return x + 7; }
+extern "C" TARGET_ABI int helper_of_register(int x) { return x + 7; }
 
 /// The second argument is for target_call_register, and must arrive.
-int replacement(int x, TargetHelper second) { return call_target(original, x, second) + kMark; }
+TARGET_ABI int replacement(int x, TargetHelper second) {
+  return call_target(original, x, second) + kMark;
+}
 
 int call(const Form& form, int x) { return call_target(form.function, x, &helper_of_register); }
 
@@ -46,27 +48,13 @@ std::vector<std::byte> bytes_of(const Form& form) {
   return {start, form.end + 16};
 }
 
-/// The line of the address in /proc/self/maps up to the protection; and whether any page may be
-/// both written and executed.
-struct Pages {
-  std::string protection;
-  bool any_open = false;
-};
-
-Pages pages_of(const void* address) {
-  Pages pages;
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    const std::size_t dash = line.find('-');
-    const std::size_t space = line.find(' ');
-    const auto start = std::stoul(line.substr(0, dash), nullptr, 16);
-    const auto end = std::stoul(line.substr(dash + 1, space - dash - 1), nullptr, 16);
-    const std::string protection = line.substr(space + 1, 4);
-    const auto place = reinterpret_cast<std::uintptr_t>(address);
-    if (place >= start && place < end) pages.protection = protection;
-    pages.any_open |= protection.find("wx") != protection.npos;
-  }
-  return pages;
+/// What may be done at the address, as in /proc/self/maps.
+std::string protection_at(const void* address) {
+  const auto regions = alloctap::MemoryRegions::read();
+  const auto* const region = regions.find(reinterpret_cast<std::uintptr_t>(address));
+  if (region == nullptr) return "";
+  return {region->readable ? 'r' : '-', region->writable ? 'w' : '-',
+          region->executable ? 'x' : '-'};
 }
 
 void check_results(const Form& form, int added) {
@@ -98,9 +86,8 @@ TEST_CASE("every form of entry is patched, restored and patched again") {
         REQUIRE(patch.enable().ok());
         CHECK(patch.is_enabled());
         check_results(form, kMark);
-        const Pages pages = pages_of(reinterpret_cast<const void*>(form.function));
-        CHECK(pages.protection == "r-xp");
-        CHECK_FALSE(pages.any_open);
+        CHECK(protection_at(reinterpret_cast<const void*>(form.function)) == "r-x");
+        CHECK_FALSE(alloctap::testing::has_open_pages());
         REQUIRE(patch.disable().ok());
         CHECK(bytes_of(form) == before);
         check_results(form, 0);
@@ -109,7 +96,7 @@ TEST_CASE("every form of entry is patched, restored and patched again") {
     }
     CHECK(bytes_of(form) == before);
     check_results(form, 0);
-    CHECK(pages_of(reinterpret_cast<const void*>(form.function)).protection == "r-xp");
+    CHECK(protection_at(reinterpret_cast<const void*>(form.function)) == "r-x");
   }
 }
 

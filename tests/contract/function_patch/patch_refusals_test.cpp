@@ -4,8 +4,6 @@
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 #include <doctest/doctest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -19,15 +17,22 @@
 
 #include "alloctap/hook/function_patch.hpp"
 #include "alloctap/os/memory_map.hpp"
+#include "alloctap/os/memory_protection.hpp"
+#include "alloctap/os/virtual_memory.hpp"
 #include "tests/contract/function_patch/targets.hpp"
+#include "tests/support/address_space.hpp"
 
 namespace {
 
 using alloctap::FunctionPatch;
 using alloctap::PatchTarget;
+using alloctap::os::protect_pages;
+using namespace alloctap::testing;
 
 Target original = nullptr;
-int add_thousand(int x, TargetHelper helper) { return call_target(original, x, helper) + 1000; }
+TARGET_ABI int add_thousand(int x, TargetHelper helper) {
+  return call_target(original, x, helper) + 1000;
+}
 const void* const kReplacement = reinterpret_cast<const void*>(&add_thousand);
 
 PatchTarget target_of(Target target, const std::byte* end, const char* name = "") {
@@ -55,20 +60,22 @@ class TakenMemory {
  public:
   explicit TakenMemory(const void* around) {
     const std::uintptr_t reach = kBranchReach;
-    const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(around) & ~std::uintptr_t{4095};
+    const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(around) & ~(kAddressStep - 1);
+    const std::uintptr_t end = place + reach + kAddressStep;
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> gaps;
     std::uintptr_t at = place > reach ? place - reach : 1 << 16;
     std::array<char, std::size_t{1} << 16> buffer{};
     alloctap::os::visit_memory_map(buffer, [&](const alloctap::os::MemoryRegion& region) {
-      if (region.start > at) gaps.emplace_back(at, std::min(region.start, place + reach));
-      at = std::max(at, region.end);
-      return at < place + reach;
+      if (region.start > at) gaps.emplace_back(at, std::min(region.start, end));
+      if (region.reserved) gaps.emplace_back(region.start, region.end);
+      at = std::max(at, (region.end + kAddressStep - 1) & ~(kAddressStep - 1));
+      return at < end;
     });
-    if (at < place + reach) gaps.emplace_back(at, place + reach);
-    for (const auto& [start, end] : gaps) take(start, end);
+    if (at < end) gaps.emplace_back(at, end);
+    for (const auto& [from, to] : gaps) take(from, to);
   }
   ~TakenMemory() {
-    for (const auto& [start, bytes] : taken_) munmap(start, bytes);
+    for (const auto& [start, bytes] : taken_) give_addresses_back(start, bytes);
   }
   TakenMemory(const TakenMemory&) = delete;
   TakenMemory& operator=(const TakenMemory&) = delete;
@@ -76,22 +83,16 @@ class TakenMemory {
  private:
   /// In halves where something is mapped that the system does not tell of: an emulator's own.
   void take(std::uintptr_t from, std::uintptr_t to) {
-    constexpr std::uintptr_t kPage = 4096;
-    auto* const wanted = reinterpret_cast<void*>(from);
-    void* const start =
-        mmap(wanted, to - from, PROT_NONE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-    if (start == wanted) {
-      taken_.emplace_back(start, to - from);
+    if (take_addresses(from, to - from)) {
+      taken_.emplace_back(from, to - from);
       return;
     }
-    if (start != MAP_FAILED) munmap(start, to - from);
-    if (to - from <= kPage) return;
-    const std::uintptr_t middle = from + (to - from) / kPage / 2 * kPage;
+    if (to - from <= kAddressStep) return;
+    const std::uintptr_t middle = from + (to - from) / kAddressStep / 2 * kAddressStep;
     take(from, middle);
     take(middle, to);
   }
-  std::vector<std::pair<void*, std::size_t>> taken_;
+  std::vector<std::pair<std::uintptr_t, std::size_t>> taken_;
 };
 
 /// A jump as another tool writes it over a function, and takes away again.
@@ -114,18 +115,18 @@ class OtherTool {
 
  private:
   void write(const JumpBytes& bytes) const {
-    auto* const page = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(code_) & ~4095UL);
-    mprotect(page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC);
+    const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(code_) & ~std::uintptr_t{4095};
+    protect_pages(page, 8192, {.readable = true, .writable = true, .executable = true});
     std::memcpy(code_, bytes.data(), bytes.size());
     auto* const first = reinterpret_cast<char*>(code_);
     __builtin___clear_cache(first, first + bytes.size());
-    mprotect(page, 8192, PROT_READ | PROT_EXEC);
+    protect_pages(page, 8192, {.readable = true, .executable = true});
   }
   unsigned char* code_;
   JumpBytes kept_{};
 };
 
-int other_replacement(int x, TargetHelper) { return x + 500; }
+TARGET_ABI int other_replacement(int x, TargetHelper) { return x + 500; }
 
 }  // namespace
 
@@ -163,13 +164,10 @@ TEST_CASE("what is no code is refused, and not touched") {
 }
 
 TEST_CASE("what is not mapped, wholly or in part, or cannot be read is refused") {
-  const long page = sysconf(_SC_PAGESIZE);
-  auto* const pages = static_cast<std::byte*>(mmap(nullptr, static_cast<std::size_t>(2 * page),
-                                                   PROT_READ | PROT_WRITE | PROT_EXEC,
-                                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  REQUIRE(pages != MAP_FAILED);
-  std::memset(pages, 0x90, static_cast<std::size_t>(page));
-  munmap(pages + page, static_cast<std::size_t>(page));
+  constexpr std::size_t kBytes = kAddressStep;
+  std::byte* const pages = map_code_before_gap();
+  REQUIRE(pages != nullptr);
+  std::memset(pages, 0x90, kBytes);
   const auto refusal = [](const void* address, std::size_t bytes) {
     const PatchTarget target{.address = address, .bytes = bytes, .name = "x"};
     const auto patch = FunctionPatch::prepare(target, kReplacement);
@@ -179,12 +177,12 @@ TEST_CASE("what is not mapped, wholly or in part, or cannot be read is refused")
     return text;
   };
   CHECK(refusal(nullptr, 10).ends_with("no bytes: nothing is mapped there"));
-  CHECK(refusal(pages + page, 10).ends_with("no bytes: nothing is mapped there"));
-  CHECK(refusal(pages + page - 4, 10).ends_with("bytes 90909090: nothing is mapped there"));
+  CHECK(refusal(pages + kBytes, 10).ends_with("no bytes: nothing is mapped there"));
+  CHECK(refusal(pages + kBytes - 4, 10).ends_with("bytes 90909090: nothing is mapped there"));
   // A processor without protection keys lets it be read all the same.
-  mprotect(pages, static_cast<std::size_t>(page), PROT_EXEC);
+  REQUIRE(protect_pages(reinterpret_cast<std::uintptr_t>(pages), kBytes, {.executable = true}));
   CHECK(absl::StrContains(refusal(pages, 10), "its memory cannot be read"));
-  munmap(pages, static_cast<std::size_t>(page));
+  alloctap::os::unmap_pages(pages, kBytes);
 }
 
 TEST_CASE("without free memory in reach there is an error, and with it there is none") {

@@ -1,27 +1,32 @@
 // 17: functions that threads run while they are patched and restored.
 #include <absl/status/status.h>
-#include <dlfcn.h>
 #include <doctest/doctest.h>
 
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <cstdlib>
-#include <string>
+#include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "alloctap/hook/function_patch.hpp"
 #include "tests/contract/function_patch/targets.hpp"
 #include "tests/support/busy_threads.hpp"
-#include "tests/support/mapped_files.hpp"
+#include "tests/support/code_in_file.hpp"
 
 namespace {
 
 using alloctap::FunctionPatch;
 using alloctap::testing::BusyThreads;
-using alloctap::testing::mapped_file_at;
 
 constexpr unsigned kThreads = 8;
+/// Of functions that lie across two words: each change stops every thread where the system has no
+/// better way, and under Wine that takes some 10 ms for each.
+#if defined(_WIN32)
+constexpr int kTogglesAcrossWords = 100;
+#else
+constexpr int kTogglesAcrossWords = 100'000;
+#endif
 constexpr int kToggles = 100'000;
 constexpr int kMark = 1000;
 
@@ -29,7 +34,7 @@ constexpr int kMark = 1000;
 template <Target kTarget>
 struct Toggled {
   static inline std::atomic<Target> original{nullptr};
-  static int replacement(int x, TargetHelper helper) {
+  TARGET_ABI static int replacement(int x, TargetHelper helper) {
     return call_target(original.load(std::memory_order_relaxed), x, helper) + kMark;
   }
 };
@@ -43,6 +48,11 @@ FunctionPatch prepare(const std::byte* end) {
   REQUIRE(patch.ok());
   Toggled<kTarget>::original = patch->original(kTarget);
   return *std::move(patch);
+}
+
+/// Whether the jump would: of x86-64, the only one whose targets do not begin with a word.
+bool lies_across_words(Target target) {
+  return reinterpret_cast<std::uintptr_t>(target) % 8 + std::tuple_size_v<JumpBytes> > 8;
 }
 
 /// How often calls of targets returned what.
@@ -63,7 +73,7 @@ struct Results {
     patched += counts[1];
     wrong += counts[2];
   }
-  static int helper(int x) { return x + 7; }
+  TARGET_ABI static int helper(int x) { return x + 7; }
 };
 
 }  // namespace
@@ -80,7 +90,9 @@ TEST_CASE("8 threads run functions that are patched and restored 100,000 times")
   BusyThreads callers(kThreads, [&](unsigned) { results.call_all(targets); });
   int failed = 0;
   for (int i = 0; i < kToggles; ++i) {
-    FunctionPatch& patch = patches[static_cast<std::size_t>(i / 2) % patches.size()];
+    const std::size_t number = static_cast<std::size_t>(i / 2) % patches.size();
+    if (i >= kTogglesAcrossWords && lies_across_words(targets[number])) continue;
+    FunctionPatch& patch = patches[number];
     if (!(i % 2 == 0 ? patch.enable() : patch.disable()).ok()) ++failed;
   }
   callers.stop();
@@ -88,64 +100,5 @@ TEST_CASE("8 threads run functions that are patched and restored 100,000 times")
   CHECK(results.wrong == 0);
   CHECK(results.patched > 0);
   CHECK(results.unpatched > 0);
-  CHECK(mapped_file_at(reinterpret_cast<const void*>(&target_pushes)).is_as_in_file());
-}
-
-namespace {
-
-/// malloc and free of the C library, whoever else defines them in this program.
-struct Heap {
-  static inline void* (*allocate)(std::size_t) = nullptr;
-  static inline void (*release)(void*) = nullptr;
-  static inline std::atomic<long> allocated{0};
-  static inline std::atomic<long> released{0};
-  static void* count_allocation(std::size_t bytes) {
-    allocated.fetch_add(1, std::memory_order_relaxed);
-    return allocate(bytes);
-  }
-  static void count_release(void* block) {
-    released.fetch_add(1, std::memory_order_relaxed);
-    release(block);
-  }
-};
-
-template <class Function>
-FunctionPatch prepare_library_function(const char* name, Function* replacement,
-                                       Function*& original) {
-  void* const library = dlopen("libc.so.6", RTLD_LAZY);
-  auto* const function = reinterpret_cast<Function*>(dlsym(library, name));
-  auto patch = FunctionPatch::prepare(function, replacement);
-  INFO(std::string(patch.status().message()));
-  REQUIRE(patch.ok());
-  original = patch->original(function);
-  return *std::move(patch);
-}
-
-}  // namespace
-
-TEST_CASE("malloc and free of the C library are patched while 8 threads allocate") {
-  auto allocate = prepare_library_function("malloc", &Heap::count_allocation, Heap::allocate);
-  auto release = prepare_library_function("free", &Heap::count_release, Heap::release);
-  BusyThreads callers(kThreads, [](unsigned) {
-    void* volatile block = std::malloc(100);
-    std::free(block);
-  });
-  int failed = 0;
-  for (int i = 0; i < 5'000; ++i) {
-    if (!allocate.enable().ok() || !release.enable().ok()) ++failed;
-    if (!allocate.disable().ok() || !release.disable().ok()) ++failed;
-  }
-  callers.stop();
-  CHECK(failed == 0);
-  CHECK(Heap::allocated > 0);
-  CHECK(Heap::released > 0);
-  CHECK(mapped_file_at(dlsym(dlopen("libc.so.6", RTLD_LAZY), "malloc")).is_as_in_file());
-
-  REQUIRE(allocate.enable().ok());
-  const long before = Heap::allocated;
-  for (int i = 0; i < 1000; ++i) {
-    void* volatile block = std::malloc(100);
-    std::free(block);
-  }
-  CHECK(Heap::allocated - before == 1000);
+  CHECK(alloctap::testing::code_is_as_in_file(reinterpret_cast<const void*>(&target_pushes)));
 }

@@ -4,14 +4,16 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tests/contract/function_patch/target_abi.hpp"
+
 /// For `target_call_register`, which calls it.
-using TargetHelper = int (*)(int);
+using TargetHelper = int(TARGET_ABI*)(int);
 /// All take a number, and return one.
-using Target = int (*)(int, TargetHelper);
+using Target = int(TARGET_ABI*)(int, TargetHelper);
 
 /// Each has a symbol for its end: `name_end`.
-#define DECLARE_TARGET(name, ...)                  \
-  extern "C" int target_##name(int, TargetHelper); \
+#define DECLARE_TARGET(name, ...)                             \
+  extern "C" TARGET_ABI int target_##name(int, TargetHelper); \
   extern "C" const std::byte target_##name##_end[];
 
 /// Of the processor: FORM_TARGETS(X), with what each adds to its argument; REFUSED_TARGETS(X), with
@@ -28,8 +30,9 @@ DECLARE_TARGET(endless_thunk)
 DECLARE_TARGET(unreachable)
 
 /// Jumps to `wide_body`, with arguments in all registers and on the stack.
-extern "C" double target_wide(int, int, int, int, int, int, int, int, double, double, double,
-                              double, double, double, double, double, double, double);
+extern "C" TARGET_ABI double target_wide(int, int, int, int, int, int, int, int, double, double,
+                                         double, double, double, double, double, double, double,
+                                         double);
 extern "C" const std::byte target_wide_end[];
 using WideTarget = decltype(&target_wide);
 

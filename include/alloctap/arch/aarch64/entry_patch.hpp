@@ -111,6 +111,14 @@ class EntryPatch {
   /// No thread ever traps.
   [[nodiscard]] static std::uintptr_t resume_place(std::uintptr_t) noexcept { return 0; }
 
+  /// Calls `visit(from, to, to_end)` for the displaced instruction: where it stood, and the
+  /// trampoline.
+  template <class Visit>
+  void visit_moved(Visit&& visit) const noexcept {
+    visit(start(), trampoline_, trampoline_ + kIslandBytes - kTrampolineOffset);
+  }
+  static constexpr std::size_t kMostMoved = 1;
+
  private:
   static constexpr std::size_t kTrampolineOffset = 16;
   /// paciasp as autiasp, pacibsp as autibsp.

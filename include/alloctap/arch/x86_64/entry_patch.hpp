@@ -106,6 +106,18 @@ class EntryPatch {
     return 0;
   }
 
+  /// Calls `visit(from, to, to_end)` for each displaced instruction: where it stood, and where it
+  /// stands in the trampoline. In ascending order; at most `kMostMoved`.
+  template <class Visit>
+  void visit_moved(Visit&& visit) const noexcept {
+    for (std::size_t i = 0; i < displaced_.count; ++i) {
+      const bool is_last = i + 1 == displaced_.count;
+      visit(displaced_.instructions[i].address, trampoline_ + relocated_.offsets[i],
+            trampoline_ + (is_last ? relocated_.size : relocated_.offsets[i + 1]));
+    }
+  }
+  static constexpr std::size_t kMostMoved = kPatchBytes;
+
  private:
   static constexpr std::size_t kTrampolineOffset = 16;
 

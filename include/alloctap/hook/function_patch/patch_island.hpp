@@ -1,6 +1,7 @@
 /// Memory for a stub and a trampoline, within a jump's reach.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include "alloctap/hook/function_patch/patch_record.hpp"
 #include "alloctap/hook/memory_regions.hpp"
 #include "alloctap/os/memory_protection.hpp"
+#include "alloctap/os/moved_code.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 
 namespace alloctap {
@@ -42,7 +44,9 @@ class PatchIslandMaker {
     const std::uintptr_t page = os::page_size();
     const std::uintptr_t pages = place & ~(page - 1);
     const std::uintptr_t bytes = (kCodePages + 1) * page;
-    if (regions_.find(pages) != nullptr || !os::map_pages_at(pages, bytes)) return false;
+    const os::MemoryRegion* region = regions_.find(pages);
+    if (region != nullptr && !region->reserved) return false;
+    if (!os::map_pages_at(pages, bytes)) return false;
     if (fill(pages, place)) return true;
     os::unmap_pages(reinterpret_cast<void*>(pages), bytes);
     // It would be the same everywhere.
@@ -60,10 +64,25 @@ class PatchIslandMaker {
         !os::protect_pages(pages, code_bytes, {.readable = true, .executable = true});
     if (island_.may_not_execute) return false;
     island_.record = new (reinterpret_cast<void*>(data)) PatchRecord;
+    describe(data + sizeof(PatchRecord));
     island_.record->patch = patch_;
     // A thread may read ahead of the instruction that leads it here, and must find a function.
     island_.record->destination.store(patch_.trampoline(), std::memory_order_relaxed);
     return true;
+  }
+
+  /// Of the data page, what is behind the record. Without it the function is patched all the same.
+  void describe(std::uintptr_t room) noexcept {
+    constexpr std::uintptr_t kAlignment = alignof(std::uint64_t);
+    room = (room + kAlignment - 1) & ~(kAlignment - 1);
+    const std::uintptr_t page = os::page_size();
+    std::array<os::MovedInstruction, arch::EntryPatch::kMostMoved> moved{};
+    std::size_t count = 0;
+    patch_.visit_moved([&](std::uintptr_t from, std::uintptr_t to, std::uintptr_t to_end) {
+      moved[count++] = {from, to, to_end};
+    });
+    const std::span<std::byte> behind(reinterpret_cast<std::byte*>(room), page - room % page);
+    static_cast<void>(os::describe_moved_code(std::span(moved).first(count), behind));
   }
 
   static constexpr std::size_t kCodePages = 2;

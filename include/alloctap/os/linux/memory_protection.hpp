@@ -29,4 +29,8 @@ inline bool protect_pages(std::uintptr_t address, std::size_t bytes,
   return ::syscall(SYS_mprotect, address, bytes, flags) == 0;
 }
 
+inline std::string why_code_is_forbidden() {
+  return "SELinux, a seccomp filter or PR_SET_MDWE may forbid it";
+}
+
 }  // namespace alloctap::os

@@ -1,14 +1,42 @@
+// FlushProcessWriteBuffers promises the order of memory alone, and Wine's does nothing in
+// version 8. So every other thread is stopped for a moment, one after the other: it goes on by a
+// return from the system, which serializes.
 #pragma once
 
 #include "alloctap/os/core_synchronization.hpp"
-#include "alloctap/os/windows/process_barrier.hpp"
+#include "alloctap/os/windows/api.hpp"
+#include "alloctap/os/windows/handle.hpp"
+#include "alloctap/os/windows/system_calls.hpp"
 
 namespace alloctap::os {
 
+/// Stops `thread` and lets it go on. True also where it is about to end. Between the two nothing
+/// but system calls: the thread may hold any lock.
+inline bool stop_for_a_moment(HANDLE thread) noexcept {
+  constexpr NTSTATUS kIsEnding = static_cast<NTSTATUS>(0xC000004B);
+  NTSTATUS status = ::NtSuspendThread(thread, nullptr);
+  if (status < 0) return status == kIsEnding;
+  // The call before only asks for it; this one waits until it stands.
+  CONTEXT context;
+  context.ContextFlags = CONTEXT_CONTROL;
+  status = ::NtGetContextThread(thread, &context);
+  ::NtResumeThread(thread, nullptr);
+  return status >= 0 || status == kIsEnding;
+}
+
+/// A thread that is made meanwhile starts by a return from the system, too.
 inline bool synchronize_cores() noexcept {
-  if (!has_process_barrier()) return false;
-  ::FlushProcessWriteBuffers();
-  return true;
+  constexpr ACCESS_MASK kAccess =
+      THREAD_SUSPEND_RESUME | THREAD_GET_CONTEXT | THREAD_QUERY_LIMITED_INFORMATION;
+  const DWORD self = ::GetCurrentThreadId();
+  bool stopped_all = true;
+  Handle thread;
+  HANDLE next = nullptr;
+  while (::NtGetNextThread(::GetCurrentProcess(), thread.get(), kAccess, 0, 0, &next) >= 0) {
+    thread = Handle(next);
+    if (::GetThreadId(next) != self) stopped_all &= stop_for_a_moment(next);
+  }
+  return stopped_all;
 }
 
 }  // namespace alloctap::os

@@ -22,7 +22,8 @@ inline MemoryRegion describe_region(const MEMORY_BASIC_INFORMATION& system) noex
   region.start = reinterpret_cast<std::uintptr_t>(system.BaseAddress);
   region.end = region.start + system.RegionSize;
   region.file_offset = region.start - reinterpret_cast<std::uintptr_t>(system.AllocationBase);
-  if (system.State != MEM_COMMIT) return region;
+  region.reserved = system.State != MEM_COMMIT;
+  if (region.reserved) return region;
   region.readable = (system.Protect & kUnreadable) == 0;
   region.writable = (system.Protect & kWritable) != 0 && (system.Protect & PAGE_GUARD) == 0;
   region.executable = (system.Protect & kExecutable) != 0;

@@ -1,14 +1,19 @@
 #pragma once
 
+#include <algorithm>
+
 #include "alloctap/os/memory_protection.hpp"
+#include "alloctap/os/windows/address_steps.hpp"
 #include "alloctap/os/windows/api.hpp"
+#include "alloctap/os/windows/errors.hpp"
 
 namespace alloctap::os {
 
 inline DWORD page_protection(Protection protection) noexcept {
   if (protection.executable) {
-    if (protection.writable) return PAGE_EXECUTE_READWRITE;
-    return protection.readable ? PAGE_EXECUTE_READ : PAGE_EXECUTE;
+    const DWORD listed = protection.guarded ? PAGE_TARGETS_NO_UPDATE : 0;
+    if (protection.writable) return PAGE_EXECUTE_READWRITE | listed;
+    return (protection.readable ? PAGE_EXECUTE_READ : PAGE_EXECUTE) | listed;
   }
   if (protection.writable) return PAGE_READWRITE;
   return protection.readable ? PAGE_READONLY : PAGE_NOACCESS;
@@ -16,9 +21,25 @@ inline DWORD page_protection(Protection protection) noexcept {
 
 inline bool protect_pages(std::uintptr_t address, std::size_t bytes,
                           Protection protection) noexcept {
-  DWORD before = 0;
-  return ::VirtualProtect(reinterpret_cast<void*>(address), bytes, page_protection(protection),
-                          &before) != 0;
+  const std::uintptr_t end = address + bytes;
+  // One call is for pages of one allocation, and each step of addresses may be one by itself.
+  for (std::uintptr_t start = address; start < end;) {
+    const std::uintptr_t stop = std::min(end, AddressSteps::step_of(start) + AddressSteps::kBytes);
+    DWORD before = 0;
+    if (::VirtualProtect(reinterpret_cast<void*>(start), stop - start, page_protection(protection),
+                         &before) == 0) {
+      return false;
+    }
+    start = stop;
+  }
+  return true;
+}
+
+/// "error 5: Access is denied., which ...".
+inline std::string why_code_is_forbidden() {
+  const DWORD error = ::GetLastError();
+  return "error " + std::to_string(error) + ": " + WindowsErrorTexts::find(error) +
+         "; the process's policy on dynamic code may forbid it";
 }
 
 }  // namespace alloctap::os

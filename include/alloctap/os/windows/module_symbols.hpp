@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+
+#include "alloctap/os/find_module.hpp"
 #include "alloctap/os/module_symbols.hpp"
 #include "alloctap/os/windows/api.hpp"
 #include "alloctap/os/windows/utf8.hpp"
@@ -31,6 +34,9 @@ inline void* symbol_seen_by(const char* path, const char* name) noexcept {
 
 inline bool pin_module(const void* code) noexcept {
   HMODULE module = nullptr;
+  // The program itself, for which the loader's lock is not needed.
+  const auto start = find_module(reinterpret_cast<std::uintptr_t>(code)).start;
+  if (start == reinterpret_cast<std::uintptr_t>(::GetModuleHandleW(nullptr))) return true;
   constexpr DWORD kPin = GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS;
   return ::GetModuleHandleExW(kPin, static_cast<const wchar_t*>(code), &module) != 0;
 }

@@ -2,10 +2,12 @@
 // that is given back costs no memory from then on; its addresses are free once all parts are.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include "alloctap/os/virtual_memory.hpp"
+#include "alloctap/os/windows/address_steps.hpp"
 #include "alloctap/os/windows/api.hpp"
 
 namespace alloctap::os {
@@ -15,16 +17,6 @@ inline std::size_t page_size() noexcept { return 4096; }
 
 inline void* map_pages(std::size_t bytes) noexcept {
   return ::VirtualAlloc(nullptr, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
-}
-
-inline bool map_pages_at(std::uintptr_t address, std::size_t bytes) noexcept {
-  // Rounds the start down to the next step, and fails where any of it is taken.
-  void* const place = reinterpret_cast<void*>(address);
-  void* const reserved = ::VirtualAlloc(place, bytes, MEM_RESERVE, PAGE_READWRITE);
-  if (reserved == nullptr) return false;
-  if (::VirtualAlloc(place, bytes, MEM_COMMIT, PAGE_READWRITE) != nullptr) return true;
-  ::VirtualFree(reserved, 0, MEM_RELEASE);
-  return false;
 }
 
 /// Whether no page of the allocation that begins at `base` is in use.
@@ -48,7 +40,10 @@ inline char* unmap_in_allocation(char* start, char* end) noexcept {
   if (region.State != MEM_COMMIT) return stop;
   ::AcquireSRWLockExclusive(&lock);
   ::VirtualFree(start, static_cast<std::size_t>(stop - start), MEM_DECOMMIT);
-  if (is_given_back(region.AllocationBase)) ::VirtualFree(region.AllocationBase, 0, MEM_RELEASE);
+  if (is_given_back(region.AllocationBase)) {
+    AddressSteps::forget(reinterpret_cast<std::uintptr_t>(region.AllocationBase));
+    ::VirtualFree(region.AllocationBase, 0, MEM_RELEASE);
+  }
   ::ReleaseSRWLockExclusive(&lock);
   return stop;
 }
@@ -57,6 +52,20 @@ inline void unmap_pages(void* address, std::size_t bytes) noexcept {
   char* start = static_cast<char*>(address);
   char* const end = start + bytes;
   while (start < end) start = unmap_in_allocation(start, end);
+}
+
+/// In pieces of one step each, because other pages of a step may be mapped at by other calls.
+inline bool map_pages_at(std::uintptr_t address, std::size_t bytes) noexcept {
+  const std::uintptr_t end = address + bytes;
+  for (std::uintptr_t start = address; start < end;) {
+    const std::uintptr_t stop = std::min(end, AddressSteps::step_of(start) + AddressSteps::kBytes);
+    if (!AddressSteps::commit(start, stop)) {
+      unmap_pages(reinterpret_cast<void*>(address), start - address);
+      return false;
+    }
+    start = stop;
+  }
+  return true;
 }
 
 /// Windows gives large pages to programs with a privilege for them alone, and never later.

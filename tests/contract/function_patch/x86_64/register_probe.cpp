@@ -42,7 +42,7 @@ __asm__(R"(
   for_each_general load, \area
   .endm
 
-  .pushsection .text
+  .text
   begin registers
   mov %rsp, %rsp
   mov %rbx, %rbx
@@ -81,5 +81,4 @@ call_with_all_registers:
   .purgem load_all
   .purgem begin
   .purgem end
-  .popsection
 )");

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tests/contract/function_patch/target_abi.hpp"
+
 /// In the order in which the assembly below stores them. `extended` is what XSAVE stores (Intel
 /// SDM volume 1, 13.4) of all that the system has switched on; tiles fit too.
 struct alignas(64) ProbedRegisters {
@@ -19,7 +21,7 @@ extern "C" {
 void target_registers();
 extern const std::byte target_registers_end[];
 /// Calls `function` with `registers_passed` in all registers but rsp.
-void call_with_all_registers(void (*function)());
+TARGET_ABI void call_with_all_registers(void (*function)());
 /// Stores the registers in `registers_in_replacement`, and goes on at `original_of_probe` with the
 /// same.
 void probing_replacement();

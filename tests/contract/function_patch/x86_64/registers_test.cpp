@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string>
 
 #include "alloctap/hook/function_patch.hpp"
 #include "tests/contract/function_patch/x86_64/register_probe.hpp"
@@ -76,6 +77,7 @@ TEST_CASE("all registers and flags pass the stub and the trampoline") {
   const auto bytes = static_cast<std::size_t>(target_registers_end - start);
   auto patch = FunctionPatch::prepare({.address = start, .bytes = bytes},
                                       reinterpret_cast<const void*>(&probing_replacement));
+  INFO(std::string(patch.status().message()));
   REQUIRE(patch.ok());
   original_of_probe = patch->original(&target_registers);
   for (const std::uint64_t flags : {std::uint64_t{0x202}, std::uint64_t{0x202} | kFlags}) {

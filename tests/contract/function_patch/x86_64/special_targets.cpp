@@ -3,12 +3,11 @@
 #include "tests/contract/function_patch/targets.hpp"
 
 __asm__(R"(
-  .pushsection .data
+  .data
 thunk_word: .quad thunk_destination
 unbound_word: .quad binding_stub
-  .popsection
 
-  .pushsection .text
+  .text
 thunk_destination:
   lea 7(%rdi), %eax
   ret
@@ -102,7 +101,7 @@ binding_stub:
 
   .balign 16
   .globl target_many
-  .hidden target_many
+  mark_begin many
 target_many:
   .set number, 0
   .rept 600
@@ -117,5 +116,4 @@ target_many:
 
   .purgem begin
   .purgem end
-  .popsection
 )");

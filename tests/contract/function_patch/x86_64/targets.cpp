@@ -4,13 +4,12 @@
 #include "tests/contract/function_patch/target_macros.hpp"
 
 __asm__(R"(
-  .pushsection .data
+  .data
 seven: .long 7
 word: .long 0
 helper_word: .quad helper
-  .popsection
 
-  .pushsection .text
+  .text
 helper:
   lea 7(%rdi), %eax
   ret
@@ -39,31 +38,29 @@ helper:
   ret
   end store_relative
 
-  begin call_near
-  sub $8, %rsp
-  .cfi_adjust_cfa_offset 8
+  begin_calling call_near
+  reserve 8
+  saved
   call helper
   add $8, %rsp
   .cfi_adjust_cfa_offset -8
   ret
-  end call_near
+  end_calling call_near
 
-  begin call_through_word
-  push %rbx
-  .cfi_adjust_cfa_offset 8
+  begin_calling call_through_word
+  save rbx
+  saved
   call *helper_word(%rip)
   pop %rbx
   .cfi_adjust_cfa_offset -8
   ret
-  end call_through_word
+  end_calling call_through_word
 
-  begin call_register
-  push %rbx
-  .cfi_adjust_cfa_offset 8
-  push %rsi
-  .cfi_adjust_cfa_offset 8
-  push %rdx
-  .cfi_adjust_cfa_offset 8
+  begin_calling call_register
+  save rbx
+  save rsi
+  save rdx
+  saved
   call *%rsi
   pop %rdx
   .cfi_adjust_cfa_offset -8
@@ -72,7 +69,7 @@ helper:
   pop %rbx
   .cfi_adjust_cfa_offset -8
   ret
-  end call_register
+  end_calling call_register
 
   begin jump_short
   test %edi, %edi
@@ -202,5 +199,4 @@ helper:
 
   .purgem begin
   .purgem end
-  .popsection
 )");

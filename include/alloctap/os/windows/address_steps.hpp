@@ -1,0 +1,75 @@
+// The steps of 64 KiB in which Windows gives out address space, where more than one part of a step
+// is wanted, at an address and at a time of its own.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/os/windows/api.hpp"
+
+namespace alloctap::os {
+
+/// The steps that were reserved here, each an allocation by itself. Those beyond `kMost` are not
+/// remembered, and give one part each.
+class AddressSteps {
+ public:
+  static constexpr std::uintptr_t kBytes = std::uintptr_t{64} << 10;
+
+  static std::uintptr_t step_of(std::uintptr_t address) noexcept { return address & ~(kBytes - 1); }
+
+  /// Whether it was reserved here.
+  static bool knows(std::uintptr_t step) noexcept { return find(step) != nullptr; }
+
+  /// Makes `[start, end)`, pages of one step, readable and writable. False where any of it is in
+  /// use, or the step is somebody else's.
+  static bool commit(std::uintptr_t start, std::uintptr_t end) noexcept {
+    const std::uintptr_t step = step_of(start);
+    void* const place = reinterpret_cast<void*>(step);
+    const bool is_known = knows(step);
+    if (is_known && !is_unused(start, end)) return false;
+    if (!is_known && ::VirtualAlloc(place, kBytes, MEM_RESERVE, PAGE_READWRITE) == nullptr) {
+      return false;
+    }
+    if (!is_known) remember(step);
+    return ::VirtualAlloc(reinterpret_cast<void*>(start), end - start, MEM_COMMIT,
+                          PAGE_READWRITE) != nullptr;
+  }
+
+  /// Before a step is released.
+  static void forget(std::uintptr_t step) noexcept {
+    std::atomic<std::uintptr_t>* const known = find(step);
+    if (known != nullptr) known->store(0, std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr std::size_t kMost = 4096;
+
+  static std::atomic<std::uintptr_t>* find(std::uintptr_t step) noexcept {
+    for (auto& known : steps_) {
+      if (known.load(std::memory_order_relaxed) == step) return &known;
+    }
+    return nullptr;
+  }
+
+  static void remember(std::uintptr_t step) noexcept {
+    for (auto& known : steps_) {
+      std::uintptr_t none = 0;
+      if (known.compare_exchange_strong(none, step, std::memory_order_relaxed)) return;
+    }
+  }
+
+  static bool is_unused(std::uintptr_t start, std::uintptr_t end) noexcept {
+    MEMORY_BASIC_INFORMATION region;
+    const auto* const place = reinterpret_cast<const void*>(start);
+    if (::VirtualQuery(place, &region, sizeof region) == 0) return false;
+    const auto region_end =
+        reinterpret_cast<std::uintptr_t>(region.BaseAddress) + region.RegionSize;
+    return region.State == MEM_RESERVE && region_end >= end;
+  }
+
+  static inline constinit std::array<std::atomic<std::uintptr_t>, kMost> steps_{};
+};
+
+}  // namespace alloctap::os

@@ -1,0 +1,64 @@
+/// What a loaded library exports, read where it is mapped ("PE Format", "The .edata Section"): the
+/// loader's own functions may take its lock.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "alloctap/os/windows/api.hpp"
+#include "alloctap/os/windows/find_module.hpp"
+
+namespace alloctap::os {
+
+/// Of a module that stays loaded. Allocates nothing, takes no lock.
+class ExportTable {
+ public:
+  /// `start`: of the module. It has no exports where that is 0.
+  explicit ExportTable(std::uintptr_t start) noexcept : start_(start) {
+    if (start == 0) return;
+    const auto& directory =
+        image_headers(start).OptionalHeader.DataDirectory[IMAGE_DIRECTORY_ENTRY_EXPORT];
+    if (directory.Size == 0) return;
+    const auto& table =
+        *reinterpret_cast<const IMAGE_EXPORT_DIRECTORY*>(start + directory.VirtualAddress);
+    functions_ = reinterpret_cast<const DWORD*>(start + table.AddressOfFunctions);
+    names_ = reinterpret_cast<const DWORD*>(start + table.AddressOfNames);
+    numbers_ = reinterpret_cast<const WORD*>(start + table.AddressOfNameOrdinals);
+    count_ = table.NumberOfNames;
+    forwards_ = directory.VirtualAddress;
+    forwards_end_ = directory.VirtualAddress + directory.Size;
+  }
+
+  /// The first name of what is at `offset` from the module's start; nullptr if none.
+  [[nodiscard]] const char* name_at(std::uintptr_t offset) const noexcept {
+    for (DWORD i = 0; i < count_; ++i) {
+      if (functions_[numbers_[i]] == offset) return name(i);
+    }
+    return nullptr;
+  }
+
+  /// The address of what is called `wanted`; 0 where there is none, or it is another library's.
+  [[nodiscard]] std::uintptr_t find(std::string_view wanted) const noexcept {
+    for (DWORD i = 0; i < count_; ++i) {
+      if (wanted != name(i)) continue;
+      const DWORD offset = functions_[numbers_[i]];
+      return offset >= forwards_ && offset < forwards_end_ ? 0 : start_ + offset;
+    }
+    return 0;
+  }
+
+ private:
+  [[nodiscard]] const char* name(DWORD number) const noexcept {
+    return reinterpret_cast<const char*>(start_ + names_[number]);
+  }
+
+  std::uintptr_t start_;
+  const DWORD* functions_ = nullptr;
+  const DWORD* names_ = nullptr;
+  const WORD* numbers_ = nullptr;
+  DWORD count_ = 0;
+  DWORD forwards_ = 0;
+  DWORD forwards_end_ = 0;
+};
+
+}  // namespace alloctap::os
