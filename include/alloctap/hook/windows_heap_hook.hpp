@@ -1,0 +1,123 @@
+/// Hooks heaps, pages and views on Windows in the functions of ntdll.dll themselves.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/strings/str_cat.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "alloctap/arch/leaf_function.hpp"
+#include "alloctap/guard/late_construction.hpp"
+#include "alloctap/hook/function_patch.hpp"
+#include "alloctap/hook/hook_backend.hpp"
+#include "alloctap/hook/memory_regions.hpp"
+#include "alloctap/hook/windows_entry_points.hpp"
+#include "alloctap/os/function_symbol.hpp"
+#include "alloctap/os/module_symbols.hpp"
+#include "alloctap/os/windows/system_library.hpp"
+
+namespace alloctap {
+
+/// Whatever a program allocates with ends in the functions of `windows_functions.hpp`. They are
+/// patched (`function_patch.hpp`): a call is seen wherever it comes from, ntdll.dll itself
+/// included. When the tracker stops they are restored, byte for byte. The module with the handlers
+/// is never unloaded: threads may be inside them.
+///
+/// All or nothing: if one of them cannot be patched, `install` fails with that one's reason, and
+/// all are as they were. Functions that this Windows does not have are left out. Calls are recorded
+/// from the moment when all of them are patched. No thread is stopped with a lock that this needs,
+/// and the loader is not asked.
+///
+/// Where code must not be changed (a process's policy on dynamic code), `WindowsImportHook` may do.
+struct WindowsHeapHook {
+  static constexpr std::string_view name = "windows-heap";
+  static constexpr HookCapabilities capabilities{
+      .target = HookTarget::kProcessAllocator,
+      .owns_every_free = true,
+      .sees_later_modules = true,
+      .sees_mappings = true,
+      .blind_spots =
+          "calls before the start, what a call allocates below for itself, allocators that take "
+          "their pages by system calls of their own, stacks of threads",
+  };
+
+  template <EventSink Sink>
+  static absl::Status install() {
+    std::vector<FunctionPatch>& patches = patches_.get();
+    patches.clear();
+    absl::Status status = prepare<Sink>(patches);
+    for (FunctionPatch& patch : patches) {
+      if (status.ok()) status = patch.enable();
+    }
+    if (!status.ok()) {
+      patches.clear();
+      return status;
+    }
+    stop_ = []() noexcept { WindowsOriginals<Sink>::set_recording(false); };
+    WindowsOriginals<Sink>::set_recording(true);
+    return status;
+  }
+
+  static void uninstall() noexcept {
+    if (stop_ != nullptr) stop_();
+    patches_.get().clear();
+  }
+
+ private:
+  /// None changed yet; originals are known before any is patched.
+  template <EventSink Sink>
+  static absl::Status prepare(std::vector<FunctionPatch>& patches) {
+    absl::Status status;
+    const MemoryRegions regions = MemoryRegions::read();
+    WindowsFunctions::for_each([&](auto function) {
+      using Function = decltype(function);
+      const auto handler = reinterpret_cast<const void*>(&WindowsEntry<Function, Sink>::call);
+      const PatchTarget target = find(Function::name);
+      if (!status.ok() || target.address == nullptr) return;
+      // Of the target's module nobody can let go.
+      os::pin_module(handler);
+      auto patch = FunctionPatch::prepare(target, handler, regions);
+      if (!patch.ok()) {
+        status = patch.status();
+        return;
+      }
+      auto* const original = patch->original(&WindowsEntry<Function, Sink>::call);
+      WindowsOriginals<Sink>::template set<Function>(reinterpret_cast<std::uintptr_t>(original));
+      patches.push_back(*std::move(patch));
+    });
+    if (status.ok() && patches.empty()) {
+      return absl::InternalError("WindowsHeapHook: ntdll.dll exports none of the functions");
+    }
+    return status;
+  }
+
+  /// No address if there is none. System calls are leaves, whose length no table tells.
+  static PatchTarget find(const char* symbol) {
+    const std::uintptr_t address = os::find_system_function(symbol);
+    PatchTarget target{
+        .address = reinterpret_cast<const void*>(address), .name = symbol, .modules_stay = true};
+    if (address == 0) return target;
+    target.bytes = os::find_function_symbol(target.address).bytes;
+    if (target.bytes == 0) target.bytes = leaf_bytes(address);
+    return target;
+  }
+
+  static std::size_t leaf_bytes(std::uintptr_t address) noexcept {
+    std::byte code[kLongestLeaf];
+    return arch::leaf_function_bytes(std::span(code, os::copy_memory(address, code)), address);
+  }
+
+  static constexpr std::size_t kLongestLeaf = 64;
+
+  using Stop = void (*)() noexcept;
+  static inline constinit Stop stop_ = nullptr;
+  static inline constinit LateConstruction<std::vector<FunctionPatch>> patches_;
+};
+
+static_assert(HookBackend<WindowsHeapHook>);
+
+}  // namespace alloctap
