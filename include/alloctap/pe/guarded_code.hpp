@@ -7,9 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "alloctap/os/find_module.hpp"
-#include "alloctap/os/windows/api.hpp"
 
 namespace alloctap::pe {
 
@@ -17,8 +17,16 @@ namespace alloctap::pe {
 inline bool has_guarded_code(std::uintptr_t address) noexcept {
   const os::LoadedModule module = os::find_module(address);
   if (module.start == 0) return false;
-  const WORD traits = os::image_headers(module.start).OptionalHeader.DllCharacteristics;
-  return (traits & IMAGE_DLLCHARACTERISTICS_GUARD_CF) != 0;
+  constexpr std::uintptr_t kPlaceOfHeaders = 0x3C;
+  constexpr std::uintptr_t kPlaceOfTraits = 24 + 70;
+  constexpr std::uint16_t kGuarded = 0x4000;
+  std::uint32_t headers = 0;
+  std::memcpy(&headers, reinterpret_cast<const void*>(module.start + kPlaceOfHeaders),
+              sizeof headers);
+  std::uint16_t traits = 0;
+  std::memcpy(&traits, reinterpret_cast<const void*>(module.start + headers + kPlaceOfTraits),
+              sizeof traits);
+  return (traits & kGuarded) != 0;
 }
 
 }  // namespace alloctap::pe
