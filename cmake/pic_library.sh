@@ -81,6 +81,11 @@ build_library() {
     -DCMAKE_INSTALL_LIBDIR=lib "$@"
   run "building" cmake --build "$work/build" --parallel "$(nproc)"
   run "installing" cmake --install "$work/build" --prefix "$staged"
+  put_in_place
+}
+
+# put_in_place: what stands in $staged is what the recipe makes.
+put_in_place() {
   echo "$recipe" >"$staged/alloctap-recipe"
   rm -rf "$prefix"
   mv "$staged" "$prefix"

@@ -11,6 +11,7 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/alloctap/windows
 headers=$cache/headers
 
 sh "$root/cmake/abseil_pic.sh" "$cache/abseil" "$toolchain"
+sh "$root/cmake/lua_windows.sh" "$cache/lua"
 
 sh "$root/cmake/install_packages.sh" libzycore-dev
 mkdir -p "$headers/include"

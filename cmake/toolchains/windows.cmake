@@ -14,8 +14,9 @@ if(DEFINED ENV{XDG_CACHE_HOME})
 else()
   set(alloctap_cache "$ENV{HOME}/.cache/alloctap")
 endif()
-set(CMAKE_FIND_ROOT_PATH "${alloctap_cache}/windows/abseil" "${alloctap_cache}/windows/zydis"
-                         "${alloctap_cache}/windows/headers" /usr/x86_64-w64-mingw32)
+set(CMAKE_FIND_ROOT_PATH
+    "${alloctap_cache}/windows/abseil" "${alloctap_cache}/windows/zydis"
+    "${alloctap_cache}/windows/headers" "${alloctap_cache}/windows/lua" /usr/x86_64-w64-mingw32)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
