@@ -5,8 +5,9 @@
 #include <alloctap/observe/observer_list.hpp>
 #include <alloctap/observe/observers.hpp>
 #include <atomic>
+#include <cstdint>
 #include <iostream>
-#include <vector>
+#include <memory>
 
 /// Part of the tracker: sees every block, from its start on.
 struct LargestBlock {
@@ -47,12 +48,15 @@ class LevelMemory {
            }}};
 };
 
+std::unique_ptr<char[]> music;
+std::unique_ptr<char[]> map;
+
 int main() {
   const auto session = Tracker::start();
-  std::vector<char> music(3 << 20);
+  music = std::make_unique<char[]>(3 << 20);
   {
     const LevelMemory level;
-    const std::vector<char> map(1 << 20);
+    map = std::make_unique<char[]>(1 << 20);
     const std::int64_t grown = level.grown();
     std::cout << "the level holds " << grown << " bytes more than at its start\n";
   }
