@@ -84,8 +84,10 @@ class PeakRecorder {
     Recorder::books().note_picture();
     ThreadStates::open_gate();
     // Who loses its processor on the way slows nobody down who has one; who waits in vain does.
-    state_.get().budget.spend(closed ? os::thread_cpu_ns() - cpu_began
-                                     : os::monotonic_ns() - began);
+    // Some systems tell a thread's time in steps that are longer than what was done.
+    const std::int64_t cpu = os::thread_cpu_ns() - cpu_began;
+    const std::int64_t elapsed = os::monotonic_ns() - began;
+    state_.get().budget.spend(closed ? std::min(cpu, elapsed) : elapsed);
   }
 
   static bool add_up(const BlockRecord& gone) noexcept {
