@@ -83,11 +83,9 @@ class PeakRecorder {
     if (closed && add_up(gone)) keep();
     Recorder::books().note_picture();
     ThreadStates::open_gate();
-    // Who loses its processor on the way slows nobody down who has one; who waits in vain does.
-    // Some systems tell a thread's time in steps that are longer than what was done.
     const std::int64_t cpu = os::thread_cpu_ns() - cpu_began;
     const std::int64_t elapsed = os::monotonic_ns() - began;
-    state_.get().budget.spend(closed ? std::min(cpu, elapsed) : elapsed);
+    state_.get().budget.spend(TimeBudget::cost(cpu, elapsed, !closed));
   }
 
   static bool add_up(const BlockRecord& gone) noexcept {

@@ -1,6 +1,7 @@
 /// How often something that takes long may be done.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace alloctap {
@@ -20,6 +21,14 @@ class TimeBudget {
   }
 
   void spend(std::int64_t time) noexcept { spent_ += time; }
+
+  /// What counts of something that kept others waiting: the processor's time that it took, because
+  /// who loses its processor on the way slows nobody down who has one, but all of the time where it
+  /// waited in vain. Some systems tell a thread's time in steps that are longer than what was done.
+  [[nodiscard]] static std::int64_t cost(std::int64_t cpu, std::int64_t elapsed,
+                                         bool waited_in_vain) noexcept {
+    return waited_in_vain ? elapsed : std::min(cpu, elapsed);
+  }
 
  private:
   bool asked_ = false;
