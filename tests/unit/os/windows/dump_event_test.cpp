@@ -8,12 +8,14 @@
 
 #include "alloctap/alloctap.hpp"
 #include "tests/support/child_process.hpp"
+#include "tests/support/windows/becomes.hpp"
 
 namespace {
 
 using alloctap::os::DumpEvent;
 using alloctap::os::DumpEventName;
 using alloctap::os::Handle;
+using alloctap::testing::becomes;
 using alloctap::testing::holds_in_child;
 
 struct Config : alloctap::DefaultConfig {
@@ -31,11 +33,6 @@ void note_dump() noexcept { ++dumps; }
 bool ask_for_dump(DWORD process = ::GetCurrentProcessId()) {
   const Handle asked(::OpenEventW(EVENT_MODIFY_STATE, FALSE, DumpEventName(process).c_str()));
   return asked && ::SetEvent(asked.get()) != 0;
-}
-
-bool becomes(const std::atomic<int>& number, int wanted) {
-  for (int i = 0; i < 1000 && number.load() != wanted; ++i) ::Sleep(10);
-  return number.load() == wanted;
 }
 
 }  // namespace
