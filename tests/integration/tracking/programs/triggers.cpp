@@ -1,7 +1,8 @@
 // usage: triggers WAY FILE...
 // Does for each FILE what should make a report appear there, and waits for it. WAY: grow allocates
-// three MiB and gives back one of them, raise sends itself SIGUSR1, wait does nothing, handle sends
-// itself SIGUSR1 as raise does, but has a handler. Exit code: 0, or the number of what went wrong.
+// one MiB, gives it back and allocates three, raise sends itself SIGUSR1, wait does nothing, handle
+// sends itself SIGUSR1 as raise does, but has a handler. Exit code: 0, or the number of what went
+// wrong.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,9 +28,9 @@ bool appears(const char* file) {
 }
 
 void grow() {
-  void* given_back = programs::keep(std::malloc(kMegabyte));
+  // Before the growth: what a report finds live beside it would count for the next one.
+  std::free(programs::keep(std::malloc(kMegabyte)));
   programs::keep(std::malloc(3 * kMegabyte));
-  std::free(given_back);
 }
 
 /// Its own child is not tracked, and has the default action.
