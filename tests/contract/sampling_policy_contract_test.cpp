@@ -47,7 +47,7 @@ TEST_CASE_TEMPLATE("the weights of what is recorded add up to what was allocated
                    ALLOCTAP_SAMPLING_POLICIES) {
   Sampling policy;
   constexpr int kTries = 100'000;
-  for (const std::size_t size : {0U, 1U, 100U, 600U, 5000U}) {
+  for (const std::size_t size : {0U, 1U, 100U, 600U, 2000U}) {
     double estimate = 0;
     for (int i = 0; i < kTries; ++i) {
       if (decide(policy, size) != SampleDecision::kSkip) estimate += policy.weight(size);
@@ -56,7 +56,8 @@ TEST_CASE_TEMPLATE("the weights of what is recorded add up to what was allocated
     const double deviation = std::sqrt(kTries * (weight - 1));
     CAPTURE(size);
     CHECK(weight >= 1);
-    CHECK(std::abs(estimate - kTries) <= 5 * deviation + 0.001);
+    // The seed is another one in each run, and 2000 bytes are left out often enough for a bound.
+    CHECK(std::abs(estimate - kTries) <= 6 * deviation + 0.001);
   }
 }
 
