@@ -264,12 +264,12 @@ TEST_CASE(
   while (!is_stopped) std::this_thread::yield();
   Program<T> program;
   const auto start = steady_clock::now();
-  for (std::uint64_t peak = 1; peak <= 40; ++peak) {
+  for (std::uint64_t peak = 1; peak <= 200; ++peak) {
     program.allocate(1, peak * 50'000'000);
     program.free(0);
   }
-  // 50 ms for each of them would be 2 s.
-  CHECK(steady_clock::now() - start < std::chrono::seconds(1));
+  // 50 ms for each of them would be 10 s.
+  CHECK(steady_clock::now() - start < std::chrono::seconds(5));
   may_go_on = true;
   stopped.join();
 }

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <thread>
@@ -19,14 +20,17 @@ TEST_CASE("monotonic time advances by the nanoseconds that pass") {
 }
 
 TEST_CASE("coarse time follows monotonic time in steps of some milliseconds") {
+  // A virtual machine that was stopped for a while is late once.
+  nanoseconds least_lag = std::chrono::seconds(1);
   for (int i = 0; i < 5; ++i) {
     const nanoseconds before(os::monotonic_ns());
     const nanoseconds coarse(os::coarse_monotonic_ns());
     const nanoseconds after(os::monotonic_ns());
     CHECK(coarse <= after);
-    CHECK(coarse > before - milliseconds(20));
+    least_lag = std::min(least_lag, before - coarse);
     std::this_thread::sleep_for(milliseconds(5));
   }
+  CHECK(least_lag < milliseconds(20));
 }
 
 TEST_CASE("a thread's time of a processor advances while it computes, and not while it sleeps") {

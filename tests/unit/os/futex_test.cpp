@@ -48,6 +48,11 @@ struct Sleepers {
   }
 };
 
+bool becomes(const std::atomic<int>& number, int wanted) {
+  for (int i = 0; i < 1000 && number != wanted; ++i) std::this_thread::sleep_for(milliseconds(10));
+  return number == wanted;
+}
+
 }  // namespace
 
 TEST_CASE("a wait ends when its time is up") {
@@ -69,10 +74,12 @@ TEST_CASE("a word that has changed is not waited for") {
 
 TEST_CASE("waking one wakes one, waking all wakes the rest") {
   Sleepers sleepers;
-  sleepers.word = 1;
   os::futex_wake_one(sleepers.word);
+  CHECK(becomes(sleepers.woken, 1));
   std::this_thread::sleep_for(milliseconds(100));
   CHECK(sleepers.woken == 1);
+  // One that came too late to be woken does not sleep.
+  sleepers.word = 1;
   os::futex_wake_all(sleepers.word);
   sleepers.join();
   CHECK(sleepers.woken == 3);

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <chrono>
@@ -71,7 +72,7 @@ bool comes_true(const std::function<bool()>& condition) {
 }
 
 /// An allocation is with the worker, which takes its time; then `newer` happens to that block. What
-/// arrived must have arrived in this order.
+/// arrived first must have arrived in this order.
 std::vector<ConsumerFunction> order_behind_busy_worker(
     const std::function<void(BufferQueue::For<SlowConsumer>&)>& newer) {
   Started<SlowConsumer> started(bytes_for(1));
@@ -81,6 +82,8 @@ std::vector<ConsumerFunction> order_behind_busy_worker(
   newer(*started.queue);
   std::vector<ConsumerFunction> functions;
   for (const ConsumerCall& call : started.consumer.calls()) functions.push_back(call.function);
+  // The worker goes on with what came last.
+  functions.resize(std::min<std::size_t>(functions.size(), 2));
   return functions;
 }
 
