@@ -7,14 +7,18 @@ function chromiumPath() {
   return execFileSync('sh', ['-c', script], { encoding: 'utf8' }).trim();
 }
 
+/** For all that has to happen: a busy machine takes its time. */
+const PATIENCE_MS = 120_000;
+
 /** The sandbox of Chromium refuses root; all that it opens here is made by the test. */
 export function launch() {
-  return chromium.launch({ executablePath: chromiumPath(), args: ['--no-sandbox'] });
+  return chromium.launch({ executablePath: chromiumPath(), args: ['--no-sandbox'], timeout: PATIENCE_MS });
 }
 
 /** Opens the page in that file on a laptop's screen; `faults` collects errors and requests. */
 export async function open(browser, file) {
   const page = await browser.newPage({ viewport: { width: 1366, height: 768 } });
+  page.setDefaultTimeout(PATIENCE_MS);
   page.faults = [];
   page.on('pageerror', (error) => page.faults.push(`error: ${error.message}`));
   page.on('console', (message) => {

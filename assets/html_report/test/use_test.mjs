@@ -34,8 +34,9 @@ pageTest('a click on a heading sorts by it, the second one the other way', realR
 
 pageTest('the table can be scrolled to its end, and has elements for what is in sight alone', realRun, async (page) => {
   await page.click('[data-tab=stacks]');
+  const before = await page.locator('tr[data-stack]').last().getAttribute('data-stack');
   await page.locator('#table-scroll').evaluate((scroll) => { scroll.scrollTop = scroll.scrollHeight; });
-  await page.waitForTimeout(100);
+  await page.waitForFunction((shown) => [...document.querySelectorAll('tr[data-stack]')].at(-1).dataset.stack !== shown, before);
   const last = await page.locator('tr[data-stack]').last().getAttribute('data-stack');
   assert.equal(rowsOf(run.json)[last].live_bytes, 0);
   assert.ok(await page.locator('tr[data-stack]').count() < 80);
