@@ -21,7 +21,7 @@ struct ModuleNotice {
 /// Has a function called for each module that comes or goes; modules that were there before are not
 /// told of. The loader's lock is held meanwhile, and notices come one at a time: the function
 /// allocates nothing of the host's, asks the loader nothing, and waits for nobody who might.
-/// Constant-initialized, never destroyed: `stop` it before its own module goes. Not thread-safe.
+/// Constant-initialized, never destroyed. Not thread-safe.
 class ModuleNotices {
  public:
   using Listener = void (*)(const ModuleNotice&) noexcept;
@@ -30,8 +30,9 @@ class ModuleNotices {
   ModuleNotices(const ModuleNotices&) = delete;
   ModuleNotices& operator=(const ModuleNotices&) = delete;
 
-  /// 0, or the negated system error. Takes the loader's locks: control plane, and holding no lock
-  /// of which a listener may have need.
+  /// 0, or the negated system error. The listener's module is never unloaded from then on: the
+  /// loader would go on calling it. Takes the loader's locks: control plane, and holding no lock of
+  /// which a listener may have need.
   [[nodiscard]] int start() noexcept;
 
   /// No call is under way, and none comes any more. Takes the loader's locks, too.

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "alloctap/os/module_notices.hpp"
+#include "alloctap/os/module_symbols.hpp"
 #include "alloctap/os/windows/api.hpp"
 #include "alloctap/os/windows/utf8.hpp"
 #include "alloctap/os/windows/wide_path.hpp"
@@ -70,6 +71,7 @@ inline int ModuleNotices::start() noexcept {
   using Register = NTSTATUS NTAPI(ULONG, DllListener*, void*, void**);
   auto* const enlist = system_function<Register>("LdrRegisterDllNotification");
   if (enlist == nullptr) return -ENOSYS;
+  pin_module(reinterpret_cast<const void*>(listener_));
   return enlist(0, &ModuleNoticeCall::pass_on, this, &registration_) >= 0 ? 0 : -ENOMEM;
 }
 
