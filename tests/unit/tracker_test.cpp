@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -31,6 +32,16 @@ struct BufferedConfig : Config<Test> {
   using Queue = BufferQueue;
 };
 
+/// Knows that something is wrong with its names.
+struct NotingSymbolizer : FakeSymbolizer {
+  static std::string_view note() noexcept { return "of yesterday's build"; }
+};
+
+template <class Test>
+struct NotingConfig : Config<Test> {
+  using Symbolizer = NotingSymbolizer;
+};
+
 constexpr std::array<std::uintptr_t, 2> kStack{0x1011, 0x2021};
 constexpr std::array<std::uintptr_t, 1> kOtherStack{0x3031};
 
@@ -38,6 +49,7 @@ struct LifeTest;
 struct TwiceTest;
 struct NumbersTest;
 struct DumpTest;
+struct NoteTest;
 struct BufferedTest;
 struct ThreadsTest;
 struct BlocksTest;
@@ -202,6 +214,14 @@ TEST_CASE("the numbers of a snapshot are those that the program told") {
   CHECK(snapshot.stacks[0].total.allocations == 2);
   CHECK(snapshot.stacks[0].live_allocations == 0);
   CHECK(snapshot.stacks[1].live_bytes == 50);
+}
+
+TEST_CASE("a report says what the symbolizer knows to be wrong with its names") {
+  using T = Tracker<NotingConfig<NoteTest>>;
+  MemoryOutput output;
+  REQUIRE(T::dump(TextDump{}, output).ok());
+  CHECK(output.text().find("\n  names    of yesterday's build\n  account  ") !=
+        std::string_view::npos);
 }
 
 TEST_CASE("a dump is the report that the policy makes, in the output") {

@@ -1,0 +1,43 @@
+#include "alloctap/dump/account_text.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "alloctap/dump/memory_output.hpp"
+#include "tests/support/sample_report.hpp"
+
+namespace {
+
+using namespace alloctap::testing;
+
+std::string account_of(const SampleReport& sample) {
+  alloctap::MemoryOutput output;
+  alloctap::DumpWriter writer(output);
+  write_account(sample.report(), "; ", writer);
+  REQUIRE(writer.finish().ok());
+  return std::string(output.text());
+}
+
+}  // namespace
+
+TEST_CASE("an account is whom it is about, how it was made, and how far it can be trusted") {
+  SampleReport sample;
+  CHECK(account_of(sample) == "alloctap " + std::string(alloctap::kVersionString) +
+                                  ", pid 4711 /opt/game/bin/game"
+                                  "; hook interpose, stacks by backtrace, at most 256 frames, "
+                                  "symbols by fake"
+                                  "; unseen: what nobody sees"
+                                  "; 2471158 events, 1 dropped, 2 frees of unknown blocks, "
+                                  "3 frees not seen, 4 stacks cut short, 5 deeper than the limit, "
+                                  "0 pauses");
+}
+
+TEST_CASE("an account says what is wrong with the names, and is silent where nothing is") {
+  SampleReport sample;
+  CHECK(account_of(sample).find("names: ") == std::string::npos);
+  sample.backend.symbolizer_note = "from symbol tables alone";
+  CHECK(account_of(sample).find(
+            "symbols by fake; names: from symbol tables alone; unseen: what nobody sees; ") !=
+        std::string::npos);
+}
