@@ -29,7 +29,7 @@ struct Command {
   std::vector<std::string> environment{"PATH=/usr/bin:/bin"};
   std::string directory = "/";
   std::string input = "/dev/null";
-  std::chrono::seconds patience{60};
+  std::chrono::seconds patience{120};
   /// Load the program at the same addresses each time, for those whose allocations depend on them.
   /// Where the system refuses this, addresses stay random.
   bool fixed_addresses = false;
