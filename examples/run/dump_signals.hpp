@@ -1,8 +1,6 @@
 /// The signals that can ask for a dump.
 #pragma once
 
-#include <signal.h>
-
 #include <array>
 #include <string_view>
 
@@ -14,16 +12,15 @@ struct DumpSignal {
   int number = 0;
 };
 
-/// Whose default action would end the process, and which no fault of the program raises.
-inline constexpr std::array<DumpSignal, 9> kDumpSignals{{{"HUP", SIGHUP},
-                                                         {"INT", SIGINT},
-                                                         {"QUIT", SIGQUIT},
-                                                         {"USR1", SIGUSR1},
-                                                         {"USR2", SIGUSR2},
-                                                         {"ALRM", SIGALRM},
-                                                         {"TERM", SIGTERM},
-                                                         {"IO", SIGIO},
-                                                         {"PWR", SIGPWR}}};
+}  // namespace alloctap::run
+
+#if defined(_WIN32)
+#include "windows/dump_signals.hpp"
+#else
+#include "posix/dump_signals.hpp"
+#endif
+
+namespace alloctap::run {
 
 /// The number of the signal `name`, with or without "SIG"; 0 where it is none of them.
 [[nodiscard]] constexpr int find_dump_signal(std::string_view name) noexcept {

@@ -1,6 +1,7 @@
 /// How alloctap-run sees the calls of a program.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -8,8 +9,6 @@
 #include <string_view>
 
 namespace alloctap::run {
-
-enum class HookChoice : std::uint8_t { kInterpose, kPlt, kInline, kMallocHooks };
 
 /// What the launcher knows of a choice; in the order of the enumerators.
 struct HookDescription {
@@ -22,12 +21,15 @@ struct HookDescription {
   std::string_view needed_library = {};
 };
 
-inline constexpr auto kHooks = std::to_array<HookDescription>({
-    {.name = "interpose", .exports_malloc = true},
-    {.name = "plt", .chooses_modules = true},
-    {.name = "inline"},
-    {.name = "malloc-hooks", .needed_library = "libc_malloc_debug.so.0"},
-});
+}  // namespace alloctap::run
+
+#if defined(_WIN32)
+#include "windows/hook_choices.hpp"
+#else
+#include "posix/hook_choices.hpp"
+#endif
+
+namespace alloctap::run {
 
 /// The names on the command line and in the variable.
 inline constexpr auto kHookNames = [] {
@@ -43,6 +45,10 @@ inline constexpr auto kHookNames = [] {
 inline constexpr std::size_t kMostModulePatterns = 16;
 inline constexpr std::size_t kLongestModulePattern = 1024;
 
+/// Whether some choice can be told modules.
+inline constexpr bool kSomeHookChoosesModules = std::any_of(
+    kHooks.begin(), kHooks.end(), [](const HookDescription& hook) { return hook.chooses_modules; });
+
 /// A POSIX extended regular expression for paths of modules.
 struct ModulePatternSetting {
   std::string_view text;
@@ -50,7 +56,7 @@ struct ModulePatternSetting {
 };
 
 struct HookSettings {
-  HookChoice choice = HookChoice::kInterpose;
+  HookChoice choice = kDefaultHook;
   /// Whether mmap and its relatives are recorded.
   bool mappings = true;
   std::size_t pattern_count = 0;

@@ -57,6 +57,14 @@ class Digits {
   return {buffer.data(), filled};
 }
 
+/// Whether no directory is needed to find `path`: "/a", and as Windows writes it "C:/a" and
+/// "//a/b", with '\\' for any '/'.
+[[nodiscard]] constexpr bool is_absolute(std::string_view path) noexcept {
+  const auto is_slash = [](char c) { return c == '/' || c == '\\'; };
+  const bool has_drive = path.size() > 2 && path[1] == ':';
+  return !path.empty() && is_slash(has_drive ? path[2] : path[0]);
+}
+
 /// The first '%' with what follows it that is none of the three; empty where there is none.
 [[nodiscard]] inline std::string_view find_unknown_placeholder(std::string_view pattern) noexcept {
   for (std::size_t i = pattern.find('%'); i != pattern.npos; i = pattern.find('%', i + 2)) {

@@ -196,7 +196,7 @@ template <class Enum, std::size_t Count>
 [[nodiscard]] inline bool read_path(FieldReader& reader, std::string_view& path) noexcept {
   std::size_t length = 0;
   return reader.read_number(length, std::size_t{1}, kPathBytes) &&
-         reader.read_counted(length, path) && path.starts_with('/');
+         reader.read_counted(length, path) && is_absolute(path);
 }
 
 [[nodiscard]] inline bool read_suppressions(FieldReader& reader, Settings& settings) noexcept {

@@ -42,9 +42,11 @@ CommandLine::CommandLine()
   threshold_ = add("--threshold", "BYTES",
                    "Write them too each time BYTES more are live than at the last\n"
                    "report; looked at every 10 ms.");
-  signal_ = add("--signal", "NAME",
-                "Write them too when PROGRAM gets the signal NAME (USR1, HUP, ...),\n"
-                "which does not end it then. Handlers of PROGRAM come first.");
+  if (!kDumpSignals.empty()) {
+    signal_ = add("--signal", "NAME",
+                  "Write them too when PROGRAM gets the signal NAME (USR1, HUP, ...),\n"
+                  "which does not end it then. Handlers of PROGRAM come first.");
+  }
   stack_ = add("--stack", "CHOICE",
                "How call stacks are captured: unwind-table (whole and fast),\n"
                "backtrace (by the compiler's unwinder, slow), frame-pointer (for\n"
@@ -74,26 +76,15 @@ CommandLine::CommandLine()
                       "the rules in FILE name, a leak:PATTERN in each line as for\n"
                       "LeakSanitizer. Rules that PROGRAM brings itself count too. May\n"
                       "be given again for another FILE.");
-  hook_ = add("--hook", "CHOICE",
-              "How calls are seen: interpose (all calls, by functions in front of\n"
-              "the C library's), plt (calls of chosen modules, in the slots\n"
-              "through which they call), inline (all calls from the start on: the\n"
-              "functions themselves are patched) or malloc-hooks (what the\n"
-              "allocator's own hooks tell: glibc's debug library is put in front\n"
-              "of malloc).\n"
-              "Default: interpose.");
-  modules_ = add("--modules", "REGEX",
-                 "With --hook=plt, track calls of modules whose path matches, a\n"
-                 "POSIX extended regular expression. May be given again. Default:\n"
-                 "of all modules.");
-  not_modules_ = add("--not-modules", "REGEX",
-                     "With --hook=plt, leave out modules whose path matches, whatever\n"
-                     "else chooses them. May be given again.");
-  mmap_ = add("--mmap", "on|off", "Whether mmap and its relatives are tracked too. Default: on.");
-  follow_children_ = app_->add_flag("--follow-children");
-  follow_children_->description(
-      "Track child processes too; each writes its own report, so\n"
-      "PATH needs %p in the file name. Default: PROGRAM alone.");
+  hook_ = add("--hook", "CHOICE", kHookHelp);
+  if (kSomeHookChoosesModules) add_modules();
+  mmap_ = add("--mmap", "on|off", kMappingsHelp);
+  if (kFollowsChildren) {
+    follow_children_ = app_->add_flag("--follow-children");
+    follow_children_->description(
+        "Track child processes too; each writes its own report, so\n"
+        "PATH needs %p in the file name. Default: PROGRAM alone.");
+  }
   app_->footer(
       absl::StrCat("FORMAT is one of ", list_of(kFormatNames),
                    ".\nBYTES is a whole number, or one with K, M or G for 1024, 1024^2 or 1024^3.\n"
@@ -101,6 +92,16 @@ CommandLine::CommandLine()
 }
 
 CommandLine::~CommandLine() = default;
+
+void CommandLine::add_modules() {
+  modules_ = add("--modules", "REGEX",
+                 "With --hook=plt, track calls of modules whose path matches, a\n"
+                 "POSIX extended regular expression. May be given again. Default:\n"
+                 "of all modules.");
+  not_modules_ = add("--not-modules", "REGEX",
+                     "With --hook=plt, leave out modules whose path matches, whatever\n"
+                     "else chooses them. May be given again.");
+}
 
 absl::StatusOr<std::size_t> CommandLine::find_program(std::span<char*> arguments) const {
   std::size_t i = 1;
@@ -133,10 +134,12 @@ absl::StatusOr<std::string> CommandLine::parse(std::span<char*> options) {
       absl::StrCat("unknown option ", in_quotes(unknown.front()), "; see alloctap-run --help"));
 }
 
-bool CommandLine::follows_children() const { return follow_children_->count() > 0; }
+bool CommandLine::follows_children() const {
+  return follow_children_ != nullptr && follow_children_->count() > 0;
+}
 
 std::vector<std::string> CommandLine::results(const CLI::Option* option) {
-  return option->results();
+  return option != nullptr ? option->results() : std::vector<std::string>{};
 }
 
 CLI::Option* CommandLine::add(const char* name, const char* value, const std::string& description) {

@@ -48,8 +48,10 @@ class CommandLine {
   [[nodiscard]] bool follows_children() const;
 
  private:
+  /// None for an option that this system does not have.
   static std::vector<std::string> results(const CLI::Option* option);
   CLI::Option* add(const char* name, const char* value, const std::string& description);
+  void add_modules();
   bool takes_value(const std::string& name) const;
   absl::Status check_value(const std::string& argument) const;
 

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "launcher/failure.hpp"
+#include "launcher/path_text.hpp"
 #include "launcher/writable_path.hpp"
 #include "path_pattern.hpp"
 
@@ -56,35 +57,35 @@ class Resolver {
                                            "; write %p for the process id, %n for the number of "
                                            "the dump or %% for a '%'"));
     }
-    pattern_ = request_.path;
+    pattern_ = path_of(request_.path);
     if (pattern_.is_relative()) {
       std::error_code error;
       const fs::path here = fs::current_path(error);
       if (error) return refuse(request_, "there is no current directory; write an absolute path");
-      pattern_ = escape_path(here.native()) / pattern_;
+      pattern_ = path_of(escape_path(text_of(here))) / pattern_;
     }
     std::array<char, kPathBytes> buffer{};
-    path_ = expand_path(pattern_.native(), pid_, kFirstDump, buffer);
+    path_ = path_of(expand_path(text_of(pattern_), pid_, kFirstDump, buffer));
     return path_.empty() ? refuse(request_, kTooLong) : absl::OkStatus();
   }
 
   absl::StatusOr<Candidate> resolve_device(const fs::path& target) const {
     absl::StatusOr<std::string> identity = check_device(target);
     if (!identity.ok()) return identity.status();
-    if (names_dump(pattern_.native())) {
+    if (names_dump(text_of(pattern_))) {
       return absl::InvalidArgumentError(
           "it is a device or a pipe, into which all dumps go; leave out %n");
     }
     // The path stays as it is: /proc/self/fd/2 would resolve to a name that cannot be opened.
-    const ResolvedDump dump{.mode = WriteMode::kAppend, .pattern = pattern_.native()};
+    const ResolvedDump dump{.mode = WriteMode::kAppend, .pattern = text_of(pattern_)};
     return Candidate{dump, *std::move(identity)};
   }
 
   absl::StatusOr<Candidate> resolve_file(const fs::path& target) const {
-    const std::string name = pattern_.filename();
+    const std::string name = text_of(pattern_.filename());
     const bool one_per_process = names_process(name);
     const bool one_per_dump = names_dump(name);
-    if (names_dump(pattern_.parent_path().native())) {
+    if (names_dump(text_of(pattern_.parent_path()))) {
       return absl::InvalidArgumentError("%n numbers files; put it into the file's name");
     }
     if (follow_children_ && !one_per_process) {
@@ -96,9 +97,9 @@ class Resolver {
     const bool varies = one_per_process || one_per_dump;
     const absl::StatusOr<fs::path> file = check_file(varies ? path_ : target);
     if (!file.ok()) return file.status();
-    const std::string own_name = varies ? name : escape_path(file->filename().native());
-    const fs::path pattern = fs::path(escape_path(file->parent_path().native())) / own_name;
-    return Candidate{{.mode = WriteMode::kReplace, .pattern = pattern}, file->native()};
+    const std::string own_name = varies ? name : escape_path(text_of(file->filename()));
+    const fs::path pattern = path_of(escape_path(text_of(file->parent_path()))) / path_of(own_name);
+    return Candidate{{.mode = WriteMode::kReplace, .pattern = text_of(pattern)}, text_of(*file)};
   }
 
   const DumpRequest& request_;

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cerrno>
-#include <cstring>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "alloctap/os/file.hpp"
 
 namespace alloctap::run {
 
@@ -32,10 +32,7 @@ namespace alloctap::run {
 }
 
 /// The system's words for an error, without a lock or a static buffer.
-[[nodiscard]] inline const char* error_text(int error) noexcept {
-  const char* text = ::strerrordesc_np(error);
-  return text != nullptr ? text : "unknown error";
-}
+[[nodiscard]] inline const char* error_text(int error) noexcept { return os::error_text(-error); }
 
 /// What stopped a program from being found or executed, in the code that leads to 127 or 126.
 [[nodiscard]] inline absl::Status program_error(int error, const std::string& message) {

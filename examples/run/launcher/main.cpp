@@ -12,68 +12,34 @@
 #include <exception>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "launcher/dump_targets.hpp"
 #include "launcher/elf_check.hpp"
+#include "launcher/encode_settings.hpp"
 #include "launcher/failure.hpp"
 #include "launcher/options.hpp"
 #include "launcher/preload_object.hpp"
 #include "launcher/program_file.hpp"
-#include "launcher/suppression_files.hpp"
 #include "settings.hpp"
 
 namespace alloctap::run {
 namespace {
-
-/// What the program's environment gets.
-struct Resolved {
-  std::vector<ResolvedDump> dumps;
-  std::vector<std::string> suppressions;
-};
-
-std::string encode_settings(const Options& options, const Resolved& resolved) {
-  Settings settings{.root_pid = ::getpid(),
-                    .follow_children = options.follow_children,
-                    .stack = options.stack,
-                    .max_frames = options.max_frames,
-                    .mean_bytes = options.mean_bytes,
-                    .min_size = options.min_size,
-                    .max_size = options.max_size,
-                    .event_bytes = options.event_bytes,
-                    .interval_ns = options.interval_ns,
-                    .threshold_bytes = options.threshold_bytes,
-                    .dump_signal = options.dump_signal};
-  for (const ResolvedDump& dump : resolved.dumps) {
-    settings.dumps[settings.dump_count++] = {dump.format, dump.mode, dump.pattern};
-  }
-  for (const std::string& path : resolved.suppressions) {
-    settings.suppressions[settings.suppression_count++] = path;
-  }
-  settings.hook.choice = options.hook;
-  settings.hook.mappings = options.mappings;
-  for (const ModuleChoice& choice : options.modules) {
-    settings.hook.patterns[settings.hook.pattern_count++] = {choice.pattern, choice.leaves_out};
-  }
-  return encode(settings);
-}
 
 absl::Status set_variable(const char* name, const std::string& value) {
   if (::setenv(name, value.c_str(), 1) == 0) return absl::OkStatus();
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot set ", name));
 }
 
-absl::Status set_environment(const Options& options, const Resolved& resolved,
+absl::Status set_environment(const Options& options, const ResolvedFiles& files,
                              const std::string& object) {
   const char* existing = ::getenv("LD_PRELOAD");
   const std::string preload =
       make_preload(object, options.hook, existing != nullptr ? existing : "");
   absl::Status status = set_variable("LD_PRELOAD", preload);
-  status.Update(set_variable(kSettingsVariable, encode_settings(options, resolved)));
+  status.Update(set_variable(kSettingsVariable, encode_settings(options, files, ::getpid())));
   return status;
 }
 
@@ -93,24 +59,15 @@ absl::Status become(const ProgramFile& program, std::span<char*> command) {
                                            " cannot be started: ", error_text(error)));
 }
 
-absl::StatusOr<Resolved> resolve(const Options& options) {
-  auto suppressions = resolve_suppressions(options.suppressions);
-  if (!suppressions.ok()) return suppressions.status();
-  auto dumps = resolve_dumps(options.dumps, options.follow_children, ::getpid());
-  if (!dumps.ok()) return dumps.status();
-  return Resolved{*std::move(dumps), *std::move(suppressions)};
-}
-
 absl::Status start(const Options& options) {
-  const auto resolved = resolve(options);
-  if (!resolved.ok()) return resolved.status();
+  const auto files = resolve_files(options, ::getpid());
+  if (!files.ok()) return files.status();
   const auto program = find_program(options.command.front());
   if (!program.ok()) return program.status();
   if (absl::Status status = check_preloadable(program->image); !status.ok()) return status;
   const auto object = find_preload_object(options.hook, options.event_bytes > 0);
   if (!object.ok()) return object.status();
-  if (absl::Status status = set_environment(options, *resolved, *object); !status.ok())
-    return status;
+  if (absl::Status status = set_environment(options, *files, *object); !status.ok()) return status;
   return become(*program, options.command);
 }
 

@@ -25,7 +25,7 @@ struct ModuleChoice {
 };
 
 struct Options {
-  HookChoice hook = HookChoice::kInterpose;
+  HookChoice hook = kDefaultHook;
   std::vector<ModuleChoice> modules;
   bool mappings = true;
   std::vector<DumpRequest> dumps;

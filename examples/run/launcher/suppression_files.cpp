@@ -8,6 +8,7 @@
 #include "alloctap/guard/file_contents.hpp"
 #include "alloctap/snapshot/suppressions.hpp"
 #include "launcher/failure.hpp"
+#include "launcher/path_text.hpp"
 #include "settings.hpp"
 
 namespace alloctap::run {
@@ -22,7 +23,7 @@ absl::Status refuse(const std::string& file, std::string_view reason) {
 
 absl::Status check_rules(const std::string& file) {
   std::error_code ignored;
-  if (fs::is_fifo(file, ignored)) {
+  if (fs::is_fifo(path_of(file), ignored)) {
     return refuse(file, "is a pipe, and it is to be read twice; write its text to a file");
   }
   ArenaArray<char> contents;
@@ -36,7 +37,7 @@ absl::Status check_rules(const std::string& file) {
 absl::StatusOr<std::string> resolve(const std::string& file) {
   if (absl::Status status = check_rules(file); !status.ok()) return status;
   std::error_code error;
-  const std::string path = fs::absolute(file, error);
+  const std::string path = text_of(fs::absolute(path_of(file), error));
   if (error || path.size() > kPathBytes) return refuse(file, "its path is too long");
   return path;
 }

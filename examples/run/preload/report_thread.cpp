@@ -9,13 +9,12 @@
 #include <alloctap/os/error_preserver.hpp>
 #include <alloctap/os/futex.hpp>
 #include <alloctap/os/worker_thread.hpp>
-#include <alloctap/snapshot/timeline_ring.hpp>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
 
-#include "dump_schedule.hpp"
 #include "final_report.hpp"
+#include "report_triggers.hpp"
 #include "tracker_calls.hpp"
 
 namespace alloctap::run {
@@ -50,57 +49,18 @@ bool is_last_thread() noexcept {
   return ::stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 2 + 2;
 }
 
-/// How long it is until the next point of the timeline, in nanoseconds: as its points lie the wider
-/// apart the older they are, a program that runs long is woken less often.
-std::int64_t timeline_interval(std::int64_t age) noexcept {
-  constexpr std::int64_t kShortest = 20'000'000;
-  constexpr std::int64_t kLongest = 1'000'000'000;
-  return std::clamp(age / std::int64_t{TimelineRing::kCapacity}, kShortest, kLongest);
-}
-
-/// What may make a report due while the program runs.
-class Triggers {
- public:
-  explicit Triggers(std::int64_t now) noexcept
-      : schedule_(report_settings().interval_ns, report_settings().threshold_bytes, now) {}
-
-  /// Writes a report if one is due; returns when to call again.
-  std::int64_t serve(std::int64_t now) noexcept {
-    const bool asked =
-        (state.fetch_and(~kDumpWanted, std::memory_order_acquire) & kDumpWanted) != 0;
-    if (!asked && !schedule_.due(now, watched_bytes())) return schedule_.next_look(now);
-    const ReentrancyGuard guard;
-    const std::uint64_t live = watched_bytes();
-    write_report();
-    schedule_.note_dump(now, live);
-    return schedule_.next_look(os::monotonic_ns());
-  }
-
- private:
-  static std::uint64_t watched_bytes() noexcept {
-    return report_settings().threshold_bytes > 0 ? live_bytes() : 0;
-  }
-
-  DumpSchedule schedule_;
-};
-
 /// False where the process has no thread left that could ask. Nobody tells of the end of a thread,
 /// so once the main one has gone the others are counted again and again.
 bool wait_for_request() noexcept {
   constexpr std::int64_t kCountInterval = 10'000'000;
-  const std::int64_t start = os::monotonic_ns();
-  std::int64_t next_point = start + timeline_interval(0);
-  Triggers triggers(start);
+  ReportTriggers triggers(os::monotonic_ns());
   for (auto now = state.load(std::memory_order_acquire); (now & kRequested) == 0;
        now = state.load(std::memory_order_acquire)) {
     const bool counting = main_thread_left.load(std::memory_order_acquire);
     if (counting && is_last_thread()) return false;
-    const std::int64_t time = os::monotonic_ns();
-    if (time >= next_point) {
-      add_timeline_point();
-      next_point = time + timeline_interval(time - start);
-    }
-    const std::int64_t next = std::min(next_point, triggers.serve(time));
+    const bool asked =
+        (state.fetch_and(~kDumpWanted, std::memory_order_acquire) & kDumpWanted) != 0;
+    const std::int64_t next = triggers.serve(os::monotonic_ns(), asked);
     if ((now & kDumpWanted) != 0) continue;
     const std::int64_t left = std::max<std::int64_t>(next - os::monotonic_ns(), 0);
     os::futex_wait(state, now, counting ? std::min(left, kCountInterval) : left);

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "hook_settings.hpp"
+
+namespace alloctap::run {
+
+enum class HookChoice : std::uint8_t { kInline, kImports };
+inline constexpr HookChoice kDefaultHook = HookChoice::kInline;
+
+inline constexpr auto kHooks = std::to_array<HookDescription>({
+    {.name = "inline"},
+    {.name = "imports"},
+});
+
+inline constexpr char kHookHelp[] =
+    "How calls are seen: inline (all calls: the functions of ntdll.dll\n"
+    "that they end in are patched) or imports (those that go through\n"
+    "modules' import tables; for programs that forbid patches of code).\n"
+    "Default: inline.";
+inline constexpr char kMappingsHelp[] =
+    "Whether VirtualAlloc, MapViewOfFile and their relatives are tracked\n"
+    "too. Default: on.";
+
+/// Whether child processes can be tracked.
+inline constexpr bool kFollowsChildren = false;
+
+}  // namespace alloctap::run
