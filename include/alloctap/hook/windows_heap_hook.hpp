@@ -4,21 +4,18 @@
 #include <absl/status/status.h>
 #include <absl/strings/str_cat.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "alloctap/arch/leaf_function.hpp"
 #include "alloctap/guard/late_construction.hpp"
 #include "alloctap/hook/function_patch.hpp"
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/hook/memory_regions.hpp"
+#include "alloctap/hook/system_function.hpp"
 #include "alloctap/hook/windows_entry_points.hpp"
-#include "alloctap/os/function_symbol.hpp"
 #include "alloctap/os/module_symbols.hpp"
-#include "alloctap/os/windows/system_library.hpp"
 
 namespace alloctap {
 
@@ -76,7 +73,7 @@ struct WindowsHeapHook {
     WindowsFunctions::for_each([&](auto function) {
       using Function = decltype(function);
       const auto handler = reinterpret_cast<const void*>(&WindowsEntry<Function, Sink>::call);
-      const PatchTarget target = find(Function::name);
+      const PatchTarget target = find_system_target(Function::name);
       if (!status.ok() || target.address == nullptr) return;
       // Of the target's module nobody can let go.
       os::pin_module(handler);
@@ -94,24 +91,6 @@ struct WindowsHeapHook {
     }
     return status;
   }
-
-  /// No address if there is none. System calls are leaves, whose length no table tells.
-  static PatchTarget find(const char* symbol) {
-    const std::uintptr_t address = os::find_system_function(symbol);
-    PatchTarget target{
-        .address = reinterpret_cast<const void*>(address), .name = symbol, .modules_stay = true};
-    if (address == 0) return target;
-    target.bytes = os::find_function_symbol(target.address).bytes;
-    if (target.bytes == 0) target.bytes = leaf_bytes(address);
-    return target;
-  }
-
-  static std::size_t leaf_bytes(std::uintptr_t address) noexcept {
-    std::byte code[kLongestLeaf];
-    return arch::leaf_function_bytes(std::span(code, os::copy_memory(address, code)), address);
-  }
-
-  static constexpr std::size_t kLongestLeaf = 64;
 
   using Stop = void (*)() noexcept;
   static inline constinit Stop stop_ = nullptr;
