@@ -15,7 +15,7 @@ sh "$root/cmake/lua_windows.sh" "$cache/lua"
 
 sh "$root/cmake/install_packages.sh" libzycore-dev
 mkdir -p "$headers/include"
-for library in Zycore boost doctest nlohmann protozero rapidjson; do
+for library in CLI Zycore boost doctest nlohmann protozero rapidjson; do
   if ! [ -d "/usr/include/$library" ]; then
     echo "windows_libraries.sh: no /usr/include/$library; is its Debian package installed?" >&2
     exit 1
@@ -33,6 +33,7 @@ if(NOT TARGET $2)
 endif()
 END
 }
+package CLI11 CLI11::CLI11
 package doctest doctest::doctest
 package nlohmann_json nlohmann_json::nlohmann_json
 package Zycore Zycore

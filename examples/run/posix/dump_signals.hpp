@@ -2,7 +2,7 @@
 
 #include <signal.h>
 
-#include "dump_signals.hpp"
+#include "../dump_signals.hpp"
 
 namespace alloctap::run {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "dump_signals.hpp"
+#include "../dump_signals.hpp"
 
 namespace alloctap::run {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "hook_settings.hpp"
+#include "../hook_settings.hpp"
 
 namespace alloctap::run {
 

@@ -13,8 +13,8 @@
 #include "alloctap/hook/function_patch.hpp"
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/hook/memory_regions.hpp"
-#include "alloctap/hook/system_function.hpp"
 #include "alloctap/hook/windows_entry_points.hpp"
+#include "alloctap/hook/windows_system_function.hpp"
 #include "alloctap/os/module_symbols.hpp"
 
 namespace alloctap {

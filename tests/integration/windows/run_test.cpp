@@ -1,0 +1,168 @@
+// Programs of Windows under alloctap-run.exe.
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "alloctap/os/windows/dump_event.hpp"
+#include "tests/support/temporary_directory.hpp"
+#include "tests/support/windows/piped_program.hpp"
+
+namespace {
+
+using namespace alloctap;
+using namespace alloctap::testing;
+using Json = nlohmann::json;
+namespace fs = std::filesystem;
+
+const std::string kRun = ALLOCTAP_RUN;
+const std::string kProgram = ALLOCTAP_RUN_PROGRAM;
+
+class Workplace {
+ public:
+  /// alloctap-run with these options in front of the program and its arguments.
+  [[nodiscard]] PipedOutcome run(const std::string& options, const std::string& arguments) const {
+    return start(options, arguments).finish();
+  }
+  [[nodiscard]] PipedProgram start(const std::string& options, const std::string& arguments) const {
+    return {'"' + kRun + "\" " + options + " \"" + kProgram + "\" " + arguments,
+            directory_.file(".")};
+  }
+  [[nodiscard]] std::string file(const std::string& name) const { return directory_.file(name); }
+  [[nodiscard]] Json json(const std::string& name) const {
+    std::ifstream stream(file(name));
+    CAPTURE(name);
+    REQUIRE(stream.good());
+    return Json::parse(stream);
+  }
+
+ private:
+  TemporaryDirectory directory_;
+};
+
+/// How many live blocks of `bytes` each a report has in stacks of one block.
+std::size_t live_blocks_of(const Json& report, std::uint64_t bytes) {
+  std::size_t count = 0;
+  for (const Json& stack : report.at("stacks")) {
+    const bool is_one = stack.at("live_allocations") == 1 && stack.at("live_bytes") == bytes;
+    count += is_one ? 1 : 0;
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("a program runs as it would alone: arguments, output, exit code") {
+  const Workplace place;
+  const std::string arguments = R"(arguments plain "two words" "a \"quote\"" "" C:\dir\ "end \\")";
+  PipedProgram alone('"' + kProgram + "\" " + arguments, place.file("."));
+  const PipedOutcome expected = alone.finish();
+  const PipedOutcome tracked = place.run("--dump json=a.json", arguments);
+  CAPTURE(tracked.err);
+  CHECK(tracked.out == expected.out);
+  CHECK(expected.out.find("two words") != std::string::npos);
+  CHECK(tracked.err == "");
+  CHECK(tracked.code == 7);
+  CHECK(place.run("--dump json=a.json", "failing").code == 0xE0000001);
+}
+
+TEST_CASE("known blocks are in the report, by either hook") {
+  for (const std::string hook : {"inline", "imports"}) {
+    CAPTURE(hook);
+    const Workplace place;
+    const PipedOutcome outcome =
+        place.run("--hook=" + hook + " --dump json=a.json --dump text=a.txt", "blocks");
+    CAPTURE(outcome.err);
+    CHECK(outcome.err == "");
+    CHECK(outcome.code == 7);
+    const Json report = place.json("a.json");
+    for (const std::uint64_t bytes : {1000, 2000, 3000, 4000}) {
+      CAPTURE(bytes);
+      CHECK(live_blocks_of(report, bytes) == 1);
+    }
+    CHECK(report.at("mappings").at("live_bytes") >= 64 * 1024);
+    CHECK(report.at("totals").at("temporary_allocations") >= 100);
+    CHECK(report.at("account").at("dropped") == 0);
+    CHECK(fs::file_size(place.file("a.txt")) > 500);
+  }
+}
+
+TEST_CASE("without --dump the report goes to standard error") {
+  const Workplace place;
+  const PipedOutcome outcome = place.run("", "blocks");
+  CHECK(outcome.code == 7);
+  CHECK(outcome.out == "");
+  CHECK(outcome.err.find("Stacks that hold live memory, most first") != std::string::npos);
+}
+
+TEST_CASE("a program that ends itself without a word leaves its report") {
+  const Workplace place;
+  CHECK(place.run("--dump json=a.json", "terminated").code == 9);
+  CHECK(live_blocks_of(place.json("a.json"), 12345) == 1);
+}
+
+TEST_CASE("whoever sets the event gets a report while the program runs") {
+  const Workplace place;
+  PipedProgram program = place.start("--dump json=%n.json", "waiting");
+  REQUIRE(program.started());
+  const auto id = static_cast<DWORD>(std::stoul(program.read_line()));
+  const os::Handle event(::OpenEventW(EVENT_MODIFY_STATE, FALSE, os::DumpEventName(id).c_str()));
+  REQUIRE(event);
+  for (const char* const report : {"1.json", "2.json"}) {
+    ::SetEvent(event.get());
+    for (int i = 0; i < 400 && !fs::exists(place.file(report)); ++i) ::Sleep(25);
+    CHECK(live_blocks_of(place.json(report), 54321) == 1);
+  }
+  program.write("\n");
+  CHECK(program.finish().code == 7);
+  CHECK(live_blocks_of(place.json("3.json"), 54321) == 1);
+}
+
+TEST_CASE("reports come by the clock") {
+  const Workplace place;
+  PipedProgram program = place.start("--interval 0.05 --dump json=%n.json", "waiting");
+  CHECK(std::stoul(program.read_line()) > 0);
+  for (int i = 0; i < 400 && !fs::exists(place.file("3.json")); ++i) ::Sleep(25);
+  program.write("\n");
+  CHECK(program.finish().code == 7);
+  CHECK(live_blocks_of(place.json("2.json"), 54321) == 1);
+}
+
+TEST_CASE("what cannot be is said in one line, and nothing runs") {
+  struct Case {
+    std::string options;
+    std::string program;
+    DWORD code;
+    std::string says;
+  };
+  const Workplace place;
+  std::ofstream(place.file("text.exe")) << "text";
+  const std::vector<Case> cases{
+      {"", "missing.exe", 127, "program 'missing.exe': No such file or directory (error 2)"},
+      {"", "text.exe", 126, "program 'text.exe' is no program for Windows (no PE file)"},
+      {"--signal=USR1", kProgram, 2, "unknown option '--signal=USR1'"},
+      {"--follow-children", kProgram, 2, "unknown option '--follow-children'"},
+      {"--hook=plt", kProgram, 2, "--hook 'plt': unknown; write one of inline, imports"},
+      {"--dump json=none/a.json", kProgram, 2, "there is no directory"},
+      {"--dump json=.", kProgram, 2, "the path is a directory; add a file name"},
+      {"--dump json=a.json --dump text=a.json", kProgram, 2, "goes to the same file"},
+  };
+  for (const Case& one : cases) {
+    CAPTURE(one.options);
+    CAPTURE(one.program);
+    PipedProgram program('"' + kRun + "\" " + one.options + " \"" + one.program + "\" blocks",
+                         place.file("."));
+    const PipedOutcome outcome = program.finish();
+    CAPTURE(outcome.err);
+    CHECK(outcome.code == one.code);
+    CHECK(outcome.out == "");
+    CHECK(outcome.err.starts_with("alloctap-run: "));
+    CHECK(outcome.err.find(one.says) != std::string::npos);
+    CHECK(outcome.err.find('\n') >= outcome.err.size() - 2);
+  }
+  CHECK_FALSE(fs::exists(place.file("a.json")));
+}
