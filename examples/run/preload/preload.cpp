@@ -30,8 +30,10 @@ extern "C" {
 __attribute__((visibility("hidden"))) extern const char __ehdr_start[];
 __attribute__((visibility("hidden"))) extern const char _end[];
 
-// glibc's own; atexit would tie the call to the unloading of this object.
-int __cxa_atexit(void (*function)(void*), void* argument, void* object) noexcept;
+/// In glibc's place for the C++ library in this object, which asks for some twenty destructors at
+/// exit. It is to serve threads until the process is gone, and glibc, whose table has room for 32
+/// and then grows by blocks, reads a block that is gone when several threads exit at a time.
+int __cxa_atexit(void (*)(void*), void*, void*) noexcept { return 0; }
 }
 
 namespace alloctap::run {
@@ -52,16 +54,20 @@ constinit std::atomic<os::ThreadId> exiting_thread{0};
 
 /// As the C library does from 2.41 on. Before, threads that call exit together share one list of
 /// handlers: they would end the process behind the back of the one that is in the last of them, and
-/// flush its buffers once more. So until the report is written, each finds another one to wait in.
+/// flush its buffers once more. So until the report is written, each finds another one to wait in:
+/// the handler registers itself again, and one more is there for each thread that may be between
+/// taking its own and doing so.
+constexpr int kThreadsAtOnce = 8;
+
 void let_one_thread_exit() noexcept {
   const os::ThreadId mine = os::current_thread_id();
   os::ThreadId first = 0;
   if (!exiting_thread.compare_exchange_strong(first, mine) && first != mine) sleep_for_ever();
 }
 
-void report_at_exit(void*) {
+void report_at_exit(int, void*) {
   if (!report_owed()) return;
-  if (!report_written()) __cxa_atexit(&report_at_exit, nullptr, nullptr);
+  if (!report_written()) ::on_exit(&report_at_exit, nullptr);
   let_one_thread_exit();
   report();
 }
@@ -149,9 +155,9 @@ void RunConfig::on_first_call() noexcept {
   HelperProcess::note_start_of_program();
   owe_report(*settings);
   // The loader registers its destructors later, so the report comes after all of them.
-  // Twice, so that one is there while another leaves its successor behind.
-  for (int i = 0; i < 2; ++i) {
-    __cxa_atexit(&report_at_exit, nullptr, nullptr);
+  for (int i = 0; i <= kThreadsAtOnce; ++i) {
+    // atexit would tie the call to the unloading of this object.
+    ::on_exit(&report_at_exit, nullptr);
     ::at_quick_exit(&report_at_quick_exit);
   }
 }
