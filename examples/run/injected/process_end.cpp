@@ -1,12 +1,9 @@
 #include "process_end.hpp"
 
-#include <alloctap/guard/arena.hpp>
-#include <alloctap/hook/function_patch.hpp>
 #include <alloctap/hook/windows_system_function.hpp>
 #include <alloctap/os/windows/address_space.hpp>
-#include <new>
-#include <utility>
 
+#include "lasting_patch.hpp"
 #include "report_thread.hpp"
 
 namespace alloctap::run {
@@ -29,25 +26,13 @@ NTSTATUS NTAPI report_and_terminate(HANDLE process, NTSTATUS status) {
   return terminate_process(process, status);
 }
 
-/// The patch lasts as long as the process.
-template <class Function>
-absl::Status replace(const char* name, Function* replacement, Function*& original) {
-  auto patch =
-      FunctionPatch::prepare(find_system_target(name), reinterpret_cast<const void*>(replacement));
-  if (!patch.ok()) return patch.status();
-  original = patch->original(replacement);
-  if (absl::Status status = patch->enable(); !status.ok()) return status;
-  void* const place = Arena::allocate(sizeof(FunctionPatch));
-  if (place == nullptr) return absl::ResourceExhaustedError("the system has no memory");
-  ::new (place) FunctionPatch(*std::move(patch));
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::Status watch_the_end() {
-  absl::Status status = replace("RtlExitUserProcess", &report_and_exit, exit_process);
-  status.Update(replace("NtTerminateProcess", &report_and_terminate, terminate_process));
+  absl::Status status =
+      patch_for_good(find_system_target("RtlExitUserProcess"), &report_and_exit, exit_process);
+  status.Update(patch_for_good(find_system_target("NtTerminateProcess"), &report_and_terminate,
+                               terminate_process));
   return status;
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "child_processes.hpp"
 #include "preload/final_report.hpp"
 #include "preload/run_suppressions.hpp"
 #include "preload/standard_error.hpp"
@@ -69,6 +70,7 @@ bool start(std::string_view text) noexcept {
   }
   // A program that forbids patches of code gets its report where its libraries are told of the end.
   if (RunHook::patches_code()) print(watch_the_end());
+  if (settings->follow_children) print(follow_children(text));
   return true;
 }
 

@@ -79,12 +79,10 @@ CommandLine::CommandLine()
   hook_ = add("--hook", "CHOICE", kHookHelp);
   if (kSomeHookChoosesModules) add_modules();
   mmap_ = add("--mmap", "on|off", kMappingsHelp);
-  if (kFollowsChildren) {
-    follow_children_ = app_->add_flag("--follow-children");
-    follow_children_->description(
-        "Track child processes too; each writes its own report, so\n"
-        "PATH needs %p in the file name. Default: PROGRAM alone.");
-  }
+  follow_children_ = app_->add_flag("--follow-children");
+  follow_children_->description(
+      "Track child processes too; each writes its own report, so\n"
+      "PATH needs %p in the file name. Default: PROGRAM alone.");
   app_->footer(
       absl::StrCat("FORMAT is one of ", list_of(kFormatNames),
                    ".\nBYTES is a whole number, or one with K, M or G for 1024, 1024^2 or 1024^3.\n"
@@ -134,9 +132,7 @@ absl::StatusOr<std::string> CommandLine::parse(std::span<char*> options) {
       absl::StrCat("unknown option ", in_quotes(unknown.front()), "; see alloctap-run --help"));
 }
 
-bool CommandLine::follows_children() const {
-  return follow_children_ != nullptr && follow_children_->count() > 0;
-}
+bool CommandLine::follows_children() const { return follow_children_->count() > 0; }
 
 std::vector<std::string> CommandLine::results(const CLI::Option* option) {
   return option != nullptr ? option->results() : std::vector<std::string>{};

@@ -99,7 +99,8 @@ class Resolver {
     if (!file.ok()) return file.status();
     const std::string own_name = varies ? name : escape_path(text_of(file->filename()));
     const fs::path pattern = path_of(escape_path(text_of(file->parent_path()))) / path_of(own_name);
-    return Candidate{{.mode = WriteMode::kReplace, .pattern = text_of(pattern)}, text_of(*file)};
+    return Candidate{{.mode = WriteMode::kReplace, .pattern = text_of(pattern)},
+                     identity_of(*file)};
   }
 
   const DumpRequest& request_;

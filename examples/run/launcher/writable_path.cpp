@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "launcher/failure.hpp"
+#include "launcher/path_text.hpp"
 #include "settings.hpp"
 
 namespace alloctap::run {
@@ -122,5 +123,7 @@ absl::StatusOr<fs::path> check_file(const fs::path& path) {
   if (absl::Status status = try_to_create_beside(file); !status.ok()) return status;
   return file;
 }
+
+std::string identity_of(const fs::path& file) { return text_of(file); }
 
 }  // namespace alloctap::run

@@ -25,7 +25,4 @@ inline constexpr char kHookHelp[] =
 inline constexpr char kMappingsHelp[] =
     "Whether mmap and its relatives are tracked too. Default: on.";
 
-/// Whether child processes can be tracked.
-inline constexpr bool kFollowsChildren = true;
-
 }  // namespace alloctap::run

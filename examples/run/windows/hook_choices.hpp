@@ -21,7 +21,4 @@ inline constexpr char kMappingsHelp[] =
     "Whether VirtualAlloc, MapViewOfFile and their relatives are tracked\n"
     "too. Default: on.";
 
-/// Whether child processes can be tracked.
-inline constexpr bool kFollowsChildren = false;
-
 }  // namespace alloctap::run

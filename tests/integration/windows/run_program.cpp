@@ -6,6 +6,11 @@
 /// failing     ends with a code of 32 bits
 /// terminated  keeps a block and ends itself without a word to its libraries
 /// waiting     keeps a block, prints its process id, waits for a line and goes on
+/// parent      runs itself with "child", and then with "child" by way of the C library
+/// suspended   starts itself with "child" so that it stands still, and lets it run
+/// debugger    runs itself with "child" as a debugger would
+/// child       keeps a block and ends
+#include <process.h>
 #include <windows.h>
 
 #include <cstdio>
@@ -26,6 +31,46 @@ void keep_blocks() {
     kept[5] = std::malloc(50);
     std::free(kept[5]);
   }
+}
+
+/// Runs this program with "child"; whether it stood still until it was let run, where it was to.
+bool run_child(DWORD flags) {
+  char path[1024];
+  char line[1100];
+  ::GetModuleFileNameA(nullptr, path, sizeof path);
+  std::snprintf(line, sizeof line, "\"%s\" child", path);
+  STARTUPINFOA startup{};
+  startup.cb = sizeof startup;
+  PROCESS_INFORMATION child{};
+  if (::CreateProcessA(path, line, nullptr, nullptr, TRUE, flags, nullptr, nullptr, &startup,
+                       &child) == 0) {
+    return false;
+  }
+  bool as_asked = true;
+  if ((flags & CREATE_SUSPENDED) != 0) {
+    as_asked = ::WaitForSingleObject(child.hProcess, 500) == WAIT_TIMEOUT &&
+               ::ResumeThread(child.hThread) == 1;
+  }
+  DEBUG_EVENT event{};
+  while ((flags & DEBUG_PROCESS) != 0 && event.dwDebugEventCode != EXIT_PROCESS_DEBUG_EVENT) {
+    if (::WaitForDebugEvent(&event, INFINITE) == 0) return false;
+    ::ContinueDebugEvent(event.dwProcessId, event.dwThreadId, DBG_CONTINUE);
+  }
+  ::WaitForSingleObject(child.hProcess, INFINITE);
+  DWORD code = 0;
+  ::GetExitCodeProcess(child.hProcess, &code);
+  return as_asked && code == 7;
+}
+
+/// What a failed start says is the system's own word.
+bool fails_to_start_nothing() {
+  STARTUPINFOA startup{};
+  startup.cb = sizeof startup;
+  PROCESS_INFORMATION child{};
+  char line[] = "missing.exe";
+  return ::CreateProcessA("missing.exe", line, nullptr, nullptr, TRUE, 0, nullptr, nullptr,
+                          &startup, &child) == 0 &&
+         ::GetLastError() == ERROR_FILE_NOT_FOUND;
 }
 
 bool does(int count, char** arguments, const char* what) {
@@ -50,5 +95,14 @@ int main(int count, char** arguments) {
     char line[16];
     static_cast<void>(std::fgets(line, sizeof line, stdin));
   }
+  if (does(count, arguments, "child")) kept[0] = std::malloc(77777);
+  if (does(count, arguments, "parent")) {
+    kept[0] = std::malloc(66666);
+    const bool by_library =
+        ::_spawnl(_P_WAIT, arguments[0], arguments[0], "child", static_cast<char*>(nullptr)) == 7;
+    if (!run_child(0) || !by_library || !fails_to_start_nothing()) return 1;
+  }
+  if (does(count, arguments, "suspended") && !run_child(CREATE_SUSPENDED)) return 1;
+  if (does(count, arguments, "debugger") && !run_child(DEBUG_PROCESS)) return 1;
   return ::GetModuleHandleA("alloctap_windows_plugin.dll") != nullptr ? 47 : 7;
 }

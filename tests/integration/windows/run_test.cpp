@@ -33,6 +33,15 @@ class Workplace {
             directory_.file(".")};
   }
   [[nodiscard]] std::string file(const std::string& name) const { return directory_.file(name); }
+  /// Reports of all processes.
+  [[nodiscard]] std::vector<Json> reports() const {
+    std::vector<Json> all;
+    for (const auto& entry : fs::directory_iterator(file("."))) {
+      if (entry.path().extension() == ".json")
+        all.push_back(json(entry.path().filename().string()));
+    }
+    return all;
+  }
   [[nodiscard]] Json json(const std::string& name) const {
     std::ifstream stream(file(name));
     CAPTURE(name);
@@ -51,6 +60,13 @@ std::size_t live_blocks_of(const Json& report, std::uint64_t bytes) {
     const bool is_one = stack.at("live_allocations") == 1 && stack.at("live_bytes") == bytes;
     count += is_one ? 1 : 0;
   }
+  return count;
+}
+
+/// How many of these reports have a live block of `bytes`.
+std::size_t reports_with(const std::vector<Json>& reports, std::uint64_t bytes) {
+  std::size_t count = 0;
+  for (const Json& report : reports) count += live_blocks_of(report, bytes);
   return count;
 }
 
@@ -132,6 +148,45 @@ TEST_CASE("reports come by the clock") {
   CHECK(live_blocks_of(place.json("2.json"), 54321) == 1);
 }
 
+TEST_CASE("processes that the program starts leave reports of their own where that is asked") {
+  for (const std::string hook : {"inline", "imports"}) {
+    CAPTURE(hook);
+    const Workplace place;
+    const PipedOutcome outcome =
+        place.run("--hook=" + hook + " --follow-children --dump json=%p.json", "parent");
+    CHECK(outcome.err == "");
+    CHECK(outcome.code == 7);
+    const std::vector<Json> reports = place.reports();
+    CHECK(reports.size() == 3);
+    CHECK(reports_with(reports, 66666) == 1);
+    CHECK(reports_with(reports, 77777) == 2);
+  }
+}
+
+TEST_CASE("processes that the program starts are left alone where nothing is asked") {
+  const Workplace place;
+  CHECK(place.run("--dump json=%p.json", "parent").code == 7);
+  const std::vector<Json> reports = place.reports();
+  REQUIRE(reports.size() == 1);
+  CHECK(reports_with(reports, 66666) == 1);
+}
+
+TEST_CASE("a process that is to stand still at first does, and is tracked") {
+  const Workplace place;
+  const PipedOutcome outcome = place.run("--follow-children --dump json=%p.json", "suspended");
+  CHECK(outcome.err == "");
+  CHECK(outcome.code == 7);
+  CHECK(reports_with(place.reports(), 77777) == 1);
+}
+
+TEST_CASE("a process that the program debugs runs on untracked, and that is said") {
+  const Workplace place;
+  const PipedOutcome outcome = place.run("--follow-children --dump json=%p.json", "debugger");
+  CHECK(outcome.err.find("is not tracked: its parent debugs it") != std::string::npos);
+  CHECK(outcome.code == 7);
+  CHECK(place.reports().size() == 1);
+}
+
 TEST_CASE("what cannot be is said in one line, and nothing runs") {
   struct Case {
     std::string options;
@@ -145,7 +200,8 @@ TEST_CASE("what cannot be is said in one line, and nothing runs") {
       {"", "missing.exe", 127, "program 'missing.exe': No such file or directory (error 2)"},
       {"", "text.exe", 126, "program 'text.exe' is no program for Windows (no PE file)"},
       {"--signal=USR1", kProgram, 2, "unknown option '--signal=USR1'"},
-      {"--follow-children", kProgram, 2, "unknown option '--follow-children'"},
+      {"--follow-children --dump json=a.json", kProgram, 2, "put %p into its name"},
+      {"--dump json=b.json --dump text=B.JSON", kProgram, 2, "goes to the same file"},
       {"--hook=plt", kProgram, 2, "--hook 'plt': unknown; write one of inline, imports"},
       {"--dump json=none/a.json", kProgram, 2, "there is no directory"},
       {"--dump json=.", kProgram, 2, "the path is a directory; add a file name"},

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "alloctap/os/windows/api.hpp"
-#include "launcher/windows/program_image.hpp"
+#include "windows/program_image.hpp"
 
 namespace {
 

@@ -17,8 +17,8 @@
 #include "launcher/options.hpp"
 #include "launcher/path_text.hpp"
 #include "launcher/windows/program_file.hpp"
-#include "launcher/windows/program_image.hpp"
 #include "launcher/windows/suspended_program.hpp"
+#include "windows/program_image.hpp"
 // After windows.h.
 #include <shellapi.h>
 

@@ -7,7 +7,7 @@
 #include "alloctap/os/windows/api.hpp"
 #include "launcher/failure.hpp"
 #include "launcher/path_text.hpp"
-#include "launcher/windows/windows_failure.hpp"
+#include "windows/windows_failure.hpp"
 
 namespace alloctap::run {
 namespace {

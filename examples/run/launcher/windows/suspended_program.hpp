@@ -43,8 +43,6 @@ class SuspendedProgram {
   SuspendedProgram(os::Handle job, os::Handle process, os::Handle thread, std::uint32_t id) noexcept
       : job_(std::move(job)), process_(std::move(process)), thread_(std::move(thread)), id_(id) {}
 
-  absl::StatusOr<std::uint32_t> call_in_program(void* function, void* argument) const;
-
   os::Handle job_;
   os::Handle process_;
   os::Handle thread_;

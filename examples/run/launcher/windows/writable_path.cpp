@@ -8,8 +8,8 @@
 #include "alloctap/os/windows/api.hpp"
 #include "launcher/failure.hpp"
 #include "launcher/path_text.hpp"
-#include "launcher/windows/windows_failure.hpp"
 #include "settings.hpp"
+#include "windows/windows_failure.hpp"
 
 namespace alloctap::run {
 namespace {
@@ -75,6 +75,15 @@ absl::StatusOr<fs::path> check_file(const fs::path& path) {
   if (absl::Status status = check_existing(file); !status.ok()) return status;
   if (absl::Status status = try_to_create_beside(file); !status.ok()) return status;
   return file.make_preferred();
+}
+
+/// File systems of Windows keep the case of letters, and find files by any.
+std::string identity_of(const fs::path& file) {
+  std::wstring folded(file.native().size(), L'\0');
+  const auto units = static_cast<int>(folded.size());
+  ::LCMapStringEx(LOCALE_NAME_INVARIANT, LCMAP_UPPERCASE, file.c_str(), units, folded.data(), units,
+                  nullptr, nullptr, 0);
+  return text_of(folded);
 }
 
 }  // namespace alloctap::run
