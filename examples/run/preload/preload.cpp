@@ -30,9 +30,9 @@ extern "C" {
 __attribute__((visibility("hidden"))) extern const char __ehdr_start[];
 __attribute__((visibility("hidden"))) extern const char _end[];
 
-/// In glibc's place for the C++ library in this object, which asks for some twenty destructors at
-/// exit. It is to serve threads until the process is gone, and glibc, whose table has room for 32
-/// and then grows by blocks, reads a block that is gone when several threads exit at a time.
+/// In glibc's place for the C++ library in this object, which asks for destructors at exit. It is
+/// to serve threads until the process is gone, and glibc's table has room for 32: then it grows by
+/// blocks, of which threads that exit at the same time read what is gone.
 int __cxa_atexit(void (*)(void*), void*, void*) noexcept { return 0; }
 }
 
