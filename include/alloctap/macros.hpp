@@ -51,6 +51,20 @@
 /// A declaration of a function that may be nowhere in the program: its address is null then.
 #define ALLOCTAP_WEAK __attribute__((weak))
 
+/// Assembler, as a statement, for a file, or behind a variable for the register that it is to be
+/// in. Its operands, sections and unwind rules are written as GNU's and LLVM's assemblers read
+/// them.
+#define ALLOCTAP_ASM __asm__
+
+/// Tells an x86 processor that a loop waits for another thread.
+#define ALLOCTAP_SPIN_HINT() __builtin_ia32_pause()
+
+/// Lets the processor execute what was written between `begin` and `end`.
+#define ALLOCTAP_CLEAR_INSTRUCTION_CACHE(begin, end) __builtin___clear_cache(begin, end)
+
+/// What the architecture keeps of the calling thread, as a `void*`.
+#define ALLOCTAP_THREAD_POINTER() __builtin_thread_pointer()
+
 /// Thread-local storage that is reached without a call. The general model may call
 /// `__tls_get_addr`, which may call malloc.
 #define ALLOCTAP_INITIAL_EXEC __attribute__((tls_model("initial-exec")))

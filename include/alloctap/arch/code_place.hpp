@@ -21,12 +21,12 @@ struct CodePlace {
 /// The place that this is folded into.
 ALLOCTAP_ALWAYS_INLINE CodePlace this_place() noexcept {
   CodePlace place;
-  __asm__ volatile(
+  ALLOCTAP_ASM volatile(
       "movq %%rbp, %2\n\t"
       "movq %%rsp, %1\n\t"
       "leaq 0f(%%rip), %0\n"
-      "0:"
-      : "=r"(place.address), "=r"(place.stack_pointer), "=r"(place.frame_pointer));
+      "0:" : "=r"(place.address),
+      "=r"(place.stack_pointer), "=r"(place.frame_pointer));
   return place;
 }
 
@@ -49,7 +49,7 @@ struct CodePlace {
 /// The place that this is folded into.
 ALLOCTAP_ALWAYS_INLINE CodePlace this_place() noexcept {
   CodePlace place;
-  __asm__ volatile("adr %0, ." : "=r"(place.address));
+  ALLOCTAP_ASM volatile("adr %0, ." : "=r"(place.address));
   return place;
 }
 

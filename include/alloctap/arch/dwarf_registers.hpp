@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "alloctap/macros.hpp"
+
 namespace alloctap::arch {
 
 struct DwarfRegisters {
@@ -53,8 +55,8 @@ struct DwarfRegisters {
 
   /// XPACLRI, a hint that does nothing on processors without pointer authentication.
   static std::uintptr_t strip_signature(std::uintptr_t return_address) noexcept {
-    register std::uintptr_t link __asm__("x30") = return_address;
-    __asm__("hint #7" : "+r"(link));
+    register std::uintptr_t link ALLOCTAP_ASM("x30") = return_address;
+    ALLOCTAP_ASM("hint #7" : "+r"(link));
     return link;
   }
 #else

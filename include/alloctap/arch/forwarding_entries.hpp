@@ -38,7 +38,7 @@ ALLOCTAP_HIDDEN void alloctap_forward_symbol();
 // In sections of their own, of which the linker keeps one: every source file has them. An unwinder
 // looks at the byte before a return address: so a nop stands before what gadgets return to.
 #if defined(__x86_64__)
-__asm__(R"(
+ALLOCTAP_ASM(R"(
   .macro alloctap_begin_entry name, ask
   .pushsection .text.\name, "axG", @progbits, \name, comdat
   .weak \name
@@ -152,7 +152,7 @@ __asm__(R"(
   .purgem alloctap_end_entry
 )");
 #elif defined(__aarch64__)
-__asm__(R"(
+ALLOCTAP_ASM(R"(
   .macro alloctap_begin_entry name, ask
   .pushsection .text.\name, "axG", @progbits, \name, comdat
   .weak \name

@@ -19,7 +19,7 @@ using RegisterValues = std::array<std::uintptr_t, DwarfRegisters::kCount>;
 ALLOCTAP_ALWAYS_INLINE std::uintptr_t read_own_registers(RegisterValues& values) noexcept {
   std::uintptr_t pc = 0;
 #if defined(__x86_64__)
-  __asm__ volatile(
+  ALLOCTAP_ASM volatile(
       "leaq 0f(%%rip), %0\n"
       "0:\n\t"
       "movq %%rbx, 24(%1)\n\t"
@@ -32,12 +32,9 @@ ALLOCTAP_ALWAYS_INLINE std::uintptr_t read_own_registers(RegisterValues& values)
       "movq %%r12, 96(%1)\n\t"
       "movq %%r13, 104(%1)\n\t"
       "movq %%r14, 112(%1)\n\t"
-      "movq %%r15, 120(%1)"
-      : "=&r"(pc)
-      : "r"(values.data())
-      : "memory");
+      "movq %%r15, 120(%1)" : "=&r"(pc) : "r"(values.data()) : "memory");
 #elif defined(__aarch64__)
-  __asm__ volatile(
+  ALLOCTAP_ASM volatile(
       "adr %0, 0f\n"
       "0:\n\t"
       "stp x19, x20, [%1, #152]\n\t"
@@ -47,10 +44,8 @@ ALLOCTAP_ALWAYS_INLINE std::uintptr_t read_own_registers(RegisterValues& values)
       "stp x27, x28, [%1, #216]\n\t"
       "stp x29, x30, [%1, #232]\n\t"
       "mov x16, sp\n\t"
-      "str x16, [%1, #248]"
-      : "=&r"(pc)
-      : "r"(values.data())
-      : "memory", "x16");
+      "str x16, [%1, #248]" : "=&r"(pc) : "r"(values.data()) : "memory",
+      "x16");
 #else
 #error "alloctap/arch/own_registers.hpp does not know this architecture"
 #endif

@@ -1,13 +1,15 @@
 /// Tells the processor that a loop waits for another thread.
 #pragma once
 
+#include "alloctap/macros.hpp"
+
 namespace alloctap::arch {
 
 inline void pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
+  ALLOCTAP_SPIN_HINT();
 #elif defined(__aarch64__)
-  __asm__ volatile("yield");
+  ALLOCTAP_ASM volatile("yield");
 #endif
 }
 

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "alloctap/macros.hpp"
+
 namespace alloctap::arch {
 
 /// Of the calling thread. Runs anywhere.
@@ -13,12 +15,12 @@ inline bool has_shadow_stack() noexcept {
 #if defined(__x86_64__)
   std::uintptr_t pointer = 0;
   // rdsspq %rax, which older assemblers do not know.
-  __asm__ volatile(".byte 0xF3, 0x48, 0x0F, 0x1E, 0xC8" : "+a"(pointer));
+  ALLOCTAP_ASM volatile(".byte 0xF3, 0x48, 0x0F, 0x1E, 0xC8" : "+a"(pointer));
   return pointer != 0;
 #elif defined(__aarch64__)
-  register std::uintptr_t is_off __asm__("x16") = 1;
+  register std::uintptr_t is_off ALLOCTAP_ASM("x16") = 1;
   // chkfeat x16: clears the bits of what is on.
-  __asm__ volatile("hint #40" : "+r"(is_off));
+  ALLOCTAP_ASM volatile("hint #40" : "+r"(is_off));
   return is_off == 0;
 #else
 #error "alloctap/arch/shadow_stack.hpp does not know this architecture"

@@ -29,6 +29,7 @@
 #include "alloctap/arch/function_code.hpp"
 #include "alloctap/arch/patch_refusal.hpp"
 #include "alloctap/arch/shadow_stack.hpp"
+#include "alloctap/macros.hpp"
 
 namespace alloctap::arch::aarch64 {
 
@@ -128,7 +129,7 @@ class EntryPatch {
 
   static void clear_instruction_cache(std::byte* first, std::size_t bytes) noexcept {
     auto* const begin = reinterpret_cast<char*>(first);
-    __builtin___clear_cache(begin, begin + bytes);
+    ALLOCTAP_CLEAR_INSTRUCTION_CACHE(begin, begin + bytes);
   }
 
   void refuse_under_shadow_stack() noexcept {

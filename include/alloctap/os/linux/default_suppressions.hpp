@@ -1,10 +1,11 @@
 #pragma once
 
+#include "alloctap/macros.hpp"
 #include "alloctap/os/default_suppressions.hpp"
 
 extern "C" {
 // As sanitizer/lsan_interface.h declares it; weak, so that nobody has to define it.
-__attribute__((weak, visibility("default"))) const char* __lsan_default_suppressions();
+ALLOCTAP_WEAK ALLOCTAP_EXPORT const char* __lsan_default_suppressions();
 }
 
 namespace alloctap::os {

@@ -11,14 +11,14 @@
 #include <algorithm>
 #include <span>
 
+#include "alloctap/macros.hpp"
 #include "alloctap/os/find_module.hpp"
 #include "alloctap/os/memory_map.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 
 #if defined(DLFO_STRUCT_HAS_EH_DBASE)
 // Weak, so that a program that was built here starts with an older C library too.
-extern "C" __attribute__((weak)) int _dl_find_object(void* address,
-                                                     dl_find_object* result) noexcept;
+extern "C" ALLOCTAP_WEAK int _dl_find_object(void* address, dl_find_object* result) noexcept;
 #endif
 
 namespace alloctap::os {

@@ -1,11 +1,12 @@
 #pragma once
 
+#include "alloctap/macros.hpp"
 #include "alloctap/os/memory_map.hpp"
 #include "alloctap/os/stack_bounds.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 
 // glibc's loader notes it down.
-extern "C" __attribute__((weak)) void* __libc_stack_end;
+extern "C" ALLOCTAP_WEAK void* __libc_stack_end;
 
 namespace alloctap::os {
 

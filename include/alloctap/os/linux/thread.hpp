@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "alloctap/macros.hpp"
 #include "alloctap/os/file.hpp"
 #include "alloctap/os/thread.hpp"
 
@@ -21,7 +22,7 @@ inline ProcessId current_process_id() noexcept {
 }
 
 inline std::uintptr_t thread_pointer() noexcept {
-  return reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
+  return reinterpret_cast<std::uintptr_t>(ALLOCTAP_THREAD_POINTER());
 }
 
 inline bool thread_is_alive(ThreadId id) noexcept {

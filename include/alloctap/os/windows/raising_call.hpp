@@ -45,7 +45,7 @@ ALLOCTAP_CALLED_BY_ASSEMBLER inline int alloctap_clean_up_call(EXCEPTION_RECORD*
 // are optimized at link time several stand in one text for the assembler. A return address right
 // before an epilogue counts as in it, where handlers are not asked: so there is a nop.
 #if defined(__x86_64__)
-__asm__(R"(
+ALLOCTAP_ASM(R"(
   .ifndef alloctap_call_with_cleanup
   .section .text$alloctap_call_with_cleanup, "xr"
   .linkonce discard

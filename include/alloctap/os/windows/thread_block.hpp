@@ -13,7 +13,7 @@ namespace alloctap::os {
 ALLOCTAP_ALWAYS_INLINE TEB* thread_block() noexcept {
 #if defined(__x86_64__) && defined(__GNUC__)
   TEB* block = nullptr;
-  __asm__ volatile("movq %%gs:0x30, %0" : "=r"(block));
+  ALLOCTAP_ASM volatile("movq %%gs:0x30, %0" : "=r"(block));
   return block;
 #else
   return ::NtCurrentTeb();
