@@ -15,21 +15,20 @@ using alloctap::name_threads;
 using alloctap::ThreadSummary;
 namespace os = alloctap::os;
 
-/// A thread with a name that lives until the test ends.
+/// A thread with a name that lives until the test ends. Both sides look again and again:
+/// std::atomic::wait of libstdc++ 12 can miss its notification on Windows, where it has no futex.
 class NamedThread {
  public:
   explicit NamedThread(const char* name) {
     thread_ = std::thread([this, name] {
       alloctap::testing::name_this_thread(name);
       id_ = os::current_thread_id();
-      id_.notify_all();
-      done_.wait(false);
+      while (!done_) std::this_thread::yield();
     });
-    id_.wait(0);
+    while (id_ == 0) std::this_thread::yield();
   }
   ~NamedThread() {
     done_ = true;
-    done_.notify_all();
     thread_.join();
   }
   [[nodiscard]] os::ThreadId id() const { return id_; }
