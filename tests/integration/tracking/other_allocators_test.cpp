@@ -16,8 +16,9 @@ const std::string kSystemLibraries = "/usr/lib/" ALLOCTAP_MULTIARCH "/";
 
 /// Preloaded by the user, behind the tracker.
 Dump report_with(const std::string& library, std::vector<std::string> arguments) {
+  const std::string way = arguments.back();
   CAPTURE(library);
-  CAPTURE(arguments.back());
+  CAPTURE(way);
   REQUIRE(std::filesystem::exists(kSystemLibraries + library));
   TrackedProgram program(std::move(arguments));
   program.command().environment.push_back("LD_PRELOAD=" + kSystemLibraries + library);

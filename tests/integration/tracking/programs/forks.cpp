@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -39,14 +40,17 @@ __attribute__((noinline)) void allocate_in_child() {
 }
 
 /// Leaves the processor to the others when they want it, so that the children come soon.
-void allocate_beside_forks() {
+void allocate_beside_forks(std::atomic<int>& busy) {
   static_cast<void>(!::nice(10));
-  programs::allocate_for_ever();
+  programs::keep_allocating([&busy] { ++busy; });
 }
 
-/// While two other threads allocate.
+/// While two other threads allocate. They have to have come: a thread that comes at a fork may hold
+/// a lock of an emulator's, which the child then waits for.
 void fork_often() {
-  for (int i = 0; i < 2; ++i) std::thread(allocate_beside_forks).detach();
+  static std::atomic<int> busy{0};
+  for (int i = 0; i < 2; ++i) std::thread([] { allocate_beside_forks(busy); }).detach();
+  while (busy < 2) ::usleep(1000);
   int failures = 0;
   for (int i = 0; i < count; ++i) {
     const pid_t child = ::fork();
