@@ -199,6 +199,7 @@ TEST_CASE("what cannot be is said in one line, and nothing runs") {
   const std::vector<Case> cases{
       {"", "missing.exe", 127, "program 'missing.exe': No such file or directory (error 2)"},
       {"", "text.exe", 126, "program 'text.exe' is no program for Windows (no PE file)"},
+      {"", "C:\\windows", 126, "program 'C:\\\\windows': Permission denied (error 5)"},
       {"--signal=USR1", kProgram, 2, "unknown option '--signal=USR1'"},
       {"--follow-children --dump json=a.json", kProgram, 2, "put %p into its name"},
       {"--dump json=b.json --dump text=B.JSON", kProgram, 2, "goes to the same file"},
