@@ -176,6 +176,8 @@ class ThreadStates {
       const os::ThreadId id = state->thread_id.load(std::memory_order_relaxed);
       ThreadState& current = *state++;
       if (id != mine && os::thread_is_alive(id)) continue;
+      // Who looks at it from now on waits for no flag: what its thread wrote comes with this one.
+      static_cast<void>(current.recording.load(std::memory_order_acquire));
       live.erase(live.iterator_to(current));
       spare_.get().push_back(current);
       --count_;

@@ -3,11 +3,14 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <thread>
 #include <utility>
 
+#include "alloctap/os/thread.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/starved_arena.hpp"
 
@@ -97,4 +100,36 @@ TEST_CASE("more types than there are places get nothing and harm nobody") {
     return claimed > 0 && claimed < static_cast<int>(ThreadState::kMostKept) &&
            PerThread<Tally>::of(mine) == tally;
   }));
+}
+
+TEST_CASE("what a thread wrote before it ended is there for who looks, though nobody joined it") {
+  struct Counted {
+    int count = 0;
+  };
+  // Relaxed, so that nothing but the state itself tells that the thread's writes are there.
+  static std::atomic<alloctap::os::ThreadId> id{0};
+  int threads = 0;
+  std::size_t before = 0;
+  // The states of ended threads are set aside at last, when there are fewer than before.
+  for (std::size_t now = ThreadStates::count(); now >= before; now = ThreadStates::count()) {
+    before = now;
+    id.store(0, std::memory_order_relaxed);
+    std::thread([] {
+      {
+        const alloctap::RecordingSection section;
+        ++PerThread<Counted>::of(*section.thread())->count;
+      }
+      id.store(alloctap::os::current_thread_id(), std::memory_order_relaxed);
+    }).detach();
+    while (id.load(std::memory_order_relaxed) == 0 ||
+           alloctap::os::thread_is_alive(id.load(std::memory_order_relaxed))) {
+      std::this_thread::yield();
+    }
+    ++threads;
+  }
+  REQUIRE(ThreadStates::close_gate());
+  int sum = 0;
+  PerThread<Counted>::for_each([&](const Counted& counted) { sum += counted.count; });
+  ThreadStates::open_gate();
+  CHECK(sum == threads);
 }
