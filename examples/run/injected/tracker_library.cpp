@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "child_processes.hpp"
+#include "preload/define_tracker_calls.hpp"
 #include "preload/final_report.hpp"
 #include "preload/run_suppressions.hpp"
 #include "preload/standard_error.hpp"
-#include "preload/tracker_calls.hpp"
 #include "process_end.hpp"
 #include "report_thread.hpp"
 #include "run_tracker.hpp"
@@ -75,22 +75,6 @@ bool start(std::string_view text) noexcept {
 }
 
 }  // namespace
-
-absl::StatusOr<Snapshot> take_snapshot(const SnapshotOptions& options) {
-  return RunTracker::snapshot(options);
-}
-
-absl::Status dump(const Snapshot& snapshot, const ChosenDump& policy, FileOutput output) {
-  return RunTracker::dump(snapshot, policy, output);
-}
-
-absl::Status dump(const Snapshot& snapshot, const ChosenDump& policy, DescriptorOutput output) {
-  return RunTracker::dump(snapshot, policy, output);
-}
-
-std::uint64_t live_bytes() noexcept { return RunTracker::live_bytes(); }
-
-void add_timeline_point() noexcept { RunTracker::add_timeline_point(); }
 
 }  // namespace alloctap::run
 

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "define_tracker_calls.hpp"
 #include "fatal_signals.hpp"
 #include "final_report.hpp"
 #include "helper_process.hpp"
@@ -20,7 +21,6 @@
 #include "settings.hpp"
 #include "signal_stacks.hpp"
 #include "standard_error.hpp"
-#include "tracker_calls.hpp"
 
 using alloctap::run::RunTracker;
 ALLOCTAP_DEFINE_INTERPOSED_MALLOC(RunTracker);
@@ -161,22 +161,6 @@ void RunConfig::on_first_call() noexcept {
     ::at_quick_exit(&report_at_quick_exit);
   }
 }
-
-absl::StatusOr<Snapshot> take_snapshot(const SnapshotOptions& options) {
-  return RunTracker::snapshot(options);
-}
-
-absl::Status dump(const Snapshot& snapshot, const ChosenDump& policy, FileOutput output) {
-  return RunTracker::dump(snapshot, policy, output);
-}
-
-absl::Status dump(const Snapshot& snapshot, const ChosenDump& policy, DescriptorOutput output) {
-  return RunTracker::dump(snapshot, policy, output);
-}
-
-std::uint64_t live_bytes() noexcept { return RunTracker::live_bytes(); }
-
-void add_timeline_point() noexcept { RunTracker::add_timeline_point(); }
 
 bool RunConfig::is_own_call(const CallOrigin& origin) noexcept {
   const auto* caller = static_cast<const char*>(origin.caller);

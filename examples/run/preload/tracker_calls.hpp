@@ -1,5 +1,5 @@
 /// What reports ask of the tracker. Declared without it, so that those who ask are compiled once
-/// for all preloaded objects; defined with it, in preload.cpp.
+/// for all libraries that track; defined with it, by `define_tracker_calls.hpp`.
 #pragma once
 
 #include <absl/status/status.h>

@@ -92,6 +92,16 @@ TEST_CASE("threads that exit at the same time wait for the report") {
   }
 }
 
+TEST_CASE("no thread passes the report, however long others take on their way to it") {
+  for (int i = 0; i < 5; ++i) {
+    const TrackedProgram program({ALLOCTAP_PROGRAMS "exit_race"});
+    const Outcome outcome = run(program.tracked());
+    CHECK(outcome.exit_code() == 7);
+    CHECK(outcome.err == "");
+    check_left_report(program, 1);
+  }
+}
+
 TEST_CASE("a program whose main thread leaves ends with its last thread") {
   const TrackedProgram program({kEndings, "last-thread-ends"});
   check_same_end(program);

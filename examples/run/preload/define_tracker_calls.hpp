@@ -1,0 +1,27 @@
+/// Defines the functions of `tracker_calls.hpp`; for one source file of each library that tracks.
+#pragma once
+
+// The library's own: each has one in its folder.
+#include <run_tracker.hpp>
+
+#include "tracker_calls.hpp"
+
+namespace alloctap::run {
+
+absl::StatusOr<Snapshot> take_snapshot(const SnapshotOptions& options) {
+  return RunTracker::snapshot(options);
+}
+
+absl::Status dump(const Snapshot& snapshot, const ChosenDump& policy, FileOutput output) {
+  return RunTracker::dump(snapshot, policy, output);
+}
+
+absl::Status dump(const Snapshot& snapshot, const ChosenDump& policy, DescriptorOutput output) {
+  return RunTracker::dump(snapshot, policy, output);
+}
+
+std::uint64_t live_bytes() noexcept { return RunTracker::live_bytes(); }
+
+void add_timeline_point() noexcept { RunTracker::add_timeline_point(); }
+
+}  // namespace alloctap::run
