@@ -1,12 +1,13 @@
 /// Runs code with a call stack of a given depth around it.
 #pragma once
 
-#include <benchmark/benchmark.h>
 #include <pthread.h>
 
 #include <alloctap/stack/backtrace_stack.hpp>
 #include <cstdint>
 #include <cstdlib>
+
+#include "bench/keep.hpp"
 
 namespace alloctap::bench {
 
@@ -51,7 +52,7 @@ class AtDepth {
     } else {
       work_(here);
     }
-    benchmark::ClobberMemory();
+    clobber_memory();
   }
 
   std::uint32_t depth_;

@@ -58,10 +58,22 @@ def check_compile_time(results):
 
 
 def check_capture_cost(results):
-    expect(set(results) == {"identify, steady", "identify, varying"}, results)
-    for table in results.values():
+    times = results["nanoseconds"]
+    expect(set(times) == {"identify, steady", "identify, varying"}, times)
+    for table in times.values():
         expect(is_positive(table["frame-pointer"]["16"]), table)
-    expect("none" in results["identify, steady"], results)
+    expect("none" in times["identify, steady"], times)
+
+
+def check_windows_capture_cost(results):
+    ways = {"unwind-table", "unwind-table_rules_alone", "RtlVirtualUnwind"}
+    ways |= {"RtlCaptureStackBackTrace", "backtrace"}
+    for title in ("frames, steady", "frames, varying"):
+        table, frames = results["nanoseconds"][title], results["frames"][title]
+        expect(set(table) - {"none"} == ways, table)
+        expect(all(is_positive(table[way]["16"]) for way in ways), table)
+        depths = {round(frames[way]["16"]) for way in ways}
+        expect(len(depths) == 1 and depths <= {16, 17}, f"{title}: all see the same: {frames}")
 
 
 def check_sampling_cost(results):
@@ -83,8 +95,13 @@ def check_dump_time(results):
     expect(math.isfinite(results["report_seconds"]) and results["bytes"] > 100_000, results)
 
 
+# By the name of the script, behind "windows_" where its program is one of Windows.
 CHECKS = {
     "capture_cost": (["-n1", "--min-time=0.01", "--filter=identify/.*/16$"], check_capture_cost),
+    "windows_capture_cost": (
+        ["-n1", "--min-time=0.005", "--filter=frames/.*/16$", "--versus=unwind-table"],
+        check_windows_capture_cost,
+    ),
     "whole_program": (["-n1", "--workloads=jq,larson-1", "--scale=0.1"], check_whole_program),
     "pair_cost": (["-n1", "--depths=16", "--threads=1", "--pairs=50000"], check_pair_cost),
     "sampling_cost": (["-n1", "--workloads=jq"], check_sampling_cost),
@@ -99,7 +116,7 @@ def main():
     options, check = CHECKS[name]
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder) / "results.json"
-        command = [sys.executable, str(HERE / f"{name}.py"), *options, f"--json={output}"]
+        command = [sys.executable, str(HERE / f"{name.removeprefix('windows_')}.py"), *options, f"--json={output}"]
         subprocess.run(command + arguments, check=True)
         check(json.loads(output.read_text()))
 

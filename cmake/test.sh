@@ -41,7 +41,7 @@ case $variant in
     ;;
   windows)
     packages='clang-19 cmake doctest-dev dpkg-dev g++ g++-mingw-w64-x86-64-posix libboost-dev libcli11-dev libprotozero-dev
-      libz-mingw-w64-dev ninja-build nlohmann-json3-dev rapidjson-dev wine64'
+      libz-mingw-w64-dev ninja-build nlohmann-json3-dev python3 rapidjson-dev wine64'
     proof="the unit and contract tests that are not of ELF or POSIX pass on Windows, as Wine has it"
     ;;
   *)

@@ -39,9 +39,10 @@ inline const FunctionEntry* find_function(std::span<const FunctionEntry> functio
   return &*(above - 1);
 }
 
-/// RtlLookupFunctionEntry finds the same, and on some systems takes the loader's lock. Code that
-/// registers its functions itself (RtlAddFunctionTable) is not found. Functions without an entry
-/// call nobody, so nobody is called from there.
+/// RtlLookupFunctionEntry finds the same, and on some systems takes the loader's lock; under Wine,
+/// a walk by it and RtlVirtualUnwind takes three to five times what one by such rows does
+/// (bench/README.md). Code that registers its functions itself (RtlAddFunctionTable) is not found.
+/// Functions without an entry call nobody, so nobody is called from there.
 [[nodiscard]] inline bool find_loaded_row(std::uintptr_t address, elf::CallFrameRow& row) noexcept {
   const os::LoadedModule module = os::find_module(address);
   if (module.start == 0) return false;
