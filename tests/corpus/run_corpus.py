@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Runs the misuse corpus under tools, and writes what each finds as tables.
+
+usage: run_corpus.py [options] BUILD_DIR
+
+Each case is a process of its own, with a time limit; one that does not end is a hang. What a tool
+wrote is put into the words of the corpus (classification.py) and compared with what the case is.
+A new tool is an entry of tools.py. Programs needed: the targets misuse_corpus and, for asan,
+misuse_corpus_asan.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import sys
+
+import table
+import tools as known
+import verdicts
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    names = ",".join(tool.name for tool in known.TOOLS)
+    parser.add_argument("--tools", default=names, help=f"with commas (default: {names})")
+    parser.add_argument("--cases", default="", metavar="REGEX", help="only those with such names")
+    parser.add_argument(
+        "--table", type=pathlib.Path, metavar="FILE", help="write the tables there, between its marks"
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="fail where a tool that has means of the corpus misses what can be seen by them, calls"
+        " it something else, or flags a good case",
+    )
+    parser.add_argument(
+        "-j", "--jobs", type=int, default=os.cpu_count(), help="processes at a time (default: CPUs)"
+    )
+    parser.add_argument("build_directory", type=pathlib.Path, metavar="BUILD_DIR")
+    return parser.parse_args()
+
+
+def chosen_tools(text):
+    by_name = {tool.name: tool for tool in known.TOOLS}
+    names = [name for name in text.split(",") if name]
+    unknown = [name for name in names if name not in by_name]
+    if unknown or not names:
+        sys.exit(f"run_corpus.py: no such tool: {', '.join(unknown)}; there are {', '.join(by_name)}")
+    return [by_name[name] for name in names]
+
+
+def run_all(cases, tools, bin_directory, jobs):
+    """Tool's name -> case's name -> Outcome."""
+    results = {}
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for tool in tools:
+            outcomes = pool.map(lambda c, t=tool: verdicts.outcome_of(t, bin_directory, c), cases)
+            results[tool.name] = dict(zip((case.name for case in cases), outcomes))
+    return results
+
+
+def print_summary(cases, tools, results):
+    bad = sum(not case.is_good for case in cases)
+    print(f"{bad} bad cases, {len(cases) - bad} good ones")
+    for tool in tools:
+        outcomes = [results[tool.name][case.name] for case in cases]
+        counts = {v: sum(o.verdict is v for o in outcomes) for v in verdicts.Verdict}
+        print(f"  {tool.name}: " + ", ".join(f"{n} {v.value}" for v, n in counts.items()))
+
+
+def broken_promises(cases, tools, results):
+    for tool in (tool for tool in tools if tool.means):
+        for case in cases:
+            outcome = results[tool.name][case.name]
+            promise = verdicts.broken_promise(tool, case, outcome)
+            if promise:
+                told = ", ".join(sorted(outcome.kinds)) or "nothing"
+                yield f"{case.name}: {tool.name} {promise}; it told: {told}"
+
+
+def write_tables(path, cases, tools, results, bin_directory):
+    versions = {tool.name: tool.version_line(bin_directory) for tool in tools}
+    text = table.tables(cases, tools, results, versions)
+    try:
+        path.write_text(table.replaced_between_marks(path.read_text(), text))
+    except (OSError, ValueError) as error:
+        sys.exit(f"run_corpus.py: the tables cannot be written to {path}: {error}")
+
+
+def main():
+    arguments = parse_arguments()
+    tools = chosen_tools(arguments.tools)
+    bin_directory = arguments.build_directory.resolve() / "bin"
+    try:
+        cases = verdicts.listed_cases(bin_directory / "misuse_corpus")
+        cases = [case for case in cases if re.search(arguments.cases, case.name)]
+        results = run_all(cases, tools, bin_directory, arguments.jobs)
+    except OSError as error:
+        sys.exit(f"run_corpus.py: {error}; build the targets misuse_corpus and misuse_corpus_asan")
+    print_summary(cases, tools, results)
+    if arguments.table:
+        write_tables(arguments.table, cases, tools, results, bin_directory)
+    broken = list(broken_promises(cases, tools, results)) if arguments.check else []
+    print("\n".join(broken))
+    sys.exit(1 if broken else 0)
+
+
+if __name__ == "__main__":
+    main()
