@@ -17,7 +17,8 @@ ProcessId current_process_id() noexcept;
 
 /// An address that is each thread's own. Of threads with a stack of their own, glibc and musl put
 /// it above the outermost frame, in the same mapping; that of the main thread is elsewhere. On
-/// Windows it is there for the main thread too.
+/// Windows it is there for the main thread too, and for each fiber: there
+/// `kThreadPointerFollowsStack`, a constant of every system, is true.
 std::uintptr_t thread_pointer() noexcept;
 
 /// Whether the thread `id` of this process still exists. A dead thread's id may be given to a new

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "alloctap/os/stack_bounds.hpp"
 #include "alloctap/stack/stack_memory.hpp"
@@ -75,13 +76,15 @@ class ChainWalk {
   }
 
   /// Whether the chain outside the frame that was met still holds, as far as it is wanted. `walked`
-  /// counts the frames up to that one. If not, candidates are left that may be met further out.
+  /// counts the frames up to that one. If not, candidates are left that may be met further out;
+  /// none where only the end of the stack does not hold, or is not known.
   bool outer_frames_hold(std::size_t walked) noexcept {
     const std::size_t met = candidates_ - 1;
     const std::size_t wanted = most_frames_ + 1 - std::min(walked, most_frames_ + 1);
     const std::size_t changed = chain_.find_changed(met - std::min(met, wanted), met);
     const bool reaches = met >= wanted || chain_.end_is_sure();
     if (changed == met && reaches) return true;
+    static_assert(VerifiedChain::kEnd + 1 == 0);
     candidates_ = changed == met ? 0 : changed + 1;
     return false;
   }
@@ -97,11 +100,10 @@ class ChainWalk {
 
   UnwindOutcome end_with(UnwindOutcome outcome, const UnwindRule& rule) noexcept {
     NotedFrame& last = walked_.last();
+    const bool by_rule = rule.kind == UnwindRule::Kind::kOutermost;
+    if (outcome == UnwindOutcome::kOutermost && !by_rule) return end_with_zero();
     last.use = Rules::kPointerDecides ? FramePointerUse::kUsed : FramePointerUse::kIgnored;
-    if (outcome == UnwindOutcome::kOutermost) {
-      const bool by_rule = rule.kind == UnwindRule::Kind::kOutermost;
-      return replace_chain(by_rule ? ChainEnd::kOutermost : ChainEnd::kZero);
-    }
+    if (outcome == UnwindOutcome::kOutermost) return replace_chain(ChainEnd::kOutermost);
     if (outcome == UnwindOutcome::kNoTable) {
       const bool whole = last.frame.sp >= os::initial_stack_pointer();
       return replace_chain(whole ? ChainEnd::kOutermost : ChainEnd::kFailed);
@@ -110,9 +112,17 @@ class ChainWalk {
     return outcome;
   }
 
-  UnwindOutcome replace_chain(ChainEnd end) noexcept {
+  /// The step has noted the words that it read as it would have for a caller. The frame pointer of
+  /// the last frame matters as its rule says; its caller's, to nobody.
+  UnwindOutcome end_with_zero() noexcept {
+    const NotedFrame& beyond = walked_.next();
+    const std::size_t words = beyond.word_count - (beyond.last_word_is_frame_pointer ? 1 : 0);
+    return replace_chain(ChainEnd::kOutermost, std::span(beyond.words).first(words));
+  }
+
+  UnwindOutcome replace_chain(ChainEnd end, std::span<const StackWord> words_of_end = {}) noexcept {
     if (end == ChainEnd::kCut) walked_.last().use = FramePointerUse::kUsed;
-    chain_.set_end(end);
+    chain_.begin_at(end, words_of_end);
     keep_outermost(0);
     return UnwindOutcome::kCaller;
   }

@@ -16,9 +16,9 @@ namespace alloctap {
 /// A table of stacks by their innermost frame: a loop that allocates in several places comes by
 /// each of them with the same stack every time, while a chain remembers the last alone. A stack is
 /// known by the same argument as a chain (`verified_chain.hpp`): its innermost frame and all words
-/// that its frames were found by are the same. A stack is kept when it has come twice in a row from
-/// one frame, so that a program whose stacks all differ pays a comparison and no copies. Belongs to
-/// one thread; runs inside malloc.
+/// that its frames and its end were found by are the same. A stack is kept when it has come twice
+/// in a row from one frame, so that a program whose stacks all differ pays a comparison and no
+/// copies. Belongs to one thread; runs inside malloc.
 class StackMemo {
  public:
   /// Stacks with more words are left to the chain.

@@ -22,13 +22,22 @@ class ThreadStacks {
   /// vanish at any time.
   [[nodiscard]] StackChain* find(const ThreadState& thread, std::uintptr_t address) noexcept {
     const bool known = generation_ == thread.generation && version_ == FiberScope::version();
-    if (known && current_ != nullptr && current_->bounds.contains(address)) [[likely]] {
+    if (known && current_ != nullptr && is_on(*current_, address)) [[likely]] {
       return current_;
     }
     return find_anew(thread, address);
   }
 
  private:
+  /// Where a thread can leave its own stack for a fiber's, and that one be gone, another may begin
+  /// amid the place where it was: it ends elsewhere.
+  [[nodiscard]] bool is_on(const StackChain& stack, std::uintptr_t address) const noexcept {
+    if constexpr (os::kThreadPointerFollowsStack) {
+      if (&stack == &own_ && stack.bounds.high != os::thread_pointer()) return false;
+    }
+    return stack.bounds.contains(address);
+  }
+
   ALLOCTAP_NOINLINE StackChain* find_anew(const ThreadState& thread,
                                           std::uintptr_t address) noexcept {
     if (generation_ != thread.generation) {
@@ -38,7 +47,7 @@ class ThreadStacks {
     }
     // Before the search, which is repeated where a fiber comes or goes meanwhile.
     version_ = FiberScope::version();
-    if (own_.bounds.contains(address)) return current_ = &own_;
+    if (is_on(own_, address)) return current_ = &own_;
     current_ = FiberScope::find(address);
     if (current_ == nullptr && !foreign_.contains(address)) look_at_map(address);
     return current_;

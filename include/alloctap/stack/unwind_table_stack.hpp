@@ -35,9 +35,8 @@ class TableRules {
 /// sections"), so it needs no frame pointers and sees what `BacktraceStack` sees. What makes it two
 /// orders of magnitude faster: rules of 8 bytes, read once (`unwind_rule.hpp`, `rule_cache.hpp`),
 /// and the chain of the last capture, of which most frames are still there
-/// (`verified_chain.hpp`). Takes no lock but on a fiber that it meets for the first time. On
-/// Windows stacks end at a return address of 0 (`ChainEnd::kZero`), so each capture walks all
-/// frames anew, at some 14 ns each (bench/README.md).
+/// (`verified_chain.hpp`), on Windows too. Takes no lock but on a fiber that it meets for the first
+/// time.
 struct UnwindTableStack {
   static constexpr std::string_view name = "unwind-table";
 

@@ -13,8 +13,16 @@
 /// rule asks for it. A frame's pointer matters if its own rule reads it, or leaves it to a caller
 /// whose pointer matters. Where it does not, nothing that a capture yields depends on it: the word
 /// that told it is not kept, and frames are the same without being the same there.
+///
+/// Where a stack ends is told in the same way, by the outermost frame, its rule and the words that
+/// the rule reads: none where the rule says that there is no caller; the return address where it is
+/// 0, as at the beginning of each thread on Windows. So the end is one more link of the chain, with
+/// words of its own outside all others, and the whole stack holds if these hold too. Where one of
+/// them does not, the stack goes on there, or ends in another way: every frame of the chain is what
+/// it was, and none is known to have the same callers.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -30,10 +38,8 @@ namespace alloctap {
 
 /// How the walk that found a chain's outermost frame ended.
 enum class ChainEnd : std::uint8_t {
-  /// At the outermost frame of the stack.
+  /// At the outermost frame of the stack: its rule says so, or its return address is 0.
   kOutermost,
-  /// At a return address of 0. That word belongs to no frame, so nobody would see it change.
-  kZero,
   /// Where it could not go on.
   kFailed,
   /// At the limit on frames: the chain does not know its callers.
@@ -41,10 +47,14 @@ enum class ChainEnd : std::uint8_t {
 };
 
 /// Frames from the outermost (number 0) inwards, each with the words that it was found by and the
-/// hash of the stack up to it. Memory from the arena, given back by `release` alone: the chain
-/// lives as long as its thread's state. Belongs to one thread; runs inside malloc.
+/// hash of the stack up to it; and the words that the end of the stack was found by. Memory from
+/// the arena, given back by `release` alone: the chain lives as long as its thread's state. Belongs
+/// to one thread; runs inside malloc.
 class VerifiedChain {
  public:
+  /// What `find_changed` says of the end: it lies outside of frame 0.
+  static constexpr std::size_t kEnd = SIZE_MAX;
+
   /// Makes room for `frames` frames, and forgets what there was. False where the system has no
   /// memory.
   [[nodiscard]] ALLOCTAP_NOINLINE bool reserve(std::size_t frames) noexcept {
@@ -52,9 +62,10 @@ class VerifiedChain {
     memory_ = static_cast<std::byte*>(Arena::allocate(bytes_for(frames)));
     if (memory_ == nullptr) return false;
     capacity_ = frames;
-    frames_ = reinterpret_cast<Frame*>(memory_);
+    frames_ = reinterpret_cast<Frame*>(memory_) + 1;
     hashes_ = reinterpret_cast<StackHash*>(frames_ + frames);
     words_ = reinterpret_cast<StackWord*>(hashes_ + frames);
+    begin_at(ChainEnd::kCut, {});
     return true;
   }
 
@@ -67,10 +78,18 @@ class VerifiedChain {
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] ChainEnd end() const noexcept { return end_; }
-  void set_end(ChainEnd end) noexcept { end_ = end; }
-  /// Whether a walk that reaches the outermost frame would end there again.
-  [[nodiscard]] bool end_is_sure() const noexcept {
-    return end_ == ChainEnd::kOutermost || end_ == ChainEnd::kFailed;
+  /// Whether a walk that reaches the outermost frame would end there again, as long as the words of
+  /// the end hold.
+  [[nodiscard]] bool end_is_sure() const noexcept { return end_ != ChainEnd::kCut; }
+
+  /// Forgets all frames. The next one is the outermost before such an end, which was found by
+  /// `words`: at most `kMostWordsOfFrame`, in live stack as long as that frame is.
+  /// Precondition: there is room.
+  void begin_at(ChainEnd end, std::span<const StackWord> words) noexcept {
+    size_ = 0;
+    end_ = end;
+    std::copy(words.begin(), words.end(), words_);
+    end_frame().words_end = static_cast<std::uint32_t>(words.size());
   }
 
   [[nodiscard]] std::uintptr_t pc(std::size_t i) const noexcept { return frames_[i].frame.pc; }
@@ -110,15 +129,16 @@ class VerifiedChain {
     ++size_;
   }
 
-  /// The innermost of the frames `[first, end)` one of whose words has changed; `end` where none
-  /// has. Every word lies in live stack as long as the frame `end` does.
+  /// The innermost of the frames `[first, end)` one of whose words has changed; from frame 0 on,
+  /// the end of the stack is among them, as `kEnd`. `end` where none has. Every word lies in live
+  /// stack as long as the frame `end` does.
   [[nodiscard]] std::size_t find_changed(std::size_t first, std::size_t end) const noexcept {
-    const StackWord* const low = words_ + words_begin(first);
+    const StackWord* const low = words_ + (first == 0 ? 0 : words_begin(first));
     const StackWord* const word = last_changed(low, words_ + words_begin(end));
     return word == low ? end : frame_of_word(static_cast<std::size_t>(word - 1 - words_), end);
   }
 
-  /// The words of all frames, outermost first; valid until the chain changes.
+  /// The words of the end and of all frames, outermost first; valid until the chain changes.
   [[nodiscard]] std::span<const StackWord> words() const noexcept {
     return {words_, words_begin(size_)};
   }
@@ -132,17 +152,21 @@ class VerifiedChain {
   };
 
   static std::size_t bytes_for(std::size_t frames) noexcept {
-    return frames * (sizeof(Frame) + sizeof(StackHash) + sizeof(FrameWords));
+    return (frames + 1) * (sizeof(Frame) + sizeof(FrameWords)) + frames * sizeof(StackHash);
   }
 
+  /// Stands outside frame 0 for the end of the stack, and has words alone.
+  [[nodiscard]] Frame& end_frame() noexcept { return frames_[-1]; }
+
   [[nodiscard]] std::size_t words_begin(std::size_t i) const noexcept {
-    return i == 0 ? 0 : frames_[i - 1].words_end;
+    return (frames_ + i)[-1].words_end;
   }
 
   [[nodiscard]] std::size_t frame_of_word(std::size_t word, std::size_t end) const noexcept {
-    std::size_t frame = end - 1;
-    while (words_begin(frame) > word) --frame;
-    return frame;
+    for (std::size_t frame = end; frame > 0; --frame) {
+      if (words_begin(frame - 1) <= word) return frame - 1;
+    }
+    return kEnd;
   }
 
   ALLOCTAP_NOINLINE void forget_outer_half() noexcept {
@@ -158,6 +182,7 @@ class VerifiedChain {
     }
     size_ = kept;
     end_ = ChainEnd::kCut;
+    end_frame().words_end = 0;
   }
 
   std::byte* memory_ = nullptr;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "alloctap/stack/unwind_frame.hpp"
 #include "alloctap/stack/verified_chain.hpp"
@@ -34,11 +35,21 @@ struct ChainOfWords {
     chain.push(noted, pointer_matters);
   }
 
+  /// Forgets the frames; the first `count` of `end_words` told this end.
+  void begin_at(ChainEnd end, std::size_t count) {
+    std::array<StackWord, kMostWordsOfFrame> told;
+    for (std::size_t i = 0; i < count; ++i) {
+      told[i] = {.address = reinterpret_cast<std::uintptr_t>(&end_words[i]), .value = end_words[i]};
+    }
+    chain.begin_at(end, std::span(told).first(count));
+  }
+
   static UnwindFrame frame(std::size_t i) {
     return {.pc = 0x1000 + i, .sp = 0x9000 - 16 * i, .fp = 0x7000 + i};
   }
 
   std::array<std::uintptr_t, 64> words{};
+  std::array<std::uintptr_t, kMostWordsOfFrame> end_words{};
   VerifiedChain chain;
 };
 

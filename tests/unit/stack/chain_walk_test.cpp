@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "alloctap/event/stack_identity.hpp"
+#include "tests/unit/stack/kept_chain.hpp"
 #include "tests/unit/stack/stack_model.hpp"
 
 namespace {
@@ -13,40 +14,7 @@ namespace {
 using namespace alloctap;
 using namespace alloctap::testing;
 using Walk = ChainWalk<ModelRules>;
-
-/// What a capture keeps between its calls.
-struct Kept {
-  static constexpr std::size_t kMost = 64;
-
-  Kept() {
-    REQUIRE(chain.reserve(Walk::chain_frames_for(kMost)));
-    REQUIRE(walked.reserve(Walk::walked_frames_for(kMost)));
-  }
-  ~Kept() {
-    chain.release();
-    walked.release();
-  }
-  Kept(const Kept&) = delete;
-  Kept& operator=(const Kept&) = delete;
-
-  UnwindOutcome walk(const StackModel& model, std::size_t most) {
-    const os::StackBounds bounds = model.bounds();
-    const ModelRules rules;
-    return Walk(chain, walked, bounds, most, rules).walk_from(model.leaf());
-  }
-
-  /// The innermost frames of the chain, leaf first, at most `most`.
-  [[nodiscard]] std::vector<std::uintptr_t> innermost(std::size_t most) const {
-    std::vector<std::uintptr_t> pcs;
-    for (std::size_t i = chain.size(); i > 0 && pcs.size() < most; --i) {
-      pcs.push_back(chain.pc(i - 1));
-    }
-    return pcs;
-  }
-
-  VerifiedChain chain;
-  WalkedFrames walked;
-};
+using Kept = KeptChain;
 
 /// The chain is the stack, as far as it is wanted.
 void check_walk(Kept& kept, const StackModel& model, std::size_t most, ChainEnd whole) {
@@ -70,9 +38,11 @@ void call_times(StackModel& model, std::size_t calls) {
 }  // namespace
 
 TEST_CASE("a chain follows whatever is called and left, with any limit on frames") {
-  for (const auto outermost : {ModelFunctions::kOutermost, ModelFunctions::kWithoutTable}) {
+  for (const auto outermost :
+       {ModelFunctions::kOutermost, ModelFunctions::kWithoutTable, ModelFunctions::kFixed,
+        ModelFunctions::kFixedSaving, ModelFunctions::kByPointer}) {
     const auto whole =
-        outermost == ModelFunctions::kOutermost ? ChainEnd::kOutermost : ChainEnd::kFailed;
+        outermost == ModelFunctions::kWithoutTable ? ChainEnd::kFailed : ChainEnd::kOutermost;
     for (std::size_t most = 1; most <= Kept::kMost; most += most < 12 ? 1 : 13) {
       CAPTURE(most);
       Kept kept;
@@ -153,7 +123,7 @@ TEST_CASE("a return address of 0 ends a stack, until it is another one") {
     model.word_at(place) = 0;
     REQUIRE(kept.walk(model, Kept::kMost) == UnwindOutcome::kCaller);
     CHECK(kept.chain.size() == truth.size() - 1);
-    CHECK_FALSE(kept.chain.end_is_sure());
+    CHECK(kept.chain.end() == ChainEnd::kOutermost);
     model.word_at(place) = truth.back();
   }
 }

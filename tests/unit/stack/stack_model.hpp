@@ -63,17 +63,24 @@ struct ModelFunctions {
 /// What `ChainWalk` asks for.
 struct ModelRules {
   static constexpr bool kPointerDecides = false;
-  [[nodiscard]] static UnwindRule find(const UnwindFrame& frame) noexcept {
+  [[nodiscard]] UnwindRule find(const UnwindFrame& frame) const noexcept {
+    ++asked;
     return ModelFunctions::rule(frame.call_address() / ModelFunctions::kBytes);
   }
+
+  /// How many frames were walked over.
+  mutable std::size_t asked = 0;
 };
 
 /// Calls and returns write what real ones would, and leave behind what real ones do.
 class StackModel {
  public:
+  /// The return address of an outermost function that has one is 0.
   explicit StackModel(std::uint64_t seed, ModelFunctions::Kind outermost)
       : numbers_(seed), words_(kWords, 0x5A5A) {
-    frames_.push_back({.pc = 0, .sp = bounds().high - 64, .fp = 0});
+    const std::uintptr_t sp = bounds().high - 64;
+    frames_.push_back({.pc = 0, .sp = sp, .fp = sp});
+    if (outermost < ModelFunctions::kOutermost) word_at(outermost_return_place()) = 0;
     functions_.push_back(ModelFunctions::number(outermost, 0));
     move_on();
   }
@@ -82,6 +89,9 @@ class StackModel {
     const auto low = reinterpret_cast<std::uintptr_t>(words_.data());
     return {.low = low, .high = low + words_.size() * sizeof words_[0]};
   }
+  /// Where an outermost function of any kind but the last two returns to; below lies the frame
+  /// pointer that it saved.
+  [[nodiscard]] std::uintptr_t outermost_return_place() const { return bounds().high - 56; }
   [[nodiscard]] std::size_t depth() const { return frames_.size(); }
   [[nodiscard]] const UnwindFrame& leaf() const { return frames_.back(); }
 

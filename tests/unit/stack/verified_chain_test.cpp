@@ -76,8 +76,9 @@ TEST_CASE("the innermost frame with a changed word is found, in every range") {
 }
 
 TEST_CASE("a chain that is full forgets its outer half") {
-  ChainOfWords kept(kFrames);
-  kept.chain.set_end(ChainEnd::kOutermost);
+  ChainOfWords kept(0);
+  kept.begin_at(ChainEnd::kOutermost, 2);
+  for (std::size_t i = 0; i < kFrames; ++i) kept.push(i, true);
   CHECK(kept.chain.end_is_sure());
   const StackHash whole = kept.chain.hash(kFrames - 1);
   kept.push(kFrames, true);
@@ -94,7 +95,33 @@ TEST_CASE("a chain that is full forgets its outer half") {
     kept.words[word] = 0;
   }
   kept.words[kFrames - 1] = 1;
+  kept.end_words[0] = 1;
   CHECK(kept.chain.find_changed(0, kept.chain.size()) == kept.chain.size());
+  CHECK(kept.chain.words().size() == 2 * kept.chain.size());
+}
+
+TEST_CASE("the words of the end are looked at from the outermost frame on, after all others") {
+  for (std::size_t count = 0; count <= kMostWordsOfFrame; ++count) {
+    ChainOfWords kept(2);
+    kept.begin_at(ChainEnd::kOutermost, count);
+    CHECK(kept.chain.size() == 0);
+    for (std::size_t i = 0; i < kFrames; ++i) kept.push(i, true);
+    CHECK(kept.chain.words().size() == count + 2 * kFrames);
+    CHECK(kept.chain.find_changed(0, kFrames) == kFrames);
+    for (std::size_t word = 0; word < count; ++word) {
+      kept.end_words[word] = 1;
+      CHECK(kept.chain.find_changed(0, 0) == VerifiedChain::kEnd);
+      CHECK(kept.chain.find_changed(0, kFrames) == VerifiedChain::kEnd);
+      CHECK(kept.chain.find_changed(1, kFrames) == kFrames);
+      kept.words[0] = 1;
+      CHECK(kept.chain.find_changed(0, kFrames) == 0);
+      kept.words[0] = 0;
+      kept.end_words[word] = 0;
+    }
+    kept.chain.cut_to(0);
+    kept.push(1, true);
+    CHECK(kept.chain.words().size() == count + 2);
+  }
 }
 
 TEST_CASE("walked frames begin with the leaf and are added in the place of the next") {

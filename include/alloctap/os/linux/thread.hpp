@@ -21,6 +21,8 @@ inline ProcessId current_process_id() noexcept {
   return static_cast<ProcessId>(::syscall(SYS_getpid));
 }
 
+inline constexpr bool kThreadPointerFollowsStack = false;
+
 inline std::uintptr_t thread_pointer() noexcept {
   return reinterpret_cast<std::uintptr_t>(ALLOCTAP_THREAD_POINTER());
 }

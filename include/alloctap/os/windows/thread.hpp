@@ -20,6 +20,8 @@ inline ProcessId current_process_id() noexcept {
   return static_cast<ProcessId>(::GetCurrentProcessId());
 }
 
+inline constexpr bool kThreadPointerFollowsStack = true;
+
 /// The last word of the thread's stack, or of its fiber's: the system's block of the thread knows
 /// where that ends, and is elsewhere itself.
 inline std::uintptr_t thread_pointer() noexcept {
