@@ -17,6 +17,8 @@ struct HookDescription {
   bool exports_malloc = false;
   /// Whether modules can be chosen.
   bool chooses_modules = false;
+  /// Whether blocks can be checked.
+  bool checks_blocks = false;
   /// A library that has to be in front of the C library's malloc; empty: none.
   std::string_view needed_library = {};
 };
@@ -48,6 +50,10 @@ inline constexpr std::size_t kLongestModulePattern = 1024;
 /// Whether some choice can be told modules.
 inline constexpr bool kSomeHookChoosesModules = std::any_of(
     kHooks.begin(), kHooks.end(), [](const HookDescription& hook) { return hook.chooses_modules; });
+
+/// Whether some choice can check blocks.
+inline constexpr bool kSomeHookChecksBlocks = std::any_of(
+    kHooks.begin(), kHooks.end(), [](const HookDescription& hook) { return hook.checks_blocks; });
 
 /// A POSIX extended regular expression for paths of modules.
 struct ModulePatternSetting {

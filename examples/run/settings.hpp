@@ -1,8 +1,8 @@
 /// What alloctap-run tells the object that it preloads: one environment variable.
 ///
 /// The value reads
-/// `alloctap-run/5;ROOT_PID;FOLLOW;STACK;MAX_FRAMES;MEAN_BYTES;MIN_SIZE;MAX_SIZE;EVENT_BYTES;`
-/// `INTERVAL_NS;THRESHOLD;SIGNAL;DUMPS;` and then,
+/// `alloctap-run/6;ROOT_PID;FOLLOW;STACK;MAX_FRAMES;MEAN_BYTES;MIN_SIZE;MAX_SIZE;EVENT_BYTES;`
+/// `INTERVAL_NS;THRESHOLD;SIGNAL;LENGTH;CHECKS;ERROR_CODE;DUMPS;` and then,
 /// for each dump, `FORMAT;WRITE_MODE;LENGTH;PATH;`, then `FILES;` and, for each file of
 /// suppressions, `LENGTH;PATH;`, then `HOOK;MAPPINGS;PATTERNS;` and, for each pattern for modules,
 /// `LEAVES_OUT;LENGTH;PATTERN;`. Every field ends in ';' and a path is counted,
@@ -26,7 +26,7 @@
 namespace alloctap::run {
 
 inline constexpr char kSettingsVariable[] = "ALLOCTAP_RUN";
-inline constexpr std::string_view kSettingsVersion = "alloctap-run/5";
+inline constexpr std::string_view kSettingsVersion = "alloctap-run/6";
 
 inline constexpr std::uint32_t kMostFrames = ThreadState::kMostFrames;
 inline constexpr std::uint32_t kDefaultFrames = 256;
@@ -40,10 +40,14 @@ inline constexpr std::uint32_t kFirstDump = 1;
 inline constexpr std::size_t kMostSuppressionFiles = 16;
 /// No file of suppressions is longer.
 inline constexpr std::size_t kMostSuppressionBytes = 1 << 20;
+/// No list of checks is longer.
+inline constexpr std::size_t kMostCheckBytes = 1024;
 /// No encoded settings are longer.
 inline constexpr std::size_t kMostEncodedBytes =
-    256 + (kMostDumps + kMostSuppressionFiles) * (kPathBytes + 64) +
+    256 + kMostCheckBytes + (kMostDumps + kMostSuppressionFiles) * (kPathBytes + 64) +
     kMostModulePatterns * (kLongestModulePattern + 16);
+/// The most that a process can tell of its end.
+inline constexpr std::int32_t kMostErrorExitCode = 255;
 /// By how many bytes the name of a temporary file may exceed the name of the dump that it stands
 /// beside: the launcher has tried that such a name can be created.
 inline constexpr std::size_t kTemporarySuffixBytes = 24;
@@ -122,6 +126,10 @@ struct Settings {
   std::uint64_t threshold_bytes = 0;
   /// The signal that asks for a dump, one of `kDumpSignals`; 0: none does.
   std::int32_t dump_signal = 0;
+  /// As `parse_check_options` reads them; empty: nothing is checked.
+  std::string_view checks{};
+  /// What the program ends with where checks found something; 0: with what it would have.
+  std::int32_t error_exit_code = 0;
   std::size_t dump_count = 0;
   std::array<DumpTarget, kMostDumps> dumps{};
   std::size_t suppression_count = 0;
@@ -170,6 +178,9 @@ template <class Enum, std::size_t Count>
   add(std::to_string(settings.interval_ns));
   add(std::to_string(settings.threshold_bytes));
   add(std::to_string(settings.dump_signal));
+  add(std::to_string(settings.checks.size()));
+  add(settings.checks);
+  add(std::to_string(settings.error_exit_code));
   add(std::to_string(settings.dump_count));
   for (const DumpTarget& dump : settings.targets()) {
     add(name_of(kFormatNames, dump.format));
@@ -255,6 +266,13 @@ template <class Enum, std::size_t Count>
          (settings.dump_signal == 0 || !name_of_dump_signal(settings.dump_signal).empty());
 }
 
+[[nodiscard]] inline bool read_checks(FieldReader& reader, Settings& settings) noexcept {
+  std::size_t length = 0;
+  return reader.read_number(length, std::size_t{0}, kMostCheckBytes) &&
+         reader.read_counted(length, settings.checks) &&
+         reader.read_number(settings.error_exit_code, 0, kMostErrorExitCode);
+}
+
 /// Reads what `encode` wrote; nothing where `text` is anything else. The patterns point into
 /// `text`. Allocates nothing.
 [[nodiscard]] inline std::optional<Settings> decode(std::string_view text) noexcept {
@@ -267,6 +285,7 @@ template <class Enum, std::size_t Count>
                              reader.read_name(kStackNames, settings.stack) &&
                              reader.read_number(settings.max_frames, 1u, kMostFrames) &&
                              read_sampling(reader, settings) && read_triggers(reader, settings) &&
+                             read_checks(reader, settings) &&
                              reader.read_number(settings.dump_count, std::size_t{0}, kMostDumps);
   if (!head_is_sound) return std::nullopt;
   for (DumpTarget& dump : std::span(settings.dumps).first(settings.dump_count)) {

@@ -3,6 +3,10 @@
 #pragma once
 
 #include "alloctap/config.hpp"
+#include "alloctap/check/expand.hpp"
+#include "alloctap/check/level_presets.hpp"
+#include "alloctap/check/parse_check_options.hpp"
+#include "alloctap/check/selectable_checks.hpp"
 #include "alloctap/dump/android_heap_dump.hpp"
 #include "alloctap/dump/callback_output.hpp"
 #include "alloctap/dump/descriptor_output.hpp"

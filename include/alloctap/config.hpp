@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "alloctap/check/check_policy.hpp"
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/hook/manual_hook.hpp"
@@ -38,15 +39,17 @@ struct Limits {
 ///       using Hook = alloctap::InterposeHook;
 ///     };
 ///
-/// Two static functions may be added. `on_first_call()` runs once, inside the first interposed call
-/// of the process, before constructors: a place to start early. `is_own_call(const CallOrigin&)`
-/// tells calls that are not the program's.
+/// Three static functions may be added. `on_first_call()` runs once, inside the first interposed
+/// call of the process, before constructors: a place to start early. `is_own_call(const
+/// CallOrigin&)` tells calls that are not the program's. `on_misuse(const Misuse&)` is told of each
+/// fault that `Checks` find, once, inside malloc.
 struct DefaultConfig {
   using Hook = ManualHook<>;
   using Stack = UnwindTableStack;
   using Sampling = EveryAllocation;
   using Queue = DirectQueue;
   using Meta = MemoryMetaContainer<ShadowIndex>;
+  using Checks = NoChecks;
   using Tags = NoTags;
   using Observers = NoObservers;
   using Symbolizer = NoSymbolizer;
@@ -58,9 +61,9 @@ template <class C>
 concept TrackerConfig =
     HookBackend<typename C::Hook> && StackCapture<typename C::Stack> &&
     SamplingPolicy<typename C::Sampling> && EventQueuePolicy<typename C::Queue> &&
-    MetaContainer<typename C::Meta> && TagPolicy<typename C::Tags> &&
-    Observer<typename C::Observers> && Symbolizer<typename C::Symbolizer> &&
-    std::convertible_to<decltype(C::limits), Limits>;
+    MetaContainer<typename C::Meta> && CheckPolicy<typename C::Checks> &&
+    TagPolicy<typename C::Tags> && Observer<typename C::Observers> &&
+    Symbolizer<typename C::Symbolizer> && std::convertible_to<decltype(C::limits), Limits>;
 
 static_assert(TrackerConfig<DefaultConfig>);
 
@@ -79,6 +82,14 @@ struct CheckedConfig {
       "Config::Queue does not model EventQueuePolicy: see alloctap/queue/event_queue.hpp");
   static_assert(MetaContainer<typename C::Meta>,
                 "Config::Meta does not model MetaContainer: see alloctap/meta/meta_container.hpp");
+  static_assert(CheckPolicy<typename C::Checks>,
+                "Config::Checks does not model CheckPolicy: see alloctap/check/check_policy.hpp");
+  static_assert(!C::Checks::kChecks || C::Hook::capabilities.checks_blocks,
+                "Config::Checks has something to check, and Config::Hook cannot do it: it tells of "
+                "blocks and has no say in them. Use InterposeHook");
+  static_assert(!C::Checks::needs.owns_every_free || C::Hook::capabilities.owns_every_free,
+                "Config::Checks has a check that remembers blocks, and Config::Hook does not see "
+                "every free: use InterposeHook, or Expand and FillOnAllocate alone");
   static_assert(TagPolicy<typename C::Tags>,
                 "Config::Tags does not model TagPolicy: see alloctap/tag/tag_policy.hpp");
   static_assert(Observer<typename C::Observers>,

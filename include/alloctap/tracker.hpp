@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "alloctap/checking_recorder.hpp"
 #include "alloctap/config.hpp"
 #include "alloctap/dump/dump_output.hpp"
 #include "alloctap/dump/dump_policy.hpp"
@@ -19,7 +20,6 @@
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/hook_claims.hpp"
 #include "alloctap/os/process.hpp"
-#include "alloctap/recorder.hpp"
 #include "alloctap/session.hpp"
 #include "alloctap/snapshot/diff.hpp"
 #include "alloctap/snapshot/leaks.hpp"
@@ -43,7 +43,7 @@ class Tracker {
  public:
   using Hook = typename Config::Hook;
   /// What the hook feeds; `ALLOCTAP_DEFINE_INTERPOSED_MALLOC` asks for it by this name.
-  using Sink = Recorder<Config>;
+  using Sink = RecorderOf<Config>;
 
   /// Starts recording. The session ends it. Fails where the hook cannot be installed, where a
   /// session of this tracker lives, or where another tracker has a backend on the same target.
@@ -156,6 +156,26 @@ class Tracker {
   /// read for each thread that ever had an event, and stops none.
   [[nodiscard]] static std::uint64_t live_bytes() noexcept { return Sink::books().live_bytes(); }
 
+  /// Looks at the guards of every live block, and at every freed one that is kept back, for what
+  /// `Config::Checks` watch; false where a thread was stopped inside the tracker, so that nothing
+  /// was looked at. What is found stands in every snapshot from then on. Stops other threads
+  /// meanwhile.
+  static bool verify_all()
+    requires(Config::Checks::kChecks)
+  {
+    const ReentrancyGuard guard;
+    FoundMisuses found;
+    bool quiet = false;
+    {
+      const std::lock_guard hold(control_lock);
+      quiet = ThreadStates::close_gate();
+      if (quiet) found = Sink::sweep();
+      ThreadStates::open_gate();
+    }
+    Sink::act(found);
+    return quiet;
+  }
+
   /// Adds what is live now to the timeline of snapshots, which keeps a thousand points, the denser
   /// the younger. To be called as often as points are wanted: once in a frame, or by a timer. Stops
   /// other threads for some microseconds. Without a session, and while another thread starts, stops
@@ -258,7 +278,7 @@ class Tracker {
   /// With the present as its last point.
   static bool add_timeline(Snapshot& snapshot) noexcept {
     const Totals& totals = snapshot.totals;
-    return Sink::copy_timeline(snapshot) &&
+    return Sink::copy_timeline(snapshot) && copy_misuses<Sink>(snapshot) &&
            snapshot.timeline.push_back({.time_ns = snapshot.time_ns,
                                         .live_bytes = totals.live_bytes,
                                         .live_allocations = totals.live_allocations,

@@ -22,7 +22,7 @@ LAYERS = [
      "observe"},
     {"snapshot"},
     {"dump", "game"},
-    {"config.hpp", "sample_books.hpp", "mapping_recorder.hpp", "module_epochs.hpp",
+    {"checking_recorder.hpp", "config.hpp", "sample_books.hpp", "mapping_recorder.hpp", "module_epochs.hpp",
      "peak_recorder.hpp", "recorder.hpp", "session.hpp", "stack_recorder.hpp", "timeline_recorder.hpp",
      "tracker.hpp", "tracker_report.hpp", "alloctap.hpp"},
     {"testing"},

@@ -90,6 +90,51 @@ class SampleReport {
     thread.name_bytes = name.copy(thread.name_text.data(), thread.name_text.size());
     static_cast<void>(snapshot.threads.push_back(thread));
   }
+  /// A fault of each shape: of a block that was freed, of what was written, of no block.
+  void add_misuses() {
+    const StackId load = intern({kLoad + 0x11, kParse + 0x21, kMain + 0x31});
+    const StackId parse = intern({kParse + 0x29, kMain + 0x31});
+    constexpr std::int64_t kSecond = 1'000'000'000;
+    Misuse again;
+    again.kind = MisuseKind::kDoubleFree;
+    again.found = {.stack = parse, .thread = 4712, .time_ns = 9 * kSecond};
+    again.address = 0x5000;
+    again.block = {.known = true,
+                   .freed = true,
+                   .address = 0x5000,
+                   .size = 24,
+                   .allocated = {.stack = load, .thread = 4711, .time_ns = 4 * kSecond},
+                   .gone = {.stack = parse, .thread = 4712, .time_ns = 8'800'000'000}};
+    add_misuse(again, 2);
+    Misuse behind;
+    behind.kind = MisuseKind::kWriteBehind;
+    behind.by_sweep = true;
+    behind.found.time_ns = 10 * kSecond;
+    behind.address = 0x6000;
+    behind.block = again.block;
+    behind.block.freed = false;
+    behind.block.address = 0x6000;
+    behind.block.kind = AllocationKind::kAlignedNew;
+    behind.block.alignment = 64;
+    behind.changed = {.count = 2, .first = 24, .last = 26, .expected = 0xBB, .shown = 3};
+    behind.changed.found = {0x41, 0xBB, 0x42};
+    add_misuse(behind, 1);
+    Misuse sized = again;
+    sized.kind = MisuseKind::kWrongSize;
+    sized.call = DeallocationKind::kAlignedDelete;
+    sized.stated_size = 16;
+    sized.stated_alignment = 64;
+    sized.block.freed = false;
+    add_misuse(sized, 1);
+    Misuse unknown;
+    unknown.kind = MisuseKind::kUnknownPointer;
+    unknown.found = again.found;
+    unknown.address = 0x7fff0000;
+    add_misuse(unknown, 1);
+  }
+  void add_misuse(const Misuse& misuse, std::uint64_t times) {
+    static_cast<void>(snapshot.misuses.push_back({misuse, times}));
+  }
   void add(const StackSummary& stack) { static_cast<void>(snapshot.stacks.push_back(stack)); }
 
   Snapshot snapshot;

@@ -76,6 +76,7 @@ CommandLine::CommandLine()
                       "the rules in FILE name, a leak:PATTERN in each line as for\n"
                       "LeakSanitizer. Rules that PROGRAM brings itself count too. May\n"
                       "be given again for another FILE.");
+  if (kSomeHookChecksBlocks) add_checks();
   hook_ = add("--hook", "CHOICE", kHookHelp);
   if (kSomeHookChoosesModules) add_modules();
   mmap_ = add("--mmap", "on|off", kMappingsHelp);
@@ -99,6 +100,19 @@ void CommandLine::add_modules() {
   not_modules_ = add("--not-modules", "REGEX",
                      "With --hook=plt, leave out modules whose path matches, whatever\n"
                      "else chooses them. May be given again.");
+}
+
+void CommandLine::add_checks() {
+  checks_ = add("--checks", "LIST",
+                "Look for misuse of blocks: level10 (everything), level5 (fills\n"
+                "them), or names of Android's malloc_debug with their values, such\n"
+                "as guard=64,free_track,verify_pointers; and verify_kinds. What is\n"
+                "found stands in the reports, with the stacks of the fault, of the\n"
+                "allocation and of the free. A bad free does not reach the\n"
+                "allocator. Default: nothing is checked.");
+  error_exit_code_ = add("--error-exitcode", "N",
+                         "Where --checks found something, and PROGRAM ends by itself, end\n"
+                         "with N, from 1 to 255. Default: with PROGRAM's own exit code.");
 }
 
 absl::StatusOr<std::size_t> CommandLine::find_program(std::span<char*> arguments) const {

@@ -35,6 +35,10 @@ class CommandLine {
   [[nodiscard]] std::vector<std::string> frame_limits() const { return results(max_frames_); }
   [[nodiscard]] std::vector<std::string> sample_means() const { return results(sample_); }
   [[nodiscard]] std::vector<std::string> min_sizes() const { return results(min_size_); }
+  [[nodiscard]] std::vector<std::string> checks() const { return results(checks_); }
+  [[nodiscard]] std::vector<std::string> error_exit_codes() const {
+    return results(error_exit_code_);
+  }
   [[nodiscard]] std::vector<std::string> event_bytes() const { return results(events_); }
   [[nodiscard]] std::vector<std::string> max_sizes() const { return results(max_size_); }
   [[nodiscard]] std::vector<std::string> intervals() const { return results(interval_); }
@@ -52,6 +56,7 @@ class CommandLine {
   static std::vector<std::string> results(const CLI::Option* option);
   CLI::Option* add(const char* name, const char* value, const std::string& description);
   void add_modules();
+  void add_checks();
   bool takes_value(const std::string& name) const;
   absl::Status check_value(const std::string& argument) const;
 
@@ -62,6 +67,8 @@ class CommandLine {
   CLI::Option* sample_ = nullptr;
   CLI::Option* min_size_ = nullptr;
   CLI::Option* max_size_ = nullptr;
+  CLI::Option* checks_ = nullptr;
+  CLI::Option* error_exit_code_ = nullptr;
   CLI::Option* events_ = nullptr;
   CLI::Option* interval_ = nullptr;
   CLI::Option* threshold_ = nullptr;

@@ -26,7 +26,9 @@ std::string encode_settings(const Options& options, const ResolvedFiles& files, 
                     .event_bytes = options.event_bytes,
                     .interval_ns = options.interval_ns,
                     .threshold_bytes = options.threshold_bytes,
-                    .dump_signal = options.dump_signal};
+                    .dump_signal = options.dump_signal,
+                    .checks = options.checks,
+                    .error_exit_code = options.error_exit_code};
   for (const ResolvedDump& dump : files.dumps) {
     settings.dumps[settings.dump_count++] = {dump.format, dump.mode, dump.pattern};
   }

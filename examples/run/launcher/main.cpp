@@ -59,13 +59,18 @@ absl::Status become(const ProgramFile& program, std::span<char*> command) {
                                            " cannot be started: ", error_text(error)));
 }
 
+ObjectKind object_kind(const Options& options) {
+  if (!options.checks.empty()) return ObjectKind::kChecksBlocks;
+  return options.event_bytes > 0 ? ObjectKind::kLogsEvents : ObjectKind::kCounts;
+}
+
 absl::Status start(const Options& options) {
   const auto files = resolve_files(options, ::getpid());
   if (!files.ok()) return files.status();
   const auto program = find_program(options.command.front());
   if (!program.ok()) return program.status();
   if (absl::Status status = check_preloadable(program->image); !status.ok()) return status;
-  const auto object = find_preload_object(options.hook, options.event_bytes > 0);
+  const auto object = find_preload_object(options.hook, object_kind(options));
   if (!object.ok()) return object.status();
   if (absl::Status status = set_environment(options, *files, *object); !status.ok()) return status;
   return become(*program, options.command);

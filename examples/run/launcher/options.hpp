@@ -38,6 +38,9 @@ struct Options {
   std::int64_t interval_ns = 0;
   std::uint64_t threshold_bytes = 0;
   std::int32_t dump_signal = 0;
+  /// What `--checks` lists, one after the other; empty: nothing is checked.
+  std::string checks;
+  std::int32_t error_exit_code = 0;
   bool follow_children = false;
   /// Files of suppressions, as the user wrote them.
   std::vector<std::string> suppressions;

@@ -21,20 +21,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Those that log no events and those that do; of each, the one that exports malloc comes first.
-constexpr const char* kObjects[2][2] = {
+/// By `ObjectKind`; of each, the one that exports malloc comes first. Blocks are checked by that
+/// one alone.
+constexpr const char* kObjects[3][2] = {
     {"liballoctap-run.so", "liballoctap-run-slots.so"},
-    {"liballoctap-run-events.so", "liballoctap-run-events-slots.so"}};
+    {"liballoctap-run-events.so", "liballoctap-run-events-slots.so"},
+    {"liballoctap-run-checks.so", "liballoctap-run-checks.so"}};
 
 /// What ends a path in LD_PRELOAD, and what starts a name that the loader replaces.
 constexpr std::string_view kNotInPreload = " :$";
 
 }  // namespace
 
-absl::StatusOr<std::string> find_preload_object(HookChoice hook, bool logs_events) {
+absl::StatusOr<std::string> find_preload_object(HookChoice hook, ObjectKind kind) {
   std::error_code error;
   const fs::path own = fs::read_symlink("/proc/self/exe", error);
-  const char* name = kObjects[logs_events ? 1 : 0][description_of(hook).exports_malloc ? 0 : 1];
+  const char* name =
+      kObjects[static_cast<std::size_t>(kind)][description_of(hook).exports_malloc ? 0 : 1];
   const fs::path expected = own.parent_path() / ALLOCTAP_RUN_PRELOAD_DIRECTORY / name;
   const fs::path object = fs::canonical(expected, error);
   if (error || ::access(object.c_str(), R_OK) != 0) {

@@ -1,6 +1,7 @@
 /// The object that is preloaded into the program.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -8,9 +9,12 @@
 
 namespace alloctap::run {
 
-/// The absolute path of the object for `hook`, which stands at a fixed place beside this
-/// executable; of the one that logs events if `logs_events`.
-[[nodiscard]] absl::StatusOr<std::string> find_preload_object(HookChoice hook, bool logs_events);
+/// What an object can do beyond counting.
+enum class ObjectKind : std::uint8_t { kCounts, kLogsEvents, kChecksBlocks };
+
+/// The absolute path of the object of that kind for `hook`, which stands at a fixed place beside
+/// this executable.
+[[nodiscard]] absl::StatusOr<std::string> find_preload_object(HookChoice hook, ObjectKind kind);
 
 /// The value of LD_PRELOAD with `object` in front of what was there, and there only; the one that
 /// it stands for is taken out. The library that `hook` needs comes last, so that an allocator which

@@ -24,4 +24,19 @@ std::uint64_t live_bytes() noexcept { return RunTracker::live_bytes(); }
 
 void add_timeline_point() noexcept { RunTracker::add_timeline_point(); }
 
+template <class Tracker>
+void verify_blocks_of() noexcept {
+  if constexpr (requires { Tracker::verify_all(); }) static_cast<void>(Tracker::verify_all());
+}
+
+template <class Tracker>
+bool finds_misuse() noexcept {
+  if constexpr (requires { Tracker::Sink::misuses(); }) return Tracker::Sink::misuses().found() > 0;
+  return false;
+}
+
+void verify_blocks() noexcept { verify_blocks_of<RunTracker>(); }
+
+bool found_misuse() noexcept { return finds_misuse<RunTracker>(); }
+
 }  // namespace alloctap::run

@@ -93,6 +93,7 @@ const Settings& report_settings() noexcept { return *current_settings; }
 void write_report() noexcept {
   const OwnAllocations own;
   absl::raw_logging_internal::RegisterLogFilterAndPrefixHook(&say_nothing);
+  verify_blocks();
   const absl::StatusOr<Snapshot> snapshot = take_snapshot({.blocks = blocks_wanted()});
   if (!snapshot.ok()) return print_error(snapshot.status());
   const int error_output = standard_error();

@@ -8,6 +8,7 @@
 #include <alloctap/os/error_preserver.hpp>
 #include <array>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <optional>
 
@@ -65,11 +66,22 @@ void let_one_thread_exit() noexcept {
   if (!exiting_thread.compare_exchange_strong(first, mine) && first != mine) sleep_for_ever();
 }
 
-void report_at_exit(int, void*) {
+/// What the program is to end with in the place of `status`.
+int exit_code_for(int status) noexcept {
+  const bool changes = report_written() && settings->error_exit_code != 0 && found_misuse();
+  return changes ? settings->error_exit_code : status;
+}
+
+void report_at_exit(int status, void*) {
   if (!report_owed()) return;
   if (!report_written()) ::on_exit(&report_at_exit, nullptr);
   let_one_thread_exit();
   report();
+  const int code = exit_code_for(status);
+  if (code == status) return;
+  // What exit would do yet.
+  std::fflush(nullptr);
+  for (;;) ::syscall(SYS_exit_group, code);
 }
 
 void report_at_quick_exit() {
@@ -81,7 +93,7 @@ void report_at_quick_exit() {
 
 [[noreturn]] void report_and_leave(int status) noexcept {
   report();
-  for (;;) ::syscall(SYS_exit_group, status);
+  for (;;) ::syscall(SYS_exit_group, exit_code_for(status));
 }
 
 void watch_for_the_end() noexcept {
@@ -105,6 +117,7 @@ void in_forked_child() noexcept {
 
 bool start_tracker() noexcept {
   RunHook::choose(settings->hook, __ehdr_start);
+  select_checks(settings->checks);
   RunTracker::Sink::record_mappings(settings->hook.mappings);
   static_cast<void>(RunConfig::Stack::select(name_of(kStackNames, settings->stack)));
   RunTracker::set_max_frames(settings->max_frames);
@@ -160,6 +173,15 @@ void RunConfig::on_first_call() noexcept {
     ::on_exit(&report_at_exit, nullptr);
     ::at_quick_exit(&report_at_quick_exit);
   }
+}
+
+void RunConfig::on_misuse(const Misuse& misuse) noexcept {
+  const std::string_view kind = alloctap::name_of(misuse.kind);
+  char line[80];
+  std::size_t length = kind.copy(line, sizeof line);
+  constexpr std::string_view kRest = "; the report tells of it";
+  length += kRest.copy(line + length, sizeof line - length);
+  print_line({line, length});
 }
 
 bool RunConfig::is_own_call(const CallOrigin& origin) noexcept {

@@ -5,13 +5,14 @@
 #include <cstdint>
 
 #include "helper_symbolizer.hpp"
-#include "run_hook.hpp"
+#include "run_checks.hpp"
 #include "run_queue.hpp"
 
 namespace alloctap::run {
 
 struct RunConfig : DefaultConfig {
-  using Hook = RunHook;
+  using Hook = RunCheckedHook;
+  using Checks = RunChecks;
   using Stack = SelectableStack<UnwindTableStack, BacktraceStack, FramePointerStack, NoStack>;
   using Sampling = AdjustableSampling;
   using Queue = RunQueue;
@@ -24,6 +25,9 @@ struct RunConfig : DefaultConfig {
   /// Whether a call comes from this object itself: its C++ library sets memory aside when it is
   /// loaded.
   static bool is_own_call(const CallOrigin& origin) noexcept;
+
+  /// Tells standard error, in a line.
+  static void on_misuse(const Misuse& misuse) noexcept;
 };
 
 using RunTracker = Tracker<RunConfig>;

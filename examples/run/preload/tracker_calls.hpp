@@ -21,4 +21,9 @@ absl::Status dump(const Snapshot& snapshot, const ChosenDump& policy, Descriptor
 std::uint64_t live_bytes() noexcept;
 void add_timeline_point() noexcept;
 
+/// As `Tracker::verify_all`, where something is checked.
+void verify_blocks() noexcept;
+/// Whether checks found anything yet.
+[[nodiscard]] bool found_misuse() noexcept;
+
 }  // namespace alloctap::run

@@ -23,6 +23,7 @@ class FrameList {
     for (const StackSummary& stack : report.snapshot.stacks) add(stack.stack);
     for (const MappingSummary& mapping : report.snapshot.mappings) add(mapping.stack);
     for (const PeakStackSummary& held : report.snapshot.peak.stacks) add(held.stack);
+    for (const CountedMisuse& misuse : report.snapshot.misuses) add_calls(misuse.first);
     finish();
   }
 
@@ -79,6 +80,12 @@ class FrameList {
     if (frames_.size() < next_cleaning_) return;
     make_unique();
     next_cleaning_ = std::max(kFirstCleaning, frames_.size() * 2);
+  }
+
+  void add_calls(const Misuse& misuse) noexcept {
+    add(misuse.found.stack);
+    add(misuse.block.allocated.stack);
+    add(misuse.block.gone.stack);
   }
 
   void make_unique() noexcept {

@@ -76,6 +76,22 @@ class ShortText {
   return text;
 }
 
+/// Nanoseconds, rounded: "0 ms", "12 ms", "1.5 s", "3.2 h".
+[[nodiscard]] inline ShortText human_time(std::int64_t nanoseconds) noexcept {
+  const std::int64_t milliseconds = nanoseconds < 0 ? 0 : nanoseconds / 1'000'000;
+  ShortText text;
+  if (milliseconds < 1000) {
+    text.append(static_cast<std::uint64_t>(milliseconds));
+    text.append(" ms");
+    return text;
+  }
+  const long double seconds = static_cast<long double>(milliseconds) / 1000;
+  const bool is_long = seconds >= 3600;
+  text.append(one_decimal(is_long ? seconds / 3600 : seconds).view());
+  text.append(is_long ? " h" : " s");
+  return text;
+}
+
 /// `part` of `whole`: "41.2 %"; "0.0 %" of nothing.
 [[nodiscard]] inline ShortText percent(std::uint64_t part, std::uint64_t whole) noexcept {
   const long double ratio =

@@ -14,6 +14,7 @@
 #include "alloctap/dump/json_builder.hpp"
 #include "alloctap/dump/json_history.hpp"
 #include "alloctap/dump/json_leaks.hpp"
+#include "alloctap/dump/json_misuses.hpp"
 #include "alloctap/dump/json_opening.hpp"
 #include "alloctap/dump/json_owners.hpp"
 #include "alloctap/dump/json_threads.hpp"
@@ -52,6 +53,7 @@ struct JsonDump {
       json_.text("schema", "alloctap.heap/1");
       JsonOpening(report_, json_).write();
       write_leaks();
+      write_misuses(frames);
       write_mappings(frames);
       json_.key("threads");
       write_threads(json_, report_.snapshot.threads);
@@ -100,6 +102,18 @@ struct JsonDump {
       json_.key("leaks");
       if (!leaks_) return json_.null();
       alloctap::write_leaks(json_, *suppressions_, *leaks_);
+    }
+
+    void write_misuses(const FrameList& frames) {
+      json_.key("misuses");
+      json_.begin_object();
+      json_.number("left_out", report_.snapshot.misuses_left_out);
+      json_.key("faults");
+      json_.begin_array();
+      JsonMisuses faults(json_, [&](StackId stack) { write_frame_indices(stack, frames); });
+      for (const CountedMisuse& misuse : report_.snapshot.misuses) faults.write(misuse);
+      json_.end_array();
+      json_.end_object();
     }
 
     void write_tags() {

@@ -9,7 +9,9 @@
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/frame_list.hpp"
 #include "alloctap/dump/human_units.hpp"
+#include "alloctap/dump/text_frames.hpp"
 #include "alloctap/dump/text_leaks.hpp"
+#include "alloctap/dump/text_misuses.hpp"
 #include "alloctap/dump/text_owners.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/version.hpp"
@@ -28,12 +30,14 @@ struct TextDump {
     write_header(report, out);
     write_account(report, out);
     write_totals(report, out);
+    write_misuse_totals(report.snapshot, out);
     TextOwners owners(report.snapshot, out);
     owners.write();
     const auto stacks = most_first(report.snapshot.stacks, out);
     const auto mappings = most_first(report.snapshot.mappings, out);
     const FrameList frames(report, shown_stacks(report, stacks, mappings, out));
     if (!frames.complete()) return out.fail("text: the system has no memory for frames");
+    write_misuses(report, frames, out);
     if (suppressions != nullptr) {
       write_leaks(report, frames, owners, out);
     } else {
@@ -147,6 +151,7 @@ struct TextDump {
     const auto add_first = [&](const auto& order) {
       for (std::size_t i = 0; i < std::min(most_stacks, order.size()); ++i) add(order[i]->stack);
     };
+    for_each_misuse_stack(report.snapshot, add);
     add_first(stacks);
     add_first(mappings);
     for (const StackSummary& stack : report.snapshot.stacks) {
@@ -178,7 +183,7 @@ struct TextDump {
           << human_bytes(stack.total.allocated_bytes) << ", "
           << with_commas(stack.total.temporary_allocations) << " temporary\n";
       owners.write_owner(stack.stack);
-      write_frames(report, stack.stack, frames, out);
+      write_text_frames(report, stack.stack, frames, out);
     }
   }
 
@@ -191,7 +196,7 @@ struct TextDump {
       out << "\n#" << i + 1 << "  " << human_bytes(order[i]->live_bytes) << " in "
           << with_commas(order[i]->live_mappings) << " mapping" << plural(order[i]->live_mappings)
           << "\n";
-      write_frames(report, order[i]->stack, frames, out);
+      write_text_frames(report, order[i]->stack, frames, out);
     }
   }
 
@@ -219,44 +224,6 @@ struct TextDump {
   }
 
   static std::string_view plural(std::uint64_t count) noexcept { return count == 1 ? "" : "s"; }
-
-  static void write_frames(const Report& report, StackId stack, const FrameList& list,
-                           DumpWriter& out) {
-    const auto frames = report.snapshot.table->frames(stack);
-    if (frames.empty()) {
-      out << (stack == kStackNotTaken ? "    (no stack: size outside the range)\n"
-                                      : "    (stack unknown)\n");
-    }
-    for (const std::uintptr_t frame : frames) {
-      write_frame(list, list.index_of(stack, frame), out);
-    }
-  }
-
-  /// "    function   file:line   module+0xoffset", behind lines for what was inlined into it; the
-  /// offset is the call's address in the file.
-  static void write_frame(const FrameList& list, std::size_t index, DumpWriter& out) {
-    const auto source = list.source(index);
-    for (std::size_t i = 0; i + 1 < source.size(); ++i) {
-      write_function(source[i], out);
-      out << "   (inlined)\n";
-    }
-    write_function(source.empty() ? SourceFrame() : source.back(), out);
-    out << "   ";
-    const auto [address, module] = list.place(index);
-    if (module == nullptr) {
-      out.hex(address) << "\n";
-      return;
-    }
-    out << module->path.substr(module->path.rfind('/') + 1) << '+';
-    out.hex(address - module->bias) << (module->is_unloaded() ? " (unloaded)\n" : "\n");
-  }
-
-  static void write_function(const SourceFrame& frame, DumpWriter& out) {
-    out << "    " << (frame.function.empty() ? std::string_view("??") : frame.function);
-    if (frame.file.empty()) return;
-    out << "   " << frame.file;
-    if (frame.line > 0) out << ':' << frame.line;
-  }
 };
 
 static_assert(DumpPolicy<TextDump>);

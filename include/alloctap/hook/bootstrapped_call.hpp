@@ -38,7 +38,7 @@ struct BootstrappedCall : HookedCall<Originals, Sink> {
     if (BootstrapArena::owns(block)) [[unlikely]] {
       return BootstrapArena::size_of(block);
     }
-    return Originals::template get<functions::MallocUsableSize>()(block);
+    return Base::measure(block);
   }
 
  private:

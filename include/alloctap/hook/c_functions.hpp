@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <tuple>
 
 #include "alloctap/hook/function_description.hpp"
 #include "alloctap/macros.hpp"
@@ -20,6 +21,9 @@ struct Malloc : Allocates<AllocationKind::kMalloc> {
   static constexpr const char* name = "malloc";
   using Signature = void*(std::size_t);
   static BlockRequest request(std::size_t size) noexcept { return {size, 0}; }
+  static std::tuple<std::size_t> with_bytes(std::size_t bytes, std::size_t) noexcept {
+    return {bytes};
+  }
 };
 
 struct Calloc : Allocates<AllocationKind::kMalloc> {
@@ -28,6 +32,11 @@ struct Calloc : Allocates<AllocationKind::kMalloc> {
   static BlockRequest request(std::size_t count, std::size_t size) noexcept {
     return {array_bytes(count, size), 0};
   }
+  static constexpr bool has_content = true;
+  static std::tuple<std::size_t, std::size_t> with_bytes(std::size_t bytes, std::size_t,
+                                                         std::size_t) noexcept {
+    return {1, bytes};
+  }
 };
 
 struct Memalign : Allocates<AllocationKind::kAlignedAlloc> {
@@ -35,6 +44,10 @@ struct Memalign : Allocates<AllocationKind::kAlignedAlloc> {
   using Signature = void*(std::size_t, std::size_t);
   static BlockRequest request(std::size_t alignment, std::size_t size) noexcept {
     return {size, alignment};
+  }
+  static std::tuple<std::size_t, std::size_t> with_bytes(std::size_t bytes, std::size_t alignment,
+                                                         std::size_t) noexcept {
+    return {alignment, bytes};
   }
 };
 
@@ -50,6 +63,8 @@ struct Valloc : Allocates<AllocationKind::kAlignedAlloc> {
 
 struct Pvalloc : Valloc {
   static constexpr const char* name = "pvalloc";
+  /// The program may use whole pages.
+  static constexpr bool gives_whole_pages = true;
 };
 
 struct PosixMemalign {
@@ -59,6 +74,11 @@ struct PosixMemalign {
   using Signature = int(void**, std::size_t, std::size_t);
   static BlockRequest request(void**, std::size_t alignment, std::size_t size) noexcept {
     return {size, alignment};
+  }
+  static std::tuple<void**, std::size_t, std::size_t> with_bytes(std::size_t bytes, void** result,
+                                                                 std::size_t alignment,
+                                                                 std::size_t) noexcept {
+    return {result, alignment, bytes};
   }
 };
 

@@ -5,7 +5,10 @@
 ///   `Signature` the function's type;
 ///   `role`      which handler fits;
 ///   `kind`      the family that a block belongs to, for roles that allocate or free;
-///   `request`   size and alignment in bytes, from the arguments of the call.
+///   `request`   size and alignment in bytes, from the arguments of the call;
+///   `with_bytes`  the arguments of the call that asks for another number of bytes, for functions
+///               that allocate and have one; `has_content` where the caller may rely on what is in
+///               the block.
 #pragma once
 
 #include <cstddef>

@@ -24,6 +24,9 @@ struct HookCapabilities {
   HookTarget target = HookTarget::kProcessAllocator;
   /// Every free of a tracked block reaches the backend before the allocator sees it.
   bool owns_every_free = false;
+  /// Blocks pass through a sink that checks them (`CheckingSink`), from the first call of the
+  /// process to the last, whether a session lives or not.
+  bool checks_blocks = false;
   /// Modules loaded after start are seen.
   bool sees_later_modules = false;
   /// mmap and its relatives are seen.

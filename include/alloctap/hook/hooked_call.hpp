@@ -12,6 +12,7 @@
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/allocation_functions.hpp"
+#include "alloctap/hook/checked_call.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/error_preserver.hpp"
 #include "alloctap/os/mapping_calls.hpp"
@@ -29,7 +30,14 @@ struct HookedCall {
   template <class Function, class... Arguments>
   ALLOCTAP_ALWAYS_INLINE static auto allocate(const CallOrigin& origin, Arguments... arguments) {
     const ReentrancyGuard guard;
-    auto* const block = Originals::template get<Function>()(arguments...);
+    auto* const original = Originals::template get<Function>();
+    if constexpr (CheckingSink<Sink>) {
+      if (guard.outermost()) {
+        return Checked::template allocate<Function>(Originals::recording(), origin, arguments...);
+      }
+    }
+    auto* const block = original(arguments...);
+    if constexpr (CheckingSink<Sink>) Checked::Unchecked::note(block);
     if (wanted(guard) && block != nullptr) {
       report<Function>(block, Function::request(arguments...), origin);
     }
@@ -40,7 +48,17 @@ struct HookedCall {
   ALLOCTAP_ALWAYS_INLINE static int allocate_into(const CallOrigin& origin, void** result,
                                                   Arguments... arguments) {
     const ReentrancyGuard guard;
-    const int error = Originals::template get<Function>()(result, arguments...);
+    auto* const original = Originals::template get<Function>();
+    if constexpr (CheckingSink<Sink>) {
+      if (guard.outermost()) {
+        return Checked::template allocate_into<Function>(Originals::recording(), origin, result,
+                                                         arguments...);
+      }
+    }
+    const int error = original(result, arguments...);
+    if constexpr (CheckingSink<Sink>) {
+      if (error == 0) Checked::Unchecked::note(*result);
+    }
     if (wanted(guard) && error == 0 && *result != nullptr) {
       report<Function>(*result, Function::request(result, arguments...), origin);
     }
@@ -52,6 +70,9 @@ struct HookedCall {
   ALLOCTAP_ALWAYS_INLINE static void* reallocate(const CallOrigin& origin, void* old,
                                                  Arguments... arguments) {
     const ReentrancyGuard guard;
+    if constexpr (CheckingSink<Sink>) {
+      return reallocate_checked<Function>(guard, origin, old, arguments...);
+    }
     if (!wanted(guard)) return Originals::template get<Function>()(old, arguments...);
     const BlockRequest request = Function::request(old, arguments...);
     const DetachedBlock detached = begin_reallocate(old, origin);
@@ -70,6 +91,9 @@ struct HookedCall {
   ALLOCTAP_ALWAYS_INLINE static void deallocate(const CallOrigin& origin, void* block,
                                                 Arguments... arguments) {
     const ReentrancyGuard guard;
+    if constexpr (CheckingSink<Sink>) {
+      return deallocate_checked<Function>(guard, origin, block, arguments...);
+    }
     if (wanted(guard) && block != nullptr) {
       [[maybe_unused]] const PreserverForSink preserve_error;
       const BlockRequest stated = Function::request(arguments...);
@@ -121,7 +145,43 @@ struct HookedCall {
     return result;
   }
 
+  ALLOCTAP_ALWAYS_INLINE static std::size_t measure(void* block) {
+    auto* const original = Originals::template get<functions::MallocUsableSize>();
+    if constexpr (CheckingSink<Sink>) return Checked::measure(block);
+    return original(block);
+  }
+
  private:
+  using Checked = CheckedCall<Originals, Sink>;
+
+  template <class Function, class... Arguments>
+  static void* reallocate_checked(const ReentrancyGuard& guard, const CallOrigin& origin, void* old,
+                                  Arguments... arguments) {
+    auto* const original = Originals::template get<Function>();
+    if (guard.outermost()) {
+      return Checked::template reallocate<Function>(Originals::recording(), origin, old,
+                                                    arguments...);
+    }
+    void* block = nullptr;
+    const std::size_t size = Function::request(old, arguments...).size;
+    if (old != nullptr && Checked::Unchecked::reallocate(old, size, &block)) return block;
+    block = original(old, arguments...);
+    Checked::Unchecked::note(block);
+    return block;
+  }
+
+  template <class Function, class... Arguments>
+  static void deallocate_checked(const ReentrancyGuard& guard, const CallOrigin& origin,
+                                 void* block, Arguments... arguments) {
+    auto* const original = Originals::template get<Function>();
+    if (block == nullptr) return original(block, arguments...);
+    if (guard.outermost()) {
+      return Checked::template deallocate<Function>(Originals::recording(), origin, block,
+                                                    arguments...);
+    }
+    if (!Checked::Unchecked::deallocate(block)) original(block, arguments...);
+  }
+
   struct NothingToPreserve {};
   using PreserverForSink =
       std::conditional_t<kLeavesErrnoAlone<Sink>, NothingToPreserve, os::ErrorPreserver>;

@@ -22,6 +22,7 @@ struct InterposeHook {
   static constexpr HookCapabilities capabilities{
       .target = HookTarget::kProcessAllocator,
       .owns_every_free = true,
+      .checks_blocks = true,
       .sees_later_modules = true,
       .sees_mappings = true,
       .blind_spots =

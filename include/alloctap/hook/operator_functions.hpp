@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <new>
+#include <tuple>
 
 #include "alloctap/hook/function_description.hpp"
 
@@ -15,12 +16,19 @@ template <AllocationKind Kind>
 struct PlainNew : Allocates<Kind> {
   using Signature = void*(std::size_t);
   static BlockRequest request(std::size_t size) noexcept { return {size, 0}; }
+  static std::tuple<std::size_t> with_bytes(std::size_t bytes, std::size_t) noexcept {
+    return {bytes};
+  }
 };
 template <AllocationKind Kind>
 struct NothrowNew : Allocates<Kind> {
   using Signature = void*(std::size_t, const std::nothrow_t&);
   static BlockRequest request(std::size_t size, const std::nothrow_t&) noexcept {
     return {size, 0};
+  }
+  static std::tuple<std::size_t, const std::nothrow_t&> with_bytes(
+      std::size_t bytes, std::size_t, const std::nothrow_t& tag) noexcept {
+    return {bytes, tag};
   }
 };
 template <AllocationKind Kind>
@@ -29,6 +37,10 @@ struct AlignedNew : Allocates<Kind> {
   static BlockRequest request(std::size_t size, std::align_val_t alignment) noexcept {
     return {size, static_cast<std::size_t>(alignment)};
   }
+  static std::tuple<std::size_t, std::align_val_t> with_bytes(std::size_t bytes, std::size_t,
+                                                              std::align_val_t alignment) noexcept {
+    return {bytes, alignment};
+  }
 };
 template <AllocationKind Kind>
 struct AlignedNothrowNew : Allocates<Kind> {
@@ -36,6 +48,11 @@ struct AlignedNothrowNew : Allocates<Kind> {
   static BlockRequest request(std::size_t size, std::align_val_t alignment,
                               const std::nothrow_t&) noexcept {
     return {size, static_cast<std::size_t>(alignment)};
+  }
+  static std::tuple<std::size_t, std::align_val_t, const std::nothrow_t&> with_bytes(
+      std::size_t bytes, std::size_t, std::align_val_t alignment,
+      const std::nothrow_t& tag) noexcept {
+    return {bytes, alignment, tag};
   }
 };
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "alloctap/check/misuse_log.hpp"
 #include "alloctap/event/allocation_event.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/guard/text_pool.hpp"
@@ -127,6 +128,10 @@ struct Snapshot {
   ArenaArray<Marker> markers;
   std::uint64_t forgotten_markers = 0;
   Peak peak;
+  /// What checks found, in the order in which it was found first; empty for a tracker without.
+  ArenaArray<CountedMisuse> misuses;
+  /// Faults for which there was no room.
+  std::uint64_t misuses_left_out = 0;
   /// All events up to the snapshot, for a tracker with a `LoggingQueue`; they are the log's own,
   /// which outlives every snapshot. Else empty.
   LoggedEvents events;

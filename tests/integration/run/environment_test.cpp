@@ -34,6 +34,8 @@ TEST_CASE("the object that logs events stands for the other one, and the other f
   const std::string logging = launcher.logging_object();
   launcher.environment.push_back("LD_PRELOAD=" + object);
   CHECK(launcher.run({"--events=1M", "printenv", "LD_PRELOAD"}).out == logging + "\n");
+  CHECK(launcher.run({"--checks=fill", "printenv", "LD_PRELOAD"}).out ==
+        launcher.checking_object().native() + "\n");
   launcher.environment.back() = "LD_PRELOAD=" + logging;
   CHECK(launcher.run({"--events=1M", "printenv", "LD_PRELOAD"}).out == logging + "\n");
   CHECK(launcher.run({"printenv", "LD_PRELOAD"}).out == object + "\n");

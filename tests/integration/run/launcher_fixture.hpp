@@ -70,6 +70,7 @@ class Launcher {
     fs::copy_file(ALLOCTAP_RUN_BINARY, binary());
     fs::copy_file(ALLOCTAP_RUN_OBJECT, object());
     fs::copy_file(ALLOCTAP_RUN_OBJECT, logging_object());
+    fs::copy_file(ALLOCTAP_RUN_OBJECT, checking_object());
     fs::copy_file(ALLOCTAP_RUN_OBJECT, root_ / "lib/liballoctap-run-slots.so");
   }
   ~Launcher() {
@@ -84,6 +85,8 @@ class Launcher {
   [[nodiscard]] fs::path object() const { return root_ / "lib/liballoctap-run.so"; }
   /// What --events preloads instead.
   [[nodiscard]] fs::path logging_object() const { return root_ / "lib/liballoctap-run-events.so"; }
+  /// What --checks preloads instead.
+  [[nodiscard]] fs::path checking_object() const { return root_ / "lib/liballoctap-run-checks.so"; }
   [[nodiscard]] fs::path work() const { return root_ / "work"; }
 
   /// The variables of the launcher; nothing of the test's own environment.

@@ -120,6 +120,16 @@ TEST_CASE("bad options are refused with the value and the remedy") {
       {{"--interval="}, "'--interval='", "write one"},
       {{"--events=0"}, "--events '0'", "1 to 18446744073709551615, such as"},
       {{"--events=1G", "--sample=512K"}, "--events and --sample", "leave one out"},
+      {{"--checks=guard=0,gurad"}, "guard: \"0\" is no whole number", "gurad: is unknown; write"},
+      {{"--checks=backtrace_full"}, "backtrace_full: is not to be had", "of Android alone"},
+      {{"--checks=level10", "--checks=level11"}, "'level10 level11'", "level11: is unknown; write"},
+      {{"--checks="}, "'--checks='", "write one"},
+      {{"--checks=level10", "--hook=plt"}, "--checks 'level10'", "with --hook=interpose alone"},
+      {{"--checks=level10", "--events=1G"}, "excludes --events", "leave one out"},
+      {{"--error-exitcode=1"}, "--error-exitcode '1'", "write --checks=LIST too"},
+      {{"--checks=fill", "--error-exitcode=0"}, "--error-exitcode '0'", "from 1 to 255"},
+      {{"--checks=fill", "--error-exitcode=256"}, "--error-exitcode '256'", "from 1 to 255"},
+      {{"--checks=fill", "--error-exitcode=x"}, "--error-exitcode 'x'", "from 1 to 255"},
       {{"--threshold=0"}, "--threshold '0'", "1 to 18446744073709551615, such as"},
       {{"--threshold=-1"}, "--threshold '-1'", "1 to 18446744073709551615, such as"},
       {{"--signal=KILL"}, "--signal 'KILL'", "write one of HUP, INT, QUIT, USR1, USR2"},
@@ -198,21 +208,22 @@ TEST_CASE("numbers of bytes reach the preloaded object, with or without a unit")
     REQUIRE(text.starts_with(head));
     return text.substr(head.size());
   };
-  const std::string all = ";0;18446744073709551615;0;0;0;0;0;0;interpose;1;0;\n";
+  const std::string all = ";0;18446744073709551615;0;0;0;0;0;;0;0;0;interpose;1;0;\n";
   CHECK(sampling_of({"--sample=1"}) == "1" + all);
   CHECK(sampling_of({"--sample", "512K"}) == "524288" + all);
   CHECK(sampling_of({"--sample=2M"}) == "2097152" + all);
   CHECK(sampling_of({"--sample=1024G"}) == "1099511627776" + all);
   CHECK(sampling_of({"--sample=2M", "--sample=3"}) == "3" + all);
-  CHECK(sampling_of({"--min-size=16"}) == "0;16;18446744073709551615;0;0;0;0;0;0;interpose;1;0;\n");
-  CHECK(sampling_of({"--max-size=1K"}) == "0;0;1024;0;0;0;0;0;0;interpose;1;0;\n");
+  CHECK(sampling_of({"--min-size=16"}) ==
+        "0;16;18446744073709551615;0;0;0;0;0;;0;0;0;interpose;1;0;\n");
+  CHECK(sampling_of({"--max-size=1K"}) == "0;0;1024;0;0;0;0;0;;0;0;0;interpose;1;0;\n");
   CHECK(sampling_of({"--min-size=1K", "--max-size=1024"}) ==
-        "0;1024;1024;0;0;0;0;0;0;interpose;1;0;\n");
+        "0;1024;1024;0;0;0;0;0;;0;0;0;interpose;1;0;\n");
   CHECK(sampling_of({"--max-size=18446744073709551615", "--sample=7"}) == "7" + all);
   CHECK(sampling_of({"--events=64M"}) ==
-        "0;0;18446744073709551615;67108864;0;0;0;0;0;interpose;1;0;\n");
+        "0;0;18446744073709551615;67108864;0;0;0;0;;0;0;0;interpose;1;0;\n");
   CHECK(sampling_of({"--events=1", "--sample=1"}) ==
-        "1;0;18446744073709551615;1;0;0;0;0;0;interpose;1;0;\n");
+        "1;0;18446744073709551615;1;0;0;0;0;;0;0;0;interpose;1;0;\n");
 }
 
 TEST_CASE("what makes a dump while the program runs reaches the preloaded object") {
@@ -221,7 +232,7 @@ TEST_CASE("what makes a dump while the program runs reaches the preloaded object
     const std::string text = settings_of(launcher, options);
     const std::string head = "0;unwind-table;256;0;0;18446744073709551615;0;";
     REQUIRE(text.starts_with(head));
-    const std::string tail = ";0;0;interpose;1;0;\n";
+    const std::string tail = ";0;;0;0;0;interpose;1;0;\n";
     REQUIRE(text.ends_with(tail));
     return text.substr(head.size(), text.size() - head.size() - tail.size());
   };
@@ -234,6 +245,21 @@ TEST_CASE("what makes a dump while the program runs reaches the preloaded object
   CHECK(triggers_of({"--signal", "SIGUSR2"}) == "0;0;12");
   CHECK(triggers_of({"--interval=1", "--interval=2", "--threshold=1", "--signal=HUP"}) ==
         "2000000000;1;1");
+}
+
+TEST_CASE("checks reach the preloaded object as they were written") {
+  const Launcher launcher;
+  const auto checks_of = [&launcher](const Arguments& options) {
+    const std::string text = settings_of(launcher, options);
+    const std::string head = "0;unwind-table;256;0;0;18446744073709551615;0;0;0;0;";
+    REQUIRE(text.starts_with(head));
+    const std::string tail = ";0;0;interpose;1;0;\n";
+    REQUIRE(text.ends_with(tail));
+    return text.substr(head.size(), text.size() - head.size() - tail.size());
+  };
+  CHECK(checks_of({"--checks=level10"}) == "7;level10;0");
+  CHECK(checks_of({"--checks", "guard=64,fill", "--checks=verify_kinds", "--error-exitcode=77"}) ==
+        "26;guard=64,fill verify_kinds;77");
 }
 
 TEST_CASE("help describes every option, version tells the library's") {
@@ -261,6 +287,8 @@ TEST_CASE("help describes every option, version tells the library's") {
                              "4000",
                              "Default: 256",
                              "--suppressions FILE",
+                             "--checks LIST",
+                             "--error-exitcode N",
                              "--follow-children",
                              "--version",
                              "--help"}) {

@@ -27,6 +27,8 @@ Settings every_field() {
                     .interval_ns = kLongestInterval,
                     .threshold_bytes = UINT64_MAX,
                     .dump_signal = SIGUSR2,
+                    .checks = "guard=64,fill;x",
+                    .error_exit_code = 77,
                     .dump_count = 3};
   settings.dumps[0] = {DumpFormat::kText, WriteMode::kReplace, kHostilePath};
   settings.dumps[1] = {DumpFormat::kJson, WriteMode::kAppend, "/"};
@@ -52,6 +54,8 @@ void check_equal(const Settings& one, const Settings& other) {
   CHECK(one.interval_ns == other.interval_ns);
   CHECK(one.threshold_bytes == other.threshold_bytes);
   CHECK(one.dump_signal == other.dump_signal);
+  CHECK((one.checks == other.checks));
+  CHECK(one.error_exit_code == other.error_exit_code);
   REQUIRE(one.dump_count == other.dump_count);
   for (std::size_t i = 0; i < one.dump_count; ++i) {
     CHECK(one.dumps[i].format == other.dumps[i].format);
@@ -84,6 +88,8 @@ TEST_CASE("the most dumps with the longest paths stay within the stated size") {
   Settings settings = every_field();
   settings.dump_count = kMostDumps;
   settings.min_size = settings.max_size = UINT64_MAX;
+  const std::string checks(kMostCheckBytes, ';');
+  settings.checks = checks;
   const std::string path = "/" + std::string(kPathBytes - 1, ';');
   settings.dumps.fill({DumpFormat::kText, WriteMode::kReplace, path});
   settings.suppression_count = kMostSuppressionFiles;
@@ -130,13 +136,13 @@ TEST_CASE("a changed byte is rejected or yields settings within their limits") {
 
 TEST_CASE("values outside their limits are rejected") {
   const std::string_view sound =
-      "alloctap-run/5;7;0;none;1;77;88;99;44;55;66;10;1;text;replace;2;/x;1;3;/"
+      "alloctap-run/6;7;0;none;1;77;88;99;44;55;66;10;4;fill;33;1;text;replace;2;/x;1;3;/"
       "sy;plt;0;1;1;4;a;b|;";
   REQUIRE(decode(sound).has_value());
   struct {
     std::string_view from, to;
-  } const changes[] = {{"run/5", "run/4"},
-                       {"run/5", "run/6"},
+  } const changes[] = {{"run/6", "run/5"},
+                       {"run/6", "run/7"},
                        {";7;", ";0;"},
                        {";7;", ";-7;"},
                        {";7;", ";2147483648;"},
@@ -165,9 +171,14 @@ TEST_CASE("values outside their limits are rejected") {
                        {";10;", ";-10;"},
                        {";10;", ";USR1;"},
                        {";99", ";18446744073709551616"},
-                       {";10;1;", ";10;17;"},
-                       {";10;1;", ";10;2;"},
-                       {";10;1;", ";10;0;"},
+                       {";4;fill", ";3;fill"},
+                       {";4;fill", ";-4;fill"},
+                       {";4;fill", ";1025;fill"},
+                       {";33;1;", ";256;1;"},
+                       {";33;1;", ";-1;1;"},
+                       {";33;1;", ";33;17;"},
+                       {";33;1;", ";33;2;"},
+                       {";33;1;", ";33;0;"},
                        {"text", "pdf"},
                        {"replace", "move"},
                        {";2;/x", ";2;ax"},

@@ -1,4 +1,4 @@
-#include "alloctap/meta/shadow_memory.hpp"
+#include "alloctap/guard/shadow_memory.hpp"
 
 #include <doctest/doctest.h>
 

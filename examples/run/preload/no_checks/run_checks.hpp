@@ -1,0 +1,17 @@
+/// The checks of the objects that count and log.
+#pragma once
+
+#include <alloctap/check/check_policy.hpp>
+#include <string_view>
+
+#include "run_hook.hpp"
+
+namespace alloctap::run {
+
+using RunChecks = NoChecks;
+using RunCheckedHook = RunHook;
+
+/// There are none.
+inline void select_checks(std::string_view) noexcept {}
+
+}  // namespace alloctap::run

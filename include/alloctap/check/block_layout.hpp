@@ -1,0 +1,88 @@
+/// Where the guards of a block are, what fills it, and whether it is as it should be.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "alloctap/check/byte_pattern.hpp"
+#include "alloctap/check/check_settings.hpp"
+#include "alloctap/check/checked_block.hpp"
+#include "alloctap/event/block_checks.hpp"
+
+namespace alloctap {
+
+/// Everything that a block of the allocator is made of, from its begin:
+///
+///     front guard | what the program asked for | room to expand | rear guard
+///
+/// Pure functions of settings and records; they run inside malloc.
+class BlockLayout {
+ public:
+  /// What to ask of the allocator; `number` is left to the caller. What no allocator can have, or
+  /// whose alignment is none, is asked for as it is.
+  [[nodiscard]] static BlockPlan plan(const CheckSettings& settings,
+                                      const WantedBlock& wanted) noexcept {
+    const bool is_odd = wanted.alignment != 0 && !std::has_single_bit(wanted.alignment);
+    if (is_odd || wanted.size > kLargest || wanted.alignment > kLargest) return plain(wanted);
+    const std::size_t step = std::max(kGranule, wanted.alignment);
+    const std::size_t front = (settings.front_guard + step - 1) / step * step;
+    const std::size_t bytes = front + wanted.size + settings.expand + settings.rear_guard;
+    return {.bytes = std::max(bytes, kGranule), .front = front};
+  }
+
+  /// A block without anything around it.
+  [[nodiscard]] static BlockPlan plain(const WantedBlock& wanted) noexcept {
+    return {.bytes = wanted.size};
+  }
+
+  static void write_guards(const CheckSettings& settings, const CheckedBlock& block) noexcept {
+    std::memset(block.begin() - block.front_guard, kFrontGuardByte, block.front_guard);
+    std::memset(rear_of(settings, block), kRearGuardByte, block.rear_guard);
+  }
+
+  /// Fills a block that comes.
+  static void fill_new(const CheckSettings& settings, void* block, std::size_t size) noexcept {
+    std::memset(block, kAllocatedByte, std::min(settings.fill_on_allocate, size));
+  }
+
+  /// Fills a block that goes.
+  static void fill_freed(const CheckSettings& settings, const CheckedBlock& block) noexcept {
+    std::memset(block.begin(), kFreedByte, filled(settings.fill_on_free, block));
+  }
+
+  [[nodiscard]] static ChangedBytes front_changes(const CheckedBlock& block) noexcept {
+    return find_changes(block.begin() - block.front_guard, block.front_guard, kFrontGuardByte,
+                        block.begin());
+  }
+  [[nodiscard]] static ChangedBytes rear_changes(const CheckSettings& settings,
+                                                 const CheckedBlock& block) noexcept {
+    return find_changes(rear_of(settings, block), block.rear_guard, kRearGuardByte, block.begin());
+  }
+  /// Of a block that was filled by `fill_freed`.
+  [[nodiscard]] static ChangedBytes freed_changes(const CheckSettings& settings,
+                                                  const CheckedBlock& block) noexcept {
+    return find_changes(block.begin(), filled(settings.fill_on_free, block), kFreedByte,
+                        block.begin());
+  }
+
+  /// Bytes of the program's and around them.
+  [[nodiscard]] static std::size_t bytes_of(const CheckedBlock& block) noexcept {
+    return block.front + block.size + block.rear_guard;
+  }
+
+ private:
+  static constexpr std::size_t kGranule = 16;
+  static constexpr std::size_t kLargest = PTRDIFF_MAX / 2;
+
+  static std::byte* rear_of(const CheckSettings& settings, const CheckedBlock& block) noexcept {
+    return block.begin() + block.size + settings.expand;
+  }
+  static std::size_t filled(std::size_t most, const CheckedBlock& block) noexcept {
+    return std::min<std::size_t>(most, block.size);
+  }
+};
+
+}  // namespace alloctap

@@ -1,0 +1,105 @@
+/// Where the records of checked blocks live.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <new>
+
+#include "alloctap/check/checked_block.hpp"
+#include "alloctap/guard/arena.hpp"
+#include "alloctap/guard/futex_lock.hpp"
+#include "alloctap/guard/zeroed_array.hpp"
+
+namespace alloctap {
+
+/// Records under numbers from 1, made as they are needed, reused, and never given back: whoever
+/// holds an old number reads a record, if perhaps another block's. Thread-safe; runs inside malloc.
+/// Constant-initialized, never destroyed.
+class BlockPool {
+ public:
+  using Number = std::uint32_t;
+  static constexpr Number kNone = 0;
+  /// How many numbers there are: they fit beside two bits.
+  static constexpr Number kEnd = Number{1} << 30;
+
+  constexpr BlockPool() noexcept = default;
+  BlockPool(const BlockPool&) = delete;
+  BlockPool& operator=(const BlockPool&) = delete;
+
+  /// The number of a record that nobody has; `kNone` where the system has no memory for one.
+  /// `hint` tells threads apart: those with different ones seldom wait for each other.
+  [[nodiscard]] Number take(std::uint32_t hint) noexcept {
+    Shard& shard = shards_[hint % kShards];
+    const std::lock_guard hold(shard.lock);
+    if (shard.free == kNone && !refill(shard)) return kNone;
+    const Number number = shard.free;
+    shard.free = (*this)[number].next;
+    return number;
+  }
+
+  void give_back(Number number, std::uint32_t hint) noexcept {
+    CheckedBlock& block = (*this)[number];
+    block.state.store(CheckedBlock::State::kUnused, std::memory_order_release);
+    Shard& shard = shards_[hint % kShards];
+    const std::lock_guard hold(shard.lock);
+    block.next = shard.free;
+    shard.free = number;
+  }
+
+  /// `number` was given out once.
+  [[nodiscard]] CheckedBlock& operator[](Number number) noexcept {
+    return chunks_[number / kInChunk].load(std::memory_order_acquire)[number % kInChunk];
+  }
+
+  /// Calls `visit(Number, CheckedBlock&)` for each record that was ever made.
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    const Number end = end_.load(std::memory_order_acquire);
+    for (Number number = kInBatch; number < end; ++number) visit(number, (*this)[number]);
+  }
+
+ private:
+  static constexpr std::uint32_t kShards = 16;
+  static constexpr Number kInChunk = 8192;
+  static constexpr Number kInBatch = 64;
+  static constexpr std::size_t kChunks = kEnd / kInChunk;
+
+  struct alignas(64) Shard {
+    FutexLock lock;
+    Number free = kNone;
+  };
+
+  /// Takes a batch of numbers for `shard`. The first batch of all is left out: 0 is none.
+  bool refill(Shard& shard) noexcept {
+    Number first = end_.load(std::memory_order_relaxed);
+    do {
+      if (first == kEnd || !make_chunk(first / kInChunk)) return false;
+    } while (!end_.compare_exchange_weak(first, first + kInBatch, std::memory_order_acq_rel));
+    for (Number i = kInBatch; i > 0; --i) {
+      CheckedBlock& block = (*this)[first + i - 1];
+      block.next = shard.free;
+      shard.free = first + i - 1;
+    }
+    return true;
+  }
+
+  bool make_chunk(std::size_t chunk) noexcept {
+    if (chunks_[chunk].load(std::memory_order_acquire) != nullptr) return true;
+    const std::lock_guard hold(lock_);
+    if (chunks_[chunk].load(std::memory_order_relaxed) != nullptr) return true;
+    void* const memory = Arena::allocate(kInChunk * sizeof(CheckedBlock));
+    if (memory == nullptr) return false;
+    chunks_[chunk].store(::new (memory) CheckedBlock[kInChunk], std::memory_order_release);
+    return true;
+  }
+
+  FutexLock lock_;
+  std::atomic<Number> end_{kInBatch};
+  std::array<Shard, kShards> shards_{};
+  ZeroedArray<std::atomic<CheckedBlock*>, kChunks> chunks_;
+};
+
+}  // namespace alloctap

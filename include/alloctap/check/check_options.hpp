@@ -1,0 +1,138 @@
+/// The names by which checks are asked for at run time.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "alloctap/check/check_settings.hpp"
+
+namespace alloctap {
+
+/// An option that a text may name: of Android's malloc_debug with its default and its range
+/// (bionic, libc/malloc_debug/README.md), or of ours.
+struct CheckOption {
+  enum class Value : std::uint8_t {
+    /// `name` alone.
+    kNone,
+    /// `name`, which means the default, or `name=NUMBER`.
+    kNumber,
+  };
+
+  std::string_view name;
+  Value value = Value::kNone;
+  /// Numbers are from `least` to `most`.
+  std::uint64_t preset = 0;
+  std::uint64_t least = 0;
+  std::uint64_t most = 0;
+  /// Puts it into force; nullptr for what every tracker does already.
+  void (*apply)(CheckSettings& settings, std::uint64_t number) = nullptr;
+};
+
+/// An option of malloc_debug that is not to be had here, with what to do instead.
+struct AbsentCheckOption {
+  std::string_view name;
+  std::string_view alias;
+  std::string_view why;
+};
+
+namespace check_options {
+
+using Settings = CheckSettings;
+using Number = std::uint64_t;
+
+inline void front_guard(Settings& settings, Number bytes) {
+  settings.blocks = true;
+  settings.front_guard = bytes;
+}
+inline void rear_guard(Settings& settings, Number bytes) {
+  settings.blocks = true;
+  settings.rear_guard = bytes;
+}
+inline void guard(Settings& settings, Number bytes) {
+  front_guard(settings, bytes);
+  rear_guard(settings, bytes);
+}
+inline void fill_on_alloc(Settings& settings, Number bytes) { settings.fill_on_allocate = bytes; }
+inline void fill_on_free(Settings& settings, Number bytes) {
+  settings.blocks = true;
+  settings.fill_on_free = bytes;
+}
+inline void fill(Settings& settings, Number bytes) {
+  fill_on_alloc(settings, bytes);
+  fill_on_free(settings, bytes);
+}
+inline void expand_alloc(Settings& settings, Number bytes) { settings.expand = bytes; }
+inline void free_track(Settings& settings, Number blocks) {
+  settings.blocks = true;
+  settings.quarantine_blocks = static_cast<std::uint32_t>(blocks);
+  if (settings.fill_on_free == 0) settings.fill_on_free = Settings::kAllBytes;
+}
+inline void verify_pointers(Settings& settings, Number) {
+  settings.blocks = true;
+  settings.unknown_pointers = true;
+}
+inline void verify_kinds(Settings& settings, Number) {
+  settings.blocks = true;
+  settings.kinds = true;
+}
+inline void abort_on_error(Settings& settings, Number) { settings.abort_on_misuse = true; }
+inline void level5(Settings& settings, Number) { fill(settings, Settings::kAllBytes); }
+inline void level10(Settings& settings, Number) {
+  verify_kinds(settings, 0);
+  verify_pointers(settings, 0);
+  guard(settings, 32);
+  fill_on_free(settings, Settings::kAllBytes);
+  free_track(settings, 100);
+}
+
+inline constexpr std::uint64_t kMostBytes = 16384;
+inline constexpr auto kNumber = CheckOption::Value::kNumber;
+inline constexpr auto kNone = CheckOption::Value::kNone;
+
+}  // namespace check_options
+
+inline constexpr auto kCheckOptions = std::to_array<CheckOption>({
+    {"front_guard", check_options::kNumber, 32, 1, check_options::kMostBytes,
+     &check_options::front_guard},
+    {"rear_guard", check_options::kNumber, 32, 1, check_options::kMostBytes,
+     &check_options::rear_guard},
+    {"guard", check_options::kNumber, 32, 1, check_options::kMostBytes, &check_options::guard},
+    {"fill_on_alloc", check_options::kNumber, SIZE_MAX, 1, SIZE_MAX, &check_options::fill_on_alloc},
+    {"fill_on_free", check_options::kNumber, SIZE_MAX, 1, SIZE_MAX, &check_options::fill_on_free},
+    {"fill", check_options::kNumber, SIZE_MAX, 1, SIZE_MAX, &check_options::fill},
+    {"expand_alloc", check_options::kNumber, 16, 1, check_options::kMostBytes,
+     &check_options::expand_alloc},
+    {"free_track", check_options::kNumber, 100, 1, 16384, &check_options::free_track},
+    {"free_track_backtrace_num_frames", check_options::kNumber, 16, 0, 256, nullptr},
+    {"verify_pointers", check_options::kNone, 0, 0, 0, &check_options::verify_pointers},
+    {"verify_kinds", check_options::kNone, 0, 0, 0, &check_options::verify_kinds},
+    {"abort_on_error", check_options::kNone, 0, 0, 0, &check_options::abort_on_error},
+    {"backtrace", check_options::kNumber, 16, 1, 256, nullptr},
+    {"bt", check_options::kNumber, 16, 1, 256, nullptr},
+    {"leak_track", check_options::kNone, 0, 0, 0, nullptr},
+    {"verbose", check_options::kNone, 0, 0, 0, nullptr},
+    {"level1", check_options::kNone, 0, 0, 0, nullptr},
+    {"level5", check_options::kNone, 0, 0, 0, &check_options::level5},
+    {"level10", check_options::kNone, 0, 0, 0, &check_options::level10},
+});
+
+inline constexpr auto kAbsentCheckOptions = std::to_array<AbsentCheckOption>({
+    {"backtrace_enable_on_signal", "bt_en_on_sig",
+     "stacks are always taken; record from a point on by starting the session there"},
+    {"backtrace_dump_on_exit", "bt_dmp_on_ex", "dump in the format android"},
+    {"backtrace_dump_prefix", "bt_dmp_pre", "give the dump a path"},
+    {"backtrace_min_size", "bt_min_sz", "use SizeRange, or alloctap-run --min-size"},
+    {"backtrace_max_size", "bt_max_sz", "use SizeRange, or alloctap-run --max-size"},
+    {"backtrace_size", "bt_sz", "use SizeRange, or alloctap-run --min-size and --max-size"},
+    {"backtrace_full", "bt_full", "it is of Android alone: there are no Java frames here"},
+    {"record_allocs", "", "use LoggingQueue, or alloctap-run --events"},
+    {"record_allocs_file", "", "give the dump a path"},
+    {"record_allocs_on_exit", "", "a dump at the end has all events"},
+    {"check_unreachable_on_signal", "", "ask for unreachable blocks where leaks are asked for"},
+    {"log_allocator_stats_on_signal", "", "it is of Android alone: its allocator's own numbers"},
+    {"log_allocator_stats_on_exit", "", "it is of Android alone: its allocator's own numbers"},
+});
+
+}  // namespace alloctap

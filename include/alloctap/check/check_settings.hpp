@@ -1,0 +1,39 @@
+/// What is checked, and how much of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace alloctap {
+
+/// Sizes in bytes; 0 means off.
+struct CheckSettings {
+  /// Whole blocks.
+  static constexpr std::size_t kAllBytes = SIZE_MAX;
+
+  bool operator==(const CheckSettings&) const = default;
+
+  /// Whether each block is remembered until it goes and for some time after: all below but `expand`
+  /// and `fill_on_allocate` need it. What is given back twice, or is no block, is found then.
+  bool blocks = false;
+  /// Whether what gives a block back must fit what it came from.
+  bool kinds = false;
+  /// Whether a free of an unknown address is a fault. Only where every block is known: from the
+  /// first call of the process on, of every module.
+  bool unknown_pointers = false;
+  std::size_t front_guard = 0;
+  std::size_t rear_guard = 0;
+  /// Bytes behind each block that the program may use without having asked for them.
+  std::size_t expand = 0;
+  std::size_t fill_on_allocate = 0;
+  std::size_t fill_on_free = 0;
+  /// How many freed blocks are kept from the allocator, and how many bytes of them at most.
+  std::uint32_t quarantine_blocks = 0;
+  std::size_t quarantine_bytes = std::size_t{256} << 20;
+  /// How many freed blocks are remembered beyond that, to tell who freed them.
+  std::uint32_t remembered_frees = 16384;
+  /// Whether the first fault ends the process, by SIGABRT, once it has been told of.
+  bool abort_on_misuse = false;
+};
+
+}  // namespace alloctap

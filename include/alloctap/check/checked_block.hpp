@@ -1,0 +1,75 @@
+/// What is kept of a block that is checked.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/check/misuse.hpp"
+#include "alloctap/event/allocation_kind.hpp"
+
+namespace alloctap {
+
+/// Lives in a `BlockPool` and is named by its number there. Written by the thread that has the
+/// block in its hands; others read it for reports, and may find it in the middle of a change where
+/// the program races with itself.
+struct CheckedBlock {
+  enum class State : std::uint8_t {
+    /// In nobody's hands, or on its way to the program.
+    kUnused,
+    kLive,
+    /// Given back by the program.
+    kFreed,
+  };
+
+  std::atomic<State> state{State::kUnused};
+  AllocationKind kind = AllocationKind::kMalloc;
+  DeallocationKind freed_by = DeallocationKind::kFree;
+  /// As a power of two; `kNoAlignment` where the call named none.
+  std::uint8_t alignment_exponent = kNoAlignment;
+  /// Bytes in front of the program's, with the guard at their end, and of the guard behind them.
+  std::uint32_t front = 0;
+  std::uint32_t front_guard = 0;
+  std::uint32_t rear_guard = 0;
+  /// Of the pool.
+  std::uint32_t next = 0;
+  /// Bytes of the program's.
+  std::uint64_t size = 0;
+  BlockCall allocated;
+  BlockCall gone;
+
+  static constexpr std::uint8_t kNoAlignment = 0xFF;
+
+  void set_alignment(std::size_t alignment) noexcept {
+    alignment_exponent =
+        alignment == 0 ? kNoAlignment : static_cast<std::uint8_t>(std::countr_zero(alignment));
+  }
+  [[nodiscard]] std::size_t alignment() const noexcept {
+    return alignment_exponent == kNoAlignment ? 0 : std::size_t{1} << alignment_exponent;
+  }
+
+  /// Where the program's bytes begin. Others look at it whenever a block comes where this one was.
+  [[nodiscard]] std::byte* begin() const noexcept { return begin_.load(std::memory_order_relaxed); }
+  void set_begin(std::byte* begin) noexcept { begin_.store(begin, std::memory_order_relaxed); }
+
+  /// As the allocator knows it.
+  [[nodiscard]] void* raw() const noexcept { return begin() - front; }
+
+  [[nodiscard]] BlockStory story() const noexcept {
+    return {.known = true,
+            .freed = state.load(std::memory_order_relaxed) == State::kFreed,
+            .address = reinterpret_cast<std::uintptr_t>(begin()),
+            .size = size,
+            .alignment = alignment(),
+            .kind = kind,
+            .freed_by = freed_by,
+            .allocated = allocated,
+            .gone = gone};
+  }
+
+ private:
+  std::atomic<std::byte*> begin_{nullptr};
+};
+
+}  // namespace alloctap

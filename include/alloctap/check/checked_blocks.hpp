@@ -1,0 +1,191 @@
+/// Which block an address belongs to.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/check/block_pool.hpp"
+#include "alloctap/check/checked_block.hpp"
+#include "alloctap/guard/shadow_memory.hpp"
+
+namespace alloctap {
+
+/// Live blocks, and those that were freed for as long as they are remembered, by address. The word
+/// of `ShadowMemory` at which a block begins says its number, and so do the first words of the
+/// 4 KiB regions that it reaches into: so a block is found from any address inside it in 256 steps
+/// at most. Thread-safe; runs inside malloc. Constant-initialized, never destroyed.
+class CheckedBlocks {
+ public:
+  using Number = BlockPool::Number;
+  using State = CheckedBlock::State;
+
+  constexpr CheckedBlocks() noexcept = default;
+
+  BlockPool& pool() noexcept { return pool_; }
+  CheckedBlock& operator[](Number number) noexcept { return pool_[number]; }
+
+  /// Whether a block that begins there can be kept: at multiples of 16.
+  [[nodiscard]] static bool covers(const void* begin) noexcept {
+    return ShadowMemory::covers(begin);
+  }
+
+  /// Makes `number`, whose record is complete and begins where `covers` says so, known as live;
+  /// false where the system has no memory for that. `replaced` is the number of what began there
+  /// before and is live in name alone, its free having passed unseen; or `kNone`.
+  [[nodiscard]] bool insert(Number number, Number& replaced) noexcept {
+    CheckedBlock& block = pool_[number];
+    Word* const word = memory_.make(block.begin());
+    if (word == nullptr) return false;
+    const Number before = word->exchange(number, std::memory_order_acq_rel);
+    const bool was_block = before != kNone && (before & kContinued) == 0;
+    replaced =
+        was_block && pool_[before].begin() == block.begin() && end_life(before) ? before : kNone;
+    for_each_region(block, [&](const void* region) {
+      Word* const continued = memory_.make(region);
+      if (continued != nullptr) {
+        continued->store(number | kContinued, std::memory_order_relaxed);
+      }
+    });
+    block.state.store(State::kLive, std::memory_order_release);
+    return true;
+  }
+
+  /// The block that begins at `pointer`, live or freed; `kNone` where none is known.
+  [[nodiscard]] Number at(const void* pointer) noexcept {
+    if (!covers(pointer)) return kNone;
+    Word* const word = memory_.find(pointer);
+    if (word == nullptr) return kNone;
+    const Number number = word->load(std::memory_order_acquire);
+    const bool is_begin = number != kNone && (number & kContinued) == 0;
+    return is_begin && pool_[number].begin() == pointer ? number : kNone;
+  }
+
+  /// The block that `pointer` lies in: a live one if there is one, else one that was freed. The
+  /// guards belong to it.
+  [[nodiscard]] Number around(const void* pointer) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+    const std::uintptr_t granule = address / kGranule * kGranule;
+    Number freed = kNone;
+    // A guard in front is part of a block that begins further up.
+    for (std::uintptr_t ahead = granule; ahead < granule + kFarthestFront; ahead += kGranule) {
+      const Number number = begin_at(ahead);
+      if (number == kNone) continue;
+      if (holds(number, address, freed)) return number;
+      break;
+    }
+    const std::uintptr_t region = address / ShadowMemory::kRegion * ShadowMemory::kRegion;
+    for (std::uintptr_t below = granule;; below -= kGranule) {
+      const Number number = any_at(below);
+      if (number != kNone && holds(number, address, freed)) return number;
+      if (below == region) return freed;
+    }
+  }
+
+  /// From live to freed. False where it is not live: it was freed already, perhaps at this moment
+  /// by another thread.
+  [[nodiscard]] bool end_life(Number number) noexcept {
+    State expected = State::kLive;
+    return pool_[number].state.compare_exchange_strong(expected, State::kFreed,
+                                                       std::memory_order_acq_rel);
+  }
+
+  /// Back to live, as it was.
+  void put_back(Number number) noexcept {
+    pool_[number].state.store(State::kLive, std::memory_order_release);
+  }
+
+  /// What begins at `pointer` is a block now that is not looked after: of the tracker, or of the
+  /// allocator on the way of another call. Some of these end in the program's hands.
+  void note_unchecked(const void* pointer) noexcept {
+    Word* const word = covers(pointer) ? memory_.make(pointer) : nullptr;
+    if (word == nullptr) return misses_some_.store(true, std::memory_order_relaxed);
+    word->store(kUnchecked, std::memory_order_release);
+  }
+
+  /// Whether that is, or may be, what begins at `pointer`; it is forgotten.
+  [[nodiscard]] bool take_unchecked(const void* pointer) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+    if (!covers(pointer)) {
+      return misses_some_.load(std::memory_order_relaxed) && address % kLeastAlignment == 0;
+    }
+    Word* const word = memory_.find(pointer);
+    Number content = kUnchecked;
+    return word != nullptr &&
+           word->compare_exchange_strong(content, kNone, std::memory_order_acq_rel);
+  }
+
+  /// The record of `number` is no longer found by its address.
+  void hide(Number number) noexcept { clear(pool_[number].begin(), number); }
+
+  /// Forgets `number`, which is freed, and gives its record back.
+  void forget(Number number, std::uint32_t hint) noexcept {
+    const CheckedBlock& block = pool_[number];
+    clear(block.begin(), number);
+    for_each_region(block, [&](const void* region) { clear(region, number | kContinued); });
+    pool_.give_back(number, hint);
+  }
+
+ private:
+  using Word = ShadowMemory::Word;
+
+  static constexpr Number kNone = BlockPool::kNone;
+  static constexpr std::uintptr_t kGranule = 16;
+  static constexpr Number kContinued = Number{1} << 31;
+  static constexpr Number kNumber = kContinued - 1;
+  static constexpr Number kUnchecked = ~Number{0};
+  static_assert(BlockPool::kEnd < kNumber);
+  static constexpr std::uintptr_t kLeastAlignment = 8;
+  static constexpr std::uintptr_t kFarthestFront = 64;
+
+  [[nodiscard]] Number begin_at(std::uintptr_t address) noexcept {
+    return at(reinterpret_cast<const void*>(address));
+  }
+
+  /// Of the block that begins there or reaches into the region that begins there.
+  [[nodiscard]] Number any_at(std::uintptr_t address) noexcept {
+    const auto* const pointer = reinterpret_cast<const void*>(address);
+    Word* const word = covers(pointer) ? memory_.find(pointer) : nullptr;
+    const Number content = word == nullptr ? kNone : word->load(std::memory_order_acquire);
+    return content == kUnchecked ? kNone : content & kNumber;
+  }
+
+  /// Whether the block is live and `address` in it; notes in `freed` one that is not live.
+  bool holds(Number number, std::uintptr_t address, Number& freed) noexcept {
+    const CheckedBlock& block = pool_[number];
+    const auto begin = reinterpret_cast<std::uintptr_t>(block.begin());
+    const bool is_inside =
+        address >= begin - block.front_guard &&
+        address < begin + std::max<std::uint64_t>(block.size, 1) + block.rear_guard;
+    if (!is_inside) return false;
+    const State state = block.state.load(std::memory_order_acquire);
+    if (state == State::kFreed && freed == kNone) freed = number;
+    return state == State::kLive;
+  }
+
+  /// Calls `visit` with each multiple of a region's size behind the begin that the block reaches.
+  template <class Visit>
+  static void for_each_region(const CheckedBlock& block, Visit&& visit) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(block.begin());
+    const std::uintptr_t end = begin + block.size + block.rear_guard;
+    std::uintptr_t region = (begin / ShadowMemory::kRegion + 1) * ShadowMemory::kRegion;
+    for (; region < end; region += ShadowMemory::kRegion) {
+      visit(reinterpret_cast<const void*>(region));
+    }
+  }
+
+  void clear(const void* pointer, Number content) noexcept {
+    Word* const word = memory_.find(pointer);
+    if (word != nullptr) {
+      word->compare_exchange_strong(content, kNone, std::memory_order_acq_rel);
+    }
+  }
+
+  BlockPool pool_;
+  ShadowMemory memory_;
+  /// Whether a block that is not looked after could not be noted.
+  std::atomic<bool> misses_some_{false};
+};
+
+}  // namespace alloctap

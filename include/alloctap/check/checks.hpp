@@ -1,0 +1,26 @@
+/// Checks that are chosen when the program is compiled.
+#pragma once
+
+#include "alloctap/check/check_policy.hpp"
+
+namespace alloctap {
+
+/// All of `Choices`. Any but `Expand` and `FillOnAllocate` finds blocks that are freed twice, and
+/// frees of addresses inside of blocks, too.
+///
+///     using Checks = alloctap::Checks<alloctap::KindMismatch, alloctap::RearGuard<>>;
+template <Check... Choices>
+struct Checks {
+  static constexpr bool kChecks = true;
+  static constexpr CheckNeeds needs{.owns_every_free = (Choices::needs.owns_every_free || ...)};
+
+  static constexpr CheckSettings settings() noexcept {
+    CheckSettings settings;
+    (Choices::apply(settings), ...);
+    return settings;
+  }
+};
+
+static_assert(CheckPolicy<Checks<>>);
+
+}  // namespace alloctap

@@ -1,0 +1,24 @@
+/// Fills blocks that go.
+#pragma once
+
+#include <cstddef>
+
+#include "alloctap/check/check_policy.hpp"
+
+namespace alloctap {
+
+/// With `kFreedByte`, in the first `kBytes`. A program that reads what it gave back does not find
+/// what it left there.
+template <std::size_t kBytes = CheckSettings::kAllBytes>
+struct FillOnFree {
+  static_assert(kBytes > 0, "filling no bytes is leaving FillOnFree out");
+  static constexpr CheckNeeds needs{.owns_every_free = true};
+  static constexpr void apply(CheckSettings& settings) noexcept {
+    settings.blocks = true;
+    settings.fill_on_free = kBytes;
+  }
+};
+
+static_assert(Check<FillOnFree<>>);
+
+}  // namespace alloctap

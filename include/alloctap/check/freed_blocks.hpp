@@ -1,0 +1,63 @@
+/// Freed blocks in the order in which they were freed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/check/block_pool.hpp"
+#include "alloctap/guard/arena.hpp"
+
+namespace alloctap {
+
+/// A queue of a fixed number of places. Not thread-safe; runs inside malloc. Constant-initialized,
+/// never destroyed.
+class FreedBlocks {
+ public:
+  using Number = BlockPool::Number;
+
+  constexpr FreedBlocks() noexcept = default;
+  FreedBlocks(const FreedBlocks&) = delete;
+  FreedBlocks& operator=(const FreedBlocks&) = delete;
+
+  /// Adds one that is the newest; false where the system has no memory for `places`, the number of
+  /// all, or none is free.
+  [[nodiscard]] bool push(Number number, std::uint32_t places) noexcept {
+    if (numbers_ == nullptr && !make(places)) return false;
+    if (size_ == places_) return false;
+    numbers_[(first_ + size_) % places_] = number;
+    ++size_;
+    return true;
+  }
+
+  /// Takes out the oldest. Precondition: there is one.
+  [[nodiscard]] Number pop() noexcept {
+    const Number number = numbers_[first_];
+    first_ = (first_ + 1) % places_;
+    --size_;
+    return number;
+  }
+
+  [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
+  [[nodiscard]] bool full() const noexcept { return numbers_ != nullptr && size_ == places_; }
+
+  /// Calls `visit(Number)` for each, the oldest first.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (std::uint32_t i = 0; i < size_; ++i) visit(numbers_[(first_ + i) % places_]);
+  }
+
+ private:
+  bool make(std::uint32_t places) noexcept {
+    if (places == 0) return false;
+    numbers_ = static_cast<Number*>(Arena::allocate(places * sizeof(Number)));
+    places_ = numbers_ == nullptr ? 0 : places;
+    return numbers_ != nullptr;
+  }
+
+  Number* numbers_ = nullptr;
+  std::uint32_t places_ = 0;
+  std::uint32_t first_ = 0;
+  std::uint32_t size_ = 0;
+};
+
+}  // namespace alloctap

@@ -1,0 +1,24 @@
+/// Finds writes before a block.
+#pragma once
+
+#include <cstddef>
+
+#include "alloctap/check/check_policy.hpp"
+
+namespace alloctap {
+
+/// `kBytes`, rounded up to the alignment of the block, stand before it and must stay as they were
+/// (`kFrontGuardByte`) until it is freed.
+template <std::size_t kBytes = 32>
+struct FrontGuard {
+  static_assert(kBytes > 0 && kBytes <= 16384, "a guard has from 1 to 16384 bytes");
+  static constexpr CheckNeeds needs{.owns_every_free = true};
+  static constexpr void apply(CheckSettings& settings) noexcept {
+    settings.blocks = true;
+    settings.front_guard = kBytes;
+  }
+};
+
+static_assert(Check<FrontGuard<>>);
+
+}  // namespace alloctap

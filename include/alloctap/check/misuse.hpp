@@ -1,0 +1,99 @@
+/// What a program did wrong with a block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "alloctap/check/byte_pattern.hpp"
+#include "alloctap/event/allocation_kind.hpp"
+#include "alloctap/event/stack_identity.hpp"
+#include "alloctap/os/thread.hpp"
+
+namespace alloctap {
+
+enum class MisuseKind : std::uint8_t {
+  /// The block was given back before.
+  kDoubleFree,
+  /// No allocation returned that address.
+  kUnknownPointer,
+  /// The address lies inside a live block, behind its begin.
+  kInteriorPointer,
+  kKindMismatch,
+  kWrongSize,
+  kWrongAlignment,
+  kWriteBefore,
+  kWriteBehind,
+  kWriteAfterFree,
+};
+inline constexpr std::size_t kMisuseKinds = 9;
+
+/// A call that a block went through.
+struct BlockCall {
+  StackId stack = kNoStackId;
+  os::ThreadId thread = 0;
+  /// In nanoseconds of `os::coarse_monotonic_ns`.
+  std::int64_t time_ns = 0;
+};
+
+/// What is known of a block.
+struct BlockStory {
+  /// False: nothing is, and all else is meaningless.
+  bool known = false;
+  bool freed = false;
+  std::uintptr_t address = 0;
+  /// In bytes, as the program asked for it.
+  std::uint64_t size = 0;
+  /// In bytes; 0 where the call named none.
+  std::size_t alignment = 0;
+  AllocationKind kind = AllocationKind::kMalloc;
+  DeallocationKind freed_by = DeallocationKind::kFree;
+  BlockCall allocated;
+  BlockCall gone;
+};
+
+/// A fault, as it was found.
+struct Misuse {
+  MisuseKind kind = MisuseKind::kDoubleFree;
+  /// The call in which it was found: for what was written, not the one that wrote.
+  BlockCall found;
+  /// That call, where it gives a block back.
+  DeallocationKind call = DeallocationKind::kFree;
+  /// Whether it was found in a look at all blocks, and in no call of the program's.
+  bool by_sweep = false;
+  /// What the program passed.
+  std::uintptr_t address = 0;
+  /// In bytes, as the call stated them; 0 where it did not.
+  std::uint64_t stated_size = 0;
+  std::size_t stated_alignment = 0;
+  BlockStory block;
+  /// Of writes.
+  ChangedBytes changed;
+};
+
+/// What reports call it.
+[[nodiscard]] constexpr std::string_view name_of(MisuseKind kind) noexcept {
+  switch (kind) {
+    case MisuseKind::kDoubleFree:
+      return "double free";
+    case MisuseKind::kUnknownPointer:
+      return "free of an unknown address";
+    case MisuseKind::kInteriorPointer:
+      return "free of an address inside a block";
+    case MisuseKind::kKindMismatch:
+      return "mismatched release";
+    case MisuseKind::kWrongSize:
+      return "release with a wrong size";
+    case MisuseKind::kWrongAlignment:
+      return "release with a wrong alignment";
+    case MisuseKind::kWriteBefore:
+      return "write before a block";
+    case MisuseKind::kWriteBehind:
+      return "write behind a block";
+    case MisuseKind::kWriteAfterFree:
+      return "write after free";
+  }
+  return "misuse";
+}
+
+}  // namespace alloctap

@@ -1,0 +1,122 @@
+/// Reads which checks a text asks for.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "alloctap/check/check_options.hpp"
+#include "alloctap/check/check_settings.hpp"
+
+namespace alloctap {
+
+/// Reads texts such as "guard=64 free_track verify_kinds": names of `kCheckOptions`, with `=NUMBER`
+/// where they take one, between spaces or commas; there may be spaces around '='. Control plane.
+class CheckOptionParser {
+ public:
+  explicit CheckOptionParser(std::string_view text) noexcept : left_(text) {}
+
+  /// The settings, or all that is wrong with the text. An empty one asks for nothing.
+  [[nodiscard]] absl::StatusOr<CheckSettings> parse() {
+    for (skip(kBetween); !left_.empty(); skip(kBetween)) read_option();
+    if (problems_.empty()) return settings_;
+    return absl::InvalidArgumentError(problems_);
+  }
+
+ private:
+  static constexpr std::string_view kSpaces = " \t";
+  static constexpr std::string_view kBetween = " \t,";
+  static constexpr std::string_view kEndOfName = " \t,=";
+
+  void skip(std::string_view characters) {
+    left_.remove_prefix(std::min(left_.find_first_not_of(characters), left_.size()));
+  }
+
+  std::string_view take_until(std::string_view characters) {
+    const std::string_view taken = left_.substr(0, left_.find_first_of(characters));
+    left_.remove_prefix(taken.size());
+    return taken;
+  }
+
+  void read_option() {
+    const std::string_view name = take_until(kEndOfName);
+    const std::string_view after_name = left_;
+    skip(kSpaces);
+    const bool has_value = left_.starts_with('=');
+    std::string_view value;
+    if (has_value) {
+      left_.remove_prefix(1);
+      skip(kSpaces);
+      value = take_until(kBetween);
+    } else {
+      left_ = after_name;
+    }
+    const CheckOption* const option = find(name);
+    if (option == nullptr) return add_unknown(name);
+    apply(*option, has_value, value);
+  }
+
+  static const CheckOption* find(std::string_view name) {
+    for (const CheckOption& option : kCheckOptions) {
+      if (option.name == name) return &option;
+    }
+    return nullptr;
+  }
+
+  void apply(const CheckOption& option, bool has_value, std::string_view value) {
+    std::uint64_t number = option.preset;
+    if (has_value && option.value == CheckOption::Value::kNone) {
+      return add_problem(option.name, "takes no value; write it alone");
+    }
+    if (has_value && !read_number(value, option, number)) return;
+    if (option.apply != nullptr) option.apply(settings_, number);
+  }
+
+  bool read_number(std::string_view value, const CheckOption& option, std::uint64_t& number) {
+    const char* const end = value.data() + value.size();
+    const auto [stop, error] = std::from_chars(value.data(), end, number);
+    const bool is_number = error == std::errc{} && stop == end;
+    if (is_number && number >= option.least && number <= option.most) return true;
+    add_problem(option.name,
+                absl::StrCat("\"", absl::string_view(value.data(), value.size()),
+                             "\" is no whole number from ", option.least, " to ", option.most));
+    return false;
+  }
+
+  void add_unknown(std::string_view name) {
+    for (const AbsentCheckOption& absent : kAbsentCheckOptions) {
+      const bool is_it = absent.name == name || (!name.empty() && absent.alias == name);
+      if (is_it)
+        return add_problem(name, absl::StrCat("is not to be had here: ", to_absl(absent.why)));
+    }
+    std::string names;
+    for (const CheckOption& option : kCheckOptions) {
+      absl::StrAppend(&names, names.empty() ? "" : ", ", to_absl(option.name));
+    }
+    add_problem(name, absl::StrCat("is unknown; write some of ", names));
+  }
+
+  void add_problem(std::string_view name, const std::string& what) {
+    absl::StrAppend(&problems_, problems_.empty() ? "" : "; ", to_absl(name), ": ", what);
+  }
+
+  static absl::string_view to_absl(std::string_view text) { return {text.data(), text.size()}; }
+
+  std::string_view left_;
+  std::string problems_;
+  CheckSettings settings_;
+};
+
+/// As `CheckOptionParser::parse`.
+[[nodiscard]] inline absl::StatusOr<CheckSettings> parse_check_options(std::string_view text) {
+  return CheckOptionParser(text).parse();
+}
+
+}  // namespace alloctap

@@ -1,0 +1,191 @@
+/// What the text report says of faults that checks found.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/check/call_names.hpp"
+#include "alloctap/check/misuse_log.hpp"
+#include "alloctap/dump/dump_writer.hpp"
+#include "alloctap/dump/frame_list.hpp"
+#include "alloctap/dump/human_units.hpp"
+#include "alloctap/dump/report.hpp"
+#include "alloctap/dump/text_frames.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
+
+namespace alloctap {
+
+/// Calls `visit(StackId)` for each stack that faults of `snapshot` are told with.
+template <class Visit>
+void for_each_misuse_stack(const Snapshot& snapshot, Visit&& visit) {
+  for (const CountedMisuse& counted : snapshot.misuses) {
+    const Misuse& misuse = counted.first;
+    if (!misuse.by_sweep) visit(misuse.found.stack);
+    if (!misuse.block.known) continue;
+    visit(misuse.block.allocated.stack);
+    if (misuse.block.freed) visit(misuse.block.gone.stack);
+  }
+}
+
+/// "Misused    2 ways, 3 times"; nothing where nothing was found.
+inline void write_misuse_totals(const Snapshot& snapshot, DumpWriter& out) {
+  if (snapshot.misuses.empty()) return;
+  std::uint64_t times = snapshot.misuses_left_out;
+  for (const CountedMisuse& counted : snapshot.misuses) times += counted.times;
+  out << "Misused    " << with_commas(snapshot.misuses.size())
+      << (snapshot.misuses.size() == 1 ? " way, " : " ways, ") << with_commas(times)
+      << (times == 1 ? " time" : " times");
+  if (snapshot.misuses_left_out > 0) {
+    out << "; " << with_commas(snapshot.misuses_left_out) << " more are not shown";
+  }
+  out << "\n";
+}
+
+/// A fault: what it is, where it was found, which block, who allocated and who freed it.
+class TextMisuse {
+ public:
+  TextMisuse(const Report& report, const FrameList& frames, DumpWriter& out) noexcept
+      : report_(report), frames_(frames), out_(out) {}
+
+  void write(const CountedMisuse& counted) {
+    const Misuse& misuse = counted.first;
+    out_ << name_of(misuse.kind);
+    if (counted.times > 1) out_ << ", " << with_commas(counted.times) << " times";
+    out_ << "\n  ";
+    write_fault(misuse);
+    out_ << "\n";
+    write_found(misuse);
+    if (!misuse.block.known) return;
+    if (misuse.block.freed) write_freed(misuse);
+    write_call("allocated by ", name_of(misuse.block.kind), misuse.block.allocated, misuse);
+  }
+
+ private:
+  void write_fault(const Misuse& misuse) {
+    const BlockStory& block = misuse.block;
+    switch (misuse.kind) {
+      case MisuseKind::kDoubleFree:
+        out_ << name_of(misuse.call) << " of ";
+        write_block(block);
+        out_ << ", which was freed before";
+        return;
+      case MisuseKind::kUnknownPointer:
+        out_ << name_of(misuse.call) << " of ";
+        out_.hex(misuse.address) << ", which no allocation returned";
+        return write_place(misuse);
+      case MisuseKind::kInteriorPointer:
+        out_ << name_of(misuse.call) << " of ";
+        out_.hex(misuse.address);
+        return write_place(misuse);
+      case MisuseKind::kKindMismatch:
+        out_ << name_of(misuse.call) << " of ";
+        write_block(block);
+        out_ << ", which came from " << name_of(block.kind);
+        return;
+      case MisuseKind::kWrongSize:
+        out_ << name_of(misuse.call) << " states " << with_commas(misuse.stated_size)
+             << " bytes for ";
+        return write_block(block);
+      case MisuseKind::kWrongAlignment:
+        out_ << name_of(misuse.call) << " states an alignment of "
+             << with_commas(misuse.stated_alignment) << ", not " << with_commas(block.alignment)
+             << ", for ";
+        return write_block(block);
+      case MisuseKind::kWriteBefore:
+      case MisuseKind::kWriteBehind:
+      case MisuseKind::kWriteAfterFree:
+        return write_changes(misuse);
+    }
+  }
+
+  void write_block(const BlockStory& block) {
+    out_ << "the block of " << with_commas(block.size) << (block.size == 1 ? " byte" : " bytes")
+         << " at ";
+    out_.hex(block.address);
+  }
+
+  /// Where the address of a call is in the block around it.
+  void write_place(const Misuse& misuse) {
+    const BlockStory& block = misuse.block;
+    if (!block.known) return;
+    out_ << ", ";
+    write_offset(static_cast<std::int64_t>(misuse.address - block.address), block);
+    if (block.freed) out_ << ", which was freed";
+  }
+
+  /// "8 bytes inside the block of 24 bytes at 0x...".
+  void write_offset(std::int64_t offset, const BlockStory& block) {
+    const bool before = offset < 0;
+    const bool behind = offset >= 0 && static_cast<std::uint64_t>(offset) >= block.size;
+    const auto distance = static_cast<std::uint64_t>(before ? -offset : offset);
+    const std::uint64_t shown = behind ? distance - block.size : distance;
+    out_ << with_commas(shown) << (shown == 1 ? " byte " : " bytes ")
+         << (before   ? "before "
+             : behind ? "behind the end of "
+                      : "inside ");
+    write_block(block);
+  }
+
+  void write_changes(const Misuse& misuse) {
+    const ChangedBytes& changed = misuse.changed;
+    out_ << with_commas(changed.count) << (changed.count == 1 ? " byte" : " bytes")
+         << " changed, the first ";
+    write_offset(changed.first, misuse.block);
+    out_ << "\n  from there: ";
+    for (std::size_t i = 0; i < changed.shown; ++i) {
+      write_byte(changed.found[i]);
+      out_ << ' ';
+    }
+    out_ << "(each was ";
+    write_byte(changed.expected);
+    out_ << ")";
+  }
+
+  void write_byte(std::uint8_t byte) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    out_ << kDigits[byte >> 4] << kDigits[byte & 15];
+  }
+
+  void write_found(const Misuse& misuse) {
+    if (misuse.by_sweep) {
+      out_ << "  found in a look at all blocks\n";
+      return;
+    }
+    const bool was_written = misuse.changed.count > 0;
+    const bool late = misuse.kind == MisuseKind::kWriteAfterFree;
+    out_ << "  "
+         << (late          ? "found when the block's time in quarantine was over, by"
+             : was_written ? "found when the block was given back, by"
+                           : "by")
+         << " thread " << misuse.found.thread << "\n";
+    write_text_frames(report_, misuse.found.stack, frames_, out_);
+  }
+
+  void write_freed(const Misuse& misuse) {
+    write_call("freed by ", name_of(misuse.block.freed_by), misuse.block.gone, misuse);
+  }
+
+  void write_call(std::string_view what, std::string_view name, const BlockCall& call,
+                  const Misuse& misuse) {
+    out_ << "  " << what << name << ", thread " << call.thread << ", "
+         << human_time(misuse.found.time_ns - call.time_ns) << " before\n";
+    write_text_frames(report_, call.stack, frames_, out_);
+  }
+
+  const Report& report_;
+  const FrameList& frames_;
+  DumpWriter& out_;
+};
+
+/// All faults of a report, in the order in which they were found; their stacks are in `frames`.
+inline void write_misuses(const Report& report, const FrameList& frames, DumpWriter& out) {
+  if (report.snapshot.misuses.empty()) return;
+  out << "\nMisuse of memory, first found first\n";
+  std::size_t number = 0;
+  for (const CountedMisuse& counted : report.snapshot.misuses) {
+    out << "\n!" << ++number << "  ";
+    TextMisuse(report, frames, out).write(counted);
+  }
+}
+
+}  // namespace alloctap

@@ -1,0 +1,252 @@
+/// What happens between a program's call and the allocator where blocks are checked.
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <tuple>
+#include <type_traits>
+
+#include "alloctap/event/block_checks.hpp"
+#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/hook/allocation_functions.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/os/virtual_memory.hpp"
+
+namespace alloctap {
+
+/// The handlers of `HookedCall` for functions of the heap, for a `CheckingSink`: it says how large
+/// a block is to be and where in it the program's bytes begin, and which frees the allocator sees.
+/// So blocks are checked whether events are `wanted` or not, from the first call of the process on.
+///
+/// A reallocation is an allocation, a copy and a free. One to 0 bytes frees the block and returns
+/// null, as glibc's does, whatever the allocator's own would do.
+///
+/// The caller holds a `ReentrancyGuard` that says whether the call is the program's; others pass
+/// through, in `Unchecked`.
+template <class Originals, class Sink>
+struct CheckedCall {
+  template <class Function, class... Arguments>
+  static auto allocate(bool wanted, const CallOrigin& origin, Arguments... arguments) {
+    using Result = decltype(Originals::template get<Function>()(arguments...));
+    const BlockRequest request = Function::request(arguments...);
+    const WantedBlock asked = wanted_block<Function>(request);
+    const BlockPlan plan = Sink::plan_block(asked);
+    const PlanKeeper keeper{plan};
+    void* const raw = call_for<Function>(plan, asked, arguments...);
+    void* const block = keeper.adopt(raw, asked, origin);
+    if (wanted && block != nullptr) tell<Function>(block, request, origin);
+    return static_cast<Result>(block);
+  }
+
+  template <class Function, class... Arguments>
+  static int allocate_into(bool wanted, const CallOrigin& origin, void** result,
+                           Arguments... arguments) {
+    const BlockRequest request = Function::request(result, arguments...);
+    const WantedBlock asked = wanted_block<Function>(request);
+    const BlockPlan plan = Sink::plan_block(asked);
+    const PlanKeeper keeper{plan};
+    void* raw = nullptr;
+    const int error = std::apply(Originals::template get<Function>(),
+                                 Function::with_bytes(plan.bytes, &raw, arguments...));
+    if (error != 0) return error;
+    *result = keeper.adopt(raw, asked, origin);
+    if (wanted) tell<Function>(*result, request, origin);
+    return 0;
+  }
+
+  template <class Function, class... Arguments>
+  static void* reallocate(bool wanted, const CallOrigin& origin, void* old,
+                          Arguments... arguments) {
+    const std::size_t size = Function::request(old, arguments...).size;
+    if (old == nullptr) return allocate<functions::Malloc>(wanted, origin, size);
+    const DeallocationEvent gone{
+        .pointer = old, .kind = DeallocationKind::kRealloc, .origin = origin};
+    const BlockExtent extent = Sink::before_reallocate(gone);
+    if (extent.verdict == BlockExtent::Verdict::kRefused) {
+      errno = EINVAL;
+      return nullptr;
+    }
+    if (extent.verdict == BlockExtent::Verdict::kUnknown) {
+      return reallocate_unknown<Function>(wanted, gone, size, old, arguments...);
+    }
+    void* const block = size == 0 ? nullptr : allocate<functions::Malloc>(wanted, origin, size);
+    if (block == nullptr && size != 0) return nullptr;
+    if (block != nullptr) std::memcpy(block, old, std::min(size, extent.size));
+    release(wanted, gone);
+    return block;
+  }
+
+  template <class Function, class... Arguments>
+  static void deallocate(bool wanted, const CallOrigin& origin, void* block,
+                         Arguments... arguments) {
+    const BlockRequest stated = Function::request(arguments...);
+    const DeallocationEvent gone{.pointer = block,
+                                 .stated_size = stated.size,
+                                 .stated_alignment = stated.alignment,
+                                 .kind = Function::kind,
+                                 .origin = origin};
+    if (!release(wanted, gone)) Originals::template get<Function>()(block, arguments...);
+  }
+
+  static std::size_t measure(void* block) {
+    const BlockExtent extent = Sink::usable_size(block);
+    if (extent.verdict == BlockExtent::Verdict::kKnown) return extent.size;
+    return Originals::template get<functions::MallocUsableSize>()(block);
+  }
+
+  /// For calls that are not the program's.
+  struct Unchecked {
+    static void note(void* block) noexcept {
+      if (block != nullptr) Sink::note_unchecked(block);
+    }
+
+    /// Whether `block`, one of the program's, was given back.
+    static bool deallocate(void* block) noexcept {
+      const ReleasePlan plan = Sink::release_unchecked(block);
+      if (plan.action != ReleasePlan::Action::kRelease) return false;
+      give_back(plan);
+      return true;
+    }
+
+    /// Moves `old`, one of the program's, to a block that is not checked.
+    static bool reallocate(void* old, std::size_t size, void** result) noexcept {
+      const BlockExtent extent = Sink::usable_size(old);
+      if (extent.verdict != BlockExtent::Verdict::kKnown) return false;
+      *result = size == 0 ? nullptr : Originals::template get<functions::Malloc>()(size);
+      if (*result == nullptr && size != 0) return true;
+      note(*result);
+      if (*result != nullptr) std::memcpy(*result, old, std::min(size, extent.size));
+      static_cast<void>(deallocate(old));
+      return true;
+    }
+  };
+
+ private:
+  /// A plan that is dropped where the allocator fails, also by an exception.
+  struct PlanKeeper {
+    const BlockPlan& plan;
+    mutable bool adopted = false;
+
+    explicit PlanKeeper(const BlockPlan& kept) noexcept : plan(kept) {}
+    PlanKeeper(const PlanKeeper&) = delete;
+    PlanKeeper& operator=(const PlanKeeper&) = delete;
+    ~PlanKeeper() {
+      if (!adopted) Sink::drop_plan(plan);
+    }
+
+    void* adopt(void* raw, const WantedBlock& asked, const CallOrigin& origin) const noexcept {
+      if (raw == nullptr) return nullptr;
+      adopted = true;
+      return Sink::adopt_block(plan, raw, asked, origin);
+    }
+  };
+
+  template <class Function>
+  static void tell(void* block, const BlockRequest& request, const CallOrigin& origin) noexcept {
+    Sink::on_allocate(AllocationEvent{.pointer = block,
+                                      .size = request.size,
+                                      .alignment = request.alignment,
+                                      .kind = Function::kind,
+                                      .origin = origin});
+  }
+
+  template <class Function>
+  static WantedBlock wanted_block(const BlockRequest& request) noexcept {
+    WantedBlock asked{.size = request.size, .alignment = request.alignment, .kind = Function::kind};
+    if constexpr (requires { Function::has_content; }) asked.has_content = true;
+    if constexpr (is_paged<Function>()) asked.alignment = os::page_size();
+    if constexpr (is_copy<Function>()) asked.has_content = true;
+    if constexpr (requires { Function::gives_whole_pages; }) {
+      const std::size_t rest = asked.size % os::page_size();
+      if (rest != 0) asked.size += os::page_size() - rest;
+    }
+    return asked;
+  }
+
+  /// strdup and strndup.
+  template <class Function>
+  static consteval bool is_copy() {
+    return std::is_same_v<Function, functions::Strdup> ||
+           std::is_same_v<Function, functions::Strndup>;
+  }
+  template <class Function>
+  static consteval bool is_paged() {
+    return std::is_base_of_v<functions::Valloc, Function>;
+  }
+
+  template <class Function, class... Arguments>
+  static void* call_for(const BlockPlan& plan, const WantedBlock& asked, Arguments... arguments) {
+    if constexpr (is_copy<Function>()) {
+      return copy_text(plan, asked.size, arguments...);
+    } else if constexpr (is_paged<Function>()) {
+      return Originals::template get<functions::Memalign>()(asked.alignment, plan.bytes);
+    } else {
+      return std::apply(Originals::template get<Function>(),
+                        Function::with_bytes(plan.bytes, arguments...));
+    }
+  }
+
+  /// `size` includes the end of the copy.
+  template <class... Most>
+  static void* copy_text(const BlockPlan& plan, std::size_t size, const char* text, Most...) {
+    auto* const raw = static_cast<char*>(Originals::template get<functions::Malloc>()(plan.bytes));
+    if (raw == nullptr) return nullptr;
+    std::memcpy(raw + plan.front, text, size - 1);
+    raw[plan.front + size - 1] = '\0';
+    return raw;
+  }
+
+  /// A null result with a size of 0 means that the block was freed.
+  template <class Function, class... Arguments>
+  static void* reallocate_unknown(bool wanted, const DeallocationEvent& gone, std::size_t size,
+                                  void* old, Arguments... arguments) {
+    const DetachedBlock detached = wanted ? Sink::begin_reallocate(gone) : DetachedBlock{};
+    void* const block = Originals::template get<Function>()(old, arguments...);
+    Unchecked::note(block);
+    if (!wanted) return block;
+    if (block == nullptr && size != 0) {
+      Sink::cancel_reallocate(detached);
+      return block;
+    }
+    Sink::finish_reallocate(detached);
+    if (block != nullptr) {
+      Sink::on_allocate(AllocationEvent{
+          .pointer = block, .size = size, .kind = Function::kind, .origin = gone.origin});
+    }
+    return block;
+  }
+
+  /// False where the caller is to hand it on as it is.
+  static bool release(bool wanted, const DeallocationEvent& gone) noexcept {
+    const ReleasePlan plan = Sink::release_block(gone);
+    if (plan.action == ReleasePlan::Action::kRefuse) return true;
+    if (wanted) Sink::on_deallocate(gone);
+    if (plan.action == ReleasePlan::Action::kPassOn) return false;
+    if (Sink::retire_block(plan)) give_back(plan);
+    for (ReleasePlan evicted; Sink::next_evicted(evicted, gone.origin);) give_back(evicted);
+    return true;
+  }
+
+  static void give_back(const ReleasePlan& plan) noexcept {
+    const auto alignment = static_cast<std::align_val_t>(plan.alignment);
+    switch (plan.kind) {
+      case AllocationKind::kNew:
+        return Originals::template get<functions::Delete>()(plan.block);
+      case AllocationKind::kNewArray:
+        return Originals::template get<functions::DeleteArray>()(plan.block);
+      case AllocationKind::kAlignedNew:
+        return Originals::template get<functions::DeleteAligned>()(plan.block, alignment);
+      case AllocationKind::kAlignedNewArray:
+        return Originals::template get<functions::DeleteArrayAligned>()(plan.block, alignment);
+      case AllocationKind::kMalloc:
+      case AllocationKind::kAlignedAlloc:
+      case AllocationKind::kCustom:
+        return Originals::template get<functions::Free>()(plan.block);
+    }
+  }
+};
+
+}  // namespace alloctap

@@ -1,0 +1,12 @@
+// EXPECT: Config::Checks has something to check, and Config::Hook cannot do it
+#include <alloctap/check/checks.hpp>
+#include <alloctap/check/kind_mismatch.hpp>
+#include <alloctap/tracker.hpp>
+
+struct Config : alloctap::DefaultConfig {
+#ifdef ALLOCTAP_COMPILE_FAIL
+  using Checks = alloctap::Checks<alloctap::KindMismatch>;
+#endif
+};
+
+int main() { return alloctap::Tracker<Config>::running() ? 1 : 0; }

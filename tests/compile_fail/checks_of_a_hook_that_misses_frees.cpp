@@ -1,0 +1,21 @@
+// EXPECT: Config::Checks has a check that remembers blocks, and Config::Hook does not see every free
+#include <alloctap/check/checks.hpp>
+#include <alloctap/check/expand.hpp>
+#include <alloctap/check/rear_guard.hpp>
+#include <alloctap/hook/hook_backend.hpp>
+#include <alloctap/tracker.hpp>
+
+struct HalfHook : alloctap::HookBackendArchetype {
+  static constexpr alloctap::HookCapabilities capabilities{.checks_blocks = true};
+};
+
+struct Config : alloctap::DefaultConfig {
+  using Hook = HalfHook;
+#ifdef ALLOCTAP_COMPILE_FAIL
+  using Checks = alloctap::Checks<alloctap::RearGuard<>>;
+#else
+  using Checks = alloctap::Checks<alloctap::Expand<>>;
+#endif
+};
+
+int main() { return alloctap::Tracker<Config>::running() ? 1 : 0; }

@@ -1,0 +1,288 @@
+#include "alloctap/check/block_checker.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "alloctap/check/expand.hpp"
+#include "alloctap/check/level_presets.hpp"
+#include "alloctap/check/selectable_checks.hpp"
+#include "tests/unit/check/checked_heap.hpp"
+
+namespace {
+
+using namespace alloctap;
+using alloctap::testing::CheckedHeap;
+using Action = ReleasePlan::Action;
+using Kinds = std::vector<MisuseKind>;
+
+using Guards = Checks<FrontGuard<32>, RearGuard<32>>;
+using Kept = Checks<Quarantine<2>>;
+
+bool all_are(const std::byte* begin, std::size_t bytes, std::uint8_t value) {
+  return std::all_of(begin, begin + bytes,
+                     [&](std::byte byte) { return byte == std::byte{value}; });
+}
+
+}  // namespace
+
+TEST_CASE("a block in order is no fault, whatever its size and alignment") {
+  static constinit BlockChecker<Level10> checker;
+  CheckedHeap heap(checker);
+  for (const std::size_t size : {0, 1, 15, 16, 17, 100, 4096, 100'000}) {
+    for (const std::size_t alignment : {0, 8, 16, 64, 4096}) {
+      CAPTURE(size);
+      CAPTURE(alignment);
+      std::byte* const block = heap.allocate(size, AllocationKind::kAlignedAlloc, alignment);
+      CHECK(reinterpret_cast<std::uintptr_t>(block) % std::max<std::size_t>(alignment, 16) == 0);
+      std::fill_n(block, size, std::byte{0x55});
+      CHECK(heap.free(block) == Action::kRelease);
+    }
+  }
+  heap.sweep();
+  CHECK(heap.kinds() == Kinds{});
+}
+
+TEST_CASE("one changed byte beside a block is found where it is, on both sides") {
+  static constinit BlockChecker<Guards> checker;
+  CheckedHeap heap(checker);
+  for (const int offset : {-32, -8, -1, 24, 31, 55}) {
+    CAPTURE(offset);
+    std::byte* const block = heap.allocate(24);
+    const StackId allocated = heap.call;
+    block[offset] = std::byte{7};
+    const std::size_t before = heap.kinds().size();
+    CHECK(heap.free(block) == Action::kRelease);
+    REQUIRE(heap.kinds().size() == before + 1);
+    const Misuse fault = heap.fault(before);
+    CHECK(fault.kind == (offset < 0 ? MisuseKind::kWriteBefore : MisuseKind::kWriteBehind));
+    CHECK(fault.changed.count == 1);
+    CHECK(fault.changed.first == offset);
+    CHECK(fault.changed.found[0] == 7);
+    CHECK(fault.block.allocated.stack == allocated);
+    CHECK(fault.found.stack == heap.call);
+    CHECK_FALSE(fault.block.freed);
+  }
+}
+
+TEST_CASE("a block that is freed twice is refused, with who freed it first") {
+  static constinit BlockChecker<Checks<KindMismatch>> checker;
+  CheckedHeap heap(checker);
+  std::byte* const block = heap.allocate(24);
+  const StackId allocated = heap.call;
+  CHECK(heap.free(block) == Action::kRelease);
+  const StackId freed = heap.call;
+  CHECK(heap.free(block) == Action::kRefuse);
+  CHECK(heap.given_back.size() == 1);
+  REQUIRE(heap.kinds() == Kinds{MisuseKind::kDoubleFree});
+  const Misuse fault = heap.fault(0);
+  CHECK(fault.block.allocated.stack == allocated);
+  CHECK(fault.block.gone.stack == freed);
+  CHECK(fault.block.freed);
+  CHECK(fault.block.size == 24);
+}
+
+TEST_CASE("an address inside a block, or in its guards, is refused") {
+  static constinit BlockChecker<Guards> checker;
+  CheckedHeap heap(checker);
+  std::byte* const block = heap.allocate(100);
+  for (const int offset : {1, 16, 99, 110, -8}) {
+    CAPTURE(offset);
+    CHECK(heap.free(block + offset) == Action::kRefuse);
+    CHECK(heap.kinds().back() == MisuseKind::kInteriorPointer);
+  }
+  CHECK(heap.fault(0).block.size == 100);
+  CHECK(heap.free(block) == Action::kRelease);
+}
+
+TEST_CASE("an unknown address passes, unless every block is known") {
+  static constinit BlockChecker<Guards> checker;
+  CheckedHeap heap(checker);
+  int on_stack = 0;
+  CHECK(heap.free(&on_stack) == Action::kPassOn);
+  CHECK(heap.kinds() == Kinds{});
+  static constinit BlockChecker<Checks<PointerVerification>> strict;
+  CheckedHeap strict_heap(strict);
+  CHECK(strict_heap.free(&on_stack) == Action::kRefuse);
+  CHECK(strict_heap.kinds() == Kinds{MisuseKind::kUnknownPointer});
+}
+
+TEST_CASE("a release in another way is told, and the block goes as it came") {
+  static constinit BlockChecker<Checks<KindMismatch>> checker;
+  CheckedHeap heap(checker);
+  CHECK(heap.free(heap.allocate(8, AllocationKind::kNew)) == Action::kRelease);
+  CHECK(heap.free(heap.allocate(8, AllocationKind::kNew), DeallocationKind::kDelete, 9) ==
+        Action::kRelease);
+  CHECK(heap.free(heap.allocate(8, AllocationKind::kAlignedNew, 64),
+                  DeallocationKind::kAlignedDelete, 8, 32) == Action::kRelease);
+  CHECK(heap.free(heap.allocate(8, AllocationKind::kNew), DeallocationKind::kDelete, 8) ==
+        Action::kRelease);
+  CHECK(heap.kinds() ==
+        Kinds{MisuseKind::kKindMismatch, MisuseKind::kWrongSize, MisuseKind::kWrongAlignment});
+  CHECK(heap.given_back.size() == 4);
+}
+
+TEST_CASE("kinds are nobody's affair where nobody asks") {
+  static constinit BlockChecker<Guards> checker;
+  CheckedHeap heap(checker);
+  CHECK(heap.free(heap.allocate(8, AllocationKind::kNew)) == Action::kRelease);
+  CHECK(heap.kinds() == Kinds{});
+}
+
+TEST_CASE("the last freed blocks stay, and go in the order in which they were freed") {
+  static constinit BlockChecker<Kept> checker;
+  CheckedHeap heap(checker);
+  std::vector<std::byte*> blocks;
+  for (int i = 0; i < 5; ++i) blocks.push_back(heap.allocate(50));
+  for (std::byte* block : blocks) CHECK(heap.free(block) == Action::kRelease);
+  CHECK(heap.given_back == std::vector<void*>{blocks[0], blocks[1], blocks[2]});
+  CHECK(all_are(blocks[4], 50, kFreedByte));
+  CHECK(heap.kinds() == Kinds{});
+}
+
+TEST_CASE("a write to a freed block is found when it goes at last") {
+  static constinit BlockChecker<Kept> checker;
+  CheckedHeap heap(checker);
+  std::byte* const block = heap.allocate(50);
+  heap.free(block);
+  const StackId freed = heap.call;
+  block[3] = std::byte{1};
+  heap.free(heap.allocate(8));
+  CHECK(heap.kinds() == Kinds{});
+  heap.free(heap.allocate(8));
+  REQUIRE(heap.kinds() == Kinds{MisuseKind::kWriteAfterFree});
+  CHECK(heap.fault(0).changed.first == 3);
+  CHECK(heap.fault(0).block.gone.stack == freed);
+}
+
+TEST_CASE("a look at all blocks finds what was written beside live and into freed ones, once") {
+  static constinit BlockChecker<Level10> checker;
+  CheckedHeap heap(checker);
+  std::byte* const live = heap.allocate(10);
+  std::byte* const freed = heap.allocate(10);
+  heap.free(freed);
+  heap.sweep();
+  CHECK(heap.kinds() == Kinds{});
+  live[10] = std::byte{1};
+  freed[0] = std::byte{1};
+  heap.sweep();
+  Kinds kinds = heap.kinds();
+  std::sort(kinds.begin(), kinds.end());
+  CHECK(kinds == Kinds{MisuseKind::kWriteBehind, MisuseKind::kWriteAfterFree});
+  CHECK(heap.fault(0).by_sweep);
+  heap.sweep();
+  CHECK(heap.free(live) == Action::kRelease);
+  CHECK(heap.kinds().size() == 2);
+}
+
+TEST_CASE("blocks are filled as they come and go, but for what calloc promised") {
+  static constinit BlockChecker<Checks<FillOnAllocate<>, FillOnFree<4>, Quarantine<9>>> checker;
+  CheckedHeap heap(checker);
+  std::byte* const block = heap.allocate(64);
+  CHECK(all_are(block, 64, kAllocatedByte));
+  std::byte* const zeroed = heap.allocate(64, AllocationKind::kMalloc, 0, true);
+  CHECK(all_are(zeroed, 64, 0x11));
+  heap.free(block);
+  CHECK(all_are(block, 4, kFreedByte));
+  CHECK(all_are(block + 4, 60, kAllocatedByte));
+}
+
+TEST_CASE("room to expand may be used, and what is behind it may not") {
+  static constinit BlockChecker<Checks<Expand<16>, RearGuard<32>>> checker;
+  CheckedHeap heap(checker);
+  std::byte* const block = heap.allocate(24);
+  CHECK(heap.asked == 24 + 16 + 32);
+  CHECK(checker.extent(block).size == 40);
+  block[39] = std::byte{1};
+  heap.sweep();
+  CHECK(heap.kinds() == Kinds{});
+  block[40] = std::byte{1};
+  heap.free(block);
+  CHECK(heap.kinds() == Kinds{MisuseKind::kWriteBehind});
+}
+
+TEST_CASE("room alone needs no record") {
+  static constinit BlockChecker<Checks<Expand<16>, FillOnAllocate<8>>> checker;
+  CheckedHeap heap(checker);
+  std::byte* const block = heap.allocate(24);
+  CHECK(heap.asked == 40);
+  CHECK(all_are(block, 8, kAllocatedByte));
+  CHECK(checker.extent(block).verdict == BlockExtent::Verdict::kUnknown);
+  CHECK(heap.free(block) == Action::kPassOn);
+}
+
+TEST_CASE("what no allocator has, and an alignment that is none, are asked for as they are") {
+  static constinit BlockChecker<Level10> checker;
+  for (const WantedBlock& wanted :
+       {WantedBlock{.size = SIZE_MAX - 8}, WantedBlock{.size = 16, .alignment = 24}}) {
+    const BlockPlan plan = checker.plan(wanted, 0);
+    CHECK(plan.bytes == wanted.size);
+    CHECK(plan.front == 0);
+    checker.drop(plan, 0);
+  }
+}
+
+TEST_CASE(
+    "what a call of the tracker's own brings in the place of a freed block is not taken for it") {
+  static constinit BlockChecker<Checks<KindMismatch>> checker;
+  CheckedHeap heap(checker);
+  std::byte* const block = heap.allocate(24);
+  heap.free(block);
+  checker.note_unchecked(block);
+  CHECK(heap.free(block) == Action::kPassOn);
+  CHECK(heap.kinds() == Kinds{});
+}
+
+TEST_CASE("a block that is not looked after may end in the program's hands, where all are known") {
+  static constinit BlockChecker<Level10> checker;
+  CheckedHeap heap(checker);
+  alignas(16) std::byte memory[32];
+  checker.note_unchecked(memory);
+  CHECK(heap.free(memory) == Action::kPassOn);
+  CHECK(heap.free(memory) == Action::kRefuse);
+  checker.note_unchecked(memory);
+  CHECK(checker.release_unchecked(memory).action == Action::kPassOn);
+  CHECK(heap.free(memory) == Action::kRefuse);
+  CHECK(heap.free(memory + 8) == Action::kRefuse);
+  checker.note_unchecked(memory + 8);
+  CHECK(heap.free(memory + 8) == Action::kPassOn);
+  CHECK(heap.free(memory + 4) == Action::kRefuse);
+}
+
+TEST_CASE("the tracker may free a block of the program's, with its guards") {
+  static constinit BlockChecker<Guards> checker;
+  CheckedHeap heap(checker);
+  std::byte* const block = heap.allocate(24);
+  const ReleasePlan plan = checker.release_unchecked(block);
+  CHECK(plan.action == Action::kRelease);
+  CHECK(plan.block == block - 32);
+  CHECK(checker.release_unchecked(block).action == Action::kPassOn);
+}
+
+TEST_CASE("frees are forgotten in the end, so that memory is bounded") {
+  using Chosen = SelectableChecks<struct BoundedFrees>;
+  static constinit BlockChecker<Chosen> checker;
+  CheckSettings settings;
+  settings.blocks = true;
+  settings.remembered_frees = 4;
+  Chosen::select(settings);
+  CheckedHeap heap(checker);
+  std::vector<std::byte*> blocks;
+  for (int i = 0; i < 6; ++i) blocks.push_back(heap.allocate(5000));
+  for (std::byte* block : blocks) heap.free(block);
+  CHECK(heap.free(blocks[0]) == Action::kPassOn);
+  CHECK(heap.free(blocks[1]) == Action::kPassOn);
+  CHECK(heap.free(blocks[2]) == Action::kRefuse);
+}
+
+TEST_CASE("checks that are not chosen look at nothing") {
+  using Chosen = SelectableChecks<struct NothingChosen>;
+  static constinit BlockChecker<Chosen> checker;
+  CheckedHeap heap(checker);
+  std::byte* const block = heap.allocate(24);
+  CHECK(heap.asked == 24);
+  CHECK(heap.free(block) == Action::kPassOn);
+}

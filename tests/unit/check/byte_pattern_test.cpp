@@ -1,0 +1,61 @@
+#include "alloctap/check/byte_pattern.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+using alloctap::ChangedBytes;
+using alloctap::find_changes;
+using alloctap::kRearGuardByte;
+
+namespace {
+
+std::vector<std::uint8_t> guard_of(std::size_t bytes) {
+  return std::vector<std::uint8_t>(bytes, kRearGuardByte);
+}
+
+}  // namespace
+
+TEST_CASE("bytes that are as they were are no change, however many") {
+  for (const std::size_t bytes : {0, 1, 2, 15, 16, 17, 1000}) {
+    const auto guard = guard_of(bytes);
+    CHECK(find_changes(guard.data(), bytes, kRearGuardByte, guard.data()).count == 0);
+  }
+}
+
+TEST_CASE("each changed byte is found, at its offset from the block") {
+  for (const std::size_t at : {0, 1, 7, 30, 31}) {
+    CAPTURE(at);
+    auto guard = guard_of(32);
+    guard[at] = 1;
+    const ChangedBytes changed = find_changes(guard.data(), 32, kRearGuardByte, guard.data() + 8);
+    CHECK(changed.count == 1);
+    CHECK(changed.first == static_cast<std::int64_t>(at) - 8);
+    CHECK(changed.last == changed.first);
+    CHECK(changed.expected == kRearGuardByte);
+    CHECK(changed.shown == std::min<std::size_t>(32 - at, ChangedBytes::kMostShown));
+    CHECK(changed.found[0] == 1);
+  }
+}
+
+TEST_CASE("of several the first and the last are told, and what stands from the first on") {
+  auto guard = guard_of(32);
+  guard[3] = 7;
+  guard[5] = 8;
+  guard[29] = 9;
+  const ChangedBytes changed = find_changes(guard.data(), 32, kRearGuardByte, guard.data());
+  CHECK(changed.count == 3);
+  CHECK(changed.first == 3);
+  CHECK(changed.last == 29);
+  CHECK(changed.shown == 16);
+  CHECK(changed.found[0] == 7);
+  CHECK(changed.found[1] == kRearGuardByte);
+  CHECK(changed.found[2] == 8);
+}
+
+TEST_CASE("bytes that all became another one are all changed") {
+  const std::vector<std::uint8_t> guard(16, 0);
+  CHECK(find_changes(guard.data(), 16, kRearGuardByte, guard.data()).count == 16);
+}

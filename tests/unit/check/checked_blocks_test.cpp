@@ -1,0 +1,144 @@
+#include "alloctap/check/checked_blocks.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+using alloctap::BlockPool;
+using alloctap::CheckedBlock;
+using alloctap::CheckedBlocks;
+
+namespace {
+
+/// Nobody's memory: blocks are told apart by their addresses alone.
+std::byte* address(std::uintptr_t offset) {
+  return reinterpret_cast<std::byte*>(std::uintptr_t{0x10'0000'0000} + offset);
+}
+
+BlockPool::Number add(CheckedBlocks& blocks, std::byte* begin, std::uint64_t size,
+                      std::uint32_t guards = 0) {
+  const BlockPool::Number number = blocks.pool().take(0);
+  REQUIRE(number != BlockPool::kNone);
+  CheckedBlock& block = blocks[number];
+  block.set_begin(begin);
+  block.size = size;
+  block.front = block.front_guard = block.rear_guard = guards;
+  BlockPool::Number replaced = 0;
+  REQUIRE(blocks.insert(number, replaced));
+  return number;
+}
+
+}  // namespace
+
+TEST_CASE("a block is found where it begins, and nowhere else by that") {
+  static constinit CheckedBlocks blocks;
+  const auto number = add(blocks, address(0), 40);
+  CHECK(blocks.at(address(0)) == number);
+  CHECK(blocks.at(address(16)) == BlockPool::kNone);
+  CHECK(blocks.at(address(8)) == BlockPool::kNone);
+  CHECK(blocks.at(nullptr) == BlockPool::kNone);
+  CHECK(blocks.at(reinterpret_cast<void*>(UINTPTR_MAX - 15)) == BlockPool::kNone);
+}
+
+TEST_CASE("a block is found from any address inside, across many regions") {
+  static constinit CheckedBlocks blocks;
+  for (const std::uint64_t size : {1, 16, 100, 4096, 5000, 100'000}) {
+    CAPTURE(size);
+    const auto number = add(blocks, address(0x100'0000 + size * 0x100), size);
+    std::byte* const begin = blocks[number].begin();
+    for (const std::uint64_t offset : {std::uint64_t{0}, size / 3, size / 2, size - 1}) {
+      CHECK(blocks.around(begin + offset) == number);
+    }
+    CHECK(blocks.around(begin + size) == BlockPool::kNone);
+    CHECK(blocks.around(begin - 1) == BlockPool::kNone);
+  }
+}
+
+TEST_CASE("guards belong to their block") {
+  static constinit CheckedBlocks blocks;
+  const auto number = add(blocks, address(64), 20, 32);
+  CHECK(blocks.around(address(32)) == number);
+  CHECK(blocks.around(address(64 + 20 + 31)) == number);
+  CHECK(blocks.around(address(31)) == BlockPool::kNone);
+  CHECK(blocks.around(address(64 + 20 + 32)) == BlockPool::kNone);
+}
+
+TEST_CASE("a life ends once, on whatever thread") {
+  static constinit CheckedBlocks blocks;
+  const auto number = add(blocks, address(0), 40);
+  std::atomic<int> ended{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      if (blocks.end_life(number)) ended.fetch_add(1);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(ended.load() == 1);
+  CHECK(blocks.at(address(0)) == number);
+  CHECK(blocks.around(address(8)) == number);
+}
+
+TEST_CASE("a live block is found before a freed one that lay in it") {
+  static constinit CheckedBlocks blocks;
+  const auto inner = add(blocks, address(0x40), 32);
+  REQUIRE(blocks.end_life(inner));
+  const auto outer = add(blocks, address(0), 256);
+  CHECK(blocks.around(address(0x48)) == outer);
+  CHECK(blocks.at(address(0x40)) == inner);
+}
+
+TEST_CASE("a block whose free was not seen makes room, and is told") {
+  static constinit CheckedBlocks blocks;
+  const auto old = add(blocks, address(0), 40);
+  const auto number = blocks.pool().take(0);
+  blocks[number].set_begin(address(0));
+  blocks[number].size = 8;
+  BlockPool::Number replaced = 0;
+  REQUIRE(blocks.insert(number, replaced));
+  CHECK(replaced == old);
+  CHECK(blocks.at(address(0)) == number);
+}
+
+TEST_CASE("what is forgotten leaves no trace, but for what came in its place") {
+  static constinit CheckedBlocks blocks;
+  const auto first = add(blocks, address(0), 9000);
+  REQUIRE(blocks.end_life(first));
+  const auto second = add(blocks, address(0), 16);
+  blocks.forget(first, 0);
+  CHECK(blocks.at(address(0)) == second);
+  CHECK(blocks.around(address(8500)) == BlockPool::kNone);
+  REQUIRE(blocks.end_life(second));
+  blocks.forget(second, 0);
+  CHECK(blocks.at(address(0)) == BlockPool::kNone);
+}
+
+TEST_CASE("numbers are handed out once at a time, to all threads") {
+  static constinit BlockPool pool;
+  constexpr int kThreads = 4;
+  constexpr int kEach = 2000;
+  std::array<std::vector<BlockPool::Number>, kThreads> taken;
+  std::vector<std::thread> threads;
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < kEach; ++i) {
+        const auto number = pool.take(t % 2);
+        taken[t].push_back(number);
+        if (i % 3 == 0) {
+          pool.give_back(number, t);
+          taken[t].pop_back();
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::vector<BlockPool::Number> all;
+  for (const auto& some : taken) all.insert(all.end(), some.begin(), some.end());
+  std::sort(all.begin(), all.end());
+  CHECK(std::adjacent_find(all.begin(), all.end()) == all.end());
+  CHECK(all.front() != BlockPool::kNone);
+}

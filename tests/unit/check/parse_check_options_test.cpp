@@ -1,0 +1,108 @@
+#include "alloctap/check/parse_check_options.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string>
+
+#include "alloctap/check/level_presets.hpp"
+
+using alloctap::CheckOption;
+using alloctap::CheckSettings;
+using alloctap::kAbsentCheckOptions;
+using alloctap::kCheckOptions;
+using alloctap::parse_check_options;
+
+namespace {
+
+CheckSettings settings_of(const std::string& text) {
+  const auto settings = parse_check_options(text);
+  REQUIRE_MESSAGE(settings.ok(), settings.status().message());
+  return *settings;
+}
+
+std::string problem_of(const std::string& text) {
+  const auto settings = parse_check_options(text);
+  REQUIRE_FALSE(settings.ok());
+  return std::string(settings.status().message());
+}
+
+}  // namespace
+
+TEST_CASE("no text asks for nothing") {
+  CHECK(settings_of("") == CheckSettings{});
+  CHECK(settings_of(" , ") == CheckSettings{});
+}
+
+TEST_CASE("each option alone has its default, and its least and its most value are taken") {
+  for (const CheckOption& option : kCheckOptions) {
+    const std::string name(option.name);
+    CAPTURE(name);
+    CHECK(parse_check_options(name).ok());
+    if (option.value == CheckOption::Value::kNone) {
+      CHECK(problem_of(name + "=1") == name + ": takes no value; write it alone");
+      continue;
+    }
+    CHECK(parse_check_options(name + "=" + std::to_string(option.least)).ok());
+    CHECK(parse_check_options(name + "=" + std::to_string(option.most)).ok());
+    const std::string range = " is no whole number from " + std::to_string(option.least) + " to " +
+                              std::to_string(option.most);
+    if (option.least > 0) CHECK(problem_of(name + "=0") == name + ": \"0\"" + range);
+    if (option.most < UINT64_MAX) {
+      const std::string above = std::to_string(option.most + 1);
+      CHECK(problem_of(name + "=" + above) == name + ": \"" + above + "\"" + range);
+    }
+    for (const char* bad : {"", "x", "0x10", "-1", "1.5", "12a", "99999999999999999999999"}) {
+      CAPTURE(bad);
+      CHECK(problem_of(name + "=" + bad) == name + ": \"" + bad + "\"" + range);
+    }
+  }
+}
+
+TEST_CASE("options put their values where they belong") {
+  CHECK(settings_of("front_guard").front_guard == 32);
+  CHECK(settings_of("rear_guard=5").rear_guard == 5);
+  CHECK(settings_of("guard=64").front_guard == 64);
+  CHECK(settings_of("guard=64").rear_guard == 64);
+  CHECK(settings_of("fill=7").fill_on_allocate == 7);
+  CHECK(settings_of("fill=7").fill_on_free == 7);
+  CHECK(settings_of("expand_alloc").expand == 16);
+  CHECK_FALSE(settings_of("expand_alloc fill_on_alloc").blocks);
+  CHECK(settings_of("free_track").quarantine_blocks == 100);
+  CHECK(settings_of("free_track").fill_on_free == CheckSettings::kAllBytes);
+  CHECK(settings_of("fill_on_free=9,free_track=3").fill_on_free == 9);
+  CHECK(settings_of("verify_pointers").unknown_pointers);
+  CHECK(settings_of("verify_kinds").kinds);
+  CHECK(settings_of("abort_on_error").abort_on_misuse);
+}
+
+TEST_CASE("the levels are those that are chosen at compile time") {
+  CHECK(settings_of("level1") == alloctap::Level1::settings());
+  CHECK(settings_of("level5") == alloctap::Level5::settings());
+  CHECK(settings_of("level10") == alloctap::Level10::settings());
+}
+
+TEST_CASE("options stand between spaces or commas, and spaces around '='") {
+  const CheckSettings expected = settings_of("guard=64 free_track verify_kinds");
+  CHECK(settings_of("guard = 64,free_track,verify_kinds") == expected);
+  CHECK(settings_of("  guard =64   free_track ,\tverify_kinds ") == expected);
+}
+
+TEST_CASE("what malloc_debug has and we have not is named, with what to do instead") {
+  for (const auto& absent : kAbsentCheckOptions) {
+    const std::string name(absent.name);
+    const std::string why = ": is not to be had here: " + std::string(absent.why);
+    CHECK(problem_of(name) == name + why);
+    if (absent.alias.empty()) continue;
+    CHECK(problem_of(std::string(absent.alias) + "=3") == std::string(absent.alias) + why);
+  }
+}
+
+TEST_CASE("all problems are told at once, and nothing is half set") {
+  const std::string problems = problem_of("guard=0 gurad verify_kinds=2 fill");
+  CHECK(
+      problems.starts_with("guard: \"0\" is no whole number from 1 to 16384; gurad: is unknown; "
+                           "write some of front_guard, rear_guard, "));
+  CHECK(problems.ends_with("; verify_kinds: takes no value; write it alone"));
+  CHECK(problem_of("=5").starts_with(": is unknown"));
+}

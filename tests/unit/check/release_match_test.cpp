@@ -1,0 +1,81 @@
+#include "alloctap/check/release_match.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <utility>
+
+using alloctap::AllocationKind;
+using alloctap::DeallocationEvent;
+using alloctap::DeallocationKind;
+using alloctap::find_release_fault;
+using alloctap::ReleaseFault;
+
+namespace {
+
+DeallocationEvent release_by(DeallocationKind kind, std::size_t size = 0,
+                             std::size_t alignment = 0) {
+  DeallocationEvent gone;
+  gone.kind = kind;
+  gone.stated_size = size;
+  gone.stated_alignment = alignment;
+  return gone;
+}
+
+constexpr auto kReleases = std::to_array<DeallocationKind>(
+    {DeallocationKind::kFree, DeallocationKind::kRealloc, DeallocationKind::kDelete,
+     DeallocationKind::kDeleteArray, DeallocationKind::kAlignedDelete,
+     DeallocationKind::kAlignedDeleteArray, DeallocationKind::kCustom});
+
+constexpr auto kFitting = std::to_array<std::pair<AllocationKind, DeallocationKind>>(
+    {{AllocationKind::kMalloc, DeallocationKind::kFree},
+     {AllocationKind::kMalloc, DeallocationKind::kRealloc},
+     {AllocationKind::kAlignedAlloc, DeallocationKind::kFree},
+     {AllocationKind::kAlignedAlloc, DeallocationKind::kRealloc},
+     {AllocationKind::kNew, DeallocationKind::kDelete},
+     {AllocationKind::kNewArray, DeallocationKind::kDeleteArray},
+     {AllocationKind::kAlignedNew, DeallocationKind::kAlignedDelete},
+     {AllocationKind::kAlignedNewArray, DeallocationKind::kAlignedDeleteArray},
+     {AllocationKind::kCustom, DeallocationKind::kCustom}});
+
+bool is_fitting(AllocationKind kind, DeallocationKind release) {
+  for (const auto& pair : kFitting) {
+    if (pair == std::pair(kind, release)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("each kind of block has its own kinds of release, and no others") {
+  for (int kind = 0; kind <= static_cast<int>(AllocationKind::kCustom); ++kind) {
+    for (const DeallocationKind release : kReleases) {
+      CAPTURE(kind);
+      CAPTURE(static_cast<int>(release));
+      const auto allocation = static_cast<AllocationKind>(kind);
+      const ReleaseFault fault = find_release_fault(release_by(release), allocation, 8, 0);
+      CHECK((fault == ReleaseFault::kNone) == is_fitting(allocation, release));
+      if (fault != ReleaseFault::kNone) CHECK(fault == ReleaseFault::kKind);
+    }
+  }
+}
+
+TEST_CASE("a stated size must be that of the block, and one that is not stated may be any") {
+  const auto fault = [](std::size_t stated) {
+    return find_release_fault(release_by(DeallocationKind::kDelete, stated), AllocationKind::kNew,
+                              24, 0);
+  };
+  CHECK(fault(24) == ReleaseFault::kNone);
+  CHECK(fault(0) == ReleaseFault::kNone);
+  CHECK(fault(23) == ReleaseFault::kSize);
+  CHECK(fault(25) == ReleaseFault::kSize);
+}
+
+TEST_CASE("a stated alignment must be that of the block") {
+  const auto fault = [](std::size_t stated) {
+    return find_release_fault(release_by(DeallocationKind::kAlignedDelete, 0, stated),
+                              AllocationKind::kAlignedNew, 24, 64);
+  };
+  CHECK(fault(64) == ReleaseFault::kNone);
+  CHECK(fault(32) == ReleaseFault::kAlignment);
+}

@@ -1,0 +1,113 @@
+#include "alloctap/dump/text_misuses.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "alloctap/dump/text_dump.hpp"
+#include "tests/support/sample_report.hpp"
+
+using alloctap::ChangedBytes;
+using alloctap::Misuse;
+using alloctap::MisuseKind;
+using alloctap::TextDump;
+using alloctap::testing::render;
+using alloctap::testing::SampleReport;
+
+namespace {
+
+/// What the text says of one fault, without its stacks.
+std::string line_of(const Misuse& misuse) {
+  SampleReport sample;
+  sample.add_misuse(misuse, 1);
+  const std::string text = render(TextDump{}, sample.report());
+  const std::size_t begin = text.find("!1  ") + 4;
+  const std::size_t end = text.find("\n  by thread", begin);
+  return text.substr(begin, end - begin);
+}
+
+Misuse fault_of(MisuseKind kind) {
+  Misuse misuse;
+  misuse.kind = kind;
+  misuse.found.stack = alloctap::kUnknownStack;
+  misuse.address = 0x5008;
+  misuse.block = {
+      .known = true, .freed = false, .address = 0x5000, .size = 24, .allocated = {}, .gone = {}};
+  return misuse;
+}
+
+}  // namespace
+
+TEST_CASE("a report without faults does not speak of them") {
+  const SampleReport sample;
+  CHECK(render(TextDump{}, sample.report()).find("isuse") == std::string::npos);
+}
+
+TEST_CASE("each fault is told with its block, its calls and how often it was found") {
+  SampleReport sample;
+  sample.add_misuses();
+  const std::string text = render(TextDump{}, sample.report());
+  CHECK(text.find("\nMisused    4 ways, 5 times\n") != std::string::npos);
+  CHECK(text.find("!1  double free, 2 times\n"
+                  "  free of the block of 24 bytes at 0x5000, which was freed before\n"
+                  "  by thread 4712\n"
+                  "    engine::parse   0x2028\n"
+                  "    main   0x3030\n"
+                  "  freed by free, thread 4712, 200 ms before\n"
+                  "    engine::parse   0x2028\n"
+                  "    main   0x3030\n"
+                  "  allocated by malloc, thread 4711, 5.0 s before\n"
+                  "    engine::load(char const*)   0x1010\n") != std::string::npos);
+  CHECK(text.find("!2  write behind a block\n"
+                  "  2 bytes changed, the first 0 bytes behind the end of the block of 24 bytes at "
+                  "0x6000\n"
+                  "  from there: 41 bb 42 (each was bb)\n"
+                  "  found in a look at all blocks\n"
+                  "  allocated by aligned new, thread 4711, 6.0 s before\n") != std::string::npos);
+}
+
+TEST_CASE("what is wrong is said in a line, for each kind") {
+  Misuse kind = fault_of(MisuseKind::kKindMismatch);
+  kind.call = alloctap::DeallocationKind::kDelete;
+  kind.block.kind = alloctap::AllocationKind::kNewArray;
+  CHECK(line_of(kind) ==
+        "mismatched release\n  delete of the block of 24 bytes at 0x5000, which came from new[]");
+  CHECK(line_of(fault_of(MisuseKind::kInteriorPointer)) ==
+        "free of an address inside a block\n  free of 0x5008, 8 bytes inside the block of 24 bytes "
+        "at 0x5000");
+  Misuse size = fault_of(MisuseKind::kWrongSize);
+  size.stated_size = 1000;
+  CHECK(line_of(size) ==
+        "release with a wrong size\n  free states 1,000 bytes for the block of 24 bytes at 0x5000");
+  Misuse alignment = fault_of(MisuseKind::kWrongAlignment);
+  alignment.stated_alignment = 32;
+  alignment.block.alignment = 64;
+  CHECK(
+      line_of(alignment) ==
+      "release with a wrong alignment\n  free states an alignment of 32, not 64, for the block of "
+      "24 bytes at 0x5000");
+  Misuse unknown = fault_of(MisuseKind::kUnknownPointer);
+  unknown.block.freed = true;
+  CHECK(
+      line_of(unknown) ==
+      "free of an unknown address\n  free of 0x5008, which no allocation returned, 8 bytes inside "
+      "the block of 24 bytes at 0x5000, which was freed");
+}
+
+TEST_CASE("what was written before a block is told from where the block begins") {
+  Misuse before = fault_of(MisuseKind::kWriteBefore);
+  before.changed = {.count = 1, .first = -1, .last = -1, .expected = 0xAA, .shown = 1};
+  before.changed.found[0] = 0;
+  const std::string line = line_of(before);
+  CHECK(line.find("1 byte changed, the first 1 byte before the block of 24 bytes") !=
+        std::string::npos);
+  CHECK(line.find("from there: 00 (each was aa)") != std::string::npos);
+}
+
+TEST_CASE("faults that found no room are counted") {
+  SampleReport sample;
+  sample.add_misuses();
+  sample.snapshot.misuses_left_out = 3;
+  CHECK(render(TextDump{}, sample.report())
+            .find("Misused    4 ways, 8 times; 3 more are not shown\n") != std::string::npos);
+}
