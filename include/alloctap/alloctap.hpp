@@ -2,11 +2,11 @@
 /// and symbolizers that need a library, are included one by one: see README.md beside this file.
 #pragma once
 
-#include "alloctap/config.hpp"
 #include "alloctap/check/expand.hpp"
 #include "alloctap/check/level_presets.hpp"
 #include "alloctap/check/parse_check_options.hpp"
 #include "alloctap/check/selectable_checks.hpp"
+#include "alloctap/config.hpp"
 #include "alloctap/dump/android_heap_dump.hpp"
 #include "alloctap/dump/callback_output.hpp"
 #include "alloctap/dump/descriptor_output.hpp"

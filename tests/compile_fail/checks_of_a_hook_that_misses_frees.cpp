@@ -1,4 +1,4 @@
-// EXPECT: Config::Checks has a check that remembers blocks, and Config::Hook does not see every free
+// EXPECT: Config::Checks has a check that remembers blocks, and Config::Hook does not
 #include <alloctap/check/checks.hpp>
 #include <alloctap/check/expand.hpp>
 #include <alloctap/check/rear_guard.hpp>

@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "alloctap/version.hpp"
 #include "tests/integration/run/launcher_fixture.hpp"
 
 namespace {
@@ -20,14 +19,14 @@ std::string settings_of(const Launcher& launcher, Arguments options) {
   CAPTURE(result.err);
   CHECK(result.code == 0);
   CHECK(result.err.empty());
-  const std::string head = "alloctap-run/5;" + std::to_string(result.pid) + ";";
+  const std::string head = "alloctap-run/6;" + std::to_string(result.pid) + ";";
   REQUIRE(result.out.starts_with(head));
   return result.out.substr(head.size());
 }
 
 TEST_CASE("the hook, its modules and mappings reach the program") {
   const Launcher launcher;
-  const std::string head = "0;unwind-table;256;0;0;18446744073709551615;0;0;0;0;0;0;";
+  const std::string head = "0;unwind-table;256;0;0;18446744073709551615;0;0;0;0;0;;0;0;0;";
   CHECK(settings_of(launcher, {"--hook=interpose", "--mmap=off"}) == head + "interpose;0;0;\n");
   CHECK(settings_of(launcher, {"--mmap=off", "--mmap=on"}) == head + "interpose;1;0;\n");
   CHECK(settings_of(launcher, {"--modules=a;b", "--not-modules", "^/lib", "--hook=plt"}) ==
@@ -189,7 +188,7 @@ TEST_CASE("the program gets its arguments untouched") {
 
 TEST_CASE("options reach the preloaded object") {
   const Launcher launcher;
-  const std::string sampling = "0;0;18446744073709551615;0;0;0;0;";
+  const std::string sampling = "0;0;18446744073709551615;0;0;0;0;0;;0;";
   const std::string rest = sampling + "0;0;interpose;1;0;\n";
   CHECK(settings_of(launcher, {}) == "0;unwind-table;256;" + rest);
   CHECK(settings_of(launcher, {"--stack=backtrace"}) == "0;backtrace;256;" + rest);
@@ -260,50 +259,6 @@ TEST_CASE("checks reach the preloaded object as they were written") {
   CHECK(checks_of({"--checks=level10"}) == "7;level10;0");
   CHECK(checks_of({"--checks", "guard=64,fill", "--checks=verify_kinds", "--error-exitcode=77"}) ==
         "26;guard=64,fill verify_kinds;77");
-}
-
-TEST_CASE("help describes every option, version tells the library's") {
-  const Launcher launcher;
-  for (const char* option : {"--help", "-h"}) {
-    const Result help = launcher.run({option});
-    CHECK(help.code == 0);
-    CHECK(help.err.empty());
-    for (const char* text : {"Usage: alloctap-run",
-                             "--dump FORMAT=PATH",
-                             "FORMAT is one of text, json, ",
-                             "%p",
-                             "--stack CHOICE",
-                             "Default: unwind-table",
-                             "--max-frames N",
-                             "--sample BYTES",
-                             "512K",
-                             "--min-size BYTES",
-                             "--max-size BYTES",
-                             "--events BYTES",
-                             "--interval SECONDS",
-                             "--threshold BYTES",
-                             "--signal NAME",
-                             "%n",
-                             "4000",
-                             "Default: 256",
-                             "--suppressions FILE",
-                             "--checks LIST",
-                             "--error-exitcode N",
-                             "--follow-children",
-                             "--version",
-                             "--help"}) {
-      CHECK(help.out.find(text) != std::string::npos);
-    }
-  }
-  const Result version = launcher.run({"--version"});
-  CHECK(version.code == 0);
-  CHECK(version.out == std::string("alloctap-run ") + alloctap::kVersionString + "\n");
-}
-
-TEST_CASE("help that cannot be printed is a failure") {
-  const Launcher launcher;
-  const std::string command = launcher.binary().native() + " --help > /dev/full";
-  check_refused(launcher.execute({"/bin/sh", "-c", command}), 2, {"No space left"});
 }
 
 }  // namespace

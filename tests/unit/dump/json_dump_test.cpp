@@ -218,31 +218,6 @@ TEST_CASE("a report of nothing still has every key") {
   CHECK(report["backend"]["unseen"] == "");
 }
 
-TEST_CASE("a report of every allocation says that it is exact") {
-  const SampleReport sample;
-  CHECK(parsed(sample.report())["sampling"] == json::parse(R"({"policy": "every-allocation",
-      "exact": true, "mean_bytes": null, "min_bytes": null, "max_bytes": null,
-      "live_samples": 13, "live_bytes_margin": 0})"));
-}
-
-TEST_CASE("a sampled report says how, and how far its estimate of what is live reaches") {
-  SampleReport sample;
-  sample.snapshot.sampling = {.policy = {.name = "poisson-by-bytes",
-                                         .mean_bytes = 524288,
-                                         .min_bytes = 16,
-                                         .max_bytes = 1024},
-                              .exact = false,
-                              .live_samples = 1000,
-                              .live_bytes_margin = 9 << 20};
-  sample.add({alloctap::kStackNotTaken, {5, 500, 0}, 1, 100});
-  const json report = parsed(sample.report());
-  CHECK(report["sampling"] == json::parse(R"({"policy": "poisson-by-bytes", "exact": false,
-      "mean_bytes": 524288, "min_bytes": 16, "max_bytes": 1024, "live_samples": 1000,
-      "live_bytes_margin": 9437184})"));
-  CHECK(report["stacks"].back()["outside_size_range"] == true);
-  CHECK(report["stacks"].back()["frames"] == json::array());
-}
-
 TEST_CASE("what cannot be told is null") {
   SampleReport sample;
   sample.snapshot.account.unmatched_frees.reset();
