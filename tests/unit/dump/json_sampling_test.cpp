@@ -11,15 +11,15 @@ using namespace alloctap::testing;
 using alloctap::JsonDump;
 using nlohmann::json;
 
-json sampling_of(const SampleReport& sample) {
-  return json::parse(render(JsonDump{}, sample.report()))["sampling"];
+json report_of(const SampleReport& sample) {
+  return json::parse(render(JsonDump{}, sample.report()));
 }
 
 }  // namespace
 
 TEST_CASE("a report of every allocation says that it is exact") {
   const SampleReport sample;
-  CHECK(sampling_of(sample) == json::parse(R"({"policy": "every-allocation",
+  CHECK(report_of(sample)["sampling"] == json::parse(R"({"policy": "every-allocation",
       "exact": true, "mean_bytes": null, "min_bytes": null, "max_bytes": null,
       "live_samples": 13, "live_bytes_margin": 0})"));
 }
@@ -34,7 +34,7 @@ TEST_CASE("a sampled report says how, and how far its estimate of what is live r
                               .live_samples = 1000,
                               .live_bytes_margin = 9 << 20};
   sample.add({alloctap::kStackNotTaken, {5, 500, 0}, 1, 100});
-  const json report = parsed(sample.report());
+  const json report = report_of(sample);
   CHECK(report["sampling"] == json::parse(R"({"policy": "poisson-by-bytes", "exact": false,
       "mean_bytes": 524288, "min_bytes": 16, "max_bytes": 1024, "live_samples": 1000,
       "live_bytes_margin": 9437184})"));
