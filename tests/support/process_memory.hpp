@@ -10,7 +10,9 @@ namespace alloctap::testing {
 struct ProcessMemory {
   /// Address space, in bytes.
   std::size_t mapped = 0;
-  /// Pages that are there, in bytes. Exact, unlike the counters in /proc/self/statm, which lag.
+  /// Pages that are there and of no file, in bytes: how many of a file's pages come with the one
+  /// that was asked for is the kernel's affair. Exact, unlike the counters in /proc/self/statm,
+  /// which lag.
   std::size_t resident = 0;
 };
 
@@ -19,7 +21,7 @@ inline ProcessMemory process_memory() {
   ProcessMemory memory;
   std::ifstream maps("/proc/self/smaps");
   for (std::string word; maps >> word;) {
-    if (word != "Size:" && word != "Rss:") continue;
+    if (word != "Size:" && word != "Anonymous:") continue;
     std::size_t kilobytes = 0;
     maps >> kilobytes;
     (word == "Size:" ? memory.mapped : memory.resident) += kilobytes * 1024;
