@@ -21,13 +21,22 @@ import tools as known
 import verdicts
 
 
+def pattern(text):
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"{text} is no regular expression: {error}") from error
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     names = ",".join(tool.name for tool in known.TOOLS)
     parser.add_argument("--tools", default=names, help=f"with commas (default: {names})")
-    parser.add_argument("--cases", default="", metavar="REGEX", help="only those with such names")
+    parser.add_argument(
+        "--cases", type=pattern, default="", metavar="REGEX", help="only those with such names"
+    )
     parser.add_argument(
         "--table", type=pathlib.Path, metavar="FILE", help="write the tables there, between its marks"
     )
@@ -53,10 +62,17 @@ def chosen_tools(text):
     return [by_name[name] for name in names]
 
 
+def chosen_cases(program, regex):
+    cases = [case for case in verdicts.listed_cases(program) if regex.search(case.name)]
+    if not cases:
+        sys.exit(f"run_corpus.py: no case has a name like {regex.pattern}; {program} --list has all")
+    return cases
+
+
 def run_all(cases, tools, bin_directory, jobs):
     """Tool's name -> case's name -> Outcome."""
     results = {}
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+    with concurrent.futures.ThreadPoolExecutor(max(jobs, 1)) as pool:
         for tool in tools:
             outcomes = pool.map(lambda c, t=tool: verdicts.outcome_of(t, bin_directory, c), cases)
             results[tool.name] = dict(zip((case.name for case in cases), outcomes))
@@ -82,30 +98,39 @@ def broken_promises(cases, tools, results):
                 yield f"{case.name}: {tool.name} {promise}; it told: {told}"
 
 
-def write_tables(path, cases, tools, results, bin_directory):
-    versions = {tool.name: tool.version_line(bin_directory) for tool in tools}
-    text = table.tables(cases, tools, results, versions)
+def with_tables(path, text):
+    """What FILE has, with `text` as its tables."""
     try:
-        path.write_text(table.replaced_between_marks(path.read_text(), text))
+        return table.replaced_between_marks(path.read_text(), text)
     except (OSError, ValueError) as error:
         sys.exit(f"run_corpus.py: the tables cannot be written to {path}: {error}")
+
+
+def write_tables(path, cases, tools, results, bin_directory):
+    versions = {tool.name: tool.version_line(bin_directory) for tool in tools}
+    path.write_text(with_tables(path, table.tables(cases, tools, results, versions)))
 
 
 def main():
     arguments = parse_arguments()
     tools = chosen_tools(arguments.tools)
+    if arguments.table:
+        with_tables(arguments.table, "")  # what is wrong with it is told before the long run
     bin_directory = arguments.build_directory.resolve() / "bin"
     try:
-        cases = verdicts.listed_cases(bin_directory / "misuse_corpus")
-        cases = [case for case in cases if re.search(arguments.cases, case.name)]
+        cases = chosen_cases(bin_directory / "misuse_corpus", arguments.cases)
         results = run_all(cases, tools, bin_directory, arguments.jobs)
     except OSError as error:
-        sys.exit(f"run_corpus.py: {error}; build the targets misuse_corpus and misuse_corpus_asan")
+        sys.exit(
+            f"run_corpus.py: {error}; build the targets misuse_corpus and misuse_corpus_asan, and"
+            " install what is to be run"
+        )
     print_summary(cases, tools, results)
     if arguments.table:
         write_tables(arguments.table, cases, tools, results, bin_directory)
     broken = list(broken_promises(cases, tools, results)) if arguments.check else []
-    print("\n".join(broken))
+    for line in broken:
+        print(line)
     sys.exit(1 if broken else 0)
 
 
