@@ -43,6 +43,24 @@ def of_glibc(text):
     return kinds_by(GLIBC_RULES, text)
 
 
+ALLOCTAP_RULES = [
+    (r"alloctap-run: double free;", DOUBLE_FREE),
+    (r"alloctap-run: free of an unknown address;", UNKNOWN_POINTER),
+    (r"alloctap-run: free of an address inside a block;", UNKNOWN_POINTER),
+    (r"alloctap-run: mismatched release;", MISMATCHED_RELEASE),
+    (r"alloctap-run: release with a wrong size;", WRONG_SIZE),
+    (r"alloctap-run: release with a wrong alignment;", WRONG_ALIGNMENT),
+    (r"alloctap-run: write before a block;", access(True, "before")),
+    (r"alloctap-run: write behind a block;", access(True, "after")),
+    (r"alloctap-run: write after free;", access(True, "free")),
+]
+
+
+def of_alloctap(text):
+    """The lines with which alloctap-run tells of a fault as it is found; and what glibc still says."""
+    return kinds_by(ALLOCTAP_RULES, text) | of_glibc(text)
+
+
 ASAN_RULES = [
     (r"AddressSanitizer: attempting double-free", DOUBLE_FREE),
     (r"AddressSanitizer: attempting free on address which was not malloc", UNKNOWN_POINTER),

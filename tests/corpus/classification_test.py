@@ -12,6 +12,7 @@ import tools
 
 SAMPLES = pathlib.Path(__file__).parent / "samples"
 CLASSIFIERS = {
+    "alloctap": classification.of_alloctap,
     "glibc": classification.of_glibc,
     "asan": classification.of_asan,
     "memcheck": classification.of_memcheck,

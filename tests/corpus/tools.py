@@ -33,7 +33,34 @@ class Tool:
 PROGRAM = "{bin}/misuse_corpus"
 SANITIZED_PROGRAM = "{bin}/misuse_corpus_asan"
 
+RUN = "{bin}/alloctap-run"
+
+
+def alloctap(name, heading, options, means):
+    """A configuration of alloctap-run; each fault is a line on standard error."""
+    return Tool(
+        name=name,
+        heading=heading,
+        command=(RUN, *options, "--dump=text=/dev/null", PROGRAM),
+        classify=classification.of_alloctap,
+        version=(RUN, "--version"),
+        means=frozenset(means),
+    )
+
+
 TOOLS = (
+    alloctap(
+        "alloctap-kinds",
+        "alloctap verify_kinds, verify_pointers",
+        ("--checks=verify_kinds,verify_pointers",),
+        {"calls"},
+    ),
+    alloctap(
+        "alloctap-level10",
+        "alloctap level10",
+        ("--checks=level10",),
+        {"calls", "guard_bytes", "freed_fill"},
+    ),
     Tool(
         name="plain",
         heading="no tool",

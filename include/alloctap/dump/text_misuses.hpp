@@ -87,9 +87,11 @@ class TextMisuse {
              << " bytes for ";
         return write_block(block);
       case MisuseKind::kWrongAlignment:
-        out_ << name_of(misuse.call) << " states an alignment of "
-             << with_commas(misuse.stated_alignment) << ", not " << with_commas(block.alignment)
-             << ", for ";
+        out_ << name_of(misuse.call) << " states ";
+        write_alignment(misuse.stated_alignment);
+        out_ << ", not ";
+        write_alignment(block.alignment);
+        out_ << ", for ";
         return write_block(block);
       case MisuseKind::kWriteBefore:
       case MisuseKind::kWriteBehind:
@@ -102,6 +104,14 @@ class TextMisuse {
     out_ << "the block of " << with_commas(block.size) << (block.size == 1 ? " byte" : " bytes")
          << " at ";
     out_.hex(block.address);
+  }
+
+  void write_alignment(std::size_t alignment) {
+    if (alignment == 0) {
+      out_ << "no alignment";
+    } else {
+      out_ << "an alignment of " << with_commas(alignment);
+    }
   }
 
   /// Where the address of a call is in the block around it.

@@ -55,7 +55,9 @@ TEST_CASE("each kind of block has its own kinds of release, and no others") {
       const auto allocation = static_cast<AllocationKind>(kind);
       const ReleaseFault fault = find_release_fault(release_by(release), allocation, 8, 0);
       CHECK((fault == ReleaseFault::kNone) == is_fitting(allocation, release));
-      if (fault != ReleaseFault::kNone) CHECK(fault == ReleaseFault::kKind);
+      if (fault == ReleaseFault::kNone) continue;
+      const bool by_alignment = alloctap::differ_in_alignment(allocation, release);
+      CHECK(fault == (by_alignment ? ReleaseFault::kAlignment : ReleaseFault::kKind));
     }
   }
 }
@@ -69,6 +71,15 @@ TEST_CASE("a stated size must be that of the block, and one that is not stated m
   CHECK(fault(0) == ReleaseFault::kNone);
   CHECK(fault(23) == ReleaseFault::kSize);
   CHECK(fault(25) == ReleaseFault::kSize);
+}
+
+TEST_CASE("delete with an alignment and new without, or the reverse, differ in alignment alone") {
+  using alloctap::differ_in_alignment;
+  CHECK(differ_in_alignment(AllocationKind::kNew, DeallocationKind::kAlignedDelete));
+  CHECK(differ_in_alignment(AllocationKind::kAlignedNewArray, DeallocationKind::kDeleteArray));
+  CHECK_FALSE(differ_in_alignment(AllocationKind::kNew, DeallocationKind::kAlignedDeleteArray));
+  CHECK_FALSE(differ_in_alignment(AllocationKind::kAlignedAlloc, DeallocationKind::kFree));
+  CHECK_FALSE(differ_in_alignment(AllocationKind::kNew, DeallocationKind::kDelete));
 }
 
 TEST_CASE("a stated alignment must be that of the block") {

@@ -82,10 +82,13 @@ TEST_CASE("what is wrong is said in a line, for each kind") {
   Misuse alignment = fault_of(MisuseKind::kWrongAlignment);
   alignment.stated_alignment = 32;
   alignment.block.alignment = 64;
-  CHECK(
-      line_of(alignment) ==
-      "release with a wrong alignment\n  free states an alignment of 32, not 64, for the block of "
-      "24 bytes at 0x5000");
+  CHECK(line_of(alignment) ==
+        "release with a wrong alignment\n  free states an alignment of 32, not an alignment of 64, "
+        "for the block of "
+        "24 bytes at 0x5000");
+  alignment.stated_alignment = 0;
+  CHECK(line_of(alignment).find("free states no alignment, not an alignment of 64, for") !=
+        std::string::npos);
   Misuse unknown = fault_of(MisuseKind::kUnknownPointer);
   unknown.block.freed = true;
   CHECK(
