@@ -194,7 +194,7 @@ TEST_CASE("realloc keeps what was in the block, looks at it, and frees it for 0 
   const auto good = faults_of([] {
     auto* block = static_cast<char*>(escape(std::malloc(8)));
     std::memcpy(block, "abcdefg", 8);
-    for (const std::size_t size : {9, 100, 100'000, 16}) {
+    for (const std::size_t size : {9U, 100U, 100'000U, 16U}) {
       block = static_cast<char*>(escape(std::realloc(escape(block), size)));
       CHECK(std::strcmp(block, "abcdefg") == 0);
     }

@@ -32,8 +32,8 @@ bool all_are(const std::byte* begin, std::size_t bytes, std::uint8_t value) {
 TEST_CASE("a block in order is no fault, whatever its size and alignment") {
   static constinit BlockChecker<Level10> checker;
   CheckedHeap heap(checker);
-  for (const std::size_t size : {0, 1, 15, 16, 17, 100, 4096, 100'000}) {
-    for (const std::size_t alignment : {0, 8, 16, 64, 4096}) {
+  for (const std::size_t size : {0U, 1U, 15U, 16U, 17U, 100U, 4096U, 100'000U}) {
+    for (const std::size_t alignment : {0U, 8U, 16U, 64U, 4096U}) {
       CAPTURE(size);
       CAPTURE(alignment);
       std::byte* const block = heap.allocate(size, AllocationKind::kAlignedAlloc, alignment);

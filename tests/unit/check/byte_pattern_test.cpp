@@ -19,14 +19,14 @@ std::vector<std::uint8_t> guard_of(std::size_t bytes) {
 }  // namespace
 
 TEST_CASE("bytes that are as they were are no change, however many") {
-  for (const std::size_t bytes : {0, 1, 2, 15, 16, 17, 1000}) {
+  for (const std::size_t bytes : {0U, 1U, 2U, 15U, 16U, 17U, 1000U}) {
     const auto guard = guard_of(bytes);
     CHECK(find_changes(guard.data(), bytes, kRearGuardByte, guard.data()).count == 0);
   }
 }
 
 TEST_CASE("each changed byte is found, at its offset from the block") {
-  for (const std::size_t at : {0, 1, 7, 30, 31}) {
+  for (const std::size_t at : {0U, 1U, 7U, 30U, 31U}) {
     CAPTURE(at);
     auto guard = guard_of(32);
     guard[at] = 1;

@@ -46,7 +46,7 @@ TEST_CASE("a block is found where it begins, and nowhere else by that") {
 
 TEST_CASE("a block is found from any address inside, across many regions") {
   static constinit CheckedBlocks blocks;
-  for (const std::uint64_t size : {1, 16, 100, 4096, 5000, 100'000}) {
+  for (const std::uint64_t size : {1U, 16U, 100U, 4096U, 5000U, 100'000U}) {
     CAPTURE(size);
     const auto number = add(blocks, address(0x100'0000 + size * 0x100), size);
     std::byte* const begin = blocks[number].begin();
