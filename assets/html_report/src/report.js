@@ -89,7 +89,7 @@ export class Report {
 function rowsOf(json) {
   const rows = json.stacks.map((stack) => ({
     frames: stack.frames, notTaken: stack.outside_size_range, stacks: stack,
-    leaks: json.leaks && stack.suppressed_by === null ? leaksOf(stack) : undefined,
+    leaks: json.leaks && stack.suppressed_by === null ? stack : undefined,
   }));
   const others = [['mappings', json.mappings.stacks], ['peak', json.peak?.stacks ?? []]];
   if (others.every(([, stacks]) => stacks.length === 0)) return rows;
@@ -108,12 +108,6 @@ function rowsOf(json) {
     }
   }
   return rows;
-}
-
-/** What of a stack's has leaked: where a scan told what is unreachable, that alone. */
-function leaksOf({ live_bytes, unreachable }) {
-  if (!unreachable) return { live_bytes };
-  return { live_bytes: unreachable.definite_bytes + unreachable.indirect_bytes };
 }
 
 function keyOf(frames, notTaken) {

@@ -71,15 +71,11 @@ CommandLine::CommandLine()
                 "memory (1G holds about 150 million), for the formats record and\n"
                 "heaptrack. When it is full, the reports say so and fall back to\n"
                 "totals. Default: events are counted, not kept.");
-  leaks_ = add("--leaks", "live|unreachable",
-               "Report leaks: all that PROGRAM still holds, or of that only what\n"
-               "it cannot reach any more, told by a scan of a copy of it.\n"
-               "Default: live with --suppressions, else no leaks.");
   suppressions_ = add("--suppressions", "FILE",
-                      "Report leaks, but for what the rules in FILE name, a\n"
-                      "leak:PATTERN in each line as for LeakSanitizer. Rules that\n"
-                      "PROGRAM brings itself count too. May be given again for another\n"
-                      "FILE.");
+                      "Report leaks: what PROGRAM still holds at its end, but for what\n"
+                      "the rules in FILE name, a leak:PATTERN in each line as for\n"
+                      "LeakSanitizer. Rules that PROGRAM brings itself count too. May\n"
+                      "be given again for another FILE.");
   if (kSomeHookChecksBlocks) add_checks();
   hook_ = add("--hook", "CHOICE", kHookHelp);
   if (kSomeHookChoosesModules) add_modules();

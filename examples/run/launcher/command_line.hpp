@@ -44,7 +44,6 @@ class CommandLine {
   [[nodiscard]] std::vector<std::string> intervals() const { return results(interval_); }
   [[nodiscard]] std::vector<std::string> thresholds() const { return results(threshold_); }
   [[nodiscard]] std::vector<std::string> signals() const { return results(signal_); }
-  [[nodiscard]] std::vector<std::string> leak_choices() const { return results(leaks_); }
   [[nodiscard]] std::vector<std::string> suppressions() const { return results(suppressions_); }
   [[nodiscard]] std::vector<std::string> hooks() const { return results(hook_); }
   [[nodiscard]] std::vector<std::string> modules() const { return results(modules_); }
@@ -74,7 +73,6 @@ class CommandLine {
   CLI::Option* interval_ = nullptr;
   CLI::Option* threshold_ = nullptr;
   CLI::Option* signal_ = nullptr;
-  CLI::Option* leaks_ = nullptr;
   CLI::Option* suppressions_ = nullptr;
   CLI::Option* hook_ = nullptr;
   CLI::Option* modules_ = nullptr;

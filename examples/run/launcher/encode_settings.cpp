@@ -28,8 +28,7 @@ std::string encode_settings(const Options& options, const ResolvedFiles& files, 
                     .threshold_bytes = options.threshold_bytes,
                     .dump_signal = options.dump_signal,
                     .checks = options.checks,
-                    .error_exit_code = options.error_exit_code,
-                    .leaks = options.leaks};
+                    .error_exit_code = options.error_exit_code};
   for (const ResolvedDump& dump : files.dumps) {
     settings.dumps[settings.dump_count++] = {dump.format, dump.mode, dump.pattern};
   }

@@ -14,7 +14,6 @@
 #include "absl/strings/str_join.h"
 #include "alloctap/check/parse_check_options.hpp"
 #include "alloctap/os/path_pattern.hpp"
-#include "alloctap/os/process_copy.hpp"
 #include "byte_count.hpp"
 #include "launcher/command_line.hpp"
 #include "launcher/failure.hpp"
@@ -176,27 +175,6 @@ absl::Status set_hook(const std::string& value, Options& options) {
       absl::StrCat("--hook ", in_quotes(value), ": unknown; write one of ", list_of(kHookNames)));
 }
 
-absl::Status set_leaks(const CommandLine& line, Options& options) {
-  options.suppressions = line.suppressions();
-  if (!options.suppressions.empty()) options.leaks = LeakChoice::kLive;
-  for (const std::string& value : line.leak_choices()) {
-    if (!find_name(kLeakNames, value, options.leaks) || options.leaks == LeakChoice::kNone) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--leaks ", in_quotes(value), ": write live or unreachable"));
-    }
-  }
-  if (options.leaks != LeakChoice::kUnreachable) return absl::OkStatus();
-  if (!os::can_copy_process()) {
-    return absl::InvalidArgumentError(
-        "--leaks=unreachable is not there on this system, which makes no copies of processes; "
-        "write --leaks=live");
-  }
-  if (options.mean_bytes <= 1) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      "--leaks=unreachable needs every allocation, and --sample leaves some out; leave one of them "
-      "out");
-}
-
 absl::Status set_mappings(const std::string& value, Options& options) {
   options.mappings = value == "on";
   if (options.mappings || value == "off") return absl::OkStatus();
@@ -267,9 +245,9 @@ absl::StatusOr<Options> parse_options(std::span<char*> arguments) {
   for (const std::string& value : line.error_exit_codes()) {
     status.Update(set_error_exit_code(value, options));
   }
-  status.Update(set_leaks(line, options));
   if (!status.ok()) return status;
   options.follow_children = line.follows_children();
+  options.suppressions = line.suppressions();
   options.command = arguments.subspan(*program);
   if (!options.command.empty()) return options;
   return absl::InvalidArgumentError("there is no PROGRAM; write alloctap-run PROGRAM [ARGS...]");

@@ -42,8 +42,6 @@ struct Options {
   std::string checks;
   std::int32_t error_exit_code = 0;
   bool follow_children = false;
-  /// With files of suppressions at least `kLive`.
-  LeakChoice leaks = LeakChoice::kNone;
   /// Files of suppressions, as the user wrote them.
   std::vector<std::string> suppressions;
   /// PROGRAM and its arguments, a part of argv: a null pointer stands behind the last.

@@ -73,18 +73,6 @@ bool blocks_wanted() noexcept {
   return false;
 }
 
-/// Where unreachable blocks cannot be told, that is said, and reports show all that is live.
-absl::StatusOr<Snapshot> snapshot_for_reports() {
-  SnapshotOptions options{.blocks = blocks_wanted()};
-  if (current_settings->leaks != LeakChoice::kUnreachable) return take_snapshot(options);
-  options.reachability = Reachability::kScan;
-  absl::StatusOr<Snapshot> scanned = take_snapshot(options);
-  if (scanned.ok()) return scanned;
-  print_error(scanned.status());
-  options.reachability = Reachability::kNotAsked;
-  return take_snapshot(options);
-}
-
 }  // namespace
 
 void owe_report(const Settings& settings) noexcept {
@@ -106,7 +94,7 @@ void write_report() noexcept {
   const OwnAllocations own;
   absl::raw_logging_internal::RegisterLogFilterAndPrefixHook(&say_nothing);
   verify_blocks();
-  const absl::StatusOr<Snapshot> snapshot = snapshot_for_reports();
+  const absl::StatusOr<Snapshot> snapshot = take_snapshot({.blocks = blocks_wanted()});
   if (!snapshot.ok()) return print_error(snapshot.status());
   const int error_output = standard_error();
   if (current_settings->dump_count == 0 && error_output >= 0) {

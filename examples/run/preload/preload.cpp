@@ -184,12 +184,6 @@ void RunConfig::on_misuse(const Misuse& misuse) noexcept {
   print_line({line, length});
 }
 
-std::span<const char> RunConfig::own_module() noexcept { return {__ehdr_start, _end}; }
-
-void RunConfig::for_each_kept_pointer(void (*visit)(void*, const void*), void* context) noexcept {
-  for_each_argument_to_come(visit, context);
-}
-
 bool RunConfig::is_own_call(const CallOrigin& origin) noexcept {
   const auto* caller = static_cast<const char*>(origin.caller);
   // Most calls come from the executable, which lies below.

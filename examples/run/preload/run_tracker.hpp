@@ -3,7 +3,6 @@
 
 #include <alloctap/alloctap.hpp>
 #include <cstdint>
-#include <span>
 
 #include "helper_symbolizer.hpp"
 #include "run_checks.hpp"
@@ -29,13 +28,6 @@ struct RunConfig : DefaultConfig {
 
   /// Tells standard error, in a line.
   static void on_misuse(const Misuse& misuse) noexcept;
-
-  /// This object: its variables are not the program's.
-  static std::span<const char> own_module() noexcept;
-
-  /// What this keeps of the program's.
-  static void for_each_kept_pointer(void (*visit)(void* context, const void* pointer),
-                                    void* context) noexcept;
 };
 
 using RunTracker = Tracker<RunConfig>;

@@ -165,34 +165,22 @@ struct TextDump {
     const absl::StatusOr<Leaks> leaks = find_leaks(report.snapshot, *suppressions, frames);
     if (!leaks.ok()) return out.fail("text: the system has no memory for leaks");
     write_leak_totals(*leaks, out);
-    write_scan(report.snapshot.scan, *leaks, out);
-    if (report.snapshot.scan.done) {
-      const auto write_list = [&](std::string_view title, ListedBlocks listed) {
-        StackOrder list;
-        if (!list_stacks(leaks->stacks, listed, list)) out.fail("text: no memory for leaks");
-        write_stacks(title, report, list, frames, owners, out, listed);
-      };
-      write_list("Stacks with blocks that are definitely lost", ListedBlocks::kDefinite);
-      write_list("Stacks with blocks that are lost with others", ListedBlocks::kIndirect);
-    } else {
-      write_stacks("Stacks that leaked", report, leaks->stacks, frames, owners, out);
-    }
+    write_stacks("Stacks that leaked", report, leaks->stacks, frames, owners, out);
     TextRuleList(*suppressions, *leaks, out).write();
   }
 
   void write_stacks(std::string_view title, const Report& report, const StackOrder& order,
-                    const FrameList& frames, TextOwners& owners, DumpWriter& out,
-                    ListedBlocks listed = ListedBlocks::kLive) const {
+                    const FrameList& frames, TextOwners& owners, DumpWriter& out) const {
     const std::size_t shown = std::min(most_stacks, order.size());
     if (shown == 0) return;
     write_title(title, shown, order.size(), out);
     for (std::size_t i = 0; i < shown; ++i) {
       const StackSummary& stack = *order[i];
-      const auto [blocks, bytes] = count_blocks(stack, listed);
-      out << "\n#" << i + 1 << "  " << human_bytes(bytes) << " ("
-          << percent(bytes, report.snapshot.totals.live_bytes) << ") in " << with_commas(blocks)
-          << " block" << plural(blocks) << "; in all " << with_commas(stack.total.allocations)
-          << " of " << human_bytes(stack.total.allocated_bytes) << ", "
+      out << "\n#" << i + 1 << "  " << human_bytes(stack.live_bytes) << " ("
+          << percent(stack.live_bytes, report.snapshot.totals.live_bytes) << ") in "
+          << with_commas(stack.live_allocations) << " block" << plural(stack.live_allocations)
+          << "; in all " << with_commas(stack.total.allocations) << " of "
+          << human_bytes(stack.total.allocated_bytes) << ", "
           << with_commas(stack.total.temporary_allocations) << " temporary\n";
       owners.write_owner(stack.stack);
       write_text_frames(report, stack.stack, frames, out);

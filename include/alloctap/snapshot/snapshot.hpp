@@ -13,7 +13,6 @@
 #include "alloctap/meta/stack_totals.hpp"
 #include "alloctap/queue/logged_events.hpp"
 #include "alloctap/sample/sampling_policy.hpp"
-#include "alloctap/snapshot/reachability.hpp"
 #include "alloctap/snapshot/size_histogram.hpp"
 #include "alloctap/snapshot/thread_summary.hpp"
 #include "alloctap/snapshot/timeline.hpp"
@@ -80,8 +79,6 @@ struct StackSummary {
   AllocationTotals total;
   std::uint64_t live_allocations = 0;
   std::uint64_t live_bytes = 0;
-  /// Of what is live; nothing unless it was asked for.
-  UnreachableSum unreachable{};
 };
 
 /// A block that was live.
@@ -107,9 +104,6 @@ struct SnapshotOptions {
   /// Every live block, in `Snapshot::blocks`: 32 bytes for each, copied while the program waits.
   /// Where a policy samples, the sampled ones.
   bool blocks = false;
-  /// What of each stack cannot be reached, in `StackSummary::unreachable`, found a moment before
-  /// the snapshot. Fails where a policy samples, and on systems without copies of processes.
-  Reachability reachability = Reachability::kNotAsked;
 };
 
 /// Memory from the arena. Move-only. `table` is the tracker's own and outlives every snapshot.
@@ -118,8 +112,6 @@ struct Snapshot {
   Totals totals;
   MappingTotals mapping_totals;
   SamplingSummary sampling;
-  /// Whether unreachable blocks were looked for, and how that went.
-  ScanSummary scan;
   /// Every stack that has allocated, by StackId.
   ArenaArray<StackSummary> stacks;
   /// Every stack with live mappings, by StackId.

@@ -35,7 +35,6 @@ TEST_CASE("help describes every option, version tells the library's") {
                              "%n",
                              "4000",
                              "Default: 256",
-                             "--leaks live|unreachable",
                              "--suppressions FILE",
                              "--checks LIST",
                              "--error-exitcode N",

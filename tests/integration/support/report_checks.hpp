@@ -46,7 +46,7 @@ inline const Json& report_shape() {
     "stacks": [{"frames": ["number"], "suppressed_by": "number?", "outside_size_range": "boolean",
                 "tag": "number?", "thread": "number?", "allocations": "number", "allocated_bytes": "number",
                 "live_allocations": "number", "live_bytes": "number",
-                "temporary_allocations": "number", "unreachable": "object?"}],
+                "temporary_allocations": "number"}],
     "misuses": {"left_out": "number",
                 "faults": [{"kind": "string", "times": "number", "address": "number",
                             "call": "string?", "stated_size": "number?",
