@@ -91,11 +91,6 @@ class CheckedBlocks {
                                                        std::memory_order_acq_rel);
   }
 
-  /// Back to live, as it was.
-  void put_back(Number number) noexcept {
-    pool_[number].state.store(State::kLive, std::memory_order_release);
-  }
-
   /// What begins at `pointer` is a block now that is not looked after: of the tracker, or of the
   /// allocator on the way of another call. Some of these end in the program's hands.
   void note_unchecked(const void* pointer) noexcept {
@@ -137,6 +132,7 @@ class CheckedBlocks {
   static constexpr Number kUnchecked = ~Number{0};
   static_assert(BlockPool::kEnd < kNumber);
   static constexpr std::uintptr_t kLeastAlignment = 8;
+  /// Bytes. An address that lies in a front guard further out is nobody's.
   static constexpr std::uintptr_t kFarthestFront = 64;
 
   [[nodiscard]] Number begin_at(std::uintptr_t address) noexcept {

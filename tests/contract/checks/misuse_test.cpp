@@ -2,6 +2,7 @@
 // with each fault.
 #include <doctest/doctest.h>
 #include <malloc.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -220,6 +221,24 @@ TEST_CASE("calloc gives zeros, and malloc_usable_size what may be used") {
     std::free(escape(block));
   });
   CHECK(faults.empty());
+}
+
+TEST_CASE("pvalloc gives whole pages, and what is behind them is not the program's") {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const auto good = faults_of([&] {
+    auto* const block = static_cast<char*>(escape(::pvalloc(1)));
+    CHECK(reinterpret_cast<std::uintptr_t>(block) % page == 0);
+    std::memset(block, 1, page);
+    std::free(escape(block));
+  });
+  CHECK(good.empty());
+  const auto bad = faults_of([&] {
+    auto* const block = static_cast<char*>(escape(::pvalloc(1)));
+    escape(block)[page] = 1;
+    std::free(escape(block));
+  });
+  REQUIRE(bad.size() == 1);
+  CHECK(bad[0].changed.first == static_cast<std::int64_t>(page));
 }
 
 TEST_CASE("a write to a freed block is found by a look at all blocks") {

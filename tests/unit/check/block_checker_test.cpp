@@ -20,7 +20,6 @@ using Action = ReleasePlan::Action;
 using Kinds = std::vector<MisuseKind>;
 
 using Guards = Checks<FrontGuard<32>, RearGuard<32>>;
-using Kept = Checks<Quarantine<2>>;
 
 bool all_are(const std::byte* begin, std::size_t bytes, std::uint8_t value) {
   return std::all_of(begin, begin + bytes,
@@ -132,32 +131,6 @@ TEST_CASE("kinds are nobody's affair where nobody asks") {
   CHECK(heap.kinds() == Kinds{});
 }
 
-TEST_CASE("the last freed blocks stay, and go in the order in which they were freed") {
-  static constinit BlockChecker<Kept> checker;
-  CheckedHeap heap(checker);
-  std::vector<std::byte*> blocks;
-  for (int i = 0; i < 5; ++i) blocks.push_back(heap.allocate(50));
-  for (std::byte* block : blocks) CHECK(heap.free(block) == Action::kRelease);
-  CHECK(heap.given_back == std::vector<void*>{blocks[0], blocks[1], blocks[2]});
-  CHECK(all_are(blocks[4], 50, kFreedByte));
-  CHECK(heap.kinds() == Kinds{});
-}
-
-TEST_CASE("a write to a freed block is found when it goes at last") {
-  static constinit BlockChecker<Kept> checker;
-  CheckedHeap heap(checker);
-  std::byte* const block = heap.allocate(50);
-  heap.free(block);
-  const StackId freed = heap.call;
-  block[3] = std::byte{1};
-  heap.free(heap.allocate(8));
-  CHECK(heap.kinds() == Kinds{});
-  heap.free(heap.allocate(8));
-  REQUIRE(heap.kinds() == Kinds{MisuseKind::kWriteAfterFree});
-  CHECK(heap.fault(0).changed.first == 3);
-  CHECK(heap.fault(0).block.gone.stack == freed);
-}
-
 TEST_CASE("a look at all blocks finds what was written beside live and into freed ones, once") {
   static constinit BlockChecker<Level10> checker;
   CheckedHeap heap(checker);
@@ -260,22 +233,6 @@ TEST_CASE("the tracker may free a block of the program's, with its guards") {
   CHECK(plan.action == Action::kRelease);
   CHECK(plan.block == block - 32);
   CHECK(checker.release_unchecked(block).action == Action::kPassOn);
-}
-
-TEST_CASE("frees are forgotten in the end, so that memory is bounded") {
-  using Chosen = SelectableChecks<struct BoundedFrees>;
-  static constinit BlockChecker<Chosen> checker;
-  CheckSettings settings;
-  settings.blocks = true;
-  settings.remembered_frees = 4;
-  Chosen::select(settings);
-  CheckedHeap heap(checker);
-  std::vector<std::byte*> blocks;
-  for (int i = 0; i < 6; ++i) blocks.push_back(heap.allocate(5000));
-  for (std::byte* block : blocks) heap.free(block);
-  CHECK(heap.free(blocks[0]) == Action::kPassOn);
-  CHECK(heap.free(blocks[1]) == Action::kPassOn);
-  CHECK(heap.free(blocks[2]) == Action::kRefuse);
 }
 
 TEST_CASE("checks that are not chosen look at nothing") {
