@@ -1,19 +1,23 @@
 /// Looks after each block from the call that brings it to the one that takes it back.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
 
+#include "alloctap/check/access_check.hpp"
 #include "alloctap/check/block_faults.hpp"
 #include "alloctap/check/block_layout.hpp"
 #include "alloctap/check/check_policy.hpp"
 #include "alloctap/check/checked_blocks.hpp"
 #include "alloctap/check/found_misuses.hpp"
-#include "alloctap/check/freed_blocks.hpp"
+#include "alloctap/check/guarded_blocks.hpp"
+#include "alloctap/check/kept_blocks.hpp"
 #include "alloctap/event/block_checks.hpp"
 #include "alloctap/guard/futex_lock.hpp"
+#include "alloctap/os/memory_faults.hpp"
 
 namespace alloctap {
 
@@ -23,9 +27,29 @@ namespace alloctap {
 template <CheckPolicy Policy>
 class BlockChecker {
  public:
+  using Number = BlockPool::Number;
+
   constexpr BlockChecker() noexcept = default;
 
   [[nodiscard]] const MisuseLog& log() const noexcept { return faults_.log(); }
+
+  [[nodiscard]] GuardedBlocks& guarded() noexcept { return guards_; }
+
+  /// Whether there may be something to say about `pointer`: else it is the allocator's alone, and
+  /// none of the functions below is needed.
+  [[nodiscard]] bool looks_after(const void* pointer) const noexcept {
+    return settings().blocks || guards(pointer);
+  }
+
+  /// Whether `address` is of a block beside an inaccessible page, or of such a page.
+  [[nodiscard]] bool guards(const void* address) const noexcept {
+    return settings().guard_pages != 0 && guards_.contains(address);
+  }
+
+  /// A plan with a place beside an inaccessible page; without one where there is no room.
+  [[nodiscard]] BlockPlan place(const WantedBlock& wanted, std::uint32_t hint) noexcept {
+    return guards_.place(settings(), wanted, blocks_.pool(), hint);
+  }
 
   [[nodiscard]] BlockPlan plan(const WantedBlock& wanted, std::uint32_t hint) noexcept {
     BlockPlan plan = BlockLayout::plan(settings(), wanted);
@@ -41,15 +65,20 @@ class BlockChecker {
   /// What the program gets for `raw`. Where it cannot be looked after that is `raw` itself.
   [[nodiscard]] void* adopt(const BlockPlan& plan, void* raw, const WantedBlock& wanted,
                             const BlockCall& call) noexcept {
+    if (plan.place != nullptr) {
+      return GuardedBlocks::adopt(settings(), blocks_[plan.number], wanted, call);
+    }
     if (plan.number == BlockPool::kNone) {
       if (!wanted.has_content) BlockLayout::fill_new(settings(), raw, wanted.size);
+      note_unchecked(raw);
       return raw;
     }
     CheckedBlock& block = blocks_[plan.number];
-    describe(block, plan, static_cast<std::byte*>(raw), wanted, call);
+    BlockLayout::describe(settings(), block, plan, static_cast<std::byte*>(raw), wanted, call);
     Number replaced = BlockPool::kNone;
     if (!CheckedBlocks::covers(block.begin()) || !blocks_.insert(plan.number, replaced)) {
       drop(plan, hint_of(call));
+      note_unchecked(raw);
       return raw;
     }
     if (replaced != BlockPool::kNone) blocks_.pool().give_back(replaced, hint_of(call));
@@ -60,12 +89,12 @@ class BlockChecker {
 
   [[nodiscard]] ReleasePlan release(const DeallocationEvent& gone, const BlockCall& call,
                                     FoundMisuses& found) noexcept {
-    const Number number = blocks_.at(gone.pointer);
-    const bool is_known = number != BlockPool::kNone && !is_unused(number);
+    const Number number = find(gone.pointer);
+    const bool is_known = number != BlockPool::kNone && !blocks_[number].is_unused();
     if (!is_known) return release_unknown(gone, call, found);
     CheckedBlock& block = blocks_[number];
     const BlockStory story = block.story();
-    if (!blocks_.end_life(number)) {
+    if (!blocks_.end_life(number, gone.pointer)) {
       found.add(faults_.add(MisuseKind::kDoubleFree, gone, call, story));
       return {.action = ReleasePlan::Action::kRefuse};
     }
@@ -73,7 +102,7 @@ class BlockChecker {
     if (settings().kinds) faults_.check_kind(gone, call, story, found);
     block.freed_by = gone.kind;
     block.gone = call;
-    ReleasePlan plan = plan_of(block);
+    ReleasePlan plan = BlockLayout::release_plan(block);
     plan.number = number;
     return plan;
   }
@@ -81,36 +110,32 @@ class BlockChecker {
   /// What becomes of a block that `release` ended: false where it is kept from the allocator.
   [[nodiscard]] bool retire(const ReleasePlan& plan, std::uint32_t hint) noexcept {
     CheckedBlock& block = blocks_[plan.number];
+    if (block.guarded) {
+      guards_.retire(block);
+      return false;
+    }
     const std::size_t bytes = BlockLayout::bytes_of(block);
     const bool keeps = settings().quarantine_blocks > 0 && bytes <= settings().quarantine_bytes;
     BlockLayout::fill_freed(settings(), block);
     if (keeps) BlockLayout::write_guards(settings(), block);
     const std::lock_guard hold(lock_);
-    if (keeps && quarantine_.push(plan.number, settings().quarantine_blocks + kSpare)) {
-      quarantined_bytes_ += bytes;
-      note_fullness();
-      return false;
-    }
-    remember(plan.number, hint);
+    if (keeps && kept_.push(settings(), blocks_, plan.number)) return false;
+    kept_.remember(settings(), blocks_, plan.number, hint);
     return true;
   }
 
   /// Whether `evict` has anything to do.
-  [[nodiscard]] bool is_overfull() const noexcept {
-    return overfull_.load(std::memory_order_relaxed);
-  }
+  [[nodiscard]] bool is_overfull() const noexcept { return kept_.is_overfull(); }
 
   /// One more block for the allocator, of those that were kept; false where none is due.
   [[nodiscard]] bool evict(ReleasePlan& plan, const BlockCall& call, FoundMisuses& found) noexcept {
     const std::lock_guard hold(lock_);
     if (!is_overfull()) return false;
-    const Number number = quarantine_.pop();
+    const Number number = kept_.pop(settings(), blocks_);
     CheckedBlock& block = blocks_[number];
-    quarantined_bytes_ -= BlockLayout::bytes_of(block);
-    note_fullness();
     faults_.check_freed(settings(), block, call, found);
-    plan = plan_of(block);
-    remember(number, hint_of(call));
+    plan = BlockLayout::release_plan(block);
+    kept_.remember(settings(), blocks_, number, hint_of(call));
     return true;
   }
 
@@ -126,27 +151,64 @@ class BlockChecker {
   }
 
   [[nodiscard]] BlockExtent extent(const void* pointer) noexcept {
-    const Number number = blocks_.at(pointer);
+    if (!looks_after(pointer)) return {};
+    const Number number = find(pointer);
     if (number == BlockPool::kNone || blocks_[number].state.load() != State::kLive) return {};
     return {.verdict = BlockExtent::Verdict::kKnown,
-            .size = blocks_[number].size + settings().expand};
+            .size = BlockLayout::usable_bytes(settings(), blocks_[number]),
+            .block = blocks_[number].raw()};
   }
+
+  /// For what calls read and write; it refers to this.
+  [[nodiscard]] AccessCheck accesses() noexcept { return {blocks_, faults_, settings().expand}; }
 
   /// `pointer` is a block that is not looked after.
   void note_unchecked(const void* pointer) noexcept {
     if (settings().blocks) blocks_.note_unchecked(pointer);
   }
 
-  /// For a block that the tracker itself frees: without a look at it, and without a lock. It is not
-  /// remembered.
+  /// Whether that was noted, or nothing needs to be; it is forgotten.
+  [[nodiscard]] bool forget_unchecked(const void* pointer) noexcept {
+    return !settings().blocks || blocks_.take_unchecked(pointer);
+  }
+
+  /// Whether `release` would refuse `pointer` because nothing is known of it.
+  [[nodiscard]] bool is_stranger(const void* pointer) noexcept {
+    return settings().blocks && settings().unknown_pointers && blocks_.is_stranger(pointer);
+  }
+
+  /// Ends the next block of `gone.heap`, which goes with all that is in it; nullptr where none is
+  /// left from `cursor` on. What it has in quarantine goes first.
+  [[nodiscard]] void* end_next(const DeallocationEvent& gone, Number& cursor, const BlockCall& call,
+                               FoundMisuses& found) noexcept {
+    const std::lock_guard hold(lock_);
+    if (cursor == BlockPool::kNone) end_quarantine(gone.heap, call, found);
+    for (cursor = std::max(cursor, BlockPool::kFirst); cursor < blocks_.pool().end(); ++cursor) {
+      CheckedBlock& block = blocks_[cursor];
+      if (block.state.load(std::memory_order_acquire) != State::kLive) continue;
+      if (block.heap != gone.heap || !blocks_.end_life(cursor, block.begin())) continue;
+      DeallocationEvent ended = gone;
+      ended.pointer = block.begin();
+      faults_.check_guards(settings(), block, ended, call, found);
+      block.freed_by = gone.kind;
+      block.gone = call;
+      kept_.remember(settings(), blocks_, cursor, hint_of(call));
+      return ended.pointer;
+    }
+    return nullptr;
+  }
+
+  /// For a block that the tracker itself frees: without a look at it, and it is not remembered.
   [[nodiscard]] ReleasePlan release_unchecked(const void* pointer) noexcept {
+    if (!looks_after(pointer)) return {};
+    if (guards(pointer)) return release_placed(pointer);
     const Number number = blocks_.at(pointer);
-    if (number == BlockPool::kNone || !blocks_.end_life(number)) {
+    if (number == BlockPool::kNone || !blocks_.end_life(number, pointer)) {
       static_cast<void>(settings().blocks && blocks_.take_unchecked(pointer));
       return {};
     }
     blocks_.hide(number);
-    return plan_of(blocks_[number]);
+    return BlockLayout::release_plan(blocks_[number]);
   }
 
   /// Looks at every live block and every one that is kept. What was changed is made whole, so that
@@ -155,13 +217,12 @@ class BlockChecker {
     const std::lock_guard hold(lock_);
     blocks_.pool().for_each([&](Number, CheckedBlock& block) {
       if (block.state.load(std::memory_order_acquire) != State::kLive) return;
-      DeallocationEvent none;
-      none.pointer = block.begin();
+      const DeallocationEvent none{.pointer = block.begin(), .origin = {}};
       if (faults_.check_guards(settings(), block, none, call, found)) {
         BlockLayout::write_guards(settings(), block);
       }
     });
-    quarantine_.for_each([&](Number number) {
+    kept_.for_each([&](Number number) {
       const CheckedBlock& block = blocks_[number];
       if (!faults_.check_freed(settings(), block, call, found)) return;
       BlockLayout::write_guards(settings(), block);
@@ -169,15 +230,23 @@ class BlockChecker {
     });
   }
 
-  /// In the middle of a report, for what belongs to an address; `known` is false where nothing
-  /// does.
+  /// What is known of the block that an address belongs to; `known` is false where it is nobody's.
   [[nodiscard]] BlockStory story_around(const void* pointer) noexcept {
-    const Number number = blocks_.around(pointer);
+    if (!guards(pointer)) return blocks_.story_around(pointer);
+    const Number number = guards_.nearest(pointer, blocks_.pool());
     return number == BlockPool::kNone ? BlockStory{} : blocks_[number].story();
   }
 
+  /// Keeps an access that the processor refused; false where no block is near. May run in a signal
+  /// handler. Precondition: `guards` its address.
+  [[nodiscard]] bool note_fault(const os::MemoryFault& fault, const BlockCall& call,
+                                FoundMisuses& found) noexcept {
+    const BlockStory story = story_around(reinterpret_cast<const void*>(fault.address));
+    if (story.known) found.add(faults_.add_refused(fault, call, story));
+    return story.known;
+  }
+
  private:
-  using Number = BlockPool::Number;
   using State = CheckedBlock::State;
 
   static decltype(auto) settings() noexcept { return Policy::settings(); }
@@ -186,63 +255,46 @@ class BlockChecker {
     return static_cast<std::uint32_t>(call.thread);
   }
 
-  bool is_unused(Number number) noexcept {
-    return blocks_[number].state.load(std::memory_order_acquire) == State::kUnused;
+  [[nodiscard]] Number find(const void* pointer) noexcept {
+    return guards(pointer) ? guards_.at(pointer, blocks_.pool()) : blocks_.at(pointer);
   }
 
-  static void describe(CheckedBlock& block, const BlockPlan& plan, std::byte* raw,
-                       const WantedBlock& wanted, const BlockCall& call) noexcept {
-    block.kind = wanted.kind;
-    block.set_alignment(wanted.alignment);
-    block.front = static_cast<std::uint32_t>(plan.front);
-    block.front_guard = block.front;
-    block.rear_guard = static_cast<std::uint32_t>(settings().rear_guard);
-    block.set_begin(raw + plan.front);
-    block.size = wanted.size;
-    block.allocated = call;
-    block.gone = {};
-  }
-
-  static ReleasePlan plan_of(const CheckedBlock& block) noexcept {
-    return {.action = ReleasePlan::Action::kRelease,
-            .block = block.raw(),
-            .kind = block.kind,
-            .alignment = block.alignment()};
+  ReleasePlan release_placed(const void* pointer) noexcept {
+    const Number number = guards_.at(pointer, blocks_.pool());
+    const bool is_live = number != BlockPool::kNone && blocks_.end_life(number, pointer);
+    if (is_live) guards_.retire(blocks_[number]);
+    return {.action = ReleasePlan::Action::kTakenBack};
   }
 
   ReleasePlan release_unknown(const DeallocationEvent& gone, const BlockCall& call,
                               FoundMisuses& found) noexcept {
-    if (!settings().blocks || blocks_.take_unchecked(gone.pointer)) return {};
+    const bool is_ours = guards(gone.pointer);
+    if (!is_ours && (!settings().blocks || blocks_.take_unchecked(gone.pointer))) return {};
     const BlockStory story = story_around(gone.pointer);
     const bool is_inside = story.known && !story.freed;
-    if (!is_inside && !settings().unknown_pointers) return {};
+    if (!is_inside && !settings().unknown_pointers && !is_ours) return {};
     const MisuseKind kind = is_inside ? MisuseKind::kInteriorPointer : MisuseKind::kUnknownPointer;
     found.add(faults_.add(kind, gone, call, story));
     return {.action = ReleasePlan::Action::kRefuse};
   }
 
-  void note_fullness() noexcept {
-    overfull_.store(quarantine_.size() > settings().quarantine_blocks ||
-                        quarantined_bytes_ > settings().quarantine_bytes,
-                    std::memory_order_relaxed);
+  /// Of the blocks that are kept, those of `heap` are the system's again. The caller holds the
+  /// lock.
+  void end_quarantine(os::HeapHandle heap, const BlockCall& call, FoundMisuses& found) noexcept {
+    kept_.remove_if(settings(), blocks_, [&](Number number) {
+      const CheckedBlock& block = blocks_[number];
+      if (block.heap != heap) return false;
+      faults_.check_freed(settings(), block, call, found);
+      kept_.remember(settings(), blocks_, number, hint_of(call));
+      return true;
+    });
   }
-
-  /// `number` is with the allocator again. The caller holds the lock.
-  void remember(Number number, std::uint32_t hint) noexcept {
-    if (remembered_.full()) blocks_.forget(remembered_.pop(), hint);
-    if (!remembered_.push(number, settings().remembered_frees)) blocks_.forget(number, hint);
-  }
-
-  /// Threads may all have pushed before the first of them evicts.
-  static constexpr std::uint32_t kSpare = 1024;
 
   CheckedBlocks blocks_;
+  GuardedBlocks guards_;
   BlockFaults faults_;
   FutexLock lock_;
-  FreedBlocks quarantine_;
-  FreedBlocks remembered_;
-  std::size_t quarantined_bytes_ = 0;
-  std::atomic<bool> overfull_{false};
+  KeptBlocks kept_;
 };
 
 }  // namespace alloctap

@@ -10,6 +10,7 @@
 #include "alloctap/check/misuse_log.hpp"
 #include "alloctap/check/release_match.hpp"
 #include "alloctap/event/allocation_event.hpp"
+#include "alloctap/os/memory_fault.hpp"
 
 namespace alloctap {
 
@@ -26,9 +27,34 @@ class BlockFaults {
     return log_.add(make(kind, gone, call, story));
   }
 
+  /// Keeps an access near the block of `story`, or to it, that the processor refused.
+  const Misuse* add_refused(const os::MemoryFault& fault, const BlockCall& call,
+                            const BlockStory& story) noexcept {
+    MemoryAccess access;
+    access.address = fault.address;
+    access.writes = writes(fault);
+    return add_access(kind_of(fault, story), access, call, story);
+  }
+
+  /// Keeps a fault of what a call reads or writes; `source` is of a copy. As `MisuseLog::add`.
+  const Misuse* add_access(MisuseKind kind, const MemoryAccess& access, const BlockCall& call,
+                           const BlockStory& story, std::uintptr_t source = 0) noexcept {
+    Misuse misuse;
+    misuse.kind = kind;
+    misuse.found = call;
+    misuse.address = access.address;
+    misuse.block = story;
+    misuse.access = access;
+    misuse.source = source;
+    return log_.add(misuse);
+  }
+
   /// Whether `gone` gives a live block back as it came.
   void check_kind(const DeallocationEvent& gone, const BlockCall& call, const BlockStory& story,
                   FoundMisuses& found) noexcept {
+    if (os::are_different(gone.heap, story.heap)) {
+      return found.add(add(MisuseKind::kWrongHeap, gone, call, story));
+    }
     const ReleaseFault fault = find_release_fault(gone, story.kind, story.size, story.alignment);
     if (fault == ReleaseFault::kNone) return;
     const MisuseKind kind = fault == ReleaseFault::kKind   ? MisuseKind::kKindMismatch
@@ -63,6 +89,20 @@ class BlockFaults {
   }
 
  private:
+  /// What does not say that it writes is taken for a read.
+  static bool writes(const os::MemoryFault& fault) noexcept {
+    return fault.access == os::FaultAccess::kWrite;
+  }
+
+  static MisuseKind kind_of(const os::MemoryFault& fault, const BlockStory& story) noexcept {
+    const bool is_write = writes(fault);
+    if (story.freed) return is_write ? MisuseKind::kWriteAfterFree : MisuseKind::kReadAfterFree;
+    if (fault.address < story.address) {
+      return is_write ? MisuseKind::kWriteBefore : MisuseKind::kReadBefore;
+    }
+    return is_write ? MisuseKind::kWriteBehind : MisuseKind::kReadBehind;
+  }
+
   static Misuse make(MisuseKind kind, const DeallocationEvent& gone, const BlockCall& call,
                      const BlockStory& story) noexcept {
     Misuse misuse;
@@ -73,6 +113,7 @@ class BlockFaults {
     misuse.address = reinterpret_cast<std::uintptr_t>(gone.pointer);
     misuse.stated_size = gone.stated_size;
     misuse.stated_alignment = gone.stated_alignment;
+    misuse.heap = gone.heap;
     misuse.block = story;
     return misuse;
   }

@@ -38,9 +38,45 @@ class BlockLayout {
     return {.bytes = wanted.size};
   }
 
+  /// Fills the record of a block of the allocator's, which is had by `plan` and begins at `raw`.
+  static void describe(const CheckSettings& settings, CheckedBlock& block, const BlockPlan& plan,
+                       std::byte* raw, const WantedBlock& wanted, const BlockCall& call) noexcept {
+    block.kind = wanted.kind;
+    block.guarded = false;
+    block.set_alignment(wanted.alignment);
+    block.front = static_cast<std::uint32_t>(plan.front);
+    block.front_guard = block.front;
+    block.rear_guard = static_cast<std::uint32_t>(settings.rear_guard);
+    block.set_begin(raw + plan.front);
+    block.size = wanted.size;
+    block.heap = wanted.heap;
+    block.allocated = call;
+    block.gone = {};
+  }
+
+  /// How such a block goes back; `number` is left to the caller.
+  [[nodiscard]] static ReleasePlan release_plan(const CheckedBlock& block) noexcept {
+    return {.action = ReleasePlan::Action::kRelease,
+            .block = block.raw(),
+            .kind = block.kind,
+            .alignment = block.alignment(),
+            .heap = block.heap};
+  }
+
   static void write_guards(const CheckSettings& settings, const CheckedBlock& block) noexcept {
     std::memset(block.begin() - block.front_guard, kFrontGuardByte, block.front_guard);
     std::memset(rear_of(settings, block), kRearGuardByte, block.rear_guard);
+  }
+
+  /// Whether anything is to stand around blocks of the allocator.
+  [[nodiscard]] static bool surrounds(const CheckSettings& settings) noexcept {
+    return (settings.front_guard | settings.rear_guard | settings.expand) != 0;
+  }
+
+  /// Bytes that the program may use.
+  [[nodiscard]] static std::size_t usable_bytes(const CheckSettings& settings,
+                                                const CheckedBlock& block) noexcept {
+    return block.size + (block.guarded ? 0 : settings.expand);
   }
 
   /// Fills a block that comes.
@@ -78,7 +114,7 @@ class BlockLayout {
   static constexpr std::size_t kLargest = PTRDIFF_MAX / 2;
 
   static std::byte* rear_of(const CheckSettings& settings, const CheckedBlock& block) noexcept {
-    return block.begin() + block.size + settings.expand;
+    return block.begin() + usable_bytes(settings, block);
   }
   static std::size_t filled(std::size_t most, const CheckedBlock& block) noexcept {
     return std::min<std::size_t>(most, block.size);

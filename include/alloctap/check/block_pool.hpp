@@ -24,6 +24,7 @@ class BlockPool {
   static constexpr Number kNone = 0;
   /// How many numbers there are: they fit beside two bits.
   static constexpr Number kEnd = Number{1} << 30;
+  static constexpr Number kFirst = 64;
 
   constexpr BlockPool() noexcept = default;
   BlockPool(const BlockPool&) = delete;
@@ -54,17 +55,20 @@ class BlockPool {
     return chunks_[number / kInChunk].load(std::memory_order_acquire)[number % kInChunk];
   }
 
+  /// Numbers from the first to before this one were made.
+  [[nodiscard]] Number end() const noexcept { return end_.load(std::memory_order_acquire); }
+
   /// Calls `visit(Number, CheckedBlock&)` for each record that was ever made.
   template <class Visit>
   void for_each(Visit&& visit) {
-    const Number end = end_.load(std::memory_order_acquire);
-    for (Number number = kInBatch; number < end; ++number) visit(number, (*this)[number]);
+    const Number behind = end();
+    for (Number number = kFirst; number < behind; ++number) visit(number, (*this)[number]);
   }
 
  private:
   static constexpr std::uint32_t kShards = 16;
   static constexpr Number kInChunk = 8192;
-  static constexpr Number kInBatch = 64;
+  static constexpr Number kInBatch = kFirst;
   static constexpr std::size_t kChunks = kEnd / kInChunk;
 
   struct alignas(64) Shard {

@@ -77,6 +77,18 @@ inline void verify_kinds(Settings& settings, Number) {
   settings.blocks = true;
   settings.kinds = true;
 }
+inline void guard_pages(Settings& settings, Number one_in) {
+  settings.guard_pages = static_cast<std::uint32_t>(one_in);
+}
+inline void guard_pages_left(Settings& settings, Number) { settings.guard_edge = PageEdge::kLeft; }
+inline void guard_pages_random(Settings& settings, Number) {
+  settings.guard_edge = PageEdge::kRandom;
+}
+inline void outlive_faults(Settings& settings, Number) { settings.outlives_faults = true; }
+inline void string_checks(Settings& settings, Number) {
+  settings.blocks = true;
+  settings.strings = true;
+}
 inline void abort_on_error(Settings& settings, Number) { settings.abort_on_misuse = true; }
 inline void level5(Settings& settings, Number) { fill(settings, Settings::kAllBytes); }
 inline void level10(Settings& settings, Number) {
@@ -88,6 +100,7 @@ inline void level10(Settings& settings, Number) {
 }
 
 inline constexpr std::uint64_t kMostBytes = 16384;
+inline constexpr std::uint64_t kRarestGuardPage = 1'000'000'000;
 inline constexpr auto kNumber = CheckOption::Value::kNumber;
 inline constexpr auto kNone = CheckOption::Value::kNone;
 
@@ -108,6 +121,12 @@ inline constexpr auto kCheckOptions = std::to_array<CheckOption>({
     {"free_track_backtrace_num_frames", check_options::kNumber, 16, 0, 256, nullptr},
     {"verify_pointers", check_options::kNone, 0, 0, 0, &check_options::verify_pointers},
     {"verify_kinds", check_options::kNone, 0, 0, 0, &check_options::verify_kinds},
+    {"guard_pages", check_options::kNumber, 1, 1, check_options::kRarestGuardPage,
+     &check_options::guard_pages},
+    {"guard_pages_left", check_options::kNone, 0, 0, 0, &check_options::guard_pages_left},
+    {"guard_pages_random", check_options::kNone, 0, 0, 0, &check_options::guard_pages_random},
+    {"outlive_faults", check_options::kNone, 0, 0, 0, &check_options::outlive_faults},
+    {"string_checks", check_options::kNone, 0, 0, 0, &check_options::string_checks},
     {"abort_on_error", check_options::kNone, 0, 0, 0, &check_options::abort_on_error},
     {"backtrace", check_options::kNumber, 16, 1, 256, nullptr},
     {"bt", check_options::kNumber, 16, 1, 256, nullptr},

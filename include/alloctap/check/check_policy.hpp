@@ -14,6 +14,8 @@ struct CheckNeeds {
   /// its record behind, which is then taken for that of the next block there; and where the
   /// program's bytes begin inside of it, nobody else can give it back.
   bool owns_every_free = false;
+  /// The hook can hand out memory of the check's own in the allocator's place.
+  bool places_blocks = false;
 };
 
 /// One check. `apply` adds it to settings, `needs` says what it needs of the hook.

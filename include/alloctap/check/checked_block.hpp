@@ -8,6 +8,7 @@
 
 #include "alloctap/check/misuse.hpp"
 #include "alloctap/event/allocation_kind.hpp"
+#include "alloctap/os/heap_handle.hpp"
 
 namespace alloctap {
 
@@ -24,6 +25,8 @@ struct CheckedBlock {
   };
 
   std::atomic<State> state{State::kUnused};
+  /// Whether it was freed and its memory is still kept from the allocator.
+  std::atomic<bool> kept{false};
   AllocationKind kind = AllocationKind::kMalloc;
   DeallocationKind freed_by = DeallocationKind::kFree;
   /// As a power of two; `kNoAlignment` where the call named none.
@@ -34,10 +37,13 @@ struct CheckedBlock {
   std::uint32_t rear_guard = 0;
   /// Of the pool.
   std::uint32_t next = 0;
+  /// Whether it is of a `GuardedPool`, and not the allocator's.
+  bool guarded = false;
   /// Bytes of the program's.
   std::uint64_t size = 0;
   BlockCall allocated;
   BlockCall gone;
+  [[no_unique_address]] os::HeapHandle heap{};
 
   static constexpr std::uint8_t kNoAlignment = 0xFF;
 
@@ -47,6 +53,10 @@ struct CheckedBlock {
   }
   [[nodiscard]] std::size_t alignment() const noexcept {
     return alignment_exponent == kNoAlignment ? 0 : std::size_t{1} << alignment_exponent;
+  }
+
+  [[nodiscard]] bool is_unused() const noexcept {
+    return state.load(std::memory_order_acquire) == State::kUnused;
   }
 
   /// Where the program's bytes begin. Others look at it whenever a block comes where this one was.
@@ -65,7 +75,8 @@ struct CheckedBlock {
             .kind = kind,
             .freed_by = freed_by,
             .allocated = allocated,
-            .gone = gone};
+            .gone = gone,
+            .heap = heap};
   }
 
  private:

@@ -40,8 +40,7 @@ class CheckedBlocks {
     if (word == nullptr) return false;
     const Number before = word->exchange(number, std::memory_order_acq_rel);
     const bool was_block = before != kNone && (before & kContinued) == 0;
-    replaced =
-        was_block && pool_[before].begin() == block.begin() && end_life(before) ? before : kNone;
+    replaced = was_block && end_life(before, block.begin()) ? before : kNone;
     for_each_region(block, [&](const void* region) {
       Word* const continued = memory_.make(region);
       if (continued != nullptr) {
@@ -76,6 +75,7 @@ class CheckedBlocks {
       break;
     }
     const std::uintptr_t region = address / ShadowMemory::kRegion * ShadowMemory::kRegion;
+    if (!has_words(region)) return freed;
     for (std::uintptr_t below = granule;; below -= kGranule) {
       const Number number = any_at(below);
       if (number != kNone && holds(number, address, freed)) return number;
@@ -83,12 +83,38 @@ class CheckedBlocks {
     }
   }
 
-  /// From live to freed. False where it is not live: it was freed already, perhaps at this moment
-  /// by another thread.
-  [[nodiscard]] bool end_life(Number number) noexcept {
-    State expected = State::kLive;
-    return pool_[number].state.compare_exchange_strong(expected, State::kFreed,
-                                                       std::memory_order_acq_rel);
+  /// What is known of that block; `known` is false where none is.
+  [[nodiscard]] BlockStory story_around(const void* pointer) noexcept {
+    const Number number = around(pointer);
+    return number == kNone ? BlockStory{} : pool_[number].story();
+  }
+
+  /// The first block that begins behind `address` and before `end`, and at most a region further
+  /// up; `kNone` where none does.
+  [[nodiscard]] Number first_between(std::uintptr_t address, std::uintptr_t end) noexcept {
+    end = std::min(end, address + ShadowMemory::kRegion);
+    std::uintptr_t at = address / kGranule * kGranule + kGranule;
+    while (at < end) {
+      if (!has_words(at)) {
+        at = at / ShadowMemory::kRegion * ShadowMemory::kRegion + ShadowMemory::kRegion;
+        continue;
+      }
+      const Number number = begin_at(at);
+      if (number != kNone) return number;
+      at += kGranule;
+    }
+    return kNone;
+  }
+
+  /// From live to freed, for the block that begins at `begin`. False where it is not live there: it
+  /// was freed already, perhaps at this moment by another thread, and its record may be another's.
+  [[nodiscard]] bool end_life(Number number, const void* begin) noexcept {
+    CheckedBlock& block = pool_[number];
+    // In this order: only a live record stays where it is, so what begins there after it was seen
+    // to be live is the same block.
+    State state = block.state.load(std::memory_order_acquire);
+    if (state != State::kLive || block.begin() != begin) return false;
+    return block.state.compare_exchange_strong(state, State::kFreed, std::memory_order_acq_rel);
   }
 
   /// What begins at `pointer` is a block now that is not looked after: of the tracker, or of the
@@ -99,6 +125,13 @@ class CheckedBlocks {
     word->store(kUnchecked, std::memory_order_release);
   }
 
+  /// Whether nothing is known of what stands at `pointer`, neither that nor a block.
+  [[nodiscard]] bool is_stranger(const void* pointer) noexcept {
+    Word* const word = covers(pointer) ? memory_.find(pointer) : nullptr;
+    const bool is_noted = word != nullptr && word->load(std::memory_order_acquire) == kUnchecked;
+    return !is_noted && around(pointer) == kNone;
+  }
+
   /// Whether that is, or may be, what begins at `pointer`; it is forgotten.
   [[nodiscard]] bool take_unchecked(const void* pointer) noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(pointer);
@@ -106,9 +139,9 @@ class CheckedBlocks {
       return misses_some_.load(std::memory_order_relaxed) && address % kLeastAlignment == 0;
     }
     Word* const word = memory_.find(pointer);
+    if (word == nullptr) return misses_some_.load(std::memory_order_relaxed);
     Number content = kUnchecked;
-    return word != nullptr &&
-           word->compare_exchange_strong(content, kNone, std::memory_order_acq_rel);
+    return word->compare_exchange_strong(content, kNone, std::memory_order_acq_rel);
   }
 
   /// The record of `number` is no longer found by its address.
@@ -134,6 +167,12 @@ class CheckedBlocks {
   static constexpr std::uintptr_t kLeastAlignment = 8;
   /// Bytes. An address that lies in a front guard further out is nobody's.
   static constexpr std::uintptr_t kFarthestFront = 64;
+
+  /// Whether anything was ever noted near it.
+  [[nodiscard]] bool has_words(std::uintptr_t address) noexcept {
+    const auto* const pointer = reinterpret_cast<const void*>(address);
+    return covers(pointer) && memory_.find(pointer) != nullptr;
+  }
 
   [[nodiscard]] Number begin_at(std::uintptr_t address) noexcept {
     return at(reinterpret_cast<const void*>(address));

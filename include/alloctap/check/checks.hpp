@@ -12,7 +12,8 @@ namespace alloctap {
 template <Check... Choices>
 struct Checks {
   static constexpr bool kChecks = true;
-  static constexpr CheckNeeds needs{.owns_every_free = (Choices::needs.owns_every_free || ...)};
+  static constexpr CheckNeeds needs{.owns_every_free = (Choices::needs.owns_every_free || ...),
+                                    .places_blocks = (Choices::needs.places_blocks || ...)};
 
   static constexpr CheckSettings settings() noexcept {
     CheckSettings settings;

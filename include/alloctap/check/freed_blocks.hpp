@@ -37,6 +37,17 @@ class FreedBlocks {
     return number;
   }
 
+  /// Takes out those of which `leave(Number)` is true; the others keep their order.
+  template <class Leave>
+  void remove_if(Leave&& leave) {
+    std::uint32_t kept = 0;
+    for (std::uint32_t i = 0; i < size_; ++i) {
+      const Number number = numbers_[(first_ + i) % places_];
+      if (!leave(number)) numbers_[(first_ + kept++) % places_] = number;
+    }
+    size_ = kept;
+  }
+
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
   [[nodiscard]] bool full() const noexcept { return numbers_ != nullptr && size_ == places_; }
 

@@ -7,7 +7,9 @@
 
 #include "alloctap/check/byte_pattern.hpp"
 #include "alloctap/event/allocation_kind.hpp"
+#include "alloctap/event/memory_access.hpp"
 #include "alloctap/event/stack_identity.hpp"
+#include "alloctap/os/heap_handle.hpp"
 #include "alloctap/os/thread.hpp"
 
 namespace alloctap {
@@ -22,11 +24,18 @@ enum class MisuseKind : std::uint8_t {
   kKindMismatch,
   kWrongSize,
   kWrongAlignment,
+  /// Given back to another heap than it came from.
+  kWrongHeap,
   kWriteBefore,
   kWriteBehind,
   kWriteAfterFree,
+  kReadBefore,
+  kReadBehind,
+  kReadAfterFree,
+  /// A copy between ranges that have bytes in common, by a function that must not be given such.
+  kOverlappingCopy,
 };
-inline constexpr std::size_t kMisuseKinds = 9;
+inline constexpr std::size_t kMisuseKinds = 14;
 
 /// A call that a block went through.
 struct BlockCall {
@@ -50,6 +59,7 @@ struct BlockStory {
   DeallocationKind freed_by = DeallocationKind::kFree;
   BlockCall allocated;
   BlockCall gone;
+  [[no_unique_address]] os::HeapHandle heap{};
 };
 
 /// A fault, as it was found.
@@ -66,9 +76,15 @@ struct Misuse {
   /// In bytes, as the call stated them; 0 where it did not.
   std::uint64_t stated_size = 0;
   std::size_t stated_alignment = 0;
+  /// The heap that the call named.
+  [[no_unique_address]] os::HeapHandle heap{};
   BlockStory block;
-  /// Of writes.
+  /// Of writes that were found by what they left.
   ChangedBytes changed;
+  /// Of reads and writes that were seen when they came; of a copy, what it writes.
+  MemoryAccess access;
+  /// Of a copy: where it reads.
+  std::uintptr_t source = 0;
 };
 
 /// What reports call it.
@@ -86,12 +102,22 @@ struct Misuse {
       return "release with a wrong size";
     case MisuseKind::kWrongAlignment:
       return "release with a wrong alignment";
+    case MisuseKind::kWrongHeap:
+      return "release to another heap";
     case MisuseKind::kWriteBefore:
       return "write before a block";
     case MisuseKind::kWriteBehind:
       return "write behind a block";
     case MisuseKind::kWriteAfterFree:
       return "write after free";
+    case MisuseKind::kReadBefore:
+      return "read before a block";
+    case MisuseKind::kReadBehind:
+      return "read behind a block";
+    case MisuseKind::kReadAfterFree:
+      return "read after free";
+    case MisuseKind::kOverlappingCopy:
+      return "copy of ranges that overlap";
   }
   return "misuse";
 }

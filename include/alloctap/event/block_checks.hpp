@@ -8,6 +8,7 @@
 #include "alloctap/event/allocation_event.hpp"
 #include "alloctap/event/allocation_kind.hpp"
 #include "alloctap/event/event_sink.hpp"
+#include "alloctap/os/heap_handle.hpp"
 
 namespace alloctap {
 
@@ -20,6 +21,7 @@ struct WantedBlock {
   AllocationKind kind = AllocationKind::kMalloc;
   /// Whether the call says what the program finds in the block (calloc, strdup).
   bool has_content = false;
+  [[no_unique_address]] os::HeapHandle heap{};
 };
 
 /// How a block is to be had of the allocator.
@@ -30,6 +32,9 @@ struct BlockPlan {
   std::size_t front = 0;
   /// The sink's own name for it; 0 where it has no memory to check this one.
   std::uint32_t number = 0;
+  /// Zeroed memory of the sink's own, which takes the place of the allocator's: that is not asked.
+  /// nullptr where it is.
+  void* place = nullptr;
 };
 
 /// What is to be done with a block that the program gives back.
@@ -41,6 +46,8 @@ struct ReleasePlan {
     kRelease,
     /// It is none. The allocator must not see it.
     kRefuse,
+    /// It was the sink's own memory, and the sink has it back.
+    kTakenBack,
   };
   Action action = Action::kPassOn;
   /// As the allocator knows it.
@@ -50,33 +57,51 @@ struct ReleasePlan {
   std::size_t alignment = 0;
   /// The sink's own name for it.
   std::uint32_t number = 0;
+  /// Where it came from, whatever the call that gives it back says.
+  [[no_unique_address]] os::HeapHandle heap{};
 };
 
-/// What is known of a block that is to be reallocated.
+/// What is known of a block that is to be reallocated or looked at.
 struct BlockExtent {
   enum class Verdict : std::uint8_t { kUnknown, kKnown, kRefused };
   Verdict verdict = Verdict::kUnknown;
   /// Bytes that the program may use, where it is known.
   std::size_t size = 0;
+  /// As the allocator knows it, where it is known.
+  void* block = nullptr;
 };
 
 /// A sink that decides how blocks are had and given back. Every function runs inside malloc, on any
 /// thread, whether there is a session or not; blocks come and go through it from the first call on.
 ///
-/// `plan_block` precedes the call of the allocator; `adopt_block` follows it and gives what the
-/// program gets, or `drop_plan` where the allocator had nothing. `release_block` comes before the
-/// allocator takes a block back. Where it says so, `retire_block` follows, after the block's end
-/// was told: where that is false, the block stays for a while. Then `next_evicted`, until it is
-/// false: each names one more to give back. `before_reallocate` looks at a block and leaves it as
-/// it is.
+/// A hook may ask first, so that what is nobody's business costs next to nothing: `leaves_alone`,
+/// whether the block that is about to come is an ordinary one, for which nothing below is called
+/// (asking counts the block where it is one, so once for each); `looks_after`, whether there may be
+/// something to say about one that is to go or to be moved.
 ///
-/// The last two are for calls that a hook passes through, of the allocator itself or of the
-/// tracker: a block that comes is not checked, one that goes may be.
+/// `plan_block` precedes the call of the allocator, and stands for it where the plan has a place;
+/// `adopt_block` follows it and gives what the program gets, or `drop_plan` where the allocator had
+/// nothing. `release_block` comes before the allocator takes a block back. Where it says so,
+/// `retire_block` follows, after the block's end was told: where that is false, the block stays for
+/// a while. Then `next_evicted`, until it is false: each names one more to give back.
+/// `before_reallocate` looks at a block and leaves it as it is.
+///
+/// `note_unchecked`, `release_unchecked` and `forget_unchecked` are for calls that a hook passes
+/// through, of the allocator itself or of the tracker: a block that comes is not checked, one that
+/// goes may be. The last one says whether it was noted, or nothing needs to be.
+///
+/// `is_stranger` says whether a block would be refused because nothing at all is known of it. A
+/// hook that comes after the first allocations asks, and notes it where the allocator knows it.
+/// `end_next` is for a heap that goes with all that is in it: each call ends one block of
+/// `gone.heap`, from `cursor` on, which begins with 0, and gives what the program knew it by, or
+/// nullptr where none is left.
 template <class S>
 concept CheckingSink =
-    EventSink<S> &&
-    requires(const WantedBlock& wanted, const BlockPlan& plan, void* block,
-             const CallOrigin& origin, const DeallocationEvent& gone, ReleasePlan& release) {
+    EventSink<S> && requires(const WantedBlock& wanted, const BlockPlan& plan, void* block,
+                             const CallOrigin& origin, const DeallocationEvent& gone,
+                             ReleasePlan& release, std::uint32_t& cursor) {
+      { S::leaves_alone() } noexcept -> std::same_as<bool>;
+      { S::looks_after(block) } noexcept -> std::same_as<bool>;
       { S::plan_block(wanted) } noexcept -> std::same_as<BlockPlan>;
       { S::adopt_block(plan, block, wanted, origin) } noexcept -> std::same_as<void*>;
       { S::drop_plan(plan) } noexcept -> std::same_as<void>;
@@ -87,6 +112,9 @@ concept CheckingSink =
       { S::usable_size(block) } noexcept -> std::same_as<BlockExtent>;
       { S::note_unchecked(block) } noexcept -> std::same_as<void>;
       { S::release_unchecked(block) } noexcept -> std::same_as<ReleasePlan>;
+      { S::forget_unchecked(block) } noexcept -> std::same_as<bool>;
+      { S::is_stranger(block) } noexcept -> std::same_as<bool>;
+      { S::end_next(gone, cursor) } noexcept -> std::same_as<void*>;
     };
 
 }  // namespace alloctap

@@ -24,22 +24,8 @@ namespace {
 using namespace alloctap;
 using alloctap::testing::CheckedTracker;
 using alloctap::testing::escape;
+using alloctap::testing::faults_of;
 using alloctap::testing::told_misuse;
-
-/// The faults that `work` makes, in the order in which they are found first.
-template <class Work>
-std::vector<Misuse> faults_of(Work&& work) {
-  const absl::StatusOr<Snapshot> before = CheckedTracker::snapshot();
-  REQUIRE(before.ok());
-  work();
-  const absl::StatusOr<Snapshot> after = CheckedTracker::snapshot();
-  REQUIRE(after.ok());
-  std::vector<Misuse> faults;
-  for (std::size_t i = before->misuses.size(); i < after->misuses.size(); ++i) {
-    faults.push_back(after->misuses[i].first);
-  }
-  return faults;
-}
 
 /// Each way to get a block of `size` bytes, and the way that gives it back.
 struct Family {

@@ -243,3 +243,51 @@ TEST_CASE("checks that are not chosen look at nothing") {
   CHECK(heap.asked == 24);
   CHECK(heap.free(block) == Action::kPassOn);
 }
+
+TEST_CASE("a heap that goes ends its blocks, which are looked at and never given back") {
+  static constinit BlockChecker<Level10> checker;
+  CheckedHeap heap(checker);
+  std::byte* const kept = heap.allocate(24);
+  CHECK(heap.free(kept) == Action::kRelease);
+  std::byte* const first = heap.allocate(24);
+  std::byte* const second = heap.allocate(24);
+  kept[5] = std::byte{7};
+  second[24] = std::byte{7};
+  DeallocationEvent gone;
+  std::uint32_t cursor = 0;
+  CHECK(checker.end_next(gone, cursor, {.stack = 1}, heap.found) == first);
+  CHECK(checker.end_next(gone, cursor, {.stack = 1}, heap.found) == second);
+  CHECK(checker.end_next(gone, cursor, {.stack = 1}, heap.found) == nullptr);
+  CHECK(heap.kinds() == Kinds{MisuseKind::kWriteAfterFree, MisuseKind::kWriteBehind});
+  CHECK(heap.fault(1).address == reinterpret_cast<std::uintptr_t>(second));
+  CHECK(heap.free(first) == Action::kRefuse);
+  for (int i = 0; i < 200; ++i) heap.free(heap.allocate(24));
+  CHECK(std::count(heap.given_back.begin(), heap.given_back.end(), kept - 32) == 0);
+  heap.sweep();
+  CHECK(heap.kinds().size() == 3);
+}
+
+TEST_CASE("a stranger is what stands nowhere near a block and was not noted") {
+  static constinit BlockChecker<Level10> checker;
+  CheckedHeap heap(checker);
+  alignas(16) static std::byte other[32];
+  CHECK(checker.is_stranger(other));
+  checker.note_unchecked(other);
+  CHECK_FALSE(checker.is_stranger(other));
+  CHECK(checker.forget_unchecked(other));
+  CHECK_FALSE(checker.forget_unchecked(other));
+  CHECK(checker.is_stranger(other));
+  std::byte* const block = heap.allocate(24);
+  for (const int offset : {-32, 0, 16, 40}) CHECK_FALSE(checker.is_stranger(block + offset));
+  heap.free(block);
+  CHECK_FALSE(checker.is_stranger(block));
+}
+
+TEST_CASE("where unknown addresses are no faults there are no strangers") {
+  static constinit BlockChecker<Guards> checker;
+  alignas(16) static std::byte other[32];
+  CHECK_FALSE(checker.is_stranger(other));
+  static constinit BlockChecker<Checks<Expand<>>> unaware;
+  CHECK_FALSE(unaware.is_stranger(other));
+  CHECK(unaware.forget_unchecked(other));
+}

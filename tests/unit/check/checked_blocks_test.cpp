@@ -3,8 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -74,7 +77,7 @@ TEST_CASE("a life ends once, on whatever thread") {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
-      if (blocks.end_life(number)) ended.fetch_add(1);
+      if (blocks.end_life(number, address(0))) ended.fetch_add(1);
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -86,7 +89,7 @@ TEST_CASE("a life ends once, on whatever thread") {
 TEST_CASE("a live block is found before a freed one that lay in it") {
   static constinit CheckedBlocks blocks;
   const auto inner = add(blocks, address(0x40), 32);
-  REQUIRE(blocks.end_life(inner));
+  REQUIRE(blocks.end_life(inner, address(0x40)));
   const auto outer = add(blocks, address(0), 256);
   CHECK(blocks.around(address(0x48)) == outer);
   CHECK(blocks.at(address(0x40)) == inner);
@@ -107,14 +110,60 @@ TEST_CASE("a block whose free was not seen makes room, and is told") {
 TEST_CASE("what is forgotten leaves no trace, but for what came in its place") {
   static constinit CheckedBlocks blocks;
   const auto first = add(blocks, address(0), 9000);
-  REQUIRE(blocks.end_life(first));
+  REQUIRE(blocks.end_life(first, address(0)));
   const auto second = add(blocks, address(0), 16);
   blocks.forget(first, 0);
   CHECK(blocks.at(address(0)) == second);
   CHECK(blocks.around(address(8500)) == BlockPool::kNone);
-  REQUIRE(blocks.end_life(second));
+  REQUIRE(blocks.end_life(second, address(0)));
   blocks.forget(second, 0);
   CHECK(blocks.at(address(0)) == BlockPool::kNone);
+}
+
+TEST_CASE("a life is not ended by who comes too late: its record may be another block's") {
+  static constinit CheckedBlocks blocks;
+  const auto number = add(blocks, address(0), 40);
+  CHECK_FALSE(blocks.end_life(number, address(16)));
+  CHECK(blocks.end_life(number, address(0)));
+  CHECK_FALSE(blocks.end_life(number, address(0)));
+}
+
+TEST_CASE("blocks live and end while records move on from one thread to the next") {
+  static constinit CheckedBlocks blocks;
+  constexpr std::uintptr_t kThreads = 16;
+  constexpr std::size_t kRounds = 200'000;
+  constexpr std::size_t kLive = 32;
+  constexpr std::size_t kRemembered = 4;
+  std::mutex lock;
+  std::deque<BlockPool::Number> remembered;
+  const auto remember = [&](BlockPool::Number number) {
+    const std::lock_guard hold(lock);
+    remembered.push_back(number);
+    if (remembered.size() <= kRemembered) return;
+    blocks.forget(remembered.front(), 0);
+    remembered.pop_front();
+  };
+  std::atomic<int> failures{0};
+  const auto live = [&](std::uintptr_t first) {
+    std::array<BlockPool::Number, kLive> mine{};
+    for (std::size_t i = 0; i < kRounds; ++i) {
+      std::byte* const begin = address((first + i % kLive) * 64);
+      BlockPool::Number& number = mine[i % kLive];
+      const bool lived = number == BlockPool::kNone ||
+                         (blocks.at(begin) == number && blocks.end_life(number, begin));
+      if (!lived) failures.fetch_add(1);
+      if (number != BlockPool::kNone) remember(number);
+      number = blocks.pool().take(0);
+      blocks[number].set_begin(begin);
+      blocks[number].size = 16;
+      BlockPool::Number replaced = 0;
+      if (!blocks.insert(number, replaced) || replaced != 0) failures.fetch_add(1);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (std::uintptr_t t = 0; t < kThreads; ++t) threads.emplace_back(live, t * kLive);
+  for (std::thread& thread : threads) thread.join();
+  CHECK(failures.load() == 0);
 }
 
 TEST_CASE("numbers are handed out once at a time, to all threads") {

@@ -29,3 +29,17 @@ TEST_CASE("a full queue takes no more, and one of no places none") {
   CHECK_FALSE(none.push(1, 0));
   CHECK_FALSE(none.full());
 }
+
+TEST_CASE("some are taken out of the middle, also where the places go round") {
+  static constinit FreedBlocks freed;
+  REQUIRE(freed.push(1, 4));
+  REQUIRE(freed.push(2, 4));
+  CHECK(freed.pop() == 1);
+  for (const FreedBlocks::Number number : {3U, 4U, 5U}) REQUIRE(freed.push(number, 4));
+  freed.remove_if([](FreedBlocks::Number number) { return number % 2 == 0; });
+  CHECK(freed.size() == 2);
+  CHECK(freed.pop() == 3);
+  REQUIRE(freed.push(6, 4));
+  CHECK(freed.pop() == 5);
+  CHECK(freed.pop() == 6);
+}

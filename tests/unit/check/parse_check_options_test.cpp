@@ -29,6 +29,18 @@ std::string problem_of(const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("guard pages are for each block, or for one in so many, at any edge") {
+  CHECK(settings_of("guard_pages").guard_pages == 1);
+  CHECK(settings_of("guard_pages").guard_edge == alloctap::PageEdge::kRight);
+  const CheckSettings left = settings_of("level10 guard_pages=100,guard_pages_left");
+  CHECK(left.guard_pages == 100);
+  CHECK(left.guard_edge == alloctap::PageEdge::kLeft);
+  CHECK(left.quarantine_blocks == 100);
+  CHECK(settings_of("guard_pages_random").guard_edge == alloctap::PageEdge::kRandom);
+  CHECK(settings_of("outlive_faults").outlives_faults);
+  CHECK_FALSE(settings_of("guard_pages").blocks);
+}
+
 TEST_CASE("no text asks for nothing") {
   CHECK(settings_of("") == CheckSettings{});
   CHECK(settings_of(" , ") == CheckSettings{});
