@@ -12,6 +12,7 @@
 #include "alloctap/event/block_checks.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/allocation_functions.hpp"
+#include "alloctap/hook/string_look.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 
@@ -29,8 +30,11 @@ namespace alloctap {
 template <class Originals, class Sink>
 struct CheckedCall {
   template <class Function, class... Arguments>
-  static auto allocate(bool wanted, const CallOrigin& origin, Arguments... arguments) {
+  ALLOCTAP_NOINLINE static auto allocate(bool wanted, const CallOrigin& origin,
+                                         Arguments... arguments) {
     using Result = decltype(Originals::template get<Function>()(arguments...));
+    if constexpr (is_copy<Function>() && AccessSink<Sink>)
+      look_at_text<Function>(origin, arguments...);
     const BlockRequest request = Function::request(arguments...);
     const WantedBlock asked = wanted_block<Function>(request);
     const BlockPlan plan = Sink::plan_block(asked);
@@ -42,16 +46,18 @@ struct CheckedCall {
   }
 
   template <class Function, class... Arguments>
-  static int allocate_into(bool wanted, const CallOrigin& origin, void** result,
-                           Arguments... arguments) {
+  ALLOCTAP_NOINLINE static int allocate_into(bool wanted, const CallOrigin& origin, void** result,
+                                             Arguments... arguments) {
     const BlockRequest request = Function::request(result, arguments...);
     const WantedBlock asked = wanted_block<Function>(request);
     const BlockPlan plan = Sink::plan_block(asked);
     const PlanKeeper keeper{plan};
-    void* raw = nullptr;
-    const int error = std::apply(Originals::template get<Function>(),
-                                 Function::with_bytes(plan.bytes, &raw, arguments...));
-    if (error != 0) return error;
+    void* raw = plan.place;
+    if (raw == nullptr) {
+      const int error = std::apply(Originals::template get<Function>(),
+                                   Function::with_bytes(plan.bytes, &raw, arguments...));
+      if (error != 0) return error;
+    }
     *result = keeper.adopt(raw, asked, origin);
     if (wanted) tell<Function>(*result, request, origin);
     return 0;
@@ -106,9 +112,8 @@ struct CheckedCall {
     /// Whether `block`, one of the program's, was given back.
     static bool deallocate(void* block) noexcept {
       const ReleasePlan plan = Sink::release_unchecked(block);
-      if (plan.action != ReleasePlan::Action::kRelease) return false;
-      give_back(plan);
-      return true;
+      if (plan.action == ReleasePlan::Action::kRelease) give_back(plan);
+      return plan.action != ReleasePlan::Action::kPassOn;
     }
 
     /// Moves `old`, one of the program's, to a block that is not checked.
@@ -143,6 +148,12 @@ struct CheckedCall {
       return Sink::adopt_block(plan, raw, asked, origin);
     }
   };
+
+  /// The text of strdup, or what strndup may read of it.
+  template <class Function, class... Most>
+  static void look_at_text(const CallOrigin& origin, const char* text, Most... most) noexcept {
+    if (Sink::checks_strings()) StringLook<Sink>(Function::name, origin).text(text, most...);
+  }
 
   template <class Function>
   static void tell(void* block, const BlockRequest& request, const CallOrigin& origin) noexcept {
@@ -181,6 +192,8 @@ struct CheckedCall {
   static void* call_for(const BlockPlan& plan, const WantedBlock& asked, Arguments... arguments) {
     if constexpr (is_copy<Function>()) {
       return copy_text(plan, asked.size, arguments...);
+    } else if (plan.place != nullptr) {
+      return plan.place;
     } else if constexpr (is_paged<Function>()) {
       return Originals::template get<functions::Memalign>()(asked.alignment, plan.bytes);
     } else {
@@ -192,7 +205,10 @@ struct CheckedCall {
   /// `size` includes the end of the copy.
   template <class... Most>
   static void* copy_text(const BlockPlan& plan, std::size_t size, const char* text, Most...) {
-    auto* const raw = static_cast<char*>(Originals::template get<functions::Malloc>()(plan.bytes));
+    void* const memory = plan.place != nullptr
+                             ? plan.place
+                             : Originals::template get<functions::Malloc>()(plan.bytes);
+    auto* const raw = static_cast<char*>(memory);
     if (raw == nullptr) return nullptr;
     std::memcpy(raw + plan.front, text, size - 1);
     raw[plan.front + size - 1] = '\0';

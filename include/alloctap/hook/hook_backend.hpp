@@ -24,9 +24,12 @@ struct HookCapabilities {
   HookTarget target = HookTarget::kProcessAllocator;
   /// Every free of a tracked block reaches the backend before the allocator sees it.
   bool owns_every_free = false;
-  /// Blocks pass through a sink that checks them (`CheckingSink`), from the first call of the
-  /// process to the last, whether a session lives or not.
+  /// Blocks pass through a sink that checks them (`CheckingSink`), whether a session lives or not:
+  /// from the first call of the process, or from `install` on, to the last. Every free of a checked
+  /// block does, and a free of a block that came before is not taken for a fault.
   bool checks_blocks = false;
+  /// A block may be of the sink's own memory (`BlockPlan::place`), which the allocator never sees.
+  bool places_blocks = false;
   /// Modules loaded after start are seen.
   bool sees_later_modules = false;
   /// mmap and its relatives are seen.

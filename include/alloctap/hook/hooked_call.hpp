@@ -32,7 +32,7 @@ struct HookedCall {
     const ReentrancyGuard guard;
     auto* const original = Originals::template get<Function>();
     if constexpr (CheckingSink<Sink>) {
-      if (guard.outermost()) {
+      if (guard.outermost() && !Sink::leaves_alone()) {
         return Checked::template allocate<Function>(Originals::recording(), origin, arguments...);
       }
     }
@@ -50,7 +50,7 @@ struct HookedCall {
     const ReentrancyGuard guard;
     auto* const original = Originals::template get<Function>();
     if constexpr (CheckingSink<Sink>) {
-      if (guard.outermost()) {
+      if (guard.outermost() && !Sink::leaves_alone()) {
         return Checked::template allocate_into<Function>(Originals::recording(), origin, result,
                                                          arguments...);
       }
@@ -71,7 +71,9 @@ struct HookedCall {
                                                  Arguments... arguments) {
     const ReentrancyGuard guard;
     if constexpr (CheckingSink<Sink>) {
-      return reallocate_checked<Function>(guard, origin, old, arguments...);
+      if (Sink::looks_after(old) || (guard.outermost() && !Sink::leaves_alone())) {
+        return reallocate_checked<Function>(guard, origin, old, arguments...);
+      }
     }
     if (!wanted(guard)) return Originals::template get<Function>()(old, arguments...);
     const BlockRequest request = Function::request(old, arguments...);
@@ -92,7 +94,9 @@ struct HookedCall {
                                                 Arguments... arguments) {
     const ReentrancyGuard guard;
     if constexpr (CheckingSink<Sink>) {
-      return deallocate_checked<Function>(guard, origin, block, arguments...);
+      if (Sink::looks_after(block)) {
+        return deallocate_checked<Function>(guard, origin, block, arguments...);
+      }
     }
     if (wanted(guard) && block != nullptr) {
       [[maybe_unused]] const PreserverForSink preserve_error;
@@ -155,8 +159,9 @@ struct HookedCall {
   using Checked = CheckedCall<Originals, Sink>;
 
   template <class Function, class... Arguments>
-  static void* reallocate_checked(const ReentrancyGuard& guard, const CallOrigin& origin, void* old,
-                                  Arguments... arguments) {
+  ALLOCTAP_NOINLINE static void* reallocate_checked(const ReentrancyGuard& guard,
+                                                    const CallOrigin& origin, void* old,
+                                                    Arguments... arguments) {
     auto* const original = Originals::template get<Function>();
     if (guard.outermost()) {
       return Checked::template reallocate<Function>(Originals::recording(), origin, old,
@@ -171,8 +176,9 @@ struct HookedCall {
   }
 
   template <class Function, class... Arguments>
-  static void deallocate_checked(const ReentrancyGuard& guard, const CallOrigin& origin,
-                                 void* block, Arguments... arguments) {
+  ALLOCTAP_NOINLINE static void deallocate_checked(const ReentrancyGuard& guard,
+                                                   const CallOrigin& origin, void* block,
+                                                   Arguments... arguments) {
     auto* const original = Originals::template get<Function>();
     if (block == nullptr) return original(block, arguments...);
     if (guard.outermost()) {

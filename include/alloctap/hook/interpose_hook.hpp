@@ -10,6 +10,7 @@
 #include "alloctap/hook/bootstrapped_call.hpp"
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/hook/interposed_originals.hpp"
+#include "alloctap/hook/string_call.hpp"
 
 namespace alloctap {
 
@@ -23,6 +24,7 @@ struct InterposeHook {
       .target = HookTarget::kProcessAllocator,
       .owns_every_free = true,
       .checks_blocks = true,
+      .places_blocks = true,
       .sees_later_modules = true,
       .sees_mappings = true,
       .blind_spots =
@@ -39,6 +41,15 @@ struct InterposeHook {
           "InterposeHook: calls of malloc do not reach this tracker. Put "
           "ALLOCTAP_DEFINE_INTERPOSED_MALLOC(Tracker) in one source file of the executable; a "
           "program that defines its own malloc cannot be interposed from a preloaded object");
+    }
+    if constexpr (AccessSink<Sink>) {
+      if (Sink::checks_strings() && !string_calls_arrive<Sink>()) {
+        return absl::FailedPreconditionError(
+            "InterposeHook: calls of memcpy do not reach this tracker, whose checks are to see "
+            "them. "
+            "Put ALLOCTAP_DEFINE_INTERPOSED_STRINGS(Tracker) beside "
+            "ALLOCTAP_DEFINE_INTERPOSED_MALLOC(Tracker)");
+      }
     }
     stop_ = &stop_recording<Sink>;
     Originals::set_recording(true);

@@ -1,12 +1,16 @@
 /// What redirected calls of ntdll.dll's functions reach: through slots, or from the functions
 /// themselves.
 ///
-/// A backend goes through `WindowsFunctions`: for each it sets the original
+/// A backend goes through `WindowsFunctionsFor<Sink>`: for each it sets the original
 /// (`WindowsOriginals<Sink>::set<Function>`), puts `WindowsEntry<Function, Sink>::call` in its
-/// place, and when all is in place says `WindowsOriginals<Sink>::set_recording(true)`. How an entry
-/// gets there is the backend's.
+/// place, and when all is in place says `WindowsOriginals<Sink>::set_recording(true)`, and before
+/// that, for a `CheckingSink`, `begin_checking()`; such entries stay in place for ever. How an
+/// entry gets there is the backend's.
 #pragma once
 
+#include <type_traits>
+
+#include "alloctap/event/block_checks.hpp"
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/hook/windows_functions.hpp"
 #include "alloctap/hook/windows_heap_calls.hpp"
@@ -15,6 +19,12 @@
 #include "alloctap/macros.hpp"
 
 namespace alloctap {
+
+/// What is redirected for a sink.
+template <EventSink Sink>
+using WindowsFunctionsFor =
+    std::conditional_t<CheckingSink<Sink>, JoinedFunctions<WindowsFunctions, WindowsBlockFunctions>,
+                       WindowsFunctions>;
 
 /// `call` has the arguments and the result of `Function`, hands what happens to `Sink` and calls
 /// the original. It is called in the place of the original, so its caller is the program, or a
@@ -44,6 +54,10 @@ struct WindowsEntry<Function, Sink, Result(Arguments...)> {
       return Heaps::template make_heap<Function>(arguments...);
     } else if constexpr (Function::role == WindowsRole::kDestroyHeap) {
       return Heaps::template destroy_heap<Function>(origin, arguments...);
+    } else if constexpr (Function::role == WindowsRole::kMeasureBlock) {
+      return Heaps::measure(arguments...);
+    } else if constexpr (Function::role == WindowsRole::kLookAtBlock) {
+      return Heaps::template look_at<Function>(arguments...);
     } else if constexpr (Function::role == WindowsRole::kFreePages) {
       return Pages::template free_pages<Function>(origin, arguments...);
     } else if constexpr (Function::role == WindowsRole::kUnmapView) {

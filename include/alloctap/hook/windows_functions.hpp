@@ -23,6 +23,8 @@ enum class WindowsRole : std::uint8_t {
   kFreeBlock,
   kMakeHeap,
   kDestroyHeap,
+  kMeasureBlock,
+  kLookAtBlock,
   kAllocatePages,
   kFreePages,
   kMapView,
@@ -70,6 +72,38 @@ struct RtlDestroyHeap {
   static constexpr const char* name = "RtlDestroyHeap";
   static constexpr WindowsRole role = WindowsRole::kDestroyHeap;
   using Signature = HANDLE(HANDLE heap);
+};
+
+struct RtlSizeHeap {
+  static constexpr const char* name = "RtlSizeHeap";
+  static constexpr WindowsRole role = WindowsRole::kMeasureBlock;
+  using Signature = SIZE_T(HANDLE heap, ULONG flags, const void* block);
+};
+
+/// As `RtlFreeHeap`, its result is handed on whole.
+struct RtlValidateHeap {
+  static constexpr const char* name = "RtlValidateHeap";
+  static constexpr WindowsRole role = WindowsRole::kLookAtBlock;
+  using Signature = ULONG_PTR(HANDLE heap, ULONG flags, void* block);
+};
+
+struct RtlGetUserInfoHeap {
+  static constexpr const char* name = "RtlGetUserInfoHeap";
+  static constexpr WindowsRole role = WindowsRole::kLookAtBlock;
+  using Signature = ULONG_PTR(HANDLE heap, ULONG flags, void* block, void** value,
+                              ULONG* user_flags);
+};
+
+struct RtlSetUserValueHeap {
+  static constexpr const char* name = "RtlSetUserValueHeap";
+  static constexpr WindowsRole role = WindowsRole::kLookAtBlock;
+  using Signature = ULONG_PTR(HANDLE heap, ULONG flags, void* block, void* value);
+};
+
+struct RtlSetUserFlagsHeap {
+  static constexpr const char* name = "RtlSetUserFlagsHeap";
+  static constexpr WindowsRole role = WindowsRole::kLookAtBlock;
+  using Signature = ULONG_PTR(HANDLE heap, ULONG flags, void* block, ULONG clear, ULONG set);
 };
 
 struct NtAllocateVirtualMemory {
@@ -138,12 +172,17 @@ struct NtUnmapViewOfSectionEx {
 
 }  // namespace ntdll
 
-/// All of them. Those whose names end in Ex are not there on every Windows.
+/// All that memory comes and goes by. Those whose names end in Ex are not there on every Windows.
 using WindowsFunctions =
     FunctionList<ntdll::RtlAllocateHeap, ntdll::RtlReAllocateHeap, ntdll::RtlFreeHeap,
                  ntdll::RtlCreateHeap, ntdll::RtlDestroyHeap, ntdll::NtAllocateVirtualMemory,
                  ntdll::NtAllocateVirtualMemoryEx, ntdll::NtFreeVirtualMemory,
                  ntdll::NtMapViewOfSection, ntdll::NtMapViewOfSectionEx,
                  ntdll::NtUnmapViewOfSection, ntdll::NtUnmapViewOfSectionEx>;
+
+/// What else is told of a block by its address: of interest where that is not the heap's own.
+using WindowsBlockFunctions =
+    FunctionList<ntdll::RtlSizeHeap, ntdll::RtlValidateHeap, ntdll::RtlGetUserInfoHeap,
+                 ntdll::RtlSetUserValueHeap, ntdll::RtlSetUserFlagsHeap>;
 
 }  // namespace alloctap

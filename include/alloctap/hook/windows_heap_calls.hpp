@@ -3,9 +3,12 @@
 
 #include <cstddef>
 
+#include "alloctap/event/block_checks.hpp"
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/hook/windows_checked_calls.hpp"
 #include "alloctap/hook/windows_functions.hpp"
+#include "alloctap/hook/windows_heap_events.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/error_preserver.hpp"
 #include "alloctap/os/windows/heap_blocks.hpp"
@@ -18,18 +21,19 @@ namespace alloctap {
 ///
 /// Arguments and results are handed on as they are, and so is GetLastError. What a call does below,
 /// such as to get pages for the heap, is not the program's and is not told. The blocks of malloc
-/// and operator new come through here too, and cannot be told from those of HeapAlloc: all are of
-/// `kMalloc`, and each event has the heap's handle. `Originals` as `HookedCall`.
+/// and operator new come through here too. A `CheckingSink` has a say in blocks:
+/// `WindowsCheckedCalls`. `Originals` as `HookedCall`.
 template <class Originals, EventSink Sink>
 struct WindowsHeapCalls {
   template <class Function>
   ALLOCTAP_ALWAYS_INLINE static void* allocate(const CallOrigin& origin, HANDLE heap, ULONG flags,
                                                SIZE_T bytes) {
+    if constexpr (CheckingSink<Sink>) return Checked::allocate(origin, heap, flags, bytes);
     const ReentrancyGuard guard;
     Unwinding unwinding(guard);
     auto* const original = Originals::template get<Function>();
     void* const block = os::call_with_cleanup(unwinding, original, heap, flags, bytes);
-    if (wanted(guard) && block != nullptr) tell_allocation(heap, block, bytes, origin);
+    if (wanted(guard) && block != nullptr) Events::tell_allocation(heap, block, bytes, origin);
     return block;
   }
 
@@ -37,6 +41,7 @@ struct WindowsHeapCalls {
   template <class Function>
   ALLOCTAP_ALWAYS_INLINE static void* reallocate(const CallOrigin& origin, HANDLE heap, ULONG flags,
                                                  void* old, SIZE_T bytes) {
+    if constexpr (CheckingSink<Sink>) return Checked::reallocate(origin, heap, flags, old, bytes);
     const ReentrancyGuard guard;
     const bool tell = wanted(guard);
     Unwinding unwinding(guard);
@@ -50,23 +55,26 @@ struct WindowsHeapCalls {
       return block;
     }
     Sink::finish_reallocate(unwinding.detached);
-    tell_allocation(heap, block, bytes, origin);
+    Events::tell_allocation(heap, block, bytes, origin);
     return block;
   }
 
   template <class Function>
   ALLOCTAP_ALWAYS_INLINE static ULONG_PTR deallocate(const CallOrigin& origin, HANDLE heap,
                                                      ULONG flags, void* block) {
+    if constexpr (CheckingSink<Sink>) return Checked::deallocate(origin, heap, flags, block);
     const ReentrancyGuard guard;
-    if (wanted(guard) && block != nullptr) tell_deallocation(heap, block, origin);
+    if (wanted(guard) && block != nullptr) Events::tell_deallocation(heap, block, origin);
     return Originals::template get<Function>()(heap, flags, block);
   }
 
   /// The pages of a heap are no mapping of the program's.
   template <class Function, class... Arguments>
-  ALLOCTAP_ALWAYS_INLINE static HANDLE make_heap(Arguments... arguments) {
+  ALLOCTAP_ALWAYS_INLINE static HANDLE make_heap(ULONG flags, Arguments... arguments) {
     const ReentrancyGuard guard;
-    return Originals::template get<Function>()(arguments...);
+    const HANDLE heap = Originals::template get<Function>()(flags, arguments...);
+    if constexpr (CheckingSink<Sink>) Checked::on_heap_made(heap, flags);
+    return heap;
   }
 
   /// All blocks of the heap are told as freed. They are found by walking the heap, which has them
@@ -75,14 +83,30 @@ struct WindowsHeapCalls {
   template <class Function>
   ALLOCTAP_ALWAYS_INLINE static HANDLE destroy_heap(const CallOrigin& origin, HANDLE heap) {
     const ReentrancyGuard guard;
-    if (wanted(guard) && heap != nullptr && !os::is_process_heap(heap)) {
+    if constexpr (CheckingSink<Sink>) {
+      Checked::before_heap_goes(guard, origin, heap);
+    } else if (wanted(guard) && heap != nullptr && !os::is_process_heap(heap)) {
       const os::ErrorPreserver preserve_error;
-      os::visit_heap_blocks(heap, [&](void* block) { tell_deallocation(heap, block, origin); });
+      os::visit_heap_blocks(heap,
+                            [&](void* block) { Events::tell_deallocation(heap, block, origin); });
     }
     return Originals::template get<Function>()(heap);
   }
 
+  /// Of a `CheckingSink` alone.
+  ALLOCTAP_ALWAYS_INLINE static SIZE_T measure(HANDLE heap, ULONG flags, const void* block) {
+    return Checked::measure(heap, flags, block);
+  }
+
+  template <class Function, class... Arguments>
+  ALLOCTAP_ALWAYS_INLINE static ULONG_PTR look_at(Arguments... arguments) {
+    return Checked::template look_at<Function>(arguments...);
+  }
+
  private:
+  using Checked = WindowsCheckedCalls<Originals, Sink>;
+  using Events = WindowsHeapEvents<Sink>;
+
   /// HEAP_GENERATE_EXCEPTIONS, of a call or of a heap, makes a call that fails raise an exception.
   struct Unwinding : os::CallCleanup {
     explicit Unwinding(const ReentrancyGuard& entered) noexcept
@@ -103,28 +127,10 @@ struct WindowsHeapCalls {
     return guard.outermost() && Originals::recording();
   }
 
-  ALLOCTAP_ALWAYS_INLINE static void tell_allocation(HANDLE heap, void* block, SIZE_T bytes,
-                                                     const CallOrigin& origin) noexcept {
-    const os::ErrorPreserver preserve_error;
-    Sink::on_allocate(AllocationEvent{.pointer = block,
-                                      .size = bytes,
-                                      .kind = AllocationKind::kMalloc,
-                                      .heap = {heap},
-                                      .origin = origin});
-  }
-
-  ALLOCTAP_ALWAYS_INLINE static void tell_deallocation(HANDLE heap, void* block,
-                                                       const CallOrigin& origin) noexcept {
-    const os::ErrorPreserver preserve_error;
-    Sink::on_deallocate(DeallocationEvent{
-        .pointer = block, .kind = DeallocationKind::kFree, .heap = {heap}, .origin = origin});
-  }
-
   static DetachedBlock begin_reallocate(HANDLE heap, void* old, const CallOrigin& origin) noexcept {
     if (old == nullptr) return {};
     const os::ErrorPreserver preserve_error;
-    return Sink::begin_reallocate(DeallocationEvent{
-        .pointer = old, .kind = DeallocationKind::kRealloc, .heap = {heap}, .origin = origin});
+    return Sink::begin_reallocate(Events::gone(heap, old, DeallocationKind::kRealloc, origin));
   }
 };
 

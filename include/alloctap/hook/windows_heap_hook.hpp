@@ -21,8 +21,10 @@ namespace alloctap {
 
 /// Whatever a program allocates with ends in the functions of `windows_functions.hpp`. They are
 /// patched (`function_patch.hpp`): a call is seen wherever it comes from, ntdll.dll itself
-/// included. When the tracker stops they are restored, byte for byte. The module with the handlers
-/// is never unloaded: threads may be inside them.
+/// included. When the tracker stops they are restored, byte for byte; but not where it checks
+/// blocks, because those that are still out there may begin inside of a block of the heap's: then
+/// no other tracker can hook them in this process. The module with the handlers is never unloaded:
+/// threads may be inside them.
 ///
 /// All or nothing: if one of them cannot be patched, `install` fails with that one's reason, and
 /// all are as they were. Functions that this Windows does not have are left out. Calls are recorded
@@ -35,15 +37,18 @@ struct WindowsHeapHook {
   static constexpr HookCapabilities capabilities{
       .target = HookTarget::kProcessAllocator,
       .owns_every_free = true,
+      .checks_blocks = true,
       .sees_later_modules = true,
       .sees_mappings = true,
       .blind_spots =
           "calls before the start, what a call allocates below for itself, allocators that take "
-          "their pages by system calls of their own, stacks of threads",
+          "their pages by system calls of their own, stacks of threads, which of malloc, new and "
+          "HeapAlloc a block came from",
   };
 
   template <EventSink Sink>
   static absl::Status install() {
+    if (stays_) return install_again<Sink>();
     std::vector<FunctionPatch>& patches = patches_.get();
     patches.clear();
     absl::Status status = prepare<Sink>(patches);
@@ -54,23 +59,44 @@ struct WindowsHeapHook {
       patches.clear();
       return status;
     }
-    stop_ = []() noexcept { WindowsOriginals<Sink>::set_recording(false); };
+    stop_ = &stop_recording<Sink>;
+    if constexpr (CheckingSink<Sink>) {
+      stays_ = true;
+      WindowsOriginals<Sink>::begin_checking();
+    }
     WindowsOriginals<Sink>::set_recording(true);
     return status;
   }
 
   static void uninstall() noexcept {
     if (stop_ != nullptr) stop_();
-    patches_.get().clear();
+    if (!stays_) patches_.get().clear();
   }
 
  private:
+  template <EventSink Sink>
+  static absl::Status install_again() {
+    if (stop_ != &stop_recording<Sink>) {
+      return absl::FailedPreconditionError(
+          "WindowsHeapHook: a tracker that checks blocks has the functions of ntdll.dll until the "
+          "process ends, because it alone can give back the blocks that came from it. Let that one "
+          "be the process's only tracker with this hook");
+    }
+    WindowsOriginals<Sink>::set_recording(true);
+    return absl::OkStatus();
+  }
+
+  template <EventSink Sink>
+  static void stop_recording() noexcept {
+    WindowsOriginals<Sink>::set_recording(false);
+  }
+
   /// None changed yet; originals are known before any is patched.
   template <EventSink Sink>
   static absl::Status prepare(std::vector<FunctionPatch>& patches) {
     absl::Status status;
     const MemoryRegions regions = MemoryRegions::read();
-    WindowsFunctions::for_each([&](auto function) {
+    WindowsFunctionsFor<Sink>::for_each([&](auto function) {
       using Function = decltype(function);
       const auto handler = reinterpret_cast<const void*>(&WindowsEntry<Function, Sink>::call);
       const PatchTarget target = find_system_target(Function::name);
@@ -94,6 +120,8 @@ struct WindowsHeapHook {
 
   using Stop = void (*)() noexcept;
   static inline constinit Stop stop_ = nullptr;
+  /// Whether the functions stay patched.
+  static inline constinit bool stays_ = false;
   static inline constinit LateConstruction<std::vector<FunctionPatch>> patches_;
 };
 

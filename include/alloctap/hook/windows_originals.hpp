@@ -28,10 +28,16 @@ class WindowsOriginals {
   static bool recording() noexcept { return recording_.load(std::memory_order_acquire); }
   static void set_recording(bool on) noexcept { recording_.store(on, std::memory_order_release); }
 
+  /// Whether blocks are checked: of a `CheckingSink`, from when all its entries are reached on, and
+  /// for ever, because what is given back later may begin inside of a block of the heap's.
+  static bool checking() noexcept { return checking_.load(std::memory_order_acquire); }
+  static void begin_checking() noexcept { checking_.store(true, std::memory_order_release); }
+
  private:
   template <class Function>
   static inline constinit std::atomic<typename Function::Signature*> original_{nullptr};
   static inline constinit std::atomic<bool> recording_{false};
+  static inline constinit std::atomic<bool> checking_{false};
 };
 
 }  // namespace alloctap

@@ -285,7 +285,7 @@ TEST_CASE("case 22, semantics: threads that free each other's blocks leave nothi
   std::free(hand_over.load());
   const EventTotals totals = count.so_far();
   CHECK(totals.allocations >= kRounds);
-  // As above.
-  CHECK(totals.live_bytes < 1000);
+  // As above; what an ended thread left may be gone now.
+  CHECK(static_cast<std::int64_t>(totals.live_bytes) < 1000);
   check_unmatched(totals, 0);
 }

@@ -1,0 +1,38 @@
+/// What a hook of Windows' heaps tells its sink.
+#pragma once
+
+#include "alloctap/event/event_sink.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/windows/api.hpp"
+
+namespace alloctap {
+
+/// The blocks of malloc and operator new cannot be told from those of HeapAlloc: all are of
+/// `kMalloc`, and each event has the heap's handle. GetLastError is kept. Run inside malloc.
+template <EventSink Sink>
+struct WindowsHeapEvents {
+  ALLOCTAP_ALWAYS_INLINE static void tell_allocation(HANDLE heap, void* block, SIZE_T bytes,
+                                                     const CallOrigin& origin) noexcept {
+    const os::ErrorPreserver preserve_error;
+    Sink::on_allocate(AllocationEvent{.pointer = block,
+                                      .size = bytes,
+                                      .kind = AllocationKind::kMalloc,
+                                      .heap = {heap},
+                                      .origin = origin});
+  }
+
+  ALLOCTAP_ALWAYS_INLINE static void tell_deallocation(HANDLE heap, void* block,
+                                                       const CallOrigin& origin) noexcept {
+    const os::ErrorPreserver preserve_error;
+    Sink::on_deallocate(gone(heap, block, DeallocationKind::kFree, origin));
+  }
+
+  ALLOCTAP_ALWAYS_INLINE static DeallocationEvent gone(HANDLE heap, void* block,
+                                                       DeallocationKind kind,
+                                                       const CallOrigin& origin) noexcept {
+    return {.pointer = block, .kind = kind, .heap = {heap}, .origin = origin};
+  }
+};
+
+}  // namespace alloctap
