@@ -4,14 +4,36 @@
 /// nullptr where that was not told.
 #pragma once
 
+#include <cstdint>
+
 namespace alloctap::os {
 
 #if defined(_WIN32)
 struct HeapHandle {
   void* value = nullptr;
+  bool operator==(const HeapHandle&) const = default;
 };
+
+/// What reports show; 0 where it was not told.
+[[nodiscard]] inline std::uintptr_t number_of(HeapHandle heap) noexcept {
+  return reinterpret_cast<std::uintptr_t>(heap.value);
+}
+/// The heap of that number.
+[[nodiscard]] inline HeapHandle heap_of(std::uintptr_t number) noexcept {
+  return {reinterpret_cast<void*>(number)};
+}
 #else
-struct HeapHandle {};
+struct HeapHandle {
+  bool operator==(const HeapHandle&) const = default;
+};
+
+[[nodiscard]] constexpr std::uintptr_t number_of(HeapHandle) noexcept { return 0; }
+[[nodiscard]] constexpr HeapHandle heap_of(std::uintptr_t) noexcept { return {}; }
 #endif
+
+/// Whether both were told and are two.
+[[nodiscard]] inline bool are_different(HeapHandle a, HeapHandle b) noexcept {
+  return number_of(a) != 0 && number_of(b) != 0 && a != b;
+}
 
 }  // namespace alloctap::os

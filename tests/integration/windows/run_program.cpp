@@ -10,6 +10,10 @@
 /// suspended   starts itself with "child" so that it stands still, and lets it run
 /// debugger    runs itself with "child" as a debugger would
 /// child       keeps a block and ends
+/// misuse      frees a block twice, and writes behind another one that it keeps; "terminated"
+/// behind
+///             it has it end itself without a word
+/// crash       frees a block twice, and ends as Windows ends what dies of an access violation
 #include <process.h>
 #include <windows.h>
 
@@ -73,6 +77,14 @@ bool fails_to_start_nothing() {
          ::GetLastError() == ERROR_FILE_NOT_FOUND;
 }
 
+void misuse_blocks() {
+  kept[0] = std::malloc(100);
+  std::free(kept[0]);
+  std::free(kept[0]);
+  kept[1] = std::malloc(200);
+  static_cast<char volatile*>(kept[1])[200] = 1;
+}
+
 bool does(int count, char** arguments, const char* what) {
   return count > 1 && std::strcmp(arguments[1], what) == 0;
 }
@@ -94,6 +106,14 @@ int main(int count, char** arguments) {
     std::fflush(stdout);
     char line[16];
     static_cast<void>(std::fgets(line, sizeof line, stdin));
+  }
+  if (does(count, arguments, "misuse")) {
+    misuse_blocks();
+    if (count > 2) ::TerminateProcess(::GetCurrentProcess(), 9);
+  }
+  if (does(count, arguments, "crash")) {
+    misuse_blocks();
+    ::TerminateProcess(::GetCurrentProcess(), EXCEPTION_ACCESS_VIOLATION);
   }
   if (does(count, arguments, "child")) kept[0] = std::malloc(77777);
   if (does(count, arguments, "parent")) {

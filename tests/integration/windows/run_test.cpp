@@ -187,6 +187,47 @@ TEST_CASE("a process that the program debugs runs on untracked, and that is said
   CHECK(place.reports().size() == 1);
 }
 
+TEST_CASE("misuse is told in a line when it is found, and in the report") {
+  const Workplace place;
+  const PipedOutcome outcome = place.run("--checks=level10 --dump json=a.json", "misuse");
+  CHECK(outcome.code == 7);
+  CHECK(outcome.err ==
+        "alloctap-run: double free; the report tells of it\n"
+        "alloctap-run: write behind a block; the report tells of it\n");
+  const Json faults = place.json("a.json").at("misuses").at("faults");
+  REQUIRE(faults.size() == 2);
+  CHECK(faults[0].at("kind") == "double_free");
+  CHECK(faults[0].at("block").at("size") == 100);
+  CHECK(faults[0].at("block").at("heap") == faults[0].at("heap"));
+  CHECK(faults[1].at("kind") == "write_behind");
+  CHECK(faults[1].at("changed").at("first") == 200);
+}
+
+TEST_CASE("a program without faults runs as it would alone under all checks") {
+  const Workplace place;
+  for (const std::string program : {"blocks", "arguments a b", "parent", "suspended"}) {
+    CAPTURE(program);
+    const PipedOutcome outcome = place.run(
+        "--checks=level10 --error-exitcode=50 --follow-children --dump json=%p.json", program);
+    CHECK(outcome.err == "");
+    CHECK(outcome.code == 7);
+  }
+  for (const Json& report : place.reports()) {
+    CHECK(report.at("misuses").at("faults").empty());
+    CHECK(report.at("account").at("unmatched_frees").is_number());
+  }
+}
+
+TEST_CASE(
+    "a program that misuses blocks ends with the code that was asked for, but not of a crash") {
+  const Workplace place;
+  const std::string options = "--checks=level10 --error-exitcode=50 --dump json=a.json";
+  CHECK(place.run(options, "misuse").code == 50);
+  CHECK(place.run(options, "misuse terminated").code == 50);
+  CHECK(place.run(options, "failing").code == 0xE0000001);
+  CHECK(place.run(options, "crash").code == EXCEPTION_ACCESS_VIOLATION);
+}
+
 TEST_CASE("what cannot be is said in one line, and nothing runs") {
   struct Case {
     std::string options;
@@ -204,6 +245,12 @@ TEST_CASE("what cannot be is said in one line, and nothing runs") {
       {"--follow-children --dump json=a.json", kProgram, 2, "put %p into its name"},
       {"--dump json=b.json --dump text=B.JSON", kProgram, 2, "goes to the same file"},
       {"--hook=plt", kProgram, 2, "--hook 'plt': unknown; write one of inline, imports"},
+      {"--checks=level10 --hook=imports", kProgram, 2,
+       "--checks 'level10': blocks can be checked with --hook=inline alone"},
+      {"--checks=level7,guard=0", kProgram, 2, "--checks 'level7,guard=0': "},
+      {"--checks=level10 --events=1M", kProgram, 2, "it excludes --events; leave one out"},
+      {"--error-exitcode=5", kProgram, 2, "nothing is looked for; write --leaks=CHOICE"},
+      {"--checks=guard --error-exitcode=256", kProgram, 2, "write a whole number from 1 to 255"},
       {"--dump json=none/a.json", kProgram, 2, "there is no directory"},
       {"--dump json=.", kProgram, 2, "the path is a directory; add a file name"},
       {"--dump json=a.json --dump text=a.json", kProgram, 2, "goes to the same file"},

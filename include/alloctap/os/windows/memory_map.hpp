@@ -76,4 +76,9 @@ inline std::size_t copy_memory(std::uintptr_t address, std::span<std::byte> buff
   return whole ? copied : 0;
 }
 
+template <class Visit>
+void visit_present_pages(std::uintptr_t start, std::uintptr_t end, Visit&& visit) noexcept {
+  if (start < end) visit(start, end);
+}
+
 }  // namespace alloctap::os
