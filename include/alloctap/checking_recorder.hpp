@@ -1,14 +1,22 @@
 /// A recorder that looks after blocks, too.
 #pragma once
 
+#include <absl/status/status.h>
+
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <type_traits>
 
 #include "alloctap/check/block_checker.hpp"
+#include "alloctap/check/guard_sampler.hpp"
 #include "alloctap/event/block_checks.hpp"
+#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/macros.hpp"
 #include "alloctap/os/clock.hpp"
 #include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/memory_faults.hpp"
 #include "alloctap/recorder.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 
@@ -25,26 +33,59 @@ class CheckingRecorder : public Recorder<Config> {
   using Base = Recorder<Config>;
   using Checks = typename Config::Checks;
 
+  /// In the first call of the hook, or before the hook is installed. What is allocated for it is
+  /// the tracker's own.
+  static void on_first_call() noexcept {
+    read_environment();
+    Base::on_first_call();
+  }
+
+  static void read_environment() noexcept {
+    if constexpr (requires { Checks::read_environment(); }) {
+      const os::ErrorPreserver preserve_error;
+      const OwnAllocations own;
+      Checks::read_environment();
+    }
+  }
+
+  ALLOCTAP_ALWAYS_INLINE static bool leaves_alone() noexcept {
+    const CheckSettings& settings = Checks::settings();
+    return !settings.touches_all() && (!kPlaces || GuardSampler::passes_over(settings.guard_pages));
+  }
+
+  ALLOCTAP_ALWAYS_INLINE static bool looks_after(const void* block) noexcept {
+    return checker_.looks_after(block);
+  }
+
   static BlockPlan plan_block(const WantedBlock& wanted) noexcept {
+    const bool is_chosen = kPlaces && GuardSampler::is_due(Checks::settings().guard_pages);
+    if (!is_chosen && !Checks::settings().blocks) return plan_unrecorded(wanted);
     const os::ErrorPreserver preserve_error;
     const RecordingSection section;
+    if (is_chosen && catches_faults()) {
+      const BlockPlan plan = checker_.place(wanted, hint_of(section));
+      if (plan.place != nullptr) return plan;
+    }
     return checker_.plan(wanted, hint_of(section));
   }
 
   static void* adopt_block(const BlockPlan& plan, void* block, const WantedBlock& wanted,
                            const CallOrigin& origin) noexcept {
+    if (plan.number == 0) return checker_.adopt(plan, block, wanted, {});
     const os::ErrorPreserver preserve_error;
     const RecordingSection section;
     return checker_.adopt(plan, block, wanted, call_of(section, origin));
   }
 
   static void drop_plan(const BlockPlan& plan) noexcept {
+    if (plan.number == 0) return;
     const os::ErrorPreserver preserve_error;
     const RecordingSection section;
     checker_.drop(plan, hint_of(section));
   }
 
   static ReleasePlan release_block(const DeallocationEvent& gone) noexcept {
+    if (!checker_.looks_after(gone.pointer)) return {};
     return check(gone.origin, [&](const BlockCall& call, FoundMisuses& found) {
       return checker_.release(gone, call, found);
     });
@@ -64,8 +105,36 @@ class CheckingRecorder : public Recorder<Config> {
   }
 
   static BlockExtent before_reallocate(const DeallocationEvent& gone) noexcept {
+    if (!checker_.looks_after(gone.pointer)) return {};
     return check(gone.origin, [&](const BlockCall& call, FoundMisuses& found) {
       return checker_.before_reallocate(gone, call, found);
+    });
+  }
+
+  /// Whether functions of strings and of memory are to be checked.
+  static bool checks_strings() noexcept { return Checks::settings().strings; }
+
+  /// As `AccessCheck::room_at`.
+  static std::size_t room_at(const void* pointer) noexcept {
+    return checker_.accesses().room_at(pointer);
+  }
+
+  /// Notes `access`, of a call that comes from `origin`, where it is a fault.
+  static void check_access(const MemoryAccess& access, const CallOrigin& origin) noexcept {
+    const std::optional<AccessFault> fault = checker_.accesses().find_fault(access);
+    if (!fault.has_value()) return;
+    check(origin, [&](const BlockCall& call, FoundMisuses& found) {
+      checker_.accesses().add(*fault, access, call, found);
+      return true;
+    });
+  }
+
+  /// Notes a copy of ranges that overlap.
+  static void note_overlap(const MemoryAccess& written, std::uintptr_t source,
+                           const CallOrigin& origin) noexcept {
+    check(origin, [&](const BlockCall& call, FoundMisuses& found) {
+      checker_.accesses().add_overlap(written, source, call, found);
+      return true;
     });
   }
 
@@ -76,6 +145,18 @@ class CheckingRecorder : public Recorder<Config> {
   /// Inside another call of the tracker's own, which may be in a section already.
   static ReleasePlan release_unchecked(const void* block) noexcept {
     return checker_.release_unchecked(block);
+  }
+
+  static bool forget_unchecked(const void* block) noexcept {
+    return checker_.forget_unchecked(block);
+  }
+
+  static bool is_stranger(const void* block) noexcept { return checker_.is_stranger(block); }
+
+  static void* end_next(const DeallocationEvent& gone, std::uint32_t& cursor) noexcept {
+    return check(gone.origin, [&](const BlockCall& call, FoundMisuses& found) {
+      return checker_.end_next(gone, cursor, call, found);
+    });
   }
 
   /// Looks at all blocks now; the gate is closed. Hand the result to `act`, with the gate open.
@@ -95,7 +176,54 @@ class CheckingRecorder : public Recorder<Config> {
 
   static const MisuseLog& misuses() noexcept { return checker_.log(); }
 
+  static GuardAccount guard_account() noexcept {
+    return checker_.guarded().account(Checks::settings());
+  }
+
  private:
+  /// Elsewhere guard pages that are chosen at run time are without effect.
+  static constexpr bool kPlaces = Config::Hook::capabilities.places_blocks;
+
+  /// Of a block that nobody remembers.
+  static BlockPlan plan_unrecorded(const WantedBlock& wanted) noexcept {
+    const CheckSettings& settings = Checks::settings();
+    return BlockLayout::surrounds(settings) ? BlockLayout::plan(settings, wanted)
+                                            : BlockLayout::plain(wanted);
+  }
+
+  /// Whether accesses that are refused come to `on_fault`; from the first call on.
+  static bool catches_faults() noexcept {
+    enum State : int { kUnknown, kCaught, kUncaught };
+    static constinit std::atomic<int> state{kUnknown};
+    int now = state.load(std::memory_order_acquire);
+    if (now == kUnknown) {
+      bool is_caught = false;
+      if constexpr (requires { Config::catch_faults(&on_fault); }) {
+        is_caught = Config::catch_faults(&on_fault);
+      } else {
+        is_caught = os::catch_memory_faults(&on_fault);
+      }
+      now = is_caught ? kCaught : kUncaught;
+      state.store(now, std::memory_order_release);
+    }
+    return now == kCaught;
+  }
+
+  /// In a signal handler, in the middle of the program. Within the tracker there is nothing to
+  /// tell: the program's own accesses are never there.
+  static os::FaultVerdict on_fault(const os::MemoryFault& fault) noexcept {
+    const auto* const address = reinterpret_cast<const void*>(fault.address);
+    if (!checker_.guards(address) || inside_tracker()) return os::FaultVerdict::kPassOn;
+    const ReentrancyGuard guard;
+    const CallOrigin origin{.caller = reinterpret_cast<const void*>(fault.code)};
+    const bool is_told = check(origin, [&](const BlockCall& call, FoundMisuses& found) {
+      return checker_.note_fault(fault, call, found);
+    });
+    const bool goes_on =
+        is_told && Checks::settings().outlives_faults && checker_.guarded().open_page(address);
+    return goes_on ? os::FaultVerdict::kRetry : os::FaultVerdict::kPassOn;
+  }
+
   static std::uint32_t hint_of(const RecordingSection& section) noexcept {
     return section.thread() == nullptr ? 0 : section.thread()->number;
   }
@@ -130,11 +258,23 @@ template <class Sink>
   bool copied = true;
   if constexpr (requires { Sink::misuses(); }) {
     snapshot.misuses_left_out = Sink::misuses().left_out();
+    snapshot.guards = Sink::guard_account();
     Sink::misuses().for_each([&](const CountedMisuse& misuse) {
       copied = copied && snapshot.misuses.push_back(misuse);
     });
   }
   return copied;
+}
+
+/// What checks need before the hook is installed, or why they cannot be had.
+template <class Config>
+[[nodiscard]] absl::Status prepare_checks() {
+  using Checks = typename Config::Checks;
+  if constexpr (requires { Checks::status(); }) {
+    if (absl::Status status = Checks::status(); !status.ok()) return status;
+    CheckingRecorder<Config>::read_environment();
+  }
+  return absl::OkStatus();
 }
 
 /// What the hook of a tracker with that `Config` feeds.

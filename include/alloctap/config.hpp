@@ -39,10 +39,14 @@ struct Limits {
 ///       using Hook = alloctap::InterposeHook;
 ///     };
 ///
-/// Three static functions may be added. `on_first_call()` runs once, inside the first interposed
+/// Five static functions may be added. `on_first_call()` runs once, inside the first interposed
 /// call of the process, before constructors: a place to start early. `is_own_call(const
-/// CallOrigin&)` tells calls that are not the program's. `on_misuse(const Misuse&)` is told of each
-/// fault that `Checks` find, once, inside malloc.
+/// CallOrigin&)` tells calls that are not the program's. `own_module()` is a `std::span<const
+/// char>` of a module that holds the tracker and nothing of the program: what its variables point
+/// at may be lost all the same. `for_each_kept_pointer(void (*visit)(void*, const void*),
+/// void* context)` calls `visit` with `context` and each pointer of the program's that is kept in
+/// such variables, or in the arena, for it.
+/// `on_misuse(const Misuse&)` is told of each fault that `Checks` find, once, inside malloc.
 struct DefaultConfig {
   using Hook = ManualHook<>;
   using Stack = UnwindTableStack;
@@ -86,10 +90,15 @@ struct CheckedConfig {
                 "Config::Checks does not model CheckPolicy: see alloctap/check/check_policy.hpp");
   static_assert(!C::Checks::kChecks || C::Hook::capabilities.checks_blocks,
                 "Config::Checks has something to check, and Config::Hook cannot do it: it tells of "
-                "blocks and has no say in them. Use InterposeHook");
+                "blocks and has no say in them. Use InterposeHook, or WindowsHeapHook on "
+                "Windows");
   static_assert(!C::Checks::needs.owns_every_free || C::Hook::capabilities.owns_every_free,
                 "Config::Checks has a check that remembers blocks, and Config::Hook does not see "
                 "every free: use InterposeHook, or Expand and FillOnAllocate alone");
+  static_assert(
+      !C::Checks::needs.places_blocks || C::Hook::capabilities.places_blocks,
+      "Config::Checks has GuardPages, and Config::Hook cannot hand out memory that is not "
+      "the allocator's: use InterposeHook, or other checks");
   static_assert(TagPolicy<typename C::Tags>,
                 "Config::Tags does not model TagPolicy: see alloctap/tag/tag_policy.hpp");
   static_assert(Observer<typename C::Observers>,

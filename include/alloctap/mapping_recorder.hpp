@@ -21,6 +21,7 @@ class MappingRecorder {
  public:
   /// Whether mappings are recorded from now on; they are at first. To be called before a session.
   static void record_mappings(bool on) noexcept { on_.store(on, std::memory_order_relaxed); }
+  static bool records_mappings() noexcept { return on_.load(std::memory_order_relaxed); }
 
   static void on_map(const MappingEvent& event) noexcept {
     if (!on_.load(std::memory_order_relaxed)) return;

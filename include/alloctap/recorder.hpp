@@ -87,6 +87,9 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
             .estimates = samples() ? sample_books_.estimates() : nullptr};
   }
 
+  /// Calls `visit(const auto&)` for each variable that may hold the program's pointers.
+  static void for_each_table(auto&& visit) { (visit(meta_), visit(queue_), visit(sample_books_)); }
+
   static std::uint64_t peak_live_bytes() noexcept { return books_.peak_live_bytes(); }
 
   static Detours& detours() noexcept { return detours_; }
@@ -123,8 +126,11 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
   static DetachedBlock begin_reallocate(const DeallocationEvent& event) noexcept {
     if (samples()) return sample_books_.begin_reallocate(event);
     const RecordingSection section;
-    if (ready(section, event.origin) == nullptr) return {};
+    ThreadTotals* totals = ready(section, event.origin);
+    if (totals == nullptr) return {};
+    totals->moved.begin(event.pointer);
     const BlockRecord record = queue_.take(event.pointer);
+    totals->moved.bytes = record.size;
     if constexpr (kObserves<Observers>) tell_gone(event.pointer, record);
     return {.pointer = event.pointer, .record = record, .known = record.stack != kNoStackId};
   }
@@ -134,6 +140,7 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
     const RecordingSection section;
     if (!block.known || mine() == nullptr) return;
     queue_.put_back(block.pointer, block.record);
+    mine()->moved = {};
     if constexpr (kObserves<Observers>) tell_come(block.pointer, block.record);
   }
 
@@ -149,8 +156,12 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
 
   /// Only hooks that are called before the tracker starts ask for it.
   static void on_first_call() noexcept {
+    in_first_call_ = true;
     if constexpr (requires { Config::on_first_call(); }) Config::on_first_call();
+    in_first_call_ = false;
   }
+  /// Whether nothing was allocated before now.
+  static bool in_first_call() noexcept { return in_first_call_; }
 
  private:
   using Stacks = StackRecorder<Config>;
@@ -283,6 +294,7 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
   static inline constinit Queue queue_{books_};
   static inline constinit SampleBooksFor<Recorder, Sampling, Books> sample_books_{books_};
   static inline constinit Detours detours_;
+  static inline constinit bool in_first_call_ = false;
 };
 
 }  // namespace alloctap

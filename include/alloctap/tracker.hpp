@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "alloctap/arch/own_registers.hpp"
 #include "alloctap/checking_recorder.hpp"
 #include "alloctap/config.hpp"
 #include "alloctap/dump/dump_output.hpp"
@@ -23,10 +24,11 @@
 #include "alloctap/session.hpp"
 #include "alloctap/snapshot/diff.hpp"
 #include "alloctap/snapshot/leaks.hpp"
+#include "alloctap/snapshot/reachability.hpp"
 #include "alloctap/snapshot/suppressions.hpp"
-#include "alloctap/snapshot/take_snapshot.hpp"
 #include "alloctap/symbol/module_table.hpp"
 #include "alloctap/tracker_report.hpp"
+#include "alloctap/tracker_snapshot.hpp"
 
 namespace alloctap {
 
@@ -67,7 +69,10 @@ class Tracker {
     if (absl::Status status = refuse_inside_dump(); !status.ok()) return status;
     const ReentrancyGuard guard;
     const std::lock_guard hold(control_lock);
-    return snapshot_locked(options);
+    if (options.reachability == Reachability::kNotAsked) return Taker::take(options);
+    arch::RegisterValues mine{};
+    arch::read_own_registers(mine);
+    return Taker::take_scanned(options, mine, running());
   }
 
   /// What `work()` leaves behind: the difference of a snapshot after it and one before it, both of
@@ -94,13 +99,29 @@ class Tracker {
   }
 
   /// What is live in `snapshot`, one of this tracker's that outlives the result, and is not named
-  /// by `suppressions`. Taken when the program has given back all that it wants to: leaks.
+  /// by `suppressions`; where unreachable blocks were looked for, those alone. Taken when the
+  /// program has given back all that it wants to: leaks.
   [[nodiscard]] static absl::StatusOr<Leaks> leaks(const Snapshot& snapshot,
                                                    const Suppressions& suppressions) {
     if (absl::Status status = refuse_inside_dump(); !status.ok()) return status;
     const ReentrancyGuard guard;
     const std::lock_guard hold(control_lock);
     return TrackerReport<Config>::leaks(snapshot, suppressions);
+  }
+
+  /// The leaks of this moment, with the snapshot that they are of. `Reachability::kScan`: of what
+  /// is live, only what the program cannot reach any more. All threads stop while the process
+  /// forks; those that allocate wait, as always, while the snapshot is read. The scan itself is of
+  /// the fork, and the program goes on meanwhile.
+  [[nodiscard]] static absl::StatusOr<FoundLeaks> leaks(Reachability reachability,
+                                                        const Suppressions& suppressions = {}) {
+    absl::StatusOr<Snapshot> taken = snapshot({.reachability = reachability});
+    if (!taken.ok()) return taken.status();
+    FoundLeaks found{.snapshot = *std::move(taken), .leaks = {}};
+    absl::StatusOr<Leaks> leaks = Tracker::leaks(found.snapshot, suppressions);
+    if (!leaks.ok()) return leaks.status();
+    found.leaks = *std::move(leaks);
+    return found;
   }
 
   /// Writes a report of the present state to `output`, a `DumpOutput`, in the form of `policy`.
@@ -110,7 +131,7 @@ class Tracker {
     if (absl::Status status = refuse_inside_dump(); !status.ok()) return status;
     const ReentrancyGuard guard;
     const std::lock_guard hold(control_lock);
-    const absl::StatusOr<Snapshot> snapshot = snapshot_locked();
+    const absl::StatusOr<Snapshot> snapshot = Taker::take();
     if (!snapshot.ok()) return snapshot.status();
     return TrackerReport<Config>::write(*snapshot, policy, output);
   }
@@ -188,6 +209,8 @@ class Tracker {
   static void set_max_frames(std::uint32_t frames) noexcept { Sink::set_max_frames(frames); }
 
  private:
+  using Taker = TrackerSnapshot<Config>;
+
   /// A callback of an output runs behind the control lock: it would wait for itself.
   static absl::Status refuse_inside_dump() {
     if (!holds_tracker_lock()) return absl::OkStatus();
@@ -216,6 +239,7 @@ class Tracker {
       return status;
     }
     running_.store(true, std::memory_order_release);
+    Taker::note_start();
     Sink::add_timeline_point_locked();
     return absl::OkStatus();
   }
@@ -229,7 +253,8 @@ class Tracker {
       return absl::ResourceExhaustedError(
           "cannot register handlers for fork: no memory, or too many trackers in one process");
     }
-    absl::Status status = Sink::queue().start(Config::limits.max_queue_bytes);
+    absl::Status status = prepare_checks<Config>();
+    if (status.ok()) status = Sink::queue().start(Config::limits.max_queue_bytes);
     if (!status.ok()) return status;
     status = Hook::template install<Sink>();
     if (!status.ok()) Sink::queue().stop();
@@ -250,46 +275,6 @@ class Tracker {
     Sink::queue().after_fork();
     Sink::after_fork();
     if constexpr (requires { Config::Sampling::after_fork(); }) Config::Sampling::after_fork();
-  }
-
-  static absl::StatusOr<Snapshot> snapshot_locked(SnapshotOptions options = {}) {
-    Sink::Epochs::update_locked();
-    Sink recorder;
-    SnapshotBuilder builder(recorder, options);
-    const bool quiet = ThreadStates::close_gate();
-    if (quiet) Sink::queue().flush();
-    builder.read();
-    ThreadStates::open_gate();
-    absl::StatusOr<Snapshot> finished = builder.finish();
-    if (!finished.ok()) return finished.status();
-    Snapshot snapshot = *std::move(finished);
-    if (!add_timeline(snapshot)) {
-      return absl::ResourceExhaustedError("snapshot: the system has no memory for its timeline");
-    }
-    snapshot.account.consistent = quiet;
-    snapshot.account.pauses = Sink::detours().pauses();
-    if (snapshot.account.pauses > 0 || !snapshot.sampling.exact ||
-        active_capabilities<Hook>().misses_allocations) {
-      leave_out_unmatched(snapshot.account);
-    }
-    return snapshot;
-  }
-
-  /// With the present as its last point.
-  static bool add_timeline(Snapshot& snapshot) noexcept {
-    const Totals& totals = snapshot.totals;
-    return Sink::copy_timeline(snapshot) && copy_misuses<Sink>(snapshot) &&
-           snapshot.timeline.push_back({.time_ns = snapshot.time_ns,
-                                        .live_bytes = totals.live_bytes,
-                                        .live_allocations = totals.live_allocations,
-                                        .allocations = totals.allocations,
-                                        .allocated_bytes = totals.allocated_bytes,
-                                        .resident_bytes = os::resident_bytes()});
-  }
-
-  static void leave_out_unmatched(Account& account) noexcept {
-    account.events -= account.unmatched_frees.value_or(0);
-    account.unmatched_frees.reset();
   }
 
   static constexpr std::string_view kHookName = Hook::name;

@@ -90,8 +90,10 @@ class SampleReport {
     thread.name_bytes = name.copy(thread.name_text.data(), thread.name_text.size());
     static_cast<void>(snapshot.threads.push_back(thread));
   }
-  /// A fault of each shape: of a block that was freed, of what was written, of no block.
+  /// A fault of each shape: of a block that was freed, of what was written, of no block, of what a
+  /// function reads.
   void add_misuses() {
+    snapshot.guards = {.one_in = 100, .placed = 1234, .fell_back = 1};
     const StackId load = intern({kLoad + 0x11, kParse + 0x21, kMain + 0x31});
     const StackId parse = intern({kParse + 0x29, kMain + 0x31});
     constexpr std::int64_t kSecond = 1'000'000'000;
@@ -131,6 +133,13 @@ class SampleReport {
     unknown.found = again.found;
     unknown.address = 0x7fff0000;
     add_misuse(unknown, 1);
+    Misuse read;
+    read.kind = MisuseKind::kReadBehind;
+    read.found = again.found;
+    read.address = 0x6010;
+    read.block = behind.block;
+    read.access = {.function = "memcpy", .address = 0x6010, .bytes = 40};
+    add_misuse(read, 3);
   }
   void add_misuse(const Misuse& misuse, std::uint64_t times) {
     static_cast<void>(snapshot.misuses.push_back({misuse, times}));

@@ -21,6 +21,8 @@ struct MemoryRegion {
   bool readable = false;
   bool writable = false;
   bool executable = false;
+  /// Others may see what is written there.
+  bool shared = false;
   /// Nothing is there yet: whoever reserved the addresses may map something.
   bool reserved = false;
   std::string_view path;
@@ -42,6 +44,11 @@ bool may_hold_module(const MemoryRegion& region) noexcept;
 /// bytes. Unlike an access it survives what a region may turn out to be: unmapped by another thread
 /// meanwhile, behind the end of its file, a device's.
 std::size_t copy_memory(std::uintptr_t address, std::span<std::byte> buffer) noexcept;
+
+/// Calls `visit(start, end)` for the parts of `[start, end)`, private memory of no file, that may
+/// hold anything but zeros: whole pages, but at both ends.
+template <class Visit>
+void visit_present_pages(std::uintptr_t start, std::uintptr_t end, Visit&& visit) noexcept;
 
 }  // namespace alloctap::os
 

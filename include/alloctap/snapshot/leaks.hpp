@@ -24,22 +24,28 @@ struct LiveSum {
   std::uint64_t live_allocations = 0;
   std::uint64_t live_bytes = 0;
 
-  constexpr void add(const StackSummary& stack) noexcept {
+  /// Does nothing where there is nothing.
+  constexpr void add(std::uint64_t allocations, std::uint64_t bytes) noexcept {
+    if (allocations == 0) return;
     ++stacks;
-    live_allocations += stack.live_allocations;
-    live_bytes += stack.live_bytes;
+    live_allocations += allocations;
+    live_bytes += bytes;
   }
 };
 
-/// The live blocks of a snapshot, parted by suppressions. Refers to the snapshot. Memory from the
-/// arena.
+/// The live blocks of a snapshot, or the unreachable ones where it looked for them, parted by
+/// suppressions. Refers to the snapshot. Memory from the arena.
 struct Leaks {
   static constexpr std::uint32_t kNoRule = std::numeric_limits<std::uint32_t>::max();
 
   /// What no rule names.
   LiveSum leaked;
   LiveSum suppressed;
-  /// The stacks that leaked, most bytes first.
+  /// Of what leaked, what is lost definitely and what indirectly, where the snapshot looked for
+  /// unreachable blocks: a stack may be in both.
+  LiveSum definite;
+  LiveSum indirect;
+  /// The stacks that leaked, most bytes first; those with definite losses before others.
   ArenaArray<const StackSummary*> stacks;
   /// For each of the snapshot's stacks the number of the rule that names it, or `kNoRule`.
   ArenaArray<std::uint32_t> rule_of_stack;
@@ -47,9 +53,15 @@ struct Leaks {
   ArenaArray<LiveSum> rules;
 };
 
-/// Finds the leaks of one snapshot: every live block but those that a rule names. A stack counts
-/// for the rule that names its innermost frame of all that are named; of several rules that name
-/// it, the first. Blocks without a stack are leaks.
+/// The leaks of a moment, with what they refer to.
+struct FoundLeaks {
+  Snapshot snapshot;
+  Leaks leaks;
+};
+
+/// Finds the leaks of one snapshot: every live block, or where it looked for them every unreachable
+/// one, but those that a rule names. A stack counts for the rule that names its innermost frame of
+/// all that are named; of several rules that name it, the first. Blocks without a stack are leaks.
 ///
 /// `Frames` numbers frames and knows their names as `FrameList` does (dump/frame_list.hpp):
 /// `size()`, `index_of(stack, address)`, `source(i)`, `place(i)`. Each frame is matched once.
@@ -68,25 +80,46 @@ class LeakFinder {
     for (std::size_t i = 0; complete && i < frames_.size(); ++i) rule_of_frame_[i] = rule_of(i);
     for (std::size_t i = 0; complete && i < stacks; ++i) complete = sort_in(snapshot_.stacks[i]);
     if (!complete) return absl::ResourceExhaustedError("leaks: the system has no memory for them");
-    std::sort(leaks_.stacks.begin(), leaks_.stacks.end(), holds_more);
+    std::sort(leaks_.stacks.begin(), leaks_.stacks.end(),
+              [this](const StackSummary* a, const StackSummary* b) { return holds_more(*a, *b); });
     return std::move(leaks_);
   }
 
  private:
-  static bool holds_more(const StackSummary* a, const StackSummary* b) noexcept {
-    return a->live_bytes != b->live_bytes ? a->live_bytes > b->live_bytes : a->stack < b->stack;
+  /// What of a stack's may be a leak.
+  struct Held {
+    std::uint64_t allocations = 0;
+    std::uint64_t bytes = 0;
+  };
+
+  [[nodiscard]] Held held_by(const StackSummary& stack) const noexcept {
+    if (!snapshot_.scan.done) return {stack.live_allocations, stack.live_bytes};
+    return {stack.unreachable.allocations(), stack.unreachable.bytes()};
+  }
+
+  [[nodiscard]] bool holds_more(const StackSummary& a, const StackSummary& b) const noexcept {
+    const bool a_definite = a.unreachable.definite_allocations > 0;
+    const bool b_definite = b.unreachable.definite_allocations > 0;
+    if (a_definite != b_definite) return a_definite;
+    const std::uint64_t a_bytes = held_by(a).bytes;
+    const std::uint64_t b_bytes = held_by(b).bytes;
+    return a_bytes != b_bytes ? a_bytes > b_bytes : a.stack < b.stack;
   }
 
   bool sort_in(const StackSummary& stack) {
-    const std::uint32_t rule = stack.live_allocations == 0 ? Leaks::kNoRule : rule_of(stack);
+    const auto [allocations, bytes] = held_by(stack);
+    const std::uint32_t rule = allocations == 0 ? Leaks::kNoRule : rule_of(stack);
     if (!leaks_.rule_of_stack.push_back(rule)) return false;
-    if (stack.live_allocations == 0) return true;
+    if (allocations == 0) return true;
     if (rule != Leaks::kNoRule) {
-      leaks_.rules[rule].add(stack);
-      leaks_.suppressed.add(stack);
+      leaks_.rules[rule].add(allocations, bytes);
+      leaks_.suppressed.add(allocations, bytes);
       return true;
     }
-    leaks_.leaked.add(stack);
+    const UnreachableSum& lost = stack.unreachable;
+    leaks_.leaked.add(allocations, bytes);
+    leaks_.definite.add(lost.definite_allocations, lost.definite_bytes);
+    leaks_.indirect.add(lost.indirect_allocations, lost.indirect_bytes);
     return leaks_.stacks.push_back(&stack);
   }
 

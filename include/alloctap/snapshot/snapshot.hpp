@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "alloctap/check/guard_account.hpp"
 #include "alloctap/check/misuse_log.hpp"
 #include "alloctap/event/allocation_event.hpp"
 #include "alloctap/guard/arena_array.hpp"
@@ -13,6 +14,7 @@
 #include "alloctap/meta/stack_totals.hpp"
 #include "alloctap/queue/logged_events.hpp"
 #include "alloctap/sample/sampling_policy.hpp"
+#include "alloctap/snapshot/reachability.hpp"
 #include "alloctap/snapshot/size_histogram.hpp"
 #include "alloctap/snapshot/thread_summary.hpp"
 #include "alloctap/snapshot/timeline.hpp"
@@ -79,6 +81,8 @@ struct StackSummary {
   AllocationTotals total;
   std::uint64_t live_allocations = 0;
   std::uint64_t live_bytes = 0;
+  /// Of what is live; nothing unless it was asked for.
+  UnreachableSum unreachable{};
 };
 
 /// A block that was live.
@@ -104,6 +108,9 @@ struct SnapshotOptions {
   /// Every live block, in `Snapshot::blocks`: 32 bytes for each, copied while the program waits.
   /// Where a policy samples, the sampled ones.
   bool blocks = false;
+  /// What of each stack cannot be reached, in `StackSummary::unreachable`, found a moment before
+  /// the snapshot. Fails where a policy samples, and on systems without copies of processes.
+  Reachability reachability = Reachability::kNotAsked;
 };
 
 /// Memory from the arena. Move-only. `table` is the tracker's own and outlives every snapshot.
@@ -112,6 +119,8 @@ struct Snapshot {
   Totals totals;
   MappingTotals mapping_totals;
   SamplingSummary sampling;
+  /// Whether unreachable blocks were looked for, and how that went.
+  ScanSummary scan;
   /// Every stack that has allocated, by StackId.
   ArenaArray<StackSummary> stacks;
   /// Every stack with live mappings, by StackId.
@@ -132,6 +141,7 @@ struct Snapshot {
   ArenaArray<CountedMisuse> misuses;
   /// Faults for which there was no room.
   std::uint64_t misuses_left_out = 0;
+  GuardAccount guards;
   /// All events up to the snapshot, for a tracker with a `LoggingQueue`; they are the log's own,
   /// which outlives every snapshot. Else empty.
   LoggedEvents events;

@@ -109,6 +109,32 @@ TEST_CASE("a block of no bytes is a leak") {
   CHECK(sample.leaks("").leaked.stacks == 4);
 }
 
+TEST_CASE("where unreachable blocks were looked for those alone are leaks, definite ones first") {
+  LeakSample sample;
+  sample.snapshot.scan.done = true;
+  sample.snapshot.stacks[kUnknown].unreachable = {1, 3, 0, 0};
+  sample.snapshot.stacks[kDeep].unreachable = {0, 0, 2, 8000};
+  const Leaks leaks = sample.leaks("");
+  CHECK(leaks.leaked.stacks == 2);
+  CHECK(leaks.leaked.live_allocations == 3);
+  CHECK(leaks.leaked.live_bytes == 8003);
+  CHECK(leaks.definite.live_allocations == 1);
+  CHECK(leaks.definite.live_bytes == 3);
+  CHECK(leaks.indirect.stacks == 1);
+  CHECK(leaks.indirect.live_bytes == 8000);
+  REQUIRE(leaks.stacks.size() == 2);
+  CHECK(leaks.stacks[0] == &sample.snapshot.stacks[kUnknown]);
+  CHECK(leaks.stacks[1] == &sample.snapshot.stacks[kDeep]);
+
+  const Leaks suppressed = sample.leaks("leak:engine::load\nleak:^main$");
+  CHECK(suppressed.suppressed.stacks == 1);
+  CHECK(suppressed.suppressed.live_allocations == 2);
+  CHECK(suppressed.indirect.stacks == 0);
+  CHECK(suppressed.leaked.live_bytes == 3);
+  // Live, and not lost.
+  CHECK(suppressed.rules[1].stacks == 0);
+}
+
 TEST_CASE("without memory for them there is an error") {
   LeakSample sample;
   for (std::uintptr_t i = 1; i < 50'000; ++i) {

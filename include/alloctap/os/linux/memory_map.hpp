@@ -12,6 +12,7 @@
 
 #include "alloctap/os/file.hpp"
 #include "alloctap/os/memory_map.hpp"
+#include "alloctap/os/virtual_memory.hpp"
 
 namespace alloctap::os {
 
@@ -38,6 +39,7 @@ inline MemoryRegion parse_memory_region(std::string_view line) noexcept {
   region.readable = line.size() > 0 && line[0] == 'r';
   region.writable = line.size() > 1 && line[1] == 'w';
   region.executable = line.size() > 2 && line[2] == 'x';
+  region.shared = line.size() > 3 && line[3] == 's';
   skip_field(line);
   region.file_offset = take_hex<std::uint64_t>(line);
   skip_field(line);
@@ -87,6 +89,33 @@ inline std::size_t copy_memory(std::uintptr_t address, std::span<std::byte> buff
     count = ::pread(memory.descriptor(), buffer.data(), buffer.size(), static_cast<off_t>(address));
   } while (count < 0 && errno == EINTR);
   return count < 0 ? 0 : static_cast<std::size_t>(count);
+}
+
+// /proc/self/pagemap (the kernel's admin-guide/mm/pagemap.rst): 64 bits for each page, of which the
+// highest two say that it is in memory, or swapped out.
+template <class Visit>
+void visit_present_pages(std::uintptr_t start, std::uintptr_t end, Visit&& visit) noexcept {
+  constexpr std::size_t kAtOnce = 1024;
+  const std::size_t page = page_size();
+  int error = 0;
+  const File pages = open_for_reading("/proc/self/pagemap", error);
+  std::uint64_t states[kAtOnce];
+  std::uintptr_t present = start;
+  for (std::uintptr_t at = start / page * page; at < end;) {
+    const std::size_t wanted = std::min(kAtOnce, (end - at + page - 1) / page);
+    const ssize_t read = ::pread(pages.descriptor(), states, wanted * sizeof states[0],
+                                 static_cast<off_t>(at / page * sizeof states[0]));
+    if (read <= 0) break;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(read) / sizeof states[0]; ++i) {
+      const std::uintptr_t next = at + page;
+      if (states[i] >> 62 == 0) {
+        if (present < at) visit(present, at);
+        present = next;
+      }
+      at = next;
+    }
+  }
+  if (present < end) visit(present, end);
 }
 
 }  // namespace alloctap::os

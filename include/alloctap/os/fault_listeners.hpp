@@ -1,0 +1,35 @@
+/// Who is asked of memory faults; for the implementations of `memory_faults.hpp`.
+#pragma once
+
+#include <array>
+#include <atomic>
+
+#include "alloctap/os/memory_fault.hpp"
+
+namespace alloctap::os {
+
+inline constexpr int kMostFaultListeners = 8;
+
+inline constinit std::array<std::atomic<FaultListener>, kMostFaultListeners> fault_listeners{};
+
+/// False where there is no room.
+inline bool add_fault_listener(FaultListener listener) noexcept {
+  for (std::atomic<FaultListener>& place : fault_listeners) {
+    FaultListener present = nullptr;
+    if (place.compare_exchange_strong(present, listener) || present == listener) return true;
+  }
+  return false;
+}
+
+/// Asks all listeners, in the order in which they came. For a handler of another's that has a
+/// fault.
+inline FaultVerdict ask_fault_listeners(const MemoryFault& fault) noexcept {
+  for (const std::atomic<FaultListener>& place : fault_listeners) {
+    const FaultListener listener = place.load(std::memory_order_acquire);
+    if (listener == nullptr) break;
+    if (listener(fault) == FaultVerdict::kRetry) return FaultVerdict::kRetry;
+  }
+  return FaultVerdict::kPassOn;
+}
+
+}  // namespace alloctap::os

@@ -1,0 +1,152 @@
+// The kernel forbids a thread to trace others of its own process, so a process that shares the
+// memory does: it stops the threads, forks, and lets them go. Its fork is a child of the program,
+// whose end sends no signal and is seen only by who waits for such (clone(2), wait(2)).
+#pragma once
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+
+#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/file.hpp"
+#include "alloctap/os/futex.hpp"
+#include "alloctap/os/linux/thread_stops.hpp"
+#include "alloctap/os/process_copy.hpp"
+
+namespace alloctap::os {
+
+[[nodiscard]] constexpr bool can_copy_process() noexcept { return true; }
+
+inline void* map_shared_pages(std::size_t bytes) noexcept {
+  const long result = ::syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE,
+                                MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+  return result == -1 ? nullptr : reinterpret_cast<void*>(result);
+}
+
+/// What the calling thread and the process that stops it share.
+struct CopyJob {
+  const CopyRequest* request = nullptr;
+  ProcessId program = 0;
+  ThreadId caller = 0;
+  /// Until 1 it has to wait for leave to trace.
+  std::atomic<std::uint32_t> may_begin{0};
+  std::size_t threads = 0;
+  std::size_t unseen = 0;
+  long copy = -ECHILD;
+};
+
+inline std::size_t count_threads() noexcept {
+  std::size_t count = 0;
+  visit_tasks(current_process_id(), [&count](ThreadId) { ++count; });
+  return std::max<std::size_t>(count, 1);
+}
+
+[[noreturn]] inline void run_in_copy(const CopyJob& job) noexcept {
+  ::syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  job.request->body(job.request->argument, job.threads, job.unseen);
+  for (;;) ::syscall(SYS_exit_group, 0);
+}
+
+/// The copy is made here: `flags` beside those of a plain fork.
+inline long fork_copy(const CopyJob& job, unsigned long flags) noexcept {
+  const long copy = ::syscall(SYS_clone, flags, 0, 0, 0, 0);
+  if (copy == 0) run_in_copy(job);
+  return copy < 0 ? -errno : copy;
+}
+
+inline int stop_and_copy(void* argument) noexcept {
+  CopyJob& job = *static_cast<CopyJob*>(argument);
+  while (job.may_begin.load(std::memory_order_acquire) == 0) futex_wait(job.may_begin, 0);
+  ThreadStops stops(job.program, job.caller, job.request->threads);
+  stops.stop_all();
+  job.threads = stops.count();
+  job.unseen = stops.unseen();
+  job.copy = fork_copy(job, CLONE_PARENT);
+  stops.release();
+  // Which ends this process, and leaves nothing of AddressSanitizer's around the frame.
+  return 0;
+}
+
+/// Where the Yama module lets descendants trace only who asked for it (prctl(2)), and for the time
+/// of its life. What the program itself had asked for is forgotten.
+class LeaveToTrace {
+ public:
+  explicit LeaveToTrace(ProcessId tracer) noexcept : needed_(restricted()) {
+    if (needed_) ::syscall(SYS_prctl, PR_SET_PTRACER, tracer, 0, 0, 0);
+  }
+  ~LeaveToTrace() {
+    if (needed_) ::syscall(SYS_prctl, PR_SET_PTRACER, 0, 0, 0, 0);
+  }
+  LeaveToTrace(const LeaveToTrace&) = delete;
+  LeaveToTrace& operator=(const LeaveToTrace&) = delete;
+
+ private:
+  static bool restricted() noexcept {
+    int error = 0;
+    const File file = open_for_reading("/proc/sys/kernel/yama/ptrace_scope", error);
+    char scope[2] = {};
+    return error == 0 && read_some(file.descriptor(), scope) > 0 && scope[0] != '0';
+  }
+
+  bool needed_;
+};
+
+inline void await_process(std::int32_t process) noexcept {
+  while (::syscall(SYS_wait4, process, nullptr, __WALL, nullptr) < 0 && errno == EINTR) {
+  }
+}
+
+/// Whether the program takes no notice of the ends of its processes.
+inline bool ends_of_processes_go_unnoticed() noexcept {
+  struct sigaction action{};
+  return ::sigaction(SIGCHLD, nullptr, &action) == 0 && action.sa_handler == SIG_DFL;
+}
+
+/// Without a process that could stop them: no other thread is seen. qemu-user, which has no such
+/// processes, knows no fork either whose end sends no signal.
+inline void copy_unstopped(CopyJob& job) noexcept {
+  visit_tasks(job.program, [&](ThreadId task) { job.unseen += task != job.caller ? 1 : 0; });
+  job.copy = fork_copy(job, 0);
+  if (job.copy == -EINVAL && ends_of_processes_go_unnoticed()) {
+    job.copy = fork_copy(job, SIGCHLD);
+  }
+}
+
+inline int ProcessCopy::start(const CopyRequest& request) noexcept {
+  const ErrorPreserver preserve_error;
+  CopyJob job{.request = &request, .program = current_process_id(), .caller = current_thread_id()};
+  // A handler of the program must not run in another process, nor while others wait for this one.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int helper =
+      ::clone(&stop_and_copy, request.stack.data() + request.stack.size(), CLONE_VM, &job);
+  if (helper >= 0) {
+    const LeaveToTrace leave(helper);
+    job.may_begin.store(1, std::memory_order_release);
+    futex_wake_all(job.may_begin);
+    await_process(helper);
+  } else {
+    copy_unstopped(job);
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  unseen_ = job.unseen;
+  process_ = static_cast<std::int32_t>(std::max(job.copy, 0L));
+  return static_cast<int>(std::min(job.copy, 0L));
+}
+
+inline void ProcessCopy::wait() noexcept {
+  const ErrorPreserver preserve_error;
+  if (process_ > 0) await_process(process_);
+  process_ = 0;
+}
+
+}  // namespace alloctap::os

@@ -1,0 +1,213 @@
+// ptrace(2): seized threads stop without a signal, and go on in system calls as if nothing had
+// been.
+#pragma once
+
+#include <elf.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <span>
+#include <tuple>
+
+#include "alloctap/os/clock.hpp"
+#include "alloctap/os/linux/task_list.hpp"
+#include "alloctap/os/thread_registers.hpp"
+
+namespace alloctap::os {
+
+/// Stops the threads of another process, which may share this one's memory.
+class ThreadStops {
+ public:
+  /// All threads of `process` but `left_out`; `threads` has room for what is noted.
+  ThreadStops(ProcessId process, ThreadId left_out, std::span<ThreadRegisters> threads) noexcept
+      : process_(process), left_out_(left_out), threads_(threads) {}
+
+  /// Threads that run make others, so it looks until there are no more.
+  void stop_all() noexcept {
+    give_up_ = monotonic_ns() + kCopyPatience;
+    for (bool more = true; more;) {
+      const std::size_t before = count_;
+      without_room_ = 0;
+      visit_tasks(process_, [this](ThreadId task) { seize(task); });
+      for (std::size_t i = before; i < count_; ++i) await(threads_[i]);
+      more = count_ > before;
+    }
+  }
+
+  /// Lets all go on.
+  void release() noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {
+      const ThreadRegisters& thread = threads_[i];
+      if (thread.seen) ::ptrace(PTRACE_DETACH, thread.id, nullptr, thread.values.back());
+    }
+  }
+
+  [[nodiscard]] std::size_t count() const noexcept { return count_; }
+
+  /// Those that could not be stopped.
+  [[nodiscard]] std::size_t unseen() const noexcept {
+    const auto threads = threads_.first(count_);
+    return without_room_ + static_cast<std::size_t>(std::count_if(
+                               threads.begin(), threads.end(), [](const ThreadRegisters& thread) {
+                                 return !thread.seen && thread.id != 0;
+                               }));
+  }
+
+ private:
+  using Registers = user_regs_struct;
+
+  /// A signal that a thread stopped on its way to is kept in the last of `values`.
+  static constexpr std::size_t kMostWords =
+      std::tuple_size_v<decltype(ThreadRegisters::values)> - 1;
+  static constexpr std::size_t kGeneralWords = sizeof(Registers) / sizeof(std::uintptr_t);
+#if defined(__x86_64__)
+  static constexpr int kVectorRegisters = NT_X86_XSTATE;
+#else
+  static constexpr int kVectorRegisters = NT_PRFPREG;
+#endif
+
+  void seize(ThreadId task) noexcept {
+    const auto known = threads_.first(count_);
+    const auto same = [task](const ThreadRegisters& thread) { return thread.id == task; };
+    if (task == left_out_ || std::any_of(known.begin(), known.end(), same)) return;
+    if (count_ == threads_.size()) {
+      ++without_room_;
+      return;
+    }
+    const bool seized = ::ptrace(PTRACE_SEIZE, task, nullptr, nullptr) == 0 &&
+                        ::ptrace(PTRACE_INTERRUPT, task, nullptr, nullptr) == 0;
+    const char state = seized ? 'R' : task_state(process_, task);
+    // What has ended holds nothing, though the first thread of a process stays listed.
+    if (state == '\0' || state == 'Z' || state == 'X') return;
+    ThreadRegisters& thread = threads_[count_++];
+    thread.id = task;
+    thread.seen = seized;
+    thread.count = 0;
+  }
+
+  /// Until it has stopped, ended, or will not for long: then it waits inside the system, for a
+  /// child that shares its memory for example.
+  void await(ThreadRegisters& thread) noexcept {
+    if (!thread.seen) return;
+    int status = 0;
+    for (int round = 0;; ++round) {
+      const long waited = ::syscall(SYS_wait4, thread.id, &status, __WALL | WNOHANG, nullptr);
+      if (waited == thread.id) break;
+      const bool gone = waited < 0 && errno != EINTR;
+      if (gone || (round % 64 == 63 && will_not_stop(thread.id, round))) {
+        thread.seen = false;
+        if (gone) thread.id = 0;
+        return;
+      }
+      pause(round);
+    }
+    if (!WIFSTOPPED(status)) {
+      thread = {};
+      return;
+    }
+    thread.seen = read(thread, status);
+  }
+
+  [[nodiscard]] bool will_not_stop(ThreadId task, int round) const noexcept {
+    constexpr int kSomeTime = 1024;
+    return monotonic_ns() > give_up_ || (round > kSomeTime && task_state(process_, task) == 'D');
+  }
+
+  static void pause(int round) noexcept {
+    constexpr int kSpins = 64;
+    const timespec nap{.tv_sec = 0, .tv_nsec = 20'000};
+    if (round < kSpins) {
+      ::syscall(SYS_sched_yield);
+    } else {
+      ::syscall(SYS_nanosleep, &nap, nullptr);
+    }
+  }
+
+  static bool read(ThreadRegisters& thread, int status) noexcept {
+    Registers registers{};
+    iovec general{.iov_base = &registers, .iov_len = sizeof registers};
+    if (::ptrace(PTRACE_GETREGSET, thread.id, NT_PRSTATUS, &general) != 0) return false;
+    std::memcpy(thread.values.data(), &registers, sizeof registers);
+    thread.count = kGeneralWords;
+    if (!is_in_call(registers)) thread.count += read_vectors(thread);
+    const bool on_way_to_signal = status >> 16 != PTRACE_EVENT_STOP;
+    thread.values.back() = on_way_to_signal ? static_cast<std::uintptr_t>(WSTOPSIG(status)) : 0;
+    if (!on_way_to_signal) begin_call_again(thread.id, registers, general);
+    return note_places(thread, registers);
+  }
+
+  static std::size_t read_vectors(ThreadRegisters& thread) noexcept {
+    iovec vectors{.iov_base = thread.values.data() + kGeneralWords,
+                  .iov_len = (kMostWords - kGeneralWords) * sizeof(std::uintptr_t)};
+    const bool read = ::ptrace(PTRACE_GETREGSET, thread.id, kVectorRegisters, &vectors) == 0;
+    return read ? vectors.iov_len / sizeof(std::uintptr_t) : 0;
+  }
+
+#if defined(__x86_64__)
+  /// Whether it is inside the system. Then its vector registers are left over: no call preserves
+  /// them (System V ABI for x86-64, section 3.2.1), and it made one to get there.
+  static bool is_in_call(const Registers& registers) noexcept {
+    return static_cast<long>(registers.orig_rax) >= 0;
+  }
+
+  static bool note_places(ThreadRegisters& thread, const Registers& registers) noexcept {
+    thread.stack_pointer = registers.rsp;
+    thread.thread_pointer = registers.fs_base;
+    return true;
+  }
+
+  /// Some calls say that a signal came where they only stopped, and would not for others
+  /// (signal(7)). The program must not notice: the system begins them again, unless there is a
+  /// signal.
+  static void begin_call_again(ThreadId task, Registers& registers, iovec& general) noexcept {
+    constexpr long kBeginAgainWithoutHandler = 514;
+    constexpr long kCalls[] = {SYS_epoll_wait,
+                               SYS_epoll_pwait,
+                               SYS_semop,
+                               SYS_semtimedop,
+                               SYS_io_getevents,
+                               SYS_io_pgetevents,
+                               SYS_read,
+                               SYS_rt_sigtimedwait,
+                               SYS_recvfrom,
+                               SYS_recvmsg,
+                               SYS_accept,
+                               SYS_accept4,
+                               441 /* SYS_epoll_pwait2 */};
+    if (static_cast<long>(registers.rax) != -EINTR) return;
+    const auto call = static_cast<long>(registers.orig_rax);
+    if (std::find(std::begin(kCalls), std::end(kCalls), call) == std::end(kCalls)) return;
+    registers.rax = static_cast<decltype(registers.rax)>(-kBeginAgainWithoutHandler);
+    static_cast<void>(::ptrace(PTRACE_SETREGSET, task, NT_PRSTATUS, &general));
+  }
+#else
+  /// Its registers do not tell.
+  static bool is_in_call(const Registers&) noexcept { return false; }
+
+  static bool note_places(ThreadRegisters& thread, const Registers& registers) noexcept {
+    thread.stack_pointer = registers.sp;
+    iovec place{.iov_base = &thread.thread_pointer, .iov_len = sizeof thread.thread_pointer};
+    return ::ptrace(PTRACE_GETREGSET, thread.id, NT_ARM_TLS, &place) == 0;
+  }
+
+  /// The system has decided before the stop which calls it begins again.
+  static void begin_call_again(ThreadId, Registers&, iovec&) noexcept {}
+#endif
+
+  ProcessId process_;
+  ThreadId left_out_;
+  std::span<ThreadRegisters> threads_;
+  std::size_t count_ = 0;
+  std::size_t without_room_ = 0;
+  std::int64_t give_up_ = 0;
+};
+
+}  // namespace alloctap::os

@@ -1,0 +1,29 @@
+/// The registers of threads that were stopped, for a copy of the process.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/os/thread.hpp"
+
+namespace alloctap::os {
+
+/// What one thread had in its registers when the copy was made.
+struct ThreadRegisters {
+  ThreadId id = 0;
+  /// False: nothing else is known. The thread could not be stopped: somebody debugs it, the system
+  /// forbids it, or it waits inside the system and cannot be woken.
+  bool seen = false;
+  std::uintptr_t stack_pointer = 0;
+  /// As `thread_pointer()` on that thread.
+  std::uintptr_t thread_pointer = 0;
+  /// How many of `values` there are: whatever registers may hold, vector registers included.
+  std::size_t count = 0;
+  std::array<std::uintptr_t, 440> values{};
+};
+
+/// How long threads are waited for that do not stop; in nanoseconds.
+inline constexpr std::int64_t kCopyPatience = 2'000'000'000;
+
+}  // namespace alloctap::os

@@ -1,0 +1,229 @@
+/// Finding the blocks that the program cannot reach any more.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <new>
+#include <span>
+
+#include "alloctap/arch/own_registers.hpp"
+#include "alloctap/guard/arena.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/guard/arena_regions.hpp"
+#include "alloctap/guard/bootstrap_arena.hpp"
+#include "alloctap/guard/thread_state.hpp"
+#include "alloctap/os/clock.hpp"
+#include "alloctap/os/file.hpp"
+#include "alloctap/os/process_copy.hpp"
+#include "alloctap/os/virtual_memory.hpp"
+#include "alloctap/recorder.hpp"
+#include "alloctap/snapshot/frozen_scan.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
+
+namespace alloctap {
+
+/// A scan of the process, for the tracker with that `Config`: it stops all threads for as long as
+/// it takes to note their registers and to fork, and looks at the copy then. Control plane, behind
+/// the control lock.
+template <class Config>
+class ReachabilityScan {
+  using Sink = Recorder<Config>;
+
+ public:
+  ReachabilityScan() noexcept = default;
+  ReachabilityScan(const ReachabilityScan&) = delete;
+  ReachabilityScan& operator=(const ReachabilityScan&) = delete;
+  ~ReachabilityScan() {
+    copy_.wait();
+    if (results_ != nullptr) os::unmap_pages(results_, result_bytes_);
+    if (stack_ != nullptr) Arena::deallocate_pages(stack_, os::kCopyStack);
+  }
+
+  /// Makes the copy. What lies below the stack pointer in `mine`, the calling thread's registers in
+  /// one of its callers, does not count as the program's. `all_blocks_known`: see `ScanLayout`.
+  [[nodiscard]] absl::Status begin(const arch::RegisterValues& mine, bool all_blocks_known) {
+    if (!os::can_copy_process()) {
+      return absl::UnimplementedError(
+          "leaks: no copy of a process can be made on this system, so unreachable blocks cannot "
+          "be told from others; ask for all that is live instead");
+    }
+    if (Sink::sampling().estimates != nullptr) {
+      return absl::FailedPreconditionError(
+          "leaks: a sampling policy leaves blocks out, so unreachable ones cannot be told from "
+          "others; record every allocation, or ask for all that is live instead");
+    }
+    begun_ns_ = os::monotonic_ns();
+    if (!prepare(mine)) return no_memory();
+    order_.all_blocks_known = all_blocks_known;
+    return copy();
+  }
+
+  /// Waits for the copy, and adds what it found to `snapshot`, a later one.
+  [[nodiscard]] absl::Status finish(Snapshot& snapshot) {
+    copy_.wait();
+    using State = ScanResults::State;
+    const State state = results_->state.load(std::memory_order_acquire);
+    if (state == State::kNoMemory) return no_memory();
+    if (state == State::kNoMemoryMap) {
+      return absl::UnavailableError(
+          "leaks: the system does not describe the address space (/proc/self/maps); is /proc "
+          "mounted?");
+    }
+    if (state != State::kDone) {
+      return absl::UnavailableError(
+          "leaks: the copy of the process that was scanned ended before its time; something "
+          "killed it, or memory that is a program's own could not be read");
+    }
+    add_to(snapshot);
+    return absl::OkStatus();
+  }
+
+ private:
+  /// More threads may come than were counted.
+  static constexpr std::size_t kMoreThreads = 256;
+
+  static absl::Status no_memory() {
+    return absl::ResourceExhaustedError("leaks: the system has no memory for a scan");
+  }
+
+  bool prepare(const arch::RegisterValues& mine) {
+    stack_ = static_cast<std::byte*>(Arena::allocate_pages(os::kCopyStack));
+    const std::size_t stacks = Sink::stacks().end_id() + kMoreStacks;
+    result_bytes_ = round_up(sizeof(ScanResults) + stacks * sizeof(UnreachableSum));
+    results_ = static_cast<ScanResults*>(os::map_shared_pages(result_bytes_));
+    const std::size_t threads = os::count_threads() + kMoreThreads;
+    if (stack_ == nullptr || results_ == nullptr || !threads_.resize_for_overwrite(threads)) {
+      return false;
+    }
+    ::new (results_) ScanResults{.stacks = stacks};
+    order_.results = results_;
+    os::ThreadRegisters& own = *::new (threads_.data()) os::ThreadRegisters;
+    own.id = os::current_thread_id();
+    own.seen = true;
+    own.stack_pointer = mine[arch::DwarfRegisters::kStackPointer];
+    own.thread_pointer = os::thread_pointer();
+    own.count = mine.size();
+    std::copy(mine.begin(), mine.end(), own.values.begin());
+    return find_own_memory();
+  }
+
+  bool find_own_memory() {
+    bool complete = true;
+    const auto add = [&](const void* start, std::size_t bytes) {
+      const auto address = reinterpret_cast<std::uintptr_t>(start);
+      complete = own_memory_.push_back({address, address + bytes}) && complete;
+    };
+    add(results_, result_bytes_);
+    const std::span<const std::byte> bootstrap = BootstrapArena::extent();
+    add(bootstrap.data(), bootstrap.size());
+    Sink::for_each_table([&](const auto& table) { add(&table, sizeof table); });
+    if constexpr (requires { Config::own_module(); }) {
+      const std::span<const char> module = Config::own_module();
+      add(module.data(), module.size());
+    }
+    order_.own_memory = {own_memory_.data(), own_memory_.size()};
+    return complete && ArenaRegions::complete();
+  }
+
+  absl::Status copy() {
+    const bool quiet = ThreadStates::close_gate();
+    if (quiet) Sink::queue().flush();
+    const int error = quiet ? copy_behind_gate() : 0;
+    ThreadStates::open_gate();
+    if (!quiet) {
+      return absl::UnavailableError(
+          "leaks: a thread was stopped inside the tracker; what is live is not known for sure");
+    }
+    if (error == 0) return absl::OkStatus();
+    return absl::UnavailableError(
+        absl::StrCat("leaks: cannot make a copy of the process to scan: ", os::error_text(error),
+                     "; ask for all that is live instead"));
+  }
+
+  /// The copy needs these locks, and no other thread to have them.
+  int copy_behind_gate() noexcept {
+    const std::lock_guard hold_threads(ThreadStates::lock());
+    const std::lock_guard hold_arena(Arena::lock());
+    const std::lock_guard hold_regions(ArenaRegions::lock());
+    const std::int64_t start_ns = os::monotonic_ns();
+    const int error = copy_.start({.body = &scan,
+                                   .argument = this,
+                                   .stack = {stack_, os::kCopyStack},
+                                   .threads = {threads_.data() + 1, threads_.size() - 1}});
+    stopped_ns_ = os::monotonic_ns() - start_ns;
+    return error;
+  }
+
+  static void scan(void* argument, std::size_t others, std::size_t unseen) noexcept {
+    static_cast<ReachabilityScan*>(argument)->scan_copy(others, unseen);
+  }
+
+  void scan_copy(std::size_t others, std::size_t unseen) noexcept {
+    ArenaRegions::lock().unlock();
+    Arena::lock().unlock();
+    ThreadStates::lock().unlock();
+    order_.threads = {threads_.data(), 1 + others};
+    order_.all_threads_seen = unseen == 0;
+    // Their stacks may lie beside blocks.
+    if (unseen > 0) order_.all_blocks_known = false;
+    if constexpr (requires { Config::for_each_kept_pointer(&keep, nullptr); }) {
+      Config::for_each_kept_pointer(&keep, &kept_pointers_);
+      order_.kept_pointers = {kept_pointers_.data(), kept_pointers_.size()};
+    }
+    FrozenScan<Sink> frozen(order_);
+    results_->state.store(frozen.run(), std::memory_order_release);
+  }
+
+  static void keep(void* pointers, const void* pointer) noexcept {
+    static_cast<void>(static_cast<ArenaArray<std::uintptr_t>*>(pointers)->push_back(
+        reinterpret_cast<std::uintptr_t>(pointer)));
+  }
+
+  void add_to(Snapshot& snapshot) noexcept {
+    UnreachableSum* const sums = results_->by_stack();
+    for (StackSummary& stack : snapshot.stacks) {
+      if (stack.stack < results_->stacks) stack.unreachable = within(sums[stack.stack], stack);
+    }
+    snapshot.scan = {.done = true,
+                     .unseen_threads = copy_.unseen(),
+                     .unread_bytes = results_->unread_bytes,
+                     .stopped_ns = stopped_ns_,
+                     .scan_ns = os::monotonic_ns() - begun_ns_};
+  }
+
+  /// A block that was found by mistake may have been freed since.
+  static UnreachableSum within(UnreachableSum sum, const StackSummary& stack) noexcept {
+    sum.definite_allocations = std::min(sum.definite_allocations, stack.live_allocations);
+    sum.definite_bytes = std::min(sum.definite_bytes, stack.live_bytes);
+    sum.indirect_allocations =
+        std::min(sum.indirect_allocations, stack.live_allocations - sum.definite_allocations);
+    sum.indirect_bytes = std::min(sum.indirect_bytes, stack.live_bytes - sum.definite_bytes);
+    return sum;
+  }
+
+  static std::size_t round_up(std::size_t bytes) noexcept {
+    const std::size_t page = os::page_size();
+    return (bytes + page - 1) / page * page;
+  }
+
+  static constexpr std::size_t kMoreStacks = 1024;
+
+  os::ProcessCopy copy_;
+  ScanOrder order_;
+  std::byte* stack_ = nullptr;
+  ScanResults* results_ = nullptr;
+  std::size_t result_bytes_ = 0;
+  ArenaArray<os::ThreadRegisters> threads_;
+  ArenaArray<AddressRange> own_memory_;
+  ArenaArray<std::uintptr_t> kept_pointers_;
+  std::int64_t begun_ns_ = 0;
+  std::int64_t stopped_ns_ = 0;
+};
+
+}  // namespace alloctap

@@ -1,0 +1,264 @@
+/// The scan for unreachable blocks, as it runs in a copy of the process.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/guard/arena_regions.hpp"
+#include "alloctap/guard/bootstrap_arena.hpp"
+#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/guard/thread_state.hpp"
+#include "alloctap/meta/mapping_container.hpp"
+#include "alloctap/meta/thread_totals.hpp"
+#include "alloctap/os/process_copy.hpp"
+#include "alloctap/snapshot/allocator_lists.hpp"
+#include "alloctap/snapshot/block_index.hpp"
+#include "alloctap/snapshot/block_marks.hpp"
+#include "alloctap/snapshot/copied_memory.hpp"
+#include "alloctap/snapshot/ended_threads.hpp"
+#include "alloctap/snapshot/reachability.hpp"
+#include "alloctap/snapshot/scan_layout.hpp"
+#include "alloctap/snapshot/scan_roots.hpp"
+#include "alloctap/stack/stack_table.hpp"
+#include "alloctap/symbol/module_table.hpp"
+
+namespace alloctap {
+
+/// What the copy tells the process that it is of, in memory that both share.
+struct ScanResults {
+  enum class State : std::uint32_t { kNotDone, kNoMemory, kNoMemoryMap, kDone };
+
+  std::atomic<State> state{State::kNotDone};
+  std::uint64_t unread_bytes = 0;
+  /// As many as there is room for; the others stand in the place of `kUnknownStack`.
+  std::size_t stacks = 0;
+
+  [[nodiscard]] UnreachableSum* by_stack() noexcept {
+    return reinterpret_cast<UnreachableSum*>(this + 1);
+  }
+};
+
+/// What the copy has to know beyond what its memory tells.
+struct ScanOrder {
+  std::span<const os::ThreadRegisters> threads;
+  /// The program's memory that is the tracker's: beside the arena.
+  std::span<const AddressRange> own_memory;
+  /// Pointers of the program's that are in none of its own variables.
+  std::span<const std::uintptr_t> kept_pointers;
+  bool all_blocks_known = false;
+  /// Whether `threads` are all that there are.
+  bool all_threads_seen = false;
+  ScanResults* results = nullptr;
+};
+
+/// Finds the unreachable blocks among those that `Source`, a recorder, holds. Runs as the only
+/// thread of a process; uses no memory but the arena's.
+template <class Source>
+class FrozenScan {
+ public:
+  using State = ScanResults::State;
+
+  explicit FrozenScan(const ScanOrder& order) noexcept : order_(order) {}
+
+  /// Once.
+  [[nodiscard]] State run() noexcept {
+    if (!read_blocks() || !index_.build(blocks())) return State::kNoMemory;
+    const ModuleTable modules = ModuleTable::read();
+    if (modules.reading() == ModuleReading::kUnreadable) return State::kNoMemoryMap;
+    if (!read_regions() || !leave_out_own() || !read_mappings() || !add_modules(modules)) {
+      return State::kNoMemory;
+    }
+    layout_.threads = order_.threads;
+    layout_.blocks = blocks();
+    layout_.all_blocks_known = order_.all_blocks_known;
+    layout_.all_threads_seen = order_.all_threads_seen;
+    ScanRoots roots(layout_);
+    EndedThreads ended(layout_, memory_);
+    if (!memory_.prepare() || !ended.leave_out() || !leave_out_lists() || !roots.find() ||
+        !marks_.prepare()) {
+      return State::kNoMemory;
+    }
+    mark(roots);
+    order_.results->unread_bytes = memory_.unread_bytes();
+    add_up();
+    return State::kDone;
+  }
+
+ private:
+  using Words = std::span<const std::uintptr_t>;
+
+  [[nodiscard]] std::span<const ScannedBlock> blocks() const noexcept {
+    return {blocks_.data(), blocks_.size()};
+  }
+
+  bool read_blocks() noexcept {
+    std::size_t count = 0;
+    Source::for_each_live([&](const void*, const BlockRecord&) { ++count; });
+    if (!blocks_.reserve(count + 1)) return false;
+    bool complete = true;
+    Source::for_each_live([&](const void* pointer, const BlockRecord& record) {
+      const ScannedBlock block{.start = reinterpret_cast<std::uintptr_t>(pointer),
+                               .size = record.size,
+                               .stack = record.stack};
+      complete = blocks_.push_back(block) && complete;
+    });
+    const auto lower = [](const ScannedBlock& a, const ScannedBlock& b) {
+      return a.start < b.start;
+    };
+    if (!std::is_sorted(blocks_.begin(), blocks_.end(), lower)) {
+      std::sort(blocks_.begin(), blocks_.end(), lower);
+    }
+    return complete;
+  }
+
+  /// What the arena holds meanwhile and gives back later is left out too.
+  bool read_regions() noexcept {
+    ArenaArray<char> buffer;
+    bool complete = buffer.reserve(kMapBytes) && leave_out_arena();
+    const auto add = [&](const os::MemoryRegion& region) {
+      complete = complete && layout_.regions.push_back(ScanRegion::of(region));
+      return complete;
+    };
+    return complete && os::visit_memory_map({buffer.data(), kMapBytes}, add) && complete;
+  }
+
+  bool read_mappings() noexcept {
+    bool complete = true;
+    Source::meta().mappings().for_each([&](const MappingRecord& mapping) {
+      complete = layout_.mappings.add({mapping.start, mapping.start + mapping.length}) && complete;
+    });
+    layout_.mappings.settle();
+    return complete;
+  }
+
+  bool add_modules(const ModuleTable& modules) noexcept {
+    for (const Module& module : modules.loaded()) {
+      if (!layout_.modules.add({module.start, module.end})) return false;
+    }
+    layout_.modules.settle();
+    return true;
+  }
+
+  /// The tracker's tables are full of the program's pointers.
+  bool leave_out_own() noexcept {
+    bool complete = true;
+    const auto leave_out = [&](AddressRange range) {
+      complete = layout_.left_out.add(range) && complete;
+    };
+    for (const AddressRange range : order_.own_memory) leave_out(range);
+    return complete && leave_out_arena();
+  }
+
+  bool leave_out_arena() noexcept {
+    bool complete = true;
+    ArenaRegions::for_each([&](const ArenaRegions::Region& region) {
+      complete = layout_.left_out.add({region.start, region.end}) && complete;
+    });
+    return complete;
+  }
+
+  bool leave_out_lists() noexcept {
+    bool complete = true;
+    for (const ScanRegion& region : layout_.regions) {
+      if (!region.writable || region.shared) continue;
+      layout_.modules.for_each_inside(region.range, [&](AddressRange data) {
+        memory_.visit_pieces(data, [&](std::uintptr_t at, Words words) {
+          complete = layout_.left_out.add(find_allocator_lists(words, at)) && complete;
+        });
+      });
+    }
+    layout_.left_out.settle();
+    return complete;
+  }
+
+  void mark(const ScanRoots& roots) noexcept {
+    roots.for_each([this](AddressRange root) { add_root(root); });
+    marks_.add_root_words(order_.kept_pointers);
+    for (const os::ThreadRegisters& thread : order_.threads) {
+      if (thread.seen) marks_.add_root_words({thread.values.data(), thread.count});
+    }
+    Source::for_each_totals([this](const ThreadTotals& totals, const ThreadState& state) {
+      if (totals.moved.bytes > 0) add_moved(totals.moved, state.thread_id.load());
+    });
+    marks_.spread();
+    marks_.part_unreachable();
+  }
+
+  void add_root(AddressRange root) noexcept {
+    memory_.visit_root(root, [this](Words words) { marks_.add_root_words(words); });
+  }
+
+  /// A block that is being moved is in no table; its new place only its thread knows.
+  void add_moved(const MovedBlock& moved, os::ThreadId id) noexcept {
+    const auto threads = order_.threads;
+    const auto thread = std::find_if(threads.begin(), threads.end(),
+                                     [id](const auto& candidate) { return candidate.id == id; });
+    const bool seen = thread != threads.end() && thread->seen;
+    if (seen && !is_inside_hook(*thread)) return;
+    if (const ScanRegion* const region = layout_.find_region(moved.start)) {
+      const AddressRange around = layout_.between_blocks(region->range, moved.start);
+      add_root({moved.start, moved.start + std::min(moved.bytes, around.end - moved.start)});
+    }
+    if (!seen || moved.bytes == MovedBlock::kNotKnownYet) return;
+    for (const std::uintptr_t word : Words(thread->values.data(), thread->count)) {
+      add_moved_to(word, moved.bytes);
+    }
+    const ScanRegion* const stack = layout_.find_region(thread->stack_pointer);
+    if (stack == nullptr) return;
+    constexpr std::size_t kDeepestHook = 64 * 1024;
+    const std::uintptr_t end = std::min(stack->range.end, thread->stack_pointer + kDeepestHook);
+    memory_.visit_words({thread->stack_pointer, end}, [&](Words words) {
+      for (const std::uintptr_t word : words) add_moved_to(word, moved.bytes);
+    });
+  }
+
+  /// `word` may be where a block is that is not recorded yet.
+  void add_moved_to(std::uintptr_t word, std::size_t bytes) noexcept {
+    const ScanRegion* const region = layout_.find_region(word);
+    const bool may_be_block = region != nullptr && region->readable && region->anonymous &&
+                              !region->main_stack && index_.find(word) == BlockIndex::kNone &&
+                              layout_.holds_blocks(region->range);
+    if (may_be_block) add_root({word, std::min(region->range.end, word + bytes)});
+  }
+
+  /// Whether the thread is in a hooked call: this thread's variable is as far from its pointer.
+  [[nodiscard]] bool is_inside_hook(const os::ThreadRegisters& thread) const noexcept {
+    const std::uintptr_t offset =
+        reinterpret_cast<std::uintptr_t>(&this_thread_slot()) - os::thread_pointer();
+    const std::uintptr_t slot = thread.thread_pointer + offset;
+    const ScanRegion* const region = layout_.find_region(slot);
+    return region == nullptr || !region->readable ||
+           reinterpret_cast<const ThreadSlot*>(slot)->depth.load(std::memory_order_relaxed) > 0;
+  }
+
+  void add_up() noexcept {
+    UnreachableSum* const sums = order_.results->by_stack();
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      const ScannedBlock& block = blocks_[i];
+      UnreachableSum& sum =
+          sums[block.stack < order_.results->stacks ? block.stack : kUnknownStack];
+      if (marks_.of(i) == BlockMark::kDefinite) {
+        ++sum.definite_allocations;
+        sum.definite_bytes += block.size;
+      } else if (marks_.of(i) == BlockMark::kIndirect) {
+        ++sum.indirect_allocations;
+        sum.indirect_bytes += block.size;
+      }
+    }
+  }
+
+  static constexpr std::size_t kMapBytes = 256 * 1024;
+
+  const ScanOrder& order_;
+  ArenaArray<ScannedBlock> blocks_;
+  BlockIndex index_;
+  ScanLayout layout_;
+  CopiedMemory memory_{layout_};
+  BlockMarks<CopiedMemory> marks_{index_, memory_};
+};
+
+}  // namespace alloctap

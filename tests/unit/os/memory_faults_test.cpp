@@ -1,0 +1,63 @@
+#include "alloctap/os/memory_faults.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/os/reserved_pages.hpp"
+#include "alloctap/os/virtual_memory.hpp"
+
+namespace {
+
+using namespace alloctap;
+
+std::byte* pages = nullptr;
+os::MemoryFault last;
+int listened = 0;
+
+os::FaultVerdict open_and_retry(const os::MemoryFault& fault) noexcept {
+  last = fault;
+  ++listened;
+  const std::uintptr_t offset = fault.address - reinterpret_cast<std::uintptr_t>(pages);
+  const bool is_ours = pages != nullptr && offset < 2 * os::page_size();
+  return is_ours && os::open_pages(pages, 2 * os::page_size()) ? os::FaultVerdict::kRetry
+                                                               : os::FaultVerdict::kPassOn;
+}
+
+}  // namespace
+
+TEST_CASE("a listener is told of an access that is refused, and may have it made again") {
+  pages = static_cast<std::byte*>(os::reserve_pages(2 * os::page_size()));
+  REQUIRE(pages != nullptr);
+  REQUIRE(os::catch_memory_faults(&open_and_retry));
+  REQUIRE(os::catch_memory_faults(&open_and_retry));
+  auto* const place = reinterpret_cast<volatile unsigned char*>(pages + 40);
+  CHECK(*place == 0);
+  CHECK(listened == 1);
+  CHECK(last.address == reinterpret_cast<std::uintptr_t>(place));
+  CHECK(last.access == os::FaultAccess::kRead);
+  CHECK(last.code != 0);
+  REQUIRE(os::close_pages(pages, 2 * os::page_size()));
+  *place = 7;
+  CHECK(listened == 2);
+  CHECK(last.access == os::FaultAccess::kWrite);
+  CHECK(*place == 7);
+  REQUIRE(os::close_pages(pages, 2 * os::page_size()));
+  CHECK(*place == 0);
+  CHECK(listened == 3);
+  os::unreserve_pages(pages, 2 * os::page_size());
+}
+
+TEST_CASE("whoever has a fault from elsewhere asks all listeners") {
+  REQUIRE(os::catch_memory_faults(&open_and_retry));
+  pages = nullptr;
+  CHECK(os::ask_fault_listeners({.address = SIZE_MAX}) == os::FaultVerdict::kPassOn);
+  CHECK(last.address == SIZE_MAX);
+}
+
+TEST_CASE("the system says how much it lets a process have") {
+  const os::AddressLimits limits = os::address_limits();
+  CHECK(limits.bytes > (std::size_t{1} << 30));
+  CHECK(limits.ranges > 1000);
+}
