@@ -38,7 +38,7 @@ function account(about, before) {
   return all.map(({ kind, text, meaning }) => element('span', { class: `badge ${kind}`, title: meaning }, text));
 }
 
-function badges({ account: numbers, sampling, backend, leaks }) {
+function badges({ account: numbers, sampling, backend, leaks, misuses }) {
   const list = [];
   const warn = (number, text, meaning) => {
     if (number) list.push({ kind: 'warn', text: `${count(number)} ${text}`, meaning });
@@ -54,6 +54,8 @@ function badges({ account: numbers, sampling, backend, leaks }) {
   warn(numbers.truncated_stacks, `stacks cut at ${backend.max_frames} frames`, 'Captures that were deeper than the limit.');
   warn(numbers.unseen_frees, 'frees not seen', 'Blocks found gone because their address was handed out again.');
   warn(numbers.pauses, 'pauses', 'Recording was paused; what was allocated meanwhile is in no number.');
+  const faults = misuses?.faults.length ?? 0;
+  warn(faults, `${faults === 1 ? 'fault' : 'faults'} in the use of memory`, 'What checks found; the tab Misuse tells of each.');
   if (!numbers.consistent) list.push({ kind: 'warn', text: 'A thread was stopped in the tracker', meaning: 'Numbers may be off by its event.' });
   if (list.length === 0) {
     list.push({ kind: 'good', text: 'Exact: every allocation, nothing lost, all stacks whole', meaning: `${count(numbers.events)} events` });

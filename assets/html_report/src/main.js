@@ -5,6 +5,7 @@ import { byId, element, press, pressable } from './dom.js';
 import { FlameGraph, listenToFlameGraph } from './flame_graph.js';
 import { drawHeader } from './header.js';
 import { METRICS } from './metrics.js';
+import { drawMisuse } from './misuse.js';
 import { Report } from './report.js';
 import { drawSizes } from './sizes.js';
 import { StackTable } from './stack_table.js';
@@ -26,6 +27,7 @@ function show(text, baseText) {
   page.view.onChange(drawOthers);
   drawHeader(report);
   drawMetricButtons(report);
+  byId('misuse-tab').hidden = report.misuses.length === 0;
   byId('search').value = '';
   page.view.set({ tab: 'flame' });
   // The other direction is ready before somebody asks for it.
@@ -58,6 +60,7 @@ function drawOthers() {
   if (view.tab === 'modules') {
     drawModules(view, (text) => { byId('search').value = text; view.set({ query: text, tab: 'stacks' }); });
   }
+  if (view.tab === 'misuse') drawMisuse(view);
   if (view.tab === 'sizes') drawSizes(view);
   if (view.tab === 'timeline') {
     drawTimeline(view, () => view.set({ metric: METRICS.find(({ key }) => key === 'peak_bytes'), tab: 'flame' }));

@@ -18,7 +18,7 @@ export const METRICS = [
   },
   {
     key: 'leaked_bytes', name: 'Leaks', show: bytes, of: 'leaks', field: 'live_bytes',
-    meaning: 'live bytes that no suppression names',
+    meaning: 'live bytes that no suppression names, or of those the unreachable ones if they were told',
   },
   {
     key: 'peak_bytes', name: 'At the peak', show: bytes, of: 'peak', field: 'live_bytes',

@@ -26,6 +26,7 @@ export class Report {
     /** Stacks that have allocated; others have mapped memory. */
     this.distinct = json.stacks.length;
     this.addStacks(rowsOf(json), ofFrames);
+    this.misuses = (json.misuses?.faults ?? []).map((fault) => withPlaces(fault, ofFrames));
     this.metrics = METRICS.filter((metric) => isIn(json, metric));
     for (const part of [json.mappings, json.peak ?? {}, json]) delete part.stacks;
     delete json.frames;
@@ -85,11 +86,20 @@ export class Report {
   }
 }
 
+/** A fault whose calls have places in the place of frames. */
+function withPlaces(fault, ofFrames) {
+  const placed = (call) => (call === null ? null : { ...call, places: call.frames.flatMap((frame) => ofFrames[frame]) });
+  const { found, block } = fault;
+  if (block === null) return { ...fault, found: placed(found) };
+  return { ...fault, found: placed(found),
+           block: { ...block, allocated: placed(block.allocated), freed: placed(block.freed) } };
+}
+
 /** One row for each stack, whichever list it is in. */
 function rowsOf(json) {
   const rows = json.stacks.map((stack) => ({
     frames: stack.frames, notTaken: stack.outside_size_range, stacks: stack,
-    leaks: json.leaks && stack.suppressed_by === null ? stack : undefined,
+    leaks: json.leaks && stack.suppressed_by === null ? leaksOf(stack) : undefined,
   }));
   const others = [['mappings', json.mappings.stacks], ['peak', json.peak?.stacks ?? []]];
   if (others.every(([, stacks]) => stacks.length === 0)) return rows;
@@ -108,6 +118,12 @@ function rowsOf(json) {
     }
   }
   return rows;
+}
+
+/** What of a stack's has leaked: where a scan told what is unreachable, that alone. */
+function leaksOf({ live_bytes, unreachable }) {
+  if (!unreachable) return { live_bytes };
+  return { live_bytes: unreachable.definite_bytes + unreachable.indirect_bytes };
 }
 
 function keyOf(frames, notTaken) {

@@ -1,6 +1,6 @@
 // All stacks as a table that is sorted by any column; only the rows in sight are elements.
 import { byId, element } from './dom.js';
-import { baseName } from './report.js';
+import { frameItem } from './frames.js';
 import { count, signed } from './units.js';
 
 const ROW = 25;
@@ -137,15 +137,6 @@ export class StackTable {
 
   frame(place) {
     const { report, found } = this.view;
-    const { label, file, line, inlined } = report.places;
-    const module = report.labels.module[label[place]];
-    const where = [];
-    if (inlined[place]) where.push('inlined');
-    if (file[place] !== null) where.push(line[place] === null ? file[place] : `${file[place]}:${line[place]}`);
-    if (module >= 0) where.push(baseName(report.about.modules[module].path));
-    const isFound = found !== null && found.labels[label[place]];
-    return element('li', {},
-      element('b', { class: isFound ? 'hit' : null, style: 'font-weight:400' }, report.labels.text[label[place]]),
-      element('span', {}, where.join(' · ')));
+    return frameItem(report, place, found !== null && found.labels[report.places.label[place]]);
   }
 }

@@ -147,3 +147,56 @@ pageTest('100,000 stacks are shown, and answer at once', () => madeUp(madeUpRepo
   console.log(`milliseconds with 100,000 stacks: ${JSON.stringify(times)}`);
   for (const [name, time] of Object.entries(times)) assert.ok(time < LONGEST_MS, `${name} took ${time} ms`);
 });
+
+/** A report with faults of the shapes that there are. */
+function misusedReport() {
+  const call = (frames, seconds) => ({ thread: 4711, time_ns: seconds * 1e9, frames });
+  const block = { address: 0x5000, size: 24, alignment: null, heap: null, kind: 'malloc',
+                  allocated: call([1, 0], 4), freed: null, freed_by: null };
+  const freed = { ...block, freed: call([2, 0], 8.8), freed_by: 'free' };
+  const fault = (kind, others) => ({
+    kind, times: 1, address: 0x5000, call: null, stated_size: null, stated_alignment: null, heap: null,
+    found: call([3, 0], 9), block, changed: null, access: null, ...others });
+  const changed = { count: 2, first: 24, last: 26, expected: 0xbb, found: [0x41, 0xbb, 0x42] };
+  return {
+    ...earlier,
+    misuses: {
+      left_out: 1234,
+      faults: [
+        fault('double_free', { call: 'free', block: freed, times: 2 }),
+        fault('write_behind', { changed, found: { thread: 0, time_ns: 9e9, frames: [] } }),
+        fault('wrong_size', { call: 'delete', stated_size: 1000 }),
+        fault('unknown_pointer', { call: 'free', address: 0x7fff0000, block: null }),
+        fault('read_behind', { access: { function: 'memcpy', address: 0x5000, bytes: 40, writes: false, source: null } }),
+        fault('write_after_free', { block: freed, access: { function: null, address: 0x5002, bytes: null, writes: true, source: null } }),
+        fault('overlapping_copy', { access: { function: 'strcpy', address: 0x5000, bytes: 5, writes: true, source: 0x5001 } }),
+      ],
+    },
+  };
+}
+
+pageTest('faults are told with their stacks, and only where there are some', () => madeUp(misusedReport()), async (page) => {
+  assert.match(await text(page, '#account'), /7 faults in the use of memory/);
+  await page.click('[data-tab=misuse]');
+  assert.match(await text(page, '#misuse'), /1,234 more found no room/);
+  const says = async (kind) => (await text(page, `[data-fault=${kind}] > p`)).trim();
+  assert.match(await text(page, '[data-fault=double_free]'), /1\. double free · 2 times/);
+  assert.equal(await says('double_free'), 'free of the block of 24 bytes at 0x5000, which was freed before');
+  assert.equal(await says('write_behind'), '2 bytes changed, the first 0 bytes behind the end of the block of 24 bytes at 0x5000; from there 41 bb 42 (each was bb)');
+  assert.equal(await says('wrong_size'), 'delete states 1,000 bytes for the block of 24 bytes at 0x5000');
+  assert.equal(await says('unknown_pointer'), 'free of 0x7fff0000, which no allocation returned');
+  assert.equal(await says('read_behind'), 'memcpy reads 40 bytes from 0x5000 on, the first bad one 0 bytes behind the end of the block of 24 bytes at 0x5000');
+  assert.equal(await says('write_after_free'), 'an instruction writes at 0x5002, 2 bytes inside the block of 24 bytes at 0x5000, which was freed');
+  assert.equal(await says('overlapping_copy'), 'strcpy copies 5 bytes from 0x5001 to 0x5000, in the block of 24 bytes at 0x5000');
+  const headings = await page.locator('[data-fault=double_free] h3').allInnerTexts();
+  assert.deepEqual(headings, ['By thread 4711', 'Freed by free, thread 4711, 0.2 s before', 'Allocated by malloc, thread 4711, 5 s before']);
+  assert.match(await text(page, '[data-fault=write_behind] .calls > div:first-child'), /Found in a look at all blocks/);
+  const frames = await page.locator('[data-fault=double_free] .calls > div').first().locator('li b').allInnerTexts();
+  const { frames: all } = misusedReport();
+  assert.equal(frames.at(-1), all[0].function);
+  assert.equal(frames.length, 2 + all[3].inlined.length);
+});
+
+pageTest('a report without faults has no tab for them', () => madeUp(earlier), async (page) => {
+  assert.equal(await page.locator('#misuse-tab').isVisible(), false);
+});

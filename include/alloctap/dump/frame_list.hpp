@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "alloctap/dump/misuse_stacks.hpp"
 #include "alloctap/dump/report.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
@@ -23,7 +24,7 @@ class FrameList {
     for (const StackSummary& stack : report.snapshot.stacks) add(stack.stack);
     for (const MappingSummary& mapping : report.snapshot.mappings) add(mapping.stack);
     for (const PeakStackSummary& held : report.snapshot.peak.stacks) add(held.stack);
-    for (const CountedMisuse& misuse : report.snapshot.misuses) add_calls(misuse.first);
+    for_each_misuse_stack(report.snapshot, [this](StackId stack) { add(stack); });
     finish();
   }
 
@@ -80,12 +81,6 @@ class FrameList {
     if (frames_.size() < next_cleaning_) return;
     make_unique();
     next_cleaning_ = std::max(kFirstCleaning, frames_.size() * 2);
-  }
-
-  void add_calls(const Misuse& misuse) noexcept {
-    add(misuse.found.stack);
-    add(misuse.block.allocated.stack);
-    add(misuse.block.gone.stack);
   }
 
   void make_unique() noexcept {

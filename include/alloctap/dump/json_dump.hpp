@@ -101,7 +101,7 @@ struct JsonDump {
     void write_leaks() {
       json_.key("leaks");
       if (!leaks_) return json_.null();
-      alloctap::write_leaks(json_, *suppressions_, *leaks_);
+      alloctap::write_leaks(json_, *suppressions_, report_.snapshot.scan, *leaks_);
     }
 
     void write_misuses(const FrameList& frames) {
@@ -113,6 +113,8 @@ struct JsonDump {
       JsonMisuses faults(json_, [&](StackId stack) { write_frame_indices(stack, frames); });
       for (const CountedMisuse& misuse : report_.snapshot.misuses) faults.write(misuse);
       json_.end_array();
+      json_.key("guard_pages");
+      write_guards(json_, report_.snapshot.guards);
       json_.end_object();
     }
 
@@ -208,9 +210,16 @@ struct JsonDump {
         json_.number("live_allocations", stack.live_allocations);
         json_.number("live_bytes", stack.live_bytes);
         json_.number("temporary_allocations", stack.total.temporary_allocations);
+        write_unreachable(stack);
         json_.end_object();
       }
       json_.end_array();
+    }
+
+    void write_unreachable(const StackSummary& stack) {
+      json_.key("unreachable");
+      if (!report_.snapshot.scan.done) return json_.null();
+      alloctap::write_unreachable(json_, stack.unreachable);
     }
 
     void write_rule_of_stack(std::size_t number) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "alloctap/dump/json_builder.hpp"
 #include "alloctap/snapshot/leaks.hpp"
+#include "alloctap/snapshot/reachability.hpp"
 #include "alloctap/snapshot/suppressions.hpp"
 
 namespace alloctap {
@@ -16,14 +18,44 @@ inline void write_members(JsonBuilder& json, const LiveSum& sum) {
   json.number("live_bytes", sum.live_bytes);
 }
 
+/// What of a stack's blocks the program cannot reach, as an object.
+inline void write_unreachable(JsonBuilder& json, const UnreachableSum& sum) {
+  json.begin_object();
+  json.number("definite_allocations", sum.definite_allocations);
+  json.number("definite_bytes", sum.definite_bytes);
+  json.number("indirect_allocations", sum.indirect_allocations);
+  json.number("indirect_bytes", sum.indirect_bytes);
+  json.end_object();
+}
+
+inline void write_sum(JsonBuilder& json, const char* key, const LiveSum& sum) {
+  json.key(key);
+  json.begin_object();
+  write_members(json, sum);
+  json.end_object();
+}
+
+/// The scan that `leaks` come from, as an object; null where all that is live is a leak.
+inline void write_scan(JsonBuilder& json, const ScanSummary& scan, const Leaks& leaks) {
+  if (!scan.done) return json.null();
+  json.begin_object();
+  write_sum(json, "definite", leaks.definite);
+  write_sum(json, "indirect", leaks.indirect);
+  json.number("unseen_threads", scan.unseen_threads);
+  json.number("unread_bytes", scan.unread_bytes);
+  json.number("stopped_ns", static_cast<std::uint64_t>(scan.stopped_ns));
+  json.number("scan_ns", static_cast<std::uint64_t>(scan.scan_ns));
+  json.end_object();
+}
+
 /// `leaks` as an object.
-inline void write_leaks(JsonBuilder& json, const Suppressions& suppressions, const Leaks& leaks) {
+inline void write_leaks(JsonBuilder& json, const Suppressions& suppressions,
+                        const ScanSummary& scan, const Leaks& leaks) {
   json.begin_object();
   write_members(json, leaks.leaked);
-  json.key("suppressed");
-  json.begin_object();
-  write_members(json, leaks.suppressed);
-  json.end_object();
+  json.key("unreachable");
+  write_scan(json, scan, leaks);
+  write_sum(json, "suppressed", leaks.suppressed);
   json.key("rules");
   json.begin_array();
   for (std::size_t i = 0; i < leaks.rules.size(); ++i) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "alloctap/check/call_names.hpp"
+#include "alloctap/check/guard_account.hpp"
 #include "alloctap/check/misuse_log.hpp"
 #include "alloctap/dump/json_builder.hpp"
 
@@ -25,14 +26,34 @@ namespace alloctap {
       return "wrong_size";
     case MisuseKind::kWrongAlignment:
       return "wrong_alignment";
+    case MisuseKind::kWrongHeap:
+      return "wrong_heap";
     case MisuseKind::kWriteBefore:
       return "write_before";
     case MisuseKind::kWriteBehind:
       return "write_behind";
     case MisuseKind::kWriteAfterFree:
       return "write_after_free";
+    case MisuseKind::kReadBefore:
+      return "read_before";
+    case MisuseKind::kReadBehind:
+      return "read_behind";
+    case MisuseKind::kReadAfterFree:
+      return "read_after_free";
+    case MisuseKind::kOverlappingCopy:
+      return "overlapping_copy";
   }
   return "misuse";
+}
+
+/// Null where nobody asked for guard pages.
+inline void write_guards(JsonBuilder& json, const GuardAccount& guards) {
+  if (guards.one_in == 0) return json.null();
+  json.begin_object();
+  json.number("one_in", guards.one_in);
+  json.number("placed", guards.placed);
+  json.number("fell_back", guards.fell_back);
+  json.end_object();
 }
 
 /// Writes faults as objects; `WriteFrames(json, stack)` writes the member `frames`.
@@ -49,19 +70,26 @@ class JsonMisuses {
     json_.number("times", counted.times);
     json_.number("address", misuse.address);
     json_.key("call");
-    json_.string_or_null(misuse.by_sweep ? std::string_view() : name_of(misuse.call));
+    json_.string_or_null(gives_back(misuse) ? name_of(misuse.call) : std::string_view());
     write_stated("stated_size", misuse.stated_size);
     write_stated("stated_alignment", misuse.stated_alignment);
+    write_stated("heap", os::number_of(misuse.heap));
     json_.key("found");
     write_call(misuse.found, misuse.by_sweep);
     json_.key("block");
     write_block(misuse);
     json_.key("changed");
     write_changed(misuse.changed);
+    json_.key("access");
+    write_access(misuse);
     json_.end_object();
   }
 
  private:
+  static bool gives_back(const Misuse& misuse) noexcept {
+    return !misuse.by_sweep && misuse.access.address == 0;
+  }
+
   void write_stated(const char* name, std::uint64_t number) {
     json_.key(name);
     json_.value_unless(number, 0);
@@ -85,6 +113,7 @@ class JsonMisuses {
     json_.number("size", block.size);
     write_stated("alignment", block.alignment);
     json_.text("kind", name_of(block.kind));
+    write_stated("heap", os::number_of(block.heap));
     json_.key("allocated");
     write_call(block.allocated);
     json_.key("freed");
@@ -113,6 +142,20 @@ class JsonMisuses {
       json_.value(std::uint64_t{changed.found[i]});
     }
     json_.end_array();
+    json_.end_object();
+  }
+
+  void write_access(const Misuse& misuse) {
+    const MemoryAccess& access = misuse.access;
+    if (access.address == 0) return json_.null();
+    json_.begin_object();
+    json_.key("function");
+    json_.string_or_null(access.function);
+    json_.number("address", access.address);
+    write_stated("bytes", access.bytes);
+    json_.key("writes");
+    json_.value(access.writes);
+    write_stated("source", misuse.source);
     json_.end_object();
   }
 

@@ -8,7 +8,9 @@
 
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/frame_list.hpp"
+#include "alloctap/dump/misuse_stacks.hpp"
 #include "alloctap/dump/record_events.hpp"
+#include "alloctap/dump/record_misuses.hpp"
 #include "alloctap/dump/record_numbers.hpp"
 #include "alloctap/dump/record_parts.hpp"
 #include "alloctap/dump/record_writer.hpp"
@@ -45,6 +47,7 @@ struct RecordDump {
       write_past(record_, snapshot_);
       write_threads(record_, snapshot_);
       write_blocks(record_, snapshot_);
+      write_misuses(record_, snapshot_);
       // The largest comes last: a record that is cut short keeps all else.
       if (!write_events(record_, snapshot_.events)) {
         return out_.fail("record: the system has no memory for events");
@@ -66,6 +69,8 @@ struct RecordDump {
       add(snapshot_.stacks);
       add(snapshot_.mappings);
       add(snapshot_.peak.stacks);
+      for_each_misuse_stack(
+          snapshot_, [&](StackId stack) { complete = stacks_.push_back(stack) && complete; });
       std::sort(stacks_.begin(), stacks_.end());
       const StackId* end = std::unique(stacks_.begin(), stacks_.end());
       return complete && stacks_.resize(static_cast<std::size_t>(end - stacks_.begin()));

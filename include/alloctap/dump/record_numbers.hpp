@@ -1,11 +1,20 @@
 /// The single numbers of a snapshot and what a record calls them.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "alloctap/snapshot/snapshot.hpp"
 
 namespace alloctap {
+
+/// A time of a record, in nanoseconds: differences must not overflow. 2^61 nanoseconds are 73
+/// years, and these count from 1970.
+[[nodiscard]] constexpr std::int64_t sane_time(std::int64_t time_ns) noexcept {
+  constexpr std::int64_t kMost = std::int64_t{1} << 61;
+  return std::clamp(time_ns, -kMost, kMost);
+}
 
 /// Calls `visit(key, number)` for each, by reference: for writing and for reading them.
 /// `SnapshotType` is `Snapshot`, const or not. What may be missing, `account.unmatched_frees`, is
@@ -42,6 +51,10 @@ void visit_numbers(SnapshotType& snapshot, Visit&& visit) {
   visit("sampling.max_bytes", snapshot.sampling.policy.max_bytes);
   visit("sampling.live_samples", snapshot.sampling.live_samples);
   visit("sampling.live_bytes_margin", snapshot.sampling.live_bytes_margin);
+  visit("misuses.left_out", snapshot.misuses_left_out);
+  visit("guard_pages.one_in", snapshot.guards.one_in);
+  visit("guard_pages.placed", snapshot.guards.placed);
+  visit("guard_pages.fell_back", snapshot.guards.fell_back);
   visit("peak.time_ns", snapshot.peak.time_ns);
   visit("peak.live_bytes", snapshot.peak.live_bytes);
 }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "alloctap/dump/record_events.hpp"
+#include "alloctap/dump/record_misuses.hpp"
 #include "alloctap/dump/record_numbers.hpp"
 #include "alloctap/dump/record_reader.hpp"
 #include "alloctap/dump/report.hpp"
@@ -37,8 +38,8 @@ class SavedReport {
       const Table* table = find_table(reader.table());
       while (table != nullptr && reader.next_row()) (this->*table->add)(reader);
     }
-    snapshot_.time_ns = sane(snapshot_.time_ns);
-    snapshot_.peak.time_ns = sane(snapshot_.peak.time_ns);
+    snapshot_.time_ns = sane_time(snapshot_.time_ns);
+    snapshot_.peak.time_ns = sane_time(snapshot_.peak.time_ns);
     if (!symbols_.finish() || !finish_modules() || !finish_events() || out_of_memory_) {
       return absl::ResourceExhaustedError("needs more memory than the system has");
     }
@@ -78,17 +79,11 @@ class SavedReport {
         {"mappings", &SavedReport::add_mapping},   {"peak", &SavedReport::add_peak},
         {"timeline", &SavedReport::add_point},     {"markers", &SavedReport::add_marker},
         {"threads", &SavedReport::add_thread},     {"sizes", &SavedReport::add_size},
-        {"blocks", &SavedReport::add_block},       {"events", &SavedReport::add_event}};
+        {"blocks", &SavedReport::add_block},       {"events", &SavedReport::add_event},
+        {"misuses", &SavedReport::add_misuse}};
     const auto* found = std::find_if(std::begin(kTables), std::end(kTables),
                                      [&](const Table& table) { return table.name == name; });
     return found == std::end(kTables) ? nullptr : found;
-  }
-
-  /// Differences of times must not overflow. 2^61 nanoseconds are 73 years, and
-  /// these count from 1970.
-  static std::int64_t sane(std::int64_t time_ns) noexcept {
-    constexpr std::int64_t kMost = std::int64_t{1} << 61;
-    return std::clamp(time_ns, -kMost, kMost);
   }
 
   /// Keeps sums of a stack; those of one are by id, each once.
@@ -187,8 +182,9 @@ class SavedReport {
                             [](const Renamed& one, std::uint64_t id) { return one.before < id; });
   }
 
-  [[nodiscard]] StackId stack_of(const RecordReader& row) noexcept {
-    const std::uint64_t before = row.number("stack");
+  [[nodiscard]] StackId stack_of(const RecordReader& row,
+                                 std::string_view column = "stack") noexcept {
+    const std::uint64_t before = row.number(column);
     if (before == kUnknownStack || before == kStackNotTaken) return static_cast<StackId>(before);
     const Renamed* found = find_renamed(before);
     if (found != renamed_.end() && found->before == before) return found->now;
@@ -215,7 +211,7 @@ class SavedReport {
   }
 
   void add_point(const RecordReader& row) {
-    keep(snapshot_.timeline, {.time_ns = sane(row.signed_number("time_ns")),
+    keep(snapshot_.timeline, {.time_ns = sane_time(row.signed_number("time_ns")),
                               .live_bytes = row.number("live_bytes"),
                               .live_allocations = row.number("live_allocations"),
                               .allocations = row.number("allocations"),
@@ -224,7 +220,7 @@ class SavedReport {
   }
 
   void add_marker(const RecordReader& row) {
-    keep(snapshot_.markers, {sane(row.signed_number("time_ns")), row.text("name")});
+    keep(snapshot_.markers, {sane_time(row.signed_number("time_ns")), row.text("name")});
   }
 
   void add_thread(const RecordReader& row) { keep(snapshot_.threads, saved_thread(row)); }
@@ -243,6 +239,16 @@ class SavedReport {
     const bool known = has_allocated(snapshot_, block.stack);
     damaged_ = damaged_ || !known;
     if (known) keep(snapshot_.blocks, block);
+  }
+
+  void add_misuse(const RecordReader& row) {
+    const auto stack = [&](std::string_view column) {
+      return row.number(column) == kNoStackId ? kNoStackId : stack_of(row, column);
+    };
+    CountedMisuse counted;
+    const bool known = MisuseRow(row, stack).read(counted);
+    damaged_ = damaged_ || !known;
+    if (known) keep(snapshot_.misuses, counted);
   }
 
   /// After one that cannot be, none is taken: what came before is the beginning.

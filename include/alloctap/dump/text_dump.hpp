@@ -62,6 +62,19 @@ struct TextDump {
       out << "  names    " << report.backend.symbolizer_note << "\n";
     }
     write_sampling(report.snapshot, out);
+    write_guards(report.snapshot.guards, out);
+  }
+
+  static void write_guards(const GuardAccount& guards, DumpWriter& out) {
+    if (guards.one_in == 0) return;
+    out << "  guarded  " << with_commas(guards.placed) << " block" << plural(guards.placed)
+        << " beside an inaccessible page";
+    if (guards.one_in > 1) out << ", 1 in " << with_commas(guards.one_in);
+    if (guards.fell_back > 0) {
+      out << "; for " << with_commas(guards.fell_back)
+          << " more there was no room (vm.max_map_count, RLIMIT_AS): they are as without";
+    }
+    out << "\n";
   }
 
   static void write_sampling(const Snapshot& snapshot, DumpWriter& out) {
@@ -165,22 +178,34 @@ struct TextDump {
     const absl::StatusOr<Leaks> leaks = find_leaks(report.snapshot, *suppressions, frames);
     if (!leaks.ok()) return out.fail("text: the system has no memory for leaks");
     write_leak_totals(*leaks, out);
-    write_stacks("Stacks that leaked", report, leaks->stacks, frames, owners, out);
+    write_scan(report.snapshot.scan, *leaks, out);
+    if (report.snapshot.scan.done) {
+      const auto write_list = [&](std::string_view title, ListedBlocks listed) {
+        StackOrder list;
+        if (!list_stacks(leaks->stacks, listed, list)) out.fail("text: no memory for leaks");
+        write_stacks(title, report, list, frames, owners, out, listed);
+      };
+      write_list("Stacks with blocks that are definitely lost", ListedBlocks::kDefinite);
+      write_list("Stacks with blocks that are lost with others", ListedBlocks::kIndirect);
+    } else {
+      write_stacks("Stacks that leaked", report, leaks->stacks, frames, owners, out);
+    }
     TextRuleList(*suppressions, *leaks, out).write();
   }
 
   void write_stacks(std::string_view title, const Report& report, const StackOrder& order,
-                    const FrameList& frames, TextOwners& owners, DumpWriter& out) const {
+                    const FrameList& frames, TextOwners& owners, DumpWriter& out,
+                    ListedBlocks listed = ListedBlocks::kLive) const {
     const std::size_t shown = std::min(most_stacks, order.size());
     if (shown == 0) return;
     write_title(title, shown, order.size(), out);
     for (std::size_t i = 0; i < shown; ++i) {
       const StackSummary& stack = *order[i];
-      out << "\n#" << i + 1 << "  " << human_bytes(stack.live_bytes) << " ("
-          << percent(stack.live_bytes, report.snapshot.totals.live_bytes) << ") in "
-          << with_commas(stack.live_allocations) << " block" << plural(stack.live_allocations)
-          << "; in all " << with_commas(stack.total.allocations) << " of "
-          << human_bytes(stack.total.allocated_bytes) << ", "
+      const auto [blocks, bytes] = count_blocks(stack, listed);
+      out << "\n#" << i + 1 << "  " << human_bytes(bytes) << " ("
+          << percent(bytes, report.snapshot.totals.live_bytes) << ") in " << with_commas(blocks)
+          << " block" << plural(blocks) << "; in all " << with_commas(stack.total.allocations)
+          << " of " << human_bytes(stack.total.allocated_bytes) << ", "
           << with_commas(stack.total.temporary_allocations) << " temporary\n";
       owners.write_owner(stack.stack);
       write_text_frames(report, stack.stack, frames, out);

@@ -1,6 +1,7 @@
 /// What the text report says of faults that checks found.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -9,23 +10,12 @@
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/frame_list.hpp"
 #include "alloctap/dump/human_units.hpp"
+#include "alloctap/dump/misuse_stacks.hpp"
 #include "alloctap/dump/report.hpp"
 #include "alloctap/dump/text_frames.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 
 namespace alloctap {
-
-/// Calls `visit(StackId)` for each stack that faults of `snapshot` are told with.
-template <class Visit>
-void for_each_misuse_stack(const Snapshot& snapshot, Visit&& visit) {
-  for (const CountedMisuse& counted : snapshot.misuses) {
-    const Misuse& misuse = counted.first;
-    if (!misuse.by_sweep) visit(misuse.found.stack);
-    if (!misuse.block.known) continue;
-    visit(misuse.block.allocated.stack);
-    if (misuse.block.freed) visit(misuse.block.gone.stack);
-  }
-}
 
 /// "Misused    2 ways, 3 times"; nothing where nothing was found.
 inline void write_misuse_totals(const Snapshot& snapshot, DumpWriter& out) {
@@ -93,10 +83,24 @@ class TextMisuse {
         write_alignment(block.alignment);
         out_ << ", for ";
         return write_block(block);
+      case MisuseKind::kWrongHeap:
+        out_ << name_of(misuse.call) << " to the heap ";
+        out_.hex(os::number_of(misuse.heap));
+        out_ << " of ";
+        write_block(block);
+        out_ << ", which is of the heap ";
+        out_.hex(os::number_of(block.heap));
+        return;
       case MisuseKind::kWriteBefore:
       case MisuseKind::kWriteBehind:
       case MisuseKind::kWriteAfterFree:
-        return write_changes(misuse);
+        return misuse.changed.count > 0 ? write_changes(misuse) : write_access(misuse);
+      case MisuseKind::kReadBefore:
+      case MisuseKind::kReadBehind:
+      case MisuseKind::kReadAfterFree:
+        return write_access(misuse);
+      case MisuseKind::kOverlappingCopy:
+        return write_overlap(misuse);
     }
   }
 
@@ -151,6 +155,38 @@ class TextMisuse {
     out_ << ")";
   }
 
+  /// "memcpy reads 40 bytes from 0x... on, the first bad one 0 bytes behind the end of the block
+  /// of 24 bytes at 0x...".
+  void write_access(const Misuse& misuse) {
+    const MemoryAccess& access = misuse.access;
+    const bool is_instruction = access.function.empty();
+    out_ << (is_instruction ? "an instruction" : access.function)
+         << (access.writes ? " writes " : " reads ");
+    if (access.bytes > 0) {
+      out_ << with_commas(access.bytes) << (access.bytes == 1 ? " byte from " : " bytes from ");
+      out_.hex(access.address) << " on, the first bad one ";
+    } else {
+      out_ << "at ";
+      out_.hex(access.address) << ", ";
+    }
+    const BlockStory& block = misuse.block;
+    const auto begin = static_cast<std::int64_t>(access.address - block.address);
+    const auto size = static_cast<std::int64_t>(block.size);
+    write_offset(block.freed || begin < 0 ? begin : std::max(begin, size), block);
+    if (block.freed) out_ << ", which was freed";
+  }
+
+  void write_overlap(const Misuse& misuse) {
+    const MemoryAccess& access = misuse.access;
+    out_ << access.function << " copies " << with_commas(access.bytes)
+         << (access.bytes == 1 ? " byte from " : " bytes from ");
+    out_.hex(misuse.source) << " to ";
+    out_.hex(access.address);
+    if (!misuse.block.known) return;
+    out_ << ", in ";
+    write_block(misuse.block);
+  }
+
   void write_byte(std::uint8_t byte) {
     constexpr std::string_view kDigits = "0123456789abcdef";
     out_ << kDigits[byte >> 4] << kDigits[byte & 15];
@@ -162,7 +198,7 @@ class TextMisuse {
       return;
     }
     const bool was_written = misuse.changed.count > 0;
-    const bool late = misuse.kind == MisuseKind::kWriteAfterFree;
+    const bool late = was_written && misuse.kind == MisuseKind::kWriteAfterFree;
     out_ << "  "
          << (late          ? "found when the block's time in quarantine was over, by"
              : was_written ? "found when the block was given back, by"

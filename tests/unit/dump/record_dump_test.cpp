@@ -41,6 +41,8 @@ SampleReport full_sample() {
   static_cast<void>(sample.snapshot.blocks.push_back({0x5000, 100, alloctap::kUnknownStack}));
   static_cast<void>(
       sample.snapshot.blocks.push_back({0x6000, 100, alloctap::kUnknownStack, 12345}));
+  sample.add_misuses();
+  sample.snapshot.misuses_left_out = 3;
   return sample;
 }
 

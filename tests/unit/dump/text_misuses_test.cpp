@@ -43,11 +43,24 @@ TEST_CASE("a report without faults does not speak of them") {
   CHECK(render(TextDump{}, sample.report()).find("isuse") == std::string::npos);
 }
 
+TEST_CASE("a report says how many blocks stood beside inaccessible pages, where some were to") {
+  SampleReport sample;
+  CHECK(render(TextDump{}, sample.report()).find("guarded") == std::string::npos);
+  sample.snapshot.guards = {.one_in = 1, .placed = 1, .fell_back = 0};
+  CHECK(render(TextDump{}, sample.report())
+            .find("\n  guarded  1 block beside an inaccessible page\n") != std::string::npos);
+  sample.snapshot.guards = {.one_in = 1000, .placed = 1234, .fell_back = 5};
+  CHECK(render(TextDump{}, sample.report())
+            .find("\n  guarded  1,234 blocks beside an inaccessible page, 1 in 1,000; for 5 more "
+                  "there was no room (vm.max_map_count, RLIMIT_AS): they are as without\n") !=
+        std::string::npos);
+}
+
 TEST_CASE("each fault is told with its block, its calls and how often it was found") {
   SampleReport sample;
   sample.add_misuses();
   const std::string text = render(TextDump{}, sample.report());
-  CHECK(text.find("\nMisused    4 ways, 5 times\n") != std::string::npos);
+  CHECK(text.find("\nMisused    5 ways, 8 times\n") != std::string::npos);
   CHECK(text.find("!1  double free, 2 times\n"
                   "  free of the block of 24 bytes at 0x5000, which was freed before\n"
                   "  by thread 4712\n"
@@ -64,6 +77,11 @@ TEST_CASE("each fault is told with its block, its calls and how often it was fou
                   "  from there: 41 bb 42 (each was bb)\n"
                   "  found in a look at all blocks\n"
                   "  allocated by aligned new, thread 4711, 6.0 s before\n") != std::string::npos);
+  CHECK(text.find(
+            "!5  read behind a block, 3 times\n"
+            "  memcpy reads 40 bytes from 0x6010 on, the first bad one 0 bytes behind the end of "
+            "the block of 24 bytes at 0x6000\n"
+            "  by thread 4712\n") != std::string::npos);
 }
 
 TEST_CASE("what is wrong is said in a line, for each kind") {
@@ -89,6 +107,9 @@ TEST_CASE("what is wrong is said in a line, for each kind") {
   alignment.stated_alignment = 0;
   CHECK(line_of(alignment).find("free states no alignment, not an alignment of 64, for") !=
         std::string::npos);
+  CHECK(line_of(fault_of(MisuseKind::kWrongHeap)) ==
+        "release to another heap\n  free to the heap 0x0 of the block of 24 bytes at 0x5000, which "
+        "is of the heap 0x0");
   Misuse unknown = fault_of(MisuseKind::kUnknownPointer);
   unknown.block.freed = true;
   CHECK(
@@ -107,10 +128,44 @@ TEST_CASE("what was written before a block is told from where the block begins")
   CHECK(line.find("from there: 00 (each was aa)") != std::string::npos);
 }
 
+TEST_CASE("an access is told by its function, its range and the first byte that is bad") {
+  Misuse write = fault_of(MisuseKind::kWriteBefore);
+  write.access = {.function = "memset", .address = 0x4FF8, .bytes = 1, .writes = true};
+  CHECK(line_of(write) ==
+        "write before a block\n  memset writes 1 byte from 0x4ff8 on, the first bad one 8 bytes "
+        "before the block of 24 bytes at 0x5000");
+  write.kind = MisuseKind::kWriteAfterFree;
+  write.access.address = 0x5002;
+  write.block.freed = true;
+  CHECK(line_of(write) ==
+        "write after free\n  memset writes 1 byte from 0x5002 on, the first bad one 2 bytes inside "
+        "the block of 24 bytes at 0x5000, which was freed");
+}
+
+TEST_CASE("an instruction's access is told by its address alone") {
+  Misuse read = fault_of(MisuseKind::kReadBehind);
+  read.access = {.function = {}, .address = 0x5020};
+  CHECK(
+      line_of(read) ==
+      "read behind a block\n  an instruction reads at 0x5020, 8 bytes behind the end of the block "
+      "of 24 bytes at 0x5000");
+}
+
+TEST_CASE("a copy of ranges that overlap is told by both, and by the block if there is one") {
+  Misuse copy = fault_of(MisuseKind::kOverlappingCopy);
+  copy.access = {.function = "strcpy", .address = 0x5000, .bytes = 5, .writes = true};
+  copy.source = 0x5001;
+  const std::string line =
+      "copy of ranges that overlap\n  strcpy copies 5 bytes from 0x5001 to 0x5000";
+  CHECK(line_of(copy) == line + ", in the block of 24 bytes at 0x5000");
+  copy.block.known = false;
+  CHECK(line_of(copy) == line);
+}
+
 TEST_CASE("faults that found no room are counted") {
   SampleReport sample;
   sample.add_misuses();
   sample.snapshot.misuses_left_out = 3;
   CHECK(render(TextDump{}, sample.report())
-            .find("Misused    4 ways, 8 times; 3 more are not shown\n") != std::string::npos);
+            .find("Misused    5 ways, 11 times; 3 more are not shown\n") != std::string::npos);
 }
