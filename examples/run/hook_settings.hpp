@@ -19,6 +19,10 @@ struct HookDescription {
   bool chooses_modules = false;
   /// Whether blocks can be checked.
   bool checks_blocks = false;
+  /// Whether it can put blocks beside guard pages.
+  bool places_blocks = false;
+  /// Whether functions of strings can be checked, too.
+  bool checks_strings = false;
   /// A library that has to be in front of the C library's malloc; empty: none.
   std::string_view needed_library = {};
 };
@@ -51,9 +55,23 @@ inline constexpr std::size_t kLongestModulePattern = 1024;
 inline constexpr bool kSomeHookChoosesModules = std::any_of(
     kHooks.begin(), kHooks.end(), [](const HookDescription& hook) { return hook.chooses_modules; });
 
+/// Whether some choice can put blocks beside guard pages.
+inline constexpr bool kSomeHookPlacesBlocks = std::any_of(
+    kHooks.begin(), kHooks.end(), [](const HookDescription& hook) { return hook.places_blocks; });
+
 /// Whether some choice can check blocks.
 inline constexpr bool kSomeHookChecksBlocks = std::any_of(
     kHooks.begin(), kHooks.end(), [](const HookDescription& hook) { return hook.checks_blocks; });
+
+/// Whether some choice can check functions of strings.
+inline constexpr bool kSomeHookChecksStrings = std::any_of(
+    kHooks.begin(), kHooks.end(), [](const HookDescription& hook) { return hook.checks_strings; });
+
+/// The one that can check blocks; there is one on each system.
+inline constexpr std::string_view kCheckingHook =
+    std::find_if(kHooks.begin(), kHooks.end(), [](const HookDescription& hook) {
+      return hook.checks_blocks;
+    })->name;
 
 /// A POSIX extended regular expression for paths of modules.
 struct ModulePatternSetting {

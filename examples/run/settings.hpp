@@ -3,7 +3,7 @@
 /// The value reads
 /// `alloctap-run/6;ROOT_PID;FOLLOW;STACK;MAX_FRAMES;MEAN_BYTES;MIN_SIZE;MAX_SIZE;EVENT_BYTES;`
 /// `INTERVAL_NS;THRESHOLD;SIGNAL;LENGTH;CHECKS;ERROR_CODE;DUMPS;` and then,
-/// for each dump, `FORMAT;WRITE_MODE;LENGTH;PATH;`, then `FILES;` and, for each file of
+/// for each dump, `FORMAT;WRITE_MODE;LENGTH;PATH;`, then `LEAKS;FILES;` and, for each file of
 /// suppressions, `LENGTH;PATH;`, then `HOOK;MAPPINGS;PATTERNS;` and, for each pattern for modules,
 /// `LEAVES_OUT;LENGTH;PATTERN;`. Every field ends in ';' and a path is counted,
 /// so that any byte may stand in it and a value that was cut short is noticed.
@@ -22,6 +22,7 @@
 #include "field_reader.hpp"
 #include "hook_settings.hpp"
 #include "path_pattern.hpp"
+#include "setting_choices.hpp"
 
 namespace alloctap::run {
 
@@ -51,54 +52,6 @@ inline constexpr std::int32_t kMostErrorExitCode = 255;
 /// By how many bytes the name of a temporary file may exceed the name of the dump that it stands
 /// beside: the launcher has tried that such a name can be created.
 inline constexpr std::size_t kTemporarySuffixBytes = 24;
-
-enum class StackChoice : std::uint8_t { kUnwindTable, kBacktrace, kFramePointer, kNone };
-enum class DumpFormat : std::uint8_t {
-  kText,
-  kJson,
-  kFolded,
-  kHeaptrack,
-  kPprof,
-  kDhat,
-  kMassif,
-  kChromeTrace,
-  kSpeedscope,
-  kAndroid,
-  kHtml,
-  kMatrix,
-  kMatrixLog,
-  kRecord,
-};
-
-/// How a dump reaches its path.
-enum class WriteMode : std::uint8_t {
-  /// Through a temporary file beside it that is renamed.
-  kReplace,
-  /// By opening what is there, with O_APPEND: a device, a pipe, whatever a /proc/self/fd/N leads
-  /// to. Nothing may be created, emptied or renamed.
-  kAppend,
-};
-
-/// The names on the command line and in the variable, in the order of the enumerators.
-inline constexpr std::array<std::string_view, 4> kStackNames{"unwind-table", "backtrace",
-                                                             "frame-pointer", "none"};
-inline constexpr auto kFormatNames = std::to_array<std::string_view>({
-    "text",
-    "json",
-    "folded",
-    "heaptrack",
-    "pprof",
-    "dhat",
-    "massif",
-    "chrome-trace",
-    "speedscope",
-    "android",
-    "html",
-    "matrix",
-    "matrix-log",
-    "record",
-});
-inline constexpr std::array<std::string_view, 2> kWriteModeNames{"replace", "append"};
 
 struct DumpTarget {
   DumpFormat format = DumpFormat::kText;
@@ -132,8 +85,10 @@ struct Settings {
   std::int32_t error_exit_code = 0;
   std::size_t dump_count = 0;
   std::array<DumpTarget, kMostDumps> dumps{};
+  /// What reports show of leaks.
+  LeakChoice leaks = LeakChoice::kNone;
   std::size_t suppression_count = 0;
-  /// Absolute paths; where there are any, leaks are reported.
+  /// Absolute paths.
   std::array<std::string_view, kMostSuppressionFiles> suppressions{};
   HookSettings hook{};
 
@@ -188,6 +143,7 @@ template <class Enum, std::size_t Count>
     add(std::to_string(dump.pattern.size()));
     add(dump.pattern);
   }
+  add(name_of(kLeakNames, settings.leaks));
   add(std::to_string(settings.suppression_count));
   for (const std::string_view path : settings.suppression_files()) {
     add(std::to_string(path.size()));
@@ -211,7 +167,8 @@ template <class Enum, std::size_t Count>
 }
 
 [[nodiscard]] inline bool read_suppressions(FieldReader& reader, Settings& settings) noexcept {
-  if (!reader.read_number(settings.suppression_count, std::size_t{0}, kMostSuppressionFiles)) {
+  if (!reader.read_name(kLeakNames, settings.leaks) ||
+      !reader.read_number(settings.suppression_count, std::size_t{0}, kMostSuppressionFiles)) {
     return false;
   }
   for (std::string_view& path :

@@ -54,7 +54,8 @@ void write_profile(std::string_view role, const NamedProfile& named, DumpWriter&
 /// What all stacks hold: of a file that was cut short it is what could be compared.
 LiveSum sum_of(const SavedProfile& profile) noexcept {
   LiveSum sum;
-  for (const SavedStack& stack : profile.stacks) sum.add(stack.sums);
+  for (const SavedStack& stack : profile.stacks)
+    sum.add(stack.sums.live_allocations, stack.sums.live_bytes);
   return sum;
 }
 

@@ -15,6 +15,8 @@ namespace alloctap::run {
 struct RunHook {
   static constexpr std::string_view name = "alloctap-run";
   static constexpr HookCapabilities capabilities = WindowsImportHook::capabilities;
+  /// The one that checks blocks.
+  using Checking = WindowsHeapHook;
 
   static void choose(HookChoice choice) noexcept { choice_ = choice; }
 

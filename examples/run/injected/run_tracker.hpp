@@ -4,18 +4,22 @@
 #include <alloctap/alloctap.hpp>
 #include <alloctap/symbol/system_symbolizer.hpp>
 
-#include "run_hook.hpp"
+#include "run_checks.hpp"
 #include "run_queue.hpp"
 
 namespace alloctap::run {
 
 struct RunConfig : DefaultConfig {
-  using Hook = RunHook;
+  using Hook = RunCheckedHook;
+  using Checks = RunChecks;
   using Stack = SelectableStack<UnwindTableStack, BacktraceStack, FramePointerStack, NoStack>;
   using Sampling = AdjustableSampling;
   using Queue = RunQueue;
   using Symbolizer = DefaultSymbolizer;
   static constexpr Limits limits{.max_frames = ThreadState::kMostFrames};
+
+  /// Tells standard error, in a line.
+  static void on_misuse(const Misuse& misuse) noexcept;
 };
 
 using RunTracker = Tracker<RunConfig>;

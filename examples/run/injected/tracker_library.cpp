@@ -11,6 +11,7 @@
 #include "child_processes.hpp"
 #include "preload/define_tracker_calls.hpp"
 #include "preload/final_report.hpp"
+#include "preload/misuse_line.hpp"
 #include "preload/run_suppressions.hpp"
 #include "preload/standard_error.hpp"
 #include "process_end.hpp"
@@ -37,6 +38,7 @@ void print(const absl::Status& status) noexcept {
 
 bool start_tracker() noexcept {
   RunHook::choose(settings->hook.choice);
+  select_checks(settings->checks);
   RunTracker::Sink::record_mappings(settings->hook.mappings);
   static_cast<void>(RunConfig::Stack::select(name_of(kStackNames, settings->stack)));
   RunTracker::set_max_frames(settings->max_frames);
@@ -75,6 +77,8 @@ bool start(std::string_view text) noexcept {
 }
 
 }  // namespace
+
+void RunConfig::on_misuse(const Misuse& misuse) noexcept { print_misuse(misuse); }
 
 }  // namespace alloctap::run
 

@@ -71,11 +71,15 @@ CommandLine::CommandLine()
                 "memory (1G holds about 150 million), for the formats record and\n"
                 "heaptrack. When it is full, the reports say so and fall back to\n"
                 "totals. Default: events are counted, not kept.");
+  leaks_ = add("--leaks", "live|unreachable",
+               "Report leaks: all that PROGRAM still holds, or of that only what\n"
+               "it cannot reach any more, told by a scan of a copy of it.\n"
+               "Default: live with --suppressions, else no leaks.");
   suppressions_ = add("--suppressions", "FILE",
-                      "Report leaks: what PROGRAM still holds at its end, but for what\n"
-                      "the rules in FILE name, a leak:PATTERN in each line as for\n"
-                      "LeakSanitizer. Rules that PROGRAM brings itself count too. May\n"
-                      "be given again for another FILE.");
+                      "Report leaks, but for what the rules in FILE name, a\n"
+                      "leak:PATTERN in each line as for LeakSanitizer. Rules that\n"
+                      "PROGRAM brings itself count too. May be given again for another\n"
+                      "FILE.");
   if (kSomeHookChecksBlocks) add_checks();
   hook_ = add("--hook", "CHOICE", kHookHelp);
   if (kSomeHookChoosesModules) add_modules();
@@ -110,9 +114,30 @@ void CommandLine::add_checks() {
                 "found stands in the reports, with the stacks of the fault, of the\n"
                 "allocation and of the free. A bad free does not reach the\n"
                 "allocator. Default: nothing is checked.");
+  if (kSomeHookPlacesBlocks) add_guard_pages();
+  if (kSomeHookChecksStrings) add_string_checks();
   error_exit_code_ = add("--error-exitcode", "N",
-                         "Where --checks found something, and PROGRAM ends by itself, end\n"
-                         "with N, from 1 to 255. Default: with PROGRAM's own exit code.");
+                         "Where these, or --leaks, found something and PROGRAM ends by\n"
+                         "itself, end with N, from 1 to 255. Default: with PROGRAM's own\n"
+                         "exit code.");
+}
+
+void CommandLine::add_guard_pages() {
+  guard_pages_ = add("--guard-pages", "all|1/N[,EDGE]",
+                     "Put each block, or one in N, at the edge of a page beside\n"
+                     "inaccessible ones, and make it inaccessible when it is freed:\n"
+                     "who reads or writes there is told of at once, with the stacks\n"
+                     "of the access, of the allocation and of the free; PROGRAM's\n"
+                     "handler of SIGSEGV comes next, or its end. EDGE is right (the\n"
+                     "default), left or random. 1/1000 is meant for daily use.");
+}
+
+void CommandLine::add_string_checks() {
+  string_checks_ = app_->add_flag("--string-checks");
+  string_checks_->description(
+      "Look at what memcpy, strlen and their relatives are given, too:\n"
+      "reads and writes before, behind and after a block, and copies that\n"
+      "overlap, told before the call. Alone or beside --checks.");
 }
 
 absl::StatusOr<std::size_t> CommandLine::find_program(std::span<char*> arguments) const {
@@ -144,6 +169,10 @@ absl::StatusOr<std::string> CommandLine::parse(std::span<char*> options) {
   if (unknown.empty()) return std::string();
   return absl::InvalidArgumentError(
       absl::StrCat("unknown option ", in_quotes(unknown.front()), "; see alloctap-run --help"));
+}
+
+bool CommandLine::checks_strings() const {
+  return string_checks_ != nullptr && string_checks_->count() > 0;
 }
 
 bool CommandLine::follows_children() const { return follow_children_->count() > 0; }

@@ -36,6 +36,8 @@ class CommandLine {
   [[nodiscard]] std::vector<std::string> sample_means() const { return results(sample_); }
   [[nodiscard]] std::vector<std::string> min_sizes() const { return results(min_size_); }
   [[nodiscard]] std::vector<std::string> checks() const { return results(checks_); }
+  [[nodiscard]] std::vector<std::string> guard_pages() const { return results(guard_pages_); }
+  [[nodiscard]] bool checks_strings() const;
   [[nodiscard]] std::vector<std::string> error_exit_codes() const {
     return results(error_exit_code_);
   }
@@ -44,6 +46,7 @@ class CommandLine {
   [[nodiscard]] std::vector<std::string> intervals() const { return results(interval_); }
   [[nodiscard]] std::vector<std::string> thresholds() const { return results(threshold_); }
   [[nodiscard]] std::vector<std::string> signals() const { return results(signal_); }
+  [[nodiscard]] std::vector<std::string> leak_choices() const { return results(leaks_); }
   [[nodiscard]] std::vector<std::string> suppressions() const { return results(suppressions_); }
   [[nodiscard]] std::vector<std::string> hooks() const { return results(hook_); }
   [[nodiscard]] std::vector<std::string> modules() const { return results(modules_); }
@@ -57,6 +60,8 @@ class CommandLine {
   CLI::Option* add(const char* name, const char* value, const std::string& description);
   void add_modules();
   void add_checks();
+  void add_guard_pages();
+  void add_string_checks();
   bool takes_value(const std::string& name) const;
   absl::Status check_value(const std::string& argument) const;
 
@@ -68,11 +73,14 @@ class CommandLine {
   CLI::Option* min_size_ = nullptr;
   CLI::Option* max_size_ = nullptr;
   CLI::Option* checks_ = nullptr;
+  CLI::Option* guard_pages_ = nullptr;
+  CLI::Option* string_checks_ = nullptr;
   CLI::Option* error_exit_code_ = nullptr;
   CLI::Option* events_ = nullptr;
   CLI::Option* interval_ = nullptr;
   CLI::Option* threshold_ = nullptr;
   CLI::Option* signal_ = nullptr;
+  CLI::Option* leaks_ = nullptr;
   CLI::Option* suppressions_ = nullptr;
   CLI::Option* hook_ = nullptr;
   CLI::Option* modules_ = nullptr;

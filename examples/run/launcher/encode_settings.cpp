@@ -28,7 +28,8 @@ std::string encode_settings(const Options& options, const ResolvedFiles& files, 
                     .threshold_bytes = options.threshold_bytes,
                     .dump_signal = options.dump_signal,
                     .checks = options.checks,
-                    .error_exit_code = options.error_exit_code};
+                    .error_exit_code = options.error_exit_code,
+                    .leaks = options.leaks};
   for (const ResolvedDump& dump : files.dumps) {
     settings.dumps[settings.dump_count++] = {dump.format, dump.mode, dump.pattern};
   }

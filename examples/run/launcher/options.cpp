@@ -1,5 +1,6 @@
 #include "launcher/options.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -11,10 +12,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "alloctap/check/parse_check_options.hpp"
 #include "alloctap/os/path_pattern.hpp"
+#include "alloctap/os/process_copy.hpp"
 #include "byte_count.hpp"
+#include "launcher/check_choices.hpp"
 #include "launcher/command_line.hpp"
 #include "launcher/failure.hpp"
 
@@ -123,44 +124,6 @@ absl::Status set_events(const CommandLine& line, Options& options) {
       "--events and --sample exclude each other: samples are not all events; leave one out");
 }
 
-/// What is wrong with `checks`; empty where nothing is.
-std::string why_no_checks(const std::string& checks, const Options& options) {
-  if (checks.size() > kMostCheckBytes) {
-    return absl::StrCat("write at most ", kMostCheckBytes, " characters");
-  }
-  const absl::StatusOr<CheckSettings> settings = parse_check_options(checks);
-  if (!settings.ok()) return std::string(settings.status().message());
-  if (!description_of(options.hook).checks_blocks) {
-    return "blocks can be checked with --hook=interpose alone";
-  }
-  if (options.event_bytes > 0) return "it excludes --events; leave one out";
-  return "";
-}
-
-absl::Status set_checks(const CommandLine& line, Options& options) {
-  options.checks = absl::StrJoin(line.checks(), " ");
-  if (line.checks().empty()) return absl::OkStatus();
-  const std::string why = why_no_checks(options.checks, options);
-  if (why.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--checks ", in_quotes(options.checks), ": ", why));
-}
-
-absl::Status set_error_exit_code(const std::string& value, Options& options) {
-  const char* end = value.data() + value.size();
-  const auto [stop, error] = std::from_chars(value.data(), end, options.error_exit_code);
-  const bool in_range =
-      options.error_exit_code >= 1 && options.error_exit_code <= kMostErrorExitCode;
-  if (error != std::errc{} || stop != end || !in_range) {
-    return absl::InvalidArgumentError(absl::StrCat("--error-exitcode ", in_quotes(value),
-                                                   ": write a whole number from 1 to ",
-                                                   kMostErrorExitCode));
-  }
-  if (!options.checks.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--error-exitcode ", in_quotes(value),
-                                                 ": nothing is checked; write --checks=LIST too"));
-}
-
 absl::Status set_triggers(const CommandLine& line, Options& options) {
   absl::Status status =
       set_bytes("--threshold", line.thresholds(), UINT64_MAX, options.threshold_bytes);
@@ -173,6 +136,27 @@ absl::Status set_hook(const std::string& value, Options& options) {
   if (find_name(kHookNames, value, options.hook)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("--hook ", in_quotes(value), ": unknown; write one of ", list_of(kHookNames)));
+}
+
+absl::Status set_leaks(const CommandLine& line, Options& options) {
+  options.suppressions = line.suppressions();
+  if (!options.suppressions.empty()) options.leaks = LeakChoice::kLive;
+  for (const std::string& value : line.leak_choices()) {
+    if (!find_name(kLeakNames, value, options.leaks) || options.leaks == LeakChoice::kNone) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--leaks ", in_quotes(value), ": write live or unreachable"));
+    }
+  }
+  if (options.leaks != LeakChoice::kUnreachable) return absl::OkStatus();
+  if (!os::can_copy_process()) {
+    return absl::InvalidArgumentError(
+        "--leaks=unreachable is not there on this system, which makes no copies of processes; "
+        "write --leaks=live");
+  }
+  if (options.mean_bytes <= 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "--leaks=unreachable needs every allocation, and --sample leaves some out; leave one of them "
+      "out");
 }
 
 absl::Status set_mappings(const std::string& value, Options& options) {
@@ -241,13 +225,10 @@ absl::StatusOr<Options> parse_options(std::span<char*> arguments) {
   status.Update(set_events(line, options));
   status.Update(set_triggers(line, options));
   status.Update(set_hooks(line, options));
+  status.Update(set_leaks(line, options));
   status.Update(set_checks(line, options));
-  for (const std::string& value : line.error_exit_codes()) {
-    status.Update(set_error_exit_code(value, options));
-  }
   if (!status.ok()) return status;
   options.follow_children = line.follows_children();
-  options.suppressions = line.suppressions();
   options.command = arguments.subspan(*program);
   if (!options.command.empty()) return options;
   return absl::InvalidArgumentError("there is no PROGRAM; write alloctap-run PROGRAM [ARGS...]");

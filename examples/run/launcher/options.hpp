@@ -40,8 +40,12 @@ struct Options {
   std::int32_t dump_signal = 0;
   /// What `--checks` lists, one after the other; empty: nothing is checked.
   std::string checks;
+  /// Whether functions of strings are among them.
+  bool string_checks = false;
   std::int32_t error_exit_code = 0;
   bool follow_children = false;
+  /// With files of suppressions at least `kLive`.
+  LeakChoice leaks = LeakChoice::kNone;
   /// Files of suppressions, as the user wrote them.
   std::vector<std::string> suppressions;
   /// PROGRAM and its arguments, a part of argv: a null pointer stands behind the last.

@@ -23,10 +23,11 @@ namespace fs = std::filesystem;
 
 /// By `ObjectKind`; of each, the one that exports malloc comes first. Blocks are checked by that
 /// one alone.
-constexpr const char* kObjects[3][2] = {
+constexpr const char* kObjects[4][2] = {
     {"liballoctap-run.so", "liballoctap-run-slots.so"},
     {"liballoctap-run-events.so", "liballoctap-run-events-slots.so"},
-    {"liballoctap-run-checks.so", "liballoctap-run-checks.so"}};
+    {"liballoctap-run-checks.so", "liballoctap-run-checks.so"},
+    {"liballoctap-run-string-checks.so", "liballoctap-run-string-checks.so"}};
 
 /// What ends a path in LD_PRELOAD, and what starts a name that the loader replaces.
 constexpr std::string_view kNotInPreload = " :$";

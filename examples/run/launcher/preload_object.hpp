@@ -10,7 +10,7 @@
 namespace alloctap::run {
 
 /// What an object can do beyond counting.
-enum class ObjectKind : std::uint8_t { kCounts, kLogsEvents, kChecksBlocks };
+enum class ObjectKind : std::uint8_t { kCounts, kLogsEvents, kChecksBlocks, kChecksStrings };
 
 /// The absolute path of the object of that kind for `hook`, which stands at a fixed place beside
 /// this executable.

@@ -8,7 +8,11 @@ enum class HookChoice : std::uint8_t { kInterpose, kPlt, kInline, kMallocHooks }
 inline constexpr HookChoice kDefaultHook = HookChoice::kInterpose;
 
 inline constexpr auto kHooks = std::to_array<HookDescription>({
-    {.name = "interpose", .exports_malloc = true, .checks_blocks = true},
+    {.name = "interpose",
+     .exports_malloc = true,
+     .checks_blocks = true,
+     .places_blocks = true,
+     .checks_strings = true},
     {.name = "plt", .chooses_modules = true},
     {.name = "inline"},
     {.name = "malloc-hooks", .needed_library = "libc_malloc_debug.so.0"},

@@ -24,6 +24,11 @@ std::uint64_t live_bytes() noexcept { return RunTracker::live_bytes(); }
 
 void add_timeline_point() noexcept { RunTracker::add_timeline_point(); }
 
+bool has_leaks(const Snapshot& snapshot, const Suppressions& suppressions) {
+  const absl::StatusOr<Leaks> leaks = RunTracker::leaks(snapshot, suppressions);
+  return leaks.ok() && leaks->leaked.live_allocations > 0;
+}
+
 template <class Tracker>
 void verify_blocks_of() noexcept {
   if constexpr (requires { Tracker::verify_all(); }) static_cast<void>(Tracker::verify_all());
@@ -35,8 +40,18 @@ bool finds_misuse() noexcept {
   return false;
 }
 
+template <class Tracker>
+bool guards_pages() noexcept {
+  if constexpr (requires { Tracker::Sink::guard_account(); }) {
+    return Tracker::Sink::guard_account().one_in != 0;
+  }
+  return false;
+}
+
 void verify_blocks() noexcept { verify_blocks_of<RunTracker>(); }
 
 bool found_misuse() noexcept { return finds_misuse<RunTracker>(); }
+
+bool has_guard_pages() noexcept { return guards_pages<RunTracker>(); }
 
 }  // namespace alloctap::run

@@ -8,6 +8,7 @@
 #include <alloctap/guard/thread_state.hpp>
 #include <alloctap/macros.hpp>
 #include <alloctap/os/error_preserver.hpp>
+#include <alloctap/os/memory_faults.hpp>
 #include <alloctap/os/trap_signals.hpp>
 #include <array>
 #include <atomic>
@@ -18,6 +19,7 @@
 #include "report_thread.hpp"
 #include "signal_functions.hpp"
 #include "signal_stacks.hpp"
+#include "tracker_calls.hpp"
 
 namespace alloctap::run {
 namespace {
@@ -71,9 +73,19 @@ void end_by_signal() noexcept {
   for (;;) ::syscall(SYS_kill, os::current_process_id(), signal);
 }
 
-void on_fatal_signal(int signal, siginfo_t* info, void*) {
+/// Whether the access that was refused was of a guard page and may be made again; then, and where
+/// it may not, it was told of.
+bool is_settled(int signal, const siginfo_t& info, const void* context) noexcept {
+  if (signal != SIGSEGV || !report_owed()) return false;
+  const os::ErrorPreserver preserve_error;
+  const os::MemoryFault fault = os::fault_of(info, context);
+  return fault.address != 0 && os::ask_fault_listeners(fault) == os::FaultVerdict::kRetry;
+}
+
+void on_fatal_signal(int signal, siginfo_t* info, void* context) {
   const os::ErrorPreserver preserve_error;
   if (!report_owed()) return let_signal_act(signal, *info);
+  if (is_settled(signal, *info, context)) return;
   const bool must_run_on = inside_tracker();
   if (must_run_on && is_fault(signal, *info)) {
     print_line("the program crashed inside the tracker; there is no report");
@@ -112,28 +124,46 @@ void tell_of_taken_signal(int signal) noexcept {
   print_line({line, static_cast<std::size_t>(length)});
 }
 
+void call_action(const struct sigaction& action, int signal, siginfo_t* info, void* context) {
+  if ((action.sa_flags & SA_SIGINFO) != 0) return action.sa_sigaction(signal, info, context);
+  action.sa_handler(signal);
+}
+
+/// In front of a handler of the program's, for faults of guard pages.
+void on_handled_signal(int signal, siginfo_t* info, void* context) {
+  if (!is_settled(signal, *info, context)) {
+    call_action(program_action(signal), signal, info, context);
+  }
+}
+
 /// What SA_RESETHAND does; done by the system, it would leave the default action behind unseen.
 void on_one_shot_signal(int signal, siginfo_t* info, void* context) {
   const struct sigaction action = program_action(signal);
+  if (is_settled(signal, *info, context)) return;
   // It may be that another thread was here first.
   if (is_default(action)) return on_fatal_signal(signal, info, context);
   struct sigaction next = action;
   next.sa_handler = SIG_DFL;
   real_sigaction(signal, &next, nullptr);
   keep_watching(signal);
-  if ((action.sa_flags & SA_SIGINFO) != 0) return action.sa_sigaction(signal, info, context);
-  action.sa_handler(signal);
+  call_action(action, signal, info, context);
 }
 
 /// That of patched functions too, which brings the default action back for what is none of theirs.
 bool is_ours(const struct sigaction& action) noexcept {
   return (action.sa_flags & SA_SIGINFO) != 0 &&
          (action.sa_sigaction == &on_fatal_signal || action.sa_sigaction == &on_one_shot_signal ||
-          action.sa_sigaction == &on_dump_signal || action.sa_sigaction == &os::handle_trap);
+          action.sa_sigaction == &on_handled_signal || action.sa_sigaction == &on_dump_signal ||
+          action.sa_sigaction == &os::handle_trap);
 }
 
 bool is_one_shot(const struct sigaction& action) noexcept {
   return (action.sa_flags & static_cast<int>(SA_RESETHAND)) != 0 && action.sa_handler != SIG_IGN;
+}
+
+/// Whether a handler of the program's has its turn after ours.
+bool comes_second(int signal, const struct sigaction& action) noexcept {
+  return signal == SIGSEGV && has_guard_pages() && action.sa_handler != SIG_IGN && !is_ours(action);
 }
 
 struct sigaction stand_in_for(int signal, const struct sigaction& action) noexcept {
@@ -143,7 +173,7 @@ struct sigaction stand_in_for(int signal, const struct sigaction& action) noexce
     stand_in.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
     ::sigfillset(&stand_in.sa_mask);
   } else {
-    stand_in.sa_sigaction = &on_one_shot_signal;
+    stand_in.sa_sigaction = is_one_shot(action) ? &on_one_shot_signal : &on_handled_signal;
     stand_in.sa_flags |= SA_SIGINFO;
     stand_in.sa_flags &= ~static_cast<int>(SA_RESETHAND);
   }
@@ -173,7 +203,7 @@ void keep_watching(int signal) noexcept {
   struct sigaction present{};
   if (real_sigaction(signal, nullptr, &present) != 0) return;
   if (!is_default(present) && !is_ours(present)) tell_of_taken_signal(signal);
-  if (!is_default(present) && !is_one_shot(present)) return;
+  if (!is_default(present) && !is_one_shot(present) && !comes_second(signal, present)) return;
   program_action(signal) = present;
   const struct sigaction stand_in = stand_in_for(signal, present);
   struct sigaction replaced{};

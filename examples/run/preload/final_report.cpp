@@ -73,6 +73,29 @@ bool blocks_wanted() noexcept {
   return false;
 }
 
+/// Where unreachable blocks cannot be told, that is said, and reports show all that is live.
+absl::StatusOr<Snapshot> snapshot_for_reports() {
+  SnapshotOptions options{.blocks = blocks_wanted()};
+  if (current_settings->leaks != LeakChoice::kUnreachable) return take_snapshot(options);
+  options.reachability = Reachability::kScan;
+  absl::StatusOr<Snapshot> scanned = take_snapshot(options);
+  if (scanned.ok()) return scanned;
+  print_error(scanned.status());
+  options.reachability = Reachability::kNotAsked;
+  return take_snapshot(options);
+}
+
+/// Of the last report.
+constinit std::atomic<bool> leaked{false};
+
+/// A snapshot that was to tell what is unreachable and could not has no leaks for sure.
+void note_leaks(const Snapshot& snapshot) {
+  const bool wanted = current_settings->error_exit_code != 0;
+  const Suppressions* const suppressions = loaded_suppressions();
+  const bool told = current_settings->leaks != LeakChoice::kUnreachable || snapshot.scan.done;
+  leaked.store(wanted && told && suppressions != nullptr && has_leaks(snapshot, *suppressions));
+}
+
 }  // namespace
 
 void owe_report(const Settings& settings) noexcept {
@@ -94,8 +117,9 @@ void write_report() noexcept {
   const OwnAllocations own;
   absl::raw_logging_internal::RegisterLogFilterAndPrefixHook(&say_nothing);
   verify_blocks();
-  const absl::StatusOr<Snapshot> snapshot = take_snapshot({.blocks = blocks_wanted()});
+  const absl::StatusOr<Snapshot> snapshot = snapshot_for_reports();
   if (!snapshot.ok()) return print_error(snapshot.status());
+  note_leaks(*snapshot);
   const int error_output = standard_error();
   if (current_settings->dump_count == 0 && error_output >= 0) {
     const absl::Status status =
@@ -107,6 +131,11 @@ void write_report() noexcept {
     if (!status.ok()) print_error(status);
   }
   ++next_dump;
+}
+
+int code_of_errors(int status) noexcept {
+  const int chosen = current_settings->error_exit_code;
+  return chosen != 0 && (found_misuse() || leaked.load()) ? chosen : status;
 }
 
 void print_line(std::string_view text) noexcept {

@@ -24,6 +24,10 @@ void forgive_report() noexcept;
 /// stderr.
 void write_report() noexcept;
 
+/// What the program is to end with in the place of `status`: `error_exit_code` of the settings
+/// where checks found anything, or the last report has leaks. Precondition: that report is written.
+[[nodiscard]] int code_of_errors(int status) noexcept;
+
 /// Prints "alloctap-run: ..." to stderr, in one piece.
 void print_line(std::string_view text) noexcept;
 

@@ -12,10 +12,12 @@
 #include <cstdlib>
 #include <optional>
 
+#include "define_string_functions.hpp"
 #include "define_tracker_calls.hpp"
 #include "fatal_signals.hpp"
 #include "final_report.hpp"
 #include "helper_process.hpp"
+#include "preload/misuse_line.hpp"
 #include "report_thread.hpp"
 #include "run_suppressions.hpp"
 #include "run_tracker.hpp"
@@ -68,8 +70,7 @@ void let_one_thread_exit() noexcept {
 
 /// What the program is to end with in the place of `status`.
 int exit_code_for(int status) noexcept {
-  const bool changes = report_written() && settings->error_exit_code != 0 && found_misuse();
-  return changes ? settings->error_exit_code : status;
+  return report_written() ? code_of_errors(status) : status;
 }
 
 void report_at_exit(int status, void*) {
@@ -175,13 +176,12 @@ void RunConfig::on_first_call() noexcept {
   }
 }
 
-void RunConfig::on_misuse(const Misuse& misuse) noexcept {
-  const std::string_view kind = alloctap::name_of(misuse.kind);
-  char line[80];
-  std::size_t length = kind.copy(line, sizeof line);
-  constexpr std::string_view kRest = "; the report tells of it";
-  length += kRest.copy(line + length, sizeof line - length);
-  print_line({line, length});
+void RunConfig::on_misuse(const Misuse& misuse) noexcept { print_misuse(misuse); }
+
+std::span<const char> RunConfig::own_module() noexcept { return {__ehdr_start, _end}; }
+
+void RunConfig::for_each_kept_pointer(void (*visit)(void*, const void*), void* context) noexcept {
+  for_each_argument_to_come(visit, context);
 }
 
 bool RunConfig::is_own_call(const CallOrigin& origin) noexcept {

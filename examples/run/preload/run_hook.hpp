@@ -20,6 +20,8 @@ namespace alloctap::run {
 struct RunHook {
   static constexpr std::string_view name = "alloctap-run";
   static constexpr HookCapabilities capabilities = PltHook::capabilities;
+  /// The one that checks blocks.
+  using Checking = InterposeHook;
 
   /// Copies what it needs. The module that holds `own_code` is not tracked.
   static void choose(const HookSettings& settings, const void* own_code);

@@ -32,7 +32,7 @@ void check(const absl::Status& status) noexcept {
 }  // namespace
 
 void load_suppressions(const Settings& settings) noexcept {
-  if (settings.suppression_count == 0) return;
+  if (settings.leaks == LeakChoice::kNone) return;
   const OwnAllocations own;
   void* memory = Arena::allocate(sizeof(Suppressions));
   if (memory == nullptr) return print_line("the system has no memory for suppressions");

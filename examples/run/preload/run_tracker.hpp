@@ -2,7 +2,9 @@
 #pragma once
 
 #include <alloctap/alloctap.hpp>
+#include <alloctap/os/memory_faults.hpp>
 #include <cstdint>
+#include <span>
 
 #include "helper_symbolizer.hpp"
 #include "run_checks.hpp"
@@ -26,8 +28,20 @@ struct RunConfig : DefaultConfig {
   /// loaded.
   static bool is_own_call(const CallOrigin& origin) noexcept;
 
+  /// They come to the handler of fatal signals, or to what stands before the program's own.
+  static bool catch_faults(os::FaultListener listener) noexcept {
+    return os::add_fault_listener(listener);
+  }
+
   /// Tells standard error, in a line.
   static void on_misuse(const Misuse& misuse) noexcept;
+
+  /// This object: its variables are not the program's.
+  static std::span<const char> own_module() noexcept;
+
+  /// What this keeps of the program's.
+  static void for_each_kept_pointer(void (*visit)(void* context, const void* pointer),
+                                    void* context) noexcept;
 };
 
 using RunTracker = Tracker<RunConfig>;

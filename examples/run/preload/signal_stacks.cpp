@@ -137,10 +137,19 @@ void give_back_signal_stack(SignalStack& stack) noexcept { stack.pass_on(stack.o
 
 ThreadStart enter_thread(SignalStack& stack) noexcept {
   const os::ErrorPreserver preserve_error;
+  // First: as soon as the stack is this thread's, nobody else says what its argument keeps alive.
+  const ThreadStart start = stack.start;
   stack.pass_on(stack.owned(), os::current_thread_id());
   mine = &stack;
   restore_signal_stack();
-  return stack.start;
+  return start;
+}
+
+void for_each_argument_to_come(void (*visit)(void* context, const void* argument),
+                               void* context) noexcept {
+  for_each_stack([&](const SignalStack& stack) {
+    if (stack.owned().owner == kThreadToCome) visit(context, stack.start.argument);
+  });
 }
 
 void provide_signal_stack() noexcept {

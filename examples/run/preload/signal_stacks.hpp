@@ -29,6 +29,11 @@ void give_back_signal_stack(SignalStack& stack) noexcept;
 /// was made for.
 [[nodiscard]] ThreadStart enter_thread(SignalStack& stack) noexcept;
 
+/// Calls `visit` for the argument of each thread that is about to begin: nothing else of the
+/// program may point at what that points at.
+void for_each_argument_to_come(void (*visit)(void* context, const void* argument),
+                               void* context) noexcept;
+
 /// For a thread that was not made with one: unless it has a stack of ours or of the program's.
 void provide_signal_stack() noexcept;
 

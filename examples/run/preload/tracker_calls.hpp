@@ -8,6 +8,7 @@
 #include <alloctap/dump/descriptor_output.hpp>
 #include <alloctap/dump/file_output.hpp>
 #include <alloctap/snapshot/snapshot.hpp>
+#include <alloctap/snapshot/suppressions.hpp>
 #include <cstdint>
 
 #include "chosen_dump.hpp"
@@ -21,9 +22,14 @@ absl::Status dump(const Snapshot& snapshot, const ChosenDump& policy, Descriptor
 std::uint64_t live_bytes() noexcept;
 void add_timeline_point() noexcept;
 
+/// Whether there are leaks that no suppression names; false where that cannot be told.
+[[nodiscard]] bool has_leaks(const Snapshot& snapshot, const Suppressions& suppressions);
+
 /// As `Tracker::verify_all`, where something is checked.
 void verify_blocks() noexcept;
 /// Whether checks found anything yet.
 [[nodiscard]] bool found_misuse() noexcept;
+/// Whether there are blocks beside inaccessible pages.
+[[nodiscard]] bool has_guard_pages() noexcept;
 
 }  // namespace alloctap::run

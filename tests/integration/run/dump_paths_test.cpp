@@ -46,8 +46,8 @@ std::string resolved(const Launcher& launcher, const Texts& options) {
   CHECK(result.err.empty());
   const std::size_t start = result.out.find(";1;text;");
   REQUIRE(start != std::string::npos);
-  // Behind it, that there are no suppressions, and the hook.
-  const std::string tail = "0;interpose;1;0;\n";
+  // Behind it, that nobody asks for leaks, that there are no suppressions, and the hook.
+  const std::string tail = "none;0;interpose;1;0;\n";
   REQUIRE(result.out.ends_with(";" + tail));
   const std::string dump =
       result.out.substr(start + 8, result.out.size() - start - 9 - tail.size());

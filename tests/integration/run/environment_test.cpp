@@ -36,6 +36,10 @@ TEST_CASE("the object that logs events stands for the other one, and the other f
   CHECK(launcher.run({"--events=1M", "printenv", "LD_PRELOAD"}).out == logging + "\n");
   CHECK(launcher.run({"--checks=fill", "printenv", "LD_PRELOAD"}).out ==
         launcher.checking_object().native() + "\n");
+  for (const char* option : {"--string-checks", "--checks=string_checks"}) {
+    CHECK(launcher.run({option, "printenv", "LD_PRELOAD"}).out ==
+          launcher.string_checking_object().native() + "\n");
+  }
   launcher.environment.back() = "LD_PRELOAD=" + logging;
   CHECK(launcher.run({"--events=1M", "printenv", "LD_PRELOAD"}).out == logging + "\n");
   CHECK(launcher.run({"printenv", "LD_PRELOAD"}).out == object + "\n");

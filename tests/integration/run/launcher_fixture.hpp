@@ -71,6 +71,7 @@ class Launcher {
     fs::copy_file(ALLOCTAP_RUN_OBJECT, object());
     fs::copy_file(ALLOCTAP_RUN_OBJECT, logging_object());
     fs::copy_file(ALLOCTAP_RUN_OBJECT, checking_object());
+    fs::copy_file(ALLOCTAP_RUN_OBJECT, string_checking_object());
     fs::copy_file(ALLOCTAP_RUN_OBJECT, root_ / "lib/liballoctap-run-slots.so");
   }
   ~Launcher() {
@@ -87,6 +88,10 @@ class Launcher {
   [[nodiscard]] fs::path logging_object() const { return root_ / "lib/liballoctap-run-events.so"; }
   /// What --checks preloads instead.
   [[nodiscard]] fs::path checking_object() const { return root_ / "lib/liballoctap-run-checks.so"; }
+  /// What --string-checks preloads instead.
+  [[nodiscard]] fs::path string_checking_object() const {
+    return root_ / "lib/liballoctap-run-string-checks.so";
+  }
   [[nodiscard]] fs::path work() const { return root_ / "work"; }
 
   /// The variables of the launcher; nothing of the test's own environment.

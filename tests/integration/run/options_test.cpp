@@ -26,7 +26,7 @@ std::string settings_of(const Launcher& launcher, Arguments options) {
 
 TEST_CASE("the hook, its modules and mappings reach the program") {
   const Launcher launcher;
-  const std::string head = "0;unwind-table;256;0;0;18446744073709551615;0;0;0;0;0;;0;0;0;";
+  const std::string head = "0;unwind-table;256;0;0;18446744073709551615;0;0;0;0;0;;0;0;none;0;";
   CHECK(settings_of(launcher, {"--hook=interpose", "--mmap=off"}) == head + "interpose;0;0;\n");
   CHECK(settings_of(launcher, {"--mmap=off", "--mmap=on"}) == head + "interpose;1;0;\n");
   CHECK(settings_of(launcher, {"--modules=a;b", "--not-modules", "^/lib", "--hook=plt"}) ==
@@ -124,11 +124,27 @@ TEST_CASE("bad options are refused with the value and the remedy") {
       {{"--checks=level10", "--checks=level11"}, "'level10 level11'", "level11: is unknown; write"},
       {{"--checks="}, "'--checks='", "write one"},
       {{"--checks=level10", "--hook=plt"}, "--checks 'level10'", "with --hook=interpose alone"},
+      {{"--string-checks", "--hook=plt"}, "--string-checks: ", "with --hook=interpose alone"},
       {{"--checks=level10", "--events=1G"}, "excludes --events", "leave one out"},
-      {{"--error-exitcode=1"}, "--error-exitcode '1'", "write --checks=LIST too"},
+      {{"--error-exitcode=1"}, "--error-exitcode '1'", "write --leaks=CHOICE, --checks=LIST or"},
+      {{"--guard-pages=some"}, "--guard-pages 'some'", "write all, or 1/N with N from 1 to"},
+      {{"--guard-pages=1/0"}, "--guard-pages '1/0'", "write all, or 1/N"},
+      {{"--guard-pages=2/3"}, "--guard-pages '2/3'", "write all, or 1/N"},
+      {{"--guard-pages=1/1000000001"}, "'1/1000000001'", "to 1000000000"},
+      {{"--guard-pages=1/x"}, "--guard-pages '1/x'", "write all, or 1/N"},
+      {{"--guard-pages=1/2x"}, "--guard-pages '1/2x'", "write all, or 1/N"},
+      {{"--guard-pages=all,"}, "--guard-pages 'all,'", "one of left, right, random"},
+      {{"--guard-pages=all,top"}, "--guard-pages 'all,top'", "one of left, right, random"},
+      {{"--guard-pages="}, "'--guard-pages='", "write one"},
+      {{"--guard-pages=all", "--hook=plt"}, "--guard-pages 'all'", "with --hook=interpose alone"},
+      {{"--guard-pages=all", "--events=1G"}, "excludes --events", "leave one out"},
       {{"--checks=fill", "--error-exitcode=0"}, "--error-exitcode '0'", "from 1 to 255"},
       {{"--checks=fill", "--error-exitcode=256"}, "--error-exitcode '256'", "from 1 to 255"},
       {{"--checks=fill", "--error-exitcode=x"}, "--error-exitcode 'x'", "from 1 to 255"},
+      {{"--leaks=all"}, "--leaks 'all'", "write live or unreachable"},
+      {{"--leaks=none"}, "--leaks 'none'", "write live or unreachable"},
+      {{"--leaks="}, "'--leaks='", "write one"},
+      {{"--leaks=unreachable", "--sample=512K"}, "--leaks=unreachable", "--sample leaves some out"},
       {{"--threshold=0"}, "--threshold '0'", "1 to 18446744073709551615, such as"},
       {{"--threshold=-1"}, "--threshold '-1'", "1 to 18446744073709551615, such as"},
       {{"--signal=KILL"}, "--signal 'KILL'", "write one of HUP, INT, QUIT, USR1, USR2"},
@@ -189,7 +205,7 @@ TEST_CASE("the program gets its arguments untouched") {
 TEST_CASE("options reach the preloaded object") {
   const Launcher launcher;
   const std::string sampling = "0;0;18446744073709551615;0;0;0;0;0;;0;";
-  const std::string rest = sampling + "0;0;interpose;1;0;\n";
+  const std::string rest = sampling + "0;none;0;interpose;1;0;\n";
   CHECK(settings_of(launcher, {}) == "0;unwind-table;256;" + rest);
   CHECK(settings_of(launcher, {"--stack=backtrace"}) == "0;backtrace;256;" + rest);
   CHECK(settings_of(launcher, {"--stack", "frame-pointer"}) == "0;frame-pointer;256;" + rest);
@@ -207,22 +223,22 @@ TEST_CASE("numbers of bytes reach the preloaded object, with or without a unit")
     REQUIRE(text.starts_with(head));
     return text.substr(head.size());
   };
-  const std::string all = ";0;18446744073709551615;0;0;0;0;0;;0;0;0;interpose;1;0;\n";
+  const std::string all = ";0;18446744073709551615;0;0;0;0;0;;0;0;none;0;interpose;1;0;\n";
   CHECK(sampling_of({"--sample=1"}) == "1" + all);
   CHECK(sampling_of({"--sample", "512K"}) == "524288" + all);
   CHECK(sampling_of({"--sample=2M"}) == "2097152" + all);
   CHECK(sampling_of({"--sample=1024G"}) == "1099511627776" + all);
   CHECK(sampling_of({"--sample=2M", "--sample=3"}) == "3" + all);
   CHECK(sampling_of({"--min-size=16"}) ==
-        "0;16;18446744073709551615;0;0;0;0;0;;0;0;0;interpose;1;0;\n");
-  CHECK(sampling_of({"--max-size=1K"}) == "0;0;1024;0;0;0;0;0;;0;0;0;interpose;1;0;\n");
+        "0;16;18446744073709551615;0;0;0;0;0;;0;0;none;0;interpose;1;0;\n");
+  CHECK(sampling_of({"--max-size=1K"}) == "0;0;1024;0;0;0;0;0;;0;0;none;0;interpose;1;0;\n");
   CHECK(sampling_of({"--min-size=1K", "--max-size=1024"}) ==
-        "0;1024;1024;0;0;0;0;0;;0;0;0;interpose;1;0;\n");
+        "0;1024;1024;0;0;0;0;0;;0;0;none;0;interpose;1;0;\n");
   CHECK(sampling_of({"--max-size=18446744073709551615", "--sample=7"}) == "7" + all);
   CHECK(sampling_of({"--events=64M"}) ==
-        "0;0;18446744073709551615;67108864;0;0;0;0;;0;0;0;interpose;1;0;\n");
+        "0;0;18446744073709551615;67108864;0;0;0;0;;0;0;none;0;interpose;1;0;\n");
   CHECK(sampling_of({"--events=1", "--sample=1"}) ==
-        "1;0;18446744073709551615;1;0;0;0;0;;0;0;0;interpose;1;0;\n");
+        "1;0;18446744073709551615;1;0;0;0;0;;0;0;none;0;interpose;1;0;\n");
 }
 
 TEST_CASE("what makes a dump while the program runs reaches the preloaded object") {
@@ -231,7 +247,7 @@ TEST_CASE("what makes a dump while the program runs reaches the preloaded object
     const std::string text = settings_of(launcher, options);
     const std::string head = "0;unwind-table;256;0;0;18446744073709551615;0;";
     REQUIRE(text.starts_with(head));
-    const std::string tail = ";0;;0;0;0;interpose;1;0;\n";
+    const std::string tail = ";0;;0;0;none;0;interpose;1;0;\n";
     REQUIRE(text.ends_with(tail));
     return text.substr(head.size(), text.size() - head.size() - tail.size());
   };
@@ -252,13 +268,19 @@ TEST_CASE("checks reach the preloaded object as they were written") {
     const std::string text = settings_of(launcher, options);
     const std::string head = "0;unwind-table;256;0;0;18446744073709551615;0;0;0;0;";
     REQUIRE(text.starts_with(head));
-    const std::string tail = ";0;0;interpose;1;0;\n";
+    const std::string tail = ";0;none;0;interpose;1;0;\n";
     REQUIRE(text.ends_with(tail));
     return text.substr(head.size(), text.size() - head.size() - tail.size());
   };
   CHECK(checks_of({"--checks=level10"}) == "7;level10;0");
+  CHECK(checks_of({"--string-checks"}) == "13;string_checks;0");
+  CHECK(checks_of({"--string-checks", "--checks=level10"}) == "21;level10 string_checks;0");
   CHECK(checks_of({"--checks", "guard=64,fill", "--checks=verify_kinds", "--error-exitcode=77"}) ==
         "26;guard=64,fill verify_kinds;77");
+  CHECK(checks_of({"--guard-pages=all"}) == "13;guard_pages=1;0");
+  CHECK(checks_of({"--checks=fill", "--guard-pages=1/100,left", "--error-exitcode=77"}) ==
+        "37;fill guard_pages=100 guard_pages_left;77");
+  CHECK(checks_of({"--guard-pages=1/7,right"}) == "13;guard_pages=7;0");
 }
 
 }  // namespace

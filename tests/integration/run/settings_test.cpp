@@ -33,6 +33,7 @@ Settings every_field() {
   settings.dumps[0] = {DumpFormat::kText, WriteMode::kReplace, kHostilePath};
   settings.dumps[1] = {DumpFormat::kJson, WriteMode::kAppend, "/"};
   settings.dumps[2] = {DumpFormat::kJson, WriteMode::kReplace, "/heap.%p.json"};
+  settings.leaks = LeakChoice::kUnreachable;
   settings.suppression_count = 2;
   settings.suppressions[0] = kHostilePath;
   settings.suppressions[1] = "/rules";
@@ -56,6 +57,7 @@ void check_equal(const Settings& one, const Settings& other) {
   CHECK(one.dump_signal == other.dump_signal);
   CHECK((one.checks == other.checks));
   CHECK(one.error_exit_code == other.error_exit_code);
+  CHECK(one.leaks == other.leaks);
   REQUIRE(one.dump_count == other.dump_count);
   for (std::size_t i = 0; i < one.dump_count; ++i) {
     CHECK(one.dumps[i].format == other.dumps[i].format);
@@ -136,13 +138,14 @@ TEST_CASE("a changed byte is rejected or yields settings within their limits") {
 
 TEST_CASE("values outside their limits are rejected") {
   const std::string_view sound =
-      "alloctap-run/6;7;0;none;1;77;88;99;44;55;66;10;4;fill;33;1;text;replace;2;/x;1;3;/"
+      "alloctap-run/6;7;0;none;1;77;88;99;44;55;66;10;4;fill;33;1;text;replace;2;/x;live;1;3;/"
       "sy;plt;0;1;1;4;a;b|;";
   REQUIRE(decode(sound).has_value());
   struct {
     std::string_view from, to;
   } const changes[] = {{"run/6", "run/5"},
                        {"run/6", "run/7"},
+                       {";live", ";alive"},
                        {";7;", ";0;"},
                        {";7;", ";-7;"},
                        {";7;", ";2147483648;"},

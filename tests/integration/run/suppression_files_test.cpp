@@ -25,7 +25,7 @@ TEST_CASE("files of suppressions reach the preloaded object by their absolute pa
   CHECK(result.code == 0);
   CHECK(result.err.empty());
   const std::string rules = launcher.work() / "rules";
-  CHECK(result.out.ends_with(";0;2;" + std::to_string(rules.size()) + ";" + rules + ";" +
+  CHECK(result.out.ends_with(";0;live;2;" + std::to_string(rules.size()) + ";" + rules + ";" +
                              std::to_string(more.size()) + ";" + more + ";interpose;1;0;\n"));
 }
 

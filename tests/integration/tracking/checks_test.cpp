@@ -43,9 +43,14 @@ bool passes_through(const Dump& dump, const Json& frames, const std::string& fun
 
 /// A program that is checked as far as can be: nothing is found, and nothing else changes.
 void check_sound(const TrackedProgram& program) {
-  const Dump dump = report_of_unchanged(program, {"--checks=level10"});
-  CHECK(dump.json().at("misuses").at("faults") == Json::array());
-  CHECK(dump.json().at("misuses").at("left_out") == 0);
+  for (const std::vector<std::string>& options : {std::vector<std::string>{"--checks=level10"},
+                                                  {"--guard-pages=1/100"},
+                                                  {"--checks=level10", "--string-checks"}}) {
+    CAPTURE(options.back());
+    const Dump dump = report_of_unchanged(program, options);
+    CHECK(dump.json().at("misuses").at("faults") == Json::array());
+    CHECK(dump.json().at("misuses").at("left_out") == 0);
+  }
 }
 
 }  // namespace
@@ -113,6 +118,18 @@ TEST_CASE("a program that is to end at its first fault leaves a report of it") {
   const Dump dump = program.dump();
   REQUIRE(dump.json().at("misuses").at("faults").size() == 1);
   CHECK(dump.json().at("misuses").at("faults")[0].at("kind") == "double_free");
+}
+
+TEST_CASE("what functions of strings are given is looked at where that is asked for") {
+  const TrackedProgram program = misusing("string_read_behind");
+  const Json fault = fault_of(program, {"--string-checks"});
+  CHECK(fault.at("kind") == "read_behind");
+  CHECK(fault.at("call").is_null());
+  CHECK(fault.at("access").at("function") == "strlen");
+  CHECK(fault.at("access").at("bytes") == 25);
+  CHECK(passes_through(program.dump(), fault.at("found").at("frames"), "length_of"));
+  const Outcome unasked = run(program.tracked({"--checks=level10"}));
+  CHECK(unasked.err == "");
 }
 
 TEST_CASE("programs that nobody here wrote are found to be sound, and do not notice") {

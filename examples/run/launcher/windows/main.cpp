@@ -25,11 +25,15 @@
 namespace alloctap::run {
 namespace {
 
+const wchar_t* library_for(const Options& options) {
+  if (!options.checks.empty()) return L"alloctap-run-checks.dll";
+  return options.event_bytes > 0 ? L"alloctap-run-events.dll" : L"alloctap-run.dll";
+}
+
 /// Beside this executable.
-absl::StatusOr<std::wstring> find_library(bool logs_events) {
+absl::StatusOr<std::wstring> find_library(const wchar_t* name) {
   std::wstring own(32768, L'\0');
   own.resize(::GetModuleFileNameW(nullptr, own.data(), static_cast<DWORD>(own.size())));
-  const wchar_t* const name = logs_events ? L"alloctap-run-events.dll" : L"alloctap-run.dll";
   const std::filesystem::path library = std::filesystem::path(own).parent_path() / name;
   if (::GetFileAttributesW(library.c_str()) != INVALID_FILE_ATTRIBUTES) return library.native();
   return absl::InternalError(absl::StrCat("there is no ", in_quotes(text_of(library)),
@@ -45,7 +49,7 @@ absl::StatusOr<std::uint32_t> start(const Options& options) {
   if (!path.ok()) return path.status();
   const absl::Status kind = check_program_image(*path, in_quotes(options.command.front()));
   if (!kind.ok()) return kind;
-  const auto library = find_library(options.event_bytes > 0);
+  const auto library = find_library(library_for(options));
   if (!library.ok()) return library.status();
   auto program = SuspendedProgram::start(*path, join_arguments(options.command));
   if (!program.ok()) return program.status();

@@ -1,9 +1,8 @@
-/// The checks of the object that has them.
+/// The checks of the libraries that have them.
 #pragma once
 
 #include <alloctap/check/parse_check_options.hpp>
 #include <alloctap/check/selectable_checks.hpp>
-#include <alloctap/hook/interpose_hook.hpp>
 #include <string_view>
 
 #include "run_hook.hpp"
@@ -12,13 +11,13 @@ namespace alloctap::run {
 
 using RunChecks = SelectableChecks<>;
 
-/// The launcher starts this object with InterposeHook alone.
+/// The launcher starts these libraries with one backend alone.
 struct RunCheckedHook : RunHook {
-  static constexpr HookCapabilities capabilities = InterposeHook::capabilities;
+  static constexpr HookCapabilities capabilities = RunHook::Checking::capabilities;
 
   template <EventSink Sink>
   static absl::Status install() {
-    return InterposeHook::install<Sink>();
+    return RunHook::Checking::install<Sink>();
   }
 };
 

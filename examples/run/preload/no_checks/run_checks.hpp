@@ -1,4 +1,4 @@
-/// The checks of the objects that count and log.
+/// The checks of the libraries that count and log.
 #pragma once
 
 #include <alloctap/check/check_policy.hpp>

@@ -27,8 +27,15 @@ __attribute__((noinline)) void give_back(void* block) {
   __asm__ volatile("" : : : "memory");
 }
 
+__attribute__((noinline)) std::size_t length_of(const char* text) {
+  const std::size_t length = std::strlen(hidden(text));
+  __asm__ volatile("" : : "r"(length) : "memory");
+  return length;
+}
+
 void misuse(std::string_view name) {
   char* const block = get_block(24);
+  if (name == "string_read_behind") length_of(block);
   if (name == "double_free") {
     give_back(block);
     return give_back(block);

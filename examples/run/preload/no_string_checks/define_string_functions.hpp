@@ -1,0 +1,2 @@
+/// An object that checks no functions of strings defines none.
+#pragma once
