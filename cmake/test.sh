@@ -100,6 +100,7 @@ $setarch ctest --preset "$variant" --parallel "$(nproc)" --output-log "$log" || 
 }
 case $variant in
   aarch64) sed 's/^# //' tests/left_out_under_qemu.txt ;;
+  tsan) sed 's/^# //' tests/left_out_under_tsan.txt ;;
   windows) sed 's/^# //' tests/left_out_under_wine.txt ;;
 esac
 result="$(grep 'tests passed' "$log"): $proof"

@@ -23,7 +23,7 @@ MEANS = {
 class CasesTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.cases = verdicts.listed_cases(PROGRAM)
+        cls.cases = verdicts.listed_cases([PROGRAM])
 
     def test_there_are_enough_with_names_of_their_own(self):
         self.assertGreaterEqual(len(self.cases), LEAST_CASES)

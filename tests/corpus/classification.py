@@ -48,11 +48,17 @@ ALLOCTAP_RULES = [
     (r"alloctap-run: free of an unknown address;", UNKNOWN_POINTER),
     (r"alloctap-run: free of an address inside a block;", UNKNOWN_POINTER),
     (r"alloctap-run: mismatched release;", MISMATCHED_RELEASE),
+    (r"alloctap-run: release to another heap;", MISMATCHED_RELEASE),
     (r"alloctap-run: release with a wrong size;", WRONG_SIZE),
     (r"alloctap-run: release with a wrong alignment;", WRONG_ALIGNMENT),
     (r"alloctap-run: write before a block;", access(True, "before")),
     (r"alloctap-run: write behind a block;", access(True, "after")),
     (r"alloctap-run: write after free;", access(True, "free")),
+    (r"alloctap-run: read before a block;", access(False, "before")),
+    (r"alloctap-run: read behind a block;", access(False, "after")),
+    (r"alloctap-run: read after free;", access(False, "free")),
+    (r"alloctap-run: copy of ranges that overlap;", OVERLAPPING_COPY),
+    (r"(?m)^Stacks with blocks that are definitely lost", LEAK),
 ]
 
 

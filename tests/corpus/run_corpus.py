@@ -54,18 +54,22 @@ def parse_arguments():
 
 
 def chosen_tools(text):
-    by_name = {tool.name: tool for tool in known.TOOLS}
+    by_name = {tool.name: tool for tool in known.TOOLS + known.WINDOWS_TOOLS}
     names = [name for name in text.split(",") if name]
     unknown = [name for name in names if name not in by_name]
     if unknown or not names:
         sys.exit(f"run_corpus.py: no such tool: {', '.join(unknown)}; there are {', '.join(by_name)}")
-    return [by_name[name] for name in names]
+    chosen = [by_name[name] for name in names]
+    if len({tool.program for tool in chosen}) > 1:
+        sys.exit("run_corpus.py: a tool of Windows runs other cases; name it without those of Linux")
+    return chosen
 
 
 def chosen_cases(program, regex):
     cases = [case for case in verdicts.listed_cases(program) if regex.search(case.name)]
     if not cases:
-        sys.exit(f"run_corpus.py: no case has a name like {regex.pattern}; {program} --list has all")
+        shown = " ".join(program)
+        sys.exit(f"run_corpus.py: no case has a name like {regex.pattern}; {shown} --list has all")
     return cases
 
 
@@ -118,7 +122,7 @@ def main():
         with_tables(arguments.table, "")  # what is wrong with it is told before the long run
     bin_directory = arguments.build_directory.resolve() / "bin"
     try:
-        cases = chosen_cases(bin_directory / "misuse_corpus", arguments.cases)
+        cases = chosen_cases(tools[0].program_in(bin_directory), arguments.cases)
         results = run_all(cases, tools, bin_directory, arguments.jobs)
     except OSError as error:
         sys.exit(

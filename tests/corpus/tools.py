@@ -1,10 +1,18 @@
 """The tools that the corpus is run under: one entry each, which is all that a new one needs."""
 
 import dataclasses
+import pathlib
+import re
 import subprocess
 from collections.abc import Callable
 
 import classification
+
+PROGRAM = "{bin}/misuse_corpus"
+SANITIZED_PROGRAM = "{bin}/misuse_corpus_asan"
+RUN = "{bin}/alloctap-run"
+# What a Windows build runs by.
+WINE = ("sh", str(pathlib.Path(__file__).parents[2] / "cmake" / "run_by_wine.sh"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,6 +28,15 @@ class Tool:
     # What it has of the corpus's means. A tool that has any answers to --check: it must find what can
     # be seen by them. A peer has none, as what it finds is its own affair.
     means: frozenset = frozenset()
+    # Names of cases that it need not tell of all the same.
+    blind_cases: re.Pattern = re.compile("(?!)")
+    program: tuple = (PROGRAM,)  # that has the cases
+
+    def must_find(self, case):
+        return bool(case.seen_by & self.means) and not self.blind_cases.search(case.name)
+
+    def program_in(self, bin_directory):
+        return [part.format(bin=bin_directory) for part in self.program]
 
     def command_for(self, bin_directory, case_name):
         return [part.format(bin=bin_directory) for part in self.command] + [case_name]
@@ -28,12 +45,6 @@ class Tool:
         command = [part.format(bin=bin_directory) for part in self.version]
         shown = subprocess.run(command, capture_output=True, text=True, check=True)
         return shown.stdout.splitlines()[0]
-
-
-PROGRAM = "{bin}/misuse_corpus"
-SANITIZED_PROGRAM = "{bin}/misuse_corpus_asan"
-
-RUN = "{bin}/alloctap-run"
 
 
 def alloctap(name, heading, options, means):
@@ -48,6 +59,35 @@ def alloctap(name, heading, options, means):
     )
 
 
+WINDOWS_RUN = (*WINE, "{bin}/alloctap-run.exe")
+
+# Of a Windows build, so none is run unless it is named.
+WINDOWS_TOOLS = (
+    Tool(
+        name="alloctap-level10-windows",
+        heading="alloctap level10, Windows",
+        command=(
+            *WINDOWS_RUN,
+            "--checks=level10",
+            "--dump=android={bin}/misuse_corpus.heap",  # not to NUL, a device; needs no symbols
+            "{bin}/misuse_corpus.exe",
+        ),
+        classify=classification.of_alloctap,
+        version=(*WINDOWS_RUN, "--version"),
+        means=frozenset({"calls", "guard_bytes", "freed_fill"}),
+        # All blocks come from one function. What is aligned lies inside of another block, whose
+        # begin has its address; Wine's LocalAlloc gives all blocks a user value. GCC's library frees
+        # a thread's variables before it destroys them: filled, they tell nothing to destroy.
+        blind_cases=re.compile(
+            "^(mismatched_release|wrong_size|wrong_alignment)/"
+            "|/(new_aligned(_array)?|_aligned_malloc|LocalAlloc)/"
+            "|^library/(vector/data_freed|unique_ptr/of_array|destructor/not_virtual)/"
+            "|^freed_late/thread_local_destructor/"
+        ),
+        program=(*WINE, "{bin}/misuse_corpus.exe"),
+    ),
+)
+
 TOOLS = (
     alloctap(
         "alloctap-kinds",
@@ -60,6 +100,29 @@ TOOLS = (
         "alloctap level10",
         ("--checks=level10",),
         {"calls", "guard_bytes", "freed_fill"},
+    ),
+    alloctap(
+        "alloctap-guard-pages",
+        "alloctap guard pages",
+        ("--guard-pages=all",),
+        {"page_after", "freed_page"},
+    ),
+    alloctap(
+        "alloctap-guard-pages-left",
+        "alloctap guard pages, left",
+        ("--guard-pages=all,left",),
+        {"page_before", "freed_page"},
+    ),
+    alloctap(
+        "alloctap-strings",
+        "alloctap string checks",
+        ("--string-checks",),
+        {"string_checks"},
+    ),
+    # Leaks stand in the report alone, which is on standard error here.
+    dataclasses.replace(
+        alloctap("alloctap-leaks", "alloctap leaks", (), {"reachability"}),
+        command=(RUN, "--leaks=unreachable", PROGRAM),
     ),
     Tool(
         name="plain",

@@ -56,7 +56,8 @@ def parse_cases(listing):
 
 
 def listed_cases(program):
-    shown = subprocess.run([program, "--list"], capture_output=True, text=True, check=True)
+    """`program`: the command that is to get --list."""
+    shown = subprocess.run([*program, "--list"], capture_output=True, text=True, check=True)
     return parse_cases(shown.stdout)
 
 
@@ -77,7 +78,7 @@ def run(command, environment=(), seconds=SECONDS):
         os.killpg(process.pid, signal.SIGKILL)
         output, _ = process.communicate()
         status = None
-    return output.decode(errors="replace"), status
+    return output.decode(errors="replace").replace("\r\n", "\n"), status
 
 
 def came_to_its_end(output):
@@ -116,6 +117,6 @@ def broken_promise(tool, case, outcome):
     """What a tool that has means should have done of this case, or None if it did."""
     if case.is_good:
         return "flags a good case" if outcome.verdict is Verdict.FLAGGED else None
-    if case.seen_by & tool.means and outcome.verdict is not Verdict.FOUND:
+    if tool.must_find(case) and outcome.verdict is not Verdict.FOUND:
         return f"does not tell of a {case.kind}"
     return None

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "alloctap/guard/arena_regions.hpp"
 #include "alloctap/guard/futex_lock.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/os/virtual_memory.hpp"
@@ -99,12 +100,16 @@ class Arena {
   static void* map(std::size_t bytes) noexcept {
     const ReentrancyGuard guard;
     void* pages = os::map_pages(whole_pages(bytes));
-    if (pages != nullptr) mapped_bytes_.fetch_add(whole_pages(bytes), std::memory_order_acquire);
+    if (pages == nullptr) return nullptr;
+    mapped_bytes_.fetch_add(whole_pages(bytes), std::memory_order_acquire);
+    ArenaRegions::add(pages, whole_pages(bytes));
     return pages;
   }
 
   static void unmap(void* address, std::size_t bytes) noexcept {
     const ReentrancyGuard guard;
+    // While it is mapped: afterwards another thread may get the addresses.
+    ArenaRegions::remove(address, whole_pages(bytes));
     mapped_bytes_.fetch_sub(whole_pages(bytes), std::memory_order_release);
     os::unmap_pages(address, whole_pages(bytes));
   }

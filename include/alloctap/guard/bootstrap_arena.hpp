@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace alloctap {
 
@@ -40,6 +41,9 @@ class BootstrapArena {
                reinterpret_cast<std::uintptr_t>(buffer_.data()) <
            kBytes;
   }
+
+  /// All of it.
+  [[nodiscard]] static std::span<const std::byte> extent() noexcept { return buffer_; }
 
   /// The size that was asked for. Precondition: `owns(pointer)`.
   [[nodiscard]] static std::size_t size_of(const void* pointer) noexcept {

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "alloctap/guard/arena.hpp"
+#include "alloctap/guard/arena_regions.hpp"
 #include "alloctap/guard/control_lock.hpp"
 #include "alloctap/guard/futex_lock.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
@@ -49,9 +50,11 @@ class ForkHandlers {
     static_cast<void>(ThreadStates::close_gate());
     ThreadStates::lock().lock();
     Arena::lock().lock();
+    ArenaRegions::lock().lock();
   }
 
   static void in_parent() {
+    ArenaRegions::lock().unlock();
     Arena::lock().unlock();
     ThreadStates::lock().unlock();
     ThreadStates::open_gate();
@@ -59,6 +62,7 @@ class ForkHandlers {
   }
 
   static void in_child_process() {
+    ArenaRegions::lock().unlock();
     Arena::lock().unlock();
     ThreadStates::keep_only_mine();
     ThreadStates::lock().unlock();

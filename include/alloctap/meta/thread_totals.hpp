@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "alloctap/macros.hpp"
@@ -143,6 +144,21 @@ class SampledCalls {
   std::uint64_t* countdown_ = nullptr;
 };
 
+/// A block that is being reallocated, where it was: it is recorded no more, or not again yet. After
+/// the call it means nothing.
+struct MovedBlock {
+  /// `bytes` before the record is taken out, which may take its time.
+  static constexpr std::size_t kNotKnownYet = ~std::size_t{0};
+
+  void begin(const void* block) noexcept {
+    start = reinterpret_cast<std::uintptr_t>(block);
+    bytes = kNotKnownYet;
+  }
+
+  std::uintptr_t start = 0;
+  std::size_t bytes = 0;
+};
+
 /// Written by its thread alone, inside malloc; others read it behind the closed gate. So nothing
 /// here is atomic, but for what others may look at any time. Not movable.
 struct ThreadTotals {
@@ -152,6 +168,7 @@ struct ThreadTotals {
   SampledCalls calls;
   StackTotals stacks;
   FreedTotals freed;
+  MovedBlock moved;
 };
 
 }  // namespace alloctap

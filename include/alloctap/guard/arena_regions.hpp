@@ -1,0 +1,110 @@
+/// Where the arena's memory lies.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+
+#include "alloctap/guard/futex_lock.hpp"
+#include "alloctap/guard/zeroed_array.hpp"
+
+namespace alloctap {
+
+/// The ranges of addresses that the arena holds, for whoever has to tell the tracker's memory from
+/// the program's. Ranges that touch are one, so there are few: systems place mappings side by side.
+///
+/// Thread-safe, runs inside malloc. Constant-initialized, never destroyed.
+class ArenaRegions {
+ public:
+  /// `[start, end)`.
+  struct Region {
+    std::uintptr_t start;
+    std::uintptr_t end;
+  };
+
+  /// As many ranges can be kept apart.
+  static constexpr std::size_t kMost = 16 * 1024;
+
+  static void add(const void* address, std::size_t bytes) noexcept {
+    const auto start = reinterpret_cast<std::uintptr_t>(address);
+    const std::lock_guard hold(lock_);
+    insert({start, start + bytes});
+  }
+
+  /// Of what was added, parts may go.
+  static void remove(const void* address, std::size_t bytes) noexcept {
+    const auto start = reinterpret_cast<std::uintptr_t>(address);
+    const std::uintptr_t end = start + bytes;
+    const std::lock_guard hold(lock_);
+    for (std::size_t at = first_ending_behind(start); at < count_ && regions_[at].start < end;) {
+      const Region old = regions_[at];
+      erase(at);
+      if (old.start < start) insert({old.start, start});
+      if (old.end > end) insert({end, old.end});
+      at = first_ending_behind(old.end);
+    }
+  }
+
+  /// Calls `visit(const Region&)` by ascending address, with the lock held.
+  template <class Visit>
+  static void for_each(Visit&& visit) {
+    const std::lock_guard hold(lock_);
+    for (std::size_t i = 0; i < count_; ++i) visit(regions_[i]);
+  }
+
+  /// False: there were more than `kMost` once, and some are not known.
+  [[nodiscard]] static bool complete() noexcept {
+    const std::lock_guard hold(lock_);
+    return complete_;
+  }
+
+  /// Held around fork.
+  [[nodiscard]] static FutexLock& lock() noexcept { return lock_; }
+
+ private:
+  /// The first range that reaches beyond `address`.
+  static std::size_t first_ending_behind(std::uintptr_t address) noexcept {
+    std::size_t low = 0;
+    for (std::size_t high = count_; low < high;) {
+      const std::size_t middle = (low + high) / 2;
+      if (regions_[middle].end > address) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    return low;
+  }
+
+  static void insert(Region added) noexcept {
+    std::size_t at = first_ending_behind(added.start);
+    if (at > 0 && regions_[at - 1].end == added.start) {
+      added.start = regions_[--at].start;
+      erase(at);
+    }
+    if (at < count_ && regions_[at].start == added.end) {
+      regions_[at].start = added.start;
+      return;
+    }
+    if (count_ == kMost) {
+      complete_ = false;
+      return;
+    }
+    std::memmove(&regions_[at + 1], &regions_[at], (count_ - at) * sizeof(Region));
+    regions_[at] = added;
+    ++count_;
+  }
+
+  static void erase(std::size_t at) noexcept {
+    --count_;
+    std::memmove(&regions_[at], &regions_[at + 1], (count_ - at) * sizeof(Region));
+  }
+
+  static inline constinit FutexLock lock_;
+  static inline constinit ZeroedArray<Region, kMost + 1> regions_;
+  static inline constinit std::size_t count_ = 0;
+  static inline constinit bool complete_ = true;
+};
+
+}  // namespace alloctap
