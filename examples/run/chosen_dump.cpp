@@ -21,11 +21,11 @@ void ChosenDump::write(const Report& report, DumpWriter& writer) const {
   const auto write_as = [&](const auto& policy) { policy.write(report, writer); };
   switch (format) {
     case DumpFormat::kText:
-      return write_as(TextDump{.suppressions = suppressions});
+      return write_as(TextDump{.suppressions = suppressions, .leaks = leaks});
     case DumpFormat::kJson:
-      return write_as(JsonDump{.suppressions = suppressions});
+      return write_as(JsonDump{.suppressions = suppressions, .leaks = leaks});
     case DumpFormat::kHtml:
-      return write_as(HtmlDump{.suppressions = suppressions});
+      return write_as(HtmlDump{.suppressions = suppressions, .leaks = leaks});
     case DumpFormat::kFolded:
       return write_as(FoldedDump{});
     case DumpFormat::kHeaptrack:

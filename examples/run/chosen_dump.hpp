@@ -9,10 +9,11 @@
 namespace alloctap::run {
 
 /// Stands for the dump policy behind `format`. All of them are compiled once, in a file of their
-/// own, for every tracker and output. `suppressions` may be nullptr.
+/// own, for every tracker and output. `suppressions` and `leaks` are theirs.
 struct ChosenDump {
   DumpFormat format = DumpFormat::kText;
   const Suppressions* suppressions = nullptr;
+  bool leaks = false;
 
   void write(const Report& report, DumpWriter& writer) const;
 };

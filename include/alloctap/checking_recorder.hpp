@@ -170,7 +170,7 @@ class CheckingRecorder : public Recorder<Config> {
   static void act(const FoundMisuses& found) noexcept {
     for (const Misuse* misuse : found) {
       if constexpr (requires { Config::on_misuse(*misuse); }) Config::on_misuse(*misuse);
-      if (Checks::settings().abort_on_misuse) std::abort();
+      if (Checks::settings().abort_on.contains(misuse->kind)) std::abort();
     }
   }
 

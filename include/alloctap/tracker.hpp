@@ -25,6 +25,7 @@
 #include "alloctap/snapshot/diff.hpp"
 #include "alloctap/snapshot/leaks.hpp"
 #include "alloctap/snapshot/reachability.hpp"
+#include "alloctap/snapshot/sorted_misuses.hpp"
 #include "alloctap/snapshot/suppressions.hpp"
 #include "alloctap/symbol/module_table.hpp"
 #include "alloctap/tracker_report.hpp"
@@ -122,6 +123,15 @@ class Tracker {
     if (!leaks.ok()) return leaks.status();
     found.leaks = *std::move(leaks);
     return found;
+  }
+
+  /// Which faults of `snapshot`, one of this tracker's, `suppressions` name, and which they do not.
+  [[nodiscard]] static absl::StatusOr<SortedMisuses> misuses(const Snapshot& snapshot,
+                                                             const Suppressions& suppressions) {
+    if (absl::Status status = refuse_inside_dump(); !status.ok()) return status;
+    const ReentrancyGuard guard;
+    const std::lock_guard hold(control_lock);
+    return TrackerReport<Config>::misuses(snapshot, suppressions);
   }
 
   /// Writes a report of the present state to `output`, a `DumpOutput`, in the form of `policy`.

@@ -9,6 +9,7 @@
 
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/frame_list.hpp"
+#include "alloctap/dump/misuse_stacks.hpp"
 #include "alloctap/dump/report.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/hook/hook_backend.hpp"
@@ -16,6 +17,7 @@
 #include "alloctap/recorder.hpp"
 #include "alloctap/snapshot/leaks.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/snapshot/sorted_misuses.hpp"
 #include "alloctap/snapshot/suppressions.hpp"
 #include "alloctap/symbol/module_table.hpp"
 
@@ -45,16 +47,29 @@ class TrackerReport {
   static absl::StatusOr<Leaks> leaks(const Snapshot& snapshot, const Suppressions& suppressions) {
     const absl::StatusOr<ModuleTable> modules = TrackerReport::modules();
     if (!modules.ok()) return modules.status();
-    const Report report{.snapshot = snapshot,
-                        .modules = *modules,
-                        .program = {},
-                        .backend = {},
-                        .symbolize = &Sink::Epochs::symbolize};
+    const Report report = report_of(snapshot, *modules);
     const FrameList frames(report);
     if (!frames.complete()) {
       return absl::ResourceExhaustedError("leaks: the system has no memory for their frames");
     }
     return find_leaks(snapshot, suppressions, frames);
+  }
+
+  /// As `Tracker::misuses`.
+  static absl::StatusOr<SortedMisuses> misuses(const Snapshot& snapshot,
+                                               const Suppressions& suppressions) {
+    ArenaArray<StackId> stacks;
+    bool complete = true;
+    for_each_misuse_stack(snapshot,
+                          [&](StackId stack) { complete = complete && stacks.push_back(stack); });
+    const absl::StatusOr<ModuleTable> modules = TrackerReport::modules();
+    if (!modules.ok()) return modules.status();
+    const Report report = report_of(snapshot, *modules);
+    const FrameList frames(report, {stacks.data(), stacks.size()});
+    if (!complete || !frames.complete()) {
+      return absl::ResourceExhaustedError("misuse: the system has no memory for its frames");
+    }
+    return sort_misuses(snapshot, suppressions, frames);
   }
 
   /// As `Tracker::dump`.
@@ -85,6 +100,15 @@ class TrackerReport {
   }
 
  private:
+  /// One for its frames alone.
+  static Report report_of(const Snapshot& snapshot, const ModuleTable& modules) noexcept {
+    return {.snapshot = snapshot,
+            .modules = modules,
+            .program = {},
+            .backend = {},
+            .symbolize = &Sink::Epochs::symbolize};
+  }
+
   static std::string_view symbolizer_note() noexcept {
     if constexpr (requires { Config::Symbolizer::note(); }) return Config::Symbolizer::note();
     return {};

@@ -1,6 +1,6 @@
 // Whose memory it is, how much, and how far the numbers can be trusted.
 import { byId, element } from './dom.js';
-import { baseName } from './report.js';
+import { baseName, faultsOf } from './report.js';
 import { bytes, count, moment, percent, signed } from './units.js';
 
 export function drawHeader({ about, before, distinct }) {
@@ -38,6 +38,10 @@ function account(about, before) {
   return all.map(({ kind, text, meaning }) => element('span', { class: `badge ${kind}`, title: meaning }, text));
 }
 
+/** Reports from before there were rules about misuse have leaks alone. */
+const ruleText = ({ subject = 'leak', only, pattern, source, line }) =>
+  `${only ? 'only-' : ''}${subject}:${pattern} (${source}:${line})`;
+
 function badges({ account: numbers, sampling, backend, leaks, misuses }) {
   const list = [];
   const warn = (number, text, meaning) => {
@@ -54,7 +58,7 @@ function badges({ account: numbers, sampling, backend, leaks, misuses }) {
   warn(numbers.truncated_stacks, `stacks cut at ${backend.max_frames} frames`, 'Captures that were deeper than the limit.');
   warn(numbers.unseen_frees, 'frees not seen', 'Blocks found gone because their address was handed out again.');
   warn(numbers.pauses, 'pauses', 'Recording was paused; what was allocated meanwhile is in no number.');
-  const faults = misuses?.faults.length ?? 0;
+  const faults = faultsOf({ misuses }).length;
   warn(faults, `${faults === 1 ? 'fault' : 'faults'} in the use of memory`, 'What checks found; the tab Misuse tells of each.');
   if (!numbers.consistent) list.push({ kind: 'warn', text: 'A thread was stopped in the tracker', meaning: 'Numbers may be off by its event.' });
   if (list.length === 0) {
@@ -63,9 +67,14 @@ function badges({ account: numbers, sampling, backend, leaks, misuses }) {
   if (numbers.unmatched_frees) {
     list.push({ kind: 'plain', text: `${count(numbers.unmatched_frees)} frees of unknown blocks`, meaning: 'For example of blocks that were allocated before the tracker started.' });
   }
-  const unused = leaks?.rules.filter((rule) => rule.stacks === 0) ?? [];
+  const expected = misuses?.suppressed?.ways ?? 0;
+  if (expected > 0) {
+    list.push({ kind: 'plain', text: `${count(expected)} ${expected === 1 ? 'fault' : 'faults'} suppressed`, meaning: 'What rules say is expected; the JSON report has all of it.' });
+  }
+  const rules = [...(leaks?.rules ?? []), ...(misuses?.rules ?? [])];
+  const unused = rules.filter((rule) => (rule.stacks ?? rule.ways) === 0);
   if (unused.length > 0) {
-    list.push({ kind: 'plain', text: `${unused.length} of ${leaks.rules.length} suppressions matched nothing`, meaning: unused.map(({ pattern, source, line }) => `leak:${pattern} (${source}:${line})`).join('\n') });
+    list.push({ kind: 'plain', text: `${unused.length} of ${rules.length} suppressions matched nothing`, meaning: unused.map(ruleText).join('\n') });
   }
   list.push({ kind: 'plain', text: `${bytes(numbers.tracker_bytes)} held by the tracker itself`, meaning: 'Address space that the tracker holds for itself; in none of the other numbers.' });
   if (backend.unseen) list.push({ kind: 'plain', text: `not seen: ${backend.unseen}`, meaning: `What the hook cannot see: ${backend.unseen}` });

@@ -7,6 +7,11 @@ export function baseName(path) {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
+/** Those that no rule names. */
+export function faultsOf({ misuses }) {
+  return (misuses?.faults ?? []).filter((fault) => (fault.suppressed_by ?? null) === null);
+}
+
 /**
  * Functions, once each:   labels.text[i], labels.module[i] (index into modules, or -1)
  * Places in the source:   places.label[i], .file[i], .line[i], .inlined[i]
@@ -26,7 +31,7 @@ export class Report {
     /** Stacks that have allocated; others have mapped memory. */
     this.distinct = json.stacks.length;
     this.addStacks(rowsOf(json), ofFrames);
-    this.misuses = (json.misuses?.faults ?? []).map((fault) => withPlaces(fault, ofFrames));
+    this.misuses = faultsOf(json).map((fault) => withPlaces(fault, ofFrames));
     this.metrics = METRICS.filter((metric) => isIn(json, metric));
     for (const part of [json.mappings, json.peak ?? {}, json]) delete part.stacks;
     delete json.frames;

@@ -155,14 +155,18 @@ function misusedReport() {
                   allocated: call([1, 0], 4), freed: null, freed_by: null };
   const freed = { ...block, freed: call([2, 0], 8.8), freed_by: 'free' };
   const fault = (kind, others) => ({
-    kind, times: 1, address: 0x5000, call: null, stated_size: null, stated_alignment: null, heap: null,
+    kind, times: 1, suppressed_by: null, address: 0x5000, call: null, stated_size: null, stated_alignment: null, heap: null,
     found: call([3, 0], 9), block, changed: null, access: null, ...others });
   const changed = { count: 2, first: 24, last: 26, expected: 0xbb, found: [0x41, 0xbb, 0x42] };
   return {
     ...earlier,
     misuses: {
       left_out: 1234,
+      suppressed: { ways: 1, times: 3 },
+      rules: [{ subject: 'double_free', only: false, pattern: 'known', source: 'rules', line: 4, ways: 1, times: 3 },
+              { subject: 'misuse', only: true, pattern: 'gone', source: 'rules', line: 5, ways: 0, times: 0 }],
       faults: [
+        fault('double_free', { call: 'free', block: freed, times: 3, suppressed_by: 0 }),
         fault('double_free', { call: 'free', block: freed, times: 2 }),
         fault('write_behind', { changed, found: { thread: 0, time_ns: 9e9, frames: [] } }),
         fault('wrong_size', { call: 'delete', stated_size: 1000 }),
@@ -177,6 +181,8 @@ function misusedReport() {
 
 pageTest('faults are told with their stacks, and only where there are some', () => madeUp(misusedReport()), async (page) => {
   assert.match(await text(page, '#account'), /7 faults in the use of memory/);
+  assert.match(await text(page, '#account'), /1 fault suppressed/);
+  assert.equal(await page.getByText('1 of 2 suppressions matched nothing').getAttribute('title'), 'only-misuse:gone (rules:5)');
   await page.click('[data-tab=misuse]');
   assert.match(await text(page, '#misuse'), /1,234 more found no room/);
   const says = async (kind) => (await text(page, `[data-fault=${kind}] > p`)).trim();

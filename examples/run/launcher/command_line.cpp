@@ -74,12 +74,14 @@ CommandLine::CommandLine()
   leaks_ = add("--leaks", "live|unreachable",
                "Report leaks: all that PROGRAM still holds, or of that only what\n"
                "it cannot reach any more, told by a scan of a copy of it.\n"
-               "Default: live with --suppressions, else no leaks.");
+               "Default: live with --suppressions of leaks, else no leaks.");
   suppressions_ = add("--suppressions", "FILE",
-                      "Report leaks, but for what the rules in FILE name, a\n"
-                      "leak:PATTERN in each line as for LeakSanitizer. Rules that\n"
-                      "PROGRAM brings itself count too. May be given again for another\n"
-                      "FILE.");
+                      "Leave out of the reports, and of --error-exitcode, what the\n"
+                      "rules in FILE name, one in each line: leak:PATTERN as for\n"
+                      "LeakSanitizer, misuse:PATTERN, or one kind of misuse such as\n"
+                      "double_free:PATTERN. only-leak:PATTERN and its like leave out all\n"
+                      "else. Rules about leaks that PROGRAM brings itself count too. May\n"
+                      "be given again for another FILE.");
   if (kSomeHookChecksBlocks) add_checks();
   hook_ = add("--hook", "CHOICE", kHookHelp);
   if (kSomeHookChoosesModules) add_modules();

@@ -18,6 +18,7 @@
 #include "launcher/check_choices.hpp"
 #include "launcher/command_line.hpp"
 #include "launcher/failure.hpp"
+#include "launcher/suppression_files.hpp"
 
 namespace alloctap::run {
 namespace {
@@ -140,7 +141,7 @@ absl::Status set_hook(const std::string& value, Options& options) {
 
 absl::Status set_leaks(const CommandLine& line, Options& options) {
   options.suppressions = line.suppressions();
-  if (!options.suppressions.empty()) options.leaks = LeakChoice::kLive;
+  if (ask_for_leaks(options.suppressions)) options.leaks = LeakChoice::kLive;
   for (const std::string& value : line.leak_choices()) {
     if (!find_name(kLeakNames, value, options.leaks) || options.leaks == LeakChoice::kNone) {
       return absl::InvalidArgumentError(

@@ -44,7 +44,7 @@ struct Options {
   bool string_checks = false;
   std::int32_t error_exit_code = 0;
   bool follow_children = false;
-  /// With files of suppressions at least `kLive`.
+  /// With files of suppressions that ask for leaks at least `kLive`.
   LeakChoice leaks = LeakChoice::kNone;
   /// Files of suppressions, as the user wrote them.
   std::vector<std::string> suppressions;

@@ -21,7 +21,7 @@ absl::Status refuse(const std::string& file, std::string_view reason) {
       absl::StrCat("--suppressions ", in_quotes(file), ": ", std::string(reason)));
 }
 
-absl::Status check_rules(const std::string& file) {
+absl::Status read_rules(const std::string& file, Suppressions& rules) {
   std::error_code ignored;
   if (fs::is_fifo(path_of(file), ignored)) {
     return refuse(file, "is a pipe, and it is to be read twice; write its text to a file");
@@ -29,13 +29,13 @@ absl::Status check_rules(const std::string& file) {
   ArenaArray<char> contents;
   const int error = read_file(file.c_str(), kMostSuppressionBytes, contents);
   if (error != 0) return refuse(file, absl::StrCat("cannot be read: ", os::error_text(error)));
-  Suppressions suppressions;
-  const absl::Status status = suppressions.add(text_of(contents), file);
+  const absl::Status status = rules.add(text_of(contents), file);
   return status.ok() ? status : refuse(file, std::string(status.message()));
 }
 
 absl::StatusOr<std::string> resolve(const std::string& file) {
-  if (absl::Status status = check_rules(file); !status.ok()) return status;
+  Suppressions rules;
+  if (absl::Status status = read_rules(file, rules); !status.ok()) return status;
   std::error_code error;
   const std::string path = text_of(fs::absolute(path_of(file), error));
   if (error || path.size() > kPathBytes) return refuse(file, "its path is too long");
@@ -57,6 +57,14 @@ absl::StatusOr<std::vector<std::string>> resolve_suppressions(std::span<const st
     paths.push_back(*std::move(path));
   }
   return paths;
+}
+
+bool ask_for_leaks(std::span<const std::string> files) {
+  Suppressions rules;
+  for (const std::string& file : files) {
+    if (!read_rules(file, rules).ok()) return true;
+  }
+  return !files.empty() && (rules.misuse_rules().empty() || !rules.leak_rules().empty());
 }
 
 }  // namespace alloctap::run

@@ -1,4 +1,4 @@
-/// The files of suppressions, read once before the program starts.
+/// The files of suppressions, read before the program starts.
 #pragma once
 
 #include <span>
@@ -12,5 +12,9 @@ namespace alloctap::run {
 /// The absolute paths of `files`, each of which can be read and has no wrong line.
 [[nodiscard]] absl::StatusOr<std::vector<std::string>> resolve_suppressions(
     std::span<const std::string> files);
+
+/// Whether `files` ask for a report of leaks: unless all their rules are about faults. Those that
+/// cannot be read do; `resolve_suppressions` refuses them.
+[[nodiscard]] bool ask_for_leaks(std::span<const std::string> files);
 
 }  // namespace alloctap::run

@@ -29,6 +29,12 @@ bool has_leaks(const Snapshot& snapshot, const Suppressions& suppressions) {
   return leaks.ok() && leaks->leaked.live_allocations > 0;
 }
 
+bool has_misuses(const Snapshot& snapshot, const Suppressions& suppressions) {
+  if (snapshot.misuses.empty()) return false;
+  const absl::StatusOr<SortedMisuses> sorted = RunTracker::misuses(snapshot, suppressions);
+  return !sorted.ok() || sorted->reported.ways > 0 || snapshot.misuses_left_out > 0;
+}
+
 template <class Tracker>
 void verify_blocks_of() noexcept {
   if constexpr (requires { Tracker::verify_all(); }) static_cast<void>(Tracker::verify_all());

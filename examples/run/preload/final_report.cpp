@@ -31,7 +31,9 @@ void print_error(const absl::Status& status) noexcept {
 }
 
 ChosenDump policy_of(DumpFormat format) noexcept {
-  return {.format = format, .suppressions = loaded_suppressions()};
+  return {.format = format,
+          .suppressions = loaded_suppressions(),
+          .leaks = current_settings->leaks != LeakChoice::kNone};
 }
 
 /// What is at `path` must not be replaced: it leads to a device, a pipe or an open descriptor.
@@ -87,13 +89,21 @@ absl::StatusOr<Snapshot> snapshot_for_reports() {
 
 /// Of the last report.
 constinit std::atomic<bool> leaked{false};
+constinit std::atomic<bool> misused{false};
 
 /// A snapshot that was to tell what is unreachable and could not has no leaks for sure.
-void note_leaks(const Snapshot& snapshot) {
-  const bool wanted = current_settings->error_exit_code != 0;
+void note_errors(const Snapshot& snapshot) {
   const Suppressions* const suppressions = loaded_suppressions();
-  const bool told = current_settings->leaks != LeakChoice::kUnreachable || snapshot.scan.done;
-  leaked.store(wanted && told && suppressions != nullptr && has_leaks(snapshot, *suppressions));
+  if (current_settings->error_exit_code == 0 || suppressions == nullptr) return;
+  const LeakChoice leaks = current_settings->leaks;
+  const bool told = leaks == LeakChoice::kLive || snapshot.scan.done;
+  leaked.store(leaks != LeakChoice::kNone && told && has_leaks(snapshot, *suppressions));
+  misused.store(has_misuse_rules() && has_misuses(snapshot, *suppressions));
+}
+
+/// Where rules are to be asked, as of the last report.
+bool has_errors() noexcept {
+  return leaked.load() || (has_misuse_rules() ? misused.load() : found_misuse());
 }
 
 }  // namespace
@@ -119,7 +129,7 @@ void write_report() noexcept {
   verify_blocks();
   const absl::StatusOr<Snapshot> snapshot = snapshot_for_reports();
   if (!snapshot.ok()) return print_error(snapshot.status());
-  note_leaks(*snapshot);
+  note_errors(*snapshot);
   const int error_output = standard_error();
   if (current_settings->dump_count == 0 && error_output >= 0) {
     const absl::Status status =
@@ -135,7 +145,7 @@ void write_report() noexcept {
 
 int code_of_errors(int status) noexcept {
   const int chosen = current_settings->error_exit_code;
-  return chosen != 0 && (found_misuse() || leaked.load()) ? chosen : status;
+  return chosen != 0 && has_errors() ? chosen : status;
 }
 
 void print_line(std::string_view text) noexcept {

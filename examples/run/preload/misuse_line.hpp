@@ -5,11 +5,14 @@
 #include <string_view>
 
 #include "preload/final_report.hpp"
+#include "preload/run_suppressions.hpp"
 
 namespace alloctap::run {
 
-/// Tells standard error what `misuse` is, in a line; the rest is the report's. Runs inside malloc.
+/// Tells standard error what `misuse` is, in a line; the rest is the report's. Says nothing where
+/// there are rules about faults: names are known to the report alone. Runs inside malloc.
 inline void print_misuse(const Misuse& misuse) noexcept {
+  if (has_misuse_rules()) return;
   const std::string_view kind = alloctap::name_of(misuse.kind);
   char line[80];
   std::size_t length = kind.copy(line, sizeof line);

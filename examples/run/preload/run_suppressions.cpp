@@ -4,6 +4,7 @@
 
 #include <alloctap/guard/file_contents.hpp>
 #include <alloctap/guard/reentrancy_guard.hpp>
+#include <atomic>
 #include <cstring>
 #include <new>
 
@@ -13,7 +14,7 @@ namespace alloctap::run {
 namespace {
 
 /// In the arena, because destructors run before the report.
-constinit const Suppressions* loaded = nullptr;
+constinit std::atomic<const Suppressions*> loaded{nullptr};
 
 absl::Status add_file(std::string_view path, Suppressions& suppressions) {
   char name[kPathBytes + 1]{};
@@ -32,7 +33,8 @@ void check(const absl::Status& status) noexcept {
 }  // namespace
 
 void load_suppressions(const Settings& settings) noexcept {
-  if (settings.leaks == LeakChoice::kNone) return;
+  const bool asks_for_leaks = settings.leaks != LeakChoice::kNone;
+  if (!asks_for_leaks && settings.suppression_count == 0) return;
   const OwnAllocations own;
   void* memory = Arena::allocate(sizeof(Suppressions));
   if (memory == nullptr) return print_line("the system has no memory for suppressions");
@@ -40,10 +42,17 @@ void load_suppressions(const Settings& settings) noexcept {
   for (const std::string_view path : settings.suppression_files()) {
     check(add_file(path, *suppressions));
   }
-  check(suppressions->add_defaults());
-  loaded = suppressions;
+  if (asks_for_leaks) check(suppressions->add_defaults());
+  loaded.store(suppressions, std::memory_order_release);
 }
 
-const Suppressions* loaded_suppressions() noexcept { return loaded; }
+const Suppressions* loaded_suppressions() noexcept {
+  return loaded.load(std::memory_order_acquire);
+}
+
+bool has_misuse_rules() noexcept {
+  const Suppressions* const rules = loaded_suppressions();
+  return rules != nullptr && !rules->misuse_rules().empty();
+}
 
 }  // namespace alloctap::run

@@ -1,4 +1,4 @@
-/// The rules that say which of the program's blocks are no leaks.
+/// The rules that say which of the program's blocks are no leaks, and which faults are expected.
 #pragma once
 
 #include <alloctap/snapshot/suppressions.hpp>
@@ -7,12 +7,15 @@
 
 namespace alloctap::run {
 
-/// Reads the files that `settings` name, and what the program brings itself; nothing where there
-/// are none. Before the program starts, because it may change what it can see of the file system.
+/// Reads the files that `settings` name, and where leaks are asked for what the program brings
+/// itself. Before the program starts, because it may change what it can see of the file system.
 /// Errors go to stderr.
 void load_suppressions(const Settings& settings) noexcept;
 
-/// What was loaded; nullptr where nobody asked for leaks.
+/// What was loaded; nullptr where nobody asked for leaks or named a file. Runs inside malloc.
 [[nodiscard]] const Suppressions* loaded_suppressions() noexcept;
+
+/// Whether some of that is about faults. Runs inside malloc.
+[[nodiscard]] bool has_misuse_rules() noexcept;
 
 }  // namespace alloctap::run

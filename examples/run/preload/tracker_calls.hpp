@@ -25,6 +25,9 @@ void add_timeline_point() noexcept;
 /// Whether there are leaks that no suppression names; false where that cannot be told.
 [[nodiscard]] bool has_leaks(const Snapshot& snapshot, const Suppressions& suppressions);
 
+/// Whether there are faults that no suppression names, or that cannot be told.
+[[nodiscard]] bool has_misuses(const Snapshot& snapshot, const Suppressions& suppressions);
+
 /// As `Tracker::verify_all`, where something is checked.
 void verify_blocks() noexcept;
 /// Whether checks found anything yet.

@@ -18,6 +18,8 @@ struct CheckOption {
     kNone,
     /// `name`, which means the default, or `name=NUMBER`.
     kNumber,
+    /// `name`, which means all, or `name=KIND+KIND...` of `key_of`.
+    kKinds,
   };
 
   std::string_view name;
@@ -26,7 +28,8 @@ struct CheckOption {
   std::uint64_t preset = 0;
   std::uint64_t least = 0;
   std::uint64_t most = 0;
-  /// Puts it into force; nullptr for what every tracker does already.
+  /// Puts it into force; nullptr for what every tracker does already. Not of `kKinds`, which sets
+  /// `CheckSettings::abort_on`.
   void (*apply)(CheckSettings& settings, std::uint64_t number) = nullptr;
 };
 
@@ -89,7 +92,6 @@ inline void string_checks(Settings& settings, Number) {
   settings.blocks = true;
   settings.strings = true;
 }
-inline void abort_on_error(Settings& settings, Number) { settings.abort_on_misuse = true; }
 inline void level5(Settings& settings, Number) { fill(settings, Settings::kAllBytes); }
 inline void level10(Settings& settings, Number) {
   verify_kinds(settings, 0);
@@ -103,6 +105,7 @@ inline constexpr std::uint64_t kMostBytes = 16384;
 inline constexpr std::uint64_t kRarestGuardPage = 1'000'000'000;
 inline constexpr auto kNumber = CheckOption::Value::kNumber;
 inline constexpr auto kNone = CheckOption::Value::kNone;
+inline constexpr auto kKinds = CheckOption::Value::kKinds;
 
 }  // namespace check_options
 
@@ -127,7 +130,7 @@ inline constexpr auto kCheckOptions = std::to_array<CheckOption>({
     {"guard_pages_random", check_options::kNone, 0, 0, 0, &check_options::guard_pages_random},
     {"outlive_faults", check_options::kNone, 0, 0, 0, &check_options::outlive_faults},
     {"string_checks", check_options::kNone, 0, 0, 0, &check_options::string_checks},
-    {"abort_on_error", check_options::kNone, 0, 0, 0, &check_options::abort_on_error},
+    {"abort_on_error", check_options::kKinds, 0, 0, 0, nullptr},
     {"backtrace", check_options::kNumber, 16, 1, 256, nullptr},
     {"bt", check_options::kNumber, 16, 1, 256, nullptr},
     {"leak_track", check_options::kNone, 0, 0, 0, nullptr},

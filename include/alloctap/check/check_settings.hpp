@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "alloctap/check/misuse_kinds.hpp"
+
 namespace alloctap {
 
 /// On which side of a block an inaccessible page begins at once.
@@ -50,8 +52,8 @@ struct CheckSettings {
   /// Whether a thread that touches such a page goes on as if it might, once that was told of. Else
   /// the fault is left to the handler that was there, or ends the process.
   bool outlives_faults = false;
-  /// Whether the first fault ends the process, by SIGABRT, once it has been told of.
-  bool abort_on_misuse = false;
+  /// The first fault of these kinds ends the process, by SIGABRT, once it has been told of.
+  MisuseKinds abort_on;
 };
 
 }  // namespace alloctap

@@ -7,13 +7,16 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 
 #include "alloctap/check/check_options.hpp"
 #include "alloctap/check/check_settings.hpp"
+#include "alloctap/check/misuse_keys.hpp"
 
 namespace alloctap {
 
@@ -75,6 +78,7 @@ class CheckOptionParser {
     if (has_value && option.value == CheckOption::Value::kNone) {
       return add_problem(option.name, "takes no value; write it alone");
     }
+    if (option.value == CheckOption::Value::kKinds) return read_kinds(option, has_value, value);
     if (has_value && !read_number(value, option, number)) return;
     if (option.apply != nullptr) option.apply(settings_, number);
   }
@@ -88,6 +92,29 @@ class CheckOptionParser {
                 absl::StrCat("\"", absl::string_view(value.data(), value.size()),
                              "\" is no whole number from ", option.least, " to ", option.most));
     return false;
+  }
+
+  /// `abort_on_error=double_free+write_behind`; alone it means all.
+  void read_kinds(const CheckOption& option, bool has_value, std::string_view value) {
+    if (!has_value) settings_.abort_on = MisuseKinds::all();
+    for (bool more = has_value; more;) {
+      const std::size_t end = value.find('+');
+      add_kind(option, value.substr(0, end));
+      more = end != value.npos;
+      value.remove_prefix(more ? end + 1 : value.size());
+    }
+  }
+
+  void add_kind(const CheckOption& option, std::string_view key) {
+    const std::optional<MisuseKind> kind = misuse_kind_of(key);
+    if (kind) return settings_.abort_on.add(*kind);
+    std::string keys;
+    for (std::size_t i = 0; i < kMisuseKinds; ++i) {
+      absl::StrAppend(&keys, keys.empty() ? "" : ", ", to_absl(key_of(static_cast<MisuseKind>(i))));
+    }
+    add_problem(option.name, absl::StrCat("\"", to_absl(key),
+                                          "\" is no kind of fault; write it alone, or some of ",
+                                          keys, " with + between them"));
   }
 
   void add_unknown(std::string_view name) {

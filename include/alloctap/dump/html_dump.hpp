@@ -34,8 +34,9 @@ struct HtmlDump {
   /// The page shows what changed since then: an earlier snapshot of the same tracker, which the
   /// caller keeps during the dump. nullptr: none.
   const Snapshot* base = nullptr;
-  /// As in `JsonDump`: nullptr: the page does not tell leaks apart.
+  /// As in `JsonDump`.
   const Suppressions* suppressions = nullptr;
+  bool leaks = true;
 
   void write(const Report& report, DumpWriter& out) const {
     write_html_page(
@@ -56,7 +57,7 @@ struct HtmlDump {
 
   void write_json(const Report& report, ScriptText& script, DumpWriter& out) const {
     DumpWriter json(script);
-    JsonDump{.suppressions = suppressions}.write(report, json);
+    JsonDump{.suppressions = suppressions, .leaks = leaks}.write(report, json);
     if (!json.finish().ok()) out.fail("html: the system has no memory for the report");
   }
 };

@@ -27,19 +27,25 @@ namespace alloctap {
 /// Every stack, every frame with its name where it is known, every module. Needs RapidJSON: target
 /// alloctap::json_dump.
 struct JsonDump {
-  /// Alive during the dump; nullptr: nobody asks for leaks.
+  /// Alive during the dump; nullptr: nothing is suppressed, and nobody asks for leaks.
   const Suppressions* suppressions = nullptr;
+  /// Whether leaks are told apart, where there are suppressions.
+  bool leaks = true;
 
   void write(const Report& report, DumpWriter& out) const {
-    Writing(report, suppressions, out).write();
+    const Suppressions none;
+    const bool has_rules = suppressions != nullptr;
+    Writing(report, has_rules ? *suppressions : none, has_rules && leaks, out).write();
   }
 
  private:
   class Writing {
    public:
-    Writing(const Report& report, const Suppressions* suppressions, DumpWriter& out)
+    Writing(const Report& report, const Suppressions& suppressions, bool asks_for_leaks,
+            DumpWriter& out)
         : report_(report),
           suppressions_(suppressions),
+          asks_for_leaks_(asks_for_leaks),
           owners_(report.snapshot),
           out_(out),
           json_(out) {}
@@ -92,8 +98,8 @@ struct JsonDump {
     }
 
     bool look_for_leaks(const FrameList& frames) {
-      if (suppressions_ == nullptr) return true;
-      absl::StatusOr<Leaks> leaks = find_leaks(report_.snapshot, *suppressions_, frames);
+      if (!asks_for_leaks_) return true;
+      absl::StatusOr<Leaks> leaks = find_leaks(report_.snapshot, suppressions_, frames);
       if (leaks.ok()) leaks_ = *std::move(leaks);
       return leaks_.has_value();
     }
@@ -101,18 +107,25 @@ struct JsonDump {
     void write_leaks() {
       json_.key("leaks");
       if (!leaks_) return json_.null();
-      alloctap::write_leaks(json_, *suppressions_, report_.snapshot.scan, *leaks_);
+      alloctap::write_leaks(json_, suppressions_, report_.snapshot.scan, *leaks_);
     }
 
     void write_misuses(const FrameList& frames) {
+      const auto& misuses = report_.snapshot.misuses;
+      const absl::StatusOr<SortedMisuses> sorted =
+          sort_misuses(report_.snapshot, suppressions_, frames);
+      if (!sorted.ok()) return out_.fail("json: the system has no memory for misuse");
       json_.key("misuses");
       json_.begin_object();
       json_.number("left_out", report_.snapshot.misuses_left_out);
       json_.key("faults");
       json_.begin_array();
       JsonMisuses faults(json_, [&](StackId stack) { write_frame_indices(stack, frames); });
-      for (const CountedMisuse& misuse : report_.snapshot.misuses) faults.write(misuse);
+      for (std::size_t i = 0; i < misuses.size(); ++i) {
+        faults.write(misuses[i], sorted->rule_of_fault[i]);
+      }
       json_.end_array();
+      write_suppressed(json_, suppressions_, *sorted);
       json_.key("guard_pages");
       write_guards(json_, report_.snapshot.guards);
       json_.end_object();
@@ -264,9 +277,10 @@ struct JsonDump {
     }
 
     const Report& report_;
-    const Suppressions* suppressions_;
+    const Suppressions& suppressions_;
+    bool asks_for_leaks_;
     OwnerLabels owners_;
-    /// Where suppressions ask for them.
+    /// Where they are asked for.
     std::optional<Leaks> leaks_;
     DumpWriter& out_;
     JsonBuilder json_;

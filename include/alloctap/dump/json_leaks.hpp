@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "alloctap/dump/json_builder.hpp"
+#include "alloctap/dump/json_rules.hpp"
 #include "alloctap/snapshot/leaks.hpp"
 #include "alloctap/snapshot/reachability.hpp"
 #include "alloctap/snapshot/suppressions.hpp"
@@ -59,11 +60,8 @@ inline void write_leaks(JsonBuilder& json, const Suppressions& suppressions,
   json.key("rules");
   json.begin_array();
   for (std::size_t i = 0; i < leaks.rules.size(); ++i) {
-    const SuppressionRule& rule = suppressions.rules()[i];
     json.begin_object();
-    json.text("pattern", rule.pattern);
-    json.text("source", rule.source);
-    json.number("line", rule.line);
+    write_members(json, suppressions.leak_rules()[i]);
     write_members(json, leaks.rules[i]);
     json.end_object();
   }

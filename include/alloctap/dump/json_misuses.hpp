@@ -1,50 +1,20 @@
 /// The part of schema alloctap.heap/1 that is about misuse of memory.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "alloctap/check/call_names.hpp"
 #include "alloctap/check/guard_account.hpp"
+#include "alloctap/check/misuse_keys.hpp"
 #include "alloctap/check/misuse_log.hpp"
 #include "alloctap/dump/json_builder.hpp"
+#include "alloctap/dump/json_rules.hpp"
+#include "alloctap/snapshot/sorted_misuses.hpp"
+#include "alloctap/snapshot/suppressions.hpp"
 
 namespace alloctap {
-
-/// What `misuses[].kind` is.
-[[nodiscard]] constexpr std::string_view json_name_of(MisuseKind kind) noexcept {
-  switch (kind) {
-    case MisuseKind::kDoubleFree:
-      return "double_free";
-    case MisuseKind::kUnknownPointer:
-      return "unknown_pointer";
-    case MisuseKind::kInteriorPointer:
-      return "interior_pointer";
-    case MisuseKind::kKindMismatch:
-      return "mismatched_release";
-    case MisuseKind::kWrongSize:
-      return "wrong_size";
-    case MisuseKind::kWrongAlignment:
-      return "wrong_alignment";
-    case MisuseKind::kWrongHeap:
-      return "wrong_heap";
-    case MisuseKind::kWriteBefore:
-      return "write_before";
-    case MisuseKind::kWriteBehind:
-      return "write_behind";
-    case MisuseKind::kWriteAfterFree:
-      return "write_after_free";
-    case MisuseKind::kReadBefore:
-      return "read_before";
-    case MisuseKind::kReadBehind:
-      return "read_behind";
-    case MisuseKind::kReadAfterFree:
-      return "read_after_free";
-    case MisuseKind::kOverlappingCopy:
-      return "overlapping_copy";
-  }
-  return "misuse";
-}
 
 /// Null where nobody asked for guard pages.
 inline void write_guards(JsonBuilder& json, const GuardAccount& guards) {
@@ -56,6 +26,30 @@ inline void write_guards(JsonBuilder& json, const GuardAccount& guards) {
   json.end_object();
 }
 
+/// The members of an object.
+inline void write_members(JsonBuilder& json, const MisuseSum& sum) {
+  json.number("ways", sum.ways);
+  json.number("times", sum.times);
+}
+
+/// What is suppressed, and by which rules.
+inline void write_suppressed(JsonBuilder& json, const Suppressions& suppressions,
+                             const SortedMisuses& sorted) {
+  json.key("suppressed");
+  json.begin_object();
+  write_members(json, sorted.suppressed);
+  json.end_object();
+  json.key("rules");
+  json.begin_array();
+  for (std::size_t i = 0; i < sorted.rules.size(); ++i) {
+    json.begin_object();
+    write_members(json, suppressions.misuse_rules()[i]);
+    write_members(json, sorted.rules[i]);
+    json.end_object();
+  }
+  json.end_array();
+}
+
 /// Writes faults as objects; `WriteFrames(json, stack)` writes the member `frames`.
 template <class WriteFrames>
 class JsonMisuses {
@@ -63,11 +57,14 @@ class JsonMisuses {
   JsonMisuses(JsonBuilder& json, WriteFrames write_frames) noexcept
       : json_(json), write_frames_(write_frames) {}
 
-  void write(const CountedMisuse& counted) {
+  /// `rule` is the number of the one that suppresses the fault, or `kNoRule`.
+  void write(const CountedMisuse& counted, std::uint32_t rule) {
     const Misuse& misuse = counted.first;
     json_.begin_object();
-    json_.text("kind", json_name_of(misuse.kind));
+    json_.text("kind", key_of(misuse.kind));
     json_.number("times", counted.times);
+    json_.key("suppressed_by");
+    json_.value_unless(rule, Suppressions::kNoRule);
     json_.number("address", misuse.address);
     json_.key("call");
     json_.string_or_null(gives_back(misuse) ? name_of(misuse.call) : std::string_view());

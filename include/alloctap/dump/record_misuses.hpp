@@ -3,11 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "alloctap/check/call_names.hpp"
+#include "alloctap/check/misuse_keys.hpp"
 #include "alloctap/check/misuse_log.hpp"
-#include "alloctap/dump/json_misuses.hpp"
 #include "alloctap/dump/record_numbers.hpp"
 #include "alloctap/dump/record_reader.hpp"
 #include "alloctap/dump/record_writer.hpp"
@@ -67,7 +68,7 @@ inline void write_misuses(RecordWriter& record, const Snapshot& snapshot) {
     const ChangedBytes& changed = misuse.changed;
     const std::string_view found(reinterpret_cast<const char*>(changed.found.data()),
                                  changed.shown);
-    record.row(json_name_of(misuse.kind), counted.times, name_of(misuse.call), misuse.by_sweep,
+    record.row(key_of(misuse.kind), counted.times, name_of(misuse.call), misuse.by_sweep,
                misuse.address, misuse.stated_size, misuse.stated_alignment,
                os::number_of(misuse.heap));
     write_call(misuse.found);
@@ -115,11 +116,9 @@ class MisuseRow {
 
  private:
   [[nodiscard]] bool read_kind(MisuseKind& kind) const noexcept {
-    for (std::size_t i = 0; i < kMisuseKinds; ++i) {
-      kind = static_cast<MisuseKind>(i);
-      if (json_name_of(kind) == row_.text("kind")) return true;
-    }
-    return false;
+    const std::optional<MisuseKind> named = misuse_kind_of(row_.text("kind"));
+    kind = named.value_or(kind);
+    return named.has_value();
   }
 
   template <class Kind>

@@ -13,6 +13,7 @@
 #include "alloctap/dump/text_leaks.hpp"
 #include "alloctap/dump/text_misuses.hpp"
 #include "alloctap/dump/text_owners.hpp"
+#include "alloctap/dump/text_rules.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/version.hpp"
 
@@ -23,30 +24,39 @@ namespace alloctap {
 struct TextDump {
   /// How many stacks are shown in each list.
   std::size_t most_stacks = 20;
-  /// Alive during the dump; nullptr: nobody asks for leaks.
+  /// Alive during the dump; nullptr: nothing is suppressed, and nobody asks for leaks.
   const Suppressions* suppressions = nullptr;
+  /// Whether leaks are told apart, where there are suppressions.
+  bool leaks = true;
 
   void write(const Report& report, DumpWriter& out) const {
     write_header(report, out);
     write_account(report, out);
     write_totals(report, out);
-    write_misuse_totals(report.snapshot, out);
-    TextOwners owners(report.snapshot, out);
-    owners.write();
     const auto stacks = most_first(report.snapshot.stacks, out);
     const auto mappings = most_first(report.snapshot.mappings, out);
     const FrameList frames(report, shown_stacks(report, stacks, mappings, out));
     if (!frames.complete()) return out.fail("text: the system has no memory for frames");
-    write_misuses(report, frames, out);
-    if (suppressions != nullptr) {
-      write_leaks(report, frames, owners, out);
+    const Suppressions none;
+    const Suppressions& rules = suppressions == nullptr ? none : *suppressions;
+    const absl::StatusOr<SortedMisuses> misuses = sort_misuses(report.snapshot, rules, frames);
+    if (!misuses.ok()) return out.fail("text: the system has no memory for misuse");
+    write_misuse_totals(report.snapshot, *misuses, out);
+    TextOwners owners(report.snapshot, out);
+    owners.write();
+    write_misuses(report, *misuses, frames, out);
+    if (asks_for_leaks()) {
+      write_leaks(report, frames, owners, *misuses, out);
     } else {
       write_stacks("Stacks that hold live memory", report, stacks, frames, owners, out);
+      write_rules(rules, nullptr, *misuses, out);
     }
     write_mappings(report, mappings, frames, out);
   }
 
  private:
+  [[nodiscard]] bool asks_for_leaks() const noexcept { return suppressions != nullptr && leaks; }
+
   static void write_header(const Report& report, DumpWriter& out) {
     out << "alloctap " << kVersionString << ": who holds the memory of "
         << report.program.executable << " (pid " << report.program.pid << ")\n  command  ";
@@ -168,29 +178,29 @@ struct TextDump {
     add_first(stacks);
     add_first(mappings);
     for (const StackSummary& stack : report.snapshot.stacks) {
-      if (suppressions != nullptr && stack.live_allocations > 0) add(stack.stack);
+      if (asks_for_leaks() && stack.live_allocations > 0) add(stack.stack);
     }
     return shown;
   }
 
   void write_leaks(const Report& report, const FrameList& frames, TextOwners& owners,
-                   DumpWriter& out) const {
-    const absl::StatusOr<Leaks> leaks = find_leaks(report.snapshot, *suppressions, frames);
-    if (!leaks.ok()) return out.fail("text: the system has no memory for leaks");
-    write_leak_totals(*leaks, out);
-    write_scan(report.snapshot.scan, *leaks, out);
+                   const SortedMisuses& misuses, DumpWriter& out) const {
+    const absl::StatusOr<Leaks> found = find_leaks(report.snapshot, *suppressions, frames);
+    if (!found.ok()) return out.fail("text: the system has no memory for leaks");
+    write_leak_totals(*found, out);
+    write_scan(report.snapshot.scan, *found, out);
     if (report.snapshot.scan.done) {
       const auto write_list = [&](std::string_view title, ListedBlocks listed) {
         StackOrder list;
-        if (!list_stacks(leaks->stacks, listed, list)) out.fail("text: no memory for leaks");
+        if (!list_stacks(found->stacks, listed, list)) out.fail("text: no memory for leaks");
         write_stacks(title, report, list, frames, owners, out, listed);
       };
       write_list("Stacks with blocks that are definitely lost", ListedBlocks::kDefinite);
       write_list("Stacks with blocks that are lost with others", ListedBlocks::kIndirect);
     } else {
-      write_stacks("Stacks that leaked", report, leaks->stacks, frames, owners, out);
+      write_stacks("Stacks that leaked", report, found->stacks, frames, owners, out);
     }
-    TextRuleList(*suppressions, *leaks, out).write();
+    write_rules(*suppressions, &*found, misuses, out);
   }
 
   void write_stacks(std::string_view title, const Report& report, const StackOrder& order,

@@ -1,4 +1,4 @@
-/// What the text report says of leaks and of the rules that suppress some.
+/// What the text report says of leaks.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,6 @@
 #include "alloctap/snapshot/leaks.hpp"
 #include "alloctap/snapshot/reachability.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
-#include "alloctap/snapshot/suppressions.hpp"
 
 namespace alloctap {
 
@@ -96,52 +95,5 @@ inline void write_leak_totals(const Leaks& leaks, DumpWriter& out) {
       << with_commas(leaks.suppressed.live_allocations) << " block"
       << plural(leaks.suppressed.live_allocations) << "\n";
 }
-
-/// The rules, those that matched first, then those that may go.
-class TextRuleList {
- public:
-  TextRuleList(const Suppressions& suppressions, const Leaks& leaks, DumpWriter& out) noexcept
-      : suppressions_(suppressions), leaks_(leaks), out_(out) {}
-
-  void write() {
-    if (used() > 0) {
-      out_ << "\nSuppressed, by rule (blocks, bytes)\n";
-      for_each(true, [this](const SuppressionRule& rule, const LiveSum& sum) {
-        out_ << "  " << with_commas(sum.live_allocations) << "  " << human_bytes(sum.live_bytes)
-             << "  ";
-        write_rule(rule);
-      });
-    }
-    if (used() < leaks_.rules.size()) {
-      out_ << "\nRules that matched nothing\n";
-      for_each(false, [this](const SuppressionRule& rule, const LiveSum&) {
-        out_ << "  ";
-        write_rule(rule);
-      });
-    }
-  }
-
- private:
-  [[nodiscard]] std::size_t used() const noexcept {
-    return static_cast<std::size_t>(
-        std::count_if(leaks_.rules.begin(), leaks_.rules.end(),
-                      [](const LiveSum& sum) { return sum.stacks > 0; }));
-  }
-
-  template <class Visit>
-  void for_each(bool used, Visit&& visit) {
-    for (std::size_t i = 0; i < leaks_.rules.size(); ++i) {
-      if ((leaks_.rules[i].stacks > 0) == used) visit(suppressions_.rules()[i], leaks_.rules[i]);
-    }
-  }
-
-  void write_rule(const SuppressionRule& rule) {
-    out_ << "leak:" << rule.pattern << "   " << rule.source << ':' << rule.line << "\n";
-  }
-
-  const Suppressions& suppressions_;
-  const Leaks& leaks_;
-  DumpWriter& out_;
-};
 
 }  // namespace alloctap

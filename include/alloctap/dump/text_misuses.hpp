@@ -10,21 +10,31 @@
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/frame_list.hpp"
 #include "alloctap/dump/human_units.hpp"
-#include "alloctap/dump/misuse_stacks.hpp"
 #include "alloctap/dump/report.hpp"
 #include "alloctap/dump/text_frames.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/snapshot/sorted_misuses.hpp"
 
 namespace alloctap {
 
-/// "Misused    2 ways, 3 times"; nothing where nothing was found.
-inline void write_misuse_totals(const Snapshot& snapshot, DumpWriter& out) {
+/// "2 ways, 3 times".
+inline void write_misuse_sum(const MisuseSum& sum, DumpWriter& out) {
+  out << with_commas(sum.ways) << (sum.ways == 1 ? " way, " : " ways, ") << with_commas(sum.times)
+      << (sum.times == 1 ? " time" : " times");
+}
+
+/// "Misused    2 ways, 3 times; suppressed 1 way, 4 times"; nothing where nothing was found.
+inline void write_misuse_totals(const Snapshot& snapshot, const SortedMisuses& sorted,
+                                DumpWriter& out) {
   if (snapshot.misuses.empty()) return;
-  std::uint64_t times = snapshot.misuses_left_out;
-  for (const CountedMisuse& counted : snapshot.misuses) times += counted.times;
-  out << "Misused    " << with_commas(snapshot.misuses.size())
-      << (snapshot.misuses.size() == 1 ? " way, " : " ways, ") << with_commas(times)
-      << (times == 1 ? " time" : " times");
+  MisuseSum reported = sorted.reported;
+  reported.times += snapshot.misuses_left_out;
+  out << "Misused    ";
+  write_misuse_sum(reported, out);
+  if (sorted.suppressed.ways > 0) {
+    out << "; suppressed ";
+    write_misuse_sum(sorted.suppressed, out);
+  }
   if (snapshot.misuses_left_out > 0) {
     out << "; " << with_commas(snapshot.misuses_left_out) << " more are not shown";
   }
@@ -223,14 +233,17 @@ class TextMisuse {
   DumpWriter& out_;
 };
 
-/// All faults of a report, in the order in which they were found; their stacks are in `frames`.
-inline void write_misuses(const Report& report, const FrameList& frames, DumpWriter& out) {
-  if (report.snapshot.misuses.empty()) return;
+/// The faults of a report that are not suppressed, in the order in which they were found; their
+/// stacks are in `frames`.
+inline void write_misuses(const Report& report, const SortedMisuses& sorted,
+                          const FrameList& frames, DumpWriter& out) {
+  if (sorted.reported.ways == 0) return;
   out << "\nMisuse of memory, first found first\n";
   std::size_t number = 0;
-  for (const CountedMisuse& counted : report.snapshot.misuses) {
+  for (std::size_t i = 0; i < report.snapshot.misuses.size(); ++i) {
+    if (sorted.rule_of_fault[i] != Suppressions::kNoRule) continue;
     out << "\n!" << ++number << "  ";
-    TextMisuse(report, frames, out).write(counted);
+    TextMisuse(report, frames, out).write(report.snapshot.misuses[i]);
   }
 }
 

@@ -6,15 +6,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <string_view>
 
 #include "alloctap/guard/arena_array.hpp"
+#include "alloctap/snapshot/rule_match.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
-#include "alloctap/snapshot/suppression_pattern.hpp"
 #include "alloctap/snapshot/suppressions.hpp"
-#include "alloctap/symbol/module_table.hpp"
-#include "alloctap/symbol/source_frame.hpp"
 
 namespace alloctap {
 
@@ -36,9 +32,9 @@ struct LiveSum {
 /// The live blocks of a snapshot, or the unreachable ones where it looked for them, parted by
 /// suppressions. Refers to the snapshot. Memory from the arena.
 struct Leaks {
-  static constexpr std::uint32_t kNoRule = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t kNoRule = Suppressions::kNoRule;
 
-  /// What no rule names.
+  /// What is not suppressed.
   LiveSum leaked;
   LiveSum suppressed;
   /// Of what leaked, what is lost definitely and what indirectly, where the snapshot looked for
@@ -47,9 +43,10 @@ struct Leaks {
   LiveSum indirect;
   /// The stacks that leaked, most bytes first; those with definite losses before others.
   ArenaArray<const StackSummary*> stacks;
-  /// For each of the snapshot's stacks the number of the rule that names it, or `kNoRule`.
+  /// For each of the snapshot's stacks the number of the rule that suppresses it, or `kNoRule`.
   ArenaArray<std::uint32_t> rule_of_stack;
-  /// For each rule what it alone suppressed; a rule without stacks was not needed.
+  /// For each rule about leaks what it alone suppressed, or let through; a rule without stacks was
+  /// not needed.
   ArenaArray<LiveSum> rules;
 };
 
@@ -60,8 +57,10 @@ struct FoundLeaks {
 };
 
 /// Finds the leaks of one snapshot: every live block, or where it looked for them every unreachable
-/// one, but those that a rule names. A stack counts for the rule that names its innermost frame of
-/// all that are named; of several rules that name it, the first. Blocks without a stack are leaks.
+/// one, but those that are suppressed. A stack counts for the rule that names its innermost frame
+/// of all that are named; of several rules that name it, the first. What no rule suppresses is let
+/// through by `only-` rules in the same way; what none of these names counts as suppressed by the
+/// first of them. Blocks without a stack match nothing.
 ///
 /// `Frames` numbers frames and knows their names as `FrameList` does (dump/frame_list.hpp):
 /// `size()`, `index_of(stack, address)`, `source(i)`, `place(i)`. Each frame is matched once.
@@ -75,9 +74,12 @@ class LeakFinder {
   /// Once. Fails where the system has no memory for it.
   [[nodiscard]] absl::StatusOr<Leaks> find() {
     const std::size_t stacks = snapshot_.stacks.size();
-    bool complete = rule_of_frame_.resize(frames_.size()) && leaks_.rule_of_stack.reserve(stacks) &&
-                    leaks_.rules.resize(suppressions_.rules().size());
-    for (std::size_t i = 0; complete && i < frames_.size(); ++i) rule_of_frame_[i] = rule_of(i);
+    bool complete = rules_of_frame_.resize(frames_.size()) &&
+                    leaks_.rule_of_stack.reserve(stacks) &&
+                    leaks_.rules.resize(suppressions_.leak_rules().size());
+    for (std::size_t i = 0; complete && i < frames_.size(); ++i) {
+      rules_of_frame_[i] = {.suppressing = rule_of(i, false), .allowing = rule_of(i, true)};
+    }
     for (std::size_t i = 0; complete && i < stacks; ++i) complete = sort_in(snapshot_.stacks[i]);
     if (!complete) return absl::ResourceExhaustedError("leaks: the system has no memory for them");
     std::sort(leaks_.stacks.begin(), leaks_.stacks.end(),
@@ -90,6 +92,12 @@ class LeakFinder {
   struct Held {
     std::uint64_t allocations = 0;
     std::uint64_t bytes = 0;
+  };
+
+  /// The first rules that name a frame.
+  struct FrameRules {
+    std::uint32_t suppressing = Leaks::kNoRule;
+    std::uint32_t allowing = Leaks::kNoRule;
   };
 
   [[nodiscard]] Held held_by(const StackSummary& stack) const noexcept {
@@ -108,11 +116,11 @@ class LeakFinder {
 
   bool sort_in(const StackSummary& stack) {
     const auto [allocations, bytes] = held_by(stack);
-    const std::uint32_t rule = allocations == 0 ? Leaks::kNoRule : rule_of(stack);
-    if (!leaks_.rule_of_stack.push_back(rule)) return false;
+    const RuleVerdict verdict = allocations == 0 ? RuleVerdict() : verdict_on(stack);
+    if (!leaks_.rule_of_stack.push_back(verdict.suppressed_by)) return false;
     if (allocations == 0) return true;
-    if (rule != Leaks::kNoRule) {
-      leaks_.rules[rule].add(allocations, bytes);
+    if (verdict.matched != Leaks::kNoRule) leaks_.rules[verdict.matched].add(allocations, bytes);
+    if (verdict.suppressed_by != Leaks::kNoRule) {
       leaks_.suppressed.add(allocations, bytes);
       return true;
     }
@@ -123,35 +131,32 @@ class LeakFinder {
     return leaks_.stacks.push_back(&stack);
   }
 
-  std::uint32_t rule_of(const StackSummary& stack) const {
+  [[nodiscard]] RuleVerdict verdict_on(const StackSummary& stack) const {
+    const std::uint32_t first_allowing =
+        find_rule(suppressions_.leak_rules(), true, [](const SuppressionRule&) { return true; });
+    return RuleVerdict::of(innermost(stack, &FrameRules::suppressing),
+                           innermost(stack, &FrameRules::allowing), first_allowing);
+  }
+
+  [[nodiscard]] std::uint32_t innermost(const StackSummary& stack,
+                                        std::uint32_t FrameRules::* which) const {
     for (const std::uintptr_t frame : snapshot_.table->frames(stack.stack)) {
-      const std::uint32_t rule = rule_of_frame_[frames_.index_of(stack.stack, frame)];
+      const std::uint32_t rule = rules_of_frame_[frames_.index_of(stack.stack, frame)].*which;
       if (rule != Leaks::kNoRule) return rule;
     }
     return Leaks::kNoRule;
   }
 
-  std::uint32_t rule_of(std::size_t frame) const {
-    const auto rules = suppressions_.rules();
-    for (std::size_t i = 0; i < rules.size(); ++i) {
-      if (names(rules[i].pattern, frame)) return static_cast<std::uint32_t>(i);
-    }
-    return Leaks::kNoRule;
-  }
-
-  bool names(std::string_view pattern, std::size_t frame) const {
-    const Module* module = frames_.place(frame).module;
-    if (module != nullptr && matches_pattern(pattern, module->path)) return true;
-    const auto source = frames_.source(frame);
-    return std::any_of(source.begin(), source.end(), [pattern](const SourceFrame& place) {
-      return matches_pattern(pattern, place.function) || matches_pattern(pattern, place.file);
+  [[nodiscard]] std::uint32_t rule_of(std::size_t frame, bool only) const {
+    return find_rule(suppressions_.leak_rules(), only, [&](const SuppressionRule& rule) {
+      return names_frame(rule.pattern, frames_, frame);
     });
   }
 
   const Snapshot& snapshot_;
   const Suppressions& suppressions_;
   const Frames& frames_;
-  ArenaArray<std::uint32_t> rule_of_frame_;
+  ArenaArray<FrameRules> rules_of_frame_;
   Leaks leaks_;
 };
 

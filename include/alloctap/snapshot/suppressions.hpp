@@ -1,4 +1,4 @@
-/// Rules that say which live blocks are no leaks.
+/// Rules that say which live blocks are no leaks, and which faults are expected.
 #pragma once
 
 #include <absl/status/status.h>
@@ -8,9 +8,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <span>
 #include <string_view>
 
+#include "alloctap/check/misuse_keys.hpp"
+#include "alloctap/check/misuse_kinds.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/guard/text_pool.hpp"
 #include "alloctap/os/default_suppressions.hpp"
@@ -18,13 +22,26 @@
 namespace alloctap {
 
 /// `leak:PATTERN`: blocks of a stack with a frame whose function, source file or module matches are
-/// expected.
+/// expected. `misuse:PATTERN`: so are faults with such a frame in one of their stacks, or those of
+/// one kind: `double_free:PATTERN` (`key_of`).
+///
+/// `only-` before one of these makes it part of an allow-list: where there are such rules for what
+/// a report would show, it is expected unless one of them matches.
 struct SuppressionRule {
   /// For `matches_pattern`.
   std::string_view pattern;
   /// Where it was read, and in which line.
   std::string_view source;
   std::uint32_t line = 0;
+  bool only = false;
+  /// What it is about, without `only-`: `kLeak`, `kMisuse`, or the key of one kind.
+  std::string_view subject;
+  /// Of those; none for leaks.
+  MisuseKinds kinds;
+
+  static constexpr std::string_view kLeak = "leak";
+  static constexpr std::string_view kMisuse = "misuse";
+  static constexpr std::string_view kOnly = "only-";
 };
 
 /// Rules in the syntax of LeakSanitizer: one in each line, `#` begins a comment line, and empty
@@ -32,6 +49,8 @@ struct SuppressionRule {
 /// thread-safe. Control plane.
 class Suppressions {
  public:
+  /// Stands for the number of a rule where there is none.
+  static constexpr std::uint32_t kNoRule = std::numeric_limits<std::uint32_t>::max();
   /// What LeakSanitizer's users define to suppress leaks of the program itself.
   static constexpr std::string_view kDefaultSource = "__lsan_default_suppressions";
 
@@ -40,14 +59,16 @@ class Suppressions {
   /// Adds the rules in `text`, none where one of them is wrong; `source` names the text in messages
   /// and reports. Copies both.
   [[nodiscard]] absl::Status add(std::string_view text, std::string_view source) {
-    const std::size_t before = rules_.size();
+    const std::size_t leaks_before = leak_rules_.size();
+    const std::size_t misuses_before = misuse_rules_.size();
     const std::string_view name = pool_.keep(source);
     std::uint32_t line = 1;
     for (bool more = true; more; ++line) {
       const std::size_t end = text.find('\n');
       const absl::Status status = add_line(trimmed(text.substr(0, end)), name, line);
       if (!status.ok()) {
-        static_cast<void>(rules_.resize(before));
+        static_cast<void>(leak_rules_.resize(leaks_before));
+        static_cast<void>(misuse_rules_.resize(misuses_before));
         return status;
       }
       more = end != text.npos;
@@ -64,13 +85,16 @@ class Suppressions {
     return text == nullptr ? absl::OkStatus() : add(text, kDefaultSource);
   }
 
-  [[nodiscard]] std::span<const SuppressionRule> rules() const noexcept {
-    return {rules_.data(), rules_.size()};
+  /// Those about leaks, in their order.
+  [[nodiscard]] std::span<const SuppressionRule> leak_rules() const noexcept {
+    return {leak_rules_.data(), leak_rules_.size()};
+  }
+  /// Those about faults, in their order.
+  [[nodiscard]] std::span<const SuppressionRule> misuse_rules() const noexcept {
+    return {misuse_rules_.data(), misuse_rules_.size()};
   }
 
  private:
-  static constexpr std::string_view kType = "leak:";
-
   static std::string_view trimmed(std::string_view line) noexcept {
     constexpr std::string_view kBlanks = " \t\r\f\v";
     line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
@@ -79,24 +103,53 @@ class Suppressions {
 
   absl::Status add_line(std::string_view line, std::string_view source, std::uint32_t number) {
     if (line.empty() || line.front() == '#') return absl::OkStatus();
-    const bool is_rule = line.starts_with(kType) && line.size() > kType.size();
-    if (!is_rule || line.size() > TextPool::kLongest) return bad_line(line, source, number);
-    const std::string_view pattern = pool_.keep(line.substr(kType.size()));
-    if (!pattern.empty() && rules_.push_back({pattern, source, number})) return absl::OkStatus();
+    const std::size_t colon = line.find(':');
+    const bool has_pattern = colon != line.npos && colon + 1 < line.size();
+    if (!has_pattern || line.size() > TextPool::kLongest) return bad_line(line, source, number);
+    SuppressionRule rule;
+    rule.source = source;
+    rule.line = number;
+    if (!read_subject(line.substr(0, colon), rule)) return bad_line(line, source, number);
+    rule.pattern = pool_.keep(line.substr(colon + 1));
+    ArenaArray<SuppressionRule>& rules = rule.kinds.empty() ? leak_rules_ : misuse_rules_;
+    if (!rule.pattern.empty() && rules.push_back(rule)) return absl::OkStatus();
     return absl::ResourceExhaustedError("suppressions: the system has no memory for them");
+  }
+
+  /// False where `word` is none.
+  static bool read_subject(std::string_view word, SuppressionRule& rule) noexcept {
+    rule.only = word.starts_with(SuppressionRule::kOnly);
+    if (rule.only) word.remove_prefix(SuppressionRule::kOnly.size());
+    if (word == SuppressionRule::kLeak) {
+      rule.subject = SuppressionRule::kLeak;
+      return true;
+    }
+    if (word == SuppressionRule::kMisuse) {
+      rule.subject = SuppressionRule::kMisuse;
+      rule.kinds = MisuseKinds::all();
+      return true;
+    }
+    const std::optional<MisuseKind> kind = misuse_kind_of(word);
+    if (!kind) return false;
+    rule.subject = key_of(*kind);
+    rule.kinds = {*kind};
+    return true;
   }
 
   static absl::Status bad_line(std::string_view line, std::string_view source,
                                std::uint32_t number) {
     constexpr std::size_t kMostShown = 60;
     const absl::string_view shown(line.data(), std::min(line.size(), kMostShown));
-    return absl::InvalidArgumentError(
-        absl::StrCat(absl::string_view(source.data(), source.size()), ":", number, ": \"",
-                     absl::Utf8SafeCHexEscape(shown), line.size() > kMostShown ? "..." : "",
-                     "\" is no suppression of leaks; write leak:PATTERN, or # in front of it"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        absl::string_view(source.data(), source.size()), ":", number, ": \"",
+        absl::Utf8SafeCHexEscape(shown), line.size() > kMostShown ? "..." : "",
+        "\" is no suppression; write leak:PATTERN, misuse:PATTERN or one kind of misuse such as "
+        "double_free:PATTERN, each with only- in front of it if nothing else is to be reported, or "
+        "# in front of the line"));
   }
 
-  ArenaArray<SuppressionRule> rules_;
+  ArenaArray<SuppressionRule> leak_rules_;
+  ArenaArray<SuppressionRule> misuse_rules_;
   TextPool pool_;
 };
 

@@ -29,6 +29,18 @@ TEST_CASE("files of suppressions reach the preloaded object by their absolute pa
                              std::to_string(more.size()) + ";" + more + ";interpose;1;0;\n"));
 }
 
+TEST_CASE("files whose rules are all about misuse ask for no report of leaks") {
+  const Launcher launcher;
+  write_file(launcher.work() / "rules", "double_free:a\n");
+  write_file(launcher.work() / "more", "leak:a\n");
+  const Result faults = launcher.run({"--suppressions=rules", "/usr/bin/printenv", "ALLOCTAP_RUN"});
+  CHECK(faults.err.empty());
+  CHECK(faults.out.find(";0;none;1;") != std::string::npos);
+  const Result both = launcher.run(
+      {"--suppressions=rules", "--suppressions=more", "/usr/bin/printenv", "ALLOCTAP_RUN"});
+  CHECK(both.out.find(";0;live;2;") != std::string::npos);
+}
+
 TEST_CASE("suppressions that are wrong or not to be read are refused before the program starts") {
   const Launcher launcher;
   const std::string bad = write_file(launcher.work() / "bad", "# x\nleak:a\nrace:b\n");

@@ -110,6 +110,38 @@ TEST_CASE("standard error gets a line at once, and the exit code tells where it 
   CHECK(sound.err == "");
 }
 
+TEST_CASE("rules name faults that are expected: no line tells of them, nor does the exit code") {
+  const TrackedProgram program = misusing("double_free");
+  const auto outcome_with = [&](const std::string& rules) {
+    std::ofstream(program.file("rules")) << rules;
+    return run(program.tracked(
+        {"--checks=level10", "--error-exitcode=77", "--suppressions=" + program.file("rules")}));
+  };
+  const Outcome expected = outcome_with("double_free:/misuses$\nwrite_behind:main\n");
+  CHECK(expected.exit_code() == 3);
+  CHECK(expected.err == "");
+  const Dump dump = program.dump();
+  check_report(dump);
+  const Json& misuses = dump.json().at("misuses");
+  CHECK(misuses.at("faults")[0].at("suppressed_by") == 0);
+  CHECK(misuses.at("suppressed").at("ways") == 1);
+  CHECK(misuses.at("rules")[0].at("subject") == "double_free");
+  CHECK(misuses.at("rules")[0].at("times") == 1);
+  CHECK(misuses.at("rules")[1].at("ways") == 0);
+  CHECK(dump.json().at("leaks").is_null());
+  CHECK(outcome_with("write_behind:/misuses$\n").exit_code() == 77);
+  CHECK(outcome_with("only-misuse:somebody_else\n").exit_code() == 3);
+  CHECK(outcome_with("only-misuse:/misuses$\n").exit_code() == 77);
+  CHECK(program.dump().json().at("misuses").at("faults")[0].at("suppressed_by").is_null());
+}
+
+TEST_CASE("a program that is to end at faults of some kinds goes on after others") {
+  const TrackedProgram program = misusing("double_free");
+  CHECK(run(program.tracked({"--checks=level10 abort_on_error=write_behind"})).exit_code() == 3);
+  CHECK(run(program.tracked({"--checks=level10 abort_on_error=wrong_size+double_free"})).signal() ==
+        SIGABRT);
+}
+
 TEST_CASE("a program that is to end at its first fault leaves a report of it") {
   const TrackedProgram program = misusing("double_free");
   const Outcome outcome = run(program.tracked({"--checks=level10 abort_on_error"}));

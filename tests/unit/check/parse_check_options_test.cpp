@@ -11,6 +11,8 @@ using alloctap::CheckOption;
 using alloctap::CheckSettings;
 using alloctap::kAbsentCheckOptions;
 using alloctap::kCheckOptions;
+using alloctap::MisuseKind;
+using alloctap::MisuseKinds;
 using alloctap::parse_check_options;
 
 namespace {
@@ -55,6 +57,7 @@ TEST_CASE("each option alone has its default, and its least and its most value a
       CHECK(problem_of(name + "=1") == name + ": takes no value; write it alone");
       continue;
     }
+    if (option.value == CheckOption::Value::kKinds) continue;
     CHECK(parse_check_options(name + "=" + std::to_string(option.least)).ok());
     CHECK(parse_check_options(name + "=" + std::to_string(option.most)).ok());
     const std::string range = " is no whole number from " + std::to_string(option.least) + " to " +
@@ -85,7 +88,22 @@ TEST_CASE("options put their values where they belong") {
   CHECK(settings_of("fill_on_free=9,free_track=3").fill_on_free == 9);
   CHECK(settings_of("verify_pointers").unknown_pointers);
   CHECK(settings_of("verify_kinds").kinds);
-  CHECK(settings_of("abort_on_error").abort_on_misuse);
+}
+
+TEST_CASE("all faults end the program, or those of some kinds") {
+  CHECK(settings_of("level10").abort_on.empty());
+  CHECK(settings_of("abort_on_error").abort_on == MisuseKinds::all());
+  CHECK(settings_of("guard, abort_on_error = double_free+write_behind").abort_on ==
+        MisuseKinds{MisuseKind::kDoubleFree, MisuseKind::kWriteBehind});
+  CHECK(settings_of("abort_on_error=wrong_size,abort_on_error=wrong_heap").abort_on ==
+        MisuseKinds{MisuseKind::kWrongSize, MisuseKind::kWrongHeap});
+  const std::string problem = problem_of("abort_on_error=double_free+leak gurad");
+  CHECK(
+      problem.starts_with("abort_on_error: \"leak\" is no kind of fault; write it alone, or some "
+                          "of double_free, unknown_pointer, "));
+  CHECK(problem.find(", overlapping_copy with + between them; gurad: is unknown") != problem.npos);
+  CHECK(problem_of("abort_on_error=").starts_with("abort_on_error: \"\" is no kind of fault"));
+  CHECK(problem_of("abort_on_error=double_free+").find("\"\" is no kind") != problem.npos);
 }
 
 TEST_CASE("the levels are those that are chosen at compile time") {

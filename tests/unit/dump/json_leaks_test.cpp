@@ -30,9 +30,9 @@ TEST_CASE("leaks are told where suppressions ask for them") {
   CHECK(report["leaks"] == json::parse(R"({"stacks": 2, "live_allocations": 3,
       "live_bytes": 1048578, "unreachable": null,
       "suppressed": {"stacks": 1, "live_allocations": 10, "live_bytes": 40960},
-      "rules": [{"pattern": "nobody", "source": "rules.txt", "line": 1, "stacks": 0,
+      "rules": [{"subject": "leak", "only": false, "pattern": "nobody", "source": "rules.txt", "line": 1, "stacks": 0,
                  "live_allocations": 0, "live_bytes": 0},
-                {"pattern": "engine::load", "source": "rules.txt", "line": 2, "stacks": 1,
+                {"subject": "leak", "only": false, "pattern": "engine::load", "source": "rules.txt", "line": 2, "stacks": 1,
                  "live_allocations": 10, "live_bytes": 40960}]})"));
   CHECK(report["stacks"][0]["suppressed_by"].is_null());
   CHECK(report["stacks"][0]["unreachable"].is_null());

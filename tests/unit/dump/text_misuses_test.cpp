@@ -169,3 +169,38 @@ TEST_CASE("faults that found no room are counted") {
   CHECK(render(TextDump{}, sample.report())
             .find("Misused    5 ways, 11 times; 3 more are not shown\n") != std::string::npos);
 }
+
+TEST_CASE("rules leave faults out, and are listed with what they matched") {
+  SampleReport sample;
+  sample.add_misuses();
+  alloctap::Suppressions suppressions;
+  REQUIRE(
+      suppressions.add("double_free:engine::load\nwrite_behind:nobody\nleak:main", "rules").ok());
+  const std::string text =
+      render(TextDump{.suppressions = &suppressions, .leaks = false}, sample.report());
+  CAPTURE(text);
+  CHECK(text.find("\nMisused    4 ways, 6 times; suppressed 1 way, 2 times\n") !=
+        std::string::npos);
+  CHECK(text.find("!1  double free") == std::string::npos);
+  CHECK(text.find("!1  write behind a block\n") != std::string::npos);
+  CHECK(text.find("\nMisuse suppressed, by rule (ways, times)\n"
+                  "  1  2  double_free:engine::load   rules:1\n") != std::string::npos);
+  CHECK(text.find("\nRules that matched nothing\n  write_behind:nobody   rules:2\n") !=
+        std::string::npos);
+  CHECK(text.find("Leaked") == std::string::npos);
+  CHECK(text.find("leak:main") == std::string::npos);
+}
+
+TEST_CASE("an allow-list is told with what it let through") {
+  SampleReport sample;
+  sample.add_misuses();
+  alloctap::Suppressions suppressions;
+  REQUIRE(suppressions.add("only-misuse:engine::load\nonly-leak:nobody", "rules").ok());
+  const std::string text = render(TextDump{.suppressions = &suppressions}, sample.report());
+  CAPTURE(text);
+  CHECK(text.find("\nMisuse let through, by rule (ways, times)\n") != std::string::npos);
+  CHECK(text.find("  only-misuse:engine::load   rules:1\n") != std::string::npos);
+  CHECK(text.find("\nLeaked     nothing; suppressed ") != std::string::npos);
+  CHECK(text.find("\nRules that matched nothing\n  only-leak:nobody   rules:2\n") !=
+        std::string::npos);
+}

@@ -93,6 +93,35 @@ TEST_CASE("each rule is counted, those that were not needed too") {
   CHECK(leaks.rule_of_stack[kDeep] == 2);
 }
 
+TEST_CASE("where some are allowed, nothing else is a leak") {
+  LeakSample sample;
+  const Leaks leaks = sample.leaks("only-leak:nobody\nonly-leak:engine::load");
+  REQUIRE(leaks.stacks.size() == 1);
+  CHECK(leaks.stacks[0] == &sample.snapshot.stacks[kDeep]);
+  CHECK(leaks.leaked.live_bytes == 40960);
+  CHECK(leaks.suppressed.stacks == 2);
+  CHECK(leaks.suppressed.live_bytes == 3 + (1 << 20) - 1);
+  // What is not allowed is put down to the first rule of the list, which did not match it.
+  CHECK(leaks.rule_of_stack[kShallow] == 0);
+  CHECK(leaks.rule_of_stack[kUnknown] == 0);
+  CHECK(leaks.rule_of_stack[kDeep] == Leaks::kNoRule);
+  CHECK(leaks.rule_of_stack[kGone] == Leaks::kNoRule);
+  CHECK(leaks.rules[0].stacks == 0);
+  CHECK(leaks.rules[1].live_bytes == 40960);
+}
+
+TEST_CASE("what is allowed may be suppressed all the same") {
+  LeakSample sample;
+  const Leaks leaks = sample.leaks("only-leak:^main$\nleak:engine::load\nmisuse:main");
+  REQUIRE(leaks.rules.size() == 2);
+  REQUIRE(leaks.stacks.size() == 1);
+  CHECK(leaks.stacks[0] == &sample.snapshot.stacks[kShallow]);
+  CHECK(leaks.rule_of_stack[kDeep] == 1);
+  CHECK(leaks.rule_of_stack[kUnknown] == 0);
+  CHECK(leaks.rules[0].live_bytes == (1 << 20) - 1);
+  CHECK(leaks.rules[1].live_bytes == 40960);
+}
+
 TEST_CASE("a stack that holds nothing is neither leaked nor suppressed") {
   LeakSample sample;
   sample.names.push_back(

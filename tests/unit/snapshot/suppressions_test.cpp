@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,8 @@ extern "C" const char* __lsan_default_suppressions() {
 
 namespace {
 
+using alloctap::MisuseKind;
+using alloctap::MisuseKinds;
 using alloctap::Suppressions;
 using alloctap::TextPool;
 using alloctap::testing::StarvedArena;
@@ -22,7 +25,8 @@ using alloctap::testing::StarvedArena;
 std::string error_of(std::string_view text) {
   Suppressions suppressions;
   const absl::Status status = suppressions.add(text, "rules.txt");
-  CHECK(suppressions.rules().empty());
+  CHECK(suppressions.leak_rules().empty());
+  CHECK(suppressions.misuse_rules().empty());
   CHECK(status.code() == absl::StatusCode::kInvalidArgument);
   return std::string(status.message());
 }
@@ -36,7 +40,7 @@ TEST_CASE("a rule stands in each line, but for comments and empty ones") {
                    "leak:with blanks inside",
                    "rules.txt")
               .ok());
-  const auto rules = suppressions.rules();
+  const auto rules = suppressions.leak_rules();
   REQUIRE(rules.size() == 3);
   CHECK(rules[0].pattern == "engine::load");
   CHECK(rules[0].line == 3);
@@ -45,6 +49,45 @@ TEST_CASE("a rule stands in each line, but for comments and empty ones") {
   CHECK(rules[1].line == 4);
   CHECK(rules[2].pattern == "with blanks inside");
   CHECK(rules[2].line == 6);
+}
+
+TEST_CASE(
+    "rules are about leaks, about all faults or about one kind, and may be of an allow-list") {
+  Suppressions suppressions;
+  REQUIRE(suppressions
+              .add("misuse:a\nonly-leak:b\ndouble_free:c\nonly-write_behind:d:e\nonly-misuse:f",
+                   "rules.txt")
+              .ok());
+  REQUIRE(suppressions.leak_rules().size() == 1);
+  CHECK(suppressions.leak_rules()[0].subject == "leak");
+  CHECK(suppressions.leak_rules()[0].only);
+  CHECK(suppressions.leak_rules()[0].pattern == "b");
+  const auto rules = suppressions.misuse_rules();
+  REQUIRE(rules.size() == 4);
+  CHECK(rules[0].subject == "misuse");
+  CHECK(rules[0].kinds == MisuseKinds::all());
+  CHECK_FALSE(rules[0].only);
+  CHECK(rules[1].subject == "double_free");
+  CHECK(rules[1].kinds == MisuseKinds{MisuseKind::kDoubleFree});
+  CHECK(rules[1].line == 3);
+  CHECK(rules[2].subject == "write_behind");
+  CHECK(rules[2].only);
+  CHECK(rules[2].pattern == "d:e");
+  CHECK(rules[3].only);
+  CHECK(rules[3].kinds.contains(MisuseKind::kOverlappingCopy));
+}
+
+TEST_CASE("every kind of fault can be named") {
+  for (std::size_t i = 0; i < alloctap::kMisuseKinds; ++i) {
+    const auto kind = static_cast<MisuseKind>(i);
+    const std::string key(alloctap::key_of(kind));
+    CAPTURE(key);
+    CHECK(alloctap::misuse_kind_of(key) == kind);
+    Suppressions suppressions;
+    REQUIRE(suppressions.add(key + ":a", "rules").ok());
+    CHECK(suppressions.misuse_rules()[0].kinds == MisuseKinds{kind});
+  }
+  CHECK_FALSE(alloctap::misuse_kind_of("misuse").has_value());
 }
 
 TEST_CASE("texts are added one after the other, and copied") {
@@ -58,18 +101,24 @@ TEST_CASE("texts are added one after the other, and copied") {
   }
   REQUIRE(suppressions.add("\nleak:two", "b").ok());
   REQUIRE(suppressions.add("", "c").ok());
-  REQUIRE(suppressions.rules().size() == 2);
-  CHECK(suppressions.rules()[0].pattern == "one");
-  CHECK(suppressions.rules()[0].source == "a");
-  CHECK(suppressions.rules()[1].source == "b");
-  CHECK(suppressions.rules()[1].line == 2);
+  REQUIRE(suppressions.leak_rules().size() == 2);
+  CHECK(suppressions.leak_rules()[0].pattern == "one");
+  CHECK(suppressions.leak_rules()[0].source == "a");
+  CHECK(suppressions.leak_rules()[1].source == "b");
+  CHECK(suppressions.leak_rules()[1].line == 2);
 }
 
 TEST_CASE("what is no rule is named with its line, and nothing of its text is added") {
   CHECK(
       error_of("leak:a\n# b\nrace:foo\nleak:c") ==
-      "rules.txt:3: \"race:foo\" is no suppression of leaks; write leak:PATTERN, or # in front of "
-      "it");
+      "rules.txt:3: \"race:foo\" is no suppression; write leak:PATTERN, misuse:PATTERN or one kind "
+      "of misuse such as double_free:PATTERN, each with only- in front of it if nothing else is to "
+      "be "
+      "reported, or # in front of the line");
+  CHECK(error_of("misuse:a\nleak:b\nonly-:c").starts_with("rules.txt:3: \"only-:c\" is no"));
+  CHECK(error_of("only-double_fre:c").starts_with("rules.txt:1: \"only-double_fre:c\" is no"));
+  CHECK(error_of("only-only-leak:c").starts_with("rules.txt:1:"));
+  CHECK(error_of("misuse:").starts_with("rules.txt:1: \"misuse:\" is no"));
   CHECK(error_of("leak:").starts_with("rules.txt:1: \"leak:\" is no suppression"));
   CHECK(error_of("\n\n leak: \n").starts_with("rules.txt:3: \"leak:\" is no"));
   CHECK(error_of("engine::load").starts_with("rules.txt:1: \"engine::load\" is no"));
@@ -88,17 +137,17 @@ TEST_CASE("an earlier text stays when a later one is wrong") {
   Suppressions suppressions;
   REQUIRE(suppressions.add("leak:one", "a").ok());
   CHECK_FALSE(suppressions.add("leak:two\nthree", "b").ok());
-  REQUIRE(suppressions.rules().size() == 1);
-  CHECK(suppressions.rules()[0].pattern == "one");
+  REQUIRE(suppressions.leak_rules().size() == 1);
+  CHECK(suppressions.leak_rules()[0].pattern == "one");
 }
 
 TEST_CASE("the program's own rules are those that LeakSanitizer would ask for") {
   Suppressions suppressions;
   REQUIRE(suppressions.add_defaults().ok());
-  REQUIRE(suppressions.rules().size() == 1);
-  CHECK(suppressions.rules()[0].pattern == "named_by_the_program");
-  CHECK(suppressions.rules()[0].source == "__lsan_default_suppressions");
-  CHECK(suppressions.rules()[0].line == 2);
+  REQUIRE(suppressions.leak_rules().size() == 1);
+  CHECK(suppressions.leak_rules()[0].pattern == "named_by_the_program");
+  CHECK(suppressions.leak_rules()[0].source == "__lsan_default_suppressions");
+  CHECK(suppressions.leak_rules()[0].line == 2);
 }
 
 TEST_CASE("without memory for the rules there is an error") {
@@ -107,5 +156,5 @@ TEST_CASE("without memory for the rules there is an error") {
   Suppressions suppressions;
   const StarvedArena starved;
   CHECK(suppressions.add(text, "a").code() == absl::StatusCode::kResourceExhausted);
-  CHECK(suppressions.rules().empty());
+  CHECK(suppressions.leak_rules().empty());
 }

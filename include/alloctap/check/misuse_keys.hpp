@@ -1,0 +1,56 @@
+/// What files and options call faults.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "alloctap/check/misuse.hpp"
+
+namespace alloctap {
+
+/// A word of small letters and '_'; the same in reports, records, rules and options.
+[[nodiscard]] constexpr std::string_view key_of(MisuseKind kind) noexcept {
+  switch (kind) {
+    case MisuseKind::kDoubleFree:
+      return "double_free";
+    case MisuseKind::kUnknownPointer:
+      return "unknown_pointer";
+    case MisuseKind::kInteriorPointer:
+      return "interior_pointer";
+    case MisuseKind::kKindMismatch:
+      return "mismatched_release";
+    case MisuseKind::kWrongSize:
+      return "wrong_size";
+    case MisuseKind::kWrongAlignment:
+      return "wrong_alignment";
+    case MisuseKind::kWrongHeap:
+      return "wrong_heap";
+    case MisuseKind::kWriteBefore:
+      return "write_before";
+    case MisuseKind::kWriteBehind:
+      return "write_behind";
+    case MisuseKind::kWriteAfterFree:
+      return "write_after_free";
+    case MisuseKind::kReadBefore:
+      return "read_before";
+    case MisuseKind::kReadBehind:
+      return "read_behind";
+    case MisuseKind::kReadAfterFree:
+      return "read_after_free";
+    case MisuseKind::kOverlappingCopy:
+      return "overlapping_copy";
+  }
+  return "misuse";
+}
+
+/// The kind that `key_of` calls `key`; nothing where there is none.
+[[nodiscard]] constexpr std::optional<MisuseKind> misuse_kind_of(std::string_view key) noexcept {
+  for (std::size_t i = 0; i < kMisuseKinds; ++i) {
+    const auto kind = static_cast<MisuseKind>(i);
+    if (key_of(kind) == key) return kind;
+  }
+  return std::nullopt;
+}
+
+}  // namespace alloctap

@@ -1,0 +1,106 @@
+/// Which faults are to be reported, and which are expected.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "alloctap/check/misuse_log.hpp"
+#include "alloctap/check/misuse_stacks.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/snapshot/rule_match.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/snapshot/suppressions.hpp"
+
+namespace alloctap {
+
+/// How many faults that differ, and how often they were found.
+struct MisuseSum {
+  std::uint64_t ways = 0;
+  std::uint64_t times = 0;
+
+  constexpr void add(std::uint64_t more) noexcept {
+    ++ways;
+    times += more;
+  }
+};
+
+/// The faults of a snapshot, parted by suppressions. Memory from the arena.
+struct SortedMisuses {
+  MisuseSum reported;
+  MisuseSum suppressed;
+  /// For each of the snapshot's faults the number of the rule that suppresses it, or `kNoRule`.
+  ArenaArray<std::uint32_t> rule_of_fault;
+  /// For each rule about faults what it alone suppressed, or let through; a rule without faults was
+  /// not needed.
+  ArenaArray<MisuseSum> rules;
+};
+
+/// Sorts the faults of one snapshot. One counts for the first rule that names its kind and a frame
+/// of one of its stacks. What no rule suppresses is let through by `only-` rules in the same way;
+/// what is of their kinds, and none of them names, counts as suppressed by the first of them.
+///
+/// `frames`, as `names_frame` takes them, has the frames of all stacks of all faults.
+template <class Frames>
+class MisuseSorter {
+ public:
+  MisuseSorter(const Snapshot& snapshot, const Suppressions& suppressions,
+               const Frames& frames) noexcept
+      : snapshot_(snapshot), suppressions_(suppressions), frames_(frames) {}
+
+  /// Once. Fails where the system has no memory for it.
+  [[nodiscard]] absl::StatusOr<SortedMisuses> sort() {
+    bool complete = sorted_.rules.resize(suppressions_.misuse_rules().size());
+    for (const CountedMisuse& counted : snapshot_.misuses) complete = complete && sort_in(counted);
+    if (complete) return std::move(sorted_);
+    return absl::ResourceExhaustedError("misuse: the system has no memory for its rules");
+  }
+
+ private:
+  bool sort_in(const CountedMisuse& counted) {
+    const RuleVerdict verdict = verdict_on(counted.first);
+    if (!sorted_.rule_of_fault.push_back(verdict.suppressed_by)) return false;
+    if (verdict.matched != Suppressions::kNoRule) sorted_.rules[verdict.matched].add(counted.times);
+    const bool shown = verdict.suppressed_by == Suppressions::kNoRule;
+    (shown ? sorted_.reported : sorted_.suppressed).add(counted.times);
+    return true;
+  }
+
+  [[nodiscard]] RuleVerdict verdict_on(const Misuse& misuse) const {
+    const auto rules = suppressions_.misuse_rules();
+    const auto is_of = [&](const SuppressionRule& rule) {
+      return rule.kinds.contains(misuse.kind);
+    };
+    const auto holds = [&](const SuppressionRule& rule) {
+      return is_of(rule) && names(rule, misuse);
+    };
+    return RuleVerdict::of(find_rule(rules, false, holds), find_rule(rules, true, holds),
+                           find_rule(rules, true, is_of));
+  }
+
+  [[nodiscard]] bool names(const SuppressionRule& rule, const Misuse& misuse) const {
+    bool named = false;
+    for_each_stack(misuse, [&](StackId stack) {
+      for (const std::uintptr_t frame : snapshot_.table->frames(stack)) {
+        named = named || names_frame(rule.pattern, frames_, frames_.index_of(stack, frame));
+      }
+    });
+    return named;
+  }
+
+  const Snapshot& snapshot_;
+  const Suppressions& suppressions_;
+  const Frames& frames_;
+  SortedMisuses sorted_;
+};
+
+/// The faults of `snapshot`, parted; `frames` has the frames of all their stacks.
+template <class Frames>
+[[nodiscard]] absl::StatusOr<SortedMisuses> sort_misuses(const Snapshot& snapshot,
+                                                         const Suppressions& suppressions,
+                                                         const Frames& frames) {
+  return MisuseSorter(snapshot, suppressions, frames).sort();
+}
+
+}  // namespace alloctap
