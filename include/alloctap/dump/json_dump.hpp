@@ -99,8 +99,8 @@ struct JsonDump {
 
     bool look_for_leaks(const FrameList& frames) {
       if (!asks_for_leaks_) return true;
-      absl::StatusOr<Leaks> leaks = find_leaks(report_.snapshot, suppressions_, frames);
-      if (leaks.ok()) leaks_ = *std::move(leaks);
+      absl::StatusOr<Leaks> found = find_leaks(report_.snapshot, suppressions_, frames);
+      if (found.ok()) leaks_ = *std::move(found);
       return leaks_.has_value();
     }
 
