@@ -179,7 +179,7 @@ TEST_CASE("a report has the documented keys and no others, with the documented t
   Keys written;
   collect_keys(parsed(full_report(sample)), "", written);
   alloctap::Suppressions suppressions;
-  REQUIRE(suppressions.add("leak:main", "rules").ok());
+  REQUIRE(suppressions.add("leak:main\ndouble_free:main", "rules").ok());
   sample.snapshot.scan.done = true;
   collect_keys(parsed(full_report(sample), {.suppressions = &suppressions}), "", written);
   collect_keys(parsed(TaggedReport().report()), "", written);
