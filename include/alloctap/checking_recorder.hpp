@@ -140,6 +140,16 @@ class CheckingRecorder : public Recorder<Config> {
 
   static BlockExtent usable_size(const void* block) noexcept { return checker_.extent(block); }
 
+  static BlockExtent before_measure(const void* block, std::string_view function,
+                                    const CallOrigin& origin) noexcept {
+    const BlockExtent live = checker_.extent(block);
+    const bool is_sound = live.verdict == BlockExtent::Verdict::kKnown;
+    if (is_sound || !checker_.looks_after(block)) return live;
+    return check(origin, [&](const BlockCall& call, FoundMisuses& found) {
+      return checker_.before_measure(block, function, call, found);
+    });
+  }
+
   static void note_unchecked(const void* block) noexcept { checker_.note_unchecked(block); }
 
   /// Inside another call of the tracker's own, which may be in a section already.

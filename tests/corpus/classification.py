@@ -45,8 +45,8 @@ def of_glibc(text):
 
 ALLOCTAP_RULES = [
     (r"alloctap-run: double free;", DOUBLE_FREE),
-    (r"alloctap-run: free of an unknown address;", UNKNOWN_POINTER),
-    (r"alloctap-run: free of an address inside a block;", UNKNOWN_POINTER),
+    (r"alloctap-run: (free|use) of an unknown address;", UNKNOWN_POINTER),
+    (r"alloctap-run: (free|use) of an address inside a block;", UNKNOWN_POINTER),
     (r"alloctap-run: mismatched release;", MISMATCHED_RELEASE),
     (r"alloctap-run: release to another heap;", MISMATCHED_RELEASE),
     (r"alloctap-run: release with a wrong size;", WRONG_SIZE),

@@ -22,7 +22,9 @@ const NAMES = {
 
 const hex = (number) => `0x${number.toString(16)}`;
 const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? '' : 's'}`;
-const nameOf = ({ kind }) => NAMES[kind] ?? kind;
+/** What is no free of an address, but another call with it. */
+const USES = { unknown_pointer: 'use of an unknown address', interior_pointer: 'use of an address inside a block' };
+const nameOf = ({ kind, access }) => (access && USES[kind]) ?? NAMES[kind] ?? kind;
 const describe = (block) => `the block of ${plural(block.size, 'byte')} at ${hex(block.address)}`;
 const alignmentOf = (number) => (number === null ? 'no alignment' : `an alignment of ${count(number)}`);
 const freedText = (block) => (block.freed === null ? '' : ', which was freed');
@@ -65,15 +67,18 @@ const RELEASES = {
 };
 
 function releaseText(fault) {
-  const { kind, call, address, block } = fault;
+  const { kind, address, access, block } = fault;
+  const call = access === null ? fault.call : access.function;
   if (kind in RELEASES) return call + RELEASES[kind](fault);
-  const origin = kind === 'unknown_pointer' ? ', which no allocation returned' : '';
+  const unknown = block === null ? ', which no allocation returned' : ', where no block begins';
+  const origin = kind === 'unknown_pointer' ? unknown : '';
   const place = block === null ? '' : `, ${placeIn(address - block.address, block)}${freedText(block)}`;
   return `${call} of ${hex(address)}${origin}${place}`;
 }
 
 function sentence(fault) {
   if (fault.kind === 'overlapping_copy') return overlapText(fault);
+  if (fault.kind in USES) return releaseText(fault);
   if (fault.access !== null) return accessText(fault);
   return fault.changed !== null ? changedText(fault) : releaseText(fault);
 }

@@ -173,6 +173,7 @@ function misusedReport() {
         fault('unknown_pointer', { call: 'free', address: 0x7fff0000, block: null }),
         fault('read_behind', { access: { function: 'memcpy', address: 0x5000, bytes: 40, writes: false, source: null } }),
         fault('write_after_free', { block: freed, access: { function: null, address: 0x5002, bytes: null, writes: true, source: null } }),
+        fault('interior_pointer', { address: 0x5008, access: { function: 'malloc_usable_size', address: 0x5008, bytes: null, writes: false, source: null } }),
         fault('overlapping_copy', { access: { function: 'strcpy', address: 0x5000, bytes: 5, writes: true, source: 0x5001 } }),
       ],
     },
@@ -180,7 +181,7 @@ function misusedReport() {
 }
 
 pageTest('faults are told with their stacks, and only where there are some', () => madeUp(misusedReport()), async (page) => {
-  assert.match(await text(page, '#account'), /7 faults in the use of memory/);
+  assert.match(await text(page, '#account'), /8 faults in the use of memory/);
   assert.match(await text(page, '#account'), /1 fault suppressed/);
   assert.equal(await page.getByText('1 of 2 suppressions matched nothing').getAttribute('title'), 'only-misuse:gone (rules:5)');
   await page.click('[data-tab=misuse]');
@@ -193,6 +194,8 @@ pageTest('faults are told with their stacks, and only where there are some', () 
   assert.equal(await says('unknown_pointer'), 'free of 0x7fff0000, which no allocation returned');
   assert.equal(await says('read_behind'), 'memcpy reads 40 bytes from 0x5000 on, the first bad one 0 bytes behind the end of the block of 24 bytes at 0x5000');
   assert.equal(await says('write_after_free'), 'an instruction writes at 0x5002, 2 bytes inside the block of 24 bytes at 0x5000, which was freed');
+  assert.equal(await says('interior_pointer'), 'malloc_usable_size of 0x5008, 8 bytes inside the block of 24 bytes at 0x5000');
+  assert.match(await text(page, '[data-fault=interior_pointer]'), /use of an address inside a block/);
   assert.equal(await says('overlapping_copy'), 'strcpy copies 5 bytes from 0x5001 to 0x5000, in the block of 24 bytes at 0x5000');
   const headings = await page.locator('[data-fault=double_free] h3').allInnerTexts();
   assert.deepEqual(headings, ['By thread 4711', 'Freed by free, thread 4711, 0.2 s before', 'Allocated by malloc, thread 4711, 5 s before']);

@@ -13,7 +13,7 @@ namespace alloctap::run {
 /// there are rules about faults: names are known to the report alone. Runs inside malloc.
 inline void print_misuse(const Misuse& misuse) noexcept {
   if (has_misuse_rules()) return;
-  const std::string_view kind = alloctap::name_of(misuse.kind);
+  const std::string_view kind = alloctap::name_of(misuse);
   char line[80];
   std::size_t length = kind.copy(line, sizeof line);
   constexpr std::string_view kRest = "; the report tells of it";

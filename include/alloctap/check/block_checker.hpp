@@ -1,11 +1,12 @@
 /// Looks after each block from the call that brings it to the one that takes it back.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
+#include <string_view>
 
 #include "alloctap/check/access_check.hpp"
 #include "alloctap/check/block_faults.hpp"
@@ -14,6 +15,7 @@
 #include "alloctap/check/checked_blocks.hpp"
 #include "alloctap/check/found_misuses.hpp"
 #include "alloctap/check/guarded_blocks.hpp"
+#include "alloctap/check/heap_end.hpp"
 #include "alloctap/check/kept_blocks.hpp"
 #include "alloctap/event/block_checks.hpp"
 #include "alloctap/guard/futex_lock.hpp"
@@ -150,6 +152,19 @@ class BlockChecker {
                            : BlockExtent::Verdict::kUnknown};
   }
 
+  /// Looks at what the program takes for a block of its own, whose size it asks for by `function`.
+  [[nodiscard]] BlockExtent before_measure(const void* pointer, std::string_view function,
+                                           const BlockCall& call, FoundMisuses& found) noexcept {
+    const BlockExtent live = extent(pointer);
+    if (live.verdict == BlockExtent::Verdict::kKnown) return live;
+    if (!guards(pointer) && blocks_.may_be_unchecked(pointer)) return {};
+    const BlockStory story = story_around(pointer);
+    const std::optional<MisuseKind> fault = find_pointer_fault(pointer, story);
+    if (!fault) return {};
+    found.add(faults_.add_question(*fault, pointer, function, call, story));
+    return {.verdict = BlockExtent::Verdict::kRefused};
+  }
+
   [[nodiscard]] BlockExtent extent(const void* pointer) noexcept {
     if (!looks_after(pointer)) return {};
     const Number number = find(pointer);
@@ -182,20 +197,7 @@ class BlockChecker {
   [[nodiscard]] void* end_next(const DeallocationEvent& gone, Number& cursor, const BlockCall& call,
                                FoundMisuses& found) noexcept {
     const std::lock_guard hold(lock_);
-    if (cursor == BlockPool::kNone) end_quarantine(gone.heap, call, found);
-    for (cursor = std::max(cursor, BlockPool::kFirst); cursor < blocks_.pool().end(); ++cursor) {
-      CheckedBlock& block = blocks_[cursor];
-      if (block.state.load(std::memory_order_acquire) != State::kLive) continue;
-      if (block.heap != gone.heap || !blocks_.end_life(cursor, block.begin())) continue;
-      DeallocationEvent ended = gone;
-      ended.pointer = block.begin();
-      faults_.check_guards(settings(), block, ended, call, found);
-      block.freed_by = gone.kind;
-      block.gone = call;
-      kept_.remember(settings(), blocks_, cursor, hint_of(call));
-      return ended.pointer;
-    }
-    return nullptr;
+    return HeapEnd(settings(), blocks_, kept_, faults_).end_next(gone, cursor, call, found);
   }
 
   /// For a block that the tracker itself frees: without a look at it, and it is not remembered.
@@ -271,23 +273,19 @@ class BlockChecker {
     const bool is_ours = guards(gone.pointer);
     if (!is_ours && (!settings().blocks || blocks_.take_unchecked(gone.pointer))) return {};
     const BlockStory story = story_around(gone.pointer);
-    const bool is_inside = story.known && !story.freed;
-    if (!is_inside && !settings().unknown_pointers && !is_ours) return {};
-    const MisuseKind kind = is_inside ? MisuseKind::kInteriorPointer : MisuseKind::kUnknownPointer;
-    found.add(faults_.add(kind, gone, call, story));
+    const std::optional<MisuseKind> fault = find_pointer_fault(gone.pointer, story);
+    if (!fault) return {};
+    found.add(faults_.add(*fault, gone, call, story));
     return {.action = ReleasePlan::Action::kRefuse};
   }
 
-  /// Of the blocks that are kept, those of `heap` are the system's again. The caller holds the
-  /// lock.
-  void end_quarantine(os::HeapHandle heap, const BlockCall& call, FoundMisuses& found) noexcept {
-    kept_.remove_if(settings(), blocks_, [&](Number number) {
-      const CheckedBlock& block = blocks_[number];
-      if (block.heap != heap) return false;
-      faults_.check_freed(settings(), block, call, found);
-      kept_.remember(settings(), blocks_, number, hint_of(call));
-      return true;
-    });
+  /// What is wrong with an address that no block begins at now; `story` is of what is around it.
+  [[nodiscard]] std::optional<MisuseKind> find_pointer_fault(
+      const void* pointer, const BlockStory& story) const noexcept {
+    if (story.known && !story.freed) return MisuseKind::kInteriorPointer;
+    const bool is_gone = story.known && story.address == reinterpret_cast<std::uintptr_t>(pointer);
+    const bool is_fault = is_gone || guards(pointer) || settings().unknown_pointers;
+    return is_fault ? std::optional(MisuseKind::kUnknownPointer) : std::nullopt;
   }
 
   CheckedBlocks blocks_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "alloctap/check/block_layout.hpp"
 #include "alloctap/check/check_settings.hpp"
@@ -34,6 +35,15 @@ class BlockFaults {
     access.address = fault.address;
     access.writes = writes(fault);
     return add_access(kind_of(fault, story), access, call, story);
+  }
+
+  /// Keeps a call of `function` with an address that is no block's. As `MisuseLog::add`.
+  const Misuse* add_question(MisuseKind kind, const void* pointer, std::string_view function,
+                             const BlockCall& call, const BlockStory& story) noexcept {
+    MemoryAccess access;
+    access.function = function;
+    access.address = reinterpret_cast<std::uintptr_t>(pointer);
+    return add_access(kind, access, call, story);
   }
 
   /// Keeps a fault of what a call reads or writes; `source` is of a copy. As `MisuseLog::add`.

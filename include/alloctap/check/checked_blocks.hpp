@@ -132,7 +132,14 @@ class CheckedBlocks {
     return !is_noted && around(pointer) == kNone;
   }
 
-  /// Whether that is, or may be, what begins at `pointer`; it is forgotten.
+  /// Whether that is, or may be, what begins at `pointer`.
+  [[nodiscard]] bool may_be_unchecked(const void* pointer) noexcept {
+    Word* const word = covers(pointer) ? memory_.find(pointer) : nullptr;
+    if (word == nullptr) return misses_some_.load(std::memory_order_relaxed);
+    return word->load(std::memory_order_acquire) == kUnchecked;
+  }
+
+  /// The same; it is forgotten.
   [[nodiscard]] bool take_unchecked(const void* pointer) noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(pointer);
     if (!covers(pointer)) {

@@ -122,4 +122,14 @@ struct Misuse {
   return "misuse";
 }
 
+/// The same for `misuse`: an address that is no block's may have been asked about, not given back.
+[[nodiscard]] constexpr std::string_view name_of(const Misuse& misuse) noexcept {
+  const bool is_asked = !misuse.access.function.empty();
+  if (is_asked && misuse.kind == MisuseKind::kUnknownPointer) return "use of an unknown address";
+  if (is_asked && misuse.kind == MisuseKind::kInteriorPointer) {
+    return "use of an address inside a block";
+  }
+  return name_of(misuse.kind);
+}
+
 }  // namespace alloctap

@@ -49,7 +49,7 @@ class TextMisuse {
 
   void write(const CountedMisuse& counted) {
     const Misuse& misuse = counted.first;
-    out_ << name_of(misuse.kind);
+    out_ << name_of(misuse);
     if (counted.times > 1) out_ << ", " << with_commas(counted.times) << " times";
     out_ << "\n  ";
     write_fault(misuse);
@@ -70,11 +70,12 @@ class TextMisuse {
         out_ << ", which was freed before";
         return;
       case MisuseKind::kUnknownPointer:
-        out_ << name_of(misuse.call) << " of ";
-        out_.hex(misuse.address) << ", which no allocation returned";
+        out_ << caller_of(misuse) << " of ";
+        out_.hex(misuse.address) << (misuse.block.known ? ", where no block begins"
+                                                        : ", which no allocation returned");
         return write_place(misuse);
       case MisuseKind::kInteriorPointer:
-        out_ << name_of(misuse.call) << " of ";
+        out_ << caller_of(misuse) << " of ";
         out_.hex(misuse.address);
         return write_place(misuse);
       case MisuseKind::kKindMismatch:
@@ -112,6 +113,11 @@ class TextMisuse {
       case MisuseKind::kOverlappingCopy:
         return write_overlap(misuse);
     }
+  }
+
+  /// The function that was given an address.
+  static std::string_view caller_of(const Misuse& misuse) noexcept {
+    return misuse.access.function.empty() ? name_of(misuse.call) : misuse.access.function;
   }
 
   void write_block(const BlockStory& block) {

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "alloctap/event/allocation_event.hpp"
 #include "alloctap/event/allocation_kind.hpp"
@@ -84,7 +85,8 @@ struct BlockExtent {
 /// nothing. `release_block` comes before the allocator takes a block back. Where it says so,
 /// `retire_block` follows, after the block's end was told: where that is false, the block stays for
 /// a while. Then `next_evicted`, until it is false: each names one more to give back.
-/// `before_reallocate` looks at a block and leaves it as it is.
+/// `before_reallocate` looks at a block and leaves it as it is; so does `before_measure`, where the
+/// program asks how large a block is, by a function whose name lives as long as the process.
 ///
 /// `note_unchecked`, `release_unchecked` and `forget_unchecked` are for calls that a hook passes
 /// through, of the allocator itself or of the tracker: a block that comes is not checked, one that
@@ -96,25 +98,26 @@ struct BlockExtent {
 /// `gone.heap`, from `cursor` on, which begins with 0, and gives what the program knew it by, or
 /// nullptr where none is left.
 template <class S>
-concept CheckingSink =
-    EventSink<S> && requires(const WantedBlock& wanted, const BlockPlan& plan, void* block,
-                             const CallOrigin& origin, const DeallocationEvent& gone,
-                             ReleasePlan& release, std::uint32_t& cursor) {
-      { S::leaves_alone() } noexcept -> std::same_as<bool>;
-      { S::looks_after(block) } noexcept -> std::same_as<bool>;
-      { S::plan_block(wanted) } noexcept -> std::same_as<BlockPlan>;
-      { S::adopt_block(plan, block, wanted, origin) } noexcept -> std::same_as<void*>;
-      { S::drop_plan(plan) } noexcept -> std::same_as<void>;
-      { S::release_block(gone) } noexcept -> std::same_as<ReleasePlan>;
-      { S::retire_block(release) } noexcept -> std::same_as<bool>;
-      { S::next_evicted(release, origin) } noexcept -> std::same_as<bool>;
-      { S::before_reallocate(gone) } noexcept -> std::same_as<BlockExtent>;
-      { S::usable_size(block) } noexcept -> std::same_as<BlockExtent>;
-      { S::note_unchecked(block) } noexcept -> std::same_as<void>;
-      { S::release_unchecked(block) } noexcept -> std::same_as<ReleasePlan>;
-      { S::forget_unchecked(block) } noexcept -> std::same_as<bool>;
-      { S::is_stranger(block) } noexcept -> std::same_as<bool>;
-      { S::end_next(gone, cursor) } noexcept -> std::same_as<void*>;
-    };
+concept CheckingSink = EventSink<S> && requires(const WantedBlock& wanted, const BlockPlan& plan,
+                                                void* block, const CallOrigin& origin,
+                                                const DeallocationEvent& gone, ReleasePlan& release,
+                                                std::uint32_t& cursor, std::string_view function) {
+  { S::leaves_alone() } noexcept -> std::same_as<bool>;
+  { S::looks_after(block) } noexcept -> std::same_as<bool>;
+  { S::plan_block(wanted) } noexcept -> std::same_as<BlockPlan>;
+  { S::adopt_block(plan, block, wanted, origin) } noexcept -> std::same_as<void*>;
+  { S::drop_plan(plan) } noexcept -> std::same_as<void>;
+  { S::release_block(gone) } noexcept -> std::same_as<ReleasePlan>;
+  { S::retire_block(release) } noexcept -> std::same_as<bool>;
+  { S::next_evicted(release, origin) } noexcept -> std::same_as<bool>;
+  { S::before_reallocate(gone) } noexcept -> std::same_as<BlockExtent>;
+  { S::usable_size(block) } noexcept -> std::same_as<BlockExtent>;
+  { S::before_measure(block, function, origin) } noexcept -> std::same_as<BlockExtent>;
+  { S::note_unchecked(block) } noexcept -> std::same_as<void>;
+  { S::release_unchecked(block) } noexcept -> std::same_as<ReleasePlan>;
+  { S::forget_unchecked(block) } noexcept -> std::same_as<bool>;
+  { S::is_stranger(block) } noexcept -> std::same_as<bool>;
+  { S::end_next(gone, cursor) } noexcept -> std::same_as<void*>;
+};
 
 }  // namespace alloctap

@@ -34,11 +34,11 @@ struct BootstrappedCall : HookedCall<Originals, Sink> {
     return Base::template reallocate<Function>(origin, old, arguments...);
   }
 
-  ALLOCTAP_ALWAYS_INLINE static std::size_t measure(void* block) {
+  ALLOCTAP_ALWAYS_INLINE static std::size_t measure(const CallOrigin& origin, void* block) {
     if (BootstrapArena::owns(block)) [[unlikely]] {
       return BootstrapArena::size_of(block);
     }
-    return Base::measure(block);
+    return Base::measure(origin, block);
   }
 
  private:

@@ -97,9 +97,14 @@ struct CheckedCall {
     if (!release(wanted, gone)) Originals::template get<Function>()(block, arguments...);
   }
 
-  static std::size_t measure(void* block) {
-    const BlockExtent extent = Sink::usable_size(block);
+  /// `checks`: whether it is the program that asks.
+  static std::size_t measure(bool checks, const CallOrigin& origin, void* block) {
+    const BlockExtent extent =
+        checks && block != nullptr
+            ? Sink::before_measure(block, functions::MallocUsableSize::name, origin)
+            : Sink::usable_size(block);
     if (extent.verdict == BlockExtent::Verdict::kKnown) return extent.size;
+    if (extent.verdict == BlockExtent::Verdict::kRefused) return 0;
     return Originals::template get<functions::MallocUsableSize>()(block);
   }
 

@@ -149,10 +149,12 @@ struct HookedCall {
     return result;
   }
 
-  ALLOCTAP_ALWAYS_INLINE static std::size_t measure(void* block) {
-    auto* const original = Originals::template get<functions::MallocUsableSize>();
-    if constexpr (CheckingSink<Sink>) return Checked::measure(block);
-    return original(block);
+  ALLOCTAP_ALWAYS_INLINE static std::size_t measure(const CallOrigin& origin, void* block) {
+    if constexpr (CheckingSink<Sink>) {
+      const ReentrancyGuard guard;
+      return Checked::measure(guard.outermost(), origin, block);
+    }
+    return Originals::template get<functions::MallocUsableSize>()(block);
   }
 
  private:

@@ -64,7 +64,7 @@
         ALLOCTAP_CALL_ORIGIN(), size);                                                           \
   }                                                                                              \
   ALLOCTAP_EXPORT ALLOCTAP_NOINLINE std::size_t malloc_usable_size(void* block) noexcept {       \
-    return ::alloctap::InterposedCall<Tracker::Sink>::measure(block);                            \
+    return ::alloctap::InterposedCall<Tracker::Sink>::measure(ALLOCTAP_CALL_ORIGIN(), block);    \
   }                                                                                              \
   ALLOCTAP_EXPORT ALLOCTAP_NOINLINE char* strdup(const char* text) noexcept {                    \
     return ::alloctap::InterposedCall<Tracker::Sink>::allocate<::alloctap::functions::Strdup>(   \

@@ -51,7 +51,7 @@ struct RedirectedEntry<Function, Sink, CallRole::kDeallocate, void(Arguments...)
 template <class Function, EventSink Sink, class Result, class... Arguments>
 struct RedirectedEntry<Function, Sink, CallRole::kMeasure, Result(Arguments...)> {
   ALLOCTAP_NOINLINE static Result call(Arguments... arguments) {
-    return RedirectedCall<Sink>::measure(arguments...);
+    return RedirectedCall<Sink>::measure(ALLOCTAP_CALL_ORIGIN(), arguments...);
   }
 };
 

@@ -209,6 +209,29 @@ TEST_CASE("calloc gives zeros, and malloc_usable_size what may be used") {
   CHECK(faults.empty());
 }
 
+TEST_CASE("who asks for the size of what is no block gets none, and is told of") {
+  static char global[64];
+  static std::size_t usable[4];
+  const auto faults = faults_of([] {
+    auto* const block = static_cast<char*>(escape(std::malloc(24)));
+    usable[0] = ::malloc_usable_size(escape(static_cast<void*>(block + 8)));
+    std::free(escape(block));
+    usable[1] = ::malloc_usable_size(escape(static_cast<void*>(block)));
+    usable[2] = ::malloc_usable_size(escape(static_cast<void*>(global)));
+    usable[3] = ::malloc_usable_size(nullptr);
+  });
+  for (const std::size_t bytes : usable) CHECK(bytes == 0);
+  REQUIRE(faults.size() == 3);
+  CHECK(faults[0].kind == MisuseKind::kInteriorPointer);
+  CHECK(faults[0].access.function == "malloc_usable_size");
+  CHECK(faults[0].block.size == 24);
+  CHECK_FALSE(faults[0].block.freed);
+  CHECK(faults[1].kind == MisuseKind::kUnknownPointer);
+  CHECK(faults[1].block.freed);
+  CHECK(faults[2].kind == MisuseKind::kUnknownPointer);
+  CHECK_FALSE(faults[2].block.known);
+}
+
 TEST_CASE("pvalloc gives whole pages, and what is behind them is not the program's") {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const auto good = faults_of([&] {

@@ -112,10 +112,21 @@ TEST_CASE("what is wrong is said in a line, for each kind") {
         "is of the heap 0x0");
   Misuse unknown = fault_of(MisuseKind::kUnknownPointer);
   unknown.block.freed = true;
+  CHECK(line_of(unknown) ==
+        "free of an unknown address\n  free of 0x5008, where no block begins, 8 bytes inside the "
+        "block "
+        "of 24 bytes at 0x5000, which was freed");
+  Misuse question = fault_of(MisuseKind::kInteriorPointer);
+  question.access.function = "malloc_usable_size";
+  question.access.address = question.address;
   CHECK(
-      line_of(unknown) ==
-      "free of an unknown address\n  free of 0x5008, which no allocation returned, 8 bytes inside "
-      "the block of 24 bytes at 0x5000, which was freed");
+      line_of(question) ==
+      "use of an address inside a block\n  malloc_usable_size of 0x5008, 8 bytes inside the block "
+      "of 24 bytes at 0x5000");
+  question.kind = MisuseKind::kUnknownPointer;
+  question.block.known = false;
+  CHECK(line_of(question) ==
+        "use of an unknown address\n  malloc_usable_size of 0x5008, which no allocation returned");
 }
 
 TEST_CASE("what was written before a block is told from where the block begins") {

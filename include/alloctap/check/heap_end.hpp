@@ -1,0 +1,70 @@
+/// Blocks that go with the heap that they are of.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+#include "alloctap/check/block_faults.hpp"
+#include "alloctap/check/check_settings.hpp"
+#include "alloctap/check/checked_blocks.hpp"
+#include "alloctap/check/found_misuses.hpp"
+#include "alloctap/check/kept_blocks.hpp"
+#include "alloctap/event/allocation_event.hpp"
+#include "alloctap/os/heap_handle.hpp"
+
+namespace alloctap {
+
+/// Ends them, for a caller who holds the lock of what is kept. Refers to all that it is given. Runs
+/// inside malloc.
+class HeapEnd {
+ public:
+  using Number = BlockPool::Number;
+
+  HeapEnd(const CheckSettings& settings, CheckedBlocks& blocks, KeptBlocks& kept,
+          BlockFaults& faults) noexcept
+      : settings_(settings), blocks_(blocks), kept_(kept), faults_(faults) {}
+
+  /// Ends the next block of `gone.heap` from `cursor` on, which begins with 0; nullptr where none
+  /// is left. What the heap has in quarantine goes first.
+  [[nodiscard]] void* end_next(const DeallocationEvent& gone, Number& cursor, const BlockCall& call,
+                               FoundMisuses& found) noexcept {
+    if (cursor == BlockPool::kNone) end_quarantine(gone.heap, call, found);
+    for (cursor = std::max(cursor, BlockPool::kFirst); cursor < blocks_.pool().end(); ++cursor) {
+      CheckedBlock& block = blocks_[cursor];
+      if (block.state.load(std::memory_order_acquire) != CheckedBlock::State::kLive) continue;
+      if (block.heap != gone.heap || !blocks_.end_life(cursor, block.begin())) continue;
+      DeallocationEvent ended = gone;
+      ended.pointer = block.begin();
+      faults_.check_guards(settings_, block, ended, call, found);
+      block.freed_by = gone.kind;
+      block.gone = call;
+      kept_.remember(settings_, blocks_, cursor, hint_of(call));
+      return ended.pointer;
+    }
+    return nullptr;
+  }
+
+ private:
+  static std::uint32_t hint_of(const BlockCall& call) noexcept {
+    return static_cast<std::uint32_t>(call.thread);
+  }
+
+  /// Of the blocks that are kept, those of `heap` are the system's again.
+  void end_quarantine(os::HeapHandle heap, const BlockCall& call, FoundMisuses& found) noexcept {
+    kept_.remove_if(settings_, blocks_, [&](Number number) {
+      const CheckedBlock& block = blocks_[number];
+      if (block.heap != heap) return false;
+      faults_.check_freed(settings_, block, call, found);
+      kept_.remember(settings_, blocks_, number, hint_of(call));
+      return true;
+    });
+  }
+
+  const CheckSettings& settings_;
+  CheckedBlocks& blocks_;
+  KeptBlocks& kept_;
+  BlockFaults& faults_;
+};
+
+}  // namespace alloctap
