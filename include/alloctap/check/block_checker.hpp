@@ -171,7 +171,7 @@ class BlockChecker {
     if (number == BlockPool::kNone || blocks_[number].state.load() != State::kLive) return {};
     return {.verdict = BlockExtent::Verdict::kKnown,
             .size = BlockLayout::usable_bytes(settings(), blocks_[number]),
-            .block = blocks_[number].raw()};
+            .block = blocks_[number].guarded ? nullptr : blocks_[number].raw()};
   }
 
   /// For what calls read and write; it refers to this.
@@ -189,7 +189,8 @@ class BlockChecker {
 
   /// Whether `release` would refuse `pointer` because nothing is known of it.
   [[nodiscard]] bool is_stranger(const void* pointer) noexcept {
-    return settings().blocks && settings().unknown_pointers && blocks_.is_stranger(pointer);
+    return settings().blocks && settings().unknown_pointers && !guards(pointer) &&
+           blocks_.is_stranger(pointer);
   }
 
   /// Ends the next block of `gone.heap`, which goes with all that is in it; nullptr where none is
@@ -197,7 +198,8 @@ class BlockChecker {
   [[nodiscard]] void* end_next(const DeallocationEvent& gone, Number& cursor, const BlockCall& call,
                                FoundMisuses& found) noexcept {
     const std::lock_guard hold(lock_);
-    return HeapEnd(settings(), blocks_, kept_, faults_).end_next(gone, cursor, call, found);
+    return HeapEnd(settings(), blocks_, guards_, kept_, faults_)
+        .end_next(gone, cursor, call, found);
   }
 
   /// For a block that the tracker itself frees: without a look at it, and it is not remembered.

@@ -9,6 +9,7 @@
 #include "alloctap/check/check_settings.hpp"
 #include "alloctap/check/checked_blocks.hpp"
 #include "alloctap/check/found_misuses.hpp"
+#include "alloctap/check/guarded_blocks.hpp"
 #include "alloctap/check/kept_blocks.hpp"
 #include "alloctap/event/allocation_event.hpp"
 #include "alloctap/os/heap_handle.hpp"
@@ -21,9 +22,9 @@ class HeapEnd {
  public:
   using Number = BlockPool::Number;
 
-  HeapEnd(const CheckSettings& settings, CheckedBlocks& blocks, KeptBlocks& kept,
-          BlockFaults& faults) noexcept
-      : settings_(settings), blocks_(blocks), kept_(kept), faults_(faults) {}
+  HeapEnd(const CheckSettings& settings, CheckedBlocks& blocks, GuardedBlocks& guards,
+          KeptBlocks& kept, BlockFaults& faults) noexcept
+      : settings_(settings), blocks_(blocks), guards_(guards), kept_(kept), faults_(faults) {}
 
   /// Ends the next block of `gone.heap` from `cursor` on, which begins with 0; nullptr where none
   /// is left. What the heap has in quarantine goes first.
@@ -39,7 +40,11 @@ class HeapEnd {
       faults_.check_guards(settings_, block, ended, call, found);
       block.freed_by = gone.kind;
       block.gone = call;
-      kept_.remember(settings_, blocks_, cursor, hint_of(call));
+      if (block.guarded) {
+        guards_.retire(block);
+      } else {
+        kept_.remember(settings_, blocks_, cursor, hint_of(call));
+      }
       return ended.pointer;
     }
     return nullptr;
@@ -63,6 +68,7 @@ class HeapEnd {
 
   const CheckSettings& settings_;
   CheckedBlocks& blocks_;
+  GuardedBlocks& guards_;
   KeptBlocks& kept_;
   BlockFaults& faults_;
 };

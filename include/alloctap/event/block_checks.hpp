@@ -68,7 +68,7 @@ struct BlockExtent {
   Verdict verdict = Verdict::kUnknown;
   /// Bytes that the program may use, where it is known.
   std::size_t size = 0;
-  /// As the allocator knows it, where it is known.
+  /// As the allocator knows it, where it is known; nullptr: it is the sink's own memory.
   void* block = nullptr;
 };
 

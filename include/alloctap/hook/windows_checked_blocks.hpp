@@ -40,6 +40,7 @@ struct WindowsCheckedBlocks {
     const WantedBlock wanted{
         .size = bytes, .has_content = (call.flags & HEAP_ZERO_MEMORY) != 0, .heap = {call.heap}};
     const BlockPlan plan = Sink::plan_block(wanted);
+    if (plan.place != nullptr) return Sink::adopt_block(plan, plan.place, wanted, call.origin);
     Unwinding unwinding(call.guard, &plan);
     auto* const original = Originals::template get<ntdll::RtlAllocateHeap>();
     void* const raw = os::call_with_cleanup(unwinding, original, call.heap, call.flags, plan.bytes);
@@ -78,9 +79,8 @@ struct WindowsCheckedBlocks {
   static bool release_inside(void* block) noexcept {
     const os::ErrorPreserver preserve_error;
     const ReleasePlan plan = Sink::release_unchecked(block);
-    if (plan.action != ReleasePlan::Action::kRelease) return false;
-    give_back(plan);
-    return true;
+    if (plan.action == ReleasePlan::Action::kRelease) give_back(plan);
+    return plan.action != ReleasePlan::Action::kPassOn;
   }
 
   static void* reallocate_raw(const Call& call, void* old, SIZE_T bytes,

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "alloctap/event/block_checks.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
@@ -93,6 +94,7 @@ struct WindowsCheckedCalls {
   static ULONG_PTR look_at(HANDLE heap, ULONG flags, void* block, Rest... rest) {
     const BlockExtent extent = Sink::usable_size(block);
     const bool is_known = extent.verdict == BlockExtent::Verdict::kKnown;
+    if (is_known && extent.block == nullptr) return look_at_placed<Function>(rest...);
     return Originals::template get<Function>()(heap, flags, is_known ? extent.block : block,
                                                rest...);
   }
@@ -118,6 +120,20 @@ struct WindowsCheckedCalls {
   }
 
  private:
+  /// Of a block that no heap knows: it is sound, and has neither a user value nor flags, nor room
+  /// for them.
+  template <class Function, class... Rest>
+  static ULONG_PTR look_at_placed([[maybe_unused]] Rest... rest) noexcept {
+    if constexpr (std::is_same_v<Function, ntdll::RtlGetUserInfoHeap>) {
+      const auto clear = [](auto* word) {
+        if (word != nullptr) *word = {};
+      };
+      (clear(rest), ...);
+    }
+    return std::is_same_v<Function, ntdll::RtlValidateHeap> ||
+           std::is_same_v<Function, ntdll::RtlGetUserInfoHeap>;
+  }
+
   /// For calls that are not the program's. One of the program's blocks moves to one that is not
   /// checked.
   static void* reallocate_inside(const Call& call, void* old, SIZE_T bytes) {
@@ -166,11 +182,14 @@ struct WindowsCheckedCalls {
     return block;
   }
 
-  /// The block ends, and another one begins in its place. One that is to grow fails as the system's
-  /// own would that has no room behind it.
+  /// The block ends, and another one begins in its place. One that is to grow, or stands beside an
+  /// inaccessible page, fails as the system's own would that has no room behind it.
   static void* resize(const Call& call, const DeallocationEvent& gone, const BlockExtent& extent,
                       SIZE_T bytes) {
     constexpr SIZE_T kMoreThanThereIs = SIZE_T{1} << 60;
+    if (extent.block == nullptr) {
+      return Blocks::allocate_unchecked(call.guard, call.heap, call.flags, kMoreThanThereIs);
+    }
     if (bytes > extent.size) return Blocks::reallocate_raw(call, extent.block, kMoreThanThereIs);
     const os::ErrorPreserver preserve_error;
     const ReleasePlan plan = Sink::release_block(gone);

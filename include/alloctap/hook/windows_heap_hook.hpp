@@ -38,6 +38,7 @@ struct WindowsHeapHook {
       .target = HookTarget::kProcessAllocator,
       .owns_every_free = true,
       .checks_blocks = true,
+      .places_blocks = true,
       .sees_later_modules = true,
       .sees_mappings = true,
       .blind_spots =
