@@ -13,6 +13,7 @@
 /// misuse      frees a block twice, and writes behind another one that it keeps; "terminated"
 /// behind
 ///             it has it end itself without a word
+/// reader      reads behind a block, on the page that follows its own
 /// crash       frees a block twice, and ends as Windows ends what dies of an access violation
 #include <process.h>
 #include <windows.h>
@@ -85,6 +86,11 @@ void misuse_blocks() {
   static_cast<char volatile*>(kept[1])[200] = 1;
 }
 
+void read_behind_a_block() {
+  kept[0] = std::malloc(100);
+  static_cast<void>(static_cast<char volatile*>(kept[0])[112]);
+}
+
 bool does(int count, char** arguments, const char* what) {
   return count > 1 && std::strcmp(arguments[1], what) == 0;
 }
@@ -111,6 +117,7 @@ int main(int count, char** arguments) {
     misuse_blocks();
     if (count > 2) ::TerminateProcess(::GetCurrentProcess(), 9);
   }
+  if (does(count, arguments, "reader")) read_behind_a_block();
   if (does(count, arguments, "crash")) {
     misuse_blocks();
     ::TerminateProcess(::GetCurrentProcess(), EXCEPTION_ACCESS_VIOLATION);

@@ -203,14 +203,37 @@ TEST_CASE("misuse is told in a line when it is found, and in the report") {
   CHECK(faults[1].at("changed").at("first") == 200);
 }
 
+TEST_CASE("a read beside a block is told where pages guard it") {
+  const Workplace place;
+  const PipedOutcome outcome =
+      place.run("--guard-pages=all --checks=outlive_faults --dump json=a.json", "reader");
+  CHECK(outcome.code == 7);
+  CHECK(outcome.err == "alloctap-run: read behind a block; the report tells of it\n");
+  const Json misuses = place.json("a.json").at("misuses");
+  CHECK(misuses.at("guard_pages").at("one_in") == 1);
+  CHECK(misuses.at("guard_pages").at("placed") > 0);
+  REQUIRE(misuses.at("faults").size() == 1);
+  const Json& fault = misuses.at("faults")[0];
+  CHECK(fault.at("kind") == "read_behind");
+  CHECK(fault.at("block").at("size") == 100);
+  CHECK(fault.at("address").get<std::uint64_t>() ==
+        fault.at("block").at("address").get<std::uint64_t>() + 112);
+  CHECK(fault.at("found").at("frames").size() > 2);
+}
+
 TEST_CASE("a program without faults runs as it would alone under all checks") {
   const Workplace place;
-  for (const std::string program : {"blocks", "arguments a b", "parent", "suspended"}) {
+  const auto run = [&](const std::string& checks, const std::string& program) {
+    CAPTURE(checks);
     CAPTURE(program);
-    const PipedOutcome outcome = place.run(
-        "--checks=level10 --error-exitcode=50 --follow-children --dump json=%p.json", program);
+    const PipedOutcome outcome =
+        place.run(checks + " --error-exitcode=50 --follow-children --dump json=%p.json", program);
     CHECK(outcome.err == "");
     CHECK(outcome.code == 7);
+  };
+  for (const std::string program : {"blocks", "arguments a b", "parent", "suspended"}) {
+    run("--checks=level10", program);
+    run("--guard-pages=all,random", program);
   }
   for (const Json& report : place.reports()) {
     CHECK(report.at("misuses").at("faults").empty());
