@@ -159,6 +159,7 @@ TEST_CASE("heaps answer for blocks that are not theirs as they do for their own"
     CHECK(block[kSize - 1] == 'x');
     CHECK(block[4'999] == 0);
     CHECK(::HeapReAlloc(heap, HEAP_REALLOC_IN_PLACE_ONLY, block, 10'000) == nullptr);
+    CHECK(::HeapReAlloc(heap, HEAP_REALLOC_IN_PLACE_ONLY, block, 10) == nullptr);
     CHECK(::HeapSize(heap, 0, block) == 5'000);
     CHECK(::HeapFree(heap, 0, block) != 0);
   });
