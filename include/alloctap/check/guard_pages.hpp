@@ -14,8 +14,8 @@ namespace alloctap {
 /// ends as it would have.
 ///
 /// Each block takes a page of memory or more and two system calls, so choose them all (1) for tests
-/// and one in a thousand for what runs always. There is room for so many at a time that they take a
-/// quarter of the memory mappings that the system gives a process (vm.max_map_count), or for 1024
+/// and one in a thousand for what runs always. There is room for so many at a time that they take
+/// half of the memory mappings that the system gives a process (vm.max_map_count), or for 1024
 /// where not each is chosen. Beyond that blocks are as they would be without the check, which
 /// reports count.
 ///

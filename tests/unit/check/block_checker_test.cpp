@@ -109,6 +109,33 @@ TEST_CASE("an unknown address passes, unless every block is known") {
   CHECK(strict_heap.kinds() == Kinds{MisuseKind::kUnknownPointer});
 }
 
+TEST_CASE("the size of what is no live block is told of, unless the block may be another's") {
+  using Verdict = BlockExtent::Verdict;
+  static constinit BlockChecker<Guards> checker;
+  static constinit BlockChecker<Checks<PointerVerification>> strict;
+  CheckedHeap heap(checker);
+  CheckedHeap strict_heap(strict);
+  alignas(16) std::byte on_stack[32]{};
+  FoundMisuses found;
+  const auto verdict = [&](auto& asked, const void* pointer) {
+    return asked.before_measure(pointer, "size_of", {.stack = heap.call}, found).verdict;
+  };
+  std::byte* const block = heap.allocate(24);
+  CHECK(verdict(checker, block) == Verdict::kKnown);
+  CHECK(verdict(checker, on_stack) == Verdict::kUnknown);
+  CHECK(verdict(checker, block + 8) == Verdict::kRefused);
+  CHECK(heap.free(block) == Action::kRelease);
+  CHECK(verdict(checker, block) == Verdict::kRefused);
+  CHECK(heap.kinds() == Kinds{MisuseKind::kInteriorPointer, MisuseKind::kUnknownPointer});
+  CHECK(heap.fault(0).access.function == "size_of");
+  strict.note_unchecked(on_stack);
+  CHECK(verdict(strict, on_stack) == Verdict::kUnknown);
+  CHECK(verdict(strict, on_stack + 16) == Verdict::kRefused);
+  // It was noted, and still is.
+  CHECK(verdict(strict, on_stack) == Verdict::kUnknown);
+  CHECK(strict_heap.kinds() == Kinds{MisuseKind::kUnknownPointer});
+}
+
 TEST_CASE("a release in another way is told, and the block goes as it came") {
   static constinit BlockChecker<Checks<KindMismatch>> checker;
   CheckedHeap heap(checker);
