@@ -84,58 +84,6 @@ TEST_CASE("a block that is freed twice is refused, with who freed it first") {
   CHECK(fault.block.size == 24);
 }
 
-TEST_CASE("an address inside a block, or in its guards, is refused") {
-  static constinit BlockChecker<Guards> checker;
-  CheckedHeap heap(checker);
-  std::byte* const block = heap.allocate(100);
-  for (const int offset : {1, 16, 99, 110, -8}) {
-    CAPTURE(offset);
-    CHECK(heap.free(block + offset) == Action::kRefuse);
-    CHECK(heap.kinds().back() == MisuseKind::kInteriorPointer);
-  }
-  CHECK(heap.fault(0).block.size == 100);
-  CHECK(heap.free(block) == Action::kRelease);
-}
-
-TEST_CASE("an unknown address passes, unless every block is known") {
-  static constinit BlockChecker<Guards> checker;
-  CheckedHeap heap(checker);
-  int on_stack = 0;
-  CHECK(heap.free(&on_stack) == Action::kPassOn);
-  CHECK(heap.kinds() == Kinds{});
-  static constinit BlockChecker<Checks<PointerVerification>> strict;
-  CheckedHeap strict_heap(strict);
-  CHECK(strict_heap.free(&on_stack) == Action::kRefuse);
-  CHECK(strict_heap.kinds() == Kinds{MisuseKind::kUnknownPointer});
-}
-
-TEST_CASE("the size of what is no live block is told of, unless the block may be another's") {
-  using Verdict = BlockExtent::Verdict;
-  static constinit BlockChecker<Guards> checker;
-  static constinit BlockChecker<Checks<PointerVerification>> strict;
-  CheckedHeap heap(checker);
-  CheckedHeap strict_heap(strict);
-  alignas(16) std::byte on_stack[32]{};
-  FoundMisuses found;
-  const auto verdict = [&](auto& asked, const void* pointer) {
-    return asked.before_measure(pointer, "size_of", {.stack = heap.call}, found).verdict;
-  };
-  std::byte* const block = heap.allocate(24);
-  CHECK(verdict(checker, block) == Verdict::kKnown);
-  CHECK(verdict(checker, on_stack) == Verdict::kUnknown);
-  CHECK(verdict(checker, block + 8) == Verdict::kRefused);
-  CHECK(heap.free(block) == Action::kRelease);
-  CHECK(verdict(checker, block) == Verdict::kRefused);
-  CHECK(heap.kinds() == Kinds{MisuseKind::kInteriorPointer, MisuseKind::kUnknownPointer});
-  CHECK(heap.fault(0).access.function == "size_of");
-  strict.note_unchecked(on_stack);
-  CHECK(verdict(strict, on_stack) == Verdict::kUnknown);
-  CHECK(verdict(strict, on_stack + 16) == Verdict::kRefused);
-  // It was noted, and still is.
-  CHECK(verdict(strict, on_stack) == Verdict::kUnknown);
-  CHECK(strict_heap.kinds() == Kinds{MisuseKind::kUnknownPointer});
-}
-
 TEST_CASE("a release in another way is told, and the block goes as it came") {
   static constinit BlockChecker<Checks<KindMismatch>> checker;
   CheckedHeap heap(checker);
@@ -292,29 +240,4 @@ TEST_CASE("a heap that goes ends its blocks, which are looked at and never given
   CHECK(std::count(heap.given_back.begin(), heap.given_back.end(), kept - 32) == 0);
   heap.sweep();
   CHECK(heap.kinds().size() == 3);
-}
-
-TEST_CASE("a stranger is what stands nowhere near a block and was not noted") {
-  static constinit BlockChecker<Level10> checker;
-  CheckedHeap heap(checker);
-  alignas(16) static std::byte other[32];
-  CHECK(checker.is_stranger(other));
-  checker.note_unchecked(other);
-  CHECK_FALSE(checker.is_stranger(other));
-  CHECK(checker.forget_unchecked(other));
-  CHECK_FALSE(checker.forget_unchecked(other));
-  CHECK(checker.is_stranger(other));
-  std::byte* const block = heap.allocate(24);
-  for (const int offset : {-32, 0, 16, 40}) CHECK_FALSE(checker.is_stranger(block + offset));
-  heap.free(block);
-  CHECK_FALSE(checker.is_stranger(block));
-}
-
-TEST_CASE("where unknown addresses are no faults there are no strangers") {
-  static constinit BlockChecker<Guards> checker;
-  alignas(16) static std::byte other[32];
-  CHECK_FALSE(checker.is_stranger(other));
-  static constinit BlockChecker<Checks<Expand<>>> unaware;
-  CHECK_FALSE(unaware.is_stranger(other));
-  CHECK(unaware.forget_unchecked(other));
 }
