@@ -5,6 +5,8 @@
 #include <absl/strings/str_cat.h>
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "alloctap/hook/function_patch.hpp"
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/hook/memory_regions.hpp"
+#include "alloctap/hook/windows_earlier_blocks.hpp"
 #include "alloctap/hook/windows_entry_points.hpp"
 #include "alloctap/hook/windows_system_function.hpp"
 #include "alloctap/os/module_symbols.hpp"
@@ -66,7 +69,13 @@ struct WindowsHeapHook {
       WindowsOriginals<Sink>::begin_checking();
     }
     WindowsOriginals<Sink>::set_recording(true);
+    EarlierBlocks::note();
     return status;
+  }
+
+  /// Where they were few.
+  [[nodiscard]] static std::optional<std::span<const AddressRange>> earlier_blocks() noexcept {
+    return EarlierBlocks::get();
   }
 
   static void uninstall() noexcept {
@@ -84,6 +93,7 @@ struct WindowsHeapHook {
           "be the process's only tracker with this hook");
     }
     WindowsOriginals<Sink>::set_recording(true);
+    EarlierBlocks::note();
     return absl::OkStatus();
   }
 

@@ -37,6 +37,12 @@ inline constexpr std::size_t kMemoryMapLine = 4096 + 128;
 template <class Visit>
 bool visit_memory_map(std::span<char> buffer, Visit&& visit) noexcept;
 
+/// The same for a process whose other threads stand still, with any lock that the system's own
+/// libraries have: where those ask for the names of files, none is told, and a file's region has a
+/// "?" for a path.
+template <class Visit>
+bool visit_nameless_memory_map(std::span<char> buffer, Visit&& visit) noexcept;
+
 /// Whether a module may be mapped at `region`: it is a file's, or one that the kernel brings along.
 bool may_hold_module(const MemoryRegion& region) noexcept;
 

@@ -10,6 +10,7 @@
 /// suspended   starts itself with "child" so that it stands still, and lets it run
 /// debugger    runs itself with "child" as a debugger would
 /// child       keeps a block and ends
+/// held        holds blocks wherever a program can, and loses others (held_blocks.hpp)
 /// misuse      frees a block twice, and writes behind another one that it keeps; "terminated"
 /// behind
 ///             it has it end itself without a word
@@ -21,6 +22,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "held_blocks.hpp"
 
 namespace {
 
@@ -117,6 +120,7 @@ int main(int count, char** arguments) {
     misuse_blocks();
     if (count > 2) ::TerminateProcess(::GetCurrentProcess(), 9);
   }
+  if (does(count, arguments, "held")) hold_and_lose_blocks();
   if (does(count, arguments, "reader")) read_behind_a_block();
   if (does(count, arguments, "crash")) {
     misuse_blocks();
