@@ -98,6 +98,8 @@ void start_thread() {
 
 void hold_and_lose_blocks() {
   for (void (*work)() : {&hold_in_variables, &hold_elsewhere, &lose}) far_below(work);
+  escape(&global_variable);
+  escape(&holder);
   start_thread<&hold_on_stack>();
   start_thread<&hold_in_register>();
 }
