@@ -62,7 +62,7 @@ thread_local void* thread_variable;
 
 /// Leaves what `work` puts on the stack far below whatever comes later.
 [[gnu::noinline]] void far_below(void (*work)()) {
-  char room[256 * 1024];
+  char room[128 * 1024];
   escape(room);
   work();
   escape(room);

@@ -1,10 +1,11 @@
-/// Blocks that a program holds, and others that it loses, known by their sizes.
+/// Blocks that a program holds, and others that it loses, known by their sizes: small ones, because
+/// the larger a block is, the more numbers look like pointers to it.
 #pragma once
 
 #include <cstddef>
 
 /// Each way of holding one has a size of its own, from this one on in steps of 16 bytes.
-inline constexpr std::size_t kFirstHeldBytes = 20'000;
+inline constexpr std::size_t kFirstHeldBytes = 1001;
 enum class Held : unsigned {
   kGlobal,
   kStatic,
@@ -20,7 +21,7 @@ enum class Held : unsigned {
 };
 
 /// The same of those that are lost.
-inline constexpr std::size_t kFirstLostBytes = 30'000;
+inline constexpr std::size_t kFirstLostBytes = 1501;
 enum class Lost : unsigned { kBlock, kInFreed, kHead, kTail, kHidden, kBehindEnd, kEnd };
 
 inline std::size_t bytes_of(Held how) { return kFirstHeldBytes + 16 * static_cast<unsigned>(how); }
