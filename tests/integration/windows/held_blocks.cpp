@@ -94,7 +94,30 @@ void start_thread() {
   ::WaitForSingleObject(ready, INFINITE);
 }
 
+/// Blocks that only this function's variables lead to.
+DWORD WINAPI move_blocks(void* end) {
+  const auto end_ms = reinterpret_cast<std::uintptr_t>(end);
+  for (std::size_t bytes = 16; ::GetTickCount64() < end_ms; bytes = bytes % 4096 + 48) {
+    void** block = static_cast<void**>(escape(std::malloc(bytes)));
+    block[0] = std::malloc(40);
+    block = static_cast<void**>(escape(std::realloc(block, bytes * 5)));
+    block = static_cast<void**>(escape(std::realloc(block, bytes)));
+    std::free(block[0]);
+    std::free(block);
+  }
+  return 0;
+}
+
 }  // namespace
+
+void move_blocks_about() {
+  const std::uintptr_t end_ms = ::GetTickCount64() + 1000;
+  HANDLE threads[4];
+  for (HANDLE& thread : threads) {
+    thread = ::CreateThread(nullptr, 0, &move_blocks, reinterpret_cast<void*>(end_ms), 0, nullptr);
+  }
+  ::WaitForMultipleObjects(4, threads, TRUE, INFINITE);
+}
 
 void hold_and_lose_blocks() {
   for (void (*work)() : {&hold_in_variables, &hold_elsewhere, &lose}) far_below(work);

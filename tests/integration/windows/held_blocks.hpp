@@ -29,3 +29,6 @@ inline std::size_t bytes_of(Lost how) { return kFirstLostBytes + 16 * static_cas
 
 /// Makes them all, some on threads that go on for ever.
 void hold_and_lose_blocks();
+
+/// Has threads allocate, move and free blocks for a second; none is lost at any moment.
+void move_blocks_about();

@@ -76,6 +76,26 @@ TEST_CASE("nothing that is held is a leak where less is seen") {
   }
 }
 
+TEST_CASE("nothing is lost of what threads of Windows move about while they are stopped") {
+  for (const std::string options : {"", "--checks=level10"}) {
+    CAPTURE(options);
+    const Workplace place;
+    const PipedOutcome outcome = place.run(
+        options + " --leaks=unreachable --interval=0.03 --max-frames=8 --dump json=%n.json",
+        "moving");
+    CAPTURE(outcome.err);
+    CHECK(outcome.err == "");
+    CHECK(outcome.code == 7);
+    const auto reports = place.reports();
+    CHECK(reports.size() > 5);
+    for (const Json& report : reports) {
+      const Json& leaks = report.at("leaks");
+      CHECK(leaks.at("unreachable").at("unseen_threads") == 0);
+      CHECK(leaks.at("live_allocations") == 0);
+    }
+  }
+}
+
 TEST_CASE("leaks choose the code that a program of Windows ends with") {
   const Workplace place;
   const std::string options = "--leaks=unreachable --error-exitcode=50 --dump text=a.txt";

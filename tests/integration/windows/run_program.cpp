@@ -11,6 +11,7 @@
 /// debugger    runs itself with "child" as a debugger would
 /// child       keeps a block and ends
 /// held        holds blocks wherever a program can, and loses others (held_blocks.hpp)
+/// moving      allocates, moves and frees on many threads for a second, and loses nothing
 /// misuse      frees a block twice, and writes behind another one that it keeps; "terminated"
 /// behind
 ///             it has it end itself without a word
@@ -121,6 +122,7 @@ int main(int count, char** arguments) {
     if (count > 2) ::TerminateProcess(::GetCurrentProcess(), 9);
   }
   if (does(count, arguments, "held")) hold_and_lose_blocks();
+  if (does(count, arguments, "moving")) move_blocks_about();
   if (does(count, arguments, "reader")) read_behind_a_block();
   if (does(count, arguments, "crash")) {
     misuse_blocks();
