@@ -51,6 +51,10 @@ bool may_hold_module(const MemoryRegion& region) noexcept;
 /// meanwhile, behind the end of its file, a device's.
 std::size_t copy_memory(std::uintptr_t address, std::span<std::byte> buffer) noexcept;
 
+// `kPrivateMemoryIsPlain`, a constant of every system, says whether private memory of no file that
+// may be read survives being read in place, too, while nobody changes it: no device is behind it,
+// and nothing but its protection forbids it.
+
 /// Calls `visit(start, end)` for the parts of `[start, end)`, private memory of no file, that may
 /// hold anything but zeros: whole pages, but at both ends.
 template <class Visit>

@@ -62,6 +62,8 @@ bool visit_nameless_memory_map(std::span<char>, Visit&& visit) noexcept {
   return visit_regions([](const void*) { return std::string_view("?"); }, visit);
 }
 
+inline constexpr bool kPrivateMemoryIsPlain = true;
+
 inline bool may_hold_module(const MemoryRegion& region) noexcept { return !region.path.empty(); }
 
 /// How much of `[address, address + bytes)` can be read.
