@@ -119,16 +119,23 @@ class FrozenScan {
     return complete;
   }
 
-  /// What the arena holds meanwhile and gives back later is left out too.
+  /// Nothing is allocated or given back while regions are noted: what is gone later must not be
+  /// among them, but for what the arena holds then, which is left out.
   bool read_regions(bool& described) noexcept {
+    constexpr std::size_t kMoreRegions = 64;
     ArenaArray<char> buffer;
-    bool complete = buffer.reserve(kMapBytes) && leave_out_arena();
+    if (!buffer.reserve(kMapBytes)) return false;
+    const std::span<char> map(buffer.data(), kMapBytes);
+    std::size_t count = 0;
+    described = os::visit_nameless_memory_map(map, [&](const auto&) { return ++count != 0; });
+    if (!layout_.regions.reserve(count + kMoreRegions) || !leave_out_arena()) return false;
+    bool complete = true;
     const auto add = [&](const os::MemoryRegion& region) {
-      complete = complete && layout_.regions.push_back(ScanRegion::of(region));
+      complete = layout_.regions.size() < count + kMoreRegions &&
+                 layout_.regions.push_back(ScanRegion::of(region));
       return complete;
     };
-    if (!complete) return false;
-    described = os::visit_nameless_memory_map({buffer.data(), kMapBytes}, add);
+    described = described && os::visit_nameless_memory_map(map, add);
     return complete;
   }
 
