@@ -14,9 +14,10 @@ enum class Reachability : std::uint8_t {
   /// No: whatever is live may be a leak.
   kNotAsked,
   /// From globals, stacks, registers, thread-local storage and what the program mapped itself, on a
-  /// copy of the process where the system makes one, and else while its threads stand still. A block that is found unreachable is one, unless the program hides its
-  /// pointers (in other bits, in a file, in another process). A block that is not found may be one
-  /// all the same: a number or something that was left over looked like a pointer to it.
+  /// copy of the process where the system makes one, and else while its threads stand still. A
+  /// block that is found unreachable is one, unless the program hides its pointers (in other bits,
+  /// in a file, in another process). A block that is not found may be one all the same: a number or
+  /// something that was left over looked like a pointer to it.
   kScan,
 };
 
