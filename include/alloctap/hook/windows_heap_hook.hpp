@@ -17,6 +17,8 @@
 #include "alloctap/hook/memory_regions.hpp"
 #include "alloctap/hook/windows_earlier_blocks.hpp"
 #include "alloctap/hook/windows_entry_points.hpp"
+#include "alloctap/hook/windows_string_entries.hpp"
+#include "alloctap/hook/windows_string_slots.hpp"
 #include "alloctap/hook/windows_system_function.hpp"
 #include "alloctap/os/module_symbols.hpp"
 
@@ -70,6 +72,7 @@ struct WindowsHeapHook {
     }
     WindowsOriginals<Sink>::set_recording(true);
     EarlierBlocks::note();
+    start_strings<Sink>();
     return status;
   }
 
@@ -79,6 +82,8 @@ struct WindowsHeapHook {
   }
 
   static void uninstall() noexcept {
+    if (stop_strings_ != nullptr) stop_strings_();
+    stop_strings_ = nullptr;
     if (stop_ != nullptr) stop_();
     if (!stays_) patches_.get().clear();
   }
@@ -94,12 +99,25 @@ struct WindowsHeapHook {
     }
     WindowsOriginals<Sink>::set_recording(true);
     EarlierBlocks::note();
+    start_strings<Sink>();
     return absl::OkStatus();
   }
 
   template <EventSink Sink>
   static void stop_recording() noexcept {
     WindowsOriginals<Sink>::set_recording(false);
+  }
+
+  /// For `StringChecks`.
+  template <EventSink Sink>
+  static void start_strings() noexcept {
+    if constexpr (requires { requires Sink::kMayCheckStrings; }) {
+      if (!Sink::checks_strings()) return;
+      WindowsStringSlots::clear();
+      for_each_string_target<Sink>(&WindowsStringSlots::add);
+      WindowsStringSlots::start();
+      stop_strings_ = &WindowsStringSlots::stop;
+    }
   }
 
   /// None changed yet; originals are known before any is patched.
@@ -131,6 +149,7 @@ struct WindowsHeapHook {
 
   using Stop = void (*)() noexcept;
   static inline constinit Stop stop_ = nullptr;
+  static inline constinit Stop stop_strings_ = nullptr;
   /// Whether the functions stay patched.
   static inline constinit bool stays_ = false;
   static inline constinit LateConstruction<std::vector<FunctionPatch>> patches_;
