@@ -165,7 +165,8 @@ TEST_CASE("modules that come later are looked at, and none is after the session"
     REQUIRE(plugin != nullptr);
     auto* const copy = reinterpret_cast<PluginCopy*>(
         reinterpret_cast<void*>(::GetProcAddress(plugin, "plugin_copy")));
-    REQUIRE(copy != nullptr);
+    const bool is_there = copy != nullptr;
+    REQUIRE(is_there);
     faults_told = 0;
     copy(escape(elsewhere), escape(block.text), kSize + 1);
     told.push_back(faults_told);
