@@ -186,6 +186,19 @@ TEST_CASE("a read beside a block is told where pages guard it") {
   CHECK(fault.at("found").at("frames").size() > 2);
 }
 
+TEST_CASE("a copy that reads too much is told where functions of strings are checked") {
+  const Workplace place;
+  CHECK(place.run("--checks=level10 --dump json=a.json", "copier").err == "");
+  const PipedOutcome outcome = place.run("--string-checks --dump json=a.json", "copier");
+  CHECK(outcome.code == 7);
+  CHECK(outcome.err == "alloctap-run: read behind a block; the report tells of it\n");
+  const Json faults = place.json("a.json").at("misuses").at("faults");
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0].at("access").at("function") == "memcpy");
+  CHECK(faults[0].at("access").at("bytes") == 101);
+  CHECK(faults[0].at("block").at("size") == 100);
+}
+
 TEST_CASE("a program without faults runs as it would alone under all checks") {
   const Workplace place;
   const auto run = [&](const std::string& checks, const std::string& program) {
@@ -199,6 +212,7 @@ TEST_CASE("a program without faults runs as it would alone under all checks") {
   for (const std::string program : {"blocks", "arguments a b", "parent", "suspended"}) {
     run("--checks=level10", program);
     run("--guard-pages=all,random", program);
+    run("--string-checks", program);
   }
   for (const Json& report : place.reports()) {
     CHECK(report.at("misuses").at("faults").empty());
