@@ -114,7 +114,7 @@ struct WindowsHeapHook {
     if constexpr (requires { requires Sink::kMayCheckStrings; }) {
       if (!Sink::checks_strings()) return;
       WindowsStringSlots::clear();
-      for_each_string_target<Sink>(&WindowsStringSlots::add);
+      for_each_string_target<Sink>(WindowsStringSlots::add);
       WindowsStringSlots::start();
       stop_strings_ = &WindowsStringSlots::stop;
     }

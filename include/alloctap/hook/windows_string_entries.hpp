@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 #include "alloctap/event/memory_access.hpp"
 #include "alloctap/hook/plt_target.hpp"
@@ -61,17 +60,15 @@ struct WindowsStringEntry<Function, Sink, Library, Result(Arguments...)> {
   }
 };
 
-/// Calls `add(const PltTarget&)` for each function of each library.
-template <AccessSink Sink, class Add>
-void for_each_string_target(Add&& add) {
-  const auto add_library = [&]<std::size_t Library>() {
-    WindowsStringFunctions::for_each([&](auto function) {
-      add(WindowsStringEntry<decltype(function), Sink, Library>::target());
-    });
-  };
-  [&]<std::size_t... Libraries>(std::index_sequence<Libraries...>) {
-    (add_library.template operator()<Libraries>(), ...);
-  }(std::make_index_sequence<kStringLibraries.size()>());
+/// Calls `add(const PltTarget&)` for each function of each library, from that one on.
+template <AccessSink Sink, std::size_t Library = 0, class Add>
+void for_each_string_target(Add& add) {
+  WindowsStringFunctions::for_each([&add](auto function) {
+    add(WindowsStringEntry<decltype(function), Sink, Library>::target());
+  });
+  if constexpr (Library + 1 < kStringLibraries.size()) {
+    for_each_string_target<Sink, Library + 1>(add);
+  }
 }
 
 }  // namespace alloctap
