@@ -12,10 +12,9 @@ namespace {
 
 using namespace alloctap;
 using alloctap::testing::CheckedHeap;
+using alloctap::testing::Guards;
 using Action = ReleasePlan::Action;
 using Kinds = std::vector<MisuseKind>;
-
-using Guards = Checks<FrontGuard<32>, RearGuard<32>>;
 
 }  // namespace
 

@@ -16,10 +16,9 @@ namespace {
 
 using namespace alloctap;
 using alloctap::testing::CheckedHeap;
+using alloctap::testing::Guards;
 using Action = ReleasePlan::Action;
 using Kinds = std::vector<MisuseKind>;
-
-using Guards = Checks<FrontGuard<32>, RearGuard<32>>;
 
 bool all_are(const std::byte* begin, std::size_t bytes, std::uint8_t value) {
   return std::all_of(begin, begin + bytes,
