@@ -16,7 +16,7 @@ using alloctap::elf::RegisterFile;
 constexpr std::uintptr_t kWordAt = 0x1008;
 constexpr std::uintptr_t kWord = 0x1122334455667788;
 
-constexpr auto read_word = [](std::uintptr_t address, std::uintptr_t& word) noexcept {
+constexpr auto read_memory = [](std::uintptr_t address, std::uintptr_t& word) noexcept {
   word = kWord;
   return address == kWordAt;
 };
@@ -27,14 +27,14 @@ std::optional<std::uintptr_t> evaluate(const std::vector<std::byte>& expression,
   const GuardedBytes bytes(expression);
   RegisterFile registers;
   registers.set(7, 0x1000);
-  return DwarfExpression(bytes.span(), registers, read_word).evaluate(initial);
+  return DwarfExpression(bytes.span(), registers, read_memory).evaluate(initial);
 }
 
 std::optional<std::uintptr_t> evaluate(std::initializer_list<unsigned> expression) {
   return evaluate(raw(expression));
 }
 
-constexpr auto kMinusOne = static_cast<std::uintptr_t>(-1);
+constexpr auto kAllOnes = static_cast<std::uintptr_t>(-1);
 
 }  // namespace
 
@@ -43,15 +43,15 @@ TEST_CASE("constants of every width") {
   CHECK(evaluate({0x4F}) == 31);
   CHECK(evaluate(ByteWriter().u8(0x03).u64(99).bytes()) == 99);
   CHECK(evaluate({0x08, 0xFF}) == 0xFF);
-  CHECK(evaluate({0x09, 0xFF}) == kMinusOne);
+  CHECK(evaluate({0x09, 0xFF}) == kAllOnes);
   CHECK(evaluate({0x0A, 0xFF, 0xFF}) == 0xFFFF);
-  CHECK(evaluate({0x0B, 0xFF, 0xFF}) == kMinusOne);
+  CHECK(evaluate({0x0B, 0xFF, 0xFF}) == kAllOnes);
   CHECK(evaluate({0x0C, 0xFF, 0xFF, 0xFF, 0xFF}) == 0xFFFFFFFF);
-  CHECK(evaluate({0x0D, 0xFF, 0xFF, 0xFF, 0xFF}) == kMinusOne);
+  CHECK(evaluate({0x0D, 0xFF, 0xFF, 0xFF, 0xFF}) == kAllOnes);
   CHECK(evaluate(ByteWriter().u8(0x0E).u64(kWord).bytes()) == kWord);
   CHECK(evaluate(ByteWriter().u8(0x0F).u64(kWord).bytes()) == kWord);
   CHECK(evaluate({0x10, 0xE5, 0x8E, 0x26}) == 624485);
-  CHECK(evaluate({0x11, 0x7F}) == kMinusOne);
+  CHECK(evaluate({0x11, 0x7F}) == kAllOnes);
 }
 
 TEST_CASE("registers plus an offset, where they are known") {
@@ -88,8 +88,8 @@ TEST_CASE("operations on the stack") {
 TEST_CASE("operations on one word") {
   CHECK(evaluate({0x09, 0xFF, 0x19}) == 1);
   CHECK(evaluate({0x31, 0x19}) == 1);
-  CHECK(evaluate({0x31, 0x1F}) == kMinusOne);
-  CHECK(evaluate({0x30, 0x20}) == kMinusOne);
+  CHECK(evaluate({0x31, 0x1F}) == kAllOnes);
+  CHECK(evaluate({0x30, 0x20}) == kAllOnes);
   CHECK(evaluate({0x31, 0x23, 0x80, 0x01}) == 129);
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("a linker's expression for its PLT") {
     RegisterFile registers;
     registers.set(7, 0x1000);
     registers.set(16, pc);
-    return DwarfExpression(plt, registers, read_word).evaluate(std::nullopt);
+    return DwarfExpression(plt, registers, read_memory).evaluate(std::nullopt);
   };
   CHECK(at(0x401026) == 0x1008);
   CHECK(at(0x40102B) == 0x1010);

@@ -21,13 +21,13 @@ struct ThreeFunctions {
 };
 
 /// What is found at `offset` in the code: the status, and where the function begins in the code.
-struct Found {
+struct FoundRow {
   UnwindStatus status;
   std::size_t begin;
-  friend bool operator==(const Found&, const Found&) = default;
+  friend bool operator==(const FoundRow&, const FoundRow&) = default;
 };
 
-Found find(const std::vector<std::byte>& bytes, std::size_t header, std::size_t offset) {
+FoundRow find(const std::vector<std::byte>& bytes, std::size_t header, std::size_t offset) {
   const GuardedBytes image(bytes);
   const std::uintptr_t code = image.address() + EhFrameWriter::kCode;
   const auto found = find_frame_description(image.tables(header), code + offset);
@@ -35,8 +35,8 @@ Found find(const std::vector<std::byte>& bytes, std::size_t header, std::size_t 
   return {found.status, is_found ? found.description.begin - code : 0};
 }
 
-constexpr Found kNone{UnwindStatus::kNoDescription, 0};
-constexpr Found kMalformed{UnwindStatus::kMalformed, 0};
+constexpr FoundRow kNone{UnwindStatus::kNoDescription, 0};
+constexpr FoundRow kIsMalformed{UnwindStatus::kMalformed, 0};
 
 void put(std::vector<std::byte>& bytes, std::size_t place, std::uint32_t number) {
   std::memcpy(bytes.data() + place, &number, sizeof number);
@@ -52,12 +52,12 @@ TEST_CASE("the description of an address is found with the table and without") {
     const auto at = [&](std::size_t offset) {
       return find(bytes, functions.writer.header(), offset);
     };
-    CHECK(at(0) == Found{UnwindStatus::kFound, 0});
-    CHECK(at(15) == Found{UnwindStatus::kFound, 0});
-    CHECK(at(16) == Found{UnwindStatus::kFound, 16});
-    CHECK(at(31) == Found{UnwindStatus::kFound, 16});
-    CHECK(at(64) == Found{UnwindStatus::kFound, 64});
-    CHECK(at(79) == Found{UnwindStatus::kFound, 64});
+    CHECK(at(0) == FoundRow{UnwindStatus::kFound, 0});
+    CHECK(at(15) == FoundRow{UnwindStatus::kFound, 0});
+    CHECK(at(16) == FoundRow{UnwindStatus::kFound, 16});
+    CHECK(at(31) == FoundRow{UnwindStatus::kFound, 16});
+    CHECK(at(64) == FoundRow{UnwindStatus::kFound, 64});
+    CHECK(at(79) == FoundRow{UnwindStatus::kFound, 64});
     CHECK(at(32) == kNone);
     CHECK(at(63) == kNone);
     CHECK(at(80) == kNone);
@@ -71,7 +71,7 @@ TEST_CASE("every function of a larger table is found") {
   for (std::size_t i = 0; i < 100; ++i) writer.add_fde(cie, 8 * i, 8);
   const auto bytes = writer.finish();
   for (std::size_t offset = 0; offset < 800; offset += 3) {
-    CHECK(find(bytes, writer.header(), offset) == Found{UnwindStatus::kFound, offset / 8 * 8});
+    CHECK(find(bytes, writer.header(), offset) == FoundRow{UnwindStatus::kFound, offset / 8 * 8});
   }
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("descriptions of no code do not hide the function at their address") {
   EhFrameWriter writer;
   const auto cie = writer.add_cie();
   for (const std::size_t bytes : {16U, 0U, 0U, 0U, 0U}) writer.add_fde(cie, 0, bytes);
-  CHECK(find(writer.finish(), writer.header(), 8) == Found{UnwindStatus::kFound, 0});
+  CHECK(find(writer.finish(), writer.header(), 8) == FoundRow{UnwindStatus::kFound, 0});
   writer.add_fde(cie, 0, 0);
   CHECK(find(writer.finish(), writer.header(), 8) == kNone);
 }
@@ -103,7 +103,7 @@ TEST_CASE("a table of an unusual format is passed over for .eh_frame") {
     CAPTURE(encoding);
     auto bytes = functions.writer.finish();
     bytes[header + 3] = static_cast<std::byte>(encoding);
-    CHECK(find(bytes, header, 20) == Found{UnwindStatus::kFound, 16});
+    CHECK(find(bytes, header, 20) == FoundRow{UnwindStatus::kFound, 16});
   }
 }
 
@@ -113,11 +113,11 @@ TEST_CASE("a header that is cut, or of another version, is malformed") {
   auto bytes = functions.writer.finish();
   for (std::size_t kept = header; kept < bytes.size(); ++kept) {
     CHECK(find({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(kept)}, header, 0) ==
-          kMalformed);
+          kIsMalformed);
   }
-  CHECK(find(bytes, bytes.size() + 100, 0) == kMalformed);
+  CHECK(find(bytes, bytes.size() + 100, 0) == kIsMalformed);
   bytes[header] = std::byte{2};
-  CHECK(find(bytes, header, 0) == kMalformed);
+  CHECK(find(bytes, header, 0) == kIsMalformed);
 }
 
 TEST_CASE("a count that does not fit the memory is malformed") {
@@ -127,11 +127,11 @@ TEST_CASE("a count that does not fit the memory is malformed") {
     CAPTURE(count);
     auto bytes = functions.writer.finish();
     put(bytes, header + 8, count);
-    CHECK(find(bytes, header, 0) == kMalformed);
+    CHECK(find(bytes, header, 0) == kIsMalformed);
   }
   auto wide = functions.writer.finish();
   wide[header + 2] = std::byte{0x04};
-  CHECK(find(wide, header, 0) == kMalformed);
+  CHECK(find(wide, header, 0) == kIsMalformed);
 }
 
 TEST_CASE("a table in disorder finds nothing wrong, and ends") {
@@ -140,7 +140,7 @@ TEST_CASE("a table in disorder finds nothing wrong, and ends") {
   for (const std::size_t begin : {64U, 0U, 48U, 16U, 32U}) writer.add_fde(cie, begin, 16);
   const auto bytes = writer.finish();
   for (std::size_t offset = 0; offset < 96; ++offset) {
-    const Found found = find(bytes, writer.header(), offset);
+    const FoundRow found = find(bytes, writer.header(), offset);
     if (found.status == UnwindStatus::kFound) CHECK(found.begin == offset / 16 * 16);
   }
 }
@@ -154,8 +154,8 @@ TEST_CASE("a row that leads nowhere, or to what is no description, is malformed"
     CAPTURE(place);
     auto bytes = functions.writer.finish();
     put(bytes, row + 4, place);
-    CHECK(find(bytes, header, 0) == kMalformed);
-    CHECK(find(bytes, header, 16) == Found{UnwindStatus::kFound, 16});
+    CHECK(find(bytes, header, 0) == kIsMalformed);
+    CHECK(find(bytes, header, 16) == FoundRow{UnwindStatus::kFound, 16});
   }
 }
 

@@ -17,7 +17,7 @@ using alloctap::arch::RelocationKinds;
 
 /// A module of two pages, the second writable, between two that nobody may read. Its tables are
 /// where `DynamicEntries` of a little module say, and tests change what they want.
-class Module {
+class SlotModule {
  public:
   static constexpr std::size_t kPage = 4096;
   static constexpr std::uintptr_t kDynamicAt = 0;
@@ -31,7 +31,7 @@ class Module {
   static constexpr ElfW(Word) kMalloc = 1;
   static constexpr ElfW(Word) kFree = 8;
 
-  Module() {
+  SlotModule() {
     pages_ = static_cast<std::byte*>(
         mmap(nullptr, 4 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     if (pages_ == MAP_FAILED || mprotect(data(), 2 * kPage, PROT_READ | PROT_WRITE) != 0) {
@@ -51,9 +51,9 @@ class Module {
     symbol(1).st_name = kMalloc;
     symbol(2).st_name = kFree;
   }
-  ~Module() { munmap(pages_, 4 * kPage); }
-  Module(const Module&) = delete;
-  Module& operator=(const Module&) = delete;
+  ~SlotModule() { munmap(pages_, 4 * kPage); }
+  SlotModule(const SlotModule&) = delete;
+  SlotModule& operator=(const SlotModule&) = delete;
 
   std::byte* data() { return pages_ + kPage; }
   std::uintptr_t address() { return reinterpret_cast<std::uintptr_t>(data()); }
@@ -126,20 +126,21 @@ using Names = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("jump slots, global data and absolute words name their symbols") {
-  Module module;
+  SlotModule module;
   module.describe(1, 2, module.address());
-  const std::uintptr_t slots = Module::kSlotsAt;
-  module.relocate(Module::kJumpSlotsAt, 0, slots, RelocationKinds::kJumpSlot, 1);
-  module.relocate(Module::kRelaAt, 0, slots + 8, RelocationKinds::kGlobalData, 1);
-  module.relocate(Module::kRelaAt, 1, slots + 16, RelocationKinds::kAbsolute, 2);
+  const std::uintptr_t slots = SlotModule::kSlotsAt;
+  module.relocate(SlotModule::kJumpSlotsAt, 0, slots, RelocationKinds::kJumpSlot, 1);
+  module.relocate(SlotModule::kRelaAt, 0, slots + 8, RelocationKinds::kGlobalData, 1);
+  module.relocate(SlotModule::kRelaAt, 1, slots + 16, RelocationKinds::kAbsolute, 2);
   CHECK(module.slots() == Names{"malloc@0", "malloc@8", "free@16"});
 }
 
 TEST_CASE("tables lie where the file says, or where the loader says they are in memory") {
   for (const bool relocated : {false, true}) {
-    Module module;
+    SlotModule module;
     module.describe(1, 0, relocated ? module.address() : 0);
-    module.relocate(Module::kJumpSlotsAt, 0, Module::kSlotsAt, RelocationKinds::kJumpSlot, 2);
+    module.relocate(SlotModule::kJumpSlotsAt, 0, SlotModule::kSlotsAt, RelocationKinds::kJumpSlot,
+                    2);
     CHECK(module.slots() == Names{"free@0"});
   }
   CHECK(dynamic_address(0x1000, 0) == 0x1000);
@@ -148,36 +149,36 @@ TEST_CASE("tables lie where the file says, or where the loader says they are in 
 }
 
 TEST_CASE("a word that holds a symbol and something added is not the symbol's") {
-  Module module;
+  SlotModule module;
   module.describe(0, 1, 0);
-  module.relocate(Module::kRelaAt, 0, Module::kSlotsAt, RelocationKinds::kAbsolute, 1, 8);
+  module.relocate(SlotModule::kRelaAt, 0, SlotModule::kSlotsAt, RelocationKinds::kAbsolute, 1, 8);
   CHECK(module.slots().empty());
 }
 
 TEST_CASE("relocations with the addend in the word count where it cannot matter") {
-  Module module;
-  module.add(DT_SYMTAB, Module::kSymbolsAt);
-  module.add(DT_STRTAB, Module::kNamesAt);
-  module.add(DT_STRSZ, sizeof Module::kNames);
+  SlotModule module;
+  module.add(DT_SYMTAB, SlotModule::kSymbolsAt);
+  module.add(DT_STRTAB, SlotModule::kNamesAt);
+  module.add(DT_STRSZ, sizeof SlotModule::kNames);
   module.add(DT_PLTREL, DT_REL);
-  module.add(DT_JMPREL, Module::kJumpSlotsAt);
+  module.add(DT_JMPREL, SlotModule::kJumpSlotsAt);
   module.add(DT_PLTRELSZ, sizeof(ElfW(Rel)));
-  module.add(DT_REL, Module::kRelAt);
+  module.add(DT_REL, SlotModule::kRelAt);
   module.add(DT_RELSZ, 2 * sizeof(ElfW(Rel)));
-  const std::uintptr_t slot = Module::kSlotsAt;
-  module.at<ElfW(Rel)>(Module::kJumpSlotsAt)[0] = {
+  const std::uintptr_t slot = SlotModule::kSlotsAt;
+  module.at<ElfW(Rel)>(SlotModule::kJumpSlotsAt)[0] = {
       .r_offset = slot, .r_info = ELF64_R_INFO(1, RelocationKinds::kJumpSlot)};
-  module.at<ElfW(Rel)>(Module::kRelAt)[0] = {
+  module.at<ElfW(Rel)>(SlotModule::kRelAt)[0] = {
       .r_offset = slot + 8, .r_info = ELF64_R_INFO(2, RelocationKinds::kGlobalData)};
-  module.at<ElfW(Rel)>(Module::kRelAt)[1] = {.r_offset = slot + 16,
-                                             .r_info = ELF64_R_INFO(2, RelocationKinds::kAbsolute)};
+  module.at<ElfW(Rel)>(SlotModule::kRelAt)[1] = {
+      .r_offset = slot + 16, .r_info = ELF64_R_INFO(2, RelocationKinds::kAbsolute)};
   CHECK(module.slots() == Names{"malloc@0", "free@8"});
 }
 
 TEST_CASE("Android's packed relocations name symbols too, with addends and without") {
   static constexpr std::size_t kAt = 3072;
   // Each has its own information: kind and symbol of one word are not the next one's.
-  const auto packed = [](Module& module, std::initializer_list<std::uint64_t> numbers) {
+  const auto packed = [](SlotModule& module, std::initializer_list<std::uint64_t> numbers) {
     auto* to = module.at<std::uint8_t>(kAt);
     for (const char letter : {'A', 'P', 'S', '2'}) *to++ = static_cast<std::uint8_t>(letter);
     for (std::uint64_t number : numbers) {
@@ -188,72 +189,76 @@ TEST_CASE("Android's packed relocations name symbols too, with addends and witho
   };
   const std::uint64_t global = ELF64_R_INFO(1, RelocationKinds::kGlobalData);
   const std::uint64_t word = ELF64_R_INFO(2, RelocationKinds::kAbsolute);
-  Module rela;
+  SlotModule rela;
   rela.describe(0, 0, 0);
   rela.add(AndroidTags::kRela, kAt);
   rela.add(AndroidTags::kRelaBytes,
-           packed(rela, {3, Module::kSlotsAt, 3, 8, 0, global, 0, 8, word, 0, 8, word, 8}));
+           packed(rela, {3, SlotModule::kSlotsAt, 3, 8, 0, global, 0, 8, word, 0, 8, word, 8}));
   CHECK(rela.slots() == Names{"malloc@0", "free@8"});
-  Module rel;
+  SlotModule rel;
   rel.describe(0, 0, 0);
   rel.add(AndroidTags::kRel, kAt);
-  rel.add(AndroidTags::kRelBytes, packed(rel, {2, Module::kSlotsAt, 2, 0, 0, global, 8, word}));
+  rel.add(AndroidTags::kRelBytes, packed(rel, {2, SlotModule::kSlotsAt, 2, 0, 0, global, 8, word}));
   CHECK(rel.slots() == Names{"malloc@0"});
   // More relocations than the module has words.
-  Module liar;
+  SlotModule liar;
   liar.describe(0, 0, 0);
   liar.add(AndroidTags::kRela, kAt);
   liar.add(AndroidTags::kRelaBytes,
-           packed(liar, {1'000'000, Module::kSlotsAt, 1'000'000, 3, 0, global}));
+           packed(liar, {1'000'000, SlotModule::kSlotsAt, 1'000'000, 3, 0, global}));
   CHECK(liar.slots().empty());
 }
 
 TEST_CASE("relative relocations in front are passed over, as many as there are") {
-  Module module;
+  SlotModule module;
   module.describe(0, 2, 0);
   module.add(DT_RELACOUNT, 1);
-  module.relocate(Module::kRelaAt, 0, Module::kSlotsAt, RelocationKinds::kGlobalData, 1);
-  module.relocate(Module::kRelaAt, 1, Module::kSlotsAt + 8, RelocationKinds::kGlobalData, 2);
+  module.relocate(SlotModule::kRelaAt, 0, SlotModule::kSlotsAt, RelocationKinds::kGlobalData, 1);
+  module.relocate(SlotModule::kRelaAt, 1, SlotModule::kSlotsAt + 8, RelocationKinds::kGlobalData,
+                  2);
   CHECK(module.slots() == Names{"free@8"});
-  Module liar;
+  SlotModule liar;
   liar.describe(0, 1, 0);
   liar.add(DT_RELACOUNT, 1000);
   CHECK(liar.slots().empty());
 }
 
 TEST_CASE("slots outside of writable memory, across words and without a name are none") {
-  Module module;
+  SlotModule module;
   module.describe(0, 5, 0);
-  module.relocate(Module::kRelaAt, 0, 64, RelocationKinds::kGlobalData, 1);
-  module.relocate(Module::kRelaAt, 1, Module::kSlotsAt + 4, RelocationKinds::kGlobalData, 1);
-  module.relocate(Module::kRelaAt, 2, Module::kSlotsAt + Module::kPage,
+  module.relocate(SlotModule::kRelaAt, 0, 64, RelocationKinds::kGlobalData, 1);
+  module.relocate(SlotModule::kRelaAt, 1, SlotModule::kSlotsAt + 4, RelocationKinds::kGlobalData,
+                  1);
+  module.relocate(SlotModule::kRelaAt, 2, SlotModule::kSlotsAt + SlotModule::kPage,
                   RelocationKinds::kGlobalData, 1);
-  module.relocate(Module::kRelaAt, 3, Module::kSlotsAt, RelocationKinds::kGlobalData, 0);
-  module.relocate(Module::kRelaAt, 4, Module::kSlotsAt, RelocationKinds::kGlobalData, 0xFFFFFF);
+  module.relocate(SlotModule::kRelaAt, 3, SlotModule::kSlotsAt, RelocationKinds::kGlobalData, 0);
+  module.relocate(SlotModule::kRelaAt, 4, SlotModule::kSlotsAt, RelocationKinds::kGlobalData,
+                  0xFFFFFF);
   CHECK(module.slots().empty());
-  module.symbol(1).st_name = sizeof Module::kNames;
-  module.relocate(Module::kRelaAt, 0, Module::kSlotsAt, RelocationKinds::kGlobalData, 1);
+  module.symbol(1).st_name = sizeof SlotModule::kNames;
+  module.relocate(SlotModule::kRelaAt, 0, SlotModule::kSlotsAt, RelocationKinds::kGlobalData, 1);
   CHECK(module.slots().empty());
 }
 
 TEST_CASE("names that do not end are cut at the last end") {
-  Module module;
+  SlotModule module;
   module.describe(0, 2, 0);
-  module.at<ElfW(Dyn)>(Module::kDynamicAt)[2].d_un.d_val = 10;
-  module.relocate(Module::kRelaAt, 0, Module::kSlotsAt, RelocationKinds::kGlobalData, 1);
-  module.relocate(Module::kRelaAt, 1, Module::kSlotsAt + 8, RelocationKinds::kGlobalData, 2);
+  module.at<ElfW(Dyn)>(SlotModule::kDynamicAt)[2].d_un.d_val = 10;
+  module.relocate(SlotModule::kRelaAt, 0, SlotModule::kSlotsAt, RelocationKinds::kGlobalData, 1);
+  module.relocate(SlotModule::kRelaAt, 1, SlotModule::kSlotsAt + 8, RelocationKinds::kGlobalData,
+                  2);
   CHECK(module.slots() == Names{"malloc@0"});
 }
 
 TEST_CASE("a module without a dynamic section, or with tables elsewhere, has no slots") {
-  Module none;
+  SlotModule none;
   none.segment(2).p_type = PT_NULL;
   CHECK_FALSE(read_dynamic_section(none.memory()).has_value());
-  Module outside;
-  outside.segment(2).p_vaddr = 2 * Module::kPage - 8;
+  SlotModule outside;
+  outside.segment(2).p_vaddr = 2 * SlotModule::kPage - 8;
   CHECK_FALSE(read_dynamic_section(outside.memory()).has_value());
   for (const std::uintptr_t segment : {std::uintptr_t{0}, std::uintptr_t{1}}) {
-    Module around;
+    SlotModule around;
     around.describe(1, 1, 0);
     around.segment(segment).p_memsz = UINT64_MAX;
     CHECK_NOTHROW(static_cast<void>(around.slots()));
@@ -263,10 +268,10 @@ TEST_CASE("a module without a dynamic section, or with tables elsewhere, has no 
 TEST_CASE("random tables never make the walk read outside of the module") {
   std::mt19937_64 random(20);
   for (int round = 0; round < 20'000; ++round) {
-    Module module;
+    SlotModule module;
     module.describe(random() % 200, random() % 200, random() % 2 == 0 ? 0 : module.address());
     for (int change = 0; change < 8; ++change) {
-      const auto offset = random() % (4 * Module::kPage / 8) % (Module::kPage / 8) * 8;
+      const auto offset = random() % (4 * SlotModule::kPage / 8) % (SlotModule::kPage / 8) * 8;
       *module.at<std::uint64_t>(offset) = random() >> (random() % 64);
     }
     module.segment(2).p_memsz = random() >> (random() % 64);

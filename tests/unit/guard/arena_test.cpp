@@ -16,16 +16,14 @@
 #include "alloctap/os/memory_map.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 #include "tests/support/huge_pages.hpp"
+#include "tests/support/is_aligned.hpp"
 #include "tests/support/starved_arena.hpp"
 
 namespace {
 
 using alloctap::Arena;
+using alloctap::testing::is_aligned;
 using alloctap::testing::mapping_has_flag;
-
-bool is_aligned(const void* pointer, std::size_t alignment) {
-  return reinterpret_cast<std::uintptr_t>(pointer) % alignment == 0;
-}
 
 bool is_mapped(void* page) {
   std::byte first{};

@@ -12,15 +12,13 @@
 #include <vector>
 
 #include "tests/support/child_process.hpp"
+#include "tests/support/is_aligned.hpp"
 
 namespace {
 
 using alloctap::BootstrapArena;
 using alloctap::testing::holds_in_child;
-
-bool is_aligned(const void* pointer, std::size_t alignment) {
-  return reinterpret_cast<std::uintptr_t>(pointer) % alignment == 0;
-}
+using alloctap::testing::is_aligned;
 
 bool is_zero(const char* start, std::size_t bytes) {
   return std::all_of(start, start + bytes, [](char byte) { return byte == 0; });

@@ -19,7 +19,7 @@ using Word = ShadowMemory::Word;
 
 constexpr std::uintptr_t kLeaf = std::uintptr_t{1} << 23;
 
-const void* at(std::uintptr_t address) { return reinterpret_cast<const void*>(address); }
+const void* place_at(std::uintptr_t address) { return reinterpret_cast<const void*>(address); }
 
 std::vector<std::uintptr_t> set_addresses(ShadowMemory& memory) {
   std::vector<std::uintptr_t> addresses;
@@ -34,32 +34,32 @@ std::vector<std::uintptr_t> set_addresses(ShadowMemory& memory) {
 
 TEST_CASE("a word is there once it was made") {
   const auto memory = std::make_unique<ShadowMemory>();
-  CHECK(memory->find(at(0x1000)) == nullptr);
-  Word* const word = memory->make(at(0x1000));
+  CHECK(memory->find(place_at(0x1000)) == nullptr);
+  Word* const word = memory->make(place_at(0x1000));
   REQUIRE(word != nullptr);
   CHECK(word->load() == 0);
-  CHECK(memory->find(at(0x1000)) == word);
-  CHECK(memory->make(at(0x1000)) == word);
-  CHECK(memory->find(at(0x1010)) == word + 1);
+  CHECK(memory->find(place_at(0x1000)) == word);
+  CHECK(memory->make(place_at(0x1000)) == word);
+  CHECK(memory->find(place_at(0x1010)) == word + 1);
 }
 
 TEST_CASE("what was written lasts when the words around it are made") {
   const auto memory = std::make_unique<ShadowMemory>();
   // The neighbour of the last word of a part: in a part that was not made yet.
   constexpr std::uintptr_t kPart = 2048 * 16;
-  Word* const last = memory->make(at(kPart - 16));
+  Word* const last = memory->make(place_at(kPart - 16));
   last[1].store(5);
-  CHECK(memory->find(at(kPart)) == nullptr);
-  CHECK(memory->make(at(kPart)) == last + 1);
+  CHECK(memory->find(place_at(kPart)) == nullptr);
+  CHECK(memory->make(place_at(kPart)) == last + 1);
   CHECK(last[1].load() == 5);
 }
 
 TEST_CASE("words are visited that have one of the bits that are asked for") {
   const auto memory = std::make_unique<ShadowMemory>();
-  memory->make(at(0x1000))[0].store(1);
-  memory->make(at(0x1000))[1].store(6);
-  memory->make(at(0x1000))[63].store(8);
-  memory->make(at(0x1000))[64].store(0x80000000);
+  memory->make(place_at(0x1000))[0].store(1);
+  memory->make(place_at(0x1000))[1].store(6);
+  memory->make(place_at(0x1000))[63].store(8);
+  memory->make(place_at(0x1000))[64].store(0x80000000);
   const auto visited = [&](std::uint32_t bits) {
     std::vector<std::uintptr_t> addresses;
     const auto visit = [&](const void* pointer, Word&) {
@@ -75,10 +75,10 @@ TEST_CASE("words are visited that have one of the bits that are asked for") {
 }
 
 TEST_CASE("a word has a neighbour but at the end of 4 KiB") {
-  CHECK(ShadowMemory::has_neighbour(at(0x1000)));
-  CHECK(ShadowMemory::has_neighbour(at(0x1FE0)));
-  CHECK_FALSE(ShadowMemory::has_neighbour(at(0x1FF0)));
-  CHECK_FALSE(ShadowMemory::has_neighbour(at(kLeaf - 16)));
+  CHECK(ShadowMemory::has_neighbour(place_at(0x1000)));
+  CHECK(ShadowMemory::has_neighbour(place_at(0x1FE0)));
+  CHECK_FALSE(ShadowMemory::has_neighbour(place_at(0x1FF0)));
+  CHECK_FALSE(ShadowMemory::has_neighbour(place_at(kLeaf - 16)));
 }
 
 TEST_CASE("words that are not 0 are visited in order, by their address") {
@@ -86,34 +86,34 @@ TEST_CASE("words that are not 0 are visited in order, by their address") {
   const std::vector<std::uintptr_t> addresses{
       0, 0x10, 0x100, kLeaf - 16, kLeaf, 5 * kLeaf + 0x12340, (std::uintptr_t{1} << 48) - 16};
   for (const std::uintptr_t address : addresses) {
-    REQUIRE(ShadowMemory::covers(at(address)));
-    memory->make(at(address))->store(7);
+    REQUIRE(ShadowMemory::covers(place_at(address)));
+    memory->make(place_at(address))->store(7);
   }
   CHECK(set_addresses(*memory) == addresses);
 }
 
 TEST_CASE("odd addresses and those beyond 48 bits have no word") {
-  CHECK_FALSE(ShadowMemory::covers(at(0x1008)));
-  CHECK_FALSE(ShadowMemory::covers(at(1)));
-  CHECK_FALSE(ShadowMemory::covers(at(std::uintptr_t{1} << 48)));
-  CHECK_FALSE(ShadowMemory::covers(at(UINTPTR_MAX - 15)));
+  CHECK_FALSE(ShadowMemory::covers(place_at(0x1008)));
+  CHECK_FALSE(ShadowMemory::covers(place_at(1)));
+  CHECK_FALSE(ShadowMemory::covers(place_at(std::uintptr_t{1} << 48)));
+  CHECK_FALSE(ShadowMemory::covers(place_at(UINTPTR_MAX - 15)));
 }
 
 TEST_CASE("without memory no word is made, and those that are there stay") {
   const auto memory = std::make_unique<ShadowMemory>();
-  Word* const word = memory->make(at(0x1000));
+  Word* const word = memory->make(place_at(0x1000));
   const alloctap::testing::StarvedArena starved;
-  CHECK(memory->make(at(3 * kLeaf)) == nullptr);
-  CHECK(memory->find(at(3 * kLeaf)) == nullptr);
-  CHECK(memory->make(at(0x8000)) != nullptr);
-  CHECK(memory->find(at(0x1000)) == word);
+  CHECK(memory->make(place_at(3 * kLeaf)) == nullptr);
+  CHECK(memory->find(place_at(3 * kLeaf)) == nullptr);
+  CHECK(memory->make(place_at(0x8000)) != nullptr);
+  CHECK(memory->find(place_at(0x1000)) == word);
 }
 
 TEST_CASE("a leaf takes the address space of its words, and no more") {
   const auto memory = std::make_unique<ShadowMemory>();
-  REQUIRE(memory->make(at(0x1000)) != nullptr);
+  REQUIRE(memory->make(place_at(0x1000)) != nullptr);
   const std::size_t before = Arena::mapped_bytes();
-  REQUIRE(memory->make(at(kLeaf)) != nullptr);
+  REQUIRE(memory->make(place_at(kLeaf)) != nullptr);
   const std::size_t leaf = Arena::mapped_bytes() - before;
   CHECK(leaf == kLeaf / 4);
 }
@@ -124,21 +124,21 @@ TEST_CASE("a leaf is made of a huge page where the one below is nearly full, and
   const auto memory = std::make_unique<ShadowMemory>();
   for (std::uintptr_t address = 0; address < kLeaf / 8 * 7; address += kPart) {
     if (address == kLeaf / 8 * 7 - kPart) {
-      const Word* const early = memory->make(at(kLeaf));
+      const Word* const early = memory->make(place_at(kLeaf));
       REQUIRE(early != nullptr);
       CHECK(mapping_has_flag(early, "nh"));
       CHECK_FALSE(mapping_has_flag(early, "hg"));
     }
-    REQUIRE(memory->make(at(address)) != nullptr);
+    REQUIRE(memory->make(place_at(address)) != nullptr);
   }
-  const Word* const alone = memory->make(at(5 * kLeaf));
+  const Word* const alone = memory->make(place_at(5 * kLeaf));
   REQUIRE(alone != nullptr);
   CHECK(mapping_has_flag(alone, "nh"));
 
   for (std::uintptr_t address = 0; address < kLeaf / 8 * 7; address += kPart) {
-    REQUIRE(memory->make(at(10 * kLeaf + address)) != nullptr);
+    REQUIRE(memory->make(place_at(10 * kLeaf + address)) != nullptr);
   }
-  const Word* const above = memory->make(at(11 * kLeaf));
+  const Word* const above = memory->make(place_at(11 * kLeaf));
   REQUIRE(above != nullptr);
   CHECK(mapping_has_flag(above, "hg"));
   CHECK_FALSE(mapping_has_flag(above, "nh"));

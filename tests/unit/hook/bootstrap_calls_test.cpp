@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "tests/support/child_process.hpp"
+#include "tests/support/is_aligned.hpp"
 
 namespace {
 
@@ -19,6 +20,7 @@ using alloctap::AllocationFunctions;
 using alloctap::BootstrapArena;
 using alloctap::BootstrapCall;
 using alloctap::testing::holds_in_child;
+using alloctap::testing::is_aligned;
 
 template <class Function, class... Arguments>
 auto call(Arguments... arguments) {
@@ -28,10 +30,6 @@ auto call(Arguments... arguments) {
 bool is_zero(const void* block, std::size_t bytes) {
   const auto* text = static_cast<const char*>(block);
   return std::string_view(text, bytes).find_first_not_of('\0') == std::string_view::npos;
-}
-
-bool is_aligned(const void* block, std::size_t alignment) {
-  return reinterpret_cast<std::uintptr_t>(block) % alignment == 0;
 }
 
 }  // namespace

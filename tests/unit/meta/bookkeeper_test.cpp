@@ -46,31 +46,31 @@ struct FallTotals {
   static inline BlockRecord told;
 };
 
-void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
+void* record_at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
 
 }  // namespace
 
 TEST_CASE("an allocation that finds no room is dropped, and counted as gone again") {
   Books books;
-  books->record_allocation({.pointer = at(0x1000), .record = {.stack = 1, .size = 10}});
-  books->record_allocation({.pointer = at(0x2000), .record = {.stack = 2, .size = 100}});
+  books->record_allocation({.pointer = record_at(0x1000), .record = {.stack = 1, .size = 10}});
+  books->record_allocation({.pointer = record_at(0x2000), .record = {.stack = 2, .size = 100}});
   CHECK(books.counters().dropped == 1);
   CHECK(books.counters().deallocations == 1);
   CHECK(books.live_blocks() == 1);
 
   // Its bytes are live no more: the peak is still that of the moment when both were.
-  books->record_deallocation(at(0x1000));
-  books->record_allocation({.pointer = at(0x3000), .record = {.stack = 3, .size = 105}});
+  books->record_deallocation(record_at(0x1000));
+  books->record_allocation({.pointer = record_at(0x3000), .record = {.stack = 3, .size = 105}});
   CHECK(books->peak_live_bytes() == 110);
 }
 
 TEST_CASE("what is given back is counted by stack, and not where it is put back") {
   Books books;
-  books->record_allocation({.pointer = at(0x1000), .record = {.stack = 7, .size = 10}});
-  const BlockRecord taken = books->take(at(0x1000));
-  books->put_back(at(0x1000), taken);
+  books->record_allocation({.pointer = record_at(0x1000), .record = {.stack = 7, .size = 10}});
+  const BlockRecord taken = books->take(record_at(0x1000));
+  books->put_back(record_at(0x1000), taken);
   books.totals().freed.for_each([](auto, const auto&) { FAIL("nothing was given back"); });
-  books->record_deallocation(at(0x1000));
+  books->record_deallocation(record_at(0x1000));
   int stacks = 0;
   books.totals().freed.for_each([&](alloctap::StackId stack, const auto& freed) {
     ++stacks;
@@ -87,9 +87,10 @@ TEST_CASE("whoever keeps pictures of the peak is told of the block whose free en
   const auto totals = std::make_unique<alloctap::ThreadTotals>();
   books.join(*totals);
   FallTotals::mine_ = totals.get();
-  books.record_allocation({.pointer = at(0x1000), .record = {.stack = 7, .size = 1'000'000}});
+  books.record_allocation(
+      {.pointer = record_at(0x1000), .record = {.stack = 7, .size = 1'000'000}});
   CHECK(FallTotals::told.stack == alloctap::kNoStackId);
-  books.record_deallocation(at(0x1000));
+  books.record_deallocation(record_at(0x1000));
   CHECK(FallTotals::told.stack == 7);
   CHECK(FallTotals::told.size == 1'000'000);
   CHECK(books.live_bytes() == 0);
@@ -97,10 +98,10 @@ TEST_CASE("whoever keeps pictures of the peak is told of the block whose free en
 
 TEST_CASE("a record that cannot be put back is dropped and its block counted as gone") {
   Books books;
-  books->record_allocation({.pointer = at(0x1000), .record = {.stack = 1, .size = 10}});
-  const BlockRecord record = books->take(at(0x1000));
-  books->record_allocation({.pointer = at(0x2000), .record = {.stack = 2, .size = 20}});
-  books->put_back(at(0x1000), record);
+  books->record_allocation({.pointer = record_at(0x1000), .record = {.stack = 1, .size = 10}});
+  const BlockRecord record = books->take(record_at(0x1000));
+  books->record_allocation({.pointer = record_at(0x2000), .record = {.stack = 2, .size = 20}});
+  books->put_back(record_at(0x1000), record);
   CHECK(books.counters().dropped == 1);
   CHECK(books.counters().deallocations == 1);
   CHECK(books.live_blocks() == 1);
@@ -108,28 +109,28 @@ TEST_CASE("a record that cannot be put back is dropped and its block counted as 
 
 TEST_CASE("deallocations and live blocks add up in the middle of a reallocation") {
   Books books;
-  books->record_allocation({.pointer = at(0x1000), .record = {.stack = 1, .size = 10}});
-  const BlockRecord record = books->take(at(0x1000));
+  books->record_allocation({.pointer = record_at(0x1000), .record = {.stack = 1, .size = 10}});
+  const BlockRecord record = books->take(record_at(0x1000));
   CHECK(record.size == 10);
   CHECK(books.counters().deallocations == 1);
   CHECK(books.live_blocks() == 0);
-  books->put_back(at(0x1000), record);
+  books->put_back(record_at(0x1000), record);
   CHECK(books.counters().deallocations == 0);
   CHECK(books.live_blocks() == 1);
-  CHECK(books->take(at(0x1000)).size == 10);
+  CHECK(books->take(record_at(0x1000)).size == 10);
   CHECK(books.counters().deallocations == 1);
   CHECK(books.counters().unmatched_frees == 0);
 }
 
 TEST_CASE("without totals every event is applied, and dropped from the counts") {
   Books books;
-  books->record_allocation({.pointer = at(0x1000), .record = {.stack = 1, .size = 10}});
+  books->record_allocation({.pointer = record_at(0x1000), .record = {.stack = 1, .size = 10}});
   books.lose_totals();
-  books->record_deallocation(at(0x1000));
+  books->record_deallocation(record_at(0x1000));
   CHECK(books.live_blocks() == 0);
-  books->record_allocation({.pointer = at(0x2000), .record = {.stack = 1, .size = 10}});
+  books->record_allocation({.pointer = record_at(0x2000), .record = {.stack = 1, .size = 10}});
   CHECK(books.live_blocks() == 1);
-  books->put_back(at(0x2000), books->take(at(0x2000)));
+  books->put_back(record_at(0x2000), books->take(record_at(0x2000)));
   CHECK(books.live_blocks() == 1);
   books->count_pair({.stack = 1, .size = 10});
   CHECK(books.counters().dropped == 5);

@@ -22,7 +22,7 @@ constexpr std::uintptr_t kMiddle = std::uintptr_t{1} << 36;
 constexpr std::uintptr_t kEnd = std::uintptr_t{1} << 48;
 constexpr std::uint64_t kOneGiB = std::uint64_t{1} << 30;
 
-void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
+void* block_at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
 
 std::map<const void*, std::uint64_t> sizes_in(ShadowIndex& index) {
   std::map<const void*, std::uint64_t> sizes;
@@ -38,18 +38,18 @@ void check_addresses(const std::vector<std::uintptr_t>& addresses) {
   std::map<const void*, std::uint64_t> expected;
   for (const std::uintptr_t address : addresses) {
     const BlockRecord record{.stack = 5, .size = address & 0xFFFF};
-    const InsertOutcome outcome = index->insert(at(address), record);
+    const InsertOutcome outcome = index->insert(block_at(address), record);
     CHECK(outcome.kept);
     CHECK(outcome.replaced.stack == kNoStackId);
-    expected[at(address)] = record.size;
+    expected[block_at(address)] = record.size;
   }
   CHECK(sizes_in(*index) == expected);
   for (const std::uintptr_t address : addresses) {
     CAPTURE(address);
-    const BlockRecord record = index->take(at(address));
+    const BlockRecord record = index->take(block_at(address));
     CHECK(record.stack == 5);
     CHECK(record.size == (address & 0xFFFF));
-    CHECK(index->take(at(address)).stack == kNoStackId);
+    CHECK(index->take(block_at(address)).stack == kNoStackId);
   }
   CHECK(sizes_in(*index).empty());
 }
@@ -82,9 +82,9 @@ TEST_CASE("a block of any size keeps it") {
         kOneGiB, kOneGiB + 1, std::uint64_t{1} << 46, UINT64_MAX}) {
     CAPTURE(size);
     for (const std::uintptr_t address : {std::uintptr_t{0x20000}, std::uintptr_t{0x20001}}) {
-      CHECK(index->insert(at(address), {.stack = 0xFFFFFFFF, .size = size}).kept);
-      CHECK(sizes_in(*index)[at(address)] == size);
-      const BlockRecord record = index->take(at(address));
+      CHECK(index->insert(block_at(address), {.stack = 0xFFFFFFFF, .size = size}).kept);
+      CHECK(sizes_in(*index)[block_at(address)] == size);
+      const BlockRecord record = index->take(block_at(address));
       CHECK(record.stack == 0xFFFFFFFF);
       CHECK(record.size == size);
       CHECK(sizes_in(*index).empty());
@@ -97,13 +97,14 @@ TEST_CASE("a record replaces the one at its address, small or large") {
   const std::vector<std::uint64_t> sizes{10, kOneGiB + 3, kOneGiB + 4, 11, 12};
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const auto stack = static_cast<alloctap::StackId>(i + 1);
-    const InsertOutcome outcome = index->insert(at(0x30000), {.stack = stack, .size = sizes[i]});
+    const InsertOutcome outcome =
+        index->insert(block_at(0x30000), {.stack = stack, .size = sizes[i]});
     CHECK(outcome.kept);
     CHECK(outcome.replaced.stack == i);
     CHECK(outcome.replaced.size == (i == 0 ? 0 : sizes[i - 1]));
     CHECK(sizes_in(*index).size() == 1);
   }
-  CHECK(index->take(at(0x30000)).size == 12);
+  CHECK(index->take(block_at(0x30000)).size == 12);
 }
 
 TEST_CASE("a block in a block takes nothing from it, whichever comes first") {
@@ -114,15 +115,15 @@ TEST_CASE("a block in a block takes nothing from it, whichever comes first") {
     std::map<const void*, std::uint64_t> expected;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       const auto& [address, size] = blocks[outer_first ? i : blocks.size() - 1 - i];
-      const InsertOutcome outcome = index->insert(at(address), {.stack = 9, .size = size});
+      const InsertOutcome outcome = index->insert(block_at(address), {.stack = 9, .size = size});
       CHECK(outcome.kept);
       CHECK(outcome.replaced.stack == kNoStackId);
-      expected[at(address)] = size;
+      expected[block_at(address)] = size;
       CHECK(sizes_in(*index) == expected);
     }
     for (const auto& [address, size] : blocks) {
-      CHECK(index->take(at(address)).size == size);
-      expected.erase(at(address));
+      CHECK(index->take(block_at(address)).size == size);
+      expected.erase(block_at(address));
       CHECK(sizes_in(*index) == expected);
     }
   }
@@ -131,52 +132,52 @@ TEST_CASE("a block in a block takes nothing from it, whichever comes first") {
 TEST_CASE("blocks on both sides of the end of 4 KiB share no word") {
   for (const std::uint64_t size : {std::uint64_t{8}, std::uint64_t{17}, std::uint64_t{64}}) {
     const auto index = std::make_unique<ShadowIndex>();
-    index->insert(at(0x7FF0), {.stack = 3, .size = size});
-    CHECK(index->take(at(0x8000)).stack == kNoStackId);
-    CHECK(index->insert(at(0x8000), {.stack = 4, .size = size}).kept);
+    index->insert(block_at(0x7FF0), {.stack = 3, .size = size});
+    CHECK(index->take(block_at(0x8000)).stack == kNoStackId);
+    CHECK(index->insert(block_at(0x8000), {.stack = 4, .size = size}).kept);
     CHECK(sizes_in(*index) ==
-          std::map<const void*, std::uint64_t>{{at(0x7FF0), size}, {at(0x8000), size}});
-    CHECK(index->take(at(0x7FF0)).size == size);
-    CHECK(index->take(at(0x8000)).size == size);
+          std::map<const void*, std::uint64_t>{{block_at(0x7FF0), size}, {block_at(0x8000), size}});
+    CHECK(index->take(block_at(0x7FF0)).size == size);
+    CHECK(index->take(block_at(0x8000)).size == size);
   }
 }
 
 TEST_CASE("an address inside a block is no block's") {
   const auto index = std::make_unique<ShadowIndex>();
-  index->insert(at(0x50000), {.stack = 3, .size = 64});
-  CHECK(index->take(at(0x50010)).stack == kNoStackId);
-  CHECK(index->take(at(0x50000)).size == 64);
+  index->insert(block_at(0x50000), {.stack = 3, .size = 64});
+  CHECK(index->take(block_at(0x50010)).stack == kNoStackId);
+  CHECK(index->take(block_at(0x50000)).size == 64);
 }
 
 TEST_CASE("an index that was told what comes keeps it the same") {
   const auto index = std::make_unique<ShadowIndex>();
   for (const std::uintptr_t address : {std::uintptr_t{0x60000}, std::uintptr_t{0x60008}, kEnd}) {
     for (const std::uint64_t size : {std::uint64_t{8}, std::uint64_t{80}, kOneGiB}) {
-      const auto expected = index->expect(at(address));
-      CHECK(index->insert(at(address), {.stack = 4, .size = size}, expected).kept);
-      CHECK(index->take(at(address)).size == size);
+      const auto expected = index->expect(block_at(address));
+      CHECK(index->insert(block_at(address), {.stack = 4, .size = size}, expected).kept);
+      CHECK(index->take(block_at(address)).size == size);
     }
   }
 }
 
 TEST_CASE("without memory an index keeps nothing where it has no leaf, and says so") {
   const auto index = std::make_unique<ShadowIndex>();
-  index->insert(at(0x10000), {.stack = 1, .size = 1});
+  index->insert(block_at(0x10000), {.stack = 1, .size = 1});
   InsertOutcome same_leaf;
   InsertOutcome other_leaf;
   InsertOutcome large;
   InsertOutcome odd;
   {
     const StarvedArena starved;
-    same_leaf = index->insert(at(0x20000), {.stack = 2, .size = 2});
-    other_leaf = index->insert(at(5 * kMiddle), {.stack = 3, .size = 3});
-    large = index->insert(at(0x10000), {.stack = 4, .size = kOneGiB});
-    odd = index->insert(at(0x10001), {.stack = 5, .size = 5});
+    same_leaf = index->insert(block_at(0x20000), {.stack = 2, .size = 2});
+    other_leaf = index->insert(block_at(5 * kMiddle), {.stack = 3, .size = 3});
+    large = index->insert(block_at(0x10000), {.stack = 4, .size = kOneGiB});
+    odd = index->insert(block_at(0x10001), {.stack = 5, .size = 5});
   }
   CHECK(same_leaf.kept);
   CHECK_FALSE(other_leaf.kept);
   CHECK_FALSE(large.kept);
   CHECK(large.replaced.stack == 1);
   CHECK_FALSE(odd.kept);
-  CHECK(sizes_in(*index) == std::map<const void*, std::uint64_t>{{at(0x20000), 2}});
+  CHECK(sizes_in(*index) == std::map<const void*, std::uint64_t>{{block_at(0x20000), 2}});
 }

@@ -13,7 +13,7 @@ namespace {
 
 using namespace alloctap;
 
-volatile char* page = nullptr;
+volatile char* closed_page = nullptr;
 volatile int listened = 0;
 
 os::FaultVerdict listen(const os::MemoryFault&) noexcept {
@@ -23,7 +23,7 @@ os::FaultVerdict listen(const os::MemoryFault&) noexcept {
 
 void end_plain(int) { ::_exit(10 + listened); }
 void end_informed(int, siginfo_t* info, void* context) {
-  ::_exit(info->si_addr == page && context != nullptr ? 20 + listened : 1);
+  ::_exit(info->si_addr == closed_page && context != nullptr ? 20 + listened : 1);
 }
 
 /// How a child that does `work` and then touches a page that it may not ends. The signal has its
@@ -33,9 +33,10 @@ int end_of_child(Work&& work) {
   const pid_t child = ::fork();
   if (child == 0) {
     static_cast<void>(std::signal(SIGSEGV, SIG_DFL));
-    page = static_cast<char*>(::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    closed_page =
+        static_cast<char*>(::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     work();
-    *page = 7;
+    *closed_page = 7;
     ::_exit(1);
   }
   int status = 0;

@@ -29,7 +29,7 @@ std::string read_all(const os::File& file) {
   return text;
 }
 
-std::string content(const std::string& path) {
+std::string text_in(const std::string& path) {
   int error = 0;
   return read_all(os::open_for_reading(path.c_str(), error));
 }
@@ -47,7 +47,7 @@ bool is_open(int descriptor) { return fcntl(descriptor, F_GETFD) != -1; }
 TEST_CASE("what is written is read back until the end") {
   const TemporaryDirectory directory;
   write_new(directory.file("a"), "seven words");
-  CHECK(content(directory.file("a")) == "seven words");
+  CHECK(text_in(directory.file("a")) == "seven words");
 }
 
 TEST_CASE("a full device is an error that says so") {
@@ -87,7 +87,7 @@ TEST_CASE("a thread that is to be cancelled is not cancelled by reading and writ
     int state = 0;
     pthread_cancel(pthread_self());
     write_new(path, "text");
-    ended = content(path) == "text";
+    ended = text_in(path) == "text";
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
   }).join();
   CHECK(ended);
@@ -127,7 +127,7 @@ TEST_CASE("files are renamed and removed, and errors named") {
   const TemporaryDirectory directory;
   write_new(directory.file("a"), "text");
   CHECK(os::rename_file(directory.file("a").c_str(), directory.file("b").c_str()) == 0);
-  CHECK(content(directory.file("b")) == "text");
+  CHECK(text_in(directory.file("b")) == "text");
   CHECK(os::rename_file(directory.file("a").c_str(), directory.file("b").c_str()) == -ENOENT);
   CHECK(os::remove_file(directory.file("b").c_str()) == 0);
   CHECK(os::remove_file(directory.file("b").c_str()) == -ENOENT);

@@ -14,11 +14,11 @@ using namespace alloctap;
 
 std::byte* pages = nullptr;
 os::MemoryFault last;
-int listened = 0;
+int faults_heard = 0;
 
 os::FaultVerdict open_and_retry(const os::MemoryFault& fault) noexcept {
   last = fault;
-  ++listened;
+  ++faults_heard;
   const std::uintptr_t offset = fault.address - reinterpret_cast<std::uintptr_t>(pages);
   const bool is_ours = pages != nullptr && offset < 2 * os::page_size();
   return is_ours && os::open_pages(pages, 2 * os::page_size()) ? os::FaultVerdict::kRetry
@@ -34,18 +34,18 @@ TEST_CASE("a listener is told of an access that is refused, and may have it made
   REQUIRE(os::catch_memory_faults(&open_and_retry));
   auto* const place = reinterpret_cast<volatile unsigned char*>(pages + 40);
   CHECK(*place == 0);
-  CHECK(listened == 1);
+  CHECK(faults_heard == 1);
   CHECK(last.address == reinterpret_cast<std::uintptr_t>(place));
   CHECK(last.access == os::FaultAccess::kRead);
   CHECK(last.code != 0);
   REQUIRE(os::close_pages(pages, 2 * os::page_size()));
   *place = 7;
-  CHECK(listened == 2);
+  CHECK(faults_heard == 2);
   CHECK(last.access == os::FaultAccess::kWrite);
   CHECK(*place == 7);
   REQUIRE(os::close_pages(pages, 2 * os::page_size()));
   CHECK(*place == 0);
-  CHECK(listened == 3);
+  CHECK(faults_heard == 3);
   os::unreserve_pages(pages, 2 * os::page_size());
 }
 

@@ -18,7 +18,7 @@ namespace {
 namespace os = alloctap::os;
 using namespace std::string_view_literals;
 
-std::string content(const char* path) {
+std::string proc_file(const char* path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
@@ -29,7 +29,7 @@ struct Variable {
 };
 
 Variable first_initial_variable() {
-  const std::string block = content("/proc/self/environ");
+  const std::string block = proc_file("/proc/self/environ");
   const std::string entry = block.substr(0, block.find('\0'));
   const std::size_t sign = entry.find('=');
   REQUIRE_MESSAGE(sign != entry.npos, "this test needs an environment with a variable");
@@ -73,7 +73,7 @@ TEST_CASE("a value comes with its end or, where that does not fit, not at all") 
 }
 
 TEST_CASE("the command line is the arguments with nothing behind the last") {
-  std::string expected = content("/proc/self/cmdline");
+  std::string expected = proc_file("/proc/self/cmdline");
   REQUIRE_FALSE(expected.empty());
   expected.pop_back();
   std::vector<char> buffer(expected.size() + 100);

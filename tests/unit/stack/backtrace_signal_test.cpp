@@ -17,14 +17,14 @@ using alloctap::CapturedStack;
 using alloctap::ThreadStates;
 using alloctap::testing::CallChain;
 
-constexpr std::size_t kRoom = 512;
+constexpr std::size_t kSignalRoom = 512;
 
 /// What the handler of a signal saw.
 struct {
   sigjmp_buf resume;
   std::uintptr_t interrupted;
   CapturedStack result;
-  std::uintptr_t frames[kRoom];
+  std::uintptr_t frames[kSignalRoom];
 } in_handler;
 
 ALLOCTAP_NOINLINE void capture_in_handler() {

@@ -18,10 +18,10 @@ using namespace alloctap::testing;
 
 using Comparing = ComparingStack<CarefulStack, BacktraceStack>;
 
-constexpr std::size_t kRoom = 300;
+constexpr std::size_t kCarefulRoom = 300;
 
 ALLOCTAP_NOINLINE void compare() {
-  std::array<std::uintptr_t, kRoom> frames{};
+  std::array<std::uintptr_t, kCarefulRoom> frames{};
   Comparing::capture(*ThreadStates::mine(), ALLOCTAP_CALL_ORIGIN(), frames);
 }
 
@@ -48,7 +48,7 @@ TEST_CASE("a careful walk sees what the compiler's unwinder sees") {
   for (const std::size_t room : {1U, 6U, 25U, 300U}) {
     static_cast<void>(capture_known_stack<Comparing>(20, room));
   }
-  std::thread([] { static_cast<void>(capture_known_stack<Comparing>(5, kRoom)); }).join();
+  std::thread([] { static_cast<void>(capture_known_stack<Comparing>(5, kCarefulRoom)); }).join();
   CHECK(compared_equal() == 5);
 }
 

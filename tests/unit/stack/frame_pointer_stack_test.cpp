@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 
+#include "tests/support/address_of.hpp"
 #include "tests/support/call_chain.hpp"
 
 namespace {
@@ -16,6 +17,7 @@ using alloctap::CapturedStack;
 using alloctap::FramePointerStack;
 using alloctap::ThreadStates;
 using alloctap::arch::FrameRecord;
+using alloctap::testing::address_of;
 using alloctap::testing::capture_known_stack;
 using alloctap::testing::SeenStack;
 
@@ -25,8 +27,6 @@ struct WithFramePointers;
 SeenStack capture(std::size_t depth, std::size_t room) {
   return capture_known_stack<FramePointerStack, WithFramePointers>(depth, room);
 }
-
-std::uintptr_t address_of(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 constexpr std::uintptr_t kCaller = 0x1000;
 

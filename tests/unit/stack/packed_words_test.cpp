@@ -12,10 +12,10 @@ namespace {
 using alloctap::StackWord;
 using Words = alloctap::PackedWords<24>;
 
-std::array<std::uintptr_t, 64> memory{};
+std::array<std::uintptr_t, 64> watched{};
 
 StackWord word_at(std::size_t i) {
-  return {.address = reinterpret_cast<std::uintptr_t>(&memory[i]), .value = memory[i]};
+  return {.address = reinterpret_cast<std::uintptr_t>(&watched[i]), .value = watched[i]};
 }
 
 std::vector<StackWord> words_at(const std::vector<std::size_t>& places) {
@@ -26,17 +26,17 @@ std::vector<StackWord> words_at(const std::vector<std::size_t>& places) {
 
 /// Every word that was packed is looked at, every bit of it, and no other.
 void check_all_are_seen(const std::vector<std::size_t>& places) {
-  for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = 1000 + i;
+  for (std::size_t i = 0; i < watched.size(); ++i) watched[i] = 1000 + i;
   Words packed;
   packed.pack(words_at(places));
   CHECK(packed.unchanged());
-  for (std::size_t i = 0; i < memory.size(); ++i) {
+  for (std::size_t i = 0; i < watched.size(); ++i) {
     CAPTURE(i);
     const bool is_packed = std::find(places.begin(), places.end(), i) != places.end();
     for (const int bit : {0, 31, 32, 63}) {
-      memory[i] ^= std::uintptr_t{1} << bit;
+      watched[i] ^= std::uintptr_t{1} << bit;
       CHECK(packed.unchanged() == !is_packed);
-      memory[i] ^= std::uintptr_t{1} << bit;
+      watched[i] ^= std::uintptr_t{1} << bit;
     }
   }
   CHECK(packed.unchanged());
@@ -65,12 +65,12 @@ TEST_CASE("a changed word is seen among as many as there is room for") {
 }
 
 TEST_CASE("packing again forgets what was packed") {
-  for (std::uintptr_t& word : memory) word = 1;
+  for (std::uintptr_t& word : watched) word = 1;
   Words packed;
   packed.pack(words_at({1, 2, 5, 9}));
   packed.pack(words_at({20}));
-  memory[1] = memory[5] = 2;
+  watched[1] = watched[5] = 2;
   CHECK(packed.unchanged());
-  memory[20] = 2;
+  watched[20] = 2;
   CHECK_FALSE(packed.unchanged());
 }

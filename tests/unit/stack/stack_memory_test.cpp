@@ -5,14 +5,15 @@
 
 #include <array>
 
+#include "tests/support/address_of.hpp"
+
 namespace {
 
 using alloctap::CopiedStack;
 using alloctap::LiveStack;
+using alloctap::testing::address_of;
 
 constexpr std::size_t kPage = 4096;
-
-std::uintptr_t address_of(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 /// Three pages, of which the middle one may not be read.
 class Pages {

@@ -7,12 +7,12 @@
 #include <thread>
 
 #include "alloctap/stack/fiber_scope.hpp"
+#include "tests/support/address_of.hpp"
 
 namespace {
 
 using namespace alloctap;
-
-std::uintptr_t address_of(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
+using alloctap::testing::address_of;
 
 /// An address on the stack of whoever calls.
 ALLOCTAP_NOINLINE std::uintptr_t somewhere_on_stack() {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "alloctap/arch/frame_record.hpp"
+#include "tests/support/address_of.hpp"
 #include "tests/support/call_chain.hpp"
 
 // Code whose callers only a walk that knows all registers can find.
@@ -39,7 +40,7 @@ namespace {
 using namespace alloctap;
 using namespace alloctap::testing;
 
-constexpr std::size_t kRoom = 200;
+constexpr std::size_t kTableRoom = 200;
 constexpr std::size_t kDepth = 12;
 /// How much of the stack is overwritten: the frames of the chain, and no more.
 constexpr std::size_t kWords = 150;
@@ -47,7 +48,7 @@ constexpr std::size_t kWords = 150;
 /// All that the overwriting code needs, because what it overwrites may be anyone's.
 struct Smashed {
   std::array<std::uintptr_t, kWords> words;
-  std::array<std::uintptr_t, kRoom> frames;
+  std::array<std::uintptr_t, kTableRoom> frames;
   CapturedStack result;
 };
 thread_local Smashed smashed;
@@ -76,8 +77,6 @@ ALLOCTAP_NO_SANITIZE void read_words(const CallOrigin& origin) {
   const auto* stack = static_cast<const std::uintptr_t*>(origin.frame);
   for (std::size_t i = 0; i < kWords; ++i) smashed.words[i] = stack[i];
 }
-
-std::uintptr_t address_of(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 /// What attackers, stray writes and freed memory leave on a stack. Nothing of it is code.
 std::vector<std::uintptr_t> bad_values(const CallOrigin& origin) {
@@ -112,7 +111,7 @@ std::vector<std::uintptr_t> wrong_code() {
 
 /// What there is to see of the chain as it is.
 std::vector<std::uintptr_t> frames_now(const CallOrigin& origin) {
-  std::vector<std::uintptr_t> frames(kRoom);
+  std::vector<std::uintptr_t> frames(kTableRoom);
   const auto stack = UnwindTableStack::capture(*ThreadStates::mine(), origin, frames);
   CHECK_FALSE(stack.failed);
   frames.resize(stack.depth);
@@ -163,7 +162,7 @@ void check_smashed_return_address(const CallOrigin& origin, std::size_t number, 
   CAPTURE(number);
   CAPTURE(value);
   REQUIRE(smashed.result.depth >= number);
-  REQUIRE(smashed.result.depth <= kRoom);
+  REQUIRE(smashed.result.depth <= kTableRoom);
   CHECK(std::equal(before.begin(), before.begin() + static_cast<std::ptrdiff_t>(number),
                    smashed.frames.begin()));
   // What looks like the signature of a return address is taken off.
@@ -210,7 +209,7 @@ TEST_CASE("whatever is overwritten, the capture ends, and the next one sees what
           }
           capture_smashed(origin);
           REQUIRE(smashed.result.depth >= 1);
-          REQUIRE(smashed.result.depth <= kRoom);
+          REQUIRE(smashed.result.depth <= kTableRoom);
           if (round % 7 == 0) CHECK(frames_now(origin) == before);
         }
       }));

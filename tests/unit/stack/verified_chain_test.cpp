@@ -10,7 +10,7 @@
 using namespace alloctap;
 using alloctap::testing::ChainOfWords;
 
-constexpr std::size_t kFrames = 8;
+constexpr std::size_t kChained = 8;
 
 TEST_CASE("frames are kept from the outermost inwards, each with the hash of the stack up to it") {
   ChainOfWords kept(3);
@@ -56,19 +56,19 @@ TEST_CASE("where the frame pointer does not matter, neither it nor its word is l
 }
 
 TEST_CASE("the innermost frame with a changed word is found, in every range") {
-  ChainOfWords kept(kFrames);
-  CHECK(kept.chain.find_changed(0, kFrames) == kFrames);
-  for (std::size_t changed = 0; changed < 2 * kFrames; ++changed) {
+  ChainOfWords kept(kChained);
+  CHECK(kept.chain.find_changed(0, kChained) == kChained);
+  for (std::size_t changed = 0; changed < 2 * kChained; ++changed) {
     kept.words[changed] = 1;
-    for (std::size_t first = 0; first <= kFrames; ++first) {
-      for (std::size_t end = first; end <= kFrames; ++end) {
+    for (std::size_t first = 0; first <= kChained; ++first) {
+      for (std::size_t end = first; end <= kChained; ++end) {
         const bool inside = changed / 2 >= first && changed / 2 < end;
         CHECK(kept.chain.find_changed(first, end) == (inside ? changed / 2 : end));
       }
     }
     for (std::size_t outer = 0; outer < changed; ++outer) {
       kept.words[outer] = 1;
-      CHECK(kept.chain.find_changed(0, kFrames) == changed / 2);
+      CHECK(kept.chain.find_changed(0, kChained) == changed / 2);
       kept.words[outer] = 0;
     }
     kept.words[changed] = 0;
@@ -78,23 +78,23 @@ TEST_CASE("the innermost frame with a changed word is found, in every range") {
 TEST_CASE("a chain that is full forgets its outer half") {
   ChainOfWords kept(0);
   kept.begin_at(ChainEnd::kOutermost, 2);
-  for (std::size_t i = 0; i < kFrames; ++i) kept.push(i, true);
+  for (std::size_t i = 0; i < kChained; ++i) kept.push(i, true);
   CHECK(kept.chain.end_is_sure());
-  const StackHash whole = kept.chain.hash(kFrames - 1);
-  kept.push(kFrames, true);
-  CHECK(kept.chain.size() == kFrames / 2 + 1);
+  const StackHash whole = kept.chain.hash(kChained - 1);
+  kept.push(kChained, true);
+  CHECK(kept.chain.size() == kChained / 2 + 1);
   CHECK(kept.chain.end() == ChainEnd::kCut);
   CHECK_FALSE(kept.chain.end_is_sure());
   for (std::size_t i = 0; i < kept.chain.size(); ++i) {
-    CHECK(kept.chain.is(i, ChainOfWords::frame(i + kFrames / 2)));
+    CHECK(kept.chain.is(i, ChainOfWords::frame(i + kChained / 2)));
   }
-  CHECK(kept.chain.hash(kFrames / 2) == whole.with(0x1000 + kFrames));
-  for (std::size_t word = kFrames; word < 2 * (kFrames + 1); ++word) {
+  CHECK(kept.chain.hash(kChained / 2) == whole.with(0x1000 + kChained));
+  for (std::size_t word = kChained; word < 2 * (kChained + 1); ++word) {
     kept.words[word] = 1;
-    CHECK(kept.chain.find_changed(0, kept.chain.size()) == word / 2 - kFrames / 2);
+    CHECK(kept.chain.find_changed(0, kept.chain.size()) == word / 2 - kChained / 2);
     kept.words[word] = 0;
   }
-  kept.words[kFrames - 1] = 1;
+  kept.words[kChained - 1] = 1;
   kept.end_words[0] = 1;
   CHECK(kept.chain.find_changed(0, kept.chain.size()) == kept.chain.size());
   CHECK(kept.chain.words().size() == 2 * kept.chain.size());
@@ -105,16 +105,16 @@ TEST_CASE("the words of the end are looked at from the outermost frame on, after
     ChainOfWords kept(2);
     kept.begin_at(ChainEnd::kOutermost, count);
     CHECK(kept.chain.size() == 0);
-    for (std::size_t i = 0; i < kFrames; ++i) kept.push(i, true);
-    CHECK(kept.chain.words().size() == count + 2 * kFrames);
-    CHECK(kept.chain.find_changed(0, kFrames) == kFrames);
+    for (std::size_t i = 0; i < kChained; ++i) kept.push(i, true);
+    CHECK(kept.chain.words().size() == count + 2 * kChained);
+    CHECK(kept.chain.find_changed(0, kChained) == kChained);
     for (std::size_t word = 0; word < count; ++word) {
       kept.end_words[word] = 1;
       CHECK(kept.chain.find_changed(0, 0) == VerifiedChain::kEnd);
-      CHECK(kept.chain.find_changed(0, kFrames) == VerifiedChain::kEnd);
-      CHECK(kept.chain.find_changed(1, kFrames) == kFrames);
+      CHECK(kept.chain.find_changed(0, kChained) == VerifiedChain::kEnd);
+      CHECK(kept.chain.find_changed(1, kChained) == kChained);
       kept.words[0] = 1;
-      CHECK(kept.chain.find_changed(0, kFrames) == 0);
+      CHECK(kept.chain.find_changed(0, kChained) == 0);
       kept.words[0] = 0;
       kept.end_words[word] = 0;
     }

@@ -10,15 +10,15 @@ using alloctap::NotedFrame;
 using alloctap::UnwindFrame;
 using alloctap::WalkedFrames;
 
-constexpr std::size_t kFrames = 4;
+constexpr std::size_t kWalked = 4;
 
 }  // namespace
 
 TEST_CASE("a walk begins with a frame that no word told, whatever was in the memory before") {
   WalkedFrames walked;
-  REQUIRE(walked.reserve(kFrames));
+  REQUIRE(walked.reserve(kWalked));
   for (const int content : {0xFF, 0x01, 0x00}) {
-    for (std::size_t i = 0; i < kFrames; ++i) {
+    for (std::size_t i = 0; i < kWalked; ++i) {
       std::memset(static_cast<void*>(&walked[i]), content, sizeof(NotedFrame));
     }
     const UnwindFrame leaf{.pc = 1, .sp = 2, .fp = 3};
@@ -33,7 +33,7 @@ TEST_CASE("a walk begins with a frame that no word told, whatever was in the mem
 
 TEST_CASE("frames are added outwards") {
   WalkedFrames walked;
-  REQUIRE(walked.reserve(kFrames));
+  REQUIRE(walked.reserve(kWalked));
   walked.restart({.pc = 1, .sp = 2, .fp = 3});
   walked.next().frame = {.pc = 4, .sp = 5, .fp = 6};
   CHECK(walked.size() == 1);

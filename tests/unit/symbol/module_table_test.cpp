@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "alloctap/os/file.hpp"
+#include "tests/support/address_of.hpp"
 #include "tests/support/no_descriptors.hpp"
 #include "tests/support/starved_arena.hpp"
 #include "tests/support/temporary_directory.hpp"
@@ -24,9 +25,8 @@ namespace os = alloctap::os;
 using alloctap::Module;
 using alloctap::ModuleReading;
 using alloctap::ModuleTable;
+using alloctap::testing::address_of;
 using alloctap::testing::TemporaryDirectory;
-
-std::uintptr_t address_of(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 std::uintptr_t address_of_libc_function() { return address_of(dlsym(RTLD_DEFAULT, "getpid")); }
 

@@ -14,8 +14,11 @@
 #include "alloctap/os/stack_bounds.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 #include "alloctap/os/windows/api.hpp"
+#include "tests/support/address_of.hpp"
 
 namespace {
+
+using alloctap::testing::address_of;
 
 namespace os = alloctap::os;
 
@@ -26,8 +29,6 @@ DWORD state_of(const void* page) {
   REQUIRE(::VirtualQuery(page, &region, sizeof region) != 0);
   return region.State;
 }
-
-std::uintptr_t address_of(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 ALLOCTAP_NOINLINE std::uintptr_t address_on_this_stack() {
   return address_of(ALLOCTAP_FRAME_ADDRESS());
