@@ -114,6 +114,9 @@ class CheckingRecorder : public Recorder<Config> {
   /// Whether functions of strings and of memory are to be checked.
   static bool checks_strings() noexcept { return Checks::settings().strings; }
 
+  /// Whether that may ever be so.
+  static constexpr bool kMayCheckStrings = may_check_strings<Checks>();
+
   /// As `AccessCheck::room_at`.
   static std::size_t room_at(const void* pointer) noexcept {
     return checker_.accesses().room_at(pointer);

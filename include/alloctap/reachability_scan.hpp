@@ -17,20 +17,24 @@
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/guard/arena_regions.hpp"
 #include "alloctap/guard/bootstrap_arena.hpp"
+#include "alloctap/guard/futex_lock.hpp"
 #include "alloctap/guard/thread_state.hpp"
+#include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/os/clock.hpp"
 #include "alloctap/os/file.hpp"
-#include "alloctap/os/process_copy.hpp"
+#include "alloctap/os/frozen_process.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 #include "alloctap/recorder.hpp"
 #include "alloctap/snapshot/frozen_scan.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/symbol/module_table.hpp"
 
 namespace alloctap {
 
 /// A scan of the process, for the tracker with that `Config`: it stops all threads for as long as
-/// it takes to note their registers and to fork, and looks at the copy then. Control plane, behind
-/// the control lock.
+/// it takes to note their registers and to copy the process, and looks at the copy then; or, where
+/// the system makes none, for as long as it looks (`os::FrozenProcess`). Control plane, behind the
+/// control lock.
 template <class Config>
 class ReachabilityScan {
   using Sink = Recorder<Config>;
@@ -40,41 +44,34 @@ class ReachabilityScan {
   ReachabilityScan(const ReachabilityScan&) = delete;
   ReachabilityScan& operator=(const ReachabilityScan&) = delete;
   ~ReachabilityScan() {
-    copy_.wait();
+    frozen_.wait();
     if (results_ != nullptr) os::unmap_pages(results_, result_bytes_);
-    if (stack_ != nullptr) Arena::deallocate_pages(stack_, os::kCopyStack);
+    if (stack_ != nullptr) Arena::deallocate_pages(stack_, os::kFreezeStack);
   }
 
-  /// Makes the copy. What lies below the stack pointer in `mine`, the calling thread's registers in
+  /// Begins it. What lies below the stack pointer in `mine`, the calling thread's registers in
   /// one of its callers, does not count as the program's. `all_blocks_known`: see `ScanLayout`.
   [[nodiscard]] absl::Status begin(const arch::RegisterValues& mine, bool all_blocks_known) {
-    if (!os::can_copy_process()) {
-      return absl::UnimplementedError(
-          "leaks: no copy of a process can be made on this system, so unreachable blocks cannot "
-          "be told from others; ask for all that is live instead");
-    }
     if (Sink::sampling().estimates != nullptr) {
       return absl::FailedPreconditionError(
           "leaks: a sampling policy leaves blocks out, so unreachable ones cannot be told from "
           "others; record every allocation, or ask for all that is live instead");
     }
     begun_ns_ = os::monotonic_ns();
-    if (!prepare(mine)) return no_memory();
+    modules_ = ModuleTable::read();
+    if (modules_.reading() == ModuleReading::kUnreadable) return no_memory_map();
+    if (modules_.reading() == ModuleReading::kNoMemory || !prepare(mine)) return no_memory();
     order_.all_blocks_known = all_blocks_known;
-    return copy();
+    return freeze();
   }
 
-  /// Waits for the copy, and adds what it found to `snapshot`, a later one.
+  /// Waits for its end, and adds what was found to `snapshot`, a later one.
   [[nodiscard]] absl::Status finish(Snapshot& snapshot) {
-    copy_.wait();
+    frozen_.wait();
     using State = ScanResults::State;
     const State state = results_->state.load(std::memory_order_acquire);
     if (state == State::kNoMemory) return no_memory();
-    if (state == State::kNoMemoryMap) {
-      return absl::UnavailableError(
-          "leaks: the system does not describe the address space (/proc/self/maps); is /proc "
-          "mounted?");
-    }
+    if (state == State::kNoMemoryMap) return no_memory_map();
     if (state != State::kDone) {
       return absl::UnavailableError(
           "leaks: the copy of the process that was scanned ended before its time; something "
@@ -92,8 +89,14 @@ class ReachabilityScan {
     return absl::ResourceExhaustedError("leaks: the system has no memory for a scan");
   }
 
+  static absl::Status no_memory_map() {
+    return absl::UnavailableError(
+        "leaks: the system does not describe the address space (/proc/self/maps); is /proc "
+        "mounted?");
+  }
+
   bool prepare(const arch::RegisterValues& mine) {
-    stack_ = static_cast<std::byte*>(Arena::allocate_pages(os::kCopyStack));
+    stack_ = static_cast<std::byte*>(Arena::allocate_pages(os::kFreezeStack));
     const std::size_t stacks = Sink::stacks().end_id() + kMoreStacks;
     result_bytes_ = round_up(sizeof(ScanResults) + stacks * sizeof(UnreachableSum));
     results_ = static_cast<ScanResults*>(os::map_shared_pages(result_bytes_));
@@ -108,6 +111,7 @@ class ReachabilityScan {
     own.seen = true;
     own.stack_pointer = mine[arch::DwarfRegisters::kStackPointer];
     own.thread_pointer = os::thread_pointer();
+    own.thread_storage = os::thread_storage();
     own.count = mine.size();
     std::copy(mine.begin(), mine.end(), own.values.begin());
     return find_own_memory();
@@ -128,13 +132,16 @@ class ReachabilityScan {
       add(module.data(), module.size());
     }
     order_.own_memory = {own_memory_.data(), own_memory_.size()};
+    order_.modules = modules_.loaded();
+    order_.earlier_blocks =
+        earlier_blocks<typename Config::Hook>().value_or(std::span<const AddressRange>());
     return complete && ArenaRegions::complete();
   }
 
-  absl::Status copy() {
+  absl::Status freeze() {
     const bool quiet = ThreadStates::close_gate();
     if (quiet) Sink::queue().flush();
-    const int error = quiet ? copy_behind_gate() : 0;
+    const int error = quiet ? freeze_behind_gate() : 0;
     ThreadStates::open_gate();
     if (!quiet) {
       return absl::UnavailableError(
@@ -146,28 +153,28 @@ class ReachabilityScan {
                      "; ask for all that is live instead"));
   }
 
-  /// The copy needs these locks, and no other thread to have them.
-  int copy_behind_gate() noexcept {
+  /// The scan needs these locks, and no thread that is stopped to have them.
+  int freeze_behind_gate() noexcept {
     const std::lock_guard hold_threads(ThreadStates::lock());
     const std::lock_guard hold_arena(Arena::lock());
     const std::lock_guard hold_regions(ArenaRegions::lock());
     const std::int64_t start_ns = os::monotonic_ns();
-    const int error = copy_.start({.body = &scan,
-                                   .argument = this,
-                                   .stack = {stack_, os::kCopyStack},
-                                   .threads = {threads_.data() + 1, threads_.size() - 1}});
+    const int error = frozen_.start({.body = &scan,
+                                     .argument = this,
+                                     .stack = {stack_, os::kFreezeStack},
+                                     .threads = {threads_.data() + 1, threads_.size() - 1}});
     stopped_ns_ = os::monotonic_ns() - start_ns;
     return error;
   }
 
   static void scan(void* argument, std::size_t others, std::size_t unseen) noexcept {
-    static_cast<ReachabilityScan*>(argument)->scan_copy(others, unseen);
+    static_cast<ReachabilityScan*>(argument)->scan_frozen(others, unseen);
   }
 
-  void scan_copy(std::size_t others, std::size_t unseen) noexcept {
-    ArenaRegions::lock().unlock();
-    Arena::lock().unlock();
-    ThreadStates::lock().unlock();
+  void scan_frozen(std::size_t others, std::size_t unseen) noexcept {
+    const LentLock lend_threads(ThreadStates::lock());
+    const LentLock lend_arena(Arena::lock());
+    const LentLock lend_regions(ArenaRegions::lock());
     order_.threads = {threads_.data(), 1 + others};
     order_.all_threads_seen = unseen == 0;
     // Their stacks may lie beside blocks.
@@ -191,7 +198,7 @@ class ReachabilityScan {
       if (stack.stack < results_->stacks) stack.unreachable = within(sums[stack.stack], stack);
     }
     snapshot.scan = {.done = true,
-                     .unseen_threads = copy_.unseen(),
+                     .unseen_threads = frozen_.unseen(),
                      .unread_bytes = results_->unread_bytes,
                      .stopped_ns = stopped_ns_,
                      .scan_ns = os::monotonic_ns() - begun_ns_};
@@ -214,7 +221,8 @@ class ReachabilityScan {
 
   static constexpr std::size_t kMoreStacks = 1024;
 
-  os::ProcessCopy copy_;
+  os::FrozenProcess frozen_;
+  ModuleTable modules_;
   ScanOrder order_;
   std::byte* stack_ = nullptr;
   ScanResults* results_ = nullptr;

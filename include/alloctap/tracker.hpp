@@ -113,7 +113,7 @@ class Tracker {
   /// The leaks of this moment, with the snapshot that they are of. `Reachability::kScan`: of what
   /// is live, only what the program cannot reach any more. All threads stop while the process
   /// forks; those that allocate wait, as always, while the snapshot is read. The scan itself is of
-  /// the fork, and the program goes on meanwhile.
+  /// the fork, and the program goes on meanwhile; where there is no fork, the threads stop for it.
   [[nodiscard]] static absl::StatusOr<FoundLeaks> leaks(Reachability reachability,
                                                         const Suppressions& suppressions = {}) {
     absl::StatusOr<Snapshot> taken = snapshot({.reachability = reachability});

@@ -69,7 +69,8 @@ class TrackerSnapshot {
   /// Whether whatever was ever allocated was recorded, and whatever was mapped.
   static bool knows_all_blocks() noexcept {
     const HookCapabilities capabilities = active_capabilities<typename Config::Hook>();
-    return whole_life_ && Sink::detours().pauses() == 0 && !capabilities.misses_allocations &&
+    const bool since_first = whole_life_ || earlier_blocks<typename Config::Hook>().has_value();
+    return since_first && Sink::detours().pauses() == 0 && !capabilities.misses_allocations &&
            capabilities.sees_mappings && Sink::records_mappings();
   }
 

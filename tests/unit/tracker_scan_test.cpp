@@ -1,9 +1,9 @@
 #include <doctest/doctest.h>
-#include <sys/mman.h>
 
 #include <array>
 #include <cstdint>
 
+#include "alloctap/os/virtual_memory.hpp"
 #include "alloctap/sample/poisson_by_bytes.hpp"
 #include "tests/support/scripted_tracker.hpp"
 
@@ -27,10 +27,10 @@ constexpr std::array<std::uintptr_t, 1> kLoseStack{0x2021};
 class NumberedBlocks {
  public:
   NumberedBlocks() {
-    pages_ = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    REQUIRE(pages_ != MAP_FAILED);
+    pages_ = os::map_pages(kBytes);
+    REQUIRE(pages_ != nullptr);
   }
-  ~NumberedBlocks() { ::munmap(pages_, kBytes); }
+  ~NumberedBlocks() { os::unmap_pages(pages_, kBytes); }
   NumberedBlocks(const NumberedBlocks&) = delete;
   NumberedBlocks& operator=(const NumberedBlocks&) = delete;
 

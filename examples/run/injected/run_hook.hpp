@@ -5,6 +5,8 @@
 
 #include <alloctap/hook/windows_heap_hook.hpp>
 #include <alloctap/hook/windows_import_hook.hpp>
+#include <optional>
+#include <span>
 #include <string_view>
 
 #include "hook_settings.hpp"
@@ -37,6 +39,9 @@ struct RunHook {
   }
   [[nodiscard]] static HookCapabilities active_capabilities() noexcept {
     return patches_code() ? WindowsHeapHook::capabilities : WindowsImportHook::capabilities;
+  }
+  [[nodiscard]] static std::optional<std::span<const AddressRange>> earlier_blocks() noexcept {
+    return patches_code() ? WindowsHeapHook::earlier_blocks() : std::nullopt;
   }
 
  private:

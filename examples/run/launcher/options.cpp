@@ -13,7 +13,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "alloctap/os/path_pattern.hpp"
-#include "alloctap/os/process_copy.hpp"
 #include "byte_count.hpp"
 #include "launcher/check_choices.hpp"
 #include "launcher/command_line.hpp"
@@ -149,11 +148,6 @@ absl::Status set_leaks(const CommandLine& line, Options& options) {
     }
   }
   if (options.leaks != LeakChoice::kUnreachable) return absl::OkStatus();
-  if (!os::can_copy_process()) {
-    return absl::InvalidArgumentError(
-        "--leaks=unreachable is not there on this system, which makes no copies of processes; "
-        "write --leaks=live");
-  }
   if (options.mean_bytes <= 1) return absl::OkStatus();
   return absl::InvalidArgumentError(
       "--leaks=unreachable needs every allocation, and --sample leaves some out; leave one of them "

@@ -35,6 +35,17 @@ concept CheckPolicy = requires {
   { P::settings() } noexcept -> std::convertible_to<CheckSettings>;
 };
 
+/// Whether `P` may check functions of strings: that of settings which the compiler knows, else
+/// true.
+template <CheckPolicy P>
+[[nodiscard]] consteval bool may_check_strings() {
+  if constexpr (requires { typename std::bool_constant<P::settings().strings>; }) {
+    return P::settings().strings;
+  } else {
+    return true;
+  }
+}
+
 /// Nothing; and nothing of checks is compiled into the tracker.
 struct NoChecks {
   static constexpr bool kChecks = false;

@@ -57,6 +57,8 @@ class FutexLock {
   }
 
  private:
+  friend class LentLock;
+
   static constexpr std::uint32_t kFree = 0;
   static constexpr std::uint32_t kHeld = 1;
   static constexpr std::uint32_t kHeldAndAwaited = 2;
@@ -79,6 +81,22 @@ class FutexLock {
   }
 
   std::atomic<std::uint32_t> word_{kFree};
+};
+
+/// The time in which a lock that its holder took before all other threads were stopped is free for
+/// what the holder calls. Who waits for it is not woken, because that would take a lock of the
+/// system's, and is woken as ever when the holder gives it back.
+class LentLock {
+ public:
+  explicit LentLock(FutexLock& lock) noexcept
+      : lock_(lock), word_(lock.word_.exchange(FutexLock::kFree, std::memory_order_relaxed)) {}
+  ~LentLock() { lock_.word_.store(word_, std::memory_order_relaxed); }
+  LentLock(const LentLock&) = delete;
+  LentLock& operator=(const LentLock&) = delete;
+
+ private:
+  FutexLock& lock_;
+  std::uint32_t word_;
 };
 
 }  // namespace alloctap

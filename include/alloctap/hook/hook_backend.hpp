@@ -5,8 +5,11 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string_view>
 
+#include "alloctap/event/address_range.hpp"
 #include "alloctap/event/event_sink.hpp"
 
 namespace alloctap {
@@ -84,6 +87,18 @@ template <HookBackend H>
     return H::active_name();
   } else {
     return H::name;
+  }
+}
+
+/// The blocks that the program had when `H` was installed last, as they were then: for a backend
+/// that knows them, `H::earlier_blocks()`; valid until it is installed again. With those and the
+/// recorded ones all are known. Control plane.
+template <HookBackend H>
+[[nodiscard]] std::optional<std::span<const AddressRange>> earlier_blocks() noexcept {
+  if constexpr (requires { H::earlier_blocks(); }) {
+    return H::earlier_blocks();
+  } else {
+    return std::nullopt;
   }
 }
 

@@ -10,7 +10,7 @@
 #include "alloctap/hook/bootstrapped_call.hpp"
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/hook/interposed_originals.hpp"
-#include "alloctap/hook/string_call.hpp"
+#include "alloctap/hook/string_originals.hpp"
 
 namespace alloctap {
 

@@ -7,8 +7,17 @@
 #include <cstddef>
 
 #include "alloctap/event/allocation_event.hpp"
+#include "alloctap/event/memory_access.hpp"
 #include "alloctap/hook/string_call.hpp"
+#include "alloctap/hook/string_originals.hpp"
 #include "alloctap/macros.hpp"
+
+namespace alloctap {
+
+template <AccessSink Sink>
+using InterposedStringCall = StringCall<Sink, StringOriginals<Sink>>;
+
+}  // namespace alloctap
 
 // clang-format off
 /// The entry point of the function NAME, with its PARAMETERS and their names. It goes by a name of its own in
@@ -16,7 +25,7 @@
 #define ALLOCTAP_DEFINE_STRING_ENTRY(Tracker, NAME, PARAMETERS, ...) \
   ::alloctap::StringResult<#NAME> alloctap_string_##NAME PARAMETERS noexcept ALLOCTAP_ASM(#NAME); \
   ALLOCTAP_EXPORT ALLOCTAP_NOINLINE ::alloctap::StringResult<#NAME> alloctap_string_##NAME PARAMETERS noexcept { \
-    return ::alloctap::StringCall<Tracker::Sink>::call<::alloctap::StringFunctionNamed<#NAME>>( \
+    return ::alloctap::InterposedStringCall<Tracker::Sink>::call<::alloctap::StringFunctionNamed<#NAME>>( \
         ALLOCTAP_CALL_ORIGIN(), __VA_ARGS__); \
   }
 
@@ -139,7 +148,7 @@
   ALLOCTAP_EXPORT ALLOCTAP_NOINLINE int alloctap_string_##NAME PARAMETERS noexcept { \
     std::va_list more; \
     va_start(more, LAST); \
-    const int result = ::alloctap::StringCall<Tracker::Sink>::call<::alloctap::StringFunctionNamed<#V_NAME>>( \
+    const int result = ::alloctap::InterposedStringCall<Tracker::Sink>::call<::alloctap::StringFunctionNamed<#V_NAME>>( \
         ALLOCTAP_CALL_ORIGIN(), __VA_ARGS__, more); \
     va_end(more); \
     return result; \

@@ -1,22 +1,16 @@
 /// What happens between a program's call and a function of strings or of memory.
 #pragma once
 
-#include <cstddef>
-#include <cstring>
-
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/string_look.hpp"
-#include "alloctap/hook/string_originals.hpp"
 #include "alloctap/macros.hpp"
 
 namespace alloctap {
 
 /// The handler of all of `StringFunctions`: tells `Sink` what the call is going to read and write,
 /// where it is the program's own, and hands it on as it is. errno is the original's alone.
-template <AccessSink Sink>
+template <AccessSink Sink, class Originals>
 struct StringCall {
-  using Originals = StringOriginals<Sink>;
-
   template <class Function, class... Arguments>
   ALLOCTAP_ALWAYS_INLINE static auto call(const CallOrigin& origin, Arguments... arguments) {
     auto* const original = Originals::template get<Function>();
@@ -44,17 +38,5 @@ struct StringCall {
     return false;
   }
 };
-
-/// Whether the program's calls come by the handlers of `Sink`.
-template <AccessSink Sink>
-[[nodiscard]] bool string_calls_arrive() noexcept {
-  void* (*volatile copy)(void*, const void*, std::size_t) = &std::memcpy;
-  char from = 0;
-  char to = 1;
-  const OwnAllocations own;
-  StringOriginals<Sink>::forget_arrival();
-  copy(&to, &from, 1);
-  return StringOriginals<Sink>::arrived();
-}
 
 }  // namespace alloctap

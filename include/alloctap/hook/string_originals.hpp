@@ -2,6 +2,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
+#include <cstring>
 
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/string_functions.hpp"
@@ -56,5 +58,17 @@ class StringOriginals {
   static inline constinit std::atomic<typename Function::Signature*> original_{nullptr};
   static inline constinit std::atomic<bool> arrived_{false};
 };
+
+/// Whether the program's calls come by the handlers of `Sink`.
+template <class Sink>
+[[nodiscard]] bool string_calls_arrive() noexcept {
+  void* (*volatile copy)(void*, const void*, std::size_t) = &std::memcpy;
+  char from = 0;
+  char to = 1;
+  const OwnAllocations own;
+  StringOriginals<Sink>::forget_arrival();
+  copy(&to, &from, 1);
+  return StringOriginals<Sink>::arrived();
+}
 
 }  // namespace alloctap

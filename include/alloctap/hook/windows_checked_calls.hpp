@@ -114,7 +114,7 @@ struct WindowsCheckedCalls {
     while (void* const block = Sink::end_next(gone, cursor)) {
       if (tell) Events::tell_deallocation(heap, block, origin);
     }
-    os::visit_heap_blocks(heap, [&](void* block) {
+    os::visit_heap_blocks(heap, [&](void* block, std::size_t) {
       if (Sink::forget_unchecked(block) && tell) Events::tell_deallocation(heap, block, origin);
     });
   }

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <mutex>
 
 #include "alloctap/event/block_checks.hpp"
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/windows_checked_calls.hpp"
+#include "alloctap/hook/windows_earlier_blocks.hpp"
 #include "alloctap/hook/windows_functions.hpp"
 #include "alloctap/hook/windows_heap_events.hpp"
 #include "alloctap/macros.hpp"
@@ -87,9 +89,10 @@ struct WindowsHeapCalls {
       Checked::before_heap_goes(guard, origin, heap);
     } else if (wanted(guard) && heap != nullptr && !os::is_process_heap(heap)) {
       const os::ErrorPreserver preserve_error;
-      os::visit_heap_blocks(heap,
-                            [&](void* block) { Events::tell_deallocation(heap, block, origin); });
+      os::visit_heap_blocks(
+          heap, [&](void* block, SIZE_T) { Events::tell_deallocation(heap, block, origin); });
     }
+    const std::lock_guard not_while_noting(EarlierBlocks::lock());
     return Originals::template get<Function>()(heap);
   }
 

@@ -5,6 +5,8 @@
 #include <absl/strings/str_cat.h>
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,7 +15,10 @@
 #include "alloctap/hook/function_patch.hpp"
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/hook/memory_regions.hpp"
+#include "alloctap/hook/windows_earlier_blocks.hpp"
 #include "alloctap/hook/windows_entry_points.hpp"
+#include "alloctap/hook/windows_string_entries.hpp"
+#include "alloctap/hook/windows_string_slots.hpp"
 #include "alloctap/hook/windows_system_function.hpp"
 #include "alloctap/os/module_symbols.hpp"
 
@@ -66,10 +71,19 @@ struct WindowsHeapHook {
       WindowsOriginals<Sink>::begin_checking();
     }
     WindowsOriginals<Sink>::set_recording(true);
+    EarlierBlocks::note();
+    start_strings<Sink>();
     return status;
   }
 
+  /// Where they were few.
+  [[nodiscard]] static std::optional<std::span<const AddressRange>> earlier_blocks() noexcept {
+    return EarlierBlocks::get();
+  }
+
   static void uninstall() noexcept {
+    if (stop_strings_ != nullptr) stop_strings_();
+    stop_strings_ = nullptr;
     if (stop_ != nullptr) stop_();
     if (!stays_) patches_.get().clear();
   }
@@ -84,12 +98,26 @@ struct WindowsHeapHook {
           "be the process's only tracker with this hook");
     }
     WindowsOriginals<Sink>::set_recording(true);
+    EarlierBlocks::note();
+    start_strings<Sink>();
     return absl::OkStatus();
   }
 
   template <EventSink Sink>
   static void stop_recording() noexcept {
     WindowsOriginals<Sink>::set_recording(false);
+  }
+
+  /// For `StringChecks`.
+  template <EventSink Sink>
+  static void start_strings() noexcept {
+    if constexpr (requires { requires Sink::kMayCheckStrings; }) {
+      if (!Sink::checks_strings()) return;
+      WindowsStringSlots::clear();
+      for_each_string_target<Sink>(WindowsStringSlots::add);
+      WindowsStringSlots::start();
+      stop_strings_ = &WindowsStringSlots::stop;
+    }
   }
 
   /// None changed yet; originals are known before any is patched.
@@ -121,6 +149,7 @@ struct WindowsHeapHook {
 
   using Stop = void (*)() noexcept;
   static inline constinit Stop stop_ = nullptr;
+  static inline constinit Stop stop_strings_ = nullptr;
   /// Whether the functions stay patched.
   static inline constinit bool stays_ = false;
   static inline constinit LateConstruction<std::vector<FunctionPatch>> patches_;

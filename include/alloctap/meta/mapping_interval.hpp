@@ -5,21 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "alloctap/event/address_range.hpp"
 #include "alloctap/event/allocation_event.hpp"
 
 namespace alloctap {
-
-/// `[start, end)`, in bytes of address space.
-struct AddressRange {
-  std::uintptr_t start = 0;
-  std::uintptr_t end = 0;
-
-  [[nodiscard]] bool empty() const noexcept { return start >= end; }
-  [[nodiscard]] std::size_t length() const noexcept { return end - start; }
-  [[nodiscard]] bool contains(const AddressRange& other) const noexcept {
-    return start <= other.start && other.end <= end;
-  }
-};
 
 using MappingHook =
     boost::intrusive::set_base_hook<boost::intrusive::optimize_size<true>,

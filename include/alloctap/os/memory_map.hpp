@@ -37,6 +37,12 @@ inline constexpr std::size_t kMemoryMapLine = 4096 + 128;
 template <class Visit>
 bool visit_memory_map(std::span<char> buffer, Visit&& visit) noexcept;
 
+/// The same for a process whose other threads stand still, with any lock that the system's own
+/// libraries have: where those ask for the names of files, none is told, and a file's region has a
+/// "?" for a path.
+template <class Visit>
+bool visit_nameless_memory_map(std::span<char> buffer, Visit&& visit) noexcept;
+
 /// Whether a module may be mapped at `region`: it is a file's, or one that the kernel brings along.
 bool may_hold_module(const MemoryRegion& region) noexcept;
 
@@ -44,6 +50,10 @@ bool may_hold_module(const MemoryRegion& region) noexcept;
 /// bytes. Unlike an access it survives what a region may turn out to be: unmapped by another thread
 /// meanwhile, behind the end of its file, a device's.
 std::size_t copy_memory(std::uintptr_t address, std::span<std::byte> buffer) noexcept;
+
+// `kPrivateMemoryIsPlain`, a constant of every system, says whether private memory of no file that
+// may be read survives being read in place, too, while nobody changes it: no device is behind it,
+// and nothing but its protection forbids it.
 
 /// Calls `visit(start, end)` for the parts of `[start, end)`, private memory of no file, that may
 /// hold anything but zeros: whole pages, but at both ends.

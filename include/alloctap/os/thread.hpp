@@ -21,6 +21,10 @@ ProcessId current_process_id() noexcept;
 /// `kThreadPointerFollowsStack`, a constant of every system, is true.
 std::uintptr_t thread_pointer() noexcept;
 
+/// An address that is each thread's own, from which a `ThreadLocal` is as far as it is in every
+/// other thread.
+std::uintptr_t thread_storage() noexcept;
+
 /// Whether the thread `id` of this process still exists. A dead thread's id may be given to a new
 /// one, so only "no" is a lasting answer.
 bool thread_is_alive(ThreadId id) noexcept;

@@ -1,4 +1,4 @@
-/// The registers of threads that were stopped, for a copy of the process.
+/// The registers of threads that were stopped, for a look at the process as it is then.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace alloctap::os {
 
-/// What one thread had in its registers when the copy was made.
+/// What one thread had in its registers.
 struct ThreadRegisters {
   ThreadId id = 0;
   /// False: nothing else is known. The thread could not be stopped: somebody debugs it, the system
@@ -18,12 +18,14 @@ struct ThreadRegisters {
   std::uintptr_t stack_pointer = 0;
   /// As `thread_pointer()` on that thread.
   std::uintptr_t thread_pointer = 0;
+  /// As `thread_storage()` on that thread.
+  std::uintptr_t thread_storage = 0;
   /// How many of `values` there are: whatever registers may hold, vector registers included.
   std::size_t count = 0;
   std::array<std::uintptr_t, 440> values{};
 };
 
 /// How long threads are waited for that do not stop; in nanoseconds.
-inline constexpr std::int64_t kCopyPatience = 2'000'000'000;
+inline constexpr std::int64_t kFreezePatience = 2'000'000'000;
 
 }  // namespace alloctap::os

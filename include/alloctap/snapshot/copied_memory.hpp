@@ -13,8 +13,9 @@
 
 namespace alloctap {
 
-/// A `MemoryImage`. Blocks are read where they are, which is as fast as memory is; other memory by
-/// the system, which survives whatever a mapping may turn out to be. Not thread-safe.
+/// A `MemoryImage`. Blocks are read where they are, which is as fast as memory is; other memory,
+/// where it may turn out to be something else than it seems, by the system, which survives that.
+/// Not thread-safe.
 class CopiedMemory {
  public:
   using Words = std::span<const std::uintptr_t>;
@@ -54,6 +55,10 @@ class CopiedMemory {
     const AddressRange words = whole_words(range);
     const ScanRegion* const region = region_of(words.start);
     if (words.empty() || region == nullptr) return;
+    if (os::kPrivateMemoryIsPlain && is_plain(*region)) {
+      return visit(words.start, Words(reinterpret_cast<const std::uintptr_t*>(words.start),
+                                      words.length() / kWord));
+    }
     if (!region->anonymous || region->shared || words.length() < kManyBytes) {
       return visit_copied(words, visit);
     }

@@ -27,7 +27,8 @@ class EndedThreads {
   /// Both outlive this.
   EndedThreads(ScanLayout& layout, Memory& memory) noexcept : layout_(layout), memory_(memory) {}
 
-  /// Adds the stacks to what is left out. Precondition: mappings are settled. False where the
+  /// Adds the stacks to what is left out. Precondition: what is the
+  /// program's is settled. False where the
   /// system has no memory for it.
   [[nodiscard]] bool leave_out() noexcept {
     // Who was not seen has a stack that looks the same.
@@ -36,7 +37,7 @@ class EndedThreads {
     for (const ScanRegion& region : layout_.regions) {
       if (!may_be_stack(region)) continue;
       const AddressRange stack{region.range.start, find_description(region.range)};
-      const bool is_free = !layout_.holds_blocks(stack) && !layout_.mappings.touches(stack);
+      const bool is_free = !layout_.holds_blocks(stack) && !layout_.programs.touches(stack);
       if (!stack.empty() && is_free) complete = layout_.left_out.add(stack) && complete;
     }
     return complete;

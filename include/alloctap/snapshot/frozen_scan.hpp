@@ -1,4 +1,4 @@
-/// The scan for unreachable blocks, as it runs in a copy of the process.
+/// The scan for unreachable blocks, as it runs while nothing changes.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/meta/mapping_container.hpp"
 #include "alloctap/meta/thread_totals.hpp"
-#include "alloctap/os/process_copy.hpp"
+#include "alloctap/os/frozen_process.hpp"
 #include "alloctap/snapshot/allocator_lists.hpp"
 #include "alloctap/snapshot/block_index.hpp"
 #include "alloctap/snapshot/block_marks.hpp"
@@ -28,7 +28,7 @@
 
 namespace alloctap {
 
-/// What the copy tells the process that it is of, in memory that both share.
+/// What a scan tells: in memory that a copy of the process shares with it.
 struct ScanResults {
   enum class State : std::uint32_t { kNotDone, kNoMemory, kNoMemoryMap, kDone };
 
@@ -42,11 +42,15 @@ struct ScanResults {
   }
 };
 
-/// What the copy has to know beyond what its memory tells.
+/// What a scan has to know beyond what memory tells.
 struct ScanOrder {
   std::span<const os::ThreadRegisters> threads;
   /// The program's memory that is the tracker's: beside the arena.
   std::span<const AddressRange> own_memory;
+  /// From the first to the last byte of each module, by ascending address.
+  std::span<const Module> modules;
+  /// Blocks that the program had before the tracker came, as they were then.
+  std::span<const AddressRange> earlier_blocks;
   /// Pointers of the program's that are in none of its own variables.
   std::span<const std::uintptr_t> kept_pointers;
   bool all_blocks_known = false;
@@ -55,8 +59,8 @@ struct ScanOrder {
   ScanResults* results = nullptr;
 };
 
-/// Finds the unreachable blocks among those that `Source`, a recorder, holds. Runs as the only
-/// thread of a process; uses no memory but the arena's.
+/// Finds the unreachable blocks among those that `Source`, a recorder, holds. Runs while all other
+/// threads stand still, or are not there; uses no memory but the arena's.
 template <class Source>
 class FrozenScan {
  public:
@@ -67,11 +71,11 @@ class FrozenScan {
   /// Once.
   [[nodiscard]] State run() noexcept {
     if (!read_blocks() || !index_.build(blocks())) return State::kNoMemory;
-    const ModuleTable modules = ModuleTable::read();
-    if (modules.reading() == ModuleReading::kUnreadable) return State::kNoMemoryMap;
-    if (!read_regions() || !leave_out_own() || !read_mappings() || !add_modules(modules)) {
-      return State::kNoMemory;
-    }
+    bool described = true;
+    const bool has_memory =
+        read_regions(described) && leave_out_own() && add_programs() && add_modules();
+    if (!described) return State::kNoMemoryMap;
+    if (!has_memory) return State::kNoMemory;
     layout_.threads = order_.threads;
     layout_.blocks = blocks();
     layout_.all_blocks_known = order_.all_blocks_known;
@@ -115,28 +119,40 @@ class FrozenScan {
     return complete;
   }
 
-  /// What the arena holds meanwhile and gives back later is left out too.
-  bool read_regions() noexcept {
+  /// Nothing is allocated or given back while regions are noted: what is gone later must not be
+  /// among them, but for what the arena holds then, which is left out.
+  bool read_regions(bool& described) noexcept {
+    constexpr std::size_t kMoreRegions = 64;
     ArenaArray<char> buffer;
-    bool complete = buffer.reserve(kMapBytes) && leave_out_arena();
+    if (!buffer.reserve(kMapBytes)) return false;
+    const std::span<char> map(buffer.data(), kMapBytes);
+    std::size_t count = 0;
+    described = os::visit_nameless_memory_map(map, [&](const auto&) { return ++count != 0; });
+    if (!layout_.regions.reserve(count + kMoreRegions) || !leave_out_arena()) return false;
+    bool complete = true;
     const auto add = [&](const os::MemoryRegion& region) {
-      complete = complete && layout_.regions.push_back(ScanRegion::of(region));
+      complete = layout_.regions.size() < count + kMoreRegions &&
+                 layout_.regions.push_back(ScanRegion::of(region));
       return complete;
     };
-    return complete && os::visit_memory_map({buffer.data(), kMapBytes}, add) && complete;
-  }
-
-  bool read_mappings() noexcept {
-    bool complete = true;
-    Source::meta().mappings().for_each([&](const MappingRecord& mapping) {
-      complete = layout_.mappings.add({mapping.start, mapping.start + mapping.length}) && complete;
-    });
-    layout_.mappings.settle();
+    described = described && os::visit_nameless_memory_map(map, add);
     return complete;
   }
 
-  bool add_modules(const ModuleTable& modules) noexcept {
-    for (const Module& module : modules.loaded()) {
+  bool add_programs() noexcept {
+    bool complete = true;
+    Source::meta().mappings().for_each([&](const MappingRecord& mapping) {
+      complete = layout_.programs.add({mapping.start, mapping.start + mapping.length}) && complete;
+    });
+    for (const AddressRange block : order_.earlier_blocks) {
+      complete = layout_.programs.add(block) && complete;
+    }
+    layout_.programs.settle();
+    return complete;
+  }
+
+  bool add_modules() noexcept {
+    for (const Module& module : order_.modules) {
       if (!layout_.modules.add({module.start, module.end})) return false;
     }
     layout_.modules.settle();
@@ -225,11 +241,11 @@ class FrozenScan {
     if (may_be_block) add_root({word, std::min(region->range.end, word + bytes)});
   }
 
-  /// Whether the thread is in a hooked call: this thread's variable is as far from its pointer.
+  /// Whether the thread is in a hooked call.
   [[nodiscard]] bool is_inside_hook(const os::ThreadRegisters& thread) const noexcept {
     const std::uintptr_t offset =
-        reinterpret_cast<std::uintptr_t>(&this_thread_slot()) - os::thread_pointer();
-    const std::uintptr_t slot = thread.thread_pointer + offset;
+        reinterpret_cast<std::uintptr_t>(&this_thread_slot()) - os::thread_storage();
+    const std::uintptr_t slot = thread.thread_storage + offset;
     const ScanRegion* const region = layout_.find_region(slot);
     return region == nullptr || !region->readable ||
            reinterpret_cast<const ThreadSlot*>(slot)->depth.load(std::memory_order_relaxed) > 0;

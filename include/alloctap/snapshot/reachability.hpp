@@ -14,9 +14,10 @@ enum class Reachability : std::uint8_t {
   /// No: whatever is live may be a leak.
   kNotAsked,
   /// From globals, stacks, registers, thread-local storage and what the program mapped itself, on a
-  /// copy of the process. A block that is found unreachable is one, unless the program hides its
-  /// pointers (in other bits, in a file, in another process). A block that is not found may be one
-  /// all the same: a number or something that was left over looked like a pointer to it.
+  /// copy of the process where the system makes one, and else while its threads stand still. A
+  /// block that is found unreachable is one, unless the program hides its pointers (in other bits,
+  /// in a file, in another process). A block that is not found may be one all the same: a number or
+  /// something that was left over looked like a pointer to it.
   kScan,
 };
 
@@ -47,7 +48,7 @@ struct UnreachableSum {
 struct ScanSummary {
   bool done = false;
   /// Threads that could not be stopped. A block may count as unreachable that only their registers
-  /// hold, or that they moved to another place while the process was copied.
+  /// hold, or that they moved to another place meanwhile.
   std::uint64_t unseen_threads = 0;
   /// Bytes of memory that may hold pointers and could not be read.
   std::uint64_t unread_bytes = 0;

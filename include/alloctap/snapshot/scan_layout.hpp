@@ -9,8 +9,8 @@
 
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/meta/mapping_interval.hpp"
+#include "alloctap/os/frozen_process.hpp"
 #include "alloctap/os/memory_map.hpp"
-#include "alloctap/os/process_copy.hpp"
 #include "alloctap/snapshot/address_ranges.hpp"
 #include "alloctap/snapshot/block_index.hpp"
 
@@ -50,8 +50,8 @@ struct ScanLayout {
   ArenaArray<ScanRegion> regions;
   /// From the first to the last byte of each.
   AddressRanges modules;
-  /// What the program is known to have mapped itself.
-  AddressRanges mappings;
+  /// What is known to be the program's: mapped by itself, or allocated before anybody looked on.
+  AddressRanges programs;
   /// Whatever is there, it holds no pointer of the program's.
   AddressRanges left_out;
   std::span<const os::ThreadRegisters> threads;

@@ -64,7 +64,7 @@ class ScanRoots {
   template <class Visit>
   void visit_known(AddressRange part, Visit& visit) const {
     const auto visit_inside = [&](AddressRange inside) { visit_part(inside, visit); };
-    layout_.mappings.for_each_inside(part, visit_inside);
+    layout_.programs.for_each_inside(part, visit_inside);
     places_.used().for_each_inside(part, visit_inside);
   }
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/os/process_copy.hpp"
+#include "alloctap/os/frozen_process.hpp"
 #include "alloctap/snapshot/address_ranges.hpp"
 #include "alloctap/snapshot/scan_layout.hpp"
 
@@ -70,7 +70,7 @@ class ThreadPlaces {
     const bool ends_with_storage =
         thread.thread_pointer > thread.stack_pointer && thread.thread_pointer < region.range.end;
     if (!ends_with_storage || !layout_.is_behind_guard(region) || layout_.holds_blocks(below) ||
-        layout_.mappings.touches(below)) {
+        layout_.programs.touches(below)) {
       return false;
     }
     return std::none_of(

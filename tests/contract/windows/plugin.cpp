@@ -3,6 +3,7 @@
 #include "tests/contract/windows/plugin.hpp"
 
 #include <cstddef>
+#include <cstring>
 
 #include "alloctap/os/windows/api.hpp"
 
@@ -28,6 +29,9 @@ __declspec(dllexport) void* plugin_allocate(std::size_t bytes) {
 }
 __declspec(dllexport) void plugin_free(void* pointer) {
   ::HeapFree(::GetProcessHeap(), 0, pointer);
+}
+__declspec(dllexport) void plugin_copy(void* to, const void* from, std::size_t bytes) {
+  std::memcpy(to, from, bytes);
 }
 
 BOOL WINAPI DllMain(HINSTANCE, DWORD reason, void*) {

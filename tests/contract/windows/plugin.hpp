@@ -13,5 +13,6 @@ inline constexpr const wchar_t* kPluginEntered = L"Local\\alloctap.test.plugin.e
 
 using PluginAllocate = void*(std::size_t bytes);
 using PluginFree = void(void* block);
+using PluginCopy = void(void* to, const void* from, std::size_t bytes);
 
 }  // namespace alloctap::testing

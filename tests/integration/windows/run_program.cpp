@@ -10,10 +10,13 @@
 /// suspended   starts itself with "child" so that it stands still, and lets it run
 /// debugger    runs itself with "child" as a debugger would
 /// child       keeps a block and ends
+/// held        holds blocks wherever a program can, and loses others (held_blocks.hpp)
+/// moving      allocates, moves and frees on many threads for a second, and loses nothing
 /// misuse      frees a block twice, and writes behind another one that it keeps; "terminated"
 /// behind
 ///             it has it end itself without a word
 /// reader      reads behind a block, on the page that follows its own
+/// copier      copies a byte too much out of a block
 /// crash       frees a block twice, and ends as Windows ends what dies of an access violation
 #include <process.h>
 #include <windows.h>
@@ -21,6 +24,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "held_blocks.hpp"
 
 namespace {
 
@@ -91,6 +96,14 @@ void read_behind_a_block() {
   static_cast<void>(static_cast<char volatile*>(kept[0])[112]);
 }
 
+void copy_from_behind_a_block() {
+  char* volatile block = static_cast<char*>(std::malloc(100));
+  char copy[101];
+  void* (*volatile copy_bytes)(void*, const void*, std::size_t) = &std::memcpy;
+  copy_bytes(copy, block, 101);
+  kept[0] = block;
+}
+
 bool does(int count, char** arguments, const char* what) {
   return count > 1 && std::strcmp(arguments[1], what) == 0;
 }
@@ -117,7 +130,10 @@ int main(int count, char** arguments) {
     misuse_blocks();
     if (count > 2) ::TerminateProcess(::GetCurrentProcess(), 9);
   }
+  if (does(count, arguments, "held")) hold_and_lose_blocks();
+  if (does(count, arguments, "moving")) move_blocks_about();
   if (does(count, arguments, "reader")) read_behind_a_block();
+  if (does(count, arguments, "copier")) copy_from_behind_a_block();
   if (does(count, arguments, "crash")) {
     misuse_blocks();
     ::TerminateProcess(::GetCurrentProcess(), EXCEPTION_ACCESS_VIOLATION);

@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "alloctap/os/windows/dump_event.hpp"
-#include "tests/support/temporary_directory.hpp"
-#include "tests/support/windows/piped_program.hpp"
+#include "tests/integration/windows/run_workplace.hpp"
 
 namespace {
 
@@ -18,40 +17,6 @@ using namespace alloctap;
 using namespace alloctap::testing;
 using Json = nlohmann::json;
 namespace fs = std::filesystem;
-
-const std::string kRun = ALLOCTAP_RUN;
-const std::string kProgram = ALLOCTAP_RUN_PROGRAM;
-
-class Workplace {
- public:
-  /// alloctap-run with these options in front of the program and its arguments.
-  [[nodiscard]] PipedOutcome run(const std::string& options, const std::string& arguments) const {
-    return start(options, arguments).finish();
-  }
-  [[nodiscard]] PipedProgram start(const std::string& options, const std::string& arguments) const {
-    return {'"' + kRun + "\" " + options + " \"" + kProgram + "\" " + arguments,
-            directory_.file(".")};
-  }
-  [[nodiscard]] std::string file(const std::string& name) const { return directory_.file(name); }
-  /// Reports of all processes.
-  [[nodiscard]] std::vector<Json> reports() const {
-    std::vector<Json> all;
-    for (const auto& entry : fs::directory_iterator(file("."))) {
-      if (entry.path().extension() == ".json")
-        all.push_back(json(entry.path().filename().string()));
-    }
-    return all;
-  }
-  [[nodiscard]] Json json(const std::string& name) const {
-    std::ifstream stream(file(name));
-    CAPTURE(name);
-    REQUIRE(stream.good());
-    return Json::parse(stream);
-  }
-
- private:
-  TemporaryDirectory directory_;
-};
 
 /// How many live blocks of `bytes` each a report has in stacks of one block.
 std::size_t live_blocks_of(const Json& report, std::uint64_t bytes) {
@@ -221,6 +186,19 @@ TEST_CASE("a read beside a block is told where pages guard it") {
   CHECK(fault.at("found").at("frames").size() > 2);
 }
 
+TEST_CASE("a copy that reads too much is told where functions of strings are checked") {
+  const Workplace place;
+  CHECK(place.run("--checks=level10 --dump json=a.json", "copier").err == "");
+  const PipedOutcome outcome = place.run("--string-checks --dump json=a.json", "copier");
+  CHECK(outcome.code == 7);
+  CHECK(outcome.err == "alloctap-run: read behind a block; the report tells of it\n");
+  const Json faults = place.json("a.json").at("misuses").at("faults");
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0].at("access").at("function") == "memcpy");
+  CHECK(faults[0].at("access").at("bytes") == 101);
+  CHECK(faults[0].at("block").at("size") == 100);
+}
+
 TEST_CASE("a program without faults runs as it would alone under all checks") {
   const Workplace place;
   const auto run = [&](const std::string& checks, const std::string& program) {
@@ -234,6 +212,7 @@ TEST_CASE("a program without faults runs as it would alone under all checks") {
   for (const std::string program : {"blocks", "arguments a b", "parent", "suspended"}) {
     run("--checks=level10", program);
     run("--guard-pages=all,random", program);
+    run("--string-checks", program);
   }
   for (const Json& report : place.reports()) {
     CHECK(report.at("misuses").at("faults").empty());

@@ -66,7 +66,7 @@ struct LeftSpace {
 
   /// "start-end" of what was left out, in hexadecimal, or nothing.
   std::string left_out() {
-    layout.mappings.settle();
+    layout.programs.settle();
     layout.threads = threads;
     layout.blocks = blocks;
     EndedThreads ended(layout, stack);
@@ -147,7 +147,7 @@ TEST_CASE("memory is no stack without a guard, or that the program mapped, or wi
   open.layout.regions[0].readable = true;
   CHECK(open.left_out().empty());
   LeftSpace mapped;
-  REQUIRE(mapped.layout.mappings.add({kStackBegin + 0x2000, kStackBegin + 0x3000}));
+  REQUIRE(mapped.layout.programs.add({kStackBegin + 0x2000, kStackBegin + 0x3000}));
   CHECK(mapped.left_out().empty());
   LeftSpace with_block;
   with_block.blocks = {{kStackBegin + 0x100, 16, 1}};

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "alloctap/os/process_copy.hpp"
+#include "alloctap/os/frozen_process.hpp"
 
 namespace {
 
@@ -39,7 +39,7 @@ struct MadeUpSpace {
 
   std::string roots() {
     layout.modules.settle();
-    layout.mappings.settle();
+    layout.programs.settle();
     layout.left_out.settle();
     layout.threads = threads;
     layout.blocks = blocks;
@@ -110,7 +110,7 @@ TEST_CASE("the tracker's memory is no root") {
 TEST_CASE("what the program mapped is a root beside blocks too") {
   MadeUpSpace space;
   space.add(kAnonymous, 0x4000, 0x9000);
-  REQUIRE(space.layout.mappings.add({0x5000, 0x6000}));
+  REQUIRE(space.layout.programs.add({0x5000, 0x6000}));
   space.blocks = {{0x4100, 0x10, 1}, {0x5100, 0x10, 1}};
   CHECK(space.roots() == "5000-5100 5110-6000 ");
 }
@@ -122,7 +122,7 @@ TEST_CASE("of a stack behind a guard page only what is in use is a root") {
   space.add_thread(0x7000, 0x8800);
   CHECK(space.roots() == "6f80-9000 ");
   // Perhaps one of several that were cut from one mapping.
-  REQUIRE(space.layout.mappings.add({0x4000, 0x9000}));
+  REQUIRE(space.layout.programs.add({0x4000, 0x9000}));
   CHECK(space.roots() == "4000-9000 ");
 }
 

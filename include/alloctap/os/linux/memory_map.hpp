@@ -72,6 +72,13 @@ bool visit_memory_map(std::span<char> buffer, Visit&& visit) noexcept {
   }
 }
 
+template <class Visit>
+bool visit_nameless_memory_map(std::span<char> buffer, Visit&& visit) noexcept {
+  return visit_memory_map(buffer, visit);
+}
+
+inline constexpr bool kPrivateMemoryIsPlain = false;
+
 inline bool may_hold_module(const MemoryRegion& region) noexcept {
   return region.path.starts_with('/') || region.path == "[vdso]";
 }

@@ -27,6 +27,8 @@ inline std::uintptr_t thread_pointer() noexcept {
   return reinterpret_cast<std::uintptr_t>(ALLOCTAP_THREAD_POINTER());
 }
 
+inline std::uintptr_t thread_storage() noexcept { return thread_pointer(); }
+
 inline bool thread_is_alive(ThreadId id) noexcept {
   return ::syscall(SYS_tgkill, current_process_id(), id, 0) == 0 || errno != ESRCH;
 }

@@ -32,7 +32,7 @@ class ThreadStops {
 
   /// Threads that run make others, so it looks until there are no more.
   void stop_all() noexcept {
-    give_up_ = monotonic_ns() + kCopyPatience;
+    give_up_ = monotonic_ns() + kFreezePatience;
     for (bool more = true; more;) {
       const std::size_t before = count_;
       without_room_ = 0;
@@ -141,7 +141,9 @@ class ThreadStops {
     const bool on_way_to_signal = status >> 16 != PTRACE_EVENT_STOP;
     thread.values.back() = on_way_to_signal ? static_cast<std::uintptr_t>(WSTOPSIG(status)) : 0;
     if (!on_way_to_signal) begin_call_again(thread.id, registers, general);
-    return note_places(thread, registers);
+    const bool noted = note_places(thread, registers);
+    thread.thread_storage = thread.thread_pointer;
+    return noted;
   }
 
   static std::size_t read_vectors(ThreadRegisters& thread) noexcept {

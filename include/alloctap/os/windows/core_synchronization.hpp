@@ -7,35 +7,27 @@
 #include "alloctap/os/windows/api.hpp"
 #include "alloctap/os/windows/handle.hpp"
 #include "alloctap/os/windows/system_calls.hpp"
+#include "alloctap/os/windows/thread_list.hpp"
 
 namespace alloctap::os {
 
 /// Stops `thread` and lets it go on. True also where it is about to end. Between the two nothing
 /// but system calls: the thread may hold any lock.
 inline bool stop_for_a_moment(HANDLE thread) noexcept {
-  constexpr NTSTATUS kIsEnding = static_cast<NTSTATUS>(0xC000004B);
   NTSTATUS status = ::NtSuspendThread(thread, nullptr);
-  if (status < 0) return status == kIsEnding;
+  if (status < 0) return has_ended(thread, status);
   // The call before only asks for it; this one waits until it stands.
   CONTEXT context;
   context.ContextFlags = CONTEXT_CONTROL;
   status = ::NtGetContextThread(thread, &context);
   ::NtResumeThread(thread, nullptr);
-  return status >= 0 || status == kIsEnding;
+  return status >= 0 || has_ended(thread, status);
 }
 
 /// A thread that is made meanwhile starts by a return from the system, too.
 inline bool synchronize_cores() noexcept {
-  constexpr ACCESS_MASK kAccess =
-      THREAD_SUSPEND_RESUME | THREAD_GET_CONTEXT | THREAD_QUERY_LIMITED_INFORMATION;
-  const DWORD self = ::GetCurrentThreadId();
   bool stopped_all = true;
-  Handle thread;
-  HANDLE next = nullptr;
-  while (::NtGetNextThread(::GetCurrentProcess(), thread.get(), kAccess, 0, 0, &next) >= 0) {
-    thread = Handle(next);
-    if (::GetThreadId(next) != self) stopped_all &= stop_for_a_moment(next);
-  }
+  visit_threads([&](const Handle& thread) { stopped_all &= stop_for_a_moment(thread.get()); });
   return stopped_all;
 }
 

@@ -1,5 +1,5 @@
 // VirtualQuery tells of memory, region by region, and K32GetMappedFileName of the file in it.
-// Neither takes the loader's lock.
+// Neither takes the loader's lock; the latter allocates in Wine.
 #pragma once
 
 #include <algorithm>
@@ -30,9 +30,10 @@ inline MemoryRegion describe_region(const MEMORY_BASIC_INFORMATION& system) noex
   return region;
 }
 
-/// Reserved address space is a region that can neither be read nor written.
-template <class Visit>
-bool visit_memory_map(std::span<char> buffer, Visit&& visit) noexcept {
+/// `name(allocation)` is asked for the path of each file. Reserved address space is a region that
+/// can neither be read nor written.
+template <class Name, class Visit>
+bool visit_regions(Name&& name, Visit&& visit) noexcept {
   const void* allocation = nullptr;
   std::string_view path;
   MEMORY_BASIC_INFORMATION system;
@@ -42,7 +43,7 @@ bool visit_memory_map(std::span<char> buffer, Visit&& visit) noexcept {
     const bool of_file = system.Type == MEM_IMAGE || system.Type == MEM_MAPPED;
     if (system.AllocationBase != allocation) {
       allocation = system.AllocationBase;
-      path = of_file ? mapped_file(allocation, buffer) : std::string_view();
+      path = of_file ? name(allocation) : std::string_view();
     }
     MemoryRegion region = describe_region(system);
     region.path = path;
@@ -50,6 +51,18 @@ bool visit_memory_map(std::span<char> buffer, Visit&& visit) noexcept {
   }
   return true;
 }
+
+template <class Visit>
+bool visit_memory_map(std::span<char> buffer, Visit&& visit) noexcept {
+  return visit_regions([buffer](const void* place) { return mapped_file(place, buffer); }, visit);
+}
+
+template <class Visit>
+bool visit_nameless_memory_map(std::span<char>, Visit&& visit) noexcept {
+  return visit_regions([](const void*) { return std::string_view("?"); }, visit);
+}
+
+inline constexpr bool kPrivateMemoryIsPlain = true;
 
 inline bool may_hold_module(const MemoryRegion& region) noexcept { return !region.path.empty(); }
 

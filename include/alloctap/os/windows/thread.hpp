@@ -24,9 +24,10 @@ inline constexpr bool kThreadPointerFollowsStack = true;
 
 /// The last word of the thread's stack, or of its fiber's: the system's block of the thread knows
 /// where that ends, and is elsewhere itself.
-inline std::uintptr_t thread_pointer() noexcept {
-  const auto* const block = reinterpret_cast<const NT_TIB*>(thread_block());
-  return reinterpret_cast<std::uintptr_t>(block->StackBase) - sizeof(void*);
+inline std::uintptr_t thread_pointer() noexcept { return stack_end(*thread_block()); }
+
+inline std::uintptr_t thread_storage() noexcept {
+  return reinterpret_cast<std::uintptr_t>(thread_block());
 }
 
 /// Of this process; empty where there is no such thread.

@@ -20,4 +20,10 @@ ALLOCTAP_ALWAYS_INLINE TEB* thread_block() noexcept {
 #endif
 }
 
+/// The last word of the stack that the thread of `block` is on.
+inline std::uintptr_t stack_end(const TEB& block) noexcept {
+  const auto& thread = reinterpret_cast<const NT_TIB&>(block);
+  return reinterpret_cast<std::uintptr_t>(thread.StackBase) - sizeof(void*);
+}
+
 }  // namespace alloctap::os

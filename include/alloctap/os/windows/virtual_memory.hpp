@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -29,22 +30,35 @@ inline bool is_given_back(const void* base) noexcept {
   return ::VirtualQuery(end, &region, sizeof region) == 0 || region.AllocationBase != base;
 }
 
+/// The right to give pages back, of one thread at a time: two that give back the last two parts of
+/// an allocation must not both release the addresses. Whoever has to wait looks again and again, so
+/// that nobody has to be woken: the one who waits may be stopped.
+class PageRelease {
+ public:
+  PageRelease() noexcept {
+    while (taken_.exchange(true, std::memory_order_acquire)) ::SwitchToThread();
+  }
+  ~PageRelease() { taken_.store(false, std::memory_order_release); }
+  PageRelease(const PageRelease&) = delete;
+  PageRelease& operator=(const PageRelease&) = delete;
+
+ private:
+  static inline constinit std::atomic<bool> taken_{false};
+};
+
 /// Gives back what of the allocation at `start` lies before `end`; returns where that ends.
 inline char* unmap_in_allocation(char* start, char* end) noexcept {
-  // Two threads that give back the last two parts must not both release the addresses.
-  static constinit SRWLOCK lock = SRWLOCK_INIT;
   MEMORY_BASIC_INFORMATION region;
   if (::VirtualQuery(start, &region, sizeof region) == 0) return end;
   char* const region_end = static_cast<char*>(region.BaseAddress) + region.RegionSize;
   char* const stop = region_end < end ? region_end : end;
   if (region.State != MEM_COMMIT) return stop;
-  ::AcquireSRWLockExclusive(&lock);
+  const PageRelease hold;
   ::VirtualFree(start, static_cast<std::size_t>(stop - start), MEM_DECOMMIT);
   if (is_given_back(region.AllocationBase)) {
     AddressSteps::forget(reinterpret_cast<std::uintptr_t>(region.AllocationBase));
     ::VirtualFree(region.AllocationBase, 0, MEM_RELEASE);
   }
-  ::ReleaseSRWLockExclusive(&lock);
   return stop;
 }
 

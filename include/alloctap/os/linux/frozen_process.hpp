@@ -16,9 +16,9 @@
 
 #include "alloctap/os/error_preserver.hpp"
 #include "alloctap/os/file.hpp"
+#include "alloctap/os/frozen_process.hpp"
 #include "alloctap/os/futex.hpp"
 #include "alloctap/os/linux/thread_stops.hpp"
-#include "alloctap/os/process_copy.hpp"
 
 namespace alloctap::os {
 
@@ -32,7 +32,7 @@ inline void* map_shared_pages(std::size_t bytes) noexcept {
 
 /// What the calling thread and the process that stops it share.
 struct CopyJob {
-  const CopyRequest* request = nullptr;
+  const FreezeRequest* request = nullptr;
   ProcessId program = 0;
   ThreadId caller = 0;
   /// Until 1 it has to wait for leave to trace.
@@ -119,7 +119,7 @@ inline void copy_unstopped(CopyJob& job) noexcept {
   }
 }
 
-inline int ProcessCopy::start(const CopyRequest& request) noexcept {
+inline int FrozenProcess::start(const FreezeRequest& request) noexcept {
   const ErrorPreserver preserve_error;
   CopyJob job{.request = &request, .program = current_process_id(), .caller = current_thread_id()};
   // A handler of the program must not run in another process, nor while others wait for this one.
@@ -143,7 +143,7 @@ inline int ProcessCopy::start(const CopyRequest& request) noexcept {
   return static_cast<int>(std::min(job.copy, 0L));
 }
 
-inline void ProcessCopy::wait() noexcept {
+inline void FrozenProcess::wait() noexcept {
   const ErrorPreserver preserve_error;
   if (process_ > 0) await_process(process_);
   process_ = 0;

@@ -8,13 +8,13 @@
 #include <span>
 #include <vector>
 
-#include "alloctap/os/process_copy.hpp"
+#include "alloctap/os/frozen_process.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 
 namespace alloctap::testing {
 
 /// In memory that the process and its copy share.
-struct CopyNotes {
+struct FrozenNotes {
   std::atomic<std::uint32_t> go_on{0};
   std::atomic<int> ended{0};
   int number = 0;
@@ -22,42 +22,42 @@ struct CopyNotes {
 };
 
 /// Made when this is; waited for at the latest when this goes.
-class CopiedProcess {
+class FrozenMoment {
  public:
   /// `body` runs in the copy, and may not allocate.
-  explicit CopiedProcess(void (*body)(CopyNotes&), std::size_t room = 256)
+  explicit FrozenMoment(void (*body)(FrozenNotes&), std::size_t room = 256)
       : body_(body), threads_(room) {
-    notes_ = ::new (os::map_shared_pages(os::page_size())) CopyNotes;
-    stack_ = static_cast<std::byte*>(os::map_pages(os::kCopyStack));
+    notes_ = ::new (os::map_shared_pages(os::page_size())) FrozenNotes;
+    stack_ = static_cast<std::byte*>(os::map_pages(os::kFreezeStack));
     error_ = copy_.start(
-        {.body = &run, .argument = this, .stack = {stack_, os::kCopyStack}, .threads = threads_});
+        {.body = &run, .argument = this, .stack = {stack_, os::kFreezeStack}, .threads = threads_});
   }
-  ~CopiedProcess() {
+  ~FrozenMoment() {
     wait();
     os::unmap_pages(notes_, os::page_size());
-    os::unmap_pages(stack_, os::kCopyStack);
+    os::unmap_pages(stack_, os::kFreezeStack);
   }
-  CopiedProcess(const CopiedProcess&) = delete;
-  CopiedProcess& operator=(const CopiedProcess&) = delete;
+  FrozenMoment(const FrozenMoment&) = delete;
+  FrozenMoment& operator=(const FrozenMoment&) = delete;
 
   void wait() { copy_.wait(); }
   [[nodiscard]] int error() const { return error_; }
-  [[nodiscard]] CopyNotes& notes() { return *notes_; }
+  [[nodiscard]] FrozenNotes& notes() { return *notes_; }
   [[nodiscard]] std::size_t unseen() const { return copy_.unseen(); }
   [[nodiscard]] std::span<const os::ThreadRegisters> threads() const { return threads_; }
 
  private:
   static void run(void* argument, std::size_t threads, std::size_t) noexcept {
-    auto& copied = *static_cast<CopiedProcess*>(argument);
-    copied.notes_->threads = threads;
-    copied.body_(*copied.notes_);
-    copied.notes_->ended = 1;
+    auto& frozen = *static_cast<FrozenMoment*>(argument);
+    frozen.notes_->threads = threads;
+    frozen.body_(*frozen.notes_);
+    frozen.notes_->ended = 1;
   }
 
-  void (*body_)(CopyNotes&);
+  void (*body_)(FrozenNotes&);
   std::vector<os::ThreadRegisters> threads_;
-  os::ProcessCopy copy_;
-  CopyNotes* notes_ = nullptr;
+  os::FrozenProcess copy_;
+  FrozenNotes* notes_ = nullptr;
   std::byte* stack_ = nullptr;
   int error_ = 0;
 };

@@ -19,15 +19,15 @@
 #include <functional>
 #include <thread>
 
+#include "alloctap/os/frozen_process.hpp"
 #include "alloctap/os/linux/task_list.hpp"
-#include "alloctap/os/process_copy.hpp"
-#include "tests/support/copied_process.hpp"
+#include "tests/support/frozen_moment.hpp"
 
 namespace {
 
 namespace os = alloctap::os;
-using alloctap::testing::CopiedProcess;
-using alloctap::testing::CopyNotes;
+using alloctap::testing::FrozenMoment;
+using alloctap::testing::FrozenNotes;
 
 /// A pipe, or what is like one, that becomes readable.
 struct WaitedFor {
@@ -46,7 +46,7 @@ struct WaitedFor {
   int ends[2] = {};
 };
 
-void do_nothing(CopyNotes&) {}
+void do_nothing(FrozenNotes&) {}
 
 /// The errno that `call`, which returns a number, fails with on a thread that is in it while copies
 /// are made; 0 where it succeeds. `end` lets it return.
@@ -66,9 +66,9 @@ int error_of(const std::function<long()>& call, const std::function<void()>& end
   int failed = 0;
   std::size_t unseen = 0;
   for (int i = 0; i < 20; ++i) {
-    CopiedProcess copied(&do_nothing);
-    failed += copied.error() != 0;
-    unseen += copied.unseen();
+    FrozenMoment frozen(&do_nothing);
+    failed += frozen.error() != 0;
+    unseen += frozen.unseen();
   }
   end();
   waiting.join();
@@ -137,7 +137,7 @@ TEST_CASE("a signal for a thread that is stopped reaches it") {
     }
   });
   while (sent < 10) std::this_thread::yield();
-  for (int i = 0; i < 100; ++i) CopiedProcess(&do_nothing).wait();
+  for (int i = 0; i < 100; ++i) FrozenMoment(&do_nothing).wait();
   const int before_last = sent;
   // If one was lost, the sender would wait for it in vain.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -165,9 +165,9 @@ TEST_CASE("a thread that waits for a child with its memory is not waited for") {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   std::size_t unseen = 0;
   while (unseen == 0 && std::chrono::steady_clock::now() < deadline) {
-    CopiedProcess copied(&do_nothing);
-    CHECK(copied.error() == 0);
-    unseen = copied.unseen();
+    FrozenMoment frozen(&do_nothing);
+    CHECK(frozen.error() == 0);
+    unseen = frozen.unseen();
   }
   waited.become_ready();
   waiting.join();

@@ -1,0 +1,74 @@
+/// What redirected calls of functions of strings and of memory reach on Windows.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/event/memory_access.hpp"
+#include "alloctap/hook/plt_target.hpp"
+#include "alloctap/hook/string_call.hpp"
+#include "alloctap/hook/windows_string_functions.hpp"
+#include "alloctap/macros.hpp"
+
+namespace alloctap {
+
+/// The functions of the library that stands at `Library` in `kStringLibraries`. Found before any
+/// call is redirected, and kept for ever.
+template <AccessSink Sink, std::size_t Library>
+class WindowsStringOriginals {
+ public:
+  template <class Function>
+  static typename Function::Signature* get() noexcept {
+    return original_<Function>.load(std::memory_order_acquire);
+  }
+
+  template <class Function>
+  static void set(std::uintptr_t original) noexcept {
+    original_<Function>.store(reinterpret_cast<typename Function::Signature*>(original),
+                              std::memory_order_release);
+  }
+
+  /// Nobody asks whether calls arrive: slots are seen to hold what leads here.
+  static void note_arrival() noexcept {}
+
+ private:
+  template <class Function>
+  static inline constinit std::atomic<typename Function::Signature*> original_{nullptr};
+};
+
+/// `call` stands in for a function of one library.
+template <class Function, AccessSink Sink, std::size_t Library,
+          class Signature = typename Function::Signature>
+struct WindowsStringEntry;
+
+template <class Function, AccessSink Sink, std::size_t Library, class Result, class... Arguments>
+struct WindowsStringEntry<Function, Sink, Library, Result(Arguments...)> {
+  using Originals = WindowsStringOriginals<Sink, Library>;
+
+  ALLOCTAP_NOINLINE static Result call(Arguments... arguments) {
+    return StringCall<Sink, Originals>::template call<Function>(ALLOCTAP_CALL_ORIGIN(),
+                                                                arguments...);
+  }
+
+  /// In the group of its library.
+  static PltTarget target() noexcept {
+    return {.name = Function::name,
+            .handler = reinterpret_cast<std::uintptr_t>(&call),
+            .group = Library,
+            .publish = &Originals::template set<Function>};
+  }
+};
+
+/// Calls `add(const PltTarget&)` for each function of each library, from that one on.
+template <AccessSink Sink, std::size_t Library = 0, class Add>
+void for_each_string_target(Add& add) {
+  WindowsStringFunctions::for_each([&add](auto function) {
+    add(WindowsStringEntry<decltype(function), Sink, Library>::target());
+  });
+  if constexpr (Library + 1 < kStringLibraries.size()) {
+    for_each_string_target<Sink, Library + 1>(add);
+  }
+}
+
+}  // namespace alloctap

@@ -1,0 +1,37 @@
+// Windows makes no copy of a process that Wine would make too (PssCaptureSnapshot): the threads
+// stand still for as long as somebody looks.
+#pragma once
+
+#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/frozen_process.hpp"
+#include "alloctap/os/virtual_memory.hpp"
+#include "alloctap/os/windows/thread_stops.hpp"
+
+namespace alloctap::os {
+
+inline void* map_shared_pages(std::size_t bytes) noexcept { return map_pages(bytes); }
+
+inline std::size_t count_threads() noexcept {
+  std::size_t count = 0;
+  visit_threads([&count](Handle&) { ++count; });
+  return std::max<std::size_t>(count, 1);
+}
+
+inline int FrozenProcess::start(const FreezeRequest& request) noexcept {
+  const ErrorPreserver preserve_error;
+  const std::size_t room = request.stack.size() / sizeof(HANDLE);
+  ThreadStops stops({reinterpret_cast<HANDLE*>(request.stack.data()), room}, request.threads);
+  {
+    // No thread is stopped in the middle of giving pages back.
+    const PageRelease hold;
+    stops.stop_all();
+  }
+  unseen_ = stops.unseen();
+  request.body(request.argument, stops.count(), unseen_);
+  stops.release();
+  return 0;
+}
+
+inline void FrozenProcess::wait() noexcept {}
+
+}  // namespace alloctap::os
