@@ -46,11 +46,12 @@ class ArenaRegions {
     }
   }
 
-  /// Calls `visit(const Region&)` by ascending address, with the lock held.
+  /// Calls `visit(const Region&)` by ascending address. It may use the arena: a range that grows
+  /// meanwhile may be visited twice, and one that comes below it is not.
   template <class Visit>
   static void for_each(Visit&& visit) {
-    const std::lock_guard hold(lock_);
-    for (std::size_t i = 0; i < count_; ++i) visit(regions_[i]);
+    Region region{0, 0};
+    while (find_ending_behind(region.end, region)) visit(region);
   }
 
   /// False: there were more than `kMost` once, and some are not known.
@@ -63,6 +64,14 @@ class ArenaRegions {
   [[nodiscard]] static FutexLock& lock() noexcept { return lock_; }
 
  private:
+  static bool find_ending_behind(std::uintptr_t address, Region& region) noexcept {
+    const std::lock_guard hold(lock_);
+    const std::size_t at = first_ending_behind(address);
+    if (at == count_) return false;
+    region = regions_[at];
+    return true;
+  }
+
   /// The first range that reaches beyond `address`.
   static std::size_t first_ending_behind(std::uintptr_t address) noexcept {
     std::size_t low = 0;

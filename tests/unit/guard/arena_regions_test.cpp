@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "alloctap/guard/arena.hpp"
 
@@ -74,4 +76,24 @@ TEST_CASE("the arena says where its memory is, for as long as it holds it") {
   CHECK_FALSE(holds(aligned));
   Arena::deallocate(small, 64);
   CHECK(holds(small));
+}
+
+TEST_CASE("who looks at the arena's ranges may use it") {
+  ArenaRegions::add(at(100), 100);
+  ArenaRegions::add(at(300), 100);
+  std::vector<void*> taken;
+  std::size_t visited = 0;
+  ArenaRegions::for_each([&](const ArenaRegions::Region& region) {
+    if (region.start > kNowhere + 0x1000) return;
+    ++visited;
+    taken.push_back(Arena::allocate_pages(Arena::kHugePage));
+  });
+  CHECK(visited == 2);
+  for (void* const pages : taken) {
+    REQUIRE(pages != nullptr);
+    CHECK(holds(pages));
+    Arena::deallocate_pages(pages, Arena::kHugePage);
+  }
+  ArenaRegions::remove(at(100), 300);
+  CHECK(made_up_regions() == "");
 }
