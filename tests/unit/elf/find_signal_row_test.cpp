@@ -14,10 +14,10 @@ using alloctap::arch::DwarfRegisters;
 using alloctap::arch::SignalReturn;
 
 /// nop; mov x8, #139; svc #0; mov x8, #138; svc #0: in a module, as such code is.
-const std::uint32_t code[] = {0xd503201f, 0xd2801168, 0xd4000001, 0xd2801148, 0xd4000001};
+const std::uint32_t signal_code[] = {0xd503201f, 0xd2801168, 0xd4000001, 0xd2801148, 0xd4000001};
 
 std::uintptr_t place(std::size_t instruction) {
-  return reinterpret_cast<std::uintptr_t>(&code[instruction]);
+  return reinterpret_cast<std::uintptr_t>(&signal_code[instruction]);
 }
 
 constexpr bool kKnownByCode = !SignalReturn::kCode.empty();

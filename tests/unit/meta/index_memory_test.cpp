@@ -18,18 +18,18 @@ using namespace alloctap;
 using bench::Block;
 using Blocks = std::vector<Block>;
 
-constexpr std::size_t kBlocks = 1'000'000;
+constexpr std::size_t kManyBlocks = 1'000'000;
 
 Blocks equally_far(std::size_t distance) {
   const std::uintptr_t start = bench::start_of_heap(1);
-  Blocks blocks(kBlocks);
-  for (std::size_t i = 0; i < kBlocks; ++i) {
+  Blocks blocks(kManyBlocks);
+  for (std::size_t i = 0; i < kManyBlocks; ++i) {
     blocks[i] = {reinterpret_cast<void*>(start + i * distance), distance - 8};
   }
   return blocks;
 }
 
-Blocks heap_of_many_sizes() { return bench::made_up_heap(bench::start_of_heap(0), kBlocks); }
+Blocks heap_of_many_sizes() { return bench::made_up_heap(bench::start_of_heap(0), kManyBlocks); }
 
 /// Calls `check(blocks so far, bytes taken so far)` after each block.
 template <class Index, class Check>

@@ -20,7 +20,7 @@ using alloctap::testing::FrozenNotes;
 std::atomic<int> threads_come{0};
 std::atomic<int> steps{0};
 
-void do_nothing(FrozenNotes&) {}
+void look_at_nothing(FrozenNotes&) {}
 
 /// Whether nobody makes a step for some time.
 void watch_steps(FrozenNotes& notes) {
@@ -70,7 +70,7 @@ TEST_CASE("the registers of threads that run are in the list, with their stacks 
     });
   }
   while (ready < kThreads) std::this_thread::yield();
-  FrozenMoment frozen(&do_nothing);
+  FrozenMoment frozen(&look_at_nothing);
   done = true;
   frozen.wait();
   REQUIRE(frozen.error() == 0);
@@ -102,7 +102,7 @@ TEST_CASE("a process can be frozen while threads come and go") {
   int failed = 0;
   std::size_t unseen = 0;
   for (int i = 0; i < 100; ++i) {
-    FrozenMoment frozen(&do_nothing);
+    FrozenMoment frozen(&look_at_nothing);
     frozen.wait();
     failed += frozen.error() != 0 || frozen.notes().ended != 1;
     unseen += frozen.unseen();
@@ -121,7 +121,7 @@ TEST_CASE("more threads than there is room for are told as not seen") {
       while (!done) std::this_thread::yield();
     });
   }
-  FrozenMoment frozen(&do_nothing, 1);
+  FrozenMoment frozen(&look_at_nothing, 1);
   done = true;
   for (std::thread& thread : others) thread.join();
   frozen.wait();

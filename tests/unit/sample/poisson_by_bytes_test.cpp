@@ -16,14 +16,14 @@ using alloctap::PoissonSampler;
 using alloctap::SampleDecision;
 using alloctap::ThreadStates;
 
-using Policy = PoissonByBytes<4096>;
+using ByBytes = PoissonByBytes<4096>;
 
 /// The decisions on some allocations of the calling thread, one character each.
 std::string decisions() {
   alloctap::ThreadState& thread = *ThreadStates::mine();
   std::string text;
   for (int i = 0; i < 1000; ++i) {
-    text += Policy::decide(thread, 1000) == SampleDecision::kSkip ? '-' : '+';
+    text += ByBytes::decide(thread, 1000) == SampleDecision::kSkip ? '-' : '+';
   }
   return text;
 }
@@ -35,7 +35,7 @@ TEST_CASE("about one allocation in the mean number of bytes is recorded, with it
   constexpr int kTries = 200'000;
   int hits = 0;
   for (int i = 0; i < kTries; ++i) {
-    const SampleDecision decision = Policy::decide(thread, 100);
+    const SampleDecision decision = ByBytes::decide(thread, 100);
     CHECK(decision != SampleDecision::kWithoutStack);
     if (decision == SampleDecision::kWithStack) ++hits;
   }
@@ -54,9 +54,9 @@ TEST_CASE("each thread has a sampler of its own, which another thread's allocati
 }
 
 TEST_CASE("weight and description are those of the mean") {
-  static_assert(!Policy::records_everything());
-  CHECK(Policy::weight(100) == PoissonSampler::weight(100, 4096));
-  CHECK(Policy::description().name == "poisson-by-bytes");
-  CHECK(Policy::description().mean_bytes == 4096);
-  CHECK(Policy::description().max_bytes == UINT64_MAX);
+  static_assert(!ByBytes::records_everything());
+  CHECK(ByBytes::weight(100) == PoissonSampler::weight(100, 4096));
+  CHECK(ByBytes::description().name == "poisson-by-bytes");
+  CHECK(ByBytes::description().mean_bytes == 4096);
+  CHECK(ByBytes::description().max_bytes == UINT64_MAX);
 }

@@ -14,7 +14,7 @@ namespace {
 using namespace alloctap;
 using namespace alloctap::testing;
 
-constexpr std::size_t kMost = KeptChain::kMost;
+constexpr std::size_t kMostKept = KeptChain::kMost;
 constexpr std::array kEndsByZero{ModelFunctions::kFixed, ModelFunctions::kFixedSaving,
                                  ModelFunctions::kByPointer};
 /// In a function that is the outermost: a stack that goes on to it ends there.
@@ -28,9 +28,9 @@ struct EndOfStack {
     walk();
   }
 
-  void walk() { REQUIRE(kept.walk(model, kMost) == UnwindOutcome::kCaller); }
+  void walk() { REQUIRE(kept.walk(model, kMostKept) == UnwindOutcome::kCaller); }
   /// All frames, leaf first.
-  [[nodiscard]] std::vector<std::uintptr_t> seen() const { return kept.innermost(kMost); }
+  [[nodiscard]] std::vector<std::uintptr_t> seen() const { return kept.innermost(kMostKept); }
   std::uintptr_t& zero() { return model.word_at(model.outermost_return_place()); }
 
   StackModel model;
@@ -93,7 +93,7 @@ TEST_CASE("a frame pointer that leads to the 0 matters") {
   UnwindFrame leaf = stack.model.leaf();
   leaf.fp += 16;
   stack.model.word_at(leaf.fp + 8) = kFurtherOut;
-  REQUIRE(stack.kept.walk(stack.model, leaf, kMost) == UnwindOutcome::kCaller);
+  REQUIRE(stack.kept.walk(stack.model, leaf, kMostKept) == UnwindOutcome::kCaller);
   CHECK(stack.seen() == std::vector{leaf.pc, kFurtherOut});
   stack.walk();
   CHECK(stack.seen() == stack.model.truth());
@@ -143,7 +143,7 @@ TEST_CASE("each word that led to the 0 is looked at") {
   KeptChain kept;
   const auto walk = [&] {
     const RealignedRules rules;
-    ChainWalk<RealignedRules> walking(kept.chain, kept.walked, bounds, kMost, rules);
+    ChainWalk<RealignedRules> walking(kept.chain, kept.walked, bounds, kMostKept, rules);
     REQUIRE(walking.walk_from(leaf) == UnwindOutcome::kCaller);
     return rules.asked;
   };
@@ -154,12 +154,12 @@ TEST_CASE("each word that led to the 0 is looked at") {
     CHECK(walk() == 0);
     words[3] = at(12);
     CHECK(walk() == 2);
-    CHECK(kept.innermost(kMost) == std::vector<std::uintptr_t>{1, 2});
+    CHECK(kept.innermost(kMostKept) == std::vector<std::uintptr_t>{1, 2});
     words[3] = at(10);
     CHECK(walk() == 1);
     words[9] = 3;
     CHECK(walk() == 2);
-    CHECK(kept.innermost(kMost) == std::vector<std::uintptr_t>{1, 3});
+    CHECK(kept.innermost(kMostKept) == std::vector<std::uintptr_t>{1, 3});
     words[9] = 0;
   }
 }

@@ -12,10 +12,10 @@ namespace {
 
 using alloctap::FiberScope;
 
-std::array<char, 4096> memory;
+std::array<char, 4096> fiber_memory;
 
 std::uintptr_t at(std::size_t offset) {
-  return reinterpret_cast<std::uintptr_t>(memory.data()) + offset;
+  return reinterpret_cast<std::uintptr_t>(fiber_memory.data()) + offset;
 }
 
 }  // namespace
@@ -24,7 +24,7 @@ TEST_CASE("each of many stacks is found by the addresses on it and no others") {
   std::vector<std::unique_ptr<FiberScope>> scopes;
   // With gaps of as many bytes between them, registered out of order.
   for (const std::size_t i : {3U, 0U, 2U, 1U}) {
-    scopes.push_back(std::make_unique<FiberScope>(&memory[i * 1024], 512));
+    scopes.push_back(std::make_unique<FiberScope>(&fiber_memory[i * 1024], 512));
   }
   for (std::size_t i = 0; i < 4; ++i) {
     for (const std::size_t inside : {0U, 1U, 511U}) {
@@ -45,7 +45,7 @@ TEST_CASE("the version changes with every scope that comes and goes") {
   const std::uint64_t before = FiberScope::version();
   std::uint64_t inside = before;
   {
-    const FiberScope scope(memory.data(), memory.size());
+    const FiberScope scope(fiber_memory.data(), fiber_memory.size());
     inside = FiberScope::version();
     CHECK(inside != before);
   }
@@ -54,10 +54,10 @@ TEST_CASE("the version changes with every scope that comes and goes") {
 }
 
 TEST_CASE("of two scopes for one place the first counts, and the second takes nothing with it") {
-  const FiberScope first(memory.data(), memory.size());
+  const FiberScope first(fiber_memory.data(), fiber_memory.size());
   const auto* found = FiberScope::find(at(10));
   {
-    const FiberScope second(memory.data(), 100);
+    const FiberScope second(fiber_memory.data(), 100);
   }
   CHECK(FiberScope::find(at(10)) == found);
   CHECK(FiberScope::find(at(200)) == found);
@@ -72,7 +72,7 @@ TEST_CASE("scopes come and go on several threads while others look") {
   for (std::size_t i = 0; i < 3; ++i) {
     threads.emplace_back([i] {
       for (int round = 0; round < 2000; ++round) {
-        const FiberScope scope(&memory[i * 1024], 1024);
+        const FiberScope scope(&fiber_memory[i * 1024], 1024);
         CHECK(FiberScope::find(at(i * 1024 + 5)) != nullptr);
       }
     });
