@@ -20,16 +20,16 @@ using alloctap::os::HotKeyName;
 using alloctap::testing::becomes;
 using alloctap::testing::holds_in_child;
 
-struct Config : alloctap::DefaultConfig {
+struct KeyConfig : alloctap::DefaultConfig {
   using Hook = alloctap::ManualHook<struct DumpKeyDomain>;
   using Symbolizer = alloctap::NoSymbolizer;
 };
-using Tracker = alloctap::Tracker<Config>;
+using KeyTracker = alloctap::Tracker<KeyConfig>;
 
 constinit DumpKey dump_key;
-constinit std::atomic<int> dumps{0};
+constinit std::atomic<int> key_dumps{0};
 
-void note_dump() noexcept { ++dumps; }
+void note_key_dump() noexcept { ++key_dumps; }
 
 /// One that no keyboard has, and that another process with these tests seldom takes: with Control,
 /// and by the process's id with any of Alt, Shift and Windows.
@@ -69,13 +69,13 @@ TEST_CASE("a key is called what is written on it") {
 }
 
 TEST_CASE("each time that the key is pressed there is a dump, and none after the end") {
-  dumps = 0;
+  key_dumps = 0;
   CHECK(dump_key.thread_id() == 0);
-  REQUIRE(dump_key.start(free_key(), &note_dump) == 0);
+  REQUIRE(dump_key.start(free_key(), &note_key_dump) == 0);
   CHECK_FALSE(is_free(free_key()));
   for (int i = 1; i <= 5; ++i) {
     CHECK(press());
-    CHECK(becomes(dumps, i));
+    CHECK(becomes(key_dumps, i));
   }
   const DWORD thread = dump_key.thread_id();
   CHECK(thread != ::GetCurrentThreadId());
@@ -83,32 +83,32 @@ TEST_CASE("each time that the key is pressed there is a dump, and none after the
   CHECK(dump_key.thread_id() == 0);
   CHECK(is_free(free_key()));
   CHECK(::PostThreadMessageW(thread, WM_HOTKEY, 1, 0) == 0);
-  CHECK(dumps == 5);
+  CHECK(key_dumps == 5);
   dump_key.stop();
-  REQUIRE(dump_key.start(free_key(), &note_dump) == 0);
+  REQUIRE(dump_key.start(free_key(), &note_key_dump) == 0);
   CHECK(press());
-  CHECK(becomes(dumps, 6));
+  CHECK(becomes(key_dumps, 6));
   dump_key.stop();
 }
 
 TEST_CASE("only the key asks for a dump, and what was asked for is written before the end") {
-  dumps = 0;
+  key_dumps = 0;
   REQUIRE(dump_key.start(free_key(), []() noexcept {
     ::Sleep(50);
-    ++dumps;
+    ++key_dumps;
   }) == 0);
   CHECK(::PostThreadMessageW(dump_key.thread_id(), WM_APP, 0, 0) != 0);
   CHECK(::PostThreadMessageW(dump_key.thread_id(), WM_USER, 0, 0) != 0);
   for (int i = 0; i < 3; ++i) CHECK(press());
   dump_key.stop();
-  CHECK(dumps == 3);
+  CHECK(key_dumps == 3);
 }
 
 TEST_CASE("a key that is somebody else's is refused, with a line that says so") {
-  REQUIRE(dump_key.start(free_key(), &note_dump) == 0);
-  CHECK(dump_key.start(free_key(), &note_dump) == -EBUSY);
+  REQUIRE(dump_key.start(free_key(), &note_key_dump) == 0);
+  CHECK(dump_key.start(free_key(), &note_key_dump) == -EBUSY);
   static constinit DumpKey second;
-  const int error = second.start(free_key(), &note_dump);
+  const int error = second.start(free_key(), &note_key_dump);
   CHECK(error == -EEXIST);
   CHECK(second.thread_id() == 0);
   CHECK(std::string(DumpKeyProblem({MOD_CONTROL | MOD_ALT, 'D'}, error).c_str()) ==
@@ -116,7 +116,7 @@ TEST_CASE("a key that is somebody else's is refused, with a line that says so") 
         "another");
   second.stop();
   dump_key.stop();
-  CHECK(second.start(free_key(), &note_dump) == 0);
+  CHECK(second.start(free_key(), &note_key_dump) == 0);
   second.stop();
 }
 
@@ -126,12 +126,12 @@ TEST_CASE("a key that another process has is refused as well") {
   char number[16] = {};
   if (::GetEnvironmentVariableA(kKey, number, sizeof number) == 0) {
     ::SetEnvironmentVariableA(kKey, std::to_string(key.modifiers << 8 | key.key).c_str());
-    REQUIRE(dump_key.start(key, &note_dump) == 0);
+    REQUIRE(dump_key.start(key, &note_key_dump) == 0);
   } else {
     key = {.modifiers = static_cast<UINT>(std::stoul(number)) >> 8,
            .key = static_cast<UINT>(std::stoul(number)) & 0xFF};
   }
-  CHECK(holds_in_child([&] { return dump_key.start(key, &note_dump) == -EEXIST; }));
+  CHECK(holds_in_child([&] { return dump_key.start(key, &note_key_dump) == -EEXIST; }));
   dump_key.stop();
   ::SetEnvironmentVariableA(kKey, nullptr);
 }
@@ -140,7 +140,7 @@ TEST_CASE("what is no key, and what text is written with, is refused") {
   for (const HotKey key : {HotKey{MOD_CONTROL, 0}, HotKey{MOD_CONTROL, 0xFF}, HotKey{0, VK_F13},
                            HotKey{MOD_SHIFT, 'D'}, HotKey{MOD_CONTROL | MOD_NOREPEAT, 'D'}}) {
     CAPTURE(HotKeyName(key).c_str());
-    CHECK(dump_key.start(key, &note_dump) == -EINVAL);
+    CHECK(dump_key.start(key, &note_key_dump) == -EINVAL);
     CHECK(dump_key.thread_id() == 0);
   }
   CHECK(std::string(DumpKeyProblem({MOD_SHIFT, 'D'}, -EINVAL).c_str()) ==
@@ -152,16 +152,16 @@ TEST_CASE("what is no key, and what text is written with, is refused") {
 TEST_CASE("a tracker is dumped whenever the key is pressed, while it goes on") {
   static std::string report;
   static constinit std::atomic<int> written{0};
-  const auto session = Tracker::start();
+  const auto session = KeyTracker::start();
   REQUIRE(session.ok());
   REQUIRE(dump_key.start(free_key(), []() noexcept {
     alloctap::MemoryOutput output;
-    if (!Tracker::dump(alloctap::TextDump{}, output).ok()) return;
+    if (!KeyTracker::dump(alloctap::TextDump{}, output).ok()) return;
     report = output.text();
     ++written;
   }) == 0);
   for (std::uintptr_t i = 1; i <= 2; ++i) {
-    Config::Hook::on_allocate(reinterpret_cast<void*>(i * 0x1000), 100 * i);
+    KeyConfig::Hook::on_allocate(reinterpret_cast<void*>(i * 0x1000), 100 * i);
     REQUIRE(press());
     REQUIRE(becomes(written, static_cast<int>(i)));
     CHECK(report.find(i == 1 ? "(100 bytes)" : "(300 bytes)") != std::string::npos);

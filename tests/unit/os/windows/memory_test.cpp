@@ -22,7 +22,7 @@ using alloctap::testing::address_of;
 
 namespace os = alloctap::os;
 
-constexpr std::size_t kPage = 4096;
+constexpr std::size_t kOnePage = 4096;
 
 DWORD state_of(const void* page) {
   MEMORY_BASIC_INFORMATION region;
@@ -59,73 +59,73 @@ TEST_CASE("the page size is Windows' own") {
 }
 
 TEST_CASE("pages of Windows come zeroed, and a part that is given back is gone at once") {
-  auto* memory = static_cast<char*>(os::map_pages(3 * kPage));
+  auto* memory = static_cast<char*>(os::map_pages(3 * kOnePage));
   REQUIRE(memory != nullptr);
-  const std::span<char> pages(memory, 3 * kPage);
+  const std::span<char> pages(memory, 3 * kOnePage);
   CHECK(std::all_of(pages.begin(), pages.end(), [](char c) { return c == 0; }));
   std::fill(pages.begin(), pages.end(), 'x');
-  os::unmap_pages(memory + kPage, kPage);
+  os::unmap_pages(memory + kOnePage, kOnePage);
   CHECK(state_of(memory) == MEM_COMMIT);
-  CHECK(state_of(memory + kPage) != MEM_COMMIT);
-  CHECK(state_of(memory + 2 * kPage) == MEM_COMMIT);
+  CHECK(state_of(memory + kOnePage) != MEM_COMMIT);
+  CHECK(state_of(memory + 2 * kOnePage) == MEM_COMMIT);
 }
 
 TEST_CASE("the last part that is given back frees the addresses, in any order") {
   for (const bool forward : {true, false}) {
-    auto* memory = static_cast<char*>(os::map_pages(40 * kPage));
+    auto* memory = static_cast<char*>(os::map_pages(40 * kOnePage));
     REQUIRE(memory != nullptr);
     for (std::size_t i = 0; i < 4; ++i) {
       CHECK(state_of(memory) != MEM_FREE);
-      os::unmap_pages(memory + (forward ? i : 3 - i) * 10 * kPage, 10 * kPage);
+      os::unmap_pages(memory + (forward ? i : 3 - i) * 10 * kOnePage, 10 * kOnePage);
     }
     CHECK(state_of(memory) == MEM_FREE);
-    CHECK(state_of(memory + 39 * kPage) == MEM_FREE);
+    CHECK(state_of(memory + 39 * kOnePage) == MEM_FREE);
   }
 }
 
 TEST_CASE("giving back spans neighbouring mappings and what is gone already") {
-  auto* memory = static_cast<char*>(os::map_pages(48 * kPage));
+  auto* memory = static_cast<char*>(os::map_pages(48 * kOnePage));
   REQUIRE(memory != nullptr);
-  os::unmap_pages(memory, 48 * kPage);
+  os::unmap_pages(memory, 48 * kOnePage);
   // 64 KiB each, side by side.
   for (std::size_t i = 0; i < 3; ++i) {
-    REQUIRE(os::map_pages_at(address_of(memory) + i * 16 * kPage, 16 * kPage));
+    REQUIRE(os::map_pages_at(address_of(memory) + i * 16 * kOnePage, 16 * kOnePage));
   }
-  os::unmap_pages(memory + 16 * kPage, 16 * kPage);
-  os::unmap_pages(memory, 48 * kPage);
-  for (std::size_t i = 0; i < 3; ++i) CHECK(state_of(memory + i * 16 * kPage) == MEM_FREE);
+  os::unmap_pages(memory + 16 * kOnePage, 16 * kOnePage);
+  os::unmap_pages(memory, 48 * kOnePage);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(state_of(memory + i * 16 * kOnePage) == MEM_FREE);
 }
 
 TEST_CASE("pages come at an address only where nothing is") {
-  auto* memory = static_cast<char*>(os::map_pages(16 * kPage));
+  auto* memory = static_cast<char*>(os::map_pages(16 * kOnePage));
   REQUIRE(memory != nullptr);
-  CHECK_FALSE(os::map_pages_at(address_of(memory), kPage));
-  os::unmap_pages(memory, 16 * kPage);
-  REQUIRE(os::map_pages_at(address_of(memory) + kPage, 2 * kPage));
-  memory[kPage] = 'x';
-  CHECK(memory[2 * kPage] == 0);
-  os::unmap_pages(memory + kPage, 2 * kPage);
+  CHECK_FALSE(os::map_pages_at(address_of(memory), kOnePage));
+  os::unmap_pages(memory, 16 * kOnePage);
+  REQUIRE(os::map_pages_at(address_of(memory) + kOnePage, 2 * kOnePage));
+  memory[kOnePage] = 'x';
+  CHECK(memory[2 * kOnePage] == 0);
+  os::unmap_pages(memory + kOnePage, 2 * kOnePage);
   CHECK(state_of(memory) == MEM_FREE);
 }
 
 TEST_CASE("pages that Windows does not have are refused") {
-  CHECK(os::map_pages(SIZE_MAX - kPage + 1) == nullptr);
+  CHECK(os::map_pages(SIZE_MAX - kOnePage + 1) == nullptr);
 }
 
 TEST_CASE("what may be done with pages is what was asked for, and is seen in the map") {
-  auto* memory = static_cast<char*>(os::map_pages(kPage));
+  auto* memory = static_cast<char*>(os::map_pages(kOnePage));
   REQUIRE(memory != nullptr);
   for (int bits = 1; bits < 8; ++bits) {
     const os::Protection asked{
         .readable = (bits & 1) != 0, .writable = (bits & 3) == 3, .executable = (bits & 4) != 0};
-    REQUIRE(os::protect_pages(address_of(memory), kPage, asked));
+    REQUIRE(os::protect_pages(address_of(memory), kOnePage, asked));
     const Region found = region_at(memory);
     CHECK(found.region.writable == asked.writable);
     CHECK(found.region.executable == asked.executable);
     CHECK(found.region.readable == asked.readable);
   }
-  os::unmap_pages(memory, kPage);
-  CHECK_FALSE(os::protect_pages(address_of(memory), kPage, {.readable = true}));
+  os::unmap_pages(memory, kOnePage);
+  CHECK_FALSE(os::protect_pages(address_of(memory), kOnePage, {.readable = true}));
 }
 
 TEST_CASE("the map of Windows' memory ascends and names files by their drive") {
@@ -152,16 +152,16 @@ TEST_CASE("the map of Windows' memory ascends and names files by their drive") {
 }
 
 TEST_CASE("memory is copied on Windows as far as it is there") {
-  auto* memory = static_cast<char*>(os::map_pages(3 * kPage));
+  auto* memory = static_cast<char*>(os::map_pages(3 * kOnePage));
   REQUIRE(memory != nullptr);
-  std::vector<std::byte> buffer(3 * kPage, std::byte{0xFF});
-  std::memcpy(memory + kPage - 2, "across", 6);
-  CHECK(os::copy_memory(address_of(memory) + kPage - 2, {buffer.data(), 6}) == 6);
+  std::vector<std::byte> buffer(3 * kOnePage, std::byte{0xFF});
+  std::memcpy(memory + kOnePage - 2, "across", 6);
+  CHECK(os::copy_memory(address_of(memory) + kOnePage - 2, {buffer.data(), 6}) == 6);
   CHECK(std::memcmp(buffer.data(), "across", 6) == 0);
   CHECK(buffer[6] == std::byte{0xFF});
-  os::unmap_pages(memory + kPage, kPage);
-  CHECK(os::copy_memory(address_of(memory), buffer) == kPage);
-  os::unmap_pages(memory, 3 * kPage);
+  os::unmap_pages(memory + kOnePage, kOnePage);
+  CHECK(os::copy_memory(address_of(memory), buffer) == kOnePage);
+  os::unmap_pages(memory, 3 * kOnePage);
   CHECK(os::copy_memory(address_of(memory), buffer) == 0);
   CHECK(os::copy_memory(UINTPTR_MAX - 7, buffer) == 0);
   CHECK(os::copy_memory(address_of(&buffer), {}) == 0);
