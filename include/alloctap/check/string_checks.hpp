@@ -5,15 +5,15 @@
 
 namespace alloctap {
 
-/// memcpy, strlen and their relatives, the wide and the fortified forms: whether what a call reads
-/// and writes lies in one live block wherever it touches one, and whether ranges that must not
-/// overlap do. It is told before the call, which then runs as it would have. Memory that is no
-/// block is not looked at, nor is what the compiler made of a call in place.
+/// memcpy, strlen, printf and their relatives, the wide and the fortified forms: whether what a
+/// call reads and writes lies in one live block wherever it touches one, and whether ranges that
+/// must not overlap do. It is told before the call, which then runs as it would have. Memory that
+/// is no block is not looked at, nor is what the compiler made of a call in place.
 ///
 /// Where malloc is interposed, needs `ALLOCTAP_DEFINE_INTERPOSED_STRINGS(Tracker)`
 /// (hook/interposed_strings.hpp) in the source file that does so. On Windows the calls are those
 /// that modules make through their tables of imports (hook/windows_string_slots.hpp), until the
-/// tracker stops; not those into a C library that is linked in.
+/// tracker stops; not those into a C library that is linked in, nor those that print.
 struct StringChecks {
   static constexpr CheckNeeds needs{.owns_every_free = true};
   static constexpr void apply(CheckSettings& settings) noexcept {

@@ -5,6 +5,7 @@
 
 #include <cstdarg>
 #include <cstddef>
+#include <cstdio>
 
 #include "alloctap/event/allocation_event.hpp"
 #include "alloctap/event/memory_access.hpp"
@@ -21,10 +22,11 @@ using InterposedStringCall = StringCall<Sink, StringOriginals<Sink>>;
 
 // clang-format off
 /// The entry point of the function NAME, with its PARAMETERS and their names. It goes by a name of its own in
-/// C++: the C library's headers declare some functions twice.
+/// C++: the C library's headers declare some functions twice. None is noexcept: a thread that prints may be
+/// cancelled, which unwinds its stack.
 #define ALLOCTAP_DEFINE_STRING_ENTRY(Tracker, NAME, PARAMETERS, ...) \
-  ::alloctap::StringResult<#NAME> alloctap_string_##NAME PARAMETERS noexcept ALLOCTAP_ASM(#NAME); \
-  ALLOCTAP_EXPORT ALLOCTAP_NOINLINE ::alloctap::StringResult<#NAME> alloctap_string_##NAME PARAMETERS noexcept { \
+  ::alloctap::StringResult<#NAME> alloctap_string_##NAME PARAMETERS ALLOCTAP_ASM(#NAME); \
+  ALLOCTAP_EXPORT ALLOCTAP_NOINLINE ::alloctap::StringResult<#NAME> alloctap_string_##NAME PARAMETERS { \
     return ::alloctap::InterposedStringCall<Tracker::Sink>::call<::alloctap::StringFunctionNamed<#NAME>>( \
         ALLOCTAP_CALL_ORIGIN(), __VA_ARGS__); \
   }
@@ -144,8 +146,8 @@ using InterposedStringCall = StringCall<Sink, StringOriginals<Sink>>;
 
 /// Of a function with `...`: what the one named V_NAME does with a list of them, which follow LAST.
 #define ALLOCTAP_DEFINE_PRINTING_ENTRY(Tracker, NAME, V_NAME, PARAMETERS, LAST, ...) \
-  int alloctap_string_##NAME PARAMETERS noexcept ALLOCTAP_ASM(#NAME); \
-  ALLOCTAP_EXPORT ALLOCTAP_NOINLINE int alloctap_string_##NAME PARAMETERS noexcept { \
+  int alloctap_string_##NAME PARAMETERS ALLOCTAP_ASM(#NAME); \
+  ALLOCTAP_EXPORT ALLOCTAP_NOINLINE int alloctap_string_##NAME PARAMETERS { \
     std::va_list more; \
     va_start(more, LAST); \
     const int result = ::alloctap::InterposedStringCall<Tracker::Sink>::call<::alloctap::StringFunctionNamed<#V_NAME>>( \
@@ -158,17 +160,53 @@ using InterposedStringCall = StringCall<Sink, StringOriginals<Sink>>;
   ALLOCTAP_DEFINE_STRING_ENTRY_3(Tracker, vsprintf) \
   ALLOCTAP_DEFINE_STRING_ENTRY_4(Tracker, vsnprintf) \
   ALLOCTAP_DEFINE_STRING_ENTRY_4(Tracker, vswprintf) \
-  ALLOCTAP_DEFINE_STRING_ENTRY_5(Tracker, __vsprintf_chk) \
-  ALLOCTAP_DEFINE_STRING_ENTRY_6(Tracker, __vsnprintf_chk) \
+  ALLOCTAP_DEFINE_STRING_ENTRY_3(Tracker, vasprintf) \
+  ALLOCTAP_DEFINE_STRING_ENTRY_2(Tracker, vprintf) \
+  ALLOCTAP_DEFINE_STRING_ENTRY_2(Tracker, vwprintf) \
+  ALLOCTAP_DEFINE_STRING_ENTRY_3(Tracker, vfprintf) \
+  ALLOCTAP_DEFINE_STRING_ENTRY_3(Tracker, vfwprintf) \
+  ALLOCTAP_DEFINE_STRING_ENTRY_3(Tracker, vdprintf) \
+  ALLOCTAP_DEFINE_STRING_ENTRY_1(Tracker, puts) \
+  ALLOCTAP_DEFINE_STRING_ENTRY_2(Tracker, fputs) \
+  ALLOCTAP_DEFINE_STRING_ENTRY_2(Tracker, fputws) \
   ALLOCTAP_DEFINE_PRINTING_ENTRY(Tracker, sprintf, vsprintf, (char* a, const char* b, ...), b, a, b) \
   ALLOCTAP_DEFINE_PRINTING_ENTRY(Tracker, snprintf, vsnprintf, \
                                  (char* a, std::size_t b, const char* c, ...), c, a, b, c) \
   ALLOCTAP_DEFINE_PRINTING_ENTRY(Tracker, swprintf, vswprintf, \
                                  (wchar_t* a, std::size_t b, const wchar_t* c, ...), c, a, b, c) \
+  ALLOCTAP_DEFINE_PRINTING_ENTRY(Tracker, asprintf, vasprintf, (char** a, const char* b, ...), b, a, b) \
+  ALLOCTAP_DEFINE_PRINTING_ENTRY(Tracker, printf, vprintf, (const char* a, ...), a, a) \
+  ALLOCTAP_DEFINE_PRINTING_ENTRY(Tracker, wprintf, vwprintf, (const wchar_t* a, ...), a, a) \
+  ALLOCTAP_DEFINE_PRINTING_ENTRY(Tracker, fprintf, vfprintf, (std::FILE* a, const char* b, ...), b, a, b) \
+  ALLOCTAP_DEFINE_PRINTING_ENTRY(Tracker, fwprintf, vfwprintf, (std::FILE* a, const wchar_t* b, ...), b, a, b) \
+  ALLOCTAP_DEFINE_PRINTING_ENTRY(Tracker, dprintf, vdprintf, (int a, const char* b, ...), b, a, b)
+
+#define ALLOCTAP_DEFINE_INTERPOSED_FORTIFIED_PRINTING_FUNCTIONS(Tracker) \
+  ALLOCTAP_DEFINE_STRING_ENTRY_5(Tracker, __vsprintf_chk) \
+  ALLOCTAP_DEFINE_STRING_ENTRY_6(Tracker, __vsnprintf_chk) \
+  ALLOCTAP_DEFINE_STRING_ENTRY_6(Tracker, __vswprintf_chk) \
+  ALLOCTAP_DEFINE_STRING_ENTRY_4(Tracker, __vasprintf_chk) \
+  ALLOCTAP_DEFINE_STRING_ENTRY_3(Tracker, __vprintf_chk) \
+  ALLOCTAP_DEFINE_STRING_ENTRY_3(Tracker, __vwprintf_chk) \
+  ALLOCTAP_DEFINE_STRING_ENTRY_4(Tracker, __vfprintf_chk) \
+  ALLOCTAP_DEFINE_STRING_ENTRY_4(Tracker, __vfwprintf_chk) \
+  ALLOCTAP_DEFINE_STRING_ENTRY_4(Tracker, __vdprintf_chk) \
   ALLOCTAP_DEFINE_PRINTING_ENTRY(Tracker, __sprintf_chk, __vsprintf_chk, \
                                  (char* a, int b, std::size_t c, const char* d, ...), d, a, b, c, d) \
   ALLOCTAP_DEFINE_PRINTING_ENTRY(Tracker, __snprintf_chk, __vsnprintf_chk, \
-                                 (char* a, std::size_t b, int c, std::size_t d, const char* e, ...), e, a, b, c, d, e)
+                                 (char* a, std::size_t b, int c, std::size_t d, const char* e, ...), e, a, b, c, d, e) \
+  ALLOCTAP_DEFINE_PRINTING_ENTRY(Tracker, __swprintf_chk, __vswprintf_chk, \
+                                 (wchar_t* a, std::size_t b, int c, std::size_t d, const wchar_t* e, ...), e, a, b, c, d, e) \
+  ALLOCTAP_DEFINE_PRINTING_ENTRY(Tracker, __asprintf_chk, __vasprintf_chk, \
+                                 (char** a, int b, const char* c, ...), c, a, b, c) \
+  ALLOCTAP_DEFINE_PRINTING_ENTRY(Tracker, __printf_chk, __vprintf_chk, (int a, const char* b, ...), b, a, b) \
+  ALLOCTAP_DEFINE_PRINTING_ENTRY(Tracker, __wprintf_chk, __vwprintf_chk, (int a, const wchar_t* b, ...), b, a, b) \
+  ALLOCTAP_DEFINE_PRINTING_ENTRY(Tracker, __fprintf_chk, __vfprintf_chk, \
+                                 (std::FILE* a, int b, const char* c, ...), c, a, b, c) \
+  ALLOCTAP_DEFINE_PRINTING_ENTRY(Tracker, __fwprintf_chk, __vfwprintf_chk, \
+                                 (std::FILE* a, int b, const wchar_t* c, ...), c, a, b, c) \
+  ALLOCTAP_DEFINE_PRINTING_ENTRY(Tracker, __dprintf_chk, __vdprintf_chk, \
+                                 (int a, int b, const char* c, ...), c, a, b, c)
 
 /// Defines all of `StringFunctions` for `Tracker` (a type name in scope; its Hook is InterposeHook and its
 /// Checks may check strings). At global scope, beside ALLOCTAP_DEFINE_INTERPOSED_MALLOC.
@@ -179,5 +217,6 @@ using InterposedStringCall = StringCall<Sink, StringOriginals<Sink>>;
   ALLOCTAP_DEFINE_INTERPOSED_NUMBER_FUNCTIONS(Tracker) \
   ALLOCTAP_DEFINE_INTERPOSED_PRINTING_FUNCTIONS(Tracker) \
   ALLOCTAP_DEFINE_INTERPOSED_FORTIFIED_FUNCTIONS(Tracker) \
+  ALLOCTAP_DEFINE_INTERPOSED_FORTIFIED_PRINTING_FUNCTIONS(Tracker) \
   static_assert(true, "")
 // clang-format on

@@ -1,15 +1,13 @@
-/// What functions read and write that make numbers of texts, and texts of values; as
-/// `string_shapes.hpp`. How far they go is known when they return.
+/// What functions read that make numbers of texts; as `string_shapes.hpp`.
 #pragma once
 
-#include <algorithm>
-#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
 
 namespace alloctap::string_shapes {
 
-/// strtol: to the first character that is of no number. `run` makes the call.
+/// strtol: to the first character that is of no number, which is known when it returns. `run` makes
+/// the call.
 template <class C, class Result>
 struct ParsesInteger {
   using Signature = Result(const C*, C**, int);
@@ -56,52 +54,6 @@ struct ReadsInteger {
       return !goes_on;
     }
   };
-};
-
-/// vsprintf. `touch_after` follows the call, whose result it gets first.
-struct PrintsText {
-  using Signature = int(char*, const char*, std::va_list);
-  static void touch_after(const auto& look, int result, char* to, const char*,
-                          std::va_list) noexcept {
-    if (result >= 0) look.write(to, static_cast<std::size_t>(result) + 1);
-  }
-};
-
-/// vsnprintf.
-struct PrintsTextUpTo {
-  using Signature = int(char*, std::size_t, const char*, std::va_list);
-  static void touch_after(const auto& look, int result, char* to, std::size_t most, const char*,
-                          std::va_list) noexcept {
-    if (result >= 0) look.write(to, std::min(static_cast<std::size_t>(result) + 1, most));
-  }
-};
-
-/// vswprintf, which fails where there is no room, and has filled what there was.
-struct PrintsWideTextUpTo {
-  using Signature = int(wchar_t*, std::size_t, const wchar_t*, std::va_list);
-  static void touch_after(const auto& look, int result, wchar_t* to, std::size_t most,
-                          const wchar_t*, std::va_list) noexcept {
-    const std::size_t count = result >= 0 ? static_cast<std::size_t>(result) + 1 : most;
-    look.write(to, std::min(count, most) * sizeof(wchar_t));
-  }
-};
-
-/// __vsprintf_chk.
-struct PrintsFortifiedText {
-  using Signature = int(char*, int, std::size_t, const char*, std::va_list);
-  static void touch_after(const auto& look, int result, char* to, int, std::size_t, const char*,
-                          std::va_list) noexcept {
-    if (result >= 0) look.write(to, static_cast<std::size_t>(result) + 1);
-  }
-};
-
-/// __vsnprintf_chk.
-struct PrintsFortifiedTextUpTo {
-  using Signature = int(char*, std::size_t, int, std::size_t, const char*, std::va_list);
-  static void touch_after(const auto& look, int result, char* to, std::size_t most, int,
-                          std::size_t, const char*, std::va_list) noexcept {
-    if (result >= 0) look.write(to, std::min(static_cast<std::size_t>(result) + 1, most));
-  }
 };
 
 }  // namespace alloctap::string_shapes

@@ -22,6 +22,7 @@ struct StringCall {
     } else if constexpr (requires { Function::run(&look, original, arguments...); }) {
       return Function::run(looks ? &look : nullptr, original, arguments...);
     } else {
+      if (looks) Function::touch_before(look, arguments...);
       const auto result = original(arguments...);
       if (looks) Function::touch_after(look, result, arguments...);
       return result;

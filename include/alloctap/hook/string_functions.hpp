@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdio>
 #include <cwchar>
 
 #include "alloctap/hook/number_shapes.hpp"
+#include "alloctap/hook/printing_shapes.hpp"
 #include "alloctap/hook/string_function.hpp"
 #include "alloctap/hook/string_shapes.hpp"
 #include "alloctap/hook/text_shapes.hpp"
@@ -82,13 +84,35 @@ using NumberFunctions =
                  StringFunction<"atol", ReadsInteger<long>>,
                  StringFunction<"atoll", ReadsInteger<long long>>>;
 
-/// That print into memory. The forms with `...` are made of these.
+/// That print. The forms with `...` are made of these.
 using PrintingFunctions =
     FunctionList<StringFunction<"vsprintf", PrintsText, "sprintf">,
                  StringFunction<"vsnprintf", PrintsTextUpTo, "snprintf">,
                  StringFunction<"vswprintf", PrintsWideTextUpTo, "swprintf">,
-                 StringFunction<"__vsprintf_chk", PrintsFortifiedText, "sprintf">,
-                 StringFunction<"__vsnprintf_chk", PrintsFortifiedTextUpTo, "snprintf">>;
+                 StringFunction<"vasprintf", PrintsNewText, "asprintf">,
+                 StringFunction<"vprintf", Prints<char>, "printf">,
+                 StringFunction<"vwprintf", Prints<wchar_t>, "wprintf">,
+                 StringFunction<"vfprintf", PrintsTo<char, std::FILE*>, "fprintf">,
+                 StringFunction<"vfwprintf", PrintsTo<wchar_t, std::FILE*>, "fwprintf">,
+                 StringFunction<"vdprintf", PrintsTo<char, int>, "dprintf">,
+                 StringFunction<"puts", PutsText>, StringFunction<"fputs", PutsTextTo<char>>,
+                 StringFunction<"fputws", PutsTextTo<wchar_t>>>;
+
+/// The same, as _FORTIFY_SOURCE has them.
+using FortifiedPrintingFunctions = FunctionList<
+    StringFunction<"__vsprintf_chk", PrintsFortifiedText, "sprintf">,
+    StringFunction<"__vsnprintf_chk", PrintsFortifiedTextUpTo<char, PrintsTextUpTo>, "snprintf">,
+    StringFunction<"__vswprintf_chk", PrintsFortifiedTextUpTo<wchar_t, PrintsWideTextUpTo>,
+                   "swprintf">,
+    StringFunction<"__vasprintf_chk", PrintsFortifiedTo<char, char**, PrintsNewText>, "asprintf">,
+    StringFunction<"__vprintf_chk", PrintsFortified<char>, "printf">,
+    StringFunction<"__vwprintf_chk", PrintsFortified<wchar_t>, "wprintf">,
+    StringFunction<"__vfprintf_chk",
+                   PrintsFortifiedTo<char, std::FILE*, PrintsTo<char, std::FILE*>>, "fprintf">,
+    StringFunction<"__vfwprintf_chk",
+                   PrintsFortifiedTo<wchar_t, std::FILE*, PrintsTo<wchar_t, std::FILE*>>,
+                   "fwprintf">,
+    StringFunction<"__vdprintf_chk", PrintsFortifiedTo<char, int, PrintsTo<char, int>>, "dprintf">>;
 
 /// What _FORTIFY_SOURCE makes of calls.
 using FortifiedFunctions = FunctionList<
@@ -118,7 +142,9 @@ using FortifiedFunctions = FunctionList<
 using StringFunctions = JoinedFunctions<
     JoinedFunctions<string_shapes::MemoryFunctions, string_shapes::TextFunctions>,
     JoinedFunctions<
-        JoinedFunctions<string_shapes::NumberFunctions, string_shapes::PrintingFunctions>,
+        JoinedFunctions<string_shapes::NumberFunctions,
+                        JoinedFunctions<string_shapes::PrintingFunctions,
+                                        string_shapes::FortifiedPrintingFunctions>>,
         JoinedFunctions<string_shapes::WideFunctions, string_shapes::FortifiedFunctions>>>;
 
 template <FunctionName Name>

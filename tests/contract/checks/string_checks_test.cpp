@@ -3,8 +3,10 @@
 #include "alloctap/check/string_checks.hpp"
 
 #include <doctest/doctest.h>
+#include <pthread.h>
 #include <strings.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdarg>
 #include <cstddef>
@@ -116,6 +118,50 @@ TEST_CASE("what a function reads behind a block is told before it does") {
                  kSize / sizeof(wchar_t) + 1);
   });
   check("wcsnlen", [&] { use(::wcsnlen(block.wide(), kSize / sizeof(wchar_t) + 1)); });
+}
+
+TEST_CASE("a text that is printed is read, whatever it is printed to") {
+  const Block block;
+  char* const text = escape(block.text);
+  std::FILE* const nowhere = std::fopen("/dev/null", "w");
+  REQUIRE(nowhere != nullptr);
+  const auto check = [](const char* function, auto work) { check_behind(function, false, work); };
+  check("snprintf", [&] { std::snprintf(escape(elsewhere), 8, escape("%d %s"), 1, text); });
+  check("sprintf", [&] { std::sprintf(escape(elsewhere), escape("%s"), text); });
+  check("swprintf", [&] {
+    std::swprintf(reinterpret_cast<wchar_t*>(escape(elsewhere)), 8, escape(L"%s"), text);
+  });
+  check("asprintf", [&] {
+    char* copy = nullptr;
+    use(::asprintf(&copy, escape("%s"), text));
+    std::free(copy);
+  });
+  check("fprintf", [&] { std::fprintf(nowhere, escape("%*d %s"), 4, 1, text); });
+  check("dprintf", [&] { ::dprintf(::fileno(nowhere), escape("%s"), text); });
+  check("fputs", [&] { std::fputs(text, nowhere); });
+  CHECK(faults_of([&] {
+          std::fprintf(nowhere, escape("%.32s%s\n"), text, nullptr);
+          std::snprintf(escape(elsewhere), sizeof(elsewhere), escape("%.*s"), 32, text);
+        }).empty());
+  std::fclose(nowhere);
+}
+
+TEST_CASE("a thread may be cancelled while it prints") {
+  std::FILE* const stream = std::fopen("/dev/null", "w");
+  REQUIRE(stream != nullptr);
+  std::setvbuf(stream, nullptr, _IONBF, 0);
+  std::atomic<bool> cleaned{false};
+  std::thread thread([&] {
+    struct Cleanup {
+      std::atomic<bool>& done;
+      ~Cleanup() { done = true; }
+    } const cleanup{cleaned};
+    ::pthread_cancel(::pthread_self());
+    std::fputs(escape("text"), stream);
+  });
+  thread.join();
+  CHECK(cleaned);
+  std::fclose(stream);
 }
 
 TEST_CASE("what a function writes behind a block is told before it does") {

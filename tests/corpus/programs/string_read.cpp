@@ -10,7 +10,6 @@ namespace corpus {
 namespace {
 
 constexpr Misuse kMisuse{Kind::kReadAfter, kStringChecks | kPageAfter};
-constexpr Misuse kPrinted{Kind::kReadAfter, kPageAfter};
 
 /// Room for whatever a function finds behind a block.
 char copy[64 * 1024];
@@ -42,7 +41,7 @@ constexpr Reader kReaders[] = {
        std::strcat(copy, from);
      }},
     {"snprintf", 1,
-     [](const char* from, std::size_t) { std::snprintf(copy, sizeof(copy), "%s", from); }, false},
+     [](const char* from, std::size_t) { std::snprintf(copy, sizeof(copy), "%s", from); }},
     {"strtol", 1, [](const char* from, std::size_t) { use(std::strtol(from, nullptr, 36)); }},
     {"wmemcpy", kWide,
      [](const char* from, std::size_t bytes) {
@@ -82,8 +81,7 @@ void read_text(const Reader& reader, const Way& way, bool is_ended) {
 void add_reader(Cases& cases, const Reader& reader) {
   for (const Way& way : portable_ways()) {
     if (way.is_common) {
-      cases.add({"string_read", reader.name, way.name, "beyond_the_end"},
-                reader.is_of_strings ? kMisuse : kPrinted,
+      cases.add({"string_read", reader.name, way.name, "beyond_the_end"}, kMisuse,
                 [&](auto&) { read_text(reader, way, false); });
       cases.add({"string_read", reader.name, way.name, "good_to_the_end"}, kGood,
                 [&](auto&) { read_text(reader, way, true); });

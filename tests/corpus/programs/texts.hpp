@@ -37,8 +37,6 @@ struct Reader {
   const char* name;
   std::size_t unit;
   void (*read)(const char* from, std::size_t bytes);
-  /// Whether it is one of the functions of strings, and not of those that print.
-  bool is_of_strings = true;
 };
 
 class Cases;
