@@ -82,6 +82,11 @@ def check_sampling_cost(results):
     expect(all(is_positive(row[part]) for part in ("cpu_off", "cpu_sampled", "ratio")), row)
 
 
+def check_check_cost(results):
+    expect(set(results) == {"jq"} and set(results["jq"]) == {"untracked", "plain"}, results)
+    expect(all(map(is_positive, results["jq"].values())), results)
+
+
 def check_stack_memory(results):
     row = results["jq"]
     expect(row["table"]["stacks"] > 100 and row["tree"]["edges"] > 100, row)
@@ -105,6 +110,7 @@ CHECKS = {
     "whole_program": (["-n1", "--workloads=jq,larson-1", "--scale=0.1"], check_whole_program),
     "pair_cost": (["-n1", "--depths=16", "--threads=1", "--pairs=50000"], check_pair_cost),
     "sampling_cost": (["-n1", "--workloads=jq"], check_sampling_cost),
+    "check_cost": (["-n1", "--workloads=jq", "--against=untracked,plain"], check_check_cost),
     "stack_memory": (["--workloads=jq"], check_stack_memory),
     "dump_time": (["-n1", "--blocks=20000", "--stacks=1000"], check_dump_time),
     "compile_time": (["-n1", "--brief"], check_compile_time),

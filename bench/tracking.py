@@ -26,6 +26,7 @@ ENVIRONMENT = {
 HEAPTRACK_OBJECT = "lib/heaptrack/libheaptrack_preload.so"
 UNTRACKED = "untracked"
 HEAPTRACK = "heaptrack"
+MEMCHECK = "memcheck"
 # Of a Cost, the numbers.
 PARTS = ["cpu", "wall", "resident"]
 STACKS = ["unwind-table", "frame-pointer", "backtrace", "none"]
@@ -94,6 +95,12 @@ def heaptrack_way(folder):
     raw = folder / "heaptrack.raw"
     environment = {"LD_PRELOAD": str(preload), "DUMP_HEAPTRACK_OUTPUT": str(raw)}
     return Way(HEAPTRACK, environment=environment, raw=raw)
+
+
+def memcheck_way():
+    """None where valgrind is not installed."""
+    tool = find_tool("valgrind")
+    return Way(MEMCHECK, [tool, "--leak-check=full"], proof="ERROR SUMMARY") if tool else None
 
 
 def ways_to_track(build_directories, stacks, folder, hooks=()):

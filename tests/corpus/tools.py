@@ -61,30 +61,65 @@ def alloctap(name, heading, options, means):
 
 WINDOWS_RUN = (*WINE, "{bin}/alloctap-run.exe")
 
-# Of a Windows build, so none is run unless it is named.
-WINDOWS_TOOLS = (
-    Tool(
-        name="alloctap-level10-windows",
-        heading="alloctap level10, Windows",
+
+def alloctap_on_windows(name, heading, options, means, blind_cases):
+    """The same of a Windows build: none is run unless it is named."""
+    return Tool(
+        name=name,
+        heading=heading,
         command=(
             *WINDOWS_RUN,
-            "--checks=level10",
+            *options,
             "--dump=android={bin}/misuse_corpus.heap",  # not to NUL, a device; needs no symbols
             "{bin}/misuse_corpus.exe",
         ),
         classify=classification.of_alloctap,
         version=(*WINDOWS_RUN, "--version"),
-        means=frozenset({"calls", "guard_bytes", "freed_fill"}),
-        # All blocks come from one function. What is aligned lies inside of another block, whose
-        # begin has its address; Wine's LocalAlloc gives all blocks a user value. GCC's library frees
-        # a thread's variables before it destroys them: filled, they tell nothing to destroy.
-        blind_cases=re.compile(
-            "^(mismatched_release|wrong_size|wrong_alignment)/"
-            "|/(new_aligned(_array)?|_aligned_malloc|LocalAlloc)/"
-            "|^library/(vector/data_freed|unique_ptr/of_array|destructor/not_virtual)/"
-            "|^freed_late/thread_local_destructor/"
-        ),
+        means=frozenset(means),
+        blind_cases=re.compile(blind_cases),
         program=(*WINE, "{bin}/misuse_corpus.exe"),
+    )
+
+
+WINDOWS_TOOLS = (
+    # All blocks come from one function. What is aligned lies inside of another block, whose begin
+    # has its address; Wine's LocalAlloc gives all blocks a user value. GCC's library frees a thread's
+    # variables before it destroys them: filled, they tell nothing to destroy.
+    alloctap_on_windows(
+        "alloctap-level10-windows",
+        "alloctap level10, Windows",
+        ("--checks=level10",),
+        {"calls", "guard_bytes", "freed_fill"},
+        "^(mismatched_release|wrong_size|wrong_alignment)/"
+        "|/(new_aligned(_array)?|_aligned_malloc|LocalAlloc)/"
+        "|^library/(vector/data_freed|unique_ptr/of_array|destructor/not_virtual)/"
+        "|^freed_late/thread_local_destructor/",
+    ),
+    alloctap_on_windows(
+        "alloctap-guard-pages-windows",
+        "alloctap guard pages, Windows",
+        ("--guard-pages=all",),
+        {"page_after", "freed_page"},
+        "(?!)",
+    ),
+    alloctap_on_windows(
+        "alloctap-guard-pages-left-windows",
+        "alloctap guard pages, left, Windows",
+        ("--guard-pages=all,left",),
+        {"page_before", "freed_page"},
+        "(?!)",
+    ),
+    alloctap_on_windows(
+        "alloctap-strings-windows",
+        "alloctap string checks, Windows",
+        ("--string-checks",),
+        {"string_checks"},
+        "^string_(read|write)/(s|sn|sw)printf/",
+    ),
+    # Leaks stand in the report alone, which is on standard error here.
+    dataclasses.replace(
+        alloctap_on_windows("alloctap-leaks-windows", "alloctap leaks, Windows", (), {"reachability"}, "(?!)"),
+        command=(*WINDOWS_RUN, "--leaks=unreachable", "{bin}/misuse_corpus.exe"),
     ),
 )
 

