@@ -48,7 +48,7 @@ struct Sleepers {
   }
 };
 
-bool becomes(const std::atomic<int>& number, int wanted) {
+bool reaches(const std::atomic<int>& number, int wanted) {
   for (int i = 0; i < 1000 && number < wanted; ++i) std::this_thread::sleep_for(milliseconds(10));
   return number >= wanted;
 }
@@ -78,7 +78,7 @@ TEST_CASE("waking one wakes one, waking all wakes the rest") {
   for (int i = 0; i < 5 && !one_alone; ++i) {
     Sleepers sleepers;
     os::futex_wake_one(sleepers.word);
-    CHECK(becomes(sleepers.woken, 1));
+    CHECK(reaches(sleepers.woken, 1));
     std::this_thread::sleep_for(milliseconds(100));
     one_alone = sleepers.woken == 1;
     // One that came too late to be woken does not sleep.
