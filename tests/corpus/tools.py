@@ -70,7 +70,7 @@ def alloctap_on_windows(name, heading, options, means, blind_cases):
         command=(
             *WINDOWS_RUN,
             *options,
-            "--dump=android={bin}/misuse_corpus.heap",  # not to NUL, a device; needs no symbols
+            f"--dump=android={{bin}}/{name}.heap",  # not to NUL, a device; needs no symbols
             "{bin}/misuse_corpus.exe",
         ),
         classify=classification.of_alloctap,
