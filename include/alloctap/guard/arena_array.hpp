@@ -1,6 +1,7 @@
 /// A growing array in the arena.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <span>
@@ -52,9 +53,10 @@ class ArenaArray {
     return true;
   }
 
-  /// Sets the size to `size`; new elements are value-initialized.
+  /// Sets the size to `size`; new elements are value-initialized. One that grows step by step moves
+  /// as seldom as by `push_back`.
   [[nodiscard]] bool resize(std::size_t size) noexcept {
-    if (!reserve(size)) return false;
+    if (!grow_to(size)) return false;
     for (std::size_t i = size_; i < size; ++i) data_[i] = T{};
     size_ = size;
     return true;
@@ -62,7 +64,7 @@ class ArenaArray {
 
   /// The same, but new elements are what is there.
   [[nodiscard]] bool resize_for_overwrite(std::size_t size) noexcept {
-    if (!reserve(size)) return false;
+    if (!grow_to(size)) return false;
     size_ = size;
     return true;
   }
@@ -84,6 +86,10 @@ class ArenaArray {
 
  private:
   static constexpr std::size_t kFirstCapacity = 16;
+
+  [[nodiscard]] bool grow_to(std::size_t size) noexcept {
+    return size <= capacity_ || reserve(std::max(size, capacity_ * 2));
+  }
 
   static void free_storage(T* data, std::size_t capacity) noexcept {
     if (data != nullptr) Arena::deallocate(data, capacity * sizeof(T));

@@ -72,6 +72,19 @@ TEST_CASE("resizing adds zeros and cuts, clearing keeps the room") {
   CHECK(array.capacity() == capacity);
 }
 
+TEST_CASE("an array that is resized step by step moves seldom") {
+  ArenaArray<std::size_t> array;
+  ArenaArray<std::size_t> overwritten;
+  std::size_t moves = 0;
+  for (std::size_t size = 1; size <= 4096; ++size) {
+    const std::size_t capacity = array.capacity() + overwritten.capacity();
+    REQUIRE(array.resize(size));
+    REQUIRE(overwritten.resize_for_overwrite(size));
+    moves += array.capacity() + overwritten.capacity() != capacity;
+  }
+  CHECK(moves < 20);
+}
+
 TEST_CASE("an array that cannot grow says so and stays as it is") {
   ArenaArray<std::size_t> array = counted_to(16);
   REQUIRE(array.capacity() == 16);
