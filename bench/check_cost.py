@@ -55,7 +55,7 @@ def parse_arguments():
     arguments = parser.parse_args()
     unknown = set(arguments.against) - set(WAYS)
     if unknown or not arguments.against:
-        parser.error(f"--against: {', '.join(unknown)}: there are {', '.join(WAYS)}")
+        parser.error(f"--against: {', '.join(unknown) or 'nothing'}: there are {', '.join(WAYS)}")
     return arguments
 
 

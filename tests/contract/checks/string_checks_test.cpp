@@ -2,13 +2,11 @@
 // calls come by.
 #include "alloctap/check/string_checks.hpp"
 
+#include <dlfcn.h>
 #include <doctest/doctest.h>
-#include <pthread.h>
 #include <strings.h>
 
-#include <atomic>
 #include <cerrno>
-#include <cstdarg>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -25,7 +23,7 @@
 #include "alloctap/hook/interposed_malloc.hpp"
 #include "alloctap/hook/interposed_strings.hpp"
 #include "alloctap/tracker.hpp"
-#include "tests/contract/hooks/hooked_program.hpp"
+#include "tests/contract/checks/string_checked_program.hpp"
 
 namespace {
 
@@ -40,27 +38,10 @@ using StringTracker = alloctap::Tracker<StringConfig>;
 ALLOCTAP_DEFINE_INTERPOSED_MALLOC(StringTracker);
 ALLOCTAP_DEFINE_INTERPOSED_STRINGS(StringTracker);
 
-namespace {
-
 using namespace alloctap;
-using alloctap::testing::escape;
+using namespace alloctap::testing;
 
-constexpr std::size_t kSize = 32;
-char elsewhere[256];
-
-/// A block of `kSize` bytes for the time of a test, without an end in it.
-struct Block {
-  char* text = static_cast<char*>(escape(std::malloc(kSize)));
-  Block() { std::memset(escape(text), 'a', kSize); }
-  ~Block() { std::free(text); }
-  Block(const Block&) = delete;
-  Block& operator=(const Block&) = delete;
-  [[nodiscard]] wchar_t* wide() const { return reinterpret_cast<wchar_t*>(text); }
-};
-
-/// The faults that `work` makes, in the order in which they are found first.
-template <class Work>
-std::vector<Misuse> faults_of(Work&& work) {
+std::vector<Misuse> alloctap::testing::faults_of(absl::FunctionRef<void()> work) {
   const auto session = StringTracker::start();
   REQUIRE_MESSAGE(session.ok(), session.status().ToString());
   const absl::StatusOr<Snapshot> before = StringTracker::snapshot();
@@ -75,24 +56,7 @@ std::vector<Misuse> faults_of(Work&& work) {
   return faults;
 }
 
-/// Whether `work` makes one fault, in a call of `function`, that reads or writes behind a block.
-template <class Work>
-void check_behind(const char* function, bool writes, Work&& work) {
-  CAPTURE(function);
-  const std::vector<Misuse> faults = faults_of(work);
-  REQUIRE(faults.size() == 1);
-  CHECK(faults[0].kind == (writes ? MisuseKind::kWriteBehind : MisuseKind::kReadBehind));
-  CHECK(faults[0].access.function == function);
-  CHECK(faults[0].access.writes == writes);
-  CHECK(faults[0].block.size == kSize);
-  CHECK(faults[0].block.allocated.stack != faults[0].found.stack);
-}
-
-/// Keeps a call whose result nobody wants.
-template <class T>
-void use(T value) {
-  __asm__ volatile("" : : "g"(value) : "memory");
-}
+namespace {
 
 ALLOCTAP_NOINLINE void read_too_much() {
   const Block block;
@@ -120,48 +84,30 @@ TEST_CASE("what a function reads behind a block is told before it does") {
   check("wcsnlen", [&] { use(::wcsnlen(block.wide(), kSize / sizeof(wchar_t) + 1)); });
 }
 
-TEST_CASE("a text that is printed is read, whatever it is printed to") {
-  const Block block;
-  char* const text = escape(block.text);
-  std::FILE* const nowhere = std::fopen("/dev/null", "w");
-  REQUIRE(nowhere != nullptr);
-  const auto check = [](const char* function, auto work) { check_behind(function, false, work); };
-  check("snprintf", [&] { std::snprintf(escape(elsewhere), 8, escape("%d %s"), 1, text); });
-  check("sprintf", [&] { std::sprintf(escape(elsewhere), escape("%s"), text); });
-  check("swprintf", [&] {
-    std::swprintf(reinterpret_cast<wchar_t*>(escape(elsewhere)), 8, escape(L"%s"), text);
-  });
-  check("asprintf", [&] {
-    char* copy = nullptr;
-    use(::asprintf(&copy, escape("%s"), text));
-    std::free(copy);
-  });
-  check("fprintf", [&] { std::fprintf(nowhere, escape("%*d %s"), 4, 1, text); });
-  check("dprintf", [&] { ::dprintf(::fileno(nowhere), escape("%s"), text); });
-  check("fputs", [&] { std::fputs(text, nowhere); });
-  CHECK(faults_of([&] {
-          std::fprintf(nowhere, escape("%.32s%s\n"), text, nullptr);
-          std::snprintf(escape(elsewhere), sizeof(elsewhere), escape("%.*s"), 32, text);
-        }).empty());
-  std::fclose(nowhere);
-}
-
-TEST_CASE("a thread may be cancelled while it prints") {
-  std::FILE* const stream = std::fopen("/dev/null", "w");
-  REQUIRE(stream != nullptr);
-  std::setvbuf(stream, nullptr, _IONBF, 0);
-  std::atomic<bool> cleaned{false};
-  std::thread thread([&] {
-    struct Cleanup {
-      std::atomic<bool>& done;
-      ~Cleanup() { done = true; }
-    } const cleanup{cleaned};
-    ::pthread_cancel(::pthread_self());
-    std::fputs(escape("text"), stream);
-  });
-  thread.join();
-  CHECK(cleaned);
-  std::fclose(stream);
+TEST_CASE("the program's entry stands in front of each function that is checked") {
+  const auto module_of = [](const void* address) {
+    Dl_info info{};
+    REQUIRE(::dladdr(address, &info) != 0);
+    return info.dli_fbase;
+  };
+  const void* const program = module_of(reinterpret_cast<const void*>(&read_too_much));
+  int functions = 0;
+  const auto check = [&](const char* name) {
+    const std::string shown = name;
+    CAPTURE(shown);
+    const void* const found = ::dlsym(RTLD_DEFAULT, name);
+    REQUIRE(found != nullptr);
+    CHECK(module_of(found) == program);
+    ++functions;
+  };
+  StringFunctions::for_each([&](auto function) { check(function.name); });
+  CHECK(functions > 100);
+  for (const char* const name :
+       {"sprintf", "snprintf", "swprintf", "asprintf", "printf", "wprintf", "fprintf", "fwprintf",
+        "dprintf", "__sprintf_chk", "__snprintf_chk", "__swprintf_chk", "__asprintf_chk",
+        "__printf_chk", "__wprintf_chk", "__fprintf_chk", "__fwprintf_chk", "__dprintf_chk"}) {
+    check(name);
+  }
 }
 
 TEST_CASE("what a function writes behind a block is told before it does") {

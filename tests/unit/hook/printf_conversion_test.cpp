@@ -59,7 +59,9 @@ TEST_CASE("a length says how large an integer is, and where a count goes") {
   CHECK(read("ld").bytes == sizeof(long));
   CHECK(read("lld").bytes == sizeof(long long));
   CHECK(read("qd").bytes == sizeof(long long));
+  CHECK(read("Ld").bytes == sizeof(long long));
   CHECK(read("zu").bytes == sizeof(std::size_t));
+  CHECK(read("Zu").bytes == sizeof(std::size_t));
   CHECK(read("td").bytes == sizeof(std::ptrdiff_t));
   CHECK(read("jd").bytes == sizeof(std::intmax_t));
   CHECK(read("hn").bytes == sizeof(short));
