@@ -49,8 +49,9 @@ class CheckingRecorder : public Recorder<Config> {
   }
 
   ALLOCTAP_ALWAYS_INLINE static bool leaves_alone() noexcept {
+    if (kPlaces && GuardSampler::passes_over()) return true;
     const CheckSettings& settings = Checks::settings();
-    return !settings.touches_all() && (!kPlaces || GuardSampler::passes_over(settings.guard_pages));
+    return !settings.touches_all() && (!kPlaces || settings.guard_pages == 0);
   }
 
   ALLOCTAP_ALWAYS_INLINE static bool looks_after(const void* block) noexcept {
@@ -58,7 +59,7 @@ class CheckingRecorder : public Recorder<Config> {
   }
 
   static BlockPlan plan_block(const WantedBlock& wanted) noexcept {
-    const bool is_chosen = kPlaces && GuardSampler::is_due(Checks::settings().guard_pages);
+    const bool is_chosen = kPlaces && GuardSampler::is_due(Checks::settings());
     if (!is_chosen && !Checks::settings().blocks) return plan_unrecorded(wanted);
     const os::ErrorPreserver preserve_error;
     const RecordingSection section;

@@ -93,7 +93,7 @@ class SampleReport {
   /// A fault of each shape: of a block that was freed, of what was written, of no block, of what a
   /// function reads.
   void add_misuses() {
-    snapshot.guards = {.one_in = 100, .placed = 1234, .fell_back = 1};
+    snapshot.guards = {.one_in = 100, .placed = 1234, .fell_back = 1, .passed_over = 7};
     const StackId load = intern({kLoad + 0x11, kParse + 0x21, kMain + 0x31});
     const StackId parse = intern({kParse + 0x29, kMain + 0x31});
     constexpr std::int64_t kSecond = 1'000'000'000;

@@ -40,7 +40,7 @@ class BlockChecker {
   /// Whether there may be something to say about `pointer`: else it is the allocator's alone, and
   /// none of the functions below is needed.
   [[nodiscard]] bool looks_after(const void* pointer) const noexcept {
-    return settings().blocks || guards(pointer);
+    return settings().blocks || guards_.contains(pointer);
   }
 
   /// Whether `address` is of a block beside an inaccessible page, or of such a page.

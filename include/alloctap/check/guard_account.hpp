@@ -11,6 +11,8 @@ struct GuardAccount {
   std::uint64_t placed = 0;
   /// Those for which there was no room: they are as they would be without the check.
   std::uint64_t fell_back = 0;
+  /// Of a sample, those for which there was no time (`GuardBudget`): they are so, too.
+  std::uint64_t passed_over = 0;
 };
 
 }  // namespace alloctap

@@ -14,10 +14,11 @@ namespace alloctap {
 /// ends as it would have.
 ///
 /// Each block takes a page of memory or more and two system calls, so choose them all (1) for tests
-/// and one in a thousand for what runs always. There is room for so many at a time that they take
-/// half of the memory mappings that the system gives a process (vm.max_map_count), or for 1024
-/// where not each is chosen. Beyond that blocks are as they would be without the check, which
-/// reports count.
+/// and one in a thousand for what runs always: a sample is passed over in moments of so many
+/// allocations that it would take more than its share of the time (`GuardBudget`). There is room
+/// for 131,072 at a time, or, where the system has no markers of pages (before Linux 6.13), for so
+/// many that they take half of the memory mappings that it gives a process (vm.max_map_count); of a
+/// sample for 1024. Beyond that blocks are as they would be without the check, which reports count.
 ///
 /// Of an access further away than a page may be that it meets another block. What the system
 /// accesses for the program (read(2) into a block that is too small) is refused to the system,

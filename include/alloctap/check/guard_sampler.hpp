@@ -1,9 +1,11 @@
 /// Which allocations get a guard page.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
+#include "alloctap/check/check_settings.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/clock.hpp"
@@ -15,21 +17,32 @@ namespace alloctap {
 /// Runs inside malloc; one subtraction where a block is not chosen.
 class GuardSampler {
  public:
-  /// Counts the calling thread's next block where it is surely none of those, of which there is one
-  /// in `one_in`; else `is_due` is to be asked of it.
-  ALLOCTAP_ALWAYS_INLINE static bool passes_over(std::uint32_t one_in) noexcept {
-    if (one_in <= 1) return one_in == 0;
-    std::uint32_t& left = this_thread_slot().until_guarded;
+  /// Whether the calling thread's next block is surely none of those, and no other check has to do
+  /// with it; then it is counted. Else `is_due` is to be asked of it.
+  ALLOCTAP_ALWAYS_INLINE static bool passes_over() noexcept {
+    std::int32_t& left = this_thread_slot().until_guarded;
     if (left <= 1) return false;
     --left;
     return true;
   }
 
   /// Whether the calling thread's next block is one of those, of which there is one in `one_in`; 0
-  /// for none.
-  static bool is_due(std::uint32_t one_in) noexcept {
-    if (passes_over(one_in)) return false;
-    return one_in == 1 || draw(this_thread_slot().until_guarded, one_in);
+  /// for none. `asks_each`: blocks that are not have other checks, so none is to be passed over.
+  static bool is_due(std::uint32_t one_in, bool asks_each) noexcept {
+    if (one_in <= 1) return one_in == 1;
+    std::int32_t& left = this_thread_slot().until_guarded;
+    if (left > 1 || left < -1) {
+      left += left > 0 ? -1 : 1;
+      return false;
+    }
+    const bool is_first = left == 0;
+    left = draw(one_in);
+    if (asks_each) left = -left;
+    return !is_first;
+  }
+
+  static bool is_due(const CheckSettings& settings) noexcept {
+    return is_due(settings.guard_pages, settings.touches_all());
   }
 
   /// Different in each call and each run. Thread-safe.
@@ -44,13 +57,12 @@ class GuardSampler {
   }
 
  private:
-  ALLOCTAP_NOINLINE static bool draw(std::uint32_t& left, std::uint32_t one_in) noexcept {
-    const bool is_first = left == 0;
-    const std::uint64_t most = std::uint64_t{one_in} * 2 - 1;
-    left = static_cast<std::uint32_t>(1 + random() % most);
-    return !is_first;
+  ALLOCTAP_NOINLINE static std::int32_t draw(std::uint32_t one_in) noexcept {
+    const std::uint64_t most = std::uint64_t{std::min(one_in, kMost)} * 2 - 1;
+    return static_cast<std::int32_t>(1 + random() % most);
   }
 
+  static constexpr std::uint32_t kMost = std::uint32_t{1} << 30;
   static inline constinit std::atomic<std::uint64_t> state_{0x243F6A8885A308D3};
 };
 

@@ -11,9 +11,11 @@
 #include "alloctap/check/block_pool.hpp"
 #include "alloctap/check/check_settings.hpp"
 #include "alloctap/check/guard_account.hpp"
+#include "alloctap/check/guard_budget.hpp"
 #include "alloctap/check/guard_sampler.hpp"
 #include "alloctap/check/guarded_pool.hpp"
 #include "alloctap/event/block_checks.hpp"
+#include "alloctap/os/clock.hpp"
 
 namespace alloctap {
 
@@ -33,14 +35,17 @@ class GuardedBlocks {
   [[nodiscard]] GuardAccount account(const CheckSettings& settings) const noexcept {
     return {.one_in = settings.guard_pages,
             .placed = placed_.load(std::memory_order_relaxed),
-            .fell_back = fell_back_.load(std::memory_order_relaxed)};
+            .fell_back = fell_back_.load(std::memory_order_relaxed),
+            .passed_over = budget_.refused()};
   }
 
-  /// A plan for a block beside an inaccessible page; without a place where there is no room. Its
-  /// record says where the block lies and what guards it.
+  /// A plan for a block beside an inaccessible page; without a place where there is no room or
+  /// time. Its record says where the block lies and what guards it.
   [[nodiscard]] BlockPlan place(const CheckSettings& settings, const WantedBlock& wanted,
                                 BlockPool& records, std::uint32_t hint) noexcept {
-    if (!is_placeable(wanted)) return {};
+    const bool is_wanted =
+        is_placeable(wanted) && budget_.take(settings.guard_pages, os::coarse_monotonic_ns());
+    if (!is_wanted) return {};
     const BlockPlan plan = try_place(settings, wanted, records, hint);
     (plan.place != nullptr ? placed_ : fell_back_).fetch_add(1, std::memory_order_relaxed);
     return plan;
@@ -64,7 +69,7 @@ class GuardedBlocks {
   void retire(const CheckedBlock& block) noexcept {
     // Where the system refuses, it stays as it is: nobody else gets it all the same, for a while.
     const std::size_t bytes = open_bytes(block);
-    if (bytes > 0) static_cast<void>(os::close_pages(first_page(block), bytes));
+    if (bytes > 0) static_cast<void>(pool_.close(first_page(block), bytes));
     pool_.give_back(first_page(block));
   }
 
@@ -108,10 +113,11 @@ class GuardedBlocks {
     const bool is_sampled = settings.guard_pages > 1;
     const os::AddressLimits system = os::address_limits();
     // A range that is open and the one behind it, for half of all that the process may have.
-    const std::size_t runs = system.ranges / 4;
-    return {.bytes = std::min((is_sampled ? 256 : 2048) * kMegabyte, system.bytes / 4),
-            .runs = is_sampled ? std::min<std::size_t>(runs, 1024)
-                               : std::min<std::size_t>(runs, 1 << 17)};
+    const std::size_t ranges = system.ranges / 4;
+    const std::size_t runs = is_sampled ? 1024 : 1 << 17;
+    return {.bytes = std::min((is_sampled ? 256 : 8192) * kMegabyte, system.bytes / 4),
+            .runs = runs,
+            .split_runs = std::min(runs, ranges)};
   }
 
   /// What an allocator refuses must be refused by it.
@@ -141,7 +147,7 @@ class GuardedBlocks {
     lay_out(block, wanted.size, alignment, run.begin, is_left(settings.guard_edge));
     const bool is_clean = !run.has_open_pages || close_all(run.begin, pages + slack);
     const std::size_t bytes = open_bytes(block);
-    if (!is_clean || (bytes > 0 && !os::open_pages(first_page(block), bytes))) {
+    if (!is_clean || (bytes > 0 && !pool_.open(first_page(block), bytes))) {
       // The run keeps the record until somebody else gets it.
       block.state.store(CheckedBlock::State::kFreed, std::memory_order_release);
       pool_.give_back(run.begin);
@@ -190,8 +196,8 @@ class GuardedBlocks {
     return (block.size + page - 1) / page * page;
   }
 
-  static bool close_all(std::byte* begin, std::size_t pages) noexcept {
-    return os::close_pages(begin, (pages + GuardedPool::kGuards) * os::page_size());
+  bool close_all(std::byte* begin, std::size_t pages) noexcept {
+    return pool_.close(begin, (pages + GuardedPool::kGuards) * os::page_size());
   }
 
   /// Bytes between the address and the block; 0 inside.
@@ -203,6 +209,7 @@ class GuardedBlocks {
   }
 
   GuardedPool pool_;
+  GuardBudget budget_;
   std::atomic<std::uint64_t> placed_{0};
   std::atomic<std::uint64_t> fell_back_{0};
 };

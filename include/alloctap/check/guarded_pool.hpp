@@ -11,6 +11,7 @@
 
 #include "alloctap/check/block_pool.hpp"
 #include "alloctap/guard/arena.hpp"
+#include "alloctap/guard/arena_regions.hpp"
 #include "alloctap/guard/futex_lock.hpp"
 #include "alloctap/os/reserved_pages.hpp"
 #include "alloctap/os/virtual_memory.hpp"
@@ -38,6 +39,8 @@ class GuardedPool {
     std::size_t bytes = 0;
     /// Runs that are handed out at a time.
     std::size_t runs = 0;
+    /// The same, where each open one is a range of its own for the system.
+    std::size_t split_runs = 0;
   };
 
   struct Run {
@@ -63,7 +66,7 @@ class GuardedPool {
   [[nodiscard]] Run take(std::size_t pages, Number number, const Limits& limits) noexcept {
     const std::lock_guard hold(lock_);
     if (!is_made()) make(limits);
-    if (pages_ == nullptr || live_ >= most_live_) return {};
+    if (pages_ == nullptr || live_ >= most_live()) return {};
     const std::size_t wanted = pages + kGuards;
     const std::size_t size_class = class_of(wanted);
     if (size_class >= kClasses) return {};
@@ -108,12 +111,21 @@ class GuardedPool {
     return {owner_of(first - 1), owner_of(behind)};
   }
 
+  /// Makes pages of a run that was taken accessible, and inaccessible again, as `os::ReservedPages`
+  /// does: `address` and `bytes` are whole pages. Takes no lock.
+  [[nodiscard]] bool open(std::byte* address, std::size_t bytes) noexcept {
+    return space_.open(address, bytes);
+  }
+  [[nodiscard]] bool close(std::byte* address, std::size_t bytes) noexcept {
+    return space_.close(address, bytes);
+  }
+
   /// Opens the page of `address` for as long as its run belongs to the same block; false where the
   /// system refuses. May run in a signal handler.
   [[nodiscard]] bool open_page(const void* address) noexcept {
     const std::size_t page = page_of(address);
     pages_[page].is_open = true;
-    return os::open_pages(at(page), page_bytes_);
+    return space_.open(at(page), page_bytes_);
   }
 
   /// Whether the first call of `take` was there, whose limits hold for ever.
@@ -143,12 +155,16 @@ class GuardedPool {
   struct Fresh {
     std::size_t next = 0;
     std::size_t end = 0;
+    /// Up to here they are prepared.
+    std::size_t prepared = 0;
   };
 
   /// Lengths up to `kExact` have a class each, then each power of two.
   static constexpr std::size_t kExact = 32;
   static constexpr std::size_t kClasses = kExact + 1 + 16;
   static constexpr std::size_t kLeastBytes = std::size_t{1} << 20;
+  /// Bytes that are prepared together: one more call for some eighty blocks.
+  static constexpr std::size_t kPreparedBytes = std::size_t{1} << 20;
 
   static std::size_t class_of(std::size_t pages) noexcept {
     if (pages <= kExact) return pages;
@@ -181,6 +197,7 @@ class GuardedPool {
     if (!has_enough && fresh.end - fresh.next >= length) {
       const std::size_t first = fresh.next;
       fresh.next += length;
+      prepare(fresh);
       pages_[first].length = static_cast<std::uint32_t>(length);
       return first;
     }
@@ -188,6 +205,14 @@ class GuardedPool {
       if (free_[i].size > 0) return pop(free_[i]);
     }
     return kNoPage;
+  }
+
+  void prepare(Fresh& fresh) noexcept {
+    if (fresh.next <= fresh.prepared) return;
+    const std::size_t begin = fresh.prepared;
+    fresh.prepared =
+        std::min(std::max(fresh.next, begin + kPreparedBytes / page_bytes_), fresh.end);
+    space_.prepare(at(begin), (fresh.prepared - begin) * page_bytes_);
   }
 
   std::size_t pop(Queue& queue) noexcept {
@@ -203,23 +228,29 @@ class GuardedPool {
     is_made_ = true;
     page_bytes_ = os::page_size();
     std::size_t bytes = limits.bytes / page_bytes_ * page_bytes_;
-    void* space = nullptr;
-    while (bytes >= kLeastBytes && (space = os::reserve_pages(bytes)) == nullptr) {
+    while (bytes >= kLeastBytes && !space_.reserve(bytes)) {
       bytes = bytes / 2 / page_bytes_ * page_bytes_;
     }
-    if (space == nullptr) return;
+    if (space_.begin() == nullptr) return;
     const std::size_t count = bytes / page_bytes_;
     void* const table = Arena::allocate_pages(count * sizeof(Page));
-    if (table == nullptr) return os::unreserve_pages(space, bytes);
+    if (table == nullptr) return space_.unreserve();
     pages_ = static_cast<Page*>(table);
-    most_live_ = limits.runs;
+    limits_ = limits;
     most_waiting_ = limits.runs / 4;
-    small_ = {.next = 1, .end = count / 4};
-    large_ = {.next = count / 4, .end = count};
-    begin_.store(address_of(space), std::memory_order_relaxed);
+    small_ = {.next = 1, .end = count / 4, .prepared = 1};
+    large_ = {.next = count / 4, .end = count, .prepared = count / 4};
+    // No roots of a scan for unreachable blocks: what is live in it is known.
+    ArenaRegions::add(space_.begin(), bytes);
+    begin_.store(address_of(space_.begin()), std::memory_order_relaxed);
     bytes_.store(bytes, std::memory_order_release);
   }
 
+  [[nodiscard]] std::size_t most_live() const noexcept {
+    return space_.splits_ranges() ? limits_.split_runs : limits_.runs;
+  }
+
+  os::ReservedPages space_;
   std::atomic<std::uintptr_t> begin_{0};
   std::atomic<std::size_t> bytes_{0};
   Page* pages_ = nullptr;
@@ -227,7 +258,7 @@ class GuardedPool {
   FutexLock lock_;
   std::atomic<bool> is_made_{false};
   std::size_t live_ = 0;
-  std::size_t most_live_ = 0;
+  Limits limits_;
   /// Runs of one length that wait while there are fresh ones.
   std::size_t most_waiting_ = 0;
   Fresh small_;

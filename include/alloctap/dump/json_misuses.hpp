@@ -23,6 +23,7 @@ inline void write_guards(JsonBuilder& json, const GuardAccount& guards) {
   json.number("one_in", guards.one_in);
   json.number("placed", guards.placed);
   json.number("fell_back", guards.fell_back);
+  json.number("passed_over", guards.passed_over);
   json.end_object();
 }
 

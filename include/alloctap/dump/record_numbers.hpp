@@ -55,6 +55,7 @@ void visit_numbers(SnapshotType& snapshot, Visit&& visit) {
   visit("guard_pages.one_in", snapshot.guards.one_in);
   visit("guard_pages.placed", snapshot.guards.placed);
   visit("guard_pages.fell_back", snapshot.guards.fell_back);
+  visit("guard_pages.passed_over", snapshot.guards.passed_over);
   visit("peak.time_ns", snapshot.peak.time_ns);
   visit("peak.live_bytes", snapshot.peak.live_bytes);
 }

@@ -84,6 +84,10 @@ struct TextDump {
       out << "; for " << with_commas(guards.fell_back)
           << " more there was no room (vm.max_map_count, RLIMIT_AS): they are as without";
     }
+    if (guards.passed_over > 0) {
+      out << "; " << with_commas(guards.passed_over)
+          << " more were due in moments of many allocations: they are as without";
+    }
     out << "\n";
   }
 

@@ -26,7 +26,8 @@ struct ThreadSlot {
   /// what others need outside a recording section.
   std::atomic<std::int32_t> critical{0};
   /// How many allocations there are until one is chosen for a guard page; 0 before the first.
-  std::uint32_t until_guarded = 0;
+  /// Negative where each is looked at for another reason (`GuardSampler`).
+  std::int32_t until_guarded = 0;
 
   /// For the calling thread. Not one instruction, but whole for its signal handlers, which undo
   /// what they do. Static: a sanitizer's test of `this` reads the flags of an addition that the

@@ -30,8 +30,7 @@ namespace alloctap {
 template <class Originals, class Sink>
 struct CheckedCall {
   template <class Function, class... Arguments>
-  ALLOCTAP_NOINLINE static auto allocate(bool wanted, const CallOrigin& origin,
-                                         Arguments... arguments) {
+  ALLOCTAP_NOINLINE static auto allocate(bool wanted, CallOrigin origin, Arguments... arguments) {
     using Result = decltype(Originals::template get<Function>()(arguments...));
     if constexpr (is_copy<Function>() && AccessSink<Sink>)
       look_at_text<Function>(origin, arguments...);
@@ -46,7 +45,7 @@ struct CheckedCall {
   }
 
   template <class Function, class... Arguments>
-  ALLOCTAP_NOINLINE static int allocate_into(bool wanted, const CallOrigin& origin, void** result,
+  ALLOCTAP_NOINLINE static int allocate_into(bool wanted, CallOrigin origin, void** result,
                                              Arguments... arguments) {
     const BlockRequest request = Function::request(result, arguments...);
     const WantedBlock asked = wanted_block<Function>(request);

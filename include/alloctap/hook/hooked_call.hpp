@@ -72,7 +72,7 @@ struct HookedCall {
     const ReentrancyGuard guard;
     if constexpr (CheckingSink<Sink>) {
       if (Sink::looks_after(old) || (guard.outermost() && !Sink::leaves_alone())) {
-        return reallocate_checked<Function>(guard, origin, old, arguments...);
+        return reallocate_checked<Function>(guard.outermost(), origin, old, arguments...);
       }
     }
     if (!wanted(guard)) return Originals::template get<Function>()(old, arguments...);
@@ -95,7 +95,7 @@ struct HookedCall {
     const ReentrancyGuard guard;
     if constexpr (CheckingSink<Sink>) {
       if (Sink::looks_after(block)) {
-        return deallocate_checked<Function>(guard, origin, block, arguments...);
+        return deallocate_checked<Function>(guard.outermost(), origin, block, arguments...);
       }
     }
     if (wanted(guard) && block != nullptr) {
@@ -160,12 +160,12 @@ struct HookedCall {
  private:
   using Checked = CheckedCall<Originals, Sink>;
 
+  // By value, here and in `Checked`: what nobody has the address of stays in registers.
   template <class Function, class... Arguments>
-  ALLOCTAP_NOINLINE static void* reallocate_checked(const ReentrancyGuard& guard,
-                                                    const CallOrigin& origin, void* old,
+  ALLOCTAP_NOINLINE static void* reallocate_checked(bool outermost, CallOrigin origin, void* old,
                                                     Arguments... arguments) {
     auto* const original = Originals::template get<Function>();
-    if (guard.outermost()) {
+    if (outermost) {
       return Checked::template reallocate<Function>(Originals::recording(), origin, old,
                                                     arguments...);
     }
@@ -178,12 +178,11 @@ struct HookedCall {
   }
 
   template <class Function, class... Arguments>
-  ALLOCTAP_NOINLINE static void deallocate_checked(const ReentrancyGuard& guard,
-                                                   const CallOrigin& origin, void* block,
+  ALLOCTAP_NOINLINE static void deallocate_checked(bool outermost, CallOrigin origin, void* block,
                                                    Arguments... arguments) {
     auto* const original = Originals::template get<Function>();
     if (block == nullptr) return original(block, arguments...);
-    if (guard.outermost()) {
+    if (outermost) {
       return Checked::template deallocate<Function>(Originals::recording(), origin, block,
                                                     arguments...);
     }

@@ -164,15 +164,15 @@ TEST_CASE("other checks look after blocks beside inaccessible pages, too") {
 }
 
 TEST_CASE("where there is no room blocks are as they would be, and the report counts them") {
-  SUBCASE("more blocks than the system's mappings are enough for") {
-    const TrackedProgram program({kProgram, "live", "40000"});
+  SUBCASE("more blocks than there is room for") {
+    const TrackedProgram program({kProgram, "live", "200000"});
     const Outcome outcome = run(program.tracked(kAll));
     CHECK(outcome.out == "done\n");
     CHECK(outcome.exit_code() == 3);
     const Json guards = program.dump().json().at("misuses").at("guard_pages");
     CHECK(guards.at("placed").get<int>() > 1000);
     CHECK(guards.at("fell_back").get<int>() > 0);
-    CHECK(guards.at("placed").get<int>() + guards.at("fell_back").get<int>() >= 40000);
+    CHECK(guards.at("placed").get<int>() + guards.at("fell_back").get<int>() >= 200000);
   }
   SUBCASE("no address space for more than a few") {
     const TrackedProgram program({kProgram, "live", "3000"});
@@ -192,7 +192,7 @@ TEST_CASE("where there is no room blocks are as they would be, and the report co
     const Json guards = program.dump().json().at("misuses").at("guard_pages");
     CHECK(guards.at("one_in") == 2);
     CHECK(guards.at("placed").get<int>() >= 1024);
-    CHECK(guards.at("fell_back").get<int>() > 10000);
+    CHECK(guards.at("fell_back").get<int>() + guards.at("passed_over").get<int>() > 10000);
   }
 }
 

@@ -219,7 +219,7 @@ TEST_CASE("addresses of nobody's are no fault of a block's") {
 }
 
 TEST_CASE("blocks that come and go for long find room, and are forgotten one by one") {
-  GuardedHeap<GuardPages<1000>> heap;
+  GuardedHeap<GuardPages<2>> heap;
   std::vector<std::byte*> live;
   for (int i = 0; i < 30000; ++i) {
     std::byte* const block = heap.allocate(static_cast<std::size_t>(i % 9000));

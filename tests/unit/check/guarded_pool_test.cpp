@@ -8,7 +8,6 @@
 #include <set>
 #include <vector>
 
-#include "alloctap/os/reserved_pages.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 #include "tests/support/kept_object.hpp"
 
@@ -16,7 +15,8 @@ namespace {
 
 using namespace alloctap;
 
-constexpr GuardedPool::Limits kLimits{.bytes = std::size_t{64} << 20, .runs = 1000};
+constexpr GuardedPool::Limits kLimits{
+    .bytes = std::size_t{64} << 20, .runs = 1000, .split_runs = 1000};
 
 GuardedPool& new_pool() { return alloctap::testing::make_kept<GuardedPool>(); }
 
@@ -52,17 +52,17 @@ TEST_CASE("pages that are opened are zero, and zero again after they were closed
   GuardedPool& pool = new_pool();
   const GuardedPool::Run run = pool.take(1, 7, kLimits);
   for (int round = 0; round < 3; ++round) {
-    REQUIRE(os::open_pages(run.begin, os::page_size()));
+    REQUIRE(pool.open(run.begin, os::page_size()));
     CHECK(run.begin[0] == std::byte{});
     CHECK(run.begin[os::page_size() - 1] == std::byte{});
     std::memset(run.begin, 7, os::page_size());
-    REQUIRE(os::close_pages(run.begin, os::page_size()));
+    REQUIRE(pool.close(run.begin, os::page_size()));
   }
 }
 
 TEST_CASE("no more runs are out than may be, and what comes back makes room") {
   GuardedPool& pool = new_pool();
-  constexpr GuardedPool::Limits kTwo{.bytes = std::size_t{64} << 20, .runs = 2};
+  constexpr GuardedPool::Limits kTwo{.bytes = std::size_t{64} << 20, .runs = 2, .split_runs = 2};
   const GuardedPool::Run first = pool.take(1, 1, kTwo);
   CHECK(pool.take(1, 2, kTwo).begin != nullptr);
   CHECK(pool.take(1, 3, kTwo).begin == nullptr);
@@ -74,7 +74,8 @@ TEST_CASE("no more runs are out than may be, and what comes back makes room") {
 
 TEST_CASE("a longer run serves where there is no other, and stays as long") {
   GuardedPool& pool = new_pool();
-  constexpr GuardedPool::Limits kSmall{.bytes = std::size_t{1} << 20, .runs = 100000};
+  constexpr GuardedPool::Limits kSmall{
+      .bytes = std::size_t{1} << 20, .runs = 100000, .split_runs = 100000};
   std::vector<std::byte*> runs;
   for (GuardedPool::Run run; (run = pool.take(2, 1, kSmall)).begin != nullptr;) {
     runs.push_back(run.begin);
@@ -91,7 +92,7 @@ TEST_CASE("a longer run serves where there is no other, and stays as long") {
 
 TEST_CASE("fresh runs are spared where many wait") {
   GuardedPool& pool = new_pool();
-  constexpr GuardedPool::Limits kFour{.bytes = std::size_t{64} << 20, .runs = 4};
+  constexpr GuardedPool::Limits kFour{.bytes = std::size_t{64} << 20, .runs = 4, .split_runs = 4};
   std::set<std::byte*> seen;
   for (int i = 0; i < 100; ++i) {
     const GuardedPool::Run run = pool.take(1, 1, kFour);
@@ -103,7 +104,8 @@ TEST_CASE("fresh runs are spared where many wait") {
 
 TEST_CASE("runs that came back are handed out last, the oldest first, for as many pages") {
   GuardedPool& pool = new_pool();
-  constexpr GuardedPool::Limits kSmall{.bytes = std::size_t{4} << 20, .runs = 100000};
+  constexpr GuardedPool::Limits kSmall{
+      .bytes = std::size_t{4} << 20, .runs = 100000, .split_runs = 100000};
   GuardedPool::Number number = 1;
   std::set<std::byte*> fresh;
   const GuardedPool::Run first = pool.take(1, number++, kSmall);
@@ -128,7 +130,8 @@ TEST_CASE("runs that came back are handed out last, the oldest first, for as man
 
 TEST_CASE("a run whose pages were opened for a fault says so to the next one who gets it") {
   GuardedPool& pool = new_pool();
-  constexpr GuardedPool::Limits kSmall{.bytes = std::size_t{1} << 20, .runs = 100000};
+  constexpr GuardedPool::Limits kSmall{
+      .bytes = std::size_t{1} << 20, .runs = 100000, .split_runs = 100000};
   const GuardedPool::Run run = pool.take(40, 1, kSmall);
   REQUIRE(run.begin != nullptr);
   REQUIRE(pool.open_page(run.begin + os::page_size()));
@@ -145,7 +148,7 @@ TEST_CASE("a run whose pages were opened for a fault says so to the next one who
 
 TEST_CASE("a pool that the system has no addresses for hands out nothing") {
   GuardedPool& pool = new_pool();
-  CHECK(pool.take(1, 1, {.bytes = 4096, .runs = 10}).begin == nullptr);
+  CHECK(pool.take(1, 1, {.bytes = 4096, .runs = 10, .split_runs = 10}).begin == nullptr);
   CHECK(pool.is_made());
   CHECK(pool.take(1, 1, kLimits).begin == nullptr);
   GuardedPool& other = new_pool();

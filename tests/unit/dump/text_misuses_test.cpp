@@ -54,6 +54,10 @@ TEST_CASE("a report says how many blocks stood beside inaccessible pages, where 
             .find("\n  guarded  1,234 blocks beside an inaccessible page, 1 in 1,000; for 5 more "
                   "there was no room (vm.max_map_count, RLIMIT_AS): they are as without\n") !=
         std::string::npos);
+  sample.snapshot.guards = {.one_in = 1000, .placed = 1234, .passed_over = 4321};
+  CHECK(render(TextDump{}, sample.report())
+            .find(", 1 in 1,000; 4,321 more were due in moments of many allocations: they are as "
+                  "without\n") != std::string::npos);
 }
 
 TEST_CASE("each fault is told with its block, its calls and how often it was found") {

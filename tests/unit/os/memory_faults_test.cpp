@@ -12,46 +12,45 @@ namespace {
 
 using namespace alloctap;
 
-std::byte* closed_pages = nullptr;
+constinit os::ReservedPages pages;
 os::MemoryFault last;
 int faults_heard = 0;
 
 os::FaultVerdict open_and_retry(const os::MemoryFault& fault) noexcept {
   last = fault;
   ++faults_heard;
-  const std::uintptr_t offset = fault.address - reinterpret_cast<std::uintptr_t>(closed_pages);
-  const bool is_ours = closed_pages != nullptr && offset < 2 * os::page_size();
-  return is_ours && os::open_pages(closed_pages, 2 * os::page_size()) ? os::FaultVerdict::kRetry
-                                                                      : os::FaultVerdict::kPassOn;
+  const std::uintptr_t offset = fault.address - reinterpret_cast<std::uintptr_t>(pages.begin());
+  const bool is_ours = offset < pages.bytes();
+  return is_ours && pages.open(pages.begin(), pages.bytes()) ? os::FaultVerdict::kRetry
+                                                             : os::FaultVerdict::kPassOn;
 }
 
 }  // namespace
 
 TEST_CASE("a listener is told of an access that is refused, and may have it made again") {
-  closed_pages = static_cast<std::byte*>(os::reserve_pages(2 * os::page_size()));
-  REQUIRE(closed_pages != nullptr);
+  REQUIRE(pages.reserve(2 * os::page_size()));
+  pages.prepare(pages.begin(), pages.bytes());
   REQUIRE(os::catch_memory_faults(&open_and_retry));
   REQUIRE(os::catch_memory_faults(&open_and_retry));
-  auto* const place = reinterpret_cast<volatile unsigned char*>(closed_pages + 40);
+  auto* const place = reinterpret_cast<volatile unsigned char*>(pages.begin() + 40);
   CHECK(*place == 0);
   CHECK(faults_heard == 1);
   CHECK(last.address == reinterpret_cast<std::uintptr_t>(place));
   CHECK(last.access == os::FaultAccess::kRead);
   CHECK(last.code != 0);
-  REQUIRE(os::close_pages(closed_pages, 2 * os::page_size()));
+  REQUIRE(pages.close(pages.begin(), pages.bytes()));
   *place = 7;
   CHECK(faults_heard == 2);
   CHECK(last.access == os::FaultAccess::kWrite);
   CHECK(*place == 7);
-  REQUIRE(os::close_pages(closed_pages, 2 * os::page_size()));
+  REQUIRE(pages.close(pages.begin(), pages.bytes()));
   CHECK(*place == 0);
   CHECK(faults_heard == 3);
-  os::unreserve_pages(closed_pages, 2 * os::page_size());
+  pages.unreserve();
 }
 
 TEST_CASE("whoever has a fault from elsewhere asks all listeners") {
   REQUIRE(os::catch_memory_faults(&open_and_retry));
-  closed_pages = nullptr;
   CHECK(os::ask_fault_listeners({.address = SIZE_MAX}) == os::FaultVerdict::kPassOn);
   CHECK(last.address == SIZE_MAX);
 }
