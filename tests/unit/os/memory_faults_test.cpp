@@ -12,41 +12,43 @@ namespace {
 
 using namespace alloctap;
 
-constinit os::ReservedPages pages;
+constinit os::ReservedPages closed_pages;
 os::MemoryFault last;
 int faults_heard = 0;
 
 os::FaultVerdict open_and_retry(const os::MemoryFault& fault) noexcept {
   last = fault;
   ++faults_heard;
-  const std::uintptr_t offset = fault.address - reinterpret_cast<std::uintptr_t>(pages.begin());
-  const bool is_ours = offset < pages.bytes();
-  return is_ours && pages.open(pages.begin(), pages.bytes()) ? os::FaultVerdict::kRetry
-                                                             : os::FaultVerdict::kPassOn;
+  const std::uintptr_t offset =
+      fault.address - reinterpret_cast<std::uintptr_t>(closed_pages.begin());
+  const bool is_ours = offset < closed_pages.bytes();
+  return is_ours && closed_pages.open(closed_pages.begin(), closed_pages.bytes())
+             ? os::FaultVerdict::kRetry
+             : os::FaultVerdict::kPassOn;
 }
 
 }  // namespace
 
 TEST_CASE("a listener is told of an access that is refused, and may have it made again") {
-  REQUIRE(pages.reserve(2 * os::page_size()));
-  pages.prepare(pages.begin(), pages.bytes());
+  REQUIRE(closed_pages.reserve(2 * os::page_size()));
+  closed_pages.prepare(closed_pages.begin(), closed_pages.bytes());
   REQUIRE(os::catch_memory_faults(&open_and_retry));
   REQUIRE(os::catch_memory_faults(&open_and_retry));
-  auto* const place = reinterpret_cast<volatile unsigned char*>(pages.begin() + 40);
+  auto* const place = reinterpret_cast<volatile unsigned char*>(closed_pages.begin() + 40);
   CHECK(*place == 0);
   CHECK(faults_heard == 1);
   CHECK(last.address == reinterpret_cast<std::uintptr_t>(place));
   CHECK(last.access == os::FaultAccess::kRead);
   CHECK(last.code != 0);
-  REQUIRE(pages.close(pages.begin(), pages.bytes()));
+  REQUIRE(closed_pages.close(closed_pages.begin(), closed_pages.bytes()));
   *place = 7;
   CHECK(faults_heard == 2);
   CHECK(last.access == os::FaultAccess::kWrite);
   CHECK(*place == 7);
-  REQUIRE(pages.close(pages.begin(), pages.bytes()));
+  REQUIRE(closed_pages.close(closed_pages.begin(), closed_pages.bytes()));
   CHECK(*place == 0);
   CHECK(faults_heard == 3);
-  pages.unreserve();
+  closed_pages.unreserve();
 }
 
 TEST_CASE("whoever has a fault from elsewhere asks all listeners") {
