@@ -57,7 +57,7 @@ TEST_CASE("what is passed over counts, and what is not is asked for") {
 
 TEST_CASE("nothing is passed over where all or none is chosen, or each is looked at") {
   std::thread([] {
-    for (const std::uint32_t one_in : {0, 1, 100}) {
+    for (const std::uint32_t one_in : {0u, 1u, 100u}) {
       for (int i = 0; i < 300; ++i) {
         CHECK_FALSE(GuardSampler::passes_over());
         static_cast<void>(GuardSampler::is_due(one_in, true));
