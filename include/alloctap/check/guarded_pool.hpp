@@ -18,6 +18,8 @@
 
 namespace alloctap {
 
+static_assert(os::PageReserve<os::ReservedPages>);
+
 /// Hands out runs of pages, which nobody can access until they are opened; at the end of each are
 /// two that stay so. A run that comes back is handed out again once many of its length have, or no
 /// fresh addresses are left: the one first that came back first, for blocks that need as many pages

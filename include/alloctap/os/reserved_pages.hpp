@@ -56,9 +56,3 @@ concept PageReserve = requires(T reserve, const T& reserved, void* address, std:
 #else
 #error "alloctap/os/reserved_pages.hpp has no implementation for this system"
 #endif
-
-namespace alloctap::os {
-
-static_assert(PageReserve<ReservedPages>);
-
-}  // namespace alloctap::os
