@@ -3,11 +3,9 @@
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
-#include <absl/strings/str_cat.h>
 
-#include <atomic>
 #include <mutex>
-#include <string>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -16,10 +14,9 @@
 #include "alloctap/config.hpp"
 #include "alloctap/dump/dump_output.hpp"
 #include "alloctap/dump/dump_policy.hpp"
+#include "alloctap/dump/named_stacks.hpp"
 #include "alloctap/guard/control_lock.hpp"
-#include "alloctap/guard/fork_handlers.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
-#include "alloctap/hook/hook_claims.hpp"
 #include "alloctap/os/process.hpp"
 #include "alloctap/session.hpp"
 #include "alloctap/snapshot/diff.hpp"
@@ -29,6 +26,7 @@
 #include "alloctap/snapshot/suppressions.hpp"
 #include "alloctap/symbol/module_table.hpp"
 #include "alloctap/tracker_report.hpp"
+#include "alloctap/tracker_session.hpp"
 #include "alloctap/tracker_snapshot.hpp"
 
 namespace alloctap {
@@ -55,14 +53,14 @@ class Tracker {
     const ReentrancyGuard guard;
     {
       const std::lock_guard hold(control_lock);
-      if (absl::Status status = start_locked(); !status.ok()) return status;
+      if (absl::Status status = Life::start_locked(); !status.ok()) return status;
     }
     Sink::Epochs::watch();
-    return Session(&Tracker::stop);
+    return Session(&Life::stop);
   }
 
   /// Whether a session lives.
-  [[nodiscard]] static bool running() noexcept { return running_.load(std::memory_order_acquire); }
+  [[nodiscard]] static bool running() noexcept { return Life::running(); }
 
   /// The state at one moment: no event is half in it. Blocks and totals stay after the session, so
   /// this works then too.
@@ -132,6 +130,15 @@ class Tracker {
     const ReentrancyGuard guard;
     const std::lock_guard hold(control_lock);
     return TrackerReport<Config>::misuses(snapshot, suppressions);
+  }
+
+  /// What the frames of `stacks`, ids of this tracker's, are called, inlined functions included.
+  [[nodiscard]] static absl::StatusOr<NamedStacks> name_stacks(std::span<const StackId> stacks) {
+    if (absl::Status status = refuse_inside_dump(); !status.ok()) return status;
+    const ReentrancyGuard guard;
+    const std::lock_guard hold(control_lock);
+    Sink::Epochs::update_locked();
+    return TrackerReport<Config>::name_stacks(stacks);
   }
 
   /// Writes a report of the present state to `output`, a `DumpOutput`, in the form of `policy`.
@@ -220,6 +227,7 @@ class Tracker {
 
  private:
   using Taker = TrackerSnapshot<Config>;
+  using Life = TrackerSession<Config>;
 
   /// A callback of an output runs behind the control lock: it would wait for itself.
   static absl::Status refuse_inside_dump() {
@@ -227,68 +235,6 @@ class Tracker {
     return absl::FailedPreconditionError(
         "this thread is inside a dump: what an output calls may not start, snapshot or dump");
   }
-
-  static absl::Status start_locked() {
-    if (running()) {
-      return absl::FailedPreconditionError(
-          "this tracker has a session already; end that one first");
-    }
-    constexpr HookTarget target = Hook::capabilities.target;
-    const std::string_view* holder = HookClaims::claim(target, kHookName);
-    if (holder != nullptr) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "cannot install the hook \"", std::string(kHookName),
-          "\": another tracker has the hook \"", std::string(*holder),
-          "\" on the process's allocator; two would count one call twice. End its session first"));
-    }
-    RecordingGate::initialize();
-    Sink::detours().begin(Sink::Sampling::selects());
-    absl::Status status = prepare();
-    if (!status.ok()) {
-      HookClaims::release(target);
-      return status;
-    }
-    running_.store(true, std::memory_order_release);
-    Taker::note_start();
-    Sink::add_timeline_point_locked();
-    return absl::OkStatus();
-  }
-
-  static absl::Status prepare() {
-    if (!os::ThreadLocal<ThreadSlot>::is_own()) {
-      return absl::ResourceExhaustedError(
-          "no thread-local storage is left in this process for the tracker's own use");
-    }
-    if (!ForkHandlers::install(&in_forked_child)) {
-      return absl::ResourceExhaustedError(
-          "cannot register handlers for fork: no memory, or too many trackers in one process");
-    }
-    absl::Status status = prepare_checks<Config>();
-    if (status.ok()) status = Sink::queue().start(Config::limits.max_queue_bytes);
-    if (!status.ok()) return status;
-    status = Hook::template install<Sink>();
-    if (!status.ok()) Sink::queue().stop();
-    return status;
-  }
-
-  static void stop() noexcept {
-    const ReentrancyGuard guard;
-    Sink::Epochs::unwatch();
-    const std::lock_guard hold(control_lock);
-    Hook::uninstall();
-    Sink::queue().stop();
-    HookClaims::release(Hook::capabilities.target);
-    running_.store(false, std::memory_order_release);
-  }
-
-  static void in_forked_child() noexcept {
-    Sink::queue().after_fork();
-    Sink::after_fork();
-    if constexpr (requires { Config::Sampling::after_fork(); }) Config::Sampling::after_fork();
-  }
-
-  static constexpr std::string_view kHookName = Hook::name;
-  static inline constinit std::atomic<bool> running_{false};
 };
 
 }  // namespace alloctap

@@ -5,11 +5,13 @@
 #include <absl/status/statusor.h>
 
 #include <cstddef>
+#include <span>
 #include <string_view>
 
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/frame_list.hpp"
 #include "alloctap/dump/misuse_stacks.hpp"
+#include "alloctap/dump/named_stacks.hpp"
 #include "alloctap/dump/report.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/hook/hook_backend.hpp"
@@ -70,6 +72,15 @@ class TrackerReport {
       return absl::ResourceExhaustedError("misuse: the system has no memory for its frames");
     }
     return sort_misuses(snapshot, suppressions, frames);
+  }
+
+  /// As `Tracker::name_stacks`.
+  static absl::StatusOr<NamedStacks> name_stacks(std::span<const StackId> stacks) {
+    const absl::StatusOr<ModuleTable> modules = TrackerReport::modules();
+    if (!modules.ok()) return modules.status();
+    Snapshot frames_alone;
+    frames_alone.table = &Sink::stacks();
+    return NamedStacks::name(report_of(frames_alone, *modules), stacks);
   }
 
   /// As `Tracker::dump`.

@@ -24,7 +24,7 @@ LAYERS = [
     {"dump", "game"},
     {"checking_recorder.hpp", "config.hpp", "sample_books.hpp", "mapping_recorder.hpp", "module_epochs.hpp",
      "peak_recorder.hpp", "reachability_scan.hpp", "recorder.hpp", "session.hpp", "stack_recorder.hpp", "timeline_recorder.hpp",
-     "tracker.hpp", "tracker_report.hpp", "tracker_snapshot.hpp", "alloctap.hpp"},
+     "tracker.hpp", "tracker_report.hpp", "tracker_session.hpp", "tracker_snapshot.hpp", "alloctap.hpp"},
     {"testing"},
 ]
 RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}

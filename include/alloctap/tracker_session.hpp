@@ -1,0 +1,98 @@
+/// How the session of a tracker begins and ends.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/strings/str_cat.h>
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "alloctap/checking_recorder.hpp"
+#include "alloctap/guard/control_lock.hpp"
+#include "alloctap/guard/fork_handlers.hpp"
+#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/hook/hook_claims.hpp"
+#include "alloctap/os/thread_local.hpp"
+#include "alloctap/tracker_snapshot.hpp"
+
+namespace alloctap {
+
+/// The only one of the tracker with that `Config`: what it needs is prepared, its hook installed,
+/// and both are undone. Control plane.
+template <class Config>
+class TrackerSession {
+  using Hook = typename Config::Hook;
+  using Sink = RecorderOf<Config>;
+
+ public:
+  [[nodiscard]] static bool running() noexcept { return running_.load(std::memory_order_acquire); }
+
+  /// Behind the control lock.
+  static absl::Status start_locked() {
+    if (running()) {
+      return absl::FailedPreconditionError(
+          "this tracker has a session already; end that one first");
+    }
+    constexpr HookTarget target = Hook::capabilities.target;
+    const std::string_view* holder = HookClaims::claim(target, kHookName);
+    if (holder != nullptr) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "cannot install the hook \"", std::string(kHookName),
+          "\": another tracker has the hook \"", std::string(*holder),
+          "\" on the process's allocator; two would count one call twice. End its session first"));
+    }
+    RecordingGate::initialize();
+    Sink::detours().begin(Sink::Sampling::selects());
+    absl::Status status = prepare();
+    if (!status.ok()) {
+      HookClaims::release(target);
+      return status;
+    }
+    running_.store(true, std::memory_order_release);
+    TrackerSnapshot<Config>::note_start();
+    Sink::add_timeline_point_locked();
+    return absl::OkStatus();
+  }
+
+  /// Takes the control lock.
+  static void stop() noexcept {
+    const ReentrancyGuard guard;
+    Sink::Epochs::unwatch();
+    const std::lock_guard hold(control_lock);
+    Hook::uninstall();
+    Sink::queue().stop();
+    HookClaims::release(Hook::capabilities.target);
+    running_.store(false, std::memory_order_release);
+  }
+
+ private:
+  static absl::Status prepare() {
+    if (!os::ThreadLocal<ThreadSlot>::is_own()) {
+      return absl::ResourceExhaustedError(
+          "no thread-local storage is left in this process for the tracker's own use");
+    }
+    if (!ForkHandlers::install(&in_forked_child)) {
+      return absl::ResourceExhaustedError(
+          "cannot register handlers for fork: no memory, or too many trackers in one process");
+    }
+    absl::Status status = prepare_checks<Config>();
+    if (status.ok()) status = Sink::queue().start(Config::limits.max_queue_bytes);
+    if (!status.ok()) return status;
+    status = Hook::template install<Sink>();
+    if (!status.ok()) Sink::queue().stop();
+    return status;
+  }
+
+  static void in_forked_child() noexcept {
+    Sink::queue().after_fork();
+    Sink::after_fork();
+    if constexpr (requires { Config::Sampling::after_fork(); }) Config::Sampling::after_fork();
+  }
+
+  static constexpr std::string_view kHookName = Hook::name;
+  static inline constinit std::atomic<bool> running_{false};
+};
+
+}  // namespace alloctap
