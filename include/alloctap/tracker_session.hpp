@@ -24,6 +24,7 @@ namespace alloctap {
 template <class Config>
 class TrackerSession {
   using Hook = typename Config::Hook;
+  using Observers = typename Config::Observers;
   using Sink = RecorderOf<Config>;
 
  public:
@@ -51,6 +52,7 @@ class TrackerSession {
       return status;
     }
     running_.store(true, std::memory_order_release);
+    if constexpr (requires { Observers::on_start(); }) Observers::on_start();
     TrackerSnapshot<Config>::note_start();
     Sink::add_timeline_point_locked();
     return absl::OkStatus();
@@ -62,6 +64,7 @@ class TrackerSession {
     Sink::Epochs::unwatch();
     const std::lock_guard hold(control_lock);
     Hook::uninstall();
+    if constexpr (requires { Observers::on_stop(); }) Observers::on_stop();
     Sink::queue().stop();
     HookClaims::release(Hook::capabilities.target);
     running_.store(false, std::memory_order_release);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <thread>
 
+#include "alloctap/tag/inherited_tags.hpp"
 #include "alloctap/tag/no_tags.hpp"
 #include "alloctap/tag/scoped_tags.hpp"
 #include "alloctap/tag/tags_and_threads.hpp"
@@ -41,7 +42,7 @@ std::uint64_t live_bytes_of(const Snapshot& snapshot, StackOwner wanted) {
 
 }  // namespace
 
-#define ALLOCTAP_TAG_POLICIES NoTags, ScopedTags, ThreadOwners, TagsAndThreads
+#define ALLOCTAP_TAG_POLICIES NoTags, ScopedTags, InheritedTags, ThreadOwners, TagsAndThreads
 
 TEST_CASE_TEMPLATE("owners tell what the description says", Policy, ALLOCTAP_TAG_POLICIES) {
   const TagsDescription description = Policy::description();

@@ -37,7 +37,8 @@ struct ObservedMapping {
 /// may hold while that allocates, start a tracker or dump.
 ///
 /// `on_map(const ObservedMapping&)` and `on_unmap(const ObservedMapping&)` may be added, for mapped
-/// memory; an unmapping that fails is followed by an `on_map`.
+/// memory; an unmapping that fails is followed by an `on_map`. So may `on_start()` and `on_stop()`,
+/// for the beginning and the end of a session, not inside malloc.
 template <class O>
 concept Observer = requires(const ObservedBlock& block) {
   { O::on_track(block) } noexcept -> std::same_as<void>;

@@ -20,7 +20,18 @@ struct Observers {
     (tell_unmap<Each>(mapping), ...);
   }
 
+  static void on_start() noexcept { (tell_start<Each>(), ...); }
+  static void on_stop() noexcept { (tell_stop<Each>(), ...); }
+
  private:
+  template <class One>
+  static void tell_start() noexcept {
+    if constexpr (requires { One::on_start(); }) One::on_start();
+  }
+  template <class One>
+  static void tell_stop() noexcept {
+    if constexpr (requires { One::on_stop(); }) One::on_stop();
+  }
   template <class One>
   static void tell_map(const ObservedMapping& mapping) noexcept {
     if constexpr (requires { One::on_map(mapping); }) One::on_map(mapping);

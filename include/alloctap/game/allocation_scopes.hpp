@@ -1,0 +1,137 @@
+/// Counting what one thread allocates between two moments.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "alloctap/game/scope_offences.hpp"
+#include "alloctap/game/scope_stack.hpp"
+#include "alloctap/game/stack_counts.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/observe/observer.hpp"
+#include "alloctap/os/file.hpp"
+
+namespace alloctap {
+
+/// For the slot `Observers` of one tracker, alone or among others: what it records counts for the
+/// scopes that the allocating thread is in, whoever's code allocates. A reallocation is a free and
+/// an allocation.
+struct AllocationScopes {
+  static void on_start() noexcept { watchers_.fetch_add(1, std::memory_order_relaxed); }
+  static void on_stop() noexcept { watchers_.fetch_sub(1, std::memory_order_relaxed); }
+
+  /// Whether a tracker with these observers records now. Scopes count nothing else.
+  [[nodiscard]] static bool watched() noexcept {
+    return watchers_.load(std::memory_order_relaxed) > 0;
+  }
+
+  ALLOCTAP_ALWAYS_INLINE static void on_track(const ObservedBlock& block) noexcept {
+    if (ScopeStack* scopes = ScopeStack::known()) {
+      scopes->for_each_open([&](ScopeNode& node) { note_allocation(node, block); });
+    }
+  }
+
+  ALLOCTAP_ALWAYS_INLINE static void on_untrack(const ObservedBlock& block) noexcept {
+    if (ScopeStack* scopes = ScopeStack::known()) {
+      scopes->for_each_open([&](ScopeNode& node) { note_free(node, block); });
+    }
+  }
+
+ private:
+  static void add(std::atomic<std::uint64_t>& sum, std::uint64_t number) noexcept {
+    sum.store(sum.load(std::memory_order_relaxed) + number, std::memory_order_relaxed);
+  }
+
+  static void note_allocation(ScopeNode& node, const ObservedBlock& block) noexcept {
+    add(node.allocations, 1);
+    add(node.bytes, block.size);
+    node.stacks.add(block.stack, {.allocations = 1, .bytes = block.size});
+    if (node.sums().allocations > node.limit.allowed) offend(node, block, false);
+  }
+
+  static void note_free(ScopeNode& node, const ObservedBlock& block) noexcept {
+    add(node.frees, 1);
+    if (!node.limit.forbids_frees) return;
+    node.stacks.add(block.stack, {.frees = 1});
+    offend(node, block, true);
+  }
+
+  static void offend(const ScopeNode& node, const ObservedBlock& block, bool is_free) noexcept {
+    if (node.limit.on_offence != nullptr) {
+      node.limit.on_offence(
+          {.scope = node.name, .block = block, .is_free = is_free, .sums = node.sums()});
+    }
+    if (!node.limit.aborts) return;
+    constexpr int kStandardError = 2;
+    os::write_all(kStandardError, "alloctap: the program ends because it ");
+    os::write_all(kStandardError, is_free ? "gave back" : "allocated");
+    os::write_all(kStandardError, " memory in the scope \"");
+    os::write_all(kStandardError, node.name);
+    os::write_all(kStandardError, "\", which forbids it; this call stands below in the stack\n");
+    std::abort();
+  }
+
+  static inline constinit std::atomic<int> watchers_{0};
+};
+
+static_assert(Observer<AllocationScopes>);
+
+/// While one is alive, counts what its thread allocates and gives back, if `AllocationScopes` are
+/// among the observers of a tracker that has a session. Scopes nest; each counts what those inside
+/// of it do. What another thread does for it is not its own.
+///
+/// Scopes of one thread end in the reverse order of their beginning, and on that thread: one that
+/// ends too early no longer counts, and one that another thread ends counts nothing from then on.
+/// Costs a few stores. Not to be used inside a hook or an observer.
+class AllocationScope {
+ public:
+  AllocationScope() noexcept : AllocationScope({}, {}, false) {}
+  ~AllocationScope() {
+    if (node_ != nullptr) ScopeStack::end(*node_);
+  }
+  AllocationScope(const AllocationScope&) = delete;
+  AllocationScope& operator=(const AllocationScope&) = delete;
+
+  /// So far.
+  [[nodiscard]] AllocationSums sums() const noexcept {
+    return node_ == nullptr ? AllocationSums{} : node_->sums();
+  }
+  [[nodiscard]] std::uint64_t allocations() const noexcept { return sums().allocations; }
+
+  /// Whether it counts: a tracker watches, the system had memory for it, and there are not
+  /// `ScopeStack::kMostScopes` around it.
+  [[nodiscard]] bool counts() const noexcept {
+    return node_ != nullptr && AllocationScopes::watched();
+  }
+
+  /// Calls `visit(StackId, const AllocationSums&)` for each stack that allocated so far. The ids
+  /// are the tracker's. On its own thread; `visit` must not allocate.
+  template <class Visit>
+  void for_each_stack(Visit&& visit) const {
+    if (node_ == nullptr) return;
+    node_->stacks.for_each(
+        [&](const StackCounts::Entry& entry) { visit(entry.stack, entry.sums); });
+  }
+
+ protected:
+  AllocationScope(std::string_view name, const AllocationLimit& limit, bool is_barrier) noexcept {
+    if (ScopeStack* scopes = ScopeStack::mine()) node_ = scopes->push(name, limit, is_barrier);
+  }
+
+  [[nodiscard]] const ScopeNode* node() const noexcept { return node_; }
+
+ private:
+  ScopeNode* node_ = nullptr;
+};
+
+/// What is allocated while one is alive does not count for the scopes around it.
+class AllocationsAllowed : AllocationScope {
+ public:
+  AllocationsAllowed() noexcept : AllocationScope("allowed", {}, true) {}
+};
+
+using allocations_allowed = AllocationsAllowed;
+
+}  // namespace alloctap

@@ -1,0 +1,162 @@
+/// The allocation scopes that a thread is in.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "alloctap/game/stack_counts.hpp"
+#include "alloctap/guard/per_thread.hpp"
+#include "alloctap/guard/thread_state.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/observe/observer.hpp"
+#include "alloctap/os/thread_local.hpp"
+
+namespace alloctap {
+
+struct ScopeOffence;
+
+/// What a scope does about allocations beyond those that it allows.
+struct AllocationLimit {
+  /// So many are no offence.
+  std::uint64_t allowed = ~std::uint64_t{0};
+  /// Whether each free is an offence as well.
+  bool forbids_frees = false;
+  /// Whether the first offence ends the program, by std::abort, after a line on standard error.
+  bool aborts = false;
+  /// Told of each offence, on the thread that commits it, inside malloc, where it may allocate.
+  void (*on_offence)(const ScopeOffence& offence) noexcept = nullptr;
+};
+
+/// An allocation, or a free, where there should be none.
+struct ScopeOffence {
+  std::string_view scope;
+  /// What was allocated, or is being given back.
+  ObservedBlock block;
+  bool is_free = false;
+  /// Of the scope so far, this one included.
+  AllocationSums sums;
+};
+
+/// What is counted for one scope. Read and written by its thread alone, and in memory that stays,
+/// so that a scope which another thread ends by mistake hurts nobody. Numbers are atomic because
+/// GCC takes malloc for a function that changes none of the program's variables.
+struct ScopeNode {
+  std::string_view name;
+  AllocationLimit limit;
+  /// What is outside of it hears nothing of what is inside.
+  bool is_barrier = false;
+  std::atomic<bool> open{false};
+  std::atomic<std::uint64_t> allocations{0};
+  std::atomic<std::uint64_t> bytes{0};
+  std::atomic<std::uint64_t> frees{0};
+  StackCounts stacks;
+
+  [[nodiscard]] AllocationSums sums() const noexcept {
+    return {.allocations = allocations.load(std::memory_order_relaxed),
+            .bytes = bytes.load(std::memory_order_relaxed),
+            .frees = frees.load(std::memory_order_relaxed)};
+  }
+};
+
+/// Those of one thread, innermost last. Lives in the arena, and is handed on to a later thread.
+class ScopeStack {
+ public:
+  /// Scopes inside of so many others count nothing.
+  static constexpr std::uint32_t kMostScopes = 64;
+
+  /// The calling thread's, made if need be; nullptr where the system has no memory. Not inside
+  /// malloc.
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE static ScopeStack* mine() noexcept {
+    ScopeStack* stack = slot().load(std::memory_order_relaxed);
+    return stack != nullptr ? stack : make();
+  }
+
+  /// The calling thread's, where it has had a scope; else nullptr.
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE static ScopeStack* known() noexcept {
+    return slot().load(std::memory_order_relaxed);
+  }
+
+  /// Begins a scope; nullptr where there are `kMostScopes`. `name` outlives it.
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE ScopeNode* push(std::string_view name,
+                                                       const AllocationLimit& limit,
+                                                       bool is_barrier) noexcept {
+    const std::uint32_t depth = depth_.load(std::memory_order_relaxed);
+    if (depth == kMostScopes) [[unlikely]] {
+      return nullptr;
+    }
+    ScopeNode& node = nodes_[depth];
+    node.name = name;
+    node.limit = limit;
+    node.is_barrier = is_barrier;
+    node.open.store(true, std::memory_order_relaxed);
+    depth_.store(depth + 1, std::memory_order_relaxed);
+    return &node;
+  }
+
+  /// Ends `node`, whichever thread does; its place is free once those inside of it have ended, too,
+  /// and its own thread comes by.
+  ALLOCTAP_ALWAYS_INLINE static void end(ScopeNode& node) noexcept {
+    node.open.store(false, std::memory_order_relaxed);
+    if (ScopeStack* stack = known()) stack->drop_ended();
+  }
+
+  /// Calls `visit(ScopeNode&)` for each open one, the innermost first, up to a barrier. Inside
+  /// malloc, on its thread.
+  template <class Visit>
+  void for_each_open(Visit&& visit) noexcept {
+    for (std::uint32_t i = depth_.load(std::memory_order_relaxed); i > 0; --i) {
+      ScopeNode& node = nodes_[i - 1];
+      if (!node.open.load(std::memory_order_relaxed)) continue;
+      if (node.is_barrier) return;
+      visit(node);
+    }
+  }
+
+ private:
+  struct Slot;
+  static std::atomic<ScopeStack*>& slot() noexcept {
+    return os::ThreadLocal<std::atomic<ScopeStack*>, Slot>::mine();
+  }
+
+  ALLOCTAP_NOINLINE static ScopeStack* make() noexcept {
+    ThreadState* thread = ThreadStates::mine();
+    ScopeStack* stack = thread == nullptr ? nullptr : PerThread<ScopeStack>::of(*thread);
+    if (stack == nullptr) return nullptr;
+    // The thread before may have ended in the middle of its scopes.
+    while (stack->depth_.load(std::memory_order_relaxed) > 0) stack->drop_innermost();
+    slot().store(stack, std::memory_order_relaxed);
+    return stack;
+  }
+
+  ALLOCTAP_ALWAYS_INLINE void drop_ended() noexcept {
+    for (std::uint32_t depth = depth_.load(std::memory_order_relaxed);
+         depth > 0 && !nodes_[depth - 1].open.load(std::memory_order_relaxed); --depth) {
+      drop_innermost();
+    }
+  }
+
+  ALLOCTAP_ALWAYS_INLINE void drop_innermost() noexcept {
+    const std::uint32_t depth = depth_.load(std::memory_order_relaxed) - 1;
+    depth_.store(depth, std::memory_order_relaxed);
+    ScopeNode& node = nodes_[depth];
+    if (node.allocations.load(std::memory_order_relaxed) == 0 &&
+        node.frees.load(std::memory_order_relaxed) == 0) [[likely]] {
+      return;
+    }
+    clear(node);
+  }
+
+  ALLOCTAP_NOINLINE static void clear(ScopeNode& node) noexcept {
+    node.allocations.store(0, std::memory_order_relaxed);
+    node.bytes.store(0, std::memory_order_relaxed);
+    node.frees.store(0, std::memory_order_relaxed);
+    node.stacks.clear();
+  }
+
+  std::atomic<std::uint32_t> depth_{0};
+  ScopeNode nodes_[kMostScopes];
+};
+
+}  // namespace alloctap
