@@ -43,6 +43,7 @@ class Tracker {
 
  public:
   using Hook = typename Config::Hook;
+  using Tags = typename Config::Tags;
   /// What the hook feeds; `ALLOCTAP_DEFINE_INTERPOSED_MALLOC` asks for it by this name.
   using Sink = RecorderOf<Config>;
 

@@ -1,0 +1,200 @@
+/// Which test cases leak.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "alloctap/dump/named_stacks.hpp"
+#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/session.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/stack/stack_table.hpp"
+#include "alloctap/tag/inherited_tags.hpp"
+#include "alloctap/testing/case_tags.hpp"
+#include "alloctap/testing/framework_frames.hpp"
+#include "alloctap/testing/leaked_case.hpp"
+#include "alloctap/testing/test_tracker.hpp"
+
+namespace alloctap::testing {
+
+/// Finds the cases that leave blocks behind, for the adapter of a test framework. Every case runs
+/// once; those of which something is left when all have run are suspects and run once more. A case
+/// leaks where the second run leaves a block of the same stack again, and that of the first run is
+/// still there: caches and statics that the first run fills, and tables that grow, do neither.
+/// Threads that a case starts are its own, however long they run. What the framework allocates by
+/// itself is nobody's leak, nor is what `ExpectedToStay` covers, nor what a case leaves that fails.
+///
+/// Control plane. The calls come from one thread, that of the cases. What this allocates itself is
+/// not recorded.
+class CaseLeaks {
+ public:
+  /// `framework` tells its frames; its scopes outlive this.
+  explicit CaseLeaks(FrameworkFrames framework) : framework_(framework) {}
+
+  /// Starts the tracker, unless it has a session already.
+  [[nodiscard]] absl::Status start() {
+    const ReentrancyGuard guard;
+    tracker_ = TestTracker::current();
+    if (tracker_ == nullptr) return TestTracker::missing();
+    if (tracker_->running()) return absl::OkStatus();
+    absl::StatusOr<Session> session = tracker_->start();
+    if (!session.ok()) return session.status();
+    session_.emplace(*std::move(session));
+    return absl::OkStatus();
+  }
+
+  /// The case `name` begins, on the calling thread.
+  void begin_case(std::string_view name) {
+    const ReentrancyGuard guard;
+    name_ = name;
+    tag_ = std::make_unique<ProcessTag>(tags().add(name));
+  }
+
+  /// A part of it begins: a sub-case, a section. Parts nest.
+  void begin_part(std::string_view name) {
+    const ReentrancyGuard guard;
+    parts_.push_back(std::make_unique<TagScope>(name));
+  }
+  void end_part() {
+    const ReentrancyGuard guard;
+    if (!parts_.empty()) parts_.pop_back();
+  }
+
+  /// All of them: an exception may have left some.
+  void end_parts() {
+    const ReentrancyGuard guard;
+    while (!parts_.empty()) parts_.pop_back();
+  }
+
+  [[nodiscard]] bool is_second_run() const noexcept { return is_second_; }
+
+  /// The case ends. `failed`: its leaks are not looked for. In the second run the answer is what it
+  /// leaks; in the first it is nothing.
+  [[nodiscard]] absl::StatusOr<LeakedCase> end_case(bool failed) {
+    const ReentrancyGuard guard;
+    end_parts();
+    tag_.reset();
+    LeakedCase leaked{.name = name_, .stacks = {}};
+    if (failed) failed_.insert(name_);
+    const auto suspect = suspects_.find(name_);
+    if (suspect == suspects_.end() || failed) return leaked;
+    absl::StatusOr<Snapshot> now = tracker_->snapshot();
+    if (!now.ok()) return now.status();
+    absl::Status status = find_repeated(*now, suspect->second, leaked);
+    if (!status.ok()) return status;
+    return leaked;
+  }
+
+  /// The first run ends: the names of the cases that are to run again. Beginning with the next
+  /// case, everything belongs to the second run.
+  [[nodiscard]] absl::StatusOr<std::vector<std::string>> end_first_run() {
+    const ReentrancyGuard guard;
+    const absl::StatusOr<Snapshot> now = tracker_->snapshot();
+    if (!now.ok()) return now.status();
+    absl::StatusOr<std::vector<Left>> left = left_of(*now, first_);
+    if (!left.ok()) return left.status();
+    for (const Left& stack : *left) {
+      if (!failed_.contains(stack.place.name)) {
+        suspects_[std::string(stack.place.name)].insert(stack.frames);
+      }
+    }
+    is_second_ = true;
+    std::vector<std::string> names;
+    for (const auto& [name, stacks] : suspects_) names.push_back(name);
+    return names;
+  }
+
+ private:
+  using Frames = std::vector<std::uintptr_t>;
+
+  /// Live blocks of one stack of one case.
+  struct Left {
+    CaseTags::Place place;
+    const StackSummary* stack = nullptr;
+    Frames frames;
+  };
+
+  CaseTags& tags() noexcept { return is_second_ ? second_ : first_; }
+
+  /// What is live of the cases of `run`, but for what is expected or the framework's.
+  absl::StatusOr<std::vector<Left>> left_of(const Snapshot& snapshot, const CaseTags& run) const {
+    std::vector<Left> left;
+    std::vector<StackId> ids;
+    for (const StackSummary& stack : snapshot.stacks) {
+      if (stack.live_allocations == 0) continue;
+      CaseTags::Place place = run.place_of(snapshot.table->owner(stack.stack).tag);
+      if (place.name.empty() || place.expected) continue;
+      const StackFrames frames = snapshot.table->frames(stack.stack);
+      left.push_back({std::move(place), &stack, Frames(frames.begin(), frames.end())});
+      ids.push_back(stack.stack);
+    }
+    const absl::StatusOr<NamedStacks> names = tracker_->name_stacks(ids);
+    if (!names.ok()) return names.status();
+    std::erase_if(left, [&](const Left& one) {
+      return framework_.allocated(names->frames(one.stack->stack));
+    });
+    return left;
+  }
+
+  /// Adds to `leaked` what is left of both runs, of the stacks in `suspected`.
+  absl::Status find_repeated(const Snapshot& now, const std::set<Frames>& suspected,
+                             LeakedCase& leaked) const {
+    absl::StatusOr<std::vector<Left>> earlier = left_of(now, first_);
+    if (!earlier.ok()) return earlier.status();
+    absl::StatusOr<std::vector<Left>> again = left_of(now, second_);
+    if (!again.ok()) return again.status();
+    std::set<Frames> kept;
+    for (Left& left : *earlier) {
+      if (left.place.name == leaked.name) kept.insert(std::move(left.frames));
+    }
+    std::erase_if(*again, [&](const Left& left) {
+      return left.place.name != leaked.name || !suspected.contains(left.frames) ||
+             !kept.contains(left.frames);
+    });
+    return add_stacks(*again, leaked);
+  }
+
+  absl::Status add_stacks(const std::vector<Left>& lefts, LeakedCase& leaked) const {
+    std::vector<StackId> ids;
+    for (const Left& left : lefts) ids.push_back(left.stack->stack);
+    const absl::StatusOr<NamedStacks> names = tracker_->name_stacks(ids);
+    if (!names.ok()) return names.status();
+    for (const Left& left : lefts) {
+      leaked.stacks.push_back(
+          {.blocks = left.stack->live_allocations,
+           .bytes = left.stack->live_bytes,
+           .part = left.place.part,
+           .frames = copy_frames(framework_.cut(names->frames(left.stack->stack)))});
+    }
+    std::sort(leaked.stacks.begin(), leaked.stacks.end(),
+              [](const LeakedStack& a, const LeakedStack& b) { return a.bytes > b.bytes; });
+    return absl::OkStatus();
+  }
+
+  FrameworkFrames framework_;
+  const TestTracker* tracker_ = nullptr;
+  std::optional<Session> session_;
+  CaseTags first_{"first run"};
+  CaseTags second_{"second run"};
+  bool is_second_ = false;
+  std::string name_;
+  std::unique_ptr<ProcessTag> tag_;
+  std::vector<std::unique_ptr<TagScope>> parts_;
+  std::set<std::string, std::less<>> failed_;
+  /// By case, what its first run left.
+  std::map<std::string, std::set<Frames>> suspects_;
+};
+
+}  // namespace alloctap::testing

@@ -1,0 +1,125 @@
+/// Leaks of test cases for programs of doctest.
+#pragma once
+
+#include <absl/status/statusor.h>
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/testing/case_leaks.hpp"
+#include "alloctap/testing/leak_notes.hpp"
+
+namespace alloctap::testing {
+
+/// Tells `CaseLeaks` of the cases and sub-cases that doctest runs.
+class DoctestListener : public doctest::IReporter {
+ public:
+  static constexpr std::array<std::string_view, 1> kScopes{"doctest::"};
+
+  /// What the listeners that doctest makes tell. Both outlive its runs.
+  static void tell(CaseLeaks& leaks, LeakNotes& notes) noexcept {
+    leaks_ = &leaks;
+    notes_ = &notes;
+  }
+
+  explicit DoctestListener(const doctest::ContextOptions&) {}
+
+  void test_case_start(const doctest::TestCaseData& data) override {
+    name_ = data.m_name;
+    leaks_->begin_case(data.m_name);
+  }
+  void test_case_end(const doctest::CurrentTestCaseStats& stats) override {
+    const bool failed = !stats.testCaseSuccess || stats.failure_flags != 0;
+    absl::StatusOr<LeakedCase> leaked = leaks_->end_case(failed);
+    if (!leaked.ok()) return notes_->add_failure("cannot look for leaks", leaked.status());
+    if (failed && leaks_->is_second_run()) notes_->add_unrepeatable(name_);
+    notes_->add(*std::move(leaked));
+  }
+  void subcase_start(const doctest::SubcaseSignature& part) override {
+    leaks_->begin_part(part.m_name.c_str());
+  }
+  void subcase_end() override { leaks_->end_part(); }
+
+  void report_query(const doctest::QueryData&) override {}
+  void test_run_start() override {}
+  void test_run_end(const doctest::TestRunStats&) override {}
+  void test_case_reenter(const doctest::TestCaseData&) override { leaks_->end_parts(); }
+  void test_case_exception(const doctest::TestCaseException&) override {}
+  void log_assert(const doctest::AssertData&) override {}
+  void log_message(const doctest::MessageData&) override {}
+  void test_case_skipped(const doctest::TestCaseData&) override {}
+
+ private:
+  static inline CaseLeaks* leaks_ = nullptr;
+  static inline LeakNotes* notes_ = nullptr;
+  /// Of the case; doctest's own, which stays.
+  std::string_view name_;
+};
+
+/// The second run, of `names`; without output, as the first has had it.
+inline void select_cases(doctest::Context& context, const std::vector<std::string>& names) {
+  context.clearFilters();
+  for (std::string name : names) {
+    // A comma would end the filter, and not every version has an escape for it.
+    std::replace_if(name.begin(), name.end(), [](char c) { return c == ',' || c == '\\'; }, '?');
+    context.addFilter("test-case", name.c_str());
+  }
+  context.setOption("case-sensitive", true);
+  context.setOption("no-skip", true);
+  context.setOption("quiet", true);
+}
+
+/// Runs the tests as doctest's own main does, and fails where one leaks (`CaseLeaks`):
+///
+///     #define DOCTEST_CONFIG_IMPLEMENT
+///     #include <alloctap/testing/doctest_leaks.hpp>
+///     ...
+///     int main(int argc, char** argv) {
+///       return alloctap::testing::run_doctest<Tracker>(argc, argv);
+///     }
+///
+/// Leaks are told on standard error. Cases that leave memory behind run twice.
+template <class Tracker>
+[[nodiscard]] int run_doctest(int argc, const char* const* argv) {
+  TestTracker::use<Tracker>();
+  CaseLeaks leaks{FrameworkFrames(DoctestListener::kScopes)};
+  LeakNotes notes;
+  DoctestListener::tell(leaks, notes);
+  if (const absl::Status status = leaks.start(); !status.ok()) {
+    notes.add_failure("cannot look for leaks", status);
+    return EXIT_FAILURE;
+  }
+  doctest::registerReporter<DoctestListener>("alloctap", 0, false);
+  int result = EXIT_SUCCESS;
+  std::vector<std::string> suspects;
+  // Both runs call from one place, so that their stacks are the same.
+  for (bool again = false;; again = true) {
+    doctest::Context context;
+    if (again) {
+      select_cases(context, suspects);
+    } else {
+      context.applyCommandLine(argc, argv);
+    }
+    const int failures = context.run();
+    if (again) break;
+    result = failures;
+    if (context.shouldExit()) return result;
+    absl::StatusOr<std::vector<std::string>> names = leaks.end_first_run();
+    if (!names.ok()) {
+      notes.add_failure("cannot look for leaks", names.status());
+      break;
+    }
+    suspects = *std::move(names);
+    if (suspects.empty()) break;
+    notes.say_again(suspects.size());
+  }
+  return notes.all_well() ? result : EXIT_FAILURE;
+}
+
+}  // namespace alloctap::testing

@@ -1,0 +1,62 @@
+/// What the adapters of test frameworks print.
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/os/file.hpp"
+#include "alloctap/os/process.hpp"
+#include "alloctap/testing/leaked_case.hpp"
+
+namespace alloctap::testing {
+
+/// Collects what was found, and says it on standard error at once. Control plane; what it allocates
+/// is not recorded.
+class LeakNotes {
+ public:
+  void add(LeakedCase leaked) {
+    if (leaked.stacks.empty()) return;
+    const ReentrancyGuard guard;
+    say(to_text(leaked));
+    cases_.push_back(std::move(leaked));
+  }
+
+  /// `what` could not be done: the tests do not pass then.
+  void add_failure(std::string_view what, const absl::Status& status) {
+    const ReentrancyGuard guard;
+    say(std::string(what) + ": " + std::string(status.message()) + "\n");
+    failed_ = true;
+  }
+
+  /// `name` failed when it ran again, so nothing is known of its leaks.
+  void add_unrepeatable(std::string_view name) {
+    const ReentrancyGuard guard;
+    say("\"" + std::string(name) + "\" passes once and fails when it runs again in the same " +
+        "process; whether it leaks is not known\n");
+  }
+
+  void say_again(std::size_t suspects) {
+    const ReentrancyGuard guard;
+    say(std::to_string(suspects) + (suspects == 1 ? " test case has" : " test cases have") +
+        " left memory behind and " + (suspects == 1 ? "runs" : "run") +
+        " again, to tell leaks from caches\n");
+  }
+
+  [[nodiscard]] const std::vector<LeakedCase>& cases() const noexcept { return cases_; }
+  [[nodiscard]] bool all_well() const noexcept { return cases_.empty() && !failed_; }
+
+ private:
+  static void say(const std::string& text) {
+    constexpr int kStandardError = 2;
+    os::write_all(kStandardError, "alloctap: " + text);
+  }
+
+  std::vector<LeakedCase> cases_;
+  bool failed_ = false;
+};
+
+}  // namespace alloctap::testing

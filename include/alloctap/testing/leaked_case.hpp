@@ -1,0 +1,94 @@
+/// What a test case left behind, in words.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "alloctap/dump/named_stacks.hpp"
+
+namespace alloctap::testing {
+
+/// As `NamedFrame`, with texts of its own.
+struct FrameText {
+  std::string function;
+  std::string module;
+  std::string file;
+  std::uint32_t line = 0;
+  std::uint64_t offset = 0;
+};
+
+[[nodiscard]] inline std::vector<FrameText> copy_frames(std::span<const NamedFrame> frames) {
+  std::vector<FrameText> texts;
+  for (const NamedFrame& frame : frames) {
+    texts.push_back({.function = std::string(frame.function),
+                     .module = std::string(frame.module_name()),
+                     .file = std::string(frame.file),
+                     .line = frame.line,
+                     .offset = frame.offset});
+  }
+  return texts;
+}
+
+/// "function   file:line", or what else is known: "module+0x12ab".
+[[nodiscard]] inline std::string to_text(const FrameText& frame) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text = frame.function.empty() ? "??" : frame.function;
+  if (!frame.file.empty()) {
+    text += "   " + frame.file;
+    return frame.line == 0 ? text : text + ":" + std::to_string(frame.line);
+  }
+  std::string digits;
+  for (std::uint64_t rest = frame.offset; rest > 0; rest /= 16) {
+    digits.insert(digits.begin(), kDigits[rest % 16]);
+  }
+  return text + "   " + (frame.module.empty() ? "" : frame.module + "+") + "0x" +
+         (digits.empty() ? "0" : digits);
+}
+
+/// Blocks of one stack that are left.
+struct LeakedStack {
+  std::uint64_t blocks = 0;
+  std::uint64_t bytes = 0;
+  /// The part of the case that allocated them, "outer/inner"; empty of the case itself.
+  std::string part;
+  /// Leaf first, without those of the framework that run the case.
+  std::vector<FrameText> frames;
+};
+
+/// A test case that left blocks of the same stacks behind each time it ran.
+struct LeakedCase {
+  std::string name;
+  /// Most bytes first.
+  std::vector<LeakedStack> stacks;
+};
+
+/// "64 bytes in 2 blocks".
+[[nodiscard]] inline std::string count_text(std::uint64_t bytes, std::uint64_t blocks) {
+  return std::to_string(bytes) + (bytes == 1 ? " byte in " : " bytes in ") +
+         std::to_string(blocks) + (blocks == 1 ? " block" : " blocks");
+}
+
+/// Some lines that say what leaked and where it was allocated.
+[[nodiscard]] inline std::string to_text(const LeakedCase& leaked) {
+  std::uint64_t blocks = 0;
+  std::uint64_t bytes = 0;
+  for (const LeakedStack& stack : leaked.stacks) {
+    blocks += stack.blocks;
+    bytes += stack.bytes;
+  }
+  std::string text =
+      "\"" + leaked.name + "\" leaks " + count_text(bytes, blocks) + " each time it runs\n";
+  for (const LeakedStack& stack : leaked.stacks) {
+    text += "  " + count_text(stack.bytes, stack.blocks);
+    text += stack.part.empty() ? ", allocated by\n" : ", allocated in \"" + stack.part + "\" by\n";
+    for (const FrameText& frame : stack.frames) text += "    " + to_text(frame) + "\n";
+    if (stack.frames.empty()) text += "    (stack unknown)\n";
+  }
+  return text;
+}
+
+}  // namespace alloctap::testing

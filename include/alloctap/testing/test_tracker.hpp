@@ -1,0 +1,71 @@
+/// The tracker that the functions of testing/ ask, without its type.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <atomic>
+#include <span>
+#include <type_traits>
+
+#include "alloctap/dump/named_stacks.hpp"
+#include "alloctap/session.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/tag/inherited_tags.hpp"
+
+namespace alloctap::testing {
+
+/// The functions of a tracker, so that one source of a test program names its type and compiles it,
+/// and the others, which have the tests, need not.
+class TestTracker {
+ public:
+  /// From now on that is the tracker to ask. `run_doctest` and the like call it. Thread-safe.
+  template <class Tracker>
+  static void use() noexcept {
+    static_assert(std::is_same_v<typename Tracker::Tags, InheritedTags>,
+                  "a tracker of tests puts memory down to test cases: derive its configuration "
+                  "from alloctap::testing::TestConfig, or set Tags = alloctap::InheritedTags");
+    static constexpr TestTracker kTracker{
+        {.running = &Tracker::running,
+         .start = &Tracker::start,
+         .snapshot = [] { return Tracker::snapshot(); },
+         .name_stacks =
+             [](std::span<const StackId> stacks) { return Tracker::name_stacks(stacks); }}};
+    current_.store(&kTracker, std::memory_order_release);
+  }
+
+  /// nullptr where `use` was not called.
+  [[nodiscard]] static const TestTracker* current() noexcept {
+    return current_.load(std::memory_order_acquire);
+  }
+
+  /// Why there is none.
+  [[nodiscard]] static absl::Status missing() {
+    return absl::FailedPreconditionError(
+        "no tracker watches this test: start the tests by alloctap::testing::run_doctest<Tracker>, "
+        "run_googletest<Tracker> or run_catch2<Tracker>, or call "
+        "alloctap::testing::TestTracker::use<Tracker>() and Tracker::start() before");
+  }
+
+  [[nodiscard]] bool running() const noexcept { return functions_.running(); }
+  [[nodiscard]] absl::StatusOr<Session> start() const { return functions_.start(); }
+  [[nodiscard]] absl::StatusOr<Snapshot> snapshot() const { return functions_.snapshot(); }
+  [[nodiscard]] absl::StatusOr<NamedStacks> name_stacks(std::span<const StackId> stacks) const {
+    return functions_.name_stacks(stacks);
+  }
+
+ private:
+  struct Functions {
+    bool (*running)() noexcept;
+    absl::StatusOr<Session> (*start)();
+    absl::StatusOr<Snapshot> (*snapshot)();
+    absl::StatusOr<NamedStacks> (*name_stacks)(std::span<const StackId>);
+  };
+
+  explicit constexpr TestTracker(const Functions& functions) : functions_(functions) {}
+
+  Functions functions_;
+  static inline constinit std::atomic<const TestTracker*> current_{nullptr};
+};
+
+}  // namespace alloctap::testing
