@@ -103,16 +103,17 @@ class CaseLeaks {
     const ReentrancyGuard guard;
     const absl::StatusOr<Snapshot> now = tracker_->snapshot();
     if (!now.ok()) return now.status();
-    absl::StatusOr<std::vector<Left>> left = left_of(*now, first_);
-    if (!left.ok()) return left.status();
-    for (const Left& stack : *left) {
-      if (!failed_.contains(stack.place.name)) {
-        suspects_[std::string(stack.place.name)].insert(stack.frames);
-      }
+    std::vector<Left> lefts = left_of(*now, first_);
+    std::erase_if(lefts, [this](const Left& left) { return failed_.contains(left.place.name); });
+    const absl::StatusOr<NamedStacks> stacks = name(lefts);
+    if (!stacks.ok()) return stacks.status();
+    for (const Left& left : lefts) {
+      if (framework_.allocated(stacks->frames(left.stack->stack))) continue;
+      suspects_[std::string(left.place.name)].insert(left.frames);
     }
     is_second_ = true;
     std::vector<std::string> names;
-    for (const auto& [name, stacks] : suspects_) names.push_back(name);
+    for (const auto& [suspect, frames] : suspects_) names.push_back(suspect);
     return names;
   }
 
@@ -128,48 +129,43 @@ class CaseLeaks {
 
   CaseTags& tags() noexcept { return is_second_ ? second_ : first_; }
 
-  /// What is live of the cases of `run`, but for what is expected or the framework's.
-  absl::StatusOr<std::vector<Left>> left_of(const Snapshot& snapshot, const CaseTags& run) const {
+  /// What is live of the cases of `run`, but for what is expected.
+  static std::vector<Left> left_of(const Snapshot& snapshot, const CaseTags& run) {
     std::vector<Left> left;
-    std::vector<StackId> ids;
     for (const StackSummary& stack : snapshot.stacks) {
       if (stack.live_allocations == 0) continue;
       CaseTags::Place place = run.place_of(snapshot.table->owner(stack.stack).tag);
-      if (place.name.empty() || place.expected) continue;
+      if (!place.is_case || place.expected) continue;
       const StackFrames frames = snapshot.table->frames(stack.stack);
       left.push_back({std::move(place), &stack, Frames(frames.begin(), frames.end())});
-      ids.push_back(stack.stack);
     }
-    const absl::StatusOr<NamedStacks> names = tracker_->name_stacks(ids);
-    if (!names.ok()) return names.status();
-    std::erase_if(left, [&](const Left& one) {
-      return framework_.allocated(names->frames(one.stack->stack));
-    });
     return left;
+  }
+
+  /// Takes time where there is something to name: debug information is read.
+  absl::StatusOr<NamedStacks> name(const std::vector<Left>& lefts) const {
+    std::vector<StackId> ids;
+    for (const Left& left : lefts) ids.push_back(left.stack->stack);
+    return tracker_->name_stacks(ids);
   }
 
   /// Adds to `leaked` what is left of both runs, of the stacks in `suspected`.
   absl::Status find_repeated(const Snapshot& now, const std::set<Frames>& suspected,
                              LeakedCase& leaked) const {
-    absl::StatusOr<std::vector<Left>> earlier = left_of(now, first_);
-    if (!earlier.ok()) return earlier.status();
-    absl::StatusOr<std::vector<Left>> again = left_of(now, second_);
-    if (!again.ok()) return again.status();
     std::set<Frames> kept;
-    for (Left& left : *earlier) {
+    for (Left& left : left_of(now, first_)) {
       if (left.place.name == leaked.name) kept.insert(std::move(left.frames));
     }
-    std::erase_if(*again, [&](const Left& left) {
+    std::vector<Left> again = left_of(now, second_);
+    std::erase_if(again, [&](const Left& left) {
       return left.place.name != leaked.name || !suspected.contains(left.frames) ||
              !kept.contains(left.frames);
     });
-    return add_stacks(*again, leaked);
+    return again.empty() ? absl::OkStatus() : add_stacks(again, leaked);
   }
 
   absl::Status add_stacks(const std::vector<Left>& lefts, LeakedCase& leaked) const {
-    std::vector<StackId> ids;
-    for (const Left& left : lefts) ids.push_back(left.stack->stack);
-    const absl::StatusOr<NamedStacks> names = tracker_->name_stacks(ids);
+    const absl::StatusOr<NamedStacks> names = name(lefts);
     if (!names.ok()) return names.status();
     for (const Left& left : lefts) {
       leaked.stacks.push_back(

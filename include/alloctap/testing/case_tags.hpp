@@ -30,7 +30,8 @@ class CaseTags {
  public:
   /// Whose blocks those of a tag are.
   struct Place {
-    /// Empty of a tag that is of no case of this run.
+    /// False of a tag that is of no case of this run.
+    bool is_case = false;
     std::string_view name;
     /// The part of the case; empty of the case itself.
     std::string part;
@@ -56,7 +57,8 @@ class CaseTags {
       if (process_tags.name(tag) == ExpectedToStay::kName) place.expected = true;
       if (process_tags.parent(tag) == run_) {
         const auto found = names_.find(tag);
-        if (found != names_.end()) place.name = found->second;
+        place.is_case = found != names_.end();
+        if (place.is_case) place.name = found->second;
         return place;
       }
       const std::string inner = std::move(place.part);

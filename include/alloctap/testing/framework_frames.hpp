@@ -56,8 +56,20 @@ class FrameworkFrames {
     return first != end_of(frames) && has(*first);
   }
 
-  /// `frames`, leaf first, without the framework's that run the test, and what is outside of them.
+  /// `frames`, leaf first, without those of the standard library inside of its function that was
+  /// called first.
+  [[nodiscard]] static std::span<const NamedFrame> without_library(
+      std::span<const NamedFrame> frames) noexcept {
+    const auto caller = std::find_if_not(frames.begin(), frames.end(), &is_neutral);
+    const auto inner = caller - frames.begin();
+    return caller == frames.end() || inner < 2
+               ? frames
+               : frames.subspan(static_cast<std::size_t>(inner) - 1);
+  }
+
+  /// The same without the framework's that run the test, and what is outside of them.
   [[nodiscard]] std::span<const NamedFrame> cut(std::span<const NamedFrame> frames) const noexcept {
+    frames = without_library(frames);
     const auto is_ours = [this](const NamedFrame& frame) { return has(frame); };
     const auto* const inner = std::find_if_not(frames.data(), end_of(frames), is_ours);
     const auto* const outer = std::find_if(inner, end_of(frames), is_ours);

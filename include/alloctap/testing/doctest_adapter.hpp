@@ -14,6 +14,8 @@
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/testing/case_leaks.hpp"
 #include "alloctap/testing/leak_notes.hpp"
+#include "alloctap/testing/test_framework.hpp"
+#include "alloctap/testing/test_tracker.hpp"
 
 namespace alloctap::testing {
 
@@ -62,6 +64,12 @@ class DoctestListener : public doctest::IReporter {
   std::string_view name_;
 };
 
+inline constexpr TestFramework kDoctest{
+    .scopes = DoctestListener::kScopes,
+    .fail = [](const char* file, int line, const std::string& message) {
+      ADD_FAIL_CHECK_AT(file, line, message);
+    }};
+
 /// The second run, of `names`; without output, as the first has had it.
 inline void select_cases(doctest::Context& context, const std::vector<std::string>& names) {
   context.clearFilters();
@@ -78,7 +86,7 @@ inline void select_cases(doctest::Context& context, const std::vector<std::strin
 /// Runs the tests as doctest's own main does, and fails where one leaks (`CaseLeaks`):
 ///
 ///     #define DOCTEST_CONFIG_IMPLEMENT
-///     #include <alloctap/testing/doctest_leaks.hpp>
+///     #include <alloctap/testing/doctest_adapter.hpp>
 ///     ...
 ///     int main(int argc, char** argv) {
 ///       return alloctap::testing::run_doctest<Tracker>(argc, argv);
@@ -88,6 +96,7 @@ inline void select_cases(doctest::Context& context, const std::vector<std::strin
 template <class Tracker>
 [[nodiscard]] int run_doctest(int argc, const char* const* argv) {
   TestTracker::use<Tracker>();
+  TestFramework::use(kDoctest);
   CaseLeaks leaks{FrameworkFrames(DoctestListener::kScopes)};
   LeakNotes notes;
   DoctestListener::tell(leaks, notes);

@@ -1,0 +1,106 @@
+/// Leaks of tests for programs of GoogleTest.
+#pragma once
+
+#include <absl/status/statusor.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/testing/case_leaks.hpp"
+#include "alloctap/testing/leak_notes.hpp"
+#include "alloctap/testing/test_framework.hpp"
+#include "alloctap/testing/test_tracker.hpp"
+
+namespace alloctap::testing {
+
+/// Tells `CaseLeaks` of the tests that GoogleTest runs, and makes those fail that leak. What a
+/// fixture does in SetUp and TearDown is part of the test; what it does for its suite is nobody's.
+class GoogleTestListener : public ::testing::EmptyTestEventListener {
+ public:
+  static constexpr std::array<std::string_view, 1> kScopes{"testing::"};
+
+  /// Both outlive this.
+  GoogleTestListener(CaseLeaks& leaks, LeakNotes& notes) noexcept : leaks_(leaks), notes_(notes) {}
+
+  void OnTestStart(const ::testing::TestInfo& info) override { leaks_.begin_case(name_of(info)); }
+
+  void OnTestEnd(const ::testing::TestInfo& info) override {
+    const bool failed = !info.result()->Passed();
+    absl::StatusOr<LeakedCase> leaked = leaks_.end_case(failed);
+    if (!leaked.ok()) return notes_.add_failure("cannot look for leaks", leaked.status());
+    if (failed && leaks_.is_second_run()) notes_.add_unrepeatable(name_of(info));
+    if (leaked->stacks.empty()) return;
+    ADD_FAILURE_AT(info.file(), info.line()) << to_text(*leaked);
+    notes_.keep(*std::move(leaked));
+  }
+
+ private:
+  static std::string name_of(const ::testing::TestInfo& info) {
+    const ReentrancyGuard guard;
+    return std::string(info.test_suite_name()) + "." + info.name();
+  }
+
+  CaseLeaks& leaks_;
+  LeakNotes& notes_;
+};
+
+inline constexpr TestFramework kGoogleTest{
+    .scopes = GoogleTestListener::kScopes,
+    .fail = [](const char* file, int line, const std::string& message) {
+      ADD_FAILURE_AT(file, line) << message;
+    }};
+
+/// The second run, of `names`. Reports in files stay those of the first.
+inline void select_tests(const std::vector<std::string>& names) {
+  std::string filter;
+  for (const std::string& name : names) filter += (filter.empty() ? "" : ":") + name;
+  GTEST_FLAG_SET(filter, filter);
+  GTEST_FLAG_SET(repeat, 1);
+  ::testing::TestEventListeners& listeners = ::testing::UnitTest::GetInstance()->listeners();
+  delete listeners.Release(listeners.default_xml_generator());
+}
+
+/// Runs the tests and makes those fail that leak (`CaseLeaks`), each with the stacks of what it
+/// left:
+///
+///     int main(int argc, char** argv) {
+///       ::testing::InitGoogleTest(&argc, argv);
+///       return alloctap::testing::run_googletest<Tracker>();
+///     }
+///
+/// Those that leave memory behind run twice, and with them the global environments. After
+/// InitGoogleTest, of version 1.12 or newer.
+template <class Tracker>
+[[nodiscard]] int run_googletest() {
+  TestTracker::use<Tracker>();
+  TestFramework::use(kGoogleTest);
+  CaseLeaks leaks{FrameworkFrames(GoogleTestListener::kScopes)};
+  LeakNotes notes;
+  if (const absl::Status status = leaks.start(); !status.ok()) {
+    notes.add_failure("cannot look for leaks", status);
+    return EXIT_FAILURE;
+  }
+  auto* const listener = new GoogleTestListener(leaks, notes);
+  ::testing::UnitTest::GetInstance()->listeners().Append(listener);
+  int result = EXIT_SUCCESS;
+  // Both runs call from one place, so that their stacks are the same.
+  for (bool again = false;; again = true) {
+    const int failures = RUN_ALL_TESTS();
+    if (again) break;
+    result = failures;
+    absl::StatusOr<std::vector<std::string>> suspects = leaks.end_first_run();
+    if (!suspects.ok()) notes.add_failure("cannot look for leaks", suspects.status());
+    if (!suspects.ok() || suspects->empty()) break;
+    notes.say_again(suspects->size());
+    select_tests(*suspects);
+  }
+  delete ::testing::UnitTest::GetInstance()->listeners().Release(listener);
+  return notes.all_well() ? result : EXIT_FAILURE;
+}
+
+}  // namespace alloctap::testing
