@@ -3,9 +3,10 @@
 # Installs what is missing, builds, and runs all tests that fit the variant (default: release).
 set -eu
 
-packages='chromium cmake doctest-dev dpkg-dev g++ golang-go heaptrack jq libabsl-dev
+packages='catch2 chromium cmake doctest-dev dpkg-dev g++ golang-go heaptrack jq libabsl-dev
   libbenchmark-dev libboost-dev libcap2-bin libcli11-dev libcpp-httplib-dev libdevel-nytprof-perl
-  libdw-dev libjemalloc2 libprotozero-dev libtcmalloc-minimal4 libxml2-utils libzydis-dev musl-dev
+  libdw-dev libgtest-dev libjemalloc2 libprotozero-dev libtcmalloc-minimal4 libxml2-utils
+  libzydis-dev musl-dev
   ninja-build nlohmann-json3-dev nodejs perl pkgconf python3 python3-jsonschema rapidjson-dev
   sqlite3 valgrind xz-utils zlib1g-dev'
 

@@ -15,6 +15,7 @@
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/game/allocation_scopes.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/macros.hpp"
 #include "alloctap/testing/framework_frames.hpp"
 #include "alloctap/testing/leaked_case.hpp"
 #include "alloctap/testing/test_framework.hpp"
@@ -56,22 +57,24 @@ struct AllocationCount {
 
 /// Calls `body()` and counts what it allocates on this thread. What it throws passes through.
 template <class Body>
-[[nodiscard]] AllocationCount count_allocations(Body&& body) {
+[[nodiscard]] ALLOCTAP_NOINLINE AllocationCount count_allocations(Body&& body) {
   const AllocationScope scope;
   std::forward<Body>(body)();
   return read_count(scope);
 }
 
 /// `frames`, leaf first, up to where a function of testing/ was called: what it measures; without
-/// what is inside of the standard library.
+/// what is inside of the standard library. Up to the framework where that place is not known.
 [[nodiscard]] inline std::span<const NamedFrame> inside_of_body(
     std::span<const NamedFrame> frames) noexcept {
   const auto is_ours = [](const NamedFrame& frame) {
-    return qualified_name(frame.function).starts_with("alloctap::testing::");
+    return qualified_name(frame.function).starts_with("alloctap::testing::") ||
+           frame.file.find("alloctap/testing/") != frame.file.npos;
   };
-  frames = FrameworkFrames::without_library(frames);
   const auto ours = std::find_if(frames.begin(), frames.end(), is_ours);
-  return frames.first(static_cast<std::size_t>(ours - frames.begin()));
+  if (ours == frames.end()) return TestFramework::frames().cut(frames);
+  return FrameworkFrames::without_library(
+      frames.first(static_cast<std::size_t>(ours - frames.begin())));
 }
 
 /// Takes what the test framework has allocated by itself, for its assertions, out of `count`.

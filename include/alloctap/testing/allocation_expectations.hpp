@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/macros.hpp"
 #include "alloctap/testing/allocation_count.hpp"
 #include "alloctap/testing/growth_watch.hpp"
 #include "alloctap/testing/test_framework.hpp"
@@ -74,8 +75,9 @@ bool expect_no_allocation(Body&& body,
 /// these calls and in the second: by one call or by all of them. Caches that the first calls fill
 /// are no growth.
 template <class Body>
-bool expect_no_growth(std::uint32_t iterations, Body&& body,
-                      const std::source_location& where = std::source_location::current()) {
+ALLOCTAP_NOINLINE bool expect_no_growth(
+    std::uint32_t iterations, Body&& body,
+    const std::source_location& where = std::source_location::current()) {
   GrowthWatch watch;
   constexpr int kWarmUp = 2;
   for (int i = 0; i < kWarmUp; ++i) body();

@@ -108,8 +108,13 @@ class CaseLeaks {
     const absl::StatusOr<NamedStacks> stacks = name(lefts);
     if (!stacks.ok()) return stacks.status();
     for (const Left& left : lefts) {
-      if (framework_.allocated(stacks->frames(left.stack->stack))) continue;
-      suspects_[std::string(left.place.name)].insert(left.frames);
+      const std::span<const NamedFrame> names_of_left = stacks->frames(left.stack->stack);
+      if (framework_.allocated(names_of_left)) continue;
+      Frames inner = left.frames;
+      // What is outside may have another address in the second run.
+      if (const std::size_t inside = framework_.addresses_inside(names_of_left))
+        inner.resize(inside);
+      suspects_[std::string(left.place.name)].insert(std::move(inner));
     }
     is_second_ = true;
     std::vector<std::string> names;
@@ -149,17 +154,23 @@ class CaseLeaks {
     return tracker_->name_stacks(ids);
   }
 
+  /// Whether `left` is of `name` and was allocated inside of the frames `inner`.
+  static bool is_of(const Left& left, std::string_view name, const Frames& inner) {
+    return left.place.name == name && left.frames.size() >= inner.size() &&
+           std::equal(inner.begin(), inner.end(), left.frames.begin());
+  }
+
   /// Adds to `leaked` what is left of both runs, of the stacks in `suspected`.
   absl::Status find_repeated(const Snapshot& now, const std::set<Frames>& suspected,
                              LeakedCase& leaked) const {
-    std::set<Frames> kept;
-    for (Left& left : left_of(now, first_)) {
-      if (left.place.name == leaked.name) kept.insert(std::move(left.frames));
-    }
+    const std::vector<Left> earlier = left_of(now, first_);
     std::vector<Left> again = left_of(now, second_);
     std::erase_if(again, [&](const Left& left) {
-      return left.place.name != leaked.name || !suspected.contains(left.frames) ||
-             !kept.contains(left.frames);
+      return std::none_of(suspected.begin(), suspected.end(), [&](const Frames& inner) {
+        return is_of(left, leaked.name, inner) &&
+               std::any_of(earlier.begin(), earlier.end(),
+                           [&](const Left& before) { return is_of(before, leaked.name, inner); });
+      });
     });
     return again.empty() ? absl::OkStatus() : add_stacks(again, leaked);
   }
@@ -189,7 +200,7 @@ class CaseLeaks {
   std::unique_ptr<ProcessTag> tag_;
   std::vector<std::unique_ptr<TagScope>> parts_;
   std::set<std::string, std::less<>> failed_;
-  /// By case, what its first run left.
+  /// By case, the innermost frames of what its first run left, leaf first.
   std::map<std::string, std::set<Frames>> suspects_;
 };
 

@@ -106,7 +106,6 @@ template <class Tracker>
   Catch::Session session;
   int result = session.applyCommandLine(argc, argv);
   if (result != 0) return result;
-  // Both runs call from one place, so that their stacks are the same.
   for (bool again = false;; again = true) {
     const int failures = session.run();
     if (again) break;

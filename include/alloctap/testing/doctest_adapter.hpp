@@ -107,7 +107,6 @@ template <class Tracker>
   doctest::registerReporter<DoctestListener>("alloctap", 0, false);
   int result = EXIT_SUCCESS;
   std::vector<std::string> suspects;
-  // Both runs call from one place, so that their stacks are the same.
   for (bool again = false;; again = true) {
     doctest::Context context;
     if (again) {

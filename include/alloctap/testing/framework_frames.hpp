@@ -69,14 +69,24 @@ class FrameworkFrames {
 
   /// The same without the framework's that run the test, and what is outside of them.
   [[nodiscard]] std::span<const NamedFrame> cut(std::span<const NamedFrame> frames) const noexcept {
-    frames = without_library(frames);
-    const auto is_ours = [this](const NamedFrame& frame) { return has(frame); };
-    const auto* const inner = std::find_if_not(frames.data(), end_of(frames), is_ours);
-    const auto* const outer = std::find_if(inner, end_of(frames), is_ours);
-    return frames.first(static_cast<std::size_t>(outer - frames.data()));
+    return without_library(frames.first(size_inside(frames)));
+  }
+
+  /// How many return addresses `frames`, leaf first, have inside of those of the framework that run
+  /// the test.
+  [[nodiscard]] std::size_t addresses_inside(std::span<const NamedFrame> frames) const noexcept {
+    const auto inside = frames.first(size_inside(frames));
+    return static_cast<std::size_t>(std::count_if(
+        inside.begin(), inside.end(), [](const NamedFrame& frame) { return !frame.inlined; }));
   }
 
  private:
+  [[nodiscard]] std::size_t size_inside(std::span<const NamedFrame> frames) const noexcept {
+    const auto is_ours = [this](const NamedFrame& frame) { return has(frame); };
+    const auto inner = std::find_if_not(frames.begin(), frames.end(), is_ours);
+    return static_cast<std::size_t>(std::find_if(inner, frames.end(), is_ours) - frames.begin());
+  }
+
   static const NamedFrame* end_of(std::span<const NamedFrame> frames) noexcept {
     return frames.data() + frames.size();
   }

@@ -88,7 +88,6 @@ template <class Tracker>
   auto* const listener = new GoogleTestListener(leaks, notes);
   ::testing::UnitTest::GetInstance()->listeners().Append(listener);
   int result = EXIT_SUCCESS;
-  // Both runs call from one place, so that their stacks are the same.
   for (bool again = false;; again = true) {
     const int failures = RUN_ALL_TESTS();
     if (again) break;

@@ -1,0 +1,31 @@
+// The tests of unit_tests_doctest, with Catch2: what a section leaks is put down to it.
+#include "../unit_tests/words.hpp"
+
+#include <alloctap/testing/allocation_expectations.hpp>
+#include <catch2/catch.hpp>
+
+using alloctap::testing::expect_no_allocation;
+using alloctap::testing::expect_no_growth;
+
+TEST_CASE("words, [counted]") {
+  SECTION("of an empty text") { CHECK(split("").empty()); }
+  SECTION("of a text") { CHECK(count_words("every word counts") == 3); }
+}
+
+TEST_CASE("a word is kept once") {
+  CHECK(&intern("a word of some length") == &intern("a word of some length"));
+}
+
+TEST_CASE("mixing takes no memory") {
+  std::vector<int> sum(100);
+  const std::vector<int> ones(100, 1);
+  expect_no_allocation([&] { CHECK(mix(ones, ones, sum) == 2); });
+}
+
+TEST_CASE("splitting takes no memory") {
+  expect_no_allocation([] { CHECK(split("a b").size() == 2); });
+}
+
+TEST_CASE("interning the same words again and again takes no more memory") {
+  expect_no_growth(100, [] { intern("one"), intern("another"); });
+}
