@@ -34,7 +34,7 @@ struct GrowthAdvice {
 ///
 ///     using Observers = alloctap::GrowthAdvisor<>;
 ///     ...
-///     for (const auto& advice : *alloctap::GrowthAdvisor<>::advice()) ...
+///     const auto advice = alloctap::GrowthAdvisor<>::advice();
 ///
 /// What counts, and what is missed, says `GrowthChains`. Advisors with another `Name`, any type,
 /// are other ones: for several trackers. Costs each event some nanoseconds and each thread 60 KiB,

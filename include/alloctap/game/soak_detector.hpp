@@ -47,7 +47,7 @@ struct SoakSuspect {
 ///
 ///     alloctap::SoakDetector soak;
 ///     ... every 20 frames:   soak.add(*Tracker::snapshot());
-///     ... at any time:       for (const auto& suspect : *soak.suspects()) ...
+///     ... at any time:       const auto suspects = soak.suspects();
 ///
 /// What growth is says `GrowthTest`. Its chance is multiplied by the number of stacks that moved,
 /// because the more there are, the more likely one of them climbs by chance (Bonferroni). Marks
