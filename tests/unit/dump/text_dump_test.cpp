@@ -287,19 +287,6 @@ Stacks)") != text.npos);
   CHECK(text.find("1 temporary\n    of tag Game/Physics\n    main") != text.npos);
 }
 
-TEST_CASE("who gave back what others had allocated is shown where it was asked for") {
-  TaggedReport sample;
-  CHECK(render(TextDump{}, sample.report()).find("given back") == std::string::npos);
-  sample.hand_over();
-  const std::string text = render(TextDump{}, sample.report());
-  CHECK(text.find(R"(
-Memory given back by another thread than had allocated it, most first
-  2.9 KiB in 30 blocks   from game (4711) to 4712
-  7 B in 1 block   from (not known) to 4712
-
-)") != text.npos);
-}
-
 TEST_CASE("a stack of a thread says so") {
   TaggedReport sample;
   sample.add({sample.intern({SampleReport::kMain + 1}, {.thread = 2}), {1, 8, 0}, 1, 8});
