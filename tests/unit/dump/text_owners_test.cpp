@@ -10,6 +10,7 @@
 namespace {
 
 using alloctap::TextDump;
+using alloctap::testing::render;
 using alloctap::testing::TaggedReport;
 
 }  // namespace
