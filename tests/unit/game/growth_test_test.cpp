@@ -53,6 +53,9 @@ TEST_CASE("windows keep the least that was held, and each two become one") {
   CHECK(series.open_floor() == 7);
   CHECK(series.marks() == 65);
   CHECK(series.last() == 7);
+  series.add(9);
+  REQUIRE(series.floors().size() == 33);
+  CHECK(series.floors()[32] == 7);
 }
 
 TEST_CASE("the chance of steps among moves is binomial") {
@@ -139,6 +142,28 @@ TEST_CASE("a leak grows") {
             return [end](double mark) { return 1e5 * std::min(mark, end) + 2000 * mark; };
           }) == kSeeds);
   }
+}
+
+TEST_CASE(
+    "growth has ended when nothing came for three times as long as it took from step to step") {
+  GrowthSeries series;
+  for (std::uint64_t mark = 0; mark < 52; ++mark) series.add(mark);
+  CHECK(GrowthTest::run(series).chance < 0.0001);
+  for (int mark = 0; mark < 3; ++mark) series.add(51);
+  CHECK(GrowthTest::run(series).chance < 0.0001);
+  for (int mark = 0; mark < 2; ++mark) series.add(51);
+  CHECK(GrowthTest::run(series).chance == 1);
+}
+
+TEST_CASE("what is held for a while alone is no step, and a fall counts against the steps") {
+  GrowthSeries series;
+  for (std::uint64_t mark = 0; mark < 40; ++mark) series.add(mark * 10 - (mark % 10 == 9 ? 15 : 0));
+  const GrowthFinding finding = GrowthTest::run(series);
+  // Of the 30 windows from the tenth on: what it comes back to is above all before, the fall is
+  // not.
+  CHECK(finding.falls == 3);
+  CHECK(finding.steps == 27);
+  CHECK(finding.chance == doctest::Approx(GrowthTest::chance_of(27, 3)));
 }
 
 TEST_CASE("the pace of a leak is told in bytes for each mark") {
