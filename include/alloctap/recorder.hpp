@@ -14,6 +14,7 @@
 #include "alloctap/meta/bookkeeper.hpp"
 #include "alloctap/meta/thread_totals.hpp"
 #include "alloctap/module_epochs.hpp"
+#include "alloctap/observe/tell_reallocation.hpp"
 #include "alloctap/os/error_preserver.hpp"
 #include "alloctap/peak_recorder.hpp"
 #include "alloctap/sample_books.hpp"
@@ -91,9 +92,7 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
   static void for_each_table(auto&& visit) { (visit(meta_), visit(queue_), visit(sample_books_)); }
 
   static std::uint64_t peak_live_bytes() noexcept { return books_.peak_live_bytes(); }
-
   static Detours& detours() noexcept { return detours_; }
-
   /// Calls `visit(const void*, const BlockRecord&)` for each block that a report counts as live.
   template <class Visit>
   static void for_each_live(Visit&& visit) {
@@ -153,7 +152,6 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
 
   static void on_modules_unloading() noexcept { Epochs::update(); }
   static void on_modules_unloaded() noexcept { Epochs::on_modules_unloaded(); }
-
   /// Only hooks that are called before the tracker starts ask for it.
   static void on_first_call() noexcept {
     in_first_call_ = true;
@@ -191,7 +189,6 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
 
   /// No stack's.
   static constexpr StackHash kHashOfNotTaken{.first = 1, .second = 1};
-
   /// Whether the policy samples now. Where it never does, nothing of the books is compiled.
   ALLOCTAP_ALWAYS_INLINE static bool samples() noexcept {
     return !kNeverSamples<Sampling> && !Sampling::records_everything();
@@ -276,6 +273,9 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
       queue_.push_allocation(allocation);
     }
     if constexpr (kObserves<Observers>) tell_come(event.pointer, allocation.record);
+    if constexpr (kObservesReallocations<Observers>) {
+      tell_reallocation<Observers>(event, allocation.record);
+    }
   }
 
   static void tell_come(void* pointer, const BlockRecord& record) noexcept {

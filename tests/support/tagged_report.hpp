@@ -26,6 +26,15 @@ class TaggedReport : public SampleReport {
     snapshot.threads[1].holding = {{.live_allocations = 1, .live_bytes = 8}};
   }
 
+  /// The second thread gave back what the first had allocated, and what nobody knows who had.
+  void hand_over() {
+    snapshot.freed.knowledge = FreedKnowledge::kAll;
+    const StackId voices = intern({kMain + 1}, {.tag = voice, .thread = 1});
+    static_cast<void>(snapshot.freed.blocks.push_back({voices, 1, 30, 3000}));
+    static_cast<void>(snapshot.freed.blocks.push_back({voices, 0, 2, 200}));
+    static_cast<void>(snapshot.freed.blocks.push_back({kUnknownStack, 1, 1, 7}));
+  }
+
   std::unique_ptr<TagTable> tags = std::make_unique<TagTable>();
   TagId game = kNoTag;
   TagId physics = kNoTag;

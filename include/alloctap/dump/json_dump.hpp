@@ -17,6 +17,7 @@
 #include "alloctap/dump/json_misuses.hpp"
 #include "alloctap/dump/json_opening.hpp"
 #include "alloctap/dump/json_owners.hpp"
+#include "alloctap/dump/json_ownership.hpp"
 #include "alloctap/dump/json_threads.hpp"
 #include "alloctap/snapshot/by_tag.hpp"
 #include "alloctap/snapshot/leaks.hpp"
@@ -63,6 +64,8 @@ struct JsonDump {
       write_mappings(frames);
       json_.key("threads");
       write_threads(json_, report_.snapshot.threads);
+      json_.key("ownership");
+      write_ownership(json_, report_.snapshot, out_);
       write_tags();
       write_modules();
       write_frames(frames);

@@ -23,6 +23,7 @@ inline void write_tags(JsonBuilder& json, const ArenaArray<TagSummary>& sums,
     json.number("live_bytes", sum.own.live_bytes);
     json.number("temporary_allocations", sum.own.total.temporary_allocations);
     json.number("live_bytes_with_nested", sum.with_nested.live_bytes);
+    json.number("overhead_bytes", sum.overhead_bytes);
     json.end_object();
   }
   json.end_array();

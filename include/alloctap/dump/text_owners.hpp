@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -10,11 +11,13 @@
 #include "alloctap/dump/owner_labels.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/snapshot/by_tag.hpp"
+#include "alloctap/snapshot/ownership_matrix.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 
 namespace alloctap {
 
-/// A line for each tag, and one for each thread, where the snapshot knows of them. Refers to both.
+/// A line for each tag, one for each thread, and one for each pair of threads that handed blocks
+/// over, where the snapshot knows of them. Refers to both.
 class TextOwners {
  public:
   TextOwners(const Snapshot& snapshot, DumpWriter& out) noexcept
@@ -24,6 +27,7 @@ class TextOwners {
     if (!labels_.complete()) return fail();
     if (snapshot_.tags != nullptr) write_tags();
     write_threads();
+    write_ownership();
   }
 
   /// A line that says whose a stack is, where that is told.
@@ -44,9 +48,43 @@ class TextOwners {
     if (!sums.ok()) return fail();
     out_ << "\nLive memory by tag, most first\n";
     for (const TagSummary& sum : *sums) {
-      if (sum.own.total.allocations == 0) continue;
+      if (sum.own.total.allocations == 0 && sum.overhead_bytes == 0) continue;
       const std::string_view path = labels_.tags().of(sum.tag);
       write_line(sum.own, path.empty() ? std::string_view("(no tag)") : path);
+      if (sum.overhead_bytes > 0) {
+        out_ << "    and " << human_bytes(sum.overhead_bytes)
+             << " that its allocator holds beyond that\n";
+      }
+    }
+  }
+
+  /// Where the snapshot was asked for it and knows: pairs of two threads.
+  void write_ownership() {
+    const absl::StatusOr<OwnershipMatrix> matrix = ownership_matrix(snapshot_);
+    if (!matrix.ok()) {
+      if (matrix.status().code() == absl::StatusCode::kResourceExhausted) fail();
+      return;
+    }
+    out_ << "\nMemory given back by another thread than had allocated it, most first\n";
+    std::size_t left = kMostPairs;
+    for (const OwnershipRow& row : matrix->threads) {
+      if (!row.changes_hands() || left-- == 0) continue;
+      out_ << "  " << human_bytes(row.bytes) << " in " << with_commas(row.blocks)
+           << (row.blocks == 1 ? " block" : " blocks") << "   from ";
+      write_thread(row.allocating);
+      out_ << " to ";
+      write_thread(row.freeing);
+      out_ << "\n";
+    }
+    if (left == kMostPairs) out_ << "  none\n";
+    if (!matrix->complete) out_ << "  and some that the system had no memory to count\n";
+  }
+
+  void write_thread(std::uint32_t place) {
+    if (place == OwnershipRow::kNotKnown) {
+      out_ << "(not known)";
+    } else {
+      out_ << thread_label(snapshot_.threads[place]);
     }
   }
 
@@ -76,6 +114,8 @@ class TextOwners {
          << human_bytes(sum.total.allocated_bytes) << ", "
          << with_commas(sum.total.temporary_allocations) << " temporary   " << owner << "\n";
   }
+
+  static constexpr std::size_t kMostPairs = 20;
 
   void fail() { out_.fail("text: the system has no memory for tags and threads"); }
 

@@ -27,6 +27,8 @@ struct CallOrigin {
   const AllocatorFrames* allocator = nullptr;
 };
 
+struct DetachedBlock;
+
 /// A block that the host's allocator has just handed out.
 struct AllocationEvent {
   void* pointer = nullptr;
@@ -37,6 +39,9 @@ struct AllocationEvent {
   AllocationKind kind = AllocationKind::kMalloc;
   [[no_unique_address]] os::HeapHandle heap{};
   CallOrigin origin;
+  /// What a reallocation made it of, whose finish precedes this; nullptr where it made it of
+  /// nothing. Lives as long as the call.
+  const DetachedBlock* reallocated = nullptr;
 };
 
 /// A block that the program is about to give back.

@@ -233,8 +233,11 @@ struct CheckedCall {
     }
     Sink::finish_reallocate(detached);
     if (block != nullptr) {
-      Sink::on_allocate(AllocationEvent{
-          .pointer = block, .size = size, .kind = Function::kind, .origin = gone.origin});
+      Sink::on_allocate(AllocationEvent{.pointer = block,
+                                        .size = size,
+                                        .kind = Function::kind,
+                                        .origin = gone.origin,
+                                        .reallocated = &detached});
     }
     return block;
   }

@@ -85,7 +85,7 @@ struct HookedCall {
       return block;
     }
     Sink::finish_reallocate(detached);
-    if (block != nullptr) report<Function>(block, request, origin);
+    if (block != nullptr) report<Function>(block, request, origin, &detached);
     return block;
   }
 
@@ -199,13 +199,15 @@ struct HookedCall {
 
   template <class Function>
   ALLOCTAP_ALWAYS_INLINE static void report(void* block, const BlockRequest& request,
-                                            const CallOrigin& origin) noexcept {
+                                            const CallOrigin& origin,
+                                            const DetachedBlock* reallocated = nullptr) noexcept {
     [[maybe_unused]] const PreserverForSink preserve_error;
     Sink::on_allocate(AllocationEvent{.pointer = block,
                                       .size = request.size,
                                       .alignment = request.alignment,
                                       .kind = Function::kind,
-                                      .origin = origin});
+                                      .origin = origin,
+                                      .reallocated = reallocated});
   }
 
   static DetachedBlock begin_reallocate(void* old, const CallOrigin& origin) noexcept {

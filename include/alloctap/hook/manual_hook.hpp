@@ -71,7 +71,8 @@ struct ManualHook {
                                    .size = size,
                                    .alignment = alignment,
                                    .kind = AllocationKind::kCustom,
-                                   .origin = ALLOCTAP_CALL_ORIGIN()});
+                                   .origin = ALLOCTAP_CALL_ORIGIN(),
+                                   .reallocated = &old});
   }
 
   /// `[address, address + length)` was mapped by the program.

@@ -164,7 +164,7 @@ struct WindowsCheckedCalls {
       return block;
     }
     Sink::finish_reallocate(detached);
-    Events::tell_allocation(call.heap, block, bytes, call.origin);
+    Events::tell_allocation(call.heap, block, bytes, call.origin, &detached);
     return block;
   }
 

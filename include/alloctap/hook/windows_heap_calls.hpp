@@ -57,7 +57,7 @@ struct WindowsHeapCalls {
       return block;
     }
     Sink::finish_reallocate(unwinding.detached);
-    Events::tell_allocation(heap, block, bytes, origin);
+    Events::tell_allocation(heap, block, bytes, origin, &unwinding.detached);
     return block;
   }
 

@@ -12,14 +12,16 @@ namespace alloctap {
 /// `kMalloc`, and each event has the heap's handle. GetLastError is kept. Run inside malloc.
 template <EventSink Sink>
 struct WindowsHeapEvents {
-  ALLOCTAP_ALWAYS_INLINE static void tell_allocation(HANDLE heap, void* block, SIZE_T bytes,
-                                                     const CallOrigin& origin) noexcept {
+  ALLOCTAP_ALWAYS_INLINE static void tell_allocation(
+      HANDLE heap, void* block, SIZE_T bytes, const CallOrigin& origin,
+      const DetachedBlock* reallocated = nullptr) noexcept {
     const os::ErrorPreserver preserve_error;
     Sink::on_allocate(AllocationEvent{.pointer = block,
                                       .size = bytes,
                                       .kind = AllocationKind::kMalloc,
                                       .heap = {heap},
-                                      .origin = origin});
+                                      .origin = origin,
+                                      .reallocated = reallocated});
   }
 
   ALLOCTAP_ALWAYS_INLINE static void tell_deallocation(HANDLE heap, void* block,

@@ -39,6 +39,10 @@ struct ObservedMapping {
 /// `on_map(const ObservedMapping&)` and `on_unmap(const ObservedMapping&)` may be added, for mapped
 /// memory; an unmapping that fails is followed by an `on_map`. So may `on_start()` and `on_stop()`,
 /// for the beginning and the end of a session, not inside malloc.
+///
+/// `on_reallocate(const ObservedBlock& before, const ObservedBlock& after)` may be added too: the
+/// block whose end was told last on this thread went on as the one that was just told to come. The
+/// address of `before` may be another thread's by now.
 template <class O>
 concept Observer = requires(const ObservedBlock& block) {
   { O::on_track(block) } noexcept -> std::same_as<void>;
@@ -54,6 +58,11 @@ struct NoObservers {
 /// Whether `O` is told anything.
 template <class O>
 inline constexpr bool kObserves = !std::same_as<O, NoObservers>;
+
+/// Whether `O` wants to know what a reallocation made of what.
+template <class O>
+inline constexpr bool kObservesReallocations =
+    requires(const ObservedBlock& block) { O::on_reallocate(block, block); };
 
 static_assert(Observer<NoObservers>);
 

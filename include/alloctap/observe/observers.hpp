@@ -15,6 +15,11 @@ struct Observers {
   ALLOCTAP_ALWAYS_INLINE static void on_untrack(const ObservedBlock& block) noexcept {
     (Each::on_untrack(block), ...);
   }
+  static void on_reallocate(const ObservedBlock& before, const ObservedBlock& after) noexcept
+    requires(kObservesReallocations<Each> || ...)
+  {
+    (tell_reallocation<Each>(before, after), ...);
+  }
   static void on_map(const ObservedMapping& mapping) noexcept { (tell_map<Each>(mapping), ...); }
   static void on_unmap(const ObservedMapping& mapping) noexcept {
     (tell_unmap<Each>(mapping), ...);
@@ -24,6 +29,10 @@ struct Observers {
   static void on_stop() noexcept { (tell_stop<Each>(), ...); }
 
  private:
+  template <class One>
+  static void tell_reallocation(const ObservedBlock& before, const ObservedBlock& after) noexcept {
+    if constexpr (kObservesReallocations<One>) One::on_reallocate(before, after);
+  }
   template <class One>
   static void tell_start() noexcept {
     if constexpr (requires { One::on_start(); }) One::on_start();

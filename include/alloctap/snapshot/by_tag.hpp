@@ -36,6 +36,8 @@ struct TagSummary {
   /// In the tag itself, and in the tags inside of it too.
   OwnedMemory own;
   OwnedMemory with_nested;
+  /// What a `NamedAllocator` of that name holds beyond its blocks; of the tag itself.
+  std::uint64_t overhead_bytes = 0;
 };
 
 struct TagChange {
@@ -53,6 +55,9 @@ struct TagChange {
     return absl::ResourceExhaustedError("by_tag: the system has no memory for it");
   }
   for (std::size_t i = 0; i < count; ++i) sums[i].tag = static_cast<TagId>(i);
+  for (std::size_t i = 0; i < std::min(count, snapshot.overheads.size()); ++i) {
+    sums[i].overhead_bytes = snapshot.overheads[i];
+  }
   for (const StackSummary& stack : snapshot.stacks) {
     const TagId tag = snapshot.table->owner(stack.stack).tag;
     sums[tag < count ? tag : kNoTag].own += {stack.total, stack.live_allocations, stack.live_bytes};
@@ -68,13 +73,13 @@ struct TagChange {
 }
 
 /// Sums up `snapshot` by what the program was doing: tags that have allocated, or tags inside of
-/// which have, most live bytes of their own first. What they are called tells `snapshot.tags`, or
-/// `TagPaths`. As `sum_by_tag`.
+/// which have, or whose allocators hold something, most live bytes of their own first. What they
+/// are called tells `snapshot.tags`, or `TagPaths`. As `sum_by_tag`.
 [[nodiscard]] inline absl::StatusOr<ArenaArray<TagSummary>> by_tag(const Snapshot& snapshot) {
   absl::StatusOr<ArenaArray<TagSummary>> sums = sum_by_tag(snapshot);
   if (!sums.ok()) return sums;
   const auto* end = std::remove_if(sums->begin(), sums->end(), [](const TagSummary& sum) {
-    return sum.with_nested.total.allocations == 0;
+    return sum.with_nested.total.allocations == 0 && sum.overhead_bytes == 0;
   });
   static_cast<void>(sums->resize(static_cast<std::size_t>(end - sums->begin())));
   std::sort(sums->begin(), sums->end(), [](const TagSummary& a, const TagSummary& b) {

@@ -14,6 +14,7 @@
 #include "alloctap/meta/stack_totals.hpp"
 #include "alloctap/queue/logged_events.hpp"
 #include "alloctap/sample/sampling_policy.hpp"
+#include "alloctap/snapshot/given_back.hpp"
 #include "alloctap/snapshot/reachability.hpp"
 #include "alloctap/snapshot/size_histogram.hpp"
 #include "alloctap/snapshot/thread_summary.hpp"
@@ -111,6 +112,9 @@ struct SnapshotOptions {
   /// What of each stack cannot be reached, in `StackSummary::unreachable`, found a moment before
   /// the snapshot. Fails where a policy samples, and on systems without copies of processes.
   Reachability reachability = Reachability::kNotAsked;
+  /// What each thread gave back of each stack's blocks, in `Snapshot::freed`: 24 bytes for each
+  /// pair of them, copied while the program waits. `ownership_matrix` makes sums of it.
+  bool freed = false;
 };
 
 /// Memory from the arena. Move-only. `table` is the tracker's own and outlives every snapshot.
@@ -129,6 +133,8 @@ struct Snapshot {
   SizeHistogram sizes{};
   /// Every thread that has had an event.
   ArenaArray<ThreadSummary> threads;
+  /// Nothing unless it was asked for.
+  FreedByThread freed{};
   /// By address; empty unless they were asked for.
   ArenaArray<LiveBlock> blocks;
   /// By time; the older, the fewer. Empty where nobody asked for points.
@@ -149,6 +155,9 @@ struct Snapshot {
   /// What the tags of stacks are called (`table->owner(stack).tag`); nullptr where the tracker
   /// knows of none. Outlives every snapshot.
   const TagTable* tags = nullptr;
+  /// By TagId: what allocators that are named so hold beyond their blocks, in bytes. Behind the
+  /// last is nothing but zeros.
+  ArenaArray<std::uint64_t> overheads;
   /// Of markers.
   TextPool names;
   /// When it was taken, in nanoseconds since the Unix epoch.

@@ -16,8 +16,10 @@
 #include "alloctap/meta/thread_totals.hpp"
 #include "alloctap/os/clock.hpp"
 #include "alloctap/sample/stack_estimates.hpp"
+#include "alloctap/snapshot/given_back.hpp"
 #include "alloctap/snapshot/live_sums.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/snapshot/tag_overheads.hpp"
 #include "alloctap/stack/stack_table.hpp"
 
 namespace alloctap {
@@ -39,6 +41,7 @@ class SnapshotBuilder {
     const std::size_t stacks = snapshot_.table->end_id() + kMoreStacks;
     complete_ = sums_.resize(stacks) && live_.expect_stacks(stacks);
     if (options_.blocks) expect_blocks();
+    if (options_.freed) snapshot_.freed.knowledge = known_of_freed(source_, exact());
   }
 
   /// Reads all that may change; the caller has stopped all recording.
@@ -60,6 +63,7 @@ class SnapshotBuilder {
     read_counters();
     read_peak();
     read_log();
+    complete_ = read_overheads(snapshot_.tags, snapshot_.overheads) && complete_;
   }
 
   /// What was read; recording may go on meanwhile. Fails where the system has no memory for it.
@@ -101,6 +105,9 @@ class SnapshotBuilder {
           .net_bytes = totals.live.total.load(std::memory_order_relaxed),
           .number = thread.number};
       complete_ = snapshot_.threads.push_back(summary) && complete_;
+      if (!snapshot_.freed.is_told()) return;
+      const auto place = static_cast<std::uint32_t>(snapshot_.threads.size() - 1);
+      complete_ = snapshot_.freed.add(place, totals.freed) && complete_;
     });
   }
 

@@ -55,6 +55,22 @@ class TagTable {
     return entries_[id].load(std::memory_order_acquire)->parent;
   }
 
+  /// Adds to what the allocator that is named so holds beyond its blocks. Nothing is kept of
+  /// `kNoTag` and of ids that were never given out.
+  void add_overhead(TagId id, std::int64_t bytes) const noexcept {
+    if (id == kNoTag || id >= end_id()) return;
+    const Entry* entry = entries_[id].load(std::memory_order_acquire);
+    entry->overhead.fetch_add(bytes, std::memory_order_relaxed);
+  }
+
+  /// The sum of that, in bytes; 0 where more was taken than added.
+  [[nodiscard]] std::uint64_t overhead(TagId id) const noexcept {
+    if (id == kNoTag || id >= end_id()) return 0;
+    const Entry* entry = entries_[id].load(std::memory_order_acquire);
+    const std::int64_t bytes = entry->overhead.load(std::memory_order_relaxed);
+    return bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
+  }
+
   /// One above the highest id given out; ids start at 1.
   [[nodiscard]] TagId end_id() const noexcept { return end_.load(std::memory_order_acquire); }
 
@@ -64,6 +80,7 @@ class TagTable {
     std::uint64_t hash = 0;
     TagId parent = kNoTag;
     std::uint16_t length = 0;
+    mutable std::atomic<std::int64_t> overhead{0};
 
     [[nodiscard]] std::string_view text() const noexcept {
       return {reinterpret_cast<const char*>(this + 1), length};
@@ -101,8 +118,10 @@ class TagTable {
     const TagId id = end_.load(std::memory_order_relaxed);
     void* memory = id > kMostTags ? nullptr : Arena::allocate(sizeof(Entry) + name.size());
     if (memory == nullptr) return parent;
-    auto* entry = ::new (memory)
-        Entry{.hash = hash, .parent = parent, .length = static_cast<std::uint16_t>(name.size())};
+    auto* entry = ::new (memory) Entry;
+    entry->hash = hash;
+    entry->parent = parent;
+    entry->length = static_cast<std::uint16_t>(name.size());
     std::memcpy(static_cast<void*>(entry + 1), name.data(), name.size());
     entries_[id].store(entry, std::memory_order_release);
     end_.store(static_cast<TagId>(id + 1), std::memory_order_release);

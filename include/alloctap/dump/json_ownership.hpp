@@ -1,0 +1,36 @@
+/// The part of schema alloctap.heap/1 that is about who gave back whose blocks.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include "alloctap/dump/dump_writer.hpp"
+#include "alloctap/dump/json_builder.hpp"
+#include "alloctap/snapshot/ownership_matrix.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
+
+namespace alloctap {
+
+/// An array, or null where the snapshot was not asked for it or does not know.
+inline void write_ownership(JsonBuilder& json, const Snapshot& snapshot, DumpWriter& out) {
+  const absl::StatusOr<OwnershipMatrix> matrix = ownership_matrix(snapshot);
+  if (!matrix.ok()) {
+    json.null();
+    if (matrix.status().code() == absl::StatusCode::kResourceExhausted) {
+      out.fail("json: the system has no memory for who gave back what");
+    }
+    return;
+  }
+  json.begin_array();
+  for (const OwnershipRow& row : matrix->threads) {
+    json.begin_object();
+    json.key("allocating_thread");
+    json.value_unless(row.allocating, OwnershipRow::kNotKnown);
+    json.number("freeing_thread", row.freeing);
+    json.number("blocks", row.blocks);
+    json.number("bytes", row.bytes);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+}  // namespace alloctap

@@ -1,0 +1,239 @@
+/// Blocks that one thread replaced by larger ones, again and again.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "alloctap/event/stack_identity.hpp"
+#include "alloctap/observe/observer.hpp"
+
+namespace alloctap {
+
+/// What growing step by step has cost a stack.
+struct GrowthSums {
+  /// Blocks that grew at least twice before they went or stayed.
+  std::uint64_t chains = 0;
+  /// How often they grew.
+  std::uint64_t steps = 0;
+  /// At the most: all that was in the smaller blocks; where a reallocation left a block at its
+  /// place, nothing.
+  std::uint64_t bytes_copied = 0;
+  /// The largest that one came to be, in bytes.
+  std::uint64_t largest_bytes = 0;
+
+  constexpr GrowthSums& operator+=(const GrowthSums& other) noexcept {
+    chains += other.chains;
+    steps += other.steps;
+    bytes_copied += other.bytes_copied;
+    largest_bytes = largest_bytes < other.largest_bytes ? other.largest_bytes : largest_bytes;
+    return *this;
+  }
+};
+
+/// A block that has grown so far, and into what it is now.
+struct GrowthChain {
+  const void* block = nullptr;
+  StackId stack = kNoStackId;
+  std::uint32_t steps = 0;
+  std::uint64_t bytes_copied = 0;
+  std::uint64_t bytes = 0;
+
+  /// One step alone is no habit.
+  [[nodiscard]] constexpr bool counts() const noexcept { return steps >= 2; }
+  [[nodiscard]] constexpr GrowthSums sums() const noexcept {
+    return {.chains = 1, .steps = steps, .bytes_copied = bytes_copied, .largest_bytes = bytes};
+  }
+};
+
+/// What one thread's blocks grow like, in 60 KiB, whatever it does. A reallocation to a larger size
+/// is a step. So is what a vector does: a stack gets a block, and of what it got before the last
+/// one, a smaller one, goes on the same thread before that stack gets another one and soon: within
+/// `kSoonCalls` calls of the thread and another for each `kBytesOfElement` of the smaller block,
+/// as moving an element may allocate. Where the smaller block goes first, nothing has grown, and in
+/// a queue what goes is not what came last.
+///
+/// So vectors that grow by turns on one stack, and those that grow on several threads, are missed;
+/// and who replaces a block by a larger one soon after it was made, again and again, counts as who
+/// grows it, as no call tells whether anything was copied. Tables are full some day: a chain whose
+/// place another one takes begins anew, and of sums that find no room `lost` counts the chains.
+///
+/// Used by its thread alone, inside malloc: an event costs a place or two in tables of a fixed
+/// size.
+class GrowthChains {
+ public:
+  static constexpr std::uint64_t kSoonCalls = 64;
+  static constexpr std::uint64_t kBytesOfElement = 8;
+
+  /// The thread is another one than before: what is known of its last blocks means nothing.
+  void begin_thread() noexcept {
+    finish_all();
+    recent_.fill({});
+  }
+
+  void come(const ObservedBlock& block) noexcept {
+    ++calls_;
+    Recent& recent = recent_[place_of(block.stack)];
+    const bool is_known = recent.stack == block.stack;
+    recent = {.stack = block.stack,
+              .call = calls_,
+              .before = is_known ? recent.last : Block{},
+              .last = {block.pointer, block.size}};
+  }
+
+  void go(const ObservedBlock& block) noexcept {
+    ++calls_;
+    Recent& recent = recent_[place_of(block.stack)];
+    const bool is_stacks = recent.stack == block.stack;
+    if (is_stacks && recent.before.pointer == block.pointer) {
+      const bool has_grown = block.size < recent.last.size && is_soon(recent, block);
+      recent.before = {};
+      if (has_grown) return grow_by_copy(block, recent.last);
+    }
+    if (is_stacks && recent.last.pointer == block.pointer) recent.last = {};
+    finish(moving_);
+    moving_ = take(block.pointer);
+  }
+
+  /// Follows `go(before)` and `come(after)`.
+  void move(const ObservedBlock& before, const ObservedBlock& after) noexcept {
+    take_back_copy(before);
+    GrowthChain chain;
+    if (moving_.block == before.pointer) std::swap(chain, moving_);
+    Recent& recent = recent_[place_of(after.stack)];
+    if (recent.last.pointer == after.pointer) recent.before = {};
+    if (after.size <= before.size) return finish(chain);
+    step(chain, after, after.pointer == before.pointer ? 0 : before.size);
+  }
+
+  /// Calls `visit(StackId, const GrowthSums&)`, maybe several times for a stack: for what has ended
+  /// and what has not.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const Ended& ended : ended_) {
+      if (ended.stack != kNoStackId) visit(ended.stack, ended.sums);
+    }
+    for (const GrowthChain& chain : chains_) {
+      if (chain.counts()) visit(chain.stack, chain.sums());
+    }
+    if (moving_.counts()) visit(moving_.stack, moving_.sums());
+  }
+
+  /// Chains for whose stack there was no room.
+  [[nodiscard]] std::uint64_t lost() const noexcept { return lost_; }
+
+ private:
+  static constexpr std::size_t kPlaces = 512;
+  static constexpr std::size_t kNeighbours = 8;
+
+  struct Block {
+    const void* pointer = nullptr;
+    std::size_t size = 0;
+  };
+
+  /// The last two blocks that a stack got, as far as they live and are together.
+  struct Recent {
+    StackId stack = kNoStackId;
+    /// When `last` came.
+    std::uint64_t call = 0;
+    Block before = {};
+    Block last = {};
+  };
+
+  /// The last growth that was taken for a copy.
+  struct Copy {
+    const void* from = nullptr;
+    const void* to = nullptr;
+    std::uint64_t call = 0;
+  };
+
+  struct Ended {
+    StackId stack = kNoStackId;
+    GrowthSums sums = {};
+  };
+
+  static std::size_t place_of(std::uint64_t number) noexcept {
+    return static_cast<std::size_t>(number * 0x9E3779B97F4A7C15 >> 55);
+  }
+  static_assert(kPlaces == std::size_t{1} << (64 - 55));
+
+  void grow_by_copy(const ObservedBlock& gone, const Block& larger) noexcept {
+    copy_ = {.from = gone.pointer, .to = larger.pointer, .call = calls_};
+    step(take(gone.pointer),
+         {.pointer = const_cast<void*>(larger.pointer), .size = larger.size, .stack = gone.stack},
+         gone.size);
+  }
+
+  /// What went looked as if it had been copied, and has moved.
+  void take_back_copy(const ObservedBlock& before) noexcept {
+    if (copy_.from != before.pointer || copy_.call + 1 != calls_) return;
+    moving_ = take(copy_.to);
+    if (moving_.block == nullptr) return;
+    moving_.block = before.pointer;
+    moving_.bytes = before.size;
+    moving_.bytes_copied -= before.size;
+    --moving_.steps;
+  }
+
+  GrowthChain& place_of_chain(const void* block) noexcept {
+    return chains_[place_of(reinterpret_cast<std::uintptr_t>(block))];
+  }
+
+  [[nodiscard]] bool is_soon(const Recent& recent, const ObservedBlock& gone) const noexcept {
+    return calls_ - recent.call <= kSoonCalls + gone.size / kBytesOfElement;
+  }
+
+  /// The chain that has come to `block`; else a new one.
+  GrowthChain take(const void* block) noexcept {
+    GrowthChain& place = place_of_chain(block);
+    if (block == nullptr || place.block != block) return {};
+    const GrowthChain chain = place;
+    place = {};
+    return chain;
+  }
+
+  void step(GrowthChain chain, const ObservedBlock& after, std::uint64_t copied) noexcept {
+    chain.block = after.pointer;
+    chain.stack = after.stack;
+    chain.bytes = after.size;
+    chain.bytes_copied += copied;
+    ++chain.steps;
+    GrowthChain& place = place_of_chain(after.pointer);
+    finish(place);
+    place = chain;
+  }
+
+  void finish(const GrowthChain& chain) noexcept {
+    if (!chain.counts()) return;
+    const std::size_t home = place_of(chain.stack);
+    for (std::size_t i = 0; i < kNeighbours; ++i) {
+      Ended& ended = ended_[(home + i) % kPlaces];
+      if (ended.stack != kNoStackId && ended.stack != chain.stack) continue;
+      ended.stack = chain.stack;
+      ended.sums += chain.sums();
+      return;
+    }
+    ++lost_;
+  }
+
+  void finish_all() noexcept {
+    for (GrowthChain& chain : chains_) {
+      finish(chain);
+      chain = {};
+    }
+    finish(moving_);
+    moving_ = {};
+  }
+
+  std::uint64_t calls_ = 0;
+  std::uint64_t lost_ = 0;
+  /// That of the block that went last: it may go on elsewhere.
+  GrowthChain moving_;
+  Copy copy_;
+  std::array<Recent, kPlaces> recent_{};
+  std::array<GrowthChain, kPlaces> chains_{};
+  std::array<Ended, kPlaces> ended_{};
+};
+
+}  // namespace alloctap

@@ -1,0 +1,97 @@
+/// What a level leaves behind when it is unloaded.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <absl/strings/str_cat.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "alloctap/game/level_leftovers.hpp"
+#include "alloctap/os/thread.hpp"
+#include "alloctap/snapshot/diff.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/tag/tag_scope.hpp"
+
+namespace alloctap {
+
+/// Brackets a level, or whatever else should leave nothing:
+///
+///     alloctap::LevelBracket<Tracker> level{"level 2"};
+///     load();                 // for each asset: alloctap::tag_scope asset{"textures/hero.png"};
+///     play();
+///     unload();
+///     const auto left = level.finish();    // absl::StatusOr<LevelLeftovers>
+///
+/// From its beginning to `finish` the thread is in the tag of that name, and so all that it
+/// allocates is the level's, where the tracker's `Tags` tell tags; jobs on other threads take the
+/// tag along as always (`tag_scope`). What grew outside of the level's tag is told too, and told
+/// apart. Begins and ends on one thread; brackets may stand inside one another as scopes do. Takes
+/// a snapshot at its beginning and at `finish`; not to be used inside a hook.
+template <class Tracker>
+class LevelBracket {
+ public:
+  explicit LevelBracket(std::string_view name)
+      : around_(current_tag()), before_(begin()), scope_(std::in_place, name) {
+    level_ = current_tag();
+    if (before_.ok() && level_.id == around_.id) {
+      before_ = absl::InvalidArgumentError(
+          "LevelBracket: no tag for this level: its name is empty, or there are too many tags");
+    }
+  }
+  LevelBracket(const LevelBracket&) = delete;
+  LevelBracket& operator=(const LevelBracket&) = delete;
+  ~LevelBracket() = default;
+
+  /// What is live now and was not at the beginning: to be asked when all is unloaded. The level's
+  /// tag ends with it. Fails where there was or is no session, where it was asked before, on
+  /// another thread than the level's, and where a scope that began in the level has not ended:
+  /// after the last two it can be asked again.
+  [[nodiscard]] absl::StatusOr<LevelLeftovers> finish() {
+    if (absl::Status status = check_place(); !status.ok()) return status;
+    scope_.reset();
+    if (!before_.ok()) return before_.status();
+    if (!Tracker::running()) return no_session();
+    const absl::StatusOr<Snapshot> after = Tracker::snapshot();
+    if (!after.ok()) return after.status();
+    absl::StatusOr<SnapshotDiff> changes = diff(*before_, *after);
+    before_ = Snapshot();
+    if (!changes.ok()) return changes.status();
+    return LevelLeftovers::find(level_.id, after->tags, *changes);
+  }
+
+ private:
+  static absl::Status no_session() {
+    return absl::FailedPreconditionError(
+        "LevelBracket: the tracker has no session, so nothing is known of this level");
+  }
+
+  static absl::StatusOr<Snapshot> begin() {
+    if (!Tracker::running()) return no_session();
+    return Tracker::snapshot();
+  }
+
+  absl::Status check_place() const {
+    if (!scope_) return absl::FailedPreconditionError("LevelBracket: finish() was called before");
+    if (os::current_thread_id() != thread_) {
+      return absl::FailedPreconditionError(
+          "LevelBracket: finish() on another thread than the one that the level began on");
+    }
+    if (current_tag().id == level_.id) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat("LevelBracket: finish() inside of the tag \"",
+                     std::string(process_tags.name(current_tag().id)),
+                     "\", which began in the level and has not ended"));
+  }
+
+  const os::ThreadId thread_ = os::current_thread_id();
+  const Tag around_;
+  absl::StatusOr<Snapshot> before_;
+  std::optional<TagScope> scope_;
+  Tag level_;
+};
+
+}  // namespace alloctap

@@ -1,0 +1,70 @@
+/// Which thread gave back what of which stack.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "alloctap/event/stack_identity.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/meta/freed_totals.hpp"
+
+namespace alloctap {
+
+/// What one thread gave back of one stack's blocks, since the start.
+struct GivenBack {
+  StackId stack = kNoStackId;
+  /// The thread that gave them back: its place in `Snapshot::threads`.
+  std::uint32_t thread = 0;
+  std::uint64_t blocks = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// How much a snapshot knows of who gave back what.
+enum class FreedKnowledge : std::uint8_t {
+  kNotAsked,
+  kAll,
+  /// The system had no memory to count some.
+  kIncomplete,
+  /// The tracker's queue applies events on other threads than those that called.
+  kNotTold,
+  /// The tracker samples, and counts what it recorded alone.
+  kSampled,
+};
+
+/// What can be known of what `source`, as of a snapshot, counts; `exact`: every call is counted.
+template <class Source>
+[[nodiscard]] FreedKnowledge known_of_freed(Source& source, bool exact) noexcept {
+  if (!exact) return FreedKnowledge::kSampled;
+  if constexpr (requires { source.queue(); }) {
+    using Queue = std::remove_cvref_t<decltype(source.queue())>;
+    const bool counts_on_caller = requires { requires Queue::kDeliversAtOnce; };
+    if (!counts_on_caller) return FreedKnowledge::kNotTold;
+  }
+  return FreedKnowledge::kAll;
+}
+
+/// What a snapshot holds of it.
+struct FreedByThread {
+  FreedKnowledge knowledge = FreedKnowledge::kNotAsked;
+  /// By thread, and for each by stack. Memory from the arena.
+  ArenaArray<GivenBack> blocks;
+
+  /// Whether anything is to be copied.
+  [[nodiscard]] bool is_told() const noexcept {
+    return knowledge == FreedKnowledge::kAll || knowledge == FreedKnowledge::kIncomplete;
+  }
+
+  /// Copies what the thread at that place counted. False where the system has no memory for it.
+  [[nodiscard]] bool add(std::uint32_t thread, const FreedTotals& freed) noexcept {
+    bool kept = true;
+    if (!freed.complete()) knowledge = FreedKnowledge::kIncomplete;
+    freed.for_each([&](StackId stack, const FreedTotals::Entry& entry) {
+      // More was put back here than taken: another thread took it.
+      if (static_cast<std::int64_t>(entry.blocks) <= 0) return;
+      kept = blocks.push_back({stack, thread, entry.blocks, entry.bytes}) && kept;
+    });
+    return kept;
+  }
+};
+
+}  // namespace alloctap

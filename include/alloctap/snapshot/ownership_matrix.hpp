@@ -1,0 +1,145 @@
+/// Which threads give back what which threads allocate.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "alloctap/event/stack_owner.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
+
+namespace alloctap {
+
+/// Blocks that one thread allocated and one gave back, maybe the same; each is a place in
+/// `Snapshot::threads`.
+struct OwnershipRow {
+  static constexpr std::uint32_t kNotKnown = std::numeric_limits<std::uint32_t>::max();
+
+  /// `kNotKnown` for stacks that are not known, and beyond the 65,535th thread.
+  std::uint32_t allocating = kNotKnown;
+  std::uint32_t freeing = kNotKnown;
+  std::uint64_t blocks = 0;
+  std::uint64_t bytes = 0;
+  /// In rows by stack alone.
+  StackId stack = kNoStackId;
+
+  [[nodiscard]] constexpr bool changes_hands() const noexcept { return allocating != freeing; }
+};
+
+/// Memory from the arena. In both lists most bytes first.
+struct OwnershipMatrix {
+  /// For each pair of threads.
+  ArenaArray<OwnershipRow> threads;
+  /// For each stack, and so each allocating thread, and each thread that gave some of it back.
+  ArenaArray<OwnershipRow> stacks;
+  /// False: the system had no memory to count some.
+  bool complete = true;
+};
+
+namespace ownership {
+
+[[nodiscard]] inline absl::Status check(const Snapshot& snapshot) {
+  switch (snapshot.freed.knowledge) {
+    case FreedKnowledge::kNotAsked:
+      return absl::FailedPreconditionError(
+          "ownership_matrix: this snapshot was not asked for it; take it with {.freed = true}");
+    case FreedKnowledge::kNotTold:
+      return absl::FailedPreconditionError(
+          "ownership_matrix: the tracker's queue gives blocks back on threads of its own; use "
+          "DirectQueue");
+    case FreedKnowledge::kSampled:
+      return absl::FailedPreconditionError(
+          "ownership_matrix: the tracker samples, and does not count every free by its stack");
+    case FreedKnowledge::kAll:
+    case FreedKnowledge::kIncomplete:
+      break;
+  }
+  const bool tells_threads =
+      std::any_of(snapshot.threads.begin(), snapshot.threads.end(),
+                  [](const ThreadSummary& thread) { return thread.holding.has_value(); });
+  if (tells_threads || snapshot.freed.blocks.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "ownership_matrix: this tracker does not know which thread allocated what; its "
+      "Tags must be ThreadOwners or TagsAndThreads");
+}
+
+/// Rows of the same threads become one.
+inline void join(ArenaArray<OwnershipRow>& rows) noexcept {
+  const auto is_before = [](const OwnershipRow& a, const OwnershipRow& b) {
+    return a.allocating != b.allocating ? a.allocating < b.allocating : a.freeing < b.freeing;
+  };
+  std::sort(rows.begin(), rows.end(), is_before);
+  std::size_t kept = 0;
+  for (const OwnershipRow& row : rows) {
+    if (kept == 0 || is_before(rows[kept - 1], row)) {
+      rows[kept++] = row;
+    } else {
+      rows[kept - 1].blocks += row.blocks;
+      rows[kept - 1].bytes += row.bytes;
+    }
+  }
+  static_cast<void>(rows.resize(kept));
+}
+
+inline void sort(ArenaArray<OwnershipRow>& rows) noexcept {
+  std::sort(rows.begin(), rows.end(), [](const OwnershipRow& a, const OwnershipRow& b) {
+    if (a.bytes != b.bytes) return a.bytes > b.bytes;
+    if (a.blocks != b.blocks) return a.blocks > b.blocks;
+    return a.stack != b.stack ? a.stack < b.stack : a.freeing < b.freeing;
+  });
+}
+
+/// The places in `Snapshot::threads` by number; false where the system has no memory for it.
+[[nodiscard]] inline bool find_places(const Snapshot& snapshot,
+                                      ArenaArray<std::uint32_t>& places) noexcept {
+  for (std::size_t i = 0; i < snapshot.threads.size(); ++i) {
+    const ThreadNumber number = snapshot.threads[i].number;
+    if (number == kNoThread) continue;
+    while (places.size() <= number) {
+      if (!places.push_back(OwnershipRow::kNotKnown)) return false;
+    }
+    places[number] = static_cast<std::uint32_t>(i);
+  }
+  return true;
+}
+
+}  // namespace ownership
+
+/// Sums up who gave back whose blocks, of a snapshot that was taken with `SnapshotOptions::freed`
+/// of a tracker whose `Tags` tell threads. Control plane; fails where one of these is missing, or
+/// the system has no memory for it.
+///
+/// A reallocation gives back the old block on its thread. A block whose free went unseen was given
+/// back by the thread that got its address next. Blocks of which the tracker did not know, as from
+/// before the session, are in no row. A thread that went on with the counters of ended ones
+/// (`ThreadSummary::threads`) is one with them in both roles: what it gave back of theirs counts as
+/// its own.
+[[nodiscard]] inline absl::StatusOr<OwnershipMatrix> ownership_matrix(const Snapshot& snapshot) {
+  if (absl::Status status = ownership::check(snapshot); !status.ok()) return status;
+  OwnershipMatrix matrix;
+  matrix.complete = snapshot.freed.knowledge == FreedKnowledge::kAll;
+  ArenaArray<std::uint32_t> places;
+  bool has_memory = ownership::find_places(snapshot, places);
+  for (const GivenBack& freed : snapshot.freed.blocks) {
+    const ThreadNumber owner = snapshot.table->owner(freed.stack).thread;
+    OwnershipRow row{.freeing = freed.thread, .blocks = freed.blocks, .bytes = freed.bytes};
+    if (owner < places.size()) row.allocating = places[owner];
+    has_memory = matrix.threads.push_back(row) && has_memory;
+    row.stack = freed.stack;
+    has_memory = matrix.stacks.push_back(row) && has_memory;
+  }
+  if (!has_memory) {
+    return absl::ResourceExhaustedError("ownership_matrix: the system has no memory for it");
+  }
+  ownership::join(matrix.threads);
+  ownership::sort(matrix.threads);
+  ownership::sort(matrix.stacks);
+  return matrix;
+}
+
+}  // namespace alloctap

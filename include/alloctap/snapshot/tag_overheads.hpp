@@ -1,0 +1,27 @@
+/// What named allocators hold beyond their blocks, at one moment.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/event/stack_owner.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/tag/tag_table.hpp"
+
+namespace alloctap {
+
+/// Copies the overheads of `tags` to `overheads`, by TagId, up to the last that has any; `tags` may
+/// be nullptr. False where the system has no memory for it.
+[[nodiscard]] inline bool read_overheads(const TagTable* tags,
+                                         ArenaArray<std::uint64_t>& overheads) noexcept {
+  const std::size_t count = tags == nullptr ? 0 : tags->end_id();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t bytes = tags->overhead(static_cast<TagId>(i));
+    if (bytes == 0) continue;
+    if (!overheads.resize(i + 1)) return false;
+    overheads[i] = bytes;
+  }
+  return true;
+}
+
+}  // namespace alloctap
