@@ -38,7 +38,7 @@ struct FailureRule {
   /// another one.
   StackId stack = kNoStackId;
   /// Those with a call made in that code (`function_code`); nothing is in an empty range.
-  std::optional<AddressRange> called_in;
+  std::optional<AddressRange> called_in = std::nullopt;
   /// Those of all threads, and not only of the one that the scope begins on.
   bool all_threads = false;
   /// Also what the tracker allocates on this thread for its control plane: starts, snapshots,
