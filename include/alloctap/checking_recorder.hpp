@@ -17,7 +17,7 @@
 #include "alloctap/os/clock.hpp"
 #include "alloctap/os/error_preserver.hpp"
 #include "alloctap/os/memory_faults.hpp"
-#include "alloctap/recorder.hpp"
+#include "alloctap/refusing_recorder.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 
 namespace alloctap {
@@ -293,8 +293,8 @@ template <class Config>
 
 /// What the hook of a tracker with that `Config` feeds.
 template <class Config>
-using RecorderOf = typename std::conditional_t<Config::Checks::kChecks,
-                                               std::type_identity<CheckingRecorder<Config>>,
-                                               std::type_identity<Recorder<Config>>>::type;
+using RecorderOf =
+    WithFailures<Config, std::conditional_t<Config::Checks::kChecks, CheckingRecorder<Config>,
+                                            Recorder<Config>>>;
 
 }  // namespace alloctap

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "alloctap/check/check_policy.hpp"
+#include "alloctap/fail/failure_policy.hpp"
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/hook/manual_hook.hpp"
@@ -54,6 +55,7 @@ struct DefaultConfig {
   using Queue = DirectQueue;
   using Meta = MemoryMetaContainer<ShadowIndex>;
   using Checks = NoChecks;
+  using Failures = NoFailures;
   using Tags = NoTags;
   using Observers = NoObservers;
   using Symbolizer = NoSymbolizer;
@@ -66,8 +68,9 @@ concept TrackerConfig =
     HookBackend<typename C::Hook> && StackCapture<typename C::Stack> &&
     SamplingPolicy<typename C::Sampling> && EventQueuePolicy<typename C::Queue> &&
     MetaContainer<typename C::Meta> && CheckPolicy<typename C::Checks> &&
-    TagPolicy<typename C::Tags> && Observer<typename C::Observers> &&
-    Symbolizer<typename C::Symbolizer> && std::convertible_to<decltype(C::limits), Limits>;
+    FailurePolicy<typename C::Failures> && TagPolicy<typename C::Tags> &&
+    Observer<typename C::Observers> && Symbolizer<typename C::Symbolizer> &&
+    std::convertible_to<decltype(C::limits), Limits>;
 
 static_assert(TrackerConfig<DefaultConfig>);
 
@@ -99,6 +102,13 @@ struct CheckedConfig {
       !C::Checks::needs.places_blocks || C::Hook::capabilities.places_blocks,
       "Config::Checks has GuardPages, and Config::Hook cannot hand out memory that is not "
       "the allocator's: use InterposeHook, or other checks");
+  static_assert(
+      FailurePolicy<typename C::Failures>,
+      "Config::Failures does not model FailurePolicy: see alloctap/fail/failure_policy.hpp");
+  static_assert(!C::Failures::kFails || C::Hook::capabilities.may_refuse,
+                "Config::Failures has allocations fail, and Config::Hook cannot do it: it is told "
+                "when they are made. Use InterposeHook, PltHook or InlineHook, or WindowsHeapHook "
+                "or WindowsImportHook on Windows");
   static_assert(TagPolicy<typename C::Tags>,
                 "Config::Tags does not model TagPolicy: see alloctap/tag/tag_policy.hpp");
   static_assert(Observer<typename C::Observers>,
@@ -126,6 +136,10 @@ struct CheckedConfig {
       "Meta = MemoryMetaContainer<Index>");
   static_assert(
       !requires { typename C::Tag; }, "Config::Tag is not a slot; it is called Config::Tags");
+  static_assert(
+      !requires { typename C::Failure; },
+      "Config::Failure is not a slot; it is called "
+      "Config::Failures");
   static_assert(
       !requires { typename C::Observer; },
       "Config::Observer is not a slot; it is called Config::Observers");

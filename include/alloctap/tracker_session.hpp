@@ -44,13 +44,12 @@ class TrackerSession {
           "\": another tracker has the hook \"", std::string(*holder),
           "\" on the process's allocator; two would count one call twice. End its session first"));
     }
+    Undo give_back{[]() noexcept { HookClaims::release(target); }};
     RecordingGate::initialize();
     Sink::detours().begin(Sink::Sampling::selects());
     absl::Status status = prepare();
-    if (!status.ok()) {
-      HookClaims::release(target);
-      return status;
-    }
+    if (!status.ok()) return status;
+    give_back.forget();
     running_.store(true, std::memory_order_release);
     if constexpr (requires { Observers::on_start(); }) Observers::on_start();
     TrackerSnapshot<Config>::note_start();
@@ -71,6 +70,22 @@ class TrackerSession {
   }
 
  private:
+  /// What is done at the end of its scope unless it is forgotten: where the program has no memory,
+  /// a start ends by std::bad_alloc, and leaves nothing behind.
+  class Undo {
+   public:
+    explicit Undo(void (*action)() noexcept) noexcept : action_(action) {}
+    ~Undo() {
+      if (action_ != nullptr) action_();
+    }
+    Undo(const Undo&) = delete;
+    Undo& operator=(const Undo&) = delete;
+    void forget() noexcept { action_ = nullptr; }
+
+   private:
+    void (*action_)() noexcept;
+  };
+
   static absl::Status prepare() {
     if (!os::ThreadLocal<ThreadSlot>::is_own()) {
       return absl::ResourceExhaustedError(
@@ -83,8 +98,11 @@ class TrackerSession {
     absl::Status status = prepare_checks<Config>();
     if (status.ok()) status = Sink::queue().start(Config::limits.max_queue_bytes);
     if (!status.ok()) return status;
+    Undo stop_queue{[]() noexcept { Sink::queue().stop(); }};
+    Undo uninstall{[]() noexcept { Hook::uninstall(); }};
     status = Hook::template install<Sink>();
-    if (!status.ok()) Sink::queue().stop();
+    uninstall.forget();
+    if (status.ok()) stop_queue.forget();
     return status;
   }
 

@@ -8,7 +8,7 @@
 ///   `request`   size and alignment in bytes, from the arguments of the call;
 ///   `with_bytes`  the arguments of the call that asks for another number of bytes, for functions
 ///               that allocate and have one; `has_content` where the caller may rely on what is in
-///               the block.
+///               the block; `throws` where it throws std::bad_alloc if there is no memory.
 #pragma once
 
 #include <cstddef>
@@ -34,6 +34,14 @@ enum class CallRole : std::uint8_t {
 struct BlockRequest {
   std::size_t size = 0;
   std::size_t alignment = 0;
+};
+
+/// The type that a function of type `Signature` returns.
+template <class Signature>
+struct ResultOf;
+template <class Result, class... Arguments>
+struct ResultOf<Result(Arguments...)> {
+  using Type = Result;
 };
 
 namespace functions {

@@ -33,6 +33,8 @@ struct HookCapabilities {
   bool checks_blocks = false;
   /// A block may be of the sink's own memory (`BlockPlan::place`), which the allocator never sees.
   bool places_blocks = false;
+  /// A sink may have an allocation fail before the allocator is asked (`RefusingSink`).
+  bool may_refuse = false;
   /// Modules loaded after start are seen.
   bool sees_later_modules = false;
   /// mmap and its relatives are seen.

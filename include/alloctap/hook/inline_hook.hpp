@@ -33,6 +33,7 @@ struct InlineHook {
   static constexpr HookCapabilities capabilities{
       .target = HookTarget::kProcessAllocator,
       .owns_every_free = true,
+      .may_refuse = true,
       .sees_later_modules = true,
       .sees_mappings = true,
       // When a thread ends, glibc calls free for what lies in its cache, once more, and for the

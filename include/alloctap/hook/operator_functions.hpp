@@ -15,6 +15,7 @@ static_assert(sizeof(std::size_t) == sizeof(unsigned long), "the names below are
 template <AllocationKind Kind>
 struct PlainNew : Allocates<Kind> {
   using Signature = void*(std::size_t);
+  static constexpr bool throws = true;
   static BlockRequest request(std::size_t size) noexcept { return {size, 0}; }
   static std::tuple<std::size_t> with_bytes(std::size_t bytes, std::size_t) noexcept {
     return {bytes};
@@ -34,6 +35,7 @@ struct NothrowNew : Allocates<Kind> {
 template <AllocationKind Kind>
 struct AlignedNew : Allocates<Kind> {
   using Signature = void*(std::size_t, std::align_val_t);
+  static constexpr bool throws = true;
   static BlockRequest request(std::size_t size, std::align_val_t alignment) noexcept {
     return {size, static_cast<std::size_t>(alignment)};
   }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -54,14 +55,17 @@ class PltEngine {
 
   /// Hooks what was opened since the last time. Waits for the control lock, but not for long: this
   /// thread may be in a constructor, where it holds the loader's lock, and who holds the control
-  /// lock may wait for that. False where it was held.
-  static bool refresh() noexcept {
+  /// lock may wait for that. False where it was held, or the system had no memory: what was not
+  /// hooked is the next time.
+  static bool refresh() noexcept try {
     const ReentrancyGuard guard;
     ArenaArray<MissingOriginal> missing;
     if (!refresh_locked(missing)) return false;
     if (missing.empty()) return true;
     find_missing(missing);
     return refresh_locked(missing);
+  } catch (const std::bad_alloc&) {
+    return false;
   }
 
   /// Restores the slots that still hold handlers, in the modules that are there. Behind the control
@@ -156,7 +160,7 @@ class PltEngine {
 
   /// With what was found without the lock; leaves what is missing still. False where the lock is
   /// held.
-  static bool refresh_locked(ArenaArray<MissingOriginal>& missing) noexcept {
+  static bool refresh_locked(ArenaArray<MissingOriginal>& missing) {
     constexpr std::int64_t kPatienceNs = 100'000'000;
     if (!control_lock.try_lock_for(kPatienceNs)) return false;
     const std::lock_guard hold(control_lock, std::adopt_lock);

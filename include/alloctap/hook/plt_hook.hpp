@@ -40,6 +40,7 @@ class PltHookWith {
   static constexpr HookCapabilities capabilities{
       .target = HookTarget::kProcessAllocator,
       .owns_every_free = false,
+      .may_refuse = true,
       .sees_later_modules = true,
       .sees_mappings = true,
       .misses_allocations = true,

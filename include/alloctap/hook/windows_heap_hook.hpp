@@ -44,6 +44,7 @@ struct WindowsHeapHook {
       .owns_every_free = true,
       .checks_blocks = true,
       .places_blocks = true,
+      .may_refuse = true,
       .sees_later_modules = true,
       .sees_mappings = true,
       .blind_spots =

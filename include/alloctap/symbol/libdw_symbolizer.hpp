@@ -133,8 +133,9 @@ class ModuleSymbolizer {
 /// in a separate one (by build-id below /usr/lib/debug, or by .gnu_debuglink), else the symbol
 /// table. A file whose build-id is not that of the module is left alone. No network is asked.
 ///
-/// Allocates from the host, as libdw does: not for reports of a program that has crashed. Links
-/// libdw: target alloctap::libdw_symbolizer.
+/// Allocates from the host, as libdw does: not for reports of a program that has crashed. Where the
+/// host has no memory, libdw ends the process or reads what it did not get (elfutils 0.188), and
+/// nothing here can help it. Links libdw: target alloctap::libdw_symbolizer.
 struct LibdwSymbolizer {
   static constexpr std::string_view name = "libdw";
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "alloctap/os/path_pattern.hpp"
+#include "alloctap/os/throw_bad_alloc.hpp"
 
 namespace alloctap::os {
 
@@ -35,6 +36,7 @@ inline PathPattern::PathPattern(const std::string& pattern, PatternError& error)
     : compiled_(std::make_unique<Compiled>(pattern)) {
   error = {};
   if (compiled_->result == 0) return;
+  if (compiled_->result == REG_ESPACE) throw_bad_alloc();
   char text[256];
   ::regerror(compiled_->result, &compiled_->regex, text, sizeof text);
   error.text = text;
@@ -47,7 +49,10 @@ inline PathPattern& PathPattern::operator=(PathPattern&&) noexcept = default;
 inline PathPattern::~PathPattern() = default;
 
 inline bool PathPattern::matches(const std::string& text) const {
-  return compiled_->result == 0 && ::regexec(&compiled_->regex, text.c_str(), 0, nullptr, 0) == 0;
+  if (compiled_->result != 0) return false;
+  const int result = ::regexec(&compiled_->regex, text.c_str(), 0, nullptr, 0);
+  if (result == REG_ESPACE) throw_bad_alloc();
+  return result == 0;
 }
 
 }  // namespace alloctap::os

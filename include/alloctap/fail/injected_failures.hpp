@@ -1,0 +1,28 @@
+/// Allocations fail where a `failing_allocations` says so.
+#pragma once
+
+#include "alloctap/fail/failing_allocations.hpp"
+#include "alloctap/fail/failure_policy.hpp"
+#include "alloctap/fail/rules_in_force.hpp"
+#include "alloctap/macros.hpp"
+
+namespace alloctap {
+
+/// Costs a load and a branch for each allocation while no scope is alive in the process.
+struct InjectedFailures {
+  static constexpr bool kFails = true;
+
+  ALLOCTAP_ALWAYS_INLINE static bool may_refuse() noexcept { return RulesInForce::any(); }
+
+  static bool refuses(const AskedAllocation& asked,
+                      const AllocationSurroundings& surroundings) noexcept {
+    if (RulesInForce::enter_asked() > 1) return false;
+    return RulesInForce::refuse(asked, surroundings);
+  }
+
+  static void end_asked() noexcept { RulesInForce::leave_asked(); }
+};
+
+static_assert(FailurePolicy<InjectedFailures>);
+
+}  // namespace alloctap
