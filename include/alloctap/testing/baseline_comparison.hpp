@@ -43,7 +43,7 @@ struct BaselineTolerance {
 };
 
 /// A stack that is not what it was; `before` or `after` is zero where it is new or gone.
-struct StackChange {
+struct BaselineChange {
   BaselineStack stack;
   AllocationCount before;
   AllocationCount after;
@@ -53,7 +53,7 @@ struct BaselineComparison {
   AllocationCount before;
   AllocationCount after;
   /// Beyond the tolerance: the largest growth in bytes first, then in allocations, then by text.
-  std::vector<StackChange> changes;
+  std::vector<BaselineChange> changes;
   /// How many more stacks changed within it.
   std::size_t tolerated = 0;
   bool total_exceeded = false;
@@ -102,7 +102,7 @@ class BaselineComparer {
            passes(bytes, before.bytes, after.bytes);
   }
 
-  static bool is_larger(const StackChange& a, const StackChange& b) noexcept {
+  static bool is_larger(const BaselineChange& a, const BaselineChange& b) noexcept {
     // Differences of unsigned numbers, read as signed: right whichever is larger.
     const auto growth = [](std::uint64_t from, std::uint64_t to) {
       return static_cast<std::int64_t>(to - from);

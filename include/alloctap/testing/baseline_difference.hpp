@@ -39,7 +39,7 @@ namespace alloctap {
 }
 
 /// "new: 1 allocations, 8 bytes", "gone: ..." or "changed: 1 -> 2 allocations (+1), ...".
-[[nodiscard]] inline std::string change_text(const StackChange& change) {
+[[nodiscard]] inline std::string change_text(const BaselineChange& change) {
   const AllocationCount none;
   if (change.before == none) return "new: " + change_text(change.after, change.after);
   if (change.after == none) return "gone: " + change_text(change.before, change.before);
@@ -54,7 +54,7 @@ namespace alloctap {
                      (comparison.total_exceeded ? ", beyond its tolerance\n" : "\n");
   const std::size_t shown = std::min(most, comparison.changes.size());
   for (std::size_t i = 0; i < shown; ++i) {
-    const StackChange& change = comparison.changes[i];
+    const BaselineChange& change = comparison.changes[i];
     text += "  " + change_text(change) + '\n';
     for (const std::string& frame : change.stack) text += "    " + frame + '\n';
   }
