@@ -21,7 +21,7 @@
 #include "alloctap/testing/measured_stacks.hpp"
 #include "alloctap/testing/unrecorded.hpp"
 
-namespace alloctap {
+namespace alloctap::testing {
 
 struct BaselineOptions {
   /// Empty: what ALLOCTAP_BASELINES says, or "baselines" in the working directory.
@@ -178,4 +178,4 @@ template <class Tracker, class Body, class Counter>
   return BaselineResult(BaselineCheck(name, options).run(measured));
 }
 
-}  // namespace alloctap
+}  // namespace alloctap::testing

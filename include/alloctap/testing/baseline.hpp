@@ -8,7 +8,7 @@
 
 #include "alloctap/testing/counted_stack.hpp"
 
-namespace alloctap {
+namespace alloctap::testing {
 
 /// The text of each frame, leaf first: "module  function", with "?" for what is not known. Never
 /// empty: a stack of which nothing is known has one line that says so.
@@ -28,4 +28,4 @@ struct Baseline {
   friend bool operator==(const Baseline&, const Baseline&) = default;
 };
 
-}  // namespace alloctap
+}  // namespace alloctap::testing

@@ -10,7 +10,7 @@
 #include "alloctap/testing/baseline.hpp"
 #include "alloctap/testing/counted_stack.hpp"
 
-namespace alloctap {
+namespace alloctap::testing {
 
 /// How far a number may be from that of the baseline: by so much, or by so many percent of it,
 /// whichever is more. Percents below 0, and those that are no number, are 0.
@@ -126,4 +126,4 @@ class BaselineComparer {
   return BaselineComparer(tolerance).compare(before, after);
 }
 
-}  // namespace alloctap
+}  // namespace alloctap::testing

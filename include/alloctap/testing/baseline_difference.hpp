@@ -11,7 +11,7 @@
 #include "alloctap/testing/baseline_comparison.hpp"
 #include "alloctap/testing/counted_stack.hpp"
 
-namespace alloctap {
+namespace alloctap::testing {
 
 /// "12 -> 13 allocations (+1)", or "12 allocations" where nothing changed.
 [[nodiscard]] inline std::string change_text(std::uint64_t before, std::uint64_t after,
@@ -67,4 +67,4 @@ namespace alloctap {
   return text;
 }
 
-}  // namespace alloctap
+}  // namespace alloctap::testing

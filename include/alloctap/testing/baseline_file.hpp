@@ -23,7 +23,7 @@
 #include "alloctap/testing/baseline.hpp"
 #include "alloctap/testing/baseline_text.hpp"
 
-namespace alloctap {
+namespace alloctap::testing {
 
 /// The directory, where the program names none; "baselines" in the working directory else.
 inline constexpr std::string_view kBaselinesVariable = "ALLOCTAP_BASELINES";
@@ -126,4 +126,4 @@ class BaselineFile {
   std::string path_;
 };
 
-}  // namespace alloctap
+}  // namespace alloctap::testing

@@ -33,7 +33,7 @@
 #include "alloctap/testing/baseline.hpp"
 #include "alloctap/testing/counted_stack.hpp"
 
-namespace alloctap {
+namespace alloctap::testing {
 
 inline constexpr std::string_view kBaselineOpening = "alloctap baseline ";
 inline constexpr std::string_view kBaselineVersion = "1";
@@ -188,4 +188,4 @@ class BaselineReader {
   return BaselineReader(text, path).read();
 }
 
-}  // namespace alloctap
+}  // namespace alloctap::testing

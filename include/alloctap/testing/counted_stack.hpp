@@ -5,7 +5,7 @@
 
 #include "alloctap/event/stack_identity.hpp"
 
-namespace alloctap {
+namespace alloctap::testing {
 
 /// Calls and bytes, as the program asked for them; what was freed meanwhile is in it too.
 struct AllocationCount {
@@ -28,4 +28,4 @@ struct CountedStack {
   std::uint64_t bytes = 0;
 };
 
-}  // namespace alloctap
+}  // namespace alloctap::testing

@@ -6,7 +6,7 @@
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/macros.hpp"
 
-namespace alloctap {
+namespace alloctap::testing {
 
 /// Calls a function and notes from where: the frames from there on outwards, of the counter, of the
 /// test and of what runs tests, are the same in every stack of the function and tell nothing of it.
@@ -38,4 +38,4 @@ class MeasuredBody {
   volatile std::uint32_t finished_ = 0;
 };
 
-}  // namespace alloctap
+}  // namespace alloctap::testing

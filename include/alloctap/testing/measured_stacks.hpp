@@ -12,7 +12,7 @@
 #include "alloctap/testing/baseline.hpp"
 #include "alloctap/testing/counted_stack.hpp"
 
-namespace alloctap {
+namespace alloctap::testing {
 
 /// The frames of `frames` inside of the measured function: without the call at `caller`, what is
 /// outside of it, and the frame inside, which is that of `MeasuredBody` (of the functions that the
@@ -56,4 +56,4 @@ template <class Counts>
   return baseline;
 }
 
-}  // namespace alloctap
+}  // namespace alloctap::testing

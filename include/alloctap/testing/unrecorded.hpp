@@ -6,7 +6,7 @@
 
 #include "alloctap/guard/reentrancy_guard.hpp"
 
-namespace alloctap {
+namespace alloctap::testing {
 
 /// Holds a `Value` that was made while this thread had a `ReentrancyGuard`, and frees it behind
 /// one: what it holds was never recorded, and no free of it shall look like that of an unknown
@@ -28,4 +28,4 @@ class Unrecorded {
   std::optional<Value> value_;
 };
 
-}  // namespace alloctap
+}  // namespace alloctap::testing

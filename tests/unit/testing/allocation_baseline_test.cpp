@@ -16,8 +16,7 @@
 namespace {
 
 using namespace alloctap;
-using alloctap::testing::SampleReport;
-using alloctap::testing::TemporaryDirectory;
+using namespace alloctap::testing;
 
 /// Names the stacks of the sample, and counts what a test says.
 struct NamedTracker {

@@ -8,10 +8,10 @@
 
 namespace {
 
-using alloctap::Baseline;
-using alloctap::BaselineTolerance;
-using alloctap::compare_baselines;
-using alloctap::Tolerance;
+using alloctap::testing::Baseline;
+using alloctap::testing::BaselineTolerance;
+using alloctap::testing::compare_baselines;
+using alloctap::testing::Tolerance;
 
 const Baseline& old_counts() {
   static const Baseline baseline{.stacks = {{{"m  same"}, {5, 50}},

@@ -8,8 +8,8 @@
 
 namespace {
 
-using alloctap::Baseline;
-using alloctap::read_baseline;
+using alloctap::testing::Baseline;
+using alloctap::testing::read_baseline;
 
 Baseline two_stacks() {
   Baseline baseline;
@@ -34,7 +34,7 @@ constexpr std::string_view kTwoStacks =
 std::string written(const Baseline& baseline) {
   alloctap::MemoryOutput output;
   alloctap::DumpWriter writer(output);
-  alloctap::write_baseline(baseline, writer);
+  alloctap::testing::write_baseline(baseline, writer);
   REQUIRE(writer.finish().ok());
   return std::string(output.text());
 }

@@ -14,6 +14,7 @@
 namespace {
 
 using namespace alloctap;
+using namespace alloctap::testing;
 
 struct MeasuredConfig : DefaultConfig {
   using Hook = ManualHook<struct MeasuredBodyTest>;
@@ -60,7 +61,7 @@ ALLOCTAP_NOINLINE bool measure(int depth, const BaselineOptions& options) {
 }  // namespace
 
 TEST_CASE("a baseline is the same wherever the measured function is called from") {
-  const alloctap::testing::TemporaryDirectory directory;
+  const TemporaryDirectory directory;
   const auto session = MeasuredTracker::start();
   REQUIRE(session.ok());
   BaselineOptions options{.directory = directory.file(""), .update = BaselineUpdate::kAlways};
