@@ -19,6 +19,7 @@
 #include "alloctap/testing/baseline_file.hpp"
 #include "alloctap/testing/measured_body.hpp"
 #include "alloctap/testing/measured_stacks.hpp"
+#include "alloctap/testing/scope_counter.hpp"
 #include "alloctap/testing/unrecorded.hpp"
 
 namespace alloctap::testing {
@@ -48,6 +49,8 @@ class BaselineResult {
   /// Where it failed, the stacks that changed, or what is wrong with the file; where it passed,
   /// with what.
   [[nodiscard]] const std::string& message() const noexcept { return contents_->message; }
+  /// The first line of it.
+  [[nodiscard]] std::string summary() const { return message().substr(0, message().find('\n')); }
   [[nodiscard]] const BaselineComparison& comparison() const noexcept {
     return contents_->comparison;
   }
@@ -157,13 +160,16 @@ template <class Tracker, class Counts>
 /// differs in them wants a directory of its own. Which frames have names is up to the tracker's
 /// `Symbolizer`.
 ///
+/// The counter, where none is named, is a `ScopeCounter`: `Tracker` has `AllocationScopes` among
+/// its observers, as that of a `TestConfig` has.
+///
 /// `counter(work)`: calls `work()` once and returns an `absl::StatusOr` of a range of
 /// `CountedStack`, or of what has members of these names, by ids of `Tracker`. Control plane; what
 /// `body` throws passes through. Not for two threads at once with one name.
-template <class Tracker, class Body, class Counter>
+template <class Tracker, class Body, class Counter = ScopeCounter>
 [[nodiscard]] BaselineResult allocation_baseline(std::string_view name, Body&& body,
-                                                 const BaselineOptions& options,
-                                                 Counter&& counter) {
+                                                 const BaselineOptions& options = {},
+                                                 Counter&& counter = {}) {
   MeasuredBody work(body);
   const auto counted = counter(work);
   const ReentrancyGuard guard;

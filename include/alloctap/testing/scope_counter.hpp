@@ -1,0 +1,36 @@
+/// What a piece of the program allocates, counted by a scope around it.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <vector>
+
+#include "alloctap/game/allocation_scopes.hpp"
+#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/testing/counted_stack.hpp"
+
+namespace alloctap::testing {
+
+/// Counts what the calling thread allocates while `work()` runs, by stacks of the tracker that has
+/// `AllocationScopes` among its observers. Fails where none has a session. What `work` throws
+/// passes through. Control plane.
+struct ScopeCounter {
+  template <class Work>
+  [[nodiscard]] absl::StatusOr<std::vector<CountedStack>> operator()(Work& work) const {
+    const AllocationScope scope;
+    work();
+    const ReentrancyGuard guard;
+    if (!scope.counts()) {
+      return absl::FailedPreconditionError(
+          "nothing counts: no tracker with AllocationScopes among its Observers has a session");
+    }
+    std::vector<CountedStack> counts;
+    scope.for_each_stack([&counts](StackId stack, const AllocationSums& sums) {
+      counts.push_back({.stack = stack, .allocations = sums.allocations, .bytes = sums.bytes});
+    });
+    return counts;
+  }
+};
+
+}  // namespace alloctap::testing
