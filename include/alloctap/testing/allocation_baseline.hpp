@@ -36,10 +36,10 @@ class BaselineResult {
  public:
   struct Contents {
     bool passed = false;
-    std::string name;
-    std::string message;
+    std::string name = {};
+    std::string message = {};
     /// Where one was made.
-    BaselineComparison comparison;
+    BaselineComparison comparison = {};
   };
 
   explicit BaselineResult(Contents&& contents) noexcept : contents_(std::move(contents)) {}

@@ -25,8 +25,8 @@ enum class FindingLevel : std::uint8_t { kError, kWarning, kNote };
 
 /// A stack that is told with a finding, leaf first, and what it is: "allocated by".
 struct FindingStack {
-  std::string title;
-  std::vector<FrameText> frames;
+  std::string title = {};
+  std::vector<FrameText> frames = {};
 };
 
 /// One thing that is wrong. Whatever is not known is empty, or 0.

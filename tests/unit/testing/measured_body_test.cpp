@@ -3,10 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <string>
-#include <vector>
 
+#include "alloctap/game/allocation_scopes.hpp"
 #include "alloctap/hook/manual_hook.hpp"
-#include "alloctap/stack/unwind_table_stack.hpp"
 #include "alloctap/testing/allocation_baseline.hpp"
 #include "alloctap/tracker.hpp"
 #include "tests/support/temporary_directory.hpp"
@@ -18,6 +17,7 @@ using namespace alloctap::testing;
 
 struct MeasuredConfig : DefaultConfig {
   using Hook = ManualHook<struct MeasuredBodyTest>;
+  using Observers = AllocationScopes;
 };
 using MeasuredTracker = Tracker<MeasuredConfig>;
 
@@ -29,19 +29,6 @@ ALLOCTAP_NOINLINE void allocate_inside(volatile int& calls) {
   calls = calls + 1;
 }
 
-/// What each stack allocated while `work` ran, of all threads.
-absl::StatusOr<std::vector<CountedStack>> count_by_snapshots(auto& work) {
-  const auto grown = MeasuredTracker::growth_over(work);
-  if (!grown.ok()) return grown.status();
-  std::vector<CountedStack> counts;
-  for (const auto& [stack, change] : grown->stacks) {
-    counts.push_back({.stack = stack,
-                      .allocations = static_cast<std::uint64_t>(change.allocations),
-                      .bytes = static_cast<std::uint64_t>(change.allocated_bytes)});
-  }
-  return counts;
-}
-
 /// Measures, below `depth` more frames.
 ALLOCTAP_NOINLINE bool measure(int depth, const BaselineOptions& options) {
   if (depth > 0) {
@@ -49,9 +36,8 @@ ALLOCTAP_NOINLINE bool measure(int depth, const BaselineOptions& options) {
     return passed;
   }
   volatile int calls = 0;
-  const BaselineResult result = allocation_baseline<MeasuredTracker>(
-      "inside", [&] { allocate_inside(calls); }, options,
-      [](auto& work) { return count_by_snapshots(work); });
+  const BaselineResult result =
+      allocation_baseline<MeasuredTracker>("inside", [&] { allocate_inside(calls); }, options);
   INFO(result.message());
   CHECK(calls == 1);
   CHECK(static_cast<bool>(result));
@@ -64,9 +50,8 @@ TEST_CASE("a baseline is the same wherever the measured function is called from"
   const TemporaryDirectory directory;
   const auto session = MeasuredTracker::start();
   REQUIRE(session.ok());
-  BaselineOptions options{.directory = directory.file(""), .update = BaselineUpdate::kAlways};
   const std::string path = directory.file("");
-  options.directory = path;
+  BaselineOptions options{.directory = path, .update = BaselineUpdate::kAlways};
   CHECK(measure(0, options));
   options.update = BaselineUpdate::kNever;
   CHECK(measure(0, options));
@@ -79,4 +64,10 @@ TEST_CASE("a baseline is the same wherever the measured function is called from"
   // The function that allocates, and the measured one, which may be in one frame.
   CHECK(stack.size() >= 1);
   CHECK(stack.size() <= 2);
+}
+
+TEST_CASE("a baseline fails where nothing counts") {
+  const BaselineResult result = allocation_baseline<MeasuredTracker>("nothing", [] {});
+  CHECK_FALSE(result);
+  CHECK(result.message().find("nothing counts: no tracker") != std::string::npos);
 }
