@@ -2,11 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "alloctap/testing/finding.hpp"
+#include "alloctap/testing/framework_frames.hpp"
+#include "alloctap/testing/leaked_case.hpp"
 
 namespace alloctap::testing {
 
@@ -35,19 +38,28 @@ struct SourcePlace {
   return is_below ? path.substr(parent.size() + 1) : path;
 }
 
+/// Whether the frame is of the C++ standard library, which works for whoever calls it.
+[[nodiscard]] inline bool is_of_standard_library(const FrameText& frame) noexcept {
+  const std::string_view name = qualified_name(frame.function);
+  return name.starts_with("std::") || name.starts_with("__gnu_cxx::");
+}
+
 /// Where to show `finding`: the place that it names, or that of the innermost frame of its first
-/// stack that is below `root`, or of the innermost one that has a place. In paths below `root`.
+/// stack that is below `root`; where none is, of the innermost that is not of the standard library,
+/// or that has a place at all. In paths below `root`.
 [[nodiscard]] inline SourcePlace place_of(const Finding& finding, std::string_view root) {
   if (!finding.file.empty()) return {path_below(finding.file, root), finding.line};
   SourcePlace innermost;
+  SourcePlace innermost_own;
   if (finding.stacks.empty()) return innermost;
   for (const FrameText& frame : finding.stacks.front().frames) {
     if (frame.file.empty()) continue;
     SourcePlace place{path_below(frame.file, root), frame.line};
     if (place.file != path_below(frame.file, {})) return place;
-    if (innermost.file.empty()) innermost = std::move(place);
+    if (innermost.file.empty()) innermost = place;
+    if (innermost_own.file.empty() && !is_of_standard_library(frame)) innermost_own = place;
   }
-  return innermost;
+  return innermost_own.file.empty() ? innermost : innermost_own;
 }
 
 /// `path` as a reference by URI (RFC 3986): relative ones stay so.

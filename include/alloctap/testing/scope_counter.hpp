@@ -4,10 +4,8 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
-#include <vector>
-
 #include "alloctap/game/allocation_scopes.hpp"
-#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/guard/arena_array.hpp"
 #include "alloctap/testing/counted_stack.hpp"
 
 namespace alloctap::testing {
@@ -17,19 +15,22 @@ namespace alloctap::testing {
 /// passes through. Control plane.
 struct ScopeCounter {
   template <class Work>
-  [[nodiscard]] absl::StatusOr<std::vector<CountedStack>> operator()(Work& work) const {
+  [[nodiscard]] absl::StatusOr<ArenaArray<CountedStack>> operator()(Work& work) const {
     const AllocationScope scope;
     work();
-    const ReentrancyGuard guard;
     if (!scope.counts()) {
       return absl::FailedPreconditionError(
           "nothing counts: no tracker with AllocationScopes among its Observers has a session");
     }
-    std::vector<CountedStack> counts;
-    scope.for_each_stack([&counts](StackId stack, const AllocationSums& sums) {
-      counts.push_back({.stack = stack, .allocations = sums.allocations, .bytes = sums.bytes});
+    ArenaArray<CountedStack> counts;
+    bool complete = true;
+    scope.for_each_stack([&](StackId stack, const AllocationSums& sums) {
+      complete =
+          complete &&
+          counts.push_back({.stack = stack, .allocations = sums.allocations, .bytes = sums.bytes});
     });
-    return counts;
+    if (complete) return counts;
+    return absl::ResourceExhaustedError("counter: the system has no memory for its stacks");
   }
 };
 

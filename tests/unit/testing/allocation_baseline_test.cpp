@@ -63,7 +63,7 @@ struct BaselineTest {
   int calls = 0;
 };
 
-bool has(const BaselineResult& result, std::string_view text) {
+bool message_has(const BaselineResult& result, std::string_view text) {
   return result.message().find(text) != std::string::npos;
 }
 
@@ -73,17 +73,17 @@ TEST_CASE("a baseline that is missing fails, is made where that is asked for, an
   BaselineTest test;
   const BaselineResult missing = test.check("load level");
   CHECK_FALSE(missing);
-  CHECK(has(missing, "ALLOCTAP_UPDATE_BASELINES=1"));
+  CHECK(message_has(missing, "ALLOCTAP_UPDATE_BASELINES=1"));
   CHECK_FALSE(std::filesystem::exists(test.directory.file("deep")));
   const BaselineResult made = test.check("load level", BaselineUpdate::kAlways);
   CHECK(made);
-  CHECK(has(made, " was written"));
+  CHECK(message_has(made, " was written"));
   CHECK(test.text("load level") ==
         "alloctap baseline 1\n1 stacks, 3 allocations, 300 bytes\n\n"
         "3 allocations, 300 bytes\n"
         "  ?  engine::load(char const*)\n  ?  engine::parse\n  ?  main\n\nend\n");
   CHECK(test.check("load level"));
-  CHECK(has(test.check("load level", BaselineUpdate::kAlways), " is as measured"));
+  CHECK(message_has(test.check("load level", BaselineUpdate::kAlways), " is as measured"));
   CHECK(test.calls == 4);
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("a changed stack fails with what changed, and leaves the file alone") 
         std::string::npos);
   CHECK(result.comparison().changes.size() == 1);
   CHECK(test.text("x") == before);
-  CHECK(has(test.check("x", BaselineUpdate::kAlways), "3 -> 4 allocations"));
+  CHECK(message_has(test.check("x", BaselineUpdate::kAlways), "3 -> 4 allocations"));
   CHECK(test.check("x"));
 }
 
@@ -110,7 +110,7 @@ TEST_CASE("a file that is no baseline fails, and is measured again where that is
   std::ofstream(test.path("x")) << "alloctap baseline 9\n";
   const BaselineResult result = test.check("x");
   CHECK_FALSE(result);
-  CHECK(has(result, "x.baseline:1: a baseline of version \"9\""));
+  CHECK(message_has(result, "x.baseline:1: a baseline of version \"9\""));
   CHECK(test.check("x", BaselineUpdate::kAlways));
   CHECK(test.check("x"));
 }
@@ -120,15 +120,16 @@ TEST_CASE("names that are no files, places that are none, and counters that fail
   for (const std::string& name :
        {std::string(), std::string("../x"), std::string("a\\b"), std::string("a:b"),
         std::string(".x"), std::string("x "), std::string("x\n"), std::string(201, 'x')}) {
-    CHECK(has(test.check(name, BaselineUpdate::kAlways), "cannot be the name of a baseline"));
+    CHECK(
+        message_has(test.check(name, BaselineUpdate::kAlways), "cannot be the name of a baseline"));
   }
   std::ofstream(test.directory.file("deep")) << "a file, no directory";
-  CHECK(has(test.check("x", BaselineUpdate::kAlways), "cannot make the directory"));
+  CHECK(message_has(test.check("x", BaselineUpdate::kAlways), "cannot make the directory"));
   CHECK_FALSE(test.check("x"));
   NamedTracker::names = false;
-  CHECK(has(test.check("x"), "no memory for names"));
+  CHECK(message_has(test.check("x"), "no memory for names"));
   test.runs = 2;
-  CHECK(has(test.check("x"), "has to run the function once"));
+  CHECK(message_has(test.check("x"), "has to run the function once"));
 }
 
 TEST_CASE("frames outside of the measured function are left out") {

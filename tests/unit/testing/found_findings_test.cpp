@@ -23,7 +23,7 @@ struct NamingTracker {
 };
 
 /// "title: function, function".
-std::string line_of(const FindingStack& stack) {
+std::string finding_line(const FindingStack& stack) {
   std::string text = stack.title + ":";
   for (const FrameText& frame : stack.frames) text += " " + frame.function + ",";
   return text;
@@ -46,7 +46,7 @@ TEST_CASE("leaks of a snapshot are findings, most bytes first") {
   CHECK(findings.all[0].test_suite == "s");
   CHECK(findings.all[0].test_case == "c");
   CHECK(findings.all[0].bytes == 40960);
-  CHECK(line_of(findings.all[0].stacks[0]) ==
+  CHECK(finding_line(findings.all[0].stacks[0]) ==
         "allocated by: engine::load(char const*), engine::parse, main,");
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("leaks of a test case are findings") {
   CHECK(findings.all[0].message ==
         "64 bytes in 2 blocks leaked each time it runs, allocated in \"again\"");
   CHECK(findings.all[0].test_case == "writes");
-  CHECK(line_of(findings.all[0].stacks[0]) == "allocated by: f,");
+  CHECK(finding_line(findings.all[0].stacks[0]) == "allocated by: f,");
 }
 
 TEST_CASE("faults that no rule suppresses are findings with all their stacks") {
@@ -77,9 +77,9 @@ TEST_CASE("faults that no rule suppresses are findings with all their stacks") {
   CHECK(twice.message == "double free: a block of 24 bytes");
   CHECK(twice.count == 2);
   REQUIRE(twice.stacks.size() == 3);
-  CHECK(line_of(twice.stacks[0]) == "found in: engine::parse, main,");
-  CHECK(line_of(twice.stacks[1]) == "freed by: engine::parse, main,");
-  CHECK(line_of(twice.stacks[2]) ==
+  CHECK(finding_line(twice.stacks[0]) == "found in: engine::parse, main,");
+  CHECK(finding_line(twice.stacks[1]) == "freed by: engine::parse, main,");
+  CHECK(finding_line(twice.stacks[2]) ==
         "allocated by: engine::load(char const*), engine::parse, main,");
   CHECK(findings.all[1].stacks.size() == 1);
 }
@@ -95,6 +95,6 @@ TEST_CASE("a baseline that failed is one finding with the stacks that changed") 
   REQUIRE(findings.all.size() == 1);
   CHECK(findings.all[0].message == "not as before");
   REQUIRE(findings.all[0].stacks.size() == 1);
-  CHECK(line_of(findings.all[0].stacks[0]) == "new: 2 allocations, 16 bytes: load  (int), ,");
+  CHECK(finding_line(findings.all[0].stacks[0]) == "new: 2 allocations, 16 bytes: load  (int), ,");
   CHECK(findings.all[0].stacks[0].frames[0].module == "game");
 }

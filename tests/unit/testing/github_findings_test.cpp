@@ -38,13 +38,18 @@ TEST_CASE("an annotation is one line, whatever is in it") {
 TEST_CASE("a finding is shown in the innermost frame below the root of the source") {
   const Finding finding{.stacks = {{.title = "",
                                     .frames = {{.function = "nameless"},
-                                               {.file = "/usr/include/vector", .line = 3},
+                                               {.function = "void std::vector<int>::push_back(int)",
+                                                .file = "/usr/include/vector",
+                                                .line = 3},
                                                {.file = "/work/a.cpp", .line = 4},
                                                {.file = "/work/b.cpp", .line = 5}}}}};
   CHECK(place_of(finding, "/work/").file == "a.cpp");
   CHECK(place_of(finding, "/work").line == 4);
-  CHECK(place_of(finding, "").file == "/usr/include/vector");
-  CHECK(place_of(finding, "/wor").file == "/usr/include/vector");
+  CHECK(place_of(finding, "").file == "/work/a.cpp");
+  CHECK(place_of(finding, "/wor").file == "/work/a.cpp");
+  Finding library = finding;
+  library.stacks[0].frames.resize(2);
+  CHECK(place_of(library, "/work").file == "/usr/include/vector");
   CHECK(place_of({}, "/work").file.empty());
   CHECK(path_below("C:\\game\\src\\a.cpp", "C:\\game") == "src/a.cpp");
   CHECK(path_below("/work", "/work") == "/work");

@@ -21,18 +21,18 @@ struct MeasuredConfig : DefaultConfig {
 };
 using MeasuredTracker = Tracker<MeasuredConfig>;
 
-char block;
+char measured_block;
 
 ALLOCTAP_NOINLINE void allocate_inside(volatile int& calls) {
-  MeasuredTracker::Hook::on_allocate(&block, 100);
-  MeasuredTracker::Hook::on_free(&block);
+  MeasuredTracker::Hook::on_allocate(&measured_block, 100);
+  MeasuredTracker::Hook::on_free(&measured_block);
   calls = calls + 1;
 }
 
 /// Measures, below `depth` more frames.
-ALLOCTAP_NOINLINE bool measure(int depth, const BaselineOptions& options) {
+ALLOCTAP_NOINLINE bool measure_below(int depth, const BaselineOptions& options) {
   if (depth > 0) {
-    volatile bool passed = measure(depth - 1, options);
+    volatile bool passed = measure_below(depth - 1, options);
     return passed;
   }
   volatile int calls = 0;
@@ -52,10 +52,10 @@ TEST_CASE("a baseline is the same wherever the measured function is called from"
   REQUIRE(session.ok());
   const std::string path = directory.file("");
   BaselineOptions options{.directory = path, .update = BaselineUpdate::kAlways};
-  CHECK(measure(0, options));
+  CHECK(measure_below(0, options));
   options.update = BaselineUpdate::kNever;
-  CHECK(measure(0, options));
-  CHECK(measure(5, options));
+  CHECK(measure_below(0, options));
+  CHECK(measure_below(5, options));
   const auto baseline = BaselineFile::find("inside", path)->read();
   REQUIRE(baseline.ok());
   REQUIRE(baseline->stacks.size() == 1);
