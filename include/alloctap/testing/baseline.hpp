@@ -17,10 +17,10 @@ using BaselineStack = std::vector<std::string>;
 /// Counts by stack. Stacks that read the same are one, as those of two calls in one function.
 struct Baseline {
   /// In the order of their text.
-  std::map<BaselineStack, AllocationCount> stacks;
+  std::map<BaselineStack, BaselineCount> stacks;
 
-  [[nodiscard]] AllocationCount total() const noexcept {
-    AllocationCount sum;
+  [[nodiscard]] BaselineCount total() const noexcept {
+    BaselineCount sum;
     for (const auto& [stack, count] : stacks) sum += count;
     return sum;
   }

@@ -45,13 +45,13 @@ struct BaselineTolerance {
 /// A stack that is not what it was; `before` or `after` is zero where it is new or gone.
 struct BaselineChange {
   BaselineStack stack;
-  AllocationCount before;
-  AllocationCount after;
+  BaselineCount before;
+  BaselineCount after;
 };
 
 struct BaselineComparison {
-  AllocationCount before;
-  AllocationCount after;
+  BaselineCount before;
+  BaselineCount after;
   /// Beyond the tolerance: the largest growth in bytes first, then in allocations, then by text.
   std::vector<BaselineChange> changes;
   /// How many more stacks changed within it.
@@ -71,7 +71,7 @@ class BaselineComparer {
     result_.after = after.total();
     for (const auto& [stack, count] : before.stacks) {
       const auto found = after.stacks.find(stack);
-      compare_stack(stack, count, found == after.stacks.end() ? AllocationCount() : found->second);
+      compare_stack(stack, count, found == after.stacks.end() ? BaselineCount() : found->second);
     }
     for (const auto& [stack, count] : after.stacks) {
       if (!before.stacks.contains(stack)) compare_stack(stack, {}, count);
@@ -83,8 +83,8 @@ class BaselineComparer {
   }
 
  private:
-  void compare_stack(const BaselineStack& stack, const AllocationCount& before,
-                     const AllocationCount& after) {
+  void compare_stack(const BaselineStack& stack, const BaselineCount& before,
+                     const BaselineCount& after) {
     if (before == after) return;
     if (allowed(before, after, tolerance_.stack_allocations, tolerance_.stack_bytes)) {
       ++result_.tolerated;
@@ -93,7 +93,7 @@ class BaselineComparer {
     }
   }
 
-  [[nodiscard]] bool allowed(const AllocationCount& before, const AllocationCount& after,
+  [[nodiscard]] bool allowed(const BaselineCount& before, const BaselineCount& after,
                              const Tolerance& allocations, const Tolerance& bytes) const noexcept {
     const auto passes = [this](const Tolerance& tolerance, std::uint64_t from, std::uint64_t to) {
       return (tolerance_.allows_fewer && to <= from) || tolerance.allows(from, to);

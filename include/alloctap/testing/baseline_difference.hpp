@@ -32,15 +32,15 @@ namespace alloctap::testing {
 }
 
 /// "12 -> 13 allocations (+1), 4,096 -> 5,000 bytes (+904)".
-[[nodiscard]] inline std::string change_text(const AllocationCount& before,
-                                             const AllocationCount& after) {
+[[nodiscard]] inline std::string change_text(const BaselineCount& before,
+                                             const BaselineCount& after) {
   return change_text(before.allocations, after.allocations, "allocations") + ", " +
          change_text(before.bytes, after.bytes, "bytes");
 }
 
 /// "new: 1 allocations, 8 bytes", "gone: ..." or "changed: 1 -> 2 allocations (+1), ...".
 [[nodiscard]] inline std::string change_text(const BaselineChange& change) {
-  const AllocationCount none;
+  const BaselineCount none;
   if (change.before == none) return "new: " + change_text(change.after, change.after);
   if (change.after == none) return "gone: " + change_text(change.before, change.before);
   return "changed: " + change_text(change.before, change.after);

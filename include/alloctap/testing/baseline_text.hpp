@@ -40,7 +40,7 @@ inline constexpr std::string_view kBaselineVersion = "1";
 
 /// Writes `baseline`. Control plane.
 inline void write_baseline(const Baseline& baseline, DumpWriter& out) {
-  const AllocationCount total = baseline.total();
+  const BaselineCount total = baseline.total();
   out << kBaselineOpening << kBaselineVersion << '\n'
       << baseline.stacks.size() << " stacks, " << total.allocations << " allocations, "
       << total.bytes << " bytes\n";
@@ -78,7 +78,7 @@ class BaselineReader {
   /// Of the second line, the only one that it has all of.
   struct Sums {
     std::uint64_t stacks = 0;
-    AllocationCount count;
+    BaselineCount count;
   };
 
   /// False at the end, where `line_` is what it was.
@@ -145,7 +145,7 @@ class BaselineReader {
   }
 
   absl::Status compare_sums() {
-    const AllocationCount found = baseline_.total();
+    const BaselineCount found = baseline_.total();
     const std::size_t stacks = baseline_.stacks.size();
     if (sums_.stacks == stacks && sums_.count == found) return absl::OkStatus();
     number_ = 2;
@@ -155,11 +155,11 @@ class BaselineReader {
                               "Measure again"));
   }
 
-  std::optional<AllocationCount> take_count() noexcept {
+  std::optional<BaselineCount> take_count() noexcept {
     const auto allocations = take_number(" allocations, ");
     const auto bytes = take_number(" bytes");
     if (!allocations || !bytes || !line_.empty()) return std::nullopt;
-    return AllocationCount{.allocations = *allocations, .bytes = *bytes};
+    return BaselineCount{.allocations = *allocations, .bytes = *bytes};
   }
 
   /// Takes a number and the word behind it from the line.

@@ -8,18 +8,17 @@
 namespace alloctap::testing {
 
 /// Calls and bytes, as the program asked for them; what was freed meanwhile is in it too.
-struct AllocationCount {
+struct BaselineCount {
   std::uint64_t allocations = 0;
   std::uint64_t bytes = 0;
 
-  constexpr AllocationCount& operator+=(const AllocationCount& more) noexcept {
+  constexpr BaselineCount& operator+=(const BaselineCount& more) noexcept {
     allocations += more.allocations;
     bytes += more.bytes;
     return *this;
   }
 
-  friend constexpr bool operator==(const AllocationCount&,
-                                   const AllocationCount&) noexcept = default;
+  friend constexpr bool operator==(const BaselineCount&, const BaselineCount&) noexcept = default;
 };
 
 struct CountedStack {

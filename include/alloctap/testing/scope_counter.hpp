@@ -25,6 +25,7 @@ struct ScopeCounter {
     ArenaArray<CountedStack> counts;
     bool complete = true;
     scope.for_each_stack([&](StackId stack, const AllocationSums& sums) {
+      if (sums.allocations == 0) return;
       complete =
           complete &&
           counts.push_back({.stack = stack, .allocations = sums.allocations, .bytes = sums.bytes});

@@ -60,7 +60,7 @@ TEST_CASE("a baseline is the same wherever the measured function is called from"
   REQUIRE(baseline.ok());
   REQUIRE(baseline->stacks.size() == 1);
   const auto& [stack, count] = *baseline->stacks.begin();
-  CHECK(count == AllocationCount{.allocations = 1, .bytes = 100});
+  CHECK(count == BaselineCount{.allocations = 1, .bytes = 100});
   // The function that allocates, and the measured one, which may be in one frame.
   CHECK(stack.size() >= 1);
   CHECK(stack.size() <= 2);
