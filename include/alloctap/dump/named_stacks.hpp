@@ -33,6 +33,8 @@ struct NamedFrame {
   bool inlined = false;
   /// Of the call in the module's file, or in the process where no module is known.
   std::uint64_t offset = 0;
+  /// Of the call in the process: `call_address` of the frame.
+  std::uint64_t address = 0;
 
   /// The file's name without its directories.
   [[nodiscard]] std::string_view module_name() const noexcept {
@@ -98,7 +100,7 @@ class NamedStacks {
 
   bool add(const FrameList& list, std::size_t index) {
     const auto [address, module] = list.place(index);
-    NamedFrame frame{.offset = address};
+    NamedFrame frame{.offset = address, .address = address};
     if (module != nullptr) {
       frame.module = texts_.keep(module->path);
       frame.offset -= module->bias;

@@ -14,9 +14,9 @@ namespace alloctap::testing {
 
 /// As `NamedFrame`, with texts of its own.
 struct FrameText {
-  std::string function;
-  std::string module;
-  std::string file;
+  std::string function = {};
+  std::string module = {};
+  std::string file = {};
   std::uint32_t line = 0;
   std::uint64_t offset = 0;
 };

@@ -1,0 +1,129 @@
+/// What changed since a baseline, and whether that is too much.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "alloctap/testing/baseline.hpp"
+#include "alloctap/testing/counted_stack.hpp"
+
+namespace alloctap::testing {
+
+/// How far a number may be from that of the baseline: by so much, or by so many percent of it,
+/// whichever is more. Percents below 0, and those that are no number, are 0.
+struct Tolerance {
+  std::uint64_t absolute = 0;
+  double percent = 0;
+
+  /// Whatever it is.
+  [[nodiscard]] static constexpr Tolerance any() noexcept {
+    return {.absolute = std::numeric_limits<std::uint64_t>::max()};
+  }
+
+  [[nodiscard]] constexpr bool allows(std::uint64_t before, std::uint64_t after) const noexcept {
+    const std::uint64_t change = before < after ? after - before : before - after;
+    if (change <= absolute) return true;
+    return static_cast<double>(change) * 100 <= percent * static_cast<double>(before);
+  }
+};
+
+/// What a comparison lets pass. With the defaults every stack has to be as it was, and so are the
+/// sums; who tolerates changes of stacks bounds their sum too by setting a tolerance for it.
+struct BaselineTolerance {
+  Tolerance stack_allocations = {};
+  Tolerance stack_bytes = {};
+  Tolerance total_allocations = Tolerance::any();
+  Tolerance total_bytes = Tolerance::any();
+  /// Whether fewer allocations and bytes always pass. They fail otherwise, so that a baseline does
+  /// not leave room for what was won to be lost again.
+  bool allows_fewer = false;
+};
+
+/// A stack that is not what it was; `before` or `after` is zero where it is new or gone.
+struct BaselineChange {
+  BaselineStack stack;
+  BaselineCount before;
+  BaselineCount after;
+};
+
+struct BaselineComparison {
+  BaselineCount before;
+  BaselineCount after;
+  /// Beyond the tolerance: the largest growth in bytes first, then in allocations, then by text.
+  std::vector<BaselineChange> changes;
+  /// How many more stacks changed within it.
+  std::size_t tolerated = 0;
+  bool total_exceeded = false;
+
+  [[nodiscard]] bool passes() const noexcept { return changes.empty() && !total_exceeded; }
+};
+
+/// Compares what was measured with the baseline. Control plane.
+class BaselineComparer {
+ public:
+  explicit BaselineComparer(const BaselineTolerance& tolerance) noexcept : tolerance_(tolerance) {}
+
+  [[nodiscard]] BaselineComparison compare(const Baseline& before, const Baseline& after) {
+    result_.before = before.total();
+    result_.after = after.total();
+    for (const auto& [stack, count] : before.stacks) {
+      const auto found = after.stacks.find(stack);
+      compare_stack(stack, count, found == after.stacks.end() ? BaselineCount() : found->second);
+    }
+    for (const auto& [stack, count] : after.stacks) {
+      if (!before.stacks.contains(stack)) compare_stack(stack, {}, count);
+    }
+    result_.total_exceeded = !allowed(result_.before, result_.after, tolerance_.total_allocations,
+                                      tolerance_.total_bytes);
+    std::sort(result_.changes.begin(), result_.changes.end(), &is_larger);
+    return std::move(result_);
+  }
+
+ private:
+  void compare_stack(const BaselineStack& stack, const BaselineCount& before,
+                     const BaselineCount& after) {
+    if (before == after) return;
+    if (allowed(before, after, tolerance_.stack_allocations, tolerance_.stack_bytes)) {
+      ++result_.tolerated;
+    } else {
+      result_.changes.push_back({.stack = stack, .before = before, .after = after});
+    }
+  }
+
+  [[nodiscard]] bool allowed(const BaselineCount& before, const BaselineCount& after,
+                             const Tolerance& allocations, const Tolerance& bytes) const noexcept {
+    const auto passes = [this](const Tolerance& tolerance, std::uint64_t from, std::uint64_t to) {
+      return (tolerance_.allows_fewer && to <= from) || tolerance.allows(from, to);
+    };
+    return passes(allocations, before.allocations, after.allocations) &&
+           passes(bytes, before.bytes, after.bytes);
+  }
+
+  static bool is_larger(const BaselineChange& a, const BaselineChange& b) noexcept {
+    // Differences of unsigned numbers, read as signed: right whichever is larger.
+    const auto growth = [](std::uint64_t from, std::uint64_t to) {
+      return static_cast<std::int64_t>(to - from);
+    };
+    const std::int64_t a_bytes = growth(a.before.bytes, a.after.bytes);
+    const std::int64_t b_bytes = growth(b.before.bytes, b.after.bytes);
+    if (a_bytes != b_bytes) return a_bytes > b_bytes;
+    const std::int64_t a_calls = growth(a.before.allocations, a.after.allocations);
+    const std::int64_t b_calls = growth(b.before.allocations, b.after.allocations);
+    return a_calls != b_calls ? a_calls > b_calls : a.stack < b.stack;
+  }
+
+  const BaselineTolerance tolerance_;
+  BaselineComparison result_;
+};
+
+/// As `BaselineComparer`.
+[[nodiscard]] inline BaselineComparison compare_baselines(const Baseline& before,
+                                                          const Baseline& after,
+                                                          const BaselineTolerance& tolerance = {}) {
+  return BaselineComparer(tolerance).compare(before, after);
+}
+
+}  // namespace alloctap::testing

@@ -1,0 +1,70 @@
+/// What a comparison with a baseline comes to, in words.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "alloctap/dump/human_units.hpp"
+#include "alloctap/testing/baseline_comparison.hpp"
+#include "alloctap/testing/counted_stack.hpp"
+
+namespace alloctap::testing {
+
+/// "12 -> 13 allocations (+1)", or "12 allocations" where nothing changed.
+[[nodiscard]] inline std::string change_text(std::uint64_t before, std::uint64_t after,
+                                             std::string_view unit) {
+  std::string text;
+  const auto append_number = [&](std::uint64_t number) { text += with_commas(number).view(); };
+  append_number(before);
+  if (after != before) {
+    text += " -> ";
+    append_number(after);
+  }
+  text += ' ';
+  text += unit;
+  if (after == before) return text;
+  text += after > before ? " (+" : " (-";
+  append_number(after > before ? after - before : before - after);
+  return text + ')';
+}
+
+/// "12 -> 13 allocations (+1), 4,096 -> 5,000 bytes (+904)".
+[[nodiscard]] inline std::string change_text(const BaselineCount& before,
+                                             const BaselineCount& after) {
+  return change_text(before.allocations, after.allocations, "allocations") + ", " +
+         change_text(before.bytes, after.bytes, "bytes");
+}
+
+/// "new: 1 allocations, 8 bytes", "gone: ..." or "changed: 1 -> 2 allocations (+1), ...".
+[[nodiscard]] inline std::string change_text(const BaselineChange& change) {
+  const BaselineCount none;
+  if (change.before == none) return "new: " + change_text(change.after, change.after);
+  if (change.after == none) return "gone: " + change_text(change.before, change.before);
+  return "changed: " + change_text(change.before, change.after);
+}
+
+/// The sums, then each stack that changed, most growth first, at most `most` of them; with a line
+/// feed at the end of each line.
+[[nodiscard]] inline std::string difference_text(const BaselineComparison& comparison,
+                                                 std::size_t most = 20) {
+  std::string text = "  total: " + change_text(comparison.before, comparison.after) +
+                     (comparison.total_exceeded ? ", beyond its tolerance\n" : "\n");
+  const std::size_t shown = std::min(most, comparison.changes.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const BaselineChange& change = comparison.changes[i];
+    text += "  " + change_text(change) + '\n';
+    for (const std::string& frame : change.stack) text += "    " + frame + '\n';
+  }
+  if (const std::size_t rest = comparison.changes.size() - shown; rest > 0) {
+    text += "  and " + std::to_string(rest) + " more stacks\n";
+  }
+  if (comparison.tolerated > 0) {
+    text += "  within the tolerance: " + std::to_string(comparison.tolerated) + " more stacks\n";
+  }
+  return text;
+}
+
+}  // namespace alloctap::testing

@@ -1,0 +1,129 @@
+/// Where baselines are kept, and who may change them.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "alloctap/dump/dump_writer.hpp"
+#include "alloctap/dump/file_output.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/guard/file_contents.hpp"
+#include "alloctap/os/file.hpp"
+#include "alloctap/os/process.hpp"
+#include "alloctap/testing/baseline.hpp"
+#include "alloctap/testing/baseline_text.hpp"
+
+namespace alloctap::testing {
+
+/// The directory, where the program names none; "baselines" in the working directory else.
+inline constexpr std::string_view kBaselinesVariable = "ALLOCTAP_BASELINES";
+/// "1": what is measured becomes the baseline; "0", nothing or not set: it is compared.
+inline constexpr std::string_view kUpdateBaselinesVariable = "ALLOCTAP_UPDATE_BASELINES";
+
+enum class BaselineUpdate : unsigned char { kByEnvironment, kNever, kAlways };
+
+/// Whether baselines are to be written, by the environment that the program started with. Anything
+/// but the values above is refused.
+[[nodiscard]] inline absl::StatusOr<bool> updates_baselines(BaselineUpdate update) {
+  if (update != BaselineUpdate::kByEnvironment) return update == BaselineUpdate::kAlways;
+  std::array<char, 64> buffer{};
+  const std::string_view value = os::initial_environment(kUpdateBaselinesVariable, buffer);
+  if (value.empty() || value == "0") return false;
+  if (value == "1") return true;
+  return absl::InvalidArgumentError(std::string(kUpdateBaselinesVariable) + "=" +
+                                    std::string(value) + ": say 1 to update baselines, or 0");
+}
+
+/// The file of one baseline.
+class BaselineFile {
+ public:
+  /// A longer one is none that a person wrote or reads.
+  static constexpr std::size_t kMostBytes = 64 * 1024 * 1024;
+
+  /// Of the baseline `name`: letters, digits, spaces, and "-_.,+()"; what would leave the
+  /// directory, or is no file name on some system, is refused. `directory`: empty for what the
+  /// environment says.
+  [[nodiscard]] static absl::StatusOr<BaselineFile> find(std::string_view name,
+                                                         std::string_view directory) {
+    if (!is_file_name(name)) {
+      return absl::InvalidArgumentError(
+          "\"" + std::string(name) +
+          "\" cannot be the name of a baseline, which is a file's: use "
+          "letters, digits, spaces and \"-_.,+()\", at most " +
+          std::to_string(kLongestName) + ", and no dot or space at an end");
+    }
+    BaselineFile file;
+    file.directory_ = directory.empty() ? environment_directory() : std::string(directory);
+    file.path_ = file.directory_ + "/" + std::string(name) + ".baseline";
+    return file;
+  }
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+  /// Fails with `kNotFound` where there is none. Control plane.
+  [[nodiscard]] absl::StatusOr<Baseline> read() const {
+    ArenaArray<char> contents;
+    const int error = read_file(path_.c_str(), kMostBytes, contents);
+    if (error == -ENOENT) return absl::NotFoundError(absl::StrCat("there is no file ", path_));
+    if (error != 0) {
+      return absl::UnavailableError(
+          absl::StrCat("cannot read ", path_, ": ", os::error_text(error)));
+    }
+    return read_baseline(text_of(contents), path_);
+  }
+
+  /// Puts `baseline` in the place of what was there, as a whole or not at all; makes the directory.
+  /// Control plane.
+  [[nodiscard]] absl::Status write(const Baseline& baseline) const {
+    std::error_code error;
+    std::filesystem::create_directories(
+        std::filesystem::path(std::u8string(directory_.begin(), directory_.end())), error);
+    if (error) {
+      return absl::UnavailableError(
+          absl::StrCat("cannot make the directory ", directory_, ": ", error.message()));
+    }
+    FileOutput output(path_);
+    if (absl::Status status = output.open(); !status.ok()) return status;
+    DumpWriter writer(output);
+    write_baseline(baseline, writer);
+    if (absl::Status status = writer.finish(); !status.ok()) return status;
+    return output.commit();
+  }
+
+ private:
+  static constexpr std::size_t kLongestName = 200;
+
+  static bool is_file_name(std::string_view name) noexcept {
+    static constexpr std::string_view kOthers = " -_.,+()";
+    const auto is_end = [](char character) { return character == '.' || character == ' '; };
+    if (name.empty() || name.size() > kLongestName || is_end(name.front()) || is_end(name.back())) {
+      return false;
+    }
+    return std::all_of(name.begin(), name.end(), [](char character) {
+      return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') ||
+             (character >= '0' && character <= '9') ||
+             kOthers.find(character) != std::string_view::npos;
+    });
+  }
+
+  static std::string environment_directory() {
+    std::array<char, 4096> buffer{};
+    const std::string_view value = os::initial_environment(kBaselinesVariable, buffer);
+    return value.empty() ? "baselines" : std::string(value);
+  }
+
+  std::string directory_;
+  std::string path_;
+};
+
+}  // namespace alloctap::testing

@@ -1,0 +1,35 @@
+/// The contract of forms in which findings are written.
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <concepts>
+#include <type_traits>
+
+#include "alloctap/dump/dump_output.hpp"
+#include "alloctap/dump/dump_writer.hpp"
+#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/testing/finding.hpp"
+
+namespace alloctap::testing {
+
+/// Writes all of `findings`; the writer keeps errors.
+template <class F>
+concept FindingFormat = requires(const F& format, const Findings& findings, DumpWriter& out) {
+  { format.write(findings, out) } -> std::same_as<void>;
+};
+
+/// Writes `findings` to `output`, a `DumpOutput`, in the form of `format`. Control plane; what it
+/// allocates is not recorded.
+template <FindingFormat Format, class Output>
+  requires DumpOutput<std::remove_reference_t<Output>>
+absl::Status write_findings(const Findings& findings, const Format& format, Output&& output) {
+  const ReentrancyGuard guard;
+  if (absl::Status status = output.open(); !status.ok()) return status;
+  DumpWriter writer(output);
+  format.write(findings, writer);
+  if (absl::Status status = writer.finish(); !status.ok()) return status;
+  return output.commit();
+}
+
+}  // namespace alloctap::testing

@@ -1,0 +1,163 @@
+/// Findings of what trackers and tests found.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "alloctap/check/misuse.hpp"
+#include "alloctap/check/misuse_log.hpp"
+#include "alloctap/dump/misuse_stacks.hpp"
+#include "alloctap/dump/named_stacks.hpp"
+#include "alloctap/game/scope_offences.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/snapshot/leaks.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/snapshot/sorted_misuses.hpp"
+#include "alloctap/testing/allocation_baseline.hpp"
+#include "alloctap/testing/finding.hpp"
+#include "alloctap/testing/leaked_case.hpp"
+
+namespace alloctap::testing {
+
+/// What a finding is told of the test that it was made in; either may be empty.
+struct TestPlace {
+  std::string_view test_suite = {};
+  std::string_view test_case = {};
+};
+
+/// One of that kind with the text, in that test.
+[[nodiscard]] inline Finding make_finding(FindingKind kind, std::string message,
+                                          const TestPlace& test = {}) {
+  return {.kind = kind,
+          .message = std::move(message),
+          .test_suite = std::string(test.test_suite),
+          .test_case = std::string(test.test_case)};
+}
+
+/// A finding for each stack of `leaked`.
+inline void add_leaks(Findings& findings, const LeakedCase& leaked,
+                      std::string_view test_suite = {}) {
+  for (const LeakedStack& stack : leaked.stacks) {
+    Finding finding = make_finding(
+        FindingKind::kLeak, count_text(stack.bytes, stack.blocks) + " leaked each time it runs",
+        {.test_suite = test_suite, .test_case = leaked.name});
+    if (!stack.part.empty()) finding.message += ", allocated in \"" + stack.part + "\"";
+    finding.stacks = {{.title = "allocated by", .frames = stack.frames}};
+    finding.count = stack.blocks;
+    finding.bytes = stack.bytes;
+    findings.all.push_back(std::move(finding));
+  }
+}
+
+/// Nothing where `result` passed; else one finding, with each stack that changed.
+inline void add_baseline(Findings& findings, const BaselineResult& result,
+                         const TestPlace& test = {}) {
+  if (result) return;
+  Finding finding = make_finding(FindingKind::kBaseline, result.summary(), test);
+  finding.count = result.comparison().after.allocations;
+  finding.bytes = result.comparison().after.bytes;
+  for (const BaselineChange& change : result.comparison().changes) {
+    FindingStack stack{.title = change_text(change), .frames = {}};
+    for (const std::string& text : change.stack) {
+      const std::size_t gap = std::min(text.find("  "), text.size());
+      FrameText frame;
+      frame.module = text.substr(0, gap);
+      frame.function = text.substr(std::min(gap + 2, text.size()));
+      stack.frames.push_back(std::move(frame));
+    }
+    finding.stacks.push_back(std::move(stack));
+  }
+  findings.all.push_back(std::move(finding));
+}
+
+/// A finding for each stack of `found`, leaks of `Tracker`. Control plane, as are those below.
+template <class Tracker>
+[[nodiscard]] absl::Status add_leaks(Findings& findings, const FoundLeaks& found,
+                                     const TestPlace& test = {}) {
+  std::vector<StackId> stacks;
+  for (const StackSummary* stack : found.leaks.stacks) stacks.push_back(stack->stack);
+  const absl::StatusOr<NamedStacks> names = Tracker::name_stacks(stacks);
+  if (!names.ok()) return names.status();
+  for (const StackSummary* stack : found.leaks.stacks) {
+    const UnreachableSum& lost = stack->unreachable;
+    const bool scanned = found.snapshot.scan.done;
+    Finding finding = make_finding(FindingKind::kLeak, {}, test);
+    finding.count = scanned ? lost.allocations() : stack->live_allocations;
+    finding.bytes = scanned ? lost.bytes() : stack->live_bytes;
+    finding.message = count_text(finding.bytes, finding.count) + " leaked";
+    finding.stacks = {
+        {.title = "allocated by", .frames = copy_frames(names->frames(stack->stack))}};
+    findings.all.push_back(std::move(finding));
+  }
+  return absl::OkStatus();
+}
+
+/// What `counted` is, with its stacks.
+[[nodiscard]] inline Finding misuse_finding(const CountedMisuse& counted, const NamedStacks& names,
+                                            const TestPlace& test) {
+  const Misuse& misuse = counted.first;
+  const BlockStory& block = misuse.block;
+  Finding finding = make_finding(FindingKind::kMisuse, std::string(name_of(misuse)), test);
+  finding.count = counted.times;
+  const auto add_stack = [&](const BlockCall& call, const char* title) {
+    finding.stacks.push_back({.title = title, .frames = copy_frames(names.frames(call.stack))});
+  };
+  if (!misuse.by_sweep) add_stack(misuse.found, "found in");
+  if (!block.known) return finding;
+  finding.message += ": a block of " + std::to_string(block.size) + " bytes";
+  finding.bytes = block.size;
+  if (block.freed) add_stack(block.gone, "freed by");
+  add_stack(block.allocated, "allocated by");
+  return finding;
+}
+
+/// A finding for each way in which blocks were misused, of `snapshot`, that `sorted` does not
+/// suppress.
+template <class Tracker>
+[[nodiscard]] absl::Status add_misuses(Findings& findings, const Snapshot& snapshot,
+                                       const SortedMisuses& sorted, const TestPlace& test = {}) {
+  std::vector<StackId> stacks;
+  for_each_misuse_stack(snapshot, [&](StackId stack) { stacks.push_back(stack); });
+  const absl::StatusOr<NamedStacks> names = Tracker::name_stacks(stacks);
+  if (!names.ok()) return names.status();
+  for (std::size_t i = 0; i < snapshot.misuses.size(); ++i) {
+    if (sorted.rule_of_fault[i] != Suppressions::kNoRule) continue;
+    findings.all.push_back(misuse_finding(snapshot.misuses[i], *names, test));
+  }
+  return absl::OkStatus();
+}
+
+/// A finding for each stack that allocated, or gave back, in a scope that forbids it.
+template <class Tracker>
+[[nodiscard]] absl::Status add_offences(Findings& findings, const ScopeOffences& offences,
+                                        const TestPlace& test = {}) {
+  ArenaArray<OffenceSum> sums;
+  if (!offences.copy_to(sums)) {
+    return absl::ResourceExhaustedError("findings: the system has no memory for offences");
+  }
+  std::vector<StackId> stacks;
+  for (const OffenceSum& sum : sums) stacks.push_back(sum.stack);
+  const absl::StatusOr<NamedStacks> names = Tracker::name_stacks(stacks);
+  if (!names.ok()) return names.status();
+  for (const OffenceSum& sum : sums) {
+    Finding finding = make_finding(FindingKind::kAllocation, {}, test);
+    finding.message = std::to_string(sum.sums.allocations) + " allocations of " +
+                      std::to_string(sum.sums.bytes) + " bytes and " +
+                      std::to_string(sum.sums.frees) + " frees in \"" + std::string(sum.scope()) +
+                      "\", which forbids them";
+    finding.count = sum.sums.allocations + sum.sums.frees;
+    finding.bytes = sum.sums.bytes;
+    finding.stacks = {{.title = "called by", .frames = copy_frames(names->frames(sum.stack))}};
+    findings.all.push_back(std::move(finding));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace alloctap::testing

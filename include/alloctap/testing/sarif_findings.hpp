@@ -1,0 +1,156 @@
+/// Findings in SARIF 2.1.0, the form of code scanning (OASIS standard of 2020).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "alloctap/dump/dump_writer.hpp"
+#include "alloctap/dump/json_builder.hpp"
+#include "alloctap/guard/text_hash.hpp"
+#include "alloctap/testing/finding.hpp"
+#include "alloctap/testing/finding_format.hpp"
+#include "alloctap/testing/finding_place.hpp"
+#include "alloctap/testing/sarif_places.hpp"
+#include "alloctap/version.hpp"
+
+namespace alloctap::testing {
+
+/// One run, with a rule for each kind of finding in it. The first stack of a finding is a code flow
+/// too, as that is what GitHub shows; lines move, so a finding is told from another run's by its
+/// rule, its test and the functions of its stacks. Needs RapidJSON: target alloctap::json_dump.
+struct SarifFindings {
+  /// The directory of the repository: files below it are named from there, as GitHub wants.
+  std::string_view source_root = {};
+
+  void write(const Findings& findings, DumpWriter& out) const {
+    Writing(findings, source_root, out).write();
+    out << '\n';
+  }
+
+ private:
+  class Writing {
+   public:
+    Writing(const Findings& findings, std::string_view source_root, DumpWriter& out)
+        : findings_(findings), source_root_(source_root), json_(out), places_(json_, source_root) {}
+
+    void write() {
+      json_.begin_object();
+      json_.text("$schema", "https://json.schemastore.org/sarif-2.1.0.json");
+      json_.text("version", "2.1.0");
+      json_.key("runs");
+      json_.begin_array();
+      json_.begin_object();
+      write_tool();
+      json_.key("results");
+      json_.begin_array();
+      for (const Finding& finding : findings_.all) write_result(finding);
+      json_.end_array();
+      json_.end_object();
+      json_.end_array();
+      json_.end_object();
+    }
+
+   private:
+    void write_tool() {
+      json_.key("tool");
+      json_.begin_object();
+      json_.key("driver");
+      json_.begin_object();
+      json_.text("name", "alloctap");
+      json_.text("semanticVersion", kVersionString);
+      json_.key("rules");
+      json_.begin_array();
+      for (const Finding& finding : findings_.all) {
+        if (number_of(rule_id(finding)) < rules_.size()) continue;
+        rules_.push_back(rule_id(finding));
+        write_rule(finding);
+      }
+      json_.end_array();
+      json_.end_object();
+      json_.end_object();
+    }
+
+    void write_rule(const Finding& finding) {
+      const FindingRule rule = rule_of(finding.kind);
+      json_.begin_object();
+      json_.text("id", rule_id(finding));
+      json_.text("name", rule.name);
+      places_.write_message("shortDescription", rule.summary);
+      json_.end_object();
+    }
+
+    /// As many as there are where it is none of them.
+    [[nodiscard]] std::size_t number_of(std::string_view rule) const noexcept {
+      std::size_t number = 0;
+      while (number < rules_.size() && rules_[number] != rule) ++number;
+      return number;
+    }
+
+    void write_result(const Finding& finding) {
+      json_.begin_object();
+      json_.text("ruleId", rule_id(finding));
+      json_.number("ruleIndex", number_of(rule_id(finding)));
+      json_.text("level", level_name(finding.level));
+      places_.write_message("message", message_of(finding));
+      json_.key("locations");
+      json_.begin_array();
+      const SourcePlace place = place_of(finding, source_root_);
+      if (!place.file.empty()) places_.write_location(place, {});
+      json_.end_array();
+      places_.write_stacks(finding);
+      places_.write_code_flow(finding);
+      json_.key("partialFingerprints");
+      json_.begin_object();
+      json_.text("alloctapFunctions/v1", fingerprint(finding));
+      json_.end_object();
+      write_properties(finding);
+      json_.end_object();
+    }
+
+    static std::string_view level_name(FindingLevel level) noexcept {
+      switch (level) {
+        case FindingLevel::kWarning:
+          return "warning";
+        case FindingLevel::kNote:
+          return "note";
+        case FindingLevel::kError:
+          break;
+      }
+      return "error";
+    }
+
+    static std::string fingerprint(const Finding& finding) {
+      std::string text(rule_id(finding));
+      for (const std::string& part : {finding.test_suite, finding.test_case}) text += '\n' + part;
+      for (const FindingStack& stack : finding.stacks) {
+        for (const FrameText& frame : stack.frames)
+          text += '\n' + frame.module + ' ' + frame.function;
+      }
+      return std::to_string(hash_text(text));
+    }
+
+    void write_properties(const Finding& finding) {
+      json_.key("properties");
+      json_.begin_object();
+      json_.number("count", finding.count);
+      json_.number("bytes", finding.bytes);
+      if (!finding.test_suite.empty()) json_.text("testSuite", finding.test_suite);
+      if (!finding.test_case.empty()) json_.text("testCase", finding.test_case);
+      json_.end_object();
+    }
+
+    const Findings& findings_;
+    const std::string_view source_root_;
+    JsonBuilder json_;
+    SarifPlaces places_;
+    /// In the order of their numbers.
+    std::vector<std::string_view> rules_;
+  };
+};
+
+static_assert(FindingFormat<SarifFindings>);
+
+}  // namespace alloctap::testing

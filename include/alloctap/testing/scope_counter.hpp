@@ -1,0 +1,38 @@
+/// What a piece of the program allocates, counted by a scope around it.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include "alloctap/game/allocation_scopes.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/testing/counted_stack.hpp"
+
+namespace alloctap::testing {
+
+/// Counts what the calling thread allocates while `work()` runs, by stacks of the tracker that has
+/// `AllocationScopes` among its observers. Fails where none has a session. What `work` throws
+/// passes through. Control plane.
+struct ScopeCounter {
+  template <class Work>
+  [[nodiscard]] absl::StatusOr<ArenaArray<CountedStack>> operator()(Work& work) const {
+    const AllocationScope scope;
+    work();
+    if (!scope.counts()) {
+      return absl::FailedPreconditionError(
+          "nothing counts: no tracker with AllocationScopes among its Observers has a session");
+    }
+    ArenaArray<CountedStack> counts;
+    bool complete = true;
+    scope.for_each_stack([&](StackId stack, const AllocationSums& sums) {
+      if (sums.allocations == 0) return;
+      complete =
+          complete &&
+          counts.push_back({.stack = stack, .allocations = sums.allocations, .bytes = sums.bytes});
+    });
+    if (complete) return counts;
+    return absl::ResourceExhaustedError("counter: the system has no memory for its stacks");
+  }
+};
+
+}  // namespace alloctap::testing

@@ -1,0 +1,100 @@
+#include "alloctap/testing/found_findings.hpp"
+
+#include <doctest/doctest.h>
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tests/support/sample_report.hpp"
+
+namespace {
+
+using namespace alloctap;
+using namespace alloctap::testing;
+
+/// Names the stacks of a sample.
+struct NamingTracker {
+  static inline const SampleReport* sample = nullptr;
+
+  static absl::StatusOr<NamedStacks> name_stacks(std::span<const StackId> stacks) {
+    return NamedStacks::name(sample->report(), stacks);
+  }
+};
+
+/// "title: function, function".
+std::string finding_line(const FindingStack& stack) {
+  std::string text = stack.title + ":";
+  for (const FrameText& frame : stack.frames) text += " " + frame.function + ",";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("leaks of a snapshot are findings, most bytes first") {
+  SampleReport sample;
+  NamingTracker::sample = &sample;
+  FoundLeaks found{.snapshot = std::move(sample.snapshot), .leaks = {}};
+  const StackSummary* const deep = &found.snapshot.stacks[1];
+  REQUIRE(found.leaks.stacks.push_back(deep));
+  // The table stays the sample's.
+  sample.snapshot.table = found.snapshot.table;
+  Findings findings;
+  REQUIRE(add_leaks<NamingTracker>(findings, found, {.test_suite = "s", .test_case = "c"}).ok());
+  REQUIRE(findings.all.size() == 1);
+  CHECK(findings.all[0].message == "40960 bytes in 10 blocks leaked");
+  CHECK(findings.all[0].test_suite == "s");
+  CHECK(findings.all[0].test_case == "c");
+  CHECK(findings.all[0].bytes == 40960);
+  CHECK(finding_line(findings.all[0].stacks[0]) ==
+        "allocated by: engine::load(char const*), engine::parse, main,");
+}
+
+TEST_CASE("leaks of a test case are findings") {
+  Findings findings;
+  add_leaks(findings,
+            LeakedCase{.name = "writes", .stacks = {{2, 64, "again", {{.function = "f"}}}}}, "io");
+  REQUIRE(findings.all.size() == 1);
+  CHECK(findings.all[0].message ==
+        "64 bytes in 2 blocks leaked each time it runs, allocated in \"again\"");
+  CHECK(findings.all[0].test_case == "writes");
+  CHECK(finding_line(findings.all[0].stacks[0]) == "allocated by: f,");
+}
+
+TEST_CASE("faults that no rule suppresses are findings with all their stacks") {
+  SampleReport sample;
+  NamingTracker::sample = &sample;
+  sample.add_misuses();
+  SortedMisuses sorted;
+  for (std::size_t i = 0; i < sample.snapshot.misuses.size(); ++i) {
+    const bool is_shown = i == 0 || i == 1;
+    REQUIRE(sorted.rule_of_fault.push_back(is_shown ? Suppressions::kNoRule : 0));
+  }
+  Findings findings;
+  REQUIRE(add_misuses<NamingTracker>(findings, sample.snapshot, sorted).ok());
+  REQUIRE(findings.all.size() == 2);
+  const Finding& twice = findings.all[0];
+  CHECK(twice.message == "double free: a block of 24 bytes");
+  CHECK(twice.count == 2);
+  REQUIRE(twice.stacks.size() == 3);
+  CHECK(finding_line(twice.stacks[0]) == "found in: engine::parse, main,");
+  CHECK(finding_line(twice.stacks[1]) == "freed by: engine::parse, main,");
+  CHECK(finding_line(twice.stacks[2]) ==
+        "allocated by: engine::load(char const*), engine::parse, main,");
+  CHECK(findings.all[1].stacks.size() == 1);
+}
+
+TEST_CASE("a baseline that failed is one finding with the stacks that changed") {
+  BaselineResult::Contents contents{.name = "x", .message = "not as before\nand so on"};
+  contents.comparison.changes.push_back(
+      {.stack = {"game  load  (int)", "?"}, .before = {}, .after = {2, 16}});
+  Findings findings;
+  add_baseline(findings, BaselineResult({.passed = true}));
+  CHECK(findings.all.empty());
+  add_baseline(findings, BaselineResult(std::move(contents)), {.test_case = "c"});
+  REQUIRE(findings.all.size() == 1);
+  CHECK(findings.all[0].message == "not as before");
+  REQUIRE(findings.all[0].stacks.size() == 1);
+  CHECK(finding_line(findings.all[0].stacks[0]) == "new: 2 allocations, 16 bytes: load  (int), ,");
+  CHECK(findings.all[0].stacks[0].frames[0].module == "game");
+}
