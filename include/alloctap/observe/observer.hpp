@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "alloctap/event/stack_identity.hpp"
+#include "alloctap/event/stack_owner.hpp"
 
 namespace alloctap {
 
@@ -16,6 +17,8 @@ struct ObservedBlock {
   std::size_t size = 0;
   /// As in snapshots of the same tracker.
   StackId stack = kNoStackId;
+  /// Of the stack; nobody where `Config::Tags` tell none, or the observer does not ask.
+  StackOwner owner{};
 };
 
 /// Address space, whole pages. What is unmapped need not be one mapping: it may be a part of one,
@@ -37,7 +40,9 @@ struct ObservedMapping {
 /// may hold while that allocates, start a tracker or dump.
 ///
 /// `on_map(const ObservedMapping&)` and `on_unmap(const ObservedMapping&)` may be added, for mapped
-/// memory; an unmapping that fails is followed by an `on_map`.
+/// memory; an unmapping that fails is followed by an `on_map`. An observer whose `kWantsOwners` is
+/// true is told the owner of each block. `add_to(Snapshot&)` adds what it knows to each snapshot,
+/// behind the closed gate; false where the system has no memory for it.
 template <class O>
 concept Observer = requires(const ObservedBlock& block) {
   { O::on_track(block) } noexcept -> std::same_as<void>;
@@ -53,6 +58,10 @@ struct NoObservers {
 /// Whether `O` is told anything.
 template <class O>
 inline constexpr bool kObserves = !std::same_as<O, NoObservers>;
+
+/// Whether `O` asks for the owners of blocks.
+template <class O>
+inline constexpr bool kWantsOwners = requires { requires O::kWantsOwners; };
 
 static_assert(Observer<NoObservers>);
 

@@ -9,6 +9,8 @@ namespace alloctap {
 /// Each is told, in their order; at the end of a block too.
 template <Observer... Each>
 struct Observers {
+  static constexpr bool kWantsOwners = (alloctap::kWantsOwners<Each> || ...);
+
   ALLOCTAP_ALWAYS_INLINE static void on_track(const ObservedBlock& block) noexcept {
     (Each::on_track(block), ...);
   }
@@ -19,6 +21,10 @@ struct Observers {
   static void on_unmap(const ObservedMapping& mapping) noexcept {
     (tell_unmap<Each>(mapping), ...);
   }
+  template <class Snapshot>
+  [[nodiscard]] static bool add_to(Snapshot& snapshot) noexcept {
+    return (add_one_to<Each>(snapshot) && ...);
+  }
 
  private:
   template <class One>
@@ -28,6 +34,11 @@ struct Observers {
   template <class One>
   static void tell_unmap(const ObservedMapping& mapping) noexcept {
     if constexpr (requires { One::on_unmap(mapping); }) One::on_unmap(mapping);
+  }
+  template <class One, class Snapshot>
+  static bool add_one_to(Snapshot& snapshot) noexcept {
+    if constexpr (requires { One::add_to(snapshot); }) return One::add_to(snapshot);
+    return true;
   }
 };
 
