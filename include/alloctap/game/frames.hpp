@@ -1,14 +1,21 @@
 /// What each frame of a game allocates, and the budgets of its tags.
 #pragma once
 
+#include <absl/status/status.h>
+#include <absl/strings/str_cat.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 
+#include "alloctap/game/budget_table.hpp"
 #include "alloctap/game/frame_log.hpp"
 #include "alloctap/game/thread_frames.hpp"
+#include "alloctap/guard/control_lock.hpp"
 #include "alloctap/guard/per_thread.hpp"
+#include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/observe/observer.hpp"
@@ -47,11 +54,13 @@ class FramesOf {
   ALLOCTAP_ALWAYS_INLINE static void on_track(const ObservedBlock& block) noexcept {
     ThreadFrames* const thread = mine();
     if (thread != nullptr) thread->allocate(block.owner.tag, block.stack, block.size);
+    if (budgets_.any()) budgets_.allocate(block.owner.tag, block.stack, block.size, current());
   }
 
   ALLOCTAP_ALWAYS_INLINE static void on_untrack(const ObservedBlock& block) noexcept {
     ThreadFrames* const thread = mine();
     if (thread != nullptr) thread->free(block.owner.tag, block.size);
+    if (budgets_.any()) budgets_.free(block.owner.tag, block.size);
   }
 
   /// As `frame_mark`.
@@ -64,6 +73,23 @@ class FramesOf {
     end_frame(current_.load(std::memory_order_relaxed), os::monotonic_ns());
     marking_.store(false, std::memory_order_release);
     return true;
+  }
+
+  /// As `alloctap::set_budget`.
+  [[nodiscard]] static absl::Status set_budget(Tag tag, const BudgetLimits& limits,
+                                               const BudgetAction& action = {}) {
+    const ReentrancyGuard guard;
+    if (inside_tracker()) {
+      return absl::FailedPreconditionError(
+          "a budget cannot be set inside of a dump, a hook or an observer");
+    }
+    const std::lock_guard hold(control_lock);
+    static_cast<void>(ThreadStates::close_gate());
+    const bool is_set = budgets_.set(tag.id, limits, action);
+    ThreadStates::open_gate();
+    if (is_set) return absl::OkStatus();
+    return absl::ResourceExhaustedError(
+        absl::StrCat("at most ", BudgetTable::kMost, " tags can have budgets"));
   }
 
   /// The number of the present frame; 0 before the first mark.
@@ -85,7 +111,7 @@ class FramesOf {
     const FrameNumber first = std::max({FrameNumber{1}, oldest, rows_.first_complete()});
     const std::int64_t to_wall_ns = os::wall_clock_ns() - os::monotonic_ns();
     return log_.copy(first, present, to_wall_ns, history) && rows_.copy(first, history.rows) &&
-           copy_unwritten(first, present, history.rows);
+           copy_unwritten(first, present, history.rows) && budgets_.copy(present, history);
   }
 
  private:
@@ -145,6 +171,7 @@ class FramesOf {
                       [&](const ThreadFrames& thread) { frame.counts += thread.totals.counts(); });
       log_.add(frame, [&](FrameStackSums& stacks) { return describe(ended, stacks); });
     }
+    if (budgets_.any()) budgets_.end_frame(ended);
     begin_ns_ = now;
     current_.store(ended + 1, std::memory_order_release);
   }
@@ -183,6 +210,7 @@ class FramesOf {
   static inline constinit std::atomic<std::uint64_t> refused_{0};
   static inline constinit std::atomic<std::uint64_t> lost_{0};
   static inline constinit FrameRowRing rows_;
+  static inline constinit BudgetTable budgets_;
   // What follows is of whoever marks.
   static inline constinit FrameLog log_;
   static inline constinit std::int64_t begin_ns_ = 0;
