@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/event/stack_identity.hpp"
@@ -13,6 +14,18 @@ namespace alloctap {
 
 /// What a program calls an allocator for.
 enum class AllocatorCall : std::uint8_t { kAllocate, kReallocate, kFree };
+
+[[nodiscard]] constexpr std::string_view name_of(AllocatorCall call) noexcept {
+  switch (call) {
+    case AllocatorCall::kReallocate:
+      return "reallocate";
+    case AllocatorCall::kFree:
+      return "free";
+    case AllocatorCall::kAllocate:
+      break;
+  }
+  return "allocate";
+}
 
 /// A call whose time is taken, from its begin to its end.
 struct TimedCall {

@@ -76,7 +76,7 @@ class FrameLog {
     FrameNumber number = 0;
     std::int64_t begin_ns = 0;
     std::int64_t end_ns = 0;
-    FrameCounts counts;
+    FrameCounts counts{};
   };
 
   /// `describe(FrameStackSums&)` adds the stacks of the frame and returns its slowest call; it is
@@ -86,7 +86,7 @@ class FrameLog {
     const std::int64_t duration = frame.end_ns - frame.begin_ns;
     last_[frame.number % kLastFrames] = {frame.begin_ns, duration};
     bool is_described = false;
-    SlowCall slowest;
+    SlowCall slowest{};
     for (std::size_t i = 0; i < kFrameMeasures; ++i) {
       const auto measure = static_cast<FrameMeasure>(i);
       const std::uint64_t amount = measured(frame.counts, duration, measure);
@@ -108,8 +108,7 @@ class FrameLog {
       const Span& span = last_[number % kLastFrames];
       kept = history.last.push_back({.number = number,
                                      .begin_ns = span.begin_ns + to_wall_ns,
-                                     .duration_ns = span.duration_ns,
-                                     .counts = {}}) &&
+                                     .duration_ns = span.duration_ns}) &&
              kept;
     }
     history.histograms = histograms_;

@@ -166,7 +166,7 @@ class FramesOf {
 
   static void end_frame(FrameNumber ended, std::int64_t now) noexcept {
     if (ended != 0) {
-      FrameLog::Ended frame{.number = ended, .begin_ns = begin_ns_, .end_ns = now, .counts = {}};
+      FrameLog::Ended frame{.number = ended, .begin_ns = begin_ns_, .end_ns = now};
       for_each_thread(ended,
                       [&](const ThreadFrames& thread) { frame.counts += thread.totals.counts(); });
       log_.add(frame, [&](FrameStackSums& stacks) { return describe(ended, stacks); });
@@ -178,7 +178,7 @@ class FramesOf {
 
   /// Adds the stacks of a frame that has not ended yet for its threads; returns its slowest call.
   ALLOCTAP_NOINLINE static SlowCall describe(FrameNumber frame, FrameStackSums& stacks) noexcept {
-    SlowCall slowest;
+    SlowCall slowest{};
     for_each_thread(frame, [&](const ThreadFrames& thread) {
       thread.stacks.for_each(frame, [&](const StackOfFrame& stack) { stacks.add(stack); });
       if (thread.slowest_frame.load(std::memory_order_relaxed) != frame) return;

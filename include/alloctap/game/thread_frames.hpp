@@ -16,7 +16,7 @@ namespace alloctap {
 
 /// Counts of a part of a frame, kept by one thread alone.
 struct FramePart {
-  FrameCounts counts;
+  FrameCounts counts{};
   /// Bytes allocated minus bytes freed since the frame began, and the highest that it was.
   std::int64_t net = 0;
   std::int64_t highest = 0;
@@ -78,7 +78,7 @@ struct alignas(64) ThreadFrames {
   std::size_t gone_bytes = 0;
   StackId gone_stack = kNoStackId;
   std::uint64_t pending_ns = 0;
-  SlowCall pending;
+  SlowCall pending{};
   RelaxedCopy<SlowCall> slowest;
   /// The frame that `slowest` is of.
   std::atomic<FrameNumber> slowest_frame{0};

@@ -13,22 +13,6 @@
 
 namespace alloctap {
 
-/// So much a frame, or a stack of it, has of what `measure` names.
-[[nodiscard]] constexpr std::uint64_t measured(const FrameCounts& counts, std::int64_t duration_ns,
-                                               FrameMeasure measure) noexcept {
-  switch (measure) {
-    case FrameMeasure::kAllocations:
-      return counts.allocations;
-    case FrameMeasure::kBytes:
-      return counts.allocated_bytes;
-    case FrameMeasure::kAllocatorTime:
-      return counts.allocator_ns;
-    case FrameMeasure::kDuration:
-      break;
-  }
-  return static_cast<std::uint64_t>(duration_ns);
-}
-
 /// Sums of what the stacks of several threads did in one frame. Bounded: stacks that find no room
 /// are left out. Begins as zeros; used by one thread at a time.
 class FrameStackSums {

@@ -44,7 +44,7 @@ struct FrameRow {
   FrameNumber frame = 0;
   /// The frame in which the row was written.
   FrameNumber written = 0;
-  FrameCounts counts;
+  FrameCounts counts{};
   /// How far what the thread had allocated beyond what it had freed rose over what that was at the
   /// begin of the frame, in bytes.
   std::uint64_t rise = 0;

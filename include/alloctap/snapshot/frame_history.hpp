@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "alloctap/event/allocator_call.hpp"
 #include "alloctap/event/stack_identity.hpp"
@@ -19,7 +20,7 @@ struct TagOfFrame {
   /// `kOtherTags`: of threads that were in more tags in that frame than they tell apart.
   /// `held_bytes` and `peak_bytes` are 0 then.
   TagId tag = kNoTag;
-  FrameCounts counts;
+  FrameCounts counts{};
   /// What the tag held at the end of the frame.
   std::uint64_t held_bytes = 0;
   /// The most that it held in the frame: exact where one thread allocates and frees for it. With
@@ -33,7 +34,7 @@ struct FrameSummary {
   /// Nanoseconds since the Unix epoch.
   std::int64_t begin_ns = 0;
   std::int64_t duration_ns = 0;
-  FrameCounts counts;
+  FrameCounts counts{};
   std::uint64_t held_bytes = 0;
   std::uint64_t peak_bytes = 0;
   /// Its tags: so many of `FrameHistory::tags`, from there on.
@@ -48,6 +49,31 @@ using FrameHistogram = std::array<std::uint64_t, 65>;
 /// What there is a histogram of, and a list of the worst frames by.
 enum class FrameMeasure : std::uint8_t { kAllocations, kBytes, kAllocatorTime, kDuration };
 inline constexpr std::size_t kFrameMeasures = 4;
+inline constexpr std::array<FrameMeasure, kFrameMeasures> kAllFrameMeasures{
+    FrameMeasure::kAllocations, FrameMeasure::kBytes, FrameMeasure::kAllocatorTime,
+    FrameMeasure::kDuration};
+
+[[nodiscard]] constexpr std::string_view name_of(FrameMeasure measure) noexcept {
+  constexpr std::array<std::string_view, kFrameMeasures> kNames{"allocations", "allocated_bytes",
+                                                                "allocator_ns", "duration_ns"};
+  return kNames[static_cast<std::size_t>(measure)];
+}
+
+/// How much a frame has of it.
+[[nodiscard]] constexpr std::uint64_t measured(const FrameCounts& counts, std::int64_t duration_ns,
+                                               FrameMeasure measure) noexcept {
+  switch (measure) {
+    case FrameMeasure::kAllocations:
+      return counts.allocations;
+    case FrameMeasure::kBytes:
+      return counts.allocated_bytes;
+    case FrameMeasure::kAllocatorTime:
+      return counts.allocator_ns;
+    case FrameMeasure::kDuration:
+      break;
+  }
+  return static_cast<std::uint64_t>(duration_ns);
+}
 
 /// Why a call took so long, as far as can be told.
 enum class SlowCause : std::uint8_t { kUnknown, kPageFaults, kWait, kPreempted, kSize };
@@ -83,6 +109,22 @@ inline constexpr std::size_t kLargeCallBytes = 256 * 1024;
   return call.bytes >= kLargeCallBytes ? SlowCause::kSize : SlowCause::kUnknown;
 }
 
+[[nodiscard]] constexpr std::string_view name_of(SlowCause cause) noexcept {
+  switch (cause) {
+    case SlowCause::kPageFaults:
+      return "page_faults";
+    case SlowCause::kWait:
+      return "wait";
+    case SlowCause::kPreempted:
+      return "preempted";
+    case SlowCause::kSize:
+      return "size";
+    case SlowCause::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
 /// What one stack did in a frame.
 struct StackOfFrame {
   /// `kNoStackId`: those that found no room of their own.
@@ -101,13 +143,13 @@ struct WorstFrame {
   std::int64_t begin_ns = 0;
   std::int64_t duration_ns = 0;
   /// At the mark: an event that ran on another thread meanwhile may be missing.
-  FrameCounts counts;
-  SlowCall slowest;
+  FrameCounts counts{};
+  SlowCall slowest{};
   /// Most first; of frames that lasted long, by time in the allocator.
   std::array<StackOfFrame, kMostStacks> stacks{};
   std::uint32_t stack_count = 0;
   /// The sum of all other stacks.
-  StackOfFrame other_stacks;
+  StackOfFrame other_stacks{};
 };
 
 /// Memory from the arena. Move-only.

@@ -42,7 +42,7 @@ class FrameRows {
   /// What several threads did for one tag in one frame.
   struct Sum {
     TagId tag = kNoTag;
-    FrameCounts counts;
+    FrameCounts counts{};
     std::uint64_t rise = 0;
   };
 
@@ -59,7 +59,7 @@ class FrameRows {
   /// Takes the next rows that are of one tag and one frame.
   Sum sum_up(const FrameRow*& row) const noexcept {
     const FrameRow first = *row;
-    Sum sum{.tag = first.tag, .counts = {}};
+    Sum sum{.tag = first.tag};
     for (; row != end() && row->frame == first.frame && row->tag == first.tag; ++row) {
       sum.counts += row->counts;
       sum.rise += row->rise;

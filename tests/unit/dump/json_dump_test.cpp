@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "tests/support/framed_report.hpp"
 #include "tests/support/sample_report.hpp"
 #include "tests/support/tagged_report.hpp"
 
@@ -183,6 +184,7 @@ TEST_CASE("a report has the documented keys and no others, with the documented t
   sample.snapshot.scan.done = true;
   collect_keys(parsed(full_report(sample), {.suppressions = &suppressions}), "", written);
   collect_keys(parsed(TaggedReport().report()), "", written);
+  collect_keys(parsed(FramedReport().report()), "", written);
   const Keys documented = documented_keys();
   REQUIRE(documented.size() > 50);
   for (const auto& entry : documented) {
