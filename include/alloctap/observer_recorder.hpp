@@ -1,7 +1,12 @@
 /// The part of a recorder that tells observers.
 #pragma once
 
+#include <cstddef>
+
 #include "alloctap/event/allocation_event.hpp"
+#include "alloctap/event/allocator_call.hpp"
+#include "alloctap/guard/thread_state.hpp"
+#include "alloctap/macros.hpp"
 #include "alloctap/observe/observer.hpp"
 #include "alloctap/os/error_preserver.hpp"
 #include "alloctap/tag/tag_policy.hpp"
@@ -21,6 +26,23 @@ class ObserverRecorder {
   [[nodiscard]] static bool add_observed([[maybe_unused]] Snapshot& snapshot) noexcept {
     if constexpr (requires { Observers::add_to(snapshot); }) return Observers::add_to(snapshot);
     return true;
+  }
+
+  /// As `TimingSink`; the time of calls that are not the program's is taken too.
+  ALLOCTAP_ALWAYS_INLINE static TimedCall begin_timing(AllocatorCall call,
+                                                       std::size_t bytes) noexcept
+    requires TimingObserver<Observers>
+  {
+    return Observers::begin_timing(call, bytes);
+  }
+
+  ALLOCTAP_NOINLINE static void end_timing(const TimedCall& timed) noexcept
+    requires TimingObserver<Observers>
+  {
+    const os::ErrorPreserver preserve_error;
+    const RecordingSection section;
+    if (section.thread() == nullptr) return;
+    Observers::end_timing(timed, Config::Tags::current(*section.thread()));
   }
 
  protected:

@@ -42,8 +42,10 @@ struct TimedCall {
 };
 
 /// A sink that takes the time of some calls. `begin_timing` is asked immediately before the real
-/// call, and for a free behind `on_deallocate`; `end_timing` is told behind the real call, before
-/// `on_allocate`, of those alone whose time is taken. Both run inside malloc.
+/// call, and for a free (whose `bytes` are 0: the sink knows the block) behind `on_deallocate`;
+/// `end_timing` is told behind the real call, before
+/// `on_allocate`, of those alone whose time is taken. Both run inside malloc. `begin_timing` leaves
+/// errno as it is where it does not take the time, and `end_timing` in any case.
 template <class S>
 concept TimingSink =
     EventSink<S> && requires(AllocatorCall call, std::size_t bytes, const TimedCall& timed) {

@@ -12,6 +12,7 @@
 
 #include "alloctap/game/budget_table.hpp"
 #include "alloctap/game/frame_log.hpp"
+#include "alloctap/game/frame_timing.hpp"
 #include "alloctap/game/thread_frames.hpp"
 #include "alloctap/guard/control_lock.hpp"
 #include "alloctap/guard/per_thread.hpp"
@@ -43,6 +44,9 @@ namespace alloctap {
 /// Where a mark and an event on another thread meet, the event counts in either frame. Frees count
 /// for the tag that the block was allocated in, in the frame in which it is freed.
 ///
+/// The time inside the allocator is taken where the hook stands in front of it (InterposeHook,
+/// PltHook, InlineHook), but not of blocks that `Checks` look after.
+///
 /// Frames are of the process: a session that ends changes nothing of what is known, and marks may
 /// come without one. Trackers whose observers have another `Name` have frames of their own. All
 /// static, constant-initialized, never destroyed.
@@ -53,14 +57,36 @@ class FramesOf {
 
   ALLOCTAP_ALWAYS_INLINE static void on_track(const ObservedBlock& block) noexcept {
     ThreadFrames* const thread = mine();
-    if (thread != nullptr) thread->allocate(block.owner.tag, block.stack, block.size);
+    if (thread != nullptr) {
+      thread->allocate(block.owner.tag, block.stack, block.size);
+      if (thread->pending.duration_ns != 0) [[unlikely]] {
+        FrameTiming::settle(*thread, block.stack, block.size);
+      }
+    }
     if (budgets_.any()) budgets_.allocate(block.owner.tag, block.stack, block.size, current());
   }
 
   ALLOCTAP_ALWAYS_INLINE static void on_untrack(const ObservedBlock& block) noexcept {
     ThreadFrames* const thread = mine();
-    if (thread != nullptr) thread->free(block.owner.tag, block.size);
+    if (thread != nullptr) {
+      thread->free(block.owner.tag, block.size);
+      thread->gone_bytes = block.size;
+      thread->gone_stack = block.stack;
+    }
     if (budgets_.any()) budgets_.free(block.owner.tag, block.size);
+  }
+
+  /// Outside of a recording section: what is the thread's alone is used.
+  ALLOCTAP_ALWAYS_INLINE static TimedCall begin_timing(AllocatorCall call,
+                                                       std::size_t bytes) noexcept {
+    const ThreadState* const state = this_thread_slot().state;
+    ThreadFrames* const thread = state == nullptr ? nullptr : PerThread<Joined>::known(*state);
+    return thread == nullptr ? TimedCall{} : FrameTiming::begin(*thread, call, bytes);
+  }
+
+  static void end_timing(const TimedCall& timed, StackOwner owner) noexcept {
+    ThreadFrames* const thread = mine();
+    if (thread != nullptr) FrameTiming::end(*thread, timed, owner.tag);
   }
 
   /// As `frame_mark`.
@@ -220,7 +246,7 @@ class FramesOf {
 };
 
 using Frames = FramesOf<>;
-static_assert(Observer<Frames>);
+static_assert(Observer<Frames> && TimingObserver<Frames>);
 
 /// Ends the present frame of `Frames`, and begins the next. To be called once in a loop, by any
 /// thread: the loop may go from one to another, which reports count, as two loops that mark at once

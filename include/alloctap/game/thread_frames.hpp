@@ -73,12 +73,13 @@ struct alignas(64) ThreadFrames {
   /// Calls that are not large until the time of one is taken; the state of the dice for that.
   std::uint32_t until_timed = 1;
   std::uint32_t dice = 0;
-  /// Bytes and stack of the block that is about to be freed; the time of a call whose block is
-  /// about to come, for its stack.
+  /// Of the block that is about to be freed.
   std::size_t gone_bytes = 0;
   StackId gone_stack = kNoStackId;
-  std::uint64_t pending_ns = 0;
+  /// A call whose time was taken, until its block comes and tells the stack; and for how much time
+  /// it stands.
   SlowCall pending{};
+  std::uint64_t pending_ns = 0;
   RelaxedCopy<SlowCall> slowest;
   /// The frame that `slowest` is of.
   std::atomic<FrameNumber> slowest_frame{0};

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 
+#include "alloctap/event/allocator_call.hpp"
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/event/stack_owner.hpp"
 
@@ -43,6 +44,9 @@ struct ObservedMapping {
 /// memory; an unmapping that fails is followed by an `on_map`. An observer whose `kWantsOwners` is
 /// true is told the owner of each block. `add_to(Snapshot&)` adds what it knows to each snapshot,
 /// behind the closed gate; false where the system has no memory for it.
+/// `begin_timing(AllocatorCall, std::size_t bytes)` and `end_timing(const TimedCall&, StackOwner)`
+/// are those of `TimingSink`, the latter with what the thread was doing: of several observers, one
+/// may have them.
 template <class O>
 concept Observer = requires(const ObservedBlock& block) {
   { O::on_track(block) } noexcept -> std::same_as<void>;
@@ -62,6 +66,14 @@ inline constexpr bool kObserves = !std::same_as<O, NoObservers>;
 /// Whether `O` asks for the owners of blocks.
 template <class O>
 inline constexpr bool kWantsOwners = requires { requires O::kWantsOwners; };
+
+/// Whether `O` takes the time of calls.
+template <class O>
+concept TimingObserver =
+    requires(AllocatorCall call, std::size_t bytes, const TimedCall& timed, StackOwner owner) {
+      { O::begin_timing(call, bytes) } noexcept -> std::same_as<TimedCall>;
+      { O::end_timing(timed, owner) } noexcept -> std::same_as<void>;
+    };
 
 static_assert(Observer<NoObservers>);
 

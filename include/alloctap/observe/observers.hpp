@@ -26,7 +26,31 @@ struct Observers {
     return (add_one_to<Each>(snapshot) && ...);
   }
 
+  static TimedCall begin_timing(AllocatorCall call, std::size_t bytes) noexcept
+    requires(TimingObserver<Each> || ...)
+  {
+    TimedCall timed;
+    (begin_timing<Each>(call, bytes, timed), ...);
+    return timed;
+  }
+  static void end_timing(const TimedCall& timed, StackOwner owner) noexcept
+    requires(TimingObserver<Each> || ...)
+  {
+    (end_timing<Each>(timed, owner), ...);
+  }
+
  private:
+  static_assert((0 + ... + (TimingObserver<Each> ? 1 : 0)) <= 1,
+                "of several observers, one alone may take the time of calls");
+
+  template <class One>
+  static void begin_timing(AllocatorCall call, std::size_t bytes, TimedCall& timed) noexcept {
+    if constexpr (TimingObserver<One>) timed = One::begin_timing(call, bytes);
+  }
+  template <class One>
+  static void end_timing(const TimedCall& timed, StackOwner owner) noexcept {
+    if constexpr (TimingObserver<One>) One::end_timing(timed, owner);
+  }
   template <class One>
   static void tell_map(const ObservedMapping& mapping) noexcept {
     if constexpr (requires { One::on_map(mapping); }) One::on_map(mapping);
