@@ -15,6 +15,7 @@
 #include "alloctap/meta/thread_totals.hpp"
 #include "alloctap/module_epochs.hpp"
 #include "alloctap/observe/tell_reallocation.hpp"
+#include "alloctap/observer_recorder.hpp"
 #include "alloctap/os/error_preserver.hpp"
 #include "alloctap/peak_recorder.hpp"
 #include "alloctap/sample_books.hpp"
@@ -33,6 +34,7 @@ namespace alloctap {
 /// threads write one cache line for it.
 template <class Config>
 class Recorder : public MappingRecorder<Recorder<Config>>,
+                 public ObserverRecorder<Recorder<Config>, Config>,
                  public PeakRecorder<Recorder<Config>>,
                  public StackRecorder<Config>,
                  public TimelineRecorder<Recorder<Config>> {
@@ -162,6 +164,8 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
   static bool in_first_call() noexcept { return in_first_call_; }
 
  private:
+  using ObserverRecorder<Recorder, Config>::tell_come;
+  using ObserverRecorder<Recorder, Config>::tell_gone;
   using Stacks = StackRecorder<Config>;
   using Stacks::hash_of;
   using Stacks::identify;
@@ -276,17 +280,6 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
     if constexpr (kObservesReallocations<Observers>) {
       tell_reallocation<Observers>(event, allocation.record);
     }
-  }
-
-  static void tell_come(void* pointer, const BlockRecord& record) noexcept {
-    const os::ErrorPreserver preserve_error;
-    Observers::on_track({.pointer = pointer, .size = record.size, .stack = record.stack});
-  }
-
-  static void tell_gone(void* pointer, const BlockRecord& record) noexcept {
-    if (record.stack == kNoStackId) return;
-    const os::ErrorPreserver preserve_error;
-    Observers::on_untrack({.pointer = pointer, .size = record.size, .stack = record.stack});
   }
 
   static inline constinit Meta meta_;

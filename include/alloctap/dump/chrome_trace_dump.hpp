@@ -8,17 +8,20 @@
 #include <tuple>
 
 #include "alloctap/dump/dump_policy.hpp"
+#include "alloctap/dump/human_units.hpp"
 #include "alloctap/dump/json_builder.hpp"
 #include "alloctap/dump/json_opening.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/snapshot/tag_paths.hpp"
 
 namespace alloctap {
 
 /// Memory over time: for every point of the timeline the counters "live bytes", "live blocks",
 /// "resident bytes", "allocations per second" and "allocated bytes per second"; the program's
-/// markers and the peak as instants; the names of the process and of its threads. Counters keep
-/// their value until the next point, so a rate stands at the start of the time that it is of. Times
+/// markers and the peak as instants; of a game each of the last frames, with counters of what it
+/// allocated, and of what each tag held at its end; the names of the process and of its threads.
+/// Counters keep their value until the next point, so what is of a time stands at its start. Times
 /// are microseconds since the first moment and never go back. The key "otherData" holds what a
 /// report of alloctap.heap/1 opens with. Needs RapidJSON: target alloctap::json_dump.
 struct ChromeTraceDump {
@@ -27,7 +30,7 @@ struct ChromeTraceDump {
  private:
   /// Something to be shown, by its number in its array of the snapshot.
   struct Moment {
-    enum class Kind : std::uint8_t { kPoint, kMarker, kPeak, kEnd };
+    enum class Kind : std::uint8_t { kPoint, kFrame, kMarker, kPeak, kEnd };
 
     std::int64_t time_ns = 0;
     Kind kind = Kind::kPoint;
@@ -45,7 +48,8 @@ struct ChromeTraceDump {
         : report_(report), snapshot_(report.snapshot), out_(out), json_(out) {}
 
     void write() {
-      if (!list_moments()) return out_.fail("chrome-trace: the system has no memory for moments");
+      if (!list_moments() || !tags_.complete())
+        return out_.fail("chrome-trace: the system has no memory for moments");
       json_.begin_object();
       json_.key("traceEvents");
       json_.begin_array();
@@ -66,6 +70,10 @@ struct ChromeTraceDump {
       bool complete = moments_.push_back({.time_ns = snapshot_.time_ns, .kind = Kind::kEnd});
       for (std::size_t i = 0; i < snapshot_.timeline.size(); ++i) {
         complete = moments_.push_back({snapshot_.timeline[i].time_ns, Kind::kPoint, i}) && complete;
+      }
+      for (std::size_t i = 0; i < snapshot_.frames.last.size(); ++i) {
+        const std::int64_t begin_ns = snapshot_.frames.last[i].begin_ns;
+        complete = moments_.push_back({begin_ns, Kind::kFrame, i}) && complete;
       }
       for (std::size_t i = 0; i < snapshot_.markers.size(); ++i) {
         complete = moments_.push_back({snapshot_.markers[i].time_ns, Kind::kMarker, i}) && complete;
@@ -102,6 +110,8 @@ struct ChromeTraceDump {
       switch (moment.kind) {
         case Moment::Kind::kPoint:
           return write_point(moment.index);
+        case Moment::Kind::kFrame:
+          return write_frame(snapshot_.frames.last[moment.index]);
         case Moment::Kind::kMarker:
           return write_instant(snapshot_.markers[moment.index].name);
         case Moment::Kind::kPeak:
@@ -129,6 +139,39 @@ struct ChromeTraceDump {
       write_counter("live blocks", blocks);
     }
 
+    /// The frame itself, and counters that keep their value until the next one.
+    void write_frame(const FrameSummary& frame) {
+      ShortText name;
+      name.append("frame ");
+      name.append(frame.number);
+      begin_event("X", name, process());
+      json_.number("ts", time_us_);
+      json_.number("dur", static_cast<std::uint64_t>(frame.duration_ns) / 1000);
+      json_.key("args");
+      json_.begin_object();
+      json_.number("allocations", frame.counts.allocations);
+      json_.number("allocated_bytes", frame.counts.allocated_bytes);
+      json_.number("allocator_us", frame.counts.allocator_ns / 1000);
+      json_.number("peak_bytes", frame.peak_bytes);
+      json_.end_object();
+      json_.end_object();
+      write_counter("allocations in a frame", frame.counts.allocations);
+      write_counter("allocated bytes in a frame", frame.counts.allocated_bytes);
+      for (std::uint32_t i = 0; i < frame.tag_count; ++i) {
+        write_held(snapshot_.frames.tags[frame.first_tag + i]);
+      }
+    }
+
+    void write_held(const TagOfFrame& of_tag) {
+      if (of_tag.tag == kOtherTags) return;
+      constexpr std::string_view kBegin = "held by ";
+      const std::string_view path = of_tag.tag == kNoTag ? "no tag" : tags_.of(of_tag.tag);
+      char name[kBegin.size() + TagPaths::kLongest];
+      std::size_t length = kBegin.copy(name, kBegin.size());
+      length += path.copy(name + length, TagPaths::kLongest);
+      write_counter({name, length}, of_tag.held_bytes);
+    }
+
     void write_rate(const char* name, std::uint64_t before, std::uint64_t after,
                     std::int64_t span_ns) {
       if (span_ns <= 0 || after < before) return;
@@ -137,7 +180,7 @@ struct ChromeTraceDump {
                     static_cast<std::uint64_t>(static_cast<long double>(after - before) / seconds));
     }
 
-    void write_counter(const char* name, std::uint64_t value) {
+    void write_counter(std::string_view name, std::uint64_t value) {
       begin_event("C", name, process());
       json_.number("ts", time_us_);
       json_.key("args");
@@ -177,6 +220,7 @@ struct ChromeTraceDump {
     const Snapshot& snapshot_;
     DumpWriter& out_;
     JsonBuilder json_;
+    TagPaths tags_{snapshot_.tags};
     /// By time.
     ArenaArray<Moment> moments_;
     std::uint64_t time_us_ = 0;

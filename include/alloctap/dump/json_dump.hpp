@@ -12,6 +12,7 @@
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/frame_list.hpp"
 #include "alloctap/dump/json_builder.hpp"
+#include "alloctap/dump/json_game_frames.hpp"
 #include "alloctap/dump/json_history.hpp"
 #include "alloctap/dump/json_leaks.hpp"
 #include "alloctap/dump/json_misuses.hpp"
@@ -70,8 +71,10 @@ struct JsonDump {
       write_modules();
       write_frames(frames);
       write_stacks(frames);
-      write_sizes();
+      json_.key("sizes");
+      write_sizes(json_, report_.snapshot.sizes);
       write_history(frames);
+      write_game_frames(frames);
       json_.end_object();
       out_ << '\n';
     }
@@ -244,20 +247,14 @@ struct JsonDump {
       json_.value_unless(rule, Leaks::kNoRule);
     }
 
-    void write_sizes() {
-      json_.key("sizes");
-      json_.begin_array();
-      for (std::size_t i = 0; i < kSizeClasses; ++i) {
-        const SizeClass& blocks = report_.snapshot.sizes[i];
-        if (blocks.live_allocations == 0) continue;
-        json_.begin_object();
-        json_.number("min_bytes", least_size(i));
-        json_.number("max_bytes", greatest_size(i));
-        json_.number("live_allocations", blocks.live_allocations);
-        json_.number("live_bytes", blocks.live_bytes);
-        json_.end_object();
-      }
-      json_.end_array();
+    void write_game_frames(const FrameList& frames) {
+      json_.key("game_frames");
+      const FrameHistory& history = report_.snapshot.frames;
+      if (!history.known) return json_.null();
+      const auto write_stack = [&](StackId stack) { write_frame_indices(stack, frames); };
+      if (JsonGameFrames(json_, history, owners_, write_stack).write()) return;
+      json_.null();
+      out_.fail("json: the system has no memory for frames of the game");
     }
 
     void write_history(const FrameList& frames) {

@@ -1,10 +1,28 @@
-/// The parts of schema alloctap.heap/1 that are about time.
+/// The parts of schema alloctap.heap/1 that are about time, and about sizes.
 #pragma once
 
+#include <cstddef>
+
 #include "alloctap/dump/json_builder.hpp"
+#include "alloctap/snapshot/size_histogram.hpp"
 #include "alloctap/snapshot/timeline.hpp"
 
 namespace alloctap {
+
+/// The classes of `sizes` that have blocks, as an array.
+inline void write_sizes(JsonBuilder& json, const SizeHistogram& sizes) {
+  json.begin_array();
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i].live_allocations == 0) continue;
+    json.begin_object();
+    json.number("min_bytes", least_size(i));
+    json.number("max_bytes", greatest_size(i));
+    json.number("live_allocations", sizes[i].live_allocations);
+    json.number("live_bytes", sizes[i].live_bytes);
+    json.end_object();
+  }
+  json.end_array();
+}
 
 /// `timeline` as an array.
 inline void write_timeline(JsonBuilder& json, const ArenaArray<TimelinePoint>& timeline) {

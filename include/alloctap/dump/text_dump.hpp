@@ -10,6 +10,7 @@
 #include "alloctap/dump/frame_list.hpp"
 #include "alloctap/dump/human_units.hpp"
 #include "alloctap/dump/text_frames.hpp"
+#include "alloctap/dump/text_game_frames.hpp"
 #include "alloctap/dump/text_leaks.hpp"
 #include "alloctap/dump/text_misuses.hpp"
 #include "alloctap/dump/text_owners.hpp"
@@ -45,6 +46,7 @@ struct TextDump {
     TextOwners owners(report.snapshot, out);
     owners.write();
     write_misuses(report, *misuses, frames, out);
+    TextGameFrames(report, frames, owners, out).write();
     if (asks_for_leaks()) {
       write_leaks(report, frames, owners, *misuses, out);
     } else {
@@ -179,6 +181,7 @@ struct TextDump {
       for (std::size_t i = 0; i < std::min(most_stacks, order.size()); ++i) add(order[i]->stack);
     };
     for_each_misuse_stack(report.snapshot, add);
+    TextGameFrames::for_each_shown(report.snapshot.frames, add);
     add_first(stacks);
     add_first(mappings);
     for (const StackSummary& stack : report.snapshot.stacks) {

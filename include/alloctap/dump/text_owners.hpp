@@ -30,6 +30,12 @@ class TextOwners {
     write_ownership();
   }
 
+  /// What a tag is called, with those around it.
+  [[nodiscard]] std::string_view path_of(TagId tag) const noexcept {
+    const std::string_view path = labels_.tags().of(tag);
+    return path.empty() ? std::string_view("(no tag)") : path;
+  }
+
   /// A line that says whose a stack is, where that is told.
   void write_owner(StackId stack) {
     const std::string_view tag = labels_.tag(stack);
@@ -49,8 +55,7 @@ class TextOwners {
     out_ << "\nLive memory by tag, most first\n";
     for (const TagSummary& sum : *sums) {
       if (sum.own.total.allocations == 0 && sum.overhead_bytes == 0) continue;
-      const std::string_view path = labels_.tags().of(sum.tag);
-      write_line(sum.own, path.empty() ? std::string_view("(no tag)") : path);
+      write_line(sum.own, path_of(sum.tag));
       if (sum.overhead_bytes > 0) {
         out_ << "    and " << human_bytes(sum.overhead_bytes)
              << " that its allocator holds beyond that\n";

@@ -12,6 +12,7 @@
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/allocation_functions.hpp"
+#include "alloctap/hook/call_timer.hpp"
 #include "alloctap/hook/checked_call.hpp"
 #include "alloctap/hook/refusable_call.hpp"
 #include "alloctap/hook/refused_call.hpp"
@@ -43,7 +44,10 @@ struct HookedCall {
         return Checked::template allocate<Function>(Originals::recording(), origin, arguments...);
       }
     }
+    const CallTimer<Sink> timer(wanted(guard), AllocatorCall::kAllocate,
+                                [&] { return Function::request(arguments...).size; });
     auto* const block = original(arguments...);
+    timer.stop();
     if constexpr (CheckingSink<Sink>) Checked::Unchecked::note(block);
     if (wanted(guard) && block != nullptr) {
       report<Function>(block, Function::request(arguments...), origin);
@@ -66,7 +70,10 @@ struct HookedCall {
                                                          arguments...);
       }
     }
+    const CallTimer<Sink> timer(wanted(guard), AllocatorCall::kAllocate,
+                                [&] { return Function::request(result, arguments...).size; });
     const int error = original(result, arguments...);
+    timer.stop();
     if constexpr (CheckingSink<Sink>) {
       if (error == 0) Checked::Unchecked::note(*result);
     }
@@ -94,7 +101,9 @@ struct HookedCall {
     if (!wanted(guard)) return Originals::template get<Function>()(old, arguments...);
     const BlockRequest request = Function::request(old, arguments...);
     const DetachedBlock detached = begin_reallocate(old, origin);
+    const CallTimer<Sink> timer(true, AllocatorCall::kReallocate, [&] { return request.size; });
     void* const block = Originals::template get<Function>()(old, arguments...);
+    timer.stop();
     const os::ErrorPreserver preserve_error;
     if (block == nullptr && request.size != 0) {
       Sink::cancel_reallocate(detached);
@@ -114,7 +123,8 @@ struct HookedCall {
         return deallocate_checked<Function>(guard.outermost(), origin, block, arguments...);
       }
     }
-    if (wanted(guard) && block != nullptr) {
+    const bool is_told = wanted(guard) && block != nullptr;
+    if (is_told) {
       [[maybe_unused]] const PreserverForSink preserve_error;
       const BlockRequest stated = Function::request(arguments...);
       Sink::on_deallocate(DeallocationEvent{.pointer = block,
@@ -123,7 +133,9 @@ struct HookedCall {
                                             .kind = Function::kind,
                                             .origin = origin});
     }
+    const CallTimer<Sink> timer(is_told, AllocatorCall::kFree, [] { return std::size_t{0}; });
     Originals::template get<Function>()(block, arguments...);
+    timer.stop();
   }
 
   template <class Function>

@@ -5,7 +5,9 @@
 #include <concepts>
 #include <cstddef>
 
+#include "alloctap/event/allocator_call.hpp"
 #include "alloctap/event/stack_identity.hpp"
+#include "alloctap/event/stack_owner.hpp"
 
 namespace alloctap {
 
@@ -16,6 +18,8 @@ struct ObservedBlock {
   std::size_t size = 0;
   /// As in snapshots of the same tracker.
   StackId stack = kNoStackId;
+  /// Of the stack; nobody where `Config::Tags` tell none, or the observer does not ask.
+  StackOwner owner{};
 };
 
 /// Address space, whole pages. What is unmapped need not be one mapping: it may be a part of one,
@@ -38,7 +42,12 @@ struct ObservedMapping {
 ///
 /// `on_map(const ObservedMapping&)` and `on_unmap(const ObservedMapping&)` may be added, for mapped
 /// memory; an unmapping that fails is followed by an `on_map`. So may `on_start()` and `on_stop()`,
-/// for the beginning and the end of a session, not inside malloc.
+/// for the beginning and the end of a session, not inside malloc. An observer whose `kWantsOwners`
+/// is true is told the owner of each block. `add_to(Snapshot&)` adds what it knows to each
+/// snapshot, behind the closed gate; false where the system has no memory for it.
+/// `begin_timing(AllocatorCall, std::size_t bytes)` and `end_timing(const TimedCall&, StackOwner)`
+/// are those of `TimingSink`, the latter with what the thread was doing: of several observers, one
+/// may have them.
 ///
 /// `on_reallocate(const ObservedBlock& before, const ObservedBlock& after)` may be added too: the
 /// block whose end was told last on this thread went on as the one that was just told to come. The
@@ -63,6 +72,18 @@ inline constexpr bool kObserves = !std::same_as<O, NoObservers>;
 template <class O>
 inline constexpr bool kObservesReallocations =
     requires(const ObservedBlock& block) { O::on_reallocate(block, block); };
+
+/// Whether `O` asks for the owners of blocks.
+template <class O>
+inline constexpr bool kWantsOwners = requires { requires O::kWantsOwners; };
+
+/// Whether `O` takes the time of calls.
+template <class O>
+concept TimingObserver =
+    requires(AllocatorCall call, std::size_t bytes, const TimedCall& timed, StackOwner owner) {
+      { O::begin_timing(call, bytes) } noexcept -> std::same_as<TimedCall>;
+      { O::end_timing(timed, owner) } noexcept -> std::same_as<void>;
+    };
 
 static_assert(Observer<NoObservers>);
 

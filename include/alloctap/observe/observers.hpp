@@ -9,6 +9,8 @@ namespace alloctap {
 /// Each is told, in their order; at the end of a block too.
 template <Observer... Each>
 struct Observers {
+  static constexpr bool kWantsOwners = (alloctap::kWantsOwners<Each> || ...);
+
   ALLOCTAP_ALWAYS_INLINE static void on_track(const ObservedBlock& block) noexcept {
     (Each::on_track(block), ...);
   }
@@ -24,11 +26,39 @@ struct Observers {
   static void on_unmap(const ObservedMapping& mapping) noexcept {
     (tell_unmap<Each>(mapping), ...);
   }
+  template <class Snapshot>
+  [[nodiscard]] static bool add_to(Snapshot& snapshot) noexcept {
+    return (add_one_to<Each>(snapshot) && ...);
+  }
+
+  static TimedCall begin_timing(AllocatorCall call, std::size_t bytes) noexcept
+    requires(TimingObserver<Each> || ...)
+  {
+    TimedCall timed;
+    (begin_timing<Each>(call, bytes, timed), ...);
+    return timed;
+  }
+  static void end_timing(const TimedCall& timed, StackOwner owner) noexcept
+    requires(TimingObserver<Each> || ...)
+  {
+    (end_timing<Each>(timed, owner), ...);
+  }
 
   static void on_start() noexcept { (tell_start<Each>(), ...); }
   static void on_stop() noexcept { (tell_stop<Each>(), ...); }
 
  private:
+  static_assert((0 + ... + (TimingObserver<Each> ? 1 : 0)) <= 1,
+                "of several observers, one alone may take the time of calls");
+
+  template <class One>
+  static void begin_timing(AllocatorCall call, std::size_t bytes, TimedCall& timed) noexcept {
+    if constexpr (TimingObserver<One>) timed = One::begin_timing(call, bytes);
+  }
+  template <class One>
+  static void end_timing(const TimedCall& timed, StackOwner owner) noexcept {
+    if constexpr (TimingObserver<One>) One::end_timing(timed, owner);
+  }
   template <class One>
   static void tell_reallocation(const ObservedBlock& before, const ObservedBlock& after) noexcept {
     if constexpr (kObservesReallocations<One>) One::on_reallocate(before, after);
@@ -48,6 +78,11 @@ struct Observers {
   template <class One>
   static void tell_unmap(const ObservedMapping& mapping) noexcept {
     if constexpr (requires { One::on_unmap(mapping); }) One::on_unmap(mapping);
+  }
+  template <class One, class Snapshot>
+  static bool add_one_to(Snapshot& snapshot) noexcept {
+    if constexpr (requires { One::add_to(snapshot); }) return One::add_to(snapshot);
+    return true;
   }
 };
 

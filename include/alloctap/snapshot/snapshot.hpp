@@ -14,6 +14,7 @@
 #include "alloctap/meta/stack_totals.hpp"
 #include "alloctap/queue/logged_events.hpp"
 #include "alloctap/sample/sampling_policy.hpp"
+#include "alloctap/snapshot/frame_history.hpp"
 #include "alloctap/snapshot/given_back.hpp"
 #include "alloctap/snapshot/reachability.hpp"
 #include "alloctap/snapshot/size_histogram.hpp"
@@ -148,6 +149,8 @@ struct Snapshot {
   /// Faults for which there was no room.
   std::uint64_t misuses_left_out = 0;
   GuardAccount guards;
+  /// Of a tracker with an observer of frames.
+  FrameHistory frames;
   /// All events up to the snapshot, for a tracker with a `LoggingQueue`; they are the log's own,
   /// which outlives every snapshot. Else empty.
   LoggedEvents events;

@@ -16,6 +16,7 @@
 #include "alloctap/meta/thread_totals.hpp"
 #include "alloctap/os/clock.hpp"
 #include "alloctap/sample/stack_estimates.hpp"
+#include "alloctap/snapshot/frame_rows.hpp"
 #include "alloctap/snapshot/given_back.hpp"
 #include "alloctap/snapshot/live_sums.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
@@ -64,6 +65,9 @@ class SnapshotBuilder {
     read_peak();
     read_log();
     complete_ = read_overheads(snapshot_.tags, snapshot_.overheads) && complete_;
+    if constexpr (requires { source_.add_observed(snapshot_); }) {
+      complete_ = source_.add_observed(snapshot_) && complete_;
+    }
   }
 
   /// What was read; recording may go on meanwhile. Fails where the system has no memory for it.
@@ -77,6 +81,9 @@ class SnapshotBuilder {
                           .live_samples = live_.samples(),
                           .live_bytes_margin = live_.margin()};
     finish_counters();
+    if (!FrameRows(snapshot_).finish()) {
+      return absl::ResourceExhaustedError("snapshot: the system has no memory for frames");
+    }
     name_threads({snapshot_.threads.data(), snapshot_.threads.size()});
     std::sort(snapshot_.blocks.begin(), snapshot_.blocks.end(),
               [](const LiveBlock& a, const LiveBlock& b) { return a.address < b.address; });

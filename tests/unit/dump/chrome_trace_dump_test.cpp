@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/support/sample_report.hpp"
+#include "tests/support/framed_report.hpp"
 
 namespace {
 
@@ -122,4 +122,28 @@ TEST_CASE("two points at one time have no rate between them") {
   SampleReport sample = later();
   sample.snapshot.timeline[1].time_ns = sample.snapshot.timeline[0].time_ns;
   CHECK(values_of(written_trace(sample), "allocations per second") == Values{{0, 1666}});
+}
+
+TEST_CASE("frames are spans, with what they allocated and what their tags held at their end") {
+  const FramedReport sample;
+  const json file = json::parse(render(ChromeTraceDump{}, sample.report()));
+  constexpr std::uint64_t kFrame = 10'000;
+  const std::vector<json> frames = events_of(file, "X");
+  REQUIRE(frames.size() == 2);
+  CHECK(frames[0] == json{{"ph", "X"},
+                          {"name", "frame 2"},
+                          {"pid", 4711},
+                          {"tid", 4711},
+                          {"ts", kFrame},
+                          {"dur", kFrame},
+                          {"args",
+                           {{"allocations", 100},
+                            {"allocated_bytes", 5000},
+                            {"allocator_us", 70},
+                            {"peak_bytes", 9500}}}});
+  CHECK(frames[1]["ts"] == 2 * kFrame);
+  CHECK(values_of(file, "allocations in a frame") == Values{{kFrame, 100}, {2 * kFrame, 1}});
+  CHECK(values_of(file, "allocated bytes in a frame") == Values{{kFrame, 5000}, {2 * kFrame, 8}});
+  CHECK(values_of(file, "held by Game/Physics") == Values{{kFrame, 4000}});
+  CHECK(values_of(file, "held by no tag") == Values{{kFrame, 5000}});
 }

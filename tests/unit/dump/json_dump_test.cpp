@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "tests/support/framed_report.hpp"
 #include "tests/support/sample_report.hpp"
 #include "tests/support/tagged_report.hpp"
 
@@ -185,6 +186,7 @@ TEST_CASE("a report has the documented keys and no others, with the documented t
   TaggedReport tagged;
   tagged.hand_over();
   collect_keys(parsed(tagged.report()), "", written);
+  collect_keys(parsed(FramedReport().report()), "", written);
   const Keys documented = documented_keys();
   REQUIRE(documented.size() > 50);
   for (const auto& entry : documented) {

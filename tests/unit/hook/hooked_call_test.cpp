@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <new>
+#include <string>
 
 #include "tests/unit/hook/fake_originals.hpp"
 
@@ -12,6 +13,7 @@ namespace {
 namespace functions = alloctap::functions;
 using namespace alloctap::testing;
 using alloctap::AllocationKind;
+using alloctap::AllocatorCall;
 using alloctap::DeallocationKind;
 using Sink = FakeSink<>;
 
@@ -29,7 +31,63 @@ int call_posix_memalign(void** result, std::size_t alignment, std::size_t size) 
                                                                  size);
 }
 
+/// Notes the order of what happens: a begin with its bytes, the end of what is timed.
+struct TimingFake : FakeSink<> {
+  static inline std::string order;
+  static inline bool takes_time = true;
+
+  static alloctap::TimedCall begin_timing(AllocatorCall call, std::size_t bytes) noexcept {
+    order += "begin " + std::to_string(bytes) + ", ";
+    return {.begin_ns = takes_time ? 1 : 0, .call = call, .bytes = bytes};
+  }
+  static void end_timing(const alloctap::TimedCall& timed) noexcept {
+    order += "end " + std::string(name_of(timed.call)) + ", ";
+  }
+  static void on_allocate(const alloctap::AllocationEvent&) noexcept { order += "come, "; }
+  static void on_deallocate(const alloctap::DeallocationEvent&) noexcept { order += "go, "; }
+};
+
+using TimedFake = alloctap::HookedCall<FakeOriginals, TimingFake>;
+
+/// What happens in `call`, whose original gives a block.
+template <class Call>
+std::string order_of(Call&& call) {
+  forget_calls();
+  original_script.block = kBlock;
+  original_script.meanwhile = [] { TimingFake::order += "call, "; };
+  TimingFake::order.clear();
+  call();
+  return TimingFake::order;
+}
+
 }  // namespace
+
+TEST_CASE("the time of a real call is taken from before it to behind it, and of no other work") {
+  const auto timed_malloc = [] { TimedFake::allocate<functions::Malloc>(some_origin(), 100u); };
+  CHECK(order_of(timed_malloc) == "begin 100, call, end allocate, come, ");
+  CHECK(order_of([] {
+          void* result = nullptr;
+          TimedFake::allocate_into<functions::PosixMemalign>(some_origin(), &result, 64u, 100u);
+        }) == "begin 100, call, end allocate, come, ");
+  CHECK(order_of([] { TimedFake::reallocate<functions::Realloc>(some_origin(), kBlock, 200u); }) ==
+        "begin 200, call, end reallocate, come, ");
+  CHECK(order_of([] { TimedFake::deallocate<functions::Free>(some_origin(), kBlock); }) ==
+        "go, begin 0, call, end free, ");
+  TimingFake::takes_time = false;
+  CHECK(order_of(timed_malloc) == "begin 100, call, come, ");
+  TimingFake::takes_time = true;
+}
+
+TEST_CASE("the time of calls that are not recorded is not taken") {
+  CHECK(order_of([] {
+          original_script.recording = false;
+          TimedFake::allocate<functions::Malloc>(some_origin(), 100u);
+          TimedFake::deallocate<functions::Free>(some_origin(), kBlock);
+        }) == "call, call, ");
+  CHECK(order_of([] {
+          TimedFake::deallocate<functions::Free>(some_origin(), static_cast<void*>(nullptr));
+        }) == "call, ");
+}
 
 TEST_CASE("an allocation is reported after it was made, with all that the call said") {
   forget_calls();

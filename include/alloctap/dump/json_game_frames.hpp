@@ -1,0 +1,226 @@
+/// The part of schema alloctap.heap/1 that is about the frames of a game, and its budgets.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "alloctap/dump/json_builder.hpp"
+#include "alloctap/dump/json_owners.hpp"
+#include "alloctap/dump/owner_labels.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/snapshot/frame_history.hpp"
+#include "alloctap/snapshot/size_histogram.hpp"
+
+namespace alloctap {
+
+/// Writes a `FrameHistory` as an object. `WriteFrames(StackId)` writes the key and the return
+/// addresses of a stack. Refers to all that it is given.
+template <class WriteFrames>
+class JsonGameFrames {
+ public:
+  JsonGameFrames(JsonBuilder& json, const FrameHistory& history, const OwnerLabels& labels,
+                 WriteFrames write_frames)
+      : json_(json), history_(history), labels_(labels), write_frames_(write_frames) {}
+
+  /// False where the system has no memory for it: then nothing was written.
+  [[nodiscard]] bool write() {
+    if (!number_tags()) return false;
+    json_.begin_object();
+    json_.number("frames", history_.frames);
+    json_.number("refused_marks", history_.refused_marks);
+    json_.number("marking_thread_changes", history_.marking_thread_changes);
+    json_.number("lost_events", history_.lost_events);
+    write_list("tags", tags_, [&](TagId tag) { write_tag_entry(tag); });
+    write_list("last", history_.last, [&](const FrameSummary& frame) { write_frame(frame); });
+    write_list("histograms", kAllFrameMeasures,
+               [&](FrameMeasure measure) { write_histogram(measure); });
+    write_worst_frames();
+    write_list("budgets", history_.budgets, [&](const BudgetSummary& budget) { write(budget); });
+    write_list("offences", history_.offences,
+               [&](const BudgetOffence& offence) { write(offence); });
+    json_.number("forgotten_offences", history_.forgotten_offences);
+    json_.end_object();
+    return true;
+  }
+
+ private:
+  static constexpr std::uint16_t kNoNumber = 0xFFFF;
+
+  /// Gives a number to each tag of the last frames.
+  bool number_tags() noexcept {
+    for (const TagOfFrame& of_tag : history_.tags) {
+      const TagId tag = of_tag.tag;
+      while (number_of_tag_.size() <= tag) {
+        if (!number_of_tag_.push_back(kNoNumber)) return false;
+      }
+      if (number_of_tag_[tag] != kNoNumber) continue;
+      number_of_tag_[tag] = static_cast<std::uint16_t>(tags_.size());
+      if (!tags_.push_back(tag)) return false;
+    }
+    return true;
+  }
+
+  template <class List, class Write>
+  void write_list(const char* name, const List& list, Write&& write_one) {
+    json_.key(name);
+    json_.begin_array();
+    for (const auto& one : list) {
+      json_.begin_object();
+      write_one(one);
+      json_.end_object();
+    }
+    json_.end_array();
+  }
+
+  void write_tag(TagId tag) {
+    json_.key("tag");
+    json_.string_or_null(labels_.tags().of(tag));
+  }
+
+  void write_tag_entry(TagId tag) {
+    write_tag(tag);
+    json_.key("others");
+    json_.value(tag == kOtherTags);
+  }
+
+  void write_time(const char* name, std::int64_t ns) {
+    json_.key(name);
+    json_.value(ns);
+  }
+
+  void write_counts(const FrameCounts& counts) {
+    json_.number("allocations", counts.allocations);
+    json_.number("allocated_bytes", counts.allocated_bytes);
+    json_.number("deallocations", counts.deallocations);
+    json_.number("freed_bytes", counts.freed_bytes);
+    json_.number("allocator_ns", counts.allocator_ns);
+  }
+
+  void write_span(FrameNumber number, std::int64_t begin_ns, std::int64_t duration_ns,
+                  const FrameCounts& counts) {
+    json_.number("number", number);
+    write_time("begin_ns", begin_ns);
+    write_time("duration_ns", duration_ns);
+    write_counts(counts);
+  }
+
+  void write_frame(const FrameSummary& frame) {
+    write_span(frame.number, frame.begin_ns, frame.duration_ns, frame.counts);
+    json_.number("held_bytes", frame.held_bytes);
+    json_.number("peak_bytes", frame.peak_bytes);
+    const std::span tags(history_.tags.begin() + frame.first_tag, frame.tag_count);
+    write_list("tags", tags, [&](const TagOfFrame& of_tag) {
+      json_.number("tag", number_of_tag_[of_tag.tag]);
+      write_counts(of_tag.counts);
+      json_.number("held_bytes", of_tag.held_bytes);
+      json_.number("peak_bytes", of_tag.peak_bytes);
+    });
+  }
+
+  void write_histogram(FrameMeasure measure) {
+    const FrameHistogram& histogram = history_.histograms[static_cast<std::size_t>(measure)];
+    json_.text("measure", name_of(measure));
+    json_.key("classes");
+    json_.begin_array();
+    for (std::size_t i = 0; i < histogram.size(); ++i) {
+      if (histogram[i] == 0) continue;
+      json_.begin_object();
+      json_.number("min", least_size(i));
+      json_.number("max", greatest_size(i));
+      json_.number("frames", histogram[i]);
+      json_.end_object();
+    }
+    json_.end_array();
+  }
+
+  void write_worst_frames() {
+    json_.key("worst");
+    json_.begin_array();
+    for (const FrameMeasure measure : kAllFrameMeasures) {
+      for (const WorstFrame& frame : history_.worst[static_cast<std::size_t>(measure)]) {
+        json_.begin_object();
+        json_.text("measure", name_of(measure));
+        write_worst(frame);
+        json_.end_object();
+      }
+    }
+    json_.end_array();
+  }
+
+  void write_worst(const WorstFrame& frame) {
+    write_span(frame.number, frame.begin_ns, frame.duration_ns, frame.counts);
+    json_.key("slowest_call");
+    write(frame.slowest);
+    write_list("stacks", std::span(frame.stacks).first(frame.stack_count),
+               [&](const StackOfFrame& stack) {
+                 write_frames_(stack.stack);
+                 write_owner(json_, labels_, stack.stack);
+                 write_amounts(stack);
+               });
+    json_.key("other_stacks");
+    json_.begin_object();
+    write_amounts(frame.other_stacks);
+    json_.end_object();
+  }
+
+  void write_amounts(const StackOfFrame& stack) {
+    json_.number("allocations", stack.allocations);
+    json_.number("allocated_bytes", stack.allocated_bytes);
+    json_.number("allocator_ns", stack.allocator_ns);
+  }
+
+  void write(const SlowCall& call) {
+    if (call.duration_ns == 0) return json_.null();
+    json_.begin_object();
+    json_.text("call", name_of(call.call));
+    json_.text("cause", name_of(cause_of(call)));
+    write_time("duration_ns", call.duration_ns);
+    json_.number("bytes", call.bytes);
+    write_tag(call.tag);
+    write_usage("page_faults", call, call.page_faults);
+    write_usage("waits", call, call.waits);
+    write_usage("preemptions", call, call.preemptions);
+    write_frames_(call.stack);
+    json_.end_object();
+  }
+
+  void write_usage(const char* name, const SlowCall& call, std::uint64_t number) {
+    json_.key(name);
+    json_.value_or_null(call.has_usage ? std::optional(number) : std::nullopt);
+  }
+
+  void write(const BudgetSummary& budget) {
+    write_tag(budget.tag);
+    write_list("limits", kAllBudgetKinds, [&](BudgetKind kind) {
+      const LimitSummary& limit = budget.limits[static_cast<std::size_t>(kind)];
+      json_.text("kind", name_of(kind));
+      json_.key("limit");
+      json_.value_unless(limit.limit, kUnlimited);
+      json_.number("value", limit.value);
+      json_.number("most", limit.most);
+      json_.number("offences", limit.offences);
+    });
+  }
+
+  void write(const BudgetOffence& offence) {
+    write_tag(offence.tag);
+    json_.text("kind", name_of(offence.kind));
+    json_.number("limit", offence.limit);
+    json_.number("value", offence.value);
+    json_.number("frame", offence.frame);
+    write_time("time_ns", offence.time_ns);
+    write_frames_(offence.stack);
+  }
+
+  JsonBuilder& json_;
+  const FrameHistory& history_;
+  const OwnerLabels& labels_;
+  WriteFrames write_frames_;
+  /// In the order of their numbers, and the numbers by tag.
+  ArenaArray<TagId> tags_;
+  ArenaArray<std::uint16_t> number_of_tag_;
+};
+
+}  // namespace alloctap

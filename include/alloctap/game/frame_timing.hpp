@@ -1,0 +1,114 @@
+/// The time that a frame spends inside the allocator.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "alloctap/event/allocator_call.hpp"
+#include "alloctap/game/thread_frames.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/os/clock.hpp"
+#include "alloctap/os/thread_usage.hpp"
+#include "alloctap/snapshot/frame_history.hpp"
+
+namespace alloctap {
+
+/// What reading the clock adds to a time that is taken, in nanoseconds. Inside malloc.
+inline std::int64_t clock_cost_ns() noexcept {
+  static constinit std::atomic<std::int64_t> known{-1};
+  std::int64_t cost = known.load(std::memory_order_relaxed);
+  if (cost >= 0) return cost;
+  cost = 1'000;
+  for (int i = 0; i < 32; ++i) {
+    const std::int64_t begin = os::monotonic_ns();
+    cost = std::min(cost, os::monotonic_ns() - begin);
+  }
+  known.store(cost, std::memory_order_relaxed);
+  return cost;
+}
+
+/// Which calls of a thread have their time taken, and what becomes of it: each large one, with what
+/// the thread used up meanwhile, which costs a system call or two; and of the others one in
+/// `kTimedOneIn`, by chance, which stands for all of them. Runs inside malloc, on the thread that
+/// it is about.
+struct FrameTiming {
+  ALLOCTAP_ALWAYS_INLINE static TimedCall begin(ThreadFrames& thread, AllocatorCall call,
+                                                std::size_t bytes) noexcept {
+    if (call != AllocatorCall::kAllocate) {
+      const std::size_t gone = std::exchange(thread.gone_bytes, 0);
+      if (call == AllocatorCall::kFree) bytes = gone;
+    }
+    const bool is_large = bytes >= kLargeCallBytes;
+    if (!is_large && --thread.until_timed != 0) [[likely]] {
+      return {};
+    }
+    return begin_timed(thread, call, bytes, is_large);
+  }
+
+  /// `tag`: what the thread is doing.
+  static void end(ThreadFrames& thread, const TimedCall& timed, TagId tag) noexcept {
+    const std::int64_t taken = os::monotonic_ns() - timed.begin_ns - clock_cost_ns();
+    SlowCall call{.duration_ns = std::max<std::int64_t>(taken, 1),
+                  .bytes = timed.bytes,
+                  .tag = tag,
+                  .call = timed.call};
+    os::ThreadUsage usage;
+    call.has_usage = timed.has_usage && os::read_thread_usage(usage);
+    if (call.has_usage) {
+      call.page_faults = static_cast<std::uint32_t>(usage.page_faults - timed.usage.page_faults);
+      call.waits = static_cast<std::uint32_t>(usage.waits - timed.usage.waits);
+      call.preemptions = static_cast<std::uint32_t>(usage.preemptions - timed.usage.preemptions);
+    }
+    const auto ns = static_cast<std::uint64_t>(call.duration_ns) * timed.weight;
+    thread.spend(tag, ns);
+    thread.pending = call;
+    thread.pending_ns = ns;
+    if (timed.call == AllocatorCall::kFree) settle(thread, thread.gone_stack, timed.bytes);
+  }
+
+  /// A block of `bytes` has come to the thread, or gone, by a call of which it may have taken the
+  /// time; `stack` is the block's.
+  ALLOCTAP_NOINLINE static void settle(ThreadFrames& thread, StackId stack,
+                                       std::size_t bytes) noexcept {
+    SlowCall call = std::exchange(thread.pending, SlowCall{});
+    // The block of the call itself may be none that is recorded.
+    if (call.bytes != bytes) return;
+    call.stack = stack;
+    const FrameNumber frame = thread.totals.frame.load(std::memory_order_relaxed);
+    if (stack != kNoStackId) thread.stacks.count_time(frame, stack, thread.pending_ns);
+    const bool is_first = thread.slowest_frame.load(std::memory_order_relaxed) != frame;
+    if (!is_first && thread.slowest.load().duration_ns >= call.duration_ns) return;
+    thread.slowest.store(call);
+    thread.slowest_frame.store(frame, std::memory_order_release);
+  }
+
+ private:
+  ALLOCTAP_NOINLINE static TimedCall begin_timed(ThreadFrames& thread, AllocatorCall call,
+                                                 std::size_t bytes, bool is_large) noexcept {
+    thread.pending = {};
+    TimedCall timed{.weight = 1, .call = call, .bytes = bytes};
+    if (is_large) {
+      timed.has_usage = os::read_thread_usage(timed.usage);
+    } else {
+      timed.weight = kTimedOneIn;
+      thread.until_timed = next_distance(thread.dice);
+    }
+    timed.begin_ns = os::monotonic_ns();
+    return timed;
+  }
+
+  /// From 1 to 127, all as probable, so that no rhythm of the program's is met.
+  static std::uint32_t next_distance(std::uint32_t& dice) noexcept {
+    if (dice == 0) dice = static_cast<std::uint32_t>(os::monotonic_ns()) | 1;
+    // Marsaglia, "Xorshift RNGs", 2003.
+    dice ^= dice << 13;
+    dice ^= dice >> 17;
+    dice ^= dice << 5;
+    return 1 + (dice >> 8) % (2 * kTimedOneIn - 1);
+  }
+};
+
+}  // namespace alloctap

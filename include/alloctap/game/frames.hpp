@@ -1,0 +1,258 @@
+/// What each frame of a game allocates, and the budgets of its tags.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include "alloctap/game/budget_table.hpp"
+#include "alloctap/game/frame_log.hpp"
+#include "alloctap/game/frame_timing.hpp"
+#include "alloctap/game/thread_frames.hpp"
+#include "alloctap/guard/control_lock.hpp"
+#include "alloctap/guard/per_thread.hpp"
+#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/guard/thread_state.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/observe/observer.hpp"
+#include "alloctap/os/clock.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
+
+namespace alloctap {
+
+/// An observer that counts by frame and tag:
+///
+///     struct GameConfig : alloctap::DefaultConfig {
+///       using Hook = alloctap::InterposeHook;
+///       using Tags = alloctap::ScopedTags;
+///       using Observers = alloctap::Frames;
+///     };
+///     while (running) { update(); render(); alloctap::frame_mark(); }
+///
+/// What comes before the first mark is no frame: the program loads. Snapshots tell the last
+/// `FrameLog::kLastFrames` frames, as long as `FrameRowRing::kCapacity` rows have room for what
+/// threads did in them (one for each thread, and one for each tag that it was in), and of all
+/// frames histograms and the worst, with the stacks that made them so. Memory is bounded: 3 MB, and
+/// 24 KiB for each thread.
+///
+/// Each thread counts alone, and shares no cache line with another that is written for each call.
+/// Where a mark and an event on another thread meet, the event counts in either frame. Frees count
+/// for the tag that the block was allocated in, in the frame in which it is freed.
+///
+/// The time inside the allocator is taken where the hook stands in front of it (InterposeHook,
+/// PltHook, InlineHook), but not of blocks that `Checks` look after.
+///
+/// Frames are of the process: a session that ends changes nothing of what is known, and marks may
+/// come without one. Trackers whose observers have another `Name` have frames of their own. All
+/// static, constant-initialized, never destroyed.
+template <class Name = void>
+class FramesOf {
+ public:
+  static constexpr bool kWantsOwners = true;
+
+  ALLOCTAP_ALWAYS_INLINE static void on_track(const ObservedBlock& block) noexcept {
+    ThreadFrames* const thread = mine();
+    if (thread != nullptr) {
+      thread->allocate(block.owner.tag, block.stack, block.size);
+      if (thread->pending.duration_ns != 0) [[unlikely]] {
+        FrameTiming::settle(*thread, block.stack, block.size);
+      }
+    }
+    if (budgets_.any()) budgets_.allocate(block.owner.tag, block.stack, block.size, current());
+  }
+
+  ALLOCTAP_ALWAYS_INLINE static void on_untrack(const ObservedBlock& block) noexcept {
+    ThreadFrames* const thread = mine();
+    if (thread != nullptr) {
+      thread->free(block.owner.tag, block.size);
+      thread->gone_bytes = block.size;
+      thread->gone_stack = block.stack;
+    }
+    if (budgets_.any()) budgets_.free(block.owner.tag, block.size);
+  }
+
+  /// Outside of a recording section: what is the thread's alone is used.
+  ALLOCTAP_ALWAYS_INLINE static TimedCall begin_timing(AllocatorCall call,
+                                                       std::size_t bytes) noexcept {
+    const ThreadState* const state = this_thread_slot().state;
+    ThreadFrames* const thread = state == nullptr ? nullptr : PerThread<Joined>::known(*state);
+    return thread == nullptr ? TimedCall{} : FrameTiming::begin(*thread, call, bytes);
+  }
+
+  static void end_timing(const TimedCall& timed, StackOwner owner) noexcept {
+    ThreadFrames* const thread = mine();
+    if (thread != nullptr) FrameTiming::end(*thread, timed, owner.tag);
+  }
+
+  /// As `frame_mark`.
+  static bool mark() noexcept {
+    if (inside_tracker()) return refuse();
+    // The section comes first: whoever forks waits for it, and so finds nobody inside of a mark.
+    const RecordingSection section;
+    if (marking_.exchange(true, std::memory_order_acquire)) return refuse();
+    note_marker(section.thread());
+    end_frame(current_.load(std::memory_order_relaxed), os::monotonic_ns());
+    marking_.store(false, std::memory_order_release);
+    return true;
+  }
+
+  /// As `alloctap::set_budget`.
+  [[nodiscard]] static absl::Status set_budget(Tag tag, const BudgetLimits& limits,
+                                               const BudgetAction& action = {}) {
+    const ReentrancyGuard guard;
+    if (inside_tracker()) {
+      return absl::FailedPreconditionError(
+          "a budget cannot be set inside of a dump, a hook or an observer");
+    }
+    const std::lock_guard hold(control_lock);
+    static_cast<void>(ThreadStates::close_gate());
+    const bool is_set = budgets_.set(tag.id, limits, action);
+    ThreadStates::open_gate();
+    if (is_set) return absl::OkStatus();
+    return absl::ResourceExhaustedError(
+        absl::StrCat("at most ", BudgetTable::kMost, " tags can have budgets"));
+  }
+
+  /// The number of the present frame; 0 before the first mark.
+  [[nodiscard]] static FrameNumber current() noexcept {
+    return current_.load(std::memory_order_relaxed);
+  }
+
+  /// For whoever takes a snapshot: the gate is closed, and `FrameRows` will make the rest. False
+  /// where the system has no memory for it.
+  [[nodiscard]] static bool add_to(Snapshot& snapshot) noexcept {
+    FrameHistory& history = snapshot.frames;
+    const FrameNumber present = current();
+    history.known = true;
+    history.frames = present == 0 ? 0 : present - 1;
+    history.refused_marks = refused_.load(std::memory_order_relaxed);
+    history.marking_thread_changes = marker_changes_;
+    history.lost_events = lost_.load(std::memory_order_relaxed);
+    const FrameNumber oldest = present - std::min<FrameNumber>(present, FrameLog::kLastFrames);
+    const FrameNumber first = std::max({FrameNumber{1}, oldest, rows_.first_complete()});
+    const std::int64_t to_wall_ns = os::wall_clock_ns() - os::monotonic_ns();
+    return log_.copy(first, present, to_wall_ns, history) && rows_.copy(first, history.rows) &&
+           copy_unwritten(first, present, history.rows) && budgets_.copy(present, history);
+  }
+
+ private:
+  struct Joined : ThreadFrames {
+    Joined() noexcept {
+      next = first_.load(std::memory_order_relaxed);
+      while (!first_.compare_exchange_weak(next, this, std::memory_order_release)) {
+      }
+    }
+  };
+
+  /// The calling thread's, in the present frame; nullptr where the system has no memory.
+  ALLOCTAP_ALWAYS_INLINE static ThreadFrames* mine() noexcept {
+    ThreadState* const state = ThreadStates::mine();
+    ThreadFrames* const thread = state == nullptr ? nullptr : PerThread<Joined>::of(*state);
+    if (thread == nullptr) [[unlikely]] {
+      lost_.fetch_add(1, std::memory_order_relaxed);
+      return nullptr;
+    }
+    const FrameNumber present = current_.load(std::memory_order_relaxed);
+    if (thread->totals.frame.load(std::memory_order_relaxed) != present) [[unlikely]] {
+      enter_frame(*thread, present);
+    }
+    return thread;
+  }
+
+  ALLOCTAP_NOINLINE static void enter_frame(ThreadFrames& thread, FrameNumber present) noexcept {
+    if (thread.totals.frame.load(std::memory_order_relaxed) != 0) rows_.push(thread, present);
+    thread.restart(present);
+  }
+
+  ALLOCTAP_NOINLINE static bool refuse() noexcept {
+    refused_.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+
+  static void note_marker(const ThreadState* thread) noexcept {
+    const std::uint32_t generation = thread == nullptr ? 0 : thread->generation;
+    if (marker_ == thread && marker_generation_ == generation) return;
+    if (marker_ != nullptr) ++marker_changes_;
+    marker_ = thread;
+    marker_generation_ = generation;
+  }
+
+  template <class Visit>
+  static void for_each_thread(FrameNumber frame, Visit&& visit) noexcept {
+    for (const ThreadFrames* thread = first_.load(std::memory_order_acquire); thread != nullptr;
+         thread = thread->next) {
+      if (thread->totals.frame.load(std::memory_order_acquire) == frame) visit(*thread);
+    }
+  }
+
+  static void end_frame(FrameNumber ended, std::int64_t now) noexcept {
+    if (ended != 0) {
+      FrameLog::Ended frame{.number = ended, .begin_ns = begin_ns_, .end_ns = now};
+      for_each_thread(ended,
+                      [&](const ThreadFrames& thread) { frame.counts += thread.totals.counts(); });
+      log_.add(frame, [&](FrameStackSums& stacks) { return describe(ended, stacks); });
+    }
+    if (budgets_.any()) budgets_.end_frame(ended);
+    begin_ns_ = now;
+    current_.store(ended + 1, std::memory_order_release);
+  }
+
+  /// Adds the stacks of a frame that has not ended yet for its threads; returns its slowest call.
+  ALLOCTAP_NOINLINE static SlowCall describe(FrameNumber frame, FrameStackSums& stacks) noexcept {
+    SlowCall slowest{};
+    for_each_thread(frame, [&](const ThreadFrames& thread) {
+      thread.stacks.for_each(frame, [&](const StackOfFrame& stack) { stacks.add(stack); });
+      if (thread.slowest_frame.load(std::memory_order_relaxed) != frame) return;
+      const SlowCall call = thread.slowest.load();
+      if (call.duration_ns > slowest.duration_ns) slowest = call;
+    });
+    return slowest;
+  }
+
+  /// What threads have not written yet, because they have met no later frame.
+  static bool copy_unwritten(FrameNumber first, FrameNumber present,
+                             ArenaArray<FrameRow>& rows) noexcept {
+    bool kept = true;
+    for (const ThreadFrames* thread = first_.load(std::memory_order_acquire); thread != nullptr;
+         thread = thread->next) {
+      const FrameNumber frame = thread->totals.frame.load(std::memory_order_relaxed);
+      if (frame < first) continue;
+      thread->for_each_row([&](TagId tag, const FramePart& part) {
+        kept = rows.push_back(FrameRowRing::row_of(tag, part, frame, present)) && kept;
+      });
+    }
+    return kept;
+  }
+
+  /// Changes once in a frame; all threads read it.
+  alignas(64) static inline constinit std::atomic<FrameNumber> current_{0};
+  alignas(64) static inline constinit std::atomic<ThreadFrames*> first_{nullptr};
+  static inline constinit std::atomic<bool> marking_{false};
+  static inline constinit std::atomic<std::uint64_t> refused_{0};
+  static inline constinit std::atomic<std::uint64_t> lost_{0};
+  static inline constinit FrameRowRing rows_;
+  static inline constinit BudgetTable budgets_;
+  // What follows is of whoever marks.
+  static inline constinit FrameLog log_;
+  static inline constinit std::int64_t begin_ns_ = 0;
+  static inline constinit const ThreadState* marker_ = nullptr;
+  static inline constinit std::uint32_t marker_generation_ = 0;
+  static inline constinit std::uint64_t marker_changes_ = 0;
+};
+
+using Frames = FramesOf<>;
+static_assert(Observer<Frames> && TimingObserver<Frames>);
+
+/// Ends the present frame of `Frames`, and begins the next. To be called once in a loop, by any
+/// thread: the loop may go from one to another, which reports count, as two loops that mark at once
+/// end each other's frames. False, and nothing else, where another thread is in the middle of a
+/// mark, or inside a hook or an observer; reports count these too. Takes about the time of reading
+/// the clock; allocates nothing, takes no lock, and waits while a snapshot copies.
+inline bool frame_mark() noexcept { return Frames::mark(); }
+
+}  // namespace alloctap

@@ -1,0 +1,170 @@
+/// What one thread counts in a frame.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/event/stack_owner.hpp"
+#include "alloctap/game/frame_stacks.hpp"
+#include "alloctap/guard/relaxed_copy.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/snapshot/frame_history.hpp"
+
+namespace alloctap {
+
+/// Counts of a part of a frame, kept by one thread alone.
+struct FramePart {
+  FrameCounts counts{};
+  /// Bytes allocated minus bytes freed since the frame began, and the highest that it was.
+  std::int64_t net = 0;
+  std::int64_t highest = 0;
+
+  ALLOCTAP_ALWAYS_INLINE void allocate(std::size_t bytes) noexcept {
+    ++counts.allocations;
+    counts.allocated_bytes += bytes;
+    net += static_cast<std::int64_t>(bytes);
+    if (net > highest) highest = net;
+  }
+  ALLOCTAP_ALWAYS_INLINE void free(std::size_t bytes) noexcept {
+    ++counts.deallocations;
+    counts.freed_bytes += bytes;
+    net -= static_cast<std::int64_t>(bytes);
+  }
+};
+
+/// The counts of one thread in the frame that it had its last event in. `totals` are what other
+/// threads read, on a cache line of their own; the rest is the thread's, or of who has closed the
+/// gate. Begins as zeros; runs inside malloc.
+struct alignas(64) ThreadFrames {
+  /// How many tags a thread tells apart in one frame; further ones share a row.
+  static constexpr std::size_t kMostTags = 127;
+
+  /// What whoever ends a frame reads; `frame` says which one they are of.
+  struct Totals {
+    std::atomic<FrameNumber> frame{0};
+    std::atomic<std::uint64_t> allocations{0};
+    std::atomic<std::uint64_t> allocated_bytes{0};
+    std::atomic<std::uint64_t> deallocations{0};
+    std::atomic<std::uint64_t> freed_bytes{0};
+    std::atomic<std::uint64_t> allocator_ns{0};
+
+    [[nodiscard]] FrameCounts counts() const noexcept {
+      return {.allocations = allocations.load(std::memory_order_relaxed),
+              .allocated_bytes = allocated_bytes.load(std::memory_order_relaxed),
+              .deallocations = deallocations.load(std::memory_order_relaxed),
+              .freed_bytes = freed_bytes.load(std::memory_order_relaxed),
+              .allocator_ns = allocator_ns.load(std::memory_order_relaxed)};
+    }
+
+    void restart(FrameNumber number) noexcept {
+      allocations.store(0, std::memory_order_relaxed);
+      allocated_bytes.store(0, std::memory_order_relaxed);
+      deallocations.store(0, std::memory_order_relaxed);
+      freed_bytes.store(0, std::memory_order_relaxed);
+      allocator_ns.store(0, std::memory_order_relaxed);
+      frame.store(number, std::memory_order_release);
+    }
+  };
+
+  Totals totals;
+  ThreadFrames* next = nullptr;
+  /// Calls that are not large until the time of one is taken; the state of the dice for that.
+  std::uint32_t until_timed = 1;
+  std::uint32_t dice = 0;
+  /// Of the block that is about to be freed.
+  std::size_t gone_bytes = 0;
+  StackId gone_stack = kNoStackId;
+  /// A call whose time was taken, until its block comes and tells the stack; and for how much time
+  /// it stands.
+  SlowCall pending{};
+  std::uint64_t pending_ns = 0;
+  RelaxedCopy<SlowCall> slowest;
+  /// The frame that `slowest` is of.
+  std::atomic<FrameNumber> slowest_frame{0};
+  FramePart all;
+  FrameStacks stacks;
+
+  ALLOCTAP_ALWAYS_INLINE void allocate(TagId tag, StackId stack, std::size_t bytes) noexcept {
+    all.allocate(bytes);
+    part_of(tag).allocate(bytes);
+    add(totals.allocations, 1);
+    add(totals.allocated_bytes, bytes);
+    stacks.count(totals.frame.load(std::memory_order_relaxed), stack, bytes);
+  }
+
+  ALLOCTAP_ALWAYS_INLINE void free(TagId tag, std::size_t bytes) noexcept {
+    all.free(bytes);
+    part_of(tag).free(bytes);
+    add(totals.deallocations, 1);
+    add(totals.freed_bytes, bytes);
+  }
+
+  void spend(TagId tag, std::uint64_t ns) noexcept {
+    all.counts.allocator_ns += ns;
+    part_of(tag).counts.allocator_ns += ns;
+    add(totals.allocator_ns, ns);
+  }
+
+  /// How many rows there are.
+  [[nodiscard]] std::size_t row_count() const noexcept {
+    return tag_count_ == 0 ? 0 : 1 + tag_count_;
+  }
+
+  /// Calls `visit(TagId, const FramePart&)` for `kAllTags` and each tag of the frame.
+  template <class Visit>
+  void for_each_row(Visit&& visit) const {
+    if (tag_count_ == 0) return;
+    visit(kAllTags, all);
+    for (std::size_t i = 0; i < tag_count_; ++i) {
+      const TagPart& part = parts_[order_[i]];
+      visit(part.tag(), part);
+    }
+  }
+
+  /// Goes on with frame `number`, with all counts at zero.
+  void restart(FrameNumber number) noexcept {
+    for (std::size_t i = 0; i < tag_count_; ++i) parts_[order_[i]] = {};
+    tag_count_ = 0;
+    all = {};
+    totals.restart(number);
+  }
+
+ private:
+  struct TagPart : FramePart {
+    /// 0: free.
+    std::uint32_t tag_and_one = 0;
+    [[nodiscard]] TagId tag() const noexcept { return static_cast<TagId>(tag_and_one - 1); }
+  };
+  static constexpr std::size_t kPlaces = 128;
+  static_assert(kMostTags < kPlaces, "there is always a free place");
+
+  static void add(std::atomic<std::uint64_t>& number, std::uint64_t more) noexcept {
+    number.store(number.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+  }
+
+  ALLOCTAP_ALWAYS_INLINE FramePart& part_of(TagId tag) noexcept {
+    TagPart& home = parts_[tag % kPlaces];
+    return home.tag_and_one == tag + std::uint32_t{1} ? home : find_or_add(tag);
+  }
+
+  ALLOCTAP_NOINLINE FramePart& find_or_add(TagId tag) noexcept {
+    for (std::size_t at = tag % kPlaces;; at = (at + 1) % kPlaces) {
+      TagPart& part = parts_[at];
+      if (part.tag_and_one == tag + std::uint32_t{1}) return part;
+      if (part.tag_and_one != 0) continue;
+      // The last one is for all that find no place.
+      if (tag_count_ + 1 >= kMostTags && tag != kOtherTags) return find_or_add(kOtherTags);
+      part.tag_and_one = tag + std::uint32_t{1};
+      order_[tag_count_++] = static_cast<std::uint8_t>(at);
+      return part;
+    }
+  }
+
+  TagPart parts_[kPlaces];
+  std::array<std::uint8_t, kPlaces> order_{};
+  std::size_t tag_count_ = 0;
+};
+
+}  // namespace alloctap

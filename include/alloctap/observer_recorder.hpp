@@ -1,0 +1,72 @@
+/// The part of a recorder that tells observers.
+#pragma once
+
+#include <cstddef>
+
+#include "alloctap/event/allocation_event.hpp"
+#include "alloctap/event/allocator_call.hpp"
+#include "alloctap/guard/thread_state.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/observe/observer.hpp"
+#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/tag/tag_policy.hpp"
+
+namespace alloctap {
+
+/// Tells `Config::Observers` of blocks; for a `Recorder` that derives from it and has `stacks()`.
+/// Inside malloc.
+template <class Recorder, class Config>
+class ObserverRecorder {
+ public:
+  using Observers = typename Config::Observers;
+
+  /// Adds what observers know to `snapshot`; the caller has closed the gate. False where the system
+  /// has no memory for it.
+  template <class Snapshot>
+  [[nodiscard]] static bool add_observed([[maybe_unused]] Snapshot& snapshot) noexcept {
+    if constexpr (requires { Observers::add_to(snapshot); }) return Observers::add_to(snapshot);
+    return true;
+  }
+
+  /// As `TimingSink`; the time of calls that are not the program's is taken too.
+  ALLOCTAP_ALWAYS_INLINE static TimedCall begin_timing(AllocatorCall call,
+                                                       std::size_t bytes) noexcept
+    requires TimingObserver<Observers>
+  {
+    return Observers::begin_timing(call, bytes);
+  }
+
+  ALLOCTAP_NOINLINE static void end_timing(const TimedCall& timed) noexcept
+    requires TimingObserver<Observers>
+  {
+    const os::ErrorPreserver preserve_error;
+    const RecordingSection section;
+    if (section.thread() == nullptr) return;
+    Observers::end_timing(timed, Config::Tags::current(*section.thread()));
+  }
+
+ protected:
+  static void tell_come(void* pointer, const BlockRecord& record) noexcept {
+    const os::ErrorPreserver preserve_error;
+    Observers::on_track(observed(pointer, record));
+  }
+
+  static void tell_gone(void* pointer, const BlockRecord& record) noexcept {
+    if (record.stack == kNoStackId) return;
+    const os::ErrorPreserver preserve_error;
+    Observers::on_untrack(observed(pointer, record));
+  }
+
+ private:
+  /// The owner is the stack's both times, so that what comes for a tag also goes for it.
+  static ObservedBlock observed(void* pointer, const BlockRecord& record) noexcept {
+    ObservedBlock block{
+        .pointer = pointer, .size = record.size, .stack = record.stack, .owner = {}};
+    if constexpr (kWantsOwners<Observers> && !kTellsNobody<typename Config::Tags>) {
+      block.owner = Recorder::stacks().owner(record.stack);
+    }
+    return block;
+  }
+};
+
+}  // namespace alloctap

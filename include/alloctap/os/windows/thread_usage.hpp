@@ -1,0 +1,10 @@
+#pragma once
+
+#include "alloctap/os/thread_usage.hpp"
+
+namespace alloctap::os {
+
+/// The system counts page faults of processes alone.
+inline bool read_thread_usage(ThreadUsage&) noexcept { return false; }
+
+}  // namespace alloctap::os

@@ -1,0 +1,27 @@
+#include <doctest/doctest.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <string>
+
+#include "alloctap/game/budget.hpp"
+#include "tests/support/child_process.hpp"
+
+TEST_CASE("the hard action says what was exceeded, and ends the program") {
+  using namespace alloctap;
+  const BudgetOffence offence{.kind = BudgetKind::kHeldBytes,
+                              .limit = 100,
+                              .value = 120,
+                              .frame = 7,
+                              .tag_name = "Physics"};
+  std::array<char, 400> line;
+  CHECK(describe_offence(offence, line) ==
+        "alloctap: tag \"Physics\" is over its budget of held_bytes: 120 of 100, in frame 7\n");
+  CHECK(describe_offence(offence, std::span(line).first(10)) == "alloctap:");
+  CHECK(testing::holds_in_child([&]() -> bool {
+    std::signal(SIGABRT, [](int) { std::_Exit(0); });
+    std::fclose(stderr);
+    abort_on_offence(offence);
+  }));
+}

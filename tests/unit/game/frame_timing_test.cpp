@@ -1,0 +1,138 @@
+#include "alloctap/game/frame_timing.hpp"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+
+#include "tests/unit/game/frames_fixture.hpp"
+
+namespace {
+
+using namespace alloctap;
+using namespace alloctap::testing;
+
+struct LargeTest;
+struct FreeTest;
+struct FailedTest;
+
+constexpr std::size_t kLarge = kLargeCallBytes;
+
+/// A call that took so long.
+TimedCall begun(AllocatorCall call, std::size_t bytes, std::int64_t ns, std::uint32_t weight = 1) {
+  return {.begin_ns = os::monotonic_ns() - ns, .weight = weight, .call = call, .bytes = bytes};
+}
+
+constexpr std::int64_t kMillisecond = 1'000'000;
+constexpr std::int64_t kHour = 3'600'000 * kMillisecond;
+
+const WorstFrame& slowest_frame(const Snapshot& snapshot) {
+  const auto& list = snapshot.frames.worst[static_cast<std::size_t>(FrameMeasure::kAllocatorTime)];
+  REQUIRE(list.size() > 0);
+  return list[0];
+}
+
+}  // namespace
+
+TEST_CASE("of calls that are not large one in so many is timed, whatever the rhythm") {
+  const auto thread = std::make_unique<ThreadFrames>();
+  thread->dice = 1;
+  std::uint32_t allocations = 0;
+  std::uint32_t frees = 0;
+  constexpr std::uint32_t kPairs = 64'000;
+  for (std::uint32_t i = 0; i < kPairs; ++i) {
+    allocations += FrameTiming::begin(*thread, AllocatorCall::kAllocate, 64).begin_ns != 0;
+    thread->gone_bytes = 64;
+    const TimedCall freed = FrameTiming::begin(*thread, AllocatorCall::kFree, 0);
+    if (freed.begin_ns == 0) continue;
+    ++frees;
+    CHECK(freed.weight == kTimedOneIn);
+    CHECK(freed.bytes == 64);
+    CHECK_FALSE(freed.has_usage);
+  }
+  CHECK(allocations > 800);
+  CHECK(allocations < 1200);
+  CHECK(frees > 800);
+  CHECK(frees < 1200);
+}
+
+TEST_CASE("each large call is timed, and stands for itself") {
+  const auto thread = std::make_unique<ThreadFrames>();
+  for (int i = 0; i < 3; ++i) {
+    const TimedCall timed = FrameTiming::begin(*thread, AllocatorCall::kReallocate, kLarge);
+    CHECK(timed.begin_ns != 0);
+    CHECK(timed.weight == 1);
+  }
+  thread->gone_bytes = kLarge;
+  CHECK(FrameTiming::begin(*thread, AllocatorCall::kFree, 0).bytes == kLarge);
+  CHECK(thread->until_timed == 1);
+}
+
+TEST_CASE("the time of a call is its frame's, its tag's and its stack's, and the slowest is told") {
+  using G = Game<LargeTest>;
+  using F = G::Frames;
+  G::allocate(0x1000, 1);
+  F::mark();
+  const Tag tag{process_tags.find_or_add(kNoTag, "frame_timing_test")};
+  {
+    const tag_scope scope{tag};
+    G::Record::end_timing(begun(AllocatorCall::kAllocate, 100, kMillisecond, 64));
+    G::allocate(0x2000, 100, 0x333);
+    G::Record::end_timing(begun(AllocatorCall::kReallocate, kLarge, kHour));
+    G::allocate(0x80000, kLarge, 0x444);
+    G::Record::end_timing(begun(AllocatorCall::kAllocate, 5, kMillisecond));
+    G::allocate(0x3000, 5, 0x555);
+  }
+  F::mark();
+  const Snapshot snapshot = G::snapshot();
+  const FrameSummary& frame = snapshot.frames.last[0];
+  CHECK(frame.counts.allocator_ns > kHour + 64 * kMillisecond);
+  CHECK(tag_of(snapshot, frame, tag).counts.allocator_ns == frame.counts.allocator_ns);
+  const WorstFrame& worst = slowest_frame(snapshot);
+  CHECK(worst.counts.allocator_ns == frame.counts.allocator_ns);
+  CHECK(worst.slowest.duration_ns >= kHour - kMillisecond);
+  CHECK(worst.slowest.bytes == kLarge);
+  CHECK(worst.slowest.tag == tag.id);
+  CHECK(worst.slowest.call == AllocatorCall::kReallocate);
+  CHECK(caller_of(snapshot, worst.slowest.stack) == 0x444);
+  CHECK(cause_of(worst.slowest) == SlowCause::kSize);
+  REQUIRE(worst.stack_count == 3);
+  CHECK(caller_of(snapshot, worst.stacks[0].stack) == 0x444);
+  CHECK(caller_of(snapshot, worst.stacks[1].stack) == 0x333);
+  CHECK(worst.stacks[1].allocator_ns > 63 * kMillisecond);
+}
+
+TEST_CASE("the time of a free is that of the stack that allocated the block") {
+  using G = Game<FreeTest>;
+  G::allocate(0x1000, 100, 0x333);
+  G::Frames::mark();
+  G::free(0x1000);
+  G::Record::end_timing(begun(AllocatorCall::kFree, 100, kMillisecond));
+  G::Frames::mark();
+  const Snapshot snapshot = G::snapshot();
+  const WorstFrame& worst = slowest_frame(snapshot);
+  CHECK(worst.slowest.call == AllocatorCall::kFree);
+  CHECK(caller_of(snapshot, worst.slowest.stack) == 0x333);
+  CHECK(cause_of(worst.slowest) == SlowCause::kUnknown);
+}
+
+TEST_CASE("a call whose block was not recorded gives its time to no other block's stack") {
+  using G = Game<FailedTest>;
+  G::Frames::mark();
+  G::Record::end_timing(begun(AllocatorCall::kAllocate, 100, kMillisecond));
+  G::allocate(0x1000, 99, 0x333);
+  G::Frames::mark();
+  const Snapshot snapshot = G::snapshot();
+  CHECK(slowest_frame(snapshot).slowest.duration_ns == 0);
+  CHECK(slowest_frame(snapshot).stacks[0].allocator_ns == 0);
+}
+
+TEST_CASE("the cause of a slow call is what its numbers can explain") {
+  SlowCall call{.duration_ns = 1'000'000, .bytes = 10, .has_usage = true, .waits = 1};
+  CHECK(cause_of(call) == SlowCause::kWait);
+  call.page_faults = 1999;
+  CHECK(cause_of(call) == SlowCause::kWait);
+  call.page_faults = 2000;
+  CHECK(cause_of(call) == SlowCause::kPageFaults);
+  call = {.duration_ns = 1000, .bytes = kLarge, .preemptions = 2};
+  CHECK(cause_of(call) == SlowCause::kPreempted);
+}
