@@ -21,6 +21,7 @@
 #include "alloctap/snapshot/live_sums.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/snapshot/tag_overheads.hpp"
+#include "alloctap/snapshot/thread_holdings.hpp"
 #include "alloctap/stack/stack_table.hpp"
 
 namespace alloctap {
@@ -72,7 +73,8 @@ class SnapshotBuilder {
 
   /// What was read; recording may go on meanwhile. Fails where the system has no memory for it.
   [[nodiscard]] absl::StatusOr<Snapshot> finish() {
-    if (!complete_ || !keep_stacks_in_use() || !finish_peak() || !add_holdings()) {
+    if (!complete_ || !keep_stacks_in_use() || !finish_peak() ||
+        !add_holdings(snapshot_, source_.tags())) {
       return absl::ResourceExhaustedError("snapshot: the system has no memory for it");
     }
     snapshot_.sizes = live_.sizes();
@@ -190,25 +192,6 @@ class SnapshotBuilder {
           !snapshot_.mappings.push_back({stack, sums.mappings, sums.mapped_bytes})) {
         return false;
       }
-    }
-    return true;
-  }
-
-  /// To each thread what its stacks hold.
-  bool add_holdings() noexcept {
-    if (!source_.tags().threads) return true;
-    ThreadNumber last = kNoThread;
-    for (const ThreadSummary& thread : snapshot_.threads) last = std::max(last, thread.number);
-    ArenaArray<ThreadSummary::Holding> holdings;
-    if (!holdings.resize(std::size_t{last} + 1)) return false;
-    for (const StackSummary& stack : snapshot_.stacks) {
-      const ThreadNumber thread = snapshot_.table->owner(stack.stack).thread;
-      ThreadSummary::Holding& holding = holdings[thread <= last ? thread : kNoThread];
-      holding.live_allocations += stack.live_allocations;
-      holding.live_bytes += stack.live_bytes;
-    }
-    for (ThreadSummary& thread : snapshot_.threads) {
-      if (thread.number != kNoThread) thread.holding = holdings[thread.number];
     }
     return true;
   }
