@@ -4,7 +4,6 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
-#include <cstdint>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -29,6 +28,8 @@ struct BaselineOptions {
   std::string_view directory = {};
   BaselineTolerance tolerance = {};
   BaselineUpdate update = BaselineUpdate::kByEnvironment;
+  /// As of `BaselineFrames`.
+  bool without_library = false;
 };
 
 /// What `allocation_baseline` found: true where it passed. Move-only.
@@ -141,12 +142,13 @@ class BaselineCheck {
 
 /// The names of what `counted` holds.
 template <class Tracker, class Counts>
-[[nodiscard]] absl::StatusOr<Baseline> name_counts(const Counts& counted, std::uintptr_t caller) {
+[[nodiscard]] absl::StatusOr<Baseline> name_counts(const Counts& counted,
+                                                   const BaselineFrames& which) {
   std::vector<StackId> stacks;
   for (const auto& count : counted) stacks.push_back(count.stack);
   const absl::StatusOr<NamedStacks> named = Tracker::name_stacks(stacks);
   if (!named.ok()) return named.status();
-  return baseline_of(counted, *named, caller);
+  return baseline_of(counted, *named, which);
 }
 
 /// Runs `body` once, by `counter`, and compares what it allocated, stack by stack, with the file
@@ -179,7 +181,8 @@ template <class Tracker, class Body, class Counter = ScopeCounter>
   } else if (work.runs() != 1) {
     measured = absl::FailedPreconditionError("the counter has to run the function once");
   } else {
-    measured = name_counts<Tracker>(*counted, work.caller());
+    measured = name_counts<Tracker>(
+        *counted, {.caller = work.caller(), .without_library = options.without_library});
   }
   return BaselineResult(BaselineCheck(name, options).run(measured));
 }

@@ -11,6 +11,8 @@
 #include "alloctap/dump/named_stacks.hpp"
 #include "alloctap/testing/baseline.hpp"
 #include "alloctap/testing/counted_stack.hpp"
+#include "alloctap/testing/framework_frames.hpp"
+#include "alloctap/testing/test_framework.hpp"
 
 namespace alloctap::testing {
 
@@ -38,18 +40,30 @@ namespace alloctap::testing {
   return text;
 }
 
-/// What the counts come to by name. `named` has their stacks; `caller` is as for `frames_inside`.
-/// `counted`: a range of `CountedStack` or of what has members of these names.
+/// From whose frames a baseline is made.
+struct BaselineFrames {
+  /// Of the call of the measured function, as for `frames_inside`.
+  std::uintptr_t caller = 0;
+  /// Whether those are left out that are inside of the function of the C++ standard library that
+  /// the program called: shorter, and the same with other versions of it.
+  bool without_library = false;
+};
+
+/// What the counts come to by name. `named` has their stacks. What the test framework allocates,
+/// for assertions inside of the function, is not in it. `counted`: a range of `CountedStack` or of
+/// what has members of these names.
 template <class Counts>
 [[nodiscard]] Baseline baseline_of(const Counts& counted, const NamedStacks& named,
-                                   std::uintptr_t caller) {
+                                   const BaselineFrames& which) {
+  const FrameworkFrames framework = TestFramework::frames();
   Baseline baseline;
   for (const auto& count : counted) {
     const auto frames = named.frames(count.stack);
+    auto inside = frames_inside(frames, which.caller);
+    if (framework.allocated(inside)) continue;
+    if (which.without_library) inside = FrameworkFrames::without_library(inside);
     BaselineStack stack;
-    for (const NamedFrame& frame : frames_inside(frames, caller)) {
-      stack.push_back(frame_text(frame));
-    }
+    for (const NamedFrame& frame : inside) stack.push_back(frame_text(frame));
     if (stack.empty()) stack.emplace_back(frames.empty() ? "(no stack)" : "(the function itself)");
     baseline.stacks[std::move(stack)] += {.allocations = count.allocations, .bytes = count.bytes};
   }

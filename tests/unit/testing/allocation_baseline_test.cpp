@@ -2,14 +2,16 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdint>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <span>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "alloctap/testing/test_framework.hpp"
 #include "tests/support/sample_report.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -42,7 +44,10 @@ struct BaselineTest {
       return counts;
     };
     return allocation_baseline<NamedTracker>(
-        name, [this] { ++calls; }, {.directory = directory.file("deep/er"), .update = update},
+        name, [this] { ++calls; },
+        {.directory = directory.file("deep/er"),
+         .update = update,
+         .without_library = without_library},
         counter);
   }
 
@@ -59,6 +64,7 @@ struct BaselineTest {
   StackId deep = sample.snapshot.stacks[1].stack;
   std::vector<CountedStack> counts{{deep, 3, 300}};
   TemporaryDirectory directory;
+  bool without_library = false;
   int runs = 1;
   int calls = 0;
 };
@@ -157,4 +163,30 @@ TEST_CASE("stacks that read the same are one, and those without frames have a li
   REQUIRE(test.check("x", BaselineUpdate::kAlways));
   CHECK(test.text("x").find("\n\n4 allocations, 40 bytes\n  (no stack)\n\n3 allocations, 30 bytes\n"
                             "  ?  f(int)\n\nend\n") != std::string::npos);
+}
+
+TEST_CASE("what is inside of the standard library may be left out") {
+  BaselineTest test;
+  test.sample.names = {{0x1000, 0x2000, "std::allocator<int>::allocate", "", 0},
+                       {0x2000, 0x3000, "std::vector<int>::resize", "", 0},
+                       {0x3000, 0x4000, "load(int)", "", 0}};
+  test.counts = {{test.sample.intern({0x1011, 0x2011, 0x3011}), 1, 10}};
+  test.without_library = true;
+  REQUIRE(test.check("x", BaselineUpdate::kAlways));
+  CHECK(test.text("x").find(" 10 bytes\n  ?  std::vector<int>::resize\n  ?  load(int)\n") !=
+        std::string::npos);
+  test.without_library = false;
+  CHECK(message_has(test.check("x"),
+                    "    ?  std::allocator<int>::allocate\n    ?  std::vector<int>::resize\n"));
+}
+
+TEST_CASE("what the test framework allocates is nobody's") {
+  static constexpr std::array<std::string_view, 1> kScopes{"engine::"};
+  static constexpr TestFramework kFramework{.scopes = kScopes};
+  static constexpr TestFramework kNone{.scopes = {}};
+  BaselineTest test;
+  TestFramework::use(kFramework);
+  const BaselineResult result = test.check("x", BaselineUpdate::kAlways);
+  TestFramework::use(kNone);
+  CHECK(message_has(result, "total: 0 allocations, 0 bytes"));
 }
