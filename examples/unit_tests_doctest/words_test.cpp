@@ -1,12 +1,16 @@
 // Tests as anybody writes them. The first leaks and fails for it; the second fills a table that
 // stays, which is no leak; the third says that it does not allocate, and is right; the fourth says
-// so and is wrong.
+// so and is wrong. The last is held against baselines/split.baseline.
 #include "../unit_tests/words.hpp"
 
 #include <doctest/doctest.h>
 
+#include <alloctap/testing/allocation_baseline.hpp>
 #include <alloctap/testing/allocation_expectations.hpp>
 
+#include "../unit_tests/tracker.hpp"
+
+using alloctap::testing::allocation_baseline;
 using alloctap::testing::expect_no_allocation;
 using alloctap::testing::expect_no_growth;
 
@@ -28,4 +32,9 @@ TEST_CASE("splitting takes no memory") {
 
 TEST_CASE("interning the same words again and again takes no more memory") {
   expect_no_growth(100, [] { intern("one"), intern("another"); });
+}
+
+TEST_CASE("splitting allocates what it did before") {
+  CHECK(allocation_baseline<Tracker>("split", [] { static_cast<void>(split("three words here")); },
+                                     {.directory = BASELINES, .without_library = true}));
 }
