@@ -27,9 +27,10 @@ struct ScriptedGame {
   std::uintptr_t allocate(std::uintptr_t stack, std::size_t bytes) {
     frame = {stack};
     ScriptedStack::play(frame);
-    next += 4096;
-    Hook::on_allocate(at(next), bytes);
-    return next;
+    const std::uintptr_t block = next;
+    next += bytes / 16 * 16 + 16;
+    Hook::on_allocate(at(block), bytes);
+    return block;
   }
   static void free(std::uintptr_t block) { Hook::on_free(at(block)); }
 
