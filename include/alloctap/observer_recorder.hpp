@@ -57,6 +57,16 @@ class ObserverRecorder {
     Observers::on_untrack(observed(pointer, record));
   }
 
+  /// Where `event`, whose block is now kept as `record`, is the second half of a reallocation of a
+  /// block that was known.
+  static void tell_reallocation(const AllocationEvent& event, const BlockRecord& record) noexcept {
+    if (event.reallocated == nullptr || !event.reallocated->known) return;
+    const os::ErrorPreserver preserve_error;
+    const DetachedBlock& before = *event.reallocated;
+    Observers::on_reallocate(observed(before.pointer, before.record),
+                             observed(event.pointer, record));
+  }
+
  private:
   /// The owner is the stack's both times, so that what comes for a tag also goes for it.
   static ObservedBlock observed(void* pointer, const BlockRecord& record) noexcept {

@@ -14,7 +14,6 @@
 #include "alloctap/meta/bookkeeper.hpp"
 #include "alloctap/meta/thread_totals.hpp"
 #include "alloctap/module_epochs.hpp"
-#include "alloctap/observe/tell_reallocation.hpp"
 #include "alloctap/observer_recorder.hpp"
 #include "alloctap/os/error_preserver.hpp"
 #include "alloctap/peak_recorder.hpp"
@@ -166,6 +165,7 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
  private:
   using ObserverRecorder<Recorder, Config>::tell_come;
   using ObserverRecorder<Recorder, Config>::tell_gone;
+  using ObserverRecorder<Recorder, Config>::tell_reallocation;
   using Stacks = StackRecorder<Config>;
   using Stacks::hash_of;
   using Stacks::identify;
@@ -278,7 +278,7 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
     }
     if constexpr (kObserves<Observers>) tell_come(event.pointer, allocation.record);
     if constexpr (kObservesReallocations<Observers>) {
-      tell_reallocation<Observers>(event, allocation.record);
+      tell_reallocation(event, allocation.record);
     }
   }
 

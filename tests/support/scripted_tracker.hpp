@@ -4,7 +4,6 @@
 #include <absl/status/status.h>
 #include <doctest/doctest.h>
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "alloctap/queue/buffer_queue.hpp"
 #include "alloctap/testing/scripted_stack.hpp"
 #include "alloctap/tracker.hpp"
+#include "tests/support/block_at.hpp"
 
 namespace alloctap::testing {
 
@@ -26,8 +26,6 @@ template <class Test>
 struct BufferedScriptedConfig : ScriptedConfig<Test> {
   using Queue = BufferQueue;
 };
-
-[[nodiscard]] inline void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
 
 [[nodiscard]] inline bool says(const absl::Status& status, std::string_view text) {
   return std::string(status.message()).find(text) != std::string::npos;

@@ -11,6 +11,7 @@
 #include "alloctap/sample/size_range.hpp"
 #include "alloctap/snapshot/take_snapshot.hpp"
 #include "alloctap/testing/scripted_stack.hpp"
+#include "tests/support/block_at.hpp"
 
 namespace alloctap::testing {
 
@@ -42,8 +43,6 @@ template <class Test>
 struct RangeConfig : RecorderConfig<Test> {
   using Sampling = SizeRange<4, 7>;
 };
-
-inline void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
 
 inline constexpr std::array<std::uintptr_t, 2> kStack{0x100, 0x200};
 

@@ -38,18 +38,18 @@ void allocate(std::uintptr_t block, std::size_t bytes,
 
 void free_block(std::uintptr_t block) { ScopeHook::on_free(at(block)); }
 
-std::vector<OffenceSum> offences() {
+std::vector<OffenceSum> known_offences() {
   ArenaArray<OffenceSum> list;
   REQUIRE(scope_offences.copy_to(list));
   return {list.begin(), list.end()};
 }
 
-std::vector<std::string> told;
+std::vector<std::string> heard;
 
-void tell(const ScopeOffence& offence) noexcept {
-  told.push_back(std::string(offence.scope) + (offence.is_free ? " freed " : " allocated ") +
-                 std::to_string(offence.block.size) + ", " +
-                 std::to_string(offence.sums.allocations));
+void hear(const ScopeOffence& offence) noexcept {
+  heard.push_back(std::string(offence.scope) + (offence.is_free ? " freed " : " allocated ") +
+                  std::to_string(offence.block.size) + ", " +
+                  std::to_string(offence.sums.allocations));
 }
 
 }  // namespace
@@ -91,11 +91,11 @@ TEST_CASE("a scope counts what its thread allocates and frees, and nothing witho
 
 TEST_CASE("allocations beyond those that are allowed are offences, by scope and stack") {
   scope_offences.clear();
-  told.clear();
+  heard.clear();
   const Session session = started<ScopeTracker>();
   {
     const no_allocation_scope quiet{"quiet"};
-    const no_allocation_scope two{"two", {.allowed = 2, .on_offence = &tell}};
+    const no_allocation_scope two{"two", {.allowed = 2, .on_offence = &hear}};
     allocate(0x110, 1);
     CHECK(quiet.offends());
     allocate(0x120, 2);
@@ -104,15 +104,15 @@ TEST_CASE("allocations beyond those that are allowed are offences, by scope and 
     free_block(0x110);
   }
   for (int run = 0; run < 2; ++run) {
-    const no_allocation_scope frees{"frees", {.forbids_frees = true, .on_offence = &tell}};
+    const no_allocation_scope frees{"frees", {.forbids_frees = true, .on_offence = &hear}};
     free_block(0x120 + 0x10 * static_cast<std::uintptr_t>(run));
   }
   {
     const no_allocation_scope empty{"empty"};
   }
-  CHECK(told ==
+  CHECK(heard ==
         std::vector<std::string>{"two allocated 3, 3", "frees freed 2, 0", "frees freed 3, 0"});
-  const std::vector<OffenceSum> found = offences();
+  const std::vector<OffenceSum> found = known_offences();
   REQUIRE(found.size() == 6);
   std::array<std::uint64_t, 3> allocations{};
   for (const OffenceSum& sum : found) {
