@@ -53,11 +53,11 @@ const FailureWalkOptions kWithOwn{.rule = {.own_allocations = true}};
 
 /// The result of `call`, of which the first allocation fails, and errno after it.
 template <class Call>
-std::pair<decltype(std::declval<Call>()()), int> fail_first(Call call) {
+auto fail_first(Call call) {
   const FailingAllocations failing({.most_failures = 1});
   errno = 0;
   auto result = call();
-  return {result, errno};
+  return std::pair(result, errno);
 }
 
 template <class Call>
@@ -85,13 +85,6 @@ Snapshot taken() {
 
 ALLOCTAP_NOINLINE void* level_allocates(std::size_t size) { return escape(std::malloc(size)); }
 ALLOCTAP_NOINLINE void* menu_allocates(std::size_t size) { return escape(std::malloc(size)); }
-
-ALLOCTAP_NOINLINE bool allocates_in(void* (*allocate)(std::size_t), std::size_t size) {
-  void* const block = allocate(size);
-  const bool got_it = block != nullptr;
-  std::free(block);
-  return got_it;
-}
 
 /// As RapidJSON wants it.
 struct ThrowingAllocator {
@@ -173,17 +166,16 @@ TEST_CASE("a reallocation that is to fail leaves the block, and one to nothing i
 
 TEST_CASE("allocations fail with no session, too, and on the thread that the rule is of") {
   CHECK_FALSE(FailingTracker::running());
-  bool got_it = false;
-  bool got_it_here = true;
-  std::thread other;
+  void* elsewhere = nullptr;
+  void* here = nullptr;
   {
     const FailingAllocations failing({.min_size = 4'000, .max_size = 4'000});
-    other = std::thread([&] { got_it = allocates_in(&level_allocates, 4'000); });
-    other.join();
-    got_it_here = allocates_in(&level_allocates, 4'000);
+    std::thread([&] { elsewhere = level_allocates(4'000); }).join();
+    here = level_allocates(4'000);
   }
-  CHECK(got_it);
-  CHECK_FALSE(got_it_here);
+  CHECK(elsewhere != nullptr);
+  CHECK(here == nullptr);
+  std::free(elsewhere);
 }
 
 TEST_CASE("by the stack of a snapshot, by the code of a function, by a tag") {
@@ -223,16 +215,15 @@ TEST_CASE("by the stack of a snapshot, by the code of a function, by a tag") {
 TEST_CASE("every allocation of a JSON parser fails once, and nothing is lost") {
   const auto session = FailingTracker::start();
   REQUIRE(session.ok());
-  // Their destructor allocates, and would end the program there: it comes behind the walk.
+  // Its destructor allocates, and would end the program there: it comes behind the walk.
   nlohmann::json document;
   const std::uint64_t live = taken().totals.live_bytes;
   int leaking_runs = 0;
-  const FailureWalk walk = fail_each_allocation([&] { document = nlohmann::json::parse(kJson); },
-                                                [&](std::uint64_t) {
-                                                  document = nullptr;
-                                                  if (taken().totals.live_bytes != live)
-                                                    ++leaking_runs;
-                                                });
+  const auto parse = [&] { document = nlohmann::json::parse(kJson); };
+  const FailureWalk walk = fail_each_allocation(parse, [&](std::uint64_t) {
+    document = nullptr;
+    if (taken().totals.live_bytes != live) ++leaking_runs;
+  });
   CHECK(walk.complete);
   CHECK(walk.points == walk.allocations);
   CHECK(walk.points > 20);
@@ -298,4 +289,12 @@ TEST_CASE("every allocation of the control plane fails once, and it goes on") {
   CHECK(points > points_of_start);
   MemoryOutput output;
   CHECK(FailingTracker::dump(TextDump{}, output).ok());
+
+  // By rules that do not name it, it is not touched.
+  absl::Status refused;
+  {
+    const FailingAllocations all({});
+    refused = FailingTracker::start().status();
+  }
+  CHECK(refused.code() == absl::StatusCode::kFailedPrecondition);
 }
