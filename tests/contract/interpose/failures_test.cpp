@@ -2,7 +2,8 @@
 // function, a JSON library that many programs have, and the tracker's own control plane.
 #include <doctest/doctest.h>
 #include <malloc.h>
-#include <rapidjson/document.h>
+#include <rapidjson/memorystream.h>
+#include <rapidjson/reader.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -88,7 +89,6 @@ ALLOCTAP_NOINLINE void* menu_allocates(std::size_t size) { return escape(std::ma
 
 /// As RapidJSON wants it.
 struct ThrowingAllocator {
-  static constexpr bool kNeedFree = true;
   static void* Malloc(std::size_t size) { return size == 0 ? nullptr : checked(std::malloc(size)); }
   static void* Realloc(void* old, std::size_t, std::size_t size) {
     if (size != 0) return checked(std::realloc(old, size));
@@ -96,7 +96,6 @@ struct ThrowingAllocator {
     return nullptr;
   }
   static void Free(void* block) noexcept { std::free(block); }
-  bool operator==(const ThrowingAllocator&) const noexcept = default;
 
  private:
   static void* checked(void* block) {
@@ -234,13 +233,15 @@ TEST_CASE("every allocation of a JSON parser fails once, and nothing is lost") {
 }
 
 TEST_CASE("a JSON parser that looks at no result needs an allocator that throws") {
-  using Pool = rapidjson::MemoryPoolAllocator<ThrowingAllocator>;
+  using Utf8 = rapidjson::UTF8<>;
   const FailureWalk walk = fail_each_allocation([] {
-    rapidjson::GenericDocument<rapidjson::UTF8<>, Pool, ThrowingAllocator> document;
-    document.Parse(kJson.data(), kJson.size());
+    rapidjson::GenericReader<Utf8, Utf8, ThrowingAllocator> reader(nullptr, 16);
+    rapidjson::MemoryStream text(kJson.data(), kJson.size());
+    rapidjson::BaseReaderHandler<> handler;
+    reader.Parse(text, handler);
   });
   CHECK(walk.complete);
-  CHECK(walk.points > 5);
+  CHECK(walk.points > 2);
   CHECK(walk.bad_allocs == walk.points);
 }
 
