@@ -85,7 +85,7 @@ Snapshot taken() {
 }
 
 ALLOCTAP_NOINLINE void* level_allocates(std::size_t size) { return escape(std::malloc(size)); }
-ALLOCTAP_NOINLINE void* menu_allocates(std::size_t size) { return escape(std::malloc(size)); }
+ALLOCTAP_NOINLINE void* menu_allocates(std::size_t size) { return escape(std::calloc(1, size)); }
 
 /// As RapidJSON wants it.
 struct ThrowingAllocator {
@@ -263,7 +263,6 @@ TEST_CASE("every allocation of the control plane fails once, and it goes on") {
   CHECK(OtherTracker::start().ok());
   const std::uint64_t points_of_start = points;
   CHECK(points_of_start > 20);
-
   const auto session = FailingTracker::start();
   REQUIRE(session.ok());
   CHECK(walk([] { static_cast<void>(FailingTracker::start()); }));
@@ -290,7 +289,6 @@ TEST_CASE("every allocation of the control plane fails once, and it goes on") {
   CHECK(points > points_of_start);
   MemoryOutput output;
   CHECK(FailingTracker::dump(TextDump{}, output).ok());
-
   // By rules that do not name it, it is not touched.
   absl::Status refused;
   {
