@@ -18,6 +18,8 @@
 #include "alloctap/dump/memory_output.hpp"
 #include "alloctap/dump/record_dump.hpp"
 #include "alloctap/dump/text_dump.hpp"
+#include "alloctap/fail/function_range.hpp"
+#include "alloctap/fail/injected_failures.hpp"
 #include "alloctap/hook/manual_hook.hpp"
 #include "alloctap/meta/aged_index.hpp"
 #include "alloctap/meta/flat_hash_index.hpp"

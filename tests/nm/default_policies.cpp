@@ -10,6 +10,8 @@
 // ABSENT: alloctap::NoStack
 // ABSENT: alloctap::SampleBooks
 // ABSENT: alloctap::PoissonSampler
+// ABSENT: alloctap::RulesInForce
+// ABSENT: alloctap::RefusingRecorder
 // ABSENT: alloctap::process_tags
 // ABSENT: alloctap::ThisThreadTag
 // ABSENT: JsonDump

@@ -43,6 +43,8 @@ class RulesInForce {
   /// False where threads have no storage of their own.
   ALLOCTAP_NOINLINE static bool begin(ThreadRule& rule) noexcept {
     if (!Local::is_own()) return false;
+    // Who left a call by no way that ends it (longjmp, an exception of Windows) is not in it.
+    Local::mine().asked.store(0, std::memory_order_relaxed);
     auto& innermost = Local::mine().innermost;
     rule.outer = innermost.load(std::memory_order_relaxed);
     note(rule.counted.rule(), 1);

@@ -6,15 +6,15 @@
 #include <cstring>
 
 #include "alloctap/guard/bootstrap_arena.hpp"
-#include "alloctap/hook/hooked_call.hpp"
+#include "alloctap/hook/refusable_call.hpp"
 
 namespace alloctap {
 
-/// `HookedCall`, with blocks of the bootstrap arena kept away from the host's allocator. For
+/// `RefusableCall`, with blocks of the bootstrap arena kept away from the host's allocator. For
 /// `Originals` that hand out stand-ins.
 template <class Originals, EventSink Sink>
-struct BootstrappedCall : HookedCall<Originals, Sink> {
-  using Base = HookedCall<Originals, Sink>;
+struct BootstrappedCall : RefusableCall<Originals, Sink> {
+  using Base = RefusableCall<Originals, Sink>;
 
   template <class Function, class... Arguments>
   ALLOCTAP_ALWAYS_INLINE static void deallocate(const CallOrigin& origin, void* block,

@@ -14,8 +14,6 @@
 #include "alloctap/hook/allocation_functions.hpp"
 #include "alloctap/hook/call_timer.hpp"
 #include "alloctap/hook/checked_call.hpp"
-#include "alloctap/hook/refusable_call.hpp"
-#include "alloctap/hook/refused_call.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/error_preserver.hpp"
 #include "alloctap/os/mapping_calls.hpp"
@@ -25,18 +23,13 @@ namespace alloctap {
 
 /// Handlers of one backend that feed one sink. `Originals` says where the real functions are:
 /// `Originals::template get<Function>()` returns a callable of the description's signature, never
-/// null; `Originals::recording()` whether events are wanted now. A `RefusingSink` is asked before
-/// anything else; what it refuses nobody else hears of.
+/// null; `Originals::recording()` whether events are wanted now.
 ///
 /// Every handler is folded into the entry point that calls it, which passes its own `CallOrigin`.
 template <class Originals, EventSink Sink>
 struct HookedCall {
   template <class Function, class... Arguments>
   ALLOCTAP_ALWAYS_INLINE static auto allocate(const CallOrigin& origin, Arguments... arguments) {
-    RefusableCall<Sink> call;
-    if (call.is_refused(origin, [&] { return Function::request(arguments...).size; })) {
-      return refused_call<Function>();
-    }
     const ReentrancyGuard guard;
     auto* const original = Originals::template get<Function>();
     if constexpr (CheckingSink<Sink>) {
@@ -58,10 +51,6 @@ struct HookedCall {
   template <class Function, class... Arguments>
   ALLOCTAP_ALWAYS_INLINE static int allocate_into(const CallOrigin& origin, void** result,
                                                   Arguments... arguments) {
-    RefusableCall<Sink> call;
-    if (call.is_refused(origin, [&] { return Function::request(result, arguments...).size; })) {
-      return refused_call<Function>();
-    }
     const ReentrancyGuard guard;
     auto* const original = Originals::template get<Function>();
     if constexpr (CheckingSink<Sink>) {
@@ -87,11 +76,6 @@ struct HookedCall {
   template <class Function, class... Arguments>
   ALLOCTAP_ALWAYS_INLINE static void* reallocate(const CallOrigin& origin, void* old,
                                                  Arguments... arguments) {
-    RefusableCall<Sink> call;
-    const auto size = [&] { return Function::request(old, arguments...).size; };
-    if (call.is_move_refused(origin, old, size)) {
-      return refused_call<Function>();
-    }
     const ReentrancyGuard guard;
     if constexpr (CheckingSink<Sink>) {
       if (Sink::looks_after(old) || (guard.outermost() && !Sink::leaves_alone())) {

@@ -1,72 +1,71 @@
-/// The part of a hooked call in which its sink may refuse it.
+/// Handlers of calls that a sink may refuse.
 #pragma once
 
 #include <cstddef>
 
-#include "alloctap/event/event_sink.hpp"
-#include "alloctap/event/refusing_sink.hpp"
-#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/hook/asked_call.hpp"
+#include "alloctap/hook/hooked_call.hpp"
+#include "alloctap/hook/refused_call.hpp"
 #include "alloctap/macros.hpp"
 
 namespace alloctap {
 
-/// Lives as long as the call of the hooked function, and begins before its `ReentrancyGuard`. For
-/// sinks that refuse nothing it is empty, and nothing of it is compiled.
-template <class Sink>
-class RefusableCall {
- public:
-  template <class Size>
-  ALLOCTAP_ALWAYS_INLINE static constexpr bool is_refused(const CallOrigin&, Size&&) noexcept {
-    return false;
-  }
-  template <class Size>
-  ALLOCTAP_ALWAYS_INLINE static constexpr bool is_move_refused(const CallOrigin&, const void*,
-                                                               Size&&) noexcept {
-    return false;
-  }
-};
+/// `HookedCall`, but that a `RefusingSink` is asked before anything else of a call that allocates.
+/// What it refuses nobody else hears of.
+template <class Originals, EventSink Sink>
+struct RefusableCall : HookedCall<Originals, Sink> {
+  using Base = HookedCall<Originals, Sink>;
 
-template <RefusingSink Sink>
-class RefusableCall<Sink> {
- public:
-  ALLOCTAP_ALWAYS_INLINE RefusableCall() noexcept = default;
-  ALLOCTAP_ALWAYS_INLINE ~RefusableCall() {
-    if (asked_) [[unlikely]] {
-      Sink::end_asked();
+  template <class Function, class... Arguments>
+  ALLOCTAP_ALWAYS_INLINE static auto allocate(const CallOrigin& origin, Arguments... arguments) {
+    if constexpr (RefusingSink<Sink>) {
+      if (Sink::may_refuse()) [[unlikely]] {
+        return ask<Function>(origin, Function::request(arguments...).size, [=](const auto& from) {
+          return Base::template allocate<Function>(from, arguments...);
+        });
+      }
     }
-  }
-  RefusableCall(const RefusableCall&) = delete;
-  RefusableCall& operator=(const RefusableCall&) = delete;
-
-  /// To be asked once. `size()` is the number of bytes that the call wants.
-  template <class Size>
-  ALLOCTAP_ALWAYS_INLINE bool is_refused(const CallOrigin& origin, Size&& size) noexcept {
-    if (!Sink::may_refuse()) [[likely]] {
-      return false;
-    }
-    asked_ = true;
-    return ask(size(), origin);
+    return Base::template allocate<Function>(origin, arguments...);
   }
 
-  /// The same of a reallocation of `old`, by a function that frees it where it is to have 0 bytes.
-  template <class Size>
-  ALLOCTAP_ALWAYS_INLINE bool is_move_refused(const CallOrigin& origin, const void* old,
-                                              Size&& size) noexcept {
-    if (!Sink::may_refuse()) [[likely]] {
-      return false;
+  template <class Function, class... Arguments>
+  ALLOCTAP_ALWAYS_INLINE static int allocate_into(const CallOrigin& origin, void** result,
+                                                  Arguments... arguments) {
+    if constexpr (RefusingSink<Sink>) {
+      if (Sink::may_refuse()) [[unlikely]] {
+        const std::size_t size = Function::request(result, arguments...).size;
+        return ask<Function>(origin, size, [=](const auto& from) {
+          return Base::template allocate_into<Function>(from, result, arguments...);
+        });
+      }
     }
-    if (old != nullptr && size() == 0) return false;
-    return is_refused(origin, size);
+    return Base::template allocate_into<Function>(origin, result, arguments...);
+  }
+
+  /// One to 0 bytes is a free.
+  template <class Function, class... Arguments>
+  ALLOCTAP_ALWAYS_INLINE static void* reallocate(const CallOrigin& origin, void* old,
+                                                 Arguments... arguments) {
+    if constexpr (RefusingSink<Sink>) {
+      const std::size_t size = Function::request(old, arguments...).size;
+      if (Sink::may_refuse() && (old == nullptr || size != 0)) [[unlikely]] {
+        return ask<Function>(origin, size, [=](const auto& from) {
+          return Base::template reallocate<Function>(from, old, arguments...);
+        });
+      }
+    }
+    return Base::template reallocate<Function>(origin, old, arguments...);
   }
 
  private:
-  /// The origin by value: what nobody has the address of stays in registers.
-  ALLOCTAP_NOINLINE static bool ask(std::size_t size, CallOrigin origin) noexcept {
-    const ReentrancyGuard guard;
-    return Sink::refuses({.size = size, .is_own = !guard.outermost(), .origin = origin});
+  /// `call` goes on where it is not refused. Out of the way of calls that are not asked for; the
+  /// origin by value, so that theirs stays in registers.
+  template <class Function, class Call>
+  ALLOCTAP_NOINLINE static auto ask(CallOrigin origin, std::size_t size, Call call) {
+    const AskedCall<Sink> asked(origin, size);
+    if (asked.is_refused()) return refused_call<Function>();
+    return call(origin);
   }
-
-  bool asked_ = false;
 };
 
 }  // namespace alloctap

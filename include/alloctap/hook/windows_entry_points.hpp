@@ -13,9 +13,9 @@
 #include "alloctap/event/block_checks.hpp"
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/hook/windows_functions.hpp"
-#include "alloctap/hook/windows_heap_calls.hpp"
 #include "alloctap/hook/windows_originals.hpp"
 #include "alloctap/hook/windows_page_calls.hpp"
+#include "alloctap/hook/windows_refusable_calls.hpp"
 #include "alloctap/macros.hpp"
 
 namespace alloctap {
@@ -40,7 +40,7 @@ struct WindowsEntry<Function, Sink, Result(Arguments...)> {
   }
 
  private:
-  using Heaps = WindowsHeapCalls<WindowsOriginals<Sink>, Sink>;
+  using Heaps = WindowsRefusableCalls<WindowsOriginals<Sink>, Sink>;
   using Pages = WindowsPageCalls<WindowsOriginals<Sink>, Sink>;
 
   ALLOCTAP_ALWAYS_INLINE static Result dispatch(const CallOrigin& origin, Arguments... arguments) {

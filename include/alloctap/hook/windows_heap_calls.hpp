@@ -7,7 +7,6 @@
 #include "alloctap/event/block_checks.hpp"
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
-#include "alloctap/hook/refusable_call.hpp"
 #include "alloctap/hook/windows_checked_calls.hpp"
 #include "alloctap/hook/windows_earlier_blocks.hpp"
 #include "alloctap/hook/windows_functions.hpp"
@@ -25,16 +24,12 @@ namespace alloctap {
 /// Arguments and results are handed on as they are, and so is GetLastError. What a call does below,
 /// such as to get pages for the heap, is not the program's and is not told. The blocks of malloc
 /// and operator new come through here too. A `CheckingSink` has a say in blocks:
-/// `WindowsCheckedCalls`. What a `RefusingSink` refuses returns null, with
-/// ERROR_NOT_ENOUGH_MEMORY for GetLastError, and raises no exception, whatever the flags say.
-/// `Originals` as `HookedCall`.
+/// `WindowsCheckedCalls`. `Originals` as `HookedCall`.
 template <class Originals, EventSink Sink>
 struct WindowsHeapCalls {
   template <class Function>
   ALLOCTAP_ALWAYS_INLINE static void* allocate(const CallOrigin& origin, HANDLE heap, ULONG flags,
                                                SIZE_T bytes) {
-    RefusableCall<Sink> call;
-    if (call.is_refused(origin, [bytes] { return bytes; })) return refused();
     if constexpr (CheckingSink<Sink>) return Checked::allocate(origin, heap, flags, bytes);
     const ReentrancyGuard guard;
     Unwinding unwinding(guard);
@@ -48,8 +43,6 @@ struct WindowsHeapCalls {
   template <class Function>
   ALLOCTAP_ALWAYS_INLINE static void* reallocate(const CallOrigin& origin, HANDLE heap, ULONG flags,
                                                  void* old, SIZE_T bytes) {
-    RefusableCall<Sink> call;
-    if (call.is_refused(origin, [bytes] { return bytes; })) return refused();
     if constexpr (CheckingSink<Sink>) return Checked::reallocate(origin, heap, flags, old, bytes);
     const ReentrancyGuard guard;
     const bool tell = wanted(guard);
@@ -132,11 +125,6 @@ struct WindowsHeapCalls {
     const ReentrancyGuard& guard;
     DetachedBlock detached;
   };
-
-  static void* refused() noexcept {
-    ::SetLastError(ERROR_NOT_ENOUGH_MEMORY);
-    return nullptr;
-  }
 
   static bool wanted(const ReentrancyGuard& guard) noexcept {
     return guard.outermost() && Originals::recording();
