@@ -9,6 +9,7 @@
 #include "alloctap/macros.hpp"
 #include "alloctap/observe/observer.hpp"
 #include "alloctap/os/error_preserver.hpp"
+#include "alloctap/stack/stack_table.hpp"
 #include "alloctap/tag/tag_policy.hpp"
 
 namespace alloctap {
@@ -29,8 +30,8 @@ class ObserverRecorder {
   }
 
   /// As `TimingSink`; the time of calls that are not the program's is taken too.
-  ALLOCTAP_ALWAYS_INLINE static TimedCall begin_timing(AllocatorCall call,
-                                                       std::size_t bytes) noexcept
+  ALLOCTAP_ALWAYS_INLINE static const TimedCall* begin_timing(AllocatorCall call,
+                                                              std::size_t bytes) noexcept
     requires TimingObserver<Observers>
   {
     return Observers::begin_timing(call, bytes);
@@ -46,15 +47,26 @@ class ObserverRecorder {
   }
 
  protected:
-  static void tell_come(void* pointer, const BlockRecord& record) noexcept {
-    const os::ErrorPreserver preserve_error;
-    Observers::on_track(observed(pointer, record));
+  /// These two leave errno to the caller. `thread` has just allocated the block.
+  ALLOCTAP_ALWAYS_INLINE static void tell_new(const ThreadState& thread, void* pointer,
+                                              const BlockRecord& record) noexcept {
+    ObservedBlock block = observed(pointer, record);
+    // What the thread is doing now is the owner of a stack that it has just captured.
+    if constexpr (kTellsOwners) {
+      if (record.stack >= kFirstStack) block.owner = Config::Tags::current(thread);
+    }
+    Observers::on_track(block);
   }
 
-  static void tell_gone(void* pointer, const BlockRecord& record) noexcept {
+  ALLOCTAP_ALWAYS_INLINE static void tell_gone(void* pointer, const BlockRecord& record) noexcept {
     if (record.stack == kNoStackId) return;
+    Observers::on_untrack(with_owner(observed(pointer, record)));
+  }
+
+  /// A block that had gone is there again.
+  static void tell_back(void* pointer, const BlockRecord& record) noexcept {
     const os::ErrorPreserver preserve_error;
-    Observers::on_untrack(observed(pointer, record));
+    Observers::on_track(with_owner(observed(pointer, record)));
   }
 
   /// Where `event`, whose block is now kept as `record`, is the second half of a reallocation of a
@@ -68,13 +80,17 @@ class ObserverRecorder {
   }
 
  private:
-  /// The owner is the stack's both times, so that what comes for a tag also goes for it.
-  static ObservedBlock observed(void* pointer, const BlockRecord& record) noexcept {
-    ObservedBlock block{
-        .pointer = pointer, .size = record.size, .stack = record.stack, .owner = {}};
-    if constexpr (kWantsOwners<Observers> && !kTellsNobody<typename Config::Tags>) {
-      block.owner = Recorder::stacks().owner(record.stack);
-    }
+  static constexpr bool kTellsOwners =
+      kWantsOwners<Observers> && !kTellsNobody<typename Config::Tags>;
+
+  ALLOCTAP_ALWAYS_INLINE static ObservedBlock observed(void* pointer,
+                                                       const BlockRecord& record) noexcept {
+    return {.pointer = pointer, .size = record.size, .stack = record.stack, .owner = {}};
+  }
+
+  /// The owner is the stack's, so that what comes for a tag also goes for it.
+  ALLOCTAP_ALWAYS_INLINE static ObservedBlock with_owner(ObservedBlock block) noexcept {
+    if constexpr (kTellsOwners) block.owner = Recorder::stacks().owner(block.stack);
     return block;
   }
 };

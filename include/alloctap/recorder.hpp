@@ -125,6 +125,7 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
 
   static DetachedBlock begin_reallocate(const DeallocationEvent& event) noexcept {
     if (samples()) return sample_books_.begin_reallocate(event);
+    const os::ErrorPreserver preserve_error;
     const RecordingSection section;
     ThreadTotals* totals = ready(section, event.origin);
     if (totals == nullptr) return {};
@@ -141,7 +142,7 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
     if (!block.known || mine() == nullptr) return;
     queue_.put_back(block.pointer, block.record);
     mine()->moved = {};
-    if constexpr (kObserves<Observers>) tell_come(block.pointer, block.record);
+    if constexpr (kObserves<Observers>) tell_back(block.pointer, block.record);
   }
 
   static void finish_reallocate(const DetachedBlock& block) noexcept {
@@ -163,8 +164,9 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
   static bool in_first_call() noexcept { return in_first_call_; }
 
  private:
-  using ObserverRecorder<Recorder, Config>::tell_come;
+  using ObserverRecorder<Recorder, Config>::tell_back;
   using ObserverRecorder<Recorder, Config>::tell_gone;
+  using ObserverRecorder<Recorder, Config>::tell_new;
   using ObserverRecorder<Recorder, Config>::tell_reallocation;
   using Stacks = StackRecorder<Config>;
   using Stacks::hash_of;
@@ -276,7 +278,7 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
     } else {
       queue_.push_allocation(allocation);
     }
-    if constexpr (kObserves<Observers>) tell_come(event.pointer, allocation.record);
+    if constexpr (kObserves<Observers>) tell_new(thread, event.pointer, allocation.record);
     if constexpr (kObservesReallocations<Observers>) {
       tell_reallocation(event, allocation.record);
     }

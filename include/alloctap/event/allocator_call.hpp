@@ -29,7 +29,7 @@ enum class AllocatorCall : std::uint8_t { kAllocate, kReallocate, kFree };
 
 /// A call whose time is taken, from its begin to its end.
 struct TimedCall {
-  /// Of `os::monotonic_ns`; 0: the time of this call is not taken.
+  /// Of `os::monotonic_ns`.
   std::int64_t begin_ns = 0;
   /// For how many calls this one stands.
   std::uint32_t weight = 0;
@@ -42,14 +42,14 @@ struct TimedCall {
 };
 
 /// A sink that takes the time of some calls. `begin_timing` is asked immediately before the real
-/// call, and for a free (whose `bytes` are 0: the sink knows the block) behind `on_deallocate`;
-/// `end_timing` is told behind the real call, before
-/// `on_allocate`, of those alone whose time is taken. Both run inside malloc. `begin_timing` leaves
-/// errno as it is where it does not take the time, and `end_timing` in any case.
+/// call, and for a free (whose `bytes` are 0: the sink knows the block) behind `on_deallocate`. It
+/// returns nullptr where it does not take the time of this one; else what `end_timing` is told
+/// behind the real call, before `on_allocate`, unless the call throws. Both run inside malloc, and
+/// leave errno as it is.
 template <class S>
 concept TimingSink =
     EventSink<S> && requires(AllocatorCall call, std::size_t bytes, const TimedCall& timed) {
-      { S::begin_timing(call, bytes) } noexcept -> std::same_as<TimedCall>;
+      { S::begin_timing(call, bytes) } noexcept -> std::same_as<const TimedCall*>;
       { S::end_timing(timed) } noexcept -> std::same_as<void>;
     };
 

@@ -8,12 +8,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <span>
 #include <string_view>
 
 #include "alloctap/macros.hpp"
 #include "alloctap/os/file.hpp"
 #include "alloctap/snapshot/budget_summary.hpp"
+#include "alloctap/tag/tag_table.hpp"
 
 namespace alloctap {
 
@@ -37,9 +37,13 @@ struct BudgetAction {
   void (*on_offence)(const BudgetOffence& offence) noexcept = nullptr;
 };
 
-/// What `abort_on_offence` says of an offence, written to `line` and cut to its size.
+/// Room for a line about an offence.
+using OffenceLine = std::array<char, 400>;
+static_assert(TagTable::kLongestName + 150 < OffenceLine{}.size());
+
+/// What `abort_on_offence` says of an offence, written to `line`.
 [[nodiscard]] inline std::string_view describe_offence(const BudgetOffence& offence,
-                                                       std::span<char> line) noexcept {
+                                                       OffenceLine& line) noexcept {
   const std::string_view kind = name_of(offence.kind);
   const int length = std::snprintf(
       line.data(), line.size(),
@@ -54,7 +58,7 @@ struct BudgetAction {
 /// The hard action: says what was exceeded on standard error, and aborts.
 [[noreturn]] inline void abort_on_offence(const BudgetOffence& offence) noexcept {
   constexpr int kStandardError = 2;
-  std::array<char, 400> line{};
+  OffenceLine line{};
   static_cast<void>(os::write_all(kStandardError, describe_offence(offence, line)));
   std::abort();
 }

@@ -30,24 +30,55 @@ inline std::int64_t clock_cost_ns() noexcept {
   return cost;
 }
 
-/// Which calls of a thread have their time taken, and what becomes of it: each large one, with what
-/// the thread used up meanwhile, which costs a system call or two; and of the others one in
-/// `kTimedOneIn`, by chance, which stands for all of them. Runs inside malloc, on the thread that
-/// it is about.
-struct FrameTiming {
-  ALLOCTAP_ALWAYS_INLINE static TimedCall begin(ThreadFrames& thread, AllocatorCall call,
-                                                std::size_t bytes) noexcept {
+/// Which calls of a thread have their time taken: each large one, with what the thread used up
+/// meanwhile, which costs a system call or two; and of the others one in `kTimedOneIn`, by chance,
+/// which stands for all of them. Small, for thread-local storage; begins as zeros.
+struct TimedCalls {
+  /// Calls that are not large until the time of one is taken, and the state of the dice for that.
+  std::uint32_t until_timed;
+  std::uint32_t dice;
+  /// Of the block that is about to be freed.
+  std::size_t gone_bytes;
+
+  /// Whether the time of this call is taken; `bytes` become those of the block of a free.
+  ALLOCTAP_ALWAYS_INLINE bool takes(AllocatorCall call, std::size_t& bytes) noexcept {
     if (call != AllocatorCall::kAllocate) {
-      const std::size_t gone = std::exchange(thread.gone_bytes, 0);
+      const std::size_t gone = std::exchange(gone_bytes, 0);
       if (call == AllocatorCall::kFree) bytes = gone;
     }
-    const bool is_large = bytes >= kLargeCallBytes;
-    if (!is_large && --thread.until_timed != 0) [[likely]] {
-      return {};
+    if (bytes >= kLargeCallBytes || until_timed <= 1) [[unlikely]] {
+      return true;
     }
-    return begin_timed(thread, call, bytes, is_large);
+    --until_timed;
+    return false;
   }
 
+  /// Begins with one whose time is taken.
+  void begin(AllocatorCall call, std::size_t bytes, TimedCall& timed) noexcept {
+    timed = {.weight = 1, .call = call, .bytes = bytes};
+    if (bytes >= kLargeCallBytes) {
+      timed.has_usage = os::read_thread_usage(timed.usage);
+    } else {
+      timed.weight = kTimedOneIn;
+      until_timed = next_distance();
+    }
+    timed.begin_ns = os::monotonic_ns();
+  }
+
+ private:
+  /// From 1 to 127, all as probable, so that no rhythm of the program's is met.
+  std::uint32_t next_distance() noexcept {
+    if (dice == 0) dice = static_cast<std::uint32_t>(os::monotonic_ns()) | 1;
+    // Marsaglia, "Xorshift RNGs", 2003.
+    dice ^= dice << 13;
+    dice ^= dice >> 17;
+    dice ^= dice << 5;
+    return 1 + (dice >> 8) % (2 * kTimedOneIn - 1);
+  }
+};
+
+/// What becomes of the time of calls. Runs inside malloc, on the thread that it is about.
+struct FrameTiming {
   /// `tag`: what the thread is doing.
   static void end(ThreadFrames& thread, const TimedCall& timed, TagId tag) noexcept {
     const std::int64_t taken = os::monotonic_ns() - timed.begin_ns - clock_cost_ns();
@@ -83,31 +114,6 @@ struct FrameTiming {
     if (!is_first && thread.slowest.load().duration_ns >= call.duration_ns) return;
     thread.slowest.store(call);
     thread.slowest_frame.store(frame, std::memory_order_release);
-  }
-
- private:
-  ALLOCTAP_NOINLINE static TimedCall begin_timed(ThreadFrames& thread, AllocatorCall call,
-                                                 std::size_t bytes, bool is_large) noexcept {
-    thread.pending = {};
-    TimedCall timed{.weight = 1, .call = call, .bytes = bytes};
-    if (is_large) {
-      timed.has_usage = os::read_thread_usage(timed.usage);
-    } else {
-      timed.weight = kTimedOneIn;
-      thread.until_timed = next_distance(thread.dice);
-    }
-    timed.begin_ns = os::monotonic_ns();
-    return timed;
-  }
-
-  /// From 1 to 127, all as probable, so that no rhythm of the program's is met.
-  static std::uint32_t next_distance(std::uint32_t& dice) noexcept {
-    if (dice == 0) dice = static_cast<std::uint32_t>(os::monotonic_ns()) | 1;
-    // Marsaglia, "Xorshift RNGs", 2003.
-    dice ^= dice << 13;
-    dice ^= dice >> 17;
-    dice ^= dice << 5;
-    return 1 + (dice >> 8) % (2 * kTimedOneIn - 1);
   }
 };
 

@@ -21,6 +21,8 @@
 #include "alloctap/macros.hpp"
 #include "alloctap/observe/observer.hpp"
 #include "alloctap/os/clock.hpp"
+#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/thread_local.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 
 namespace alloctap {
@@ -70,18 +72,18 @@ class FramesOf {
     ThreadFrames* const thread = mine();
     if (thread != nullptr) {
       thread->free(block.owner.tag, block.size);
-      thread->gone_bytes = block.size;
+      timed_calls().gone_bytes = block.size;
       thread->gone_stack = block.stack;
     }
     if (budgets_.any()) budgets_.free(block.owner.tag, block.size);
   }
 
-  /// Outside of a recording section: what is the thread's alone is used.
-  ALLOCTAP_ALWAYS_INLINE static TimedCall begin_timing(AllocatorCall call,
-                                                       std::size_t bytes) noexcept {
-    const ThreadState* const state = this_thread_slot().state;
-    ThreadFrames* const thread = state == nullptr ? nullptr : PerThread<Joined>::known(*state);
-    return thread == nullptr ? TimedCall{} : FrameTiming::begin(*thread, call, bytes);
+  ALLOCTAP_ALWAYS_INLINE static const TimedCall* begin_timing(AllocatorCall call,
+                                                              std::size_t bytes) noexcept {
+    if (!timed_calls().takes(call, bytes)) [[likely]] {
+      return nullptr;
+    }
+    return begin_timed(call, bytes);
   }
 
   static void end_timing(const TimedCall& timed, StackOwner owner) noexcept {
@@ -141,6 +143,23 @@ class FramesOf {
   }
 
  private:
+  /// The calling thread's.
+  ALLOCTAP_ALWAYS_INLINE static TimedCalls& timed_calls() noexcept {
+    return os::ThreadLocal<TimedCalls, FramesOf>::mine();
+  }
+
+  /// Outside of a recording section: what it uses is the thread's alone.
+  ALLOCTAP_NOINLINE static const TimedCall* begin_timed(AllocatorCall call,
+                                                        std::size_t bytes) noexcept {
+    const os::ErrorPreserver preserve_error;
+    const ThreadState* const state = this_thread_slot().state;
+    ThreadFrames* const thread = state == nullptr ? nullptr : PerThread<Joined>::known(*state);
+    if (thread == nullptr) return nullptr;
+    thread->pending = {};
+    timed_calls().begin(call, bytes, thread->timed);
+    return &thread->timed;
+  }
+
   struct Joined : ThreadFrames {
     Joined() noexcept {
       next = first_.load(std::memory_order_relaxed);

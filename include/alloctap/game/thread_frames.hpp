@@ -16,21 +16,24 @@ namespace alloctap {
 
 /// Counts of a part of a frame, kept by one thread alone.
 struct FramePart {
-  FrameCounts counts{};
-  /// Bytes allocated minus bytes freed since the frame began, and the highest that it was.
-  std::int64_t net = 0;
+  FrameCounts counts;
+  /// How far what was allocated rose above what was freed, in bytes.
   std::int64_t highest = 0;
 
   ALLOCTAP_ALWAYS_INLINE void allocate(std::size_t bytes) noexcept {
     ++counts.allocations;
     counts.allocated_bytes += bytes;
-    net += static_cast<std::int64_t>(bytes);
-    if (net > highest) highest = net;
+    raise(highest, counts.allocated_bytes, counts.freed_bytes);
   }
   ALLOCTAP_ALWAYS_INLINE void free(std::size_t bytes) noexcept {
     ++counts.deallocations;
     counts.freed_bytes += bytes;
-    net -= static_cast<std::int64_t>(bytes);
+  }
+
+  ALLOCTAP_ALWAYS_INLINE static void raise(std::int64_t& highest, std::uint64_t allocated,
+                                           std::uint64_t freed) noexcept {
+    const auto net = static_cast<std::int64_t>(allocated - freed);
+    if (net > highest) highest = net;
   }
 };
 
@@ -70,12 +73,10 @@ struct alignas(64) ThreadFrames {
 
   Totals totals;
   ThreadFrames* next = nullptr;
-  /// Calls that are not large until the time of one is taken; the state of the dice for that.
-  std::uint32_t until_timed = 1;
-  std::uint32_t dice = 0;
   /// Of the block that is about to be freed.
-  std::size_t gone_bytes = 0;
   StackId gone_stack = kNoStackId;
+  /// The call whose time is being taken.
+  TimedCall timed{};
   /// A call whose time was taken, until its block comes and tells the stack; and for how much time
   /// it stands.
   SlowCall pending{};
@@ -83,26 +84,25 @@ struct alignas(64) ThreadFrames {
   RelaxedCopy<SlowCall> slowest;
   /// The frame that `slowest` is of.
   std::atomic<FrameNumber> slowest_frame{0};
-  FramePart all;
+  /// As that of a part, for all tags.
+  std::int64_t highest = 0;
   FrameStacks stacks;
 
   ALLOCTAP_ALWAYS_INLINE void allocate(TagId tag, StackId stack, std::size_t bytes) noexcept {
-    all.allocate(bytes);
     part_of(tag).allocate(bytes);
     add(totals.allocations, 1);
-    add(totals.allocated_bytes, bytes);
+    const std::uint64_t allocated = add(totals.allocated_bytes, bytes);
+    FramePart::raise(highest, allocated, totals.freed_bytes.load(std::memory_order_relaxed));
     stacks.count(totals.frame.load(std::memory_order_relaxed), stack, bytes);
   }
 
   ALLOCTAP_ALWAYS_INLINE void free(TagId tag, std::size_t bytes) noexcept {
-    all.free(bytes);
     part_of(tag).free(bytes);
     add(totals.deallocations, 1);
     add(totals.freed_bytes, bytes);
   }
 
   void spend(TagId tag, std::uint64_t ns) noexcept {
-    all.counts.allocator_ns += ns;
     part_of(tag).counts.allocator_ns += ns;
     add(totals.allocator_ns, ns);
   }
@@ -116,7 +116,7 @@ struct alignas(64) ThreadFrames {
   template <class Visit>
   void for_each_row(Visit&& visit) const {
     if (tag_count_ == 0) return;
-    visit(kAllTags, all);
+    visit(kAllTags, FramePart{.counts = totals.counts(), .highest = highest});
     for (std::size_t i = 0; i < tag_count_; ++i) {
       const TagPart& part = parts_[order_[i]];
       visit(part.tag(), part);
@@ -127,7 +127,7 @@ struct alignas(64) ThreadFrames {
   void restart(FrameNumber number) noexcept {
     for (std::size_t i = 0; i < tag_count_; ++i) parts_[order_[i]] = {};
     tag_count_ = 0;
-    all = {};
+    highest = 0;
     totals.restart(number);
   }
 
@@ -140,8 +140,11 @@ struct alignas(64) ThreadFrames {
   static constexpr std::size_t kPlaces = 128;
   static_assert(kMostTags < kPlaces, "there is always a free place");
 
-  static void add(std::atomic<std::uint64_t>& number, std::uint64_t more) noexcept {
-    number.store(number.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+  ALLOCTAP_ALWAYS_INLINE static std::uint64_t add(std::atomic<std::uint64_t>& number,
+                                                  std::uint64_t more) noexcept {
+    const std::uint64_t sum = number.load(std::memory_order_relaxed) + more;
+    number.store(sum, std::memory_order_relaxed);
+    return sum;
   }
 
   ALLOCTAP_ALWAYS_INLINE FramePart& part_of(TagId tag) noexcept {

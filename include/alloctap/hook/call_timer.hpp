@@ -27,13 +27,13 @@ class CallTimer<Sink, true> {
     if (wanted) timed_ = Sink::begin_timing(call, bytes_of());
   }
   ALLOCTAP_ALWAYS_INLINE void stop() const noexcept {
-    if (timed_.begin_ns != 0) [[unlikely]] {
-      Sink::end_timing(timed_);
+    if (timed_ != nullptr) [[unlikely]] {
+      Sink::end_timing(*timed_);
     }
   }
 
  private:
-  TimedCall timed_;
+  const TimedCall* timed_ = nullptr;
 };
 
 }  // namespace alloctap

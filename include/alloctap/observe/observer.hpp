@@ -81,7 +81,7 @@ inline constexpr bool kWantsOwners = requires { requires O::kWantsOwners; };
 template <class O>
 concept TimingObserver =
     requires(AllocatorCall call, std::size_t bytes, const TimedCall& timed, StackOwner owner) {
-      { O::begin_timing(call, bytes) } noexcept -> std::same_as<TimedCall>;
+      { O::begin_timing(call, bytes) } noexcept -> std::same_as<const TimedCall*>;
       { O::end_timing(timed, owner) } noexcept -> std::same_as<void>;
     };
 

@@ -31,10 +31,11 @@ struct Observers {
     return (add_one_to<Each>(snapshot) && ...);
   }
 
-  static TimedCall begin_timing(AllocatorCall call, std::size_t bytes) noexcept
+  ALLOCTAP_ALWAYS_INLINE static const TimedCall* begin_timing(AllocatorCall call,
+                                                              std::size_t bytes) noexcept
     requires(TimingObserver<Each> || ...)
   {
-    TimedCall timed;
+    const TimedCall* timed = nullptr;
     (begin_timing<Each>(call, bytes, timed), ...);
     return timed;
   }
@@ -52,7 +53,8 @@ struct Observers {
                 "of several observers, one alone may take the time of calls");
 
   template <class One>
-  static void begin_timing(AllocatorCall call, std::size_t bytes, TimedCall& timed) noexcept {
+  ALLOCTAP_ALWAYS_INLINE static void begin_timing(AllocatorCall call, std::size_t bytes,
+                                                  const TimedCall*& timed) noexcept {
     if constexpr (TimingObserver<One>) timed = One::begin_timing(call, bytes);
   }
   template <class One>

@@ -2,8 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <memory>
-
 #include "tests/unit/game/frames_fixture.hpp"
 
 namespace {
@@ -34,37 +32,45 @@ const WorstFrame& slowest_frame(const Snapshot& snapshot) {
 }  // namespace
 
 TEST_CASE("of calls that are not large one in so many is timed, whatever the rhythm") {
-  const auto thread = std::make_unique<ThreadFrames>();
-  thread->dice = 1;
+  TimedCalls calls{.until_timed = 0, .dice = 1, .gone_bytes = 0};
+  TimedCall timed;
+  const auto is_timed = [&](AllocatorCall call, std::size_t bytes) {
+    if (!calls.takes(call, bytes)) return false;
+    calls.begin(call, bytes, timed);
+    return true;
+  };
   std::uint32_t allocations = 0;
   std::uint32_t frees = 0;
-  constexpr std::uint32_t kPairs = 64'000;
-  for (std::uint32_t i = 0; i < kPairs; ++i) {
-    allocations += FrameTiming::begin(*thread, AllocatorCall::kAllocate, 64).begin_ns != 0;
-    thread->gone_bytes = 64;
-    const TimedCall freed = FrameTiming::begin(*thread, AllocatorCall::kFree, 0);
-    if (freed.begin_ns == 0) continue;
+  for (std::uint32_t i = 0; i < 64'000; ++i) {
+    allocations += is_timed(AllocatorCall::kAllocate, 32) ? 1 : 0;
+    calls.gone_bytes = 64;
+    if (!is_timed(AllocatorCall::kFree, 0)) continue;
     ++frees;
-    CHECK(freed.weight == kTimedOneIn);
-    CHECK(freed.bytes == 64);
-    CHECK_FALSE(freed.has_usage);
+    REQUIRE(timed.weight == kTimedOneIn);
+    REQUIRE(timed.bytes == 64);
+    REQUIRE_FALSE(timed.has_usage);
   }
-  CHECK(allocations > 800);
-  CHECK(allocations < 1200);
-  CHECK(frees > 800);
-  CHECK(frees < 1200);
+  CHECK(allocations > 900);
+  CHECK(allocations < 1100);
+  CHECK(frees > 900);
+  CHECK(frees < 1100);
 }
 
 TEST_CASE("each large call is timed, and stands for itself") {
-  const auto thread = std::make_unique<ThreadFrames>();
-  for (int i = 0; i < 3; ++i) {
-    const TimedCall timed = FrameTiming::begin(*thread, AllocatorCall::kReallocate, kLarge);
-    CHECK(timed.begin_ns != 0);
-    CHECK(timed.weight == 1);
-  }
-  thread->gone_bytes = kLarge;
-  CHECK(FrameTiming::begin(*thread, AllocatorCall::kFree, 0).bytes == kLarge);
-  CHECK(thread->until_timed == 1);
+  TimedCalls calls{.until_timed = 10, .dice = 1, .gone_bytes = 0};
+  TimedCall timed;
+  std::size_t bytes = kLarge;
+  for (int i = 0; i < 3; ++i) CHECK(calls.takes(AllocatorCall::kReallocate, bytes));
+  calls.gone_bytes = kLarge + 1;
+  bytes = 0;
+  REQUIRE(calls.takes(AllocatorCall::kFree, bytes));
+  CHECK(bytes == kLarge + 1);
+  calls.begin(AllocatorCall::kFree, bytes, timed);
+  CHECK(timed.weight == 1);
+  CHECK(timed.begin_ns != 0);
+  CHECK(calls.until_timed == 10);
+  bytes = 0;
+  CHECK_FALSE(calls.takes(AllocatorCall::kFree, bytes));
 }
 
 TEST_CASE("the time of a call is its frame's, its tag's and its stack's, and the slowest is told") {
