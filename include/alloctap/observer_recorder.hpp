@@ -75,8 +75,8 @@ class ObserverRecorder {
     if (event.reallocated == nullptr || !event.reallocated->known) return;
     const os::ErrorPreserver preserve_error;
     const DetachedBlock& before = *event.reallocated;
-    Observers::on_reallocate(observed(before.pointer, before.record),
-                             observed(event.pointer, record));
+    Observers::on_reallocate(with_owner(observed(before.pointer, before.record)),
+                             with_owner(observed(event.pointer, record)));
   }
 
  private:
