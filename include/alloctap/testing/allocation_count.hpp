@@ -8,26 +8,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "alloctap/dump/named_stacks.hpp"
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/game/allocation_scopes.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
-#include "alloctap/macros.hpp"
+#include "alloctap/testing/counted_stack.hpp"
 #include "alloctap/testing/framework_frames.hpp"
-#include "alloctap/testing/leaked_case.hpp"
+#include "alloctap/testing/measured_body.hpp"
+#include "alloctap/testing/measured_stacks.hpp"
 #include "alloctap/testing/test_framework.hpp"
 #include "alloctap/testing/test_tracker.hpp"
 
 namespace alloctap::testing {
-
-/// What one stack allocated.
-struct StackAllocations {
-  StackId stack = kNoStackId;
-  AllocationSums sums;
-};
 
 /// What the calling thread allocated in the time that was measured, whatever became of it.
 struct AllocationCount {
@@ -35,7 +29,9 @@ struct AllocationCount {
   absl::Status status;
   AllocationSums sums;
   /// Those that allocated, most allocations first.
-  std::vector<StackAllocations> stacks;
+  std::vector<CountedStack> stacks;
+  /// As `MeasuredBody::caller`.
+  std::uintptr_t caller = 0;
 };
 
 /// What `scope` has counted so far. What this allocates itself does not count.
@@ -48,43 +44,42 @@ struct AllocationCount {
   }
   count.sums = scope.sums();
   scope.for_each_stack([&](StackId stack, const AllocationSums& sums) {
-    if (sums.allocations > 0) count.stacks.push_back({stack, sums});
+    if (sums.allocations == 0) return;
+    count.stacks.push_back({.stack = stack, .allocations = sums.allocations, .bytes = sums.bytes});
   });
-  std::sort(count.stacks.begin(), count.stacks.end(),
-            [](const auto& a, const auto& b) { return a.sums.allocations > b.sums.allocations; });
+  const auto is_before = [](const CountedStack& a, const CountedStack& b) {
+    return a.allocations > b.allocations;
+  };
+  std::sort(count.stacks.begin(), count.stacks.end(), is_before);
   return count;
 }
 
 /// Calls `body()` and counts what it allocates on this thread. What it throws passes through.
 template <class Body>
-[[nodiscard]] ALLOCTAP_NOINLINE AllocationCount count_allocations(Body&& body) {
+[[nodiscard]] AllocationCount count_allocations(Body&& body) {
+  MeasuredBody measured(body);
   const AllocationScope scope;
-  std::forward<Body>(body)();
-  return read_count(scope);
+  measured();
+  AllocationCount count = read_count(scope);
+  count.caller = measured.caller();
+  return count;
 }
 
-/// `frames`, leaf first, up to where a function of testing/ was called: what it measures; without
-/// what is inside of the standard library. Up to the framework where that place is not known.
-[[nodiscard]] inline std::span<const NamedFrame> inside_of_body(
-    std::span<const NamedFrame> frames) noexcept {
-  const auto is_ours = [](const NamedFrame& frame) {
-    return qualified_name(frame.function).starts_with("alloctap::testing::") ||
-           frame.file.find("alloctap/testing/") != frame.file.npos;
-  };
-  const auto ours = std::find_if(frames.begin(), frames.end(), is_ours);
-  if (ours == frames.end()) return TestFramework::frames().cut(frames);
-  return FrameworkFrames::without_library(
-      frames.first(static_cast<std::size_t>(ours - frames.begin())));
+/// `frames`, leaf first, inside of the function that was called at `caller`; without what is inside
+/// of the standard library.
+[[nodiscard]] inline std::span<const NamedFrame> shown_frames(std::span<const NamedFrame> frames,
+                                                              std::uintptr_t caller) noexcept {
+  return FrameworkFrames::without_library(frames_inside(frames, caller));
 }
 
 /// Takes what the test framework has allocated by itself, for its assertions, out of `count`.
 inline void leave_out_framework(AllocationCount& count, const NamedStacks& names) {
   const FrameworkFrames framework = TestFramework::frames();
-  std::erase_if(count.stacks, [&](const StackAllocations& stack) {
-    const bool is_out = framework.allocated(inside_of_body(names.frames(stack.stack)));
+  std::erase_if(count.stacks, [&](const CountedStack& stack) {
+    const bool is_out = framework.allocated(frames_inside(names.frames(stack.stack), count.caller));
     if (is_out) {
-      count.sums.allocations -= stack.sums.allocations;
-      count.sums.bytes -= stack.sums.bytes;
+      count.sums.allocations -= stack.allocations;
+      count.sums.bytes -= stack.bytes;
     }
     return is_out;
   });
@@ -95,7 +90,7 @@ inline void leave_out_framework(AllocationCount& count, const NamedStacks& names
   const TestTracker* const tracker = TestTracker::current();
   if (tracker == nullptr) return TestTracker::missing();
   std::vector<StackId> stacks;
-  for (const StackAllocations& stack : count.stacks) stacks.push_back(stack.stack);
+  for (const CountedStack& stack : count.stacks) stacks.push_back(stack.stack);
   return tracker->name_stacks(stacks);
 }
 

@@ -7,17 +7,20 @@
 #include <source_location>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "alloctap/guard/reentrancy_guard.hpp"
-#include "alloctap/macros.hpp"
 #include "alloctap/testing/allocation_count.hpp"
+#include "alloctap/testing/counted_stack.hpp"
 #include "alloctap/testing/growth_watch.hpp"
+#include "alloctap/testing/leaked_case.hpp"
+#include "alloctap/testing/measured_body.hpp"
 #include "alloctap/testing/test_framework.hpp"
 
 namespace alloctap::testing {
 
 /// "3 allocations of 120 bytes".
-[[nodiscard]] inline std::string allocations_text(const AllocationSums& sums) {
+[[nodiscard]] inline std::string allocations_text(const BaselineCount& sums) {
   return std::to_string(sums.allocations) +
          (sums.allocations == 1 ? " allocation of " : " allocations of ") +
          std::to_string(sums.bytes) + (sums.bytes == 1 ? " byte" : " bytes");
@@ -31,12 +34,13 @@ namespace alloctap::testing {
   if (!names.ok()) return std::string(names.status().message());
   leave_out_framework(count, *names);
   if (count.sums.allocations <= most) return {};
-  std::string text = "expected " +
-                     (most == 0 ? "no allocation" : "at most " + std::to_string(most)) +
-                     "; there were " + allocations_text(count.sums) + "\n";
-  for (const StackAllocations& stack : count.stacks) {
-    text += "  " + allocations_text(stack.sums) + ", by\n";
-    const std::vector<FrameText> frames = copy_frames(inside_of_body(names->frames(stack.stack)));
+  std::string text =
+      "expected " + (most == 0 ? "no allocation" : "at most " + std::to_string(most)) +
+      "; there were " + allocations_text({count.sums.allocations, count.sums.bytes}) + "\n";
+  for (const CountedStack& stack : count.stacks) {
+    text += "  " + allocations_text({stack.allocations, stack.bytes}) + ", by\n";
+    const std::vector<FrameText> frames =
+        copy_frames(shown_frames(names->frames(stack.stack), count.caller));
     for (const FrameText& frame : frames) text += "    " + to_text(frame) + "\n";
     if (frames.empty()) text += "    (stack unknown)\n";
   }
@@ -75,21 +79,20 @@ bool expect_no_allocation(Body&& body,
 /// these calls and in the second: by one call or by all of them. Caches that the first calls fill
 /// are no growth.
 template <class Body>
-ALLOCTAP_NOINLINE bool expect_no_growth(
-    std::uint32_t iterations, Body&& body,
-    const std::source_location& where = std::source_location::current()) {
+bool expect_no_growth(std::uint32_t iterations, Body&& body,
+                      const std::source_location& where = std::source_location::current()) {
   GrowthWatch watch;
-  constexpr int kWarmUp = 2;
-  for (int i = 0; i < kWarmUp; ++i) body();
-  watch.look();
-  for (std::uint32_t i = 0; i < iterations; ++i) {
-    body();
-    if (i + 1 == iterations / 2) watch.look();
+  MeasuredBody measured(body);
+  constexpr std::uint32_t kWarmUp = 2;
+  // One place calls it, so that its stacks are the same each time.
+  for (std::uint32_t i = 0; i < kWarmUp + iterations; ++i) {
+    if (i == kWarmUp || i == kWarmUp + iterations / 2) watch.look();
+    measured();
   }
   watch.look();
   const ReentrancyGuard guard;
   return expect_nothing(iterations < 2 ? "expect_no_growth needs at least 2 iterations\n"
-                                       : watch.describe(iterations),
+                                       : watch.describe(iterations, measured.caller()),
                         where);
 }
 

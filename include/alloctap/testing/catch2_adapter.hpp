@@ -17,6 +17,7 @@
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/testing/case_leaks.hpp"
 #include "alloctap/testing/leak_notes.hpp"
+#include "alloctap/testing/leak_reports.hpp"
 #include "alloctap/testing/test_framework.hpp"
 #include "alloctap/testing/test_tracker.hpp"
 
@@ -119,6 +120,7 @@ template <class Tracker>
     second.reporterName = "compact";
     session.useConfigData(second);
   }
+  write_leak_reports(notes);
   return notes.all_well() ? result : EXIT_FAILURE;
 }
 

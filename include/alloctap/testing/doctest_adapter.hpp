@@ -14,6 +14,7 @@
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/testing/case_leaks.hpp"
 #include "alloctap/testing/leak_notes.hpp"
+#include "alloctap/testing/leak_reports.hpp"
 #include "alloctap/testing/test_framework.hpp"
 #include "alloctap/testing/test_tracker.hpp"
 
@@ -127,6 +128,7 @@ template <class Tracker>
     if (suspects.empty()) break;
     notes.say_again(suspects.size());
   }
+  write_leak_reports(notes);
   return notes.all_well() ? result : EXIT_FAILURE;
 }
 

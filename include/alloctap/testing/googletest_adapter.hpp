@@ -13,6 +13,7 @@
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/testing/case_leaks.hpp"
 #include "alloctap/testing/leak_notes.hpp"
+#include "alloctap/testing/leak_reports.hpp"
 #include "alloctap/testing/test_framework.hpp"
 #include "alloctap/testing/test_tracker.hpp"
 
@@ -99,6 +100,7 @@ template <class Tracker>
     select_tests(*suspects);
   }
   delete ::testing::UnitTest::GetInstance()->listeners().Release(listener);
+  write_leak_reports(notes);
   return notes.all_well() ? result : EXIT_FAILURE;
 }
 

@@ -47,8 +47,8 @@ class GrowthWatch {
   }
 
   /// What grew between the first look and the second and between the second and the third, in
-  /// `calls` calls; empty where nothing did.
-  [[nodiscard]] std::string describe(std::uint32_t calls) const {
+  /// `calls` calls; empty where nothing did. `caller`: as `MeasuredBody::caller`.
+  [[nodiscard]] std::string describe(std::uint32_t calls, std::uintptr_t caller) const {
     if (!status_.ok()) return std::string(status_.message());
     constexpr std::size_t kLooks = 3;
     if (looks_.size() != kLooks) return "a watch for growth needs three looks\n";
@@ -57,7 +57,7 @@ class GrowthWatch {
       const Live middle = live_at(1, stack);
       if (grows(live_at(0, stack), middle) && grows(middle, last)) grown.push_back(stack);
     }
-    return grown.empty() ? std::string() : describe(grown, calls);
+    return grown.empty() ? std::string() : describe(grown, calls, caller);
   }
 
  private:
@@ -80,12 +80,13 @@ class GrowthWatch {
     return tag == tag_.id && tag != kNoTag;
   }
 
-  [[nodiscard]] std::string describe(const std::vector<StackId>& grown, std::uint32_t calls) const {
+  [[nodiscard]] std::string describe(const std::vector<StackId>& grown, std::uint32_t calls,
+                                     std::uintptr_t caller) const {
     const absl::StatusOr<NamedStacks> names = TestTracker::current()->name_stacks(grown);
     if (!names.ok()) return std::string(names.status().message());
     std::string text;
     for (const StackId stack : grown) {
-      const std::span<const NamedFrame> frames = inside_of_body(names->frames(stack));
+      const std::span<const NamedFrame> frames = shown_frames(names->frames(stack), caller);
       if (TestFramework::frames().allocated(frames)) continue;
       const Live before = live_at(0, stack);
       const Live after = live_at(2, stack);

@@ -74,6 +74,7 @@ TEST_CASE("what allocates too often fails, with its stacks, the most frequent fi
   CHECK(count.status.ok());
   CHECK(count.sums.frees == 1);
   CHECK(count.stacks.size() == 2);
+  CHECK(count.stacks[0].allocations == 2);
   CHECK_THROWS_AS(expect_no_allocation([] { throw 1; }), int);
   CHECK(new_failures().empty());
 }
