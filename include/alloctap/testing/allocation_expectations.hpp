@@ -34,9 +34,10 @@ namespace alloctap::testing {
   if (!names.ok()) return std::string(names.status().message());
   leave_out_framework(count, *names);
   if (count.sums.allocations <= most) return {};
-  std::string text =
-      "expected " + (most == 0 ? "no allocation" : "at most " + std::to_string(most)) +
-      "; there were " + allocations_text({count.sums.allocations, count.sums.bytes}) + "\n";
+  std::string text = "expected " +
+                     (most == 0 ? "no allocation" : "at most " + std::to_string(most)) +
+                     (count.sums.allocations == 1 ? "; there was " : "; there were ") +
+                     allocations_text({count.sums.allocations, count.sums.bytes}) + "\n";
   for (const CountedStack& stack : count.stacks) {
     text += "  " + allocations_text({stack.allocations, stack.bytes}) + ", by\n";
     const std::vector<FrameText> frames =

@@ -109,10 +109,11 @@ class FrameworkFrames {
            std::find(kFunctions.begin(), kFunctions.end(), frame.function) != kFunctions.end();
   }
 
+  /// Of glibc, whose debug information knows them by other names than its symbol table.
   static bool is_of_thread_stacks(const NamedFrame& frame) noexcept {
-    static constexpr std::array<std::string_view, 3> kFunctions{
-        "_dl_allocate_tls", "pthread_create", "__pthread_create"};
-    return begins_with_one_of(frame.function, kFunctions);
+    static constexpr std::array<std::string_view, 3> kBeginnings{
+        "_dl_allocate_tls", "pthread_create@", "__pthread_create"};
+    return frame.function == "pthread_create" || begins_with_one_of(frame.function, kBeginnings);
   }
 
   std::span<const std::string_view> scopes_;

@@ -67,6 +67,7 @@ TEST_CASE("what a framework allocates by itself is told from what tests do") {
   CHECK_FALSE(is_of_framework({}));
   CHECK(is_of_framework({"calloc", "_dl_allocate_tls", "pthread_create@@GLIBC_2.34",
                          "std::thread::_M_start_thread()", "ATest::TestBody()"}));
+  CHECK_FALSE(is_of_framework({"operator new(unsigned long)", "work()", "pthread_create_wrapper"}));
 }
 
 TEST_CASE("a stack is shown from the library's function that was called to the test") {
