@@ -19,9 +19,9 @@
 
 namespace alloctap {
 
-/// Writes the report so that any other dump can be made of it later, elsewhere. Stacks keep their
-/// ids, by which unloaded modules are told from what took their place. The form is described in
-/// record_format.hpp, the tables here.
+/// Writes the report so that any other dump can be made of it later, elsewhere, but for the frames
+/// of a game and budgets. Stacks keep their ids, by which unloaded modules are told from what took
+/// their place. The form is described in record_format.hpp, the tables here.
 struct RecordDump {
   void write(const Report& report, DumpWriter& out) const { Writing(report, out).write(); }
 

@@ -117,17 +117,18 @@ TEST_CASE("what is inside of a tag counts for its budget, and for those further 
   using G = Game<NestedTest>;
   told.clear();
   const Tag outer = tag_named("budgets_test/nested");
-  // Known before there is a budget, and made after it.
+  REQUIRE(G::Frames::set_budget(Tag{}, {.held_bytes = 1000}).ok());
+  // Known before there is a budget nearer to it.
   const Tag known = tag_named("budgets_test/nested/known");
   {
     const tag_scope scope{known};
     G::allocate(0x1000, 5);
   }
   REQUIRE(G::Frames::set_budget(outer, {.held_bytes = 100, .held_already = 5}).ok());
-  REQUIRE(G::Frames::set_budget(Tag{}, {.held_bytes = 1000, .held_already = 5}).ok());
   REQUIRE(G::Frames::set_budget(tag_named("budgets_test/nested/known/deep"), {}).ok());
   {
     const tag_scope scope{known};
+    G::allocate(0x4000, 7);
     const tag_scope deep{"deep"};
     const tag_scope deeper{"deeper"};
     G::allocate(0x2000, 60);
@@ -135,8 +136,8 @@ TEST_CASE("what is inside of a tag counts for its budget, and for those further 
   G::allocate(0x3000, 300);
   const Snapshot snapshot = G::snapshot();
   REQUIRE(snapshot.frames.budgets.size() == 3);
-  CHECK(limit_of(snapshot, 0, BudgetKind::kHeldBytes).value == 65);
-  CHECK(limit_of(snapshot, 1, BudgetKind::kHeldBytes).value == 365);
+  CHECK(limit_of(snapshot, 0, BudgetKind::kHeldBytes).value == 372);
+  CHECK(limit_of(snapshot, 1, BudgetKind::kHeldBytes).value == 72);
   CHECK(limit_of(snapshot, 2, BudgetKind::kHeldBytes).value == 60);
   CHECK(limit_of(snapshot, 2, BudgetKind::kHeldBytes).limit == kUnlimited);
 }

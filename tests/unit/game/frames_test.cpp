@@ -95,6 +95,8 @@ TEST_CASE("what a frame held at its end, and at most, follows from what is live 
   G::allocate(0x2000, 500);
   G::allocate(0x3000, 300);
   G::free(0x2000);
+  G::allocate(0x5000, 10);
+  G::free(0x5000);
   G::Frames::mark();
   G::Frames::mark();
   G::free(0x1000);
@@ -192,16 +194,18 @@ TEST_CASE("frames whose rows found no room any more are not told, and the others
 
 TEST_CASE("of marks that meet one is refused, and each other one ends a frame") {
   using G = Game<RacingMarksTest>;
-  constexpr std::uint64_t kMarks = 20'000;
+  constexpr std::uint64_t kMarks = 100'000;
   std::atomic<std::uint64_t> made{0};
+  std::atomic<int> ready{0};
   std::array<std::thread, 2> threads;
   for (std::size_t i = 0; i < threads.size(); ++i) {
     threads[i] = std::thread([&, i] {
-      for (std::uint64_t mark = 0; mark < kMarks; ++mark) {
-        G::allocate(0x1000 + i * 0x1000, 8, 0x100 + i);
-        if (G::Frames::mark()) ++made;
-        G::free(0x1000 + i * 0x1000);
-      }
+      G::allocate(0x1000 + i * 0x1000, 8, 0x100 + i);
+      // Together, so that they meet.
+      for (++ready; ready < 2;) std::this_thread::yield();
+      std::uint64_t mine = 0;
+      for (std::uint64_t mark = 0; mark < kMarks; ++mark) mine += G::Frames::mark() ? 1 : 0;
+      made += mine;
     });
   }
   for (std::thread& thread : threads) thread.join();
