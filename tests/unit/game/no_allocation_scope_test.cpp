@@ -4,6 +4,9 @@
 
 #include <array>
 #include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,6 +15,7 @@
 #include <vector>
 
 #include "alloctap/observe/observers.hpp"
+#include "tests/support/child_process.hpp"
 #include "tests/support/scripted_tracker.hpp"
 
 namespace {
@@ -122,6 +126,24 @@ TEST_CASE("allocations beyond those that are allowed are offences, by scope and 
   }
   CHECK(allocations == std::array<std::uint64_t, 3>{3, 3, 2});
   CHECK(scope_offences.left_out() == 0);
+}
+
+TEST_CASE("a scope that aborts ends the program at the first offence, and not before") {
+  const Session session = started<ScopeTracker>();
+  CHECK(holds_in_child([]() -> bool {
+    std::signal(SIGABRT, [](int) { std::_Exit(0); });
+    std::fclose(stderr);
+    const no_allocation_scope one{"one", {.allowed = 1, .aborts = true}};
+    allocate(0x310, 1);
+    if (one.offends()) return false;
+    allocate(0x320, 1);
+    return false;
+  }));
+  CHECK(holds_in_child([] {
+    const no_allocation_scope frees{"frees", {.aborts = true}};
+    free_block(0x310);
+    return !frees.offends();
+  }));
 }
 
 TEST_CASE("scopes that end in the wrong order, on the wrong thread or too deep hurt nobody") {
