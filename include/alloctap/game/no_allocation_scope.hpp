@@ -50,7 +50,7 @@ class NoAllocationScope : public AllocationScope {
 
   /// Whether there was an offence so far.
   [[nodiscard]] bool offends() const noexcept {
-    if (node() == nullptr) return false;
+    if (node() == nullptr || !node()->has_counted()) return false;
     const AllocationLimit& limit = node()->limit;
     const AllocationSums now = sums();
     return now.allocations > limit.allowed || (limit.forbids_frees && now.frees > 0);

@@ -15,6 +15,7 @@
 #include "alloctap/guard/futex_lock.hpp"
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/guard/zeroed_array.hpp"
+#include "alloctap/macros.hpp"
 
 namespace alloctap {
 
@@ -44,7 +45,7 @@ class ScopeOffences {
   ScopeOffences& operator=(const ScopeOffences&) = delete;
 
   /// Adds what `node`, of the calling thread, has counted.
-  void add(const ScopeNode& node) noexcept {
+  ALLOCTAP_NOINLINE void add(const ScopeNode& node) noexcept {
     // A fork waits for the section, and so finds the lock free.
     const RecordingSection section;
     const std::lock_guard hold(lock_);

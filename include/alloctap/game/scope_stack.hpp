@@ -43,6 +43,8 @@ struct ScopeOffence {
 /// so that a scope which another thread ends by mistake hurts nobody. Numbers are atomic because
 /// GCC takes malloc for a function that changes none of the program's variables.
 struct ScopeNode {
+  /// How many scopes are around it.
+  std::uint32_t depth = 0;
   std::string_view name;
   AllocationLimit limit;
   /// What is outside of it hears nothing of what is inside.
@@ -52,6 +54,19 @@ struct ScopeNode {
   std::atomic<std::uint64_t> bytes{0};
   std::atomic<std::uint64_t> frees{0};
   StackCounts stacks;
+
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool has_counted() const noexcept {
+    return (allocations.load(std::memory_order_relaxed) | frees.load(std::memory_order_relaxed)) !=
+           0;
+  }
+
+  void forget() noexcept {
+    if (!has_counted()) return;
+    allocations.store(0, std::memory_order_relaxed);
+    bytes.store(0, std::memory_order_relaxed);
+    frees.store(0, std::memory_order_relaxed);
+    stacks.clear();
+  }
 
   [[nodiscard]] AllocationSums sums() const noexcept {
     return {.allocations = allocations.load(std::memory_order_relaxed),
@@ -98,8 +113,15 @@ class ScopeStack {
   /// Ends `node`, whichever thread does; its place is free once those inside of it have ended, too,
   /// and its own thread comes by.
   ALLOCTAP_ALWAYS_INLINE static void end(ScopeNode& node) noexcept {
+    ScopeStack* const stack = known();
+    const bool is_usual = stack != nullptr && stack->is_innermost(node) && !node.has_counted();
     node.open.store(false, std::memory_order_relaxed);
-    if (ScopeStack* stack = known()) stack->drop_ended();
+    if (!is_usual) [[unlikely]] {
+      if (stack != nullptr) stack->drop_ended();
+      return;
+    }
+    // What is stored does not wait for what was stored when the scope began.
+    stack->depth_.store(node.depth, std::memory_order_relaxed);
   }
 
   /// Calls `visit(ScopeNode&)` for each open one, the innermost first, up to a barrier. Inside
@@ -124,35 +146,31 @@ class ScopeStack {
     ThreadState* thread = ThreadStates::mine();
     ScopeStack* stack = thread == nullptr ? nullptr : PerThread<ScopeStack>::of(*thread);
     if (stack == nullptr) return nullptr;
+    for (std::uint32_t i = 0; i < kMostScopes; ++i) stack->nodes_[i].depth = i;
     // The thread before may have ended in the middle of its scopes.
     while (stack->depth_.load(std::memory_order_relaxed) > 0) stack->drop_innermost();
     slot().store(stack, std::memory_order_relaxed);
     return stack;
   }
 
-  ALLOCTAP_ALWAYS_INLINE void drop_ended() noexcept {
+  /// Whether it is the last of this thread's, and the one around it is open.
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool is_innermost(const ScopeNode& node) const noexcept {
+    const std::uint32_t depth = depth_.load(std::memory_order_relaxed);
+    return depth > 0 && &node == &nodes_[depth - 1] &&
+           (depth == 1 || nodes_[depth - 2].open.load(std::memory_order_relaxed));
+  }
+
+  ALLOCTAP_NOINLINE void drop_ended() noexcept {
     for (std::uint32_t depth = depth_.load(std::memory_order_relaxed);
          depth > 0 && !nodes_[depth - 1].open.load(std::memory_order_relaxed); --depth) {
       drop_innermost();
     }
   }
 
-  ALLOCTAP_ALWAYS_INLINE void drop_innermost() noexcept {
+  void drop_innermost() noexcept {
     const std::uint32_t depth = depth_.load(std::memory_order_relaxed) - 1;
     depth_.store(depth, std::memory_order_relaxed);
-    ScopeNode& node = nodes_[depth];
-    if (node.allocations.load(std::memory_order_relaxed) == 0 &&
-        node.frees.load(std::memory_order_relaxed) == 0) [[likely]] {
-      return;
-    }
-    clear(node);
-  }
-
-  ALLOCTAP_NOINLINE static void clear(ScopeNode& node) noexcept {
-    node.allocations.store(0, std::memory_order_relaxed);
-    node.bytes.store(0, std::memory_order_relaxed);
-    node.frees.store(0, std::memory_order_relaxed);
-    node.stacks.clear();
+    nodes_[depth].forget();
   }
 
   std::atomic<std::uint32_t> depth_{0};
