@@ -12,13 +12,11 @@ namespace alloctap {
 
 /// An array, or null where the snapshot was not asked for it or does not know.
 inline void write_ownership(JsonBuilder& json, const Snapshot& snapshot, DumpWriter& out) {
+  if (!tells_ownership(snapshot)) return json.null();
   const absl::StatusOr<OwnershipMatrix> matrix = ownership_matrix(snapshot);
   if (!matrix.ok()) {
     json.null();
-    if (matrix.status().code() == absl::StatusCode::kResourceExhausted) {
-      out.fail("json: the system has no memory for who gave back what");
-    }
-    return;
+    return out.fail("json: the system has no memory for who gave back what");
   }
   json.begin_array();
   for (const OwnershipRow& row : matrix->threads) {

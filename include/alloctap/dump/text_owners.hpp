@@ -65,11 +65,9 @@ class TextOwners {
 
   /// Where the snapshot was asked for it and knows: pairs of two threads.
   void write_ownership() {
+    if (!tells_ownership(snapshot_)) return;
     const absl::StatusOr<OwnershipMatrix> matrix = ownership_matrix(snapshot_);
-    if (!matrix.ok()) {
-      if (matrix.status().code() == absl::StatusCode::kResourceExhausted) fail();
-      return;
-    }
+    if (!matrix.ok()) return fail();
     out_ << "\nMemory given back by another thread than had allocated it, most first\n";
     std::size_t left = kMostPairs;
     for (const OwnershipRow& row : matrix->threads) {

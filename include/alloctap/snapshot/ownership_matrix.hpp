@@ -43,6 +43,13 @@ struct OwnershipMatrix {
 
 namespace ownership {
 
+/// Of what was given back, if anything was.
+[[nodiscard]] inline bool knows_owners(const Snapshot& snapshot) noexcept {
+  return snapshot.freed.blocks.empty() ||
+         std::any_of(snapshot.threads.begin(), snapshot.threads.end(),
+                     [](const ThreadSummary& thread) { return thread.holding.has_value(); });
+}
+
 [[nodiscard]] inline absl::Status check(const Snapshot& snapshot) {
   switch (snapshot.freed.knowledge) {
     case FreedKnowledge::kNotAsked:
@@ -59,10 +66,7 @@ namespace ownership {
     case FreedKnowledge::kIncomplete:
       break;
   }
-  const bool tells_threads =
-      std::any_of(snapshot.threads.begin(), snapshot.threads.end(),
-                  [](const ThreadSummary& thread) { return thread.holding.has_value(); });
-  if (tells_threads || snapshot.freed.blocks.empty()) return absl::OkStatus();
+  if (knows_owners(snapshot)) return absl::OkStatus();
   return absl::FailedPreconditionError(
       "ownership_matrix: this tracker does not know which thread allocated what; its "
       "Tags must be ThreadOwners or TagsAndThreads");
@@ -109,6 +113,11 @@ inline void sort(ArenaArray<OwnershipRow>& rows) noexcept {
 }
 
 }  // namespace ownership
+
+/// Whether `ownership_matrix` of it has rows to make, and no reason not to.
+[[nodiscard]] inline bool tells_ownership(const Snapshot& snapshot) noexcept {
+  return snapshot.freed.is_told() && ownership::knows_owners(snapshot);
+}
 
 /// Sums up who gave back whose blocks, of a snapshot that was taken with `SnapshotOptions::freed`
 /// of a tracker whose `Tags` tell threads. Control plane; fails where one of these is missing, or
