@@ -1,6 +1,6 @@
 // A game without a screen: entities, jobs on other threads, a plug-in that is built and loaded anew
-// while the game runs, an arena for each frame. Two things are wrong with it, and the report names
-// both: frame 1,000 loads 64 MB at once, and the chat forgets nothing, 100 bytes in each frame.
+// while the game runs, an arena for each frame. Two things are wrong with it, and it names both:
+// frame 1,000 loads 64 MB at once, and the chat forgets nothing, 100 bytes in each frame.
 //
 // usage: game_loop PLUGIN [REPORT.html]
 #include <alloctap/alloctap.hpp>
