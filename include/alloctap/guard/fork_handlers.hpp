@@ -39,7 +39,7 @@ class ForkHandlers {
   }
 
  private:
-  static constexpr std::size_t kMostCallbacks = 256;
+  static constexpr std::size_t kMostCallbacks = 128;
 
   /// An output of a dump may fork: its thread has the control plane already.
   static void prepare() {
