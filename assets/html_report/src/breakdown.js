@@ -42,7 +42,7 @@ export function drawModules(view, searchFor) {
     element('h2', {}, `Modules: ${view.isDifference ? 'change in ' : ''}${view.metric.name.toLowerCase()}`),
     element('p', { class: 'soft' }, 'Whose code called the allocator, and whose code is anywhere in the stacks. Click a module for its stacks.'),
     element('table', {}, head(names), element('tbody', {}, ...body)),
-    ...threads(view.report.about));
+    ...threads(view.report.about), ...tags(view.report.about));
 }
 
 /** Module 0 stands for what is in none. */
@@ -82,6 +82,21 @@ function threads({ threads: list }) {
     title,
     element('p', { class: 'soft' }, 'Since the start of the process, whatever is chosen above; most bytes first. Net: allocated minus freed, whoever had allocated it; negative for a thread that frees what others allocate.'),
     element('table', {}, head(['Thread', 'Allocations', 'Allocated bytes', 'Temporary', 'Frees', 'Net']), element('tbody', {}, ...rows)),
+  ];
+}
+
+/** What the program was doing, as it says itself. */
+function tags({ tags: list }) {
+  if (!list?.length) return [];
+  const rows = list.map((tag) => element('tr', {},
+    element('td', { class: 'text' }, tag.tag ?? '(no tag)'),
+    element('td', {}, bytes(tag.live_bytes)), element('td', {}, bytes(tag.live_bytes_with_nested)),
+    element('td', {}, count(tag.live_allocations)), element('td', {}, count(tag.allocations)),
+    element('td', {}, bytes(tag.allocated_bytes)), element('td', {}, bytes(tag.overhead_bytes ?? 0))));
+  return [
+    element('h2', {}, 'Tags'),
+    element('p', { class: 'soft' }, 'What the program was doing when it allocated. Overhead: what an allocator of that name holds beyond its blocks.'),
+    element('table', { id: 'tags' }, head(['Tag', 'Live bytes', 'With tags inside', 'Live blocks', 'Allocations', 'Allocated bytes', 'Overhead']), element('tbody', {}, ...rows)),
   ];
 }
 

@@ -3,6 +3,7 @@ import { drawModules } from './breakdown.js';
 import { compare } from './difference.js';
 import { byId, element, press, pressable } from './dom.js';
 import { FlameGraph, listenToFlameGraph } from './flame_graph.js';
+import { drawGameFrames } from './game_frames.js';
 import { drawHeader } from './header.js';
 import { METRICS } from './metrics.js';
 import { drawMisuse } from './misuse.js';
@@ -28,6 +29,7 @@ function show(text, baseText) {
   drawHeader(report);
   drawMetricButtons(report);
   byId('misuse-tab').hidden = report.misuses.length === 0;
+  byId('game-tab').hidden = report.game === null;
   byId('search').value = '';
   page.view.set({ tab: 'flame' });
   // The other direction is ready before somebody asks for it.
@@ -49,6 +51,8 @@ function drawControls() {
   const { metric, tab, isDifference } = page.view;
   press(byId('metric-buttons'), 'metric', metric.key);
   byId('meaning').textContent = `${isDifference ? 'change in ' : ''}${metric.meaning}`;
+  // Frames have measures of their own.
+  byId('metrics').hidden = tab === 'game';
   for (const button of byId('tabs').children) {
     button.setAttribute('aria-selected', String(button.dataset.tab === tab));
     byId(button.dataset.tab).hidden = button.dataset.tab !== tab;
@@ -61,6 +65,7 @@ function drawOthers() {
     drawModules(view, (text) => { byId('search').value = text; view.set({ query: text, tab: 'stacks' }); });
   }
   if (view.tab === 'misuse') drawMisuse(view);
+  if (view.tab === 'game') drawGameFrames(view);
   if (view.tab === 'sizes') drawSizes(view);
   if (view.tab === 'timeline') {
     drawTimeline(view, () => view.set({ metric: METRICS.find(({ key }) => key === 'peak_bytes'), tab: 'flame' }));

@@ -32,6 +32,7 @@ export class Report {
     this.distinct = json.stacks.length;
     this.addStacks(rowsOf(json), ofFrames);
     this.misuses = faultsOf(json).map((fault) => withPlaces(fault, ofFrames));
+    this.game = json.game_frames ? gameOf(json.game_frames, ofFrames) : null;
     this.metrics = METRICS.filter((metric) => isIn(json, metric));
     for (const part of [json.mappings, json.peak ?? {}, json]) delete part.stacks;
     delete json.frames;
@@ -98,6 +99,17 @@ function withPlaces(fault, ofFrames) {
   if (block === null) return { ...fault, found: placed(found) };
   return { ...fault, found: placed(found),
            block: { ...block, allocated: placed(block.allocated), freed: placed(block.freed) } };
+}
+
+/** The frames of a game: their stacks have places in the place of frames. */
+function gameOf(game, ofFrames) {
+  const placed = (stack) => ({ ...stack, places: stack.frames.flatMap((frame) => ofFrames[frame]) });
+  return {
+    ...game,
+    worst: game.worst.map((frame) => ({ ...frame, stacks: frame.stacks.map(placed) })),
+    offences: game.offences.map(placed),
+    tagName: (tag) => (game.tags[tag].others ? 'other tags' : game.tags[tag].tag ?? '(no tag)'),
+  };
 }
 
 /** One row for each stack, whichever list it is in. */

@@ -132,3 +132,36 @@ export function madeUpReport({ stacks: amount, depth = 40, seed = 1 }) {
     peak: peakOf(stacks, totals, timeline),
   };
 }
+
+/** 3,000 frames of a game: the hitch is in number 1,000, where a budget was exceeded. */
+export function madeUpGame() {
+  const counts = (bytes) => ({
+    allocations: bytes > 2 ** 20 ? 3 : 2 + (bytes % 5), allocated_bytes: bytes, deallocations: 2, freed_bytes: 64,
+    allocator_ns: 2000, held_bytes: 1000 + bytes, peak_bytes: 2000 + bytes,
+  });
+  const last = Array.from({ length: 3000 }, (_, i) => {
+    const bytes = i === 999 ? 2 ** 26 : 100 + (i % 50);
+    return {
+      number: i + 1, begin_ns: START + i * 16e6, duration_ns: i === 1999 ? 90e6 : 16e6, ...counts(bytes),
+      tags: [{ tag: 0, ...counts(bytes - 50) }, { tag: 1, ...counts(50) }],
+    };
+  });
+  const worst = (measure, numbers) => numbers.map((number) => ({
+    measure, ...last[number - 1], tags: undefined,
+    slowest_call: { call: 'allocate', cause: 'page_faults', duration_ns: 45e6, bytes: 2 ** 26, tag: 'Game/<Streaming>',
+                    page_faults: 16384, waits: 0, preemptions: 0, frames: [3, 1] },
+    stacks: [{ frames: [3, 1, 0], tag: 'Game/<Streaming>', thread: null, allocations: 1, allocated_bytes: 2 ** 26, allocator_ns: 45e6 }],
+    other_stacks: { allocations: 2, allocated_bytes: 50, allocator_ns: 100 },
+  }));
+  const limit = (kind, number, most, offences) => ({ kind, limit: number, value: 0, most, offences });
+  return {
+    frames: 5000, refused_marks: 2, marking_thread_changes: 0, lost_events: 0,
+    tags: [{ tag: 'Game/<Streaming>', others: false }, { tag: null, others: false }],
+    last, histograms: [],
+    worst: [...worst('allocated_bytes', [1000, 50]), ...worst('allocations', [4]), ...worst('allocator_ns', [7]), ...worst('duration_ns', [2000])],
+    budgets: [{ tag: 'Game/<Streaming>', limits: [
+      limit('held_bytes', 2 ** 24, 2 ** 26, 1), limit('allocations_per_frame', null, 3, 0), limit('bytes_per_frame', null, 9, 0)] }],
+    offences: [{ tag: 'Game/<Streaming>', kind: 'held_bytes', limit: 2 ** 24, value: 2 ** 26, frame: 1000, time_ns: START, frames: [3, 1, 0] }],
+    forgotten_offences: 0,
+  };
+}

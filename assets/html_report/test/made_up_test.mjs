@@ -1,7 +1,7 @@
 // What no small run has: a long timeline, lost events, a difference, hostile names, 100,000 stacks.
 import assert from 'node:assert/strict';
 import { madeUp, pageTest, sum, text } from './fixture.mjs';
-import { madeUpReport } from './made_up_report.mjs';
+import { madeUpGame, madeUpReport } from './made_up_report.mjs';
 
 const earlier = madeUpReport({ stacks: 300 });
 
@@ -208,4 +208,53 @@ pageTest('faults are told with their stacks, and only where there are some', () 
 
 pageTest('a report without faults has no tab for them', () => madeUp(earlier), async (page) => {
   assert.equal(await page.locator('#misuse-tab').isVisible(), false);
+});
+
+pageTest('the frame with the hitch is first, with its stack, and bars lead to every frame', () => madeUp({ ...earlier, game_frames: madeUpGame() }), async (page) => {
+  await page.click('[data-tab=game]');
+  const rows = page.locator('#worst-frames tbody tr');
+  assert.match(await rows.first().innerText(), /^1,000\s+64\.0 MiB/);
+  assert.equal(await rows.first().getAttribute('aria-selected'), 'true');
+  const named = (index) => earlier.frames[index].function ?? `+0x${earlier.frames[index].offset.toString(16)}`;
+  const detail = () => text(page, '#game-detail');
+  assert.ok((await detail()).includes(named(3)));
+  assert.match(await detail(), /took 45 ms; why: page faults/);
+  assert.match(await detail(), /64\.0 MiB in 1 allocation · Game\/<Streaming>/);
+  assert.match(await text(page, '#game'), /the last 3,000 of 5,000 frames; 2 marks were refused/);
+  await rows.nth(1).click();
+  assert.match(await detail(), /^Frame 50/);
+  // A bar of one without stacks.
+  const box = await page.locator('#game .catch').boundingBox();
+  await page.mouse.click(box.x + box.width * 0.75, box.y + box.height / 2);
+  assert.match(await detail(), /Frame 2,2[45]\d/);
+  assert.match(await detail(), /Stacks are kept of the worst frames alone/);
+});
+
+pageTest('measures of frames change the bars, and budgets say when they were exceeded', () => madeUp({ ...earlier, game_frames: madeUpGame() }), async (page) => {
+  await page.click('[data-tab=game]');
+  const highest = () => page.locator('#game .bars rect').evaluateAll((bars) => {
+    const top = (bar) => Number(bar.getAttribute('y'));
+    return bars.indexOf(bars.reduce((a, b) => (top(b) < top(a) ? b : a))) / bars.length;
+  });
+  assert.ok(Math.abs(await highest() - 0.333) < 0.01);
+  await page.click('[data-measure=duration_ns]');
+  assert.ok(Math.abs(await highest() - 0.667) < 0.01);
+  assert.match(await text(page, '#worst-frames tbody'), /^2,000/);
+  assert.match(await text(page, '#budgets'), /Game\/<Streaming>\s+16\.0 MiB\s+bytes held\s+64\.0 MiB\s+1/);
+  assert.equal(await page.locator('#game .offences circle').count(), 1);
+  await page.click('[data-offence=held_bytes] button');
+  assert.match(await text(page, '#game-detail'), /^Frame 1,000/);
+});
+
+pageTest('a report without frames of a game has no place for them', () => madeUp(earlier), async (page) => {
+  assert.equal(await page.locator('#game-tab').isVisible(), false);
+});
+
+pageTest('tags are told with what is inside of them, and what allocators hold beyond blocks', () => madeUp({ ...earlier, tags: [
+  { tag: 'Game', allocations: 1, allocated_bytes: 10, live_allocations: 1, live_bytes: 10, temporary_allocations: 0, live_bytes_with_nested: 2058, overhead_bytes: 0 },
+  { tag: 'Game/<Arena>', allocations: 2, allocated_bytes: 4096, live_allocations: 1, live_bytes: 2048, temporary_allocations: 0, live_bytes_with_nested: 2048, overhead_bytes: 512 },
+] }), async (page) => {
+  await page.click('[data-tab=modules]');
+  assert.match(await text(page, '#tags'), /Game\/<Arena>\s+2\.00 KiB\s+2\.00 KiB\s+1\s+2\s+4\.00 KiB\s+512 B/);
+  assert.match(await text(page, '#tags'), /Game\s+10 B\s+2\.01 KiB/);
 });

@@ -22,6 +22,7 @@ const PICTURES = [
   } },
   { page: 'cc1plus', name: 'cc1plus_timeline', act: (page) => page.click('[data-tab=timeline]') },
   { page: 'cc1plus', name: 'cc1plus_sizes', act: (page) => page.click('[data-tab=sizes]') },
+  { page: 'game_loop', name: 'game_loop_frames', act: (page) => page.click('[data-tab=game]') },
   { page: 'difference', name: 'difference', act: () => {} },
 ];
 

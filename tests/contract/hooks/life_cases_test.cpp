@@ -132,7 +132,7 @@ TEST_CASE("case 19, TLS teardown: detached threads give back what they hold, wit
   constexpr int kThreads = 200;
   pthread_key_t key{};
   REQUIRE(pthread_key_create(&key, &free_and_count) == 0);
-  const std::size_t threads_before = os::count_threads();
+  const std::size_t threads_before = alloctap::os::count_threads();
   const Recording recording;
   const EventCount count;
   for (int i = 0; i < kThreads; ++i) {
@@ -145,7 +145,7 @@ TEST_CASE("case 19, TLS teardown: detached threads give back what they hold, wit
   const EventTotals totals = count.so_far();
   pthread_key_delete(key);
   // What the C library gives back at a thread's very end would count in later cases.
-  while (os::count_threads() > threads_before) std::this_thread::yield();
+  while (alloctap::os::count_threads() > threads_before) std::this_thread::yield();
   CHECK(totals.allocations >= 2 * kThreads);
   CHECK(net_bytes(totals) < 1000 * kThreads);
   check_unmatched(totals, 0);
