@@ -23,7 +23,7 @@ TEST_CASE("an annotation is one line, whatever is in it") {
   findings.all.push_back({.message = "100% lost\r\n::set-output name=x::y",
                           .test_suite = "a,b",
                           .test_case = "c:d",
-                          .file = "/work/src/x,y.cpp",
+                          .file = "/home/src/x,y.cpp",
                           .line = 12,
                           .stacks = {{.title = "by", .frames = {{.function = "f", .file = "g"}}}}});
   findings.all.push_back({.level = FindingLevel::kWarning, .file = "/elsewhere/x.cpp"});
@@ -41,12 +41,12 @@ TEST_CASE("a finding is shown in the innermost frame below the root of the sourc
                                                {.function = "void std::vector<int>::push_back(int)",
                                                 .file = "/usr/include/vector",
                                                 .line = 3},
-                                               {.file = "/work/a.cpp", .line = 4},
-                                               {.file = "/work/b.cpp", .line = 5}}}}};
-  CHECK(place_of(finding, "/work/").file == "a.cpp");
+                                               {.file = "/home/a.cpp", .line = 4},
+                                               {.file = "/home/b.cpp", .line = 5}}}}};
+  CHECK(place_of(finding, "/home/").file == "a.cpp");
   CHECK(place_of(finding, "/work").line == 4);
-  CHECK(place_of(finding, "").file == "/work/a.cpp");
-  CHECK(place_of(finding, "/wor").file == "/work/a.cpp");
+  CHECK(place_of(finding, "").file == "/home/a.cpp");
+  CHECK(place_of(finding, "/wor").file == "/home/a.cpp");
   Finding library = finding;
   library.stacks[0].frames.resize(2);
   CHECK(place_of(library, "/work").file == "/usr/include/vector");
