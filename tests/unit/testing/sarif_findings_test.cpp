@@ -14,7 +14,7 @@ using nlohmann::json;
 
 json sarif_of(const Findings& findings) {
   alloctap::MemoryOutput output;
-  CHECK(write_findings(findings, SarifFindings{.source_root = "/work"}, output).ok());
+  CHECK(write_findings(findings, SarifFindings{.source_root = "/home"}, output).ok());
   return json::parse(output.text());
 }
 
@@ -25,7 +25,7 @@ Finding sample_leak() {
           .test_case = "writes",
           .stacks = {{.title = "allocated by",
                       .frames = {{.function = "f", .module = "lib.so"},
-                                 {.function = "main", .file = "/work/m n.cpp", .line = 9}}}},
+                                 {.function = "main", .file = "/home/m n.cpp", .line = 9}}}},
           .count = 1,
           .bytes = 8};
 }
