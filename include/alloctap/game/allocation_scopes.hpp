@@ -48,22 +48,22 @@ struct AllocationScopes {
     add(node.allocations, 1);
     add(node.bytes, block.size);
     node.stacks.add(block.stack, {.allocations = 1, .bytes = block.size});
-    if (node.sums().allocations > node.limit.allowed) offend(node, block, false);
+    if (node.sums().allocations > node.limit->allowed) offend(node, block, false);
   }
 
   static void note_free(ScopeNode& node, const ObservedBlock& block) noexcept {
     add(node.frees, 1);
-    if (!node.limit.forbids_frees) return;
+    if (!node.limit->forbids_frees) return;
     node.stacks.add(block.stack, {.frees = 1});
     offend(node, block, true);
   }
 
   static void offend(const ScopeNode& node, const ObservedBlock& block, bool is_free) noexcept {
-    if (node.limit.on_offence != nullptr) {
-      node.limit.on_offence(
+    if (node.limit->on_offence != nullptr) {
+      node.limit->on_offence(
           {.scope = node.name, .block = block, .is_free = is_free, .sums = node.sums()});
     }
-    if (!node.limit.aborts) return;
+    if (!node.limit->aborts) return;
     constexpr int kStandardError = 2;
     os::write_all(kStandardError, "alloctap: the program ends because it ");
     os::write_all(kStandardError, is_free ? "gave back" : "allocated");
@@ -87,49 +87,61 @@ static_assert(Observer<AllocationScopes>);
 /// Costs a few stores. Not to be used inside a hook or an observer.
 class AllocationScope {
  public:
-  AllocationScope() noexcept : AllocationScope({}, {}, false) {}
+  AllocationScope() noexcept : AllocationScope({}, &kNoLimit, ScopeNode::State::kOpen) {}
   ~AllocationScope() {
-    if (node_ != nullptr) ScopeStack::end(*node_);
+    if (place_.node != nullptr) ScopeStack::end(place_);
   }
   AllocationScope(const AllocationScope&) = delete;
   AllocationScope& operator=(const AllocationScope&) = delete;
 
   /// So far.
   [[nodiscard]] AllocationSums sums() const noexcept {
-    return node_ == nullptr ? AllocationSums{} : node_->sums();
+    return place_.node == nullptr ? AllocationSums{} : place_.node->sums();
   }
   [[nodiscard]] std::uint64_t allocations() const noexcept { return sums().allocations; }
 
   /// Whether it counts: a tracker watches, the system had memory for it, and there are not
   /// `ScopeStack::kMostScopes` around it.
   [[nodiscard]] bool counts() const noexcept {
-    return node_ != nullptr && AllocationScopes::watched();
+    return place_.node != nullptr && AllocationScopes::watched();
   }
 
   /// Calls `visit(StackId, const AllocationSums&)` for each stack that allocated so far. The ids
   /// are the tracker's. On its own thread; `visit` must not allocate.
   template <class Visit>
   void for_each_stack(Visit&& visit) const {
-    if (node_ == nullptr) return;
-    node_->stacks.for_each(
+    if (place_.node == nullptr) return;
+    place_.node->stacks.for_each(
         [&](const StackCounts::Entry& entry) { visit(entry.stack, entry.sums); });
   }
 
  protected:
-  AllocationScope(std::string_view name, const AllocationLimit& limit, bool is_barrier) noexcept {
-    if (ScopeStack* scopes = ScopeStack::mine()) node_ = scopes->push(name, limit, is_barrier);
+  static constexpr AllocationLimit kNoLimit{};
+
+  /// `limit` stays as long as the program.
+  AllocationScope(std::string_view name, const AllocationLimit* limit,
+                  ScopeNode::State state) noexcept {
+    if (ScopeStack* scopes = ScopeStack::mine()) place_ = scopes->push(name, limit, state);
   }
 
-  [[nodiscard]] const ScopeNode* node() const noexcept { return node_; }
+  /// From now on its limit is a copy of `limit`.
+  void set_limit(const AllocationLimit& limit) noexcept {
+    if (place_.node == nullptr) return;
+    place_.node->own_limit = limit;
+    place_.node->limit = &place_.node->own_limit;
+  }
+
+  [[nodiscard]] const ScopeNode* node() const noexcept { return place_.node; }
 
  private:
-  ScopeNode* node_ = nullptr;
+  ScopePlace place_;
 };
 
 /// What is allocated while one is alive does not count for the scopes around it.
 class AllocationsAllowed : AllocationScope {
  public:
-  AllocationsAllowed() noexcept : AllocationScope("allowed", {}, true) {}
+  AllocationsAllowed() noexcept
+      : AllocationScope("allowed", &kNoLimit, ScopeNode::State::kBarrier) {}
 };
 
 using allocations_allowed = AllocationsAllowed;

@@ -31,14 +31,16 @@ struct NoAllocationOptions {
 /// The name outlives the scope. One without allocations costs a few stores.
 class NoAllocationScope : public AllocationScope {
  public:
-  explicit NoAllocationScope(std::string_view name,
-                             const NoAllocationOptions& options = {}) noexcept
-      : AllocationScope(name,
-                        {.allowed = options.allowed,
-                         .forbids_frees = options.forbids_frees,
-                         .aborts = options.aborts,
-                         .on_offence = options.on_offence},
-                        false) {}
+  explicit NoAllocationScope(std::string_view name) noexcept
+      : AllocationScope(name, &kNothingAllowed, ScopeNode::State::kOpen) {}
+
+  NoAllocationScope(std::string_view name, const NoAllocationOptions& options) noexcept
+      : NoAllocationScope(name) {
+    set_limit({.allowed = options.allowed,
+               .forbids_frees = options.forbids_frees,
+               .aborts = options.aborts,
+               .on_offence = options.on_offence});
+  }
 
   ~NoAllocationScope() {
     if (offends()) [[unlikely]] {
@@ -51,10 +53,13 @@ class NoAllocationScope : public AllocationScope {
   /// Whether there was an offence so far.
   [[nodiscard]] bool offends() const noexcept {
     if (node() == nullptr || !node()->has_counted()) return false;
-    const AllocationLimit& limit = node()->limit;
+    const AllocationLimit& limit = *node()->limit;
     const AllocationSums now = sums();
     return now.allocations > limit.allowed || (limit.forbids_frees && now.frees > 0);
   }
+
+ private:
+  static constexpr AllocationLimit kNothingAllowed{.allowed = 0};
 };
 
 using no_allocation_scope = NoAllocationScope;

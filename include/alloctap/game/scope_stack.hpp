@@ -43,13 +43,14 @@ struct ScopeOffence {
 /// so that a scope which another thread ends by mistake hurts nobody. Numbers are atomic because
 /// GCC takes malloc for a function that changes none of the program's variables.
 struct ScopeNode {
-  /// How many scopes are around it.
-  std::uint32_t depth = 0;
+  /// `kBarrier`: what is outside of it hears nothing of what is inside.
+  enum class State : std::uint8_t { kEnded, kOpen, kBarrier };
+
   std::string_view name;
-  AllocationLimit limit;
-  /// What is outside of it hears nothing of what is inside.
-  bool is_barrier = false;
-  std::atomic<bool> open{false};
+  /// `own_limit`, or one that stays as long as the program.
+  const AllocationLimit* limit = nullptr;
+  AllocationLimit own_limit;
+  std::atomic<State> state{State::kEnded};
   std::atomic<std::uint64_t> allocations{0};
   std::atomic<std::uint64_t> bytes{0};
   std::atomic<std::uint64_t> frees{0};
@@ -58,6 +59,10 @@ struct ScopeNode {
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool has_counted() const noexcept {
     return (allocations.load(std::memory_order_relaxed) | frees.load(std::memory_order_relaxed)) !=
            0;
+  }
+
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool is_going_on() const noexcept {
+    return state.load(std::memory_order_relaxed) != State::kEnded;
   }
 
   void forget() noexcept {
@@ -73,6 +78,14 @@ struct ScopeNode {
             .bytes = bytes.load(std::memory_order_relaxed),
             .frees = frees.load(std::memory_order_relaxed)};
   }
+};
+
+/// Where the node of a scope is.
+struct ScopePlace {
+  /// nullptr: it has none, and counts nothing.
+  ScopeNode* node = nullptr;
+  /// How many scopes are around it.
+  std::uint32_t depth = 0;
 };
 
 /// Those of one thread, innermost last. Lives in the arena, and is handed on to a later thread.
@@ -93,35 +106,36 @@ class ScopeStack {
     return slot().load(std::memory_order_relaxed);
   }
 
-  /// Begins a scope; nullptr where there are `kMostScopes`. `name` outlives it.
-  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE ScopeNode* push(std::string_view name,
-                                                       const AllocationLimit& limit,
-                                                       bool is_barrier) noexcept {
+  /// Begins a scope; `limit` stays as long as the program, or is set by the caller to the node's
+  /// own before anything allocates. No place where there are `kMostScopes`. `name` outlives it.
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE ScopePlace push(std::string_view name,
+                                                       const AllocationLimit* limit,
+                                                       ScopeNode::State state) noexcept {
     const std::uint32_t depth = depth_.load(std::memory_order_relaxed);
     if (depth == kMostScopes) [[unlikely]] {
-      return nullptr;
+      return {};
     }
     ScopeNode& node = nodes_[depth];
     node.name = name;
     node.limit = limit;
-    node.is_barrier = is_barrier;
-    node.open.store(true, std::memory_order_relaxed);
+    node.state.store(state, std::memory_order_relaxed);
     depth_.store(depth + 1, std::memory_order_relaxed);
-    return &node;
+    return {.node = &node, .depth = depth};
   }
 
-  /// Ends `node`, whichever thread does; its place is free once those inside of it have ended, too,
-  /// and its own thread comes by.
-  ALLOCTAP_ALWAYS_INLINE static void end(ScopeNode& node) noexcept {
+  /// Ends the scope at `place`, whichever thread does; the place is free once the scopes inside of
+  /// it have ended, too, and its own thread comes by.
+  ALLOCTAP_ALWAYS_INLINE static void end(const ScopePlace& place) noexcept {
+    ScopeNode& node = *place.node;
     ScopeStack* const stack = known();
     const bool is_usual = stack != nullptr && stack->is_innermost(node) && !node.has_counted();
-    node.open.store(false, std::memory_order_relaxed);
+    node.state.store(ScopeNode::State::kEnded, std::memory_order_relaxed);
     if (!is_usual) [[unlikely]] {
       if (stack != nullptr) stack->drop_ended();
       return;
     }
-    // What is stored does not wait for what was stored when the scope began.
-    stack->depth_.store(node.depth, std::memory_order_relaxed);
+    // Known since the scope began: what comes next need not wait for what was stored then.
+    stack->depth_.store(place.depth, std::memory_order_relaxed);
   }
 
   /// Calls `visit(ScopeNode&)` for each open one, the innermost first, up to a barrier. Inside
@@ -130,8 +144,9 @@ class ScopeStack {
   void for_each_open(Visit&& visit) noexcept {
     for (std::uint32_t i = depth_.load(std::memory_order_relaxed); i > 0; --i) {
       ScopeNode& node = nodes_[i - 1];
-      if (!node.open.load(std::memory_order_relaxed)) continue;
-      if (node.is_barrier) return;
+      const ScopeNode::State state = node.state.load(std::memory_order_relaxed);
+      if (state == ScopeNode::State::kBarrier) return;
+      if (state == ScopeNode::State::kEnded) continue;
       visit(node);
     }
   }
@@ -146,7 +161,6 @@ class ScopeStack {
     ThreadState* thread = ThreadStates::mine();
     ScopeStack* stack = thread == nullptr ? nullptr : PerThread<ScopeStack>::of(*thread);
     if (stack == nullptr) return nullptr;
-    for (std::uint32_t i = 0; i < kMostScopes; ++i) stack->nodes_[i].depth = i;
     // The thread before may have ended in the middle of its scopes.
     while (stack->depth_.load(std::memory_order_relaxed) > 0) stack->drop_innermost();
     slot().store(stack, std::memory_order_relaxed);
@@ -157,12 +171,12 @@ class ScopeStack {
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool is_innermost(const ScopeNode& node) const noexcept {
     const std::uint32_t depth = depth_.load(std::memory_order_relaxed);
     return depth > 0 && &node == &nodes_[depth - 1] &&
-           (depth == 1 || nodes_[depth - 2].open.load(std::memory_order_relaxed));
+           (depth == 1 || nodes_[depth - 2].is_going_on());
   }
 
   ALLOCTAP_NOINLINE void drop_ended() noexcept {
     for (std::uint32_t depth = depth_.load(std::memory_order_relaxed);
-         depth > 0 && !nodes_[depth - 1].open.load(std::memory_order_relaxed); --depth) {
+         depth > 0 && !nodes_[depth - 1].is_going_on(); --depth) {
       drop_innermost();
     }
   }
