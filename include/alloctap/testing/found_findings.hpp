@@ -17,9 +17,11 @@
 #include "alloctap/dump/named_stacks.hpp"
 #include "alloctap/game/scope_offences.hpp"
 #include "alloctap/guard/arena_array.hpp"
+#include "alloctap/snapshot/budget_summary.hpp"
 #include "alloctap/snapshot/leaks.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/snapshot/sorted_misuses.hpp"
+#include "alloctap/snapshot/tag_paths.hpp"
 #include "alloctap/testing/allocation_baseline.hpp"
 #include "alloctap/testing/finding.hpp"
 #include "alloctap/testing/leaked_case.hpp"
@@ -155,6 +157,30 @@ template <class Tracker>
     finding.count = sum.sums.allocations + sum.sums.frees;
     finding.bytes = sum.sums.bytes;
     finding.stacks = {{.title = "called by", .frames = copy_frames(names->frames(sum.stack))}};
+    findings.all.push_back(std::move(finding));
+  }
+  return absl::OkStatus();
+}
+
+/// A finding for each time that a tag was over its budget, of those that `snapshot` tells.
+template <class Tracker>
+[[nodiscard]] absl::Status add_budgets(Findings& findings, const Snapshot& snapshot,
+                                       const TestPlace& test = {}) {
+  std::vector<StackId> stacks;
+  for (const BudgetOffence& offence : snapshot.frames.offences) stacks.push_back(offence.stack);
+  const absl::StatusOr<NamedStacks> names = Tracker::name_stacks(stacks);
+  if (!names.ok()) return names.status();
+  const TagPaths paths(snapshot.tags);
+  for (const BudgetOffence& offence : snapshot.frames.offences) {
+    Finding finding = make_finding(FindingKind::kBudget, {}, test);
+    const std::string_view tag = paths.of(offence.tag);
+    finding.message = std::string(name_of(offence.kind)) + " of " + std::to_string(offence.value) +
+                      " in frame " + std::to_string(offence.frame) + ", where \"" +
+                      std::string(tag.empty() ? "the whole program" : tag) + "\" may have " +
+                      std::to_string(offence.limit);
+    finding.count = 1;
+    finding.stacks = {
+        {.title = "allocated by", .frames = copy_frames(names->frames(offence.stack))}};
     findings.all.push_back(std::move(finding));
   }
   return absl::OkStatus();

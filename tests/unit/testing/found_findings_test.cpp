@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/support/sample_report.hpp"
+#include "tests/support/tagged_report.hpp"
 
 namespace {
 
@@ -82,6 +83,29 @@ TEST_CASE("faults that no rule suppresses are findings with all their stacks") {
   CHECK(finding_line(twice.stacks[2]) ==
         "allocated by: engine::load(char const*), engine::parse, main,");
   CHECK(findings.all[1].stacks.size() == 1);
+}
+
+TEST_CASE("offences against budgets are findings with their tag's path and stack") {
+  TaggedReport sample;
+  NamingTracker::sample = &sample;
+  for (const TagId tag : {sample.physics, kNoTag}) {
+    REQUIRE(sample.snapshot.frames.offences.push_back({.tag = tag,
+                                                       .kind = BudgetKind::kBytesPerFrame,
+                                                       .limit = 100,
+                                                       .value = 120,
+                                                       .stack = sample.snapshot.stacks[1].stack,
+                                                       .frame = 7}));
+  }
+  Findings findings;
+  REQUIRE(add_budgets<NamingTracker>(findings, sample.snapshot, {.test_case = "c"}).ok());
+  REQUIRE(findings.all.size() == 2);
+  CHECK(findings.all[0].kind == FindingKind::kBudget);
+  CHECK(findings.all[0].message ==
+        "bytes_per_frame of 120 in frame 7, where \"Game/Physics\" may have 100");
+  CHECK(finding_line(findings.all[0].stacks[0]) ==
+        "allocated by: engine::load(char const*), engine::parse, main,");
+  CHECK(findings.all[1].message ==
+        "bytes_per_frame of 120 in frame 7, where \"the whole program\" may have 100");
 }
 
 TEST_CASE("a baseline that failed is one finding with the stacks that changed") {
