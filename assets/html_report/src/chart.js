@@ -2,7 +2,7 @@
 import { axisBottom, axisLeft } from 'd3-axis';
 import { scaleLinear } from 'd3-scale';
 import { select } from 'd3-selection';
-import { count } from './units.js';
+import { bytes } from './units.js';
 
 const MARGIN = { top: 18, right: 24, bottom: 34, left: 74 };
 
@@ -19,7 +19,7 @@ export function chartIn(place) {
 /** Values upward from `least` (at most 0) to `most`, with lines across; returns their scale. */
 export function addValueAxis({ group, width, height }, least, most, show) {
   const wanted = Math.max(2, Math.floor(height / 45));
-  const ticks = show === count || most - least < 1
+  const ticks = show !== bytes || most - least < 1
     ? scaleLinear().domain([least, most || 1]).nice(wanted).ticks(wanted).filter(Number.isInteger)
     : powerTicks(least, most || 1, wanted);
   const scale = scaleLinear().domain([ticks[0], ticks.at(-1)]).range([height, 0]);

@@ -29,6 +29,15 @@ export function press(group, key, value) {
   }
 }
 
+/** Draws what is in `place` anew; what had the focus has it again, by its `data-focus`. */
+export function keepFocus(place, draw) {
+  const name = place.contains(document.activeElement) ? document.activeElement.dataset.focus : undefined;
+  draw();
+  if (name === undefined) return;
+  const again = [...place.querySelectorAll('[data-focus]')].find((one) => one.dataset.focus === name);
+  again?.focus({ preventScroll: true });
+}
+
 /** Shows `children` beside the mouse, within the window. */
 export function showTip(event, ...children) {
   const tip = byId('tip');

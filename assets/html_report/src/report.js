@@ -106,7 +106,10 @@ function gameOf(game, ofFrames) {
   const placed = (stack) => ({ ...stack, places: stack.frames.flatMap((frame) => ofFrames[frame]) });
   return {
     ...game,
-    worst: game.worst.map((frame) => ({ ...frame, stacks: frame.stacks.map(placed) })),
+    worst: game.worst.map((frame) => ({
+      ...frame, stacks: frame.stacks.map(placed),
+      slowest_call: frame.slowest_call && placed(frame.slowest_call),
+    })),
     offences: game.offences.map(placed),
     tagName: (tag) => (game.tags[tag].others ? 'other tags' : game.tags[tag].tag ?? '(no tag)'),
   };

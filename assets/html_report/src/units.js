@@ -40,6 +40,14 @@ export function moment(nanoseconds) {
   return `${new Date(nanoseconds / 1e6).toISOString().replace('T', ' ').slice(0, 19)} UTC`;
 }
 
+/** 1234567 nanoseconds -> "1.23 ms". */
+export function duration(ns) {
+  if (ns === 0) return '0';
+  if (ns >= 1e9) return seconds(ns / 1e9);
+  if (ns < 1e3) return `${ns} ns`;
+  return ns < 999.5e3 ? `${Number((ns / 1e3).toPrecision(3))} µs` : `${Number((ns / 1e6).toPrecision(3))} ms`;
+}
+
 /** At most three digits. */
 export function seconds(number) {
   if (number < 120) return `${Number(number.toPrecision(3))} s`;

@@ -143,7 +143,8 @@ export function madeUpGame() {
     const bytes = i === 999 ? 2 ** 26 : 100 + (i % 50);
     return {
       number: i + 1, begin_ns: START + i * 16e6, duration_ns: i === 1999 ? 90e6 : 16e6, ...counts(bytes),
-      tags: [{ tag: 0, ...counts(bytes - 50) }, { tag: 1, ...counts(50) }],
+      // Streaming does nothing for a while, and holds what it held.
+      tags: [...(i >= 2500 && i < 2600 ? [] : [{ tag: 0, ...counts(bytes - 50) }]), { tag: 1, ...counts(50) }],
     };
   });
   const worst = (measure, numbers) => numbers.map((number) => ({
@@ -157,11 +158,15 @@ export function madeUpGame() {
   return {
     frames: 5000, refused_marks: 2, marking_thread_changes: 0, lost_events: 0,
     tags: [{ tag: 'Game/<Streaming>', others: false }, { tag: null, others: false }],
-    last, histograms: [],
+    last,
+    histograms: [{ measure: 'allocated_bytes', classes: [
+      { min: 64, max: 127, frames: 4000 }, { min: 256, max: 511, frames: 999 }, { min: 2 ** 26, max: 2 ** 27 - 1, frames: 1 }] }],
     worst: [...worst('allocated_bytes', [1000, 50]), ...worst('allocations', [4]), ...worst('allocator_ns', [7]), ...worst('duration_ns', [2000])],
     budgets: [{ tag: 'Game/<Streaming>', limits: [
-      limit('held_bytes', 2 ** 24, 2 ** 26, 1), limit('allocations_per_frame', null, 3, 0), limit('bytes_per_frame', null, 9, 0)] }],
-    offences: [{ tag: 'Game/<Streaming>', kind: 'held_bytes', limit: 2 ** 24, value: 2 ** 26, frame: 1000, time_ns: START, frames: [3, 1, 0] }],
+      limit('held_bytes', 2 ** 24, 2 ** 26, 1), limit('allocations_per_frame', null, 3, 0), limit('bytes_per_frame', null, 9, 0)] },
+      { tag: 'Game', limits: [limit('allocations_per_frame', 5, 6, 1)] }],
+    offences: [{ tag: 'Game', kind: 'allocations_per_frame', limit: 5, value: 6, frame: 0, time_ns: START, frames: [] },
+      { tag: 'Game/<Streaming>', kind: 'held_bytes', limit: 2 ** 24, value: 2 ** 26, frame: 1000, time_ns: START, frames: [3, 1, 0] }],
     forgotten_offences: 0,
   };
 }

@@ -219,7 +219,7 @@ pageTest('the frame with the hitch is first, with its stack, and bars lead to ev
   const detail = () => text(page, '#game-detail');
   assert.ok((await detail()).includes(named(3)));
   assert.match(await detail(), /took 45 ms; why: page faults/);
-  assert.match(await detail(), /64\.0 MiB in 1 allocation · Game\/<Streaming>/);
+  assert.match(await detail(), /64\.0 MiB in 1 allocation, about 45 ms in the allocator · Game\/<Streaming>/);
   assert.match(await text(page, '#game'), /the last 3,000 of 5,000 frames; 2 marks were refused/);
   await rows.nth(1).click();
   assert.match(await detail(), /^Frame 50/);
@@ -244,6 +244,66 @@ pageTest('measures of frames change the bars, and budgets say when they were exc
   assert.equal(await page.locator('#game .offences circle').count(), 1);
   await page.click('[data-offence=held_bytes] button');
   assert.match(await text(page, '#game-detail'), /^Frame 1,000/);
+});
+
+pageTest('the limit of a budget is a line among the bars of its tag', () => madeUp({ ...earlier, game_frames: madeUpGame() }), async (page) => {
+  await page.click('[data-tab=game]');
+  const bars = () => page.locator('#game .bars rect').count();
+  const line = page.locator('#game .limit');
+  assert.equal(await line.count(), 0);
+  await page.click('#budgets tbody tr:has-text("bytes held")');
+  assert.equal(await line.textContent(), 'budget 16.0 MiB');
+  assert.equal(await page.inputValue('#game-tag'), '/Game/<Streaming>');
+  assert.equal(await page.getAttribute('[data-measure=held_bytes]', 'aria-pressed'), 'true');
+  assert.match(await text(page, '#game-detail'), /^Frame 1,000/);
+  const above = await page.evaluate(() => {
+    const y = Number(document.querySelector('#game .limit line').getAttribute('y1'));
+    return [...document.querySelectorAll('#game .bars rect')].filter((bar) => Number(bar.getAttribute('y')) < y).length;
+  });
+  assert.equal(above, 1);
+  // It did nothing in some frames, but held what it held.
+  const held = await bars();
+  await page.click('[data-measure=allocated_bytes]');
+  assert.ok(await bars() < held - 10);
+  // What is inside of a tag counts too.
+  await page.selectOption('#game-tag', '/Game');
+  await page.click('[data-measure=allocations]');
+  assert.equal(await line.textContent(), 'budget 5');
+  assert.equal(await page.locator('#game .offences circle').count(), 1);
+  await page.selectOption('#game-tag', '');
+  assert.equal(await line.count(), 0);
+  await page.click('[data-offence=allocations_per_frame] button');
+  assert.match(await text(page, '#game-detail'), /^Before the first frame/);
+});
+
+pageTest('frames can be told from the highest, counted by what they have, and walked by keys', () => madeUp({ ...earlier, game_frames: madeUpGame() }), async (page) => {
+  await page.click('[data-tab=game]');
+  assert.match(await text(page, '#worst-frames tbody'), /45 ms, page faults/);
+  const heights = (which) => page.locator(which).evaluateAll((bars) => bars.map((bar) => Number(bar.getAttribute('height'))));
+  const most = Math.max(...await heights('#game .bars rect'));
+  assert.ok((await heights('#game .bars rect')).filter((height) => height > most / 10).length < 3);
+  await page.check('#game input[type=checkbox]');
+  assert.ok((await heights('#game .bars rect')).filter((height) => height > most / 10).length > 100);
+  assert.equal(await page.locator('#game .cut').count(), 1);
+  const place = Number(await page.getAttribute('#game .catch', 'height'));
+  assert.ok((await heights('#game .bars rect')).every((height) => height <= place));
+  const classes = await heights('[data-histogram=allocated_bytes] .bar');
+  assert.equal(classes.length, 21);
+  assert.deepEqual(classes.map((height) => height > 0), classes.map((_, i) => [0, 2, 20].includes(i)));
+  assert.ok(classes[0] > 3 * classes[2] && classes[2] > classes[20] && classes[20] >= 2);
+  assert.equal(await page.locator('[data-histogram]').count(), 1);
+  await page.focus('#game [data-focus=bars]');
+  await page.keyboard.press('End');
+  await page.keyboard.press('ArrowLeft');
+  assert.match(await text(page, '#game-detail'), /^Frame 2,999/);
+  await page.focus('#worst-frames tbody tr >> nth=1');
+  await page.keyboard.press('Enter');
+  assert.match(await text(page, '#game-detail'), /^Frame 50/);
+  await page.click('#worst-frames th:has-text("Duration")');
+  assert.match(await text(page, '#worst-frames tbody'), /^2,000/);
+  await page.click('[data-measure=peak_bytes]');
+  assert.match(await text(page, '#worst-frames tbody'), /^1,000\s.*64\.0 MiB/);
+  assert.equal(await page.locator('#game-tag').isDisabled(), true);
 });
 
 pageTest('a report without frames of a game has no place for them', () => madeUp(earlier), async (page) => {
