@@ -88,8 +88,7 @@ function threads({ threads: list }) {
 /** What the program was doing, as it says itself. */
 function tags({ tags: list }) {
   if (!list?.length) return [];
-  const rows = list.map((tag) => element('tr', {},
-    element('td', { class: 'text' }, tag.tag ?? '(no tag)'),
+  const rows = asTree(list).map((tag) => element('tr', {}, tagCell(tag.tag),
     element('td', {}, bytes(tag.live_bytes)), element('td', {}, bytes(tag.live_bytes_with_nested)),
     element('td', {}, count(tag.live_allocations)), element('td', {}, count(tag.allocations)),
     element('td', {}, bytes(tag.allocated_bytes)), element('td', {}, bytes(tag.overhead_bytes ?? 0))));
@@ -98,6 +97,34 @@ function tags({ tags: list }) {
     element('p', { class: 'soft' }, 'What the program was doing when it allocated. Overhead: what an allocator of that name holds beyond its blocks.'),
     element('table', { id: 'tags' }, head(['Tag', 'Live bytes', 'With tags inside', 'Live blocks', 'Allocations', 'Allocated bytes', 'Overhead']), element('tbody', {}, ...rows)),
   ];
+}
+
+/** Each tag behind the one that it is inside of; those beside one another by what they hold. */
+function asTree(list) {
+  const sorted = [...list].sort((a, b) => b.live_bytes_with_nested - a.live_bytes_with_nested);
+  const inside = new Map();
+  const paths = new Set(list.map(({ tag }) => tag));
+  for (const one of sorted) {
+    const outer = outerOf(one.tag);
+    const key = paths.has(outer) ? outer : undefined;
+    inside.set(key, [...(inside.get(key) ?? []), one]);
+  }
+  const walk = (key) => (inside.get(key) ?? []).flatMap((one) => [one, ...(one.tag === null ? [] : walk(one.tag))]);
+  return walk(undefined);
+}
+
+/** "Game/Physics" -> "Game"; undefined where there is nothing around it. */
+function outerOf(tag) {
+  const end = tag === null ? -1 : tag.lastIndexOf('/');
+  return end < 0 ? undefined : tag.slice(0, end);
+}
+
+function tagCell(tag) {
+  if (tag === null) return element('td', { class: 'text soft' }, '(no tag)');
+  const depth = tag.split('/').length - 1;
+  const around = tag.slice(0, tag.lastIndexOf('/') + 1);
+  return element('td', { class: 'text', style: `padding-left:${14 + 16 * depth}px` },
+    element('span', { class: 'soft' }, around), tag.slice(around.length));
 }
 
 function nameOf({ id, name, alive, threads: together }) {

@@ -311,10 +311,14 @@ pageTest('a report without frames of a game has no place for them', () => madeUp
 });
 
 pageTest('tags are told with what is inside of them, and what allocators hold beyond blocks', () => madeUp({ ...earlier, tags: [
-  { tag: 'Game', allocations: 1, allocated_bytes: 10, live_allocations: 1, live_bytes: 10, temporary_allocations: 0, live_bytes_with_nested: 2058, overhead_bytes: 0 },
+  { tag: null, allocations: 1, allocated_bytes: 20, live_allocations: 1, live_bytes: 20, temporary_allocations: 0, live_bytes_with_nested: 20, overhead_bytes: 0 },
   { tag: 'Game/<Arena>', allocations: 2, allocated_bytes: 4096, live_allocations: 1, live_bytes: 2048, temporary_allocations: 0, live_bytes_with_nested: 2048, overhead_bytes: 512 },
+  { tag: 'Game', allocations: 1, allocated_bytes: 10, live_allocations: 1, live_bytes: 10, temporary_allocations: 0, live_bytes_with_nested: 2058, overhead_bytes: 0 },
 ] }), async (page) => {
   await page.click('[data-tab=modules]');
   assert.match(await text(page, '#tags'), /Game\/<Arena>\s+2\.00 KiB\s+2\.00 KiB\s+1\s+2\s+4\.00 KiB\s+512 B/);
   assert.match(await text(page, '#tags'), /Game\s+10 B\s+2\.01 KiB/);
+  // A tree, whatever the order of the report.
+  const names = await page.locator('#tags tbody td:first-child').allInnerTexts();
+  assert.deepEqual(names, ['Game', 'Game/<Arena>', '(no tag)']);
 });
