@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -51,7 +50,7 @@ class CaseLeaks {
     if (tracker_->running()) return absl::OkStatus();
     absl::StatusOr<Session> session = tracker_->start();
     if (!session.ok()) return session.status();
-    session_.emplace(*std::move(session));
+    session_ = *std::move(session);
     return absl::OkStatus();
   }
 
@@ -192,7 +191,7 @@ class CaseLeaks {
 
   FrameworkFrames framework_;
   const TestTracker* tracker_ = nullptr;
-  std::optional<Session> session_;
+  Session session_{nullptr};
   CaseTags first_{"first run"};
   CaseTags second_{"second run"};
   bool is_second_ = false;

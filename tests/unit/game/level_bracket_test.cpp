@@ -130,7 +130,7 @@ TEST_CASE("a level without a session, without a name or without memory says so")
   using Tracker = Tracker<LevelConfig<struct PoorLevel>>;
   LevelBracket<Tracker> too_early{"too early"};
   CHECK(says(too_early.finish().status(), "no session"));
-  std::optional<Session> session{testing::started<Tracker>()};
+  Session session = testing::started<Tracker>();
   LevelBracket<Tracker> nameless{""};
   CHECK(nameless.finish().status().code() == absl::StatusCode::kInvalidArgument);
   LevelBracket<Tracker> starving{"starving"};
@@ -141,7 +141,7 @@ TEST_CASE("a level without a session, without a name or without memory says so")
   }
   CHECK(status.code() == absl::StatusCode::kResourceExhausted);
   LevelBracket<Tracker> too_late{"too late"};
-  session.reset();
+  session.end();
   CHECK(says(too_late.finish().status(), "no session"));
   CHECK(current_tag().id == kNoTag);
 }
