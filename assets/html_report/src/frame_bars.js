@@ -3,7 +3,7 @@ import { scaleLinear } from 'd3-scale';
 import { pointer } from 'd3-selection';
 import { addBottomAxis, addValueAxis, chartIn } from './chart.js';
 import { element, hideTip, showTip } from './dom.js';
-import { barsOf, isInside, limitOf } from './game_measures.js';
+import { isInside, limitOf } from './game_measures.js';
 import { count } from './units.js';
 
 const PALETTE = ['#6f9fdc', '#f2a65a', '#7fb58d', '#c98fd6', '#e0705f', '#5bbfc0', '#b8a13c', '#9a8478'];
@@ -26,7 +26,9 @@ function columnsOf(bars, most) {
 /** The tags with most of the measure over all frames get colours of their own. */
 function coloursOf(bars) {
   const sums = new Map();
-  for (const { tag, value } of bars.flatMap(({ tags }) => tags)) sums.set(tag, (sums.get(tag) ?? 0) + value);
+  for (const { tags } of bars) {
+    for (const { tag, value } of tags) sums.set(tag, (sums.get(tag) ?? 0) + value);
+  }
   const ranked = [...sums].sort((a, b) => b[1] - a[1]).map(([tag]) => tag);
   return new Map(ranked.slice(0, PALETTE.length).map((tag, i) => [tag, PALETTE[i]]));
 }
@@ -51,10 +53,9 @@ function highestShown(bars, cut) {
   return sorted[cut ? Math.floor((sorted.length - 1) * 0.99) : sorted.length - 1];
 }
 
-/** `chosen`: the number of a frame; `choose(number)` shows another one. */
-export function drawFrameBars(place, game, { measure, path, chosen, choose, cut }) {
+/** `bars` are of the last frames; `chosen`: the number of a frame; `choose(number)` shows another one. */
+export function drawFrameBars(place, game, { bars, measure, path, chosen, choose, cut }) {
   if (game.last.length === 0) return;
-  const bars = barsOf(game, measure, path);
   const colours = coloursOf(bars);
   const limit = limitOf(game, measure, path);
   const box = element('div', { class: 'chart', tabindex: '0', 'data-focus': 'bars', role: 'img',
@@ -78,12 +79,12 @@ export function drawFrameBars(place, game, { measure, path, chosen, choose, cut 
 }
 
 function drawColumns(chart, x, y, columns, colours) {
-  const group = chart.group.append('g').attr('class', 'bars');
+  const group = chart.group.append('g').attr('class', 'bars').attr('shape-rendering', 'crispEdges');
   const [first] = x.domain();
   const highest = y.domain()[1];
   for (const { begin, size, bar } of columns) {
     const left = x(first + begin);
-    const width = Math.max(x(first + begin + size) - left - 0.4, 0.6);
+    const width = x(first + begin + size) - left;
     for (const { from, to, colour } of piecesOf(bar, colours)) {
       group.append('rect').attr('x', left).attr('width', width).attr('y', y(to))
         .attr('height', y(from) - y(to)).attr('fill', colour);
@@ -99,7 +100,7 @@ function drawLimit(chart, y, text) {
   group.append('line').attr('x2', chart.width).attr('y1', y).attr('y2', y)
     .attr('stroke', BAD).attr('stroke-dasharray', '5 3');
   group.append('text').attr('x', chart.width - 4).attr('y', y - 4).attr('text-anchor', 'end')
-    .style('fill', BAD).text(text);
+    .style('fill', BAD).attr('stroke', '#fff').attr('stroke-width', 3).attr('paint-order', 'stroke').text(text);
 }
 
 function markOffences(chart, x, game, path) {

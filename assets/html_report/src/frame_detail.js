@@ -8,6 +8,9 @@ const CAUSES = {
   size: 'its size', unknown: 'not known',
 };
 
+/** Stacks stand below the table of tags. */
+const MOST_TAGS = 12;
+
 const calls = (number) => `${count(number)} allocation${number === 1 ? '' : 's'}`;
 
 /** Of the frame with that number: of the worst ones with stacks, of others by tag alone. */
@@ -15,7 +18,8 @@ export function drawFrameDetail(report, measure, number) {
   const { game } = report;
   if (number === undefined) return [element('p', { class: 'empty' }, 'No frame has ended.')];
   const known = game.worst.filter((frame) => frame.number === number);
-  const worst = known.find((frame) => frame.measure === measure.key) ?? known[0];
+  const listedBy = measure.listed ? measure.key : 'allocated_bytes';
+  const worst = known.find((frame) => frame.measure === listedBy) ?? known[0];
   const last = game.last.find((frame) => frame.number === number);
   const frame = worst ?? last;
   if (frame === undefined) return [titleOf(number), element('p', { class: 'soft' }, missing(game, number))];
@@ -44,11 +48,13 @@ function heldBy(last) {
 function tagsOf(game, frame, measure) {
   if (!frame || frame.tags.length < 2) return [];
   const key = measure.parted ? measure.key : 'allocated_bytes';
-  const rows = [...frame.tags].sort((a, b) => b[key] - a[key]).map((one) =>
+  const left = frame.tags.length - MOST_TAGS;
+  const rows = [...frame.tags].sort((a, b) => b[key] - a[key]).slice(0, MOST_TAGS).map((one) =>
     element('tr', {}, element('td', { class: 'text' }, game.tagName(one.tag)),
       ...[bytes(one.allocated_bytes), count(one.allocations), duration(one.allocator_ns), bytes(one.held_bytes)].map((text) => element('td', {}, text))));
   return [element('table', {}, element('thead', {}, element('tr', {}, ...['Tag', 'Allocated', 'Allocations', 'In the allocator', 'Holds'].map((name, i) =>
-    element('th', { scope: 'col', class: i === 0 ? 'text' : null, style: 'cursor:default' }, name)))), element('tbody', {}, ...rows))];
+    element('th', { scope: 'col', class: i === 0 ? 'text' : null, style: 'cursor:default' }, name)))), element('tbody', {}, ...rows)),
+    ...(left > 0 ? [element('p', { class: 'soft' }, `${count(left)} more tag${left === 1 ? '' : 's'} did less.`)] : [])];
 }
 
 function slowest(report, call) {

@@ -4,7 +4,7 @@ import { byId, element, press, keepFocus } from './dom.js';
 import { drawFrameBars } from './frame_bars.js';
 import { drawFrameDetail } from './frame_detail.js';
 import { drawFrameHistograms } from './frame_histograms.js';
-import { MEASURES, pathsOf, worstBy } from './game_measures.js';
+import { barsOf, MEASURES, pathsOf, worstBy } from './game_measures.js';
 import { count } from './units.js';
 import { worstTable } from './worst_frames.js';
 
@@ -16,6 +16,7 @@ export function drawGameFrames(view) {
   const { game } = view.report;
   const measure = MEASURES.find(({ key }) => key === view.gameMeasure) ?? MEASURES[0];
   const path = measure.parted ? view.gameTag ?? null : null;
+  const bars = view.keep(`bars ${JSON.stringify([measure.key, path])}`, () => barsOf(game, measure, path));
   const worst = worstBy(game, measure);
   const chosen = view.gameFrame ?? worst[0]?.number ?? game.last.at(-1)?.number;
   const choose = (number) => view.set({ gameFrame: number });
@@ -32,7 +33,7 @@ export function drawGameFrames(view) {
         element('div', { id: 'game-worst' }, ...worstTable(game, measure, worst, chosen, view)),
         element('div', { id: 'game-detail' }, ...drawFrameDetail(view.report, measure, chosen)),
         element('div', { id: 'game-rest' }, ...drawBudgets(view), histograms, ...drawOffences(view, chooseOffence))));
-    drawFrameBars(chart, game, { measure, path, chosen, choose, cut: view.gameCut === true });
+    drawFrameBars(chart, game, { bars, measure, path, chosen, choose, cut: view.gameCut === true });
     drawFrameHistograms(histograms, game, measure);
   });
 }

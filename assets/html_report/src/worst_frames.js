@@ -2,7 +2,7 @@
 import { element } from './dom.js';
 import { bytes, count, duration } from './units.js';
 
-const CAUSES = { page_faults: 'page faults', wait: 'waited', preempted: 'preempted', size: 'size', unknown: 'not known' };
+const CAUSES = { page_faults: ', page faults', wait: ', waited', preempted: ', preempted', size: ', size' };
 
 const COLUMNS = [
   { name: 'Frame', show: (frame) => count(frame.number) },
@@ -14,7 +14,7 @@ const COLUMNS = [
 
 /** How long it took, and why, as far as that is known. */
 const SLOWEST = { name: 'Slowest call', show: ({ slowest_call: call }) =>
-  (call ? `${duration(call.duration_ns)}, ${CAUSES[call.cause] ?? call.cause}` : '–') };
+  (call ? `${duration(call.duration_ns)}${CAUSES[call.cause] ?? ''}` : '–') };
 
 /** A click on a heading shows the worst by it. */
 export function worstTable(game, measure, worst, chosen, view) {

@@ -23,6 +23,10 @@ const PICTURES = [
   { page: 'cc1plus', name: 'cc1plus_timeline', act: (page) => page.click('[data-tab=timeline]') },
   { page: 'cc1plus', name: 'cc1plus_sizes', act: (page) => page.click('[data-tab=sizes]') },
   { page: 'game_loop', name: 'game_loop_frames', act: (page) => page.click('[data-tab=game]') },
+  { page: 'game_loop', name: 'game_loop_budget', act: async (page) => {
+    await page.click('[data-tab=game]');
+    await page.click('#budgets tbody tr >> nth=0');
+  } },
   { page: 'difference', name: 'difference', act: () => {} },
 ];
 
