@@ -67,9 +67,9 @@ function slowest(report, call) {
 
 /** What was counted in a call, as far as there was some. */
 function counted({ page_faults: faults, waits, preemptions }) {
-  const known = [[faults, 'page faults'], [waits, 'waits'], [preemptions, 'preemptions']]
+  const known = [[faults, 'page fault'], [waits, 'wait'], [preemptions, 'preemption']]
     .filter(([number]) => number > 0);
-  return known.length === 0 ? '' : ` (${known.map(([number, name]) => `${count(number)} ${name}`).join(', ')})`;
+  return known.length === 0 ? '' : ` (${known.map(([number, name]) => `${count(number)} ${name}${number === 1 ? '' : 's'}`).join(', ')})`;
 }
 
 function placesOf(report, { places }) {
