@@ -88,7 +88,7 @@ function threads({ threads: list }) {
 /** What the program was doing, as it says itself. */
 function tags({ tags: list }) {
   if (!list?.length) return [];
-  const rows = asTree(list).map((tag) => element('tr', {}, tagCell(tag.tag),
+  const rows = asTree(list).map(({ tag, depth }) => element('tr', {}, tagCell(tag.tag, depth),
     element('td', {}, bytes(tag.live_bytes)), element('td', {}, bytes(tag.live_bytes_with_nested)),
     element('td', {}, count(tag.live_allocations)), element('td', {}, count(tag.allocations)),
     element('td', {}, bytes(tag.allocated_bytes)), element('td', {}, bytes(tag.overhead_bytes ?? 0))));
@@ -99,29 +99,34 @@ function tags({ tags: list }) {
   ];
 }
 
-/** Each tag behind the one that it is inside of; those beside one another by what they hold. */
+/** Each tag behind the one that it is inside of, with its depth; those beside one another by what they hold. */
 function asTree(list) {
   const sorted = [...list].sort((a, b) => b.live_bytes_with_nested - a.live_bytes_with_nested);
-  const inside = new Map();
   const paths = new Set(list.map(({ tag }) => tag));
+  const inside = new Map();
   for (const one of sorted) {
-    const outer = outerOf(one.tag);
-    const key = paths.has(outer) ? outer : undefined;
-    inside.set(key, [...(inside.get(key) ?? []), one]);
+    const outer = outerOf(one.tag, paths);
+    inside.set(outer, [...(inside.get(outer) ?? []), one]);
   }
-  const walk = (key) => (inside.get(key) ?? []).flatMap((one) => [one, ...(one.tag === null ? [] : walk(one.tag))]);
-  return walk(undefined);
+  const walk = (path, depth) => {
+    const found = inside.get(path) ?? [];
+    // Names with slashes may make a path that there is twice: what is inside of it stands behind the first.
+    inside.delete(path);
+    return found.flatMap((tag) => [{ tag, depth }, ...walk(tag.tag, depth + 1)]);
+  };
+  return walk(undefined, 0);
 }
 
-/** "Game/Physics" -> "Game"; undefined where there is nothing around it. */
-function outerOf(tag) {
-  const end = tag === null ? -1 : tag.lastIndexOf('/');
-  return end < 0 ? undefined : tag.slice(0, end);
+/** "Game/Physics/Solver" -> "Game/Physics", or "Game" where that is not in `paths`; undefined where nothing is. */
+function outerOf(tag, paths) {
+  for (let end = tag?.lastIndexOf('/') ?? -1; end > 0; end = tag.lastIndexOf('/', end - 1)) {
+    if (paths.has(tag.slice(0, end))) return tag.slice(0, end);
+  }
+  return undefined;
 }
 
-function tagCell(tag) {
+function tagCell(tag, depth) {
   if (tag === null) return element('td', { class: 'text soft' }, '(no tag)');
-  const depth = tag.split('/').length - 1;
   const around = tag.slice(0, tag.lastIndexOf('/') + 1);
   return element('td', { class: 'text', style: `padding-left:${14 + 16 * depth}px` },
     element('span', { class: 'soft' }, around), tag.slice(around.length));

@@ -3,10 +3,11 @@ import { byId, element } from './dom.js';
 import { frameItem } from './frames.js';
 import { bytes, count } from './units.js';
 
+/** `short`: behind a number with its unit. */
 const KINDS = {
-  held_bytes: { name: 'bytes held', show: bytes, measure: 'held_bytes' },
-  allocations_per_frame: { name: 'allocations in a frame', show: count, measure: 'allocations' },
-  bytes_per_frame: { name: 'bytes in a frame', show: bytes, measure: 'allocated_bytes' },
+  held_bytes: { name: 'bytes held', short: 'held', show: bytes, measure: 'held_bytes' },
+  allocations_per_frame: { name: 'allocations in a frame', short: 'allocations in a frame', show: count, measure: 'allocations' },
+  bytes_per_frame: { name: 'bytes in a frame', short: 'in a frame', show: bytes, measure: 'allocated_bytes' },
 };
 
 const nameOf = (tag) => tag ?? 'the whole program';
@@ -55,9 +56,9 @@ function table(id, names, rows) {
 }
 
 function offence(report, { tag, kind, limit, value, frame, places }, choose) {
-  const { name, show } = KINDS[kind];
+  const { short, show } = KINDS[kind];
   return element('div', { 'data-offence': kind },
-    element('h3', {}, `${nameOf(tag)}: ${show(value)} ${name}, ${show(limit)} are allowed · `,
+    element('h3', {}, `${nameOf(tag)}: ${show(value)} ${short}, ${show(limit)} are allowed · `,
       element('button', { onclick: () => choose(frame) }, frame === 0 ? 'before the first frame' : `frame ${count(frame)}`)),
     element('ol', {}, ...places.map((place) => frameItem(report, place))));
 }

@@ -29,8 +29,10 @@ export function addValueAxis({ group, width, height }, least, most, show) {
   return scale;
 }
 
-export function addBottomAxis({ group, height }, scale, set) {
-  return group.append('g').attr('transform', `translate(0,${height})`).call(set(axisBottom(scale).tickSizeOuter(0)));
+/** `set` may ask for other labels than as many as have room. */
+export function addBottomAxis({ group, width, height }, scale, set) {
+  const axis = axisBottom(scale).tickSizeOuter(0).ticks(Math.max(2, Math.min(Math.floor(width / 70), 10)));
+  return group.append('g').attr('transform', `translate(0,${height})`).call(set(axis));
 }
 
 /** From `least` or below to `most` or above in steps of a power of two: bytes are counted so. */

@@ -2,3 +2,4 @@
 import './numbers_test.mjs';
 import './use_test.mjs';
 import './made_up_test.mjs';
+import './game_test.mjs';
