@@ -106,6 +106,22 @@ pageTest('a report without frames of a game has no place for them', () => madeUp
   assert.equal(await page.locator('#game-tab').isVisible(), false);
 });
 
+pageTest('of a frame whose held bytes are shown, the stack that allocated most is first', () => {
+  const game = madeUpGame();
+  const stack = (size, allocations) => ({ frames: [3, 1, 0], tag: null, thread: null, allocations, allocated_bytes: size, allocator_ns: 0 });
+  const [most] = game.worst;
+  game.worst = [{ ...most, measure: 'allocations', stacks: [stack(10, 9), stack(2 ** 26, 1)] },
+    { ...most, stacks: [stack(2 ** 26, 1), stack(10, 9)] }];
+  return madeUp({ ...earlier, game_frames: game });
+}, async (page) => {
+  await page.click('[data-tab=game]');
+  const first = () => page.locator('#game-detail summary h3').first().innerText();
+  await page.click('[data-measure=held_bytes]');
+  assert.match(await first(), /^64\.0 MiB in 1 allocation/);
+  await page.click('[data-measure=allocations]');
+  assert.match(await first(), /^10 B in 9 allocations/);
+});
+
 pageTest('tags are told with what is inside of them, and what allocators hold beyond blocks', () => madeUp({ ...earlier, tags: [
   { tag: null, allocations: 1, allocated_bytes: 20, live_allocations: 1, live_bytes: 20, temporary_allocations: 0, live_bytes_with_nested: 20, overhead_bytes: 0 },
   { tag: 'Game/<Arena>', allocations: 2, allocated_bytes: 4096, live_allocations: 1, live_bytes: 2048, temporary_allocations: 0, live_bytes_with_nested: 2048, overhead_bytes: 512 },
