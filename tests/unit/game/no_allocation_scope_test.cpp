@@ -173,6 +173,18 @@ TEST_CASE("scopes that end in the wrong order, on the wrong thread or too deep h
   while (!deep.empty()) deep.pop_back();
 }
 
+TEST_CASE("scopes that end in the wrong order leave their places to later ones") {
+  const Session session = started<ScopeTracker>();
+  for (std::uint32_t i = 0; i < 2 * ScopeStack::kMostScopes; ++i) {
+    auto outer = std::make_optional<AllocationScope>();
+    auto inner = std::make_optional<AllocationScope>();
+    outer.reset();
+    inner.reset();
+  }
+  const AllocationScope after;
+  CHECK(after.counts());
+}
+
 TEST_CASE("many stacks are counted each, and no more than there is room for") {
   StackCounts counts;
   constexpr StackId kStacks = 3 * StackCounts::kMostStacks;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "alloctap/testing/fake_symbolizer.hpp"
 #include "alloctap/testing/test_config.hpp"
 #include "tests/support/scripted_tracker.hpp"
 
@@ -18,6 +19,7 @@ using namespace alloctap::testing;
 struct ExpectingConfig : TestConfig {
   using Hook = ManualHook<struct ExpectingTest>;
   using Stack = ScriptedStack;
+  using Symbolizer = FakeSymbolizer;
 };
 using ExpectingTracker = Tracker<ExpectingConfig>;
 
@@ -26,8 +28,10 @@ std::vector<std::string>& failures() {
   return list;
 }
 
+constexpr std::array<std::string_view, 1> kRecordingScopes{"framework::"};
+
 constexpr TestFramework kRecordingFramework{
-    .scopes = {}, .fail = [](const char* file, int line, const std::string& message) {
+    .scopes = kRecordingScopes, .fail = [](const char* file, int line, const std::string& message) {
       CHECK(std::string_view(file).ends_with("allocation_expectations_test.cpp"));
       CHECK(line > 0);
       failures().push_back(message);
@@ -79,6 +83,24 @@ TEST_CASE("what allocates too often fails, with its stacks, the most frequent fi
   CHECK(new_failures().empty());
 }
 
+TEST_CASE("what assertions allocate does not count") {
+  TestFramework::use(kRecordingFramework);
+  TestTracker::use<ExpectingTracker>();
+  const Session session = started<ExpectingTracker>();
+  const std::array<FakeSymbolizer::Function, 1> functions{
+      {{0x2000, 0x2100, "framework::check()", "", 0}}};
+  FakeSymbolizer::know(functions);
+  CHECK(expect_no_allocation([] { make(0x5000, 9, kTwice); }));
+  CHECK_FALSE(expect_no_allocation([] {
+    make(0x5010, 9, kTwice);
+    make(0x5020, 5);
+  }));
+  CHECK(new_failures() == Failures{"expected no allocation; there was 1 allocation of 5 bytes\n"
+                                   "  1 allocation of 5 bytes, by\n"
+                                   "    ??   0x1000\n"});
+  FakeSymbolizer::know({});
+}
+
 TEST_CASE("what grows all the time fails, and a cache does not") {
   TestFramework::use(kRecordingFramework);
   TestTracker::use<ExpectingTracker>();
@@ -89,6 +111,12 @@ TEST_CASE("what grows all the time fails, and a cache does not") {
     if (++calls < 6) make(next += 0x10, 8);
     make(next += 0x10, 8, kTwice);
     ExpectingConfig::Hook::on_free(at(next));
+  }));
+  CHECK(new_failures().empty());
+  calls = 0;
+  CHECK(expect_no_growth(10, [&] {
+    // Once the warm-up and the first half are over.
+    if (++calls == 10) make(next += 0x10, 1'000, kTwice);
   }));
   CHECK(new_failures().empty());
   calls = 0;

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "alloctap/testing/fake_symbolizer.hpp"
 #include "alloctap/testing/test_config.hpp"
 #include "tests/support/scripted_tracker.hpp"
 
@@ -22,10 +23,12 @@ struct LeakingProgram {
   struct Config : TestConfig {
     using Hook = ManualHook<Test>;
     using Stack = ScriptedStack;
+    using Symbolizer = FakeSymbolizer;
   };
   using Hook = typename Config::Hook;
 
   LeakingProgram() {
+    FakeSymbolizer::know({});
     TestTracker::use<Tracker<Config>>();
     REQUIRE(leaks.start().ok());
   }
@@ -57,7 +60,9 @@ struct LeakingProgram {
     return *names;
   }
 
-  CaseLeaks leaks{FrameworkFrames({})};
+  static constexpr std::array<std::string_view, 1> kScopes{"framework::"};
+
+  CaseLeaks leaks{FrameworkFrames(kScopes)};
 };
 
 using Names = std::vector<std::string>;
@@ -69,6 +74,7 @@ constexpr std::array<std::uintptr_t, 2> kOther{0x300, 0x900};
 struct RepeatedTest;
 struct PartsTest;
 struct FailedTest;
+struct NamedTest;
 
 }  // namespace
 
@@ -130,11 +136,36 @@ TEST_CASE("blocks belong to the part and the thread that allocated them, whoever
   const std::string long_name(400, 'x');
   CHECK(program.run("parts", leak_in_parts) == "");
   CHECK(program.run(long_name.c_str(), [&] { program.allocate(next += 0x10, 8, kLeak); }) == "");
+  // Alike as far as the names of tags go.
+  CHECK(program.run((long_name + "y").c_str(), [] {}) == "");
   CHECK(program.run("", [&] { program.allocate(next += 0x10, 9, kLeak); }) == "");
   CHECK(program.suspects() == Names{"", "parts", long_name});
   CHECK(program.run("parts", leak_in_parts) == "1000 in 1 of ; 3 in 1 of outer/inner; ");
   CHECK(program.run(long_name.c_str(), [&] { program.allocate(next += 0x10, 8, kLeak); }) ==
         "8 in 1 of ; ");
+}
+
+TEST_CASE("stacks are the same up to the framework, whose own allocations are nobody's leak") {
+  LeakingProgram<NamedTest> program;
+  const std::array<FakeSymbolizer::Function, 3> functions{
+      {{0x100, 0x200, "leak()", "", 0},
+       {0x900, 0xA00, "framework::run()", "", 0},
+       {0xA00, 0xB00, "framework::note()", "", 0}}};
+  FakeSymbolizer::know(functions);
+  // The second run is called from another place.
+  static constexpr std::array<std::array<std::uintptr_t, 3>, 2> kLeaks{
+      {{0x101, 0x901, 0x1001}, {0x101, 0x901, 0x1002}}};
+  static constexpr std::array<std::uintptr_t, 3> kNote{0xA01, 0x101, 0x901};
+  std::uintptr_t next = 0x1000;
+  const auto leak = [&] {
+    program.allocate(next += 0x10, 7, kLeaks[program.leaks.is_second_run() ? 1 : 0]);
+    program.allocate(next += 0x10, 100, kNote);
+  };
+  const auto note = [&] { program.allocate(next += 0x10, 100, kNote); };
+  CHECK(program.run("leaks", leak) == "");
+  CHECK(program.run("is noted", note) == "");
+  CHECK(program.suspects() == Names{"leaks"});
+  CHECK(program.run("leaks", leak) == "7 in 1 of ; ");
 }
 
 TEST_CASE("a case that fails is not blamed, and without a tracker there is a reason") {
