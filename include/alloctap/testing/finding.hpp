@@ -19,6 +19,8 @@ enum class FindingKind : std::uint8_t {
   kBudget,
   kBaseline,
   kMisuse,
+  /// Blocks that grow step by step.
+  kReserve,
 };
 
 enum class FindingLevel : std::uint8_t { kError, kWarning, kNote };
@@ -83,6 +85,8 @@ struct FindingRule {
       return {"baseline", "Baseline", "Code allocates otherwise than its baseline says."};
     case FindingKind::kMisuse:
       return {"misuse", "Misuse", "A block is used or given back in a way that it must not be."};
+    case FindingKind::kReserve:
+      return {"reserve", "Reserve", "A block grows step by step where room could be reserved."};
   }
   return {"finding", "Finding", "Something is wrong with memory."};
 }
