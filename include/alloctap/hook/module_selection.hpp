@@ -74,6 +74,8 @@ class ModuleSelection {
 
   [[nodiscard]] static bool matches(const ModulePattern& pattern, const std::string& path,
                                     const std::string& name) {
+    // The pattern keeps what it allocates to match, and `clear` frees it.
+    const ReentrancyGuard guard;
     return pattern.compiled.matches(path) || (!name.empty() && pattern.compiled.matches(name));
   }
 
