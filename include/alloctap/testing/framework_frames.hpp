@@ -49,9 +49,10 @@ class FrameworkFrames {
 
   /// Whether the tests have no part in an allocation. The framework made it: the innermost of
   /// `frames`, leaf first, that is neither an allocation function nor of the standard library, is
-  /// its own. Or the C library did, for the stack of a thread, which it keeps for the next one.
+  /// its own. Or the C library did, for what it keeps: the stack of a thread, for the next one,
+  /// what is to be done when a thread ends, and where modules are.
   [[nodiscard]] bool allocated(std::span<const NamedFrame> frames) const noexcept {
-    if (std::any_of(frames.begin(), frames.end(), &is_of_thread_stacks)) return true;
+    if (std::any_of(frames.begin(), frames.end(), &is_kept_by_library)) return true;
     const auto* const first = std::find_if_not(frames.data(), end_of(frames), &is_neutral);
     return first != end_of(frames) && has(*first);
   }
@@ -110,9 +111,10 @@ class FrameworkFrames {
   }
 
   /// Of glibc, whose debug information knows them by other names than its symbol table.
-  static bool is_of_thread_stacks(const NamedFrame& frame) noexcept {
-    static constexpr std::array<std::string_view, 3> kBeginnings{
-        "_dl_allocate_tls", "pthread_create@", "__pthread_create"};
+  static bool is_kept_by_library(const NamedFrame& frame) noexcept {
+    static constexpr std::array<std::string_view, 5> kBeginnings{
+        "_dl_allocate_tls", "pthread_create@", "__pthread_create", "__cxa_thread_atexit",
+        "_dlfo_mappings_segment_allocate"};
     return frame.function == "pthread_create" || begins_with_one_of(frame.function, kBeginnings);
   }
 

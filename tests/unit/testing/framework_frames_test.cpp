@@ -67,6 +67,10 @@ TEST_CASE("what a framework allocates by itself is told from what tests do") {
   CHECK_FALSE(is_of_framework({}));
   CHECK(is_of_framework({"calloc", "_dl_allocate_tls", "pthread_create@@GLIBC_2.34",
                          "std::thread::_M_start_thread()", "ATest::TestBody()"}));
+  CHECK(is_of_framework({"calloc", "__cxa_thread_atexit_impl", "__cxa_thread_atexit", "work()"}));
+  CHECK(is_of_framework({"malloc", "_dlfo_mappings_segment_allocate", "_dl_find_object_update",
+                         "dlopen", "ATest::TestBody()"}));
+  CHECK_FALSE(is_of_framework({"malloc", "_dl_new_object", "dlopen", "ATest::TestBody()"}));
   CHECK_FALSE(is_of_framework({"operator new(unsigned long)", "work()", "pthread_create_wrapper"}));
 }
 
