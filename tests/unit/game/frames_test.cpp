@@ -62,7 +62,7 @@ TEST_CASE("each frame has what its threads allocated, by tag, and nothing of the
       tag_of(snapshot, frames.last[0], physics).counts ==
       FrameCounts{.allocations = 4, .allocated_bytes = 350, .deallocations = 1, .freed_bytes = 50});
   CHECK(tag_of(snapshot, frames.last[0], physics).held_bytes == 300);
-  CHECK(tag_of(snapshot, frames.last[0], {}).held_bytes == (1 << 20) + 7);
+  CHECK(tag_of(snapshot, frames.last[0], current_tag()).held_bytes == (1 << 20) + 7);
   CHECK(frames.last[1].counts == FrameCounts{.allocations = 1, .allocated_bytes = 9});
   CHECK(frames.last[1].held_bytes == snapshot.totals.live_bytes);
   CHECK(frames.last[1].begin_ns == frames.last[0].begin_ns + frames.last[0].duration_ns);
@@ -107,7 +107,7 @@ TEST_CASE("what a frame held at its end, and at most, follows from what is live 
   REQUIRE(last.size() == 3);
   CHECK(last[0].held_bytes == 1300);
   CHECK(last[0].peak_bytes == 1800);
-  CHECK(tag_of(snapshot, last[0], {}).peak_bytes == 1800);
+  CHECK(tag_of(snapshot, last[0], current_tag()).peak_bytes == 1800);
   CHECK(last[1].held_bytes == 1300);
   CHECK(last[1].peak_bytes == 1300);
   CHECK(last[1].tag_count == 0);

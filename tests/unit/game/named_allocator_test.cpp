@@ -15,12 +15,14 @@
 #include "alloctap/snapshot/by_tag.hpp"
 #include "alloctap/snapshot/tag_paths.hpp"
 #include "alloctap/tag/scoped_tags.hpp"
+#include "tests/support/path_here.hpp"
 #include "tests/support/scripted_tracker.hpp"
 
 namespace {
 
 using namespace alloctap;
 using alloctap::testing::at;
+using alloctap::testing::path_here;
 using alloctap::testing::ScriptedConfig;
 using alloctap::testing::ScriptedStack;
 
@@ -62,8 +64,8 @@ TEST_CASE("what a named allocator hands out is its tag's, wherever it is called"
   CHECK(current_tag().id != arena.tag().id);
   CHECK(summary_of<Tracker>("HandsOut").own.live_bytes == 180);
   CHECK(summary_of<Tracker>("HandsOut").own.live_allocations == 2);
-  CHECK(summary_of<Tracker>("Game of HandsOut").own.live_bytes == 0);
-  CHECK(summary_of<Tracker>("Game of HandsOut/Inner").own.live_bytes == 5);
+  CHECK(summary_of<Tracker>(path_here("")).own.live_bytes == 0);
+  CHECK(summary_of<Tracker>(path_here("Inner")).own.live_bytes == 5);
 }
 
 TEST_CASE("overheads of allocators with one name add up, and end with them") {

@@ -26,7 +26,10 @@ TEST_CASE("the worst frames of each measure are kept with their stacks") {
   for (std::uint32_t frame = 1; frame <= 40; ++frame) {
     // Frame 7 has most blocks, frame 21 most bytes.
     G::allocate_many(0x1000, frame == 7 ? 500 : frame, 1, 0x111);
-    std::thread([&] { G::allocate_many(0x9000, 2, frame == 21 ? 4000 : 10, 0x222); }).join();
+    std::thread([frame, tag = current_tag()] {
+      const tag_scope job{tag};
+      G::allocate_many(0x9000, 2, frame == 21 ? 4000 : 10, 0x222);
+    }).join();
     G::allocate_many(0xA000, 1, 10, 0x222);
     G::Frames::mark();
   }

@@ -74,12 +74,16 @@ TEST_CASE("a thread that had to wait is seen to record afterwards") {
   RecordingGate::initialize();
   RecordingGate::Flag recording{0};
   std::uint32_t flag_inside = 0;
-  RecordingGate::close();
+  std::atomic<bool> closed{false};
+  // Made while the gate is open: a tracker of the process would wait for it.
   std::thread thread([&] {
+    while (!closed) std::this_thread::yield();
     RecordingGate::enter(recording);
     flag_inside = recording;
     RecordingGate::leave(recording);
   });
+  RecordingGate::close();
+  closed = true;
   std::this_thread::sleep_for(milliseconds(20));
   CHECK(RecordingGate::wait_for(recording));
   RecordingGate::open();
@@ -117,13 +121,15 @@ TEST_CASE("a halted process keeps threads where they enter and where they leave"
       RecordingGate::leave(inside);
       ++passed;
     }).detach();
-    while (entered < 1) std::this_thread::yield();
-    RecordingGate::halt();
-    ++entered;
+    // Made while the gate is open: a tracker of the process would wait for it.
     std::thread([] {
+      while (entered < 2) std::this_thread::yield();
       RecordingGate::enter(outside);
       ++passed;
     }).detach();
+    while (entered < 1) std::this_thread::yield();
+    RecordingGate::halt();
+    ++entered;
     RecordingGate::open();
     std::this_thread::sleep_for(milliseconds(100));
     return passed == 0 && inside == 0 && outside == 0;

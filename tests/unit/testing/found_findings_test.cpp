@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "alloctap/guard/reentrancy_guard.hpp"
 #include "tests/support/sample_report.hpp"
 #include "tests/support/tagged_report.hpp"
 
@@ -22,6 +23,15 @@ struct NamingTracker {
     return NamedStacks::name(sample->report(), stacks);
   }
 };
+
+/// With one stack that is new; made unrecorded, as it will be freed.
+BaselineResult failed_baseline() {
+  const ReentrancyGuard guard;
+  BaselineResult::Contents contents{.name = "x", .message = "not as before\nand so on"};
+  contents.comparison.changes.push_back(
+      {.stack = {"game  load  (int)", "?"}, .before = {}, .after = {2, 16}});
+  return BaselineResult(std::move(contents));
+}
 
 /// "title: function, function".
 std::string finding_line(const FindingStack& stack) {
@@ -109,13 +119,10 @@ TEST_CASE("offences against budgets are findings with their tag's path and stack
 }
 
 TEST_CASE("a baseline that failed is one finding with the stacks that changed") {
-  BaselineResult::Contents contents{.name = "x", .message = "not as before\nand so on"};
-  contents.comparison.changes.push_back(
-      {.stack = {"game  load  (int)", "?"}, .before = {}, .after = {2, 16}});
   Findings findings;
   add_baseline(findings, BaselineResult({.passed = true}));
   CHECK(findings.all.empty());
-  add_baseline(findings, BaselineResult(std::move(contents)), {.test_case = "c"});
+  add_baseline(findings, failed_baseline(), {.test_case = "c"});
   REQUIRE(findings.all.size() == 1);
   CHECK(findings.all[0].message == "not as before");
   REQUIRE(findings.all[0].stacks.size() == 1);
