@@ -22,6 +22,7 @@
 #include "alloctap/stack/stack_table.hpp"
 #include "alloctap/tag/inherited_tags.hpp"
 #include "alloctap/testing/case_tags.hpp"
+#include "alloctap/testing/expected_leaks.hpp"
 #include "alloctap/testing/framework_frames.hpp"
 #include "alloctap/testing/leaked_case.hpp"
 #include "alloctap/testing/test_tracker.hpp"
@@ -33,7 +34,8 @@ namespace alloctap::testing {
 /// leaks where the second run leaves a block of the same stack again, and that of the first run is
 /// still there: caches and statics that the first run fills, and tables that grow, do neither.
 /// Threads that a case starts are its own, however long they run. What the framework allocates by
-/// itself is nobody's leak, nor is what `ExpectedToStay` covers, nor what a case leaves that fails.
+/// itself is nobody's leak, nor is what `ExpectedToStay` covers, what rules of suppressions name,
+/// or what a case leaves that fails.
 ///
 /// Control plane. The calls come from one thread, that of the cases. What this allocates itself is
 /// not recorded.
@@ -42,9 +44,10 @@ class CaseLeaks {
   /// `framework` tells its frames; its scopes outlive this.
   explicit CaseLeaks(FrameworkFrames framework) : framework_(framework) {}
 
-  /// Starts the tracker, unless it has a session already.
+  /// Starts the tracker, unless it has a session already, and reads what leaks are expected.
   [[nodiscard]] absl::Status start() {
     const ReentrancyGuard guard;
+    if (absl::Status status = expected_.read(); !status.ok()) return status;
     tracker_ = TestTracker::current();
     if (tracker_ == nullptr) return TestTracker::missing();
     if (tracker_->running()) return absl::OkStatus();
@@ -53,6 +56,9 @@ class CaseLeaks {
     session_ = *std::move(session);
     return absl::OkStatus();
   }
+
+  /// Where rules can be added, before the first run ends.
+  [[nodiscard]] ExpectedLeaks& expected() noexcept { return expected_; }
 
   /// The case `name` begins, on the calling thread.
   void begin_case(std::string_view name) {
@@ -108,7 +114,7 @@ class CaseLeaks {
     if (!stacks.ok()) return stacks.status();
     for (const Left& left : lefts) {
       const std::span<const NamedFrame> names_of_left = stacks->frames(left.stack->stack);
-      if (framework_.allocated(names_of_left)) continue;
+      if (framework_.allocated(names_of_left) || expected_.have(names_of_left)) continue;
       Frames inner = left.frames;
       // What is outside may have another address in the second run.
       if (const std::size_t inside = framework_.addresses_inside(names_of_left))
@@ -190,6 +196,7 @@ class CaseLeaks {
   }
 
   FrameworkFrames framework_;
+  ExpectedLeaks expected_;
   const TestTracker* tracker_ = nullptr;
   Session session_{nullptr};
   CaseTags first_{"first run"};

@@ -1,0 +1,79 @@
+/// Leaks of test cases that are known and expected.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/strings/str_cat.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <string_view>
+
+#include "alloctap/dump/named_stacks.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/guard/file_contents.hpp"
+#include "alloctap/os/file.hpp"
+#include "alloctap/snapshot/rule_match.hpp"
+#include "alloctap/snapshot/suppression_pattern.hpp"
+#include "alloctap/snapshot/suppressions.hpp"
+
+namespace alloctap::testing {
+
+/// Rules about leaks in LeakSanitizer's syntax, as `Suppressions` has them. Memory from the arena.
+/// Control plane; not thread-safe.
+class ExpectedLeaks {
+ public:
+  /// Adds the rules that the program brings itself (`Suppressions::add_defaults`), and those of the
+  /// file that ALLOCTAP_SUPPRESSIONS names. Fails where the file cannot be read or a rule is wrong.
+  [[nodiscard]] absl::Status read() {
+    absl::Status status = rules_.add_defaults();
+    const char* const path = std::getenv("ALLOCTAP_SUPPRESSIONS");
+    if (status.ok() && path != nullptr && *path != '\0') status = add_file(path);
+    return status;
+  }
+
+  [[nodiscard]] absl::Status add(std::string_view text, std::string_view source) {
+    return rules_.add(text, source);
+  }
+
+  /// Adds the rules in the file at `path`.
+  [[nodiscard]] absl::Status add_file(const char* path) {
+    ArenaArray<char> contents;
+    const int error = read_file(path, kMostBytes, contents);
+    if (error == 0) return add(text_of(contents), path);
+    return absl::UnavailableError(
+        absl::StrCat("cannot read the suppressions ", path, ": ", os::error_text(error)));
+  }
+
+  /// Whether what was allocated by `frames`, leaf first, is expected: a rule names the innermost
+  /// frame of those that are named, or there is an allow-list that names none of them.
+  [[nodiscard]] bool have(std::span<const NamedFrame> frames) const {
+    const std::uint32_t first_allowing =
+        find_rule(rules_.leak_rules(), true, [](const SuppressionRule&) { return true; });
+    return RuleVerdict::of(innermost(frames, false), innermost(frames, true), first_allowing)
+               .suppressed_by != Suppressions::kNoRule;
+  }
+
+ private:
+  static constexpr std::size_t kMostBytes = 1 << 20;
+
+  [[nodiscard]] std::uint32_t innermost(std::span<const NamedFrame> frames, bool only) const {
+    for (const NamedFrame& frame : frames) {
+      const std::uint32_t rule = find_rule(
+          rules_.leak_rules(), only,
+          [&](const SuppressionRule& candidate) { return names(candidate.pattern, frame); });
+      if (rule != Suppressions::kNoRule) return rule;
+    }
+    return Suppressions::kNoRule;
+  }
+
+  static bool names(std::string_view pattern, const NamedFrame& frame) noexcept {
+    return matches_pattern(pattern, frame.function) || matches_pattern(pattern, frame.file) ||
+           matches_pattern(pattern, frame.module);
+  }
+
+  Suppressions rules_;
+};
+
+}  // namespace alloctap::testing
