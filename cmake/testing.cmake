@@ -8,6 +8,27 @@ foreach(component IN ITEMS alloctap::json_dump alloctap::html_dump alloctap::lib
   endif()
 endforeach()
 
+# alloctap_read_left_out(FILE VARIABLE)
+# The names in FILE, a list of what is left out and why.
+function(alloctap_read_left_out file variable)
+  set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+  file(STRINGS "${file}" names REGEX "^  ")
+  list(TRANSFORM names STRIP)
+  set(${variable} "${names}" PARENT_SCOPE)
+endfunction()
+
+# alloctap_exclude_cases(VARIABLE NAMES...)
+# The argument that leaves out cases of a program of doctest; nothing where there are none.
+function(alloctap_exclude_cases variable)
+  # A comma would end a name.
+  list(TRANSFORM ARGN REPLACE "," "?" OUTPUT_VARIABLE names)
+  list(JOIN names "," names)
+  if(names)
+    set(names "--test-case-exclude=${names}")
+  endif()
+  set(${variable} ${names} PARENT_SCOPE)
+endfunction()
+
 # How unit tests are run, how long they may take, and what is left out.
 set(ALLOCTAP_TEST_ARGUMENTS)
 # More than ten times what the longest ones take on two idle cores.
@@ -25,19 +46,12 @@ if(ALLOCTAP_SANITIZE STREQUAL "thread")
 endif()
 if(runs_under)
   set(left_out "${PROJECT_SOURCE_DIR}/tests/left_out_under_${runs_under}.txt")
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${left_out}")
-  file(STRINGS "${left_out}" ALLOCTAP_LEFT_OUT REGEX "^  ")
-  list(TRANSFORM ALLOCTAP_LEFT_OUT STRIP)
+  alloctap_read_left_out("${left_out}" ALLOCTAP_LEFT_OUT)
   # Whole sources, which do not compile there.
   set(ALLOCTAP_LEFT_OUT_SOURCES "${ALLOCTAP_LEFT_OUT}")
   list(FILTER ALLOCTAP_LEFT_OUT_SOURCES INCLUDE REGEX "_test\\.cpp$")
   list(FILTER ALLOCTAP_LEFT_OUT EXCLUDE REGEX "_test\\.cpp$")
-  # A comma would end a name.
-  list(TRANSFORM ALLOCTAP_LEFT_OUT REPLACE "," "?" OUTPUT_VARIABLE names)
-  list(JOIN names "," names)
-  if(names)
-    set(ALLOCTAP_TEST_ARGUMENTS "--test-case-exclude=${names}")
-  endif()
+  alloctap_exclude_cases(ALLOCTAP_TEST_ARGUMENTS ${ALLOCTAP_LEFT_OUT})
 endif()
 if(CMAKE_CROSSCOMPILING)
   execute_process(COMMAND ${ALLOCTAP_EXECUTE_PROGRAMS} true RESULT_VARIABLE cannot_execute
