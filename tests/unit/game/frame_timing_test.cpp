@@ -13,6 +13,7 @@ struct LargeTest;
 struct FreeTest;
 struct FailedTest;
 struct UsualTest;
+struct NoBlockTest;
 
 constexpr std::size_t kLarge = kLargeCallBytes;
 
@@ -107,6 +108,18 @@ TEST_CASE("the time of a call is its frame's, its tag's and its stack's, and the
   CHECK(caller_of(snapshot, worst.stacks[0].stack) == 0x444);
   CHECK(caller_of(snapshot, worst.stacks[1].stack) == 0x333);
   CHECK(worst.stacks[1].allocator_ns > kSecond / 2);
+}
+
+TEST_CASE("the time of a call whose block never came is not another call's") {
+  using G = Game<NoBlockTest>;
+  G::allocate(0x1000, 1);
+  G::Frames::mark();
+  G::Record::end_timing(begun(AllocatorCall::kAllocate, kLarge, kSecond));
+  const TimedCall* timed = G::Record::begin_timing(AllocatorCall::kAllocate, kLarge);
+  REQUIRE(timed != nullptr);
+  G::allocate(0x2000, kLarge, 0x333);
+  G::Frames::mark();
+  CHECK(slowest_frame(G::snapshot()).slowest.duration_ns == 0);
 }
 
 TEST_CASE("one timed call stands for others where calls usually take as long") {
