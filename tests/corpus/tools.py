@@ -70,7 +70,7 @@ def alloctap_on_windows(name, heading, options, means, blind_cases):
         command=(
             *WINDOWS_RUN,
             *options,
-            f"--dump=android={{bin}}/{name}.heap",  # not to NUL, a device; needs no symbols
+            f"--dump=matrix={{bin}}/{name}.matrix",  # not to NUL, a device; names no functions
             "{bin}/misuse_corpus.exe",
         ),
         classify=classification.of_alloctap,
