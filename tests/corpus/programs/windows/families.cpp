@@ -2,6 +2,8 @@
 
 #include <windows.h>
 
+#include <cstdio>
+
 #include "../hidden.hpp"
 #include "../texts.hpp"
 #include "../threads.hpp"
