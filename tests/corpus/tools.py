@@ -60,6 +60,8 @@ def alloctap(name, heading, options, means):
 
 
 WINDOWS_RUN = (*WINE, "{bin}/alloctap-run.exe")
+# Wine's debugger would look at each program that ends by a fault, for longer than that has run.
+WITHOUT_DEBUGGER = (("WINEDLLOVERRIDES", "mscoree,mshtml,winedbg.exe="),)
 
 
 def alloctap_on_windows(name, heading, options, means, blind_cases):
@@ -75,6 +77,7 @@ def alloctap_on_windows(name, heading, options, means, blind_cases):
         ),
         classify=classification.of_alloctap,
         version=(*WINDOWS_RUN, "--version"),
+        environment=WITHOUT_DEBUGGER,
         means=frozenset(means),
         blind_cases=re.compile(blind_cases),
         program=(*WINE, "{bin}/misuse_corpus.exe"),
