@@ -84,6 +84,10 @@ def alloctap_on_windows(name, heading, options, means, blind_cases):
     )
 
 
+# Behind an aligned block of GCC's library there is room for its alignment in the block that it lies
+# in; Wine's LocalAlloc gives all blocks a user value, and they are left alone.
+WINDOWS_UNGUARDED = "/LocalAlloc/|/(new_aligned(_array)?|_aligned_malloc)/([0-9]+_bytes?)/"
+
 WINDOWS_TOOLS = (
     # All blocks come from one function. What is aligned lies inside of another block, whose begin
     # has its address; Wine's LocalAlloc gives all blocks a user value. GCC's library frees a thread's
@@ -103,21 +107,21 @@ WINDOWS_TOOLS = (
         "alloctap guard pages, Windows",
         ("--guard-pages=all",),
         {"page_after", "freed_page"},
-        "(?!)",
+        WINDOWS_UNGUARDED,
     ),
     alloctap_on_windows(
         "alloctap-guard-pages-left-windows",
         "alloctap guard pages, left, Windows",
         ("--guard-pages=all,left",),
         {"page_before", "freed_page"},
-        "(?!)",
+        WINDOWS_UNGUARDED,
     ),
     alloctap_on_windows(
         "alloctap-strings-windows",
         "alloctap string checks, Windows",
         ("--string-checks",),
         {"string_checks"},
-        "^string_(read|write)/(s|sn|sw)printf/",  # GCC's own, which are linked in; _snprintf is not
+        "/((s|sn|sw)printf|wmemset|wmemcmp)/",  # GCC's own, which are linked in
     ),
     # Leaks stand in the report alone, which is on standard error here.
     dataclasses.replace(
