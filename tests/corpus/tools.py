@@ -30,6 +30,8 @@ class Tool:
     means: frozenset = frozenset()
     # Names of cases that it need not tell of all the same.
     blind_cases: re.Pattern = re.compile("(?!)")
+    # And of good ones that are not good where it runs: a library does what they are about.
+    spoilt_cases: re.Pattern = re.compile("(?!)")
     program: tuple = (PROGRAM,)  # that has the cases
 
     def must_find(self, case):
@@ -64,7 +66,7 @@ WINDOWS_RUN = (*WINE, "{bin}/alloctap-run.exe")
 WITHOUT_DEBUGGER = (("WINEDLLOVERRIDES", "mscoree,mshtml,winedbg.exe="),)
 
 
-def alloctap_on_windows(name, heading, options, means, blind_cases):
+def alloctap_on_windows(name, heading, options, means, blind_cases, spoilt_cases="(?!)"):
     """The same of a Windows build: none is run unless it is named."""
     return Tool(
         name=name,
@@ -80,13 +82,21 @@ def alloctap_on_windows(name, heading, options, means, blind_cases):
         environment=WITHOUT_DEBUGGER,
         means=frozenset(means),
         blind_cases=re.compile(blind_cases),
+        spoilt_cases=re.compile(spoilt_cases),
         program=(*WINE, "{bin}/misuse_corpus.exe"),
     )
 
 
 # Behind an aligned block of GCC's library there is room for its alignment in the block that it lies
-# in; Wine's LocalAlloc gives all blocks a user value, and they are left alone.
+# in, and in front of it for what the library notes; Wine's LocalAlloc gives all blocks a user value,
+# and they are left alone.
 WINDOWS_UNGUARDED = "/LocalAlloc/|/(new_aligned(_array)?|_aligned_malloc)/([0-9]+_bytes?)/"
+# GCC's library frees a thread's variables before it destroys them, and so reads freed memory.
+WINDOWS_SPOILT = "^freed_late/thread_local_destructor/good_"
+
+# What leads to them all the same: a handle of LocalAlloc; the stack of a thread that Wine keeps until
+# another one ends; constants of a program's read-only data, which look like addresses below 4 GiB.
+WINDOWS_HELD = "^leak/(LocalAlloc|HeapAlloc|malloc_1_mib)/|^leak/.*/other_thread$"
 
 WINDOWS_TOOLS = (
     # All blocks come from one function. What is aligned lies inside of another block, whose begin
@@ -108,6 +118,7 @@ WINDOWS_TOOLS = (
         ("--guard-pages=all",),
         {"page_after", "freed_page"},
         WINDOWS_UNGUARDED,
+        WINDOWS_SPOILT,
     ),
     alloctap_on_windows(
         "alloctap-guard-pages-left-windows",
@@ -115,6 +126,7 @@ WINDOWS_TOOLS = (
         ("--guard-pages=all,left",),
         {"page_before", "freed_page"},
         WINDOWS_UNGUARDED,
+        WINDOWS_SPOILT,
     ),
     alloctap_on_windows(
         "alloctap-strings-windows",
@@ -125,7 +137,9 @@ WINDOWS_TOOLS = (
     ),
     # Leaks stand in the report alone, which is on standard error here.
     dataclasses.replace(
-        alloctap_on_windows("alloctap-leaks-windows", "alloctap leaks, Windows", (), {"reachability"}, "(?!)"),
+        alloctap_on_windows(
+            "alloctap-leaks-windows", "alloctap leaks, Windows", (), {"reachability"}, WINDOWS_HELD
+        ),
         command=(*WINDOWS_RUN, "--leaks=unreachable", "{bin}/misuse_corpus.exe"),
     ),
 )
