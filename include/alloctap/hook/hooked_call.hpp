@@ -37,7 +37,7 @@ struct HookedCall {
         return Checked::template allocate<Function>(Originals::recording(), origin, arguments...);
       }
     }
-    const CallTimer<Sink> timer(wanted(guard), AllocatorCall::kAllocate,
+    const CallTimer<Sink> timer([&] { return wanted(guard); }, AllocatorCall::kAllocate,
                                 [&] { return Function::request(arguments...).size; });
     auto* const block = original(arguments...);
     timer.stop();
@@ -59,7 +59,7 @@ struct HookedCall {
                                                          arguments...);
       }
     }
-    const CallTimer<Sink> timer(wanted(guard), AllocatorCall::kAllocate,
+    const CallTimer<Sink> timer([&] { return wanted(guard); }, AllocatorCall::kAllocate,
                                 [&] { return Function::request(result, arguments...).size; });
     const int error = original(result, arguments...);
     timer.stop();
@@ -85,7 +85,8 @@ struct HookedCall {
     if (!wanted(guard)) return Originals::template get<Function>()(old, arguments...);
     const BlockRequest request = Function::request(old, arguments...);
     const DetachedBlock detached = begin_reallocate(old, origin);
-    const CallTimer<Sink> timer(true, AllocatorCall::kReallocate, [&] { return request.size; });
+    const CallTimer<Sink> timer([] { return true; }, AllocatorCall::kReallocate,
+                                [&] { return request.size; });
     void* const block = Originals::template get<Function>()(old, arguments...);
     timer.stop();
     const os::ErrorPreserver preserve_error;
@@ -117,7 +118,8 @@ struct HookedCall {
                                             .kind = Function::kind,
                                             .origin = origin});
     }
-    const CallTimer<Sink> timer(is_told, AllocatorCall::kFree, [] { return std::size_t{0}; });
+    const CallTimer<Sink> timer([&] { return is_told; }, AllocatorCall::kFree,
+                                [] { return std::size_t{0}; });
     Originals::template get<Function>()(block, arguments...);
     timer.stop();
   }
