@@ -1,6 +1,7 @@
 /// The tables "game ..." of a record: the frames of a game, and budgets.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <span>
 
@@ -39,6 +40,13 @@ class RecordGameFrames {
  private:
   using enum RecordKind;
 
+  /// Of a `FrameCounts`.
+  static constexpr std::array<RecordColumn, 5> kCountColumns{{{kNumber, "allocations"},
+                                                              {kNumber, "allocated_bytes"},
+                                                              {kNumber, "deallocations"},
+                                                              {kNumber, "freed_bytes"},
+                                                              {kNumber, "allocator_ns"}}};
+
   void write_counts(const FrameCounts& counts) {
     write_values(counts.allocations, counts.allocated_bytes, counts.deallocations,
                  counts.freed_bytes, counts.allocator_ns);
@@ -51,14 +59,8 @@ class RecordGameFrames {
 
   /// In the order in which rows of "game frames" refer to them.
   void write_tags() {
-    record_.begin_table("game tags", {{kNumber, "tag"},
-                                      {kNumber, "allocations"},
-                                      {kNumber, "allocated_bytes"},
-                                      {kNumber, "deallocations"},
-                                      {kNumber, "freed_bytes"},
-                                      {kNumber, "allocator_ns"},
-                                      {kNumber, "held_bytes"},
-                                      {kNumber, "peak_bytes"}});
+    record_.begin_table("game tags", {{kNumber, "tag"}}, kCountColumns,
+                        {{kNumber, "held_bytes"}, {kNumber, "peak_bytes"}});
     for (const TagOfFrame& tag : history_.tags) {
       record_.row(tag.tag);
       write_counts(tag.counts);
@@ -68,18 +70,13 @@ class RecordGameFrames {
   }
 
   void write_frames() {
-    record_.begin_table("game frames", {{kNumber, "number"},
-                                        {kSigned, "begin_ns"},
-                                        {kSigned, "duration_ns"},
-                                        {kNumber, "allocations"},
-                                        {kNumber, "allocated_bytes"},
-                                        {kNumber, "deallocations"},
-                                        {kNumber, "freed_bytes"},
-                                        {kNumber, "allocator_ns"},
-                                        {kNumber, "held_bytes"},
-                                        {kNumber, "peak_bytes"},
-                                        {kNumber, "first_tag"},
-                                        {kNumber, "tags"}});
+    record_.begin_table("game frames",
+                        {{kNumber, "number"}, {kSigned, "begin_ns"}, {kSigned, "duration_ns"}},
+                        kCountColumns,
+                        {{kNumber, "held_bytes"},
+                         {kNumber, "peak_bytes"},
+                         {kNumber, "first_tag"},
+                         {kNumber, "tags"}});
     for (const FrameSummary& frame : history_.last) {
       record_.row(frame.number, frame.begin_ns, frame.duration_ns);
       write_counts(frame.counts);
@@ -110,27 +107,22 @@ class RecordGameFrames {
 
   /// For each measure the worst first. `slowest_call.duration_ns` is 0 where there is no such call.
   void write_worst() {
-    record_.begin_table("game worst", {{kText, "measure"},
-                                       {kNumber, "number"},
-                                       {kSigned, "begin_ns"},
-                                       {kSigned, "duration_ns"},
-                                       {kNumber, "allocations"},
-                                       {kNumber, "allocated_bytes"},
-                                       {kNumber, "deallocations"},
-                                       {kNumber, "freed_bytes"},
-                                       {kNumber, "allocator_ns"},
-                                       {kNumber, "other_stacks.allocations"},
-                                       {kNumber, "other_stacks.allocated_bytes"},
-                                       {kNumber, "other_stacks.allocator_ns"},
-                                       {kSigned, "slowest_call.duration_ns"},
-                                       {kNumber, "slowest_call.bytes"},
-                                       {kNumber, "slowest_call.stack"},
-                                       {kNumber, "slowest_call.tag"},
-                                       {kText, "slowest_call.call"},
-                                       {kNumber, "slowest_call.has_usage"},
-                                       {kNumber, "slowest_call.page_faults"},
-                                       {kNumber, "slowest_call.waits"},
-                                       {kNumber, "slowest_call.preemptions"}});
+    record_.begin_table(
+        "game worst",
+        {{kText, "measure"}, {kNumber, "number"}, {kSigned, "begin_ns"}, {kSigned, "duration_ns"}},
+        kCountColumns,
+        {{kNumber, "other_stacks.allocations"},
+         {kNumber, "other_stacks.allocated_bytes"},
+         {kNumber, "other_stacks.allocator_ns"},
+         {kSigned, "slowest_call.duration_ns"},
+         {kNumber, "slowest_call.bytes"},
+         {kNumber, "slowest_call.stack"},
+         {kNumber, "slowest_call.tag"},
+         {kText, "slowest_call.call"},
+         {kNumber, "slowest_call.has_usage"},
+         {kNumber, "slowest_call.page_faults"},
+         {kNumber, "slowest_call.waits"},
+         {kNumber, "slowest_call.preemptions"}});
     for_each_worst([this](FrameMeasure measure, std::size_t, const WorstFrame& frame) {
       record_.row(name_of(measure), frame.number, frame.begin_ns, frame.duration_ns);
       write_counts(frame.counts);

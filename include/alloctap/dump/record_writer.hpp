@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string_view>
 #include <type_traits>
 
@@ -23,13 +24,15 @@ class RecordWriter {
     number(kRecordVersion);
   }
 
-  void begin_table(std::string_view name, std::initializer_list<RecordColumn> columns) {
+  /// The columns are those of `first`, of `shared`, which several tables have, and of `rest`.
+  void begin_table(std::string_view name, std::initializer_list<RecordColumn> first,
+                   std::span<const RecordColumn> shared = {},
+                   std::initializer_list<RecordColumn> rest = {}) {
     text(name);
-    number(columns.size());
-    for (const RecordColumn& column : columns) {
-      out_ << static_cast<char>(column.kind);
-      text(column.name);
-    }
+    number(first.size() + shared.size() + rest.size());
+    for (const RecordColumn& column : first) write_column(column);
+    for (const RecordColumn& column : shared) write_column(column);
+    for (const RecordColumn& column : rest) write_column(column);
   }
 
   void end_table() { number(0); }
@@ -78,6 +81,11 @@ class RecordWriter {
   }
 
  private:
+  void write_column(const RecordColumn& column) {
+    out_ << static_cast<char>(column.kind);
+    text(column.name);
+  }
+
   DumpWriter& out_;
 };
 

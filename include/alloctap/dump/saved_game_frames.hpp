@@ -28,8 +28,8 @@ class SavedGameFrames {
   /// `stack_of(column)` says which stack the row has there.
   template <class StackOf>
   [[nodiscard]] bool read(const RecordReader& row, StackOf stack_of, const SavedOwners& owners) {
-    const bool has_stack = row.table() == "game offences" || row.table() == "game stacks";
-    const StackId stack = has_stack ? stack_of("stack") : stack_of("slowest_call.stack");
+    // Where there is no such column, there is no stack.
+    const StackId stack = stack_of(row.table() == "game worst" ? "slowest_call.stack" : "stack");
     const Table* table = find_table(row.table());
     return table != nullptr && (this->*table->add)({row, stack, owners});
   }

@@ -18,6 +18,15 @@ struct LongTest;
 struct ManyRowsTest;
 struct IdleThreadTest;
 
+std::array<Tag, 100> many_tags() {
+  const TagId outer = process_tags.find_or_add(kNoTag, "frame_log_test");
+  std::array<Tag, 100> tags;
+  for (std::size_t i = 0; i < tags.size(); ++i) {
+    tags[i] = {process_tags.find_or_add(outer, std::to_string(i))};
+  }
+  return tags;
+}
+
 }  // namespace
 
 TEST_CASE("of many frames the last are kept, and all are counted") {
@@ -41,11 +50,7 @@ TEST_CASE("of many frames the last are kept, and all are counted") {
 
 TEST_CASE("frames whose rows found no room any more are not told, and the others are whole") {
   using G = Game<ManyRowsTest>;
-  const TagId outer = process_tags.find_or_add(kNoTag, "frames_test rows");
-  std::array<Tag, 100> tags;
-  for (std::size_t i = 0; i < tags.size(); ++i) {
-    tags[i] = {process_tags.find_or_add(outer, std::to_string(i))};
-  }
+  const std::array<Tag, 100> tags = many_tags();
   for (std::size_t i = 0; i < 400; ++i) {
     G::Frames::mark();
     for (const Tag tag : tags) {
@@ -65,11 +70,7 @@ TEST_CASE("frames whose rows found no room any more are not told, and the others
 
 TEST_CASE("rows that a thread wrote long after their frame do not make that frame a whole one") {
   using G = Game<IdleThreadTest>;
-  const TagId outer = process_tags.find_or_add(kNoTag, "frames_test idle");
-  std::array<Tag, 100> tags;
-  for (std::size_t i = 0; i < tags.size(); ++i) {
-    tags[i] = {process_tags.find_or_add(outer, std::to_string(i))};
-  }
+  const std::array<Tag, 100> tags = many_tags();
   const auto frame_of = [&](std::size_t tag_count) {
     for (std::size_t i = 0; i < tag_count; ++i) {
       const tag_scope scope{tags[i]};

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "alloctap/testing/test_framework.hpp"
+#include "tests/support/naming_tracker.hpp"
 #include "tests/support/sample_report.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -20,30 +21,16 @@ namespace {
 using namespace alloctap;
 using namespace alloctap::testing;
 
-/// Names the stacks of the sample, and counts what a test says.
-struct NamedTracker {
-  static inline const SampleReport* sample = nullptr;
-  static inline bool names = true;
-
-  static absl::StatusOr<NamedStacks> name_stacks(std::span<const StackId> stacks) {
-    if (!names) return absl::ResourceExhaustedError("no memory for names");
-    return NamedStacks::name(sample->report(), stacks);
-  }
-};
-
 /// A test with a directory of its own for its baselines.
 struct BaselineTest {
-  BaselineTest() {
-    NamedTracker::sample = &sample;
-    NamedTracker::names = true;
-  }
+  BaselineTest() { NamingTracker::sample = &sample; }
 
   BaselineResult check(std::string_view name, BaselineUpdate update = BaselineUpdate::kNever) {
     const auto counter = [this](auto& work) -> absl::StatusOr<std::vector<CountedStack>> {
       for (int i = 0; i < runs; ++i) work();
       return counts;
     };
-    return allocation_baseline<NamedTracker>(
+    return allocation_baseline<NamingTracker>(
         name, [this] { ++calls; },
         {.directory = directory.file("deep/er"),
          .update = update,
@@ -101,7 +88,7 @@ TEST_CASE("a baseline is where the environment says" * doctest::skip()) {
     return test.counts;
   };
   const BaselineResult result =
-      allocation_baseline<NamedTracker>("by environment", [] {}, {}, counter);
+      allocation_baseline<NamingTracker>("by environment", [] {}, {}, counter);
   INFO(result);
   CHECK(result);
 }
@@ -145,7 +132,7 @@ TEST_CASE("names that are no files, places that are none, and counters that fail
   std::ofstream(test.directory.file("deep")) << "a file, no directory";
   CHECK(message_has(test.check("x", BaselineUpdate::kAlways), "cannot make the directory"));
   CHECK_FALSE(test.check("x"));
-  NamedTracker::names = false;
+  NamingTracker::sample = nullptr;
   CHECK(message_has(test.check("x"), "no memory for names"));
   test.runs = 2;
   CHECK(message_has(test.check("x"), "has to run the function once"));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "alloctap/guard/reentrancy_guard.hpp"
+#include "tests/support/naming_tracker.hpp"
 #include "tests/support/sample_report.hpp"
 #include "tests/support/tagged_report.hpp"
 
@@ -14,15 +15,6 @@ namespace {
 
 using namespace alloctap;
 using namespace alloctap::testing;
-
-/// Names the stacks of a sample.
-struct NamingTracker {
-  static inline const SampleReport* sample = nullptr;
-
-  static absl::StatusOr<NamedStacks> name_stacks(std::span<const StackId> stacks) {
-    return NamedStacks::name(sample->report(), stacks);
-  }
-};
 
 /// With one stack that is new; made unrecorded, as it will be freed.
 BaselineResult failed_baseline() {

@@ -5,22 +5,13 @@
 #include <span>
 #include <string>
 
+#include "tests/support/naming_tracker.hpp"
 #include "tests/support/sample_report.hpp"
 
 namespace {
 
 using namespace alloctap;
 using namespace alloctap::testing;
-
-/// Names the stacks of a sample, unless it has none.
-struct GrowingTracker {
-  static inline const SampleReport* sample = nullptr;
-
-  static absl::StatusOr<NamedStacks> name_stacks(std::span<const StackId> stacks) {
-    if (sample == nullptr) return absl::ResourceExhaustedError("no memory for names");
-    return NamedStacks::name(sample->report(), stacks);
-  }
-};
 
 ArenaArray<SoakSuspect> suspects_of(StackId stack) {
   ArenaArray<SoakSuspect> suspects;
@@ -37,10 +28,10 @@ ArenaArray<SoakSuspect> suspects_of(StackId stack) {
 
 TEST_CASE("a stack that leaks slowly is a finding with its pace") {
   const SampleReport sample;
-  GrowingTracker::sample = &sample;
+  NamingTracker::sample = &sample;
   const ArenaArray<SoakSuspect> suspects = suspects_of(sample.snapshot.stacks[1].stack);
   Findings findings;
-  REQUIRE(add_growth<GrowingTracker>(findings, suspects, {.test_case = "soak"}).ok());
+  REQUIRE(add_growth<NamingTracker>(findings, suspects, {.test_case = "soak"}).ok());
   REQUIRE(findings.all.size() == 1);
   const Finding& finding = findings.all[0];
   CHECK(rule_id(finding) == "growth");
@@ -58,13 +49,13 @@ TEST_CASE("a stack that leaks slowly is a finding with its pace") {
 
 TEST_CASE("where room should be reserved is a note") {
   const SampleReport sample;
-  GrowingTracker::sample = &sample;
+  NamingTracker::sample = &sample;
   ArenaArray<GrowthAdvice> advice;
   REQUIRE(advice.push_back(
       {.stack = sample.snapshot.stacks[1].stack,
        .sums = {.chains = 2, .steps = 20, .bytes_copied = 8184, .largest_bytes = 4096}}));
   Findings findings;
-  REQUIRE(add_growth<GrowingTracker>(findings, advice).ok());
+  REQUIRE(add_growth<NamingTracker>(findings, advice).ok());
   REQUIRE(findings.all.size() == 1);
   const Finding& finding = findings.all[0];
   CHECK(rule_id(finding) == "reserve");
@@ -77,10 +68,10 @@ TEST_CASE("where room should be reserved is a note") {
 }
 
 TEST_CASE("growth whose stacks have no names for want of memory is no finding but a reason") {
-  GrowingTracker::sample = nullptr;
+  NamingTracker::sample = nullptr;
   const ArenaArray<SoakSuspect> suspects = suspects_of(kFirstStack);
   Findings findings;
-  const absl::Status status = add_growth<GrowingTracker>(findings, suspects);
+  const absl::Status status = add_growth<NamingTracker>(findings, suspects);
   CHECK(status.message() == "no memory for names");
   CHECK(findings.all.empty());
 }
