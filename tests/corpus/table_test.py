@@ -2,6 +2,7 @@
 """Verdicts over what tools told, and the tables that are made of them."""
 
 import dataclasses
+import pathlib
 import re
 import sys
 import tempfile
@@ -70,11 +71,16 @@ class VerdictTest(unittest.TestCase):
         spoilt = dataclasses.replace(tool(means=["calls"]), spoilt_cases=re.compile("/good"))
         self.assertIsNone(verdicts.broken_promise(spoilt, GOOD, flagged))
 
-    def test_a_program_that_was_not_started_is_started_again(self):
+    def test_what_may_not_start_is_started_once_more(self):
         with tempfile.TemporaryDirectory() as directory:
             once = f'[ -e {directory}/x ] && exec echo done; : > {directory}/x; exit 1'
-            starting = dataclasses.replace(tool(), command=("sh", "-c", once))
+            strict = dataclasses.replace(tool(), command=("sh", "-c", once))
+            starting = dataclasses.replace(strict, may_not_start=True)
             self.assertIs(verdicts.outcome_of(starting, "", GOOD).verdict, Verdict.QUIET)
+            (pathlib.Path(directory) / "x").unlink()
+            self.assertIsNot(verdicts.outcome_of(strict, "", GOOD).verdict, Verdict.QUIET)
+            never = dataclasses.replace(starting, command=("sh", "-c", "exit 1"))
+            self.assertIsNot(verdicts.outcome_of(never, "", GOOD).verdict, Verdict.QUIET)
 
     def test_listing(self):
         parsed = verdicts.parse_cases("a/b\tleak\tcalls,reachability\nc/d\tnone\t\n")

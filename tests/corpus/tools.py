@@ -33,6 +33,7 @@ class Tool:
     # And of good ones that are not good where it runs: a library does what they are about.
     spoilt_cases: re.Pattern = re.compile("(?!)")
     program: tuple = (PROGRAM,)  # that has the cases
+    may_not_start: bool = False  # and is started once more then
 
     def must_find(self, case):
         return bool(case.seen_by & self.means) and not self.blind_cases.search(case.name)
@@ -84,6 +85,7 @@ def alloctap_on_windows(name, heading, options, means, blind_cases, spoilt_cases
         blind_cases=re.compile(blind_cases),
         spoilt_cases=re.compile(spoilt_cases),
         program=(*WINE, "{bin}/misuse_corpus.exe"),
+        may_not_start=True,
     )
 
 
