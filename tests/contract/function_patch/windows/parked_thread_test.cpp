@@ -63,7 +63,8 @@ class Caller {
   Caller& operator=(const Caller&) = delete;
 
   /// Stops it behind the first instruction of the function, where a jump would lie, or in the
-  /// island of `trampoline` behind its first. False if it never was there.
+  /// original behind its first. It calls on between two tries: a thread that a busy
+  /// machine did not let run since would stand where it stood. False if it never was there.
   bool stop_inside(std::uintptr_t from, std::uintptr_t bytes) const {
     for (int i = 0; i < 1000; ++i) {
       ::SuspendThread(handle_.get());
@@ -71,19 +72,20 @@ class Caller {
       context.ContextFlags = CONTEXT_CONTROL;
       ::GetThreadContext(handle_.get(), &context);
       if (context.Rip > from && context.Rip < from + bytes) return true;
-      ::ResumeThread(handle_.get());
-      std::this_thread::yield();
+      go_on();
     }
     return false;
   }
   void go_on() const {
     const long before = calls_;
     ::ResumeThread(handle_.get());
-    while (calls_ < before + 10) std::this_thread::yield();
+    while (calls_ < before + kCallsBetweenStops) std::this_thread::yield();
   }
   [[nodiscard]] long wrong() const { return wrong_; }
 
  private:
+  static constexpr long kCallsBetweenStops = 10;
+
   void run() {
     id_ = ::GetCurrentThreadId();
     const Target volatile target = &target_slow;
