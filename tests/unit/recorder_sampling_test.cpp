@@ -76,7 +76,7 @@ using Sampled = Program<WeightedConfig<Test>>;
 template <class P>
 void begin() {
   ScriptedStack::play(kStack);
-  P::Record::detours().begin(P::Record::Sampling::selects());
+  P::Record::begin_session();
 }
 
 }  // namespace

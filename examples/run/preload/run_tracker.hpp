@@ -28,6 +28,9 @@ struct RunConfig : DefaultConfig {
   /// loaded.
   static bool is_own_call(const CallOrigin& origin) noexcept;
 
+  /// Until it is loaded, that is: what it does later it does under guards.
+  static bool own_calls_to_come() noexcept;
+
   /// They come to the handler of fatal signals, or to what stands before the program's own.
   static bool catch_faults(os::FaultListener listener) noexcept {
     return os::add_fault_listener(listener);

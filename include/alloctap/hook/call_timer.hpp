@@ -13,18 +13,19 @@ namespace alloctap {
 template <class Sink, bool = TimingSink<Sink>>
 class CallTimer {
  public:
-  template <class BytesOf>
-  CallTimer(bool, AllocatorCall, BytesOf&&) noexcept {}
+  template <class Wanted, class BytesOf>
+  CallTimer(Wanted&&, AllocatorCall, BytesOf&&) noexcept {}
   void stop() const noexcept {}
 };
 
 template <class Sink>
 class CallTimer<Sink, true> {
  public:
-  /// `wanted`: whether the call is recorded; `bytes_of()` is what the program asks for.
-  template <class BytesOf>
-  ALLOCTAP_ALWAYS_INLINE CallTimer(bool wanted, AllocatorCall call, BytesOf&& bytes_of) noexcept {
-    if (wanted) timed_ = Sink::begin_timing(call, bytes_of());
+  /// `wanted()`: whether the call is recorded; `bytes_of()` is what the program asks for.
+  template <class Wanted, class BytesOf>
+  ALLOCTAP_ALWAYS_INLINE CallTimer(Wanted&& wanted, AllocatorCall call,
+                                   BytesOf&& bytes_of) noexcept {
+    if (wanted()) timed_ = Sink::begin_timing(call, bytes_of());
   }
   ALLOCTAP_ALWAYS_INLINE void stop() const noexcept {
     if (timed_ != nullptr) [[unlikely]] {
