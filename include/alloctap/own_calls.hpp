@@ -15,8 +15,8 @@ class OwnCalls {
     return false;
   }
 
-  /// Whether `is_own_call` may yet say so. While it may, each call is asked about, which costs
-  /// what sampling saves.
+  /// Whether `is_own_call` may yet say so; asked after it said no. While it may, each call is asked
+  /// about, which costs what sampling saves.
   static bool own_calls_to_come() noexcept {
     if constexpr (requires { Config::own_calls_to_come(); }) return Config::own_calls_to_come();
     return requires(const CallOrigin& origin) { Config::is_own_call(origin); };

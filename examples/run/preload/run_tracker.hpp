@@ -28,7 +28,8 @@ struct RunConfig : DefaultConfig {
   /// loaded.
   static bool is_own_call(const CallOrigin& origin) noexcept;
 
-  /// Until it is loaded, that is: what it does later it does under guards.
+  /// Until its constructors run. What it does later it does under guards, and the one call that its
+  /// C++ library makes in the last of them comes before any of the program's.
   static bool own_calls_to_come() noexcept;
 
   /// They come to the handler of fatal signals, or to what stands before the program's own.
