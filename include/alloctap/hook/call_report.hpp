@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "alloctap/event/event_sink.hpp"
-#include "alloctap/hook/allocation_functions.hpp"
+#include "alloctap/hook/function_description.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/error_preserver.hpp"
 
