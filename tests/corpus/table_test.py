@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Verdicts over what tools told, and the tables that are made of them."""
 
+import dataclasses
+import re
 import sys
+import tempfile
 import unittest
 
 import table
@@ -64,6 +67,14 @@ class VerdictTest(unittest.TestCase):
         self.assertIsNone(verdicts.broken_promise(tool(means=["guard_bytes"]), BAD, missed))
         self.assertIn("double free", verdicts.broken_promise(tool(means=["calls"]), BAD, missed))
         self.assertIn("good", verdicts.broken_promise(tool(means=["calls"]), GOOD, flagged))
+        spoilt = dataclasses.replace(tool(means=["calls"]), spoilt_cases=re.compile("/good"))
+        self.assertIsNone(verdicts.broken_promise(spoilt, GOOD, flagged))
+
+    def test_a_program_that_was_not_started_is_started_again(self):
+        with tempfile.TemporaryDirectory() as directory:
+            once = f'[ -e {directory}/x ] && exec echo done; : > {directory}/x; exit 1'
+            starting = dataclasses.replace(tool(), command=("sh", "-c", once))
+            self.assertIs(verdicts.outcome_of(starting, "", GOOD).verdict, Verdict.QUIET)
 
     def test_listing(self):
         parsed = verdicts.parse_cases("a/b\tleak\tcalls,reachability\nc/d\tnone\t\n")

@@ -30,6 +30,8 @@ class Tool:
     means: frozenset = frozenset()
     # Names of cases that it need not tell of all the same.
     blind_cases: re.Pattern = re.compile("(?!)")
+    # And of good ones that are not good where it runs: a library does what they are about.
+    spoilt_cases: re.Pattern = re.compile("(?!)")
     program: tuple = (PROGRAM,)  # that has the cases
 
     def must_find(self, case):
@@ -60,9 +62,11 @@ def alloctap(name, heading, options, means):
 
 
 WINDOWS_RUN = (*WINE, "{bin}/alloctap-run.exe")
+# Wine's debugger would look at each program that ends by a fault, for longer than that has run.
+WITHOUT_DEBUGGER = (("WINEDLLOVERRIDES", "mscoree,mshtml,winedbg.exe="),)
 
 
-def alloctap_on_windows(name, heading, options, means, blind_cases):
+def alloctap_on_windows(name, heading, options, means, blind_cases, spoilt_cases="(?!)"):
     """The same of a Windows build: none is run unless it is named."""
     return Tool(
         name=name,
@@ -70,16 +74,29 @@ def alloctap_on_windows(name, heading, options, means, blind_cases):
         command=(
             *WINDOWS_RUN,
             *options,
-            f"--dump=android={{bin}}/{name}.heap",  # not to NUL, a device; needs no symbols
+            f"--dump=matrix={{bin}}/{name}.matrix",  # not to NUL, a device; names no functions
             "{bin}/misuse_corpus.exe",
         ),
         classify=classification.of_alloctap,
         version=(*WINDOWS_RUN, "--version"),
+        environment=WITHOUT_DEBUGGER,
         means=frozenset(means),
         blind_cases=re.compile(blind_cases),
+        spoilt_cases=re.compile(spoilt_cases),
         program=(*WINE, "{bin}/misuse_corpus.exe"),
     )
 
+
+# Behind an aligned block of GCC's library there is room for its alignment in the block that it lies
+# in, and in front of it for what the library notes; Wine's LocalAlloc gives all blocks a user value,
+# and they are left alone.
+WINDOWS_UNGUARDED = "/LocalAlloc/|/(new_aligned(_array)?|_aligned_malloc)/([0-9]+_bytes?)/"
+# GCC's library frees a thread's variables before it destroys them, and so reads freed memory.
+WINDOWS_SPOILT = "^freed_late/thread_local_destructor/good_"
+
+# What leads to them all the same: a handle of LocalAlloc; the stack of a thread that Wine keeps until
+# another one ends; constants of a program's read-only data, which look like addresses below 4 GiB.
+WINDOWS_HELD = "^leak/(LocalAlloc|HeapAlloc|malloc_1_mib)/|^leak/.*/other_thread$"
 
 WINDOWS_TOOLS = (
     # All blocks come from one function. What is aligned lies inside of another block, whose begin
@@ -100,25 +117,29 @@ WINDOWS_TOOLS = (
         "alloctap guard pages, Windows",
         ("--guard-pages=all",),
         {"page_after", "freed_page"},
-        "(?!)",
+        WINDOWS_UNGUARDED,
+        WINDOWS_SPOILT,
     ),
     alloctap_on_windows(
         "alloctap-guard-pages-left-windows",
         "alloctap guard pages, left, Windows",
         ("--guard-pages=all,left",),
         {"page_before", "freed_page"},
-        "(?!)",
+        WINDOWS_UNGUARDED,
+        WINDOWS_SPOILT,
     ),
     alloctap_on_windows(
         "alloctap-strings-windows",
         "alloctap string checks, Windows",
         ("--string-checks",),
         {"string_checks"},
-        "^string_(read|write)/(s|sn|sw)printf/",
+        "/((s|sn|sw)printf|wmemset|wmemcmp)/",  # GCC's own, which are linked in
     ),
     # Leaks stand in the report alone, which is on standard error here.
     dataclasses.replace(
-        alloctap_on_windows("alloctap-leaks-windows", "alloctap leaks, Windows", (), {"reachability"}, "(?!)"),
+        alloctap_on_windows(
+            "alloctap-leaks-windows", "alloctap leaks, Windows", (), {"reachability"}, WINDOWS_HELD
+        ),
         command=(*WINDOWS_RUN, "--leaks=unreachable", "{bin}/misuse_corpus.exe"),
     ),
 )

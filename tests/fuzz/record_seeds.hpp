@@ -9,11 +9,11 @@
 
 #include "alloctap/dump/record_dump.hpp"
 #include "alloctap/queue/event_stream.hpp"
-#include "tests/support/sample_report.hpp"
+#include "tests/support/framed_report.hpp"
 
 namespace alloctap::testing {
 
-/// A report with names, a module that was unloaded, and a block.
+/// A report with names, a module that was unloaded, a block, tags and frames of a game.
 class SeedReport {
  public:
   SeedReport() {
@@ -23,7 +23,10 @@ class SeedReport {
                                                     .unloaded_before = ~StackId{0}}));
     sample_.names = {{SampleReport::kParse, SampleReport::kMain, "engine::next", "next.cpp", 3},
                      {SampleReport::kParse, SampleReport::kMain, "engine::parse", "parse.cpp", 4}};
-    static_cast<void>(sample_.snapshot.blocks.push_back({0x5000, 100, kUnknownStack}));
+    Snapshot& snapshot = sample_.snapshot;
+    static_cast<void>(snapshot.blocks.push_back({0x5000, 100, kUnknownStack}));
+    snapshot.freed.knowledge = FreedKnowledge::kAll;
+    static_cast<void>(snapshot.freed.blocks.push_back({snapshot.stacks[1].stack, 1, 3, 300}));
   }
   SeedReport(const SeedReport&) = delete;
   SeedReport& operator=(const SeedReport&) = delete;
@@ -55,7 +58,7 @@ class SeedReport {
   [[nodiscard]] std::string record() const { return render(RecordDump{}, sample_.report()); }
 
  private:
-  SampleReport sample_;
+  FramedReport sample_;
   EventStream events_;
 };
 

@@ -71,7 +71,9 @@ class FramedReport : public TaggedReport {
                      .call = AllocatorCall::kReallocate};
     keep(snapshot.frames.worst[1], worst);
     worst.slowest.has_usage = true;
+    worst.slowest.page_faults = 3;
     worst.slowest.waits = 1;
+    worst.slowest.preemptions = 2;
     keep(snapshot.frames.worst[3], worst);
   }
 

@@ -32,6 +32,11 @@ class ShortText {
   std::size_t size_ = 0;
 };
 
+/// What a regular noun has at its end, where there are `count` of it.
+[[nodiscard]] constexpr std::string_view plural(std::uint64_t count) noexcept {
+  return count == 1 ? "" : "s";
+}
+
 /// 1234567 as "1,234,567".
 [[nodiscard]] inline ShortText with_commas(std::uint64_t number) noexcept {
   ShortText digits;

@@ -10,6 +10,7 @@
 #include "alloctap/dump/frame_list.hpp"
 #include "alloctap/dump/misuse_stacks.hpp"
 #include "alloctap/dump/record_events.hpp"
+#include "alloctap/dump/record_game_frames.hpp"
 #include "alloctap/dump/record_misuses.hpp"
 #include "alloctap/dump/record_numbers.hpp"
 #include "alloctap/dump/record_parts.hpp"
@@ -19,9 +20,9 @@
 
 namespace alloctap {
 
-/// Writes the report so that any other dump can be made of it later, elsewhere, but for the frames
-/// of a game and budgets. Stacks keep their ids, by which unloaded modules are told from what took
-/// their place. The form is described in record_format.hpp, the tables here.
+/// Writes the report so that any other dump can be made of it later, elsewhere. Stacks keep their
+/// ids, by which unloaded modules are told from what took their place. The form is described in
+/// record_format.hpp, the tables here.
 struct RecordDump {
   void write(const Report& report, DumpWriter& out) const { Writing(report, out).write(); }
 
@@ -48,6 +49,8 @@ struct RecordDump {
       write_threads(record_, snapshot_);
       write_blocks(record_, snapshot_);
       write_misuses(record_, snapshot_);
+      write_given_back(record_, snapshot_);
+      RecordGameFrames(record_, snapshot_.frames).write();
       // The largest comes last: a record that is cut short keeps all else.
       if (!write_events(record_, snapshot_.events)) {
         return out_.fail("record: the system has no memory for events");
@@ -69,8 +72,9 @@ struct RecordDump {
       add(snapshot_.stacks);
       add(snapshot_.mappings);
       add(snapshot_.peak.stacks);
-      for_each_misuse_stack(
-          snapshot_, [&](StackId stack) { complete = stacks_.push_back(stack) && complete; });
+      const auto add_one = [&](StackId stack) { complete = stacks_.push_back(stack) && complete; };
+      for_each_misuse_stack(snapshot_, add_one);
+      for_each_stack(snapshot_.frames, add_one);
       std::sort(stacks_.begin(), stacks_.end());
       const StackId* end = std::unique(stacks_.begin(), stacks_.end());
       return complete && stacks_.resize(static_cast<std::size_t>(end - stacks_.begin()));

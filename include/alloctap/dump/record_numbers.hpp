@@ -51,6 +51,13 @@ void visit_numbers(SnapshotType& snapshot, Visit&& visit) {
   visit("sampling.max_bytes", snapshot.sampling.policy.max_bytes);
   visit("sampling.live_samples", snapshot.sampling.live_samples);
   visit("sampling.live_bytes_margin", snapshot.sampling.live_bytes_margin);
+  visit("markers.forgotten", snapshot.forgotten_markers);
+  visit("scan.done", snapshot.scan.done);
+  visit("scan.unseen_threads", snapshot.scan.unseen_threads);
+  visit("scan.unread_bytes", snapshot.scan.unread_bytes);
+  visit("scan.stopped_ns", snapshot.scan.stopped_ns);
+  visit("scan.scan_ns", snapshot.scan.scan_ns);
+  visit("freed.knowledge", snapshot.freed.knowledge);
   visit("misuses.left_out", snapshot.misuses_left_out);
   visit("guard_pages.one_in", snapshot.guards.one_in);
   visit("guard_pages.placed", snapshot.guards.placed);

@@ -18,10 +18,17 @@ inline void write_sums(RecordWriter& record, const Snapshot& snapshot) {
                                      {kNumber, "allocated_bytes"},
                                      {kNumber, "temporary_allocations"},
                                      {kNumber, "live_allocations"},
-                                     {kNumber, "live_bytes"}});
+                                     {kNumber, "live_bytes"},
+                                     {kNumber, "definite_allocations"},
+                                     {kNumber, "definite_bytes"},
+                                     {kNumber, "indirect_allocations"},
+                                     {kNumber, "indirect_bytes"}});
   for (const StackSummary& stack : snapshot.stacks) {
+    const UnreachableSum& unreachable = stack.unreachable;
     record.row(stack.stack, stack.total.allocations, stack.total.allocated_bytes,
-               stack.total.temporary_allocations, stack.live_allocations, stack.live_bytes);
+               stack.total.temporary_allocations, stack.live_allocations, stack.live_bytes,
+               unreachable.definite_allocations, unreachable.definite_bytes,
+               unreachable.indirect_allocations, unreachable.indirect_bytes);
   }
   record.end_table();
   record.begin_table("mappings",
@@ -57,13 +64,15 @@ inline void write_past(RecordWriter& record, const Snapshot& snapshot) {
   record.end_table();
 }
 
-/// "tags": by id, from 1 on; a parent is such an id, or 0.
+/// "tags": by id, from 1 on; a parent is such an id, or 0. `overhead_bytes` are what the allocator
+/// of that name holds beyond its blocks.
 inline void write_tags(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;
   if (snapshot.tags == nullptr) return;
-  record.begin_table("tags", {{kNumber, "parent"}, {kText, "name"}});
+  record.begin_table("tags", {{kNumber, "parent"}, {kText, "name"}, {kNumber, "overhead_bytes"}});
   for (TagId tag = 1; tag < snapshot.tags->end_id(); ++tag) {
-    record.row(snapshot.tags->parent(tag), snapshot.tags->name(tag));
+    record.row(snapshot.tags->parent(tag), snapshot.tags->name(tag),
+               tag < snapshot.overheads.size() ? snapshot.overheads[tag] : 0);
   }
   record.end_table();
 }
@@ -91,6 +100,18 @@ inline void write_threads(RecordWriter& record, const Snapshot& snapshot) {
                thread.total.temporary_allocations, thread.deallocations, thread.net_bytes,
                thread.number, thread.holding.has_value(), holding.live_allocations,
                holding.live_bytes);
+  }
+  record.end_table();
+}
+
+/// "freed": what each thread, by its place in "threads", gave back of each stack's blocks.
+inline void write_given_back(RecordWriter& record, const Snapshot& snapshot) {
+  using enum RecordKind;
+  if (snapshot.freed.blocks.empty()) return;
+  record.begin_table(
+      "freed", {{kNumber, "stack"}, {kNumber, "thread"}, {kNumber, "blocks"}, {kNumber, "bytes"}});
+  for (const GivenBack& freed : snapshot.freed.blocks) {
+    record.row(freed.stack, freed.thread, freed.blocks, freed.bytes);
   }
   record.end_table();
 }

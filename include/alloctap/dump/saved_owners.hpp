@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <string_view>
 
 #include "alloctap/dump/record_reader.hpp"
 #include "alloctap/event/stack_owner.hpp"
@@ -22,15 +23,22 @@ class SavedOwners {
   [[nodiscard]] bool add_tag(const RecordReader& row) noexcept {
     const TagId next = tags_->end_id();
     const std::uint64_t parent = row.number("parent");
+    known_ = true;
     return parent < next &&
            tags_->find_or_add(static_cast<TagId>(parent), row.text("name")) == next;
   }
+
+  /// One more than the id of the last.
+  [[nodiscard]] std::size_t tags_so_far() const noexcept { return tags_->end_id(); }
+  [[nodiscard]] bool knows(std::uint64_t tag) const noexcept { return tag < tags_->end_id(); }
+  /// Of a tag that it knows, without those around it.
+  [[nodiscard]] std::string_view name(TagId tag) const noexcept { return tags_->name(tag); }
 
   /// Whose the stack of a row is; false where there is no such tag.
   [[nodiscard]] bool read_owner(const RecordReader& row, StackOwner& owner) const noexcept {
     const std::uint64_t tag = row.number("tag");
     const std::uint64_t thread = row.number("thread");
-    if (tag >= tags_->end_id() || thread > std::numeric_limits<ThreadNumber>::max()) return false;
+    if (!knows(tag) || thread > std::numeric_limits<ThreadNumber>::max()) return false;
     owner = {.tag = static_cast<TagId>(tag), .thread = static_cast<ThreadNumber>(thread)};
     return true;
   }

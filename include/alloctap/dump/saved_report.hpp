@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -16,10 +16,12 @@
 #include "alloctap/dump/record_numbers.hpp"
 #include "alloctap/dump/record_reader.hpp"
 #include "alloctap/dump/report.hpp"
+#include "alloctap/dump/saved_game_frames.hpp"
+#include "alloctap/dump/saved_modules.hpp"
 #include "alloctap/dump/saved_owners.hpp"
+#include "alloctap/dump/saved_stacks.hpp"
 #include "alloctap/dump/saved_symbols.hpp"
 #include "alloctap/guard/arena_array.hpp"
-#include "alloctap/stack/stack_table.hpp"
 
 namespace alloctap {
 
@@ -37,10 +39,13 @@ class SavedReport {
     while (reader.next_table()) {
       const Table* table = find_table(reader.table());
       while (table != nullptr && reader.next_row()) (this->*table->add)(reader);
+      while (game_.knows(reader.table()) && reader.next_row()) add_to_game(reader);
     }
     snapshot_.time_ns = sane_time(snapshot_.time_ns);
     snapshot_.peak.time_ns = sane_time(snapshot_.peak.time_ns);
-    if (!symbols_.finish() || !finish_modules() || !finish_events() || out_of_memory_) {
+    snapshot_.frames = game_.take();
+    if (!symbols_.finish() || !modules_.finish(stacks_) || !finish_events() ||
+        !stacks_.complete() || !game_.complete() || out_of_memory_) {
       return absl::ResourceExhaustedError("needs more memory than the system has");
     }
     if (!reader.status().ok() || !damaged_) return reader.status();
@@ -49,11 +54,11 @@ class SavedReport {
 
   /// Refers to this.
   [[nodiscard]] Report report() {
-    snapshot_.table = stacks_.get();
+    snapshot_.table = &stacks_.table();
     snapshot_.tags = owners_.tags();
-    symbols_.use(modules_);
+    symbols_.use(modules_.table());
     return {.snapshot = snapshot_,
-            .modules = modules_,
+            .modules = modules_.table(),
             .program = program_,
             .backend = backend_,
             .symbolize = &SavedSymbols::symbolize};
@@ -63,11 +68,6 @@ class SavedReport {
   struct Table {
     std::string_view name;
     void (SavedReport::*add)(const RecordReader&);
-  };
-
-  struct Renamed {
-    std::uint64_t before = 0;
-    StackId now = kNoStackId;
   };
 
   static const Table* find_table(std::string_view name) noexcept {
@@ -80,7 +80,7 @@ class SavedReport {
         {"timeline", &SavedReport::add_point},     {"markers", &SavedReport::add_marker},
         {"threads", &SavedReport::add_thread},     {"sizes", &SavedReport::add_size},
         {"blocks", &SavedReport::add_block},       {"events", &SavedReport::add_event},
-        {"misuses", &SavedReport::add_misuse}};
+        {"misuses", &SavedReport::add_misuse},     {"freed", &SavedReport::add_given_back}};
     const auto* found = std::find_if(std::begin(kTables), std::end(kTables),
                                      [&](const Table& table) { return table.name == name; });
     return found == std::end(kTables) ? nullptr : found;
@@ -127,25 +127,14 @@ class SavedReport {
   }
 
   void add_module(const RecordReader& row) {
-    Module module{.start = row.number("start"),
-                  .end = row.number("end"),
-                  .bias = row.number("bias"),
-                  .path = row.text("path"),
-                  .has_code = true,
-                  .unloaded_before = static_cast<StackId>(row.number("unloaded_before"))};
-    if (module.path.empty()) module.path = "?";
-    for (const char byte : row.text("build_id").substr(0, sizeof module.build_id)) {
-      module.build_id[module.build_id_bytes++] = static_cast<std::byte>(byte);
-    }
-    keep(read_modules_, module);
+    out_of_memory_ = !modules_.add(row) || out_of_memory_;
   }
 
   void add_frame(const RecordReader& row) {
     const std::uint64_t module = row.number("module");
-    const bool unloaded =
-        module > 0 && module <= read_modules_.size() && read_modules_[module - 1].is_unloaded();
     out_of_memory_ =
-        !symbols_.add_frame(row.number("address"), unloaded ? module : 0) || out_of_memory_;
+        !symbols_.add_frame(row.number("address"), modules_.is_unloaded(module) ? module : 0) ||
+        out_of_memory_;
   }
 
   void add_function(const RecordReader& row) {
@@ -155,49 +144,41 @@ class SavedReport {
     damaged_ = !symbols_.add_function(row.number("frame"), source) || damaged_;
   }
 
-  /// Two stacks of one owner with the same addresses were of different modules: the earlier one is
-  /// not to be found again.
   void add_stack(const RecordReader& row) {
-    ArenaArray<std::uintptr_t> frames;
+    ArenaArray<std::uintptr_t> calls;
     for (const std::uint64_t frame : row.list("frames")) {
       if (frame >= symbols_.frames()) return static_cast<void>(damaged_ = true);
-      keep(frames, symbols_.address(frame));
+      keep(calls, symbols_.address(frame));
     }
     const std::uint64_t id = row.number("id");
     StackOwner owner;
     damaged_ = !owners_.read_owner(row, owner) || damaged_;
-    if ((frames.empty() && owner.is_nobody()) || id < kFirstStack) return;
-    if (!renamed_.empty() && renamed_.back().before >= id) {
-      return static_cast<void>(damaged_ = true);
-    }
-    const std::span<const std::uintptr_t> calls(frames.data(), frames.size());
-    const StackId known = stacks_->find(hash_frames(calls).owned_by(owner));
-    if (known != kNoStackId) stacks_->retire(known);
-    keep(renamed_, {id, stacks_->intern(calls, owner)});
-  }
-
-  /// The first stack that was kept not before the one that had the id `before`.
-  [[nodiscard]] const Renamed* find_renamed(std::uint64_t before) const noexcept {
-    return std::lower_bound(renamed_.begin(), renamed_.end(), before,
-                            [](const Renamed& one, std::uint64_t id) { return one.before < id; });
+    if ((calls.empty() && owner.is_nobody()) || id < kFirstStack) return;
+    damaged_ = !stacks_.add(id, {calls.data(), calls.size()}, owner) || damaged_;
   }
 
   [[nodiscard]] StackId stack_of(const RecordReader& row,
                                  std::string_view column = "stack") noexcept {
-    const std::uint64_t before = row.number(column);
-    if (before == kUnknownStack || before == kStackNotTaken) return static_cast<StackId>(before);
-    const Renamed* found = find_renamed(before);
-    if (found != renamed_.end() && found->before == before) return found->now;
-    damaged_ = true;
-    return kUnknownStack;
+    const std::optional<StackId> stack = stacks_.find(row.number(column));
+    damaged_ = damaged_ || !stack;
+    return stack.value_or(kUnknownStack);
+  }
+
+  /// Where there may be none.
+  [[nodiscard]] StackId stack_or_none(const RecordReader& row, std::string_view column) noexcept {
+    return row.number(column) == kNoStackId ? kNoStackId : stack_of(row, column);
   }
 
   void add_sums(const RecordReader& row) {
     const AllocationTotals total{.allocations = row.number("allocations"),
                                  .allocated_bytes = row.number("allocated_bytes"),
                                  .temporary_allocations = row.number("temporary_allocations")};
-    keep_sums(snapshot_.stacks,
-              {stack_of(row), total, row.number("live_allocations"), row.number("live_bytes")});
+    const UnreachableSum unreachable{.definite_allocations = row.number("definite_allocations"),
+                                     .definite_bytes = row.number("definite_bytes"),
+                                     .indirect_allocations = row.number("indirect_allocations"),
+                                     .indirect_bytes = row.number("indirect_bytes")};
+    keep_sums(snapshot_.stacks, {stack_of(row), total, row.number("live_allocations"),
+                                 row.number("live_bytes"), unreachable});
   }
 
   void add_mapping(const RecordReader& row) {
@@ -225,7 +206,18 @@ class SavedReport {
 
   void add_thread(const RecordReader& row) { keep(snapshot_.threads, saved_thread(row)); }
 
-  void add_tag(const RecordReader& row) { damaged_ = !owners_.add_tag(row) || damaged_; }
+  void add_tag(const RecordReader& row) {
+    const bool known = owners_.add_tag(row);
+    damaged_ = damaged_ || !known;
+    const std::uint64_t overhead = row.number("overhead_bytes");
+    if (!known || overhead == 0) return;
+    const std::size_t end = owners_.tags_so_far();
+    if (snapshot_.overheads.resize(end)) {
+      snapshot_.overheads[end - 1] = overhead;
+    } else {
+      out_of_memory_ = true;
+    }
+  }
 
   void add_size(const RecordReader& row) {
     const std::uint64_t size_class = row.number("class");
@@ -242,13 +234,25 @@ class SavedReport {
   }
 
   void add_misuse(const RecordReader& row) {
-    const auto stack = [&](std::string_view column) {
-      return row.number(column) == kNoStackId ? kNoStackId : stack_of(row, column);
-    };
+    const auto stack = [&](std::string_view column) { return stack_or_none(row, column); };
     CountedMisuse counted;
     const bool known = MisuseRow(row, stack).read(counted);
     damaged_ = damaged_ || !known;
     if (known) keep(snapshot_.misuses, counted);
+  }
+
+  void add_to_game(const RecordReader& row) {
+    const auto stack = [&](std::string_view column) { return stack_or_none(row, column); };
+    damaged_ = !game_.read(row, stack, owners_) || damaged_;
+  }
+
+  void add_given_back(const RecordReader& row) {
+    const std::uint64_t thread = row.number("thread");
+    const GivenBack freed{stack_of(row), static_cast<std::uint32_t>(thread), row.number("blocks"),
+                          row.number("bytes")};
+    const bool known = thread < snapshot_.threads.size() && has_allocated(snapshot_, freed.stack);
+    damaged_ = damaged_ || !known;
+    if (known) keep(snapshot_.freed.blocks, freed);
   }
 
   /// After one that cannot be, none is taken: what came before is the beginning.
@@ -267,32 +271,15 @@ class SavedReport {
     return finished;
   }
 
-  bool finish_modules() noexcept {
-    for (const Module& module : read_modules_) {
-      if (!module.is_unloaded()) {
-        if (!modules_.add_loaded(module)) return false;
-        continue;
-      }
-      Module unloaded = module;
-      const Renamed* found = find_renamed(module.unloaded_before);
-      unloaded.unloaded_before = found == renamed_.end() ? stacks_->end_id() : found->now;
-      if (!modules_.add_unloaded(unloaded)) return false;
-    }
-    return true;
-  }
-
   Snapshot snapshot_;
-  ModuleTable modules_;
+  SavedModules modules_;
   ProgramInfo program_;
   BackendInfo backend_;
   SavedSymbols symbols_;
   SavedOwners owners_;
   SavedEvents events_;
-  std::unique_ptr<StackTable> stacks_ = std::make_unique<StackTable>();
-  /// As they stand in the record.
-  ArenaArray<Module> read_modules_;
-  /// By the id that a stack had.
-  ArenaArray<Renamed> renamed_;
+  SavedStacks stacks_;
+  SavedGameFrames game_;
   bool damaged_ = false;
   bool out_of_memory_ = false;
 };

@@ -264,8 +264,6 @@ struct TextDump {
     if (shown < all) out << " (" << shown << " of " << with_commas(all) << ")";
     out << "\n";
   }
-
-  static std::string_view plural(std::uint64_t count) noexcept { return count == 1 ? "" : "s"; }
 };
 
 static_assert(DumpPolicy<TextDump>);

@@ -137,8 +137,9 @@ class TextGameFrames {
          << name_of(call.call) << " " << human_bytes(call.bytes) << ", cause "
          << name_of(cause_of(call));
     if (call.has_usage) {
-      out_ << " (" << with_commas(call.page_faults) << " page faults, " << with_commas(call.waits)
-           << " waits, " << with_commas(call.preemptions) << " times preempted)";
+      out_ << " (" << with_commas(call.page_faults) << " page fault" << plural(call.page_faults)
+           << ", " << with_commas(call.waits) << " wait" << plural(call.waits) << ", preempted "
+           << with_commas(call.preemptions) << " time" << plural(call.preemptions) << ")";
     }
     out_ << "\n";
     write_text_frames(report_, call.stack, list_, out_);

@@ -56,7 +56,6 @@ struct ListedSum {
 /// scan could not see. Nothing where there was none.
 inline void write_scan(const ScanSummary& scan, const Leaks& leaks, DumpWriter& out) {
   if (!scan.done) return;
-  const auto plural = [](std::uint64_t count) { return count == 1 ? "" : "s"; };
   const auto write_sum = [&](std::string_view how, const LiveSum& sum) {
     out << how << human_bytes(sum.live_bytes) << " in " << with_commas(sum.live_allocations)
         << " block" << plural(sum.live_allocations);
@@ -81,7 +80,6 @@ inline void write_scan(const ScanSummary& scan, const Leaks& leaks, DumpWriter& 
 
 /// "Leaked     1.2 KiB in 3 blocks of 2 stacks; suppressed 40 KiB in 10 blocks".
 inline void write_leak_totals(const Leaks& leaks, DumpWriter& out) {
-  const auto plural = [](std::uint64_t count) { return count == 1 ? "" : "s"; };
   const LiveSum& leaked = leaks.leaked;
   out << "Leaked     ";
   if (leaked.stacks == 0) {

@@ -1,6 +1,7 @@
 /// What is known of the time that one call spent inside the allocator.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,8 @@ namespace alloctap {
 
 /// What a program calls an allocator for.
 enum class AllocatorCall : std::uint8_t { kAllocate, kReallocate, kFree };
+inline constexpr std::array<AllocatorCall, 3> kAllAllocatorCalls{
+    AllocatorCall::kAllocate, AllocatorCall::kReallocate, AllocatorCall::kFree};
 
 [[nodiscard]] constexpr std::string_view name_of(AllocatorCall call) noexcept {
   switch (call) {

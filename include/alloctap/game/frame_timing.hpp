@@ -32,7 +32,7 @@ inline std::int64_t clock_cost_ns() noexcept {
 
 /// Which calls of a thread have their time taken: each large one, with what the thread used up
 /// meanwhile, which costs a system call or two; and of the others one in `kTimedOneIn`, by chance,
-/// which stands for all of them. Small, for thread-local storage; begins as zeros.
+/// which stands for all of them (`UsualTime`). Small, for thread-local storage; begins as zeros.
 struct TimedCalls {
   /// Calls that are not large until the time of one is taken, and the state of the dice for that.
   std::uint32_t until_timed;
@@ -93,7 +93,8 @@ struct FrameTiming {
       call.waits = static_cast<std::uint32_t>(usage.waits - timed.usage.waits);
       call.preemptions = static_cast<std::uint32_t>(usage.preemptions - timed.usage.preemptions);
     }
-    const auto ns = static_cast<std::uint64_t>(call.duration_ns) * timed.weight;
+    const auto ns =
+        thread.usual_time.estimate(static_cast<std::uint64_t>(call.duration_ns), timed.weight);
     thread.spend(tag, ns);
     thread.pending = call;
     thread.pending_ns = ns;

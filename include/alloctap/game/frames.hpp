@@ -47,7 +47,8 @@ namespace alloctap {
 /// for the tag that the block was allocated in, in the frame in which it is freed.
 ///
 /// The time inside the allocator is taken where the hook stands in front of it (InterposeHook,
-/// PltHook, InlineHook), but not of blocks that `Checks` look after.
+/// PltHook, InlineHook, WindowsHeapHook, WindowsImportHook), but not of blocks that `Checks` look
+/// after, nor of HeapDestroy.
 ///
 /// Frames are of the process: a session that ends changes nothing of what is known, and marks may
 /// come without one. Trackers whose observers have another `Name` have frames of their own. All

@@ -8,6 +8,7 @@
 
 #include "alloctap/event/stack_owner.hpp"
 #include "alloctap/game/frame_stacks.hpp"
+#include "alloctap/game/usual_time.hpp"
 #include "alloctap/guard/relaxed_copy.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/snapshot/frame_history.hpp"
@@ -81,6 +82,7 @@ struct alignas(64) ThreadFrames {
   /// it stands.
   SlowCall pending{};
   std::uint64_t pending_ns = 0;
+  UsualTime usual_time;
   RelaxedCopy<SlowCall> slowest;
   /// The frame that `slowest` is of.
   std::atomic<FrameNumber> slowest_frame{0};

@@ -21,7 +21,9 @@ class CallTimer {
 template <class Sink>
 class CallTimer<Sink, true> {
  public:
-  /// `wanted()`: whether the call is recorded; `bytes_of()` is what the program asks for.
+  /// `wanted()`: whether the call is recorded; `bytes_of()` is what the program asks for. Neither
+  /// is asked for a sink that does not take the time: an atomic load whose result nobody uses
+  /// stays.
   template <class Wanted, class BytesOf>
   ALLOCTAP_ALWAYS_INLINE CallTimer(Wanted&& wanted, AllocatorCall call,
                                    BytesOf&& bytes_of) noexcept {

@@ -7,6 +7,7 @@
 #include "alloctap/event/block_checks.hpp"
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/hook/call_timer.hpp"
 #include "alloctap/hook/windows_checked_calls.hpp"
 #include "alloctap/hook/windows_earlier_blocks.hpp"
 #include "alloctap/hook/windows_functions.hpp"
@@ -34,7 +35,10 @@ struct WindowsHeapCalls {
     const ReentrancyGuard guard;
     Unwinding unwinding(guard);
     auto* const original = Originals::template get<Function>();
+    const CallTimer<Sink> timer([&] { return wanted(guard); }, AllocatorCall::kAllocate,
+                                [&] { return bytes; });
     void* const block = os::call_with_cleanup(unwinding, original, heap, flags, bytes);
+    timer.stop();
     if (wanted(guard) && block != nullptr) Events::tell_allocation(heap, block, bytes, origin);
     return block;
   }
@@ -49,7 +53,10 @@ struct WindowsHeapCalls {
     Unwinding unwinding(guard);
     if (tell) unwinding.detached = begin_reallocate(heap, old, origin);
     auto* const original = Originals::template get<Function>();
+    const CallTimer<Sink> timer([&] { return tell; }, AllocatorCall::kReallocate,
+                                [&] { return bytes; });
     void* const block = os::call_with_cleanup(unwinding, original, heap, flags, old, bytes);
+    timer.stop();
     if (!tell) return block;
     const os::ErrorPreserver preserve_error;
     if (block == nullptr) {
@@ -66,8 +73,13 @@ struct WindowsHeapCalls {
                                                      ULONG flags, void* block) {
     if constexpr (CheckingSink<Sink>) return Checked::deallocate(origin, heap, flags, block);
     const ReentrancyGuard guard;
-    if (wanted(guard) && block != nullptr) Events::tell_deallocation(heap, block, origin);
-    return Originals::template get<Function>()(heap, flags, block);
+    const bool tell = wanted(guard) && block != nullptr;
+    if (tell) Events::tell_deallocation(heap, block, origin);
+    const CallTimer<Sink> timer([&] { return tell; }, AllocatorCall::kFree,
+                                [] { return SIZE_T{0}; });
+    const ULONG_PTR freed = Originals::template get<Function>()(heap, flags, block);
+    timer.stop();
+    return freed;
   }
 
   /// The pages of a heap are no mapping of the program's.
@@ -91,6 +103,9 @@ struct WindowsHeapCalls {
       const os::ErrorPreserver preserve_error;
       os::visit_heap_blocks(
           heap, [&](void* block, SIZE_T) { Events::tell_deallocation(heap, block, origin); });
+      // Of all of them no time is taken; a sink is not to wait for that of the last one's free.
+      const CallTimer<Sink> never_stopped([] { return true; }, AllocatorCall::kFree,
+                                          [] { return SIZE_T{0}; });
     }
     const std::lock_guard not_while_noting(EarlierBlocks::lock());
     return Originals::template get<Function>()(heap);

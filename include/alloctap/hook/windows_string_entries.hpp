@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
 
@@ -37,6 +38,15 @@ class WindowsStringOriginals {
   static inline constinit std::atomic<typename Function::Signature*> original_{nullptr};
 };
 
+/// Where a function of a library is redirected, in the group of that library.
+template <class Function, class Originals, std::size_t Library, class Call>
+PltTarget string_target(Call* call) noexcept {
+  return {.name = Function::name,
+          .handler = reinterpret_cast<std::uintptr_t>(call),
+          .group = Library,
+          .publish = &Originals::template set<Function>};
+}
+
 /// `call` stands in for a function of one library.
 template <class Function, AccessSink Sink, std::size_t Library,
           class Signature = typename Function::Signature>
@@ -50,13 +60,58 @@ struct WindowsStringEntry<Function, Sink, Library, Result(Arguments...)> {
     return StringCall<Sink, Originals>::template call<Function>(ALLOCTAP_CALL_ORIGIN(),
                                                                 arguments...);
   }
+};
 
-  /// In the group of its library.
-  static PltTarget target() noexcept {
-    return {.name = Function::name,
-            .handler = reinterpret_cast<std::uintptr_t>(&call),
-            .group = Library,
-            .publish = &Originals::template set<Function>};
+/// What a `VariadicFunction` does: the library's function that takes a list of values has them.
+template <class Function, AccessSink Sink, std::size_t Library>
+struct WindowsListCall {
+  struct Originals {
+    template <class>
+    static auto* get() noexcept {
+      return WindowsStringOriginals<Sink, Library>::template get<typename Function::WithList>();
+    }
+    static void note_arrival() noexcept {}
+  };
+
+  template <class... Arguments>
+  ALLOCTAP_ALWAYS_INLINE static int call(const CallOrigin& origin, Arguments... arguments) {
+    return StringCall<Sink, Originals>::template call<Function>(origin, arguments...);
+  }
+};
+
+template <class Function, AccessSink Sink, std::size_t Library, class A>
+struct WindowsStringEntry<Function, Sink, Library, int(A, ...)> {
+  ALLOCTAP_NOINLINE static int call(A a, ...) {
+    std::va_list values;
+    va_start(values, a);
+    const int result =
+        WindowsListCall<Function, Sink, Library>::call(ALLOCTAP_CALL_ORIGIN(), a, values);
+    va_end(values);
+    return result;
+  }
+};
+
+template <class Function, AccessSink Sink, std::size_t Library, class A, class B>
+struct WindowsStringEntry<Function, Sink, Library, int(A, B, ...)> {
+  ALLOCTAP_NOINLINE static int call(A a, B b, ...) {
+    std::va_list values;
+    va_start(values, b);
+    const int result =
+        WindowsListCall<Function, Sink, Library>::call(ALLOCTAP_CALL_ORIGIN(), a, b, values);
+    va_end(values);
+    return result;
+  }
+};
+
+template <class Function, AccessSink Sink, std::size_t Library, class A, class B, class C>
+struct WindowsStringEntry<Function, Sink, Library, int(A, B, C, ...)> {
+  ALLOCTAP_NOINLINE static int call(A a, B b, C c, ...) {
+    std::va_list values;
+    va_start(values, c);
+    const int result =
+        WindowsListCall<Function, Sink, Library>::call(ALLOCTAP_CALL_ORIGIN(), a, b, c, values);
+    va_end(values);
+    return result;
   }
 };
 
@@ -64,7 +119,10 @@ struct WindowsStringEntry<Function, Sink, Library, Result(Arguments...)> {
 template <AccessSink Sink, std::size_t Library = 0, class Add>
 void for_each_string_target(Add& add) {
   WindowsStringFunctions::for_each([&add](auto function) {
-    add(WindowsStringEntry<decltype(function), Sink, Library>::target());
+    using Function = decltype(function);
+    using Originals = WindowsStringOriginals<Sink, Library>;
+    add(string_target<Function, Originals, Library>(
+        &WindowsStringEntry<Function, Sink, Library>::call));
   });
   if constexpr (Library + 1 < kStringLibraries.size()) {
     for_each_string_target<Sink, Library + 1>(add);

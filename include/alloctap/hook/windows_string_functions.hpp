@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "alloctap/hook/string_functions.hpp"
+#include "alloctap/hook/windows_printing_functions.hpp"
 
 namespace alloctap {
 namespace string_shapes {
@@ -29,13 +30,11 @@ using WindowsNames =
 
 }  // namespace string_shapes
 
-/// By their exported names; a library need not have all. Those that print are left out: their
-/// arguments differ from one library to the next, and most of them end in functions that take none
-/// of the caller's.
+/// By their exported names; a library need not have all.
 using WindowsStringFunctions = JoinedFunctions<
     JoinedFunctions<string_shapes::MemoryFunctions, string_shapes::TextFunctions>,
     JoinedFunctions<JoinedFunctions<string_shapes::NumberFunctions, string_shapes::WideFunctions>,
-                    string_shapes::WindowsNames>>;
+                    JoinedFunctions<string_shapes::WindowsNames, WindowsPrintingFunctions>>>;
 
 /// The libraries that export them, each functions of its own.
 inline constexpr std::array<std::string_view, 4> kStringLibraries{"msvcrt.dll", "ucrtbase.dll",

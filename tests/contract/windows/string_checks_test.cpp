@@ -5,7 +5,10 @@
 
 #include <cerrno>
 #include <climits>
+#include <cstdarg>
 #include <cstddef>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <cwchar>
@@ -65,6 +68,19 @@ void check_behind(const char* function, bool writes, Work&& work) {
   CHECK(faults[0].access.function == function);
   CHECK(faults[0].block.size == kSize);
   CHECK(faults[0].block.allocated.stack != faults[0].found.stack);
+}
+
+/// What ucrtbase.dll exports for the headers of Microsoft's compiler.
+extern "C" int __stdio_common_vsprintf(unsigned long long options, char* to, std::size_t most,
+                                       const char* format, void* locale, std::va_list values);
+
+/// As their sprintf.
+int universal_sprintf(char* to, const char* format, ...) {
+  std::va_list values;
+  va_start(values, format);
+  const int printed = __stdio_common_vsprintf(1, to, SIZE_MAX, format, nullptr, values);
+  va_end(values);
+  return printed;
 }
 
 /// Keeps a call whose result nobody wants.
@@ -135,6 +151,32 @@ TEST_CASE("what stays in a block is no fault, and results are those of the funct
     CHECK(::GetLastError() == 77);
   });
   CHECK(faults.empty());
+}
+
+TEST_CASE("what printf's family reads and writes behind a block is told on Windows") {
+  const Session session = started();
+  const Block block;
+  char* const text = escape(block.text);
+  char* const end = text + kSize - 4;
+  char* const to = escape(elsewhere);
+  const auto check = [](const char* function, bool writes, auto work) {
+    check_behind(function, writes, work);
+  };
+  check("_snprintf", false, [&] { ::_snprintf(to, 100, "%d %s", 1, text); });
+  check("_snprintf", false, [&] { ::_snprintf(to, 100, "%.*s", int{kSize} + 1, text); });
+  check("_snprintf", true, [&] { CHECK(::_snprintf(end, 5, "%.1f%c", 1.5, 'x') == 4); });
+  check("_snprintf", true, [&] { CHECK(::_snprintf(end, 5, "%s", "longer") == -1); });
+  check("_snwprintf", true,
+        [&] { CHECK(::_snwprintf(reinterpret_cast<wchar_t*>(escape(end)), 3, L"%d", 12) == 2); });
+  check("__stdio_common_vsprintf", true, [&] { CHECK(universal_sprintf(end, "%d", 1234) == 4); });
+  std::memset(text, 'a', kSize);
+  check("__stdio_common_vsprintf", false, [&] { universal_sprintf(to, "%s", text); });
+  const auto none = kFaultsOf([&] {
+    CHECK(::_snprintf(end, 4, "%s%d", "abc", 4) == 4);
+    CHECK(universal_sprintf(end, "%.1f", 1.5) == 3);
+    CHECK(universal_sprintf(to, "%.*s|%s", int{kSize}, text, "end") == kSize + 3);
+  });
+  CHECK(none.empty());
 }
 
 TEST_CASE("a call that touches a freed block, or copies onto itself, is told on Windows") {

@@ -73,7 +73,7 @@ TEST_CASE("histograms and the worst frames are told by measure") {
   CHECK(addresses_of(report, call["frames"]) == json{0x1011, 0x3001});
   call.erase("frames");
   CHECK(call == json::parse(R"({"call": "reallocate", "cause": "wait", "duration_ns": 50000,
-      "bytes": 3000, "tag": "Game/Physics", "page_faults": 0, "waits": 1, "preemptions": 0})"));
+      "bytes": 3000, "tag": "Game/Physics", "page_faults": 3, "waits": 1, "preemptions": 2})"));
   REQUIRE(worst["stacks"].size() == 1);
   CHECK(addresses_of(report, worst["stacks"][0]["frames"]) == json{0x1011, 0x3001});
   CHECK(worst["stacks"][0]["tag"] == "Game/Physics");

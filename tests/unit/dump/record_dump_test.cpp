@@ -8,17 +8,20 @@
 #include <string>
 #include <string_view>
 
+#include "alloctap/dump/chrome_trace_dump.hpp"
 #include "alloctap/dump/heaptrack_dump.hpp"
 #include "alloctap/dump/json_dump.hpp"
 #include "alloctap/dump/massif_dump.hpp"
 #include "alloctap/dump/saved_report.hpp"
 #include "alloctap/dump/text_dump.hpp"
+#include "tests/support/framed_report.hpp"
 #include "tests/support/sample_report.hpp"
 #include "tests/support/tagged_report.hpp"
 
 namespace {
 
 using namespace alloctap::testing;
+using alloctap::ChromeTraceDump;
 using alloctap::HeaptrackDump;
 using alloctap::JsonDump;
 using alloctap::MassifDump;
@@ -140,6 +143,43 @@ TEST_CASE("a record keeps tags, and whose each stack is") {
   const StackId last = report.snapshot.stacks[7].stack;
   CHECK(report.snapshot.table->owner(last).tag == sample.game);
   CHECK(report.snapshot.table->frames(last).empty());
+}
+
+TEST_CASE("a record keeps the frames of a game, and budgets") {
+  FramedReport sample;
+  check_round_trip(sample);
+  const std::string record = render(RecordDump{}, sample.report());
+  SavedReport saved;
+  CHECK(saved.read(record).ok());
+  const alloctap::FrameHistory& frames = saved.report().snapshot.frames;
+  REQUIRE(frames.offences.size() == 1);
+  CHECK(frames.offences[0].tag_name == "Physics");
+  CHECK(render(ChromeTraceDump{}, saved.report()) == render(ChromeTraceDump{}, sample.report()));
+}
+
+TEST_CASE("a record keeps who gave back what, what cannot be reached, and what allocators hold") {
+  TaggedReport sample;
+  alloctap::Snapshot& snapshot = sample.snapshot;
+  REQUIRE(snapshot.threads.size() > 1);
+  snapshot.freed.knowledge = alloctap::FreedKnowledge::kIncomplete;
+  REQUIRE(snapshot.freed.blocks.push_back({snapshot.stacks[1].stack, 1, 3, 300}));
+  REQUIRE(snapshot.freed.blocks.push_back({snapshot.stacks[2].stack, 0, 1, 10}));
+  snapshot.scan = {
+      .done = true, .unseen_threads = 2, .unread_bytes = 30, .stopped_ns = 400, .scan_ns = 5000};
+  snapshot.stacks[1].unreachable = {1, 20, 3, 40};
+  REQUIRE(snapshot.overheads.resize(sample.game + 1));
+  snapshot.overheads[sample.game] = 4096;
+  snapshot.forgotten_markers = 7;
+  check_round_trip(sample);
+  const std::string record = render(RecordDump{}, sample.report());
+  SavedReport saved;
+  CHECK(saved.read(record).ok());
+  const Report report = saved.report();
+  CHECK(report.snapshot.freed.knowledge == alloctap::FreedKnowledge::kIncomplete);
+  CHECK(report.snapshot.freed.blocks.size() == 2);
+  CHECK(report.snapshot.stacks[1].unreachable.indirect_bytes == 40);
+  CHECK(report.snapshot.overheads.size() == sample.game + 1U);
+  CHECK(report.snapshot.forgotten_markers == 7);
 }
 
 TEST_CASE("a record of a tracker that met no tag still knows that there could be some") {

@@ -154,6 +154,71 @@ TEST_CASE("a report whose rows refer to what is not there is damaged, and has th
   CHECK(saved.report().snapshot.stacks[0].stack == alloctap::kUnknownStack);
 }
 
+TEST_CASE(
+    "rows of a game that refer to what is not there are left out, and the record is damaged") {
+  const auto check_damaged = [](auto write) {
+    const std::string record = written_record([&](RecordWriter& writer) {
+      writer.begin_table("game", {{kNumber, "frames"}});
+      writer.row(3u);
+      writer.end_table();
+      write(writer);
+      writer.end_table();
+      writer.finish();
+    });
+    SavedReport saved;
+    CHECK(saved.read(record).code() == absl::StatusCode::kDataLoss);
+    const alloctap::Snapshot& snapshot = saved.report().snapshot;
+    CHECK(snapshot.frames.known);
+    CHECK(snapshot.frames.frames == 3);
+    CHECK(snapshot.frames.tags.empty());
+    CHECK(snapshot.frames.last.empty());
+    CHECK(snapshot.frames.histograms == alloctap::FrameHistory().histograms);
+    for (const auto& list : snapshot.frames.worst) CHECK(list.empty());
+    CHECK(snapshot.frames.budgets.empty());
+    CHECK(snapshot.frames.offences.empty());
+    CHECK(snapshot.freed.blocks.empty());
+  };
+  check_damaged([](RecordWriter& writer) {
+    writer.begin_table("game tags", {{kNumber, "tag"}});
+    writer.row(500u);
+  });
+  check_damaged([](RecordWriter& writer) {
+    writer.begin_table("game frames", {{kNumber, "first_tag"}, {kNumber, "tags"}});
+    writer.row(0u, 1u);
+    writer.row(1u, 0u);
+  });
+  check_damaged([](RecordWriter& writer) {
+    writer.begin_table("game histograms",
+                       {{kText, "measure"}, {kNumber, "class"}, {kNumber, "frames"}});
+    writer.row("allocations", 65u, 1u);
+    writer.row("colour", 1u, 1u);
+  });
+  check_damaged([](RecordWriter& writer) {
+    writer.begin_table(
+        "game worst",
+        {{kText, "measure"}, {kText, "slowest_call.call"}, {kNumber, "slowest_call.tag"}});
+    writer.row("colour", "allocate", 0u);
+    writer.row("allocations", "think", 0u);
+    writer.row("allocations", "allocate", 7u);
+  });
+  check_damaged([](RecordWriter& writer) {
+    writer.begin_table("game stacks", {{kText, "measure"}, {kNumber, "place"}});
+    writer.row("allocations", 0u);
+    writer.row("colour", 0u);
+  });
+  for (const char* table : {"game budgets", "game offences"}) {
+    check_damaged([&](RecordWriter& writer) {
+      writer.begin_table(table, {{kText, "kind"}, {kNumber, "tag"}});
+      writer.row("held_bytes", 1u);
+      writer.row("colour", 0u);
+    });
+  }
+  check_damaged([](RecordWriter& writer) {
+    writer.begin_table("freed", {{kNumber, "stack"}, {kNumber, "thread"}});
+    writer.row(alloctap::kUnknownStack, 0u);
+  });
+}
+
 TEST_CASE("a record of a report that was cut short makes a report") {
   const SampleReport sample;
   const std::string record = render(alloctap::RecordDump{}, sample.report());

@@ -42,7 +42,7 @@ Most allocated_bytes: frame 2, 10.000 ms; 100 allocations of 4.9 KiB, 0.070 ms i
     main   0x3000
 
 Most duration_ns: frame 2, 10.000 ms; 100 allocations of 4.9 KiB, 0.070 ms in the allocator
-  its slowest call of those that were timed: 0.050 ms to reallocate 2.9 KiB, cause wait (0 page faults, 1 waits, 0 times preempted)
+  its slowest call of those that were timed: 0.050 ms to reallocate 2.9 KiB, cause wait (3 page faults, 1 wait, preempted 2 times)
     engine::load(char const*)   0x1010
     main   0x3000
   90 of 4.8 KiB, 0.060 ms

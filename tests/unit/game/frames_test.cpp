@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <atomic>
+#include <string>
 #include <thread>
 
 #include "alloctap/observe/observers.hpp"
@@ -18,8 +20,7 @@ struct FreesTest;
 struct PeakTest;
 struct ManyTagsTest;
 struct IdleTest;
-struct LongTest;
-struct ManyRowsTest;
+struct MarkersTest;
 struct RacingMarksTest;
 struct MarkInsideTest;
 struct NoTagsTest;
@@ -149,47 +150,17 @@ TEST_CASE("frames in which nothing happens are frames") {
   CHECK(snapshot.frames.worst[0].empty());
 }
 
-TEST_CASE("of many frames the last are kept, and all are counted") {
-  using G = Game<LongTest>;
-  constexpr std::size_t kFrames = FrameLog::kLastFrames + 10;
-  G::Frames::mark();
-  for (std::size_t i = 0; i < kFrames; ++i) {
-    G::allocate(0x1000, 3);
-    G::free(0x1000);
-    G::Frames::mark();
-  }
-  const Snapshot snapshot = G::snapshot();
-  const auto& last = snapshot.frames.last;
-  CHECK(snapshot.frames.frames == kFrames);
-  CHECK(snapshot.frames.histograms[0][1] == kFrames);
-  CHECK(snapshot.frames.histograms[1][2] == kFrames);
-  REQUIRE(last.size() == FrameLog::kLastFrames);
-  CHECK(last[0].number == kFrames - FrameLog::kLastFrames + 1);
-  for (const FrameSummary& frame : last) REQUIRE(frame.counts.allocations == 1);
-}
-
-TEST_CASE("frames whose rows found no room any more are not told, and the others are whole") {
-  using G = Game<ManyRowsTest>;
-  const TagId outer = process_tags.find_or_add(kNoTag, "frames_test rows");
-  std::array<Tag, 100> tags;
-  for (std::size_t i = 0; i < tags.size(); ++i) {
-    tags[i] = {process_tags.find_or_add(outer, std::to_string(i))};
-  }
-  for (std::size_t i = 0; i < 400; ++i) {
-    G::Frames::mark();
-    for (const Tag tag : tags) {
-      const tag_scope scope{tag};
+TEST_CASE("a mark by another thread than the one before is told") {
+  using G = Game<MarkersTest>;
+  for (int i = 0; i < 5; ++i) {
+    std::thread([] {
       G::allocate(0x1000, 1);
       G::free(0x1000);
-    }
+      G::Frames::mark();
+      G::Frames::mark();
+    }).join();
   }
-  G::Frames::mark();
-  const Snapshot snapshot = G::snapshot();
-  const auto& last = snapshot.frames.last;
-  CHECK(snapshot.frames.frames == 400);
-  CHECK(last.size() < 400);
-  CHECK(last.size() > FrameRowRing::kCapacity / (tags.size() + 1) - 3);
-  for (const FrameSummary& frame : last) REQUIRE(frame.tag_count == tags.size());
+  CHECK(G::snapshot().frames.marking_thread_changes == 4);
 }
 
 TEST_CASE("of marks that meet one is refused, and each other one ends a frame") {

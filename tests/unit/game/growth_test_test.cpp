@@ -65,6 +65,18 @@ TEST_CASE("the chance of steps among moves is binomial") {
   CHECK(GrowthTest::chance_of(2, 1) == doctest::Approx(0.648));
 }
 
+TEST_CASE("heights that are left again are no steps") {
+  GrowthSeries rising;
+  GrowthSeries falling;
+  for (std::uint64_t mark = 0; mark < 20; ++mark) {
+    rising.add(100 * mark);
+    falling.add(mark < 19 ? 100 * mark : 0);
+  }
+  falling.add(0);
+  CHECK(GrowthTest::run(rising).steps > 10);
+  CHECK(GrowthTest::run(falling).steps == 0);
+}
+
 TEST_CASE("what comes and goes does not grow") {
   SUBCASE("noise") {
     CHECK(count_named(50, [](std::mt19937& random) {

@@ -122,6 +122,28 @@ TEST_CASE("suspects come by confidence, and then by what they lose") {
   CHECK(position(kFirstStack + 1) < position(kFirstStack));
 }
 
+TEST_CASE("the more stacks are watched, the less is said of one") {
+  constexpr SoakOptions kEarly{.fewest_marks = 10, .confidence = 0.5};
+  SoakDetector alone(kEarly);
+  SoakDetector among_others(kEarly);
+  std::vector<std::uint64_t> held(50);
+  for (std::uint64_t mark = 0; mark <= 24; ++mark) {
+    for (std::size_t i = 1; i < held.size(); ++i) held[i] = 100 + (mark + i) % 7;
+    held[0] = mark * 10;
+    REQUIRE(alone.add(snapshot_with(made_up_table, mark, {held[0]})).ok());
+    REQUIRE(among_others.add(snapshot_with(made_up_table, mark, held)).ok());
+  }
+  const auto one = alone.suspects();
+  const auto of_many = among_others.suspects();
+  REQUIRE(one->size() == 1);
+  REQUIRE(of_many->size() == 1);
+  const SoakSuspect& suspect = (*one)[0];
+  CHECK(suspect.marks == 25);
+  CHECK(suspect.first_bytes == 0);
+  CHECK((*of_many)[0].finding.chance == suspect.finding.chance);
+  CHECK(1 - (*of_many)[0].confidence == doctest::Approx(50 * (1 - suspect.confidence)));
+}
+
 TEST_CASE("marks of a warm-up are passed over") {
   SoakDetector soak({.warm_up_marks = 60});
   for (std::uint64_t mark = 1; mark <= 140; ++mark) {

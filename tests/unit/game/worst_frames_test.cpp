@@ -13,6 +13,7 @@ using namespace alloctap::testing;
 
 struct WorstTest;
 struct ManyStacksTest;
+struct OwnStacksTest;
 
 const ArenaArray<WorstFrame>& worst_of(const Snapshot& snapshot, FrameMeasure measure) {
   return snapshot.frames.worst[static_cast<std::size_t>(measure)];
@@ -54,6 +55,26 @@ TEST_CASE("the worst frames of each measure are kept with their stacks") {
   std::size_t visited = 0;
   for_each_stack(snapshot.frames, [&](StackId stack) { visited += stack != kNoStackId ? 1 : 0; });
   CHECK(visited == 2 * 3 * WorstFrames::kMost);
+}
+
+TEST_CASE("each of the worst frames has its own stacks and times") {
+  using G = Game<OwnStacksTest>;
+  G::Frames::mark();
+  G::allocate(0x1000, 10, 0x111);
+  G::Frames::mark();
+  G::allocate(0x2000, 20, 0x222);
+  G::Frames::mark();
+  const Snapshot snapshot = G::snapshot();
+  const auto& by_bytes = worst_of(snapshot, FrameMeasure::kBytes);
+  REQUIRE(by_bytes.size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const WorstFrame& frame = by_bytes[i];
+    REQUIRE(frame.number == 2 - i);
+    CHECK(frame.begin_ns == snapshot.frames.last[frame.number - 1].begin_ns);
+    CHECK(frame.duration_ns == snapshot.frames.last[frame.number - 1].duration_ns);
+    REQUIRE(frame.stack_count == 1);
+    CHECK(caller_of(snapshot, frame.stacks[0].stack) == (frame.number == 1 ? 0x111U : 0x222U));
+  }
 }
 
 TEST_CASE("stacks that find no room in a frame are told as one") {

@@ -93,6 +93,19 @@ TEST_CASE("a baseline that is missing fails, is made where that is asked for, an
   CHECK(test.calls == 4);
 }
 
+// Run by baselines_by_environment.sh alone.
+TEST_CASE("a baseline is where the environment says" * doctest::skip()) {
+  BaselineTest test;
+  const auto counter = [&](auto& work) -> absl::StatusOr<std::vector<CountedStack>> {
+    work();
+    return test.counts;
+  };
+  const BaselineResult result =
+      allocation_baseline<NamedTracker>("by environment", [] {}, {}, counter);
+  INFO(result);
+  CHECK(result);
+}
+
 TEST_CASE("a changed stack fails with what changed, and leaves the file alone") {
   BaselineTest test;
   REQUIRE(test.check("x", BaselineUpdate::kAlways));

@@ -2,7 +2,10 @@
 
 #include <windows.h>
 
+#include <cstdio>
+
 #include "../hidden.hpp"
+#include "../texts.hpp"
 #include "../threads.hpp"
 
 namespace corpus {
@@ -48,9 +51,30 @@ constexpr Variant kVariants[] = {
     {"GlobalFree/good_moveable", kGood, free_moveable},
 };
 
+/// By the system's C library: GCC's own printf is linked into the program.
+constexpr Writer kWriters[] = {
+    {"_snprintf", 1,
+     [](char* to, std::size_t bytes) { _snprintf(to, bytes, "%s", text_of<char>(200)); }},
+    {"_snwprintf", kWide,
+     [](char* to, std::size_t bytes) {
+       _snwprintf(wide(to), bytes / kWide, L"%ls", text_of<wchar_t>(200));
+     }},
+};
+
+/// Room for whatever it finds behind a block.
+char copy[64 * 1024];
+
+constexpr Reader kReader{"_snprintf", 1, [](const char* from, std::size_t) {
+                           _snprintf(copy, sizeof(copy), "%s", from);
+                         }};
+
 }  // namespace
 
 void add_system_families(Cases& cases) {
+  for (const Writer& writer : kWriters) {
+    add_writer(cases, writer);
+  }
+  add_reader(cases, kReader);
   for (const Variant& variant : kVariants) {
     for (const Thread thread : kBothThreads) {
       cases.add({"windows", variant.name, name_of(thread)}, variant.misuse,

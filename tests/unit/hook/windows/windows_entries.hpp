@@ -79,9 +79,9 @@ struct ToldSink {
 };
 
 /// While one is alive, `call` tells `Sink`.
-template <class Tag>
+template <class Tag, class ToldBy = ToldSink<Tag>>
 struct WindowsEntries {
-  using Sink = ToldSink<Tag>;
+  using Sink = ToldBy;
   using Originals = WindowsOriginals<Sink>;
 
   WindowsEntries() {

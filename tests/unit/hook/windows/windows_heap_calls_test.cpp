@@ -6,6 +6,7 @@
 #include <csetjmp>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tests/unit/hook/windows/windows_entries.hpp"
@@ -188,4 +189,88 @@ TEST_CASE("a heap call that is left by an exception leaves no trace") {
   CHECK(release(raising_heap, 0, block_to_keep) != 0);
   CHECK(Sink::told().size() == 3);
   CHECK(destroy_heap(raising_heap) == nullptr);
+}
+
+namespace {
+
+/// Notes the order of what happens: a begin with its bytes, the end of what is timed.
+struct TimingSink : ToldSink<struct TimingTest> {
+  static inline std::string order;
+
+  static const alloctap::TimedCall* begin_timing(alloctap::AllocatorCall call,
+                                                 std::size_t bytes) noexcept {
+    order += "begin " + std::to_string(bytes) + ", ";
+    static alloctap::TimedCall timed;
+    timed.call = call;
+    return &timed;
+  }
+  static void end_timing(const alloctap::TimedCall& timed) noexcept {
+    order += "end " + std::string(name_of(timed.call)) + ", ";
+  }
+  static void on_allocate(const alloctap::AllocationEvent&) noexcept { order += "come, "; }
+  static void on_deallocate(const alloctap::DeallocationEvent&) noexcept { order += "go, "; }
+  static void on_heap_call() { order += "call, "; }
+};
+
+void* NTAPI timed_allocate(HANDLE heap, ULONG flags, SIZE_T bytes) {
+  TimingSink::on_heap_call();
+  return ::HeapAlloc(heap, flags, bytes);
+}
+void* NTAPI timed_reallocate(HANDLE heap, ULONG flags, void* old, SIZE_T bytes) {
+  TimingSink::on_heap_call();
+  return ::HeapReAlloc(heap, flags, old, bytes);
+}
+ULONG_PTR NTAPI timed_release(HANDLE heap, ULONG flags, void* block) {
+  TimingSink::on_heap_call();
+  return static_cast<ULONG_PTR>(::HeapFree(heap, flags, block));
+}
+
+struct TimedEntries : WindowsEntries<TimingTest, TimingSink> {
+  TimedEntries() {
+    replace<alloctap::ntdll::RtlAllocateHeap>(&timed_allocate);
+    replace<alloctap::ntdll::RtlReAllocateHeap>(&timed_reallocate);
+    replace<alloctap::ntdll::RtlFreeHeap>(&timed_release);
+  }
+  template <class Function>
+  static void replace(typename Function::Signature* by) {
+    Originals::set<Function>(reinterpret_cast<std::uintptr_t>(by));
+  }
+};
+
+template <class Function, class... Arguments>
+auto timed_call(Arguments... arguments) {
+  TimingSink::order.clear();
+  return TimedEntries::call<Function>(::GetProcessHeap(), 0, arguments...);
+}
+
+}  // namespace
+
+TEST_CASE("the time of a heap's call is taken from before it to behind it, and of no other work") {
+  namespace ntdll = alloctap::ntdll;
+  const TimedEntries entries;
+  void* block = timed_call<ntdll::RtlAllocateHeap>(SIZE_T{100});
+  CHECK(TimingSink::order == "begin 100, call, end allocate, come, ");
+  block = timed_call<ntdll::RtlReAllocateHeap>(block, SIZE_T{200});
+  CHECK(TimingSink::order == "begin 200, call, end reallocate, come, ");
+  timed_call<ntdll::RtlFreeHeap>(block);
+  CHECK(TimingSink::order == "go, begin 0, call, end free, ");
+  timed_call<ntdll::RtlFreeHeap>(static_cast<void*>(nullptr));
+  CHECK(TimingSink::order == "call, ");
+  {
+    const alloctap::ReentrancyGuard inside;
+    timed_call<ntdll::RtlFreeHeap>(timed_call<ntdll::RtlAllocateHeap>(SIZE_T{100}));
+    CHECK(TimingSink::order == "call, ");
+  }
+  TimedEntries::stop();
+  timed_call<ntdll::RtlFreeHeap>(timed_call<ntdll::RtlAllocateHeap>(SIZE_T{100}));
+  CHECK(TimingSink::order == "call, ");
+}
+
+TEST_CASE("the time of destroying a heap is nobody's, and its last block's size is forgotten") {
+  const TimedEntries entries;
+  const HANDLE heap = ::HeapCreate(0, 0, 0);
+  REQUIRE(::HeapAlloc(heap, 0, 100) != nullptr);
+  TimingSink::order.clear();
+  TimedEntries::call<alloctap::ntdll::RtlDestroyHeap>(heap);
+  CHECK(TimingSink::order == "go, begin 0, ");
 }

@@ -1,0 +1,55 @@
+/// The modules in a report that was saved.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/dump/record_reader.hpp"
+#include "alloctap/dump/saved_stacks.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/symbol/module_table.hpp"
+
+namespace alloctap {
+
+/// Modules in the order in which they stand in the record. Memory from the arena; not thread-safe.
+class SavedModules {
+ public:
+  /// False where the system has no memory for it.
+  [[nodiscard]] bool add(const RecordReader& row) {
+    Module module{.start = row.number("start"),
+                  .end = row.number("end"),
+                  .bias = row.number("bias"),
+                  .path = row.text("path"),
+                  .has_code = true,
+                  .unloaded_before = static_cast<StackId>(row.number("unloaded_before"))};
+    if (module.path.empty()) module.path = "?";
+    for (const char byte : row.text("build_id").substr(0, sizeof module.build_id)) {
+      module.build_id[module.build_id_bytes++] = static_cast<std::byte>(byte);
+    }
+    return read_.push_back(module);
+  }
+
+  /// Whether `number`, one more than that of a row, is a module's that was unloaded.
+  [[nodiscard]] bool is_unloaded(std::uint64_t number) const noexcept {
+    return number > 0 && number <= read_.size() && read_[number - 1].is_unloaded();
+  }
+
+  /// Makes the table, once all stacks are known. False where the system has no memory for it.
+  [[nodiscard]] bool finish(const SavedStacks& stacks) {
+    for (Module module : read_) {
+      if (module.is_unloaded()) module.unloaded_before = stacks.id_from(module.unloaded_before);
+      const bool added =
+          module.is_unloaded() ? table_.add_unloaded(module) : table_.add_loaded(module);
+      if (!added) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] const ModuleTable& table() const noexcept { return table_; }
+
+ private:
+  ArenaArray<Module> read_;
+  ModuleTable table_;
+};
+
+}  // namespace alloctap
