@@ -40,14 +40,15 @@ struct Limits {
 ///       using Hook = alloctap::InterposeHook;
 ///     };
 ///
-/// Five static functions may be added. `on_first_call()` runs once, inside the first interposed
+/// Six static functions may be added. `on_first_call()` runs once, inside the first interposed
 /// call of the process, before constructors: a place to start early. `is_own_call(const
-/// CallOrigin&)` tells calls that are not the program's. `own_module()` is a `std::span<const
-/// char>` of a module that holds the tracker and nothing of the program: what its variables point
-/// at may be lost all the same. `for_each_kept_pointer(void (*visit)(void*, const void*),
-/// void* context)` calls `visit` with `context` and each pointer of the program's that is kept in
-/// such variables, or in the arena, for it.
-/// `on_misuse(const Misuse&)` is told of each fault that `Checks` find, once, inside malloc.
+/// CallOrigin&)` tells calls that are not the program's; `own_calls_to_come()`, whether there may
+/// be any yet: sampling is slow until there are none. `own_module()` is a `std::span<const char>`
+/// of a module that holds the tracker and nothing of the program: what its variables point at may
+/// be lost all the same. `for_each_kept_pointer(void (*visit)(void*, const void*), void* context)`
+/// calls `visit` with `context` and each pointer of the program's that is kept in such variables,
+/// or in the arena, for it. `on_misuse(const Misuse&)` is told of each fault that `Checks` find,
+/// once, inside malloc.
 struct DefaultConfig {
   using Hook = ManualHook<>;
   using Stack = UnwindTableStack;

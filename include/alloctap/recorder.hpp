@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "alloctap/config.hpp"
+#include "alloctap/detour_recorder.hpp"
 #include "alloctap/event/event_sink.hpp"
-#include "alloctap/guard/detours.hpp"
 #include "alloctap/guard/per_thread.hpp"
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
@@ -16,6 +16,7 @@
 #include "alloctap/module_epochs.hpp"
 #include "alloctap/observer_recorder.hpp"
 #include "alloctap/os/error_preserver.hpp"
+#include "alloctap/own_calls.hpp"
 #include "alloctap/peak_recorder.hpp"
 #include "alloctap/sample_books.hpp"
 #include "alloctap/stack/identified_stack.hpp"
@@ -32,8 +33,10 @@ namespace alloctap {
 /// What is counted per event is counted in memory of the calling thread (`ThreadTotals`): no two
 /// threads write one cache line for it.
 template <class Config>
-class Recorder : public MappingRecorder<Recorder<Config>>,
+class Recorder : public DetourRecorder<Recorder<Config>, Config>,
+                 public MappingRecorder<Recorder<Config>>,
                  public ObserverRecorder<Recorder<Config>, Config>,
+                 public OwnCalls<Config>,
                  public PeakRecorder<Recorder<Config>>,
                  public StackRecorder<Config>,
                  public TimelineRecorder<Recorder<Config>> {
@@ -62,12 +65,6 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
     return ready(section, origin);
   }
 
-  /// Whether a call is not the program's.
-  static bool is_own_call(const CallOrigin& origin) noexcept {
-    if constexpr (requires { Config::is_own_call(origin); }) return Config::is_own_call(origin);
-    return false;
-  }
-
   /// Calls `visit(const ThreadTotals&)`, or that and a `const ThreadState&`, for each thread's,
   /// those of ended ones included. The caller has closed the gate.
   template <class Visit>
@@ -86,14 +83,13 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
   static SamplingView sampling() noexcept {
     return {.policy = Sampling::description(),
             .weight = &Sampling::weight,
-            .estimates = samples() ? sample_books_.estimates() : nullptr};
+            .estimates = Sampling::records_everything() ? nullptr : sample_books_.estimates()};
   }
 
   /// Calls `visit(const auto&)` for each variable that may hold the program's pointers.
   static void for_each_table(auto&& visit) { (visit(meta_), visit(queue_), visit(sample_books_)); }
 
   static std::uint64_t peak_live_bytes() noexcept { return books_.peak_live_bytes(); }
-  static Detours& detours() noexcept { return detours_; }
   /// Calls `visit(const void*, const BlockRecord&)` for each block that a report counts as live.
   template <class Visit>
   static void for_each_live(Visit&& visit) {
@@ -102,27 +98,6 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
   }
 
   static constexpr bool leaves_errno_alone = true;
-  ALLOCTAP_ALWAYS_INLINE static void on_allocate(const AllocationEvent& event) noexcept {
-    if (samples()) return sample(event);
-    allocate(AllocationEvent(event));
-  }
-
-  ALLOCTAP_ALWAYS_INLINE static void on_deallocate(const DeallocationEvent& event) noexcept {
-    if (samples()) return sample(event);
-    const os::ErrorPreserver preserve_error;
-    const RecordingSection section;
-    ThreadTotals* totals = ready(section, event.origin);
-    if (totals == nullptr) return;
-    totals->last.note_free(event.pointer, section.thread()->generation);
-    if constexpr (kObserves<Observers>) {
-      tell_gone(event.pointer, queue_.take(event.pointer));
-    } else if constexpr (requires { queue_.push_deallocation(event.pointer, *totals); }) {
-      queue_.push_deallocation(event.pointer, *totals);
-    } else {
-      queue_.push_deallocation(event.pointer);
-    }
-  }
-
   static DetachedBlock begin_reallocate(const DeallocationEvent& event) noexcept {
     if (samples()) return sample_books_.begin_reallocate(event);
     const os::ErrorPreserver preserve_error;
@@ -154,16 +129,11 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
 
   static void on_modules_unloading() noexcept { Epochs::update(); }
   static void on_modules_unloaded() noexcept { Epochs::on_modules_unloaded(); }
-  /// Only hooks that are called before the tracker starts ask for it.
-  static void on_first_call() noexcept {
-    in_first_call_ = true;
-    if constexpr (requires { Config::on_first_call(); }) Config::on_first_call();
-    in_first_call_ = false;
-  }
-  /// Whether nothing was allocated before now.
-  static bool in_first_call() noexcept { return in_first_call_; }
 
  private:
+  using Detoured = DetourRecorder<Recorder, Config>;
+  using Detoured::detours_;
+  using Detoured::samples;
   using ObserverRecorder<Recorder, Config>::tell_back;
   using ObserverRecorder<Recorder, Config>::tell_gone;
   using ObserverRecorder<Recorder, Config>::tell_new;
@@ -173,6 +143,7 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
   using Stacks::identify;
   using Stacks::intern;
 
+  friend DetourRecorder<Recorder, Config>;
   friend MappingRecorder<Recorder>;
   friend Epochs;
 
@@ -184,7 +155,7 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
   /// the program's.
   ALLOCTAP_ALWAYS_INLINE static ThreadTotals* ready(const RecordingSection& section,
                                                     const CallOrigin& origin) noexcept {
-    if (is_own_call(origin)) return nullptr;
+    if (OwnCalls<Config>::is_own_call(origin)) return nullptr;
     ThreadTotals* totals =
         section.thread() == nullptr ? nullptr : PerThread<JoinedTotals>::of(*section.thread());
     if (totals == nullptr) [[unlikely]] {
@@ -195,15 +166,19 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
 
   /// No stack's.
   static constexpr StackHash kHashOfNotTaken{.first = 1, .second = 1};
-  /// Whether the policy samples now. Where it never does, nothing of the books is compiled.
-  ALLOCTAP_ALWAYS_INLINE static bool samples() noexcept {
-    return !kNeverSamples<Sampling> && !Sampling::records_everything();
-  }
-
-  /// An event that is skipped need not be in memory, so those who need it there get copies.
-  template <class Event>
-  ALLOCTAP_ALWAYS_INLINE static void sample(const Event& event) noexcept {
-    if (!sample_books_.skips(event)) sample_books_.apply(Event(event));
+  ALLOCTAP_ALWAYS_INLINE static void deallocate(void* pointer, const CallOrigin& origin) noexcept {
+    const os::ErrorPreserver preserve_error;
+    const RecordingSection section;
+    ThreadTotals* totals = ready(section, origin);
+    if (totals == nullptr) return;
+    totals->last.note_free(pointer, section.thread()->generation);
+    if constexpr (kObserves<Observers>) {
+      tell_gone(pointer, queue_.take(pointer));
+    } else if constexpr (requires { queue_.push_deallocation(pointer, *totals); }) {
+      queue_.push_deallocation(pointer, *totals);
+    } else {
+      queue_.push_deallocation(pointer);
+    }
   }
 
   ALLOCTAP_ALWAYS_INLINE static void allocate(const AllocationEvent& event) noexcept {
@@ -288,8 +263,6 @@ class Recorder : public MappingRecorder<Recorder<Config>>,
   static inline constinit Books books_{meta_};
   static inline constinit Queue queue_{books_};
   static inline constinit SampleBooksFor<Recorder, Sampling, Books> sample_books_{books_};
-  static inline constinit Detours detours_;
-  static inline constinit bool in_first_call_ = false;
 };
 
 }  // namespace alloctap

@@ -1,9 +1,11 @@
 /// The books of a tracker while its policy samples.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
+#include "alloctap/guard/detours.hpp"
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/meta/bookkeeper.hpp"
@@ -23,8 +25,9 @@ namespace alloctap {
 /// Constant-initialized, never destroyed.
 ///
 /// What a call costs that has nothing to do with a sample is all in `skips`: it touches memory of
-/// its thread and reads two words and a byte that hardly change, waits for no snapshot, and is
-/// folded into the hooked function.
+/// its thread and reads a byte that hardly changes, waits for no snapshot, and is folded into the
+/// hooked function. A thread skips nothing before its first call went through `apply`, and nobody
+/// does while calls may come that are not the program's: they are told from others there alone.
 ///
 /// `Recorder` is the one that it belongs to: it has the totals of threads, captures stacks, knows
 /// of pauses.
@@ -34,23 +37,18 @@ class SampleBooks {
   constexpr explicit SampleBooks(Books& books) noexcept : books_(books) {}
 
   /// Whether there is nothing to do for an allocation any more: it was not sampled, and counted.
-  ALLOCTAP_ALWAYS_INLINE bool skips(const AllocationEvent& event) noexcept {
-    SampledCalls* calls = my_calls();
-    if (calls == nullptr || Recorder::detours().paused() || Recorder::is_own_call(event.origin)) {
-      return false;
-    }
-    return calls->count_skipped(event.pointer, event.size);
+  template <class BytesOf>
+  ALLOCTAP_ALWAYS_INLINE static bool skips(const void* block, const BytesOf& bytes_of) noexcept {
+    return may_skip() && mine().calls->count_skipped(block, bytes_of());
   }
 
   /// Likewise for a free of a block that was not sampled.
-  ALLOCTAP_ALWAYS_INLINE bool skips(const DeallocationEvent& event) noexcept {
-    SampledCalls* calls = my_calls();
-    if (calls == nullptr || recorded_.may_hold(event.pointer) ||
-        Recorder::is_own_call(event.origin)) {
-      return false;
-    }
-    calls->count_deallocation();
-    calls->count_temporary(event.pointer);
+  ALLOCTAP_ALWAYS_INLINE bool skips_free(const void* block) noexcept {
+    if (!may_skip()) return false;
+    SampledCalls* calls = mine().calls;
+    if (calls->count_skipped_temporary(block)) return true;
+    if (recorded_.may_hold(block)) return false;
+    calls->count_lasting();
     return true;
   }
 
@@ -62,30 +60,32 @@ class SampleBooks {
     if (Recorder::detours().paused()) return calls->forget_last();
     calls->count_allocation(event.pointer, event.size);
     const SampleDecision decision = Sampling::decide(*this_thread_slot().state, event.size);
-    if (decision != SampleDecision::kSkip) record(event, decision);
+    if (decision == SampleDecision::kSkip) return;
+    calls->note_sample();
+    record(event, decision);
   }
 
   ALLOCTAP_NOINLINE void apply(const DeallocationEvent& event) noexcept {
     const os::ErrorPreserver preserve_error;
     SampledCalls* calls = calls_for(event.origin);
     if (calls == nullptr) return;
-    calls->count_deallocation();
+    calls->count_lasting();
     const bool temporary = calls->count_temporary(event.pointer);
     const BlockRecord record = take(event.pointer);
     if (temporary && record.stack != kNoStackId) add_temporary(record);
   }
 
   DetachedBlock begin_reallocate(const DeallocationEvent& event) noexcept {
-    SampledCalls* calls = calls_for(event.origin);
+    SampledCalls* calls = may_skip() ? mine().calls : calls_for(event.origin);
     if (calls == nullptr) return {};
-    calls->count_deallocation();
+    calls->count_lasting();
     const BlockRecord record = take(event.pointer);
     return {.pointer = event.pointer, .record = record, .known = record.stack != kNoStackId};
   }
 
   void cancel_reallocate(const DetachedBlock& block) noexcept {
     if (block.pointer == nullptr) return;
-    my_calls()->uncount_deallocation();
+    Recorder::mine()->calls.uncount_lasting();
     if (!block.known) return;
     const RecordingSection section;
     recorded_.add(block.pointer);
@@ -95,7 +95,7 @@ class SampleBooks {
 
   void finish_reallocate(const DetachedBlock& block) noexcept {
     if (block.pointer == nullptr) return;
-    const bool temporary = my_calls()->count_temporary(block.pointer);
+    const bool temporary = Recorder::mine()->calls.count_temporary(block.pointer);
     if (temporary && block.known) add_temporary(block.record);
   }
 
@@ -114,9 +114,24 @@ class SampleBooks {
     }
   };
 
-  /// What the calling thread counts in, once it has made a call.
-  ALLOCTAP_ALWAYS_INLINE static SampledCalls*& my_calls() noexcept {
-    return os::ThreadLocal<SampledCalls*, SampleBooks>::mine();
+  /// What a thread counts in that may skip calls, while `Detours::word` is `when`; zeros before.
+  struct Skipping {
+    std::uint64_t when = 0;
+    SampledCalls* calls = nullptr;
+  };
+
+  /// The calling thread's.
+  ALLOCTAP_ALWAYS_INLINE static Skipping& mine() noexcept {
+    return os::ThreadLocal<Skipping, SampleBooks>::mine();
+  }
+  ALLOCTAP_ALWAYS_INLINE static bool may_skip() noexcept {
+    return mine().when == Recorder::detours().word();
+  }
+
+  static void let_skip(SampledCalls& calls) noexcept {
+    const std::uint64_t now = Recorder::detours().word();
+    if (!Detours::only_samples(now) || Recorder::own_calls_to_come()) return;
+    mine() = {.when = now, .calls = &calls};
   }
 
   /// What the calling thread counts in; nullptr where the call is not the program's, or the system
@@ -124,11 +139,12 @@ class SampleBooks {
   SampledCalls* calls_for(const CallOrigin& origin) noexcept {
     ThreadTotals* totals = Recorder::totals_outside(origin);
     if (totals == nullptr) return nullptr;
-    if (my_calls() == nullptr) {
-      totals->calls.begin(countdown_of(*this_thread_slot().state));
-      my_calls() = &totals->calls;
+    ThreadState& thread = *this_thread_slot().state;
+    if (!totals->calls.has_begun(thread.generation)) {
+      totals->calls.begin(countdown_of(thread), thread.generation);
     }
-    return my_calls();
+    let_skip(totals->calls);
+    return &totals->calls;
   }
 
   static std::uint64_t& countdown_of(ThreadState& thread) noexcept {
@@ -167,7 +183,7 @@ class SampleBooks {
     estimates_.add_temporary(record.stack, Sampling::weight(record.size));
   }
 
-  /// Nothing is less, so nobody ever writes it.
+  /// It lets nothing pass, so nobody ever writes it.
   static inline constinit std::uint64_t stops_everything_ = 0;
 
   Books& books_;
@@ -179,7 +195,8 @@ class SampleBooks {
 /// What a tracker has whose policy never samples.
 struct NoSampleBooks {
   constexpr explicit NoSampleBooks(const auto&) noexcept {}
-  static bool skips(const auto&) noexcept { return false; }
+  static bool skips(const void*, const auto&) noexcept { return false; }
+  static bool skips_free(const void*) noexcept { return false; }
   static void apply(const auto&) noexcept {}
   static DetachedBlock begin_reallocate(const DeallocationEvent&) noexcept { return {}; }
   static void cancel_reallocate(const DetachedBlock&) noexcept {}

@@ -46,7 +46,7 @@ class TrackerSession {
     }
     Undo give_back{[]() noexcept { HookClaims::release(target); }};
     RecordingGate::initialize();
-    Sink::detours().begin(Sink::Sampling::selects());
+    Sink::begin_session();
     absl::Status status = prepare();
     if (!status.ok()) return status;
     give_back.forget();
@@ -63,6 +63,7 @@ class TrackerSession {
     Sink::Epochs::unwatch();
     const std::lock_guard hold(control_lock);
     Hook::uninstall();
+    Sink::end_session();
     if constexpr (requires { Observers::on_stop(); }) Observers::on_stop();
     Sink::queue().stop();
     HookClaims::release(Hook::capabilities.target);

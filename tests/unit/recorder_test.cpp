@@ -57,7 +57,7 @@ TEST_CASE("a call that is not the program's is passed by") {
 TEST_CASE("an allocation that is not sampled is counted, and not recorded") {
   using P = Program<SampledConfig<SamplingTest>>;
   ScriptedStack::play(kStack);
-  P::Record::detours().begin(P::Record::Sampling::selects());
+  P::Record::begin_session();
   for (std::uintptr_t size = 1; size <= 10; ++size) P::allocate(0x1000 * size, size);
   const Totals totals = P::snapshot().totals;
   CHECK(totals.allocations == 10);
@@ -68,7 +68,7 @@ TEST_CASE("an allocation that is not sampled is counted, and not recorded") {
 TEST_CASE("blocks whose size is outside the range have one stack in common, without frames") {
   using P = Program<RangeConfig<RangeTest>>;
   ScriptedStack::play(kStack);
-  P::Record::detours().begin(P::Record::Sampling::selects());
+  P::Record::begin_session();
   for (std::uintptr_t size = 1; size <= 10; ++size) P::allocate(0x1000 * size, size);
   P::free(0x1000);
   const Snapshot snapshot = P::snapshot();

@@ -22,7 +22,7 @@ struct Paused : Program<RecorderConfig<Test<number>>> {
 
   Paused() {
     ScriptedStack::play(kStack);
-    Record::detours().begin(Record::Sampling::selects());
+    Record::begin_session();
   }
 
   static void check_live(std::uint64_t blocks, std::uint64_t bytes) {

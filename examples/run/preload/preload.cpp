@@ -45,6 +45,7 @@ namespace {
 /// The settings point into it.
 constinit std::array<char, kMostEncodedBytes> encoded_settings{};
 constinit std::optional<Settings> settings;
+constinit std::atomic<bool> is_loaded{false};
 
 void report() noexcept {
   if (!report_owed()) return;
@@ -152,6 +153,7 @@ __attribute__((constructor)) void when_loaded() {
   InterposedOriginals<RunTracker::Sink>::find_all_once();
   if (report_owed()) load_suppressions(*settings);
   if (report_owed()) watch_for_the_end();
+  is_loaded.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -183,6 +185,8 @@ std::span<const char> RunConfig::own_module() noexcept { return {__ehdr_start, _
 void RunConfig::for_each_kept_pointer(void (*visit)(void*, const void*), void* context) noexcept {
   for_each_argument_to_come(visit, context);
 }
+
+bool RunConfig::own_calls_to_come() noexcept { return !is_loaded.load(std::memory_order_relaxed); }
 
 bool RunConfig::is_own_call(const CallOrigin& origin) noexcept {
   const auto* caller = static_cast<const char*>(origin.caller);

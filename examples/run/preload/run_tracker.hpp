@@ -28,6 +28,10 @@ struct RunConfig : DefaultConfig {
   /// loaded.
   static bool is_own_call(const CallOrigin& origin) noexcept;
 
+  /// Until its constructors run. What it does later it does under guards, and the one call that its
+  /// C++ library makes in the last of them comes before any of the program's.
+  static bool own_calls_to_come() noexcept;
+
   /// They come to the handler of fatal signals, or to what stands before the program's own.
   static bool catch_faults(os::FaultListener listener) noexcept {
     return os::add_fault_listener(listener);

@@ -21,7 +21,7 @@ class PerThread {
   /// The calling thread's `T`, made if need be; nullptr where the system has no memory, or more
   /// than `ThreadState::kMostKept` types are kept. Runs inside malloc, on the thread that owns
   /// `thread`.
-  [[nodiscard]] static T* of(ThreadState& thread) noexcept {
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE static T* of(ThreadState& thread) noexcept {
     void* kept = thread.kept[number_.load(std::memory_order_relaxed)];
     return kept != nullptr ? static_cast<T*>(kept) : make(thread);
   }

@@ -61,6 +61,11 @@ class ReentrancyGuard {
   ReentrancyGuard(const ReentrancyGuard&) = delete;
   ReentrancyGuard& operator=(const ReentrancyGuard&) = delete;
 
+  /// Whether the calling thread is below one.
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE static bool inside() noexcept {
+    return this_thread_slot().depth.load(std::memory_order_relaxed) != 0;
+  }
+
   /// Whether this guard is the first on its thread.
   [[nodiscard]] bool outermost() const noexcept { return depth_before_ == 0; }
 
@@ -71,6 +76,23 @@ class ReentrancyGuard {
 
  private:
   std::int32_t depth_before_;
+};
+
+/// The same for a call that is known to be the outermost: it has nothing to remember.
+class OutermostGuard {
+ public:
+  /// Precondition: the calling thread is not `ReentrancyGuard::inside`.
+  ALLOCTAP_ALWAYS_INLINE OutermostGuard() noexcept { set_depth(1); }
+  ALLOCTAP_ALWAYS_INLINE ~OutermostGuard() { set_depth(0); }
+  OutermostGuard(const OutermostGuard&) = delete;
+  OutermostGuard& operator=(const OutermostGuard&) = delete;
+
+  [[nodiscard]] static constexpr bool outermost() noexcept { return true; }
+
+ private:
+  ALLOCTAP_ALWAYS_INLINE static void set_depth(std::int32_t depth) noexcept {
+    this_thread_slot().depth.store(depth, std::memory_order_relaxed);
+  }
 };
 
 /// While one is alive, what this thread allocates through a hooked function is served from the

@@ -12,6 +12,7 @@
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/allocation_functions.hpp"
+#include "alloctap/hook/call_report.hpp"
 #include "alloctap/hook/call_timer.hpp"
 #include "alloctap/hook/checked_call.hpp"
 #include "alloctap/macros.hpp"
@@ -30,8 +31,9 @@ template <class Originals, EventSink Sink>
 struct HookedCall {
   template <class Function, class... Arguments>
   ALLOCTAP_ALWAYS_INLINE static auto allocate(const CallOrigin& origin, Arguments... arguments) {
-    const ReentrancyGuard guard;
-    auto* const original = Originals::template get<Function>();
+    if (passes_through()) return Originals::template get<Function>()(arguments...);
+    const Guard guard;
+    auto* const original = original_of<Function>();
     if constexpr (CheckingSink<Sink>) {
       if (guard.outermost() && !Sink::leaves_alone()) {
         return Checked::template allocate<Function>(Originals::recording(), origin, arguments...);
@@ -42,9 +44,8 @@ struct HookedCall {
     auto* const block = original(arguments...);
     timer.stop();
     if constexpr (CheckingSink<Sink>) Checked::Unchecked::note(block);
-    if (wanted(guard) && block != nullptr) {
-      report<Function>(block, Function::request(arguments...), origin);
-    }
+    if (block != nullptr && guard.outermost())
+      Report::template allocated<Function>(block, origin, arguments...);
     return block;
   }
 
@@ -66,8 +67,8 @@ struct HookedCall {
     if constexpr (CheckingSink<Sink>) {
       if (error == 0) Checked::Unchecked::note(*result);
     }
-    if (wanted(guard) && error == 0 && *result != nullptr) {
-      report<Function>(*result, Function::request(result, arguments...), origin);
+    if (error == 0 && *result != nullptr && guard.outermost()) {
+      Report::template allocated<Function>(*result, origin, result, arguments...);
     }
     return error;
   }
@@ -95,32 +96,25 @@ struct HookedCall {
       return block;
     }
     Sink::finish_reallocate(detached);
-    if (block != nullptr) report<Function>(block, request, origin, &detached);
+    if (block != nullptr) Report::template reallocated<Function>(block, request, origin, detached);
     return block;
   }
 
   template <class Function, class... Arguments>
   ALLOCTAP_ALWAYS_INLINE static void deallocate(const CallOrigin& origin, void* block,
                                                 Arguments... arguments) {
-    const ReentrancyGuard guard;
+    if (passes_through()) return Originals::template get<Function>()(block, arguments...);
+    const Guard guard;
     if constexpr (CheckingSink<Sink>) {
       if (Sink::looks_after(block)) {
         return deallocate_checked<Function>(guard.outermost(), origin, block, arguments...);
       }
     }
-    const bool is_told = wanted(guard) && block != nullptr;
-    if (is_told) {
-      [[maybe_unused]] const PreserverForSink preserve_error;
-      const BlockRequest stated = Function::request(arguments...);
-      Sink::on_deallocate(DeallocationEvent{.pointer = block,
-                                            .stated_size = stated.size,
-                                            .stated_alignment = stated.alignment,
-                                            .kind = Function::kind,
-                                            .origin = origin});
-    }
-    const CallTimer<Sink> timer([&] { return is_told; }, AllocatorCall::kFree,
+    const bool is_told = block != nullptr && guard.outermost() &&
+                         Report::template released<Function>(block, origin, arguments...);
+    const CallTimer<Sink> timer([=] { return is_told; }, AllocatorCall::kFree,
                                 [] { return std::size_t{0}; });
-    Originals::template get<Function>()(block, arguments...);
+    original_of<Function>()(block, arguments...);
     timer.stop();
   }
 
@@ -173,6 +167,7 @@ struct HookedCall {
 
  private:
   using Checked = CheckedCall<Originals, Sink>;
+  using Report = CallReport<Originals, Sink>;
 
   // By value, here and in `Checked`: what nobody has the address of stays in registers.
   template <class Function, class... Arguments>
@@ -203,25 +198,27 @@ struct HookedCall {
     if (!Checked::Unchecked::deallocate(block)) original(block, arguments...);
   }
 
-  struct NothingToPreserve {};
-  using PreserverForSink =
-      std::conditional_t<kLeavesErrnoAlone<Sink>, NothingToPreserve, os::ErrorPreserver>;
-
-  static bool wanted(const ReentrancyGuard& guard) noexcept {
-    return guard.outermost() && Originals::recording();
+  /// Whether a call has nothing to do here: what the allocator calls on the way of another call
+  /// need not be counted, but for checks, which want to know all blocks.
+  ALLOCTAP_ALWAYS_INLINE static bool passes_through() noexcept {
+    return !CheckingSink<Sink> && ReentrancyGuard::inside();
   }
 
+  /// This and the next for a call of which `passes_through` said no.
+  using Guard = std::conditional_t<CheckingSink<Sink>, ReentrancyGuard, OutermostGuard>;
+
   template <class Function>
-  ALLOCTAP_ALWAYS_INLINE static void report(void* block, const BlockRequest& request,
-                                            const CallOrigin& origin,
-                                            const DetachedBlock* reallocated = nullptr) noexcept {
-    [[maybe_unused]] const PreserverForSink preserve_error;
-    Sink::on_allocate(AllocationEvent{.pointer = block,
-                                      .size = request.size,
-                                      .alignment = request.alignment,
-                                      .kind = Function::kind,
-                                      .origin = origin,
-                                      .reallocated = reallocated});
+  ALLOCTAP_ALWAYS_INLINE static auto* original_of() {
+    if constexpr (!CheckingSink<Sink> &&
+                  requires { Originals::template get_outermost<Function>(); }) {
+      return Originals::template get_outermost<Function>();
+    } else {
+      return Originals::template get<Function>();
+    }
+  }
+
+  ALLOCTAP_ALWAYS_INLINE static bool wanted(const auto& guard) noexcept {
+    return guard.outermost() && Originals::recording();
   }
 
   static DetachedBlock begin_reallocate(void* old, const CallOrigin& origin) noexcept {

@@ -28,6 +28,12 @@ class InterposedOriginals {
     if (OwnAllocations::active()) [[unlikely]] {
       return stand_in<Function>();
     }
+    return get_outermost<Function>();
+  }
+
+  /// The same for a call below no `ReentrancyGuard`, and so below no `OwnAllocations`.
+  template <class Function>
+  ALLOCTAP_ALWAYS_INLINE static typename Function::Signature* get_outermost() {
     auto* original = original_<Function>.load(std::memory_order_acquire);
     if (original == nullptr) [[unlikely]] {
       find_all();

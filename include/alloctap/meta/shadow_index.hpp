@@ -83,7 +83,7 @@ class ShadowIndex {
   }
 
   /// Whoever sees the first word sees the second.
-  static void write(Word* word, const ShadowRecord::Words& words) noexcept {
+  ALLOCTAP_ALWAYS_INLINE static void write(Word* word, const ShadowRecord::Words& words) noexcept {
     if (words.size != 0) word[1].store(words.size, std::memory_order_relaxed);
     word[0].store(words.head, std::memory_order_release);
   }

@@ -46,7 +46,8 @@ class ShadowRecord {
   }
 
   /// The record that the two words say; of one that is not elsewhere.
-  [[nodiscard]] static constexpr BlockRecord decode(const Words& words) noexcept {
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE static constexpr BlockRecord decode(
+      const Words& words) noexcept {
     if (size_follows(words.head)) {
       return {.stack = words.head & (kStackEnd - 1), .size = words.size & (kSizeEnd - 1)};
     }

@@ -56,7 +56,7 @@ class StackTotals {
   StackTotals& operator=(const StackTotals&) = delete;
 
   /// The entry of the stack with that hash; nullptr where this thread has none. Valid until `add`.
-  [[nodiscard]] Entry* find(const StackHash& hash) noexcept {
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE Entry* find(const StackHash& hash) noexcept {
     Entry* const entries = entries_.load(std::memory_order_relaxed);
     const std::size_t mask = mask_.load(std::memory_order_relaxed);
     for (std::size_t at = hash.first & mask;; at = (at + 1) & mask) {
@@ -87,7 +87,7 @@ class StackTotals {
   }
 
   /// Counts an allocation of `bytes`.
-  static void count(Entry& entry, std::uint64_t bytes) noexcept {
+  ALLOCTAP_ALWAYS_INLINE static void count(Entry& entry, std::uint64_t bytes) noexcept {
     entry.allocated_bytes += bytes;
     if (++entry.allocations == kMostAllocations) [[unlikely]] {
       retire(entry);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "alloctap/arch/own_counter.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/meta/freed_totals.hpp"
 #include "alloctap/meta/live_bytes.hpp"
@@ -62,7 +63,7 @@ class LastAllocation {
   void forget() noexcept { entry_ = nullptr; }
 
   /// Counts `block` as a temporary one if that is what it is.
-  void note_free(const void* block, std::uint32_t generation) noexcept {
+  ALLOCTAP_ALWAYS_INLINE void note_free(const void* block, std::uint32_t generation) noexcept {
     if (block_ != block || entry_ == nullptr || generation_ != generation) return;
     StackTotals::count_temporary(*entry_);
     entry_ = nullptr;
@@ -80,40 +81,59 @@ class LastAllocation {
 class SampledCalls {
  public:
   /// For a thread that has allocated nothing yet. `countdown` is lowered by `count_skipped` alone
-  /// or on the thread's behalf; it outlives this.
-  void begin(std::uint64_t& countdown) noexcept {
+  /// or on the thread's behalf; it outlives this. `generation` is that of the `ThreadState`.
+  void begin(std::uint64_t& countdown, std::uint32_t generation) noexcept {
     countdown_ = &countdown;
     last_ = nullptr;
+    generation_ = generation;
+  }
+
+  /// Whether `begin` was called for the thread that the `ThreadState` belongs to.
+  [[nodiscard]] bool has_begun(std::uint32_t generation) const noexcept {
+    return countdown_ != nullptr && generation_ == generation;
   }
 
   /// Counts an allocation that the countdown lets pass, and lowers it; false, and nothing counted,
   /// where it does not. Every one of no bytes is stopped.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool count_skipped(const void* block,
                                                           std::uint64_t bytes) noexcept {
-    const std::uint64_t left = *countdown_;
-    if (bytes >= left || bytes == 0) [[unlikely]] {
+    if (bytes - 1 >= *countdown_) [[unlikely]] {
       return false;
     }
-    *countdown_ = left - bytes;
+    *countdown_ -= bytes;
     count_allocation(block, bytes);
     return true;
   }
 
   ALLOCTAP_ALWAYS_INLINE void count_allocation(const void* block, std::uint64_t bytes) noexcept {
-    add(allocations_, 1);
-    add(allocated_bytes_, bytes);
+    arch::add_to_own(allocations_, 1);
+    arch::add_to_own(allocated_bytes_, bytes);
     last_ = block;
   }
 
-  ALLOCTAP_ALWAYS_INLINE void count_deallocation() noexcept { add(deallocations_, 1); }
-  void uncount_deallocation() noexcept { add(deallocations_, ~std::uint64_t{0}); }
+  /// The allocation that was counted last is one of the samples.
+  void note_sample() noexcept { last_ = mark_of_sample(last_); }
 
-  /// Whether `block`, which is given back and is not null, is what the thread allocated last, as in
-  /// `LastAllocation`; counts it then.
-  ALLOCTAP_ALWAYS_INLINE bool count_temporary(const void* block) noexcept {
+  /// Counts the free of `block`, which is not null, if it is what the thread allocated last and no
+  /// sample: a temporary allocation, as in `LastAllocation`. Else it counts nothing, and is false.
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool count_skipped_temporary(const void* block) noexcept {
     if (last_ != block) return false;
     last_ = nullptr;
-    add(temporary_, 1);
+    arch::add_to_own(temporary_, 1);
+    return true;
+  }
+
+  /// Counts the free of a block that is not that.
+  ALLOCTAP_ALWAYS_INLINE void count_lasting() noexcept { arch::add_to_own(lasting_, 1); }
+  void uncount_lasting() noexcept { arch::add_to_own(lasting_, ~std::uint64_t{0}); }
+
+  /// Counts `block`, whose free was counted as that of a lasting one, as a temporary one if that is
+  /// what it is, sample or not; whether it is.
+  bool count_temporary(const void* block) noexcept {
+    if (last_ != block && last_ != mark_of_sample(block)) return false;
+    last_ = nullptr;
+    arch::add_to_own(temporary_, 1);
+    uncount_lasting();
     return true;
   }
 
@@ -124,7 +144,9 @@ class SampledCalls {
             .allocated_bytes = get(allocated_bytes_),
             .temporary_allocations = get(temporary_)};
   }
-  [[nodiscard]] std::uint64_t deallocations() const noexcept { return get(deallocations_); }
+  [[nodiscard]] std::uint64_t deallocations() const noexcept {
+    return get(lasting_) + get(temporary_);
+  }
 
  private:
   using Counter = std::atomic<std::uint64_t>;
@@ -132,16 +154,20 @@ class SampledCalls {
   static std::uint64_t get(const Counter& counter) noexcept {
     return counter.load(std::memory_order_relaxed);
   }
-  ALLOCTAP_ALWAYS_INLINE static void add(Counter& counter, std::uint64_t number) noexcept {
-    counter.store(get(counter) + number, std::memory_order_relaxed);
+
+  /// No block's address, so that its free is told apart by the question that is asked anyway.
+  static const void* mark_of_sample(const void* block) noexcept {
+    return reinterpret_cast<const void*>(~reinterpret_cast<std::uintptr_t>(block));
   }
 
   Counter allocations_{0};
   Counter allocated_bytes_{0};
-  Counter deallocations_{0};
+  /// Frees of blocks that were not the last that their thread had allocated.
+  Counter lasting_{0};
   Counter temporary_{0};
   const void* last_ = nullptr;
   std::uint64_t* countdown_ = nullptr;
+  std::uint32_t generation_ = 0;
 };
 
 /// A block that is being reallocated, where it was: it is recorded no more, or not again yet. After

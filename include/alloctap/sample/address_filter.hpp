@@ -1,17 +1,18 @@
 /// Tells addresses that nobody recorded from those that somebody may have, with one load.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "alloctap/guard/zeroed_array.hpp"
+
 namespace alloctap {
 
 /// A counting Bloom filter (Fan et al., "Summary cache", 2000) with one hash, which is the address
-/// itself: one cache line stands for 4 KiB of heap, so it touches memory as locally as the program
-/// does. Good for a few thousand addresses: with `n` of them, about n / 32768 of all others may be
-/// in it, and the neighbours within 64 bytes.
+/// itself without what is above 4 GiB: each KiB has a counter, and one cache line of them stands
+/// for 64 KiB of heap, so that a program which goes through its heap hardly waits for them. Where a
+/// heap has an address in it for each 512 KiB, it may hold one in 512 of the others.
 ///
 /// Thread-safe and lock-free; runs inside malloc. A counter that was full stays full: that costs
 /// looks and is never wrong. Constant-initialized.
@@ -30,11 +31,12 @@ class AddressFilter {
   }
 
  private:
-  static constexpr std::size_t kCounters = std::size_t{1} << 15;
+  static constexpr int kGranuleBits = 10;
+  static constexpr std::size_t kCounters = std::size_t{1} << (32 - kGranuleBits);
   static constexpr std::uint8_t kFull = 0xFF;
 
   static std::size_t place_of(const void* address) noexcept {
-    return (reinterpret_cast<std::uintptr_t>(address) / 64) % kCounters;
+    return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(address)) >> kGranuleBits;
   }
 
   void change(const void* address, int by) noexcept {
@@ -46,7 +48,7 @@ class AddressFilter {
     }
   }
 
-  std::array<std::atomic<std::uint8_t>, kCounters> counters_{};
+  ZeroedArray<std::atomic<std::uint8_t>, kCounters> counters_;
 };
 
 }  // namespace alloctap

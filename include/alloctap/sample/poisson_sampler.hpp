@@ -22,19 +22,22 @@ class PoissonSampler {
   /// its like are seen at all. `mean_bytes` is positive, and the same until `restart`.
   [[nodiscard]] bool samples(std::size_t size, std::uint64_t mean_bytes) noexcept {
     const std::size_t bytes = size + static_cast<std::size_t>(size == 0);
-    if (bytes < bytes_to_point_) [[likely]] {
-      bytes_to_point_ -= bytes;
+    if (bytes <= bytes_before_point_) [[likely]] {
+      bytes_before_point_ -= bytes;
       return false;
     }
     return reach_point(bytes, mean_bytes);
   }
 
-  /// How far away the next point is; 0 where it was not drawn. An allocation of fewer bytes, but
-  /// not of none, holds no point, and may be taken off instead of asking `samples`.
-  [[nodiscard]] std::uint64_t& countdown() noexcept { return bytes_to_point_; }
+  /// How many bytes lie before the next point; 0 where it was not drawn. An allocation of so many,
+  /// or fewer, but not of none, holds no point, and may be taken off instead of asking `samples`.
+  [[nodiscard]] std::uint64_t& countdown() noexcept { return bytes_before_point_; }
 
   /// Forgets where the next point lies: from now on `mean_bytes` may be another one.
-  void restart() noexcept { bytes_to_point_ = 0; }
+  void restart() noexcept {
+    bytes_before_point_ = 0;
+    knows_point_ = false;
+  }
 
   /// For a copy that must go another way than its origin: `entropy` differs from copy to copy.
   void reseed(std::uint64_t entropy) noexcept {
@@ -53,8 +56,9 @@ class PoissonSampler {
   /// What lies behind the point is as any other stretch of the line, so the rest of this allocation
   /// needs no look: the process has no memory.
   ALLOCTAP_NOINLINE bool reach_point(std::size_t bytes, std::uint64_t mean_bytes) noexcept {
-    const bool knew_point = bytes_to_point_ != 0;
-    bytes_to_point_ = draw_distance(mean_bytes);
+    const bool knew_point = knows_point_;
+    bytes_before_point_ = draw_distance(mean_bytes) - 1;
+    knows_point_ = true;
     return knew_point || samples(bytes, mean_bytes);
   }
 
@@ -78,8 +82,8 @@ class PoissonSampler {
   }
 
   std::uint64_t state_;
-  /// From 1 on; 0 before the first point was drawn.
-  std::uint64_t bytes_to_point_ = 0;
+  std::uint64_t bytes_before_point_ = 0;
+  bool knows_point_ = false;
 };
 
 }  // namespace alloctap

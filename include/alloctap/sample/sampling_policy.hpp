@@ -40,10 +40,10 @@ struct SamplingDescription {
 /// that records need no room for it. All run inside malloc.
 ///
 /// A policy may have `countdown(thread)`, which returns a counter of that thread's, always the
-/// same, or nullptr where the system has no memory: an allocation of fewer bytes than it says, but
-/// not of none, may be taken off it instead of asking `decide`, which would say `kSkip`. Such a
-/// policy costs next to nothing where it skips. And it may have `after_fork()`, which is called in
-/// the child of a fork before anything is recorded there.
+/// same, or nullptr where the system has no memory: an allocation of as many bytes as it says, or
+/// fewer, but not of none, may be taken off it instead of asking `decide`, which would say `kSkip`.
+/// Such a policy costs next to nothing where it skips. And it may have `after_fork()`, which is
+/// called in the child of a fork before anything is recorded there.
 template <class S>
 concept SamplingPolicy = requires(ThreadState& thread, std::size_t size) {
   { S::selects() } noexcept -> std::same_as<bool>;
