@@ -6,7 +6,6 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <span>
@@ -131,7 +130,7 @@ TEST_CASE("allocations beyond those that are allowed are offences, by scope and 
 TEST_CASE("a scope that aborts ends the program at the first offence, and not before") {
   const Session session = started<ScopeTracker>();
   CHECK(holds_in_child([]() -> bool {
-    std::signal(SIGABRT, [](int) { std::_Exit(0); });
+    std::signal(SIGABRT, [](int) { end_as_held(); });
     std::fclose(stderr);
     const no_allocation_scope one{"one", {.allowed = 1, .aborts = true}};
     allocate(0x310, 1);
