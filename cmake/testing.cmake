@@ -96,7 +96,7 @@ endfunction()
 # alloctap_test_headers); NONE for a program whose options allow none. MAIN: alloctap_doctest_main by
 # default, or ${ALLOCTAP_TRACKED_MAIN}.
 function(alloctap_add_unit_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "HEADERS" "LIBS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "HEADERS;MAIN" "LIBS;LABELS")
   alloctap_add_test_program(${name} ${ARGN})
   add_test(NAME ${name} COMMAND ${name} ${ALLOCTAP_TEST_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${ALLOCTAP_TEST_SECONDS})
