@@ -13,11 +13,10 @@ namespace alloctap::testing {
 
 /// The cases of hook backends, in the program that has them, count what this tracker sees: its
 /// session is the tests'.
-const HookedProgram hooked_program{
-    .start = []() -> std::string { return ""; },
-    .end = [] {},
-    .totals = &TrackedProgram<SuiteTracker>::totals,
-    .sees = [] { return Sees{}; }};
+const HookedProgram hooked_program{.start = []() -> std::string { return ""; },
+                                   .end = [] {},
+                                   .totals = &TrackedProgram<SuiteTracker>::totals,
+                                   .sees = [] { return Sees{}; }};
 
 }  // namespace alloctap::testing
 
