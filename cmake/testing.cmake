@@ -90,23 +90,30 @@ function(alloctap_add_precompiled_headers name header)
   target_precompile_headers(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests/${header}")
 endfunction()
 
-# alloctap_add_unit_test(NAME SOURCES... [LIBS libraries...] [LABELS labels...] [HEADERS target])
+# alloctap_add_unit_test(NAME SOURCES... [LIBS libraries...] [LABELS labels...] [HEADERS target]
+#                        [MAIN target])
 # One doctest program, registered with ctest. HEADERS: whose precompiled headers it uses (default:
-# alloctap_test_headers); NONE for a program whose options allow none.
+# alloctap_test_headers); NONE for a program whose options allow none. MAIN: alloctap_doctest_main by
+# default, or ${ALLOCTAP_TRACKED_MAIN}.
 function(alloctap_add_unit_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "HEADERS" "LIBS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "HEADERS;MAIN" "LIBS;LABELS")
   alloctap_add_test_program(${name} ${ARGN})
   add_test(NAME ${name} COMMAND ${name} ${ALLOCTAP_TEST_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${ALLOCTAP_TEST_SECONDS})
 endfunction()
 
-# alloctap_add_test_program(NAME SOURCES... [LIBS libraries...] [LABELS labels...] [HEADERS target])
+# alloctap_add_test_program(NAME SOURCES... [LIBS libraries...] [LABELS labels...] [HEADERS target]
+#                           [MAIN target])
 # The same, not registered.
 function(alloctap_add_test_program name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "HEADERS" "LIBS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "HEADERS;MAIN" "LIBS;LABELS")
+  if(NOT arg_MAIN)
+    set(arg_MAIN alloctap_doctest_main)
+  endif()
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
-  target_link_libraries(${name} PRIVATE alloctap_doctest_main alloctap_warnings
-                                        ${ALLOCTAP_COMPONENTS} ${arg_LIBS})
+  target_link_libraries(${name} PRIVATE ${arg_MAIN} alloctap_warnings ${ALLOCTAP_COMPONENTS}
+                                        ${arg_LIBS})
+  alloctap_note_test_program(${name} ${arg_MAIN})
   if(NOT arg_HEADERS)
     set(arg_HEADERS alloctap_test_headers)
   endif()
@@ -115,12 +122,22 @@ function(alloctap_add_test_program name)
   endif()
 endfunction()
 
+# alloctap_note_test_program(NAME MAIN)
+# Programs whose tests run without a tracker: tracked/ has a second one of each, or the list of what
+# is left out has it.
+function(alloctap_note_test_program name main)
+  if(main STREQUAL "alloctap_doctest_main")
+    set_property(GLOBAL APPEND PROPERTY alloctap_untracked_programs ${name})
+  endif()
+endfunction()
+
 # alloctap_add_driver_test(NAME SOURCES... [LIBS libraries...] [LABELS labels...])
 # The same for tests that run other programs and read what these write: nothing depends on how
 # they are optimized themselves, and a JSON library is slow to optimize.
 function(alloctap_add_driver_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LIBS;LABELS")
-  alloctap_add_test_program(${name} ${ARGN} HEADERS alloctap_driver_headers)
+  alloctap_add_test_program(${name} ${ARGN} HEADERS alloctap_driver_headers
+                            MAIN ${ALLOCTAP_TRACKED_MAIN})
   alloctap_as_driver(${name})
   alloctap_add_executing_test(${name} ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}")
@@ -132,7 +149,7 @@ endfunction()
 function(alloctap_add_driver_tests suite)
   set(program alloctap_${suite}_tests)
   add_executable(${program} ${ARGN})
-  target_link_libraries(${program} PRIVATE alloctap_doctest_main alloctap_warnings
+  target_link_libraries(${program} PRIVATE ${ALLOCTAP_TRACKED_MAIN} alloctap_warnings
                                            ${ALLOCTAP_COMPONENTS})
   target_precompile_headers(${program} REUSE_FROM alloctap_driver_headers)
   set_target_properties(${program} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,9 +37,9 @@ TARGET_ABI int replacement(int x, TargetHelper second) {
 
 int call(const Form& form, int x) { return call_target(form.function, x, &helper_of_register); }
 
-const std::vector<Form>& forms() {
+std::span<const Form> forms() {
 #define FORM(name, added) {#name, &target_##name, target_##name##_end, added},
-  static const std::vector<Form> all{FORM_TARGETS(FORM)};
+  static constexpr Form all[] = {FORM_TARGETS(FORM)};
 #undef FORM
   return all;
 }

@@ -11,8 +11,8 @@
 namespace alloctap::testing {
 
 /// A text names a type, with '?' where null may stand for it; an array's element holds for all.
-inline const Json& report_shape() {
-  static const Json shape = Json::parse(R"({
+inline Json report_shape() {
+  return Json::parse(R"({
     "schema": "string",
     "program": {"pid": "number", "executable": "string", "arguments": ["string"],
                 "time_ns": "number"},
@@ -71,7 +71,6 @@ inline const Json& report_shape() {
              "stacks": [{"frames": ["number"], "live_allocations": "number",
                          "live_bytes": "number"}]}
   })");
-  return shape;
 }
 
 inline bool has_type(const Json& value, std::string type) {
