@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "alloctap/guard/thread_state.hpp"
 #include "alloctap/observe/observers.hpp"
 #include "tests/unit/game/frames_fixture.hpp"
 
@@ -21,6 +22,7 @@ struct PeakTest;
 struct ManyTagsTest;
 struct IdleTest;
 struct MarkersTest;
+struct SuccessorTest;
 struct RacingMarksTest;
 struct MarkInsideTest;
 struct NoTagsTest;
@@ -161,6 +163,26 @@ TEST_CASE("a mark by another thread than the one before is told") {
     }).join();
   }
   CHECK(G::snapshot().frames.marking_thread_changes == 4);
+}
+
+TEST_CASE("a marker is another thread though it has the state of the one before, which has ended") {
+  using G = Game<SuccessorTest>;
+  const alloctap::ThreadState* first = nullptr;
+  std::thread([&] {
+    G::allocate(0x1000, 1);
+    first = alloctap::ThreadStates::mine();
+    G::Frames::mark();
+  }).join();
+  bool taken_over = false;
+  // States of ended threads are handed on once there are some.
+  for (int i = 0; i < 10'000 && !taken_over; ++i) {
+    std::thread([&] {
+      taken_over = alloctap::ThreadStates::mine() == first;
+      if (taken_over) G::Frames::mark();
+    }).join();
+  }
+  REQUIRE(taken_over);
+  CHECK(G::snapshot().frames.marking_thread_changes == 1);
 }
 
 TEST_CASE("of marks that meet one is refused, and each other one ends a frame") {
