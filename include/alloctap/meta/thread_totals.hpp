@@ -97,10 +97,13 @@ class SampledCalls {
   /// where it does not. Every one of no bytes is stopped.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool count_skipped(const void* block,
                                                           std::uint64_t bytes) noexcept {
-    if (bytes - 1 >= *countdown_) [[unlikely]] {
+    // Read once: a signal handler of this thread that counts in between must not make it wrap.
+    const std::atomic_ref countdown(*countdown_);
+    const std::uint64_t left = countdown.load(std::memory_order_relaxed);
+    if (bytes - 1 >= left) [[unlikely]] {
       return false;
     }
-    *countdown_ -= bytes;
+    countdown.store(left - bytes, std::memory_order_relaxed);
     count_allocation(block, bytes);
     return true;
   }
