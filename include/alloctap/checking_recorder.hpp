@@ -54,6 +54,12 @@ class CheckingRecorder : public Recorder<Config> {
     return !settings.touches_all() && (!kPlaces || settings.guard_pages == 0);
   }
 
+  /// Whether there may be a block that is looked after. Control plane.
+  static bool has_checks() noexcept {
+    const CheckSettings& settings = Checks::settings();
+    return settings.touches_all() || settings.guard_pages != 0;
+  }
+
   ALLOCTAP_ALWAYS_INLINE static bool looks_after(const void* block) noexcept {
     return checker_.looks_after(block);
   }
