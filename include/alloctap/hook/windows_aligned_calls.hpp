@@ -87,7 +87,7 @@ struct WindowsAlignedCalls {
     const AlignedRequest request = Function::request(old, arguments...);
     auto* const original = Originals::template get<Function>();
     if (old == nullptr) return allocate_for(origin, request, original, old, arguments...);
-    if (!is_active() || !is_sound(request)) return original(old, arguments...);
+    if (!is_active() || !request.is_valid()) return original(old, arguments...);
     const BlockExtent extent = look_at(gone(old, origin));
     if (extent.verdict == Verdict::kUnknown) return original(old, arguments...);
     if (extent.verdict == Verdict::kRefused) return nullptr;
@@ -107,10 +107,6 @@ struct WindowsAlignedCalls {
 
  private:
   static bool is_active() noexcept { return Heaps::checking() && Originals::complete(); }
-
-  static bool is_sound(const AlignedRequest& request) noexcept {
-    return request.is_plain() || (request.size == 0 && request.offset == 0);
-  }
 
   static DeallocationEvent gone(void* block, const CallOrigin& origin) noexcept {
     return Blocks::Events::gone(::GetProcessHeap(), block, DeallocationKind::kAlignedFree, origin);

@@ -34,12 +34,15 @@ struct AlignedRequest {
     return std::max(alignment, sizeof(void*));
   }
 
-  /// Whether it is a call that the library does not complain of, and of which the block's first
-  /// byte is the aligned one.
+  /// Whether it is a call that the library does not complain of.
+  [[nodiscard]] bool is_valid() const noexcept {
+    return (alignment == 0 || std::has_single_bit(alignment)) && (offset == 0 || offset < size);
+  }
+
+  /// Whether it is one of which the block's first byte is the aligned one, and no more than there
+  /// can be.
   [[nodiscard]] bool is_plain() const noexcept {
-    const bool is_power = alignment == 0 || std::has_single_bit(alignment);
-    const bool is_inside = offset == 0 || offset < size;
-    return is_power && is_inside && alignment <= kLargest && size <= kLargest &&
+    return is_valid() && alignment <= kLargest && size <= kLargest &&
            offset % real_alignment() == 0;
   }
 

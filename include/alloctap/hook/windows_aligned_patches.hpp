@@ -16,6 +16,7 @@
 #include "alloctap/hook/memory_regions.hpp"
 #include "alloctap/hook/windows_aligned_calls.hpp"
 #include "alloctap/hook/windows_aligned_functions.hpp"
+#include "alloctap/hook/windows_system_function.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/function_symbol.hpp"
 #include "alloctap/os/module_notices.hpp"
@@ -125,9 +126,10 @@ class WindowsAlignedPatches {
       using Function = decltype(function);
       const std::uintptr_t address = exports.find(Function::name);
       if (!has_all || address == 0) return;
+      const PatchTarget target = target_at(address, Function::name);
+      if (target.bytes == 0) return;
       auto* const handler = &WindowsAlignedEntry<Function, Sink, Library>::call;
-      auto patch = FunctionPatch::prepare(target_at(address, Function::name),
-                                          reinterpret_cast<const void*>(handler), regions);
+      auto patch = FunctionPatch::prepare(target, reinterpret_cast<const void*>(handler), regions);
       has_all = patch.ok();
       if (!has_all) return;
       const auto original = reinterpret_cast<std::uintptr_t>(patch->original(handler));
@@ -139,11 +141,13 @@ class WindowsAlignedPatches {
            Originals::template get<crt::AlignedFree>() != nullptr;
   }
 
+  /// What has no length neither is a leaf nor can be unwound: it is one of Wine's that say that
+  /// they are not there yet, and never return.
   static PatchTarget target_at(std::uintptr_t address, const char* name) {
     PatchTarget target{
         .address = reinterpret_cast<const void*>(address), .name = name, .modules_stay = true};
     target.bytes = os::find_function_symbol(target.address).bytes;
-    return target;
+    return target.bytes == 0 ? with_length_of_leaf(target) : target;
   }
 
   static bool enable(Patches& patches) {
