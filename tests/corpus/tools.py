@@ -94,9 +94,9 @@ WINDOWS_UNGUARDED = "/LocalAlloc/"
 # GCC's library frees a thread's variables before it destroys them, and so reads freed memory.
 WINDOWS_SPOILT = "^freed_late/thread_local_destructor/good_"
 
-# What leads to them all the same: a handle of LocalAlloc; the stack of a thread that Wine keeps until
-# another one ends; constants of a program's read-only data, which look like addresses below 4 GiB.
-WINDOWS_HELD = "^leak/(LocalAlloc|HeapAlloc|malloc_1_mib)/|^leak/.*/other_thread$"
+# What leads to them all the same: the stack of a thread that Wine keeps until another one ends;
+# numbers that look like addresses below 4 GiB, where many are of a large block.
+WINDOWS_HELD = "^leak/malloc_1_mib/|^leak/.*/other_thread$"
 
 WINDOWS_TOOLS = (
     # All blocks but aligned ones come from one function. Wine's LocalAlloc gives all blocks a user

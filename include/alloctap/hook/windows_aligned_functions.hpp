@@ -56,8 +56,8 @@ struct AlignedRequest {
 namespace crt {
 
 [[nodiscard]] inline std::size_t multiply(std::size_t count, std::size_t size) noexcept {
-  std::size_t bytes = 0;
-  return __builtin_mul_overflow(count, size, &bytes) ? AlignedRequest::kTooMuch : bytes;
+  const bool fits = size == 0 || count <= AlignedRequest::kTooMuch / size;
+  return fits ? count * size : AlignedRequest::kTooMuch;
 }
 
 struct AlignedMalloc {

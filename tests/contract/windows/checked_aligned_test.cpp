@@ -74,7 +74,23 @@ bool holds(const void* block, std::size_t from, std::size_t to, int value) {
   return from == to;
 }
 
+/// From before any session of this program.
+void* const kEarly[] = {::_aligned_malloc(100, 64), ::_aligned_malloc(100, 64)};
+
 }  // namespace
+
+TEST_CASE("aligned blocks from before the start are no faults, and stay the library's") {
+  const Recording recording;
+  const auto faults = faults_of([] {
+    std::memset(kEarly[0], 7, 100);
+    void* const block = ::_aligned_realloc(kEarly[0], 300, 64);
+    REQUIRE(is_at(block, 64));
+    CHECK(holds(block, 0, 100, 7));
+    ::_aligned_free(block);
+    ::_aligned_free(kEarly[1]);
+  });
+  CHECK(faults.empty());
+}
 
 TEST_CASE("aligned blocks keep content and alignment when they are reallocated") {
   const Recording recording;
