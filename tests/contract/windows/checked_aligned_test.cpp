@@ -190,7 +190,8 @@ TEST_CASE("an aligned block that goes by free, and one of malloc's that goes as 
     ::_aligned_free(escape(std::malloc(10)));
     static char global[128];
     ::_aligned_free(escape(static_cast<void*>(global + 64)));
-    auto* const block = static_cast<char*>(escape(::_aligned_malloc(100, 64)));
+    // Where no smaller block has been.
+    auto* const block = static_cast<char*>(escape(::_aligned_malloc(std::size_t{3} << 20, 64)));
     ::_aligned_free(escape(block + 16));
     ::_aligned_free(escape(block));
     CHECK(::_aligned_realloc(escape(block), 10, 64) == nullptr);
