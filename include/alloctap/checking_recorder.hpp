@@ -49,9 +49,13 @@ class CheckingRecorder : public Recorder<Config> {
   }
 
   ALLOCTAP_ALWAYS_INLINE static bool leaves_alone() noexcept {
-    if (kPlaces && GuardSampler::passes_over()) return true;
+    return (kPlaces && GuardSampler::passes_over()) || !has_checks();
+  }
+
+  /// Whether there may be a block that is looked after.
+  ALLOCTAP_ALWAYS_INLINE static bool has_checks() noexcept {
     const CheckSettings& settings = Checks::settings();
-    return !settings.touches_all() && (!kPlaces || settings.guard_pages == 0);
+    return settings.touches_all() || (kPlaces && settings.guard_pages != 0);
   }
 
   ALLOCTAP_ALWAYS_INLINE static bool looks_after(const void* block) noexcept {
@@ -161,10 +165,7 @@ class CheckingRecorder : public Recorder<Config> {
     return checker_.release_unchecked(block);
   }
 
-  static bool forget_unchecked(const void* block) noexcept {
-    return checker_.forget_unchecked(block);
-  }
-
+  static bool forget_unchecked(const void* old) noexcept { return checker_.forget_unchecked(old); }
   static bool is_stranger(const void* block) noexcept { return checker_.is_stranger(block); }
 
   static void* end_next(const DeallocationEvent& gone, std::uint32_t& cursor) noexcept {
@@ -189,7 +190,6 @@ class CheckingRecorder : public Recorder<Config> {
   }
 
   static const MisuseLog& misuses() noexcept { return checker_.log(); }
-
   static GuardAccount guard_account() noexcept {
     return checker_.guarded().account(Checks::settings());
   }

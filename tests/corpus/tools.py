@@ -89,28 +89,25 @@ def alloctap_on_windows(name, heading, options, means, blind_cases, spoilt_cases
     )
 
 
-# Behind an aligned block of GCC's library there is room for its alignment in the block that it lies
-# in, and in front of it for what the library notes; Wine's LocalAlloc gives all blocks a user value,
-# and they are left alone.
-WINDOWS_UNGUARDED = "/LocalAlloc/|/(new_aligned(_array)?|_aligned_malloc)/([0-9]+_bytes?)/"
+# Wine's LocalAlloc gives all blocks a user value, and they are left alone.
+WINDOWS_UNGUARDED = "/LocalAlloc/"
 # GCC's library frees a thread's variables before it destroys them, and so reads freed memory.
 WINDOWS_SPOILT = "^freed_late/thread_local_destructor/good_"
 
-# What leads to them all the same: a handle of LocalAlloc; the stack of a thread that Wine keeps until
-# another one ends; constants of a program's read-only data, which look like addresses below 4 GiB.
-WINDOWS_HELD = "^leak/(LocalAlloc|HeapAlloc|malloc_1_mib)/|^leak/.*/other_thread$"
+# What leads to them all the same: the stack of a thread that Wine keeps until another one ends;
+# numbers that look like addresses below 4 GiB, where many are of a large block.
+WINDOWS_HELD = "^leak/malloc_1_mib/|^leak/.*/other_thread$"
 
 WINDOWS_TOOLS = (
-    # All blocks come from one function. What is aligned lies inside of another block, whose begin
-    # has its address; Wine's LocalAlloc gives all blocks a user value. GCC's library frees a thread's
-    # variables before it destroys them: filled, they tell nothing to destroy.
+    # All blocks but aligned ones come from one function. Wine's LocalAlloc gives all blocks a user
+    # value. GCC's library frees a thread's variables before it destroys them: filled, they tell
+    # nothing to destroy.
     alloctap_on_windows(
         "alloctap-level10-windows",
         "alloctap level10, Windows",
         ("--checks=level10",),
         {"calls", "guard_bytes", "freed_fill"},
-        "^(mismatched_release|wrong_size|wrong_alignment)/"
-        "|/(new_aligned(_array)?|_aligned_malloc|LocalAlloc)/"
+        "^mismatched_release/(?!new_aligned/)|^(wrong_size|wrong_alignment)/|/LocalAlloc/"
         "|^library/(vector/data_freed|unique_ptr/of_array|destructor/not_virtual)/"
         "|^freed_late/thread_local_destructor/",
     ),

@@ -21,6 +21,8 @@ namespace alloctap {
       return "aligned new";
     case AllocationKind::kAlignedNewArray:
       return "aligned new[]";
+    case AllocationKind::kAlignedMalloc:
+      return "_aligned_malloc";
     case AllocationKind::kCustom:
       return "an allocator of its own";
   }
@@ -41,6 +43,8 @@ namespace alloctap {
       return "aligned delete";
     case DeallocationKind::kAlignedDeleteArray:
       return "aligned delete[]";
+    case DeallocationKind::kAlignedFree:
+      return "_aligned_free";
     case DeallocationKind::kCustom:
       return "an allocator of its own";
   }

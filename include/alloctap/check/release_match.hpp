@@ -28,6 +28,8 @@ enum class ReleaseFault : std::uint8_t { kNone, kKind, kSize, kAlignment };
       return release == DeallocationKind::kAlignedDelete;
     case AllocationKind::kAlignedNewArray:
       return release == DeallocationKind::kAlignedDeleteArray;
+    case AllocationKind::kAlignedMalloc:
+      return release == DeallocationKind::kAlignedFree;
     case AllocationKind::kCustom:
       return release == DeallocationKind::kCustom;
   }
@@ -48,6 +50,7 @@ enum class ReleaseFault : std::uint8_t { kNone, kKind, kSize, kAlignment };
       return release == DeallocationKind::kDeleteArray;
     case AllocationKind::kMalloc:
     case AllocationKind::kAlignedAlloc:
+    case AllocationKind::kAlignedMalloc:
     case AllocationKind::kCustom:
       return false;
   }

@@ -13,6 +13,8 @@ enum class AllocationKind : std::uint8_t {
   kNewArray,
   kAlignedNew,
   kAlignedNewArray,
+  /// Of Windows' C libraries, where free does not take it.
+  kAlignedMalloc,
   kCustom,
 };
 
@@ -24,6 +26,8 @@ enum class DeallocationKind : std::uint8_t {
   kDeleteArray,
   kAlignedDelete,
   kAlignedDeleteArray,
+  /// _aligned_free and what reallocates by the same rules.
+  kAlignedFree,
   kCustom,
 };
 

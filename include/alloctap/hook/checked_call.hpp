@@ -266,6 +266,7 @@ struct CheckedCall {
         return Originals::template get<functions::DeleteArrayAligned>()(plan.block, alignment);
       case AllocationKind::kMalloc:
       case AllocationKind::kAlignedAlloc:
+      case AllocationKind::kAlignedMalloc:
       case AllocationKind::kCustom:
         return Originals::template get<functions::Free>()(plan.block);
     }

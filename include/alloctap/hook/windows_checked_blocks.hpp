@@ -5,6 +5,7 @@
 
 #include "alloctap/event/block_checks.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/hook/windows_aligned_memory.hpp"
 #include "alloctap/hook/windows_functions.hpp"
 #include "alloctap/hook/windows_heap_events.hpp"
 #include "alloctap/hook/windows_unserialized_heaps.hpp"
@@ -72,7 +73,10 @@ struct WindowsCheckedBlocks {
   }
 
   static void give_back(const ReleasePlan& plan) noexcept {
-    Originals::template get<ntdll::RtlFreeHeap>()(plan.heap.value, 0, plan.block);
+    void* const block = plan.kind == AllocationKind::kAlignedMalloc
+                            ? WindowsAlignedMemory::block_of(plan.block)
+                            : plan.block;
+    Originals::template get<ntdll::RtlFreeHeap>()(plan.heap.value, 0, block);
   }
 
   /// Whether `block`, one of the program's, was given back. For calls that are not the program's.

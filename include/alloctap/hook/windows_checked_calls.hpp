@@ -183,21 +183,25 @@ struct WindowsCheckedCalls {
   }
 
   /// The block ends, and another one begins in its place. One that is to grow, or stands beside an
-  /// inaccessible page, fails as the system's own would that has no room behind it.
+  /// inaccessible page, fails as the system's own would that has no room behind it; the heap need
+  /// not know it.
   static void* resize(const Call& call, const DeallocationEvent& gone, const BlockExtent& extent,
                       SIZE_T bytes) {
     constexpr SIZE_T kMoreThanThereIs = SIZE_T{1} << 60;
-    if (extent.block == nullptr) {
+    if (extent.block == nullptr || bytes > extent.size) {
       return Blocks::allocate_unchecked(call.guard, call.heap, call.flags, kMoreThanThereIs);
     }
-    if (bytes > extent.size) return Blocks::reallocate_raw(call, extent.block, kMoreThanThereIs);
     const os::ErrorPreserver preserve_error;
     const ReleasePlan plan = Sink::release_block(gone);
     if (plan.action != ReleasePlan::Action::kRelease) return nullptr;
     if (Originals::recording()) Sink::on_deallocate(gone);
     auto* const begin = static_cast<std::byte*>(gone.pointer);
     const auto front = static_cast<std::size_t>(begin - static_cast<std::byte*>(plan.block));
-    const WantedBlock wanted{.size = bytes, .has_content = true, .heap = plan.heap};
+    const WantedBlock wanted{.size = bytes,
+                             .alignment = plan.alignment,
+                             .kind = plan.kind,
+                             .has_content = true,
+                             .heap = plan.heap};
     const BlockPlan same{.bytes = front + bytes, .front = front, .number = plan.number};
     void* const block = Sink::adopt_block(same, plan.block, wanted, call.origin);
     if (Originals::recording()) Events::tell_allocation(call.heap, block, bytes, call.origin);

@@ -15,6 +15,7 @@
 #include "alloctap/hook/function_patch.hpp"
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/hook/memory_regions.hpp"
+#include "alloctap/hook/windows_aligned_patches.hpp"
 #include "alloctap/hook/windows_earlier_blocks.hpp"
 #include "alloctap/hook/windows_entry_points.hpp"
 #include "alloctap/hook/windows_string_entries.hpp"
@@ -35,6 +36,9 @@ namespace alloctap {
 /// all are as they were. Functions that this Windows does not have are left out. Calls are recorded
 /// from the moment when all of them are patched. No thread is stopped with a lock that this needs,
 /// and the loader is not asked.
+///
+/// A tracker that checks blocks has those of `_aligned_malloc` from the C libraries' own functions
+/// (`windows_aligned_patches.hpp`), because in the heap they lie inside of larger ones.
 ///
 /// Where code must not be changed (a process's policy on dynamic code), `WindowsImportHook` may do.
 struct WindowsHeapHook {
@@ -73,6 +77,7 @@ struct WindowsHeapHook {
     }
     WindowsOriginals<Sink>::set_recording(true);
     EarlierBlocks::note();
+    start_aligned<Sink>();
     start_strings<Sink>();
     return status;
   }
@@ -100,6 +105,7 @@ struct WindowsHeapHook {
     }
     WindowsOriginals<Sink>::set_recording(true);
     EarlierBlocks::note();
+    start_aligned<Sink>();
     start_strings<Sink>();
     return absl::OkStatus();
   }
@@ -107,6 +113,14 @@ struct WindowsHeapHook {
   template <EventSink Sink>
   static void stop_recording() noexcept {
     WindowsOriginals<Sink>::set_recording(false);
+  }
+
+  /// For checks of blocks.
+  template <EventSink Sink>
+  static void start_aligned() {
+    if constexpr (CheckingSink<Sink> && requires { Sink::has_checks(); }) {
+      if (Sink::has_checks()) WindowsAlignedPatches::start<Sink>();
+    }
   }
 
   /// For `StringChecks`.

@@ -15,6 +15,7 @@
 #include "alloctap/meta/mapping_container.hpp"
 #include "alloctap/meta/thread_totals.hpp"
 #include "alloctap/os/frozen_process.hpp"
+#include "alloctap/pe/native_sections.hpp"
 #include "alloctap/snapshot/allocator_lists.hpp"
 #include "alloctap/snapshot/block_index.hpp"
 #include "alloctap/snapshot/block_marks.hpp"
@@ -154,9 +155,24 @@ class FrozenScan {
   bool add_modules() noexcept {
     for (const Module& module : order_.modules) {
       if (!layout_.modules.add({module.start, module.end})) return false;
+      ask_file({module.start, module.end});
     }
     layout_.modules.settle();
     return true;
+  }
+
+  /// What the file of `module`, which may be gone by now, says of what can only be read.
+  void ask_file(AddressRange module) noexcept {
+    const ScanRegion* const first = layout_.find_region(module.start);
+    if (first == nullptr || !first->readable || first->anonymous) return;
+    const std::size_t bytes = std::min(first->range.end, module.end) - module.start;
+    const std::span file(reinterpret_cast<const std::byte*>(module.start), bytes);
+    for (ScanRegion& region : layout_.regions) {
+      const AddressRange range = region.range;
+      if (region.writable || range.start < module.start || range.end > module.end) continue;
+      region.for_writing =
+          native::has_written_section(file, range.start - module.start, range.end - module.start);
+    }
   }
 
   /// The tracker's tables are full of the program's pointers.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -27,6 +28,8 @@ struct ScanRegion {
   bool anonymous = false;
   /// The main thread's stack.
   bool main_stack = false;
+  /// Whether the module's file has it for writing; nothing where it does not say.
+  std::optional<bool> for_writing = {};
 
   [[nodiscard]] bool holds(std::uintptr_t address) const noexcept {
     return address >= range.start && address < range.end;

@@ -48,8 +48,10 @@ class ScanRoots {
     return region.writable || (region.anonymous && !region.executable) || was_writable(region);
   }
 
-  /// What a loader protects once it has filled it in lies before what stays writable.
+  /// What a loader protects once it has filled it in: as the module's file says, or what lies
+  /// before what stays writable.
   [[nodiscard]] bool was_writable(const ScanRegion& region) const noexcept {
+    if (region.for_writing) return *region.for_writing && !region.executable;
     const ScanRegion* const next = &region + 1;
     return !region.shared && !region.executable && next != layout_.regions.end() &&
            next->range.start == region.range.end && next->writable &&

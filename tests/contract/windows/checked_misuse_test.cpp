@@ -1,4 +1,5 @@
 // What checks find on the heaps of Windows: each way to get a block, with each fault.
+#include <malloc.h>
 #include <objbase.h>
 
 #include <atomic>
@@ -55,6 +56,10 @@ const Family kFamilies[] = {
      [](void* block) { ::operator delete(block); }},
     {"new[]", [](std::size_t size) { return ::operator new[](size); },
      [](void* block) { ::operator delete[](block); }},
+    {"_aligned_malloc", [](std::size_t size) { return ::_aligned_malloc(size, 64); },
+     &::_aligned_free},
+    {"aligned new", [](std::size_t size) { return ::operator new(size, std::align_val_t{4096}); },
+     [](void* block) { ::operator delete(block, std::align_val_t{4096}); }},
     {"CoTaskMemAlloc", [](std::size_t size) { return ::CoTaskMemAlloc(size); },
      [](void* block) { ::CoTaskMemFree(block); }},
 };
@@ -122,7 +127,8 @@ TEST_CASE("a free of no block is refused: of the stack, of a global, inside a bl
     ::SetLastError(ERROR_DISK_FULL);
     freed = ::HeapFree(::GetProcessHeap(), 0, escape(static_cast<void*>(&local)));
     error = ::GetLastError();
-    auto* const block = static_cast<char*>(escape(std::malloc(64)));
+    // Where no smaller block has been: one that was freed there is told as freed twice.
+    auto* const block = static_cast<char*>(escape(std::malloc(std::size_t{3} << 20)));
     std::free(escape(block + 16));
     std::free(escape(block));
   });

@@ -25,7 +25,8 @@ DeallocationEvent release_by(DeallocationKind kind, std::size_t size = 0,
 constexpr auto kReleases = std::to_array<DeallocationKind>(
     {DeallocationKind::kFree, DeallocationKind::kRealloc, DeallocationKind::kDelete,
      DeallocationKind::kDeleteArray, DeallocationKind::kAlignedDelete,
-     DeallocationKind::kAlignedDeleteArray, DeallocationKind::kCustom});
+     DeallocationKind::kAlignedDeleteArray, DeallocationKind::kAlignedFree,
+     DeallocationKind::kCustom});
 
 constexpr auto kFitting = std::to_array<std::pair<AllocationKind, DeallocationKind>>(
     {{AllocationKind::kMalloc, DeallocationKind::kFree},
@@ -36,6 +37,7 @@ constexpr auto kFitting = std::to_array<std::pair<AllocationKind, DeallocationKi
      {AllocationKind::kNewArray, DeallocationKind::kDeleteArray},
      {AllocationKind::kAlignedNew, DeallocationKind::kAlignedDelete},
      {AllocationKind::kAlignedNewArray, DeallocationKind::kAlignedDeleteArray},
+     {AllocationKind::kAlignedMalloc, DeallocationKind::kAlignedFree},
      {AllocationKind::kCustom, DeallocationKind::kCustom}});
 
 bool is_fitting(AllocationKind kind, DeallocationKind release) {

@@ -98,6 +98,22 @@ TEST_CASE("what was protected once it was filled in is a root") {
   CHECK(space.roots() == "2000-3000 3000-4000 ");
 }
 
+TEST_CASE("where a module's file says what is for writing, it is right") {
+  MadeUpSpace space;
+  ScanRegion constant = kConstant;
+  constant.for_writing = false;
+  ScanRegion filled_in = kConstant;
+  filled_in.for_writing = true;
+  ScanRegion code = filled_in;
+  code.executable = true;
+  space.add(filled_in, 0x1000, 0x2000);
+  space.add(constant, 0x2000, 0x3000);
+  space.add(kModuleData, 0x3000, 0x4000);
+  space.add(code, 0x4000, 0x5000);
+  REQUIRE(space.layout.modules.add({0x1000, 0x5000}));
+  CHECK(space.roots() == "1000-2000 3000-4000 ");
+}
+
 TEST_CASE("the tracker's memory is no root") {
   MadeUpSpace space;
   space.add(kModuleData, 0x2000, 0x3000);

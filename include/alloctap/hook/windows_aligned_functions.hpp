@@ -1,0 +1,145 @@
+/// The functions of Windows' C libraries through which aligned blocks come and go: what each is
+/// called and what its arguments say.
+///
+/// GCC's and Microsoft's aligned operators new and delete end in these. Their arguments and what
+/// they answer to bad ones: "_aligned_malloc" and the pages beside it, C runtime library reference
+/// (Microsoft).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "alloctap/hook/function_description.hpp"
+
+namespace alloctap {
+
+/// The shape of a function, as handlers see it.
+enum class AlignedRole : std::uint8_t { kAllocate, kReallocate, kFree, kMeasure };
+
+/// What a call asks for, in bytes.
+struct AlignedRequest {
+  std::size_t size = 0;
+  std::size_t alignment = 0;
+  /// Of the byte that is to be aligned.
+  std::size_t offset = 0;
+  /// Whether what the block has beyond the one that it replaces is to be zero.
+  bool is_zeroed = false;
+
+  /// What the functions align to whatever the call says.
+  [[nodiscard]] std::size_t real_alignment() const noexcept {
+    return std::max(alignment, sizeof(void*));
+  }
+
+  /// Whether it is a call that the library does not complain of.
+  [[nodiscard]] bool is_valid() const noexcept {
+    return (alignment == 0 || std::has_single_bit(alignment)) && (offset == 0 || offset < size);
+  }
+
+  /// Whether it is one of which the block's first byte is the aligned one, and no more than there
+  /// can be.
+  [[nodiscard]] bool is_plain() const noexcept {
+    return is_valid() && alignment <= kLargest && size <= kLargest &&
+           offset % real_alignment() == 0;
+  }
+
+  /// Of a request whose size no number tells.
+  static constexpr std::size_t kTooMuch = SIZE_MAX;
+
+ private:
+  static constexpr std::size_t kLargest = PTRDIFF_MAX / 4;
+};
+
+namespace crt {
+
+[[nodiscard]] inline std::size_t multiply(std::size_t count, std::size_t size) noexcept {
+  const bool fits = size == 0 || count <= AlignedRequest::kTooMuch / size;
+  return fits ? count * size : AlignedRequest::kTooMuch;
+}
+
+struct AlignedMalloc {
+  static constexpr const char* name = "_aligned_malloc";
+  static constexpr AlignedRole role = AlignedRole::kAllocate;
+  using Signature = void*(std::size_t size, std::size_t alignment);
+  static AlignedRequest request(std::size_t size, std::size_t alignment) noexcept {
+    return {size, alignment};
+  }
+};
+
+struct AlignedOffsetMalloc {
+  static constexpr const char* name = "_aligned_offset_malloc";
+  static constexpr AlignedRole role = AlignedRole::kAllocate;
+  using Signature = void*(std::size_t size, std::size_t alignment, std::size_t offset);
+  static AlignedRequest request(std::size_t size, std::size_t alignment,
+                                std::size_t offset) noexcept {
+    return {size, alignment, offset};
+  }
+};
+
+struct AlignedRealloc {
+  static constexpr const char* name = "_aligned_realloc";
+  static constexpr AlignedRole role = AlignedRole::kReallocate;
+  using Signature = void*(void* block, std::size_t size, std::size_t alignment);
+  static AlignedRequest request(void*, std::size_t size, std::size_t alignment) noexcept {
+    return {size, alignment};
+  }
+};
+
+struct AlignedOffsetRealloc {
+  static constexpr const char* name = "_aligned_offset_realloc";
+  static constexpr AlignedRole role = AlignedRole::kReallocate;
+  using Signature = void*(void* block, std::size_t size, std::size_t alignment, std::size_t offset);
+  static AlignedRequest request(void*, std::size_t size, std::size_t alignment,
+                                std::size_t offset) noexcept {
+    return {size, alignment, offset};
+  }
+};
+
+struct AlignedRecalloc {
+  static constexpr const char* name = "_aligned_recalloc";
+  static constexpr AlignedRole role = AlignedRole::kReallocate;
+  using Signature = void*(void* block, std::size_t count, std::size_t size, std::size_t alignment);
+  static AlignedRequest request(void*, std::size_t count, std::size_t size,
+                                std::size_t alignment) noexcept {
+    return {multiply(count, size), alignment, 0, true};
+  }
+};
+
+struct AlignedOffsetRecalloc {
+  static constexpr const char* name = "_aligned_offset_recalloc";
+  static constexpr AlignedRole role = AlignedRole::kReallocate;
+  using Signature = void*(void* block, std::size_t count, std::size_t size, std::size_t alignment,
+                          std::size_t offset);
+  static AlignedRequest request(void*, std::size_t count, std::size_t size, std::size_t alignment,
+                                std::size_t offset) noexcept {
+    return {multiply(count, size), alignment, offset, true};
+  }
+};
+
+struct AlignedFree {
+  static constexpr const char* name = "_aligned_free";
+  static constexpr AlignedRole role = AlignedRole::kFree;
+  using Signature = void(void* block);
+};
+
+struct AlignedMsize {
+  static constexpr const char* name = "_aligned_msize";
+  static constexpr AlignedRole role = AlignedRole::kMeasure;
+  using Signature = std::size_t(void* block, std::size_t alignment, std::size_t offset);
+};
+
+}  // namespace crt
+
+/// A library need not have all, but must have the first two.
+using WindowsAlignedFunctions =
+    FunctionList<crt::AlignedMalloc, crt::AlignedFree, crt::AlignedOffsetMalloc,
+                 crt::AlignedRealloc, crt::AlignedOffsetRealloc, crt::AlignedRecalloc,
+                 crt::AlignedOffsetRecalloc, crt::AlignedMsize>;
+
+/// The libraries that export them, each functions of its own.
+inline constexpr std::array<std::string_view, 2> kAlignedLibraries{"msvcrt.dll", "ucrtbase.dll"};
+
+}  // namespace alloctap

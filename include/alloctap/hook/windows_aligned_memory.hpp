@@ -1,0 +1,55 @@
+/// Aligned memory, cut from blocks of a heap of Windows'.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "alloctap/os/memory_map.hpp"
+
+namespace alloctap {
+
+/// Memory whose block of the heap is told by the word in front of it. Runs inside malloc.
+class WindowsAlignedMemory {
+ public:
+  /// `allocate(bytes)` is the heap's; it returns multiples of 16. nullptr where that does.
+  /// Precondition: the sum of both numbers is one; `alignment` is a power of two.
+  template <class Allocate>
+  static void* allocate(std::size_t bytes, std::size_t alignment, Allocate&& allocate) {
+    const std::size_t step = std::max(alignment, kGranule);
+    const auto block = reinterpret_cast<std::uintptr_t>(allocate(bytes + step + kGranule));
+    if (block == 0) return nullptr;
+    const std::uintptr_t begin = (block + kGranule + step - 1) / step * step;
+    word_before(begin) = block ^ kMask;
+    return reinterpret_cast<void*>(begin);
+  }
+
+  /// What the heap knows `memory` by, which `allocate` made.
+  static void* block_of(void* memory) noexcept {
+    const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+    return reinterpret_cast<void*>(word_before(begin) ^ kMask);
+  }
+
+  /// What the C library notes in front of an aligned block of its own: the block that it lies in.
+  /// 0 where nothing can be read.
+  static std::uintptr_t librarys_word(const void* block) noexcept {
+    constexpr std::uintptr_t kWord = sizeof(std::uintptr_t);
+    const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(block) / kWord * kWord;
+    std::uintptr_t word = 0;
+    if (begin < kWord) return 0;
+    const auto bytes = std::as_writable_bytes(std::span(&word, 1));
+    return os::copy_memory(begin - kWord, bytes) == kWord ? word : 0;
+  }
+
+ private:
+  static constexpr std::size_t kGranule = 16;
+  /// So that nobody takes our word for the library's.
+  static constexpr std::uintptr_t kMask = 0xA5A5'5A5A'A5A5'5A5A;
+
+  static std::uintptr_t& word_before(std::uintptr_t begin) noexcept {
+    return reinterpret_cast<std::uintptr_t*>(begin)[-1];
+  }
+};
+
+}  // namespace alloctap
