@@ -30,6 +30,12 @@ inline std::int64_t clock_cost_ns() noexcept {
   return cost;
 }
 
+/// Whether a thread that had a processor for `processor_ns` of `duration_ns` did not for the most
+/// part. One that ran all the time has half of it to its account at least, however the steps lie.
+constexpr bool has_waited(std::int64_t duration_ns, std::int64_t processor_ns) noexcept {
+  return duration_ns >= os::kProcessorTimeStep && processor_ns * 2 < duration_ns;
+}
+
 /// Which calls of a thread have their time taken: each large one, with what the thread used up
 /// meanwhile, which costs a system call or two; and of the others one in `kTimedOneIn`, by chance,
 /// which stands for all of them (`UsualTime`). Small, for thread-local storage; begins as zeros.
@@ -86,13 +92,7 @@ struct FrameTiming {
                   .bytes = timed.bytes,
                   .tag = tag,
                   .call = timed.call};
-    os::ThreadUsage usage;
-    call.has_usage = timed.has_usage && os::read_thread_usage(usage);
-    if (call.has_usage) {
-      call.page_faults = static_cast<std::uint32_t>(usage.page_faults - timed.usage.page_faults);
-      call.waits = static_cast<std::uint32_t>(usage.waits - timed.usage.waits);
-      call.preemptions = static_cast<std::uint32_t>(usage.preemptions - timed.usage.preemptions);
-    }
+    if (timed.has_usage) add_usage(call, timed.usage);
     const auto ns =
         thread.usual_time.estimate(static_cast<std::uint64_t>(call.duration_ns), timed.weight);
     thread.spend(tag, ns);
@@ -115,6 +115,20 @@ struct FrameTiming {
     if (!is_first && thread.slowest.load().duration_ns >= call.duration_ns) return;
     thread.slowest.store(call);
     thread.slowest_frame.store(frame, std::memory_order_release);
+  }
+
+ private:
+  static void add_usage(SlowCall& call, const os::ThreadUsage& before) noexcept {
+    os::ThreadUsage now;
+    if (!os::read_thread_usage(now)) return;
+    if constexpr (os::kCountsThreadUsage) {
+      call.has_usage = true;
+      call.page_faults = static_cast<std::uint32_t>(now.page_faults - before.page_faults);
+      call.waits = static_cast<std::uint32_t>(now.waits - before.waits);
+      call.preemptions = static_cast<std::uint32_t>(now.preemptions - before.preemptions);
+    } else {
+      call.waits = has_waited(call.duration_ns, now.processor_ns - before.processor_ns) ? 1 : 0;
+    }
   }
 };
 

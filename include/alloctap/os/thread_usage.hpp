@@ -13,10 +13,16 @@ struct ThreadUsage {
   std::uint64_t waits = 0;
   /// How many times the system gave its processor to another thread.
   std::uint64_t preemptions = 0;
+  /// How long it had a processor, in nanoseconds: what is told where the system counts nothing of
+  /// the above. In steps of up to `kProcessorTimeStep`.
+  std::int64_t processor_ns = 0;
 };
 
-/// False where the system does not tell: on Windows. May run inside malloc; errno may change. A
-/// system call: some hundred nanoseconds.
+/// A thread that runs all the time has a step more at least each time so many nanoseconds go by.
+inline constexpr std::int64_t kProcessorTimeStep = 16'000'000;
+
+/// False where the system does not tell. May run inside malloc; errno may change. A system call:
+/// some hundred nanoseconds. `kCountsThreadUsage` is whether it counts, or tells `processor_ns`.
 bool read_thread_usage(ThreadUsage& usage) noexcept;
 
 }  // namespace alloctap::os

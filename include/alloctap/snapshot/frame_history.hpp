@@ -87,7 +87,8 @@ struct SlowCall {
   StackId stack = kNoStackId;
   TagId tag = kNoTag;
   AllocatorCall call = AllocatorCall::kAllocate;
-  /// Whether the next three were counted.
+  /// Whether the next three were counted. Where they are not, `waits` is 1 of a large call that had
+  /// no processor for the most part of 16 ms or more.
   bool has_usage = false;
   std::uint32_t page_faults = 0;
   std::uint32_t waits = 0;

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "tests/unit/game/frames_fixture.hpp"
 
 namespace {
@@ -14,6 +17,7 @@ struct FreeTest;
 struct FailedTest;
 struct UsualTest;
 struct NoBlockTest;
+struct WaitTest;
 
 constexpr std::size_t kLarge = kLargeCallBytes;
 
@@ -154,6 +158,30 @@ TEST_CASE("a call whose block was not recorded gives its time to no other block'
   const Snapshot snapshot = G::snapshot();
   CHECK(slowest_frame(snapshot).slowest.duration_ns == 0);
   CHECK(slowest_frame(snapshot).stacks[0].allocator_ns == 0);
+}
+
+TEST_CASE("a large call that waits is told to have waited") {
+  using G = Game<WaitTest>;
+  G::Frames::mark();
+  TimedCalls calls{};
+  TimedCall timed;
+  calls.begin(AllocatorCall::kAllocate, kLarge, timed);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  G::Frames::end_timing(timed, {});
+  G::allocate(0x1000, kLarge);
+  G::Frames::mark();
+  const SlowCall slowest = slowest_frame(G::snapshot()).slowest;
+  CHECK(slowest.duration_ns >= 100 * kMillisecond);
+  CHECK(slowest.bytes == kLarge);
+  CHECK(cause_of(slowest) == SlowCause::kWait);
+}
+
+TEST_CASE("a thread that runs has not waited, wherever the steps of its account lie") {
+  for (std::int64_t ms = 1; ms < 100; ++ms)
+    CHECK_FALSE(has_waited(ms * kMillisecond, ms / 16 * 16 * kMillisecond));
+  CHECK_FALSE(has_waited(15 * kMillisecond, 0));
+  CHECK(has_waited(16 * kMillisecond, 0));
+  CHECK(has_waited(33 * kMillisecond, 16 * kMillisecond));
 }
 
 TEST_CASE("the cause of a slow call is what its numbers can explain") {

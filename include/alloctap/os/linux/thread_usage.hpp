@@ -8,6 +8,8 @@
 
 namespace alloctap::os {
 
+inline constexpr bool kCountsThreadUsage = true;
+
 inline bool read_thread_usage(ThreadUsage& usage) noexcept {
   rusage used{};
   if (::getrusage(RUSAGE_THREAD, &used) != 0) return false;
