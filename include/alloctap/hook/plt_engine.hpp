@@ -45,6 +45,7 @@ class PltEngine {
     }
     state.chosen.clear();
     PltState::opened_blindly.store(0, std::memory_order_relaxed);
+    PltState::refreshes_put_off.store(0, std::memory_order_relaxed);
     find_originals();
     PltState::active.store(true, std::memory_order_release);
     ArenaArray<PltModule> modules = hook_until_settled();
@@ -56,16 +57,11 @@ class PltEngine {
   /// Hooks what was opened since the last time. Waits for the control lock, but not for long: this
   /// thread may be in a constructor, where it holds the loader's lock, and who holds the control
   /// lock may wait for that. False where it was held, or the system had no memory: what was not
-  /// hooked is the next time.
-  static bool refresh() noexcept try {
-    const ReentrancyGuard guard;
-    ArenaArray<MissingOriginal> missing;
-    if (!refresh_locked(missing)) return false;
-    if (missing.empty()) return true;
-    find_missing(missing);
-    return refresh_locked(missing);
-  } catch (const std::bad_alloc&) {
-    return false;
+  /// hooked is the next time, and the report counts it.
+  static bool refresh() noexcept {
+    const bool done = try_refresh();
+    if (!done) PltState::refreshes_put_off.fetch_add(1, std::memory_order_relaxed);
+    return done;
   }
 
   /// Restores the slots that still hold handlers, in the modules that are there. Behind the control
@@ -156,6 +152,17 @@ class PltEngine {
       again = publish_found(missing) || again;
       if (!again || walk == kMostWalks) return copy(pass.modules());
     }
+  }
+
+  static bool try_refresh() noexcept try {
+    const ReentrancyGuard guard;
+    ArenaArray<MissingOriginal> missing;
+    if (!refresh_locked(missing)) return false;
+    if (missing.empty()) return true;
+    find_missing(missing);
+    return refresh_locked(missing);
+  } catch (const std::bad_alloc&) {
+    return false;
   }
 
   /// With what was found without the lock; leaves what is missing still. False where the lock is

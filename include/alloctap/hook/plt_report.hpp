@@ -78,6 +78,13 @@ struct PltReport {
                               .why = why_skipped(module)});
     report.hooked_slots += module.hooked;
   }
+  if (const auto late = PltState::refreshes_put_off.load(std::memory_order_relaxed); late > 0) {
+    report.warnings.push_back(absl::StrCat(
+        late,
+        " times a module was not hooked as soon as it was opened, because the tracker or other "
+        "threads opening modules kept the lock for a tenth of a second: what it allocated until "
+        "its thread called dlsym, dlopen or dlclose next is missing"));
+  }
   if (const auto blind = PltState::opened_blindly.load(std::memory_order_relaxed); blind > 0) {
     report.warnings.push_back(absl::StrCat(
         blind,

@@ -87,6 +87,8 @@ struct PltState {
   static inline constinit std::atomic<std::uint64_t> unloaded{0};
   /// Calls of dlopen that nothing could be done behind, since the start.
   static inline constinit std::atomic<std::uint64_t> opened_blindly{0};
+  /// Refreshes that were left for the thread's next call of the loader, since the start.
+  static inline constinit std::atomic<std::uint64_t> refreshes_put_off{0};
   /// Whether slots are hooked.
   static inline constinit std::atomic<bool> active{false};
 

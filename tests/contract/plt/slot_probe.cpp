@@ -87,6 +87,7 @@ unsigned long probe_allocations(void) { return CountingSink::allocations; }
 unsigned long probe_frees(void) { return CountingSink::frees; }
 unsigned long probe_reallocations(void) { return CountingSink::reallocations; }
 unsigned long probe_unloadings(void) { return CountingSink::unloadings; }
+unsigned long probe_put_off(void) { return PltState::refreshes_put_off; }
 unsigned probe_hooked_slots(void) { return PltHook::report().hooked_slots; }
 
 const char* probe_warning(void) {

@@ -23,6 +23,9 @@ unsigned long probe_frees(void);
 unsigned long probe_reallocations(void);
 unsigned long probe_unloadings(void);
 
+/* Times that a module was left for later, because the lock was not to be had. */
+unsigned long probe_put_off(void);
+
 /* Slots that lead to the hook now, and the first warning, or "". */
 unsigned probe_hooked_slots(void);
 const char* probe_warning(void);

@@ -110,3 +110,12 @@ TEST_CASE("calls of dlopen that nothing could be done behind are warned of") {
   REQUIRE(report.warnings.size() == 1);
   CHECK(report.warnings[0].starts_with("7 calls of dlopen came from code without unwind tables"));
 }
+
+TEST_CASE("modules that were hooked late are warned of") {
+  Selected selected;
+  PltState::refreshes_put_off = 3;
+  const PltReport report = make_plt_report(selected.state, modules_of({}));
+  PltState::refreshes_put_off = 0;
+  REQUIRE(report.warnings.size() == 1);
+  CHECK(report.warnings[0].starts_with("3 times a module was not hooked as soon as it was opened"));
+}

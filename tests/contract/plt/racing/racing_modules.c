@@ -70,8 +70,12 @@ int main(int count, char** arguments) {
   install();
   run_threads(kThreads);
   REQUIRE(calls > 0);
-  printf("%lu modules opened, %lu allocations seen\n", calls, probe_allocations());
-  REQUIRE(probe_allocations() >= calls);
+  printf("%lu modules opened, %lu allocations seen, %lu times put off\n", calls,
+         probe_allocations(), probe_put_off());
+  /* A sanitizer makes the loader so slow that threads may wait too long for their turn; who does so
+     behind dlopen and before dlsym allocates unseen. */
+  REQUIRE(probe_put_off() <= calls / 2);
+  REQUIRE(probe_allocations() + probe_put_off() / 2 >= calls);
   probe_uninstall();
 
   race_with_installer(kThreads, seconds);
