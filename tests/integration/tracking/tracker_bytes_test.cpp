@@ -15,7 +15,7 @@ namespace {
 
 using namespace alloctap::testing;
 
-/// In bytes; signed, so that differences may be taken.
+/// In bytes, as tells_memory prints them; signed, so that differences may be taken.
 struct Memory {
   std::int64_t mapped = 0;
   std::int64_t resident = 0;

@@ -1,5 +1,6 @@
 // tells_memory COUNT: holds so many blocks of 64 call paths, and prints what the kernel says of its
-// whole address space: bytes mapped and bytes resident.
+// whole address space: bytes mapped, and bytes resident in pages that are no file's. How many of a
+// file's are there depends on what else has read it lately.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -52,7 +53,7 @@ int main(int, char** arguments) {
   unsigned long resident = 0;
   while (std::fgets(line, sizeof line, maps) != nullptr) {
     if (std::sscanf(line, "Size: %lu", &kilobytes) == 1) mapped += kilobytes;
-    if (std::sscanf(line, "Rss: %lu", &kilobytes) == 1) resident += kilobytes;
+    if (std::sscanf(line, "Anonymous: %lu", &kilobytes) == 1) resident += kilobytes;
   }
   std::printf("%lu %lu\n", mapped * 1024, resident * 1024);
   return 0;
