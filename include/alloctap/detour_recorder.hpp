@@ -71,7 +71,8 @@ class DetourRecorder {
     if (samples()) return Recorder::sample_books_.apply(event);
     Recorder::allocate(event);
   }
-  ALLOCTAP_NOINLINE static void deallocate_or_sample(void* pointer, CallOrigin origin) noexcept {
+  ALLOCTAP_NOINLINE static void deallocate_or_sample(void* pointer,
+                                                     const CallOrigin& origin) noexcept {
     if (samples()) {
       return Recorder::sample_books_.apply(DeallocationEvent{.pointer = pointer, .origin = origin});
     }

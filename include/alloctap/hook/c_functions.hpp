@@ -114,7 +114,7 @@ struct Reallocarray {
   }
 };
 
-struct Free : Deallocates<DeallocationKind::kFree> {
+struct Free : DeallocatesBlock<DeallocationKind::kFree> {
   static constexpr const char* name = "free";
   using Signature = void(void*);
   static BlockRequest request() noexcept { return {}; }

@@ -8,7 +8,9 @@
 ///   `request`   size and alignment in bytes, from the arguments of the call;
 ///   `with_bytes`  the arguments of the call that asks for another number of bytes, for functions
 ///               that allocate and have one; `has_content` where the caller may rely on what is in
-///               the block; `throws` where it throws std::bad_alloc if there is no memory.
+///               the block; `throws` where it throws std::bad_alloc if there is no memory;
+///   `ignores_null`  true where a null pointer is given back without any effect, for roles that
+///               free: then the function is not called for one.
 #pragma once
 
 #include <cstddef>
@@ -58,7 +60,17 @@ struct Deallocates {
   static constexpr DeallocationKind kind = Kind;
 };
 
+/// Of the C and C++ standards, which give a null pointer no effect.
+template <DeallocationKind Kind>
+struct DeallocatesBlock : Deallocates<Kind> {
+  static constexpr bool ignores_null = true;
+};
+
 }  // namespace functions
+
+/// Whether the description says so.
+template <class Function>
+inline constexpr bool kIgnoresNull = requires { requires Function::ignores_null; };
 
 /// A list of descriptions, for code that goes through all of them.
 template <class... Functions>

@@ -103,6 +103,8 @@ struct HookedCall {
   template <class Function, class... Arguments>
   ALLOCTAP_ALWAYS_INLINE static void deallocate(const CallOrigin& origin, void* block,
                                                 Arguments... arguments) {
+    // Some programs free nothing more often than something.
+    if (kIgnoresNull<Function> && block == nullptr) return;
     if (passes_through()) return Originals::template get<Function>()(block, arguments...);
     const Guard guard;
     if constexpr (CheckingSink<Sink>) {

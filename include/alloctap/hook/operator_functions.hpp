@@ -85,36 +85,36 @@ struct NewArrayAlignedNothrow : AlignedNothrowNew<AllocationKind::kAlignedNewArr
 
 /// The six argument lists of operator delete behind the pointer.
 template <DeallocationKind Kind>
-struct PlainDelete : Deallocates<Kind> {
+struct PlainDelete : DeallocatesBlock<Kind> {
   using Signature = void(void*);
   static BlockRequest request() noexcept { return {}; }
 };
 template <DeallocationKind Kind>
-struct SizedDelete : Deallocates<Kind> {
+struct SizedDelete : DeallocatesBlock<Kind> {
   using Signature = void(void*, std::size_t);
   static BlockRequest request(std::size_t size) noexcept { return {size, 0}; }
 };
 template <DeallocationKind Kind>
-struct NothrowDelete : Deallocates<Kind> {
+struct NothrowDelete : DeallocatesBlock<Kind> {
   using Signature = void(void*, const std::nothrow_t&);
   static BlockRequest request(const std::nothrow_t&) noexcept { return {}; }
 };
 template <DeallocationKind Kind>
-struct AlignedDelete : Deallocates<Kind> {
+struct AlignedDelete : DeallocatesBlock<Kind> {
   using Signature = void(void*, std::align_val_t);
   static BlockRequest request(std::align_val_t alignment) noexcept {
     return {0, static_cast<std::size_t>(alignment)};
   }
 };
 template <DeallocationKind Kind>
-struct SizedAlignedDelete : Deallocates<Kind> {
+struct SizedAlignedDelete : DeallocatesBlock<Kind> {
   using Signature = void(void*, std::size_t, std::align_val_t);
   static BlockRequest request(std::size_t size, std::align_val_t alignment) noexcept {
     return {size, static_cast<std::size_t>(alignment)};
   }
 };
 template <DeallocationKind Kind>
-struct AlignedNothrowDelete : Deallocates<Kind> {
+struct AlignedNothrowDelete : DeallocatesBlock<Kind> {
   using Signature = void(void*, std::align_val_t, const std::nothrow_t&);
   static BlockRequest request(std::align_val_t alignment, const std::nothrow_t&) noexcept {
     return {0, static_cast<std::size_t>(alignment)};

@@ -48,31 +48,45 @@ class ChainWalk {
  private:
   ALLOCTAP_NOINLINE UnwindOutcome walk_on_from(const UnwindFrame& leaf) noexcept {
     const LiveStack memory(leaf.sp, stack_.high);
-    const std::size_t limit = walked_frames_for(most_frames_) - 1;
-    walked_.restart(leaf);
-    for (;;) {
-      NotedFrame& reached = walked_.last();
-      if (meets_chain(reached.frame) && outer_frames_hold(walked_.size())) return join();
-      if (walked_.size() > limit) return replace_chain(ChainEnd::kCut);
-      const UnwindRule rule = rules_.find(reached.frame);
-      reached.use = rule.pointer_use();
-      NotedFrame& caller = walked_.next();
-      const UnwindOutcome outcome = step_outwards(reached.frame, rule, caller, memory);
+    NotedFrame* reached = &walked_.restart(leaf);
+    const NotedFrame* const furthest = reached + walked_frames_for(most_frames_) - 1;
+    for (UnwindFrame frame = leaf;; ++reached) {
+      if (meets_chain(frame)) [[unlikely]] {
+        walked_.add_up_to(*reached);
+        if (outer_frames_hold(walked_.size())) return join();
+      }
+      if (reached == furthest) [[unlikely]] {
+        walked_.add_up_to(*reached);
+        return replace_chain(ChainEnd::kCut);
+      }
+      const UnwindRule rule = rules_.find(frame);
+      reached->use = rule.pointer_use();
+      NotedFrame& caller = reached[1];
+      UnwindOutcome outcome = step_outwards(frame, rule, caller, memory);
+      const UnwindFrame found = caller.frame;
+      if (outcome == UnwindOutcome::kCaller && !is_further_out(found, frame)) {
+        outcome = UnwindOutcome::kBroken;
+      }
       if (outcome != UnwindOutcome::kCaller) [[unlikely]] {
+        walked_.add_up_to(*reached);
         return end_with(outcome, rule);
       }
-      if (caller.frame.sp <= reached.frame.sp || caller.frame.sp >= stack_.high) [[unlikely]] {
-        return end_with(UnwindOutcome::kBroken, rule);
-      }
-      walked_.add();
+      frame = found;
     }
+  }
+
+  [[nodiscard]] bool is_further_out(const UnwindFrame& caller,
+                                    const UnwindFrame& frame) const noexcept {
+    return caller.sp > frame.sp && caller.sp < stack_.high;
   }
 
   /// Whether the frame reached is one of the chain's: then that is number `candidates_ - 1`.
   /// Further out, stack pointers are higher.
   bool meets_chain(const UnwindFrame& reached) noexcept {
-    while (candidates_ > 0 && chain_.sp(candidates_ - 1) < reached.sp) --candidates_;
-    return candidates_ > 0 && chain_.is(candidates_ - 1, reached);
+    std::size_t candidates = candidates_;
+    while (candidates > 0 && chain_.sp(candidates - 1) < reached.sp) --candidates;
+    candidates_ = candidates;
+    return candidates > 0 && chain_.is(candidates - 1, reached);
   }
 
   /// Whether the chain outside the frame that was met still holds, as far as it is wanted. `walked`
@@ -129,13 +143,7 @@ class ChainWalk {
 
   void keep_outermost(std::size_t frames) noexcept {
     chain_.cut_to(frames);
-    bool matters = false;
-    for (std::size_t i = walked_.size(); i > 0; --i) {
-      const NotedFrame& noted = walked_[i - 1];
-      matters = noted.use == FramePointerUse::kUsed ||
-                (noted.use == FramePointerUse::kPassedOn && matters);
-      chain_.push(noted, matters);
-    }
+    chain_.push_walked(walked_.all());
   }
 
   VerifiedChain& chain_;

@@ -114,19 +114,27 @@ class VerifiedChain {
   /// Adds a frame inside, whose frame pointer matters or not. What no longer fits makes the chain
   /// forget its outer half.
   void push(const NotedFrame& noted, bool pointer_matters) noexcept {
-    if (size_ == capacity_) [[unlikely]] {
-      forget_outer_half();
-    }
-    const std::size_t begin = words_begin(size_);
-    const bool drop = noted.last_word_is_frame_pointer && !pointer_matters;
-    // All of them, because so many at once are a few instructions. The last frame's have room too.
-    std::memcpy(static_cast<void*>(words_ + begin), noted.words.data(), sizeof noted.words);
-    frames_[size_].frame = noted.frame;
-    frames_[size_].words_end =
-        static_cast<std::uint32_t>(begin + noted.word_count - (drop ? 1 : 0));
-    frames_[size_].pointer_matters = pointer_matters;
-    hashes_[size_] = (size_ == 0 ? StackHash{} : hashes_[size_ - 1]).with(noted.frame.pc);
+    make_room();
+    Tail(*this).add(noted, pointer_matters);
     ++size_;
+  }
+
+  /// Adds what a walk found, leaf first: whether a frame's pointer matters is told by the uses of
+  /// its own and of those outside it.
+  void push_walked(std::span<const NotedFrame> leaf_first) noexcept {
+    bool matters = false;
+    for (std::size_t left = leaf_first.size(); left > 0;) {
+      make_room();
+      Tail tail(*this);
+      const std::size_t end = left - std::min(left, capacity_ - size_);
+      size_ += left - end;
+      for (; left > end; --left) {
+        const NotedFrame& noted = leaf_first[left - 1];
+        matters = noted.use == FramePointerUse::kUsed ||
+                  (noted.use == FramePointerUse::kPassedOn && matters);
+        tail.add(noted, matters);
+      }
+    }
   }
 
   /// The innermost of the frames `[first, end)` one of whose words has changed; from frame 0 on,
@@ -151,6 +159,48 @@ class VerifiedChain {
     bool pointer_matters;
   };
 
+  /// Where the next frames go, there being room. Apart from the chain, so that what is the same for
+  /// all of them stays in registers.
+  class Tail {
+   public:
+    explicit Tail(VerifiedChain& chain) noexcept
+        : frame_(chain.frames_ + chain.size_),
+          hash_(chain.hashes_ + chain.size_),
+          words_(chain.words_),
+          words_end_(frame_[-1].words_end) {
+      if (chain.size_ > 0) sum_ = hash_[-1];
+    }
+
+    ALLOCTAP_ALWAYS_INLINE void add(const NotedFrame& noted, bool pointer_matters) noexcept {
+      copy_words(noted);
+      const bool drop = noted.last_word_is_frame_pointer && !pointer_matters;
+      words_end_ += noted.word_count - (drop ? 1 : 0);
+      sum_ = sum_.with(noted.frame.pc);
+      *frame_++ = {.frame = noted.frame,
+                   .words_end = words_end_,
+                   .pointer_matters = pointer_matters};
+      *hash_++ = sum_;
+    }
+
+   private:
+    /// Without a question for the two that nearly all frames have at most: the last frame's have
+    /// room too.
+    ALLOCTAP_ALWAYS_INLINE void copy_words(const NotedFrame& noted) const noexcept {
+      StackWord* const words = words_ + words_end_;
+      words[0] = noted.words[0];
+      words[1] = noted.words[1];
+      if (noted.word_count > 2) [[unlikely]] {
+        std::copy(noted.words.begin() + 2, noted.words.end(), words + 2);
+      }
+    }
+
+    Frame* frame_;
+    StackHash* hash_;
+    StackWord* words_;
+    std::uint32_t words_end_;
+    StackHash sum_;
+  };
+
   static std::size_t bytes_for(std::size_t frames) noexcept {
     return (frames + 1) * (sizeof(Frame) + sizeof(FrameWords)) + frames * sizeof(StackHash);
   }
@@ -167,6 +217,12 @@ class VerifiedChain {
       if (words_begin(frame - 1) <= word) return frame - 1;
     }
     return kEnd;
+  }
+
+  void make_room() noexcept {
+    if (size_ == capacity_) [[unlikely]] {
+      forget_outer_half();
+    }
   }
 
   ALLOCTAP_NOINLINE void forget_outer_half() noexcept {

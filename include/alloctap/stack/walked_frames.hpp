@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "alloctap/guard/arena.hpp"
 #include "alloctap/macros.hpp"
@@ -34,17 +35,26 @@ class WalkedFrames {
   [[nodiscard]] NotedFrame& operator[](std::size_t i) noexcept { return frames_[i]; }
   [[nodiscard]] NotedFrame& last() noexcept { return frames_[size_ - 1]; }
 
-  /// Begins anew with `leaf`, which no word of the stack told.
-  void restart(const UnwindFrame& leaf) noexcept {
+  [[nodiscard]] std::span<const NotedFrame> all() const noexcept { return {frames_, size_}; }
+
+  /// Begins anew with `leaf`, which no word of the stack told. The result is its place; the frames
+  /// further out have theirs behind it.
+  NotedFrame& restart(const UnwindFrame& leaf) noexcept {
     size_ = 1;
     frames_[0].frame = leaf;
     frames_[0].word_count = 0;
     frames_[0].last_word_is_frame_pointer = false;
+    return frames_[0];
   }
 
   /// Where the next frame goes; `add` keeps it. Precondition: there is room.
   [[nodiscard]] NotedFrame& next() noexcept { return frames_[size_]; }
   void add() noexcept { ++size_; }
+
+  /// Keeps what was written from the leaf's place up to `outermost`.
+  void add_up_to(const NotedFrame& outermost) noexcept {
+    size_ = static_cast<std::size_t>(&outermost - frames_) + 1;
+  }
 
  private:
   NotedFrame* frames_ = nullptr;

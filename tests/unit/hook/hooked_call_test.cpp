@@ -17,6 +17,12 @@ using alloctap::AllocatorCall;
 using alloctap::DeallocationKind;
 using Sink = FakeSink<>;
 
+/// As an engine may have it, with a meaning of its own for no block.
+struct EngineFree : functions::Deallocates<DeallocationKind::kFree> {
+  using Signature = void(void*);
+  static alloctap::BlockRequest request() noexcept { return {}; }
+};
+
 int block_place;
 void* const kBlock = &block_place;
 
@@ -87,7 +93,7 @@ TEST_CASE("the time of calls that are not recorded is not taken") {
           TimedFake::deallocate<functions::Free>(some_origin(), kBlock);
         }) == "call, call, ");
   CHECK(order_of([] {
-          TimedFake::deallocate<functions::Free>(some_origin(), static_cast<void*>(nullptr));
+          TimedFake::deallocate<EngineFree>(some_origin(), nullptr);
         }) == "call, ");
 }
 
@@ -187,9 +193,11 @@ TEST_CASE("a sized aligned delete reports what it states, and passes it on") {
   CHECK(Sink::calls()[0].deallocation_kind == DeallocationKind::kAlignedDelete);
 }
 
-TEST_CASE("a free of nothing passes through unreported") {
+TEST_CASE("a free of nothing is no call, and passes through unreported where nothing may be meant") {
   forget_calls();
   call_free(nullptr);
+  CHECK(original_script.calls == 0);
+  FakeHookedCall::deallocate<EngineFree>(some_origin(), nullptr);
   CHECK(original_script.calls == 1);
   CHECK(Sink::calls().empty());
 }

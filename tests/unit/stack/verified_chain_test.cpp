@@ -3,6 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <vector>
 
 #include "alloctap/stack/walked_frames.hpp"
 #include "tests/unit/stack/chain_of_words.hpp"
@@ -121,6 +125,85 @@ TEST_CASE("the words of the end are looked at from the outermost frame on, after
     kept.chain.cut_to(0);
     kept.push(1, true);
     CHECK(kept.chain.words().size() == count + 2);
+  }
+}
+
+namespace {
+
+/// What a chain of `kChained` frames is to hold, kept in the most obvious way.
+struct ObviousChain {
+  struct Kept {
+    NotedFrame noted;
+    bool matters = false;
+    StackHash hash;
+  };
+
+  void push_walked(const std::vector<NotedFrame>& leaf_first) {
+    bool matters = false;
+    for (auto noted = leaf_first.rbegin(); noted != leaf_first.rend(); ++noted) {
+      if (noted->use != FramePointerUse::kPassedOn) matters = noted->use == FramePointerUse::kUsed;
+      if (frames.size() == kChained) frames.erase(frames.begin(), frames.begin() + kChained / 2);
+      const StackHash outer = frames.empty() ? StackHash{} : frames.back().hash;
+      frames.push_back({*noted, matters, outer.with(noted->frame.pc)});
+    }
+  }
+
+  [[nodiscard]] std::vector<std::uintptr_t> words() const {
+    std::vector<std::uintptr_t> all;
+    for (const auto& [noted, matters, hash] : frames) {
+      const bool drop = noted.last_word_is_frame_pointer && !matters;
+      for (std::size_t i = 0; i < noted.word_count - (drop ? 1 : 0); ++i) {
+        all.insert(all.end(), {noted.words[i].address, noted.words[i].value});
+      }
+    }
+    return all;
+  }
+
+  std::vector<Kept> frames;
+};
+
+std::vector<NotedFrame> make_walk(std::minstd_rand& random) {
+  std::vector<NotedFrame> leaf_first(1 + random() % (2 * kChained));
+  for (NotedFrame& noted : leaf_first) {
+    noted.frame = {.pc = random(), .sp = random(), .fp = random()};
+    for (StackWord& word : noted.words) word = {.address = random(), .value = random()};
+    noted.word_count = static_cast<std::uint32_t>(random() % (kMostWordsOfFrame + 1));
+    noted.last_word_is_frame_pointer = noted.word_count > 0 && random() % 2 == 0;
+    noted.use = static_cast<FramePointerUse>(random() % 3);
+  }
+  return leaf_first;
+}
+
+void check_same(const VerifiedChain& chain, const ObviousChain& expected) {
+  REQUIRE(chain.size() == expected.frames.size());
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    CHECK(chain.is(i, expected.frames[i].noted.frame));
+    CHECK(chain.pointer_matters(i) == expected.frames[i].matters);
+    CHECK(chain.hash(i) == expected.frames[i].hash);
+  }
+  std::vector<std::uintptr_t> words;
+  for (const StackWord& word : chain.words()) {
+    words.insert(words.end(), {word.address, word.value});
+  }
+  CHECK(words == expected.words());
+}
+
+}  // namespace
+
+TEST_CASE("what walks find is kept with its words, however much of it there is") {
+  std::minstd_rand random(9);
+  for (int round = 0; round < 200; ++round) {
+    ChainOfWords kept(0, kChained);
+    ObviousChain expected;
+    for (int walk = 0; walk < 8; ++walk) {
+      const std::size_t outer = random() % (expected.frames.size() + 1);
+      kept.chain.cut_to(outer);
+      expected.frames.resize(outer);
+      const std::vector<NotedFrame> walked = make_walk(random);
+      kept.chain.push_walked(walked);
+      expected.push_walked(walked);
+      check_same(kept.chain, expected);
+    }
   }
 }
 

@@ -44,3 +44,19 @@ TEST_CASE("frames are added outwards") {
   walked.release();
   CHECK(walked.capacity() == 0);
 }
+
+TEST_CASE("frames that were written where they go are kept up to one of them") {
+  WalkedFrames walked;
+  REQUIRE(walked.reserve(kWalked));
+  NotedFrame* const leaf = &walked.restart({.pc = 1, .sp = 2, .fp = 3});
+  CHECK(leaf == &walked[0]);
+  leaf[1].frame.pc = 4;
+  leaf[2].frame.pc = 7;
+  CHECK(walked.size() == 1);
+  walked.add_up_to(leaf[1]);
+  CHECK(&walked.last() == leaf + 1);
+  CHECK(walked.next().frame.pc == 7);
+  REQUIRE(walked.all().size() == 2);
+  CHECK(walked.all()[1].frame.pc == 4);
+  walked.release();
+}
