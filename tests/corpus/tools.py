@@ -67,7 +67,7 @@ WINDOWS_RUN = (*WINE, "{bin}/alloctap-run.exe")
 WITHOUT_DEBUGGER = (("WINEDLLOVERRIDES", "mscoree,mshtml,winedbg.exe="),)
 
 
-def alloctap_on_windows(name, heading, options, means, blind_cases, spoilt_cases="(?!)"):
+def alloctap_on_windows(name, heading, options, means, blind_cases="(?!)", spoilt_cases="(?!)"):
     """The same of a Windows build: none is run unless it is named."""
     return Tool(
         name=name,
@@ -89,8 +89,6 @@ def alloctap_on_windows(name, heading, options, means, blind_cases, spoilt_cases
     )
 
 
-# Wine's LocalAlloc gives all blocks a user value, and they are left alone.
-WINDOWS_UNGUARDED = "/LocalAlloc/"
 # GCC's library frees a thread's variables before it destroys them, and so reads freed memory.
 WINDOWS_SPOILT = "^freed_late/thread_local_destructor/good_"
 
@@ -99,15 +97,14 @@ WINDOWS_SPOILT = "^freed_late/thread_local_destructor/good_"
 WINDOWS_HELD = "^leak/malloc_1_mib/|^leak/.*/other_thread$"
 
 WINDOWS_TOOLS = (
-    # All blocks but aligned ones come from one function. Wine's LocalAlloc gives all blocks a user
-    # value. GCC's library frees a thread's variables before it destroys them: filled, they tell
-    # nothing to destroy.
+    # All blocks but aligned ones come from one function. GCC's library frees a thread's variables
+    # before it destroys them: filled, they tell nothing to destroy.
     alloctap_on_windows(
         "alloctap-level10-windows",
         "alloctap level10, Windows",
         ("--checks=level10",),
         {"calls", "guard_bytes", "freed_fill"},
-        "^mismatched_release/(?!new_aligned/)|^(wrong_size|wrong_alignment)/|/LocalAlloc/"
+        "^mismatched_release/(?!new_aligned/)|^(wrong_size|wrong_alignment)/"
         "|^library/(vector/data_freed|unique_ptr/of_array|destructor/not_virtual)/"
         "|^freed_late/thread_local_destructor/",
     ),
@@ -116,16 +113,14 @@ WINDOWS_TOOLS = (
         "alloctap guard pages, Windows",
         ("--guard-pages=all",),
         {"page_after", "freed_page"},
-        WINDOWS_UNGUARDED,
-        WINDOWS_SPOILT,
+        spoilt_cases=WINDOWS_SPOILT,
     ),
     alloctap_on_windows(
         "alloctap-guard-pages-left-windows",
         "alloctap guard pages, left, Windows",
         ("--guard-pages=all,left",),
         {"page_before", "freed_page"},
-        WINDOWS_UNGUARDED,
-        WINDOWS_SPOILT,
+        spoilt_cases=WINDOWS_SPOILT,
     ),
     alloctap_on_windows(
         "alloctap-strings-windows",

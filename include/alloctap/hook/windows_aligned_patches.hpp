@@ -6,19 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "alloctap/event/block_checks.hpp"
 #include "alloctap/guard/late_construction.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
-#include "alloctap/hook/function_patch.hpp"
 #include "alloctap/hook/memory_regions.hpp"
 #include "alloctap/hook/windows_aligned_calls.hpp"
 #include "alloctap/hook/windows_aligned_functions.hpp"
-#include "alloctap/hook/windows_system_function.hpp"
+#include "alloctap/hook/windows_patch_group.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/function_symbol.hpp"
 #include "alloctap/os/module_notices.hpp"
 #include "alloctap/os/windows/export_table.hpp"
 #include "alloctap/os/windows/loader_modules.hpp"
@@ -79,7 +75,6 @@ class WindowsAlignedPatches {
 
  private:
   using TakeUp = void (*)(std::size_t library, std::uintptr_t module);
-  using Patches = std::vector<FunctionPatch>;
 
   /// The position in the list of libraries; its length where it is none of them.
   static std::size_t library_at(std::string_view path) noexcept {
@@ -108,15 +103,15 @@ class WindowsAlignedPatches {
       if (module == 0) return Originals::set_complete(false);
       if (taken_up_[Library].exchange(true)) return;
       const ReentrancyGuard guard;
-      Patches& patches = patches_[Library].get();
-      if (!prepare<Sink, Library>(module, patches) || !enable(patches)) return patches.clear();
+      WindowsPatchGroup& patches = patches_[Library].get();
+      if (!prepare<Sink, Library>(module, patches) || !patches.enable()) return patches.clear();
       Originals::set_complete(true);
     }
   }
 
   /// False where not all that the library has can be patched.
   template <class Sink, std::size_t Library>
-  static bool prepare(std::uintptr_t module, Patches& patches) {
+  static bool prepare(std::uintptr_t module, WindowsPatchGroup& patches) {
     using Originals = WindowsAlignedOriginals<Sink, Library>;
     const os::ExportTable exports(module);
     const MemoryRegions regions = MemoryRegions::read();
@@ -124,42 +119,23 @@ class WindowsAlignedPatches {
     bool has_all = true;
     WindowsAlignedFunctions::for_each([&](auto function) {
       using Function = decltype(function);
-      const std::uintptr_t address = exports.find(Function::name);
-      if (!has_all || address == 0) return;
-      const PatchTarget target = target_at(address, Function::name);
-      if (target.bytes == 0) return;
+      const auto target =
+          WindowsPatchGroup::target_at(exports.find(Function::name), Function::name);
+      if (!has_all || target.bytes == 0) return;
       auto* const handler = &WindowsAlignedEntry<Function, Sink, Library>::call;
-      auto patch = FunctionPatch::prepare(target, reinterpret_cast<const void*>(handler), regions);
-      has_all = patch.ok();
-      if (!has_all) return;
-      const auto original = reinterpret_cast<std::uintptr_t>(patch->original(handler));
-      Originals::template set<Function>(original);
-      patches.push_back(*std::move(patch));
+      const std::uintptr_t original = patches.add(target, handler, regions);
+      has_all = original != 0;
+      if (has_all) Originals::template set<Function>(original);
     });
     return has_all && Originals::template get<crt::AlignedMalloc>() != nullptr &&
            Originals::template get<crt::AlignedOffsetMalloc>() != nullptr &&
            Originals::template get<crt::AlignedFree>() != nullptr;
   }
 
-  /// What has no length neither is a leaf nor can be unwound: it is one of Wine's that say that
-  /// they are not there yet, and never return.
-  static PatchTarget target_at(std::uintptr_t address, const char* name) {
-    PatchTarget target{
-        .address = reinterpret_cast<const void*>(address), .name = name, .modules_stay = true};
-    target.bytes = os::find_function_symbol(target.address).bytes;
-    return target.bytes == 0 ? with_length_of_leaf(target) : target;
-  }
-
-  static bool enable(Patches& patches) {
-    for (FunctionPatch& patch : patches) {
-      if (!patch.enable().ok()) return false;
-    }
-    return true;
-  }
-
   static inline constinit std::atomic<TakeUp> take_up_{nullptr};
   static inline constinit std::array<std::atomic<bool>, kAlignedLibraries.size()> taken_up_{};
-  static inline constinit std::array<LateConstruction<Patches>, kAlignedLibraries.size()> patches_;
+  static inline constinit std::array<LateConstruction<WindowsPatchGroup>, kAlignedLibraries.size()>
+      patches_;
   static inline constinit os::ModuleNotices notices_{&on_notice};
 };
 

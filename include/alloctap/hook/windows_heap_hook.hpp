@@ -18,6 +18,7 @@
 #include "alloctap/hook/windows_aligned_patches.hpp"
 #include "alloctap/hook/windows_earlier_blocks.hpp"
 #include "alloctap/hook/windows_entry_points.hpp"
+#include "alloctap/hook/windows_local_patches.hpp"
 #include "alloctap/hook/windows_string_entries.hpp"
 #include "alloctap/hook/windows_string_slots.hpp"
 #include "alloctap/hook/windows_system_function.hpp"
@@ -38,7 +39,9 @@ namespace alloctap {
 /// and the loader is not asked.
 ///
 /// A tracker that checks blocks has those of `_aligned_malloc` from the C libraries' own functions
-/// (`windows_aligned_patches.hpp`), because in the heap they lie inside of larger ones.
+/// (`windows_aligned_patches.hpp`), because in the heap they lie inside of larger ones; and those
+/// of LocalAlloc and GlobalAlloc that do not move from theirs (`windows_local_patches.hpp`),
+/// because the system shows the heap no bad free of them.
 ///
 /// Where code must not be changed (a process's policy on dynamic code), `WindowsImportHook` may do.
 struct WindowsHeapHook {
@@ -77,7 +80,7 @@ struct WindowsHeapHook {
     }
     WindowsOriginals<Sink>::set_recording(true);
     EarlierBlocks::note();
-    start_aligned<Sink>();
+    start_beside_heaps<Sink>();
     start_strings<Sink>();
     return status;
   }
@@ -105,7 +108,7 @@ struct WindowsHeapHook {
     }
     WindowsOriginals<Sink>::set_recording(true);
     EarlierBlocks::note();
-    start_aligned<Sink>();
+    start_beside_heaps<Sink>();
     start_strings<Sink>();
     return absl::OkStatus();
   }
@@ -117,9 +120,11 @@ struct WindowsHeapHook {
 
   /// For checks of blocks.
   template <EventSink Sink>
-  static void start_aligned() {
+  static void start_beside_heaps() {
     if constexpr (CheckingSink<Sink> && requires { Sink::has_checks(); }) {
-      if (Sink::has_checks()) WindowsAlignedPatches::start<Sink>();
+      if (!Sink::has_checks()) return;
+      WindowsAlignedPatches::start<Sink>();
+      WindowsLocalPatches::start<Sink>();
     }
   }
 

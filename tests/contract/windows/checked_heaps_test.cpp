@@ -141,9 +141,6 @@ TEST_CASE("heaps without a lock, and memory that may move, are left alone") {
     const HGLOBAL larger = ::GlobalReAlloc(movable, 5000, GMEM_MOVEABLE);
     REQUIRE(larger != nullptr);
     CHECK(::GlobalFree(larger) == nullptr);
-    const HLOCAL fixed = ::LocalAlloc(LMEM_FIXED, 100);
-    CHECK(::LocalSize(fixed) == 100);
-    CHECK(::LocalFree(fixed) == nullptr);
   });
   CHECK(faults.empty());
 }

@@ -60,6 +60,15 @@ const Family kFamilies[] = {
      &::_aligned_free},
     {"aligned new", [](std::size_t size) { return ::operator new(size, std::align_val_t{4096}); },
      [](void* block) { ::operator delete(block, std::align_val_t{4096}); }},
+    {"LocalAlloc", [](std::size_t size) { return ::LocalAlloc(LMEM_FIXED, size); },
+     [](void* block) { ::LocalFree(block); }},
+    {"LocalReAlloc",
+     [](std::size_t size) {
+       return ::LocalReAlloc(::LocalAlloc(LMEM_FIXED, 1), size, LMEM_MOVEABLE);
+     },
+     [](void* block) { ::LocalFree(block); }},
+    {"GlobalAlloc, zeros", [](std::size_t size) { return ::GlobalAlloc(GPTR, size); },
+     [](void* block) { ::GlobalFree(block); }},
     {"CoTaskMemAlloc", [](std::size_t size) { return ::CoTaskMemAlloc(size); },
      [](void* block) { ::CoTaskMemFree(block); }},
 };

@@ -30,6 +30,10 @@ const Family kFamilies[] = {
      [](void* block) { ::HeapFree(::GetProcessHeap(), 0, block); }},
     {"malloc", [](std::size_t size) { return std::malloc(size); },
      [](void* block) { std::free(block); }},
+    {"LocalAlloc", [](std::size_t size) { return ::LocalAlloc(LPTR, size); },
+     [](void* block) { ::LocalFree(block); }},
+    {"GlobalAlloc", [](std::size_t size) { return ::GlobalAlloc(GMEM_FIXED, size); },
+     [](void* block) { ::GlobalFree(block); }},
     {"new", [](std::size_t size) { return ::operator new(size); },
      [](void* block) { ::operator delete(block); }},
 };
@@ -162,6 +166,23 @@ TEST_CASE("heaps answer for blocks that are not theirs as they do for their own"
     CHECK(::HeapReAlloc(heap, HEAP_REALLOC_IN_PLACE_ONLY, block, 10) == nullptr);
     CHECK(::HeapSize(heap, 0, block) == 5'000);
     CHECK(::HeapFree(heap, 0, block) != 0);
+  });
+  CHECK(faults.empty());
+}
+
+TEST_CASE("fixed memory answers for itself beside a page, an empty block's too") {
+  const Recording recording;
+  const auto faults = faults_of([] {
+    for (const std::size_t size : {kSize, std::size_t{5}, std::size_t{0}}) {
+      CAPTURE(size);
+      const HLOCAL fixed = ::LocalAlloc(LPTR, size);
+      CHECK(::LocalSize(fixed) == size);
+      CHECK(::LocalLock(fixed) == fixed);
+      CHECK(::GlobalLock(fixed) == fixed);
+      CHECK(::LocalHandle(fixed) == fixed);
+      CHECK(::LocalFlags(fixed) == 0);
+      CHECK(::LocalFree(fixed) == nullptr);
+    }
   });
   CHECK(faults.empty());
 }
