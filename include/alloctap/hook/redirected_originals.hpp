@@ -8,6 +8,7 @@
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/bootstrap_calls.hpp"
+#include "alloctap/hook/original_functions.hpp"
 #include "alloctap/macros.hpp"
 
 namespace alloctap {
@@ -15,7 +16,7 @@ namespace alloctap {
 /// Found before any call is redirected, and kept for ever: a call may be on its way through a
 /// handler when all is restored.
 template <EventSink Sink>
-class RedirectedOriginals {
+class RedirectedOriginals : public OriginalFunctions<RedirectedOriginals<Sink>> {
  public:
   /// Never null inside a handler: the original, or a stand-in while this thread's allocations are
   /// the tracker's own.
@@ -26,21 +27,15 @@ class RedirectedOriginals {
         return &BootstrapCall<Function>::call;
       }
     }
-    return original_<Function>.load(std::memory_order_acquire);
-  }
-
-  template <class Function>
-  static void set(std::uintptr_t original) noexcept {
-    original_<Function>.store(reinterpret_cast<typename Function::Signature*>(original),
-                              std::memory_order_release);
+    return Functions::template get<Function>();
   }
 
   static bool recording() noexcept { return recording_.load(std::memory_order_relaxed); }
   static void set_recording(bool on) noexcept { recording_.store(on, std::memory_order_release); }
 
  private:
-  template <class Function>
-  static inline constinit std::atomic<typename Function::Signature*> original_{nullptr};
+  using Functions = OriginalFunctions<RedirectedOriginals>;
+
   static inline constinit std::atomic<bool> recording_{false};
 };
 

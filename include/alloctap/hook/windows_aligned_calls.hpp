@@ -12,6 +12,7 @@
 #include "alloctap/event/refusing_sink.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/asked_call.hpp"
+#include "alloctap/hook/original_functions.hpp"
 #include "alloctap/hook/windows_aligned_functions.hpp"
 #include "alloctap/hook/windows_aligned_memory.hpp"
 #include "alloctap/hook/windows_checked_blocks.hpp"
@@ -24,18 +25,8 @@ namespace alloctap {
 /// The functions of the library that stands at `Library` in `kAlignedLibraries`. Found before any
 /// call is redirected, and kept for ever. Thread-safe; may be read inside malloc.
 template <class Sink, std::size_t Library>
-class WindowsAlignedOriginals {
+class WindowsAlignedOriginals : public OriginalFunctions<WindowsAlignedOriginals<Sink, Library>> {
  public:
-  template <class Function>
-  static typename Function::Signature* get() noexcept {
-    return original_<Function>.load(std::memory_order_acquire);
-  }
-  template <class Function>
-  static void set(std::uintptr_t original) noexcept {
-    original_<Function>.store(reinterpret_cast<typename Function::Signature*>(original),
-                              std::memory_order_release);
-  }
-
   /// Whether all of them are redirected, and the library is there.
   static bool complete() noexcept { return complete_.load(std::memory_order_acquire); }
   static void set_complete(bool is) noexcept { complete_.store(is, std::memory_order_release); }
@@ -53,8 +44,6 @@ class WindowsAlignedOriginals {
  private:
   using FindHeap = std::intptr_t();
 
-  template <class Function>
-  static inline constinit std::atomic<typename Function::Signature*> original_{nullptr};
   static inline constinit std::atomic<FindHeap*> find_heap_{nullptr};
   static inline constinit std::atomic<bool> complete_{false};
 };

@@ -2,28 +2,16 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
 
 #include "alloctap/event/event_sink.hpp"
+#include "alloctap/hook/original_functions.hpp"
 
 namespace alloctap {
 
-/// Found before any call is redirected, and kept for ever: a call may be on its way through an
-/// entry when all is restored. Thread-safe; may be read inside malloc.
+/// With what is wanted of calls that are redirected. Thread-safe; may be read inside malloc.
 template <EventSink Sink>
-class WindowsOriginals {
+class WindowsOriginals : public OriginalFunctions<WindowsOriginals<Sink>> {
  public:
-  template <class Function>
-  static typename Function::Signature* get() noexcept {
-    return original_<Function>.load(std::memory_order_acquire);
-  }
-
-  template <class Function>
-  static void set(std::uintptr_t original) noexcept {
-    original_<Function>.store(reinterpret_cast<typename Function::Signature*>(original),
-                              std::memory_order_release);
-  }
-
   /// Whether events are wanted now. Entries that are reached while they are not hand calls on.
   static bool recording() noexcept { return recording_.load(std::memory_order_acquire); }
   static void set_recording(bool on) noexcept { recording_.store(on, std::memory_order_release); }
@@ -34,8 +22,6 @@ class WindowsOriginals {
   static void begin_checking() noexcept { checking_.store(true, std::memory_order_release); }
 
  private:
-  template <class Function>
-  static inline constinit std::atomic<typename Function::Signature*> original_{nullptr};
   static inline constinit std::atomic<bool> recording_{false};
   static inline constinit std::atomic<bool> checking_{false};
 };

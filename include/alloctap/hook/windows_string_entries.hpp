@@ -1,12 +1,12 @@
 /// What redirected calls of functions of strings and of memory reach on Windows.
 #pragma once
 
-#include <atomic>
 #include <cstdarg>
 #include <cstddef>
 #include <cstdint>
 
 #include "alloctap/event/memory_access.hpp"
+#include "alloctap/hook/original_functions.hpp"
 #include "alloctap/hook/plt_target.hpp"
 #include "alloctap/hook/string_call.hpp"
 #include "alloctap/hook/windows_string_functions.hpp"
@@ -14,28 +14,12 @@
 
 namespace alloctap {
 
-/// The functions of the library that stands at `Library` in `kStringLibraries`. Found before any
-/// call is redirected, and kept for ever.
+/// The functions of the library that stands at `Library` in `kStringLibraries`.
 template <AccessSink Sink, std::size_t Library>
-class WindowsStringOriginals {
+class WindowsStringOriginals : public OriginalFunctions<WindowsStringOriginals<Sink, Library>> {
  public:
-  template <class Function>
-  static typename Function::Signature* get() noexcept {
-    return original_<Function>.load(std::memory_order_acquire);
-  }
-
-  template <class Function>
-  static void set(std::uintptr_t original) noexcept {
-    original_<Function>.store(reinterpret_cast<typename Function::Signature*>(original),
-                              std::memory_order_release);
-  }
-
   /// Nobody asks whether calls arrive: slots are seen to hold what leads here.
   static void note_arrival() noexcept {}
-
- private:
-  template <class Function>
-  static inline constinit std::atomic<typename Function::Signature*> original_{nullptr};
 };
 
 /// Where a function of a library is redirected, in the group of that library.

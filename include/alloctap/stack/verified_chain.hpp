@@ -176,9 +176,8 @@ class VerifiedChain {
       const bool drop = noted.last_word_is_frame_pointer && !pointer_matters;
       words_end_ += noted.word_count - (drop ? 1 : 0);
       sum_ = sum_.with(noted.frame.pc);
-      *frame_++ = {.frame = noted.frame,
-                   .words_end = words_end_,
-                   .pointer_matters = pointer_matters};
+      *frame_++ = {
+          .frame = noted.frame, .words_end = words_end_, .pointer_matters = pointer_matters};
       *hash_++ = sum_;
     }
 

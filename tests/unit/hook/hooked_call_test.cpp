@@ -92,9 +92,7 @@ TEST_CASE("the time of calls that are not recorded is not taken") {
           TimedFake::allocate<functions::Malloc>(some_origin(), 100u);
           TimedFake::deallocate<functions::Free>(some_origin(), kBlock);
         }) == "call, call, ");
-  CHECK(order_of([] {
-          TimedFake::deallocate<EngineFree>(some_origin(), nullptr);
-        }) == "call, ");
+  CHECK(order_of([] { TimedFake::deallocate<EngineFree>(some_origin(), nullptr); }) == "call, ");
 }
 
 TEST_CASE("an allocation is reported after it was made, with all that the call said") {
@@ -193,7 +191,8 @@ TEST_CASE("a sized aligned delete reports what it states, and passes it on") {
   CHECK(Sink::calls()[0].deallocation_kind == DeallocationKind::kAlignedDelete);
 }
 
-TEST_CASE("a free of nothing is no call, and passes through unreported where nothing may be meant") {
+TEST_CASE(
+    "a free of nothing is no call, and passes through unreported where nothing may be meant") {
   forget_calls();
   call_free(nullptr);
   CHECK(original_script.calls == 0);
