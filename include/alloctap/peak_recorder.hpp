@@ -30,10 +30,10 @@ namespace alloctap {
 ///
 /// It takes as long as adding up what all threads have counted for their stacks. A program that
 /// falls and rises to a new peak again and again would be slowed down, so pictures get at most a
-/// processor's time of 1/32 of what has passed since the first one began; where that keeps one from
-/// being taken, the picture is of an earlier peak, and the reader sees how much it holds. None is
-/// taken while another thread dumps, or where one was stopped inside the tracker, or where a queue
-/// delivers events later.
+/// processor's time of 1/128 of what has passed since the first one began; where that keeps one
+/// from being taken, the picture is of an earlier peak, and the reader sees how much it holds. None
+/// is taken while another thread dumps, or where one was stopped inside the tracker, or where a
+/// queue delivers events later.
 ///
 /// Constant-initialized, never destroyed.
 template <class Recorder>

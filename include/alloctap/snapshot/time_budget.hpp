@@ -10,8 +10,8 @@ namespace alloctap {
 /// in nanoseconds, of any clock that never goes back. Not thread-safe.
 class TimeBudget {
  public:
-  static constexpr std::int64_t kShareOfTime = 32;
-  static constexpr std::int64_t kAtOnce = 10'000'000;
+  static constexpr std::int64_t kShareOfTime = 128;
+  static constexpr std::int64_t kAtOnce = 4'000'000;
 
   /// Whether what was spent leaves something.
   [[nodiscard]] bool has_left(std::int64_t now) noexcept {

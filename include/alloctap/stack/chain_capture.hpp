@@ -86,7 +86,7 @@ class ChainCapture {
     if (!there) [[unlikely]] {
       return {};
     }
-    for (std::size_t i = 0; i < frames.size(); ++i) frames[i] = chain.pc(chain.size() - 1 - i);
+    chain.copy_innermost(frames);
     return frames;
   }
 

@@ -52,16 +52,18 @@ class StackMemo {
              const CapturedStack& stack) noexcept {
     if (chain.words().size() > kMostWords || !make_room()) return;
     const std::size_t innermost = chain.size() - 1;
+    const StackHash hash = chain.hash(innermost);
     Entry& entry = entries_[place_of(leaf)];
     Known& known = entry.known;
     const bool again = !known.has_words && known.leaf.pc == leaf.pc && known.leaf.sp == leaf.sp &&
-                       known.hash == chain.hash(innermost);
-    known = {.leaf = leaf,
-             .hash = chain.hash(innermost),
-             .serial = serial,
-             .stack = stack,
-             .has_words = again,
-             .pointer_matters = chain.pointer_matters(innermost)};
+                       known.hash == hash;
+    // Not as a whole, which would be made elsewhere and copied before it has reached the cache.
+    known.leaf = leaf;
+    known.hash = hash;
+    known.serial = serial;
+    known.stack = stack;
+    known.has_words = again;
+    known.pointer_matters = chain.pointer_matters(innermost);
     if (again) entry.words.pack(chain.words());
   }
 

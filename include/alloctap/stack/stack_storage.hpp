@@ -9,6 +9,7 @@
 
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/guard/arena.hpp"
+#include "alloctap/macros.hpp"
 #include "alloctap/stack/kept_stack.hpp"
 
 namespace alloctap {
@@ -32,12 +33,15 @@ class StackStorage {
   /// the same frames with other owners share all but the innermost part.
   [[nodiscard]] const KeptStack* keep(const StackHash& hash, std::span<const std::uintptr_t> frames,
                                       StackOwner owner = {}) noexcept {
+    const std::size_t cuts = frames.empty() ? 0 : (frames.size() - 1) / kPartFrames;
+    if (cuts > hash_capacity_ && !make_room_for_hashes(cuts)) return nullptr;
+    hash_parts(frames, cuts);
+    // From the innermost on: where a part is known, those outside it are.
+    std::size_t known = cuts;
     const KeptStack* outer = nullptr;
-    StackHash of_part;
-    for (std::size_t depth = kPartFrames; depth < frames.size(); depth += kPartFrames) {
-      const auto part = frames.last(depth);
-      for (std::size_t i = kPartFrames; i > 0; --i) of_part = of_part.with(part[i - 1]);
-      outer = part_of(of_part, part, outer);
+    while (known > 0 && (outer = find_part(hashes_[known - 1])) == nullptr) --known;
+    for (; known < cuts; ++known) {
+      outer = add_part(hashes_[known], frames.last((known + 1) * kPartFrames), outer);
       if (outer == nullptr) return nullptr;
     }
     return store(hash, frames, outer, owner);
@@ -59,14 +63,31 @@ class StackStorage {
   static constexpr std::size_t kSmallChunks = 8;
   static constexpr std::size_t kFirstCapacity = 512;
 
-  const KeptStack* part_of(const StackHash& hash, std::span<const std::uintptr_t> frames,
-                           const KeptStack* outer) noexcept {
-    const std::size_t capacity = capacity_;
-    if (capacity > 0) {
-      const KeptStack* known = *place_of(parts_, capacity, hash);
-      if (known != nullptr) return known;
+  ALLOCTAP_NOINLINE bool make_room_for_hashes(std::size_t count) noexcept {
+    if (hashes_ != nullptr) Arena::deallocate(hashes_, hash_capacity_ * sizeof(StackHash));
+    hashes_ = static_cast<StackHash*>(Arena::allocate(count * sizeof(StackHash)));
+    hash_capacity_ = hashes_ == nullptr ? 0 : count;
+    return hashes_ != nullptr;
+  }
+
+  /// `hashes_` become those of the parts outside each of the outermost cuts.
+  void hash_parts(std::span<const std::uintptr_t> frames, std::size_t cuts) noexcept {
+    StackHash hash;
+    const std::uintptr_t* frame = frames.data() + frames.size();
+    for (std::size_t cut = 0; cut < cuts; ++cut) {
+      for (std::size_t i = 0; i < kPartFrames; ++i) hash = hash.with(*--frame);
+      hashes_[cut] = hash;
     }
-    if ((part_count_ + 1) * 2 > capacity && !grow()) return nullptr;
+  }
+
+  [[nodiscard]] const KeptStack* find_part(const StackHash& hash) const noexcept {
+    return capacity_ == 0 ? nullptr : *place_of(parts_, capacity_, hash);
+  }
+
+  /// Of one that is not known; nullptr where the system has no memory.
+  const KeptStack* add_part(const StackHash& hash, std::span<const std::uintptr_t> frames,
+                            const KeptStack* outer) noexcept {
+    if ((part_count_ + 1) * 2 > capacity_ && !grow()) return nullptr;
     const KeptStack* part = store(hash, frames, outer);
     if (part == nullptr) return nullptr;
     *place_of(parts_, capacity_, hash) = part;
@@ -136,6 +157,9 @@ class StackStorage {
   std::byte* chunk_ = nullptr;
   std::size_t chunk_left_ = 0;
   std::size_t small_chunks_ = 0;
+  /// Of one stack's parts, while it is being kept.
+  StackHash* hashes_ = nullptr;
+  std::size_t hash_capacity_ = 0;
 };
 
 }  // namespace alloctap

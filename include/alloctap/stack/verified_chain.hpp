@@ -23,6 +23,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -94,7 +95,19 @@ class VerifiedChain {
 
   [[nodiscard]] std::uintptr_t pc(std::size_t i) const noexcept { return frames_[i].frame.pc; }
   [[nodiscard]] std::uintptr_t sp(std::size_t i) const noexcept { return frames_[i].frame.sp; }
-  [[nodiscard]] const StackHash& hash(std::size_t i) const noexcept { return hashes_[i]; }
+  /// Writes the addresses of the innermost frames, leaf first. Precondition: there are so many.
+  void copy_innermost(std::span<std::uintptr_t> pcs) const noexcept {
+    const Frame* frame = frames_ + size_;
+    for (std::uintptr_t& pc : pcs) pc = (--frame)->frame.pc;
+  }
+
+  /// In halves, as it was written: a load of both at once would wait until both have reached the
+  /// cache.
+  [[nodiscard]] StackHash hash(std::size_t i) const noexcept {
+    StackHash& hash = hashes_[i];
+    return {.first = std::atomic_ref(hash.first).load(std::memory_order_relaxed),
+            .second = std::atomic_ref(hash.second).load(std::memory_order_relaxed)};
+  }
 
   /// Whether frame `i` is `frame` in all that matters.
   [[nodiscard]] bool is(std::size_t i, const UnwindFrame& frame) const noexcept {
@@ -176,8 +189,11 @@ class VerifiedChain {
       const bool drop = noted.last_word_is_frame_pointer && !pointer_matters;
       words_end_ += noted.word_count - (drop ? 1 : 0);
       sum_ = sum_.with(noted.frame.pc);
-      *frame_++ = {
-          .frame = noted.frame, .words_end = words_end_, .pointer_matters = pointer_matters};
+      // Field by field: GCC makes a whole one elsewhere, and waits for it before it copies it.
+      frame_->frame = noted.frame;
+      frame_->words_end = words_end_;
+      frame_->pointer_matters = pointer_matters;
+      ++frame_;
       *hash_++ = sum_;
     }
 
