@@ -148,10 +148,11 @@ TEST_CASE("a slot that was given back is hooked anew by a refresh, if it is on")
   CHECK(call() != kMarked);
 }
 
-TEST_CASE("a refresh does not wait for ever for who may wait for the loader") {
+TEST_CASE("a refresh does not wait for ever for who may wait for the loader, and that is counted") {
   OneFunction one;
   REQUIRE(one.install() == absl::OkStatus());
   PltPass(plt_state(), PltAction::kUnhook).run();
+  CHECK(PltState::refreshes_put_off.load() == 0);
   {
     const std::lock_guard hold(control_lock);
     CHECK_FALSE(PltEngine::refresh());
@@ -159,6 +160,10 @@ TEST_CASE("a refresh does not wait for ever for who may wait for the loader") {
   }
   CHECK(PltEngine::refresh());
   CHECK(call() == kMarked);
+  CHECK(PltState::refreshes_put_off.load() == 1);
+  one.uninstall();
+  REQUIRE(one.install() == absl::OkStatus());
+  CHECK(PltState::refreshes_put_off.load() == 0);
 }
 
 TEST_CASE("the counts of the last walk are those of the loader") {

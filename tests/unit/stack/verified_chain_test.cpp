@@ -186,6 +186,11 @@ void check_same(const VerifiedChain& chain, const ObviousChain& expected) {
     words.insert(words.end(), {word.address, word.value});
   }
   CHECK(words == expected.words());
+  std::vector<std::uintptr_t> innermost(chain.size() / 2);
+  chain.copy_innermost(innermost);
+  for (std::size_t i = 0; i < innermost.size(); ++i) {
+    CHECK(innermost[i] == chain.pc(chain.size() - 1 - i));
+  }
 }
 
 }  // namespace
