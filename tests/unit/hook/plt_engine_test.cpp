@@ -157,6 +157,7 @@ TEST_CASE("a refresh does not wait for ever for who may wait for the loader, and
     const std::lock_guard hold(control_lock);
     CHECK_FALSE(PltEngine::refresh());
     CHECK(call() != kMarked);
+    CHECK(PltState::refreshes_put_off.load() == 1);
   }
   CHECK(PltEngine::refresh());
   CHECK(call() == kMarked);
