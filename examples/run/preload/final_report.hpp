@@ -20,8 +20,8 @@ void forgive_report() noexcept;
 [[nodiscard]] const Settings& report_settings() noexcept;
 
 /// Writes a report now, one number above the last of this process. Allocates nothing from the
-/// program's allocator and takes none of its locks, but needs some room on the stack. Errors go to
-/// stderr.
+/// program's allocator and takes none of its locks and none of the C library's, but needs some room
+/// on the stack. Errors go to stderr.
 void write_report() noexcept;
 
 /// What the program is to end with in the place of `status`: `error_exit_code` of the settings

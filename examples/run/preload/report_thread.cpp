@@ -15,6 +15,7 @@
 
 #include "final_report.hpp"
 #include "report_triggers.hpp"
+#include "single_threaded.hpp"
 #include "tracker_calls.hpp"
 
 namespace alloctap::run {
@@ -90,6 +91,7 @@ bool start_report_thread() noexcept {
   thread.forget();
   main_thread_left.store(false);
   state.store(0);
+  const SingleThreadedKept kept;
   const int error = thread.start(&serve, nullptr);
   if (error == 0) return true;
   print_line("cannot start a thread: there will be no report if a signal ends the program");

@@ -1,7 +1,7 @@
 /// The thread that writes the reports.
 ///
 /// It waits from the start, because when the end comes there may be no room on a stack, no lock to
-/// be had and no thread to be made.
+/// be had and no thread to be made. The C library does not count it (`single_threaded.hpp`).
 #pragma once
 
 namespace alloctap::run {
