@@ -47,7 +47,7 @@ def ways_of(build_directories, sample, folder):
     """Off and sampled, for each build."""
     ways = []
     for directory in build_directories:
-        mark = f"{pathlib.Path(directory).name}:" if len(build_directories) > 1 else ""
+        mark = tracking.mark_of(directory, build_directories)
         library = pathlib.Path(directory).resolve() / "lib" / "liballoctap-run.so"
         ways.append(tracking.Way(mark + OFF, environment={"LD_PRELOAD": str(library)}))
         options = [f"--sample={sample}"]

@@ -103,12 +103,21 @@ def memcheck_way():
     return Way(MEMCHECK, [tool, "--leak-check=full"], proof="ERROR SUMMARY") if tool else None
 
 
+def mark_of(directory, build_directories):
+    """What tells its ways from those of the other builds."""
+    if len(build_directories) == 1:
+        return ""
+    names = [pathlib.Path(each).name for each in build_directories]
+    name = pathlib.Path(directory).name
+    return f"{name if names.count(name) == 1 else directory}:"
+
+
 def ways_to_track(build_directories, stacks, folder, hooks=()):
     """Untracked first, heaptrack last; the ones of alloctap-run are between. `stacks` and `hooks`
     may be empty: what alloctap-run does by itself."""
     ways = [Way(UNTRACKED)]
     for directory in build_directories:
-        mark = f"{pathlib.Path(directory).name}:" if len(build_directories) > 1 else ""
+        mark = mark_of(directory, build_directories)
         for stack, hook in itertools.product(stacks or [""], hooks or [""]):
             options = [f"--stack={stack}"] if stack else []
             options += [f"--hook={hook}"] if hook else []
