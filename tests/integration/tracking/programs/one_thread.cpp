@@ -1,8 +1,9 @@
 // usage: one_thread WAY
 // Prints what the C library thinks of the number of threads: 1 where it takes the process to have
 // one, as the program sees it and as the library has it. WAY: alone does nothing more, forks prints
-// it in a child, threads prints it after a second thread has come and gone, becomes prints it once
-// the process belongs to nobody, and before it what ids the threads have.
+// it in a child, threads prints it after a second thread has come and gone and the user id was set
+// to what it is, becomes prints it once the process belongs to nobody; it ends with the number of
+// the step after which not all threads had the same ids, or 0.
 #include <dlfcn.h>
 #include <grp.h>
 #include <sys/single_threaded.h>
@@ -77,8 +78,11 @@ int become_nobody() {
 int main(int, char** argv) {
   const std::string_view way = argv[1];
   if (way == "forks") return tell_in_child();
-  if (way == "threads") std::thread([] {}).join();
   int step = 0;
+  if (way == "threads") {
+    std::thread([] {}).join();
+    step = ::setuid(::getuid());
+  }
   if (way == "becomes") step = become_nobody();
   tell();
   return step;
