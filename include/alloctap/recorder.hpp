@@ -207,7 +207,7 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
                                               const AllocationEvent& event) noexcept {
     const auto expected = expect(event.pointer);
     const IdentifiedStack identified = identify(thread, totals, event.origin);
-    StackTotals::Entry* entry = totals.stacks.find(hash_of(thread, identified));
+    StackTotals::Entry* entry = totals.stacks.find(hash_of(thread, identified), identified.place);
     if (entry != nullptr) [[likely]] {
       return record(thread, event, totals, entry->stack, entry, expected);
     }

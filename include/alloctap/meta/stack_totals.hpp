@@ -61,9 +61,28 @@ class StackTotals {
     const std::size_t mask = mask_.load(std::memory_order_relaxed);
     for (std::size_t at = hash.first & mask;; at = (at + 1) & mask) {
       Entry& entry = entries[at];
-      if (entry.hash == hash.first && entry.check == check_of(hash)) return &entry;
+      if (is_of(entry, hash)) return &entry;
       if (entry.stack == kNoStackId) return nullptr;
     }
+  }
+
+  /// The same. If not nullptr, `place` is where this notes what it has found, and looks first:
+  /// there may be anything. A stack whose place is known takes one comparison, and none is guessed
+  /// wrong.
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE Entry* find(const StackHash& hash,
+                                                   std::uint32_t* place) noexcept {
+    Entry* const entries = entries_.load(std::memory_order_relaxed);
+    if (place != nullptr) {
+      Entry& entry = entries[*place & mask_.load(std::memory_order_relaxed)];
+      if (is_of(entry, hash)) [[likely]] {
+        return &entry;
+      }
+    }
+    Entry* const found = find(hash);
+    if (place != nullptr && found != nullptr) {
+      *place = static_cast<std::uint32_t>(found - entries);
+    }
+    return found;
   }
 
   /// An entry for `stack`, which has none; nullptr where the system has no memory for it.
@@ -128,6 +147,10 @@ class StackTotals {
  private:
   static constexpr std::size_t kFirstCapacity = 16;
   static constexpr std::uint32_t kMostAllocations = std::numeric_limits<std::uint32_t>::max();
+
+  static bool is_of(const Entry& entry, const StackHash& hash) noexcept {
+    return entry.hash == hash.first && entry.check == check_of(hash);
+  }
 
   static std::uint32_t check_of(const StackHash& hash) noexcept {
     return static_cast<std::uint32_t>(hash.second >> 32);

@@ -61,10 +61,10 @@ class ChainCapture {
       return walk_with_care(thread, origin, *memory);
     }
     current.stack = stack;
-    if (const auto* known = memory->memo.find(leaf, stack->serial);
+    if (auto* known = memory->memo.find(leaf, stack->serial);
         known != nullptr && known->stack.depth <= max_frames) [[likely]] {
       memory->found = Found::kByMemo;
-      return {.hash = known->hash, .stack = known->stack};
+      return {.hash = known->hash, .stack = known->stack, .place = &known->place};
     }
     if (!walk_current(*memory, rules)) [[unlikely]] {
       return walk_with_care(thread, origin, *memory);

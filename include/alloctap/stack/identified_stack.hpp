@@ -14,6 +14,10 @@ namespace alloctap {
 struct IdentifiedStack {
   StackHash hash;
   CapturedStack stack;
+  /// Room for whoever asked, to note where it keeps this stack: the capture has it there again when
+  /// the same stack comes again, or what was noted of another one. nullptr where a capture
+  /// remembers no stack. Valid until the thread captures again.
+  std::uint32_t* place = nullptr;
 };
 
 /// A capture that knows the hash of a stack without writing its frames. `identify` captures at most

@@ -32,14 +32,16 @@ class StackMemo {
     CapturedStack stack;
     bool has_words = false;
     bool pointer_matters = false;
+    /// `IdentifiedStack::place`.
+    std::uint32_t place = 0;
   };
 
   /// The stack whose innermost frame is `leaf`, if it is known and the same as ever; else nullptr.
-  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE const Known* find(const UnwindFrame& leaf,
-                                                         std::uint64_t serial) const noexcept {
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE Known* find(const UnwindFrame& leaf,
+                                                   std::uint64_t serial) noexcept {
     if (entries_ == nullptr) return nullptr;
-    const Entry& entry = entries_[place_of(leaf)];
-    const Known& known = entry.known;
+    Entry& entry = entries_[place_of(leaf)];
+    Known& known = entry.known;
     const bool same = known.has_words && known.leaf.pc == leaf.pc && known.leaf.sp == leaf.sp &&
                       known.serial == serial &&
                       (known.leaf.fp == leaf.fp || !known.pointer_matters);

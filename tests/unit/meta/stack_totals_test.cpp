@@ -74,6 +74,39 @@ TEST_CASE("stacks whose hashes agree in a half are told apart") {
   CHECK(totals.find(other_first)->stack == 4);
 }
 
+TEST_CASE("where a stack was found is noted, and looked at first") {
+  StackTotals totals;
+  StackTotals::Entry* const first = entry_of(totals, 1);
+  StackTotals::Entry* const second = entry_of(totals, 2);
+  std::uint32_t place = 0;
+  CHECK(totals.find(hash_of(1), &place) == first);
+  const std::uint32_t place_of_first = place;
+  CHECK(totals.find(hash_of(2), &place) == second);
+  CHECK(static_cast<std::ptrdiff_t>(place) - place_of_first == second - first);
+  // Found there though a search would not come by.
+  const StackHash moved = StackHash{}.with(4711);
+  first->hash = moved.first;
+  first->check = static_cast<std::uint32_t>(moved.second >> 32);
+  place = place_of_first;
+  CHECK(totals.find(moved, &place) == first);
+  CHECK(totals.find(moved) == nullptr);
+}
+
+TEST_CASE("what is noted may be of another stack, of a table that has grown, or anything") {
+  StackTotals totals;
+  std::uint32_t place = 0;
+  for (StackId stack = 1; stack <= 1000; ++stack) {
+    StackTotals::Entry* const entry = entry_of(totals, stack);
+    for (const std::uint32_t noted : {place, 0U, stack, 0xFFFF'FFFFU}) {
+      place = noted;
+      CHECK(totals.find(hash_of(stack), &place) == entry);
+      CHECK(totals.find(hash_of(stack), &place) == entry);
+      CHECK(totals.find(hash_of(stack + 1), &place) == nullptr);
+    }
+  }
+  CHECK(totals.find(hash_of(7), nullptr)->stack == 7);
+}
+
 TEST_CASE("bytes are summed beyond 4 GiB, and allocations beyond 2^32") {
   StackTotals totals;
   constexpr std::uint64_t kLarge = std::uint64_t{3} << 40;

@@ -26,6 +26,18 @@ class CountedRules : public TableRules {
 
 using CountedCapture = ChainCapture<CountedRules>;
 
+void check_room_for_notes(const CallOrigin& origin) {
+  ThreadState& thread = *ThreadStates::mine();
+  const CallOrigin same = origin;
+  for (int i = 0; i < 2; ++i) {
+    CHECK(CountedCapture::identify(thread, same, 200).place == nullptr);
+  }
+  const IdentifiedStack known = CountedCapture::identify(thread, same, 200);
+  REQUIRE(known.place != nullptr);
+  *known.place = 4711;
+  CHECK(*CountedCapture::identify(thread, same, 200).place == 4711);
+}
+
 void check_captures_at_one_place(const CallOrigin& origin) {
   ThreadState& thread = *ThreadStates::mine();
   const CallOrigin same = origin;
@@ -49,4 +61,8 @@ TEST_CASE("a stack that comes again is not walked over, whatever thread begins t
   const auto check = [] { testing::CallChain<>::call(12, check_captures_at_one_place); };
   check();
   for (int i = 0; i < 3; ++i) std::thread(check).join();
+}
+
+TEST_CASE("a stack that was kept as a whole has room for what its user notes") {
+  testing::CallChain<>::call(9, check_room_for_notes);
 }

@@ -22,7 +22,7 @@ struct MemoOfStack {
                {.depth = static_cast<std::uint32_t>(stack.chain.size())});
   }
   [[nodiscard]] UnwindFrame leaf() const { return ChainOfWords::frame(stack.chain.size() - 1); }
-  [[nodiscard]] bool knows(const UnwindFrame& frame, std::uint64_t serial = kSerial) const {
+  [[nodiscard]] bool knows(const UnwindFrame& frame, std::uint64_t serial = kSerial) {
     return memo.find(frame, serial) != nullptr;
   }
 
@@ -72,6 +72,14 @@ TEST_CASE("a stack is not known while one of its words is another") {
     twice.stack.words[i] = 0;
     CHECK(twice.knows(twice.leaf()));
   }
+}
+
+TEST_CASE("what was noted of a stack is there when it comes again") {
+  MemoOfStack twice;
+  twice.come_by();
+  twice.come_by();
+  twice.memo.find(twice.leaf(), kSerial)->place = 4711;
+  CHECK(twice.memo.find(twice.leaf(), kSerial)->place == 4711);
 }
 
 TEST_CASE("a frame pointer that does not matter is not looked at") {
