@@ -12,6 +12,7 @@
 #include "alloctap/check/block_checker.hpp"
 #include "alloctap/check/guard_sampler.hpp"
 #include "alloctap/event/block_checks.hpp"
+#include "alloctap/guard/preserving_section.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/clock.hpp"
@@ -65,8 +66,7 @@ class CheckingRecorder : public Recorder<Config> {
   static BlockPlan plan_block(const WantedBlock& wanted) noexcept {
     const bool is_chosen = kPlaces && GuardSampler::is_due(Checks::settings());
     if (!is_chosen && !Checks::settings().blocks) return plan_unrecorded(wanted);
-    const os::ErrorPreserver preserve_error;
-    const RecordingSection section;
+    const PreservingSection section;
     if (is_chosen && catches_faults()) {
       const BlockPlan plan = checker_.place(wanted, hint_of(section));
       if (plan.place != nullptr) return plan;
@@ -77,15 +77,13 @@ class CheckingRecorder : public Recorder<Config> {
   static void* adopt_block(const BlockPlan& plan, void* block, const WantedBlock& wanted,
                            const CallOrigin& origin) noexcept {
     if (plan.number == 0) return checker_.adopt(plan, block, wanted, {});
-    const os::ErrorPreserver preserve_error;
-    const RecordingSection section;
+    const PreservingSection section;
     return checker_.adopt(plan, block, wanted, call_of(section, origin));
   }
 
   static void drop_plan(const BlockPlan& plan) noexcept {
     if (plan.number == 0) return;
-    const os::ErrorPreserver preserve_error;
-    const RecordingSection section;
+    const PreservingSection section;
     checker_.drop(plan, hint_of(section));
   }
 
@@ -97,8 +95,7 @@ class CheckingRecorder : public Recorder<Config> {
   }
 
   static bool retire_block(const ReleasePlan& plan) noexcept {
-    const os::ErrorPreserver preserve_error;
-    const RecordingSection section;
+    const PreservingSection section;
     return checker_.retire(plan, hint_of(section));
   }
 

@@ -5,6 +5,7 @@
 
 #include "alloctap/event/allocation_event.hpp"
 #include "alloctap/event/allocator_call.hpp"
+#include "alloctap/guard/preserving_section.hpp"
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/observe/observer.hpp"
@@ -40,8 +41,7 @@ class ObserverRecorder {
   ALLOCTAP_NOINLINE static void end_timing(const TimedCall& timed) noexcept
     requires TimingObserver<Observers>
   {
-    const os::ErrorPreserver preserve_error;
-    const RecordingSection section;
+    const PreservingSection section;
     if (section.thread() == nullptr) return;
     Observers::end_timing(timed, Config::Tags::current(*section.thread()));
   }

@@ -8,6 +8,7 @@
 #include "alloctap/detour_recorder.hpp"
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/guard/per_thread.hpp"
+#include "alloctap/guard/preserving_section.hpp"
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/mapping_recorder.hpp"
@@ -15,7 +16,6 @@
 #include "alloctap/meta/thread_totals.hpp"
 #include "alloctap/module_epochs.hpp"
 #include "alloctap/observer_recorder.hpp"
-#include "alloctap/os/error_preserver.hpp"
 #include "alloctap/own_calls.hpp"
 #include "alloctap/peak_recorder.hpp"
 #include "alloctap/sample_books.hpp"
@@ -100,8 +100,7 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
   static constexpr bool leaves_errno_alone = true;
   static DetachedBlock begin_reallocate(const DeallocationEvent& event) noexcept {
     if (samples()) return sample_books_.begin_reallocate(event);
-    const os::ErrorPreserver preserve_error;
-    const RecordingSection section;
+    const PreservingSection section;
     ThreadTotals* totals = ready(section, event.origin);
     if (totals == nullptr) return {};
     totals->moved.begin(event.pointer);
@@ -167,8 +166,7 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
   /// No stack's.
   static constexpr StackHash kHashOfNotTaken{.first = 1, .second = 1};
   ALLOCTAP_ALWAYS_INLINE static void deallocate(void* pointer, const CallOrigin& origin) noexcept {
-    const os::ErrorPreserver preserve_error;
-    const RecordingSection section;
+    const PreservingSection section;
     ThreadTotals* totals = ready(section, origin);
     if (totals == nullptr) return;
     totals->last.note_free(pointer, section.thread()->generation);
@@ -182,8 +180,7 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
   }
 
   ALLOCTAP_ALWAYS_INLINE static void allocate(const AllocationEvent& event) noexcept {
-    const os::ErrorPreserver preserve_error;
-    const RecordingSection section;
+    const PreservingSection section;
     ThreadTotals* totals = ready(section, event.origin);
     if (totals == nullptr) return;
     totals->last.forget();

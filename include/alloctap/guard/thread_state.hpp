@@ -18,6 +18,7 @@
 #include "alloctap/guard/recording_gate.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/os/error_preserver.hpp"
 #include "alloctap/os/stack_bounds.hpp"
 #include "alloctap/os/thread.hpp"
 
@@ -41,6 +42,8 @@ struct ThreadState
   std::uint32_t generation = 0;
   /// Which one this is: 1 for the first that was made, 0 for those beyond the 65,535th.
   std::uint16_t number = 0;
+  /// Where this thread's error number is.
+  os::ErrorPlace error;
   /// What `PerThread` keeps; read by others only behind the closed gate.
   std::array<void*, kMostKept> kept{};
   /// Where this thread's stack is, as far as it was needed.
@@ -52,7 +55,8 @@ struct ThreadState
 /// All thread states of the process.
 class ThreadStates {
  public:
-  /// The calling thread's state, made if need be; nullptr where the system has no memory.
+  /// The calling thread's state, made if need be; nullptr where the system has no memory. Leaves
+  /// the error number of the program's last system call as it is.
   [[nodiscard]] static ThreadState* mine() noexcept {
     ThreadState* state = this_thread_slot().state;
     return state != nullptr ? state : create();
@@ -128,6 +132,7 @@ class ThreadStates {
   static constexpr std::size_t kFirstSweep = 16;
 
   ALLOCTAP_NOINLINE static ThreadState* create() noexcept {
+    const os::ErrorPreserver preserve_error;
     this_thread_slot().enter_critical();
     this_thread_slot().state = make_or_reuse();
     this_thread_slot().leave_critical();
@@ -154,6 +159,7 @@ class ThreadStates {
     // time.
     state.recording.exchange(0, std::memory_order_acquire);
     ++state.generation;
+    state.error = os::ErrorPlace::mine();
     state.thread_id.store(os::current_thread_id(), std::memory_order_relaxed);
     live_.get().push_back(state);
     ++count_;
@@ -212,7 +218,9 @@ class ThreadStates {
 /// The time in which the calling thread may touch the tracker's tables.
 class RecordingSection {
  public:
-  ALLOCTAP_ALWAYS_INLINE RecordingSection() noexcept : state_(ThreadStates::mine()) {
+  ALLOCTAP_ALWAYS_INLINE RecordingSection() noexcept : RecordingSection(ThreadStates::mine()) {}
+  /// For who knows the calling thread's state already; nullptr where it has none.
+  ALLOCTAP_ALWAYS_INLINE explicit RecordingSection(ThreadState* mine) noexcept : state_(mine) {
     if (state_ != nullptr) RecordingGate::enter(state_->recording);
   }
   ALLOCTAP_ALWAYS_INLINE ~RecordingSection() {

@@ -1,0 +1,25 @@
+/// A recording section that the program does not notice.
+#pragma once
+
+#include "alloctap/guard/thread_state.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/os/error_preserver.hpp"
+
+namespace alloctap {
+
+/// A `RecordingSection` at whose end the error number of the program's last system call is what it
+/// was at the beginning. On Linux its place is known to the thread's state: finding it by a call of
+/// the C library, twice for each pair of allocation and free, is slower than using it.
+///
+/// The error number is the first base, so the last to go: waiting at the gate is a system call.
+class PreservingSection : os::ErrorPreserver, public RecordingSection {
+ public:
+  ALLOCTAP_ALWAYS_INLINE PreservingSection() noexcept : PreservingSection(ThreadStates::mine()) {}
+
+ private:
+  ALLOCTAP_ALWAYS_INLINE explicit PreservingSection(ThreadState* mine) noexcept
+      : ErrorPreserver(mine != nullptr ? mine->error : os::ErrorPlace::mine()),
+        RecordingSection(mine) {}
+};
+
+}  // namespace alloctap
