@@ -54,7 +54,7 @@ class CheckedBlocks {
   /// The block that begins at `pointer`, live or freed; `kNone` where none is known.
   [[nodiscard]] Number at(const void* pointer) noexcept {
     if (!covers(pointer)) return kNone;
-    Word* const word = memory_.find(pointer);
+    Word* const word = memory_.find_made(pointer);
     if (word == nullptr) return kNone;
     const Number number = word->load(std::memory_order_acquire);
     const bool is_begin = number != kNone && (number & kContinued) == 0;
@@ -127,14 +127,14 @@ class CheckedBlocks {
 
   /// Whether nothing is known of what stands at `pointer`, neither that nor a block.
   [[nodiscard]] bool is_stranger(const void* pointer) noexcept {
-    Word* const word = covers(pointer) ? memory_.find(pointer) : nullptr;
+    Word* const word = covers(pointer) ? memory_.find_made(pointer) : nullptr;
     const bool is_noted = word != nullptr && word->load(std::memory_order_acquire) == kUnchecked;
     return !is_noted && around(pointer) == kNone;
   }
 
   /// Whether that is, or may be, what begins at `pointer`.
   [[nodiscard]] bool may_be_unchecked(const void* pointer) noexcept {
-    Word* const word = covers(pointer) ? memory_.find(pointer) : nullptr;
+    Word* const word = covers(pointer) ? memory_.find_made(pointer) : nullptr;
     if (word == nullptr) return misses_some_.load(std::memory_order_relaxed);
     return word->load(std::memory_order_acquire) == kUnchecked;
   }
@@ -145,7 +145,7 @@ class CheckedBlocks {
     if (!covers(pointer)) {
       return misses_some_.load(std::memory_order_relaxed) && address % kLeastAlignment == 0;
     }
-    Word* const word = memory_.find(pointer);
+    Word* const word = memory_.find_made(pointer);
     if (word == nullptr) return misses_some_.load(std::memory_order_relaxed);
     Number content = kUnchecked;
     return word->compare_exchange_strong(content, kNone, std::memory_order_acq_rel);
@@ -178,7 +178,7 @@ class CheckedBlocks {
   /// Whether anything was ever noted near it.
   [[nodiscard]] bool has_words(std::uintptr_t address) noexcept {
     const auto* const pointer = reinterpret_cast<const void*>(address);
-    return covers(pointer) && memory_.find(pointer) != nullptr;
+    return covers(pointer) && memory_.find_made(pointer) != nullptr;
   }
 
   [[nodiscard]] Number begin_at(std::uintptr_t address) noexcept {
@@ -188,7 +188,7 @@ class CheckedBlocks {
   /// Of the block that begins there or reaches into the region that begins there.
   [[nodiscard]] Number any_at(std::uintptr_t address) noexcept {
     const auto* const pointer = reinterpret_cast<const void*>(address);
-    Word* const word = covers(pointer) ? memory_.find(pointer) : nullptr;
+    Word* const word = covers(pointer) ? memory_.find_made(pointer) : nullptr;
     const Number content = word == nullptr ? kNone : word->load(std::memory_order_acquire);
     return content == kUnchecked ? kNone : content & kNumber;
   }
@@ -218,7 +218,7 @@ class CheckedBlocks {
   }
 
   void clear(const void* pointer, Number content) noexcept {
-    Word* const word = memory_.find(pointer);
+    Word* const word = memory_.find_made(pointer);
     if (word != nullptr) {
       word->compare_exchange_strong(content, kNone, std::memory_order_acq_rel);
     }

@@ -19,8 +19,9 @@ namespace alloctap {
 /// is nearly full, a heap is growing, and one huge page is asked for in place of many small ones:
 /// then at least 7 MiB of heap stand against 2 MiB of words that may not be needed.
 ///
-/// Which parts of a leaf were ever asked for is noted beside its address: what was not is never
-/// read, because for that the system would map a page of zeros, and map another when it is written.
+/// Which parts of a leaf were ever asked for is noted: what was not need not be visited, and is not
+/// read by who is about to write, because for that the system would map a page of zeros, and
+/// another when it is written.
 ///
 /// Thread-safe, runs inside malloc. Constant-initialized, never destroyed.
 class ShadowMemory {
@@ -43,21 +44,30 @@ class ShadowMemory {
     return address_of(pointer) % kRegion < kRegion - (std::uintptr_t{1} << kGranuleBits);
   }
 
-  /// The word of `pointer`, which is covered; nullptr where it was never made, so that it is 0.
+  /// The word of `pointer`, which is covered, to be read: 0 where it was never made. nullptr where
+  /// no word near it was.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE Word* find(const void* pointer) noexcept {
     const std::uintptr_t address = address_of(pointer);
     Middle* const middle = root_[top_of(address)].load(std::memory_order_acquire);
     if (middle == nullptr) [[unlikely]] {
       return nullptr;
     }
-    Link& link = middle->links[middle_of(address)];
-    const std::size_t word = word_of(address);
-    const std::size_t part = word / kWordsInPart;
-    const std::uint64_t made = link.made[part / 64].load(std::memory_order_acquire);
-    if ((made >> (part % 64) & 1) == 0) [[unlikely]] {
+    Leaf* const leaf = middle->leaves[middle_of(address)].load(std::memory_order_acquire);
+    return leaf != nullptr ? &leaf->words[word_of(address)] : nullptr;
+  }
+
+  /// The same, to be written: nullptr where it was never made.
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE Word* find_made(const void* pointer) noexcept {
+    const std::uintptr_t address = address_of(pointer);
+    Middle* const middle = root_[top_of(address)].load(std::memory_order_acquire);
+    if (middle == nullptr) [[unlikely]] {
       return nullptr;
     }
-    return &link.leaf.load(std::memory_order_relaxed)->words[word];
+    if (middle->made[part_of(address)].load(std::memory_order_acquire) == 0) [[unlikely]] {
+      return nullptr;
+    }
+    Leaf* const leaf = middle->leaves[middle_of(address)].load(std::memory_order_relaxed);
+    return &leaf->words[word_of(address)];
   }
 
   /// The same, made if need be; nullptr where the system has no memory for it.
@@ -65,14 +75,13 @@ class ShadowMemory {
     const std::uintptr_t address = address_of(pointer);
     Middle* const middle = middle_at(root_[top_of(address)]);
     if (middle == nullptr) return nullptr;
-    Link* const link = &middle->links[middle_of(address)];
-    const bool growing = middle_of(address) > 0 && link[-1].nearly_full();
-    Leaf* const leaf = leaf_at(link->leaf, growing);
+    const std::size_t number = middle_of(address);
+    const bool growing = number > 0 && middle->nearly_full(number - 1);
+    Leaf* const leaf = leaf_at(middle->leaves[number], growing);
     if (leaf == nullptr) return nullptr;
-    const std::size_t part = word_of(address) / kWordsInPart;
-    touch(&leaf->words[part * kWordsInPart]);
-    set_bit(link->made, part);
-    set_bit(middle->used, middle_of(address));
+    touch(&leaf->words[word_of(address) / kWordsInPart * kWordsInPart]);
+    middle->made[part_of(address)].store(1, std::memory_order_release);
+    set_bit(middle->used, number);
     return &leaf->words[word_of(address)];
   }
 
@@ -84,7 +93,7 @@ class ShadowMemory {
       Middle* middle = root_[top].load(std::memory_order_acquire);
       if (middle == nullptr) continue;
       for_each_bit(middle->used, [&](std::size_t i) {
-        visit_link(middle->links[i], top * middle->links.size() + i, bits, visit);
+        visit_leaf(*middle, i, (top << kMiddleBits) + i, bits, visit);
       });
     }
   }
@@ -96,7 +105,9 @@ class ShadowMemory {
   static constexpr int kTopBits = 12;
   static constexpr int kAddressBits = kGranuleBits + kLeafBits + kMiddleBits + kTopBits;
   static constexpr std::size_t kWords = std::size_t{1} << kLeafBits;
-  static constexpr std::size_t kParts = 256;
+  static constexpr int kPartBits = 8;
+  static constexpr std::size_t kParts = std::size_t{1} << kPartBits;
+  static constexpr int kPartShift = kGranuleBits + kLeafBits - kPartBits;
   static constexpr std::size_t kWordsInPart = kWords / kParts;
   static constexpr std::size_t kWordsAtOnce = 64;
   static constexpr std::size_t kSmallPage = 4096;
@@ -105,22 +116,20 @@ class ShadowMemory {
   struct Leaf {
     std::array<Word, kWords> words;
   };
-  /// A cache line: what is needed to find a word, and no other.
-  struct alignas(64) Link {
-    std::atomic<Leaf*> leaf;
-    /// One bit for each part of the leaf.
-    std::array<std::atomic<std::uint64_t>, kParts / 64> made;
-
-    [[nodiscard]] bool nearly_full() const noexcept {
-      int parts = 0;
-      for (const auto& bits : made) parts += std::popcount(bits.load(std::memory_order_relaxed));
-      return parts >= static_cast<int>(kParts / 8 * 7);
-    }
-  };
   struct Middle {
-    std::array<Link, std::size_t{1} << kMiddleBits> links;
-    /// One bit for each link with a leaf: most pages of links are never touched.
+    std::array<std::atomic<Leaf*>, std::size_t{1} << kMiddleBits> leaves;
+    /// For each part of each leaf: 1 where it was made.
+    std::array<std::atomic<std::uint8_t>, kParts << kMiddleBits> made;
+    /// One bit for each leaf that is there: most pages of the above are never touched.
     std::array<std::atomic<std::uint64_t>, (std::size_t{1} << kMiddleBits) / 64> used;
+
+    [[nodiscard]] bool nearly_full(std::size_t leaf) const noexcept {
+      std::size_t parts = 0;
+      for (std::size_t i = 0; i < kParts; ++i) {
+        parts += made[leaf * kParts + i].load(std::memory_order_relaxed);
+      }
+      return parts >= kParts / 8 * 7;
+    }
   };
 
   template <class Bits>
@@ -147,6 +156,10 @@ class ShadowMemory {
   static std::size_t middle_of(std::uintptr_t address) noexcept {
     return (address >> (kGranuleBits + kLeafBits)) % (std::size_t{1} << kMiddleBits);
   }
+  /// Of all that a middle has.
+  static std::size_t part_of(std::uintptr_t address) noexcept {
+    return (address >> kPartShift) % (kParts << kMiddleBits);
+  }
   static std::size_t word_of(std::uintptr_t address) noexcept {
     return (address >> kGranuleBits) % kWords;
   }
@@ -162,7 +175,9 @@ class ShadowMemory {
     Middle* known = place.load(std::memory_order_acquire);
     if (known != nullptr) return known;
     auto* fresh = static_cast<Middle*>(Arena::allocate_pages(sizeof(Middle)));
-    if (fresh == nullptr || place.compare_exchange_strong(known, fresh)) return fresh;
+    if (fresh == nullptr) return nullptr;
+    os::use_huge_pages(fresh, sizeof(Middle), false);
+    if (place.compare_exchange_strong(known, fresh)) return fresh;
     Arena::deallocate_pages(fresh, sizeof(Middle));
     return known;
   }
@@ -179,18 +194,25 @@ class ShadowMemory {
   }
 
   template <class Visit>
-  static void visit_link(Link& link, std::uintptr_t number, std::uint32_t bits, Visit& visit) {
-    Word* const words = link.leaf.load(std::memory_order_relaxed)->words.data();
-    for_each_bit(link.made, [&](std::size_t part) {
-      for (std::size_t i = 0; i < kWordsInPart; i += kWordsAtOnce) {
-        const std::size_t at = part * kWordsInPart + i;
-        for (std::uint64_t left = with_bits(words + at, bits); left != 0; left &= left - 1) {
-          const std::size_t word = at + static_cast<std::size_t>(std::countr_zero(left));
-          const std::uintptr_t granule = (number << kLeafBits) + word;
-          visit(reinterpret_cast<const void*>(granule << kGranuleBits), words[word]);
-        }
+  static void visit_leaf(Middle& middle, std::size_t leaf, std::uintptr_t number,
+                         std::uint32_t bits, Visit& visit) {
+    Word* const words = middle.leaves[leaf].load(std::memory_order_relaxed)->words.data();
+    for (std::size_t part = 0; part < kParts; ++part) {
+      if (middle.made[leaf * kParts + part].load(std::memory_order_acquire) == 0) continue;
+      visit_part(words + part * kWordsInPart, (number << kLeafBits) + part * kWordsInPart, bits,
+                 visit);
+    }
+  }
+
+  /// `granule` is the number of the 16 bytes that the first of `words` stands for.
+  template <class Visit>
+  static void visit_part(Word* words, std::uintptr_t granule, std::uint32_t bits, Visit& visit) {
+    for (std::size_t i = 0; i < kWordsInPart; i += kWordsAtOnce) {
+      for (std::uint64_t left = with_bits(words + i, bits); left != 0; left &= left - 1) {
+        const std::size_t word = i + static_cast<std::size_t>(std::countr_zero(left));
+        visit(reinterpret_cast<const void*>((granule + word) << kGranuleBits), words[word]);
       }
-    });
+    }
   }
 
   /// Which of `kWordsAtOnce` words have one of `bits`, a bit for each. Without a branch: which

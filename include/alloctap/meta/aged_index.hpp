@@ -37,12 +37,13 @@ class AgedIndex {
   }
 
   template <class Expected>
-  ALLOCTAP_ALWAYS_INLINE InsertOutcome insert(const void* pointer, const BlockRecord& record,
-                                              Expected expected) noexcept
-    requires requires(Index& index) { index.insert(pointer, record, expected); }
+  ALLOCTAP_ALWAYS_INLINE bool try_insert(const void* pointer, const BlockRecord& record,
+                                         Expected expected) noexcept
+    requires requires(Index& index) { index.try_insert(pointer, record, expected); }
   {
+    if (!index_.try_insert(pointer, record, expected)) return false;
     note_time(pointer);
-    return index_.insert(pointer, record, expected);
+    return true;
   }
 
   ALLOCTAP_ALWAYS_INLINE BlockRecord take(const void* pointer) noexcept {
@@ -76,7 +77,7 @@ class AgedIndex {
     if (!ShadowMemory::covers(pointer)) [[unlikely]] {
       return;
     }
-    ShadowMemory::Word* word = times_.find(pointer);
+    ShadowMemory::Word* word = times_.find_made(pointer);
     if (word == nullptr) [[unlikely]] {
       word = times_.make(pointer);
       if (word == nullptr) return;

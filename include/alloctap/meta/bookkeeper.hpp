@@ -54,10 +54,14 @@ class Bookkeeper {
   template <class Expected>
   ALLOCTAP_ALWAYS_INLINE void record_expected(const RecordedAllocation& allocation,
                                               Expected expected, ThreadTotals& totals) noexcept
-    requires requires(Meta& meta) { meta.insert(allocation.pointer, allocation.record, expected); }
+    requires requires(Meta& meta) {
+      meta.try_insert(allocation.pointer, allocation.record, expected);
+    }
   {
-    count_insert<AsRecorded>(totals, meta_.insert(allocation.pointer, allocation.record, expected),
-                             allocation.record);
+    if (meta_.try_insert(allocation.pointer, allocation.record, expected)) [[likely]] {
+      return live_.add(totals.live, allocation.record.size);
+    }
+    record_with_care(allocation.pointer, allocation.record, totals);
   }
 
   ALLOCTAP_ALWAYS_INLINE void record_deallocation(void* pointer) noexcept {
@@ -144,6 +148,12 @@ class Bookkeeper {
     return totals;
   }
 
+  /// By value: the record need not be in memory for the calls that do not come here.
+  ALLOCTAP_NOINLINE void record_with_care(void* pointer, BlockRecord record,
+                                          ThreadTotals& totals) noexcept {
+    count_insert<AsRecorded>(totals, meta_.insert(pointer, record), record);
+  }
+
   template <class Weigh>
   ALLOCTAP_ALWAYS_INLINE void count_insert(ThreadTotals& totals, const InsertOutcome& outcome,
                                            const BlockRecord& record) noexcept {
@@ -176,7 +186,8 @@ class Bookkeeper {
     }
   }
 
-  ALLOCTAP_NOINLINE static void tell_of_fall(const BlockRecord& record) noexcept {
+  /// As above.
+  ALLOCTAP_NOINLINE static void tell_of_fall(BlockRecord record) noexcept {
     if constexpr (requires { Totals::on_fall(record); }) Totals::on_fall(record);
   }
 

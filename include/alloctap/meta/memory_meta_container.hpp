@@ -23,7 +23,7 @@ class MemoryMetaContainer {
   ALLOCTAP_ALWAYS_INLINE BlockRecord take(const void* pointer) noexcept {
     return index_.take(pointer);
   }
-  /// For an index that can use the time until `insert`.
+  /// For an index that can use the time until `try_insert`.
   ALLOCTAP_ALWAYS_INLINE auto expect(const void* pointer) noexcept
     requires requires(Index& index) { index.expect(pointer); }
   {
@@ -31,11 +31,11 @@ class MemoryMetaContainer {
   }
 
   template <class Expected>
-  ALLOCTAP_ALWAYS_INLINE InsertOutcome insert(const void* pointer, const BlockRecord& record,
-                                              Expected expected) noexcept
-    requires requires(Index& index) { index.insert(pointer, record, expected); }
+  ALLOCTAP_ALWAYS_INLINE bool try_insert(const void* pointer, const BlockRecord& record,
+                                         Expected expected) noexcept
+    requires requires(Index& index) { index.try_insert(pointer, record, expected); }
   {
-    return index_.insert(pointer, record, expected);
+    return index_.try_insert(pointer, record, expected);
   }
 
   /// For an index that knows it.

@@ -32,26 +32,27 @@ class ShadowIndex {
     if (!ShadowMemory::covers(pointer)) [[unlikely]] {
       return others_.insert(pointer, record);
     }
-    return insert_at(memory_.find(pointer), pointer, record);
+    return insert_at(memory_.find_made(pointer), pointer, record);
   }
 
-  /// Where `insert` will write; nullptr where that is not known yet.
+  /// Where `try_insert` will write; nullptr where that is not known yet.
   using Expected = ShadowMemory::Word*;
 
-  /// Begins to fetch what `insert` will write at `pointer`, while the caller has other things to
-  /// do. The result is for that `insert` alone.
+  /// Begins to fetch what `try_insert` will write at `pointer`, while the caller has other things to
+  /// do. The result is for that call alone.
   ALLOCTAP_ALWAYS_INLINE Expected expect(const void* pointer) noexcept {
     if (!ShadowMemory::covers(pointer)) [[unlikely]] {
       return nullptr;
     }
-    Word* const word = memory_.find(pointer);
+    Word* const word = memory_.find_made(pointer);
     ALLOCTAP_PREFETCH_FOR_WRITING(word);
     return word;
   }
 
-  ALLOCTAP_ALWAYS_INLINE InsertOutcome insert(const void* pointer, const BlockRecord& record,
-                                              Expected expected) noexcept {
-    return expected != nullptr ? insert_at(expected, pointer, record) : insert(pointer, record);
+  /// Inserts where all is as it mostly is. Else nothing has changed, and it is false: `insert` it.
+  ALLOCTAP_ALWAYS_INLINE bool try_insert(const void* pointer, const BlockRecord& record,
+                                         Expected expected) noexcept {
+    return expected != nullptr && insert_in_free(expected, pointer, record);
   }
 
   ALLOCTAP_ALWAYS_INLINE BlockRecord take(const void* pointer) noexcept {
@@ -95,15 +96,24 @@ class ShadowIndex {
       word = memory_.make(pointer);
       if (word == nullptr) return {.kept = false, .replaced = {}};
     }
+    if (insert_in_free(word, pointer, record)) [[likely]] {
+      return {};
+    }
+    return insert_with_care(pointer, word, record);
+  }
+
+  /// False where something is in the way, or the record does not fit.
+  ALLOCTAP_ALWAYS_INLINE static bool insert_in_free(Word* word, const void* pointer,
+                                                    const BlockRecord& record) noexcept {
     const ShadowRecord::Words words = ShadowRecord::encode(record);
     const bool is_free =
         get(word[0]) == 0 &&
         (words.size == 0 || (ShadowMemory::has_neighbour(pointer) && get(word[1]) == 0));
     if (!is_free || words.head == ShadowRecord::kElsewhere) [[unlikely]] {
-      return insert_with_care(pointer, word, record);
+      return false;
     }
     write(word, words);
-    return {};
+    return true;
   }
 
   ALLOCTAP_ALWAYS_INLINE BlockRecord take(const void* pointer, Word* word) noexcept {
@@ -137,7 +147,7 @@ class ShadowIndex {
     return others_.take(pointer);
   }
 
-  /// Where something is in the way, or the record does not fit.
+  /// Where `insert_in_free` does not.
   ALLOCTAP_NOINLINE InsertOutcome insert_with_care(const void* pointer, Word* word,
                                                    const BlockRecord& record) noexcept {
     const BlockRecord replaced = take(pointer, word);

@@ -56,8 +56,8 @@ class LastAllocation {
   /// `ThreadState`: a thread that takes over the state of an ended one allocated nothing yet.
   void remember(const void* block, StackTotals::Entry* entry, std::uint32_t generation) noexcept {
     block_ = block;
-    entry_ = entry;
     generation_ = generation;
+    entry_ = entry;
   }
 
   void forget() noexcept { entry_ = nullptr; }
@@ -70,9 +70,10 @@ class LastAllocation {
   }
 
  private:
+  // The pointers are no neighbours: GCC would pack them into one store, which takes longer than two.
   const void* block_ = nullptr;
-  StackTotals::Entry* entry_ = nullptr;
   std::uint32_t generation_ = 0;
+  StackTotals::Entry* entry_ = nullptr;
 };
 
 /// What a thread counts of its calls while a policy samples: all of them, recorded or not. Written

@@ -41,6 +41,19 @@ TEST_CASE("a word is there once it was made") {
   CHECK(memory->find(place_at(0x1000)) == word);
   CHECK(memory->make(place_at(0x1000)) == word);
   CHECK(memory->find(place_at(0x1010)) == word + 1);
+  CHECK(memory->find_made(place_at(0x1010)) == word + 1);
+}
+
+TEST_CASE("a word beside those that were made is 0 to who reads, and not there for who writes") {
+  const auto memory = std::make_unique<ShadowMemory>();
+  REQUIRE(memory->make(place_at(0x1000)) != nullptr);
+  constexpr std::uintptr_t kElsewhere = kLeaf / 2;
+  const Word* const unmade = memory->find(place_at(kElsewhere));
+  REQUIRE(unmade != nullptr);
+  CHECK(unmade->load() == 0);
+  CHECK(memory->find_made(place_at(kElsewhere)) == nullptr);
+  CHECK(memory->make(place_at(kElsewhere)) == unmade);
+  CHECK(memory->find_made(place_at(kElsewhere)) == unmade);
 }
 
 TEST_CASE("what was written lasts when the words around it are made") {
@@ -49,7 +62,7 @@ TEST_CASE("what was written lasts when the words around it are made") {
   constexpr std::uintptr_t kPart = 2048 * 16;
   Word* const last = memory->make(place_at(kPart - 16));
   last[1].store(5);
-  CHECK(memory->find(place_at(kPart)) == nullptr);
+  CHECK(memory->find_made(place_at(kPart)) == nullptr);
   CHECK(memory->make(place_at(kPart)) == last + 1);
   CHECK(last[1].load() == 5);
 }

@@ -149,15 +149,27 @@ TEST_CASE("an address inside a block is no block's") {
   CHECK(index->take(block_at(0x50000)).size == 64);
 }
 
-TEST_CASE("an index that was told what comes keeps it the same") {
+TEST_CASE("an index that was told what comes keeps it the same, or says that it did not") {
   const auto index = std::make_unique<ShadowIndex>();
-  for (const std::uintptr_t address : {std::uintptr_t{0x60000}, std::uintptr_t{0x60008}, kEnd}) {
-    for (const std::uint64_t size : {std::uint64_t{8}, std::uint64_t{80}, kOneGiB}) {
-      const auto expected = index->expect(block_at(address));
-      CHECK(index->insert(block_at(address), {.stack = 4, .size = size}, expected).kept);
-      CHECK(index->take(block_at(address)).size == size);
-    }
+  const auto insert_expected = [&](std::uintptr_t address, std::uint64_t size) {
+    const auto expected = index->expect(block_at(address));
+    return index->try_insert(block_at(address), {.stack = 4, .size = size}, expected);
+  };
+  // Nothing was made there yet.
+  CHECK_FALSE(insert_expected(0x60000, 80));
+  CHECK(sizes_in(*index).empty());
+  CHECK(index->insert(block_at(0x60000), {.stack = 4, .size = 80}).kept);
+  // What is there stays.
+  CHECK_FALSE(insert_expected(0x60000, 8));
+  CHECK(index->take(block_at(0x60000)).size == 80);
+  for (const std::uint64_t size : {std::uint64_t{8}, std::uint64_t{80}}) {
+    CHECK(insert_expected(0x60000, size));
+    CHECK(index->take(block_at(0x60000)).size == size);
   }
+  CHECK_FALSE(insert_expected(0x60000, kOneGiB));
+  CHECK_FALSE(insert_expected(0x60008, 8));
+  CHECK_FALSE(insert_expected(kEnd, 8));
+  CHECK(sizes_in(*index).empty());
 }
 
 TEST_CASE("without memory an index keeps nothing where it has no leaf, and says so") {
