@@ -23,7 +23,8 @@ struct RuleWalk {
     at.frame = calling_frame<false>(origin);
     const StackChain* stack = memory->stacks.find(thread, at.frame.sp);
     if (stack == nullptr) return {.failed = true};
-    return walk(TableRules(memory->rules), stack->bounds.high, at, frames);
+    return walk(TableRules(memory->rules, TableRules::current_epoch()), stack->bounds.high, at,
+                frames);
   }
 
  private:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -20,9 +21,10 @@
 
 namespace alloctap {
 
-/// Captures by `Rules`, made for each capture of a `Rules::Cache`, which every thread has one of:
-/// - `find(frame)` gives the rule of an `UnwindFrame`;
-/// - `epoch()` is constant while rules do not change;
+/// Captures by `Rules`, made for each walk of a `Rules::Cache`, which every thread has one of, and
+/// an epoch:
+/// - `find(frame)` gives the rule of an `UnwindFrame`, as of that epoch;
+/// - `current_epoch()` is constant while rules do not change;
 /// - `Fallback` is the capture to use where the rules need what only it knows;
 /// - `kPointerDecides` says that it is the frame pointer that ends a walk: one that leads to no
 /// frame
@@ -31,45 +33,30 @@ namespace alloctap {
 template <class Rules>
 class ChainCapture {
  public:
-  static IdentifiedStack identify(ThreadState& thread, const CallOrigin& origin,
-                                  std::uint32_t max_frames) noexcept {
-    Memory* memory = PerThread<Memory>::of(thread);
-    if (memory == nullptr || !memory->make_room(max_frames)) [[unlikely]] {
-      return fall_back(thread, origin, 1);
+  /// What comes again and again is found without a call: everything else is out of its way.
+  ALLOCTAP_ALWAYS_INLINE static IdentifiedStack identify(ThreadState& thread,
+                                                         const CallOrigin& origin,
+                                                         std::uint32_t max_frames) noexcept {
+    Memory* const memory = PerThread<Memory>::known(thread);
+    if (memory == nullptr || origin.frame == nullptr || origin.allocator != nullptr) [[unlikely]] {
+      return identify_specially(thread, origin, max_frames);
     }
-    if (origin.frame == nullptr) [[unlikely]] {
-      return fall_back(thread, origin, max_frames);
-    }
-    UnwindFrame leaf = calling_frame<Rules::kPointerDecides>(origin);
+    const UnwindFrame leaf = calling_frame<Rules::kPointerDecides>(origin);
     if (!kCallerIsSure && leaf.sp == 0) [[unlikely]] {
       return fall_back(thread, origin, max_frames);
     }
-    if (origin.allocator != nullptr) [[unlikely]] {
-      leaf = leave_allocator(thread, origin, *memory);
-      if (leaf.pc == 0) return fall_back(thread, origin, max_frames);
+    // Nobody else gets a reference to `leaf`: so it stays in registers.
+    StackChain* const stack = memory->stacks.find_again(thread, leaf.sp);
+    if (stack == nullptr || !is_prepared(*stack, max_frames)) [[unlikely]] {
+      return identify_specially(thread, origin, max_frames);
     }
-    // Kept at once, and nobody else gets a reference to `leaf`: so it stays in registers. A copy of
-    // what was stored a moment before in narrower pieces waits for these to reach the cache.
-    Capture& current = memory->current;
-    current.leaf = leaf;
-    current.max_frames = max_frames;
-    const Rules rules(memory->rules);
-    StackChain* stack = memory->stacks.find(thread, leaf.sp);
-    constexpr auto chain_frames = &ChainWalk<Rules>::chain_frames_for;
-    if (stack == nullptr || !stack->prepare(chain_frames(max_frames), &kIdentity, rules.epoch()))
-        [[unlikely]] {
-      return walk_with_care(thread, origin, *memory);
-    }
-    current.stack = stack;
+    memory->begin(*stack, leaf, max_frames);
     if (auto* known = memory->memo.find(leaf, stack->serial);
         known != nullptr && known->stack.depth <= max_frames) [[likely]] {
       memory->found = Found::kByMemo;
       return {.hash = known->hash, .stack = known->stack, .place = &known->place};
     }
-    if (!walk_current(*memory, rules)) [[unlikely]] {
-      return walk_with_care(thread, origin, *memory);
-    }
-    return learn_current(*memory);
+    return walk_and_learn(thread, origin, *memory);
   }
 
   static std::span<const std::uintptr_t> identified_frames(
@@ -80,9 +67,9 @@ class ChainCapture {
     // The stack is still the one that was captured; its rules may be gone, with a module that
     // another thread has unloaded since.
     const VerifiedChain& chain = memory->current.stack->chain;
-    const bool there =
-        memory->found == Found::kInChain ||
-        (walk_current(*memory, Rules(memory->rules)) && chain.size() >= frames.size());
+    const bool there = memory->found == Found::kInChain ||
+                       (walk_current(*memory, Rules(memory->rules, Rules::current_epoch())) &&
+                        chain.size() >= frames.size());
     if (!there) [[unlikely]] {
       return {};
     }
@@ -126,11 +113,52 @@ class ChainCapture {
     Capture current;
     CopiedStack copy;
 
-    [[nodiscard]] bool make_room(std::uint32_t max_frames) noexcept {
-      const std::size_t frames = ChainWalk<Rules>::walked_frames_for(max_frames);
+    /// Field by field, or else GCC packs two into a vector for one store, and who looks at one
+    /// waits for it to come back from memory.
+    ALLOCTAP_ALWAYS_INLINE void begin(StackChain& stack, const UnwindFrame& leaf,
+                                      std::uint32_t max_frames) noexcept {
+      current.leaf.pc = leaf.pc;
+      std::atomic_signal_fence(std::memory_order_release);
+      current.leaf.sp = leaf.sp;
+      std::atomic_signal_fence(std::memory_order_release);
+      current.leaf.fp = leaf.fp;
+      current.stack = &stack;
+      current.max_frames = max_frames;
+    }
+
+    /// For a walk of what is captured now. False where the system has no memory.
+    [[nodiscard]] bool make_room() noexcept {
+      const std::size_t frames = ChainWalk<Rules>::walked_frames_for(current.max_frames);
       return walked.capacity() >= frames || walked.reserve(frames);
     }
   };
+
+  ALLOCTAP_ALWAYS_INLINE static bool is_prepared(const StackChain& stack,
+                                                 std::uint32_t max_frames) noexcept {
+    return stack.is_prepared(ChainWalk<Rules>::chain_frames_for(max_frames), &kIdentity,
+                             Rules::current_epoch());
+  }
+
+  /// The first of a thread, or on another stack or under other rules than the one before, or from
+  /// an origin that does not name the calling frame.
+  ALLOCTAP_NOINLINE static IdentifiedStack identify_specially(ThreadState& thread,
+                                                              const CallOrigin& origin,
+                                                              std::uint32_t max_frames) noexcept {
+    Memory* const memory = PerThread<Memory>::of(thread);
+    if (memory == nullptr) return fall_back(thread, origin, 1);
+    if (origin.frame == nullptr) return fall_back(thread, origin, max_frames);
+    const UnwindFrame leaf = origin.allocator != nullptr
+                                 ? leave_allocator(thread, origin, *memory)
+                                 : calling_frame<Rules::kPointerDecides>(origin);
+    if (leaf.sp == 0) return fall_back(thread, origin, max_frames);
+    StackChain* const stack = memory->stacks.find(thread, leaf.sp);
+    const std::size_t frames = ChainWalk<Rules>::chain_frames_for(max_frames);
+    memory->current = {.stack = stack, .leaf = leaf, .max_frames = max_frames};
+    if (stack == nullptr || !stack->prepare(frames, &kIdentity, Rules::current_epoch())) {
+      return walk_with_care(thread, origin, *memory);
+    }
+    return walk_and_learn(thread, origin, *memory);
+  }
 
   /// The innermost frame that is not the allocator's; without a pc where the rules do not lead to
   /// it.
@@ -139,7 +167,7 @@ class ChainCapture {
                                                        Memory& memory) noexcept {
     NotedFrame at;
     at.frame = calling_frame<Rules::kPointerDecides>(origin);
-    const Rules rules(memory.rules);
+    const Rules rules(memory.rules, Rules::current_epoch());
     const StackChain* stack = memory.stacks.find(thread, at.frame.sp);
     while (stack != nullptr && origin.allocator->contains(at.frame.pc)) {
       const LiveStack live(at.frame.sp, stack->bounds.high);
@@ -160,8 +188,21 @@ class ChainCapture {
                       .failed = chain.end() == ChainEnd::kFailed}};
   }
 
+  /// By the rules that the stack was prepared for.
+  ALLOCTAP_NOINLINE static IdentifiedStack walk_and_learn(ThreadState& thread,
+                                                          const CallOrigin& origin,
+                                                          Memory& memory) noexcept {
+    if (!walk_current(memory, Rules(memory.rules, memory.current.stack->epoch))) [[unlikely]] {
+      return walk_with_care(thread, origin, memory);
+    }
+    return learn_current(memory);
+  }
+
   /// Brings the chain up to date with the stack that is being captured.
-  ALLOCTAP_NOINLINE static bool walk_current(Memory& memory, const Rules& rules) noexcept {
+  ALLOCTAP_ALWAYS_INLINE static bool walk_current(Memory& memory, const Rules& rules) noexcept {
+    if (!memory.make_room()) [[unlikely]] {
+      return false;
+    }
     const Capture& capture = memory.current;
     StackChain& stack = *capture.stack;
     ChainWalk walk(stack.chain, memory.walked, stack.bounds, capture.max_frames, rules);
@@ -193,11 +234,12 @@ class ChainCapture {
   ALLOCTAP_NOINLINE static IdentifiedStack walk_with_care(ThreadState& thread,
                                                           const CallOrigin& origin,
                                                           Memory& memory) noexcept {
+    if (!memory.make_room()) return fall_back(thread, origin, 1);
     const std::uint32_t max_frames = memory.current.max_frames;
     WalkedFrames& walked = memory.walked;
     memory.copy.forget();
     walked.restart(memory.current.leaf);
-    const Rules rules(memory.rules);
+    const Rules rules(memory.rules, Rules::current_epoch());
     UnwindOutcome outcome = UnwindOutcome::kCaller;
     while (walked.size() <= max_frames) {
       const UnwindFrame& frame = walked.last().frame;

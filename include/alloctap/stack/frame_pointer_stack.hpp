@@ -28,9 +28,9 @@ class FramePointerRules {
   struct Cache {};
   static constexpr bool kPointerDecides = true;
 
-  explicit FramePointerRules(const Cache&) noexcept {}
+  FramePointerRules(const Cache&, std::uint64_t) noexcept {}
 
-  [[nodiscard]] static std::uint64_t epoch() noexcept { return 0; }
+  [[nodiscard]] static std::uint64_t current_epoch() noexcept { return 0; }
   /// The ABI clears the frame pointer of the outermost frame.
   [[nodiscard]] static UnwindRule find(const UnwindFrame& frame) noexcept {
     return frame.fp == 0 ? UnwindRule{.kind = UnwindRule::Kind::kOutermost} : kRecord;

@@ -31,7 +31,8 @@ class PackedWords {
   /// Precondition: all of them lie in live stack.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool unchanged() const noexcept {
     const auto* singles = reinterpret_cast<const StackWord*>(room_.data() + singles_begin());
-    return pairs_unchanged() && alloctap::unchanged(singles, singles + single_count_);
+    return (pair_count_ == 0 || pairs_unchanged()) &&
+           alloctap::unchanged(singles, singles + single_count_);
   }
 
  private:

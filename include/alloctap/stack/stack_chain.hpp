@@ -25,10 +25,15 @@ struct StackChain {
   /// system has no memory.
   [[nodiscard]] bool prepare(std::size_t frames, const void* wanted_rules,
                              std::uint64_t wanted_epoch) noexcept {
-    if (chain.capacity() >= frames && rules == wanted_rules && epoch == wanted_epoch) [[likely]] {
-      return true;
-    }
-    return begin_anew(frames, wanted_rules, wanted_epoch);
+    return is_prepared(frames, wanted_rules, wanted_epoch) ||
+           begin_anew(frames, wanted_rules, wanted_epoch);
+  }
+
+  /// Whether there is nothing to prepare.
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool is_prepared(std::size_t frames,
+                                                        const void* wanted_rules,
+                                                        std::uint64_t wanted_epoch) const noexcept {
+    return chain.capacity() >= frames && rules == wanted_rules && epoch == wanted_epoch;
   }
 
   /// For another stack.

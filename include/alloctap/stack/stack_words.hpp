@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "alloctap/macros.hpp"
 #include "alloctap/stack/stack_memory.hpp"
 #include "alloctap/stack/unwind_frame.hpp"
 
@@ -28,8 +29,19 @@ namespace alloctap {
   return word;
 }
 
-[[nodiscard]] inline bool unchanged(const StackWord* low, const StackWord* high) noexcept {
-  return last_changed(low, high) == low;
+/// Whether none of `[low, high)` has changed. Inlined: whoever asks has little else to do.
+[[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool unchanged(const StackWord* low,
+                                                    const StackWord* high) noexcept {
+  const StackWord* word = high;
+  const auto first_four_end = reinterpret_cast<std::uintptr_t>(low) + 4 * sizeof(StackWord);
+  for (; reinterpret_cast<std::uintptr_t>(word) >= first_four_end; word -= 4) {
+    const std::uintptr_t inner = change_of(word[-1]) | change_of(word[-2]);
+    const std::uintptr_t outer = change_of(word[-3]) | change_of(word[-4]);
+    if ((inner | outer) != 0) return false;
+  }
+  std::uintptr_t change = 0;
+  while (word != low) change |= change_of(*--word);
+  return change == 0;
 }
 
 }  // namespace alloctap

@@ -21,11 +21,15 @@ class ThreadStacks {
   /// fiber's. nullptr elsewhere: a signal's stack, or a fiber that nobody told of, whose memory may
   /// vanish at any time.
   [[nodiscard]] StackChain* find(const ThreadState& thread, std::uintptr_t address) noexcept {
+    StackChain* const again = find_again(thread, address);
+    return again != nullptr ? again : find_anew(thread, address);
+  }
+
+  /// The same if it is what was found last; else nullptr.
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE StackChain* find_again(
+      const ThreadState& thread, std::uintptr_t address) const noexcept {
     const bool known = generation_ == thread.generation && version_ == FiberScope::version();
-    if (known && current_ != nullptr && is_on(*current_, address)) [[likely]] {
-      return current_;
-    }
-    return find_anew(thread, address);
+    return known && current_ != nullptr && is_on(*current_, address) ? current_ : nullptr;
   }
 
  private:

@@ -19,16 +19,16 @@ class TableRules {
   static constexpr bool kPointerDecides = false;
 
   /// `cache` is the thread's.
-  explicit TableRules(Cache& cache) noexcept : cache_(cache) {}
+  TableRules(Cache& cache, std::uint64_t epoch) noexcept : cache_(cache), epoch_(epoch) {}
 
-  [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
+  [[nodiscard]] static std::uint64_t current_epoch() noexcept { return UnwindRules::epoch(); }
   [[nodiscard]] UnwindRule find(const UnwindFrame& frame) const noexcept {
     return cache_.find(frame.call_address(), epoch_);
   }
 
  private:
   Cache& cache_;
-  UnwindRules::Epoch epoch_ = UnwindRules::epoch();
+  UnwindRules::Epoch epoch_;
 };
 
 /// Walks by the unwind tables that every module has for exceptions (Linux Standard Base, ".eh_frame
