@@ -38,8 +38,8 @@ class ShadowIndex {
   /// Where `try_insert` will write; nullptr where that is not known yet.
   using Expected = ShadowMemory::Word*;
 
-  /// Begins to fetch what `try_insert` will write at `pointer`, while the caller has other things to
-  /// do. The result is for that call alone.
+  /// Begins to fetch what `try_insert` will write at `pointer`, while the caller has other things
+  /// to do. The result is for that call alone.
   ALLOCTAP_ALWAYS_INLINE Expected expect(const void* pointer) noexcept {
     if (!ShadowMemory::covers(pointer)) [[unlikely]] {
       return nullptr;

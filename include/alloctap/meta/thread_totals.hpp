@@ -70,7 +70,8 @@ class LastAllocation {
   }
 
  private:
-  // The pointers are no neighbours: GCC would pack them into one store, which takes longer than two.
+  // The pointers are no neighbours: GCC would pack them into one store, which takes longer than
+  // two.
   const void* block_ = nullptr;
   std::uint32_t generation_ = 0;
   StackTotals::Entry* entry_ = nullptr;
