@@ -48,6 +48,9 @@
 /// Begins to fetch what will be written at `pointer`.
 #define ALLOCTAP_PREFETCH_FOR_WRITING(pointer) __builtin_prefetch(pointer, 1)
 
+/// From here on the compiler knows nothing of what a variable holds.
+#define ALLOCTAP_HIDE_VALUE(variable) __asm__("" : "+r"(variable))
+
 /// A declaration of a function that may be nowhere in the program: its address is null then.
 #define ALLOCTAP_WEAK __attribute__((weak))
 

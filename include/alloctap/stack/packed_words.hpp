@@ -20,9 +20,10 @@ namespace alloctap {
 template <std::size_t kMost>
 class PackedWords {
  public:
-  /// Takes the place of what there was. Precondition: not more than `kMost`.
-  void pack(std::span<const StackWord> words) noexcept {
-    pair_count_ = count_pairs(words);
+  /// Takes the place of what there was: the words of `frames` frames. Pairs are looked for where
+  /// there may be many. Precondition: not more than `kMost` words.
+  ALLOCTAP_NOINLINE void pack(std::span<const StackWord> words, std::size_t frames) noexcept {
+    pair_count_ = words.size() > frames + frames / 4 ? count_pairs(words) : 0;
     single_count_ = static_cast<std::uint32_t>(words.size()) - 2 * pair_count_;
     if (pair_count_ > 0) return pack_pairs(words);
     if (!words.empty()) std::memcpy(room_.data(), words.data(), words.size_bytes());

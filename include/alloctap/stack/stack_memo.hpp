@@ -66,7 +66,9 @@ class StackMemo {
     known.stack = stack;
     known.has_words = again;
     known.pointer_matters = chain.pointer_matters(innermost);
-    if (again) entry.words.pack(chain.words());
+    if (again) [[unlikely]] {
+      entry.words.pack(chain.words(), chain.size());
+    }
   }
 
  private:

@@ -132,15 +132,23 @@ ALLOCTAP_ALWAYS_INLINE UnwindOutcome step_outwards(const UnwindFrame& frame, con
                                                    NotedFrame& caller, Memory& memory) noexcept {
   constexpr std::int64_t kWord = sizeof(std::uintptr_t);
   if (!rule.is_plain()) [[unlikely]] {
-    return step_specially(frame, rule, caller, memory);
+    // Copies, because both are to stay in registers.
+    const UnwindFrame frame_in_memory = frame;
+    const UnwindRule rule_in_memory = rule;
+    return step_specially(frame_in_memory, rule_in_memory, caller, memory);
   }
   const bool from_fp = rule.kind == UnwindRule::Kind::kFromFramePointer;
-  const bool fp_saved = rule.fp_slot != UnwindRule::kUnchanged;
+  // 0 or 1, which the compiler is not to know: it would make a branch of it.
+  std::uintptr_t fp_saved = rule.fp_slot != UnwindRule::kUnchanged ? 1 : 0;
+  ALLOCTAP_HIDE_VALUE(fp_saved);
+  const auto if_saved = [&](std::uintptr_t then, std::uintptr_t otherwise) {
+    return otherwise ^ ((then ^ otherwise) & (std::uintptr_t{0} - fp_saved));
+  };
   const std::uintptr_t base = from_fp ? frame.fp : frame.sp;
   const std::uintptr_t cfa = base + static_cast<std::uintptr_t>(std::int64_t{rule.cfa_offset});
   const std::uintptr_t pc_place = cfa + static_cast<std::uintptr_t>(rule.return_offset());
   const std::uintptr_t saved_place = cfa + static_cast<std::uintptr_t>(rule.fp_slot * kWord);
-  const std::uintptr_t fp_place = fp_saved ? saved_place : pc_place;
+  const std::uintptr_t fp_place = if_saved(saved_place, pc_place);
   std::uintptr_t pc = 0;
   std::uintptr_t fp = 0;
   if (!memory.read(pc_place, pc) || !memory.read(fp_place, fp)) [[unlikely]] {
@@ -148,9 +156,9 @@ ALLOCTAP_ALWAYS_INLINE UnwindOutcome step_outwards(const UnwindFrame& frame, con
   }
   caller.words[0] = {.address = pc_place, .value = pc};
   caller.words[1] = {.address = fp_place, .value = fp};
-  caller.word_count = fp_saved ? 2 : 1;
-  caller.last_word_is_frame_pointer = fp_saved;
-  caller.frame = {.pc = pc, .sp = cfa, .fp = fp_saved ? fp : frame.fp};
+  caller.word_count = 1 + static_cast<std::uint32_t>(fp_saved);
+  caller.last_word_is_frame_pointer = fp_saved != 0;
+  caller.frame = {.pc = pc, .sp = cfa, .fp = if_saved(fp, frame.fp)};
   return pc == 0 ? UnwindOutcome::kOutermost : UnwindOutcome::kCaller;
 }
 

@@ -25,10 +25,10 @@ std::vector<StackWord> words_at(const std::vector<std::size_t>& places) {
 }
 
 /// Every word that was packed is looked at, every bit of it, and no other.
-void check_all_are_seen(const std::vector<std::size_t>& places) {
+void check_all_are_seen(const std::vector<std::size_t>& places, std::size_t frames) {
   for (std::size_t i = 0; i < watched.size(); ++i) watched[i] = 1000 + i;
   Words packed;
-  packed.pack(words_at(places));
+  packed.pack(words_at(places), frames);
   CHECK(packed.unchanged());
   for (std::size_t i = 0; i < watched.size(); ++i) {
     CAPTURE(i);
@@ -40,6 +40,12 @@ void check_all_are_seen(const std::vector<std::size_t>& places) {
     }
   }
   CHECK(packed.unchanged());
+}
+
+/// Whether neighbours are looked for, as among many words of few frames, or not.
+void check_all_are_seen(const std::vector<std::size_t>& places) {
+  check_all_are_seen(places, 0);
+  check_all_are_seen(places, places.size());
 }
 
 }  // namespace
@@ -67,8 +73,8 @@ TEST_CASE("a changed word is seen among as many as there is room for") {
 TEST_CASE("packing again forgets what was packed") {
   for (std::uintptr_t& word : watched) word = 1;
   Words packed;
-  packed.pack(words_at({1, 2, 5, 9}));
-  packed.pack(words_at({20}));
+  packed.pack(words_at({1, 2, 5, 9}), 2);
+  packed.pack(words_at({20}), 1);
   watched[1] = watched[5] = 2;
   CHECK(packed.unchanged());
   watched[20] = 2;
