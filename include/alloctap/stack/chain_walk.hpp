@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "alloctap/macros.hpp"
 #include "alloctap/os/stack_bounds.hpp"
 #include "alloctap/stack/stack_memory.hpp"
 #include "alloctap/stack/unwind_frame.hpp"
@@ -46,7 +47,8 @@ class ChainWalk {
   }
 
  private:
-  ALLOCTAP_NOINLINE UnwindOutcome walk_on_from(const UnwindFrame& leaf) noexcept {
+  ALLOCTAP_NOINLINE UnwindOutcome walk_on_from(const UnwindFrame& kept_leaf) noexcept {
+    const UnwindFrame leaf = loaded_apart(kept_leaf);
     const LiveStack memory(leaf.sp, stack_.high);
     NotedFrame* reached = &walked_.restart(leaf);
     const NotedFrame* const furthest = reached + walked_frames_for(most_frames_) - 1;
@@ -75,18 +77,35 @@ class ChainWalk {
     }
   }
 
+  /// Field by field, as it was written a moment before: a load of two at once would wait until both
+  /// have reached the cache.
+  static UnwindFrame loaded_apart(const UnwindFrame& frame) noexcept {
+    std::uintptr_t pc = frame.pc;
+    std::uintptr_t sp = frame.sp;
+    ALLOCTAP_HIDE_VALUE(pc);
+    ALLOCTAP_HIDE_VALUE(sp);
+    return {.pc = pc, .sp = sp, .fp = frame.fp};
+  }
+
   [[nodiscard]] bool is_further_out(const UnwindFrame& caller,
                                     const UnwindFrame& frame) const noexcept {
     return caller.sp > frame.sp && caller.sp < stack_.high;
   }
 
   /// Whether the frame reached is one of the chain's: then that is number `candidates_ - 1`.
-  /// Further out, stack pointers are higher.
+  /// Further out, stack pointers are higher, and at the end of the chain higher than all.
   bool meets_chain(const UnwindFrame& reached) noexcept {
+    static_assert(VerifiedChain::kEnd + 1 == 0);
     std::size_t candidates = candidates_;
-    while (candidates > 0 && chain_.sp(candidates - 1) < reached.sp) --candidates;
+    // The first without a branch: mostly there is none or one, and which is anybody's guess.
+    std::size_t passed = chain_.sp(candidates - 1) < reached.sp ? 1 : 0;
+    ALLOCTAP_HIDE_VALUE(passed);
+    candidates -= passed;
+    while (chain_.sp(candidates - 1) < reached.sp) [[unlikely]] {
+      --candidates;
+    }
     candidates_ = candidates;
-    return candidates > 0 && chain_.is(candidates - 1, reached);
+    return chain_.is(candidates - 1, reached);
   }
 
   /// Whether the chain outside the frame that was met still holds, as far as it is wanted. `walked`

@@ -90,11 +90,13 @@ class VerifiedChain {
     size_ = 0;
     end_ = end;
     std::copy(words.begin(), words.end(), words_);
+    end_frame().frame = {.pc = 0, .sp = UINTPTR_MAX, .fp = 0};
     end_frame().words_end = static_cast<std::uint32_t>(words.size());
   }
 
   [[nodiscard]] std::uintptr_t pc(std::size_t i) const noexcept { return frames_[i].frame.pc; }
-  [[nodiscard]] std::uintptr_t sp(std::size_t i) const noexcept { return frames_[i].frame.sp; }
+  /// Of `kEnd`, more than any.
+  [[nodiscard]] std::uintptr_t sp(std::size_t i) const noexcept { return at(i).frame.sp; }
   /// Writes the addresses of the innermost frames, leaf first. Precondition: there are so many.
   void copy_innermost(std::span<std::uintptr_t> pcs) const noexcept {
     const Frame* frame = frames_ + size_;
@@ -109,9 +111,9 @@ class VerifiedChain {
             .second = std::atomic_ref(hash.second).load(std::memory_order_relaxed)};
   }
 
-  /// Whether frame `i` is `frame` in all that matters.
+  /// Whether frame `i` is `frame` in all that matters. `kEnd` is none.
   [[nodiscard]] bool is(std::size_t i, const UnwindFrame& frame) const noexcept {
-    const Frame& kept = frames_[i];
+    const Frame& kept = at(i);
     return kept.frame.pc == frame.pc && kept.frame.sp == frame.sp &&
            (kept.frame.fp == frame.fp || !kept.pointer_matters);
   }
@@ -186,8 +188,10 @@ class VerifiedChain {
 
     ALLOCTAP_ALWAYS_INLINE void add(const NotedFrame& noted, bool pointer_matters) noexcept {
       copy_words(noted);
-      const bool drop = noted.last_word_is_frame_pointer && !pointer_matters;
-      words_end_ += noted.word_count - (drop ? 1 : 0);
+      std::uint32_t drop = noted.last_word_is_frame_pointer && !pointer_matters ? 1 : 0;
+      // Or else the compiler makes a branch of it, and every other frame is guessed wrong.
+      ALLOCTAP_HIDE_VALUE(drop);
+      words_end_ += noted.word_count - drop;
       sum_ = sum_.with(noted.frame.pc);
       // Field by field: GCC makes a whole one elsewhere, and waits for it before it copies it.
       frame_->frame = noted.frame;
@@ -220,7 +224,11 @@ class VerifiedChain {
     return (frames + 1) * (sizeof(Frame) + sizeof(FrameWords)) + frames * sizeof(StackHash);
   }
 
-  /// Stands outside frame 0 for the end of the stack, and has words alone.
+  [[nodiscard]] const Frame& at(std::size_t i) const noexcept {
+    return frames_[static_cast<std::ptrdiff_t>(i)];
+  }
+
+  /// Stands outside frame 0 for the end of the stack: it has words, and no frame is beyond it.
   [[nodiscard]] Frame& end_frame() noexcept { return frames_[-1]; }
 
   [[nodiscard]] std::size_t words_begin(std::size_t i) const noexcept {
