@@ -44,7 +44,7 @@ class ArenaArray {
   /// Makes room for `capacity` elements in all.
   [[nodiscard]] bool reserve(std::size_t capacity) noexcept {
     if (capacity <= capacity_) return true;
-    auto* data = static_cast<T*>(Arena::allocate(capacity * sizeof(T)));
+    auto* data = static_cast<T*>(Arena::allocate_dense(bytes_of(capacity)));
     if (data == nullptr) return false;
     if (size_ > 0) std::memcpy(static_cast<void*>(data), data_, size_ * sizeof(T));
     free_storage(data_, capacity_);
@@ -91,8 +91,16 @@ class ArenaArray {
     return size <= capacity_ || reserve(std::max(size, capacity_ * 2));
   }
 
+  /// A large one takes whole huge pages: the system maps one in an eighth of the time of as many
+  /// small ones.
+  static std::size_t bytes_of(std::size_t capacity) noexcept {
+    const std::size_t bytes = capacity * sizeof(T);
+    if (bytes < Arena::kHugePage) return bytes;
+    return (bytes + Arena::kHugePage - 1) / Arena::kHugePage * Arena::kHugePage;
+  }
+
   static void free_storage(T* data, std::size_t capacity) noexcept {
-    if (data != nullptr) Arena::deallocate(data, capacity * sizeof(T));
+    if (data != nullptr) Arena::deallocate(data, bytes_of(capacity));
   }
 
   T* data_ = nullptr;

@@ -31,7 +31,7 @@ struct AllocationTotals {
 
 /// The stacks that one thread has met: one probe by hash gives the id of a stack and its counters,
 /// in the same cache line, which no other thread writes. Open addressing, linear probing, at most
-/// three quarters full.
+/// half full.
 ///
 /// Used by its thread alone, inside malloc; `for_each` by others too, behind the closed gate. Not
 /// movable, never destroyed.
@@ -89,7 +89,7 @@ class StackTotals {
   [[nodiscard]] ALLOCTAP_NOINLINE Entry* add(const StackHash& hash, StackId stack) noexcept {
     const std::size_t capacity = mask_.load(std::memory_order_relaxed) + 1;
     // One entry stays free, so that every search ends.
-    if ((used_ + 1) * 4 > capacity * 3 && !grow(capacity * 2) && used_ + 2 > capacity) {
+    if ((used_ + 1) * 2 > capacity && !grow(capacity * 2) && used_ + 2 > capacity) {
       return nullptr;
     }
     ++used_;

@@ -177,6 +177,9 @@ class SnapshotBuilder {
   }
 
   bool keep_stacks_in_use() {
+    const auto in_use = std::count_if(sums_.begin(), sums_.end(),
+                                      [](const Sums& sums) { return sums.total.allocations > 0; });
+    if (!snapshot_.stacks.reserve(static_cast<std::size_t>(in_use))) return false;
     for (StackId stack = kUnknownStack; stack < sums_.size(); ++stack) {
       const Sums& sums = sums_[stack];
       const std::uint64_t blocks = live_.of(stack).whole_blocks();

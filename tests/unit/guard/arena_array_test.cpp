@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "tests/support/huge_pages.hpp"
 #include "tests/support/starved_arena.hpp"
 
 namespace {
@@ -103,4 +104,22 @@ TEST_CASE("an array that cannot grow says so and stays as it is") {
   CHECK(counts_to(array, 16));
   CHECK(array.push_back(16));
   CHECK(counts_to(array, 17));
+}
+
+TEST_CASE("a large array takes whole huge pages, and gives all of them back") {
+  constexpr std::size_t kCount = Arena::kHugePage / sizeof(std::size_t) + 1;
+  const std::size_t before = Arena::mapped_bytes();
+  {
+    ArenaArray<std::size_t> array;
+    REQUIRE(array.reserve(kCount / 2));
+    CHECK(Arena::mapped_bytes() - before < Arena::kHugePage);
+    REQUIRE(array.reserve(kCount));
+    CHECK(Arena::mapped_bytes() - before == 2 * Arena::kHugePage);
+    if (alloctap::testing::huge_pages_exist()) {
+      CHECK(alloctap::testing::mapping_has_flag(array.data(), "hg"));
+    }
+    REQUIRE(array.resize(kCount));
+    CHECK(array.back() == 0);
+  }
+  CHECK(Arena::mapped_bytes() == before);
 }
