@@ -166,6 +166,9 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
   /// No stack's.
   static constexpr StackHash kHashOfNotTaken{.first = 1, .second = 1};
   ALLOCTAP_ALWAYS_INLINE static void deallocate(void* pointer, const CallOrigin& origin) noexcept {
+    // The allocator is about to touch the block: if it is not in the cache, let it come while the
+    // record does, which is in another place.
+    ALLOCTAP_PREFETCH_FOR_WRITING(pointer);
     const PreservingSection section;
     ThreadTotals* totals = ready(section, origin);
     if (totals == nullptr) return;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,11 +10,10 @@
 #include "alloctap/guard/per_thread.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/stack/calling_frame.hpp"
+#include "alloctap/stack/chain_memory.hpp"
 #include "alloctap/stack/chain_walk.hpp"
 #include "alloctap/stack/identified_stack.hpp"
-#include "alloctap/stack/stack_memo.hpp"
 #include "alloctap/stack/stack_memory.hpp"
-#include "alloctap/stack/thread_stacks.hpp"
 #include "alloctap/stack/unwind_step.hpp"
 #include "alloctap/stack/walked_frames.hpp"
 
@@ -27,9 +25,8 @@ namespace alloctap {
 /// - `current_epoch()` is constant while rules do not change;
 /// - `Fallback` is the capture to use where the rules need what only it knows;
 /// - `kPointerDecides` says that it is the frame pointer that ends a walk: one that leads to no
-/// frame
-///   further out is an end, counted as failed. Else such a stack is looked at again with care,
-///   because it may go on elsewhere.
+///   frame further out is an end, counted as failed. Else such a stack is looked at again with
+///   care, because it may go on elsewhere.
 template <class Rules>
 class ChainCapture {
  public:
@@ -89,49 +86,8 @@ class ChainCapture {
   }
 
  private:
-  /// Where the frames of the last capture are.
-  enum class Found : std::uint8_t {
-    kInThreadState,
-    kInChain,
-    /// Nowhere yet: the stack is known to be one that was captured before.
-    kByMemo,
-  };
-
-  struct Capture {
-    StackChain* stack = nullptr;
-    UnwindFrame leaf;
-    std::uint32_t max_frames = 0;
-  };
-
-  struct Memory {
-    ThreadStacks stacks;
-    StackMemo memo;
-    [[no_unique_address]] typename Rules::Cache rules;
-    WalkedFrames walked;
-    Found found = Found::kInThreadState;
-    /// The last one, where it was not found in the thread's state.
-    Capture current;
-    CopiedStack copy;
-
-    /// Field by field, or else GCC packs two into a vector for one store, and who looks at one
-    /// waits for it to come back from memory.
-    ALLOCTAP_ALWAYS_INLINE void begin(StackChain& stack, const UnwindFrame& leaf,
-                                      std::uint32_t max_frames) noexcept {
-      current.leaf.pc = leaf.pc;
-      std::atomic_signal_fence(std::memory_order_release);
-      current.leaf.sp = leaf.sp;
-      std::atomic_signal_fence(std::memory_order_release);
-      current.leaf.fp = leaf.fp;
-      current.stack = &stack;
-      current.max_frames = max_frames;
-    }
-
-    /// For a walk of what is captured now. False where the system has no memory.
-    [[nodiscard]] bool make_room() noexcept {
-      const std::size_t frames = ChainWalk<Rules>::walked_frames_for(current.max_frames);
-      return walked.capacity() >= frames || walked.reserve(frames);
-    }
-  };
+  using Memory = ChainMemory<Rules>;
+  using Found = typename Memory::Found;
 
   ALLOCTAP_ALWAYS_INLINE static bool is_prepared(const StackChain& stack,
                                                  std::uint32_t max_frames) noexcept {
@@ -203,7 +159,7 @@ class ChainCapture {
     if (!memory.make_room()) [[unlikely]] {
       return false;
     }
-    const Capture& capture = memory.current;
+    const typename Memory::Capture& capture = memory.current;
     StackChain& stack = *capture.stack;
     ChainWalk walk(stack.chain, memory.walked, stack.bounds, capture.max_frames, rules);
     if (walk.walk_from(capture.leaf) != UnwindOutcome::kCaller) return false;
