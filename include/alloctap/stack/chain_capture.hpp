@@ -171,7 +171,7 @@ class ChainCapture {
     const StackChain& stack = *memory.current.stack;
     const IdentifiedStack identified = identity_of(stack.chain, memory.current.max_frames);
     if (!identified.stack.truncated && stack.chain.end_is_sure()) {
-      memory.memo.learn(memory.current.leaf, stack.serial, stack.chain, identified.stack);
+      memory.memo.learn(memory.current.leaf, stack.serial, stack.chain);
     }
     return identified;
   }

@@ -50,8 +50,7 @@ class StackMemo {
   }
 
   /// `leaf` was found to be the innermost frame of `chain`, a whole stack.
-  void learn(const UnwindFrame& leaf, std::uint64_t serial, const VerifiedChain& chain,
-             const CapturedStack& stack) noexcept {
+  void learn(const UnwindFrame& leaf, std::uint64_t serial, const VerifiedChain& chain) noexcept {
     if (chain.words().size() > kMostWords || !make_room()) return;
     const std::size_t innermost = chain.size() - 1;
     const StackHash hash = chain.hash(innermost);
@@ -63,7 +62,8 @@ class StackMemo {
     known.leaf = leaf;
     known.hash = hash;
     known.serial = serial;
-    known.stack = stack;
+    known.stack.depth = static_cast<std::uint32_t>(chain.size());
+    known.stack.failed = chain.end() == ChainEnd::kFailed;
     known.has_words = again;
     known.pointer_matters = chain.pointer_matters(innermost);
     if (again) [[unlikely]] {

@@ -105,7 +105,7 @@ TEST_CASE("a memo of a stack that ends at a return address of 0 looks at that, t
     EndOfStack stack(outermost, 6);
     StackMemo memo;
     const UnwindFrame leaf = stack.model.leaf();
-    for (int i = 0; i < 2; ++i) memo.learn(leaf, kSerial, stack.kept.chain, {.depth = 7});
+    for (int i = 0; i < 2; ++i) memo.learn(leaf, kSerial, stack.kept.chain);
     CHECK(memo.find(leaf, kSerial) != nullptr);
     stack.zero() = kFurtherOut;
     CHECK(memo.find(leaf, kSerial) == nullptr);

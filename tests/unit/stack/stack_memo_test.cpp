@@ -17,10 +17,7 @@ constexpr std::uint64_t kSerial = 7;
 
 /// A memo and a stack of four frames.
 struct MemoOfStack {
-  void come_by() {
-    memo.learn(leaf(), kSerial, stack.chain,
-               {.depth = static_cast<std::uint32_t>(stack.chain.size())});
-  }
+  void come_by() { memo.learn(leaf(), kSerial, stack.chain); }
   [[nodiscard]] UnwindFrame leaf() const { return ChainOfWords::frame(stack.chain.size() - 1); }
   [[nodiscard]] bool knows(const UnwindFrame& frame, std::uint64_t serial = kSerial) {
     return memo.find(frame, serial) != nullptr;
@@ -102,9 +99,9 @@ TEST_CASE("another stack from the same frame takes the place, once it has come t
   outermost.frame = {.pc = 0x5000, .sp = 0x9000, .fp = 0x7000};
   other.chain.push(outermost, true);
   for (std::size_t i = 1; i < 4; ++i) other.push(i, true);
-  changes.memo.learn(changes.leaf(), kSerial, other.chain, {.depth = 4});
+  changes.memo.learn(changes.leaf(), kSerial, other.chain);
   CHECK_FALSE(changes.knows(changes.leaf()));
-  changes.memo.learn(changes.leaf(), kSerial, other.chain, {.depth = 4});
+  changes.memo.learn(changes.leaf(), kSerial, other.chain);
   const auto* known = changes.memo.find(changes.leaf(), kSerial);
   REQUIRE(known != nullptr);
   CHECK(known->hash == other.chain.hash(3));
@@ -125,7 +122,7 @@ TEST_CASE("a stack with more words than there is room for is left to the chain")
     }
     noted.word_count = 2;
     chain.push(noted, true);
-    for (int i = 0; i < 2; ++i) memo.learn(noted.frame, kSerial, chain, {.depth = 1});
+    for (int i = 0; i < 2; ++i) memo.learn(noted.frame, kSerial, chain);
     CHECK((memo.find(noted.frame, kSerial) != nullptr) == (frames < kFrames));
   }
   chain.release();
