@@ -101,8 +101,8 @@ class ShadowMemory {
  private:
   static constexpr int kGranuleBits = 4;
   static constexpr int kLeafBits = 19;
-  static constexpr int kMiddleBits = 13;
-  static constexpr int kTopBits = 12;
+  static constexpr int kMiddleBits = 11;
+  static constexpr int kTopBits = 14;
   static constexpr int kAddressBits = kGranuleBits + kLeafBits + kMiddleBits + kTopBits;
   static constexpr std::size_t kWords = std::size_t{1} << kLeafBits;
   static constexpr int kPartBits = 8;

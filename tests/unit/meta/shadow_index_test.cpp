@@ -18,7 +18,7 @@ using alloctap::ShadowIndex;
 using alloctap::testing::StarvedArena;
 
 constexpr std::uintptr_t kLeaf = std::uintptr_t{1} << 23;
-constexpr std::uintptr_t kMiddle = std::uintptr_t{1} << 36;
+constexpr std::uintptr_t kMiddle = std::uintptr_t{1} << 34;
 constexpr std::uintptr_t kEnd = std::uintptr_t{1} << 48;
 constexpr std::uint64_t kOneGiB = std::uint64_t{1} << 30;
 
