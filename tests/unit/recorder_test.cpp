@@ -154,25 +154,25 @@ TEST_CASE("without memory for its counters an allocation is dropped, but its blo
   const auto allocate_all = [&](std::uintptr_t first, std::uintptr_t last) {
     for (std::uintptr_t number = first; number <= last; ++number) allocate(number);
   };
-  // The thread has counters for these, and room for seven more.
-  allocate_all(1, 24);
+  // The thread has counters for these, and room for 31 more.
+  allocate_all(1, 32);
   // Known to the process, but not to this thread.
-  std::thread([&] { allocate_all(101, 108); }).join();
+  std::thread([&] { allocate_all(101, 132); }).join();
   {
     const StarvedArena starved;
-    allocate_all(101, 108);
+    allocate_all(101, 132);
     allocate(1);
-    P::free(16 * 107);
-    P::free(16 * 108);
+    P::free(16 * 131);
+    P::free(16 * 132);
   }
   const Snapshot snapshot = P::snapshot();
   CHECK(snapshot.account.dropped == 1);
-  CHECK(snapshot.totals.allocations == 24 + 8 + 7 + 1);
-  // Nine addresses were handed out twice.
-  CHECK(snapshot.account.unseen_frees == 9);
-  CHECK(snapshot.totals.deallocations == 9 + 2);
+  CHECK(snapshot.totals.allocations == 32 + 32 + 31 + 1);
+  // 33 addresses were handed out twice.
+  CHECK(snapshot.account.unseen_frees == 33);
+  CHECK(snapshot.totals.deallocations == 33 + 2);
   CHECK(snapshot.account.unmatched_frees == 0);
-  CHECK(snapshot.totals.live_allocations == 24 + 6);
+  CHECK(snapshot.totals.live_allocations == 32 + 30);
 }
 
 TEST_CASE("a stack that could not be kept for want of memory is kept next time") {
