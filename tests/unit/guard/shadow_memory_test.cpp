@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -85,6 +86,17 @@ TEST_CASE("words are visited that have one of the bits that are asked for") {
   CHECK(visited(0x80000001) == std::vector<std::uintptr_t>{0x1000, 0x1400});
   CHECK(visited(~0U) == std::vector<std::uintptr_t>{0x1000, 0x1010, 0x13F0, 0x1400});
   CHECK(visited(16).empty());
+}
+
+TEST_CASE("every word is visited, wherever it stands among its neighbours") {
+  const auto memory = std::make_unique<ShadowMemory>();
+  Word* const words = memory->make(place_at(0));
+  for (std::size_t i = 0; i < 192; ++i) {
+    CAPTURE(i);
+    words[i].store(7);
+    CHECK(set_addresses(*memory) == std::vector<std::uintptr_t>{16 * i});
+    words[i].store(0);
+  }
 }
 
 TEST_CASE("a word has a neighbour but at the end of 4 KiB") {
