@@ -2,8 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -42,20 +46,32 @@ TEST_CASE("an error number survives a preserving section, on every thread its ow
   CHECK(error_after_section(EAGAIN) == EAGAIN);
 }
 
-TEST_CASE("a thread that takes over the state of an ended one has its own error number") {
-  for (int i = 0; i < 100; ++i) {
-    int seen = 0;
-    std::thread([&] { seen = error_after_section(EISDIR); }).join();
-    CHECK(seen == EISDIR);
+TEST_CASE("threads that take over the states of ended ones have error numbers of their own") {
+  // Side by side, so that many are not where the threads were whose states they get.
+  constexpr int kThreads = 64;
+  for (int i = 0; i < kThreads; ++i) std::thread([] { error_after_section(EAGAIN); }).join();
+  std::array<int, kThreads> seen{};
+  std::atomic<int> ready{0};
+  std::vector<std::thread> threads;
+  for (int& mine : seen) {
+    threads.emplace_back([&] {
+      ++ready;
+      while (ready < kThreads) std::this_thread::yield();
+      mine = error_after_section(EISDIR);
+    });
   }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(std::count(seen.begin(), seen.end(), EISDIR) == kThreads);
 }
 
-TEST_CASE("an error number survives the making of a thread's state") {
-  int seen = 0;
-  std::thread([&] {
-    errno = EISDIR;
-    static_cast<void>(ThreadStates::mine());
-    seen = errno;
-  }).join();
-  CHECK(seen == EISDIR);
+TEST_CASE("an error number survives the making of a thread's state, and a look at who has ended") {
+  for (int i = 0; i < 100; ++i) {
+    int seen = 0;
+    std::thread([&] {
+      errno = EISDIR;
+      static_cast<void>(ThreadStates::mine());
+      seen = errno;
+    }).join();
+    CHECK(seen == EISDIR);
+  }
 }

@@ -155,8 +155,11 @@ TEST_CASE("an index that was told what comes keeps it the same, or says that it 
     const auto expected = index->expect(block_at(address));
     return index->try_insert(block_at(address), {.stack = 4, .size = size}, expected);
   };
-  // Nothing was made there yet.
+  // Nothing was made there yet, neither with nor without something far off in the same leaf.
   CHECK_FALSE(insert_expected(0x60000, 80));
+  CHECK(index->insert(block_at(0x460000), {.stack = 4, .size = 80}).kept);
+  CHECK_FALSE(insert_expected(0x60000, 80));
+  CHECK(index->take(block_at(0x460000)).size == 80);
   CHECK(sizes_in(*index).empty());
   CHECK(index->insert(block_at(0x60000), {.stack = 4, .size = 80}).kept);
   // What is there stays.

@@ -3,10 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cstddef>
 #include <thread>
 
 #include "alloctap/stack/unwind_table_stack.hpp"
 #include "tests/support/call_chain.hpp"
+#include "tests/support/starved_arena.hpp"
 
 namespace {
 
@@ -25,6 +27,13 @@ class CountedRules : public TableRules {
 };
 
 using CountedCapture = ChainCapture<CountedRules>;
+
+/// With a memory of its own, which no test before has made larger.
+template <int kTest>
+class RulesOfTest : public CountedRules {
+ public:
+  using CountedRules::CountedRules;
+};
 
 void check_room_for_notes(const CallOrigin& origin) {
   ThreadState& thread = *ThreadStates::mine();
@@ -55,6 +64,44 @@ void check_captures_at_one_place(const CallOrigin& origin) {
   CHECK(CountedRules::asked == 0);
 }
 
+void check_epochs(const CallOrigin& origin) {
+  ThreadState& thread = *ThreadStates::mine();
+  const CallOrigin same = origin;
+  const IdentifiedStack first = CountedCapture::identify(thread, same, 200);
+  for (int i = 0; i < 3; ++i) static_cast<void>(CountedCapture::identify(thread, same, 200));
+  UnwindRules::forget_all();
+  CountedRules::asked = 0;
+  CHECK(CountedCapture::identify(thread, same, 200).hash == first.hash);
+  CHECK(CountedRules::asked > 12);
+}
+
+void check_larger_limit(const CallOrigin& origin) {
+  using Capture = ChainCapture<RulesOfTest<1>>;
+  ThreadState& thread = *ThreadStates::mine();
+  const CallOrigin same = origin;
+  CHECK(Capture::identify(thread, same, 4).stack.depth == 4);
+  const IdentifiedStack whole = Capture::identify(thread, same, 200);
+  CHECK(whole.stack.depth > 12);
+  CHECK_FALSE(whole.stack.truncated);
+  CHECK(whole.hash == CountedCapture::identify(thread, same, 200).hash);
+}
+
+void check_lack_of_memory(const CallOrigin& origin) {
+  using Capture = ChainCapture<RulesOfTest<2>>;
+  ThreadState& thread = *ThreadStates::mine();
+  const CallOrigin same = origin;
+  CHECK(Capture::identify(thread, same, 4).stack.depth == 4);
+  IdentifiedStack without;
+  {
+    const testing::StarvedArena starved;
+    without = Capture::identify(thread, same, 200);
+  }
+  CHECK(without.stack.depth == 1);
+  // What stands in for the walk may know that there is more, or that it cannot tell.
+  CHECK((without.stack.failed || without.stack.truncated));
+  CHECK(Capture::identify(thread, same, 200).stack.depth > 12);
+}
+
 }  // namespace
 
 TEST_CASE("a stack that comes again is not walked over, whatever thread begins there") {
@@ -65,4 +112,27 @@ TEST_CASE("a stack that comes again is not walked over, whatever thread begins t
 
 TEST_CASE("a stack that was kept as a whole has room for what its user notes") {
   testing::CallChain<>::call(9, check_room_for_notes);
+}
+
+TEST_CASE("of a stack that many calls have left, the new frames alone are walked over") {
+  const auto identify = [](const CallOrigin& origin) {
+    CountedRules::asked = 0;
+    static_cast<void>(CountedCapture::identify(*ThreadStates::mine(), origin, 200));
+  };
+  for (const std::size_t depth : {20, 2, 20, 3}) {
+    testing::CallChain<>::call(depth, identify);
+    if (depth < 20) CHECK(CountedRules::asked <= 4);
+  }
+}
+
+TEST_CASE("what was known of a stack is forgotten with the epoch of its rules") {
+  testing::CallChain<>::call(12, check_epochs);
+}
+
+TEST_CASE("a stack is captured as far as the limit on frames, which may rise") {
+  testing::CallChain<>::call(12, check_larger_limit);
+}
+
+TEST_CASE("without memory for a walk the caller alone is captured") {
+  testing::CallChain<>::call(12, check_lack_of_memory);
 }
