@@ -1,17 +1,19 @@
 /// What each stack has allocated on one thread since the start.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/guard/arena.hpp"
 #include "alloctap/guard/recording_gate.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/meta/numbered_slots.hpp"
 
 namespace alloctap {
 
@@ -29,9 +31,9 @@ struct AllocationTotals {
   }
 };
 
-/// The stacks that one thread has met: one probe by hash gives the id of a stack and its counters,
-/// in the same cache line, which no other thread writes. Open addressing, linear probing, at most
-/// half full.
+/// The stacks that one thread has met, with their counters, which no other thread writes: in the
+/// order of their coming, so that those of one phase of the program lie together, with a small
+/// table to find them by hash.
 ///
 /// Used by its thread alone, inside malloc; `for_each` by others too, behind the closed gate. Not
 /// movable, never destroyed.
@@ -43,7 +45,6 @@ class StackTotals {
     std::uint64_t hash = 0;
     /// With `hash`, 96 bits of the `StackHash`: enough for equal to mean equal.
     std::uint32_t check = 0;
-    /// `kNoStackId` where the entry is free.
     StackId stack = kNoStackId;
     std::uint64_t allocated_bytes = 0;
     std::uint32_t allocations = 0;
@@ -56,46 +57,32 @@ class StackTotals {
   StackTotals& operator=(const StackTotals&) = delete;
 
   /// The entry of the stack with that hash; nullptr where this thread has none. Valid until `add`.
-  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE Entry* find(const StackHash& hash) noexcept {
-    Entry* const entries = entries_.load(std::memory_order_relaxed);
-    const std::size_t mask = mask_.load(std::memory_order_relaxed);
-    for (std::size_t at = hash.first & mask;; at = (at + 1) & mask) {
-      Entry& entry = entries[at];
-      if (is_of(entry, hash)) return &entry;
-      if (entry.stack == kNoStackId) return nullptr;
-    }
-  }
-
-  /// The same. If not nullptr, `place` is where this notes what it has found, and looks first:
-  /// there may be anything. A stack whose place is known takes one comparison, and none is guessed
-  /// wrong.
+  /// If not nullptr, `place` is where this notes what it has found, and looks first: there may be
+  /// anything. A stack whose place is known takes one comparison, and none is guessed wrong.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE Entry* find(const StackHash& hash,
-                                                   std::uint32_t* place) noexcept {
+                                                   std::uint32_t* place = nullptr) noexcept {
     Entry* const entries = entries_.load(std::memory_order_relaxed);
     if (place != nullptr) {
-      Entry& entry = entries[*place & mask_.load(std::memory_order_relaxed)];
+      Entry& entry = entries[*place & mask_];
       if (is_of(entry, hash)) [[likely]] {
         return &entry;
       }
     }
-    Entry* const found = find(hash);
-    if (place != nullptr && found != nullptr) {
-      *place = static_cast<std::uint32_t>(found - entries);
-    }
-    return found;
+    const std::uint32_t number = slots_.find(
+        hash.first, [&](std::uint32_t candidate) { return is_of(entries[candidate], hash); });
+    if (number == 0) return nullptr;
+    if (place != nullptr) *place = number;
+    return &entries[number];
   }
 
   /// An entry for `stack`, which has none; nullptr where the system has no memory for it.
   [[nodiscard]] ALLOCTAP_NOINLINE Entry* add(const StackHash& hash, StackId stack) noexcept {
-    const std::size_t capacity = mask_.load(std::memory_order_relaxed) + 1;
-    // One entry stays free, so that every search ends.
-    if ((used_ + 1) * 2 > capacity && !grow(capacity * 2) && used_ + 2 > capacity) {
-      return nullptr;
-    }
-    ++used_;
-    Entry& entry = free_place(entries_.load(std::memory_order_relaxed),
-                              mask_.load(std::memory_order_relaxed), hash.first);
+    const std::size_t number = used_.load(std::memory_order_relaxed) + 1;
+    if (number > mask_ && !grow((mask_ + 1) * 2)) return nullptr;
+    Entry& entry = entries_.load(std::memory_order_relaxed)[number];
     entry = {.hash = hash.first, .check = check_of(hash), .stack = stack};
+    slots_.insert(hash.first, static_cast<std::uint32_t>(number));
+    used_.store(number, std::memory_order_release);
     return &entry;
   }
 
@@ -120,24 +107,18 @@ class StackTotals {
   /// its thread behind the closed gate.
   template <class IsRetired>
   void forget_stacks(IsRetired&& is_retired) noexcept {
-    Entry* const entries = entries_.load(std::memory_order_acquire);
-    for (std::size_t i = 0; i <= mask_.load(std::memory_order_acquire); ++i) {
-      if (!is_retired(entries[i].stack)) continue;
-      const StackHash nobodys = hash_of_retired(entries[i].stack);
-      entries[i].hash = nobodys.first;
-      entries[i].check = check_of(nobodys);
+    for (Entry& entry : used_entries()) {
+      if (!is_retired(entry.stack)) continue;
+      const StackHash nobodys = hash_of_retired(entry.stack);
+      entry.hash = nobodys.first;
+      entry.check = check_of(nobodys);
     }
   }
 
   /// Calls `visit(StackId, const AllocationTotals&)`, several times for some stacks.
   template <class Visit>
   void for_each(Visit&& visit) const {
-    // In the reverse order of `grow`.
-    const std::size_t mask = mask_.load(std::memory_order_acquire);
-    const Entry* entries = entries_.load(std::memory_order_acquire);
-    for (std::size_t i = 0; i <= mask; ++i) {
-      const Entry& entry = entries[i];
-      if (entry.stack == kNoStackId) continue;
+    for (const Entry& entry : used_entries()) {
       visit(entry.stack, AllocationTotals{.allocations = entry.allocations,
                                           .allocated_bytes = entry.allocated_bytes,
                                           .temporary_allocations = entry.temporary_allocations});
@@ -145,7 +126,7 @@ class StackTotals {
   }
 
  private:
-  static constexpr std::size_t kFirstCapacity = 16;
+  static constexpr std::size_t kFirstCapacity = NumberedSlots::kFirstCapacity / 2;
   static constexpr std::uint32_t kMostAllocations = std::numeric_limits<std::uint32_t>::max();
 
   static bool is_of(const Entry& entry, const StackHash& hash) noexcept {
@@ -160,24 +141,30 @@ class StackTotals {
   /// stack finds no entry and begins another one.
   ALLOCTAP_NOINLINE static void retire(Entry& entry) noexcept { entry.hash = ~entry.hash; }
 
-  static Entry& free_place(Entry* entries, std::size_t mask, std::uint64_t hash) noexcept {
-    std::size_t at = hash & mask;
-    while (entries[at].stack != kNoStackId) at = (at + 1) & mask;
-    return entries[at];
+  /// In the reverse order of `add`.
+  [[nodiscard]] std::span<Entry> used_entries() const noexcept {
+    const std::size_t used = used_.load(std::memory_order_acquire);
+    return {entries_.load(std::memory_order_acquire) + 1, used};
   }
 
+  /// Makes room for as many entries, the one that is nobody's included.
   bool grow(std::size_t capacity) noexcept {
-    void* memory = Arena::allocate_dense(capacity * sizeof(Entry));
-    if (memory == nullptr) return false;
-    auto* entries = static_cast<Entry*>(memory);
-    for (std::size_t i = 0; i < capacity; ++i) ::new (entries + i) Entry;
-    const std::size_t old_capacity = mask_.load(std::memory_order_relaxed) + 1;
-    Entry* old = entries_.load(std::memory_order_relaxed);
-    for (std::size_t i = 0; i < old_capacity; ++i) {
-      if (old[i].stack != kNoStackId) free_place(entries, capacity - 1, old[i].hash) = old[i];
+    const std::size_t bytes = capacity * sizeof(Entry);
+    auto* const entries = static_cast<Entry*>(Arena::allocate(bytes));
+    if (entries == nullptr || !slots_.restart_with(2 * capacity)) {
+      if (entries != nullptr) Arena::deallocate(entries, bytes);
+      return false;
+    }
+    Entry* const old = entries_.load(std::memory_order_relaxed);
+    const std::size_t old_capacity = mask_ + 1;
+    std::copy(old, old + old_capacity, entries);
+    if (bytes <= Arena::kLargestBlock)
+      std::fill(entries + old_capacity, entries + capacity, Entry{});
+    for (std::size_t i = 1; i < old_capacity; ++i) {
+      slots_.insert(entries[i].hash, static_cast<std::uint32_t>(i));
     }
     entries_.store(entries, std::memory_order_release);
-    mask_.store(capacity - 1, std::memory_order_release);
+    mask_ = capacity - 1;
     // Behind a closed gate this thread was stopped in here, and somebody may be reading.
     if (old != first_.data() && RecordingGate::is_open()) {
       Arena::deallocate(old, old_capacity * sizeof(Entry));
@@ -185,9 +172,11 @@ class StackTotals {
     return true;
   }
 
+  /// Number 0 is nobody's.
   std::atomic<Entry*> entries_{nullptr};
-  std::atomic<std::size_t> mask_{kFirstCapacity - 1};
-  std::size_t used_ = 0;
+  std::size_t mask_ = kFirstCapacity - 1;
+  std::atomic<std::size_t> used_{0};
+  NumberedSlots slots_;
   std::array<Entry, kFirstCapacity> first_{};
 };
 
