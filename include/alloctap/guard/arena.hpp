@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <mutex>
 
 #include "alloctap/guard/arena_regions.hpp"
@@ -42,7 +43,14 @@ class Arena {
     return pages;
   }
 
-  /// Takes back what `allocate(bytes)`, or the other, returned, with the same `bytes`.
+  /// The same, zeroed whatever the size.
+  [[nodiscard]] static void* allocate_dense_zeroed(std::size_t bytes) noexcept {
+    void* memory = allocate_dense(bytes);
+    if (memory != nullptr && bytes <= kLargestBlock) std::memset(memory, 0, bytes);
+    return memory;
+  }
+
+  /// Takes back what `allocate(bytes)`, or one of the others, returned, with the same `bytes`.
   static void deallocate(void* address, std::size_t bytes) noexcept {
     if (bytes > kLargestBlock) return unmap(address, bytes);
     const std::size_t size_class = class_of(bytes);

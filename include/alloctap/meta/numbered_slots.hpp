@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "alloctap/guard/arena.hpp"
 #include "alloctap/macros.hpp"
@@ -77,11 +76,7 @@ class NumberedSlots {
   }
 
   static Slot* make(std::size_t capacity) noexcept {
-    const std::size_t bytes = capacity * sizeof(Slot);
-    void* const slots = Arena::allocate_dense(bytes);
-    // Larger ones come zeroed.
-    if (slots != nullptr && bytes <= Arena::kLargestBlock) std::memset(slots, 0, bytes);
-    return static_cast<Slot*>(slots);
+    return static_cast<Slot*>(Arena::allocate_dense_zeroed(capacity * sizeof(Slot)));
   }
 
   template <class IsWanted>

@@ -78,7 +78,7 @@ class StackTotals {
   /// An entry for `stack`, which has none; nullptr where the system has no memory for it.
   [[nodiscard]] ALLOCTAP_NOINLINE Entry* add(const StackHash& hash, StackId stack) noexcept {
     const std::size_t number = used_.load(std::memory_order_relaxed) + 1;
-    if (number > mask_ && !grow((mask_ + 1) * 2)) return nullptr;
+    if (number > mask_ && !grow(next_capacity())) return nullptr;
     Entry& entry = entries_.load(std::memory_order_relaxed)[number];
     entry = {.hash = hash.first, .check = check_of(hash), .stack = stack};
     slots_.insert(hash.first, static_cast<std::uint32_t>(number));
@@ -147,10 +147,16 @@ class StackTotals {
     return {entries_.load(std::memory_order_acquire) + 1, used};
   }
 
+  /// The pages of one that fills up are paid for again at the next.
+  [[nodiscard]] std::size_t next_capacity() const noexcept {
+    const std::size_t capacity = mask_ + 1;
+    return capacity * (capacity * sizeof(Entry) < Arena::kHugePage ? 4 : 2);
+  }
+
   /// Makes room for as many entries, the one that is nobody's included.
   bool grow(std::size_t capacity) noexcept {
     const std::size_t bytes = capacity * sizeof(Entry);
-    auto* const entries = static_cast<Entry*>(Arena::allocate(bytes));
+    auto* const entries = static_cast<Entry*>(Arena::allocate_dense_zeroed(bytes));
     if (entries == nullptr || !slots_.restart_with(2 * capacity)) {
       if (entries != nullptr) Arena::deallocate(entries, bytes);
       return false;
@@ -158,8 +164,6 @@ class StackTotals {
     Entry* const old = entries_.load(std::memory_order_relaxed);
     const std::size_t old_capacity = mask_ + 1;
     std::copy(old, old + old_capacity, entries);
-    if (bytes <= Arena::kLargestBlock)
-      std::fill(entries + old_capacity, entries + capacity, Entry{});
     for (std::size_t i = 1; i < old_capacity; ++i) {
       slots_.insert(entries[i].hash, static_cast<std::uint32_t>(i));
     }

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <mutex>
+#include <new>
 #include <span>
 
 #include "alloctap/event/stack_identity.hpp"
@@ -95,12 +95,7 @@ class StackTable {
   /// An open-addressed table of ids with the upper half of the hash beside each.
   struct Buckets {
     std::size_t mask;
-    [[nodiscard]] std::atomic<std::uint64_t>* entries() noexcept {
-      return reinterpret_cast<std::atomic<std::uint64_t>*>(this + 1);
-    }
-    static std::size_t bytes(std::size_t capacity) noexcept {
-      return sizeof(Buckets) + capacity * sizeof(std::uint64_t);
-    }
+    std::atomic<std::uint64_t>* entries;
   };
 
   static constexpr std::size_t kFirstCapacity = 4096;
@@ -119,7 +114,7 @@ class StackTable {
   StackId find(Buckets* buckets, const StackHash& hash) const noexcept {
     if (buckets == nullptr) return kNoStackId;
     for (std::size_t at = hash.first & buckets->mask;; at = (at + 1) & buckets->mask) {
-      const std::uint64_t entry = buckets->entries()[at].load(std::memory_order_acquire);
+      const std::uint64_t entry = buckets->entries[at].load(std::memory_order_acquire);
       if (entry == 0) return kNoStackId;
       const auto id = static_cast<StackId>(entry);
       if (entry == entry_of(hash, id) && slot(id).load(std::memory_order_acquire)->hash == hash) {
@@ -155,14 +150,13 @@ class StackTable {
     return (buckets != nullptr && (std::size_t{id} + 1) * 4 <= buckets->mask * 3) || grow();
   }
 
-  /// Publishes a table twice the size. The old one stays mapped: a reader may be inside, and all of
-  /// them together are no larger than the new one.
+  /// Publishes a table four times the size: every page of one is touched at once, and all are paid
+  /// for again at the next. The old one stays mapped: a reader may be inside, and all of them
+  /// together are no larger than a third of the new one.
   bool grow() noexcept {
     const Buckets* old = buckets_.load(std::memory_order_relaxed);
-    const std::size_t capacity = old == nullptr ? kFirstCapacity : (old->mask + 1) * 2;
-    auto* buckets = static_cast<Buckets*>(allocate_zeroed(Buckets::bytes(capacity)));
+    Buckets* buckets = make_buckets(old == nullptr ? kFirstCapacity : (old->mask + 1) * 4);
     if (buckets == nullptr) return false;
-    buckets->mask = capacity - 1;
     const StackId end = end_.load(std::memory_order_relaxed);
     for (StackId id = kFirstStack; id < end; ++id) {
       place(*buckets, slot(id).load(std::memory_order_relaxed)->hash, id);
@@ -171,17 +165,24 @@ class StackTable {
     return true;
   }
 
-  /// An empty table is all zeros, as fresh pages are.
-  static void* allocate_zeroed(std::size_t bytes) noexcept {
-    void* memory = Arena::allocate(bytes);
-    if (memory != nullptr && bytes <= Arena::kLargestBlock) std::memset(memory, 0, bytes);
-    return memory;
+  /// Empty ones, which are all zeros; nullptr where the system has no memory.
+  static Buckets* make_buckets(std::size_t capacity) noexcept {
+    const std::size_t bytes = capacity * sizeof(std::uint64_t);
+    void* buckets = Arena::allocate(sizeof(Buckets));
+    void* entries = Arena::allocate_dense_zeroed(bytes);
+    if (buckets != nullptr && entries != nullptr) {
+      return ::new (buckets) Buckets{.mask = capacity - 1,
+                                     .entries = static_cast<std::atomic<std::uint64_t>*>(entries)};
+    }
+    if (buckets != nullptr) Arena::deallocate(buckets, sizeof(Buckets));
+    if (entries != nullptr) Arena::deallocate(entries, bytes);
+    return nullptr;
   }
 
   static void place(Buckets& buckets, const StackHash& hash, StackId id) noexcept {
     std::size_t at = hash.first & buckets.mask;
-    while (buckets.entries()[at].load(std::memory_order_relaxed) != 0) at = (at + 1) & buckets.mask;
-    buckets.entries()[at].store(entry_of(hash, id), std::memory_order_release);
+    while (buckets.entries[at].load(std::memory_order_relaxed) != 0) at = (at + 1) & buckets.mask;
+    buckets.entries[at].store(entry_of(hash, id), std::memory_order_release);
   }
 
   FutexLock lock_;
