@@ -185,3 +185,17 @@ TEST_CASE("what is dense comes in huge pages where it fills them, and as ever wh
     Arena::deallocate(pages, bytes);
   }
 }
+
+TEST_CASE("what is asked for zeroed is, whoever had it before") {
+  for (const std::size_t bytes : {std::size_t{16}, std::size_t{4096}, Arena::kLargestBlock,
+                                  Arena::kLargestBlock + 16, Arena::kHugePage}) {
+    void* const used = Arena::allocate_dense(bytes);
+    REQUIRE(used != nullptr);
+    std::memset(used, 0xA5, bytes);
+    Arena::deallocate(used, bytes);
+    const auto* const zeroed = static_cast<const char*>(Arena::allocate_dense_zeroed(bytes));
+    REQUIRE(zeroed != nullptr);
+    CHECK(std::all_of(zeroed, zeroed + bytes, [](char byte) { return byte == 0; }));
+    Arena::deallocate(const_cast<char*>(zeroed), bytes);
+  }
+}

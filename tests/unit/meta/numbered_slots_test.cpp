@@ -6,11 +6,13 @@
 #include <memory>
 #include <vector>
 
+#include "alloctap/event/stack_identity.hpp"
 #include "tests/support/starved_arena.hpp"
 
 namespace {
 
 using alloctap::NumberedSlots;
+using alloctap::StackHash;
 using alloctap::testing::StarvedArena;
 
 /// What the slots lead to: entry `i` was inserted with `hashes[i]`; 0 is nobody's.
@@ -45,7 +47,8 @@ class HashedEntries {
   int asked_ = 0;
 };
 
-std::uint64_t spread(std::uint64_t i) { return i * 0x9E37'79B9'7F4A'7C15; }
+/// Of all bits, so that hashes meet in the slots as often as any.
+std::uint64_t spread(std::uint64_t i) { return StackHash{}.with(i * i).with(i).first; }
 
 void grow_large(HashedEntries& entries) {
   for (std::uint64_t i = 1; entries.slots().capacity() < NumberedSlots::kLargeCapacity; ++i) {
