@@ -119,7 +119,7 @@ TEST_CASE("of a stack that many calls have left, the new frames alone are walked
     CountedRules::asked = 0;
     static_cast<void>(CountedCapture::identify(*ThreadStates::mine(), origin, 200));
   };
-  for (const std::size_t depth : {20, 2, 20, 3}) {
+  for (const std::size_t depth : {20U, 2U, 20U, 3U}) {
     testing::CallChain<>::call(depth, identify);
     if (depth < 20) CHECK(CountedRules::asked <= 4);
   }
