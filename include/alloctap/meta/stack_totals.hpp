@@ -147,7 +147,7 @@ class StackTotals {
     return {entries_.load(std::memory_order_acquire) + 1, used};
   }
 
-  /// The pages of one that fills up are paid for again at the next.
+  /// What a full one grows to. By four while its pages are small: they are all paid for again.
   [[nodiscard]] std::size_t next_capacity() const noexcept {
     const std::size_t capacity = mask_ + 1;
     return capacity * (capacity * sizeof(Entry) < Arena::kHugePage ? 4 : 2);

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "alloctap/event/stack_identity.hpp"
