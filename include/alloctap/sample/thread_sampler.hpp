@@ -11,13 +11,14 @@
 
 namespace alloctap {
 
-/// One `PoissonSampler` per thread and `Policy`. The seed is the address of the sampler, which
-/// differs from run to run where the system randomizes addresses, and the number of samplers made
-/// so far.
+/// One `PoissonSampler` per thread and `Policy`. Each run takes samples of its own, and so does
+/// each thread, even where the system does not randomize addresses (a debugger, an emulator): runs
+/// that all take the same would all err by the same.
 template <class Policy>
 class ThreadSampler : public PoissonSampler {
  public:
-  ThreadSampler() noexcept : PoissonSampler(next_seed() ^ reinterpret_cast<std::uintptr_t>(this)) {}
+  ThreadSampler() noexcept
+      : PoissonSampler(thread_entropy() ^ run_entropy() ^ reinterpret_cast<std::uintptr_t>(this)) {}
 
   /// As `PoissonSampler::samples`; false where the system has no memory for a sampler. Runs inside
   /// malloc on the thread that owns `thread`.
@@ -41,17 +42,20 @@ class ThreadSampler : public PoissonSampler {
   /// In the child of a fork, whose siblings have the same samplers: they are not to take the same
   /// samples. Takes the lock of the thread list.
   static void after_fork() noexcept {
-    const std::uint64_t entropy =
-        static_cast<std::uint64_t>(os::current_process_id()) * kOddConstant ^
-        static_cast<std::uint64_t>(os::monotonic_ns());
+    const std::uint64_t entropy = run_entropy();
     PerThread<ThreadSampler>::for_each([=](ThreadSampler& sampler) { sampler.reseed(entropy); });
   }
 
  private:
   static constexpr std::uint64_t kOddConstant = 0xD1342543DE82EF95;
 
-  static std::uint64_t next_seed() noexcept {
+  static std::uint64_t thread_entropy() noexcept {
     return made_.fetch_add(kOddConstant, std::memory_order_relaxed);
+  }
+
+  static std::uint64_t run_entropy() noexcept {
+    return static_cast<std::uint64_t>(os::current_process_id()) * kOddConstant ^
+           static_cast<std::uint64_t>(os::monotonic_ns());
   }
 
   static inline constinit std::atomic<std::uint64_t> made_{0};
