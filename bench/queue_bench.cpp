@@ -31,13 +31,14 @@ template <class Queue, class Index>
 struct QueueAndIndex {
   using Meta = MemoryMetaContainer<Index>;
   using Books = Bookkeeper<Meta, QueueAndIndex>;
-  static inline constinit Meta meta;
-  static inline constinit Books books{meta};
+  static inline constinit Meta container;
+  static inline constinit Books books;
   static inline constinit typename Queue::template For<Books> queue{books};
 
   struct JoinedTotals : ThreadTotals {
     JoinedTotals() noexcept { books.join(*this); }
   };
+  static Meta& meta() { return container; }
   static ThreadTotals* mine() { return PerThread<JoinedTotals>::of(*ThreadStates::mine()); }
 
   static void allocate(const Block& block) {

@@ -260,7 +260,7 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
   }
 
   static inline constinit Meta meta_;
-  static inline constinit Books books_{meta_};
+  static inline constinit Books books_;
   static inline constinit Queue queue_{books_};
   static inline constinit SampleBooksFor<Recorder, Sampling, Books> sample_books_{books_};
 };

@@ -14,13 +14,16 @@ class CountedContainer {
  public:
   struct Totals {
     static ThreadTotals* mine() noexcept { return mine_; }
+    static Meta& meta() noexcept { return *meta_; }
     static inline ThreadTotals* mine_ = nullptr;
+    static inline Meta* meta_ = nullptr;
   };
   using Books = Bookkeeper<Meta, Totals>;
 
   CountedContainer() {
     books_.join(totals_);
     Totals::mine_ = &totals_;
+    Totals::meta_ = &meta_;
   }
   ~CountedContainer() { Totals::mine_ = nullptr; }
   CountedContainer(const CountedContainer&) = delete;
@@ -47,7 +50,7 @@ class CountedContainer {
 
  private:
   Meta meta_;
-  Books books_{meta_};
+  Books books_;
   ThreadTotals totals_;
 };
 

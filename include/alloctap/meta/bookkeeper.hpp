@@ -24,8 +24,10 @@ struct AsRecorded {
 /// stands for an allocation and its free that met before either arrived.
 ///
 /// `Totals::mine()` gives the calling thread's `ThreadTotals*`; nullptr where the system has no
-/// memory for them, and then the event is applied, but counted as dropped alone. Thread-safe; runs
-/// inside malloc. Constant-initialized, never destroyed.
+/// memory for them, and then the event is applied, but counted as dropped alone. `Totals::meta()`
+/// gives the container: a function, so that the way to a record begins at a place that is known at
+/// compile time, and not at a pointer. Thread-safe; runs inside malloc. Constant-initialized, never
+/// destroyed.
 ///
 /// `Totals` may have `on_fall(record)`: the live bytes have just fallen from a peak, and the block
 /// of that record, which is out of the container already, was still part of it. Comes last in what
@@ -36,18 +38,16 @@ struct AsRecorded {
 template <MetaContainer Meta, class Totals>
 class Bookkeeper {
  public:
-  constexpr explicit Bookkeeper(Meta& meta) noexcept : meta_(meta) {}
-
   ALLOCTAP_ALWAYS_INLINE void record_allocation(const RecordedAllocation& allocation) noexcept {
     count_allocation<AsRecorded>(allocation.record,
-                                 meta_.insert(allocation.pointer, allocation.record));
+                                 meta().insert(allocation.pointer, allocation.record));
   }
 
   /// An allocation at `pointer` will be recorded soon: by `record_expected`, with the result.
   ALLOCTAP_ALWAYS_INLINE auto expect(const void* pointer) noexcept
     requires requires(Meta& meta) { meta.expect(pointer); }
   {
-    return meta_.expect(pointer);
+    return meta().expect(pointer);
   }
 
   /// `totals` are the calling thread's.
@@ -58,7 +58,7 @@ class Bookkeeper {
       meta.try_insert(allocation.pointer, allocation.record, expected);
     }
   {
-    if (meta_.try_insert(allocation.pointer, allocation.record, expected)) [[likely]] {
+    if (meta().try_insert(allocation.pointer, allocation.record, expected)) [[likely]] {
       return live_.add(totals.live, allocation.record.size);
     }
     record_with_care(allocation.pointer, allocation.record, totals);
@@ -70,18 +70,18 @@ class Bookkeeper {
 
   /// `totals` are the calling thread's.
   ALLOCTAP_ALWAYS_INLINE void record_deallocation(void* pointer, ThreadTotals& totals) noexcept {
-    count_take<AsRecorded>(totals, meta_.take(pointer));
+    count_take<AsRecorded>(totals, meta().take(pointer));
   }
 
   /// An unknown pointer counts as an unmatched free; the record's `stack` is `kNoStackId` then.
   ALLOCTAP_ALWAYS_INLINE BlockRecord take(void* pointer) noexcept {
-    const BlockRecord record = meta_.take(pointer);
+    const BlockRecord record = meta().take(pointer);
     count_taken<AsRecorded>(record);
     return record;
   }
 
   void put_back(void* pointer, const BlockRecord& record) noexcept {
-    count_put_back<AsRecorded>(record, meta_.insert(pointer, record).kept);
+    count_put_back<AsRecorded>(record, meta().insert(pointer, record).kept);
   }
 
   /// These count what was done elsewhere than in `Meta`: `outcome` and `kept` are what came of it.
@@ -140,6 +140,8 @@ class Bookkeeper {
   void note_picture() noexcept { live_.note_picture(); }
 
  private:
+  ALLOCTAP_ALWAYS_INLINE static Meta& meta() noexcept { return Totals::meta(); }
+
   ALLOCTAP_ALWAYS_INLINE ThreadTotals* mine() noexcept {
     ThreadTotals* totals = Totals::mine();
     if (totals == nullptr) [[unlikely]] {
@@ -151,7 +153,7 @@ class Bookkeeper {
   /// By value: the record need not be in memory for the calls that do not come here.
   ALLOCTAP_NOINLINE void record_with_care(void* pointer, BlockRecord record,
                                           ThreadTotals& totals) noexcept {
-    count_insert<AsRecorded>(totals, meta_.insert(pointer, record), record);
+    count_insert<AsRecorded>(totals, meta().insert(pointer, record), record);
   }
 
   template <class Weigh>
@@ -191,7 +193,6 @@ class Bookkeeper {
     if constexpr (requires { Totals::on_fall(record); }) Totals::on_fall(record);
   }
 
-  Meta& meta_;
   LiveBytes live_;
   std::atomic<std::uint64_t> dropped_{0};
 };
