@@ -34,12 +34,15 @@ class Arena {
     return bytes > kLargestBlock ? map(bytes) : allocate_block(class_of(bytes));
   }
 
-  /// Like `allocate`, for what will be touched all over: multiples of `kHugePage` come in huge
-  /// pages, where the system has them, which cost a fraction of as much small ones.
+  /// Like `allocate`, for what will be touched all over: it comes in huge pages, where the system
+  /// has them, which cost a fraction of as much small ones, but for the rest that would not fill
+  /// one. A page that nobody needs costs too, and more where a virtual machine's host has to find
+  /// it first.
   [[nodiscard]] static void* allocate_dense(std::size_t bytes) noexcept {
-    if (bytes == 0 || bytes % kHugePage != 0) return allocate(bytes);
+    const std::size_t in_huge_pages = bytes / kHugePage * kHugePage;
+    if (in_huge_pages == 0) return allocate(bytes);
     void* pages = allocate_aligned_pages(bytes, kHugePage);
-    if (pages != nullptr) os::use_huge_pages(pages, bytes, true);
+    if (pages != nullptr) os::use_huge_pages(pages, in_huge_pages, true);
     return pages;
   }
 

@@ -44,7 +44,7 @@ class ArenaArray {
   /// Makes room for `capacity` elements in all.
   [[nodiscard]] bool reserve(std::size_t capacity) noexcept {
     if (capacity <= capacity_) return true;
-    auto* data = static_cast<T*>(Arena::allocate_dense(bytes_of(capacity)));
+    auto* data = static_cast<T*>(Arena::allocate_dense(capacity * sizeof(T)));
     if (data == nullptr) return false;
     if (size_ > 0) std::memcpy(static_cast<void*>(data), data_, size_ * sizeof(T));
     free_storage(data_, capacity_);
@@ -71,6 +71,9 @@ class ArenaArray {
 
   void clear() noexcept { size_ = 0; }
 
+  /// Drops all elements from `size` on.
+  void shrink(std::size_t size) noexcept { size_ = std::min(size, size_); }
+
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
@@ -91,16 +94,8 @@ class ArenaArray {
     return size <= capacity_ || reserve(std::max(size, capacity_ * 2));
   }
 
-  /// A large one takes whole huge pages: the system maps one in an eighth of the time of as many
-  /// small ones.
-  static std::size_t bytes_of(std::size_t capacity) noexcept {
-    const std::size_t bytes = capacity * sizeof(T);
-    if (bytes < Arena::kHugePage) return bytes;
-    return (bytes + Arena::kHugePage - 1) / Arena::kHugePage * Arena::kHugePage;
-  }
-
   static void free_storage(T* data, std::size_t capacity) noexcept {
-    if (data != nullptr) Arena::deallocate(data, bytes_of(capacity));
+    if (data != nullptr) Arena::deallocate(data, capacity * sizeof(T));
   }
 
   T* data_ = nullptr;

@@ -1,6 +1,7 @@
 /// What is live, summed up block by block.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -45,6 +46,13 @@ class LiveSums {
     add(record, weight);
   }
 
+  /// One above the highest stack that is expected.
+  [[nodiscard]] std::size_t end_stack() const noexcept { return by_stack_.size(); }
+  /// How many stacks hold something.
+  [[nodiscard]] std::size_t held_stacks() const noexcept {
+    return static_cast<std::size_t>(std::count_if(
+        by_stack_.begin(), by_stack_.end(), [](const Sum& sum) { return sum.whole_blocks() > 0; }));
+  }
   [[nodiscard]] const Sum& of(StackId stack) const noexcept { return by_stack_[stack]; }
   [[nodiscard]] std::uint64_t samples() const noexcept { return samples_; }
 

@@ -41,7 +41,7 @@ class SnapshotBuilder {
     snapshot_.tags = source.tags().tags;
     // Some stacks may come until the threads wait.
     const std::size_t stacks = snapshot_.table->end_id() + kMoreStacks;
-    complete_ = sums_.resize(stacks) && live_.expect_stacks(stacks);
+    complete_ = expect_stacks(stacks);
     if (options_.blocks) expect_blocks();
     if (options_.freed) snapshot_.freed.knowledge = known_of_freed(source_, exact());
   }
@@ -49,8 +49,9 @@ class SnapshotBuilder {
   /// Reads all that may change; the caller has stopped all recording.
   void read() noexcept {
     snapshot_.time_ns = os::wall_clock_ns();
-    const std::size_t stacks = std::max<std::size_t>(sums_.size(), snapshot_.table->end_id());
-    complete_ = complete_ && sums_.resize(stacks) && live_.expect_stacks(stacks);
+    const std::size_t stacks =
+        std::max<std::size_t>(snapshot_.stacks.size(), snapshot_.table->end_id());
+    complete_ = complete_ && expect_stacks(stacks);
     if (!complete_) return;
     add_threads();
     if (exact()) {
@@ -73,8 +74,8 @@ class SnapshotBuilder {
 
   /// What was read; recording may go on meanwhile. Fails where the system has no memory for it.
   [[nodiscard]] absl::StatusOr<Snapshot> finish() {
-    if (!complete_ || !keep_stacks_in_use() || !finish_peak() ||
-        !add_holdings(snapshot_, source_.tags())) {
+    if (complete_) finish_stacks();
+    if (!complete_ || !finish_peak() || !add_holdings(snapshot_, source_.tags())) {
       return absl::ResourceExhaustedError("snapshot: the system has no memory for it");
     }
     snapshot_.sizes = live_.sizes();
@@ -95,12 +96,11 @@ class SnapshotBuilder {
  private:
   static constexpr std::size_t kMoreStacks = 1024;
 
-  /// What is known of one stack, but for what is live.
-  struct Sums {
-    AllocationTotals total;
-    std::uint64_t mappings = 0;
-    std::uint64_t mapped_bytes = 0;
-  };
+  /// Makes room for stacks below `end`; until `finish_stacks`, those of the snapshot lie by
+  /// StackId.
+  [[nodiscard]] bool expect_stacks(std::size_t end) noexcept {
+    return snapshot_.stacks.resize(end) && live_.expect_stacks(end);
+  }
 
   [[nodiscard]] bool exact() const noexcept { return view_.estimates == nullptr; }
 
@@ -123,18 +123,19 @@ class SnapshotBuilder {
   AllocationTotals add_stacks(const StackTotals& stacks) {
     AllocationTotals sum;
     stacks.for_each([&](StackId stack, const AllocationTotals& of_thread) {
-      sums_[stack].total += of_thread;
+      snapshot_.stacks[stack].total += of_thread;
       sum += of_thread;
     });
     return sum;
   }
 
   void add_estimates() {
-    for (StackId stack = kUnknownStack; stack < sums_.size(); ++stack) {
+    for (StackId stack = kUnknownStack; stack < snapshot_.stacks.size(); ++stack) {
       const StackEstimates::Estimate estimate = view_.estimates->of(stack);
-      sums_[stack].total = {.allocations = rounded(estimate.allocations),
-                            .allocated_bytes = rounded(estimate.allocated_bytes),
-                            .temporary_allocations = rounded(estimate.temporary_allocations)};
+      snapshot_.stacks[stack].total = {
+          .allocations = rounded(estimate.allocations),
+          .allocated_bytes = rounded(estimate.allocated_bytes),
+          .temporary_allocations = rounded(estimate.temporary_allocations)};
     }
     source_.for_each_live([this](const void* pointer, const BlockRecord& record) {
       live_.add_sample(record, view_.weight(record.size));
@@ -171,32 +172,26 @@ class SnapshotBuilder {
 
   void add_mappings() {
     source_.meta().mappings().for_each([this](const MappingRecord& mapping) {
-      ++sums_[mapping.stack].mappings;
-      sums_[mapping.stack].mapped_bytes += mapping.length;
+      complete_ = snapshot_.mappings.push_back({mapping.stack, 1, mapping.length}) && complete_;
     });
   }
 
-  bool keep_stacks_in_use() {
-    const auto in_use = std::count_if(sums_.begin(), sums_.end(),
-                                      [](const Sums& sums) { return sums.total.allocations > 0; });
-    if (!snapshot_.stacks.reserve(static_cast<std::size_t>(in_use))) return false;
-    for (StackId stack = kUnknownStack; stack < sums_.size(); ++stack) {
-      const Sums& sums = sums_[stack];
+  /// Leaves those that were ever used, in place: for many stacks, each list takes the system a
+  /// good part of the time that all of this takes.
+  void finish_stacks() noexcept {
+    ArenaArray<StackSummary>& stacks = snapshot_.stacks;
+    std::size_t in_use = 0;
+    for (StackId stack = kUnknownStack; stack < stacks.size(); ++stack) {
+      const AllocationTotals total = stacks[stack].total;
       const std::uint64_t blocks = live_.of(stack).whole_blocks();
       const std::uint64_t bytes = live_.of(stack).whole_bytes();
       snapshot_.totals.live_allocations += blocks;
       snapshot_.totals.live_bytes += bytes;
-      if (exact()) add_calls(sums.total);
-      if (sums.total.allocations > 0 &&
-          !snapshot_.stacks.push_back({stack, sums.total, blocks, bytes})) {
-        return false;
-      }
-      if (sums.mappings > 0 &&
-          !snapshot_.mappings.push_back({stack, sums.mappings, sums.mapped_bytes})) {
-        return false;
-      }
+      if (exact()) add_calls(total);
+      if (total.allocations > 0) stacks[in_use++] = {stack, total, blocks, bytes};
     }
-    return true;
+    stacks.shrink(in_use);
+    join_by_stack(snapshot_.mappings);
   }
 
   void add_calls(const AllocationTotals& calls) noexcept {
@@ -255,7 +250,8 @@ class SnapshotBuilder {
     if (!peak_is_now_) return true;
     snapshot_.peak.time_ns = snapshot_.time_ns;
     snapshot_.peak.live_bytes = snapshot_.totals.live_bytes;
-    for (StackId stack = kUnknownStack; stack < sums_.size(); ++stack) {
+    if (!snapshot_.peak.stacks.reserve(live_.held_stacks())) return false;
+    for (StackId stack = kUnknownStack; stack < live_.end_stack(); ++stack) {
       const std::uint64_t blocks = live_.of(stack).whole_blocks();
       if (blocks == 0) continue;
       if (!snapshot_.peak.stacks.push_back({stack, blocks, live_.of(stack).whole_bytes()})) {
@@ -282,8 +278,6 @@ class SnapshotBuilder {
   bool peak_is_now_ = false;
   /// False: the system had no memory for a list.
   bool complete_ = true;
-  /// By StackId.
-  ArenaArray<Sums> sums_;
 };
 
 }  // namespace alloctap
