@@ -10,6 +10,7 @@
 namespace {
 
 using alloctap::AllocationTotals;
+using alloctap::Arena;
 using alloctap::kNoStackId;
 using alloctap::StackHash;
 using alloctap::StackId;
@@ -140,6 +141,29 @@ TEST_CASE("without memory a table fills up but for one entry, then refuses, and 
   CHECK(entry_of(totals, refused) != nullptr);
   for (StackId stack = 1; stack <= refused; ++stack) {
     CHECK(totals.find(hash_of(stack))->stack == stack);
+  }
+}
+
+TEST_CASE("with memory for half of what it grows by, a table refuses, and gives that half back") {
+  // The entries of the first growth, by four; its slots are half of that.
+  constexpr std::size_t kEntries = 64 * sizeof(StackTotals::Entry);
+  for (const std::size_t half : {kEntries, kEntries / 2}) {
+    CAPTURE(half);
+    StackTotals totals;
+    for (StackId stack = 1; stack < 16; ++stack) CHECK(entry_of(totals, stack) != nullptr);
+    bool added = true;
+    void* left = nullptr;
+    {
+      StarvedArena starved;
+      starved.give_back(1, half);
+      added = entry_of(totals, 16) != nullptr;
+      left = Arena::allocate(half);
+      if (left != nullptr) Arena::deallocate(left, half);
+    }
+    CHECK_FALSE(added);
+    CHECK(left != nullptr);
+    CHECK(entry_of(totals, 16) != nullptr);
+    CHECK(contents(totals).size() == 16);
   }
 }
 

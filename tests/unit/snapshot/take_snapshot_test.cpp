@@ -237,43 +237,6 @@ TEST_CASE("live mappings are summed up by the stack that made them") {
   CHECK(snapshot.mapping_totals.live_bytes == 0x4000);
 }
 
-TEST_CASE("stacks whose mappings lie between each other's come in the order of their ids") {
-  Tables tables;
-  const StackId a = tables.stack(0xA);
-  const StackId b = tables.stack(0xB);
-  for (std::uintptr_t i = 1; i <= 5; ++i) {
-    tables.meta().mappings().map(i << 20, i << 12, i % 2 == 0 ? a : b);
-  }
-  const Snapshot snapshot = tables.take();
-  REQUIRE(a < b);
-  REQUIRE(snapshot.mappings.size() == 2);
-  CHECK(snapshot.mappings[0].stack == a);
-  CHECK(snapshot.mappings[0].live_mappings == 2);
-  CHECK(snapshot.mappings[0].live_bytes == 6 << 12);
-  CHECK(snapshot.mappings[1].stack == b);
-  CHECK(snapshot.mappings[1].live_mappings == 3);
-  CHECK(snapshot.mappings[1].live_bytes == 9 << 12);
-}
-
-TEST_CASE("only stacks that allocated are told of, by their ids") {
-  Tables tables;
-  const StackId a = tables.stack(0xA);
-  static_cast<void>(tables.stack(0xB));
-  const StackId c = tables.stack(0xC);
-  tables.allocate(0x1000, 10, c);
-  tables.allocate(0x2000, 20, a);
-  tables.allocate(0x3000, 5, c);
-  const Snapshot snapshot = tables.take();
-  REQUIRE(snapshot.stacks.size() == 2);
-  CHECK(snapshot.stacks[0].stack == a);
-  CHECK(snapshot.stacks[0].live_bytes == 20);
-  CHECK(snapshot.stacks[1].stack == c);
-  CHECK(snapshot.stacks[1].total.allocations == 2);
-  CHECK(snapshot.stacks[1].live_allocations == 2);
-  CHECK(snapshot.stacks[1].live_bytes == 15);
-  CHECK(snapshot.stacks[1].unreachable.allocations() == 0);
-}
-
 TEST_CASE("the account adds up what was seen, and what was missed") {
   Tables tables;
   const StackId a = tables.stack(0xA);
