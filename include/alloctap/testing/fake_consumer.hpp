@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "alloctap/event/allocation_event.hpp"
+#include "alloctap/guard/reentrancy_guard.hpp"
 
 namespace alloctap::testing {
 
@@ -27,22 +28,25 @@ struct ConsumerCall {
   BlockRecord record;
 };
 
-/// Keeps all calls in order, and the records that are live, so that `take` finds them. Thread-safe;
-/// it allocates, so nothing may hook the allocator meanwhile.
+/// Keeps all calls in order, and the records that are live, so that `take` finds them. Thread-safe.
+/// It allocates, but as a tracker does: no hook reports it, whichever thread of a queue it runs on.
 class FakeConsumer {
  public:
   void record_allocation(const RecordedAllocation& allocation) noexcept {
+    const ReentrancyGuard guard;
     const std::lock_guard hold(lock_);
     calls_.push_back({ConsumerFunction::kAllocation, allocation.pointer, allocation.record});
     live_[allocation.pointer] = allocation.record;
   }
 
   void record_deallocation(void* pointer) noexcept {
+    const ReentrancyGuard guard;
     const std::lock_guard hold(lock_);
     calls_.push_back({ConsumerFunction::kDeallocation, pointer, remove(pointer)});
   }
 
   BlockRecord take(void* pointer) noexcept {
+    const ReentrancyGuard guard;
     const std::lock_guard hold(lock_);
     const BlockRecord record = remove(pointer);
     calls_.push_back({ConsumerFunction::kTake, pointer, record});
@@ -50,12 +54,14 @@ class FakeConsumer {
   }
 
   void put_back(void* pointer, const BlockRecord& record) noexcept {
+    const ReentrancyGuard guard;
     const std::lock_guard hold(lock_);
     calls_.push_back({ConsumerFunction::kPutBack, pointer, record});
     live_[pointer] = record;
   }
 
   void count_pair(const BlockRecord& record) noexcept {
+    const ReentrancyGuard guard;
     const std::lock_guard hold(lock_);
     calls_.push_back({ConsumerFunction::kPair, nullptr, record});
   }
