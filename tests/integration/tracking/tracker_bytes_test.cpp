@@ -64,9 +64,9 @@ std::int64_t stack_of_report_thread() {
   return (limited ? static_cast<std::int64_t>(limit.rlim_cur) : kWithoutLimit) + kPage;
 }
 
-/// What the report itself needs comes after the program has looked: sums of some hundred stacks,
-/// and a chunk of the arena where the last one is nearly full.
-constexpr std::int64_t kReport = 64 * 1024;
+/// What the report itself needs comes after the program has looked: sums of some hundred stacks and
+/// of a thousand that might yet come, and a chunk of the arena where the last one is nearly full.
+constexpr std::int64_t kReport = 128 * 1024;
 constexpr auto kChunk = static_cast<std::int64_t>(alloctap::Arena::kChunkBytes);
 /// Pages that are there where recording is off too, but were not written: relocated data and the
 /// root of the index. And the stack of the report's thread.
