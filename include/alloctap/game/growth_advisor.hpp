@@ -16,6 +16,7 @@
 #include "alloctap/game/growth_chains.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/guard/control_lock.hpp"
+#include "alloctap/guard/join_equal.hpp"
 #include "alloctap/guard/per_thread.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/guard/thread_state.hpp"
@@ -65,7 +66,8 @@ class GrowthAdvisor {
     if (!collect(list)) {
       return absl::ResourceExhaustedError("GrowthAdvisor: the system has no memory for advice");
     }
-    join_equal_stacks(list);
+    join_equal(list, &GrowthAdvice::stack,
+               [](GrowthAdvice& sum, const GrowthAdvice& next) { sum.sums += next.sums; });
     std::sort(list.begin(), list.end(), [](const GrowthAdvice& a, const GrowthAdvice& b) {
       if (a.sums.bytes_copied != b.sums.bytes_copied) {
         return a.sums.bytes_copied > b.sums.bytes_copied;
@@ -114,20 +116,6 @@ class GrowthAdvisor {
     });
     ThreadStates::open_gate();
     return complete;
-  }
-
-  static void join_equal_stacks(ArenaArray<GrowthAdvice>& list) noexcept {
-    std::sort(list.begin(), list.end(),
-              [](const GrowthAdvice& a, const GrowthAdvice& b) { return a.stack < b.stack; });
-    std::size_t kept = 0;
-    for (const GrowthAdvice& advice : list) {
-      if (kept > 0 && list[kept - 1].stack == advice.stack) {
-        list[kept - 1].sums += advice.sums;
-      } else {
-        list[kept++] = advice;
-      }
-    }
-    static_cast<void>(list.resize(kept));
   }
 };
 

@@ -13,6 +13,7 @@
 
 #include "alloctap/event/stack_owner.hpp"
 #include "alloctap/guard/arena_array.hpp"
+#include "alloctap/guard/join_equal.hpp"
 #include "alloctap/snapshot/diff.hpp"
 #include "alloctap/snapshot/tag_paths.hpp"
 #include "alloctap/tag/tag_table.hpp"
@@ -142,17 +143,8 @@ class LevelLeftovers {
     for (const LeftTag& row : rows_) {
       if (row.in_level && !assets_.push_back({row.asset, row.left})) return false;
     }
-    std::sort(assets_.begin(), assets_.end(),
-              [](const LeftAsset& a, const LeftAsset& b) { return a.asset < b.asset; });
-    std::size_t kept = 0;
-    for (const LeftAsset& asset : assets_) {
-      if (kept > 0 && assets_[kept - 1].asset == asset.asset) {
-        assets_[kept - 1].left += asset.left;
-      } else {
-        assets_[kept++] = asset;
-      }
-    }
-    static_cast<void>(assets_.resize(kept));
+    join_equal(assets_, &LeftAsset::asset,
+               [](LeftAsset& sum, const LeftAsset& next) { sum.left += next.left; });
     std::sort(assets_.begin(), assets_.end(), [](const LeftAsset& a, const LeftAsset& b) {
       return a.left.bytes != b.left.bytes ? a.left.bytes > b.left.bytes : a.asset < b.asset;
     });

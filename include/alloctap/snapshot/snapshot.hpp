@@ -1,7 +1,6 @@
 /// A copy of a tracker's state at one moment.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -105,22 +104,6 @@ struct MappingSummary {
   std::uint64_t live_mappings = 0;
   std::uint64_t live_bytes = 0;
 };
-
-/// Leaves one for each stack, in the order of StackIds: the sum of all that were there.
-inline void join_by_stack(ArenaArray<MappingSummary>& mappings) noexcept {
-  std::sort(mappings.begin(), mappings.end(),
-            [](const MappingSummary& a, const MappingSummary& b) { return a.stack < b.stack; });
-  std::size_t stacks = 0;
-  for (const MappingSummary& next : mappings) {
-    if (stacks > 0 && mappings[stacks - 1].stack == next.stack) {
-      mappings[stacks - 1].live_mappings += next.live_mappings;
-      mappings[stacks - 1].live_bytes += next.live_bytes;
-    } else {
-      mappings[stacks++] = next;
-    }
-  }
-  mappings.shrink(stacks);
-}
 
 /// What a snapshot holds beyond sums.
 struct SnapshotOptions {

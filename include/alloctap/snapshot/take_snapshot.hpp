@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "alloctap/guard/arena.hpp"
+#include "alloctap/guard/join_equal.hpp"
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/meta/mapping_container.hpp"
 #include "alloctap/meta/thread_totals.hpp"
@@ -191,7 +192,11 @@ class SnapshotBuilder {
       if (total.allocations > 0) stacks[in_use++] = {stack, total, blocks, bytes};
     }
     stacks.shrink(in_use);
-    join_by_stack(snapshot_.mappings);
+    join_equal(snapshot_.mappings, &MappingSummary::stack,
+               [](MappingSummary& sum, const MappingSummary& next) {
+                 sum.live_mappings += next.live_mappings;
+                 sum.live_bytes += next.live_bytes;
+               });
   }
 
   void add_calls(const AllocationTotals& calls) noexcept {

@@ -276,6 +276,17 @@ TEST_CASE("a snapshot that finds no memory fails") {
   CHECK(status.code() == absl::StatusCode::kResourceExhausted);
 }
 
+TEST_CASE("a snapshot that finds no memory for its mappings alone fails") {
+  Tables tables;
+  tables.meta().mappings().map(0x100000, 0x1000, tables.stack(0xA));
+  SnapshotBuilder builder(tables);
+  auto starved = std::make_unique<StarvedArena>();
+  for (const std::size_t bytes : {1024U, 2048U, 4096U}) starved->give_back(1, bytes);
+  builder.read();
+  starved.reset();
+  CHECK_FALSE(builder.finish().ok());
+}
+
 TEST_CASE("a snapshot stays as it is when the tables go on") {
   Tables tables;
   const StackId a = tables.stack(0xA);
