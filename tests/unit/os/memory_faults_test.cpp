@@ -13,11 +13,11 @@ namespace {
 using namespace alloctap;
 
 constinit os::ReservedPages closed_pages;
-os::MemoryFault last;
+os::MemoryFault last_fault;
 int faults_heard = 0;
 
 os::FaultVerdict open_and_retry(const os::MemoryFault& fault) noexcept {
-  last = fault;
+  last_fault = fault;
   ++faults_heard;
   const std::uintptr_t offset =
       fault.address - reinterpret_cast<std::uintptr_t>(closed_pages.begin());
@@ -37,13 +37,13 @@ TEST_CASE("a listener is told of an access that is refused, and may have it made
   auto* const place = reinterpret_cast<volatile unsigned char*>(closed_pages.begin() + 40);
   CHECK(*place == 0);
   CHECK(faults_heard == 1);
-  CHECK(last.address == reinterpret_cast<std::uintptr_t>(place));
-  CHECK(last.access == os::FaultAccess::kRead);
-  CHECK(last.code != 0);
+  CHECK(last_fault.address == reinterpret_cast<std::uintptr_t>(place));
+  CHECK(last_fault.access == os::FaultAccess::kRead);
+  CHECK(last_fault.code != 0);
   REQUIRE(closed_pages.close(closed_pages.begin(), closed_pages.bytes()));
   *place = 7;
   CHECK(faults_heard == 2);
-  CHECK(last.access == os::FaultAccess::kWrite);
+  CHECK(last_fault.access == os::FaultAccess::kWrite);
   CHECK(*place == 7);
   REQUIRE(closed_pages.close(closed_pages.begin(), closed_pages.bytes()));
   CHECK(*place == 0);
@@ -54,7 +54,7 @@ TEST_CASE("a listener is told of an access that is refused, and may have it made
 TEST_CASE("whoever has a fault from elsewhere asks all listeners") {
   REQUIRE(os::catch_memory_faults(&open_and_retry));
   CHECK(os::ask_fault_listeners({.address = SIZE_MAX}) == os::FaultVerdict::kPassOn);
-  CHECK(last.address == SIZE_MAX);
+  CHECK(last_fault.address == SIZE_MAX);
 }
 
 TEST_CASE("the system says how much it lets a process have") {

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "alloctap/os/file.hpp"
+#include "alloctap/os/linux/page_table_scan.hpp"
 #include "alloctap/os/memory_map.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 
@@ -98,31 +99,76 @@ inline std::size_t copy_memory(std::uintptr_t address, std::span<std::byte> buff
   return count < 0 ? 0 : static_cast<std::size_t>(count);
 }
 
-// /proc/self/pagemap (the kernel's admin-guide/mm/pagemap.rst): 64 bits for each page, of which the
-// highest two say that it is in memory, or swapped out.
+/// The same as `visit_found_pages`, page by page and by every kernel, in time that grows with what
+/// is reserved: `page_map` has 64 bits for each page (the kernel's admin-guide/mm/pagemap.rst), of
+/// which the highest two say that it is in memory, or swapped out.
 template <class Visit>
-void visit_present_pages(std::uintptr_t start, std::uintptr_t end, Visit&& visit) noexcept {
+std::uintptr_t visit_listed_pages(int page_map, std::uintptr_t start, std::uintptr_t end,
+                                  Visit&& visit) noexcept {
   constexpr std::size_t kAtOnce = 1024;
   const std::size_t page = page_size();
-  int error = 0;
-  const File pages = open_for_reading("/proc/self/pagemap", error);
   std::uint64_t states[kAtOnce];
-  std::uintptr_t present = start;
-  for (std::uintptr_t at = start / page * page; at < end;) {
-    const std::size_t wanted = std::min(kAtOnce, (end - at + page - 1) / page);
-    const ssize_t read = ::pread(pages.descriptor(), states, wanted * sizeof states[0],
-                                 static_cast<off_t>(at / page * sizeof states[0]));
-    if (read <= 0) break;
+  while (start < end) {
+    const std::size_t wanted = std::min(kAtOnce, (end - start) / page);
+    const ssize_t read = ::pread(page_map, states, wanted * sizeof states[0],
+                                 static_cast<off_t>(start / page * sizeof states[0]));
+    if (read < static_cast<ssize_t>(sizeof states[0])) break;
     for (std::size_t i = 0; i < static_cast<std::size_t>(read) / sizeof states[0]; ++i) {
-      const std::uintptr_t next = at + page;
-      if (states[i] >> 62 == 0) {
-        if (present < at) visit(present, at);
-        present = next;
-      }
-      at = next;
+      if (states[i] >> 62 != 0) visit(start, start + page);
+      start += page;
     }
   }
-  if (present < end) visit(present, end);
+  return start;
+}
+
+/// Joins runs of pages that touch, and cuts them to `[start, end)`.
+template <class Visit>
+class JoinedPages {
+ public:
+  JoinedPages(std::uintptr_t start, std::uintptr_t end, Visit& visit) noexcept
+      : start_(start), end_(end), visit_(visit), first_(start), last_(start) {}
+
+  void operator()(std::uintptr_t start, std::uintptr_t end) noexcept {
+    start = std::max(start, start_);
+    if (start != last_) {
+      finish();
+      first_ = start;
+    }
+    last_ = std::min(end, end_);
+  }
+
+  void finish() noexcept {
+    if (first_ < last_) visit_(first_, last_);
+  }
+
+ private:
+  std::uintptr_t start_;
+  std::uintptr_t end_;
+  Visit& visit_;
+  std::uintptr_t first_;
+  std::uintptr_t last_;
+};
+
+/// Asks `page_map`, a descriptor of /proc/self/pagemap. All pages that it tells nothing of count.
+template <class Visit>
+void visit_present_pages(int page_map, std::uintptr_t start, std::uintptr_t end,
+                         Visit&& visit) noexcept {
+  if (start >= end) return;
+  const std::size_t page = page_size();
+  const std::uintptr_t pages_end = (end - 1) / page * page + page;
+  JoinedPages join(start, end, visit);
+  std::uintptr_t at = start / page * page;
+  at = visit_found_pages(page_map, at, pages_end, join);
+  at = visit_listed_pages(page_map, at, pages_end, join);
+  if (at < pages_end) join(at, pages_end);
+  join.finish();
+}
+
+template <class Visit>
+void visit_present_pages(std::uintptr_t start, std::uintptr_t end, Visit&& visit) noexcept {
+  int error = 0;
+  const File page_map = open_for_reading("/proc/self/pagemap", error);
+  visit_present_pages(page_map.descriptor(), start, end, visit);
 }
 
 }  // namespace alloctap::os

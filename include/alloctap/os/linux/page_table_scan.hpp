@@ -1,0 +1,75 @@
+/// Which pages of this process are there, told by the kernel in runs: the ioctl PAGEMAP_SCAN of
+/// /proc/self/pagemap, Linux 6.7 and later (the kernel's Documentation/admin-guide/mm/pagemap.rst).
+/// What was reserved and never touched, which may be terabytes, takes no time.
+///
+/// Allocates nothing; may run on any thread, inside malloc and inside a signal handler. errno may
+/// change.
+#pragma once
+
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace alloctap::os {
+
+/// The kernel's `struct page_region`: pages of one kind, `[start, end)`.
+struct FoundPages {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+  std::uint64_t categories = 0;
+};
+
+/// The kernel's `struct pm_scan_arg`, which headers before 6.7 do not have.
+struct PageSearch {
+  std::uint64_t size = sizeof(PageSearch);
+  std::uint64_t flags = 0;
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+  /// Written by the kernel: where it stopped.
+  std::uint64_t walk_end = 0;
+  std::uint64_t found = 0;
+  std::uint64_t found_size = 0;
+  /// 0: no limit.
+  std::uint64_t max_pages = 0;
+  std::uint64_t category_inverted = 0;
+  std::uint64_t category_mask = 0;
+  std::uint64_t category_anyof_mask = 0;
+  std::uint64_t return_mask = 0;
+};
+
+/// PAGE_IS_PRESENT and PAGE_IS_SWAPPED.
+inline constexpr std::uint64_t kPageIsPresent = 1 << 3;
+inline constexpr std::uint64_t kPageIsSwapped = 1 << 4;
+
+/// Calls `visit(start, end)`, by ascending address, for runs of pages in `[start, end)`, whole
+/// pages, that are in memory or swapped out; two runs may touch. `page_map` is a descriptor of
+/// /proc/self/pagemap. Returns how far it came: `end`, or less where the kernel gave up, and
+/// `start` where it has no such call.
+template <class Visit>
+std::uintptr_t visit_found_pages(int page_map, std::uintptr_t start, std::uintptr_t end,
+                                 Visit&& visit) noexcept {
+  constexpr std::size_t kAtOnce = 128;
+  constexpr unsigned long kPagemapScan = _IOWR('f', 16, PageSearch);
+  FoundPages found[kAtOnce];
+  PageSearch search;
+  search.end = end;
+  search.found = reinterpret_cast<std::uintptr_t>(found);
+  search.found_size = kAtOnce;
+  search.category_anyof_mask = kPageIsPresent | kPageIsSwapped;
+  search.return_mask = search.category_anyof_mask;
+  while (start < end) {
+    search.start = start;
+    const long count = ::syscall(SYS_ioctl, page_map, kPagemapScan, &search);
+    if (count < 0 || search.walk_end <= start) break;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+      visit(static_cast<std::uintptr_t>(found[i].start), static_cast<std::uintptr_t>(found[i].end));
+    }
+    start = static_cast<std::uintptr_t>(search.walk_end);
+  }
+  return start;
+}
+
+}  // namespace alloctap::os
