@@ -9,6 +9,12 @@ if(ALLOCTAP_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${ALLOCTAP_CCACHE}")
 endif()
 
+# Of the time that g++ takes for these templates, 10 to 20 % is its garbage collector's, for half a
+# gigabyte less.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:--param ggc-min-expand=400 --param ggc-min-heapsize=1048576>")
+endif()
+
 if(ALLOCTAP_SANITIZE)
   add_compile_options(-fsanitize=${ALLOCTAP_SANITIZE} -fno-sanitize-recover=all
                       -fno-omit-frame-pointer)
