@@ -20,3 +20,15 @@ if(ALLOCTAP_SANITIZE)
                       -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${ALLOCTAP_SANITIZE})
 endif()
+if(ALLOCTAP_SANITIZE MATCHES "address" AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # Objects that a program opens share its runtime, and locals lie on the stack, which tests look for.
+  add_compile_options(
+    -shared-libsan -fsanitize-address-use-after-return=never
+    "-fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/cmake/sanitizer_ignore_list.txt")
+  execute_process(
+    COMMAND "${CMAKE_CXX_COMPILER}"
+            "-print-file-name=libclang_rt.asan-${CMAKE_SYSTEM_PROCESSOR}.so"
+    OUTPUT_VARIABLE runtime OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  cmake_path(GET runtime PARENT_PATH runtime)
+  add_link_options(-shared-libsan "-Wl,-rpath,${runtime}")
+endif()
