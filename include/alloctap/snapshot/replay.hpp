@@ -41,16 +41,26 @@ class Replay {
         std::count_if(threads_.begin(), threads_.end(),
                       [](const Last& last) { return last.state == Last::kDetached; }));
   }
+  /// How many bytes all threads together can have in the log, but not in the counters, at a moment:
+  /// each is in one event at most, the largest one of its.
+  [[nodiscard]] std::uint64_t most_bytes_under_way() const noexcept {
+    std::uint64_t bytes = 0;
+    for (const Last& last : threads_) bytes += last.largest;
+    return bytes;
+  }
   /// Of the stacks that the snapshot knows.
   [[nodiscard]] const StackSummary& of(StackId stack) const noexcept { return stacks_[stack]; }
 
  private:
-  /// What a thread allocated last, and whether it has been freed since, or is being reallocated.
+  /// Of a thread: what it allocated last, and whether that has been freed since, or is being
+  /// reallocated.
   struct Last {
     std::uintptr_t address = 0;
     StackId stack = kNoStackId;
     enum : std::uint8_t { kNone, kThere, kDetached } state = kNone;
     bool seen = false;
+    /// The most bytes that an event of the thread added or took away.
+    std::uint64_t largest = 0;
   };
 
   void apply(const LoggedEvent& event) {
@@ -65,10 +75,10 @@ class Replay {
       case LoggedKind::kAllocation:
         return allocate(event, last);
       case LoggedKind::kDeallocation:
-        take(event);
+        take(event, last);
         return note_free(event, last);
       case LoggedKind::kDetach:
-        if (take(event)) detach(event, last);
+        if (take(event, last)) detach(event, last);
         return;
       case LoggedKind::kPutBack:
         return put_back(event, last);
@@ -81,12 +91,14 @@ class Replay {
     ++stack.total.allocations;
     totals_.allocated_bytes += event.size;
     stack.total.allocated_bytes += event.size;
-    last = {.address = event.address, .stack = event.stack, .state = Last::kThere, .seen = true};
-    insert(event);
+    last.address = event.address;
+    last.stack = event.stack;
+    last.state = Last::kThere;
+    insert(event, last);
   }
 
   /// A block that is at its place already was freed unseen.
-  void insert(const LoggedEvent& event) {
+  void insert(const LoggedEvent& event, Last& last) {
     const InsertOutcome outcome =
         blocks_.insert(pointer_of(event), {.stack = event.stack, .size = event.size});
     complete_ = outcome.kept && complete_;
@@ -95,27 +107,29 @@ class Replay {
     ++stack.live_allocations;
     totals_.live_bytes += event.size;
     stack.live_bytes += event.size;
+    last.largest = std::max<std::uint64_t>(last.largest, event.size);
     totals_.peak_live_bytes = std::max(totals_.peak_live_bytes, totals_.live_bytes);
     if (outcome.replaced.stack == kNoStackId) return;
     ++unseen_frees_;
-    count_gone(outcome.replaced);
+    count_gone(outcome.replaced, last);
   }
 
-  bool take(const LoggedEvent& event) {
+  bool take(const LoggedEvent& event, Last& last) {
     const BlockRecord record = blocks_.take(pointer_of(event));
     const bool known = record.stack != kNoStackId;
-    if (known) count_gone(record);
+    if (known) count_gone(record, last);
     unmatched_frees_ += known ? 0 : 1;
     return known;
   }
 
-  void count_gone(const BlockRecord& record) {
+  void count_gone(const BlockRecord& record, Last& last) {
     StackSummary& stack = stacks_[record.stack];
     ++totals_.deallocations;
     --totals_.live_allocations;
     --stack.live_allocations;
     totals_.live_bytes -= record.size;
     stack.live_bytes -= record.size;
+    last.largest = std::max<std::uint64_t>(last.largest, record.size);
   }
 
   /// Freeing what its thread allocated last makes a block a temporary one.
@@ -133,7 +147,7 @@ class Replay {
 
   void put_back(const LoggedEvent& event, Last& last) {
     --totals_.deallocations;
-    insert(event);
+    insert(event, last);
     if (last.state != Last::kDetached || last.address != event.address) return;
     last.state = Last::kThere;
     add_temporary(last, ~std::uint64_t{0});

@@ -20,12 +20,14 @@ struct ReplayDifference {
 };
 
 /// How far the peak of a tracker may lie from that of the log: with one thread not at all, with
-/// more as `LiveBytes` says.
+/// more as `LiveBytes` says, and by what is in the log and not in the counters yet: a thread may be
+/// stopped between the two while others reach the peak.
 [[nodiscard]] inline std::uint64_t peak_tolerance(const Snapshot& snapshot,
                                                   const Replay& replay) noexcept {
   const std::uint64_t threads = std::max<std::uint64_t>(replay.threads(), snapshot.threads.size());
   if (threads <= 1) return 0;
-  return std::max(snapshot.totals.peak_live_bytes / 512, 4096 * threads);
+  return std::max(snapshot.totals.peak_live_bytes / 512, 4096 * threads) +
+         replay.most_bytes_under_way();
 }
 
 /// Calls `visit(const ReplayDifference&)` for each. What is not compared: the peak beyond

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "alloctap/queue/buffer_queue.hpp"
@@ -48,6 +49,7 @@ Snapshot run_program(std::size_t threads, std::size_t steps) {
 
 struct Alone {};
 struct Several {};
+struct Largest {};
 struct Buffered {};
 struct Changed {};
 struct Paused {};
@@ -74,6 +76,23 @@ TEST_CASE("the events of one thread add up to all that was counted, its peak to 
 TEST_CASE("the events of threads that free each other's blocks add up to all that was counted") {
   const Snapshot snapshot = run_program<LoggedConfig<Several>>(4, 20'000);
   check_no_difference(snapshot);
+}
+
+TEST_CASE("the peak of threads may differ by what each can have logged and not counted") {
+  using Config = LoggedConfig<Largest>;
+  using Hook = Config::Hook;
+  const Session session = started<Tracker<Config>>();
+  Hook::on_allocate(at(0x10'0000), 100);
+  std::thread([] {
+    Hook::on_allocate(at(0x20'0000), 70'000);
+    Hook::on_free(at(0x20'0000));
+    Hook::on_allocate(at(0x20'0000), 50);
+  }).join();
+  const Snapshot snapshot = snapshot_of<Tracker<Config>>();
+  Replay replay;
+  REQUIRE(replay.run(snapshot));
+  CHECK(replay.most_bytes_under_way() == 70'100);
+  CHECK(peak_tolerance(snapshot, replay) == 2 * 4096 + 70'100);
 }
 
 TEST_CASE("events that a queue delivers later are in the log at once") {
