@@ -3,7 +3,7 @@
 
 usage: sampling_cost.py [options] BUILD_DIR...
 
-Every workload (programs.py) runs with liballoctap-run.so preloaded, once with recording off (it was
+Every workload (programs.py) runs with liballoctap-run-chosen.so preloaded, once with recording off (it was
 told nothing, so every call passes through), once under alloctap-run --sample, in turn, once a
 round. CPU is user and system time of the process; "ratio" sampled / off; "ns" the CPU time added
 per allocation with its free. What sampling costs at the start and at the end, of which a long
@@ -48,7 +48,7 @@ def ways_of(build_directories, sample, folder):
     ways = []
     for directory in build_directories:
         mark = tracking.mark_of(directory, build_directories)
-        library = pathlib.Path(directory).resolve() / "lib" / "liballoctap-run.so"
+        library = pathlib.Path(directory).resolve() / "lib" / "liballoctap-run-chosen.so"
         ways.append(tracking.Way(mark + OFF, environment={"LD_PRELOAD": str(library)}))
         options = [f"--sample={sample}"]
         ways.append(tracking.alloctap_way(directory, options, mark + sample, folder))

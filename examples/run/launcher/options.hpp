@@ -52,6 +52,11 @@ struct Options {
   std::span<char*> command;
   /// The answer to --help or --version; where there is one, nothing is to be started.
   std::string answer;
+
+  /// Whether some blocks are not recorded, or have no stack taken.
+  [[nodiscard]] bool chooses_blocks() const noexcept {
+    return mean_bytes > 1 || min_size > 0 || max_size < UINT64_MAX;
+  }
 };
 
 /// Reads everything before PROGRAM; what follows it is never looked at. The error names the value

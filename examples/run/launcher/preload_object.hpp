@@ -9,8 +9,14 @@
 
 namespace alloctap::run {
 
-/// What an object can do beyond counting.
-enum class ObjectKind : std::uint8_t { kCounts, kLogsEvents, kChecksBlocks, kChecksStrings };
+/// What an object can do beyond counting all blocks.
+enum class ObjectKind : std::uint8_t {
+  kCounts,
+  kChoosesBlocks,
+  kLogsEvents,
+  kChecksBlocks,
+  kChecksStrings
+};
 
 /// The absolute path of the object of that kind for `hook`, which stands at a fixed place beside
 /// this executable.

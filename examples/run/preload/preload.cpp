@@ -123,9 +123,7 @@ bool start_tracker() noexcept {
   RunTracker::Sink::record_mappings(settings->hook.mappings);
   static_cast<void>(RunConfig::Stack::select(name_of(kStackNames, settings->stack)));
   RunTracker::set_max_frames(settings->max_frames);
-  RunConfig::Sampling::set({.mean_bytes = settings->mean_bytes,
-                            .min_bytes = settings->min_size,
-                            .max_bytes = settings->max_size});
+  choose_blocks(*settings);
   limit_event_log(RunTracker::Sink::queue(), settings->event_bytes);
   absl::StatusOr<Session> session = RunTracker::start();
   if (!session.ok()) {

@@ -9,6 +9,7 @@
 #include "helper_symbolizer.hpp"
 #include "run_checks.hpp"
 #include "run_queue.hpp"
+#include "run_sampling.hpp"
 
 namespace alloctap::run {
 
@@ -16,7 +17,7 @@ struct RunConfig : DefaultConfig {
   using Hook = RunCheckedHook;
   using Checks = RunChecks;
   using Stack = SelectableStack<UnwindTableStack, BacktraceStack, FramePointerStack, NoStack>;
-  using Sampling = AdjustableSampling;
+  using Sampling = RunSampling;
   using Queue = RunQueue;
   using Symbolizer = HelperSymbolizer;
   static constexpr Limits limits{.max_frames = ThreadState::kMostFrames};

@@ -28,7 +28,7 @@ TEST_CASE("the object is preloaded before what the user preloads") {
   CHECK(preloaded() == object + "\n");
 }
 
-TEST_CASE("the object that logs events stands for the other one, and the other for it") {
+TEST_CASE("the object that the options need stands for the others, and they for it") {
   Launcher launcher;
   const std::string object = launcher.object();
   const std::string logging = launcher.logging_object();
@@ -40,6 +40,11 @@ TEST_CASE("the object that logs events stands for the other one, and the other f
     CHECK(launcher.run({option, "printenv", "LD_PRELOAD"}).out ==
           launcher.string_checking_object().native() + "\n");
   }
+  for (const char* option : {"--sample=1K", "--min-size=2", "--max-size=1M"}) {
+    CHECK(launcher.run({option, "printenv", "LD_PRELOAD"}).out ==
+          launcher.choosing_object().native() + "\n");
+  }
+  CHECK(launcher.run({"--sample=1", "printenv", "LD_PRELOAD"}).out == object + "\n");
   launcher.environment.back() = "LD_PRELOAD=" + logging;
   CHECK(launcher.run({"--events=1M", "printenv", "LD_PRELOAD"}).out == logging + "\n");
   CHECK(launcher.run({"printenv", "LD_PRELOAD"}).out == object + "\n");

@@ -69,6 +69,7 @@ class Launcher {
     for (const char* directory : {"bin", "lib", "work"}) fs::create_directory(root_ / directory);
     fs::copy_file(ALLOCTAP_RUN_BINARY, binary());
     fs::copy_file(ALLOCTAP_RUN_OBJECT, object());
+    fs::copy_file(ALLOCTAP_RUN_OBJECT, choosing_object());
     fs::copy_file(ALLOCTAP_RUN_OBJECT, logging_object());
     fs::copy_file(ALLOCTAP_RUN_OBJECT, checking_object());
     fs::copy_file(ALLOCTAP_RUN_OBJECT, string_checking_object());
@@ -84,6 +85,8 @@ class Launcher {
   [[nodiscard]] fs::path root() const { return root_; }
   [[nodiscard]] fs::path binary() const { return root_ / "bin/alloctap-run"; }
   [[nodiscard]] fs::path object() const { return root_ / "lib/liballoctap-run.so"; }
+  /// What --sample, --min-size and --max-size preload instead.
+  [[nodiscard]] fs::path choosing_object() const { return root_ / "lib/liballoctap-run-chosen.so"; }
   /// What --events preloads instead.
   [[nodiscard]] fs::path logging_object() const { return root_ / "lib/liballoctap-run-events.so"; }
   /// What --checks preloads instead.

@@ -31,9 +31,10 @@ Memory told_by(const Command& command) {
 }
 
 /// The same object, without a tracker started in it.
-Command with_recording_off(const TrackedProgram& program) {
+Command with_recording_off(const TrackedProgram& program, bool sampled) {
   Command command = program.untracked();
-  command.environment.push_back("LD_PRELOAD=" ALLOCTAP_PRELOAD_OBJECT);
+  command.environment.push_back(sampled ? "LD_PRELOAD=" ALLOCTAP_PRELOAD_CHOSEN_OBJECT
+                                        : "LD_PRELOAD=" ALLOCTAP_PRELOAD_OBJECT);
   return command;
 }
 
@@ -45,7 +46,7 @@ struct Taken {
 
 Taken taken_for(long blocks, const std::vector<std::string>& options) {
   const TrackedProgram program({ALLOCTAP_PROGRAMS "tells_memory", std::to_string(blocks)});
-  const Memory off = told_by(with_recording_off(program));
+  const Memory off = told_by(with_recording_off(program, !options.empty()));
   const Memory on = told_by(program.tracked(options));
   CHECK(find_misshapen(program.dump().json(), report_shape(), "") == "");
   return {.memory = {.mapped = on.mapped - off.mapped, .resident = on.resident - off.resident},
@@ -113,7 +114,7 @@ print(heap, resident)
   std::int64_t heap = 0;
   std::int64_t off = 0;
   std::int64_t on = 0;
-  std::istringstream(run(with_recording_off(program)).out) >> heap >> off;
+  std::istringstream(run(with_recording_off(program, false)).out) >> heap >> off;
   std::int64_t heap_and_tables = 0;
   std::istringstream(run(program.tracked()).out) >> heap_and_tables >> on;
   CAPTURE(heap);

@@ -1,0 +1,15 @@
+/// The sampling of the objects that record every block with its stack.
+#pragma once
+
+#include <alloctap/sample/every_allocation.hpp>
+
+#include "settings.hpp"
+
+namespace alloctap::run {
+
+using RunSampling = EveryAllocation;
+
+/// There is no choice: the launcher preloads this object where the settings choose all.
+inline void choose_blocks(const Settings&) noexcept {}
+
+}  // namespace alloctap::run
