@@ -63,22 +63,6 @@ class DetourRecorder {
     return !kNeverSamples<Sampling> && detours_.samples();
   }
 
-  static inline constinit Detours detours_;
-
- private:
-  /// Out of the way of calls that are skipped, so that those need few registers.
-  ALLOCTAP_NOINLINE static void allocate_or_sample(const AllocationEvent& event) noexcept {
-    if (samples()) return Recorder::sample_books_.apply(event);
-    Recorder::allocate(event);
-  }
-  ALLOCTAP_NOINLINE static void deallocate_or_sample(void* pointer,
-                                                     const CallOrigin& origin) noexcept {
-    if (samples()) {
-      return Recorder::sample_books_.apply(DeallocationEvent{.pointer = pointer, .origin = origin});
-    }
-    Recorder::deallocate(pointer, origin);
-  }
-
   /// Field by field: what is skipped after all need not be in memory.
   ALLOCTAP_ALWAYS_INLINE static AllocationEvent copy_of(const AllocationEvent& event) noexcept {
     return {.pointer = event.pointer,
@@ -94,6 +78,22 @@ class DetourRecorder {
             .frame = origin.frame,
             .place = origin.place,
             .allocator = origin.allocator};
+  }
+
+  static inline constinit Detours detours_;
+
+ private:
+  /// Out of the way of calls that are skipped, so that those need few registers.
+  ALLOCTAP_NOINLINE static void allocate_or_sample(const AllocationEvent& event) noexcept {
+    if (samples()) return Recorder::sample_books_.apply(event);
+    Recorder::allocate(event);
+  }
+  ALLOCTAP_NOINLINE static void deallocate_or_sample(void* pointer,
+                                                     const CallOrigin& origin) noexcept {
+    if (samples()) {
+      return Recorder::sample_books_.apply(DeallocationEvent{.pointer = pointer, .origin = origin});
+    }
+    Recorder::deallocate(pointer, origin);
   }
 };
 

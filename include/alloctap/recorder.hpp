@@ -139,8 +139,9 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
   using ObserverRecorder<Recorder, Config>::tell_reallocation;
   using Stacks = StackRecorder<Config>;
   using Stacks::hash_of;
-  using Stacks::identify;
+  using Stacks::identify_anew;
   using Stacks::intern;
+  using Stacks::recall;
 
   friend DetourRecorder<Recorder, Config>;
   friend MappingRecorder<Recorder>;
@@ -188,7 +189,7 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
     if (totals == nullptr) return;
     totals->last.forget();
     if (detours_.any()) [[unlikely]] {
-      return allocate_on_detour(*section.thread(), *totals, event);
+      return allocate_on_detour(*section.thread(), *totals, Detoured::copy_of(event));
     }
     allocate(*section.thread(), *totals, event);
   }
@@ -206,8 +207,27 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
   ALLOCTAP_ALWAYS_INLINE static void allocate(ThreadState& thread, ThreadTotals& totals,
                                               const AllocationEvent& event) noexcept {
     const auto expected = expect(event.pointer);
-    const IdentifiedStack identified = identify(thread, totals, event.origin);
-    StackTotals::Entry* entry = totals.stacks.find(hash_of(thread, identified), identified.place);
+    RememberedStack* const recalled = recall(thread, totals, event.origin);
+    if (recalled != nullptr) [[likely]] {
+      StackTotals::Entry* const entry =
+          totals.stacks.find_at(recalled->place, hash_of(thread, recalled->hash));
+      if (entry != nullptr) [[likely]] {
+        return record(thread, event, totals, entry->stack, entry, expected);
+      }
+    }
+    allocate_anew(thread, totals, Detoured::copy_of(event), recalled, expected);
+  }
+
+  /// From a stack that does not come again and again. The event is a copy, because the one that it
+  /// was made of is not in memory.
+  template <class Expected>
+  ALLOCTAP_NOINLINE static void allocate_anew(ThreadState& thread, ThreadTotals& totals,
+                                              const AllocationEvent& event,
+                                              RememberedStack* recalled,
+                                              Expected expected) noexcept {
+    const IdentifiedStack identified = identify_anew(thread, totals, event.origin, recalled);
+    StackTotals::Entry* entry =
+        totals.stacks.find(hash_of(thread, identified.hash), identified.place);
     if (entry != nullptr) [[likely]] {
       return record(thread, event, totals, entry->stack, entry, expected);
     }
@@ -220,7 +240,7 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
                                                const AllocationEvent& event,
                                                const IdentifiedStack& identified) noexcept {
     const StackId stack = intern(thread, identified);
-    const StackHash hash = stack == kUnknownStack ? StackHash{} : hash_of(thread, identified);
+    const StackHash hash = stack == kUnknownStack ? StackHash{} : hash_of(thread, identified.hash);
     record(thread, event, totals, stack, totals.stacks.find_or_add(hash, stack));
   }
 

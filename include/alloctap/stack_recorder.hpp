@@ -38,27 +38,50 @@ class StackRecorder {
   static std::uint32_t max_frames() noexcept { return max_frames_.load(std::memory_order_relaxed); }
 
  protected:
+  using Stack = typename Config::Stack;
+
   ALLOCTAP_ALWAYS_INLINE static IdentifiedStack identify(ThreadState& thread, ThreadTotals& totals,
                                                          const CallOrigin& origin) noexcept {
-    const IdentifiedStack identified =
-        identify_stack<typename Config::Stack>(thread, origin, max_frames());
-    if (identified.stack.failed) [[unlikely]] {
-      ++totals.events.failed_unwinds;
-    }
-    if (identified.stack.truncated) [[unlikely]] {
-      ++totals.events.truncated_stacks;
-    }
+    const IdentifiedStack identified = identify_stack<Stack>(thread, origin, max_frames());
+    count_incomplete(totals, identified.stack);
     return identified;
   }
 
-  /// The hash under which the stack is kept: that of its frames and of who owns it. What a capture
+  /// The stack of a call, if the capture remembers it; else nullptr.
+  ALLOCTAP_ALWAYS_INLINE static RememberedStack* recall(ThreadState& thread, ThreadTotals& totals,
+                                                        const CallOrigin& origin) noexcept {
+    if constexpr (RecallingStackCapture<Stack>) {
+      RememberedStack* const recalled = Stack::recall(thread, origin, max_frames());
+      if (recalled != nullptr) count_incomplete(totals, recalled->stack);
+      return recalled;
+    } else {
+      return nullptr;
+    }
+  }
+
+  /// The stack of a call for which `recall` returned `recalled`.
+  ALLOCTAP_ALWAYS_INLINE static IdentifiedStack identify_anew(ThreadState& thread,
+                                                              ThreadTotals& totals,
+                                                              const CallOrigin& origin,
+                                                              RememberedStack* recalled) noexcept {
+    if constexpr (RecallingStackCapture<Stack>) {
+      const IdentifiedStack identified =
+          Stack::identify_anew(thread, origin, max_frames(), recalled);
+      if (recalled == nullptr) count_incomplete(totals, identified.stack);
+      return identified;
+    } else {
+      return identify(thread, totals, origin);
+    }
+  }
+
+  /// The hash under which a stack is kept: that of its frames and of who owns it. What a capture
   /// remembers of frames stays right whatever the tag.
   ALLOCTAP_ALWAYS_INLINE static decltype(auto) hash_of(const ThreadState& thread,
-                                                       const IdentifiedStack& identified) noexcept {
+                                                       const StackHash& frames) noexcept {
     if constexpr (kTellsNobody<typename Config::Tags>) {
-      return (identified.hash);
+      return (frames);
     } else {
-      return identified.hash.owned_by(Config::Tags::current(thread));
+      return frames.owned_by(Config::Tags::current(thread));
     }
   }
 
@@ -67,12 +90,22 @@ class StackRecorder {
     const StackHash hash = identified.hash.owned_by(owner);
     const StackId known = stacks_.find(hash);
     if (known != kNoStackId) return known;
-    return stacks_.intern(hash, frames_of<typename Config::Stack>(thread, identified), owner);
+    return stacks_.intern(hash, frames_of<Stack>(thread, identified), owner);
   }
 
   static inline constinit StackTable stacks_;
 
  private:
+  ALLOCTAP_ALWAYS_INLINE static void count_incomplete(ThreadTotals& totals,
+                                                      const CapturedStack& stack) noexcept {
+    if (stack.failed) [[unlikely]] {
+      ++totals.events.failed_unwinds;
+    }
+    if (stack.truncated) [[unlikely]] {
+      ++totals.events.truncated_stacks;
+    }
+  }
+
   static inline constinit std::atomic<std::uint32_t> max_frames_{Config::limits.max_frames};
 };
 

@@ -18,6 +18,7 @@ using alloctap::testing::capture_known_stack;
 using alloctap::testing::kUntouched;
 using alloctap::testing::SeenStack;
 
+using Recalling = alloctap::SelectableStack<alloctap::UnwindTableStack, alloctap::NoStack>;
 using Selectable = alloctap::SelectableStack<alloctap::NoStack, alloctap::BacktraceStack>;
 
 }  // namespace
@@ -77,6 +78,35 @@ TEST_CASE_TEMPLATE("the hash of a stack is that of its frames, and its frames ca
     });
     CHECK(checked > 0);
   }
+}
+
+TEST_CASE_TEMPLATE("what is recalled is the stack, and only while nothing of it has changed", Stack,
+                   alloctap::UnwindTableStack, Recalling) {
+  static_assert(alloctap::RecallingStackCapture<Stack>);
+  const auto come_by = [](const alloctap::CallOrigin& origin, std::uint32_t most) {
+    alloctap::ThreadState& thread = *alloctap::ThreadStates::mine();
+    alloctap::RememberedStack* const recalled = Stack::recall(thread, origin, most);
+    const auto identified = Stack::identify_anew(thread, origin, most, recalled);
+    const auto frames = Stack::identified_frames(thread, identified);
+    REQUIRE(frames.size() == identified.stack.depth);
+    CHECK(alloctap::hash_frames(frames) == identified.hash);
+    if (recalled != nullptr) CHECK(identified.place == &recalled->place);
+    return recalled != nullptr;
+  };
+  int times = 0;
+  for (const std::size_t depth : {5U, 6U, 5U}) {
+    alloctap::testing::CallChain<>::call(depth, [&](const alloctap::CallOrigin& origin) {
+      const alloctap::CallOrigin same = origin;
+      CHECK_FALSE(come_by(same, 200));
+      for (int i = 0; i < 2; ++i) come_by(same, 200);
+      CHECK(come_by(same, 200));
+      CHECK_FALSE(come_by(same, 3));
+      alloctap::UnwindTableStack::forget_unloaded_modules();
+      CHECK_FALSE(come_by(same, 200));
+      ++times;
+    });
+  }
+  CHECK(times == 3);
 }
 
 TEST_CASE_TEMPLATE("frames of the allocator are left out where they are the innermost", Stack,

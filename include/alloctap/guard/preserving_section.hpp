@@ -15,6 +15,8 @@ namespace alloctap {
 class PreservingSection : os::ErrorPreserver, public RecordingSection {
  public:
   ALLOCTAP_ALWAYS_INLINE PreservingSection() noexcept : PreservingSection(ThreadStates::mine()) {}
+  /// Inlined: a call of it would keep in memory what else stays in registers.
+  ALLOCTAP_ALWAYS_INLINE ~PreservingSection() {}
 
  private:
   ALLOCTAP_ALWAYS_INLINE explicit PreservingSection(ThreadState* mine) noexcept

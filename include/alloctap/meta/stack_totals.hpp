@@ -56,18 +56,25 @@ class StackTotals {
   StackTotals(const StackTotals&) = delete;
   StackTotals& operator=(const StackTotals&) = delete;
 
+  /// The entry of the stack with that hash, if `find` noted that place of it; else nullptr. There
+  /// may be anything in `place`. Valid until `add`.
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE Entry* find_at(std::uint32_t place,
+                                                      const StackHash& hash) noexcept {
+    Entry& entry = entries_.load(std::memory_order_relaxed)[place & mask_];
+    return is_of(entry, hash) ? &entry : nullptr;
+  }
+
   /// The entry of the stack with that hash; nullptr where this thread has none. Valid until `add`.
   /// If not nullptr, `place` is where this notes what it has found, and looks first: there may be
   /// anything. A stack whose place is known takes one comparison, and none is guessed wrong.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE Entry* find(const StackHash& hash,
                                                    std::uint32_t* place = nullptr) noexcept {
-    Entry* const entries = entries_.load(std::memory_order_relaxed);
     if (place != nullptr) {
-      Entry& entry = entries[*place & mask_];
-      if (is_of(entry, hash)) [[likely]] {
-        return &entry;
+      if (Entry* const entry = find_at(*place, hash); entry != nullptr) [[likely]] {
+        return entry;
       }
     }
+    Entry* const entries = entries_.load(std::memory_order_relaxed);
     const std::uint32_t number = slots_.find(
         hash.first, [&](std::uint32_t candidate) { return is_of(entries[candidate], hash); });
     if (number == 0) return nullptr;

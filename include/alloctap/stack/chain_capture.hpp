@@ -30,30 +30,46 @@ namespace alloctap {
 template <class Rules>
 class ChainCapture {
  public:
-  /// What comes again and again is found without a call: everything else is out of its way.
-  ALLOCTAP_ALWAYS_INLINE static IdentifiedStack identify(ThreadState& thread,
-                                                         const CallOrigin& origin,
-                                                         std::uint32_t max_frames) noexcept {
+  /// `RecallingStackCapture`. Nothing is called, and nobody gets a reference to what it makes: so
+  /// that stays in registers.
+  ALLOCTAP_ALWAYS_INLINE static RememberedStack* recall(ThreadState& thread,
+                                                        const CallOrigin& origin,
+                                                        std::uint32_t max_frames) noexcept {
+    Memory* const memory = PerThread<Memory>::known(thread);
+    if (memory == nullptr || origin.frame == nullptr || origin.allocator != nullptr) [[unlikely]] {
+      return nullptr;
+    }
+    const UnwindFrame leaf = calling_frame<Rules::kPointerDecides>(origin);
+    const StackChain* const stack = memory->stacks.find_again(thread, leaf.sp);
+    if (stack == nullptr || stack->epoch != Rules::current_epoch()) [[unlikely]] {
+      return nullptr;
+    }
+    RememberedStack* const known = memory->memo.find(leaf, stack->serial);
+    return known != nullptr && known->stack.depth <= max_frames ? known : nullptr;
+  }
+
+  /// `RecallingStackCapture`.
+  static IdentifiedStack identify_anew(ThreadState& thread, const CallOrigin& origin,
+                                       std::uint32_t max_frames,
+                                       RememberedStack* recalled) noexcept {
     Memory* const memory = PerThread<Memory>::known(thread);
     if (memory == nullptr || origin.frame == nullptr || origin.allocator != nullptr) [[unlikely]] {
       return identify_specially(thread, origin, max_frames);
     }
     const UnwindFrame leaf = calling_frame<Rules::kPointerDecides>(origin);
-    if (!kCallerIsSure && leaf.sp == 0) [[unlikely]] {
-      return fall_back(thread, origin, max_frames);
-    }
-    // Nobody else gets a reference to `leaf`: so it stays in registers.
     StackChain* const stack = memory->stacks.find_again(thread, leaf.sp);
     if (stack == nullptr || !is_prepared(*stack, max_frames)) [[unlikely]] {
       return identify_specially(thread, origin, max_frames);
     }
     memory->begin(*stack, leaf, max_frames);
-    if (auto* known = memory->memo.find(leaf, stack->serial);
-        known != nullptr && known->stack.depth <= max_frames) [[likely]] {
-      memory->found = Found::kByMemo;
-      return {.hash = known->hash, .stack = known->stack, .place = &known->place};
-    }
-    return walk_and_learn(thread, origin, *memory);
+    if (recalled == nullptr) return walk_and_learn(thread, origin, *memory);
+    memory->found = Found::kByMemo;
+    return {.hash = recalled->hash, .stack = recalled->stack, .place = &recalled->place};
+  }
+
+  static IdentifiedStack identify(ThreadState& thread, const CallOrigin& origin,
+                                  std::uint32_t max_frames) noexcept {
+    return identify_anew(thread, origin, max_frames, recall(thread, origin, max_frames));
   }
 
   static std::span<const std::uintptr_t> identified_frames(

@@ -20,6 +20,14 @@ struct IdentifiedStack {
   std::uint32_t* place = nullptr;
 };
 
+/// What a capture remembers of a stack that comes again and again. Belongs to its thread.
+struct RememberedStack {
+  StackHash hash;
+  CapturedStack stack;
+  /// `IdentifiedStack::place`.
+  std::uint32_t place = 0;
+};
+
 /// A capture that knows the hash of a stack without writing its frames. `identify` captures at most
 /// `max_frames`; `identified_frames` then gives them, leaf first, valid until the thread captures
 /// again; none where they can no longer be told. The hash is that of `hash_frames`. Both run inside
@@ -32,6 +40,19 @@ concept IdentifyingStackCapture =
       {
         S::identified_frames(thread, identified)
       } noexcept -> std::same_as<std::span<const std::uintptr_t>>;
+    };
+
+/// An identifying capture in two parts. `recall`, which is short and folded into its caller,
+/// returns the stack if it is one that came again and again, else nullptr, and changes nothing;
+/// valid until the thread captures again. `identify_anew`, given that, does what `identify` does.
+template <class S>
+concept RecallingStackCapture =
+    IdentifyingStackCapture<S> && requires(ThreadState& thread, const CallOrigin& origin,
+                                           std::uint32_t max_frames, RememberedStack* recalled) {
+      { S::recall(thread, origin, max_frames) } noexcept -> std::same_as<RememberedStack*>;
+      {
+        S::identify_anew(thread, origin, max_frames, recalled)
+      } noexcept -> std::same_as<IdentifiedStack>;
     };
 
 /// Captures with `S`, which may know the hash or have it made from the frames.

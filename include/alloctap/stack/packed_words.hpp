@@ -24,16 +24,18 @@ class PackedWords {
   /// there may be many. Precondition: not more than `kMost` words.
   ALLOCTAP_NOINLINE void pack(std::span<const StackWord> words, std::size_t frames) noexcept {
     pair_count_ = words.size() > frames + frames / 4 ? count_pairs(words) : 0;
-    single_count_ = static_cast<std::uint32_t>(words.size()) - 2 * pair_count_;
+    singles_begin_ = pair_count_ * 3 * std::uint32_t{kWord};
+    singles_end_ = singles_begin_ + (static_cast<std::uint32_t>(words.size()) - 2 * pair_count_) *
+                                        std::uint32_t{sizeof(StackWord)};
     if (pair_count_ > 0) return pack_pairs(words);
     if (!words.empty()) std::memcpy(room_.data(), words.data(), words.size_bytes());
   }
 
   /// Precondition: all of them lie in live stack.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool unchanged() const noexcept {
-    const auto* singles = reinterpret_cast<const StackWord*>(room_.data() + singles_begin());
-    return (pair_count_ == 0 || pairs_unchanged()) &&
-           alloctap::unchanged(singles, singles + single_count_);
+    const auto* begin = reinterpret_cast<const StackWord*>(room_.data() + singles_begin_);
+    const auto* end = reinterpret_cast<const StackWord*>(room_.data() + singles_end_);
+    return (singles_begin_ == 0 || pairs_unchanged()) && alloctap::unchanged(begin, end);
   }
 
  private:
@@ -53,7 +55,7 @@ class PackedWords {
 
   void pack_pairs(std::span<const StackWord> words) noexcept {
     std::size_t pair = 0;
-    std::size_t single = singles_begin();
+    std::size_t single = singles_begin_;
     for (std::size_t i = 0; i < words.size(); i += step_at(words, i)) {
       if (step_at(words, i) == 2) {
         keep_pair(pair++, words[i], words[i + 1]);
@@ -75,7 +77,6 @@ class PackedWords {
   /// The room holds the values of all pairs, then the address of the lower word of each, then the
   /// other words.
   [[nodiscard]] std::size_t addresses_begin() const noexcept { return pair_count_ * 2 * kWord; }
-  [[nodiscard]] std::size_t singles_begin() const noexcept { return pair_count_ * 3 * kWord; }
 
   void keep_pair(std::size_t i, const StackWord& a, const StackWord& b) noexcept {
     const StackWord& lower = a.address < b.address ? a : b;
@@ -111,7 +112,9 @@ class PackedWords {
 
   alignas(2 * kWord) std::array<std::byte, kMost * sizeof(StackWord)> room_{};
   std::uint32_t pair_count_ = 0;
-  std::uint32_t single_count_ = 0;
+  /// In bytes, where those words are in the room that are in no pair.
+  std::uint32_t singles_begin_ = 0;
+  std::uint32_t singles_end_ = 0;
 };
 
 }  // namespace alloctap

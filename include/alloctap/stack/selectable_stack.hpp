@@ -7,14 +7,17 @@
 #include <cstdint>
 #include <span>
 
+#include "alloctap/macros.hpp"
 #include "alloctap/stack/identified_stack.hpp"
 #include "alloctap/stack/stack_capture.hpp"
 
 namespace alloctap {
 
-/// Captures with one of `Choices`, the first until `select` says otherwise. For tools whose user
-/// chooses on a command line; costs an indirect call. One choice per list of types and process.
-template <StackCapture... Choices>
+/// Captures with `First`, until `select` chooses one of `Others`. For tools whose user
+/// chooses on a command line: one costs an indirect call, but a
+/// stack that `First` recalls none. One choice
+/// per list of types and process.
+template <StackCapture First, StackCapture... Others>
 struct SelectableStack {
   static constexpr std::string_view name = "selectable";
 
@@ -28,12 +31,35 @@ struct SelectableStack {
     return kIdentifications[selected_.load(std::memory_order_relaxed)](thread, origin, max_frames);
   }
 
+  /// What `First` remembers, if it is the one.
+  ALLOCTAP_ALWAYS_INLINE static RememberedStack* recall(ThreadState& thread,
+                                                        const CallOrigin& origin,
+                                                        std::uint32_t max_frames) noexcept
+    requires RecallingStackCapture<First>
+  {
+    if (selected_.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+      return nullptr;
+    }
+    return First::recall(thread, origin, max_frames);
+  }
+  static IdentifiedStack identify_anew(ThreadState& thread, const CallOrigin& origin,
+                                       std::uint32_t max_frames, RememberedStack* recalled) noexcept
+    requires RecallingStackCapture<First>
+  {
+    const std::size_t selected = selected_.load(std::memory_order_relaxed);
+    if (selected == 0) return First::identify_anew(thread, origin, max_frames, recalled);
+    return kIdentifications[selected](thread, origin, max_frames);
+  }
+
   static std::span<const std::uintptr_t> identified_frames(
       ThreadState& thread, const IdentifiedStack& identified) noexcept {
     return kFrames[selected_.load(std::memory_order_relaxed)](thread, identified);
   }
 
-  static void forget_unloaded_modules() noexcept { (forget<Choices>(), ...); }
+  static void forget_unloaded_modules() noexcept {
+    forget<First>();
+    (forget<Others>(), ...);
+  }
 
   /// Chooses the policy that is named `wanted`; false, and no change, where there is none.
   [[nodiscard]] static bool select(std::string_view wanted) noexcept {
@@ -63,7 +89,8 @@ struct SelectableStack {
   using Identify = IdentifiedStack (*)(ThreadState&, const CallOrigin&, std::uint32_t) noexcept;
   using Frames = std::span<const std::uintptr_t> (*)(ThreadState&, const IdentifiedStack&) noexcept;
 
-  static constexpr std::array<Capture, sizeof...(Choices)> kCaptures{&Choices::capture...};
+  static constexpr std::size_t kCount = 1 + sizeof...(Others);
+  static constexpr std::array<Capture, kCount> kCaptures{&First::capture, &Others::capture...};
   /// Straight to those that identify themselves.
   template <class Choice>
   static constexpr Identify identification_of() noexcept {
@@ -74,10 +101,10 @@ struct SelectableStack {
     }
   }
 
-  static constexpr std::array<Identify, sizeof...(Choices)> kIdentifications{
-      identification_of<Choices>()...};
-  static constexpr std::array<Frames, sizeof...(Choices)> kFrames{&frames_of<Choices>...};
-  static constexpr std::array<std::string_view, sizeof...(Choices)> kNames{Choices::name...};
+  static constexpr std::array<Identify, kCount> kIdentifications{identification_of<First>(),
+                                                                 identification_of<Others>()...};
+  static constexpr std::array<Frames, kCount> kFrames{&frames_of<First>, &frames_of<Others>...};
+  static constexpr std::array<std::string_view, kCount> kNames{First::name, Others::name...};
   static inline constinit std::atomic<std::size_t> selected_{0};
 };
 

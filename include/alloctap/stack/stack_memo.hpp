@@ -6,6 +6,7 @@
 
 #include "alloctap/guard/arena.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/stack/identified_stack.hpp"
 #include "alloctap/stack/packed_words.hpp"
 #include "alloctap/stack/stack_capture.hpp"
 #include "alloctap/stack/unwind_frame.hpp"
@@ -24,25 +25,13 @@ class StackMemo {
   /// Stacks with more words are left to the chain.
   static constexpr std::size_t kMostWords = 160;
 
-  struct Known {
-    UnwindFrame leaf;
-    StackHash hash;
-    /// Which stack it was, and by which rules: `StackChain::serial`.
-    std::uint64_t serial = 0;
-    CapturedStack stack;
-    bool has_words = false;
-    bool pointer_matters = false;
-    /// `IdentifiedStack::place`.
-    std::uint32_t place = 0;
-  };
-
   /// The stack whose innermost frame is `leaf`, if it is known and the same as ever; else nullptr.
-  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE Known* find(const UnwindFrame& leaf,
-                                                   std::uint64_t serial) noexcept {
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE RememberedStack* find(const UnwindFrame& leaf,
+                                                             std::uint64_t serial) noexcept {
     if (entries_ == nullptr) return nullptr;
     Entry& entry = entries_[place_of(leaf)];
     Known& known = entry.known;
-    const bool same = known.has_words && known.leaf.pc == leaf.pc && known.leaf.sp == leaf.sp &&
+    const bool same = known.leaf.pc == leaf.pc && known.leaf.sp == leaf.sp &&
                       known.serial == serial &&
                       (known.leaf.fp == leaf.fp || !known.pointer_matters);
     if (!same) return nullptr;
@@ -56,15 +45,14 @@ class StackMemo {
     const StackHash hash = chain.hash(innermost);
     Entry& entry = entries_[place_of(leaf)];
     Known& known = entry.known;
-    const bool again = !known.has_words && known.leaf.pc == leaf.pc && known.leaf.sp == leaf.sp &&
-                       known.hash == hash;
+    const bool again = known.serial == kNoWords && known.leaf.pc == leaf.pc &&
+                       known.leaf.sp == leaf.sp && known.hash == hash;
     // Not as a whole, which would be made elsewhere and copied before it has reached the cache.
     known.leaf = leaf;
     known.hash = hash;
-    known.serial = serial;
+    known.serial = again ? serial : kNoWords;
     known.stack.depth = static_cast<std::uint32_t>(chain.size());
     known.stack.failed = chain.end() == ChainEnd::kFailed;
-    known.has_words = again;
     known.pointer_matters = chain.pointer_matters(innermost);
     if (again) [[unlikely]] {
       entry.words.pack(chain.words(), chain.size());
@@ -72,11 +60,20 @@ class StackMemo {
   }
 
  private:
+  struct Known : RememberedStack {
+    UnwindFrame leaf;
+    /// Which stack it was, and by which rules: `StackChain::serial`; or `kNoWords`, which is none.
+    std::uint64_t serial = 0;
+    bool pointer_matters = false;
+  };
+
   struct Entry {
     Known known;
     PackedWords<kMostWords> words;
   };
 
+  /// The stack came once; it has to come again before its words are kept.
+  static constexpr std::uint64_t kNoWords = UINT64_MAX;
   static constexpr std::size_t kBits = 7;
   static constexpr std::size_t kBytes = sizeof(Entry) << kBits;
 

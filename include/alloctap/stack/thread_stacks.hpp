@@ -29,7 +29,7 @@ class ThreadStacks {
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE StackChain* find_again(
       const ThreadState& thread, std::uintptr_t address) const noexcept {
     const bool known = generation_ == thread.generation && version_ == FiberScope::version();
-    return known && current_ != nullptr && is_on(*current_, address) ? current_ : nullptr;
+    return known && is_on(*current_, address) ? current_ : nullptr;
   }
 
  private:
@@ -52,17 +52,18 @@ class ThreadStacks {
     // Before the search, which is repeated where a fiber comes or goes meanwhile.
     version_ = FiberScope::version();
     if (is_on(own_, address)) return current_ = &own_;
-    current_ = FiberScope::find(address);
-    if (current_ == nullptr && !foreign_.contains(address)) look_at_map(address);
-    return current_;
+    StackChain* found = FiberScope::find(address);
+    if (found == nullptr && !foreign_.contains(address)) found = look_at_map(address);
+    if (found != nullptr) current_ = found;
+    return found;
   }
 
-  void look_at_map(std::uintptr_t address) noexcept {
+  StackChain* look_at_map(std::uintptr_t address) noexcept {
     os::StackBounds bounds = os::find_stack_bounds(address);
     const bool main_stack = bounds.contains(os::initial_stack_pointer());
     if (!main_stack && !bounds.contains(os::thread_pointer())) {
       foreign_ = bounds;
-      return;
+      return nullptr;
     }
     if (main_stack) {
       // It grows downwards, and the system keeps other mappings further away than this.
@@ -76,11 +77,12 @@ class ThreadStacks {
     } else {
       own_.move_to(bounds);
     }
-    current_ = &own_;
+    return &own_;
   }
 
   StackChain own_;
-  StackChain* current_ = nullptr;
+  /// What was found last.
+  StackChain* current_ = &own_;
   /// Where the thread has been that is neither.
   os::StackBounds foreign_;
   std::uint64_t version_ = 0;

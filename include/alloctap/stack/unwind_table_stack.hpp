@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "alloctap/macros.hpp"
 #include "alloctap/stack/careful_stack.hpp"
 #include "alloctap/stack/chain_capture.hpp"
 #include "alloctap/stack/recent_rules.hpp"
@@ -48,6 +49,16 @@ struct UnwindTableStack {
                                   std::uint32_t max_frames) noexcept {
     return Capture::identify(thread, origin, max_frames);
   }
+  ALLOCTAP_ALWAYS_INLINE static RememberedStack* recall(ThreadState& thread,
+                                                        const CallOrigin& origin,
+                                                        std::uint32_t max_frames) noexcept {
+    return Capture::recall(thread, origin, max_frames);
+  }
+  static IdentifiedStack identify_anew(ThreadState& thread, const CallOrigin& origin,
+                                       std::uint32_t max_frames,
+                                       RememberedStack* recalled) noexcept {
+    return Capture::identify_anew(thread, origin, max_frames, recalled);
+  }
   static std::span<const std::uintptr_t> identified_frames(
       ThreadState& thread, const IdentifiedStack& identified) noexcept {
     return Capture::identified_frames(thread, identified);
@@ -61,5 +72,6 @@ struct UnwindTableStack {
 };
 
 static_assert(IdentifyingStackCapture<UnwindTableStack>);
+static_assert(RecallingStackCapture<UnwindTableStack>);
 
 }  // namespace alloctap

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "alloctap/stack/no_stack.hpp"
+#include "alloctap/stack/unwind_table_stack.hpp"
 #include "alloctap/testing/scripted_stack.hpp"
 #include "tests/support/call_chain.hpp"
 
@@ -34,6 +35,21 @@ TEST_CASE("the first of the choices is in force until another is selected") {
   REQUIRE(Choice::select("none"));
   CHECK(Choice::selected() == "none");
   ScriptedStack::play({});
+}
+
+TEST_CASE("stacks are recalled while the first of the choices is in force") {
+  using Recalls = alloctap::SelectableStack<alloctap::UnwindTableStack, NoStack>;
+  alloctap::testing::CallChain<>::call(3, [](const alloctap::CallOrigin& origin) {
+    const alloctap::CallOrigin same = origin;
+    alloctap::ThreadState& thread = *alloctap::ThreadStates::mine();
+    for (int i = 0; i < 3; ++i) static_cast<void>(Recalls::identify(thread, same, 100));
+    CHECK(Recalls::recall(thread, same, 100) != nullptr);
+    REQUIRE(Recalls::select("none"));
+    CHECK(Recalls::recall(thread, same, 100) == nullptr);
+    CHECK(Recalls::identify_anew(thread, same, 100, nullptr).stack.depth == 1);
+    REQUIRE(Recalls::select("unwind-table"));
+    CHECK(Recalls::recall(thread, same, 100) != nullptr);
+  });
 }
 
 TEST_CASE("a name that no choice has selects nothing") {

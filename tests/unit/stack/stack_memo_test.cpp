@@ -41,6 +41,14 @@ TEST_CASE("a stack is known when it has come twice from one frame") {
   CHECK(known->stack.depth == 4);
 }
 
+TEST_CASE("a stack that has come once is not known under any number") {
+  MemoOfStack once;
+  once.come_by();
+  for (const std::uint64_t serial : {std::uint64_t{0}, kSerial, ~std::uint64_t{1}}) {
+    CHECK_FALSE(once.knows(once.leaf(), serial));
+  }
+}
+
 TEST_CASE("another frame is not known, nor the same one on another stack") {
   MemoOfStack twice;
   twice.come_by();
