@@ -19,8 +19,8 @@
 
 namespace alloctap {
 
-/// Captures by `Rules`, made for each walk of a `Rules::Cache`, which every thread has one of, and
-/// an epoch:
+/// Captures by `Rules`, cheap to copy, made for each walk of a `Rules::Cache`, which every thread
+/// has one of, and an epoch:
 /// - `find(frame)` gives the rule of an `UnwindFrame`, as of that epoch;
 /// - `current_epoch()` is constant while rules do not change;
 /// - `Fallback` is the capture to use where the rules need what only it knows;
@@ -141,6 +141,7 @@ class ChainCapture {
     at.frame = calling_frame<Rules::kPointerDecides>(origin);
     const Rules rules(memory.rules, Rules::current_epoch());
     const StackChain* stack = memory.stacks.find(thread, at.frame.sp);
+    if (!LiveStack::is_aligned(at.frame.sp)) return {};
     while (stack != nullptr && origin.allocator->contains(at.frame.pc)) {
       const LiveStack live(at.frame.sp, stack->bounds.high);
       const UnwindFrame inner = at.frame;

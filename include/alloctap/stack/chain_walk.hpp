@@ -39,42 +39,65 @@ class ChainWalk {
   /// or, if its end is `kCut`, more frames than are wanted. With `kBroken` and `kNeedsRegisters`
   /// the chain is as it was.
   ALLOCTAP_ALWAYS_INLINE UnwindOutcome walk_from(const UnwindFrame& leaf) noexcept {
-    candidates_ = chain_.size();
-    if (meets_chain(leaf) && candidates_ == chain_.size() && outer_frames_hold(1)) {
-      return UnwindOutcome::kCaller;
+    const VerifiedChain::Place innermost = chain_.place(chain_.size() - 1);
+    if (innermost.is(leaf)) {
+      const std::size_t number = chain_.size() - 1;
+      if (find_next(number, 1) == number) return UnwindOutcome::kCaller;
     }
     return walk_on_from(leaf);
   }
 
  private:
   ALLOCTAP_NOINLINE UnwindOutcome walk_on_from(const UnwindFrame& kept_leaf) noexcept {
+    // A copy: what is referred to would be loaded again after each word that is noted.
+    const Rules rules = rules_;
     const UnwindFrame leaf = loaded_apart(kept_leaf);
+    if (!LiveStack::is_aligned(leaf.sp)) return UnwindOutcome::kBroken;
     const LiveStack memory(leaf.sp, stack_.high);
+    VerifiedChain::Place place = chain_.place(chain_.size() - 1);
     NotedFrame* reached = &walked_.restart(leaf);
     const NotedFrame* const furthest = reached + walked_frames_for(most_frames_) - 1;
     for (UnwindFrame frame = leaf;; ++reached) {
-      if (meets_chain(frame)) [[unlikely]] {
+      place.go_out_to(frame.sp);
+      if (place.is(frame)) [[unlikely]] {
         walked_.add_up_to(*reached);
-        if (outer_frames_hold(walked_.size())) return join();
+        const std::size_t met = chain_.number_of(place);
+        const std::size_t next = find_next(met, walked_.size());
+        if (next == met) return join(met);
+        place = chain_.place(next);
       }
       if (reached == furthest) [[unlikely]] {
         walked_.add_up_to(*reached);
-        return replace_chain(ChainEnd::kCut);
+        return replace_chain(ChainEnd::kCut, FramePointerUse::kUsed);
       }
-      const UnwindRule rule = rules_.find(frame);
-      reached->use = rule.pointer_use();
-      NotedFrame& caller = reached[1];
-      UnwindOutcome outcome = step_outwards(frame, rule, caller, memory);
-      const UnwindFrame found = caller.frame;
-      if (outcome == UnwindOutcome::kCaller && !is_further_out(found, frame)) {
-        outcome = UnwindOutcome::kBroken;
+      const UnwindRule rule = rules.find(frame);
+      if (!rule.is_plain()) [[unlikely]] {
+        const UnwindOutcome outcome = step_with_care(*reached, rule);
+        if (outcome != UnwindOutcome::kCaller) return end_with(outcome, rule);
+        frame = reached[1].frame;
+        continue;
       }
+      UnwindFrame caller;
+      const UnwindOutcome outcome = step_plainly(frame, rule, reached[1], caller, memory);
       if (outcome != UnwindOutcome::kCaller) [[unlikely]] {
         walked_.add_up_to(*reached);
         return end_with(outcome, rule);
       }
-      frame = found;
+      frame = caller;
     }
+  }
+
+  /// From a frame of the walk, by a rule that is not plain. Apart, and by values, because what is
+  /// referred to is not in registers.
+  ALLOCTAP_NOINLINE UnwindOutcome step_with_care(NotedFrame& reached, UnwindRule rule) noexcept {
+    walked_.add_up_to(reached);
+    const UnwindFrame frame = reached.frame;
+    NotedFrame& caller = walked_.next();
+    const LiveStack memory(walked_[0].frame.sp, stack_.high);
+    const UnwindOutcome outcome = step_specially(frame, rule, caller, memory);
+    if (outcome != UnwindOutcome::kCaller) return outcome;
+    const bool is_further_out = caller.frame.sp > frame.sp && caller.frame.sp < stack_.high;
+    return is_further_out ? outcome : UnwindOutcome::kBroken;
   }
 
   /// Field by field, as it was written a moment before: a load of two at once would wait until both
@@ -87,82 +110,57 @@ class ChainWalk {
     return {.pc = pc, .sp = sp, .fp = frame.fp};
   }
 
-  [[nodiscard]] bool is_further_out(const UnwindFrame& caller,
-                                    const UnwindFrame& frame) const noexcept {
-    return caller.sp > frame.sp && caller.sp < stack_.high;
-  }
-
-  /// Whether the frame reached is one of the chain's: then that is number `candidates_ - 1`.
-  /// Further out, stack pointers are higher, and at the end of the chain higher than all.
-  bool meets_chain(const UnwindFrame& reached) noexcept {
-    static_assert(VerifiedChain::kEnd + 1 == 0);
-    std::size_t candidates = candidates_;
-    // The first without a branch: mostly there is none or one, and which is anybody's guess.
-    std::size_t passed = chain_.sp(candidates - 1) < reached.sp ? 1 : 0;
-    ALLOCTAP_HIDE_VALUE(passed);
-    candidates -= passed;
-    while (chain_.sp(candidates - 1) < reached.sp) [[unlikely]] {
-      --candidates;
-    }
-    candidates_ = candidates;
-    return chain_.is(candidates - 1, reached);
-  }
-
-  /// Whether the chain outside the frame that was met still holds, as far as it is wanted. `walked`
-  /// counts the frames up to that one. If not, candidates are left that may be met further out;
-  /// none where only the end of the stack does not hold, or is not known.
-  bool outer_frames_hold(std::size_t walked) noexcept {
-    const std::size_t met = candidates_ - 1;
+  /// `met` where the chain outside of that frame still holds, as far as it is wanted. `walked`
+  /// counts the frames up to that one. Else the number of the innermost frame that may be met
+  /// further out; the end's where only the end of the stack does not hold, or is not known.
+  ALLOCTAP_NOINLINE std::size_t find_next(std::size_t met, std::size_t walked) const noexcept {
     const std::size_t wanted = most_frames_ + 1 - std::min(walked, most_frames_ + 1);
     const std::size_t changed = chain_.find_changed(met - std::min(met, wanted), met);
     const bool reaches = met >= wanted || chain_.end_is_sure();
-    if (changed == met && reaches) return true;
-    static_assert(VerifiedChain::kEnd + 1 == 0);
-    candidates_ = changed == met ? 0 : changed + 1;
-    return false;
+    return changed != met || reaches ? changed : VerifiedChain::kEnd;
   }
 
   /// The frames walked over take the place of those inside the one that was met.
-  UnwindOutcome join() noexcept {
-    const std::size_t met = candidates_ - 1;
+  UnwindOutcome join(std::size_t met) noexcept {
     const bool matters = chain_.pointer_matters(met);
-    walked_.last().use = matters ? FramePointerUse::kUsed : FramePointerUse::kIgnored;
-    keep_outermost(met);
+    keep_outermost(met, matters ? FramePointerUse::kUsed : FramePointerUse::kIgnored);
     return UnwindOutcome::kCaller;
   }
 
-  UnwindOutcome end_with(UnwindOutcome outcome, const UnwindRule& rule) noexcept {
-    NotedFrame& last = walked_.last();
+  ALLOCTAP_NOINLINE UnwindOutcome end_with(UnwindOutcome outcome, UnwindRule rule) noexcept {
     const bool by_rule = rule.kind == UnwindRule::Kind::kOutermost;
-    if (outcome == UnwindOutcome::kOutermost && !by_rule) return end_with_zero();
-    last.use = Rules::kPointerDecides ? FramePointerUse::kUsed : FramePointerUse::kIgnored;
-    if (outcome == UnwindOutcome::kOutermost) return replace_chain(ChainEnd::kOutermost);
+    if (outcome == UnwindOutcome::kOutermost && !by_rule) return end_with_zero(rule.pointer_use());
+    constexpr auto use =
+        Rules::kPointerDecides ? FramePointerUse::kUsed : FramePointerUse::kIgnored;
+    if (outcome == UnwindOutcome::kOutermost) return replace_chain(ChainEnd::kOutermost, use);
     if (outcome == UnwindOutcome::kNoTable) {
-      const bool whole = last.frame.sp >= os::initial_stack_pointer();
-      return replace_chain(whole ? ChainEnd::kOutermost : ChainEnd::kFailed);
+      const bool whole = walked_.last().frame.sp >= os::initial_stack_pointer();
+      return replace_chain(whole ? ChainEnd::kOutermost : ChainEnd::kFailed, use);
     }
-    if (Rules::kPointerDecides) return replace_chain(ChainEnd::kFailed);
+    if (Rules::kPointerDecides) return replace_chain(ChainEnd::kFailed, use);
     return outcome;
   }
 
   /// The step has noted the words that it read as it would have for a caller. The frame pointer of
   /// the last frame matters as its rule says; its caller's, to nobody.
-  UnwindOutcome end_with_zero() noexcept {
+  UnwindOutcome end_with_zero(FramePointerUse use) noexcept {
     const NotedFrame& beyond = walked_.next();
-    const std::size_t words = beyond.word_count - (beyond.last_word_is_frame_pointer ? 1 : 0);
-    return replace_chain(ChainEnd::kOutermost, std::span(beyond.words).first(words));
+    const std::size_t words =
+        beyond.step.word_count - (beyond.step.last_word_is_frame_pointer ? 1U : 0U);
+    return replace_chain(ChainEnd::kOutermost, use, std::span(beyond.words).first(words));
   }
 
-  UnwindOutcome replace_chain(ChainEnd end, std::span<const StackWord> words_of_end = {}) noexcept {
-    if (end == ChainEnd::kCut) walked_.last().use = FramePointerUse::kUsed;
+  /// `use` is that of the outermost frame.
+  UnwindOutcome replace_chain(ChainEnd end, FramePointerUse use,
+                              std::span<const StackWord> words_of_end = {}) noexcept {
     chain_.begin_at(end, words_of_end);
-    keep_outermost(0);
+    keep_outermost(0, use);
     return UnwindOutcome::kCaller;
   }
 
-  void keep_outermost(std::size_t frames) noexcept {
+  void keep_outermost(std::size_t frames, FramePointerUse use_of_last) noexcept {
     chain_.cut_to(frames);
-    chain_.push_walked(walked_.all());
+    chain_.push_walked(walked_.all(), use_of_last);
   }
 
   VerifiedChain& chain_;
@@ -170,7 +168,6 @@ class ChainWalk {
   const os::StackBounds& stack_;
   std::size_t most_frames_;
   const Rules& rules_;
-  std::size_t candidates_ = 0;
 };
 
 }  // namespace alloctap

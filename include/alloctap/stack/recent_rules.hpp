@@ -16,28 +16,46 @@ namespace alloctap {
 /// inner caches of a processor: a walk waits for the rule of each frame before it can ask for the
 /// next. Direct-mapped, by the address of a call. Belongs to one thread; runs inside malloc.
 class RecentRules {
- public:
-  using Epoch = UnwindRules::Epoch;
-
-  /// As `UnwindRules::find`.
-  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE UnwindRule find(std::uintptr_t address,
-                                                       Epoch epoch) noexcept {
-    if (epoch != epoch_) [[unlikely]] {
-      if (!begin(epoch)) return UnwindRules::find(address, epoch);
-    }
-    Entry& entry = entries_[place_of(address)];
-    if (entry.address != address) [[unlikely]] {
-      return find_anew(address, entry);
-    }
-    return entry.rule;
-  }
-
- private:
   struct Entry {
     std::uintptr_t address;
     UnwindRule rule;
   };
 
+ public:
+  using Epoch = UnwindRules::Epoch;
+
+  /// Those of one epoch, for one walk: valid until there are some of another.
+  class OfEpoch {
+   public:
+    /// As `UnwindRules::find`.
+    [[nodiscard]] ALLOCTAP_ALWAYS_INLINE UnwindRule find(std::uintptr_t address) const noexcept {
+      if (entries_ == nullptr) [[unlikely]] {
+        return UnwindRules::find(address, epoch_);
+      }
+      Entry& entry = entries_[place_of(address)];
+      if (entry.address != address) [[unlikely]] {
+        return find_anew(address, epoch_, entry);
+      }
+      return entry.rule;
+    }
+
+   private:
+    friend RecentRules;
+    OfEpoch(Entry* entries, Epoch epoch) noexcept : entries_(entries), epoch_(epoch) {}
+
+    /// nullptr where the system has no memory.
+    Entry* entries_;
+    Epoch epoch_;
+  };
+
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE OfEpoch of(Epoch epoch) noexcept {
+    if (epoch != epoch_) [[unlikely]] {
+      if (!begin(epoch)) return {nullptr, epoch};
+    }
+    return {entries_, epoch};
+  }
+
+ private:
   static constexpr std::size_t kBits = 12;
   static constexpr std::size_t kBytes = sizeof(Entry) << kBits;
 
@@ -46,8 +64,9 @@ class RecentRules {
   }
 
   /// What has no rule is asked for each time, as there.
-  ALLOCTAP_NOINLINE UnwindRule find_anew(std::uintptr_t address, Entry& entry) noexcept {
-    const UnwindRule rule = UnwindRules::find(address, epoch_);
+  ALLOCTAP_NOINLINE static UnwindRule find_anew(std::uintptr_t address, Epoch epoch,
+                                                Entry& entry) noexcept {
+    const UnwindRule rule = UnwindRules::find(address, epoch);
     if (rule.kind != UnwindRule::Kind::kNone) entry = {address, rule};
     return rule;
   }

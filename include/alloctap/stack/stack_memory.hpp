@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "alloctap/arch/frame_record.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/memory_map.hpp"
 
@@ -18,9 +19,13 @@ ALLOCTAP_NO_SANITIZE inline std::uintptr_t load_word(std::uintptr_t address) noe
   return word;
 }
 
-/// Reads words of `[low, high)`, the live part of a stack.
+/// Reads words of `[low, high)`, the live part of a stack. Precondition: `low` is aligned.
 class LiveStack {
  public:
+  [[nodiscard]] static bool is_aligned(std::uintptr_t address) noexcept {
+    return address % alignof(std::uintptr_t) == 0;
+  }
+
   LiveStack(std::uintptr_t low, std::uintptr_t high) noexcept : low_(low), high_(high) {}
 
   [[nodiscard]] bool read(std::uintptr_t address, std::uintptr_t& word) const noexcept {
@@ -33,7 +38,38 @@ class LiveStack {
     return true;
   }
 
+  /// Reads what tells the caller of a frame with the stack pointer `sp`: the two words at
+  /// `pc_place` and `fp_place`. False where `cfa`, the caller's stack pointer, is none further out,
+  /// or they are not readable. Where return addresses end frames, and nothing is saved beyond, both
+  /// are below a `cfa` that is further out, and as well aligned.
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool read_caller(std::uintptr_t sp, std::uintptr_t cfa,
+                                                        std::uintptr_t pc_place,
+                                                        std::uintptr_t fp_place, std::uintptr_t& pc,
+                                                        std::uintptr_t& fp) const noexcept {
+    if (cfa <= sp || cfa > high_ || fp_place < low_) [[unlikely]] {
+      return false;
+    }
+    std::uintptr_t misaligned = pc_place;
+    if constexpr (!arch::kRecordEndsFrame) {
+      misaligned |= fp_place;
+      if (!holds(pc_place) || !holds(fp_place)) return false;
+    }
+    if (misaligned % alignof(std::uintptr_t) != 0) [[unlikely]] {
+      return false;
+    }
+    pc = load_word(pc_place);
+    fp = load_word(fp_place);
+    return true;
+  }
+
+  /// Whether no frame can have the stack pointer `sp`, because nothing is beyond it.
+  [[nodiscard]] bool ends_at(std::uintptr_t sp) const noexcept { return sp >= high_; }
+
  private:
+  [[nodiscard]] bool holds(std::uintptr_t address) const noexcept {
+    return address >= low_ && address <= high_ - sizeof(std::uintptr_t);
+  }
+
   std::uintptr_t low_;
   std::uintptr_t high_;
 };
@@ -54,6 +90,14 @@ class CopiedStack {
     std::memcpy(&word, copy_.data() + offset, sizeof word);
     return true;
   }
+
+  /// As that of `LiveStack`, but for bounds, which are not known.
+  [[nodiscard]] bool read_caller(std::uintptr_t, std::uintptr_t, std::uintptr_t pc_place,
+                                 std::uintptr_t fp_place, std::uintptr_t& pc,
+                                 std::uintptr_t& fp) noexcept {
+    return read(pc_place, pc) && read(fp_place, fp);
+  }
+  [[nodiscard]] static bool ends_at(std::uintptr_t) noexcept { return false; }
 
   /// Forgets the copy: the next capture looks again.
   void forget() noexcept { bytes_ = 0; }

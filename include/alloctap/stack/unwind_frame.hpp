@@ -41,14 +41,21 @@ enum class FramePointerUse : std::uint8_t {
   kIgnored,
 };
 
+/// What is noted of the way to a frame from the one that it called. Written at once.
+struct StepNotes {
+  /// How many words of the stack were read.
+  std::uint16_t word_count = 0;
+  /// The last of the words told the frame pointer, and nothing else.
+  bool last_word_is_frame_pointer = false;
+  /// What became of the frame pointer of the frame inside.
+  FramePointerUse use = FramePointerUse::kUsed;
+};
+static_assert(sizeof(StepNotes) == sizeof(std::uint32_t));
+
 /// A frame with the words that it was found by.
 struct NotedFrame {
   UnwindFrame frame;
-  std::uint32_t word_count = 0;
-  /// The last of the words told the frame pointer, and nothing else.
-  bool last_word_is_frame_pointer = false;
-  /// On the way from here outwards.
-  FramePointerUse use = FramePointerUse::kUsed;
+  StepNotes step;
   FrameWords words;
 };
 

@@ -34,8 +34,14 @@ struct UnwindRule {
     kNeedsTable,
   };
 
-  /// What `fp_slot` says where the caller's fp is the frame's own.
-  static constexpr std::int16_t kUnchanged = std::numeric_limits<std::int16_t>::max();
+  /// Where return addresses are, if they end frames: words from the CFA.
+  static constexpr std::int8_t kEndOfFrame = -1;
+
+  /// What `fp_slot` says where the caller's fp is the frame's own. If return addresses end frames,
+  /// it is their place, where nobody saves another register: so a step by such a rule may read
+  /// there before it knows.
+  static constexpr std::int16_t kUnchanged =
+      arch::kRecordEndsFrame ? kEndOfFrame : std::numeric_limits<std::int16_t>::max();
 
   /// What `return_slot` says of a record that is too far from the CFA for it: the word above the
   /// caller's fp. Only where a record may lie anywhere in its frame, as in the frames of more than
@@ -58,9 +64,8 @@ struct UnwindRule {
   /// Where the return address is: bytes from the CFA.
   [[nodiscard]] constexpr std::int64_t return_offset() const noexcept {
     constexpr std::int64_t kWord = sizeof(std::uintptr_t);
-    if constexpr (!arch::kRecordEndsFrame) {
-      if (return_slot == kInRecord) return (std::int64_t{fp_slot} + 1) * kWord;
-    }
+    if constexpr (arch::kRecordEndsFrame) return kEndOfFrame * kWord;
+    if (return_slot == kInRecord) return (std::int64_t{fp_slot} + 1) * kWord;
     return return_slot * kWord;
   }
 
@@ -143,7 +148,7 @@ inline std::optional<UnwindRule> plain(const elf::CallFrameRow& row) noexcept {
   if (saved.kind == Rule::Kind::kUnspecified || saved.kind == Rule::Kind::kSameValue) return rule;
   if (saved.kind != Rule::Kind::kAtCfaPlus) return std::nullopt;
   const auto slot = words<std::int16_t>(saved.value);
-  if (!slot) return std::nullopt;
+  if (!slot || *slot >= UnwindRule::kUnchanged) return std::nullopt;
   rule.fp_slot = *slot;
   return rule;
 }
@@ -152,7 +157,9 @@ inline std::optional<UnwindRule> plain(const elf::CallFrameRow& row) noexcept {
 constexpr std::optional<std::int8_t> return_slot(std::int64_t bytes,
                                                  const UnwindRule& rule) noexcept {
   const auto slot = words<std::int8_t>(bytes);
-  if constexpr (arch::kRecordEndsFrame) return slot;
+  if constexpr (arch::kRecordEndsFrame) {
+    return slot == UnwindRule::kEndOfFrame ? slot : std::nullopt;
+  }
   if (slot && *slot != UnwindRule::kInRecord) return slot;
   const bool in_record = rule.is_plain() && rule.fp_slot != UnwindRule::kUnchanged &&
                          bytes == (std::int64_t{rule.fp_slot} + 1) * kWord;

@@ -1,10 +1,13 @@
 /// One step outwards: from a frame to the one that it was called from.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 
 #include "alloctap/arch/dwarf_registers.hpp"
+#include "alloctap/arch/frame_record.hpp"
 #include "alloctap/elf/call_frame_step.hpp"
 #include "alloctap/elf/register_file.hpp"
 #include "alloctap/macros.hpp"
@@ -38,11 +41,11 @@ class StepReader {
 
   /// False where the word may not be read, or more are read than a frame has room for.
   bool operator()(std::uintptr_t address, std::uintptr_t& word) noexcept {
-    if (notes_.word_count == kMostWordsOfFrame || !read_(memory_, address, word)) {
+    if (notes_.step.word_count == kMostWordsOfFrame || !read_(memory_, address, word)) {
       refused_ = true;
       return false;
     }
-    notes_.words[notes_.word_count++] = {.address = address, .value = word};
+    notes_.words[notes_.step.word_count++] = {.address = address, .value = word};
     return true;
   }
 
@@ -68,8 +71,7 @@ ALLOCTAP_NOINLINE inline UnwindOutcome step_by_table(const UnwindFrame& frame, N
   using Registers = arch::DwarfRegisters;
   elf::CallFrameRow row;
   if (!find_unwind_row(frame.call_address(), row)) return UnwindOutcome::kNoTable;
-  caller.word_count = 0;
-  caller.last_word_is_frame_pointer = false;
+  caller.step = {};
   elf::RegisterFile known;
   known.set(Registers::kStackPointer, frame.sp);
   known.set(Registers::kFramePointer, frame.fp);
@@ -95,8 +97,7 @@ ALLOCTAP_NOINLINE inline UnwindOutcome step_realigned(const UnwindFrame& frame,
   const auto at = [](std::uintptr_t base, std::int64_t bytes) {
     return base + static_cast<std::uintptr_t>(bytes);
   };
-  caller.word_count = 0;
-  caller.last_word_is_frame_pointer = true;
+  caller.step = {.last_word_is_frame_pointer = true};
   UnwindFrame& found = caller.frame;
   const bool readable = read(at(frame.fp, rule.cfa_offset), found.sp) &&
                         read(at(found.sp, rule.return_offset()), found.pc) &&
@@ -107,8 +108,8 @@ ALLOCTAP_NOINLINE inline UnwindOutcome step_realigned(const UnwindFrame& frame,
 
 /// By what is neither `kFromStackPointer` nor `kFromFramePointer`.
 template <class Memory>
-UnwindOutcome step_specially(const UnwindFrame& frame, const UnwindRule& rule, NotedFrame& caller,
-                             Memory& memory) noexcept {
+ALLOCTAP_NOINLINE UnwindOutcome step_specially(UnwindFrame frame, UnwindRule rule,
+                                               NotedFrame& caller, Memory& memory) noexcept {
   switch (rule.kind) {
     case UnwindRule::Kind::kRealigned:
       return step_realigned(frame, rule, caller, StepReader(memory, caller));
@@ -121,45 +122,65 @@ UnwindOutcome step_specially(const UnwindFrame& frame, const UnwindRule& rule, N
   }
 }
 
-/// Writes the caller of `frame`, and the words that it was found by, to `caller`, whose `use` stays
-/// as it is; only with `kCaller` is it of value. `rule` is the one of the frame's call address. A
-/// return address of 0, which whoever made the stack put there, ends it too.
-/// Runs inside malloc; does not check that the caller lies further out.
+/// What a step notes that reads the stack pointer, as the word that it is: so one of them is chosen
+/// without a branch.
+inline constexpr auto kNotesOfSaved = std::bit_cast<std::uint32_t>(StepNotes{
+    .word_count = 2, .last_word_is_frame_pointer = true, .use = FramePointerUse::kIgnored});
+inline constexpr auto kNotesOfUnchanged =
+    std::bit_cast<std::uint32_t>(StepNotes{.word_count = 1, .use = FramePointerUse::kPassedOn});
+/// Takes the use away, which leaves `kUsed`.
+inline constexpr auto kNotesButUse =
+    ~std::bit_cast<std::uint32_t>(StepNotes{.use = static_cast<FramePointerUse>(0xFF)});
+static_assert(FramePointerUse{} == FramePointerUse::kUsed);
+
+/// By one of the two kinds that nearly all code is of. The caller is told twice, once in registers.
 ///
 /// Without branches on what differs from frame to frame: a wrong guess costs more than a load.
 template <class Memory>
-ALLOCTAP_ALWAYS_INLINE UnwindOutcome step_outwards(const UnwindFrame& frame, const UnwindRule& rule,
-                                                   NotedFrame& caller, Memory& memory) noexcept {
+ALLOCTAP_ALWAYS_INLINE UnwindOutcome step_plainly(const UnwindFrame& frame, const UnwindRule& rule,
+                                                  NotedFrame& notes, UnwindFrame& caller,
+                                                  Memory& memory) noexcept {
   constexpr std::int64_t kWord = sizeof(std::uintptr_t);
-  if (!rule.is_plain()) [[unlikely]] {
-    // Copies, because both are to stay in registers.
-    const UnwindFrame frame_in_memory = frame;
-    const UnwindRule rule_in_memory = rule;
-    return step_specially(frame_in_memory, rule_in_memory, caller, memory);
-  }
   const bool from_fp = rule.kind == UnwindRule::Kind::kFromFramePointer;
-  // 0 or 1, which the compiler is not to know: it would make a branch of it.
-  std::uintptr_t fp_saved = rule.fp_slot != UnwindRule::kUnchanged ? 1 : 0;
-  ALLOCTAP_HIDE_VALUE(fp_saved);
+  // All ones or 0, which the compiler is not to know: it would make a branch of it.
+  std::uintptr_t saved = rule.fp_slot != UnwindRule::kUnchanged ? ~std::uintptr_t{0} : 0;
+  ALLOCTAP_HIDE_VALUE(saved);
   const auto if_saved = [&](std::uintptr_t then, std::uintptr_t otherwise) {
-    return otherwise ^ ((then ^ otherwise) & (std::uintptr_t{0} - fp_saved));
+    return otherwise ^ ((then ^ otherwise) & saved);
   };
   const std::uintptr_t base = from_fp ? frame.fp : frame.sp;
   const std::uintptr_t cfa = base + static_cast<std::uintptr_t>(std::int64_t{rule.cfa_offset});
   const std::uintptr_t pc_place = cfa + static_cast<std::uintptr_t>(rule.return_offset());
-  const std::uintptr_t saved_place = cfa + static_cast<std::uintptr_t>(rule.fp_slot * kWord);
-  const std::uintptr_t fp_place = if_saved(saved_place, pc_place);
+  const std::uintptr_t slot = cfa + static_cast<std::uintptr_t>(rule.fp_slot * kWord);
+  const std::uintptr_t fp_place = arch::kRecordEndsFrame ? slot : if_saved(slot, pc_place);
   std::uintptr_t pc = 0;
   std::uintptr_t fp = 0;
-  if (!memory.read(pc_place, pc) || !memory.read(fp_place, fp)) [[unlikely]] {
+  if (!memory.read_caller(frame.sp, cfa, pc_place, fp_place, pc, fp)) [[unlikely]] {
     return UnwindOutcome::kBroken;
   }
-  caller.words[0] = {.address = pc_place, .value = pc};
-  caller.words[1] = {.address = fp_place, .value = fp};
-  caller.word_count = 1 + static_cast<std::uint32_t>(fp_saved);
-  caller.last_word_is_frame_pointer = fp_saved != 0;
-  caller.frame = {.pc = pc, .sp = cfa, .fp = if_saved(fp, frame.fp)};
-  return pc == 0 ? UnwindOutcome::kOutermost : UnwindOutcome::kCaller;
+  caller = {.pc = pc, .sp = cfa, .fp = if_saved(fp, frame.fp)};
+  notes.frame = caller;
+  notes.words[0] = {.address = pc_place, .value = pc};
+  notes.words[1] = {.address = fp_place, .value = fp};
+  auto step = static_cast<std::uint32_t>(if_saved(kNotesOfSaved, kNotesOfUnchanged));
+  if (from_fp) step &= kNotesButUse;
+  std::memcpy(static_cast<void*>(&notes.step), &step, sizeof step);
+  if (pc == 0) [[unlikely]] {
+    return UnwindOutcome::kOutermost;
+  }
+  return memory.ends_at(cfa) ? UnwindOutcome::kBroken : UnwindOutcome::kCaller;
+}
+
+/// Writes the caller of `frame`, and what was noted on the way to it, to `caller`; only with
+/// `kCaller` is it of value. `rule` is the one of the frame's call address. A return address of 0,
+/// which whoever made the stack put there, ends it too. Runs inside malloc; checks that the caller
+/// lies further out where the rule is plain and `memory` has bounds.
+template <class Memory>
+ALLOCTAP_ALWAYS_INLINE UnwindOutcome step_outwards(const UnwindFrame& frame, const UnwindRule& rule,
+                                                   NotedFrame& caller, Memory& memory) noexcept {
+  UnwindFrame found;
+  return rule.is_plain() ? step_plainly(frame, rule, caller, found, memory)
+                         : step_specially(frame, rule, caller, memory);
 }
 
 }  // namespace alloctap

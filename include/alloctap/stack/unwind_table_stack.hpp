@@ -20,16 +20,15 @@ class TableRules {
   static constexpr bool kPointerDecides = false;
 
   /// `cache` is the thread's.
-  TableRules(Cache& cache, std::uint64_t epoch) noexcept : cache_(cache), epoch_(epoch) {}
+  TableRules(Cache& cache, std::uint64_t epoch) noexcept : recent_(cache.of(epoch)) {}
 
   [[nodiscard]] static std::uint64_t current_epoch() noexcept { return UnwindRules::epoch(); }
   [[nodiscard]] UnwindRule find(const UnwindFrame& frame) const noexcept {
-    return cache_.find(frame.call_address(), epoch_);
+    return recent_.find(frame.call_address());
   }
 
  private:
-  Cache& cache_;
-  UnwindRules::Epoch epoch_;
+  RecentRules::OfEpoch recent_;
 };
 
 /// Walks by the unwind tables that every module has for exceptions (Linux Standard Base, ".eh_frame

@@ -32,6 +32,7 @@
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/guard/arena.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/stack/chain_frame.hpp"
 #include "alloctap/stack/stack_words.hpp"
 #include "alloctap/stack/unwind_frame.hpp"
 
@@ -52,7 +53,11 @@ enum class ChainEnd : std::uint8_t {
 /// the arena, given back by `release` alone: the chain lives as long as its thread's state. Belongs
 /// to one thread; runs inside malloc.
 class VerifiedChain {
+  using Frame = ChainFrame;
+
  public:
+  using Place = ChainPlace;
+
   /// What `find_changed` says of the end: it lies outside of frame 0.
   static constexpr std::size_t kEnd = SIZE_MAX;
 
@@ -113,9 +118,13 @@ class VerifiedChain {
 
   /// Whether frame `i` is `frame` in all that matters. `kEnd` is none.
   [[nodiscard]] bool is(std::size_t i, const UnwindFrame& frame) const noexcept {
-    const Frame& kept = at(i);
-    return kept.frame.pc == frame.pc && kept.frame.sp == frame.sp &&
-           (kept.frame.fp == frame.fp || !kept.pointer_matters);
+    return place(i).is(frame);
+  }
+
+  [[nodiscard]] Place place(std::size_t i) const noexcept { return Place(&at(i)); }
+  /// `kEnd` where it is at the end.
+  [[nodiscard]] std::size_t number_of(const Place& place) const noexcept {
+    return static_cast<std::size_t>(place.frame() - frames_);
   }
 
   /// Whether the frame pointer of frame `i` matters.
@@ -134,9 +143,9 @@ class VerifiedChain {
     ++size_;
   }
 
-  /// Adds what a walk found, leaf first: whether a frame's pointer matters is told by the uses of
-  /// its own and of those outside it.
-  void push_walked(std::span<const NotedFrame> leaf_first) noexcept {
+  /// Adds what a walk found, leaf first: whether a frame's pointer matters is told by the uses on
+  /// the way outwards from it and from those outside it. `use` is that of the outermost.
+  void push_walked(std::span<const NotedFrame> leaf_first, FramePointerUse use) noexcept {
     bool matters = false;
     for (std::size_t left = leaf_first.size(); left > 0;) {
       make_room();
@@ -145,9 +154,9 @@ class VerifiedChain {
       size_ += left - end;
       for (; left > end; --left) {
         const NotedFrame& noted = leaf_first[left - 1];
-        matters = noted.use == FramePointerUse::kUsed ||
-                  (noted.use == FramePointerUse::kPassedOn && matters);
+        matters = use == FramePointerUse::kUsed || (use == FramePointerUse::kPassedOn && matters);
         tail.add(noted, matters);
+        use = noted.step.use;
       }
     }
   }
@@ -167,13 +176,6 @@ class VerifiedChain {
   }
 
  private:
-  struct Frame {
-    UnwindFrame frame;
-    /// Where its words end in the list of all; they begin where those of the frame outside end.
-    std::uint32_t words_end;
-    bool pointer_matters;
-  };
-
   /// Where the next frames go, there being room. Apart from the chain, so that what is the same for
   /// all of them stays in registers.
   class Tail {
@@ -188,10 +190,10 @@ class VerifiedChain {
 
     ALLOCTAP_ALWAYS_INLINE void add(const NotedFrame& noted, bool pointer_matters) noexcept {
       copy_words(noted);
-      std::uint32_t drop = noted.last_word_is_frame_pointer && !pointer_matters ? 1 : 0;
+      std::uint32_t drop = noted.step.last_word_is_frame_pointer && !pointer_matters ? 1 : 0;
       // Or else the compiler makes a branch of it, and every other frame is guessed wrong.
       ALLOCTAP_HIDE_VALUE(drop);
-      words_end_ += noted.word_count - drop;
+      words_end_ += noted.step.word_count - drop;
       sum_ = sum_.with(noted.frame.pc);
       // Field by field: GCC makes a whole one elsewhere, and waits for it before it copies it.
       frame_->frame = noted.frame;
@@ -208,7 +210,7 @@ class VerifiedChain {
       StackWord* const words = words_ + words_end_;
       words[0] = noted.words[0];
       words[1] = noted.words[1];
-      if (noted.word_count > 2) [[unlikely]] {
+      if (noted.step.word_count > 2) [[unlikely]] {
         std::copy(noted.words.begin() + 2, noted.words.end(), words + 2);
       }
     }

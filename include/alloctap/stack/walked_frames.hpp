@@ -42,8 +42,7 @@ class WalkedFrames {
   NotedFrame& restart(const UnwindFrame& leaf) noexcept {
     size_ = 1;
     frames_[0].frame = leaf;
-    frames_[0].word_count = 0;
-    frames_[0].last_word_is_frame_pointer = false;
+    frames_[0].step = {};
     return frames_[0];
   }
 

@@ -120,7 +120,7 @@ namespace {
 struct RealignedRules {
   static constexpr bool kPointerDecides = false;
   [[nodiscard]] UnwindRule find(const UnwindFrame& frame) const noexcept {
-    ++asked;
+    ++*asked;
     if (frame.pc == 1) {
       return {
           .cfa_offset = -8, .fp_slot = 0, .return_slot = -1, .kind = UnwindRule::Kind::kRealigned};
@@ -128,7 +128,7 @@ struct RealignedRules {
     return {.kind = UnwindRule::Kind::kOutermost};
   }
 
-  mutable std::size_t asked = 0;
+  std::size_t* asked;
 };
 
 }  // namespace
@@ -142,10 +142,11 @@ TEST_CASE("each word that led to the 0 is looked at") {
   words[11] = 2;
   KeptChain kept;
   const auto walk = [&] {
-    const RealignedRules rules;
+    std::size_t asked = 0;
+    const RealignedRules rules{.asked = &asked};
     ChainWalk<RealignedRules> walking(kept.chain, kept.walked, bounds, kMostKept, rules);
     REQUIRE(walking.walk_from(leaf) == UnwindOutcome::kCaller);
-    return rules.asked;
+    return asked;
   };
   for (int i = 0; i < 3; ++i) {
     CHECK(walk() == 1);

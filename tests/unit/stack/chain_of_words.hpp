@@ -30,8 +30,8 @@ struct ChainOfWords {
       std::uintptr_t& place = words[2 * i + word];
       noted.words[word] = {.address = reinterpret_cast<std::uintptr_t>(&place), .value = place};
     }
-    noted.word_count = 2;
-    noted.last_word_is_frame_pointer = true;
+    noted.step.word_count = 2;
+    noted.step.last_word_is_frame_pointer = true;
     chain.push(noted, pointer_matters);
   }
 

@@ -104,7 +104,8 @@ TEST_CASE("a frame that leads inwards, or out of the stack, breaks the walk and 
     const UnwindFrame leaf{
         .pc = number * ModelFunctions::kBytes + 1, .sp = model.leaf().sp - 128, .fp = wrong};
     const os::StackBounds bounds = model.bounds();
-    const ModelRules rules;
+    std::size_t asked = 0;
+    const ModelRules rules{.asked = &asked};
     Walk walk(kept.chain, kept.walked, bounds, Kept::kMost, rules);
     CHECK(walk.walk_from(leaf) == UnwindOutcome::kBroken);
     CHECK(kept.innermost(Kept::kMost) == before);

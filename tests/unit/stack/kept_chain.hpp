@@ -34,10 +34,9 @@ struct KeptChain {
   }
   UnwindOutcome walk(const StackModel& model, const UnwindFrame& leaf, std::size_t most) {
     const os::StackBounds bounds = model.bounds();
-    const ModelRules rules;
-    const UnwindOutcome outcome = Walk(chain, walked, bounds, most, rules).walk_from(leaf);
-    walked_over = rules.asked;
-    return outcome;
+    walked_over = 0;
+    const ModelRules rules{.asked = &walked_over};
+    return Walk(chain, walked, bounds, most, rules).walk_from(leaf);
   }
 
   /// The innermost frames of the chain, leaf first, at most `most`.

@@ -21,7 +21,7 @@ TEST_CASE("recent rules are those of the tables, asked once or again") {
   const auto epoch = UnwindRules::epoch();
   for (int round = 0; round < 2; ++round) {
     for (std::uintptr_t i = 0; i < 20'000; ++i) {
-      REQUIRE(recent.find(code() + i, epoch) == UnwindRules::find(code() + i, epoch));
+      REQUIRE(recent.of(epoch).find(code() + i) == UnwindRules::find(code() + i, epoch));
     }
   }
 }
@@ -29,7 +29,7 @@ TEST_CASE("recent rules are those of the tables, asked once or again") {
 TEST_CASE("an address without a table has no rule") {
   RecentRules recent;
   for (int round = 0; round < 2; ++round) {
-    CHECK(recent.find(0x10, UnwindRules::epoch()).kind == UnwindRule::Kind::kNone);
+    CHECK(recent.of(UnwindRules::epoch()).find(0x10).kind == UnwindRule::Kind::kNone);
   }
 }
 
@@ -38,15 +38,15 @@ TEST_CASE("an address without a table has no rule") {
 TEST_CASE("rules are found again when the epoch changes") {
   RecentRules recent;
   const auto epoch = UnwindRules::epoch();
-  const UnwindRule rule = recent.find(code(), epoch);
+  const UnwindRule rule = recent.of(epoch).find(code());
   CHECK(rule.kind != UnwindRule::Kind::kNone);
-  CHECK(recent.find(code(), epoch + 1) == rule);
-  CHECK(recent.find(code(), epoch) == rule);
+  CHECK(recent.of(epoch + 1).find(code()) == rule);
+  CHECK(recent.of(epoch).find(code()) == rule);
 }
 
 TEST_CASE("without memory the tables are asked") {
   RecentRules recent;
   const alloctap::testing::StarvedArena starved;
   const auto epoch = UnwindRules::epoch();
-  CHECK(recent.find(code(), epoch) == UnwindRules::find(code(), epoch));
+  CHECK(recent.of(epoch).find(code()) == UnwindRules::find(code(), epoch));
 }

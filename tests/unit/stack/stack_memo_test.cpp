@@ -128,7 +128,7 @@ TEST_CASE("a stack with more words than there is room for is left to the chain")
       noted.words[i] = {.address = reinterpret_cast<std::uintptr_t>(&words[2 * frames - 2 + i]),
                         .value = 0};
     }
-    noted.word_count = 2;
+    noted.step.word_count = 2;
     chain.push(noted, true);
     for (int i = 0; i < 2; ++i) memo.learn(noted.frame, kSerial, chain);
     CHECK((memo.find(noted.frame, kSerial) != nullptr) == (frames < kFrames));

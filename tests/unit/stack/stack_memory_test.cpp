@@ -59,6 +59,37 @@ TEST_CASE("words of the live part of a stack are read, and no others") {
   CHECK(word == 99);
 }
 
+TEST_CASE("a caller is read where its frame lies further out in the live part of a stack") {
+  std::array<std::uintptr_t, 8> words{0, 1, 2, 3, 4, 5, 6, 7};
+  const auto at = [&](std::size_t i) { return address_of(words.data()) + i * 8; };
+  const LiveStack stack(at(2), at(6));
+  std::uintptr_t pc = 0;
+  std::uintptr_t fp = 0;
+  // Return address and frame pointer of a frame that begins at the third word and ends at the
+  // sixth.
+  REQUIRE(stack.read_caller(at(2), at(5), at(4), at(3), pc, fp));
+  CHECK(pc == 4);
+  CHECK(fp == 3);
+  REQUIRE(stack.read_caller(at(2), at(6), at(5), at(2), pc, fp));
+  CHECK(pc == 5);
+  CHECK(fp == 2);
+  CHECK(stack.ends_at(at(6)));
+  CHECK_FALSE(stack.ends_at(at(5)));
+  const auto refuses = [&](std::uintptr_t sp, std::uintptr_t cfa, std::uintptr_t fp_place) {
+    return !stack.read_caller(sp, cfa, cfa - 8, fp_place, pc, fp);
+  };
+  CHECK(refuses(at(4), at(4), at(3)));
+  CHECK(refuses(at(4), at(3), at(3)));
+  CHECK(refuses(at(2), at(7), at(3)));
+  CHECK(refuses(at(2), UINTPTR_MAX - 7, at(3)));
+  CHECK(refuses(at(2), 0, at(3)));
+  CHECK(refuses(at(2), at(5) + 4, at(3) + 4));
+  CHECK(refuses(at(3), at(5), at(1)));
+  CHECK(refuses(at(3), at(5), 0));
+  CHECK(pc == 5);
+  CHECK(fp == 2);
+}
+
 TEST_CASE("words are read anywhere as copies, and what is not mapped is noticed") {
   const Pages pages;
   CopiedStack stack;

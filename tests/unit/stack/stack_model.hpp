@@ -64,12 +64,12 @@ struct ModelFunctions {
 struct ModelRules {
   static constexpr bool kPointerDecides = false;
   [[nodiscard]] UnwindRule find(const UnwindFrame& frame) const noexcept {
-    ++asked;
+    ++*asked;
     return ModelFunctions::rule(frame.call_address() / ModelFunctions::kBytes);
   }
 
-  /// How many frames were walked over.
-  mutable std::size_t asked = 0;
+  /// How many frames were walked over, by all copies of these.
+  std::size_t* asked;
 };
 
 /// Calls and returns write what real ones would, and leave behind what real ones do.

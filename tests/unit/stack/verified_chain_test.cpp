@@ -138,10 +138,11 @@ struct ObviousChain {
     StackHash hash;
   };
 
-  void push_walked(const std::vector<NotedFrame>& leaf_first) {
+  void push_walked(const std::vector<NotedFrame>& leaf_first, FramePointerUse use) {
     bool matters = false;
     for (auto noted = leaf_first.rbegin(); noted != leaf_first.rend(); ++noted) {
-      if (noted->use != FramePointerUse::kPassedOn) matters = noted->use == FramePointerUse::kUsed;
+      if (use != FramePointerUse::kPassedOn) matters = use == FramePointerUse::kUsed;
+      use = noted->step.use;
       if (frames.size() == kChained) frames.erase(frames.begin(), frames.begin() + kChained / 2);
       const StackHash outer = frames.empty() ? StackHash{} : frames.back().hash;
       frames.push_back({*noted, matters, outer.with(noted->frame.pc)});
@@ -151,8 +152,8 @@ struct ObviousChain {
   [[nodiscard]] std::vector<std::uintptr_t> words() const {
     std::vector<std::uintptr_t> all;
     for (const auto& [noted, matters, hash] : frames) {
-      const bool drop = noted.last_word_is_frame_pointer && !matters;
-      for (std::size_t i = 0; i < noted.word_count - (drop ? 1 : 0); ++i) {
+      const bool drop = noted.step.last_word_is_frame_pointer && !matters;
+      for (std::size_t i = 0; i < noted.step.word_count - (drop ? 1U : 0U); ++i) {
         all.insert(all.end(), {noted.words[i].address, noted.words[i].value});
       }
     }
@@ -167,9 +168,9 @@ std::vector<NotedFrame> make_walk(std::minstd_rand& random) {
   for (NotedFrame& noted : leaf_first) {
     noted.frame = {.pc = random(), .sp = random(), .fp = random()};
     for (StackWord& word : noted.words) word = {.address = random(), .value = random()};
-    noted.word_count = static_cast<std::uint32_t>(random() % (kMostWordsOfFrame + 1));
-    noted.last_word_is_frame_pointer = noted.word_count > 0 && random() % 2 == 0;
-    noted.use = static_cast<FramePointerUse>(random() % 3);
+    noted.step.word_count = static_cast<std::uint16_t>(random() % (kMostWordsOfFrame + 1));
+    noted.step.last_word_is_frame_pointer = noted.step.word_count > 0 && random() % 2 == 0;
+    noted.step.use = static_cast<FramePointerUse>(random() % 3);
   }
   return leaf_first;
 }
@@ -205,8 +206,9 @@ TEST_CASE("what walks find is kept with its words, however much of it there is")
       kept.chain.cut_to(outer);
       expected.frames.resize(outer);
       const std::vector<NotedFrame> walked = make_walk(random);
-      kept.chain.push_walked(walked);
-      expected.push_walked(walked);
+      const auto use = static_cast<FramePointerUse>(random() % 3);
+      kept.chain.push_walked(walked, use);
+      expected.push_walked(walked, use);
       check_same(kept.chain, expected);
     }
   }
@@ -218,7 +220,7 @@ TEST_CASE("walked frames begin with the leaf and are added in the place of the n
   CHECK(walked.capacity() == 4);
   walked.restart({.pc = 1, .sp = 2, .fp = 3});
   CHECK(walked.size() == 1);
-  CHECK(walked.last().word_count == 0);
+  CHECK(walked.last().step.word_count == 0);
   walked.next().frame.pc = 4;
   CHECK(walked.last().frame.pc == 1);
   walked.add();

@@ -25,8 +25,8 @@ TEST_CASE("a walk begins with a frame that no word told, whatever was in the mem
     walked.restart(leaf);
     CHECK(walked.size() == 1);
     CHECK(walked.last().frame == leaf);
-    CHECK(walked.last().word_count == 0);
-    CHECK_FALSE(walked.last().last_word_is_frame_pointer);
+    CHECK(walked.last().step.word_count == 0);
+    CHECK_FALSE(walked.last().step.last_word_is_frame_pointer);
   }
   walked.release();
 }
