@@ -3,9 +3,9 @@
 
 usage: sampling_cost.py [options] BUILD_DIR...
 
-Every workload (programs.py) runs with liballoctap-run-chosen.so preloaded, once with recording off (it was
-told nothing, so every call passes through), once under alloctap-run --sample, in turn, once a
-round. CPU is user and system time of the process; "ratio" sampled / off; "ns" the CPU time added
+Every workload (programs.py) runs with liballoctap-run-chosen.so preloaded, once with recording off
+(it was told nothing, so every call passes through), once under alloctap-run --sample, in turn, once
+a round. CPU is user and system time of the process; "ratio" sampled / off; "ns" the CPU time added
 per allocation with its free. What sampling costs at the start and at the end, of which a long
 program feels nothing, is measured with a program that does nothing else ("true"): "without start"
 is the ratio with that taken off.

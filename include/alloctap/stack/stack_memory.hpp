@@ -29,9 +29,7 @@ class LiveStack {
   LiveStack(std::uintptr_t low, std::uintptr_t high) noexcept : low_(low), high_(high) {}
 
   [[nodiscard]] bool read(std::uintptr_t address, std::uintptr_t& word) const noexcept {
-    const bool readable =
-        address >= low_ && address <= high_ - sizeof word && address % alignof(std::uintptr_t) == 0;
-    if (!readable) [[unlikely]] {
+    if (!holds(address) || !is_aligned(address)) [[unlikely]] {
       return false;
     }
     word = load_word(address);
@@ -49,12 +47,12 @@ class LiveStack {
     if (cfa <= sp || cfa > high_ || fp_place < low_) [[unlikely]] {
       return false;
     }
-    std::uintptr_t misaligned = pc_place;
+    std::uintptr_t places = pc_place;
     if constexpr (!arch::kRecordEndsFrame) {
-      misaligned |= fp_place;
+      places |= fp_place;
       if (!holds(pc_place) || !holds(fp_place)) return false;
     }
-    if (misaligned % alignof(std::uintptr_t) != 0) [[unlikely]] {
+    if (!is_aligned(places)) [[unlikely]] {
       return false;
     }
     pc = load_word(pc_place);

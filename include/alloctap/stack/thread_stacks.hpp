@@ -17,6 +17,10 @@ namespace alloctap {
 /// A thread's own stack, and where else it has been. Belongs to one thread; runs inside malloc.
 class ThreadStacks {
  public:
+  ThreadStacks() noexcept = default;
+  ThreadStacks(const ThreadStacks&) = delete;
+  ThreadStacks& operator=(const ThreadStacks&) = delete;
+
   /// What is remembered of the stack that `address` is on: the thread's own or a registered
   /// fiber's. nullptr elsewhere: a signal's stack, or a fiber that nobody told of, whose memory may
   /// vanish at any time.
