@@ -116,12 +116,13 @@ TEST_CASE("a memo of a stack that ends at a return address of 0 looks at that, t
 
 namespace {
 
-/// A function whose CFA is in a word below its frame pointer, and who calls it; by their numbers.
+/// Two functions, 1 and 5, whose CFA is in a word below their frame pointer; all others are
+/// outermost.
 struct RealignedRules {
   static constexpr bool kPointerDecides = false;
   [[nodiscard]] UnwindRule find(const UnwindFrame& frame) const noexcept {
     ++*asked;
-    if (frame.pc == 1) {
+    if (frame.pc == 1 || frame.pc == 5) {
       return {
           .cfa_offset = -8, .fp_slot = 0, .return_slot = -1, .kind = UnwindRule::Kind::kRealigned};
     }
@@ -163,4 +164,35 @@ TEST_CASE("each word that led to the 0 is looked at") {
     CHECK(kept.innermost(kMostKept) == std::vector<std::uintptr_t>{1, 3});
     words[9] = 0;
   }
+}
+
+TEST_CASE("a CFA in a word is refused where it is further in, or the end of the stack") {
+  std::array<std::uintptr_t, 16> words{};
+  const auto at = [&](std::size_t i) { return reinterpret_cast<std::uintptr_t>(&words[i]); };
+  const os::StackBounds bounds{.low = at(0), .high = at(0) + sizeof words};
+  KeptChain kept;
+  const auto walk = [&](const UnwindFrame& leaf) {
+    std::size_t asked = 0;
+    const RealignedRules rules{.asked = &asked};
+    return ChainWalk<RealignedRules>(kept.chain, kept.walked, bounds, kMostKept, rules)
+        .walk_from(leaf);
+  };
+  const UnwindFrame leaf{.pc = 1, .sp = at(0), .fp = at(4)};
+  words[3] = at(10);
+  words[9] = 2;
+  CHECK(walk(leaf) == UnwindOutcome::kCaller);
+  // Its caller's CFA lies outside of the leaf, but inside of the caller.
+  words[9] = 5;
+  words[4] = at(8);
+  words[7] = at(6);
+  words[5] = 2;
+  CHECK(walk(leaf) == UnwindOutcome::kBroken);
+  words[7] = at(12);
+  words[11] = 2;
+  CHECK(walk(leaf) == UnwindOutcome::kCaller);
+  words[3] = bounds.high;
+  words[15] = 2;
+  CHECK(walk(leaf) == UnwindOutcome::kBroken);
+  words[3] = at(10);
+  CHECK(walk({.pc = 1, .sp = at(0) + 4, .fp = at(4)}) == UnwindOutcome::kBroken);
 }
