@@ -1,6 +1,8 @@
 /// The part of a recorder that notes how its numbers change over time.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <string_view>
@@ -26,7 +28,8 @@ namespace alloctap {
 template <class Recorder>
 class TimelineRecorder {
  public:
-  /// Notes what is live now. Does nothing while another thread starts, stops or dumps.
+  /// Notes what is live now, as `Tracker::add_timeline_point` says. Does nothing while another
+  /// thread starts, stops or dumps.
   static void add_timeline_point() noexcept {
     const ReentrancyGuard guard;
     if (!control_lock.try_lock()) return;
@@ -37,9 +40,10 @@ class TimelineRecorder {
   /// For who holds the control lock.
   static void add_timeline_point_locked() noexcept {
     TimelinePoint point{.time_ns = os::wall_clock_ns(), .resident_bytes = os::resident_bytes()};
+    if (count_on_the_way(point)) return timeline_.get().add(point);
     if (ThreadStates::close_gate()) {
       Recorder::queue().flush();
-      count_now(point);
+      count_stopped(point);
       timeline_.get().add(point);
     }
     ThreadStates::open_gate();
@@ -67,17 +71,83 @@ class TimelineRecorder {
   }
 
  private:
-  static void count_now(TimelinePoint& point) noexcept {
-    point.live_bytes = Recorder::books().live_bytes();
-    if (Recorder::sampling().estimates != nullptr) return count_sampled(point);
-    const EventCounters counters = Recorder::counters();
-    point.allocations = counters.allocations;
-    point.allocated_bytes = counters.allocated_bytes;
-    point.live_allocations = counters.allocations - counters.deallocations;
+  /// What one thread has counted, read while it went on for at most `kMostMissed` calls.
+  static constexpr std::uint64_t kMostMissed = 8;
+  static constexpr int kMostTries = 64;
+
+  /// Without stopping the threads, which takes longer than all the rest. False, and nothing
+  /// counted, where that cannot be: the queue has events that nobody has counted yet, or a thread
+  /// did not let itself be read.
+  [[nodiscard]] static bool count_on_the_way(TimelinePoint& point) noexcept {
+    if constexpr (!requires { requires Recorder::Queue::kDeliversAtOnce; }) return false;
+    if (samples()) {
+      count_sampled(point);
+      return true;
+    }
+    Counted sum;
+    bool all = true;
+    Recorder::books().for_each_joined(
+        [&](const ThreadTotals& totals) { all = all && add_counted(sum, totals); });
+    if (all) tell(sum, point);
+    return all;
+  }
+
+  static void count_stopped(TimelinePoint& point) noexcept {
+    if (samples()) return count_sampled(point);
+    Counted sum;
+    Recorder::books().for_each_joined([&](const ThreadTotals& totals) { sum += read(totals); });
+    tell(sum, point);
+  }
+
+  static bool samples() noexcept { return Recorder::sampling().estimates != nullptr; }
+
+  struct Counted {
+    std::uint64_t deallocations = 0;
+    std::uint64_t allocations = 0;
+    std::uint64_t allocated_bytes = 0;
+    std::int64_t live_bytes = 0;
+
+    Counted& operator+=(const Counted& other) noexcept {
+      deallocations += other.deallocations;
+      allocations += other.allocations;
+      allocated_bytes += other.allocated_bytes;
+      live_bytes += other.live_bytes;
+      return *this;
+    }
+  };
+
+  static Counted read(const ThreadTotals& totals) noexcept {
+    return {.deallocations = totals.recorded.deallocations(),
+            .allocations = totals.recorded.allocations(),
+            .allocated_bytes = totals.recorded.allocated_bytes(),
+            .live_bytes = totals.live.total.load(std::memory_order_relaxed)};
+  }
+
+  /// Who reads may lose the processor in between: then it tries again.
+  static bool add_counted(Counted& sum, const ThreadTotals& totals) noexcept {
+    for (int tries = 0; tries < kMostTries; ++tries) {
+      const Counted counted = read(totals);
+      std::atomic_thread_fence(std::memory_order_acquire);
+      const std::uint64_t missed = totals.recorded.allocations() - counted.allocations +
+                                   totals.recorded.deallocations() - counted.deallocations;
+      if (missed > kMostMissed) continue;
+      sum += counted;
+      return true;
+    }
+    return false;
+  }
+
+  /// A block that one thread made and another freed in between may be counted out and not in.
+  static void tell(const Counted& sum, TimelinePoint& point) noexcept {
+    point.allocations = sum.allocations;
+    point.allocated_bytes = sum.allocated_bytes;
+    point.live_allocations = sum.allocations - std::min(sum.deallocations, sum.allocations);
+    point.live_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(sum.live_bytes, 0));
   }
 
   static void count_sampled(TimelinePoint& point) noexcept {
-    Recorder::for_each_totals([&](const ThreadTotals& totals) {
+    point.live_bytes = Recorder::books().live_bytes();
+    Recorder::books().for_each_joined([&](const ThreadTotals& totals) {
       const AllocationTotals calls = totals.calls.totals();
       point.allocations += calls.allocations;
       point.allocated_bytes += calls.allocated_bytes;

@@ -216,9 +216,11 @@ class Tracker {
   }
 
   /// Adds what is live now to the timeline of snapshots, which keeps a thousand points, the denser
-  /// the younger. To be called as often as points are wanted: once in a frame, or by a timer. Stops
-  /// other threads for some microseconds. Without a session, and while another thread starts, stops
-  /// or dumps, it does nothing.
+  /// the younger. To be called as often as points are wanted: once in a frame, or by a timer. Other
+  /// threads go on meanwhile, and what they are just allocating or freeing may be in one number of
+  /// the point and not yet in another; a queue that delivers later stops them for some
+  /// microseconds. Without a session, and while another thread starts, stops or dumps, it does
+  /// nothing.
   static void add_timeline_point() noexcept {
     if (running()) Sink::add_timeline_point();
   }

@@ -37,7 +37,7 @@ class CountedContainer {
   ThreadTotals& totals() { return totals_; }
 
   [[nodiscard]] EventCounters counters() const {
-    EventCounters counters = totals_.events;
+    EventCounters counters = totals_.counters();
     counters.dropped += books_.dropped_without_totals();
     return counters;
   }

@@ -102,7 +102,9 @@ TEST_CASE("without a session there are no points but that of the snapshot") {
   CHECK(snapshot_of<T>().timeline.size() == 1);
 }
 
-TEST_CASE("points are taken while other threads allocate, and their numbers fit together") {
+/// What a thread is counting at the moment of a point may be in one number and not in another.
+TEST_CASE(
+    "points are taken while other threads allocate, and are right but for a few calls of each") {
   using T = Tracker<ScriptedConfig<TimelineThreadsTest>>;
   const Session session = started<T>();
   std::atomic<bool> stop{false};
@@ -121,10 +123,12 @@ TEST_CASE("points are taken while other threads allocate, and their numbers fit 
   allocating.join();
   const Snapshot snapshot = snapshot_of<T>();
   REQUIRE(snapshot.timeline.size() == 202);
+  constexpr std::uint64_t kMost = 8;
   for (const TimelinePoint& point : snapshot.timeline) {
-    CHECK(point.live_bytes == point.live_allocations * 100);
-    CHECK(point.live_allocations <= 1);
-    CHECK(point.allocated_bytes == point.allocations * 100);
+    CHECK(point.live_bytes <= 100 + 100 * kMost);
+    CHECK(point.live_allocations <= 1 + kMost);
+    CHECK(point.allocated_bytes + 100 * kMost >= point.allocations * 100);
+    CHECK(point.allocated_bytes <= (point.allocations + kMost) * 100);
   }
   CHECK(snapshot.timeline[201].allocations > snapshot.timeline[0].allocations);
 }

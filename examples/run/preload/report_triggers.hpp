@@ -34,7 +34,7 @@ class ReportTriggers {
   /// How long it is until the next point of the timeline, in nanoseconds: as its points lie the
   /// wider apart the older they are, a program that runs long is woken less often.
   static std::int64_t timeline_interval(std::int64_t age) noexcept {
-    constexpr std::int64_t kShortest = 20'000'000;
+    constexpr std::int64_t kShortest = 40'000'000;
     constexpr std::int64_t kLongest = 1'000'000'000;
     return std::clamp(age / std::int64_t{TimelineRing::kCapacity}, kShortest, kLongest);
   }

@@ -46,10 +46,14 @@ class RecordingGate {
     }
   }
 
-  /// From now on `enter` waits. Follow with `wait_for` on every thread's flag.
-  static void close() noexcept {
-    const std::uint32_t word = word_.fetch_or(kClosed, std::memory_order_seq_cst);
-    if ((word & kNeedsFence) == 0) os::process_wide_barrier();
+  /// From now on `enter` waits. Where there are other threads that may enter, follow with
+  /// `synchronize` and with `wait_for` on the flag of each.
+  static void close() noexcept { word_.fetch_or(kClosed, std::memory_order_seq_cst); }
+
+  /// Makes sure that whoever does not wait has its flag up. It interrupts every processor that runs
+  /// a thread of this process.
+  static void synchronize() noexcept {
+    if ((word_.load(std::memory_order_relaxed) & kNeedsFence) == 0) os::process_wide_barrier();
   }
 
   /// Waits until the thread with `recording` is outside; false after `patience_ns`. `kPatience`
@@ -68,8 +72,8 @@ class RecordingGate {
   }
 
   static void open() noexcept {
-    word_.fetch_and(~kClosed, std::memory_order_release);
-    os::futex_wake_all(word_);
+    const std::uint32_t word = word_.fetch_and(~(kClosed | kAwaited), std::memory_order_release);
+    if ((word & kAwaited) != 0) os::futex_wake_all(word_);
   }
 
   /// Whether nobody has closed it.
@@ -90,6 +94,8 @@ class RecordingGate {
   static constexpr std::uint32_t kHalted = 2;
   /// There is no process-wide barrier: whoever enters takes the slow way.
   static constexpr std::uint32_t kNeedsFence = 4;
+  /// Somebody waits until it is opened. Set while it is closed or halted.
+  static constexpr std::uint32_t kAwaited = 8;
   static constexpr std::int64_t kNap = 100'000;
 
   ALLOCTAP_NOINLINE static void enter_with_care(Flag& recording) noexcept {
@@ -104,7 +110,9 @@ class RecordingGate {
   ALLOCTAP_NOINLINE static void wait_while(std::uint32_t bits) noexcept {
     for (auto word = word_.load(std::memory_order_acquire); (word & bits) != 0;
          word = word_.load(std::memory_order_acquire)) {
-      os::futex_wait(word_, word);
+      if (word_.compare_exchange_strong(word, word | kAwaited, std::memory_order_relaxed)) {
+        os::futex_wait(word_, word | kAwaited);
+      }
     }
   }
 

@@ -33,7 +33,7 @@ struct ThreadState
   /// The deepest stack that any tracker captures.
   static constexpr std::size_t kMostFrames = 4000;
   /// How many types `PerThread` can keep, and the place that stays empty.
-  static constexpr std::size_t kMostKept = 192;
+  static constexpr std::size_t kMostKept = 256;
 
   RecordingGate::Flag recording{0};
   std::atomic<os::ThreadId> thread_id{0};
@@ -68,11 +68,15 @@ class ThreadStates {
   [[nodiscard]] static bool close_gate(
       std::int64_t patience_ns = RecordingGate::kPatience) noexcept {
     RecordingGate::close();
+    // Who has no state yet has to take the lock for one, and finds the gate closed.
     const std::lock_guard hold(lock_);
     const ThreadState* mine = this_thread_slot().state;
+    const auto is_other = [mine](const ThreadState& state) { return &state != mine; };
+    const List& live = live_.get();
+    if (std::any_of(live.begin(), live.end(), is_other)) RecordingGate::synchronize();
     const bool others_outside =
-        std::all_of(live_.get().begin(), live_.get().end(), [&](const ThreadState& state) {
-          return &state == mine || RecordingGate::wait_for(state.recording, patience_ns);
+        std::all_of(live.begin(), live.end(), [&](const ThreadState& state) {
+          return !is_other(state) || RecordingGate::wait_for(state.recording, patience_ns);
         });
     return others_outside && !section_abandoned_.load(std::memory_order_relaxed) &&
            (mine == nullptr || mine->recording.load(std::memory_order_relaxed) == 0);

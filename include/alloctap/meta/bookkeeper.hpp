@@ -106,7 +106,7 @@ class Bookkeeper {
       ++totals->events.dropped;
       return;
     }
-    --totals->events.deallocations;
+    totals->recorded.uncount_deallocation();
     totals->freed.uncount(record.stack, record.size);
     live_.add(totals->live, Weigh::bytes(record));
   }
@@ -118,8 +118,23 @@ class Bookkeeper {
     count_gone<AsRecorded>(*totals, record);
   }
 
-  /// For `ThreadTotals` that are new.
-  void join(ThreadTotals& totals) noexcept { live_.join(totals.live); }
+  /// For `ThreadTotals` that are new, and never destroyed.
+  void join(ThreadTotals& totals) noexcept {
+    live_.join(totals.live);
+    totals.next = first_.load(std::memory_order_relaxed);
+    while (!first_.compare_exchange_weak(totals.next, &totals, std::memory_order_release,
+                                         std::memory_order_relaxed)) {
+    }
+  }
+
+  /// Calls `visit(const ThreadTotals&)` for all that have joined. Threads may go on meanwhile,
+  /// where `visit` uses only what is atomic.
+  void for_each_joined(auto&& visit) const {
+    for (const ThreadTotals* totals = first_.load(std::memory_order_acquire); totals != nullptr;
+         totals = totals->next) {
+      visit(*totals);
+    }
+  }
 
   /// Counts what was lost on the way of a thread that has no totals.
   ALLOCTAP_NOINLINE void count_dropped() noexcept {
@@ -181,7 +196,7 @@ class Bookkeeper {
 
   template <class Weigh>
   ALLOCTAP_ALWAYS_INLINE void count_gone(ThreadTotals& totals, const BlockRecord& record) noexcept {
-    ++totals.events.deallocations;
+    totals.recorded.count_deallocation();
     totals.freed.count(record.stack, record.size);
     if (live_.remove(totals.live, Weigh::bytes(record))) [[unlikely]] {
       tell_of_fall(record);
@@ -195,6 +210,7 @@ class Bookkeeper {
 
   LiveBytes live_;
   std::atomic<std::uint64_t> dropped_{0};
+  std::atomic<ThreadTotals*> first_{nullptr};
 };
 
 }  // namespace alloctap

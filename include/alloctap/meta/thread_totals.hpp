@@ -7,46 +7,12 @@
 
 #include "alloctap/arch/own_counter.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/meta/event_counters.hpp"
 #include "alloctap/meta/freed_totals.hpp"
 #include "alloctap/meta/live_bytes.hpp"
 #include "alloctap/meta/stack_totals.hpp"
 
 namespace alloctap {
-
-/// How often something happened since the start, but for what is counted per stack.
-struct EventCounters {
-  /// While no policy samples.
-  std::uint64_t allocations = 0;
-  std::uint64_t allocated_bytes = 0;
-  /// Known blocks given back.
-  std::uint64_t deallocations = 0;
-  std::uint64_t unmatched_frees = 0;
-  /// Blocks found gone because their address was handed out again: their free was not seen.
-  std::uint64_t unseen_frees = 0;
-  /// Events and records lost because the system had no memory for them.
-  std::uint64_t dropped = 0;
-  /// Captured stacks whose walk ended before the outermost frame.
-  std::uint64_t failed_unwinds = 0;
-  /// Captured stacks that were deeper than the limit on frames.
-  std::uint64_t truncated_stacks = 0;
-
-  ALLOCTAP_ALWAYS_INLINE void count_allocation(std::uint64_t bytes) noexcept {
-    ++allocations;
-    allocated_bytes += bytes;
-  }
-
-  constexpr EventCounters& operator+=(const EventCounters& other) noexcept {
-    allocations += other.allocations;
-    allocated_bytes += other.allocated_bytes;
-    deallocations += other.deallocations;
-    unmatched_frees += other.unmatched_frees;
-    unseen_frees += other.unseen_frees;
-    dropped += other.dropped;
-    failed_unwinds += other.failed_unwinds;
-    truncated_stacks += other.truncated_stacks;
-    return *this;
-  }
-};
 
 /// The block that a thread allocated last, while it has not freed it: freeing it now makes it a
 /// temporary one.
@@ -193,7 +159,20 @@ struct MovedBlock {
 /// Written by its thread alone, inside malloc; others read it behind the closed gate. So nothing
 /// here is atomic, but for what others may look at any time. Not movable.
 struct ThreadTotals {
+  /// All that is counted while no policy samples.
+  [[nodiscard]] EventCounters counters() const noexcept {
+    EventCounters sum = events;
+    sum.allocations += recorded.allocations();
+    sum.allocated_bytes += recorded.allocated_bytes();
+    sum.deallocations += recorded.deallocations();
+    return sum;
+  }
+
+  /// The next one that has joined a `Bookkeeper`.
+  ThreadTotals* next = nullptr;
   LiveBytes::Share live;
+  RecordedCalls recorded;
+  /// What is counted of no call that went well: so not what `recorded` has.
   EventCounters events;
   LastAllocation last;
   SampledCalls calls;

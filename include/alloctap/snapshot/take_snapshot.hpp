@@ -111,7 +111,7 @@ class SnapshotBuilder {
           .thread_id = thread.thread_id.load(std::memory_order_relaxed),
           .threads = thread.generation,
           .total = exact() ? add_stacks(totals.stacks) : totals.calls.totals(),
-          .deallocations = exact() ? totals.events.deallocations : totals.calls.deallocations(),
+          .deallocations = exact() ? totals.recorded.deallocations() : totals.calls.deallocations(),
           .net_bytes = totals.live.total.load(std::memory_order_relaxed),
           .number = thread.number};
       complete_ = snapshot_.threads.push_back(summary) && complete_;

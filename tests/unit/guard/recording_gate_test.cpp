@@ -58,6 +58,7 @@ TEST_CASE("no thread is half way through a record while the gate is closed") {
   int moved = 0;
   for (int round = 0; round < 6000; ++round) {
     RecordingGate::close();
+    RecordingGate::synchronize();
     const bool outside =
         RecordingGate::wait_for(one.recording) && RecordingGate::wait_for(two.recording);
     const std::uint64_t sum = one.first + two.first;
@@ -83,6 +84,7 @@ TEST_CASE("a thread that had to wait is seen to record afterwards") {
     RecordingGate::leave(recording);
   });
   RecordingGate::close();
+  RecordingGate::synchronize();
   closed = true;
   std::this_thread::sleep_for(milliseconds(20));
   CHECK(RecordingGate::wait_for(recording));
@@ -96,6 +98,7 @@ TEST_CASE("a thread that never leaves is given up on") {
   RecordingGate::Flag recording{0};
   RecordingGate::enter(recording);
   RecordingGate::close();
+  RecordingGate::synchronize();
   const auto start = steady_clock::now();
   CHECK_FALSE(RecordingGate::wait_for(recording));
   CHECK(steady_clock::now() - start < std::chrono::seconds(20));
@@ -139,6 +142,7 @@ TEST_CASE("a halted process keeps threads where they enter and where they leave"
 TEST_CASE("a gate that is reset is open whatever it was") {
   RecordingGate::initialize();
   RecordingGate::close();
+  RecordingGate::synchronize();
   RecordingGate::reset();
   RecordingGate::Flag recording{0};
   RecordingGate::enter(recording);
