@@ -25,6 +25,7 @@
 #include "alloctap/meta/flat_hash_index.hpp"
 #include "alloctap/meta/memory_meta_container.hpp"
 #include "alloctap/meta/shadow_index.hpp"
+#include "alloctap/meta/spaced_shadow_index.hpp"
 #include "alloctap/queue/buffer_queue.hpp"
 #include "alloctap/queue/direct_queue.hpp"
 #include "alloctap/queue/logging_queue.hpp"

@@ -50,6 +50,17 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
 
   static Meta& meta() noexcept { return meta_; }
   static Queue& queue() noexcept { return queue_; }
+
+  /// For a hook that knows how far apart blocks begin, before any of them is recorded, and a
+  /// container that asks for it.
+  static void expect_spacing(std::size_t bytes) noexcept
+    requires requires(Meta& meta) { meta.expect_spacing(bytes); }
+  {
+    // So that every thread that records afterwards knows of it.
+    static_cast<void>(ThreadStates::close_gate());
+    meta_.expect_spacing(bytes);
+    ThreadStates::open_gate();
+  }
   static Books& books() noexcept { return books_; }
 
   /// The calling thread's totals, made if need be; nullptr where the system has no memory.
@@ -75,7 +86,7 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
   /// The sums over all threads. The caller has closed the gate.
   static EventCounters counters() noexcept {
     EventCounters sum;
-    for_each_totals([&](const ThreadTotals& totals) { sum += totals.events; });
+    for_each_totals([&](const ThreadTotals& totals) { sum += totals.counters(); });
     sum.dropped += books_.dropped_without_totals();
     return sum;
   }
@@ -259,7 +270,7 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
                                             ThreadTotals& totals, StackId stack,
                                             StackTotals::Entry* entry,
                                             Expected expected = {}) noexcept {
-    totals.events.count_allocation(event.size);
+    totals.recorded.count_allocation(event.size);
     if (entry != nullptr) [[likely]] {
       StackTotals::count(*entry, event.size);
       totals.last.remember(event.pointer, entry, thread.generation);

@@ -8,11 +8,13 @@
 #include <memory>
 #include <random>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "alloctap/meta/aged_index.hpp"
 #include "alloctap/meta/flat_hash_index.hpp"
 #include "alloctap/meta/shadow_index.hpp"
+#include "alloctap/meta/spaced_shadow_index.hpp"
 
 namespace {
 
@@ -22,6 +24,7 @@ using alloctap::kNoStackId;
 using alloctap::StackId;
 
 using Aged = alloctap::AgedIndex<alloctap::ShadowIndex>;
+using Wide = alloctap::BasicShadowIndex<32>;
 using Model = std::map<const void*, BlockRecord>;
 
 bool same(const BlockRecord& a, const BlockRecord& b) {
@@ -69,7 +72,8 @@ bool equal(const Model& a, const Model& b) {
 }  // namespace
 
 TEST_CASE_TEMPLATE("any order of inserting and taking gives what a map gives", Index,
-                   alloctap::FlatHashIndex, alloctap::ShadowIndex, Aged) {
+                   alloctap::FlatHashIndex, alloctap::ShadowIndex, Wide,
+                   alloctap::SpacedShadowIndex, Aged) {
   const auto index = std::make_unique<Index>();
   Model model;
   std::mt19937_64 random(7);
@@ -91,7 +95,7 @@ TEST_CASE_TEMPLATE("any order of inserting and taking gives what a map gives", I
 }
 
 TEST_CASE_TEMPLATE("nothing is at an address that was never used", Index, alloctap::FlatHashIndex,
-                   alloctap::ShadowIndex, Aged) {
+                   alloctap::ShadowIndex, Wide, alloctap::SpacedShadowIndex, Aged) {
   const auto index = std::make_unique<Index>();
   int local = 0;
   CHECK(index->take(nullptr).stack == kNoStackId);
@@ -100,11 +104,15 @@ TEST_CASE_TEMPLATE("nothing is at an address that was never used", Index, alloct
 }
 
 TEST_CASE_TEMPLATE("threads that insert neighbours and take each other's find each exactly once",
-                   Index, alloctap::FlatHashIndex, alloctap::ShadowIndex, Aged) {
+                   Index, alloctap::FlatHashIndex, alloctap::ShadowIndex, Wide,
+                   alloctap::SpacedShadowIndex, Aged) {
   constexpr std::size_t kThreads = 4;
   constexpr std::size_t kBlocks = 40'000;
   const auto index = std::make_unique<Index>();
-  const auto pointer = [](std::size_t i) { return reinterpret_cast<void*>(0x7000'0000 + i * 16); };
+  constexpr std::size_t kApart = std::is_same_v<Index, Wide> ? 32 : 16;
+  const auto pointer = [](std::size_t i) {
+    return reinterpret_cast<void*>(0x7000'0010 + i * kApart);
+  };
   std::vector<std::atomic<bool>> inserted(kBlocks);
   std::atomic<std::size_t> taken{0};
   std::vector<std::thread> threads;

@@ -19,6 +19,7 @@ struct RunConfig : DefaultConfig {
   using Stack = SelectableStack<UnwindTableStack, BacktraceStack, FramePointerStack, NoStack>;
   using Sampling = RunSampling;
   using Queue = RunQueue;
+  using Meta = MemoryMetaContainer<SpacedShadowIndex>;
   using Symbolizer = HelperSymbolizer;
   static constexpr Limits limits{.max_frames = ThreadState::kMostFrames};
 

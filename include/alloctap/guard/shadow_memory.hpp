@@ -1,4 +1,4 @@
-/// A word for each 16 bytes of address space.
+/// A word for each 16 bytes of address space, or for more of them.
 #pragma once
 
 #include <array>
@@ -15,31 +15,33 @@
 
 namespace alloctap {
 
-/// A sparse array over the 48-bit address space in three levels. A leaf covers 8 MiB of it with
-/// 2 MiB of words, which come as zeroed pages when they are first asked for. Where the leaf below
-/// is nearly full, a heap is growing, and one huge page is asked for in place of many small ones:
-/// then at least 7 MiB of heap stand against 2 MiB of words that may not be needed.
+/// A sparse array over the 48-bit address space in three levels, with a word for each
+/// 2^`kGranuleBits` bytes. A leaf has 2 MiB of words, for 8 MiB or more, which come as zeroed pages
+/// when they are first asked for. Where the leaf below is nearly full, a heap is growing, and one
+/// huge page is asked for in place of many small ones: then at least 7 MiB of heap stand against
+/// 2 MiB of words that may not be needed.
 ///
 /// Which parts of a leaf were ever asked for is noted: what was not need not be visited, and is not
 /// read by who is about to write, because for that the system would map a page of zeros, and
 /// another when it is written.
 ///
 /// Thread-safe, runs inside malloc. Constant-initialized, never destroyed.
-class ShadowMemory {
+template <int kGranuleBits>
+class BasicShadowMemory {
  public:
   using Word = std::atomic<std::uint32_t>;
   /// Bytes.
   static constexpr std::uintptr_t kRegion = 4096;
 
-  constexpr ShadowMemory() noexcept = default;
+  constexpr BasicShadowMemory() noexcept = default;
 
   /// Whether `pointer` has a word: multiples of 16 below the end of the address space, in one
   /// comparison.
   static bool covers(const void* pointer) noexcept {
-    return std::rotr(address_of(pointer), kGranuleBits) >> (kAddressBits - kGranuleBits) == 0;
+    return std::rotr(address_of(pointer), kAlignmentBits) >> (kAddressBits - kAlignmentBits) == 0;
   }
 
-  /// Whether `word[1]` of `pointer`'s word is that of the next 16 bytes, in the same 4 KiB: a queue
+  /// Whether `word[1]` of `pointer`'s word is that of the next bytes, in the same 4 KiB: a queue
   /// that keeps the order of events within so much never changes neighbours on two threads at once.
   static bool has_neighbour(const void* pointer) noexcept {
     return address_of(pointer) % kRegion < kRegion - (std::uintptr_t{1} << kGranuleBits);
@@ -87,7 +89,7 @@ class ShadowMemory {
   }
 
   /// Calls `visit(pointer, Word&)` for each word that has one of `bits` (default: is not 0), in the
-  /// order of addresses.
+  /// order of addresses: `pointer` is the first address that it stands for.
   template <class Visit>
   void for_each(Visit&& visit, std::uint32_t bits = ~std::uint32_t{0}) {
     for (std::size_t top = 0; top < root_.size(); ++top) {
@@ -100,11 +102,12 @@ class ShadowMemory {
   }
 
  private:
-  static constexpr int kGranuleBits = 4;
+  static constexpr int kAlignmentBits = 4;
+  static constexpr int kAddressBits = 48;
   static constexpr int kLeafBits = 19;
   static constexpr int kMiddleBits = 11;
-  static constexpr int kTopBits = 14;
-  static constexpr int kAddressBits = kGranuleBits + kLeafBits + kMiddleBits + kTopBits;
+  static constexpr int kTopBits = kAddressBits - kGranuleBits - kLeafBits - kMiddleBits;
+  static_assert(kGranuleBits >= kAlignmentBits);
   static constexpr std::size_t kWords = std::size_t{1} << kLeafBits;
   static constexpr int kPartBits = 8;
   static constexpr std::size_t kParts = std::size_t{1} << kPartBits;
@@ -205,7 +208,7 @@ class ShadowMemory {
     }
   }
 
-  /// `granule` is the number of the 16 bytes that the first of `words` stands for.
+  /// `granule` is the number of the bytes that the first of `words` stands for.
   template <class Visit>
   static void visit_part(Word* words, std::uintptr_t granule, std::uint32_t bits, Visit& visit) {
     for (std::size_t i = 0; i < kWordsInPart; i += kWordsAtOnce) {
@@ -246,5 +249,7 @@ class ShadowMemory {
 
   ZeroedArray<std::atomic<Middle*>, std::size_t{1} << kTopBits> root_;
 };
+
+using ShadowMemory = BasicShadowMemory<4>;
 
 }  // namespace alloctap

@@ -5,8 +5,10 @@
 
 #include <cerrno>
 #include <cstdarg>
+#include <cstddef>
 #include <cstdlib>
 
+#include "alloctap/hook/block_spacing.hpp"
 #include "alloctap/hook/bootstrapped_call.hpp"
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/hook/interposed_originals.hpp"
@@ -51,6 +53,10 @@ struct InterposeHook {
             "Put ALLOCTAP_DEFINE_INTERPOSED_STRINGS(Tracker) beside "
             "ALLOCTAP_DEFINE_INTERPOSED_MALLOC(Tracker)");
       }
+    }
+    // Checks put blocks where they like.
+    if constexpr (!CheckingSink<Sink> && requires { Sink::expect_spacing(std::size_t{}); }) {
+      Sink::expect_spacing(BlockSpacing<Originals>::find());
     }
     stop_ = &stop_recording<Sink>;
     Originals::set_recording(true);

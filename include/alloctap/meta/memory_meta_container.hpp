@@ -1,6 +1,7 @@
 /// The container that trackers use unless told otherwise.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "alloctap/macros.hpp"
@@ -36,6 +37,13 @@ class MemoryMetaContainer {
     requires requires(Index& index) { index.try_insert(pointer, record, expected); }
   {
     return index_.try_insert(pointer, record, expected);
+  }
+
+  /// For an index that asks for it.
+  void expect_spacing(std::size_t bytes) noexcept
+    requires requires(Index& index) { index.expect_spacing(bytes); }
+  {
+    index_.expect_spacing(bytes);
   }
 
   /// For an index that knows it.

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 
 #include "alloctap/guard/shadow_memory.hpp"
@@ -12,36 +14,41 @@
 
 namespace alloctap {
 
-/// Keeps a record in the words of `ShadowMemory` at which its block begins (`ShadowRecord`): no
-/// lock, no probing, and memory is touched as locally as the program touches its own. Costs up to a
-/// quarter of the heap again. What does not fit goes to a `FlatHashIndex`: odd addresses, blocks of
-/// 1 GiB and more, those in the last 16 bytes of 4 KiB, and those that overlap others, as a pool's
-/// and the block that it cuts them from may.
+/// Keeps a record in the words of shadow memory at which its block begins (`ShadowRecord`), one for
+/// each `kSpacing` bytes, 16 or 32: no lock, no probing, and memory is touched as locally as the
+/// program touches its own. Costs up to 4 / `kSpacing` of the heap again. What does not fit goes to
+/// a `FlatHashIndex`: addresses that are no multiples of 16, blocks of 1 GiB and more, those in the
+/// last `kSpacing` bytes of 4 KiB, and those that overlap others, as a pool's and the block that it
+/// cuts them from may.
 ///
 /// A word is taken in two steps, because the allocator hands an address to one thread at a time.
 /// Where a program frees a block on two threads at one moment, both may find the record. Two blocks
-/// that begin within 16 bytes of each other, in the same 4 KiB, share a word where they overlap:
-/// those are to come and go on one thread at a time, too, as the events of one region do in a
-/// queue.
-class ShadowIndex {
+/// that begin within `kSpacing` bytes of each other, in the same 4 KiB, share a word, of 16 where
+/// they overlap: those are to come and go on one thread at a time, too, as the events of one region
+/// do in a queue. So a spacing of 32 is for allocators whose blocks never begin closer together.
+template <std::uintptr_t kSpacing>
+class BasicShadowIndex {
+  static_assert(kSpacing == 16 || kSpacing == 32);
+  using Memory = BasicShadowMemory<std::countr_zero(kSpacing)>;
+
  public:
-  constexpr ShadowIndex() noexcept = default;
+  constexpr BasicShadowIndex() noexcept = default;
 
   ALLOCTAP_ALWAYS_INLINE InsertOutcome insert(const void* pointer,
                                               const BlockRecord& record) noexcept {
-    if (!ShadowMemory::covers(pointer)) [[unlikely]] {
+    if (!Memory::covers(pointer)) [[unlikely]] {
       return others_.insert(pointer, record);
     }
     return insert_at(memory_.find_made(pointer), pointer, record);
   }
 
   /// Where `try_insert` will write; nullptr where that is not known yet.
-  using Expected = ShadowMemory::Word*;
+  using Expected = typename Memory::Word*;
 
   /// Begins to fetch what `try_insert` will write at `pointer`, while the caller has other things
   /// to do. The result is for that call alone.
   ALLOCTAP_ALWAYS_INLINE Expected expect(const void* pointer) noexcept {
-    if (!ShadowMemory::covers(pointer)) [[unlikely]] {
+    if (!Memory::covers(pointer) || crowded()) [[unlikely]] {
       return nullptr;
     }
     Word* const word = memory_.find_made(pointer);
@@ -56,28 +63,83 @@ class ShadowIndex {
   }
 
   ALLOCTAP_ALWAYS_INLINE BlockRecord take(const void* pointer) noexcept {
-    if (!ShadowMemory::covers(pointer)) [[unlikely]] {
-      return take_elsewhere(pointer);
+    return take_or(pointer, [&] { return take_unusual(pointer); });
+  }
+
+  /// The same, for who has a better answer than `take_unusual` where no word is the block's.
+  template <class Otherwise>
+  ALLOCTAP_ALWAYS_INLINE BlockRecord take_or(const void* pointer, Otherwise&& otherwise) noexcept {
+    if (!Memory::covers(pointer)) [[unlikely]] {
+      return otherwise();
     }
     Word* const word = memory_.find(pointer);
-    return word == nullptr ? BlockRecord{} : take(pointer, word);
+    if (word == nullptr) [[unlikely]] {
+      return otherwise();
+    }
+    const std::uint32_t head = get(*word);
+    if (!ShadowRecord::begins_block(head)) [[unlikely]] {
+      return otherwise();
+    }
+    if (!is_of_half(head, pointer)) [[unlikely]] {
+      return otherwise();
+    }
+    return take(pointer, word, head);
+  }
+
+  ALLOCTAP_NOINLINE BlockRecord take_unusual(const void* pointer) noexcept {
+    return !Memory::covers(pointer) || crowded() ? others_.take(pointer) : BlockRecord{};
   }
 
   template <class Visit>
   void for_each(Visit&& visit) {
     memory_.for_each(
-        [&](const void* pointer, Word& word) {
+        [&](const void* first, Word& word) {
+          const void* const pointer = begin_of(first, get(word));
           const BlockRecord record = look(pointer, &word);
           if (record.stack != kNoStackId) visit(pointer, record);
         },
         ShadowRecord::kBeginBits);
     others_.for_each([&](const void* pointer, const BlockRecord& record) {
-      if (!ShadowMemory::covers(pointer)) visit(pointer, record);
+      if (!is_told_elsewhere(pointer)) visit(pointer, record);
     });
   }
 
  private:
-  using Word = ShadowMemory::Word;
+  using Word = typename Memory::Word;
+
+  /// So many bytes and one more reach beyond the bytes of the next word, wherever in its own word's
+  /// a block begins.
+  static constexpr std::uint64_t kLargestAlone = 2 * kSpacing - 16;
+  static_assert(kLargestAlone <= ShadowRecord::kMostAlone);
+
+  /// `ShadowRecord::kOdd` where `pointer` is in the upper half of its word's bytes.
+  static std::uint32_t odd_bit(const void* pointer) noexcept {
+    if constexpr (kSpacing == 16) return 0;
+    constexpr int kShift = std::countr_zero(ShadowRecord::kOdd) - 4;
+    return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(pointer) << kShift) &
+           ShadowRecord::kOdd;
+  }
+
+  /// Whether a word that says `head` is of a block that begins at `pointer`, among its bytes.
+  static bool is_of(std::uint32_t head, const void* pointer) noexcept {
+    return ShadowRecord::begins_block(head) && is_of_half(head, pointer);
+  }
+
+  static bool is_of_half(std::uint32_t head, const void* pointer) noexcept {
+    return kSpacing == 16 || (head & ShadowRecord::kOdd) == odd_bit(pointer);
+  }
+
+  /// Where the block begins whose word says `head` and stands for the bytes from `first` on.
+  static const void* begin_of(const void* first, std::uint32_t head) noexcept {
+    const std::ptrdiff_t bytes = kSpacing > 16 && ShadowRecord::is_odd(head) ? 16 : 0;
+    return static_cast<const std::byte*>(first) + bytes;
+  }
+
+  /// Whether a word says of the block at `pointer` that it is elsewhere.
+  bool is_told_elsewhere(const void* pointer) noexcept {
+    const Word* const word = Memory::covers(pointer) ? memory_.find(pointer) : nullptr;
+    return word != nullptr && is_of(get(*word), pointer) && ShadowRecord::is_elsewhere(get(*word));
+  }
 
   static std::uint32_t get(const Word& word) noexcept {
     return word.load(std::memory_order_acquire);
@@ -96,7 +158,7 @@ class ShadowIndex {
       word = memory_.make(pointer);
       if (word == nullptr) return {.kept = false, .replaced = {}};
     }
-    if (insert_in_free(word, pointer, record)) [[likely]] {
+    if (!crowded() && insert_in_free(word, pointer, record)) [[likely]] {
       return {};
     }
     return insert_with_care(pointer, word, record);
@@ -105,25 +167,27 @@ class ShadowIndex {
   /// False where something is in the way, or the record does not fit.
   ALLOCTAP_ALWAYS_INLINE static bool insert_in_free(Word* word, const void* pointer,
                                                     const BlockRecord& record) noexcept {
-    const ShadowRecord::Words words = ShadowRecord::encode(record);
-    const bool is_free =
-        get(word[0]) == 0 &&
-        (words.size == 0 || (ShadowMemory::has_neighbour(pointer) && get(word[1]) == 0));
-    if (!is_free || words.head == ShadowRecord::kElsewhere) [[unlikely]] {
+    ShadowRecord::Words words = ShadowRecord::encode(record, kLargestAlone);
+    if (!has_room(word, pointer, words) || words.head == ShadowRecord::kElsewhere) [[unlikely]] {
       return false;
     }
+    words.head |= odd_bit(pointer);
     write(word, words);
     return true;
   }
 
-  ALLOCTAP_ALWAYS_INLINE BlockRecord take(const void* pointer, Word* word) noexcept {
-    const std::uint32_t head = get(word[0]);
-    if (!ShadowRecord::begins_block(head)) [[unlikely]] {
-      return {};
-    }
+  ALLOCTAP_ALWAYS_INLINE static bool has_room(const Word* word, const void* pointer,
+                                              const ShadowRecord::Words& words) noexcept {
+    return get(word[0]) == 0 &&
+           (words.size == 0 || (Memory::has_neighbour(pointer) && get(word[1]) == 0));
+  }
+
+  /// `word`, which says `head`, is of the block at `pointer`.
+  ALLOCTAP_ALWAYS_INLINE BlockRecord take(const void* pointer, Word* word,
+                                          std::uint32_t head) noexcept {
     word[0].store(0, std::memory_order_release);
     if (!ShadowRecord::size_follows(head)) {
-      return head == ShadowRecord::kElsewhere ? take_elsewhere(pointer)
+      return ShadowRecord::is_elsewhere(head) ? take_elsewhere(pointer)
                                               : ShadowRecord::decode({.head = head});
     }
     const std::uint32_t size = get(word[1]);
@@ -136,7 +200,7 @@ class ShadowIndex {
   BlockRecord look(const void* pointer, const Word* word) noexcept {
     const std::uint32_t head = get(word[0]);
     if (!ShadowRecord::begins_block(head)) return {};
-    if (head == ShadowRecord::kElsewhere) return others_.look(pointer);
+    if (ShadowRecord::is_elsewhere(head)) return others_.look(pointer);
     if (!ShadowRecord::size_follows(head)) return ShadowRecord::decode({.head = head});
     const std::uint32_t size = get(word[1]);
     return ShadowRecord::is_size(size) ? ShadowRecord::decode({.head = head, .size = size})
@@ -147,40 +211,53 @@ class ShadowIndex {
     return others_.take(pointer);
   }
 
+  /// Whether a block ever found its word taken by another one's beginning. Then a free word does
+  /// not mean that nothing is known of the blocks that it stands for.
+  [[nodiscard]] bool crowded() const noexcept {
+    return kSpacing > 16 && crowded_.load(std::memory_order_acquire);
+  }
+
   /// Where `insert_in_free` does not.
   ALLOCTAP_NOINLINE InsertOutcome insert_with_care(const void* pointer, Word* word,
                                                    const BlockRecord& record) noexcept {
-    const BlockRecord replaced = take(pointer, word);
+    const BlockRecord replaced = take(pointer);
+    if (ShadowRecord::begins_block(get(word[0]))) {
+      crowded_.store(true, std::memory_order_release);
+      return {.kept = others_.insert(pointer, record).kept, .replaced = replaced};
+    }
     if (ShadowRecord::is_size(get(word[0])) && !move_elsewhere(pointer, word)) {
       return {.kept = false, .replaced = replaced};
     }
-    ShadowRecord::Words words = ShadowRecord::encode(record);
-    const bool has_room =
-        words.size == 0 || (ShadowMemory::has_neighbour(pointer) && get(word[1]) == 0);
-    if (!has_room) words = {.head = ShadowRecord::kElsewhere};
+    ShadowRecord::Words words = ShadowRecord::encode(record, kLargestAlone);
+    if (!has_room(word, pointer, words)) words = {.head = ShadowRecord::kElsewhere};
     if (words.head == ShadowRecord::kElsewhere && !others_.insert(pointer, record).kept) {
       return {.kept = false, .replaced = replaced};
     }
+    words.head |= odd_bit(pointer);
     write(word, words);
     return {.kept = true, .replaced = replaced};
   }
 
-  /// The block that begins before `pointer` gives back the word that says its size.
+  /// The block that begins in the word before that of `pointer` gives back the word that says its
+  /// size.
   bool move_elsewhere(const void* pointer, Word* size) noexcept {
     Word* const head = size - 1;
-    const void* const begin = static_cast<const std::byte*>(pointer) - kGranule;
+    const std::uintptr_t past = reinterpret_cast<std::uintptr_t>(pointer) % kSpacing + kSpacing;
+    const void* const begin = begin_of(static_cast<const std::byte*>(pointer) - past, get(*head));
     const BlockRecord record = ShadowRecord::decode({.head = get(*head), .size = get(*size)});
     if (!others_.insert(begin, record).kept) return false;
-    write(head, {.head = ShadowRecord::kElsewhere});
+    write(head, {.head = ShadowRecord::kElsewhere | (get(*head) & ShadowRecord::kOdd)});
     size->store(0, std::memory_order_release);
     return true;
   }
 
-  static constexpr std::size_t kGranule = 16;
-
-  ShadowMemory memory_;
+  Memory memory_;
   FlatHashIndex others_;
+  std::atomic<bool> crowded_{false};
 };
+
+/// For blocks at any multiples of 16.
+using ShadowIndex = BasicShadowIndex<16>;
 
 static_assert(PointerIndex<ShadowIndex>);
 

@@ -8,14 +8,17 @@
 
 namespace alloctap {
 
-/// The word of the address at which a block begins. A block of more than 16 bytes owns the next
-/// word too, because no other can begin there; that word is its size. One of up to 16 bytes has its
-/// size in its only word. Where a record fits neither way, its word says that it is elsewhere. The
-/// two upper bits:
+/// The word of the bytes in which a block begins: of 16, or of 32. A block that covers the bytes of
+/// the next word owns that too, because no other can begin there; that word is its size. One that
+/// is smaller has its size in its only word. Where a record fits neither way, its word says that it
+/// is elsewhere. The two upper bits:
 ///
-///     00  no block begins here; not 0: the size of the block that begins 16 bytes below
-///     01  30 bits of stack id; the next word is the size
-///     1.  5 bits of size (at most 16), 26 bits of stack id; with a size of 31 it is elsewhere
+///     00  no block begins here; not 0: the size of the block that begins in the word below
+///     01  odd, 29 bits of stack id; the next word is the size
+///     10  odd, 6 bits of size, 23 bits of stack id
+///     11  odd; it is elsewhere
+///
+/// "Odd" is one bit: whether the block begins in the upper half of 32 bytes.
 class ShadowRecord {
  public:
   /// The two words of `record`; the second is 0 where it takes one alone.
@@ -24,14 +27,19 @@ class ShadowRecord {
     std::uint32_t size = 0;
   };
 
-  static constexpr std::uint32_t kElsewhere = 0xFFFFFFFF;
+  static constexpr std::uint32_t kElsewhere = std::uint32_t{3} << 30;
+  static constexpr std::uint32_t kOdd = std::uint32_t{1} << 29;
   /// One of them is set in every word at which a block begins, and in no other.
   static constexpr std::uint32_t kBeginBits = std::uint32_t{3} << 30;
 
-  /// `kElsewhere` where it does not fit.
+  /// The sizes that a word of its own can say.
+  static constexpr std::uint64_t kMostAlone = 63;
+
+  /// Of a block that is not odd, alone in its word if it has up to `largest_alone` bytes, at most
+  /// `kMostAlone`. `kElsewhere` where it does not fit.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE static constexpr Words encode(
-      const BlockRecord& record) noexcept {
-    if (record.size > kLargestSmall) {
+      const BlockRecord& record, std::uint64_t largest_alone) noexcept {
+    if (record.size > largest_alone) {
       const bool fits = record.size < kSizeEnd && record.stack < kStackEnd;
       if (!fits) [[unlikely]] {
         return {.head = kElsewhere};
@@ -52,12 +60,18 @@ class ShadowRecord {
       return {.stack = words.head & (kStackEnd - 1), .size = words.size & (kSizeEnd - 1)};
     }
     return {.stack = words.head & (kSmallStackEnd - 1),
-            .size = words.head >> kSmallSizeShift & kSmallSizeMask};
+            .size = words.head >> kSmallSizeShift & kMostAlone};
   }
 
   /// Whether a block begins at a word that says this.
   [[nodiscard]] static constexpr bool begins_block(std::uint32_t word) noexcept {
     return word >= kSizeFollows;
+  }
+  [[nodiscard]] static constexpr bool is_elsewhere(std::uint32_t word) noexcept {
+    return word >= kElsewhere;
+  }
+  [[nodiscard]] static constexpr bool is_odd(std::uint32_t word) noexcept {
+    return (word & kOdd) != 0;
   }
   [[nodiscard]] static constexpr bool size_follows(std::uint32_t word) noexcept {
     return word >> 30 == 1;
@@ -68,14 +82,12 @@ class ShadowRecord {
   }
 
  private:
-  static constexpr std::uint64_t kLargestSmall = 16;
   static constexpr std::uint32_t kSizeFollows = 1U << 30;
   static constexpr std::uint32_t kAlone = 1U << 31;
   static constexpr std::uint32_t kSizeEnd = 1U << 30;
-  static constexpr std::uint32_t kStackEnd = 1U << 30;
-  static constexpr std::uint32_t kSmallStackEnd = 1U << 26;
-  static constexpr int kSmallSizeShift = 26;
-  static constexpr std::uint32_t kSmallSizeMask = 31;
+  static constexpr std::uint32_t kStackEnd = kOdd;
+  static constexpr std::uint32_t kSmallStackEnd = 1U << 23;
+  static constexpr int kSmallSizeShift = 23;
 };
 
 }  // namespace alloctap

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <utility>
@@ -24,7 +25,10 @@ constexpr std::uint64_t kOneGiB = std::uint64_t{1} << 30;
 
 void* block_at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
 
-std::map<const void*, std::uint64_t> sizes_in(ShadowIndex& index) {
+using Wide = alloctap::BasicShadowIndex<32>;
+
+template <class Index>
+std::map<const void*, std::uint64_t> sizes_in(Index& index) {
   std::map<const void*, std::uint64_t> sizes;
   index.for_each([&](const void* pointer, const BlockRecord& record) {
     CHECK(sizes.emplace(pointer, record.size).second);
@@ -33,8 +37,9 @@ std::map<const void*, std::uint64_t> sizes_in(ShadowIndex& index) {
 }
 
 /// Keeps a block at each address, then looks for each, takes each, and finds none.
+template <class Index>
 void check_addresses(const std::vector<std::uintptr_t>& addresses) {
-  const auto index = std::make_unique<ShadowIndex>();
+  const auto index = std::make_unique<Index>();
   std::map<const void*, std::uint64_t> expected;
   for (const std::uintptr_t address : addresses) {
     const BlockRecord record{.stack = 5, .size = address & 0xFFFF};
@@ -56,27 +61,30 @@ void check_addresses(const std::vector<std::uintptr_t>& addresses) {
 
 }  // namespace
 
-TEST_CASE("blocks in neighbouring granules are apart") {
-  check_addresses({0x10000, 0x10010, 0x10020, 0x10030, 0x10050});
+TEST_CASE_TEMPLATE("blocks in neighbouring granules are apart", Index, ShadowIndex, Wide) {
+  check_addresses<Index>({0x10000, 0x10010, 0x10020, 0x10030, 0x10050});
 }
 
-TEST_CASE("blocks on both sides of a leaf's border, and of a middle's, are apart") {
+TEST_CASE_TEMPLATE("blocks on both sides of a leaf's border, and of a middle's, are apart", Index,
+                   ShadowIndex, Wide) {
   for (const std::uintptr_t border : {kLeaf, 7 * kLeaf, kMiddle, 9 * kMiddle, kEnd - kLeaf}) {
-    check_addresses({border - 32, border - 16, border, border + 16});
+    check_addresses<Index>({border - 32, border - 16, border, border + 16});
   }
 }
 
-TEST_CASE("blocks at the ends of the address space are kept") {
-  check_addresses({16, kEnd - 16});
-  check_addresses({kEnd, kEnd + 16, kEnd + 0x10010, UINTPTR_MAX & ~std::uintptr_t{15}});
+TEST_CASE_TEMPLATE("blocks at the ends of the address space are kept", Index, ShadowIndex, Wide) {
+  check_addresses<Index>({16, kEnd - 16});
+  check_addresses<Index>({kEnd, kEnd + 16, kEnd + 0x10010, UINTPTR_MAX & ~std::uintptr_t{15}});
 }
 
-TEST_CASE("blocks at odd addresses are apart from those at the granules around them") {
-  check_addresses({0x10000, 0x10001, 0x10008, 0x1000F, 0x10010, 0x10018, 3 * kLeaf - 1, 3 * kLeaf});
+TEST_CASE_TEMPLATE("blocks at odd addresses are apart from those at the granules around them",
+                   Index, ShadowIndex, Wide) {
+  check_addresses<Index>(
+      {0x10000, 0x10001, 0x10008, 0x1000F, 0x10010, 0x10018, 3 * kLeaf - 1, 3 * kLeaf});
 }
 
-TEST_CASE("a block of any size keeps it") {
-  const auto index = std::make_unique<ShadowIndex>();
+TEST_CASE_TEMPLATE("a block of any size keeps it", Index, ShadowIndex, Wide) {
+  const auto index = std::make_unique<Index>();
   for (const std::uint64_t size :
        {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{16}, std::uint64_t{17}, kOneGiB - 1,
         kOneGiB, kOneGiB + 1, std::uint64_t{1} << 46, UINT64_MAX}) {
@@ -92,8 +100,9 @@ TEST_CASE("a block of any size keeps it") {
   }
 }
 
-TEST_CASE("a record replaces the one at its address, small or large") {
-  const auto index = std::make_unique<ShadowIndex>();
+TEST_CASE_TEMPLATE("a record replaces the one at its address, small or large", Index, ShadowIndex,
+                   Wide) {
+  const auto index = std::make_unique<Index>();
   const std::vector<std::uint64_t> sizes{10, kOneGiB + 3, kOneGiB + 4, 11, 12};
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const auto stack = static_cast<alloctap::StackId>(i + 1);
@@ -107,11 +116,12 @@ TEST_CASE("a record replaces the one at its address, small or large") {
   CHECK(index->take(block_at(0x30000)).size == 12);
 }
 
-TEST_CASE("a block in a block takes nothing from it, whichever comes first") {
+TEST_CASE_TEMPLATE("a block in a block takes nothing from it, whichever comes first", Index,
+                   ShadowIndex, Wide) {
   const std::vector<std::pair<std::uintptr_t, std::uint64_t>> blocks{
       {0x40000, 4096}, {0x40010, 100}, {0x40020, 8}, {0x40030, 48}, {0x40040, 17}};
   for (const bool outer_first : {true, false}) {
-    const auto index = std::make_unique<ShadowIndex>();
+    const auto index = std::make_unique<Index>();
     std::map<const void*, std::uint64_t> expected;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       const auto& [address, size] = blocks[outer_first ? i : blocks.size() - 1 - i];
@@ -129,9 +139,10 @@ TEST_CASE("a block in a block takes nothing from it, whichever comes first") {
   }
 }
 
-TEST_CASE("blocks on both sides of the end of 4 KiB share no word") {
+TEST_CASE_TEMPLATE("blocks on both sides of the end of 4 KiB share no word", Index, ShadowIndex,
+                   Wide) {
   for (const std::uint64_t size : {std::uint64_t{8}, std::uint64_t{17}, std::uint64_t{64}}) {
-    const auto index = std::make_unique<ShadowIndex>();
+    const auto index = std::make_unique<Index>();
     index->insert(block_at(0x7FF0), {.stack = 3, .size = size});
     CHECK(index->take(block_at(0x8000)).stack == kNoStackId);
     CHECK(index->insert(block_at(0x8000), {.stack = 4, .size = size}).kept);
@@ -142,15 +153,16 @@ TEST_CASE("blocks on both sides of the end of 4 KiB share no word") {
   }
 }
 
-TEST_CASE("an address inside a block is no block's") {
-  const auto index = std::make_unique<ShadowIndex>();
+TEST_CASE_TEMPLATE("an address inside a block is no block's", Index, ShadowIndex, Wide) {
+  const auto index = std::make_unique<Index>();
   index->insert(block_at(0x50000), {.stack = 3, .size = 64});
   CHECK(index->take(block_at(0x50010)).stack == kNoStackId);
   CHECK(index->take(block_at(0x50000)).size == 64);
 }
 
-TEST_CASE("an index that was told what comes keeps it the same, or says that it did not") {
-  const auto index = std::make_unique<ShadowIndex>();
+TEST_CASE_TEMPLATE("an index that was told what comes keeps it the same, or says that it did not",
+                   Index, ShadowIndex, Wide) {
+  const auto index = std::make_unique<Index>();
   const auto insert_expected = [&](std::uintptr_t address, std::uint64_t size) {
     const auto expected = index->expect(block_at(address));
     return index->try_insert(block_at(address), {.stack = 4, .size = size}, expected);
@@ -175,8 +187,9 @@ TEST_CASE("an index that was told what comes keeps it the same, or says that it 
   CHECK(sizes_in(*index).empty());
 }
 
-TEST_CASE("without memory an index keeps nothing where it has no leaf, and says so") {
-  const auto index = std::make_unique<ShadowIndex>();
+TEST_CASE_TEMPLATE("without memory an index keeps nothing where it has no leaf, and says so", Index,
+                   ShadowIndex, Wide) {
+  const auto index = std::make_unique<Index>();
   index->insert(block_at(0x10000), {.stack = 1, .size = 1});
   InsertOutcome same_leaf;
   InsertOutcome other_leaf;
@@ -195,4 +208,50 @@ TEST_CASE("without memory an index keeps nothing where it has no leaf, and says 
   CHECK(large.replaced.stack == 1);
   CHECK_FALSE(odd.kept);
   CHECK(sizes_in(*index) == std::map<const void*, std::uint64_t>{{block_at(0x20000), 2}});
+}
+
+TEST_CASE(
+    "blocks of one word that stands for both are told apart, whichever comes and goes first") {
+  for (const bool lower_first : {true, false}) {
+    for (const std::uint64_t size : {std::uint64_t{8}, std::uint64_t{48}, std::uint64_t{49}}) {
+      const auto index = std::make_unique<Wide>();
+      const std::uintptr_t first = lower_first ? 0x10020 : 0x10030;
+      const std::uintptr_t second = lower_first ? 0x10030 : 0x10020;
+      CHECK(index->insert(block_at(first), {.stack = 3, .size = size}).kept);
+      CHECK(index->take(block_at(second)).stack == kNoStackId);
+      CHECK(index->insert(block_at(second), {.stack = 4, .size = size + 1}).kept);
+      CHECK(sizes_in(*index) == std::map<const void*, std::uint64_t>{{block_at(first), size},
+                                                                     {block_at(second), size + 1}});
+      CHECK(index->take(block_at(first)).stack == 3);
+      CHECK(index->insert(block_at(first), {.stack = 5, .size = size}).kept);
+      CHECK(index->insert(block_at(second), {.stack = 6, .size = size}).replaced.stack == 4);
+      CHECK(index->take(block_at(second)).stack == 6);
+      CHECK(index->take(block_at(second)).stack == kNoStackId);
+      CHECK(index->take(block_at(first)).stack == 5);
+      CHECK(sizes_in(*index).empty());
+    }
+  }
+}
+
+/// As glibc places them.
+TEST_CASE("blocks that begin 32 bytes apart or more need no other place") {
+  std::vector<std::uintptr_t> addresses;
+  std::vector<std::uint64_t> sizes;
+  std::uintptr_t address = 0x10010;
+  for (std::uint64_t size = 0; size < 200; size += 8) {
+    addresses.push_back(address);
+    sizes.push_back(size);
+    address += std::max<std::uintptr_t>((size + 8 + 15) / 16 * 16, 32);
+  }
+  const auto index = std::make_unique<Wide>();
+  CHECK(index->insert(block_at(0x10000 + 0x800), {.stack = 2, .size = 1}).kept);
+  const alloctap::testing::StarvedArena starved;
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    CAPTURE(i);
+    CHECK(index->insert(block_at(addresses[i]), {.stack = 7, .size = sizes[i]}).kept);
+  }
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    CAPTURE(i);
+    CHECK(index->take(block_at(addresses[i])).size == sizes[i]);
+  }
 }
