@@ -127,7 +127,6 @@ class TimelineRecorder {
   static bool add_counted(Counted& sum, const ThreadTotals& totals) noexcept {
     for (int tries = 0; tries < kMostTries; ++tries) {
       const Counted counted = read(totals);
-      std::atomic_thread_fence(std::memory_order_acquire);
       const std::uint64_t missed = totals.recorded.allocations() - counted.allocations +
                                    totals.recorded.deallocations() - counted.deallocations;
       if (missed > kMostMissed) continue;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/allocation_functions.hpp"
 #include "alloctap/hook/c_functions.hpp"
 #include "alloctap/hook/fallback_operators.hpp"
@@ -39,6 +40,8 @@ class BlockSpacing {
   }
 
   static bool all_of_c_library() noexcept {
+    // A look-up that fails keeps the text of its error in memory.
+    const OwnAllocations own;
     // An allocator that replaces the operators does not bring the rest of the C++ library.
     const Libraries libraries{.c = module_of(os::next_symbol("mmap")),
                               .cxx = module_of(os::next_symbol("_ZSt15get_new_handlerv"))};

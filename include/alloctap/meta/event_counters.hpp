@@ -40,7 +40,7 @@ struct EventCounters {
 };
 
 /// What a thread counts of its calls while no policy samples. Written by its thread alone; others
-/// may read the numbers at any time.
+/// may read the numbers at any time, and do so in the order in which they ask.
 class RecordedCalls {
  public:
   ALLOCTAP_ALWAYS_INLINE void count_allocation(std::uint64_t bytes) noexcept {
@@ -60,7 +60,7 @@ class RecordedCalls {
   using Counter = std::atomic<std::uint64_t>;
 
   static std::uint64_t get(const Counter& counter) noexcept {
-    return counter.load(std::memory_order_relaxed);
+    return counter.load(std::memory_order_acquire);
   }
 
   Counter allocations_{0};
