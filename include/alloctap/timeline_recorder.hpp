@@ -120,7 +120,7 @@ class TimelineRecorder {
     return {.deallocations = totals.recorded.deallocations(),
             .allocations = totals.recorded.allocations(),
             .allocated_bytes = totals.recorded.allocated_bytes(),
-            .live_bytes = totals.live.total.load(std::memory_order_relaxed)};
+            .live_bytes = totals.live.total.load(std::memory_order_acquire)};
   }
 
   /// Who reads may lose the processor in between: then it tries again.

@@ -1,4 +1,4 @@
-// PRESENT: alloctap::ShadowIndex
+// PRESENT: alloctap::BasicShadowIndex
 // PRESENT: alloctap::DirectQueue
 // PRESENT: alloctap::UnwindRules
 // PRESENT: alloctap::TextDump

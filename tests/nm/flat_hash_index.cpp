@@ -1,5 +1,5 @@
 // PRESENT: alloctap::FlatHashIndex
-// ABSENT: alloctap::ShadowIndex
+// ABSENT: alloctap::BasicShadowIndex
 #include <alloctap/alloctap.hpp>
 
 struct Config : alloctap::DefaultConfig {
