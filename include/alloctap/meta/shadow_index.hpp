@@ -131,8 +131,9 @@ class BasicShadowIndex {
 
   /// Where the block begins whose word says `head` and stands for the bytes from `first` on.
   static const void* begin_of(const void* first, std::uint32_t head) noexcept {
-    const std::ptrdiff_t bytes = kSpacing > 16 && ShadowRecord::is_odd(head) ? 16 : 0;
-    return static_cast<const std::byte*>(first) + bytes;
+    // Whole numbers: the first address of all is null.
+    const std::uintptr_t bytes = kSpacing > 16 && ShadowRecord::is_odd(head) ? 16 : 0;
+    return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(first) + bytes);
   }
 
   /// Whether a word says of the block at `pointer` that it is elsewhere.
@@ -242,8 +243,9 @@ class BasicShadowIndex {
   /// size.
   bool move_elsewhere(const void* pointer, Word* size) noexcept {
     Word* const head = size - 1;
-    const std::uintptr_t past = reinterpret_cast<std::uintptr_t>(pointer) % kSpacing + kSpacing;
-    const void* const begin = begin_of(static_cast<const std::byte*>(pointer) - past, get(*head));
+    const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+    const std::uintptr_t first = address - address % kSpacing - kSpacing;
+    const void* const begin = begin_of(reinterpret_cast<const void*>(first), get(*head));
     const BlockRecord record = ShadowRecord::decode({.head = get(*head), .size = get(*size)});
     if (!others_.insert(begin, record).kept) return false;
     write(head, {.head = ShadowRecord::kElsewhere | (get(*head) & ShadowRecord::kOdd)});
