@@ -33,7 +33,7 @@ struct ThreadState
   /// The deepest stack that any tracker captures.
   static constexpr std::size_t kMostFrames = 4000;
   /// How many types `PerThread` can keep, and the place that stays empty.
-  static constexpr std::size_t kMostKept = 256;
+  static constexpr std::size_t kMostKept = 224;
 
   RecordingGate::Flag recording{0};
   std::atomic<os::ThreadId> thread_id{0};
