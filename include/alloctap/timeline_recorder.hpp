@@ -71,69 +71,56 @@ class TimelineRecorder {
   }
 
  private:
-  /// What one thread has counted, read while it went on for at most `kMostMissed` calls.
+  /// How many calls of each thread may fall between the numbers of a point.
   static constexpr std::uint64_t kMostMissed = 8;
-  static constexpr int kMostTries = 64;
+  static constexpr int kMostTries = 8;
 
   /// Without stopping the threads, which takes longer than all the rest. False, and nothing
-  /// counted, where that cannot be: the queue has events that nobody has counted yet, or a thread
-  /// did not let itself be read.
+  /// counted, where that cannot be: the queue has events that nobody has counted yet, or threads go
+  /// on too fast. Who reads may lose the processor in between: then it tries again.
   [[nodiscard]] static bool count_on_the_way(TimelinePoint& point) noexcept {
     if constexpr (!requires { requires Recorder::Queue::kDeliversAtOnce; }) return false;
     if (samples()) {
       count_sampled(point);
       return true;
     }
-    Counted sum;
-    bool all = true;
-    Recorder::books().for_each_joined(
-        [&](const ThreadTotals& totals) { all = all && add_counted(sum, totals); });
-    if (all) tell(sum, point);
-    return all;
+    for (int tries = 0; tries < kMostTries; ++tries) {
+      const Counted sum = read_all();
+      if (read_all().calls() - sum.calls() > kMostMissed * sum.threads) continue;
+      tell(sum, point);
+      return true;
+    }
+    return false;
   }
 
   static void count_stopped(TimelinePoint& point) noexcept {
     if (samples()) return count_sampled(point);
-    Counted sum;
-    Recorder::books().for_each_joined([&](const ThreadTotals& totals) { sum += read(totals); });
-    tell(sum, point);
+    tell(read_all(), point);
   }
 
   static bool samples() noexcept { return Recorder::sampling().estimates != nullptr; }
 
+  /// Sums over threads.
   struct Counted {
+    [[nodiscard]] std::uint64_t calls() const noexcept { return allocations + deallocations; }
+
+    std::uint64_t threads = 0;
     std::uint64_t deallocations = 0;
     std::uint64_t allocations = 0;
     std::uint64_t allocated_bytes = 0;
     std::int64_t live_bytes = 0;
-
-    Counted& operator+=(const Counted& other) noexcept {
-      deallocations += other.deallocations;
-      allocations += other.allocations;
-      allocated_bytes += other.allocated_bytes;
-      live_bytes += other.live_bytes;
-      return *this;
-    }
   };
 
-  static Counted read(const ThreadTotals& totals) noexcept {
-    return {.deallocations = totals.recorded.deallocations(),
-            .allocations = totals.recorded.allocations(),
-            .allocated_bytes = totals.recorded.allocated_bytes(),
-            .live_bytes = totals.live.total.load(std::memory_order_acquire)};
-  }
-
-  /// Who reads may lose the processor in between: then it tries again.
-  static bool add_counted(Counted& sum, const ThreadTotals& totals) noexcept {
-    for (int tries = 0; tries < kMostTries; ++tries) {
-      const Counted counted = read(totals);
-      const std::uint64_t missed = totals.recorded.allocations() - counted.allocations +
-                                   totals.recorded.deallocations() - counted.deallocations;
-      if (missed > kMostMissed) continue;
-      sum += counted;
-      return true;
-    }
-    return false;
+  static Counted read_all() noexcept {
+    Counted sum;
+    Recorder::books().for_each_joined([&](const ThreadTotals& totals) {
+      ++sum.threads;
+      sum.deallocations += totals.recorded.deallocations();
+      sum.allocations += totals.recorded.allocations();
+      sum.allocated_bytes += totals.recorded.allocated_bytes();
+      sum.live_bytes += totals.live.total.load(std::memory_order_acquire);
+    });
+    return sum;
   }
 
   /// A block that one thread made and another freed in between may be counted out and not in.

@@ -77,10 +77,7 @@ class BasicShadowIndex {
       return otherwise();
     }
     const std::uint32_t head = get(*word);
-    if (!ShadowRecord::begins_block(head)) [[unlikely]] {
-      return otherwise();
-    }
-    if (!is_of_half(head, pointer)) [[unlikely]] {
+    if (!is_of(head, pointer)) [[unlikely]] {
       return otherwise();
     }
     return take(pointer, word, head);
@@ -94,8 +91,10 @@ class BasicShadowIndex {
   void for_each(Visit&& visit) {
     memory_.for_each(
         [&](const void* first, Word& word) {
-          const void* const pointer = begin_of(first, get(word));
-          const BlockRecord record = look(pointer, &word);
+          // Once: blocks may come and go meanwhile, and the next may begin in the other half.
+          const std::uint32_t head = get(word);
+          const void* const pointer = begin_of(first, head);
+          const BlockRecord record = look(pointer, &word, head);
           if (record.stack != kNoStackId) visit(pointer, record);
         },
         ShadowRecord::kBeginBits);
@@ -122,11 +121,8 @@ class BasicShadowIndex {
 
   /// Whether a word that says `head` is of a block that begins at `pointer`, among its bytes.
   static bool is_of(std::uint32_t head, const void* pointer) noexcept {
-    return ShadowRecord::begins_block(head) && is_of_half(head, pointer);
-  }
-
-  static bool is_of_half(std::uint32_t head, const void* pointer) noexcept {
-    return kSpacing == 16 || (head & ShadowRecord::kOdd) == odd_bit(pointer);
+    return ShadowRecord::begins_block(head) &&
+           (kSpacing == 16 || (head & ShadowRecord::kOdd) == odd_bit(pointer));
   }
 
   /// Where the block begins whose word says `head` and stands for the bytes from `first` on.
@@ -139,7 +135,8 @@ class BasicShadowIndex {
   /// Whether a word says of the block at `pointer` that it is elsewhere.
   bool is_told_elsewhere(const void* pointer) noexcept {
     const Word* const word = Memory::covers(pointer) ? memory_.find(pointer) : nullptr;
-    return word != nullptr && is_of(get(*word), pointer) && ShadowRecord::is_elsewhere(get(*word));
+    const std::uint32_t head = word == nullptr ? 0 : get(*word);
+    return is_of(head, pointer) && ShadowRecord::is_elsewhere(head);
   }
 
   static std::uint32_t get(const Word& word) noexcept {
@@ -196,10 +193,9 @@ class BasicShadowIndex {
     return ShadowRecord::decode({.head = head, .size = size});
   }
 
-  /// What is known of the block that begins at `pointer`; its `stack` is `kNoStackId` where none
-  /// does, or where it goes at this moment.
-  BlockRecord look(const void* pointer, const Word* word) noexcept {
-    const std::uint32_t head = get(word[0]);
+  /// What is known of the block that begins at `pointer`, whose word said `head`; its `stack` is
+  /// `kNoStackId` where none does, or where it goes at this moment.
+  BlockRecord look(const void* pointer, const Word* word, std::uint32_t head) noexcept {
     if (!ShadowRecord::begins_block(head)) return {};
     if (ShadowRecord::is_elsewhere(head)) return others_.look(pointer);
     if (!ShadowRecord::size_follows(head)) return ShadowRecord::decode({.head = head});

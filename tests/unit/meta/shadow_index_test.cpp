@@ -59,6 +59,31 @@ void check_addresses(const std::vector<std::uintptr_t>& addresses) {
   CHECK(sizes_in(*index).empty());
 }
 
+using Blocks = std::vector<std::pair<std::uintptr_t, std::uint64_t>>;
+
+/// Blocks of addresses and sizes, the one that holds all others first, in both orders.
+template <class Index>
+void check_nested(Blocks blocks, std::uintptr_t offset) {
+  for (auto& block : blocks) block.first += offset;
+  for (const bool outer_first : {true, false}) {
+    const auto index = std::make_unique<Index>();
+    std::map<const void*, std::uint64_t> expected;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      const auto& [address, size] = blocks[outer_first ? i : blocks.size() - 1 - i];
+      const InsertOutcome outcome = index->insert(block_at(address), {.stack = 9, .size = size});
+      CHECK(outcome.kept);
+      CHECK(outcome.replaced.stack == kNoStackId);
+      expected[block_at(address)] = size;
+      CHECK(sizes_in(*index) == expected);
+    }
+    for (const auto& [address, size] : blocks) {
+      CHECK(index->take(block_at(address)).size == size);
+      expected.erase(block_at(address));
+      CHECK(sizes_in(*index) == expected);
+    }
+  }
+}
+
 }  // namespace
 
 TEST_CASE_TEMPLATE("blocks in neighbouring granules are apart", Index, ShadowIndex, Wide) {
@@ -118,25 +143,10 @@ TEST_CASE_TEMPLATE("a record replaces the one at its address, small or large", I
 
 TEST_CASE_TEMPLATE("a block in a block takes nothing from it, whichever comes first", Index,
                    ShadowIndex, Wide) {
-  const std::vector<std::pair<std::uintptr_t, std::uint64_t>> blocks{
-      {0x40000, 4096}, {0x40010, 100}, {0x40020, 8}, {0x40030, 48}, {0x40040, 17}};
-  for (const bool outer_first : {true, false}) {
-    const auto index = std::make_unique<Index>();
-    std::map<const void*, std::uint64_t> expected;
-    for (std::size_t i = 0; i < blocks.size(); ++i) {
-      const auto& [address, size] = blocks[outer_first ? i : blocks.size() - 1 - i];
-      const InsertOutcome outcome = index->insert(block_at(address), {.stack = 9, .size = size});
-      CHECK(outcome.kept);
-      CHECK(outcome.replaced.stack == kNoStackId);
-      expected[block_at(address)] = size;
-      CHECK(sizes_in(*index) == expected);
-    }
-    for (const auto& [address, size] : blocks) {
-      CHECK(index->take(block_at(address)).size == size);
-      expected.erase(block_at(address));
-      CHECK(sizes_in(*index) == expected);
-    }
-  }
+  const Blocks blocks{{0x40000, 4096}, {0x40010, 100}, {0x40020, 8}, {0x40030, 48}, {0x40040, 17}};
+  // From a multiple of 32, and from half way to the next.
+  for (const std::uintptr_t offset : {std::uintptr_t{0}, std::uintptr_t{16}})
+    check_nested<Index>(blocks, offset);
 }
 
 TEST_CASE_TEMPLATE("blocks on both sides of the end of 4 KiB share no word", Index, ShadowIndex,
@@ -223,6 +233,8 @@ TEST_CASE(
       CHECK(sizes_in(*index) == std::map<const void*, std::uint64_t>{{block_at(first), size},
                                                                      {block_at(second), size + 1}});
       CHECK(index->take(block_at(first)).stack == 3);
+      // Its word is free, but the block is known.
+      CHECK(index->expect(block_at(second)) == nullptr);
       CHECK(index->insert(block_at(first), {.stack = 5, .size = size}).kept);
       CHECK(index->insert(block_at(second), {.stack = 6, .size = size}).replaced.stack == 4);
       CHECK(index->take(block_at(second)).stack == 6);
@@ -253,5 +265,17 @@ TEST_CASE("blocks that begin 32 bytes apart or more need no other place") {
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     CAPTURE(i);
     CHECK(index->take(block_at(addresses[i])).size == sizes[i]);
+  }
+}
+
+TEST_CASE_TEMPLATE("a block gives back the word of its size, wherever in its own word it begins",
+                   Index, ShadowIndex, Wide) {
+  for (const std::uintptr_t outer : {std::uintptr_t{0x40000}, std::uintptr_t{0x40010}}) {
+    const auto index = std::make_unique<Index>();
+    CHECK(index->insert(block_at(outer), {.stack = 3, .size = 4096}).kept);
+    CHECK(index->insert(block_at(0x40030), {.stack = 4, .size = 100}).kept);
+    CHECK(index->take(block_at(outer)).stack == 3);
+    CHECK(sizes_in(*index) == std::map<const void*, std::uint64_t>{{block_at(0x40030), 100}});
+    CHECK(index->take(block_at(0x40030)).stack == 4);
   }
 }
