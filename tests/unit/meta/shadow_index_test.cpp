@@ -59,11 +59,11 @@ void check_addresses(const std::vector<std::uintptr_t>& addresses) {
   CHECK(sizes_in(*index).empty());
 }
 
-using Blocks = std::vector<std::pair<std::uintptr_t, std::uint64_t>>;
+using SizedAddresses = std::vector<std::pair<std::uintptr_t, std::uint64_t>>;
 
 /// Blocks of addresses and sizes, the one that holds all others first, in both orders.
 template <class Index>
-void check_nested(Blocks blocks, std::uintptr_t offset) {
+void check_nested(SizedAddresses blocks, std::uintptr_t offset) {
   for (auto& block : blocks) block.first += offset;
   for (const bool outer_first : {true, false}) {
     const auto index = std::make_unique<Index>();
@@ -143,7 +143,7 @@ TEST_CASE_TEMPLATE("a record replaces the one at its address, small or large", I
 
 TEST_CASE_TEMPLATE("a block in a block takes nothing from it, whichever comes first", Index,
                    ShadowIndex, Wide) {
-  const Blocks blocks{{0x40000, 4096}, {0x40010, 100}, {0x40020, 8}, {0x40030, 48}, {0x40040, 17}};
+  const SizedAddresses blocks{{0x40000, 4096}, {0x40010, 100}, {0x40020, 8}, {0x40030, 48}, {0x40040, 17}};
   // From a multiple of 32, and from half way to the next.
   for (const std::uintptr_t offset : {std::uintptr_t{0}, std::uintptr_t{16}})
     check_nested<Index>(blocks, offset);
