@@ -26,7 +26,7 @@ class MappingRecorder {
   static void on_map(const MappingEvent& event) noexcept {
     if (!on_.load(std::memory_order_relaxed)) return;
     const RecordingSection section;
-    ThreadTotals* totals = Recorder::ready(section, event.origin);
+    ThreadTotals* totals = Recorder::ready(section.thread(), event.origin);
     if (totals == nullptr) return;
     Recorder::meta().mappings().map(reinterpret_cast<std::uintptr_t>(event.address), event.length,
                                     Recorder::capture(*section.thread(), *totals, event.origin));
@@ -36,7 +36,7 @@ class MappingRecorder {
   static DetachedMappings begin_unmap(const MappingEvent& event) noexcept {
     if (!on_.load(std::memory_order_relaxed)) return {};
     const RecordingSection section;
-    if (Recorder::ready(section, event.origin) == nullptr) return {};
+    if (Recorder::ready(section.thread(), event.origin) == nullptr) return {};
     DetachedMappings detached = Recorder::meta().mappings().begin_unmap(
         reinterpret_cast<std::uintptr_t>(event.address), event.length);
     detached.address = event.address;

@@ -10,9 +10,9 @@
 #include <mutex>
 
 #include "alloctap/guard/control_lock.hpp"
-#include "alloctap/guard/per_thread.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/guard/thread_state.hpp"
+#include "alloctap/meta/thread_totals.hpp"
 #include "alloctap/os/error_preserver.hpp"
 #include "alloctap/os/memory_map.hpp"
 #include "alloctap/os/module_notices.hpp"
@@ -179,7 +179,7 @@ class ModuleEpochs {
   static UnloadedModule* retire_quietly(const Module& module, StackId end) noexcept {
     UnloadedModule* unloaded = retire_stacks(module, end);
     if (unloaded == nullptr) return nullptr;
-    PerThread<typename Recorder::JoinedTotals>::for_each([](auto& totals) {
+    Recorder::for_each_totals([](ThreadTotals& totals) {
       totals.stacks.forget_stacks([](StackId id) { return Recorder::stacks_.is_retired(id); });
     });
     return unloaded;

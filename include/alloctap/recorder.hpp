@@ -3,11 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "alloctap/config.hpp"
 #include "alloctap/detour_recorder.hpp"
 #include "alloctap/event/event_sink.hpp"
-#include "alloctap/guard/per_thread.hpp"
 #include "alloctap/guard/preserving_section.hpp"
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
@@ -16,13 +16,14 @@
 #include "alloctap/meta/thread_totals.hpp"
 #include "alloctap/module_epochs.hpp"
 #include "alloctap/observer_recorder.hpp"
-#include "alloctap/own_calls.hpp"
+#include "alloctap/os/error_preserver.hpp"
 #include "alloctap/peak_recorder.hpp"
 #include "alloctap/sample_books.hpp"
 #include "alloctap/stack/identified_stack.hpp"
 #include "alloctap/stack/stack_table.hpp"
 #include "alloctap/stack_recorder.hpp"
 #include "alloctap/timeline_recorder.hpp"
+#include "alloctap/totals_recorder.hpp"
 
 namespace alloctap {
 
@@ -36,10 +37,10 @@ template <class Config>
 class Recorder : public DetourRecorder<Recorder<Config>, Config>,
                  public MappingRecorder<Recorder<Config>>,
                  public ObserverRecorder<Recorder<Config>, Config>,
-                 public OwnCalls<Config>,
                  public PeakRecorder<Recorder<Config>>,
                  public StackRecorder<Config>,
-                 public TimelineRecorder<Recorder<Config>> {
+                 public TimelineRecorder<Recorder<Config>>,
+                 public TotalsRecorder<Recorder<Config>, Config> {
  public:
   using Meta = typename Config::Meta;
   using Books = Bookkeeper<Meta, Recorder>;
@@ -63,34 +64,6 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
   }
   static Books& books() noexcept { return books_; }
 
-  /// The calling thread's totals, made if need be; nullptr where the system has no memory.
-  static ThreadTotals* mine() noexcept {
-    ThreadState* thread = ThreadStates::mine();
-    return thread == nullptr ? nullptr : PerThread<JoinedTotals>::of(*thread);
-  }
-
-  /// The calling thread's totals, for a call of the program in no recording section; nullptr as
-  /// `ready`.
-  static ThreadTotals* totals_outside(const CallOrigin& origin) noexcept {
-    const RecordingSection section;
-    return ready(section, origin);
-  }
-
-  /// Calls `visit(const ThreadTotals&)`, or that and a `const ThreadState&`, for each thread's,
-  /// those of ended ones included. The caller has closed the gate.
-  template <class Visit>
-  static void for_each_totals(Visit&& visit) {
-    PerThread<JoinedTotals>::for_each(visit);
-  }
-
-  /// The sums over all threads. The caller has closed the gate.
-  static EventCounters counters() noexcept {
-    EventCounters sum;
-    for_each_totals([&](const ThreadTotals& totals) { sum += totals.counters(); });
-    sum.dropped += books_.dropped_without_totals();
-    return sum;
-  }
-
   static SamplingView sampling() noexcept {
     return {.policy = Sampling::description(),
             .weight = &Sampling::weight,
@@ -109,10 +82,11 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
   }
 
   static constexpr bool leaves_errno_alone = true;
+
   static DetachedBlock begin_reallocate(const DeallocationEvent& event) noexcept {
     if (samples()) return sample_books_.begin_reallocate(event);
     const PreservingSection section;
-    ThreadTotals* totals = ready(section, event.origin);
+    ThreadTotals* totals = ready(section.thread(), event.origin);
     if (totals == nullptr) return {};
     totals->moved.begin(event.pointer);
     const BlockRecord record = queue_.take(event.pointer);
@@ -124,16 +98,16 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
   static void cancel_reallocate(const DetachedBlock& block) noexcept {
     if (samples()) return sample_books_.cancel_reallocate(block);
     const RecordingSection section;
-    if (!block.known || mine() == nullptr) return;
+    if (!block.known || Totals::mine() == nullptr) return;
     queue_.put_back(block.pointer, block.record);
-    mine()->moved = {};
+    Totals::mine()->moved = {};
     if constexpr (kObserves<Observers>) tell_back(block.pointer, block.record);
   }
 
   static void finish_reallocate(const DetachedBlock& block) noexcept {
     if (samples()) return sample_books_.finish_reallocate(block);
     const RecordingSection section;
-    ThreadTotals* totals = block.known ? mine() : nullptr;
+    ThreadTotals* totals = block.known ? Totals::mine() : nullptr;
     if (totals != nullptr) totals->last.note_free(block.pointer, section.thread()->generation);
   }
 
@@ -153,27 +127,22 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
   using Stacks::identify_anew;
   using Stacks::intern;
   using Stacks::recall;
+  using Totals = TotalsRecorder<Recorder, Config>;
+  using Totals::ready;
+  using Totals::ready_for_anybody;
 
   friend DetourRecorder<Recorder, Config>;
   friend MappingRecorder<Recorder>;
   friend Epochs;
 
-  struct JoinedTotals : ThreadTotals {
-    JoinedTotals() noexcept { books_.join(*this); }
+  /// For an event that takes the usual way: most touch nothing that changes the error number, and
+  /// what is called on the way of the others keeps it.
+  static constexpr bool kCallsLeaveErrnoAlone = !kObserves<Observers> && requires {
+    requires Queue::leaves_errno_alone;
+    requires Meta::leaves_errno_alone;
   };
-
-  /// The totals to record in; nullptr where the system has no memory for them or the call is not
-  /// the program's.
-  ALLOCTAP_ALWAYS_INLINE static ThreadTotals* ready(const RecordingSection& section,
-                                                    const CallOrigin& origin) noexcept {
-    if (OwnCalls<Config>::is_own_call(origin)) return nullptr;
-    ThreadTotals* totals =
-        section.thread() == nullptr ? nullptr : PerThread<JoinedTotals>::of(*section.thread());
-    if (totals == nullptr) [[unlikely]] {
-      books_.count_dropped();
-    }
-    return totals;
-  }
+  using EventSection =
+      std::conditional_t<kCallsLeaveErrnoAlone, RecordingSection, PreservingSection>;
 
   /// No stack's.
   static constexpr StackHash kHashOfNotTaken{.first = 1, .second = 1};
@@ -181,8 +150,8 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
     // The allocator is about to touch the block: if it is not in the cache, let it come while the
     // record does, which is in another place.
     ALLOCTAP_PREFETCH_FOR_WRITING(pointer);
-    const PreservingSection section;
-    ThreadTotals* totals = ready(section, origin);
+    const EventSection section;
+    ThreadTotals* totals = ready(section.thread(), origin);
     if (totals == nullptr) return;
     totals->last.note_free(pointer, section.thread()->generation);
     if constexpr (kObserves<Observers>) {
@@ -195,8 +164,8 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
   }
 
   ALLOCTAP_ALWAYS_INLINE static void allocate(const AllocationEvent& event) noexcept {
-    const PreservingSection section;
-    ThreadTotals* totals = ready(section, event.origin);
+    const EventSection section;
+    ThreadTotals* totals = ready_for_anybody(section.thread(), event.origin);
     if (totals == nullptr) return;
     totals->last.forget();
     if (detours_.any()) [[unlikely]] {
@@ -208,7 +177,8 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
   /// An allocation while recording is paused, or that the policy decides on.
   ALLOCTAP_NOINLINE static void allocate_on_detour(ThreadState& thread, ThreadTotals& totals,
                                                    const AllocationEvent& event) noexcept {
-    if (detours_.paused()) return;
+    if (Totals::is_own_call(event.origin) || detours_.paused()) return;
+    const os::ErrorPreserver preserve_error;
     const SampleDecision decision = Sampling::decide(thread, event.size);
     if (decision == SampleDecision::kWithStack) return allocate(thread, totals, event);
     record(thread, event, totals, kStackNotTaken,
@@ -229,13 +199,15 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
     allocate_anew(thread, totals, Detoured::copy_of(event), recalled, expected);
   }
 
-  /// From a stack that does not come again and again. The event is a copy, because the one that it
-  /// was made of is not in memory.
+  /// From a stack that does not come again and again, which is not remembered where the call is not
+  /// the program's. The event is a copy, because the one that it was made of is not in memory.
   template <class Expected>
   ALLOCTAP_NOINLINE static void allocate_anew(ThreadState& thread, ThreadTotals& totals,
                                               const AllocationEvent& event,
                                               RememberedStack* recalled,
                                               Expected expected) noexcept {
+    if (Totals::is_own_call(event.origin)) return;
+    const os::ErrorPreserver preserve_error;
     const IdentifiedStack identified = identify_anew(thread, totals, event.origin, recalled);
     StackTotals::Entry* entry =
         totals.stacks.find(hash_of(thread, identified.hash), identified.place);

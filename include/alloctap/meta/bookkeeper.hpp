@@ -7,6 +7,7 @@
 #include "alloctap/macros.hpp"
 #include "alloctap/meta/meta_container.hpp"
 #include "alloctap/meta/thread_totals.hpp"
+#include "alloctap/os/error_preserver.hpp"
 
 namespace alloctap {
 
@@ -168,6 +169,7 @@ class Bookkeeper {
   /// By value: the record need not be in memory for the calls that do not come here.
   ALLOCTAP_NOINLINE void record_with_care(void* pointer, BlockRecord record,
                                           ThreadTotals& totals) noexcept {
+    const os::ErrorPreserver preserve_error;
     count_insert<AsRecorded>(totals, meta().insert(pointer, record), record);
   }
 
@@ -205,6 +207,7 @@ class Bookkeeper {
 
   /// As above.
   ALLOCTAP_NOINLINE static void tell_of_fall(BlockRecord record) noexcept {
+    const os::ErrorPreserver preserve_error;
     if constexpr (requires { Totals::on_fall(record); }) Totals::on_fall(record);
   }
 

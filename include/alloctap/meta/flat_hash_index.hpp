@@ -18,6 +18,8 @@ namespace alloctap {
 /// it is slower than `ShadowIndex` everywhere. See bench/README.md.
 class FlatHashIndex {
  public:
+  static constexpr bool leaves_errno_alone = true;
+
   constexpr FlatHashIndex() noexcept = default;
 
   InsertOutcome insert(const void* pointer, const BlockRecord& record) noexcept {

@@ -14,6 +14,8 @@ namespace alloctap {
 template <PointerIndex Index>
 class MemoryMetaContainer {
  public:
+  static constexpr bool leaves_errno_alone = requires { requires Index::leaves_errno_alone; };
+
   constexpr MemoryMetaContainer() noexcept = default;
 
   ALLOCTAP_ALWAYS_INLINE InsertOutcome insert(const void* pointer,

@@ -32,6 +32,8 @@ class BasicShadowIndex {
   using Memory = BasicShadowMemory<std::countr_zero(kSpacing)>;
 
  public:
+  static constexpr bool leaves_errno_alone = true;
+
   constexpr BasicShadowIndex() noexcept = default;
 
   ALLOCTAP_ALWAYS_INLINE InsertOutcome insert(const void* pointer,

@@ -17,6 +17,8 @@ class SpacedShadowIndex {
   using Wide = BasicShadowIndex<32>;
 
  public:
+  static constexpr bool leaves_errno_alone = true;
+
   constexpr SpacedShadowIndex() noexcept = default;
 
   /// Blocks will begin at multiples of 16 that are at least `bytes` bytes apart. Only the first

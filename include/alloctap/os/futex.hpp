@@ -1,6 +1,6 @@
 /// Sleeping on a 32-bit word until another thread changes it.
 ///
-/// May run inside malloc and inside a signal handler. errno may change.
+/// May run inside malloc and inside a signal handler. The error number stays as it is.
 #pragma once
 
 #include <atomic>

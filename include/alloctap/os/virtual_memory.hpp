@@ -1,7 +1,7 @@
 /// Pages from the system: the only source of the memory that the tracker uses.
 ///
 /// Every function may run inside malloc, on any thread, and never goes through a symbol that a
-/// hook backend replaces. errno may change.
+/// hook backend replaces. The error number stays as it is.
 #pragma once
 
 #include <cstddef>

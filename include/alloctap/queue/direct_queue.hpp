@@ -15,6 +15,8 @@ struct DirectQueue {
    public:
     /// The container is never behind the program.
     static constexpr bool kDeliversAtOnce = true;
+    /// `push` and `take` change the error number only where the container does.
+    static constexpr bool leaves_errno_alone = true;
 
     constexpr explicit For(Consumer& consumer) noexcept : consumer_(consumer) {}
 

@@ -11,10 +11,14 @@
 
 namespace alloctap {
 
-/// A direct-mapped table of rules by the address of a call. Lock-free and thread-safe without
-/// ordering: an entry holds the rule and its address mixed with the rule, so that a torn read, half
-/// of it another thread's, matches no address and counts as a miss. Constant-initialized; what is
+/// Direct-mapped tables of rules by the address of a call: a small one for the first rules, of
+/// which most programs have no more, and a large one for those that come later. Rules lie all over
+/// a table, and each of its pages that is touched costs more than finding a rule does. What is
 /// never touched costs no memory.
+///
+/// Lock-free and thread-safe without ordering: an entry holds the rule and its address mixed with
+/// the rule, so that a torn read, half of it another thread's, matches no address and counts as a
+/// miss. Constant-initialized.
 class RuleCache {
  public:
   /// Changes whenever code may have gone; rules are found only under the epoch they were kept in.
@@ -22,37 +26,67 @@ class RuleCache {
 
   /// `kNone` where the rule is not there.
   [[nodiscard]] UnwindRule find(std::uintptr_t address, Epoch epoch) const noexcept {
-    const Entry& entry = entries_[place_of(address)];
-    const std::uint64_t rule = entry.rule.load(std::memory_order_relaxed);
-    const std::uint64_t check = entry.check.load(std::memory_order_relaxed);
-    return check == check_of(address, rule, epoch) ? std::bit_cast<UnwindRule>(rule) : UnwindRule{};
+    const UnwindRule first = first_.find(address, epoch);
+    if (first.kind != UnwindRule::Kind::kNone || !first_is_full()) return first;
+    return later_.find(address, epoch);
   }
 
   void keep(std::uintptr_t address, const UnwindRule& rule, Epoch epoch) noexcept {
-    const auto bits = std::bit_cast<std::uint64_t>(rule);
-    Entry& entry = entries_[place_of(address)];
-    entry.rule.store(bits, std::memory_order_relaxed);
-    entry.check.store(check_of(address, bits, epoch), std::memory_order_relaxed);
+    if (first_is_full()) return later_.keep(address, rule, epoch);
+    kept_.fetch_add(1, std::memory_order_relaxed);
+    first_.keep(address, rule, epoch);
   }
 
  private:
-  struct Entry {
-    std::atomic<std::uint64_t> check;
-    std::atomic<std::uint64_t> rule;
-  };
-
-  static constexpr std::size_t kBits = 16;
   static constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15;
-
-  static std::size_t place_of(std::uintptr_t address) noexcept {
-    return (address * kMultiplier) >> (64 - kBits);
-  }
 
   static std::uint64_t check_of(std::uintptr_t address, std::uint64_t rule, Epoch epoch) noexcept {
     return address ^ (rule + epoch) * kMultiplier;
   }
 
-  ZeroedArray<Entry, std::size_t{1} << kBits> entries_;
+  template <int kBits>
+  class Table {
+   public:
+    static constexpr std::size_t kSize = std::size_t{1} << kBits;
+
+    [[nodiscard]] UnwindRule find(std::uintptr_t address, Epoch epoch) const noexcept {
+      const Entry& entry = entries_[place_of(address)];
+      const std::uint64_t rule = entry.rule.load(std::memory_order_relaxed);
+      const std::uint64_t check = entry.check.load(std::memory_order_relaxed);
+      const bool same = check == check_of(address, rule, epoch);
+      return same ? std::bit_cast<UnwindRule>(rule) : UnwindRule{};
+    }
+
+    void keep(std::uintptr_t address, const UnwindRule& rule, Epoch epoch) noexcept {
+      const auto bits = std::bit_cast<std::uint64_t>(rule);
+      Entry& entry = entries_[place_of(address)];
+      entry.rule.store(bits, std::memory_order_relaxed);
+      entry.check.store(check_of(address, bits, epoch), std::memory_order_relaxed);
+    }
+
+   private:
+    struct Entry {
+      std::atomic<std::uint64_t> check;
+      std::atomic<std::uint64_t> rule;
+    };
+
+    static std::size_t place_of(std::uintptr_t address) noexcept {
+      return (address * kMultiplier) >> (64 - kBits);
+    }
+
+    ZeroedArray<Entry, kSize> entries_;
+  };
+
+  using First = Table<12>;
+
+  /// Half of it, so that few have fallen on the place of another.
+  [[nodiscard]] bool first_is_full() const noexcept {
+    return kept_.load(std::memory_order_relaxed) >= First::kSize / 2;
+  }
+
+  std::atomic<std::uint32_t> kept_{0};
+  First first_;
+  Table<16> later_;
 };
 
 }  // namespace alloctap

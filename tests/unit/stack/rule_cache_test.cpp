@@ -49,6 +49,34 @@ TEST_CASE("no address of an empty cache is known, 0 neither") {
   }
 }
 
+TEST_CASE("of few addresses most are found") {
+  const auto cache = std::make_unique<RuleCache>();
+  for (std::uintptr_t i = 0; i < 2000; ++i) cache->keep(0x401000 + i * 7, rule_for(i), 1);
+  std::size_t found = 0;
+  for (std::uintptr_t i = 0; i < 2000; ++i) {
+    const UnwindRule rule = cache->find(0x401000 + i * 7, 1);
+    if (!is_missing(rule)) ++found;
+    CHECK((is_missing(rule) || rule == rule_for(i)));
+  }
+  CHECK(found > 1400);
+}
+
+TEST_CASE("rules of a new epoch are found when the first table is full of those of the old one") {
+  const auto cache = std::make_unique<RuleCache>();
+  for (std::uintptr_t i = 0; i < 10'000; ++i) cache->keep(0x401000 + i * 7, rule_for(i), 1);
+  std::size_t found = 0;
+  for (std::uintptr_t i = 0; i < 10'000; ++i) {
+    cache->keep(0x401000 + i * 7, rule_for(i + 1), 2);
+    CHECK(cache->find(0x401000 + i * 7, 2) == rule_for(i + 1));
+  }
+  for (std::uintptr_t i = 0; i < 10'000; ++i) {
+    const UnwindRule old = cache->find(0x401000 + i * 7, 1);
+    CHECK((is_missing(old) || old == rule_for(i)));
+    if (!is_missing(cache->find(0x401000 + i * 7, 2))) ++found;
+  }
+  CHECK(found > 8'000);
+}
+
 TEST_CASE("of more addresses than there is room for, each has its own rule or none") {
   const auto cache = std::make_unique<RuleCache>();
   constexpr std::uintptr_t kAddresses = 300'000;

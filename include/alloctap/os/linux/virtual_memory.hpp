@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "alloctap/os/error_preserver.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 
 namespace alloctap::os {
@@ -16,6 +17,7 @@ namespace alloctap::os {
 inline std::size_t page_size() noexcept { return ::getauxval(AT_PAGESZ); }
 
 inline void* map_pages(std::size_t bytes) noexcept {
+  const ErrorPreserver preserve_error;
   const long result = ::syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
   return result == -1 ? nullptr : reinterpret_cast<void*>(result);
@@ -24,6 +26,7 @@ inline void* map_pages(std::size_t bytes) noexcept {
 inline bool map_pages_at(std::uintptr_t address, std::size_t bytes) noexcept {
   // Kernels before 4.17 do not know the flag, take the address for a hint, and may map elsewhere.
   constexpr int kFixedNoReplace = 0x100000;
+  const ErrorPreserver preserve_error;
   const long result =
       ::syscall(SYS_mmap, address, bytes, PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | kFixedNoReplace, -1, 0L);
@@ -34,10 +37,12 @@ inline bool map_pages_at(std::uintptr_t address, std::size_t bytes) noexcept {
 }
 
 inline void unmap_pages(void* address, std::size_t bytes) noexcept {
+  const ErrorPreserver preserve_error;
   ::syscall(SYS_munmap, address, bytes);
 }
 
 inline void use_huge_pages(void* address, std::size_t bytes, bool wanted) noexcept {
+  const ErrorPreserver preserve_error;
   ::syscall(SYS_madvise, address, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }
 
