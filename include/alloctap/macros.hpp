@@ -46,6 +46,7 @@
 #define ALLOCTAP_VECTOR_OF(bytes) __attribute__((vector_size(bytes)))
 
 /// Begins to fetch what will be written at `pointer`.
+#define ALLOCTAP_PREFETCH(pointer) __builtin_prefetch(pointer)
 #define ALLOCTAP_PREFETCH_FOR_WRITING(pointer) __builtin_prefetch(pointer, 1)
 
 /// From here on the compiler knows nothing of what a variable holds.

@@ -50,7 +50,7 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
   using Epochs = ModuleEpochs<Recorder, Config>;
 
   static Meta& meta() noexcept { return meta_; }
-  static Queue& queue() noexcept { return queue_; }
+  static auto& queue() noexcept { return queue_; }
 
   /// For a hook that knows how far apart blocks begin, before any of them is recorded, and a
   /// container that asks for it.
@@ -140,9 +140,22 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
   static constexpr bool kCallsLeaveErrnoAlone = !kObserves<Observers> && requires {
     requires Queue::leaves_errno_alone;
     requires Meta::leaves_errno_alone;
+    requires kTellsNobody<typename Config::Tags> ||
+                 requires { requires Config::Tags::leaves_errno_alone; };
   };
   using EventSection =
       std::conditional_t<kCallsLeaveErrnoAlone, RecordingSection, PreservingSection>;
+
+  /// Whether a free need be the program's only where its block is not known: what is known was the
+  /// program's.
+  static constexpr bool kAsksWhoseFreeLater =
+      !kObserves<Observers> && requires(Queue& queue, ThreadTotals& totals) {
+        queue.push_known_deallocation(nullptr, totals);
+      };
+
+  ALLOCTAP_NOINLINE static void count_unmatched(ThreadTotals& totals, CallOrigin origin) noexcept {
+    if (!Totals::is_own_call(origin)) ++totals.events.unmatched_frees;
+  }
 
   /// No stack's.
   static constexpr StackHash kHashOfNotTaken{.first = 1, .second = 1};
@@ -151,11 +164,17 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
     // record does, which is in another place.
     ALLOCTAP_PREFETCH_FOR_WRITING(pointer);
     const EventSection section;
-    ThreadTotals* totals = ready(section.thread(), origin);
+    ThreadTotals* totals = kAsksWhoseFreeLater ? ready_for_anybody(section.thread(), origin)
+                                               : ready(section.thread(), origin);
     if (totals == nullptr) return;
     totals->last.note_free(pointer, section.thread()->generation);
     if constexpr (kObserves<Observers>) {
       tell_gone(pointer, queue_.take(pointer));
+    } else if constexpr (kAsksWhoseFreeLater) {
+      const bool known = queue_.push_known_deallocation(pointer, *totals);
+      if (!known) [[unlikely]] {
+        count_unmatched(*totals, origin);
+      }
     } else if constexpr (requires { queue_.push_deallocation(pointer, *totals); }) {
       queue_.push_deallocation(pointer, *totals);
     } else {
@@ -167,7 +186,6 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
     const EventSection section;
     ThreadTotals* totals = ready_for_anybody(section.thread(), event.origin);
     if (totals == nullptr) return;
-    totals->last.forget();
     if (detours_.any()) [[unlikely]] {
       return allocate_on_detour(*section.thread(), *totals, Detoured::copy_of(event));
     }
@@ -177,7 +195,9 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
   /// An allocation while recording is paused, or that the policy decides on.
   ALLOCTAP_NOINLINE static void allocate_on_detour(ThreadState& thread, ThreadTotals& totals,
                                                    const AllocationEvent& event) noexcept {
-    if (Totals::is_own_call(event.origin) || detours_.paused()) return;
+    if (Totals::is_own_call(event.origin)) return;
+    totals.last.forget();
+    if (detours_.paused()) return;
     const os::ErrorPreserver preserve_error;
     const SampleDecision decision = Sampling::decide(thread, event.size);
     if (decision == SampleDecision::kWithStack) return allocate(thread, totals, event);
@@ -208,6 +228,7 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
                                               Expected expected) noexcept {
     if (Totals::is_own_call(event.origin)) return;
     const os::ErrorPreserver preserve_error;
+    totals.last.forget();
     const IdentifiedStack identified = identify_anew(thread, totals, event.origin, recalled);
     StackTotals::Entry* entry =
         totals.stacks.find(hash_of(thread, identified.hash), identified.place);
@@ -264,7 +285,9 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
 
   static inline constinit Meta meta_;
   static inline constinit Books books_;
-  static inline constinit Queue queue_{books_};
+  static constexpr bool kHasConstantQueue =
+      requires { requires std::is_same_v<typename Queue::Unchanging, Queue>; };
+  static inline constinit std::conditional_t<kHasConstantQueue, const Queue, Queue> queue_{books_};
   static inline constinit SampleBooksFor<Recorder, Sampling, Books> sample_books_{books_};
 };
 

@@ -24,7 +24,7 @@ LAYERS = [
     {"dump", "game"},
     {"checking_recorder.hpp", "config.hpp", "detour_recorder.hpp", "own_calls.hpp", "sample_books.hpp", "mapping_recorder.hpp", "module_epochs.hpp",
      "observer_recorder.hpp",
-     "peak_recorder.hpp", "reachability_scan.hpp", "recorder.hpp", "refusing_recorder.hpp", "session.hpp", "stack_recorder.hpp", "timeline_recorder.hpp",
+     "peak_recorder.hpp", "reachability_scan.hpp", "recorder.hpp", "refusing_recorder.hpp", "session.hpp", "stack_recorder.hpp", "timeline_recorder.hpp", "totals_recorder.hpp",
      "tracker.hpp", "tracker_report.hpp", "tracker_session.hpp", "tracker_snapshot.hpp", "alloctap.hpp"},
     {"testing"},
 ]

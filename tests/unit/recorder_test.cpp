@@ -23,6 +23,7 @@ struct FramesTest;
 struct MappingTest;
 struct NoMappingsTest;
 struct StarvedTest;
+struct OwnAmongOthersTest;
 struct UnknownStackTest;
 struct NoTotalsTest;
 
@@ -52,6 +53,26 @@ TEST_CASE("a call that is not the program's is passed by") {
   const Snapshot snapshot = P::snapshot();
   CHECK(snapshot.account.events == 0);
   CHECK(P::Record::counters().dropped == 0);
+}
+
+TEST_CASE_TEMPLATE("among the program's calls, those of the tracker itself leave no trace", Config,
+                   RecorderConfig<OwnAmongOthersTest>, RangeConfig<OwnAmongOthersTest>) {
+  using P = Program<Config>;
+  const CallOrigin own{.caller = at(kOwnCaller)};
+  ScriptedStack::play(kStack);
+  P::Record::begin_session();
+  P::allocate(0x1000, 10);
+  P::Record::on_allocate({.pointer = at(0x2000), .size = 20, .origin = own});
+  P::Record::on_deallocate({.pointer = at(0x2000), .origin = own});
+  P::free(0x3000);
+  P::Record::detours().pause();
+  P::Record::on_allocate({.pointer = at(0x4000), .size = 40, .origin = own});
+  P::Record::detours().resume();
+  const Snapshot snapshot = P::snapshot();
+  CHECK(snapshot.totals.allocations == 1);
+  CHECK(snapshot.totals.live_bytes == 10);
+  CHECK(snapshot.account.unmatched_frees == 1);
+  CHECK(snapshot.account.unseen_frees == 0);
 }
 
 TEST_CASE("an allocation that is not sampled is counted, and not recorded") {

@@ -74,6 +74,17 @@ class Bookkeeper {
     count_take<AsRecorded>(totals, meta().take(pointer));
   }
 
+  /// The same; where nothing is known at `pointer` it counts nothing and is false.
+  ALLOCTAP_ALWAYS_INLINE bool record_known_deallocation(void* pointer,
+                                                        ThreadTotals& totals) noexcept {
+    const BlockRecord record = meta().take(pointer);
+    if (record.stack == kNoStackId) [[unlikely]] {
+      return false;
+    }
+    count_gone<AsRecorded>(totals, record);
+    return true;
+  }
+
   /// An unknown pointer counts as an unmatched free; the record's `stack` is `kNoStackId` then.
   ALLOCTAP_ALWAYS_INLINE BlockRecord take(void* pointer) noexcept {
     const BlockRecord record = meta().take(pointer);

@@ -17,45 +17,55 @@ struct DirectQueue {
     static constexpr bool kDeliversAtOnce = true;
     /// `push` and `take` change the error number only where the container does.
     static constexpr bool leaves_errno_alone = true;
+    using Unchanging = For;
 
     constexpr explicit For(Consumer& consumer) noexcept : consumer_(consumer) {}
 
-    ALLOCTAP_ALWAYS_INLINE void push_allocation(const RecordedAllocation& allocation) noexcept {
+    ALLOCTAP_ALWAYS_INLINE void push_allocation(
+        const RecordedAllocation& allocation) const noexcept {
       consumer_.record_allocation(allocation);
     }
-    ALLOCTAP_ALWAYS_INLINE void push_deallocation(void* pointer) noexcept {
+    ALLOCTAP_ALWAYS_INLINE void push_deallocation(void* pointer) const noexcept {
       consumer_.record_deallocation(pointer);
     }
     /// For callers who know what to count in.
     template <class Totals>
-    ALLOCTAP_ALWAYS_INLINE void push_deallocation(void* pointer, Totals& totals) noexcept
+    ALLOCTAP_ALWAYS_INLINE void push_deallocation(void* pointer, Totals& totals) const noexcept
       requires requires(Consumer& consumer) { consumer.record_deallocation(pointer, totals); }
     {
       consumer_.record_deallocation(pointer, totals);
     }
+    /// The same, but where nothing is known at `pointer` it does nothing and is false.
+    template <class Totals>
+    ALLOCTAP_ALWAYS_INLINE bool push_known_deallocation(void* pointer,
+                                                        Totals& totals) const noexcept
+      requires requires(Consumer& consumer) { consumer.record_known_deallocation(pointer, totals); }
+    {
+      return consumer_.record_known_deallocation(pointer, totals);
+    }
     /// An allocation at `pointer` will be pushed soon: by `push_expected`, with the result.
-    ALLOCTAP_ALWAYS_INLINE auto expect_allocation(const void* pointer) noexcept
+    ALLOCTAP_ALWAYS_INLINE auto expect_allocation(const void* pointer) const noexcept
       requires requires(Consumer& consumer) { consumer.expect(pointer); }
     {
       return consumer_.expect(pointer);
     }
     template <class Expected, class Totals>
     ALLOCTAP_ALWAYS_INLINE void push_expected(const RecordedAllocation& allocation,
-                                              Expected expected, Totals& totals) noexcept
+                                              Expected expected, Totals& totals) const noexcept
       requires requires(Consumer& consumer) {
         consumer.record_expected(allocation, expected, totals);
       }
     {
       consumer_.record_expected(allocation, expected, totals);
     }
-    BlockRecord take(void* pointer) noexcept { return consumer_.take(pointer); }
-    void put_back(void* pointer, const BlockRecord& record) noexcept {
+    BlockRecord take(void* pointer) const noexcept { return consumer_.take(pointer); }
+    void put_back(void* pointer, const BlockRecord& record) const noexcept {
       consumer_.put_back(pointer, record);
     }
-    absl::Status start(std::size_t) { return absl::OkStatus(); }
-    void stop() noexcept {}
-    void flush() noexcept {}
-    void after_fork() noexcept {}
+    absl::Status start(std::size_t) const { return absl::OkStatus(); }
+    void stop() const noexcept {}
+    void flush() const noexcept {}
+    void after_fork() const noexcept {}
 
    private:
     Consumer& consumer_;

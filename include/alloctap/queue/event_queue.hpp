@@ -29,6 +29,10 @@ struct QueueConsumerArchetype {
 /// pointer. The pushing functions run inside malloc on any thread; `start`, `stop` and `flush` in
 /// the control plane; `after_fork` in a child, alone. `start` gets the bound on the queue's memory,
 /// in bytes. After `flush` everything pushed before it has arrived.
+///
+/// Where a queue says `leaves_errno_alone`, what runs inside malloc changes the error number only
+/// where the consumer does; else the recorder keeps it, at each event. One whose `Unchanging` is
+/// its own type has no state, and is a constant: who pushes knows the consumer when it is compiled.
 template <class P>
 concept EventQueuePolicy =
     requires(typename P::template For<QueueConsumerArchetype>& queue, void* pointer,

@@ -59,6 +59,31 @@ class StackStorage {
   }
 
  private:
+  /// A part, and in the 16 bits that no address of a program has, those of its hash: another part
+  /// is told without looking at it.
+  class PartPointer {
+   public:
+    PartPointer() noexcept = default;
+    explicit PartPointer(const KeptStack* part) noexcept
+        : bits_(reinterpret_cast<std::uintptr_t>(part) | tag_of(part->hash)) {}
+
+    [[nodiscard]] bool empty() const noexcept { return bits_ == 0; }
+    /// nullptr where it is empty.
+    [[nodiscard]] const KeptStack* get() const noexcept {
+      return reinterpret_cast<const KeptStack*>(bits_ & kAddress);
+    }
+    [[nodiscard]] bool is_of(const StackHash& hash) const noexcept {
+      return (bits_ & ~kAddress) == tag_of(hash) && get()->hash == hash;
+    }
+
+   private:
+    static constexpr std::uintptr_t kAddress = (std::uintptr_t{1} << 48) - 1;
+
+    static std::uintptr_t tag_of(const StackHash& hash) noexcept { return hash.first & ~kAddress; }
+
+    std::uintptr_t bits_ = 0;
+  };
+
   static constexpr std::size_t kSmallChunk = 256 * 1024;
   static constexpr std::size_t kSmallChunks = 8;
   static constexpr std::size_t kFirstCapacity = 512;
@@ -70,18 +95,20 @@ class StackStorage {
     return hashes_ != nullptr;
   }
 
-  /// `hashes_` become those of the parts outside each of the outermost cuts.
+  /// `hashes_` become those of the parts outside each of the outermost cuts. What will be read to
+  /// find these begins to come: it is seldom in the cache.
   void hash_parts(std::span<const std::uintptr_t> frames, std::size_t cuts) noexcept {
     StackHash hash;
     const std::uintptr_t* frame = frames.data() + frames.size();
     for (std::size_t cut = 0; cut < cuts; ++cut) {
       for (std::size_t i = 0; i < kPartFrames; ++i) hash = hash.with(*--frame);
       hashes_[cut] = hash;
+      if (capacity_ != 0) ALLOCTAP_PREFETCH(parts_ + (hash.first & (capacity_ - 1)));
     }
   }
 
   [[nodiscard]] const KeptStack* find_part(const StackHash& hash) const noexcept {
-    return capacity_ == 0 ? nullptr : *place_of(parts_, capacity_, hash);
+    return capacity_ == 0 ? nullptr : place_of(parts_, capacity_, hash)->get();
   }
 
   /// Of one that is not known; nullptr where the system has no memory.
@@ -90,28 +117,28 @@ class StackStorage {
     if ((part_count_ + 1) * 2 > capacity_ && !grow()) return nullptr;
     const KeptStack* part = store(hash, frames, outer);
     if (part == nullptr) return nullptr;
-    *place_of(parts_, capacity_, hash) = part;
+    *place_of(parts_, capacity_, hash) = PartPointer(part);
     ++part_count_;
     return part;
   }
 
   /// Where the part with that hash is, or would be.
-  static const KeptStack** place_of(const KeptStack** parts, std::size_t capacity,
-                                    const StackHash& hash) noexcept {
+  static PartPointer* place_of(PartPointer* parts, std::size_t capacity,
+                               const StackHash& hash) noexcept {
     std::size_t at = hash.first & (capacity - 1);
-    while (parts[at] != nullptr && parts[at]->hash != hash) at = (at + 1) & (capacity - 1);
+    while (!parts[at].empty() && !parts[at].is_of(hash)) at = (at + 1) & (capacity - 1);
     return &parts[at];
   }
 
   bool grow() noexcept {
     const std::size_t capacity = capacity_ == 0 ? kFirstCapacity : capacity_ * 2;
-    auto** parts = static_cast<const KeptStack**>(Arena::allocate(capacity * sizeof(KeptStack*)));
+    auto* parts = static_cast<PartPointer*>(Arena::allocate(capacity * sizeof(PartPointer)));
     if (parts == nullptr) return false;
-    for (std::size_t i = 0; i < capacity; ++i) parts[i] = nullptr;
+    for (std::size_t i = 0; i < capacity; ++i) ::new (parts + i) PartPointer;
     for (std::size_t i = 0; i < capacity_; ++i) {
-      if (parts_[i] != nullptr) *place_of(parts, capacity, parts_[i]->hash) = parts_[i];
+      if (!parts_[i].empty()) *place_of(parts, capacity, parts_[i].get()->hash) = parts_[i];
     }
-    if (parts_ != nullptr) Arena::deallocate(parts_, capacity_ * sizeof(KeptStack*));
+    if (parts_ != nullptr) Arena::deallocate(parts_, capacity_ * sizeof(PartPointer));
     parts_ = parts;
     capacity_ = capacity;
     return true;
@@ -151,7 +178,7 @@ class StackStorage {
     return chunk_ != nullptr;
   }
 
-  const KeptStack** parts_ = nullptr;
+  PartPointer* parts_ = nullptr;
   std::size_t capacity_ = 0;
   std::size_t part_count_ = 0;
   std::byte* chunk_ = nullptr;

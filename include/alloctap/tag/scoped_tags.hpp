@@ -8,6 +8,8 @@ namespace alloctap {
 
 /// Puts what a thread allocates down to the innermost `tag_scope` that it is in.
 struct ScopedTags {
+  static constexpr bool leaves_errno_alone = true;
+
   static StackOwner current(const ThreadState&) noexcept { return {.tag = current_tag().id}; }
   static TagsDescription description() noexcept { return {.tags = &process_tags}; }
 };

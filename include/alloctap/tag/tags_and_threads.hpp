@@ -9,6 +9,8 @@ namespace alloctap {
 
 /// `ScopedTags` and `ThreadOwners` at once: a stack for each pair of them.
 struct TagsAndThreads {
+  static constexpr bool leaves_errno_alone = true;
+
   static StackOwner current(const ThreadState& thread) noexcept {
     return {.tag = ScopedTags::current(thread).tag, .thread = ThreadOwners::current(thread).thread};
   }

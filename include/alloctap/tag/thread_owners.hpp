@@ -8,6 +8,8 @@ namespace alloctap {
 /// Makes each stack one of its thread, so that what a thread holds is known, whoever gives it back
 /// (`ThreadSummary::live`).
 struct ThreadOwners {
+  static constexpr bool leaves_errno_alone = true;
+
   static StackOwner current(const ThreadState& thread) noexcept {
     return {.thread = thread.number};
   }

@@ -143,7 +143,8 @@ TEST_CASE_TEMPLATE("a record replaces the one at its address, small or large", I
 
 TEST_CASE_TEMPLATE("a block in a block takes nothing from it, whichever comes first", Index,
                    ShadowIndex, Wide) {
-  const SizedAddresses blocks{{0x40000, 4096}, {0x40010, 100}, {0x40020, 8}, {0x40030, 48}, {0x40040, 17}};
+  const SizedAddresses blocks{
+      {0x40000, 4096}, {0x40010, 100}, {0x40020, 8}, {0x40030, 48}, {0x40040, 17}};
   // From a multiple of 32, and from half way to the next.
   for (const std::uintptr_t offset : {std::uintptr_t{0}, std::uintptr_t{16}})
     check_nested<Index>(blocks, offset);

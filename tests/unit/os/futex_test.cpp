@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <thread>
@@ -70,6 +71,14 @@ TEST_CASE("a wait for more than a second counts its seconds") {
 TEST_CASE("a word that has changed is not waited for") {
   const std::atomic<std::uint32_t> word{7};
   CHECK(time_waited(word, 8, kTooLong) < milliseconds(10'000));
+}
+
+TEST_CASE("a wait that is refused or has no time left does not change errno") {
+  const std::atomic<std::uint32_t> word{7};
+  errno = EXDEV;
+  os::futex_wait(word, 8, kTooLong);
+  os::futex_wait(word, 7, kMillisecond);
+  CHECK(errno == EXDEV);
 }
 
 TEST_CASE("waking one wakes one, waking all wakes the rest") {

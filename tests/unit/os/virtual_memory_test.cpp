@@ -40,3 +40,17 @@ TEST_CASE("pages come zeroed and writable and go when they are given back") {
 TEST_CASE("pages that the system does not have are refused") {
   CHECK(os::map_pages(SIZE_MAX - os::page_size() + 1) == nullptr);
 }
+
+TEST_CASE("what the system refuses does not change errno") {
+  void* const page = os::map_pages(os::page_size());
+  REQUIRE(page != nullptr);
+  const auto address = reinterpret_cast<std::uintptr_t>(page);
+  const auto inside = static_cast<void*>(static_cast<char*>(page) + 1);
+  errno = EXDEV;
+  CHECK(os::map_pages(SIZE_MAX - os::page_size() + 1) == nullptr);
+  CHECK_FALSE(os::map_pages_at(address, os::page_size()));
+  os::unmap_pages(inside, os::page_size());
+  os::use_huge_pages(inside, os::page_size(), true);
+  CHECK(errno == EXDEV);
+  os::unmap_pages(page, os::page_size());
+}

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -51,6 +52,21 @@ class Program {
 };
 
 }  // namespace
+
+// So many that some hashes are the same where parts are looked for, and in the bits that are kept
+// beside them.
+TEST_CASE("parts whose hashes are alike in part are told apart") {
+  constexpr std::uintptr_t kStacks = 400'000;
+  StackStorage storage;
+  std::size_t wrong = 0;
+  for (std::uintptr_t i = 0; i < kStacks; ++i) {
+    const std::array<std::uintptr_t, 9> frames{1, 2, 3, 4, 5, 6, 7, 8, 0x400000 + i};
+    const KeptStack* stack = storage.keep(alloctap::hash_frames(frames), frames);
+    REQUIRE(stack != nullptr);
+    if (StackFrames(stack)[8] != frames[8]) ++wrong;
+  }
+  CHECK(wrong == 0);
+}
 
 TEST_CASE("no frames are no frames") {
   CHECK(StackFrames().empty());

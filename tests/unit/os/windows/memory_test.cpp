@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <string>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "alloctap/macros.hpp"
+#include "alloctap/os/futex.hpp"
 #include "alloctap/os/memory_map.hpp"
 #include "alloctap/os/memory_protection.hpp"
 #include "alloctap/os/stack_bounds.hpp"
@@ -51,6 +54,18 @@ Region region_at(const void* place) {
 }
 
 }  // namespace
+
+TEST_CASE("what the system refuses does not change the last error") {
+  void* const page = os::map_pages(kOnePage);
+  REQUIRE(page != nullptr);
+  const std::atomic<std::uint32_t> word{7};
+  ::SetLastError(ERROR_NOT_SAME_DEVICE);
+  CHECK(os::map_pages(SIZE_MAX - kOnePage + 1) == nullptr);
+  CHECK_FALSE(os::map_pages_at(address_of(page), kOnePage));
+  os::futex_wait(word, 7, 1'000'000);
+  CHECK(::GetLastError() == ERROR_NOT_SAME_DEVICE);
+  os::unmap_pages(page, kOnePage);
+}
 
 TEST_CASE("the page size is Windows' own") {
   SYSTEM_INFO info;
