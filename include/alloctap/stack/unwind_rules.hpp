@@ -6,6 +6,7 @@
 
 #include "alloctap/elf/call_frame.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/os/error_preserver.hpp"
 #include "alloctap/pe/native_row.hpp"
 #include "alloctap/stack/rule_cache.hpp"
 #include "alloctap/stack/unwind_rule.hpp"
@@ -43,8 +44,10 @@ class UnwindRules {
 
  private:
   /// Code without a table is not remembered: tables may come for it, and it ends the walk anyway.
+  /// Keeps the error number, because who only looks for a frame's caller does not.
   ALLOCTAP_NOINLINE static UnwindRule read_from_table(std::uintptr_t address,
                                                       Epoch epoch) noexcept {
+    const os::ErrorPreserver preserve_error;
     elf::CallFrameRow row;
     if (!find_unwind_row(address, row)) return {};
     const UnwindRule rule = rule_of(row);
