@@ -1,8 +1,10 @@
 #include <cerrno>
+#include <cstdint>
+#include <span>
+#include <string_view>
 
 #include "alloctap/meta/flat_hash_index.hpp"
 #include "alloctap/meta/memory_meta_container.hpp"
-#include "alloctap/meta/shadow_index.hpp"
 #include "tests/unit/recorder_fixture.hpp"
 
 namespace {
