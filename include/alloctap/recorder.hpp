@@ -123,6 +123,7 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
   using ObserverRecorder<Recorder, Config>::tell_new;
   using ObserverRecorder<Recorder, Config>::tell_reallocation;
   using Stacks = StackRecorder<Config>;
+  using Stacks::count_incomplete;
   using Stacks::hash_of;
   using Stacks::identify_anew;
   using Stacks::intern;
@@ -229,7 +230,8 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
     if (Totals::is_own_call(event.origin)) return;
     const os::ErrorPreserver preserve_error;
     totals.last.forget();
-    const IdentifiedStack identified = identify_anew(thread, totals, event.origin, recalled);
+    const IdentifiedStack identified = identify_anew(thread, event.origin, recalled);
+    if (recalled == nullptr) count_incomplete(totals, identified.stack);
     StackTotals::Entry* entry =
         totals.stacks.find(hash_of(thread, identified.hash), identified.place);
     if (entry != nullptr) [[likely]] {

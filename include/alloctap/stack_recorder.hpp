@@ -40,6 +40,16 @@ class StackRecorder {
  protected:
   using Stack = typename Config::Stack;
 
+  ALLOCTAP_ALWAYS_INLINE static void count_incomplete(ThreadTotals& totals,
+                                                      const CapturedStack& stack) noexcept {
+    if (stack.failed) [[unlikely]] {
+      ++totals.events.failed_unwinds;
+    }
+    if (stack.truncated) [[unlikely]] {
+      ++totals.events.truncated_stacks;
+    }
+  }
+
   ALLOCTAP_ALWAYS_INLINE static IdentifiedStack identify(ThreadState& thread, ThreadTotals& totals,
                                                          const CallOrigin& origin) noexcept {
     const IdentifiedStack identified = identify_stack<Stack>(thread, origin, max_frames());
@@ -59,18 +69,16 @@ class StackRecorder {
     }
   }
 
-  /// The stack of a call for which `recall` returned `recalled`.
+  /// The stack of a call for which `recall` returned `recalled`. What is incomplete of it, the
+  /// caller counts (`count_incomplete`): a copy here would wait until the capture's has reached
+  /// the cache.
   ALLOCTAP_ALWAYS_INLINE static IdentifiedStack identify_anew(ThreadState& thread,
-                                                              ThreadTotals& totals,
                                                               const CallOrigin& origin,
                                                               RememberedStack* recalled) noexcept {
     if constexpr (RecallingStackCapture<Stack>) {
-      const IdentifiedStack identified =
-          Stack::identify_anew(thread, origin, max_frames(), recalled);
-      if (recalled == nullptr) count_incomplete(totals, identified.stack);
-      return identified;
+      return Stack::identify_anew(thread, origin, max_frames(), recalled);
     } else {
-      return identify(thread, totals, origin);
+      return identify_stack<Stack>(thread, origin, max_frames());
     }
   }
 
@@ -96,16 +104,6 @@ class StackRecorder {
   static inline constinit StackTable stacks_;
 
  private:
-  ALLOCTAP_ALWAYS_INLINE static void count_incomplete(ThreadTotals& totals,
-                                                      const CapturedStack& stack) noexcept {
-    if (stack.failed) [[unlikely]] {
-      ++totals.events.failed_unwinds;
-    }
-    if (stack.truncated) [[unlikely]] {
-      ++totals.events.truncated_stacks;
-    }
-  }
-
   static inline constinit std::atomic<std::uint32_t> max_frames_{Config::limits.max_frames};
 };
 

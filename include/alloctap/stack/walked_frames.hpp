@@ -41,7 +41,10 @@ class WalkedFrames {
   /// further out have theirs behind it.
   NotedFrame& restart(const UnwindFrame& leaf) noexcept {
     size_ = 1;
-    frames_[0].frame = leaf;
+    // Field by field: a leaf that was made a moment before need not be in memory.
+    frames_[0].frame.pc = leaf.pc;
+    frames_[0].frame.sp = leaf.sp;
+    frames_[0].frame.fp = leaf.fp;
     frames_[0].step = {};
     return frames_[0];
   }
