@@ -10,10 +10,10 @@
 
 namespace alloctap {
 
-/// Eight slots to a cache line, each with half of its hash, so that a search seldom looks at an
-/// entry that it does not want. Open addressing, linear probing; the user keeps it at most half
-/// full. A table that no longer fits into the inner caches of a processor has a small one in front
-/// of it, direct-mapped, of what was found lately.
+/// Sixteen slots to a cache line: a number, and in the bits that no number has, a tag of the hash,
+/// so that a search seldom looks at an entry that it does not want. Open addressing, linear
+/// probing; the user keeps it at most half full. A table that no longer fits into the inner caches
+/// of a processor has a small one in front of it, direct-mapped, of what was found lately.
 ///
 /// Used by one thread, inside malloc. Not movable, never destroyed.
 class NumberedSlots {
@@ -34,37 +34,39 @@ class NumberedSlots {
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE std::uint32_t find(std::uint64_t hash,
                                                           IsWanted&& is_wanted) noexcept {
     if (recent_ == nullptr) return search(hash, is_wanted);
-    Slot& recent = recent_[hash % kRecent];
+    Recent& recent = recent_[hash % kRecent];
     if (recent.tag != tag_of(hash) || !is_wanted(recent.number)) {
       recent = {.tag = tag_of(hash), .number = search(hash, is_wanted)};
     }
     return recent.number;
   }
 
-  /// Precondition: there is a free slot, and `number` is not 0.
+  /// Precondition: there is a free slot, and `number` is not 0 and below `capacity()`.
   void insert(std::uint64_t hash, std::uint32_t number) noexcept {
     std::size_t at = hash & mask_;
-    while (slots_[at].number != 0) at = (at + 1) & mask_;
-    slots_[at] = {.tag = tag_of(hash), .number = number};
+    while (slots_[at] != 0) at = (at + 1) & mask_;
+    slots_[at] = (tag_of(hash) & ~number_mask()) | number;
   }
 
   /// Empty from now on, with `capacity` slots, a power of two above the present one. False, and no
   /// change, where the system has no memory.
   [[nodiscard]] bool restart_with(std::size_t capacity) noexcept {
-    Slot* const slots = make(capacity);
+    Slot* const slots = make<Slot>(capacity);
     if (slots == nullptr) return false;
     if (slots_ != first_.data()) Arena::deallocate(slots_, this->capacity() * sizeof(Slot));
     slots_ = slots;
     mask_ = capacity - 1;
     // Without them it works too.
-    if (recent_ == nullptr && capacity >= kLargeCapacity) recent_ = make(kRecent);
+    if (recent_ == nullptr && capacity >= kLargeCapacity) recent_ = make<Recent>(kRecent);
     return true;
   }
 
  private:
-  struct Slot {
+  /// 0 where it is free.
+  using Slot = std::uint32_t;
+
+  struct Recent {
     std::uint32_t tag;
-    /// 0 where the slot is free.
     std::uint32_t number;
   };
 
@@ -75,8 +77,14 @@ class NumberedSlots {
     return static_cast<std::uint32_t>(hash >> 32);
   }
 
-  static Slot* make(std::size_t capacity) noexcept {
-    return static_cast<Slot*>(Arena::allocate_dense_zeroed(capacity * sizeof(Slot)));
+  template <class Element>
+  static Element* make(std::size_t count) noexcept {
+    return static_cast<Element*>(Arena::allocate_dense_zeroed(count * sizeof(Element)));
+  }
+
+  /// The bits of a slot that are its number's.
+  [[nodiscard]] std::uint32_t number_mask() const noexcept {
+    return static_cast<std::uint32_t>(mask_);
   }
 
   template <class IsWanted>
@@ -84,16 +92,17 @@ class NumberedSlots {
                                                             IsWanted& is_wanted) const noexcept {
     for (std::size_t at = hash & mask_;; at = (at + 1) & mask_) {
       const Slot slot = slots_[at];
-      if (slot.number == 0 || (slot.tag == tag_of(hash) && is_wanted(slot.number))) {
-        return slot.number;
-      }
+      if (slot == 0) return 0;
+      const std::uint32_t number = slot & number_mask();
+      const bool alike = ((slot ^ tag_of(hash)) & ~number_mask()) == 0;
+      if (alike && is_wanted(number)) return number;
     }
   }
 
   Slot* slots_ = nullptr;
   std::size_t mask_ = kFirstCapacity - 1;
   /// nullptr while the table is small, or where there was no memory for it.
-  Slot* recent_ = nullptr;
+  Recent* recent_ = nullptr;
   std::array<Slot, kFirstCapacity> first_{};
 };
 
