@@ -65,6 +65,7 @@ rlim_t mapped_bytes() {
 }
 
 /// The tracker gets no memory for all the stacks and blocks that follow; the program has its own.
+/// The blocks take 18 MiB, more than a part of the index that there is may be for (16 MiB).
 int allocate_in_depth(int depth, int path) {
   keep(std::malloc(16));
   if (depth == 0) return path;
@@ -73,12 +74,12 @@ int allocate_in_depth(int depth, int path) {
 }
 
 void run_out_of_memory() {
-  ::mallopt(M_TOP_PAD, 32 << 20);
+  ::mallopt(M_TOP_PAD, 64 << 20);
   keep(std::malloc(100'000));
   keep(std::malloc(100'000));
   limit(RLIMIT_AS, mapped_bytes() + (2 << 20));
   int sum = 0;
-  for (int path = 0; path < 20000; ++path) sum += allocate_in_depth(14, path);
+  for (int path = 0; path < 40000; ++path) sum += allocate_in_depth(14, path);
   int failed = 0;
   for (int i = 0; i < 100; ++i) failed += keep(std::malloc(1024)) == nullptr ? 1 : 0;
   limit(RLIMIT_AS, RLIM_INFINITY);
