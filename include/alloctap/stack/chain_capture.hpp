@@ -44,7 +44,7 @@ class ChainCapture {
     if (stack == nullptr || stack->epoch != Rules::current_epoch()) [[unlikely]] {
       return nullptr;
     }
-    RememberedStack* const known = memory->memo.find(leaf, stack->serial);
+    RememberedStack* const known = memory->memo.find_latest(leaf, stack->serial);
     return known != nullptr && known->stack.depth <= max_frames ? known : nullptr;
   }
 
@@ -62,7 +62,10 @@ class ChainCapture {
       return identify_specially(thread, origin, max_frames);
     }
     memory->begin(*stack, leaf, max_frames);
-    if (recalled == nullptr) return walk_and_learn(thread, origin, *memory);
+    if (recalled == nullptr) recalled = memory->memo.find_other(leaf, stack->serial);
+    if (recalled == nullptr || recalled->stack.depth > max_frames) {
+      return walk_and_learn(thread, origin, *memory);
+    }
     memory->found = Found::kByMemo;
     return {.hash = recalled->hash, .stack = recalled->stack, .place = &recalled->place};
   }
