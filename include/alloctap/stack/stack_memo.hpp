@@ -116,7 +116,7 @@ class StackMemo {
     std::array<Entry, 2> entries;
   };
 
-  static constexpr std::size_t kBits = 7;
+  static constexpr std::size_t kBits = 6;
   static constexpr std::size_t kBytes = sizeof(Set) << kBits;
 
   static std::size_t place_of(const UnwindFrame& leaf) noexcept {
