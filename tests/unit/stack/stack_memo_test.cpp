@@ -161,6 +161,18 @@ TEST_CASE(
   CHECK(first.known_hash() == second.stack.chain.hash(3));
 }
 
+TEST_CASE("the stack that was found last is the first to be asked for") {
+  MemoOfStack first;
+  StackElsewhere second(0x5000);
+  for (int i = 0; i < 2; ++i) first.come_by();
+  for (int i = 0; i < 2; ++i) second.come_by(first);
+  second.stack.words[2] = 1;
+  CHECK(first.memo.find_latest(first.leaf(), kSerial) == nullptr);
+  const RememberedStack* other = first.memo.find_other(first.leaf(), kSerial);
+  REQUIRE(other != nullptr);
+  CHECK(first.memo.find_latest(first.leaf(), kSerial) == other);
+}
+
 TEST_CASE("a stack with more words than there is room for is left to the chain") {
   constexpr std::size_t kFrames = StackMemo::kMostWords / 2 + 1;
   std::vector<std::uintptr_t> words(2 * kFrames);
