@@ -44,8 +44,7 @@ class ChainCapture {
     if (stack == nullptr || stack->epoch != Rules::current_epoch()) [[unlikely]] {
       return nullptr;
     }
-    RememberedStack* const known = memory->memo.find_latest(leaf, stack->serial);
-    return known != nullptr && known->stack.depth <= max_frames ? known : nullptr;
+    return within(max_frames, memory->memo.find_latest(leaf, stack->serial));
   }
 
   /// `RecallingStackCapture`.
@@ -62,10 +61,10 @@ class ChainCapture {
       return identify_specially(thread, origin, max_frames);
     }
     memory->begin(*stack, leaf, max_frames);
-    if (recalled == nullptr) recalled = memory->memo.find_other(leaf, stack->serial);
-    if (recalled == nullptr || recalled->stack.depth > max_frames) {
-      return walk_and_learn(thread, origin, *memory);
+    if (recalled == nullptr) {
+      recalled = within(max_frames, memory->memo.find_other(leaf, stack->serial));
     }
+    if (recalled == nullptr) return walk_and_learn(thread, origin, *memory);
     memory->found = Found::kByMemo;
     return {.hash = recalled->hash, .stack = recalled->stack, .place = &recalled->place};
   }
@@ -107,6 +106,12 @@ class ChainCapture {
  private:
   using Memory = ChainMemory<Rules>;
   using Found = typename Memory::Found;
+
+  /// `known` where it is no deeper than is wanted now.
+  ALLOCTAP_ALWAYS_INLINE static RememberedStack* within(std::uint32_t max_frames,
+                                                        RememberedStack* known) noexcept {
+    return known != nullptr && known->stack.depth <= max_frames ? known : nullptr;
+  }
 
   ALLOCTAP_ALWAYS_INLINE static bool is_prepared(const StackChain& stack,
                                                  std::uint32_t max_frames) noexcept {

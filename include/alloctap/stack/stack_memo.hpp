@@ -56,11 +56,8 @@ class StackMemo {
     if (chain.words().size() > kMostWords || !make_room()) return;
     const StackHash hash = chain.hash(chain.size() - 1);
     Set& set = sets_[place_of(leaf)];
-    Newcomer& last = set.newcomer;
-    if (last.pc != leaf.pc || last.sp != leaf.sp || last.hash != hash) {
-      last.pc = leaf.pc;
-      last.sp = leaf.sp;
-      last.hash = hash;
+    if (set.newcomer != hash) {
+      set.newcomer = hash;
       return;
     }
     set.latest = 1 - set.latest;
@@ -101,16 +98,10 @@ class StackMemo {
     PackedWords<kMostWords> words;
   };
 
-  /// The stack that came last of those that were not known. Nothing is read by it, so under which
-  /// rules it was found is no matter.
-  struct Newcomer {
-    std::uintptr_t pc = 0;
-    std::uintptr_t sp = 0;
-    StackHash hash;
-  };
-
   struct Set {
-    Newcomer newcomer;
+    /// The stack that came last of those that were not known. Nothing is read by it, so where it
+    /// lay and under which rules it was found is no matter.
+    StackHash newcomer;
     /// Which of the two was found or kept last: the other one gives way to the next stack.
     std::size_t latest = 0;
     std::array<Entry, 2> entries;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <thread>
 
 #include "alloctap/stack/unwind_table_stack.hpp"
@@ -102,7 +103,44 @@ void check_lack_of_memory(const CallOrigin& origin) {
   CHECK(Capture::identify(thread, same, 200).stack.depth > 12);
 }
 
+/// The last capture of `capture_from`.
+CapturedStack captured;
+
+/// From one of two places in the same function: so both chains of calls lie at the same place.
+ALLOCTAP_NOINLINE void capture_from(bool other, std::uint32_t max_frames) {
+  const auto capture = [=](const CallOrigin& origin) {
+    captured = CountedCapture::identify(*ThreadStates::mine(), origin, max_frames).stack;
+  };
+  if (other) {
+    testing::CallChain<>::call(12, capture);
+    asm volatile("" : : : "memory");
+  } else {
+    testing::CallChain<>::call(12, capture);
+    asm volatile("");
+  }
+}
+
 }  // namespace
+
+TEST_CASE("two stacks that come from one frame by turns are not walked over") {
+  // In one loop, so that all calls return to one place.
+  std::size_t calls = 0;
+  for (const bool other : {false, false, true, true, false, true, false, true}) {
+    CountedRules::asked = 0;
+    capture_from(other, 200);
+    if (++calls > 4) CHECK(CountedRules::asked == 0);
+  }
+}
+
+TEST_CASE("neither of two known stacks is captured further than the limit") {
+  std::size_t calls = 0;
+  for (const bool other : {false, false, true, true, false, true}) {
+    const std::uint32_t limit = ++calls > 4 ? 4 : 200;
+    capture_from(other, limit);
+    CHECK((captured.depth == 4) == (limit == 4));
+    CHECK(captured.truncated == (limit == 4));
+  }
+}
 
 TEST_CASE("a stack that comes again is not walked over, whatever thread begins there") {
   const auto check = [] { testing::CallChain<>::call(12, check_captures_at_one_place); };

@@ -140,8 +140,9 @@ TEST_CASE("two stacks that come from one frame by turns are both known, while th
 TEST_CASE("what is known stays while other stacks from its frame come once") {
   MemoOfStack first;
   for (int i = 0; i < 2; ++i) first.come_by();
-  for (const std::uintptr_t caller : {0x5000U, 0x6000U, 0x7000U})
+  for (const std::uintptr_t caller : {0x5000U, 0x6000U, 0x7000U}) {
     StackElsewhere(caller).come_by(first);
+  }
   CHECK(first.known_hash() == first.stack.chain.hash(3));
 }
 
