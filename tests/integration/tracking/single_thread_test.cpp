@@ -25,7 +25,7 @@ std::string told_of(const std::string& way, const std::vector<std::string>& opti
 }
 
 std::string locks_taken(const std::string& way, const std::vector<std::string>& options) {
-  TrackedProgram program({ALLOCTAP_PROGRAMS "watches_locks", way, "2"});
+  TrackedProgram program({ALLOCTAP_PROGRAMS "watches_locks", way, "3.json"});
   std::vector<std::string> all{"--interval=0.2"};
   for (const std::string format :
        {"text", "html", "record", "pprof", "folded", "heaptrack", "dhat", "massif", "chrome-trace",

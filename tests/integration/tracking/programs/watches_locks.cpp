@@ -1,8 +1,8 @@
-// usage: watches_locks WAY SECONDS
+// usage: watches_locks WAY FILE
 // Stands in front of functions of the C library that take its locks, and prints how often threads
 // other than the main one have called them, and whether one has had memory from its allocator.
-// The main thread allocates for SECONDS. WAY: alone has no other thread, both has one that calls
-// them all and allocates.
+// The main thread allocates until there is FILE, at most for a minute. WAY: alone has no other
+// thread, both has one that calls them all and allocates.
 #include <dlfcn.h>
 #include <link.h>
 #include <malloc.h>
@@ -14,7 +14,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <string>
 #include <string_view>
 #include <thread>
 
@@ -47,10 +46,12 @@ bool only_main_thread_allocated() {
   return one;
 }
 
-void allocate_for(std::chrono::seconds time) {
-  const auto end = std::chrono::steady_clock::now() + time;
-  for (std::size_t i = 0; std::chrono::steady_clock::now() < end; ++i) {
-    std::free(programs::keep(std::malloc(10 + i % 1000)));
+void allocate_until_there_is(const char* file) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (::access(file, F_OK) != 0 && std::chrono::steady_clock::now() < end) {
+    for (std::size_t size = 10; size < 1010; ++size) {
+      std::free(programs::keep(std::malloc(size)));
+    }
   }
 }
 
@@ -103,7 +104,7 @@ int main(int, char** argv) {
   const std::string_view way = argv[1];
   std::thread other;
   if (way == "both") other = std::thread(&call_all);
-  allocate_for(std::chrono::seconds(std::stoi(argv[2])));
+  allocate_until_there_is(argv[2]);
   if (way == "both") other.join();
   std::printf("%d calls, %s\n", calls.load(),
               only_main_thread_allocated() ? "one heap" : "more heaps");
