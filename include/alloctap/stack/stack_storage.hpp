@@ -1,6 +1,7 @@
 /// Where a stack table keeps frames.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -34,16 +35,20 @@ class StackStorage {
   [[nodiscard]] const KeptStack* keep(const StackHash& hash, std::span<const std::uintptr_t> frames,
                                       StackOwner owner = {}) noexcept {
     const std::size_t cuts = frames.empty() ? 0 : (frames.size() - 1) / kPartFrames;
-    if (cuts > hash_capacity_ && !make_room_for_hashes(cuts)) return nullptr;
-    hash_parts(frames, cuts);
+    if (cuts > cut_capacity_ && !make_room_for_cuts(cuts)) return nullptr;
+    const std::size_t same = parts_as_before(frames, cuts);
+    hash_parts(frames, same, cuts);
     // From the innermost on: where a part is known, those outside it are.
     std::size_t known = cuts;
     const KeptStack* outer = nullptr;
-    while (known > 0 && (outer = find_part(hashes_[known - 1])) == nullptr) --known;
+    while (known > same && (outer = find_part(cuts_[known - 1].hash)) == nullptr) --known;
+    if (known == same && same > 0) outer = cuts_[same - 1].part;
+    cuts_before_ = same;
     for (; known < cuts; ++known) {
-      outer = add_part(hashes_[known], frames.last((known + 1) * kPartFrames), outer);
+      outer = add_part(cuts_[known].hash, frames.last((known + 1) * kPartFrames), outer);
       if (outer == nullptr) return nullptr;
     }
+    remember_parts(outer, cuts);
     return store(hash, frames, outer, owner);
   }
 
@@ -86,25 +91,58 @@ class StackStorage {
 
   static constexpr std::size_t kSmallChunk = 256 * 1024;
   static constexpr std::size_t kSmallChunks = 8;
+  static constexpr std::size_t kLargeChunk = 2 * 1024 * 1024;
   static constexpr std::size_t kFirstCapacity = 512;
 
-  ALLOCTAP_NOINLINE bool make_room_for_hashes(std::size_t count) noexcept {
-    if (hashes_ != nullptr) Arena::deallocate(hashes_, hash_capacity_ * sizeof(StackHash));
-    hashes_ = static_cast<StackHash*>(Arena::allocate(count * sizeof(StackHash)));
-    hash_capacity_ = hashes_ == nullptr ? 0 : count;
-    return hashes_ != nullptr;
+  /// Of the stack that is being kept, or was kept last: what is outside of a cut.
+  struct Cut {
+    /// Of all its frames.
+    StackHash hash;
+    const KeptStack* part;
+  };
+
+  ALLOCTAP_NOINLINE bool make_room_for_cuts(std::size_t count) noexcept {
+    if (cuts_ != nullptr) Arena::deallocate(cuts_, cut_capacity_ * sizeof(Cut));
+    cuts_ = static_cast<Cut*>(Arena::allocate(count * sizeof(Cut)));
+    cut_capacity_ = cuts_ == nullptr ? 0 : count;
+    cuts_before_ = 0;
+    return cuts_ != nullptr;
   }
 
-  /// `hashes_` become those of the parts outside each of the outermost cuts. What will be read to
-  /// find these begins to come: it is seldom in the cache.
-  void hash_parts(std::span<const std::uintptr_t> frames, std::size_t cuts) noexcept {
-    StackHash hash;
-    const std::uintptr_t* frame = frames.data() + frames.size();
-    for (std::size_t cut = 0; cut < cuts; ++cut) {
+  /// How many of the outermost `cuts` parts are those of the stack that was kept last: a program
+  /// mostly goes on where it was. These need neither be hashed, which waits for a product at each
+  /// frame, nor be looked for.
+  [[nodiscard]] std::size_t parts_as_before(std::span<const std::uintptr_t> frames,
+                                            std::size_t cuts) const noexcept {
+    constexpr std::size_t kBytes = kPartFrames * sizeof(std::uintptr_t);
+    const std::uintptr_t* part = frames.data() + frames.size();
+    const std::size_t most = std::min(cuts, cuts_before_);
+    for (std::size_t cut = 0; cut < most; ++cut) {
+      part -= kPartFrames;
+      if (std::memcmp(part, cuts_[cut].part->frames(), kBytes) != 0) return cut;
+    }
+    return most;
+  }
+
+  /// The cuts from `same` on get their hashes. What will be read to find their parts begins to
+  /// come: it is seldom in the cache.
+  void hash_parts(std::span<const std::uintptr_t> frames, std::size_t same,
+                  std::size_t cuts) noexcept {
+    StackHash hash = same == 0 ? StackHash{} : cuts_[same - 1].hash;
+    const std::uintptr_t* frame = frames.data() + frames.size() - same * kPartFrames;
+    for (std::size_t cut = same; cut < cuts; ++cut) {
       for (std::size_t i = 0; i < kPartFrames; ++i) hash = hash.with(*--frame);
-      hashes_[cut] = hash;
+      cuts_[cut].hash = hash;
       if (capacity_ != 0) ALLOCTAP_PREFETCH(parts_ + (hash.first & (capacity_ - 1)));
     }
+  }
+
+  /// `innermost` is the part of the last of `cuts`.
+  void remember_parts(const KeptStack* innermost, std::size_t cuts) noexcept {
+    for (std::size_t cut = cuts; cut > cuts_before_; --cut, innermost = innermost->outer) {
+      cuts_[cut - 1].part = innermost;
+    }
+    cuts_before_ = cuts;
   }
 
   [[nodiscard]] const KeptStack* find_part(const StackHash& hash) const noexcept {
@@ -171,8 +209,8 @@ class StackStorage {
 
   /// Small ones first: most programs fill few.
   bool begin_chunk() noexcept {
-    const std::size_t bytes = small_chunks_ < kSmallChunks ? kSmallChunk : Arena::kHugePage;
-    chunk_ = static_cast<std::byte*>(Arena::allocate_dense(bytes));
+    const std::size_t bytes = small_chunks_ < kSmallChunks ? kSmallChunk : kLargeChunk;
+    chunk_ = static_cast<std::byte*>(Arena::allocate(bytes));
     chunk_left_ = chunk_ == nullptr ? 0 : bytes;
     if (bytes == kSmallChunk) ++small_chunks_;
     return chunk_ != nullptr;
@@ -184,9 +222,10 @@ class StackStorage {
   std::byte* chunk_ = nullptr;
   std::size_t chunk_left_ = 0;
   std::size_t small_chunks_ = 0;
-  /// Of one stack's parts, while it is being kept.
-  StackHash* hashes_ = nullptr;
-  std::size_t hash_capacity_ = 0;
+  Cut* cuts_ = nullptr;
+  std::size_t cut_capacity_ = 0;
+  /// How many of them are those of the stack that was kept last.
+  std::size_t cuts_before_ = 0;
 };
 
 }  // namespace alloctap

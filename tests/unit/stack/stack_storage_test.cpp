@@ -122,6 +122,45 @@ TEST_CASE("without memory nothing is kept that is not whole, and later it is") {
   CHECK(holds(keep(storage, frames), frames));
 }
 
+TEST_CASE("a stack that was not kept does not mislead the next one") {
+  StackStorage storage;
+  const Frames inner(30, 5);
+  const Frames deeper(40, 5);
+  const KeptStack* const first = keep(storage, deeper);
+  REQUIRE(first != nullptr);
+  REQUIRE(keep(storage, inner) != nullptr);
+  {
+    const StarvedArena starved;
+    std::uintptr_t frame = 6;
+    while (keep(storage, Frames(30, frame)) != nullptr) {
+      REQUIRE(keep(storage, inner) != nullptr);
+      ++frame;
+    }
+  }
+  const KeptStack* const again = keep(storage, deeper);
+  CHECK(holds(again, deeper));
+  CHECK(again->outer == first->outer);
+}
+
+TEST_CASE("stacks that leave by turns what they share come back as they were") {
+  StackStorage storage;
+  const Frames one(50, 5);
+  Frames other(50, 5);
+  other[20] = 6;
+  const Frames shorter(17, 5);
+  const KeptStack* const kept_one = keep(storage, one);
+  const KeptStack* const kept_other = keep(storage, other);
+  REQUIRE(kept_one != nullptr);
+  REQUIRE(kept_other != nullptr);
+  CHECK(kept_one->outer != kept_other->outer);
+  for (int i = 0; i < 3; ++i) {
+    CHECK(keep(storage, one)->outer == kept_one->outer);
+    CHECK(holds(keep(storage, shorter), shorter));
+    CHECK(keep(storage, other)->outer == kept_other->outer);
+    CHECK(holds(keep(storage, {}), {}));
+  }
+}
+
 TEST_CASE("stacks of two owners share all frames but the innermost ones") {
   StackStorage storage;
   std::vector<std::uintptr_t> frames(100);
