@@ -27,6 +27,11 @@ class Arena {
   static constexpr std::size_t kSmallestBlock = 16;
   static constexpr std::size_t kLargestBlock = 64 * 1024;
   static constexpr std::size_t kHugePage = 2 * 1024 * 1024;
+  /// How many huge pages something has to fill to get any. Fewer save little: as small pages too
+  /// they hardly miss the processor's table of pages. And where a virtual machine's host takes back
+  /// what is free, it has to find each huge page again first, which costs far more than small ones,
+  /// of which some are always at hand.
+  static constexpr std::size_t kFewestHugePages = 8;
 
   /// At least `bytes` (not 0), aligned to 16 and, for a power of two up to a page, to its size. The
   /// content of a block that was used before is arbitrary; pages come zeroed.
@@ -34,13 +39,11 @@ class Arena {
     return bytes > kLargestBlock ? map(bytes) : allocate_block(class_of(bytes));
   }
 
-  /// Like `allocate`, for what will be touched all over: it comes in huge pages, where the system
-  /// has them, which cost a fraction of as much small ones, but for the rest that would not fill
-  /// one. A page that nobody needs costs too, and more where a virtual machine's host has to find
-  /// it first.
+  /// Like `allocate`, for what will be touched all over: if it is large, it comes in huge pages,
+  /// where the system has them, but for the rest that would not fill one.
   [[nodiscard]] static void* allocate_dense(std::size_t bytes) noexcept {
     const std::size_t in_huge_pages = bytes / kHugePage * kHugePage;
-    if (in_huge_pages == 0) return allocate(bytes);
+    if (in_huge_pages < kFewestHugePages * kHugePage) return allocate(bytes);
     void* pages = allocate_aligned_pages(bytes, kHugePage);
     if (pages != nullptr) os::use_huge_pages(pages, in_huge_pages, true);
     return pages;
@@ -50,6 +53,13 @@ class Arena {
   [[nodiscard]] static void* allocate_dense_zeroed(std::size_t bytes) noexcept {
     void* memory = allocate_dense(bytes);
     if (memory != nullptr && bytes <= kLargestBlock) std::memset(memory, 0, bytes);
+    return memory;
+  }
+
+  /// The same, for a table that is looked at all over as soon as it is there.
+  [[nodiscard]] static void* allocate_table(std::size_t bytes) noexcept {
+    void* memory = allocate_dense_zeroed(bytes);
+    if (memory != nullptr && bytes > kLargestBlock) os::bring_in_pages(memory, whole_pages(bytes));
     return memory;
   }
 

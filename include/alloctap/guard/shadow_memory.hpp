@@ -17,9 +17,8 @@ namespace alloctap {
 
 /// A sparse array over the 48-bit address space in three levels, with a word for each
 /// 2^`kGranuleBits` bytes. A leaf has 2 MiB of words, for 8 MiB or more, which come as zeroed pages
-/// when they are first asked for. Where the leaf below is nearly full, a heap is growing, and one
-/// huge page is asked for in place of many small ones: then at least 7 MiB of heap stand against
-/// 2 MiB of words that may not be needed.
+/// when they are first asked for. Where the `Arena::kFewestHugePages` leaves below are nearly full,
+/// a large heap is growing, and one huge page is asked for in place of many small ones.
 ///
 /// Which parts of a leaf were ever asked for is noted: what was not need not be visited, and is not
 /// read by who is about to write, because for that the system would map a page of zeros, and
@@ -79,8 +78,7 @@ class BasicShadowMemory {
     Middle* const middle = middle_at(root_[top_of(address)]);
     if (middle == nullptr) return nullptr;
     const std::size_t number = middle_of(address);
-    const bool growing = number > 0 && middle->nearly_full(number - 1);
-    Leaf* const leaf = leaf_at(middle->leaves[number], growing);
+    Leaf* const leaf = leaf_at(*middle, number);
     if (leaf == nullptr) return nullptr;
     touch(&leaf->words[word_of(address) / kWordsInPart * kWordsInPart]);
     middle->made[part_of(address)].store(1, std::memory_order_release);
@@ -127,12 +125,15 @@ class BasicShadowMemory {
     /// One bit for each leaf that is there: most pages of the above are never touched.
     std::array<std::atomic<std::uint64_t>, (std::size_t{1} << kMiddleBits) / 64> used;
 
-    [[nodiscard]] bool nearly_full(std::size_t leaf) const noexcept {
+    /// Whether the leaves below `leaf`, as many as make huge pages worth it, are nearly full.
+    [[nodiscard]] bool is_dense_below(std::size_t leaf) const noexcept {
+      constexpr std::size_t kMany = Arena::kFewestHugePages;
+      if (leaf < kMany) return false;
       std::size_t parts = 0;
-      for (std::size_t i = 0; i < kParts; ++i) {
-        parts += made[leaf * kParts + i].load(std::memory_order_relaxed);
+      for (std::size_t i = (leaf - kMany) * kParts; i < leaf * kParts; ++i) {
+        parts += made[i].load(std::memory_order_relaxed);
       }
-      return parts >= kParts / 8 * 7;
+      return parts >= kMany * kParts / 8 * 7;
     }
   };
 
@@ -186,12 +187,13 @@ class BasicShadowMemory {
     return known;
   }
 
-  static Leaf* leaf_at(std::atomic<Leaf*>& place, bool with_huge_page) noexcept {
+  static Leaf* leaf_at(Middle& middle, std::size_t number) noexcept {
+    std::atomic<Leaf*>& place = middle.leaves[number];
     Leaf* known = place.load(std::memory_order_acquire);
     if (known != nullptr) return known;
     auto* fresh = static_cast<Leaf*>(Arena::allocate_aligned_pages(sizeof(Leaf), Arena::kHugePage));
     if (fresh == nullptr) return nullptr;
-    os::use_huge_pages(fresh, Arena::kHugePage, with_huge_page);
+    os::use_huge_pages(fresh, Arena::kHugePage, middle.is_dense_below(number));
     if (place.compare_exchange_strong(known, fresh)) return fresh;
     Arena::deallocate_pages(fresh, sizeof(Leaf));
     return known;

@@ -79,7 +79,7 @@ class NumberedSlots {
 
   template <class Element>
   static Element* make(std::size_t count) noexcept {
-    return static_cast<Element*>(Arena::allocate_dense_zeroed(count * sizeof(Element)));
+    return static_cast<Element*>(Arena::allocate_table(count * sizeof(Element)));
   }
 
   /// The bits of a slot that are its number's.

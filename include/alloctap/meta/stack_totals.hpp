@@ -154,10 +154,11 @@ class StackTotals {
     return {entries_.load(std::memory_order_acquire) + 1, used};
   }
 
-  /// What a full one grows to. By four while its pages are small: they are all paid for again.
+  /// What a full one grows to. By four while it is small: all of its pages are paid for again.
   [[nodiscard]] std::size_t next_capacity() const noexcept {
+    constexpr std::size_t kSmallBytes = 2 * 1024 * 1024;
     const std::size_t capacity = mask_ + 1;
-    return capacity * (capacity * sizeof(Entry) < Arena::kHugePage ? 4 : 2);
+    return capacity * (capacity * sizeof(Entry) < kSmallBytes ? 4 : 2);
   }
 
   /// Makes room for as many entries, the one that is nobody's included.

@@ -169,7 +169,7 @@ class StackTable {
   static Buckets* make_buckets(std::size_t capacity) noexcept {
     const std::size_t bytes = capacity * sizeof(std::uint64_t);
     void* buckets = Arena::allocate(sizeof(Buckets));
-    void* entries = Arena::allocate_dense_zeroed(bytes);
+    void* entries = Arena::allocate_table(bytes);
     if (buckets != nullptr && entries != nullptr) {
       return ::new (buckets) Buckets{.mask = capacity - 1,
                                      .entries = static_cast<std::atomic<std::uint64_t>*>(entries)};

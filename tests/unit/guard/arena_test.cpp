@@ -17,6 +17,7 @@
 #include "alloctap/os/virtual_memory.hpp"
 #include "tests/support/huge_pages.hpp"
 #include "tests/support/is_aligned.hpp"
+#include "tests/support/process_memory.hpp"
 #include "tests/support/starved_arena.hpp"
 
 namespace {
@@ -169,21 +170,22 @@ TEST_CASE("aligned pages are zeroed, aligned, and given back whole") {
   }
 }
 
-TEST_CASE("what is dense comes in huge pages as far as it fills them, and as ever where not") {
+TEST_CASE("what is dense and large comes in huge pages as far as it fills them") {
+  constexpr std::size_t kHuge = Arena::kFewestHugePages * Arena::kHugePage;
   const bool exist = alloctap::testing::huge_pages_exist();
   for (const std::size_t rest : {std::size_t{0}, std::size_t{16}, Arena::kHugePage - 4096}) {
-    const std::size_t bytes = 2 * Arena::kHugePage + rest;
+    const std::size_t bytes = kHuge + rest;
     auto* const pages = static_cast<char*>(Arena::allocate_dense(bytes));
     REQUIRE(pages != nullptr);
     CHECK(is_aligned(pages, Arena::kHugePage));
     if (exist) {
       CHECK(mapping_has_flag(pages, "hg"));
-      CHECK(mapping_has_flag(pages + 2 * Arena::kHugePage - 1, "hg"));
+      CHECK(mapping_has_flag(pages + kHuge - 1, "hg"));
     }
     if (rest > 0) CHECK_FALSE(mapping_has_flag(pages + bytes - 1, "hg"));
     Arena::deallocate(pages, bytes);
   }
-  for (const std::size_t bytes : {std::size_t{16}, Arena::kHugePage - 4096}) {
+  for (const std::size_t bytes : {std::size_t{16}, Arena::kHugePage, kHuge - 4096}) {
     void* pages = Arena::allocate_dense(bytes);
     REQUIRE(pages != nullptr);
     CHECK_FALSE(mapping_has_flag(pages, "hg"));
@@ -192,15 +194,43 @@ TEST_CASE("what is dense comes in huge pages as far as it fills them, and as eve
 }
 
 TEST_CASE("what is asked for zeroed is, whoever had it before") {
-  for (const std::size_t bytes : {std::size_t{16}, std::size_t{4096}, Arena::kLargestBlock,
-                                  Arena::kLargestBlock + 16, Arena::kHugePage}) {
-    void* const used = Arena::allocate_dense(bytes);
-    REQUIRE(used != nullptr);
-    std::memset(used, 0xA5, bytes);
-    Arena::deallocate(used, bytes);
-    const auto* const zeroed = static_cast<const char*>(Arena::allocate_dense_zeroed(bytes));
-    REQUIRE(zeroed != nullptr);
-    CHECK(std::all_of(zeroed, zeroed + bytes, [](char byte) { return byte == 0; }));
-    Arena::deallocate(const_cast<char*>(zeroed), bytes);
+  for (const std::size_t bytes :
+       {std::size_t{16}, std::size_t{4096}, Arena::kLargestBlock, Arena::kLargestBlock + 16,
+        Arena::kFewestHugePages * Arena::kHugePage}) {
+    for (const auto allocate : {&Arena::allocate_dense_zeroed, &Arena::allocate_table}) {
+      void* const used = Arena::allocate_dense(bytes);
+      REQUIRE(used != nullptr);
+      std::memset(used, 0xA5, bytes);
+      Arena::deallocate(used, bytes);
+      const auto* const zeroed = static_cast<const char*>(allocate(bytes));
+      REQUIRE(zeroed != nullptr);
+      CHECK(std::all_of(zeroed, zeroed + bytes, [](char byte) { return byte == 0; }));
+      Arena::deallocate(const_cast<char*>(zeroed), bytes);
+    }
   }
+}
+
+TEST_CASE("a table's pages are there as far as the system brings in pages") {
+  namespace os = alloctap::os;
+  constexpr std::size_t kBytes = Arena::kHugePage;
+  const auto resident = [] {
+    return static_cast<std::ptrdiff_t>(alloctap::testing::process_memory().resident);
+  };
+  std::ptrdiff_t before = resident();
+  void* const pages = os::map_pages(kBytes);
+  REQUIRE(pages != nullptr);
+  os::bring_in_pages(pages, kBytes);
+  const std::ptrdiff_t brought_in = resident() - before;
+  os::unmap_pages(pages, kBytes);
+  before = resident();
+  void* const table = Arena::allocate_table(kBytes);
+  REQUIRE(table != nullptr);
+  // Sanitizers take and give back a few pages meanwhile.
+  CHECK(resident() - before > brought_in - static_cast<std::ptrdiff_t>(kBytes / 2));
+  Arena::deallocate(table, kBytes);
+}
+
+TEST_CASE("a table without memory is none") {
+  const alloctap::testing::StarvedArena starved;
+  CHECK(Arena::allocate_table(Arena::kHugePage) == nullptr);
 }

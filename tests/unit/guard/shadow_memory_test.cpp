@@ -143,28 +143,30 @@ TEST_CASE("a leaf takes the address space of its words, and no more") {
   CHECK(leaf == kLeaf / 4);
 }
 
-TEST_CASE("a leaf is made of a huge page where the one below is nearly full, and only there") {
+TEST_CASE("a leaf is made of a huge page where many below are nearly full, and only there") {
   if (!alloctap::testing::huge_pages_exist()) return;
   constexpr std::uintptr_t kPart = 2048 * 16;
+  constexpr std::uintptr_t kMany = alloctap::Arena::kFewestHugePages * kLeaf;
+  constexpr std::uintptr_t kNearlyFull = kMany / 8 * 7;
   const auto memory = std::make_unique<ShadowMemory>();
-  for (std::uintptr_t address = 0; address < kLeaf / 8 * 7; address += kPart) {
-    if (address == kLeaf / 8 * 7 - kPart) {
-      const Word* const early = memory->make(place_at(kLeaf));
-      REQUIRE(early != nullptr);
-      CHECK(mapping_has_flag(early, "nh"));
-      CHECK_FALSE(mapping_has_flag(early, "hg"));
+  // From above: the lowest leaf is the one that is not full.
+  const auto fill = [&](std::uintptr_t begin, std::uintptr_t bytes) {
+    for (std::uintptr_t i = 0; i < bytes; i += kPart) {
+      REQUIRE(memory->make(place_at(begin + kMany - kPart - i)) != nullptr);
     }
-    REQUIRE(memory->make(place_at(address)) != nullptr);
-  }
-  const Word* const alone = memory->make(place_at(5 * kLeaf));
-  REQUIRE(alone != nullptr);
-  CHECK(mapping_has_flag(alone, "nh"));
-
-  for (std::uintptr_t address = 0; address < kLeaf / 8 * 7; address += kPart) {
-    REQUIRE(memory->make(place_at(10 * kLeaf + address)) != nullptr);
-  }
-  const Word* const above = memory->make(place_at(11 * kLeaf));
-  REQUIRE(above != nullptr);
-  CHECK(mapping_has_flag(above, "hg"));
-  CHECK_FALSE(mapping_has_flag(above, "nh"));
+  };
+  const auto is_huge = [&](std::uintptr_t address) {
+    const Word* const word = memory->make(place_at(address));
+    REQUIRE(word != nullptr);
+    const bool huge = mapping_has_flag(word, "hg");
+    CHECK(mapping_has_flag(word, "nh") != huge);
+    return huge;
+  };
+  fill(kLeaf, kNearlyFull - kPart);
+  CHECK_FALSE(is_huge(kLeaf + kMany));
+  fill(40 * kLeaf, kNearlyFull);
+  CHECK(is_huge(40 * kLeaf + kMany));
+  CHECK_FALSE(is_huge(30 * kLeaf));
+  // Fewer are below the first ones, however full.
+  CHECK_FALSE(is_huge(kLeaf));
 }

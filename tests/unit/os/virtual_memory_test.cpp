@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,17 @@
 namespace {
 
 namespace os = alloctap::os;
+
+/// Whether the system follows MADV_POPULATE_WRITE, of Linux 5.14 and later; an emulator may take
+/// it and do nothing.
+bool knows_populating() {
+  void* const page = os::map_pages(os::page_size());
+  unsigned char there = 0;
+  const bool taken = madvise(page, os::page_size(), 23) == 0;
+  const bool told = mincore(page, os::page_size(), &there) == 0;
+  os::unmap_pages(page, os::page_size());
+  return taken && told && there == 1;
+}
 
 bool is_mapped(void* page) { return msync(page, os::page_size(), MS_ASYNC) == 0; }
 
@@ -41,6 +53,20 @@ TEST_CASE("pages that the system does not have are refused") {
   CHECK(os::map_pages(SIZE_MAX - os::page_size() + 1) == nullptr);
 }
 
+TEST_CASE("pages that were brought in are there before they are touched, and zero") {
+  constexpr std::size_t kPages = 64;
+  const std::size_t bytes = kPages * os::page_size();
+  auto* const memory = static_cast<char*>(os::map_pages(bytes));
+  REQUIRE(memory != nullptr);
+  os::bring_in_pages(memory, bytes / 2);
+  std::array<unsigned char, kPages> there{};
+  REQUIRE(mincore(memory, bytes, there.data()) == 0);
+  const auto brought_in = std::count(there.begin(), there.end(), 1);
+  CHECK(brought_in == (knows_populating() ? kPages / 2 : 0));
+  CHECK(std::all_of(memory, memory + bytes, [](char c) { return c == 0; }));
+  os::unmap_pages(memory, bytes);
+}
+
 TEST_CASE("what the system refuses does not change errno") {
   void* const page = os::map_pages(os::page_size());
   REQUIRE(page != nullptr);
@@ -51,6 +77,7 @@ TEST_CASE("what the system refuses does not change errno") {
   CHECK_FALSE(os::map_pages_at(address, os::page_size()));
   os::unmap_pages(inside, os::page_size());
   os::use_huge_pages(inside, os::page_size(), true);
+  os::bring_in_pages(inside, os::page_size());
   CHECK(errno == EXDEV);
   os::unmap_pages(page, os::page_size());
 }

@@ -46,4 +46,11 @@ inline void use_huge_pages(void* address, std::size_t bytes, bool wanted) noexce
   ::syscall(SYS_madvise, address, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }
 
+inline void bring_in_pages(void* address, std::size_t bytes) noexcept {
+  // MADV_POPULATE_WRITE, of Linux 5.14 and later.
+  constexpr int kPopulateForWriting = 23;
+  const ErrorPreserver preserve_error;
+  ::syscall(SYS_madvise, address, bytes, kPopulateForWriting);
+}
+
 }  // namespace alloctap::os

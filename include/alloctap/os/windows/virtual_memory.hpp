@@ -89,4 +89,7 @@ inline bool map_pages_at(std::uintptr_t address, std::size_t bytes) noexcept {
 /// Windows gives large pages to programs with a privilege for them alone, and never later.
 inline void use_huge_pages(void*, std::size_t, bool) noexcept {}
 
+/// A page is brought in once here, whatever touches it first.
+inline void bring_in_pages(void*, std::size_t) noexcept {}
+
 }  // namespace alloctap::os
