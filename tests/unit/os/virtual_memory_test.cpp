@@ -54,15 +54,15 @@ TEST_CASE("pages that the system does not have are refused") {
 }
 
 TEST_CASE("pages that were brought in are there before they are touched, and zero") {
-  constexpr std::size_t kPages = 64;
-  const std::size_t bytes = kPages * os::page_size();
+  constexpr std::size_t kCount = 64;
+  const std::size_t bytes = kCount * os::page_size();
   auto* const memory = static_cast<char*>(os::map_pages(bytes));
   REQUIRE(memory != nullptr);
   os::bring_in_pages(memory, bytes / 2);
-  std::array<unsigned char, kPages> there{};
+  std::array<unsigned char, kCount> there{};
   REQUIRE(mincore(memory, bytes, there.data()) == 0);
   const auto brought_in = std::count(there.begin(), there.end(), 1);
-  CHECK(brought_in == (knows_populating() ? kPages / 2 : 0));
+  CHECK(brought_in == (knows_populating() ? kCount / 2 : 0));
   CHECK(std::all_of(memory, memory + bytes, [](char c) { return c == 0; }));
   os::unmap_pages(memory, bytes);
 }
