@@ -1,12 +1,12 @@
 /// Many words of a stack, kept for one question: are all of them what they were?
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
 
-#include "alloctap/guard/arena.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/stack/stack_memory.hpp"
 #include "alloctap/stack/stack_words.hpp"
@@ -14,36 +14,28 @@
 
 namespace alloctap {
 
-/// Where a program has frame pointers, a saved one lies beside a return address, and two neighbours
-/// are compared at once. Memory from the arena, as much as was needed at most, given back by
-/// `release` alone. Zeros are no words. Belongs to one thread; runs inside malloc.
+/// Up to `kMost` words. Where a program has frame pointers, a saved one lies beside a return
+/// address, and two neighbours are compared at once. Zeros are no words. Belongs to one thread;
+/// runs inside malloc.
+template <std::size_t kMost>
 class PackedWords {
  public:
   /// Takes the place of what there was: the words of `frames` frames. Pairs are looked for where
-  /// there may be many. False where the system has no memory: then there are no words.
-  [[nodiscard]] ALLOCTAP_NOINLINE bool pack(std::span<const StackWord> words,
-                                            std::size_t frames) noexcept {
-    if (words.size_bytes() > capacity_ && !make_room(words.size_bytes())) return false;
+  /// there may be many. Precondition: not more than `kMost` words.
+  ALLOCTAP_NOINLINE void pack(std::span<const StackWord> words, std::size_t frames) noexcept {
     pair_count_ = words.size() > frames + frames / 4 ? count_pairs(words) : 0;
-    singles_begin_ = reinterpret_cast<StackWord*>(room_ + pair_count_ * 3 * kWord);
-    singles_end_ = singles_begin_ + words.size() - 2 * pair_count_;
-    if (pair_count_ > 0) {
-      pack_pairs(words);
-    } else if (!words.empty()) {
-      std::memcpy(room_, words.data(), words.size_bytes());
-    }
-    return true;
-  }
-
-  void release() noexcept {
-    if (room_ != nullptr) Arena::deallocate(room_, capacity_);
-    *this = {};
+    singles_begin_ = pair_count_ * 3 * std::uint32_t{kWord};
+    singles_end_ = singles_begin_ + (static_cast<std::uint32_t>(words.size()) - 2 * pair_count_) *
+                                        std::uint32_t{sizeof(StackWord)};
+    if (pair_count_ > 0) return pack_pairs(words);
+    if (!words.empty()) std::memcpy(room_.data(), words.data(), words.size_bytes());
   }
 
   /// Precondition: all of them lie in live stack.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool unchanged() const noexcept {
-    return (pair_count_ == 0 || pairs_unchanged()) &&
-           alloctap::unchanged(singles_begin_, singles_end_);
+    const auto* begin = reinterpret_cast<const StackWord*>(room_.data() + singles_begin_);
+    const auto* end = reinterpret_cast<const StackWord*>(room_.data() + singles_end_);
+    return (singles_begin_ == 0 || pairs_unchanged()) && alloctap::unchanged(begin, end);
   }
 
  private:
@@ -51,8 +43,8 @@ class PackedWords {
   static constexpr std::size_t kAtOnce = 4;
   using TwoWords = std::uintptr_t ALLOCTAP_VECTOR_OF(2 * kWord);
 
-  static std::size_t count_pairs(std::span<const StackWord> words) noexcept {
-    std::size_t pairs = 0;
+  static std::uint32_t count_pairs(std::span<const StackWord> words) noexcept {
+    std::uint32_t pairs = 0;
     for (std::size_t i = 0; i + 1 < words.size(); ++i) {
       if (step_at(words, i) == 1) continue;
       ++pairs;
@@ -63,12 +55,13 @@ class PackedWords {
 
   void pack_pairs(std::span<const StackWord> words) noexcept {
     std::size_t pair = 0;
-    StackWord* single = singles_begin_;
+    std::size_t single = singles_begin_;
     for (std::size_t i = 0; i < words.size(); i += step_at(words, i)) {
       if (step_at(words, i) == 2) {
         keep_pair(pair++, words[i], words[i + 1]);
       } else {
-        *single++ = words[i];
+        std::memcpy(room_.data() + single, &words[i], sizeof(StackWord));
+        single += sizeof(StackWord);
       }
     }
   }
@@ -89,14 +82,14 @@ class PackedWords {
     const StackWord& lower = a.address < b.address ? a : b;
     const StackWord& upper = a.address < b.address ? b : a;
     const TwoWords values{lower.value, upper.value};
-    std::memcpy(room_ + i * sizeof values, &values, sizeof values);
-    std::memcpy(room_ + addresses_begin() + i * kWord, &lower.address, kWord);
+    std::memcpy(room_.data() + i * sizeof values, &values, sizeof values);
+    std::memcpy(room_.data() + addresses_begin() + i * kWord, &lower.address, kWord);
   }
 
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool pairs_unchanged() const noexcept {
-    const auto* const values = reinterpret_cast<const TwoWords*>(room_);
+    const auto* const values = reinterpret_cast<const TwoWords*>(room_.data());
     const auto* const addresses =
-        reinterpret_cast<const std::uintptr_t*>(room_ + addresses_begin());
+        reinterpret_cast<const std::uintptr_t*>(room_.data() + addresses_begin());
     std::size_t left = pair_count_;
     // From the end, which is the innermost and changes first.
     for (; left >= kAtOnce; left -= kAtOnce) {
@@ -117,21 +110,11 @@ class PackedWords {
     return words;
   }
 
-  /// From now on there are no words.
-  ALLOCTAP_NOINLINE bool make_room(std::size_t bytes) noexcept {
-    release();
-    room_ = static_cast<std::byte*>(Arena::allocate(bytes));
-    capacity_ = room_ == nullptr ? 0 : bytes;
-    return room_ != nullptr;
-  }
-
-  std::byte* room_ = nullptr;
-  /// Bytes.
-  std::size_t capacity_ = 0;
-  std::size_t pair_count_ = 0;
-  /// Those words in the room that are in no pair.
-  StackWord* singles_begin_ = nullptr;
-  StackWord* singles_end_ = nullptr;
+  alignas(2 * kWord) std::array<std::byte, kMost * sizeof(StackWord)> room_{};
+  std::uint32_t pair_count_ = 0;
+  /// In bytes, where those words are in the room that are in no pair.
+  std::uint32_t singles_begin_ = 0;
+  std::uint32_t singles_end_ = 0;
 };
 
 }  // namespace alloctap

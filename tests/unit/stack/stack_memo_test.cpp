@@ -4,10 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
-#include "tests/support/starved_arena.hpp"
 #include "tests/unit/stack/chain_of_words.hpp"
 
 namespace {
@@ -40,11 +38,9 @@ struct MemoOfStack {
   StackMemo memo;
 };
 
-/// The same frames, but for the outermost function, which was called from elsewhere: through
-/// `further` functions more.
+/// The same frames, but for the outermost function, which was called from elsewhere.
 struct StackElsewhere {
-  explicit StackElsewhere(std::uintptr_t caller, std::size_t further = 0) {
-    for (std::size_t i = 0; i < further; ++i) stack.push(4 + i, true);
+  explicit StackElsewhere(std::uintptr_t caller) {
     NotedFrame outermost;
     outermost.frame = {.pc = caller, .sp = 0x9000, .fp = 0x7000};
     stack.chain.push(outermost, true);
@@ -53,7 +49,7 @@ struct StackElsewhere {
 
   void come_by(MemoOfStack& other) { other.memo.learn(other.leaf(), kSerial, stack.chain); }
 
-  ChainOfWords stack{0, 16};
+  ChainOfWords stack{0};
 };
 
 }  // namespace
@@ -141,86 +137,29 @@ TEST_CASE("two stacks that come from one frame by turns are both known, while th
   }
 }
 
-TEST_CASE("stacks that come by turns from the beginning are known") {
-  MemoOfStack first;
-  StackElsewhere second(0x5000);
-  for (int i = 0; i < 2; ++i) {
-    first.come_by();
-    second.come_by(first);
-  }
-  second.stack.words[2] = 1;
-  CHECK(first.known_hash() == first.stack.chain.hash(3));
-  second.stack.words[2] = 0;
-  first.stack.words[2] = 1;
-  CHECK(first.known_hash() == second.stack.chain.hash(3));
-}
-
 TEST_CASE("what is known stays while other stacks from its frame come once") {
   MemoOfStack first;
   for (int i = 0; i < 2; ++i) first.come_by();
-  for (std::uintptr_t i = 0; i < 3 * StackMemo::kStacks; ++i) {
-    StackElsewhere(0x5000 + i).come_by(first);
+  for (const std::uintptr_t caller : {0x5000U, 0x6000U, 0x7000U}) {
+    StackElsewhere(caller).come_by(first);
   }
   CHECK(first.known_hash() == first.stack.chain.hash(3));
 }
 
-TEST_CASE("a stack that comes again is kept if few others have come since") {
-  constexpr std::uintptr_t kFew = StackMemo::kNewcomers - 1;
-  for (const std::uintptr_t others : {kFew, kFew + 1}) {
-    CAPTURE(others);
-    MemoOfStack first;
-    first.come_by();
-    for (std::uintptr_t i = 0; i < others; ++i) StackElsewhere(0x5000 + i).come_by(first);
-    first.come_by();
-    CHECK(first.knows(first.leaf()) == (others == kFew));
-  }
-}
-
-TEST_CASE("one stack more from a frame than are kept takes the place of the one kept first") {
+TEST_CASE(
+    "a third stack from one frame, come twice, takes the place of the one that came less lately") {
   MemoOfStack first;
+  StackElsewhere second(0x5000);
+  StackElsewhere third(0x6000);
   for (int i = 0; i < 2; ++i) first.come_by();
-  std::deque<StackElsewhere> others;
-  for (std::uintptr_t i = 0; i < StackMemo::kStacks; ++i) {
-    others.emplace_back(0x5000 + i);
-    CHECK(first.knows(first.leaf()));
-    for (int twice = 0; twice < 2; ++twice) others.back().come_by(first);
-  }
-  for (StackElsewhere& other : others) other.stack.words[2] = 1;
+  for (int i = 0; i < 2; ++i) second.come_by(first);
+  for (int i = 0; i < 2; ++i) third.come_by(first);
+  second.stack.words[2] = 1;
+  CHECK(first.known_hash() == third.stack.chain.hash(3));
+  third.stack.words[2] = 1;
   CHECK_FALSE(first.knows(first.leaf()));
-  for (StackElsewhere& other : others) {
-    other.stack.words[2] = 0;
-    CHECK(first.known_hash() == other.stack.chain.hash(3));
-    other.stack.words[2] = 1;
-  }
-}
-
-TEST_CASE("without memory no stack is known, and once there is some it is") {
-  MemoOfStack stack;
-  {
-    const testing::StarvedArena starved;
-    for (int i = 0; i < 3; ++i) stack.come_by();
-  }
-  CHECK_FALSE(stack.knows(stack.leaf()));
-  for (int i = 0; i < 2; ++i) stack.come_by();
-  CHECK(stack.knows(stack.leaf()));
-}
-
-TEST_CASE("a stack is not known by the words of one that there was no memory for") {
-  MemoOfStack first;
-  for (int i = 0; i < 2; ++i) first.come_by();
-  std::deque<StackElsewhere> others;
-  for (std::uintptr_t i = 1; i < StackMemo::kStacks; ++i) {
-    others.emplace_back(0x5000 + i);
-    for (int twice = 0; twice < 2; ++twice) others.back().come_by(first);
-  }
-  StackElsewhere larger(0x6000, 8);
-  larger.come_by(first);
-  {
-    const testing::StarvedArena starved;
-    larger.come_by(first);
-  }
-  for (StackElsewhere& other : others) other.stack.words[2] = 1;
-  CHECK_FALSE(first.knows(first.leaf()));
+  second.stack.words[2] = 0;
+  CHECK(first.known_hash() == second.stack.chain.hash(3));
 }
 
 TEST_CASE("the stack that was found last is the first to be asked for") {
