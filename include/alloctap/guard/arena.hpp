@@ -56,7 +56,8 @@ class Arena {
     return memory;
   }
 
-  /// The same, for a table that is looked at all over as soon as it is there.
+  /// The same, for a table that is looked at all over as soon as it is there: its pages are brought
+  /// in at once.
   [[nodiscard]] static void* allocate_table(std::size_t bytes) noexcept {
     void* memory = allocate_dense_zeroed(bytes);
     if (memory != nullptr && bytes > kLargestBlock) os::bring_in_pages(memory, whole_pages(bytes));

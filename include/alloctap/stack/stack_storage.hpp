@@ -37,13 +37,14 @@ class StackStorage {
     const std::size_t cuts = frames.empty() ? 0 : (frames.size() - 1) / kPartFrames;
     if (cuts > cut_capacity_ && !make_room_for_cuts(cuts)) return nullptr;
     const std::size_t same = parts_as_before(frames, cuts);
+    // What is inside of these is overwritten; where the memory ends below, it stays so.
+    cuts_before_ = same;
     hash_parts(frames, same, cuts);
     // From the innermost on: where a part is known, those outside it are.
     std::size_t known = cuts;
     const KeptStack* outer = nullptr;
     while (known > same && (outer = find_part(cuts_[known - 1].hash)) == nullptr) --known;
     if (known == same && same > 0) outer = cuts_[same - 1].part;
-    cuts_before_ = same;
     for (; known < cuts; ++known) {
       outer = add_part(cuts_[known].hash, frames.last((known + 1) * kPartFrames), outer);
       if (outer == nullptr) return nullptr;
