@@ -10,5 +10,8 @@ export WINEDEBUG="${WINEDEBUG:--all}"
 export WINEDLLOVERRIDES="${WINEDLLOVERRIDES:-mscoree,mshtml=}"
 unset DISPLAY
 mkdir -p "$WINEPREFIX"
+# Debian's wine64 starts a server that ends with its last program. A program that comes in that moment
+# loses its connection, and dies of it. This one stays a minute; where one runs already, it ends at once.
+/usr/lib/wine/wineserver64 -p60 >/dev/null 2>&1 || true
 
 exec /usr/lib/wine/wine64 "$@"

@@ -2,14 +2,15 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #include "alloctap/guard/arena.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/stack/identified_stack.hpp"
-#include "alloctap/stack/packed_words.hpp"
 #include "alloctap/stack/stack_capture.hpp"
+#include "alloctap/stack/stack_fingerprint.hpp"
 #include "alloctap/stack/unwind_frame.hpp"
 #include "alloctap/stack/verified_chain.hpp"
 
@@ -18,100 +19,144 @@ namespace alloctap {
 /// A table of stacks by their innermost frame: a loop that allocates in several places comes by
 /// each of them with the same stack every time, while a chain remembers the last alone. A stack is
 /// known by the same argument as a chain (`verified_chain.hpp`): its innermost frame and all words
-/// that its frames and its end were found by are the same. Two stacks are kept for a frame: often
-/// one function allocates for two others by turns. A stack is kept when it has come twice in a row
-/// from one frame, so that a program whose stacks all differ pays a comparison and no copies, and
-/// the stacks that are known stay. Belongs to one thread; runs inside malloc.
+/// that its frames and its end were found by are the same. Several stacks are kept for a frame:
+/// often one function allocates for others by turns. A stack is kept when it comes again while few
+/// others have come since, so that a program whose stacks all differ pays a few comparisons and no
+/// copies, and the stacks that are known stay. Belongs to one thread; runs inside malloc.
 class StackMemo {
  public:
-  /// Stacks with more words are left to the chain.
+  /// Stacks with more words, or with words 512 KiB apart, are left to the chain.
   static constexpr std::size_t kMostWords = 160;
+  /// How many stacks are kept for a frame, and for those that share its place.
+  static constexpr std::size_t kStacks = 8;
+  /// How many of those that were not known are remembered: one of them that comes again is kept.
+  static constexpr std::size_t kNewcomers = 8;
 
   /// The stack whose innermost frame is `leaf`, if it is the one that was found last, and the same
   /// as ever; else nullptr. Short, for who asks each time.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE RememberedStack* find_latest(const UnwindFrame& leaf,
                                                                     std::uint64_t serial) noexcept {
     if (sets_ == nullptr) return nullptr;
-    Set& set = sets_[place_of(leaf)];
+    Set& set = sets_[place_of(mixed(leaf))];
     Entry* latest = &set.entries[set.latest];
     // Or else the compiler finds the way to it again at each use.
     ALLOCTAP_HIDE_VALUE(latest);
-    return latest->is_of(leaf, serial) ? &latest->known : nullptr;
+    return latest->is_of(leaf, serial) ? latest : nullptr;
   }
 
-  /// The same of the other stack that is kept. From now on it is the one that was found last.
+  /// The same of the other stacks that are kept. From now on it is the one that was found last.
   [[nodiscard]] RememberedStack* find_other(const UnwindFrame& leaf,
                                             std::uint64_t serial) noexcept {
     if (sets_ == nullptr) return nullptr;
-    Set& set = sets_[place_of(leaf)];
-    const std::size_t other = 1 - set.latest;
-    Entry& entry = set.entries[other];
-    if (!entry.is_of(leaf, serial)) return nullptr;
-    set.latest = other;
-    return &entry.known;
+    const std::uint64_t bits = mixed(leaf);
+    Set& set = sets_[place_of(bits)];
+    for (std::uint64_t left = set.tags.bytes_that_are(tag_of(bits)); left != 0; left &= left - 1) {
+      const auto i = static_cast<std::uint32_t>(std::countr_zero(left) / 8);
+      if (i == set.latest || !set.entries[i].is_of(leaf, serial)) continue;
+      set.latest = i;
+      return &set.entries[i];
+    }
+    return nullptr;
   }
 
   /// `leaf` was found to be the innermost frame of `chain`, a whole stack.
   void learn(const UnwindFrame& leaf, std::uint64_t serial, const VerifiedChain& chain) noexcept {
-    if (chain.words().size() > kMostWords || !make_room()) return;
-    const StackHash hash = chain.hash(chain.size() - 1);
-    Set& set = sets_[place_of(leaf)];
-    if (set.newcomer != hash) {
-      set.newcomer = hash;
-      return;
-    }
-    set.latest = 1 - set.latest;
+    if (!make_room()) return;
+    const std::uint64_t bits = mixed(leaf);
+    Set& set = sets_[place_of(bits)];
+    if (!set.has_come(static_cast<std::uint32_t>(chain.hash(chain.size() - 1).first))) return;
+    if (!Fingerprint::fits(chain.words(), leaf.sp)) return;
+    set.latest = set.next_entry++ % kStacks;
+    set.tags.set(set.latest, tag_of(bits));
     set.entries[set.latest].keep(leaf, serial, chain);
   }
 
  private:
-  struct Known : RememberedStack {
+  using Fingerprint = StackFingerprint<kMostWords>;
+
+  static constexpr std::size_t kCacheLine = 64;
+
+  struct alignas(kCacheLine) Entry : RememberedStack {
+    [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool is_of(const UnwindFrame& frame,
+                                                    std::uint64_t number) const noexcept {
+      const bool same = leaf.pc == frame.pc && leaf.sp == frame.sp && serial == number &&
+                        (leaf.fp == frame.fp || !pointer_matters);
+      return same && words.matches(frame.sp);
+    }
+
+    ALLOCTAP_NOINLINE void keep(const UnwindFrame& frame, std::uint64_t number,
+                                const VerifiedChain& chain) noexcept {
+      const std::size_t innermost = chain.size() - 1;
+      leaf = frame;
+      serial = number;
+      pointer_matters = chain.pointer_matters(innermost);
+      hash = chain.hash(innermost);
+      stack = {.depth = static_cast<std::uint32_t>(chain.size()),
+               .failed = chain.end() == ChainEnd::kFailed};
+      place = 0;
+      words.take(chain.words(), frame.sp);
+    }
+
     UnwindFrame leaf;
     /// Which stack it was, and by which rules: `StackChain::serial`.
     std::uint64_t serial = 0;
     bool pointer_matters = false;
+    Fingerprint words;
   };
 
-  struct Entry {
-    [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool is_of(const UnwindFrame& leaf,
-                                                    std::uint64_t serial) const noexcept {
-      const bool same = known.leaf.pc == leaf.pc && known.leaf.sp == leaf.sp &&
-                        known.serial == serial &&
-                        (known.leaf.fp == leaf.fp || !known.pointer_matters);
-      return same && words.unchanged();
+  /// Eight bytes that are compared at once.
+  class Tags {
+   public:
+    void set(std::uint32_t i, std::uint8_t tag) noexcept {
+      bytes_ &= ~(std::uint64_t{0xFF} << (8 * i));
+      bytes_ |= std::uint64_t{tag} << (8 * i);
     }
 
-    ALLOCTAP_NOINLINE void keep(const UnwindFrame& leaf, std::uint64_t serial,
-                                const VerifiedChain& chain) noexcept {
-      const std::size_t innermost = chain.size() - 1;
-      known = {};
-      known.leaf = leaf;
-      known.hash = chain.hash(innermost);
-      known.serial = serial;
-      known.stack.depth = static_cast<std::uint32_t>(chain.size());
-      known.stack.failed = chain.end() == ChainEnd::kFailed;
-      known.pointer_matters = chain.pointer_matters(innermost);
-      words.pack(chain.words(), chain.size());
+    /// The highest bit of each byte that is `tag`, and perhaps of some that are not: a borrow goes
+    /// on from one that is.
+    [[nodiscard]] std::uint64_t bytes_that_are(std::uint8_t tag) const noexcept {
+      constexpr std::uint64_t kOnes = 0x0101010101010101;
+      const std::uint64_t differences = bytes_ ^ (kOnes * tag);
+      return (differences - kOnes) & ~differences & (kOnes << 7);
     }
 
-    Known known;
-    PackedWords<kMostWords> words;
+   private:
+    static_assert(kStacks == sizeof(std::uint64_t));
+    std::uint64_t bytes_;
   };
 
   struct Set {
-    /// The stack that came last of those that were not known. Nothing is read by it, so where it
-    /// lay and under which rules it was found is no matter.
-    StackHash newcomer;
-    /// Which of the two was found or kept last: the other one gives way to the next stack.
-    std::size_t latest = 0;
-    std::array<Entry, 2> entries;
+    /// Whether the stack with that part of a hash has come lately without being known; from now on
+    /// it has. Nothing is read by it, so where it lay and under which rules it was found is no
+    /// matter.
+    [[nodiscard]] bool has_come(std::uint32_t hash) noexcept {
+      for (const std::uint32_t newcomer : newcomers) {
+        if (newcomer == hash) return true;
+      }
+      newcomers[next_newcomer++ % kNewcomers] = hash;
+      return false;
+    }
+
+    /// Of the leaf of each entry: most others need not be looked at.
+    Tags tags;
+    std::array<std::uint32_t, kNewcomers> newcomers;
+    /// Where the next of them goes, and the next stack that is kept.
+    std::uint32_t next_newcomer;
+    std::uint32_t next_entry;
+    /// Which of the entries was found or kept last.
+    std::uint32_t latest;
+    std::array<Entry, kStacks> entries;
   };
 
   static constexpr std::size_t kBits = 6;
   static constexpr std::size_t kBytes = sizeof(Set) << kBits;
 
-  static std::size_t place_of(const UnwindFrame& leaf) noexcept {
-    return ((leaf.pc ^ (leaf.sp << 16)) * 0x9E3779B97F4A7C15) >> (64 - kBits);
+  static std::uint64_t mixed(const UnwindFrame& leaf) noexcept {
+    return (leaf.pc ^ (leaf.sp << 16)) * 0x9E3779B97F4A7C15;
+  }
+  static std::size_t place_of(std::uint64_t mixed) noexcept { return mixed >> (64 - kBits); }
+  static std::uint8_t tag_of(std::uint64_t mixed) noexcept {
+    return static_cast<std::uint8_t>(mixed >> (64 - kBits - 8));
   }
 
   [[nodiscard]] bool make_room() noexcept { return sets_ != nullptr || allocate(); }

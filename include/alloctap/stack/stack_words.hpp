@@ -32,17 +32,4 @@ namespace alloctap {
   return word;
 }
 
-/// Whether none of `[low, high)` has changed. Inlined: whoever asks has little else to do.
-[[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool unchanged(const StackWord* low,
-                                                    const StackWord* high) noexcept {
-  const StackWord* word = high;
-  const auto first_four_end = reinterpret_cast<std::uintptr_t>(low) + 4 * sizeof(StackWord);
-  for (; reinterpret_cast<std::uintptr_t>(word) >= first_four_end; word -= 4) {
-    if (change_of_four(word) != 0) return false;
-  }
-  std::uintptr_t change = 0;
-  while (word != low) change |= change_of(*--word);
-  return change == 0;
-}
-
 }  // namespace alloctap

@@ -2,10 +2,14 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
+#include "tests/support/starved_arena.hpp"
 #include "tests/unit/stack/chain_of_words.hpp"
 
 namespace {
@@ -18,7 +22,13 @@ constexpr std::uint64_t kSerial = 7;
 /// A memo and a stack of four frames.
 struct MemoOfStack {
   void come_by() { memo.learn(leaf(), kSerial, stack.chain); }
-  [[nodiscard]] UnwindFrame leaf() const { return ChainOfWords::frame(stack.chain.size() - 1); }
+  /// With a stack pointer below the words of all stacks that a test has in its own frame.
+  [[nodiscard]] UnwindFrame leaf() const {
+    constexpr std::uintptr_t kBelow = 64 * 1024;
+    UnwindFrame frame = ChainOfWords::frame(stack.chain.size() - 1);
+    frame.sp = reinterpret_cast<std::uintptr_t>(this) - kBelow;
+    return frame;
+  }
   [[nodiscard]] RememberedStack* find(const UnwindFrame& frame, std::uint64_t serial = kSerial) {
     RememberedStack* latest = memo.find_latest(frame, serial);
     return latest != nullptr ? latest : memo.find_other(frame, serial);
@@ -51,6 +61,9 @@ struct StackElsewhere {
 
   ChainOfWords stack{0};
 };
+
+/// As many as are kept for one frame.
+using StacksElsewhere = std::array<std::optional<StackElsewhere>, StackMemo::kStacks>;
 
 }  // namespace
 
@@ -137,29 +150,78 @@ TEST_CASE("two stacks that come from one frame by turns are both known, while th
   }
 }
 
+TEST_CASE("stacks that come by turns from the beginning are known") {
+  MemoOfStack first;
+  StackElsewhere second(0x5000);
+  for (int i = 0; i < 2; ++i) {
+    first.come_by();
+    second.come_by(first);
+  }
+  second.stack.words[2] = 1;
+  CHECK(first.known_hash() == first.stack.chain.hash(3));
+  second.stack.words[2] = 0;
+  first.stack.words[2] = 1;
+  CHECK(first.known_hash() == second.stack.chain.hash(3));
+}
+
 TEST_CASE("what is known stays while other stacks from its frame come once") {
   MemoOfStack first;
   for (int i = 0; i < 2; ++i) first.come_by();
-  for (const std::uintptr_t caller : {0x5000U, 0x6000U, 0x7000U}) {
-    StackElsewhere(caller).come_by(first);
+  for (std::uintptr_t i = 0; i < 3 * StackMemo::kStacks; ++i) {
+    StackElsewhere(0x5000 + i).come_by(first);
   }
   CHECK(first.known_hash() == first.stack.chain.hash(3));
 }
 
-TEST_CASE(
-    "a third stack from one frame, come twice, takes the place of the one that came less lately") {
+TEST_CASE("a stack that comes again is kept if few others have come since") {
+  constexpr std::uintptr_t kFew = StackMemo::kNewcomers - 1;
+  for (const std::uintptr_t others : {kFew, kFew + 1}) {
+    CAPTURE(others);
+    MemoOfStack first;
+    first.come_by();
+    for (std::uintptr_t i = 0; i < others; ++i) StackElsewhere(0x5000 + i).come_by(first);
+    first.come_by();
+    CHECK(first.knows(first.leaf()) == (others == kFew));
+  }
+}
+
+TEST_CASE("one stack more from a frame than are kept takes the place of the one kept first") {
   MemoOfStack first;
-  StackElsewhere second(0x5000);
-  StackElsewhere third(0x6000);
   for (int i = 0; i < 2; ++i) first.come_by();
-  for (int i = 0; i < 2; ++i) second.come_by(first);
-  for (int i = 0; i < 2; ++i) third.come_by(first);
-  second.stack.words[2] = 1;
-  CHECK(first.known_hash() == third.stack.chain.hash(3));
-  third.stack.words[2] = 1;
+  StacksElsewhere others;
+  for (std::uintptr_t i = 0; i < StackMemo::kStacks; ++i) {
+    others[i].emplace(0x5000 + i);
+    CHECK(first.knows(first.leaf()));
+    for (int twice = 0; twice < 2; ++twice) others[i]->come_by(first);
+  }
+  for (auto& other : others) other->stack.words[2] = 1;
   CHECK_FALSE(first.knows(first.leaf()));
-  second.stack.words[2] = 0;
-  CHECK(first.known_hash() == second.stack.chain.hash(3));
+  for (auto& other : others) {
+    other->stack.words[2] = 0;
+    CHECK(first.known_hash() == other->stack.chain.hash(3));
+    other->stack.words[2] = 1;
+  }
+}
+
+TEST_CASE("without memory no stack is known, and once there is some it is") {
+  MemoOfStack stack;
+  {
+    const testing::StarvedArena starved;
+    for (int i = 0; i < 3; ++i) stack.come_by();
+  }
+  CHECK_FALSE(stack.knows(stack.leaf()));
+  for (int i = 0; i < 2; ++i) stack.come_by();
+  CHECK(stack.knows(stack.leaf()));
+}
+
+TEST_CASE("a stack with words too far apart is left to the chain, and what is known stays") {
+  MemoOfStack first;
+  for (int i = 0; i < 2; ++i) first.come_by();
+  const auto far = std::make_unique<StackElsewhere>(0x6000);
+  for (std::size_t i = 0; i < 2 * StackMemo::kStacks; ++i) far->come_by(first);
+  CHECK(first.known_hash() == first.stack.chain.hash(3));
+  first.stack.words[2] = 1;
+  CHECK_FALSE(first.knows(first.leaf()));
 }
 
 TEST_CASE("the stack that was found last is the first to be asked for") {
@@ -183,6 +245,7 @@ TEST_CASE("a stack with more words than there is room for is left to the chain")
   for (std::size_t frames = 1; frames <= kFrames; ++frames) {
     NotedFrame noted;
     noted.frame = ChainOfWords::frame(frames - 1);
+    noted.frame.sp = reinterpret_cast<std::uintptr_t>(words.data());
     for (std::size_t i = 0; i < 2; ++i) {
       noted.words[i] = {.address = reinterpret_cast<std::uintptr_t>(&words[2 * frames - 2 + i]),
                         .value = 0};

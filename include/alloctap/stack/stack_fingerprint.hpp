@@ -1,0 +1,101 @@
+/// Many words of a stack, kept for one question: do all of them hold what they held?
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "alloctap/macros.hpp"
+#include "alloctap/stack/stack_memory.hpp"
+#include "alloctap/stack/unwind_frame.hpp"
+
+namespace alloctap {
+
+/// Where up to `kMostWords` words lie, and digests of what they held: 3 bytes a word in place of
+/// the 16 of a `StackWord`, because a thread has hundreds of these, and asks one of them at each
+/// allocation. What it reads for that takes the place of what the program has in its caches.
+///
+/// A digest is of 64 bits, over 8 words: that some of them have changed goes unseen in one case of
+/// about 2^60, where they are addresses, and not chosen for it. That is as sure as the hash that a
+/// stack is known by. Products carry upwards alone, so words that differ in none but the highest
+/// bits, which no address of a program has, could be taken for each other.
+///
+/// Zeros are the fingerprint of no words. Belongs to one thread; runs inside malloc.
+template <std::size_t kMostWords>
+class StackFingerprint {
+ public:
+  /// Whether there is room for `words`, and none is inside `sp` or further out than 512 KiB.
+  [[nodiscard]] static bool fits(std::span<const StackWord> words, std::uintptr_t sp) noexcept {
+    std::uintptr_t furthest = 0;
+    for (const StackWord& word : words) furthest |= (word.address - sp) / kWord;
+    return words.size() <= kMostWords && furthest <= UINT16_MAX;
+  }
+
+  /// Takes the place of what there was. Precondition: `words`, outermost first, fit.
+  ALLOCTAP_NOINLINE void take(std::span<const StackWord> words, std::uintptr_t sp) noexcept {
+    count_ = 0;
+    for (std::size_t left = words.size(); left > 0;) {
+      const std::size_t taken = std::min(left, kWordsAtOnce);
+      left -= taken;
+      take_some(blocks_[count_++], words.subspan(left, taken), sp);
+    }
+  }
+
+  /// Whether the words hold what they held, on the stack that `sp` is on as it was then.
+  /// Precondition: all of them lie in live stack.
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool matches(std::uintptr_t sp) const noexcept {
+    const Block* const end = blocks_.data() + count_;
+    // From the innermost on, which changes first.
+    for (const Block* block = blocks_.data(); block != end; ++block) {
+      if (digest_of(*block, sp) != block->digest) return false;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t kWord = sizeof(std::uintptr_t);
+  static constexpr std::size_t kWordsAtOnce = 8;
+  /// Odd, so that a product tells its other factor; the golden ratio's, so that all bits take part.
+  static constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15;
+
+  struct Block {
+    std::uint64_t digest;
+    /// In words above the stack pointer, leaf first.
+    std::array<std::uint16_t, kWordsAtOnce> at;
+  };
+
+  /// What is left over of the block is filled with the outermost word.
+  static void take_some(Block& block, std::span<const StackWord> words,
+                        std::uintptr_t sp) noexcept {
+    for (std::size_t i = 0; i < kWordsAtOnce; ++i) {
+      const StackWord& word = words[words.size() - std::min(i + 1, words.size())];
+      block.at[i] = static_cast<std::uint16_t>((word.address - sp) / kWord);
+    }
+    block.digest = digest_of(block, sp);
+  }
+
+  /// In two halves, because each product waits for the one before. Step by step: GCC would keep the
+  /// loop, which takes twice the instructions.
+  static ALLOCTAP_ALWAYS_INLINE std::uint64_t digest_of(const Block& block,
+                                                        std::uintptr_t sp) noexcept {
+    const auto word = [&](std::size_t i) { return load_word(sp + block.at[i] * kWord); };
+    std::uint64_t even = word(0) * kFactor;
+    std::uint64_t odd = word(1) * kFactor;
+    even = (even ^ word(2)) * kFactor;
+    odd = (odd ^ word(3)) * kFactor;
+    even = (even ^ word(4)) * kFactor;
+    odd = (odd ^ word(5)) * kFactor;
+    even = (even ^ word(6)) * kFactor;
+    odd = (odd ^ word(7)) * kFactor;
+    return even + std::rotl(odd, 32);
+  }
+  static_assert(kWordsAtOnce == 8);
+
+  std::uint32_t count_ = 0;
+  std::array<Block, (kMostWords + kWordsAtOnce - 1) / kWordsAtOnce> blocks_{};
+};
+
+}  // namespace alloctap
