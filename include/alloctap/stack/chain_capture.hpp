@@ -44,7 +44,7 @@ class ChainCapture {
     if (stack == nullptr || stack->epoch != Rules::current_epoch()) [[unlikely]] {
       return nullptr;
     }
-    return within(max_frames, memory->memo.find_latest(leaf, stack->serial));
+    return within(max_frames, memory->memo.find_expected(leaf, stack->serial));
   }
 
   /// `RecallingStackCapture`.

@@ -43,8 +43,9 @@ concept IdentifyingStackCapture =
     };
 
 /// An identifying capture in two parts. `recall`, which is short and folded into its caller,
-/// returns the stack if it is one that came again and again, else nullptr, and changes nothing;
-/// valid until the thread captures again. `identify_anew`, given that, does what `identify` does.
+/// returns the stack if it is one that came again and again and was expected, else nullptr; what it
+/// changes is at most what it expects next. Valid until the thread captures again. `identify_anew`,
+/// given that, does what `identify` does.
 template <class S>
 concept RecallingStackCapture =
     IdentifyingStackCapture<S> && requires(ThreadState& thread, const CallOrigin& origin,

@@ -32,28 +32,32 @@ class StackMemo {
   /// How many of those that were not known are remembered: one of them that comes again is kept.
   static constexpr std::size_t kNewcomers = 8;
 
-  /// The stack whose innermost frame is `leaf`, if it is the one that was found last, and the same
-  /// as ever; else nullptr. Short, for who asks each time.
-  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE RememberedStack* find_latest(const UnwindFrame& leaf,
-                                                                    std::uint64_t serial) noexcept {
+  /// The stack whose innermost frame is `leaf`, if it is the one that is expected from there, and
+  /// the same as ever; else nullptr. Short, for who asks each time.
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE RememberedStack* find_expected(
+      const UnwindFrame& leaf, std::uint64_t serial) noexcept {
     if (sets_ == nullptr) return nullptr;
-    Set& set = sets_[place_of(mixed(leaf))];
-    Entry* latest = &set.entries[set.latest];
+    Set* set = &sets_[place_of(mixed(leaf))];
     // Or else the compiler finds the way to it again at each use.
-    ALLOCTAP_HIDE_VALUE(latest);
-    return latest->is_of(leaf, serial) ? latest : nullptr;
+    ALLOCTAP_HIDE_VALUE(set);
+    const std::uint8_t expected = set->expected;
+    Entry& entry = set->entries[expected];
+    if (!entry.is_of(leaf, serial)) return nullptr;
+    set->latest = expected;
+    set->expected = set->followers[expected];
+    return &entry;
   }
 
-  /// The same of the other stacks that are kept. From now on it is the one that was found last.
+  /// The same of the other stacks that are kept.
   [[nodiscard]] RememberedStack* find_other(const UnwindFrame& leaf,
                                             std::uint64_t serial) noexcept {
     if (sets_ == nullptr) return nullptr;
     const std::uint64_t bits = mixed(leaf);
     Set& set = sets_[place_of(bits)];
     for (std::uint64_t left = set.tags.bytes_that_are(tag_of(bits)); left != 0; left &= left - 1) {
-      const auto i = static_cast<std::uint32_t>(std::countr_zero(left) / 8);
-      if (i == set.latest || !set.entries[i].is_of(leaf, serial)) continue;
-      set.latest = i;
+      const auto i = static_cast<std::uint8_t>(std::countr_zero(left) / 8);
+      if (i == set.expected || !set.entries[i].is_of(leaf, serial)) continue;
+      set.note_found(i);
       return &set.entries[i];
     }
     return nullptr;
@@ -66,9 +70,11 @@ class StackMemo {
     Set& set = sets_[place_of(bits)];
     if (!set.has_come(static_cast<std::uint32_t>(chain.hash(chain.size() - 1).first))) return;
     if (!Fingerprint::fits(chain.words(), leaf.sp)) return;
-    set.latest = set.next_entry++ % kStacks;
-    set.tags.set(set.latest, tag_of(bits));
-    set.entries[set.latest].keep(leaf, serial, chain);
+    const auto i = static_cast<std::uint8_t>(set.next_entry++ % kStacks);
+    set.tags.set(i, tag_of(bits));
+    set.entries[i].keep(leaf, serial, chain);
+    set.followers[i] = i;
+    set.note_found(i);
   }
 
  private:
@@ -107,7 +113,7 @@ class StackMemo {
   /// Eight bytes that are compared at once.
   class Tags {
    public:
-    void set(std::uint32_t i, std::uint8_t tag) noexcept {
+    void set(std::uint8_t i, std::uint8_t tag) noexcept {
       bytes_ &= ~(std::uint64_t{0xFF} << (8 * i));
       bytes_ |= std::uint64_t{tag} << (8 * i);
     }
@@ -137,14 +143,24 @@ class StackMemo {
       return false;
     }
 
+    void note_found(std::uint8_t entry) noexcept {
+      followers[latest] = entry;
+      latest = entry;
+      expected = followers[entry];
+    }
+
     /// Of the leaf of each entry: most others need not be looked at.
     Tags tags;
     std::array<std::uint32_t, kNewcomers> newcomers;
     /// Where the next of them goes, and the next stack that is kept.
     std::uint32_t next_newcomer;
     std::uint32_t next_entry;
-    /// Which of the entries was found or kept last.
-    std::uint32_t latest;
+    /// For each entry, which one came after it last, at first itself: so a stack that comes again
+    /// is expected, and so are stacks that come by turns.
+    std::array<std::uint8_t, kStacks> followers;
+    /// Which entry was found or kept last, and its follower.
+    std::uint8_t latest;
+    std::uint8_t expected;
     std::array<Entry, kStacks> entries;
   };
 

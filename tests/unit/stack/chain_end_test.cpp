@@ -106,11 +106,11 @@ TEST_CASE("a memo of a stack that ends at a return address of 0 looks at that, t
     StackMemo memo;
     const UnwindFrame leaf = stack.model.leaf();
     for (int i = 0; i < 2; ++i) memo.learn(leaf, kSerial, stack.kept.chain);
-    CHECK(memo.find_latest(leaf, kSerial) != nullptr);
+    CHECK(memo.find_expected(leaf, kSerial) != nullptr);
     stack.zero() = kFurtherOut;
-    CHECK(memo.find_latest(leaf, kSerial) == nullptr);
+    CHECK(memo.find_expected(leaf, kSerial) == nullptr);
     stack.zero() = 0;
-    CHECK(memo.find_latest(leaf, kSerial) != nullptr);
+    CHECK(memo.find_expected(leaf, kSerial) != nullptr);
   }
 }
 

@@ -30,8 +30,8 @@ struct MemoOfStack {
     return frame;
   }
   [[nodiscard]] RememberedStack* find(const UnwindFrame& frame, std::uint64_t serial = kSerial) {
-    RememberedStack* latest = memo.find_latest(frame, serial);
-    return latest != nullptr ? latest : memo.find_other(frame, serial);
+    RememberedStack* expected = memo.find_expected(frame, serial);
+    return expected != nullptr ? expected : memo.find_other(frame, serial);
   }
   [[nodiscard]] bool knows(const UnwindFrame& frame, std::uint64_t serial = kSerial) {
     return find(frame, serial) != nullptr;
@@ -224,16 +224,38 @@ TEST_CASE("a stack with words too far apart is left to the chain, and what is kn
   CHECK_FALSE(first.knows(first.leaf()));
 }
 
-TEST_CASE("the stack that was found last is the first to be asked for") {
+TEST_CASE("the stack that was found last is expected again") {
   MemoOfStack first;
-  StackElsewhere second(0x5000);
   for (int i = 0; i < 2; ++i) first.come_by();
-  for (int i = 0; i < 2; ++i) second.come_by(first);
-  second.stack.words[2] = 1;
-  CHECK(first.memo.find_latest(first.leaf(), kSerial) == nullptr);
-  const RememberedStack* other = first.memo.find_other(first.leaf(), kSerial);
-  REQUIRE(other != nullptr);
-  CHECK(first.memo.find_latest(first.leaf(), kSerial) == other);
+  const RememberedStack* known = first.find(first.leaf());
+  REQUIRE(known != nullptr);
+  for (int i = 0; i < 3; ++i) CHECK(first.memo.find_expected(first.leaf(), kSerial) == known);
+}
+
+TEST_CASE("stacks that come by turns are expected, and their turn is learned anew") {
+  MemoOfStack memo;
+  for (int i = 0; i < 2; ++i) memo.come_by();
+  StacksElsewhere others;
+  for (std::size_t i = 0; i < 3; ++i) {
+    others[i].emplace(0x5000 + i);
+    for (int twice = 0; twice < 2; ++twice) others[i]->come_by(memo);
+    others[i]->stack.words[2] = 1;
+  }
+  memo.stack.words[2] = 1;
+  const auto is_expected = [&](std::size_t i) {
+    others[i]->stack.words[2] = 0;
+    const RememberedStack* expected = memo.memo.find_expected(memo.leaf(), kSerial);
+    const StackHash hash = others[i]->stack.chain.hash(3);
+    CHECK((expected == nullptr || expected->hash == hash));
+    if (expected == nullptr) CHECK(memo.known_hash() == hash);
+    others[i]->stack.words[2] = 1;
+    return expected != nullptr;
+  };
+  for (const auto& turn : {std::array{0, 1, 2}, std::array{2, 1, 0}}) {
+    for (const int i : turn) is_expected(static_cast<std::size_t>(i));
+    for (const int i : turn) is_expected(static_cast<std::size_t>(i));
+    for (const int i : turn) CHECK(is_expected(static_cast<std::size_t>(i)));
+  }
 }
 
 TEST_CASE("a stack with more words than there is room for is left to the chain") {
@@ -253,7 +275,7 @@ TEST_CASE("a stack with more words than there is room for is left to the chain")
     noted.step.word_count = 2;
     chain.push(noted, true);
     for (int i = 0; i < 2; ++i) memo.learn(noted.frame, kSerial, chain);
-    CHECK((memo.find_latest(noted.frame, kSerial) != nullptr) == (frames < kFrames));
+    CHECK((memo.find_expected(noted.frame, kSerial) != nullptr) == (frames < kFrames));
   }
   chain.release();
 }
