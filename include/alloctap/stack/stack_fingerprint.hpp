@@ -27,21 +27,31 @@ namespace alloctap {
 template <std::size_t kMostWords>
 class StackFingerprint {
  public:
-  /// Whether there is room for `words`, and none is inside `sp` or further out than 512 KiB.
-  [[nodiscard]] static bool fits(std::span<const StackWord> words, std::uintptr_t sp) noexcept {
+  /// Takes the place of what there was. `words` are outermost first, none of them inside `sp`.
+  /// False where they are too many, or further out than 512 KiB: then `matches` means nothing.
+  [[nodiscard]] ALLOCTAP_NOINLINE bool take(std::span<const StackWord> words,
+                                            std::uintptr_t sp) noexcept {
+    count_ = 0;
+    if (words.size() > kMostWords) return false;
     std::uintptr_t furthest = 0;
-    for (const StackWord& word : words) furthest |= (word.address - sp) / kWord;
-    return words.size() <= kMostWords && furthest <= UINT16_MAX;
+    std::size_t left = words.size();
+    for (; left >= kWordsAtOnce; left -= kWordsAtOnce) {
+      furthest |= blocks_[count_++].take(words.data() + left - kWordsAtOnce, sp);
+    }
+    if (left > 0) {
+      // Filled up with the outermost word.
+      std::array<StackWord, kWordsAtOnce> rest;
+      rest.fill(words[0]);
+      std::copy_n(words.begin(), left, rest.end() - static_cast<std::ptrdiff_t>(left));
+      furthest |= blocks_[count_++].take(rest.data(), sp);
+    }
+    return furthest <= kFurthest;
   }
 
-  /// Takes the place of what there was. Precondition: `words`, outermost first, fit.
-  ALLOCTAP_NOINLINE void take(std::span<const StackWord> words, std::uintptr_t sp) noexcept {
-    count_ = 0;
-    for (std::size_t left = words.size(); left > 0;) {
-      const std::size_t taken = std::min(left, kWordsAtOnce);
-      left -= taken;
-      take_some(blocks_[count_++], words.subspan(left, taken), sp);
-    }
+  /// Whether `take` is worth trying: by one of the outermost words, for who would lose another
+  /// fingerprint.
+  [[nodiscard]] static bool reaches(const StackWord& word, std::uintptr_t sp) noexcept {
+    return (word.address - sp) / kWord <= kFurthest;
   }
 
   /// Whether the words hold what they held, on the stack that `sp` is on as it was then.
@@ -50,7 +60,7 @@ class StackFingerprint {
     const Block* const end = blocks_.data() + count_;
     // From the innermost on, which changes first.
     for (const Block* block = blocks_.data(); block != end; ++block) {
-      if (digest_of(*block, sp) != block->digest) return false;
+      if (block->digest_now(sp) != block->digest) return false;
     }
     return true;
   }
@@ -61,38 +71,42 @@ class StackFingerprint {
   /// Odd, so that a product tells its other factor; the golden ratio's, so that all bits take part.
   static constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15;
 
+  static constexpr std::uintptr_t kFurthest = UINT16_MAX;
+
   struct Block {
+    /// All bits of how far `words` are above the stack pointer, in words.
+    std::uintptr_t take(const StackWord* words, std::uintptr_t sp) noexcept {
+      std::uintptr_t bits = 0;
+      for (std::size_t i = 0; i < kWordsAtOnce; ++i) {
+        const std::uintptr_t away = (words[kWordsAtOnce - 1 - i].address - sp) / kWord;
+        bits |= away;
+        at[i] = static_cast<std::uint16_t>(away);
+      }
+      if (bits <= kFurthest) digest = digest_now(sp);
+      return bits;
+    }
+
+    /// In two halves, because each product waits for the one before. Step by step: GCC would keep
+    /// the loop, which takes twice the instructions.
+    [[nodiscard]] ALLOCTAP_ALWAYS_INLINE std::uint64_t digest_now(
+        std::uintptr_t sp) const noexcept {
+      const auto word = [&](std::size_t i) { return load_word(sp + at[i] * kWord); };
+      std::uint64_t even = word(0) * kFactor;
+      std::uint64_t odd = word(1) * kFactor;
+      even = (even ^ word(2)) * kFactor;
+      odd = (odd ^ word(3)) * kFactor;
+      even = (even ^ word(4)) * kFactor;
+      odd = (odd ^ word(5)) * kFactor;
+      even = (even ^ word(6)) * kFactor;
+      odd = (odd ^ word(7)) * kFactor;
+      return even + std::rotl(odd, 32);
+    }
+    static_assert(kWordsAtOnce == 8);
+
     std::uint64_t digest;
     /// In words above the stack pointer, leaf first.
     std::array<std::uint16_t, kWordsAtOnce> at;
   };
-
-  /// What is left over of the block is filled with the outermost word.
-  static void take_some(Block& block, std::span<const StackWord> words,
-                        std::uintptr_t sp) noexcept {
-    for (std::size_t i = 0; i < kWordsAtOnce; ++i) {
-      const StackWord& word = words[words.size() - std::min(i + 1, words.size())];
-      block.at[i] = static_cast<std::uint16_t>((word.address - sp) / kWord);
-    }
-    block.digest = digest_of(block, sp);
-  }
-
-  /// In two halves, because each product waits for the one before. Step by step: GCC would keep the
-  /// loop, which takes twice the instructions.
-  static ALLOCTAP_ALWAYS_INLINE std::uint64_t digest_of(const Block& block,
-                                                        std::uintptr_t sp) noexcept {
-    const auto word = [&](std::size_t i) { return load_word(sp + block.at[i] * kWord); };
-    std::uint64_t even = word(0) * kFactor;
-    std::uint64_t odd = word(1) * kFactor;
-    even = (even ^ word(2)) * kFactor;
-    odd = (odd ^ word(3)) * kFactor;
-    even = (even ^ word(4)) * kFactor;
-    odd = (odd ^ word(5)) * kFactor;
-    even = (even ^ word(6)) * kFactor;
-    odd = (odd ^ word(7)) * kFactor;
-    return even + std::rotl(odd, 32);
-  }
-  static_assert(kWordsAtOnce == 8);
 
   std::uint32_t count_ = 0;
   std::array<Block, (kMostWords + kWordsAtOnce - 1) / kWordsAtOnce> blocks_{};

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "alloctap/guard/arena.hpp"
 #include "alloctap/macros.hpp"
@@ -65,11 +66,12 @@ class StackMemo {
 
   /// `leaf` was found to be the innermost frame of `chain`, a whole stack.
   void learn(const UnwindFrame& leaf, std::uint64_t serial, const VerifiedChain& chain) noexcept {
-    if (!make_room()) return;
+    const std::span<const StackWord> words = chain.words();
+    if (words.size() > kMostWords || !make_room()) return;
     const std::uint64_t bits = mixed(leaf);
     Set& set = sets_[place_of(bits)];
-    if (!set.has_come(static_cast<std::uint32_t>(chain.hash(chain.size() - 1).first))) return;
-    if (!Fingerprint::fits(chain.words(), leaf.sp)) return;
+    if (!set.has_come(static_cast<std::uint16_t>(chain.hash(chain.size() - 1).first))) return;
+    if (!words.empty() && !Fingerprint::reaches(words.front(), leaf.sp)) return;
     const auto i = static_cast<std::uint8_t>(set.next_entry++ % kStacks);
     set.tags.set(i, tag_of(bits));
     set.entries[i].keep(leaf, serial, chain);
@@ -90,9 +92,12 @@ class StackMemo {
       return same && words.matches(frame.sp);
     }
 
+    /// From now on it is of that stack, or of none where its words are too far apart.
     ALLOCTAP_NOINLINE void keep(const UnwindFrame& frame, std::uint64_t number,
                                 const VerifiedChain& chain) noexcept {
       const std::size_t innermost = chain.size() - 1;
+      leaf = {};
+      if (!words.take(chain.words(), frame.sp)) return;
       leaf = frame;
       serial = number;
       pointer_matters = chain.pointer_matters(innermost);
@@ -100,7 +105,6 @@ class StackMemo {
       stack = {.depth = static_cast<std::uint32_t>(chain.size()),
                .failed = chain.end() == ChainEnd::kFailed};
       place = 0;
-      words.take(chain.words(), frame.sp);
     }
 
     UnwindFrame leaf;
@@ -131,14 +135,16 @@ class StackMemo {
     std::uint64_t bytes_;
   };
 
+  using Hashes = std::uint16_t ALLOCTAP_VECTOR_OF(kNewcomers * sizeof(std::uint16_t));
+  using TwoWords = std::uint64_t ALLOCTAP_VECTOR_OF(sizeof(Hashes));
+
   struct Set {
     /// Whether the stack with that part of a hash has come lately without being known; from now on
     /// it has. Nothing is read by it, so where it lay and under which rules it was found is no
     /// matter.
-    [[nodiscard]] bool has_come(std::uint32_t hash) noexcept {
-      for (const std::uint32_t newcomer : newcomers) {
-        if (newcomer == hash) return true;
-      }
+    [[nodiscard]] bool has_come(std::uint16_t hash) noexcept {
+      const auto same = reinterpret_cast<TwoWords>(newcomers == hash);
+      if ((same[0] | same[1]) != 0) return true;
       newcomers[next_newcomer++ % kNewcomers] = hash;
       return false;
     }
@@ -151,7 +157,7 @@ class StackMemo {
 
     /// Of the leaf of each entry: most others need not be looked at.
     Tags tags;
-    std::array<std::uint32_t, kNewcomers> newcomers;
+    Hashes newcomers;
     /// Where the next of them goes, and the next stack that is kept.
     std::uint32_t next_newcomer;
     std::uint32_t next_entry;

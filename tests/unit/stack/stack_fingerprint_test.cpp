@@ -27,9 +27,8 @@ std::vector<StackWord> words_at(const std::vector<std::size_t>& places) {
 
 Fingerprint fingerprint_of(const std::vector<std::size_t>& places) {
   const std::vector<StackWord> words = words_at(places);
-  REQUIRE(Fingerprint::fits(words, address_of(0)));
   Fingerprint taken;
-  taken.take(words, address_of(0));
+  REQUIRE(taken.take(words, address_of(0)));
   return taken;
 }
 
@@ -94,29 +93,35 @@ TEST_CASE("words that have changed places are seen, and all of them changed at o
 TEST_CASE("taking again forgets what was taken") {
   watched.fill(1);
   Fingerprint taken = fingerprint_of({19, 17, 15, 13, 11, 9, 7, 5, 2, 1});
-  taken.take(words_at({20}), address_of(0));
+  REQUIRE(taken.take(words_at({20}), address_of(0)));
   watched[1] = watched[5] = 2;
   CHECK(taken.matches(address_of(0)));
   watched[20] = 2;
   CHECK_FALSE(taken.matches(address_of(0)));
 }
 
-TEST_CASE("words that are too many, too far apart or inside of the frame do not fit") {
-  CHECK(Fingerprint::fits(std::vector<StackWord>(24), 0));
-  CHECK_FALSE(Fingerprint::fits(std::vector<StackWord>(25), 0));
-  CHECK_FALSE(Fingerprint::fits(words_at({0}), address_of(1)));
+TEST_CASE("words that are too many, too far apart or inside of the frame are refused") {
+  Fingerprint taken;
+  CHECK(taken.take(std::vector<StackWord>(24, words_at({0})[0]), address_of(0)));
+  CHECK_FALSE(taken.take(std::vector<StackWord>(25, words_at({0})[0]), address_of(0)));
+  CHECK_FALSE(taken.take(words_at({0}), address_of(1)));
   constexpr std::size_t kFurthest = 65535;
   std::vector<std::uintptr_t> stack(kFurthest + 2, 7);
   const auto sp = reinterpret_cast<std::uintptr_t>(stack.data());
   const auto word = [&](std::size_t i) {
     return StackWord{.address = sp + i * sizeof(std::uintptr_t), .value = 7};
   };
-  CHECK_FALSE(Fingerprint::fits(std::vector{word(kFurthest + 1), word(0)}, sp));
-  const std::vector<StackWord> furthest{word(kFurthest), word(0)};
-  REQUIRE(Fingerprint::fits(furthest, sp));
-  Fingerprint taken;
-  taken.take(furthest, sp);
-  CHECK(taken.matches(sp));
-  stack[kFurthest] = 8;
-  CHECK_FALSE(taken.matches(sp));
+  CHECK_FALSE(Fingerprint::reaches(word(kFurthest + 1), sp));
+  CHECK(Fingerprint::reaches(word(kFurthest), sp));
+  for (const std::size_t nearer : {0, 12}) {
+    std::vector<StackWord> words{word(kFurthest + 1)};
+    for (std::size_t i = nearer; i > 0; --i) words.push_back(word(i));
+    CHECK_FALSE(taken.take(words, sp));
+    words.front() = word(kFurthest);
+    REQUIRE(taken.take(words, sp));
+    CHECK(taken.matches(sp));
+    stack[kFurthest] = 8;
+    CHECK_FALSE(taken.matches(sp));
+    stack[kFurthest] = 7;
+  }
 }
