@@ -113,7 +113,7 @@ TEST_CASE("words that are too many, too far apart or inside of the frame are ref
   };
   CHECK_FALSE(Fingerprint::reaches(word(kFurthest + 1), sp));
   CHECK(Fingerprint::reaches(word(kFurthest), sp));
-  for (const std::size_t nearer : {0, 12}) {
+  for (const std::size_t nearer : {std::size_t{0}, std::size_t{12}}) {
     std::vector<StackWord> words{word(kFurthest + 1)};
     for (std::size_t i = nearer; i > 0; --i) words.push_back(word(i));
     CHECK_FALSE(taken.take(words, sp));
