@@ -104,6 +104,21 @@ TEST_CASE("another frame is not known, nor the same one on another stack") {
   CHECK(twice.knows(twice.leaf()));
 }
 
+TEST_CASE("a function is not known elsewhere on the stack, whatever is there") {
+  for (std::uintptr_t function = 0; function < 16; ++function) {
+    MemoOfStack twice;
+    UnwindFrame leaf = twice.leaf();
+    leaf.pc += 0x100 * function;
+    for (int i = 0; i < 2; ++i) twice.memo.learn(leaf, kSerial, twice.stack.chain);
+    CHECK(twice.knows(leaf));
+    // The words there are zeros too.
+    for (int further = 0; further < 56; ++further) {
+      leaf.sp += sizeof(std::uintptr_t);
+      CHECK_FALSE(twice.knows(leaf));
+    }
+  }
+}
+
 TEST_CASE("a stack is not known while one of its words is another") {
   MemoOfStack twice;
   twice.come_by();
@@ -224,6 +239,26 @@ TEST_CASE("a stack with words too far apart is left to the chain, and what is kn
   CHECK_FALSE(first.knows(first.leaf()));
 }
 
+TEST_CASE("a stack with one word too far away is not known as the one whose place it took") {
+  MemoOfStack first;
+  for (int i = 0; i < 2; ++i) first.come_by();
+  StacksElsewhere others;
+  for (std::size_t i = 1; i < others.size(); ++i) {
+    others[i].emplace(0x5000 + i);
+    for (int twice = 0; twice < 2; ++twice) others[i]->come_by(first);
+  }
+  StackElsewhere torn(0x6000);
+  const auto far = std::make_unique<std::uintptr_t>(0);
+  NotedFrame innermost;
+  innermost.frame = ChainOfWords::frame(4);
+  innermost.words[0] = {.address = reinterpret_cast<std::uintptr_t>(far.get()), .value = 0};
+  innermost.step.word_count = 1;
+  torn.stack.chain.push(innermost, true);
+  for (int twice = 0; twice < 2; ++twice) torn.come_by(first);
+  for (std::size_t i = 1; i < others.size(); ++i) others[i]->stack.words[2] = 1;
+  CHECK_FALSE(first.knows(first.leaf()));
+}
+
 TEST_CASE("the stack that was found last is expected again") {
   MemoOfStack first;
   for (int i = 0; i < 2; ++i) first.come_by();
@@ -232,30 +267,54 @@ TEST_CASE("the stack that was found last is expected again") {
   for (int i = 0; i < 3; ++i) CHECK(first.memo.find_expected(first.leaf(), kSerial) == known);
 }
 
-TEST_CASE("stacks that come by turns are expected, and their turn is learned anew") {
-  MemoOfStack memo;
-  for (int i = 0; i < 2; ++i) memo.come_by();
-  StacksElsewhere others;
-  for (std::size_t i = 0; i < 3; ++i) {
-    others[i].emplace(0x5000 + i);
-    for (int twice = 0; twice < 2; ++twice) others[i]->come_by(memo);
-    others[i]->stack.words[2] = 1;
+namespace {
+
+/// Stacks from one frame, one of which is there at a time.
+struct Turns {
+  Turns() {
+    for (std::size_t i = 0; i < 3; ++i) {
+      stacks[i].emplace(0x5000 + i);
+      for (int twice = 0; twice < 2; ++twice) stacks[i]->come_by(memo);
+      stacks[i]->stack.words[2] = 1;
+    }
+    memo.stack.words[2] = 1;
   }
-  memo.stack.words[2] = 1;
-  const auto is_expected = [&](std::size_t i) {
-    others[i]->stack.words[2] = 0;
+
+  /// Stack `i` comes, and is known: whether it was expected.
+  bool is_expected(std::size_t i) {
+    stacks[i]->stack.words[2] = 0;
     const RememberedStack* expected = memo.memo.find_expected(memo.leaf(), kSerial);
-    const StackHash hash = others[i]->stack.chain.hash(3);
+    const StackHash hash = stacks[i]->stack.chain.hash(3);
     CHECK((expected == nullptr || expected->hash == hash));
     if (expected == nullptr) CHECK(memo.known_hash() == hash);
-    others[i]->stack.words[2] = 1;
+    stacks[i]->stack.words[2] = 1;
     return expected != nullptr;
-  };
-  for (const auto& turn : {std::array{0, 1, 2}, std::array{2, 1, 0}}) {
-    for (const int i : turn) is_expected(static_cast<std::size_t>(i));
-    for (const int i : turn) is_expected(static_cast<std::size_t>(i));
-    for (const int i : turn) CHECK(is_expected(static_cast<std::size_t>(i)));
   }
+
+  MemoOfStack memo;
+  StacksElsewhere stacks;
+};
+
+}  // namespace
+
+TEST_CASE("stacks that come by turns are expected, and their turn is learned anew") {
+  Turns turns;
+  for (const auto& turn : {std::array{0U, 1U, 2U}, std::array{2U, 1U, 0U}}) {
+    for (int round = 0; round < 2; ++round) {
+      for (const std::size_t i : turn) turns.is_expected(i);
+    }
+    for (const std::size_t i : turn) CHECK(turns.is_expected(i));
+  }
+}
+
+TEST_CASE("what follows is noted of the stack that came before, expected or not") {
+  Turns turns;
+  for (const std::size_t i : {0U, 1U, 0U, 1U, 0U}) turns.is_expected(i);
+  CHECK(turns.is_expected(1));
+  CHECK_FALSE(turns.is_expected(2));
+  turns.is_expected(0);
+  CHECK(turns.is_expected(1));
+  CHECK(turns.is_expected(2));
 }
 
 TEST_CASE("a stack with more words than there is room for is left to the chain") {
