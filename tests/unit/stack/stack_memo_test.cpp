@@ -232,8 +232,8 @@ TEST_CASE("without memory no stack is known, and once there is some it is") {
 TEST_CASE("a stack with words too far apart is left to the chain, and what is known stays") {
   MemoOfStack first;
   for (int i = 0; i < 2; ++i) first.come_by();
-  const auto far = std::make_unique<StackElsewhere>(0x6000);
-  for (std::size_t i = 0; i < 2 * StackMemo::kStacks; ++i) far->come_by(first);
+  const auto distant = std::make_unique<StackElsewhere>(0x6000);
+  for (std::size_t i = 0; i < 2 * StackMemo::kStacks; ++i) distant->come_by(first);
   CHECK(first.known_hash() == first.stack.chain.hash(3));
   first.stack.words[2] = 1;
   CHECK_FALSE(first.knows(first.leaf()));
@@ -248,10 +248,10 @@ TEST_CASE("a stack with one word too far away is not known as the one whose plac
     for (int twice = 0; twice < 2; ++twice) others[i]->come_by(first);
   }
   StackElsewhere torn(0x6000);
-  const auto far = std::make_unique<std::uintptr_t>(0);
+  const auto distant = std::make_unique<std::uintptr_t>(0);
   NotedFrame innermost;
   innermost.frame = ChainOfWords::frame(4);
-  innermost.words[0] = {.address = reinterpret_cast<std::uintptr_t>(far.get()), .value = 0};
+  innermost.words[0] = {.address = reinterpret_cast<std::uintptr_t>(distant.get()), .value = 0};
   innermost.step.word_count = 1;
   torn.stack.chain.push(innermost, true);
   for (int twice = 0; twice < 2; ++twice) torn.come_by(first);
