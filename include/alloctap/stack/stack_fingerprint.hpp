@@ -18,10 +18,11 @@ namespace alloctap {
 /// the 16 of a `StackWord`, because a thread has hundreds of these, and asks one of them at each
 /// allocation. What it reads for that takes the place of what the program has in its caches.
 ///
-/// A digest is of 64 bits, over 8 words: that some of them have changed goes unseen in one case of
-/// about 2^60, where they are addresses, and not chosen for it. That is as sure as the hash that a
-/// stack is known by. Products carry upwards alone, so words that differ in none but the highest
-/// bits, which no address of a program has, could be taken for each other.
+/// A digest is of 64 bits, over 8 words: that some of them have changed by chance goes unseen in
+/// one case of about 2^60, which is as sure as the hash that a stack is known by. Changes that hide
+/// each other have to be made for it: one word by a few times 4 GiB, and its neighbour by as few
+/// bytes. And products carry upwards alone, so words that differ in none but the highest bits,
+/// which no address of a program has, could be taken for each other.
 ///
 /// Zeros are the fingerprint of no words. Belongs to one thread; runs inside malloc.
 template <std::size_t kMostWords>
@@ -86,9 +87,9 @@ class StackFingerprint {
       return bits;
     }
 
-    /// One product for two words, of which one is turned so that no change of it looks like one of
-    /// the other: products take longest. In two halves, because each waits for the one before. Step
-    /// by step: GCC would keep the loop, which takes twice the instructions.
+    /// One product for two words, because products take longest; one word is turned, so that what
+    /// tells addresses apart lies in other bits of it. In two halves, because each waits for the
+    /// one before. Step by step: GCC would keep the loop, which takes twice the instructions.
     [[nodiscard]] ALLOCTAP_ALWAYS_INLINE std::uint64_t digest_now(
         std::uintptr_t sp) const noexcept {
       std::uint64_t inner = two(0, sp) * kFactor;

@@ -20,10 +20,11 @@ namespace alloctap {
 /// A table of stacks by their innermost frame: a loop that allocates in several places comes by
 /// each of them with the same stack every time, while a chain remembers the last alone. A stack is
 /// known by the same argument as a chain (`verified_chain.hpp`): its innermost frame and all words
-/// that its frames and its end were found by are the same. Several stacks are kept for a frame:
-/// often one function allocates for others by turns. A stack is kept when it comes again while few
-/// others have come since, so that a program whose stacks all differ pays a few comparisons and no
-/// copies, and the stacks that are known stay. Belongs to one thread; runs inside malloc.
+/// that its frames and its end were found by are the same, as a fingerprint of them tells. Several
+/// stacks are kept for a frame: often one function allocates for others by turns. A stack is kept
+/// when it comes again while few others have come since, so that a program whose stacks all differ
+/// pays a few comparisons and no copies, and the stacks that are known stay. Belongs to one thread;
+/// runs inside malloc.
 class StackMemo {
  public:
   /// Stacks with more words, or with words 512 KiB apart, are left to the chain.
