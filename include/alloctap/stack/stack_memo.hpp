@@ -105,7 +105,6 @@ class StackMemo {
       hash = chain.hash(innermost);
       stack = {.depth = static_cast<std::uint32_t>(chain.size()),
                .failed = chain.end() == ChainEnd::kFailed};
-      place = 0;
     }
 
     UnwindFrame leaf;

@@ -33,6 +33,18 @@ TEST_CASE("a stack is known when it has come twice from one frame") {
   CHECK(known->stack.depth == 4);
 }
 
+TEST_CASE("a stack whose walk failed is known as such") {
+  for (const ChainEnd end : {ChainEnd::kFailed, ChainEnd::kOutermost}) {
+    MemoOfStack twice;
+    twice.stack.begin_at(end, 0);
+    for (std::size_t i = 0; i < 4; ++i) twice.stack.push(i, true);
+    for (int i = 0; i < 2; ++i) twice.come_by();
+    const RememberedStack* known = twice.find(twice.leaf());
+    REQUIRE(known != nullptr);
+    CHECK(known->stack.failed == (end == ChainEnd::kFailed));
+  }
+}
+
 TEST_CASE("a stack that has come once is not known under any number") {
   MemoOfStack once;
   once.come_by();
