@@ -11,7 +11,15 @@ export WINEDLLOVERRIDES="${WINEDLLOVERRIDES:-mscoree,mshtml=}"
 unset DISPLAY
 mkdir -p "$WINEPREFIX"
 # Debian's wine64 starts a server that ends with its last program. A program that comes in that moment
-# loses its connection, and dies of it. This one stays a minute; where one runs already, it ends at once.
-/usr/lib/wine/wineserver64 -p60 >/dev/null 2>&1 || true
+# loses its connection, and dies of it. This one stays a minute. So do Wine's services: started by the
+# program, they would hold its output open all that time, and who reads it would wait for its end.
+# (Where a server runs already, the next one ends at once, with another status.)
+begin_session() {
+  flock 9
+  if /usr/lib/wine/wineserver64 -p60 9>&-; then
+    /usr/lib/wine/wine64 wineboot.exe 9>&- || true
+  fi
+}
+begin_session 9>"$WINEPREFIX/.alloctap-lock" </dev/null >/dev/null 2>&1
 
 exec /usr/lib/wine/wine64 "$@"

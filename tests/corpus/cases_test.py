@@ -51,7 +51,7 @@ class CasesTest(unittest.TestCase):
             results = pool.map(lambda case: verdicts.run([PROGRAM, case.name]), defined)
             for case, (output, status) in zip(defined, results):
                 with self.subTest(case.name):
-                    self.assertEqual((output, status), ("done\n", 0))
+                    self.assertEqual((output, status), ("begins\ndone\n", 0))
 
     def test_cases_that_do_not_exist_are_refused(self):
         output, status = verdicts.run([PROGRAM, "double_free/nobody"])

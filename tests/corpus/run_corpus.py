@@ -99,7 +99,8 @@ def broken_promises(cases, tools, results):
             promise = verdicts.broken_promise(tool, case, outcome)
             if promise:
                 told = ", ".join(sorted(outcome.kinds)) or "nothing"
-                yield f"{case.name}: {tool.name} {promise}; it told: {told}"
+                written = results[tool.name][case.name].written
+                yield f"{case.name}: {tool.name} {promise}; it told: {told}; {written}"
 
 
 def with_tables(path, text):

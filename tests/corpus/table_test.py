@@ -73,14 +73,22 @@ class VerdictTest(unittest.TestCase):
 
     def test_what_may_not_start_is_started_once_more(self):
         with tempfile.TemporaryDirectory() as directory:
-            once = f'[ -e {directory}/x ] && exec echo done; : > {directory}/x; exit 1'
+            once = f"[ -e {directory}/x ] && echo begins && exec echo done; : > {directory}/x; exit 1"
             strict = dataclasses.replace(tool(), command=("sh", "-c", once))
             starting = dataclasses.replace(strict, may_not_start=True)
             self.assertIs(verdicts.outcome_of(starting, "", GOOD).verdict, Verdict.QUIET)
             (pathlib.Path(directory) / "x").unlink()
             self.assertIsNot(verdicts.outcome_of(strict, "", GOOD).verdict, Verdict.QUIET)
-            never = dataclasses.replace(starting, command=("sh", "-c", "exit 1"))
-            self.assertIsNot(verdicts.outcome_of(never, "", GOOD).verdict, Verdict.QUIET)
+            never = dataclasses.replace(starting, command=("sh", "-c", "echo Reset; exit 1"))
+            outcome = verdicts.outcome_of(never, "", GOOD)
+            self.assertIs(outcome.verdict, Verdict.FLAGGED)
+            self.assertEqual(outcome.written, "exit status 1, output 'Reset\\n'")
+
+    def test_what_began_is_not_started_again(self):
+        with tempfile.TemporaryDirectory() as directory:
+            script = f"echo begins; [ -e {directory}/x ] && exec echo done; : > {directory}/x; exit 1"
+            began = dataclasses.replace(tool(), command=("sh", "-c", script), may_not_start=True)
+            self.assertIs(verdicts.outcome_of(began, "", GOOD).verdict, Verdict.FLAGGED)
 
     def test_listing(self):
         parsed = verdicts.parse_cases("a/b\tleak\tcalls,reachability\nc/d\tnone\t\n")

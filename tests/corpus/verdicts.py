@@ -5,13 +5,12 @@ import enum
 import os
 import signal
 import subprocess
+import sys
 
 import classification
 
 SECONDS = 60
 LARGEST_STATUS = 128  # what a shell, valgrind and the corpus add a signal to
-# How two of 4,700 starts under Wine ended at once, without a word. Why is not known.
-NOT_STARTED = 1
 HANG = "hang"
 FAILED = "failure"
 NOT_MISUSE = ("none", "reachable")
@@ -47,6 +46,7 @@ class Verdict(enum.Enum):
 class Outcome:
     verdict: Verdict
     kinds: frozenset  # what was told; where nothing was, how the program ended if not by itself
+    written: str = dataclasses.field(default="", compare=False)  # all of it, and the exit status
 
 
 def parse_cases(listing):
@@ -83,6 +83,11 @@ def run(command, environment=(), seconds=SECONDS):
     return output.decode(errors="replace").replace("\r\n", "\n"), status
 
 
+def has_begun(output):
+    """The corpus says so before a case does anything."""
+    return "begins\n" in output
+
+
 def came_to_its_end(output):
     """The corpus says so last; a tool may write after it and on the same line."""
     return "done\n" in output
@@ -113,9 +118,15 @@ def judge(case, told, end):
 def outcome_of(tool, bin_directory, case):
     command = tool.command_for(bin_directory, case.name)
     output, status = run(command, tool.environment)
-    if tool.may_not_start and not output and status == NOT_STARTED:
+    if tool.may_not_start and not has_begun(output):
+        print(f"{case.name} did not begin ({written(output, status)}); once more", file=sys.stderr)
         output, status = run(command, tool.environment)
-    return judge(case, tool.classify(output), abnormal_end(output, status))
+    outcome = judge(case, tool.classify(output), abnormal_end(output, status))
+    return dataclasses.replace(outcome, written=written(output, status))
+
+
+def written(output, status):
+    return f"exit status {status}, output {output!r}"
 
 
 def broken_promise(tool, case, outcome):

@@ -66,6 +66,8 @@ bool Cases::is_to_run(const Name& name, Misuse misuse) {
       if (name.text() != wanted_) {
         return false;
       }
+      std::puts("begins");
+      std::fflush(stdout);
       break;
     case Task::kRunGood:
       if (misuse.kind != Kind::kNone && misuse.kind != Kind::kReachable) {

@@ -9,7 +9,9 @@ namespace {
 using corpus::Cases;
 
 constexpr const char* kUsage =
-    "usage: misuse_corpus NAME     run one case; says \"done\" if it comes to its end\n"
+    "usage: misuse_corpus NAME     run one case; says \"begins\" before it, and \"done\" if it "
+    "comes\n"
+    "                              to its end\n"
     "       misuse_corpus --list   names, kinds of misuse and by what it can be seen, with tabs "
     "between\n"
     "       misuse_corpus --good   run all cases that do nothing wrong, in one process\n"
