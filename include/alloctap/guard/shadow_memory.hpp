@@ -17,8 +17,9 @@ namespace alloctap {
 
 /// A sparse array over the 48-bit address space in three levels, with a word for each
 /// 2^`kGranuleBits` bytes. A leaf has 2 MiB of words, for 8 MiB or more, which come as zeroed pages
-/// when they are first asked for. Where the `Arena::kFewestHugePages` leaves below are nearly full,
-/// a large heap is growing, and one huge page is asked for in place of many small ones.
+/// when they are first asked for. Where half of the leaf below is there, a heap is growing that
+/// will most likely fill the next one too, which is asked for as one huge page in place of many
+/// small ones: who frees old blocks waits for the processor's table of pages as well.
 ///
 /// Which parts of a leaf were ever asked for is noted: what was not need not be visited, and is not
 /// read by who is about to write, because for that the system would map a page of zeros, and
@@ -125,15 +126,14 @@ class BasicShadowMemory {
     /// One bit for each leaf that is there: most pages of the above are never touched.
     std::array<std::atomic<std::uint64_t>, (std::size_t{1} << kMiddleBits) / 64> used;
 
-    /// Whether the leaves below `leaf`, as many as make huge pages worth it, are nearly full.
+    /// Whether at least half of the leaf below `leaf` was asked for.
     [[nodiscard]] bool is_dense_below(std::size_t leaf) const noexcept {
-      constexpr std::size_t kMany = Arena::kFewestHugePages;
-      if (leaf < kMany) return false;
+      if (leaf == 0) return false;
       std::size_t parts = 0;
-      for (std::size_t i = (leaf - kMany) * kParts; i < leaf * kParts; ++i) {
+      for (std::size_t i = (leaf - 1) * kParts; i < leaf * kParts; ++i) {
         parts += made[i].load(std::memory_order_relaxed);
       }
-      return parts >= kMany * kParts / 8 * 7;
+      return parts >= kParts / 2;
     }
   };
 

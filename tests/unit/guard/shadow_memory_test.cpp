@@ -143,30 +143,28 @@ TEST_CASE("a leaf takes the address space of its words, and no more") {
   CHECK(leaf == kLeaf / 4);
 }
 
-TEST_CASE("a leaf is made of a huge page where many below are nearly full, and only there") {
+TEST_CASE("a leaf is made of a huge page where half of the one below is there, and only there") {
   if (!alloctap::testing::huge_pages_exist()) return;
   constexpr std::uintptr_t kPart = 2048 * 16;
-  constexpr std::uintptr_t kMany = alloctap::Arena::kFewestHugePages * kLeaf;
-  constexpr std::uintptr_t kNearlyFull = kMany / 8 * 7;
   const auto memory = std::make_unique<ShadowMemory>();
-  // From above: the lowest leaf is the one that is not full.
-  const auto fill = [&](std::uintptr_t begin, std::uintptr_t bytes) {
-    for (std::uintptr_t i = 0; i < bytes; i += kPart) {
-      REQUIRE(memory->make(place_at(begin + kMany - kPart - i)) != nullptr);
+  // As of a heap that begins somewhere in a leaf and grows upwards.
+  const auto fill_to_the_end = [&](std::uintptr_t leaf, std::uintptr_t bytes) {
+    for (std::uintptr_t i = kPart; i <= bytes; i += kPart) {
+      REQUIRE(memory->make(place_at((leaf + 1) * kLeaf - i)) != nullptr);
     }
   };
-  const auto is_huge = [&](std::uintptr_t address) {
-    const Word* const word = memory->make(place_at(address));
+  const auto is_huge = [&](std::uintptr_t leaf) {
+    const Word* const word = memory->make(place_at(leaf * kLeaf));
     REQUIRE(word != nullptr);
     const bool huge = mapping_has_flag(word, "hg");
     CHECK(mapping_has_flag(word, "nh") != huge);
     return huge;
   };
-  fill(kLeaf, kNearlyFull - kPart);
-  CHECK_FALSE(is_huge(kLeaf + kMany));
-  fill(40 * kLeaf, kNearlyFull);
-  CHECK(is_huge(40 * kLeaf + kMany));
-  CHECK_FALSE(is_huge(30 * kLeaf));
-  // Fewer are below the first ones, however full.
-  CHECK_FALSE(is_huge(kLeaf));
+  fill_to_the_end(0, kLeaf / 2);
+  CHECK(is_huge(1));
+  fill_to_the_end(10, kLeaf / 2 - kPart);
+  CHECK_FALSE(is_huge(11));
+  fill_to_the_end(21, kLeaf);
+  CHECK_FALSE(is_huge(20));
+  CHECK_FALSE(is_huge(30));
 }
