@@ -25,13 +25,27 @@ struct Frames {
   }
 };
 
-/// Knows the hash of the stack, as a tracker does for an allocation.
+/// Knows the hash of the stack, by the same calls as a `Recorder` for an allocation.
 struct Identify {
   static constexpr const char* name = "identify";
 
   template <class Stack>
   ALLOCTAP_NOINLINE static std::uint32_t capture(ThreadState& thread) {
-    IdentifiedStack identified = identify_stack<Stack>(thread, ALLOCTAP_CALL_ORIGIN(), kMostFrames);
+    const CallOrigin origin = ALLOCTAP_CALL_ORIGIN();
+    if constexpr (RecallingStackCapture<Stack>) {
+      RememberedStack* recalled = Stack::recall(thread, origin, kMostFrames);
+      if (recalled != nullptr) [[likely]] {
+        keep(recalled->hash);
+        return recalled->stack.depth;
+      }
+      return keep_identified(Stack::identify_anew(thread, origin, kMostFrames, recalled));
+    } else {
+      return keep_identified(identify_stack<Stack>(thread, origin, kMostFrames));
+    }
+  }
+
+ private:
+  static std::uint32_t keep_identified(IdentifiedStack identified) {
     keep(identified);
     return identified.stack.depth;
   }
