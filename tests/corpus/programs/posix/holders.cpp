@@ -2,7 +2,9 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include <atomic>
 #include <cstdint>
+#include <thread>
 
 #include "../allocation_ways.hpp"
 #include "../threads.hpp"
@@ -18,6 +20,9 @@ char* make() { return portable_ways().front().make(); }
   return ~reinterpret_cast<std::uintptr_t>(make());
 }
 
+/// 1 once the register has what it is to hold.
+constinit std::atomic<std::uint32_t> is_in_register{0};
+
 /// Waits for ever with the address in a register that calls keep, and nowhere else; or with the
 /// disguised one, if it is `cleared`.
 void wait_with_register(std::uintptr_t disguised, bool cleared) {
@@ -25,7 +30,8 @@ void wait_with_register(std::uintptr_t disguised, bool cleared) {
 #if defined(__x86_64__)
   asm volatile(
       "mov %[disguised], %%r12\n\t"
-      "xor %[mask], %%r12\n"
+      "xor %[mask], %%r12\n\t"
+      "movl $1, (%[told])\n"
       "1:\n\t"
       "xor %%edi, %%edi\n\t"
       "xor %%esi, %%esi\n\t"
@@ -35,11 +41,14 @@ void wait_with_register(std::uintptr_t disguised, bool cleared) {
       "syscall\n\t"
       "jmp 1b"
       :
-      : [disguised] "r"(disguised), [mask] "r"(mask), [ppoll] "i"(SYS_ppoll)
+      : [disguised] "r"(disguised), [mask] "r"(mask), [told] "r"(&is_in_register),
+        [ppoll] "i"(SYS_ppoll)
       : "r12", "rax", "rcx", "r11", "rdi", "rsi", "rdx", "r10", "memory");
 #elif defined(__aarch64__)
   asm volatile(
-      "eor x20, %[disguised], %[mask]\n"
+      "eor x20, %[disguised], %[mask]\n\t"
+      "mov w0, #1\n\t"
+      "stlr w0, [%[told]]\n"
       "1:\n\t"
       "mov x0, #0\n\t"
       "mov x1, #0\n\t"
@@ -49,7 +58,8 @@ void wait_with_register(std::uintptr_t disguised, bool cleared) {
       "svc #0\n\t"
       "b 1b"
       :
-      : [disguised] "r"(disguised), [mask] "r"(mask), [ppoll] "i"(SYS_ppoll)
+      : [disguised] "r"(disguised), [mask] "r"(mask), [told] "r"(&is_in_register),
+        [ppoll] "i"(SYS_ppoll)
       : "x20", "x0", "x1", "x2", "x3", "x8", "memory");
 #else
 #error "Write how this processor waits with a value in a register."
@@ -61,6 +71,7 @@ void hold_by_register(bool cleared) {
     is_ready.send();
     wait_with_register(disguised, cleared);
   });
+  while (is_in_register.load(std::memory_order_acquire) == 0) std::this_thread::yield();
 }
 
 void hold_by_mapping(bool cleared) {
