@@ -15,7 +15,7 @@ mkdir -p "$WINEPREFIX"
 # program, they would hold its output open all that time, and who reads it would wait for its end.
 # (Where a server runs already, the next one ends at once, with another status.)
 begin_session() {
-  flock 9
+  flock 9 || true
   if /usr/lib/wine/wineserver64 -p60 9>&-; then
     /usr/lib/wine/wine64 wineboot.exe 9>&- || true
   fi

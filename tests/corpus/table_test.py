@@ -8,6 +8,7 @@ import sys
 import tempfile
 import unittest
 
+import run_corpus
 import table
 import tools
 import verdicts
@@ -70,6 +71,13 @@ class VerdictTest(unittest.TestCase):
         self.assertIn("good", verdicts.broken_promise(tool(means=["calls"]), GOOD, flagged))
         spoilt = dataclasses.replace(tool(means=["calls"]), spoilt_cases=re.compile("/good"))
         self.assertIsNone(verdicts.broken_promise(spoilt, GOOD, flagged))
+
+    def test_a_broken_promise_shows_what_was_written(self):
+        missed = Outcome(Verdict.MISSED, frozenset(), "exit status 0, output ''")
+        promising = tool(means=["calls"])
+        lines = run_corpus.broken_promises([BAD], [promising], {promising.name: {BAD.name: missed}})
+        self.assertEqual([line.partition("; ")[2] for line in lines],
+                         ["it told: nothing; exit status 0, output ''"])
 
     def test_what_may_not_start_is_started_once_more(self):
         with tempfile.TemporaryDirectory() as directory:

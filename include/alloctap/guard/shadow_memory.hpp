@@ -126,7 +126,8 @@ class BasicShadowMemory {
     /// One bit for each leaf that is there: most pages of the above are never touched.
     std::array<std::atomic<std::uint64_t>, (std::size_t{1} << kMiddleBits) / 64> used;
 
-    /// Whether at least half of the leaf below `leaf` was asked for.
+    /// Whether at least half of the leaf below `leaf` was asked for; of the one below the first,
+    /// which another middle has, nothing is known here.
     [[nodiscard]] bool is_dense_below(std::size_t leaf) const noexcept {
       if (leaf == 0) return false;
       std::size_t parts = 0;
