@@ -3,7 +3,8 @@
 
 usage: capture_cost.py [options] BUILD_DIR
 
-Runs stack_capture_bench ROUNDS times and shows medians in ns. "identify" is what a tracker does for
+Runs stack_capture_bench, whose code has frame pointers, and stack_capture_ordinary_bench, whose
+code has none, in turn, ROUNDS times, and shows medians in ns. "identify" is what a tracker does for
 an allocation; "frames" writes every frame, which is all that the others can do. "steady" captures
 come from one stack; between two "varying" ones the program returns and calls again, and the time of
 `none`, which is that of the calls, is taken off. "(captured)" is how many frames were found: the
@@ -13,6 +14,7 @@ Wine where this is not Windows.
 
 import argparse
 import collections
+import itertools
 import json
 import os
 import pathlib
@@ -41,11 +43,12 @@ def parse_arguments():
     return parser.parse_args()
 
 
-def command_of(build_directory):
+def commands_of(build_directory):
     windows = pathlib.Path(build_directory).resolve() / "bin" / "stack_capture_bench.exe"
     if not windows.exists():
-        return [tracking.executable(build_directory, "stack_capture_bench")]
-    return [windows] if os.name == "nt" else ["sh", RUN_BY_WINE, windows]
+        names = ("stack_capture_bench", "stack_capture_ordinary_bench")
+        return [[tracking.executable(build_directory, name)] for name in names]
+    return [[windows] if os.name == "nt" else ["sh", RUN_BY_WINE, windows]]
 
 
 def run_once(command, arguments):
@@ -62,23 +65,20 @@ def run_once(command, arguments):
         text=True,
         check=True,
     )
-    # Windows knows no CPU time of so little work.
-    return [
-        (b["name"], b.get("cpu_time", b["real_time"]), b["frames"])
-        for b in json.loads(output.stdout)["benchmarks"]
-    ]
+    # Nothing is written where no name matches. Windows knows no CPU time of so little work.
+    benchmarks = json.loads(output.stdout)["benchmarks"] if output.stdout else []
+    return [(b["name"], b.get("cpu_time", b["real_time"]), b["frames"]) for b in benchmarks]
 
 
 def run_all(arguments):
     """Two of (what, pattern) -> who -> depth: the times of all rounds in ns, and the frames."""
     times, frames = (collections.defaultdict(lambda: collections.defaultdict(dict)) for _ in "tf")
-    command = command_of(arguments.build_directory)
-    for _ in range(arguments.rounds):
-        for name, time, captured in run_once(command, arguments):
-            what, pattern, who, depth = name.split("/")
-            title, depth = f"{what}, {pattern}", int(depth)
-            times[title][who].setdefault(depth, []).append(time)
-            frames[title][who][depth] = captured
+    commands = commands_of(arguments.build_directory) * arguments.rounds
+    for name, time, captured in itertools.chain(*(run_once(one, arguments) for one in commands)):
+        what, pattern, who, depth = name.split("/")
+        title, depth = f"{what}, {pattern}", int(depth)
+        times[title][who].setdefault(depth, []).append(time)
+        frames[title][who][depth] = captured
     return times, frames
 
 

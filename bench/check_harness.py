@@ -63,6 +63,7 @@ def check_capture_cost(results):
     for table in times.values():
         expect(is_positive(table["frame-pointer"]["16"]), table)
     expect("none" in times["identify, steady"], times)
+    expect(is_positive(times["identify, steady"]["unwind-table_ordinary"]["16"]), times)
 
 
 def check_windows_capture_cost(results):

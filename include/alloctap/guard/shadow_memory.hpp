@@ -19,7 +19,8 @@ namespace alloctap {
 /// 2^`kGranuleBits` bytes. A leaf has 2 MiB of words, for 8 MiB or more, which come as zeroed pages
 /// when they are first asked for. Where half of the leaf below is there, a heap is growing that
 /// will most likely fill the next one too, which is asked for as one huge page in place of many
-/// small ones: who frees old blocks waits for the processor's table of pages as well.
+/// small ones: who frees old blocks waits for the processor's table of pages as well. Small ones
+/// come 64 KiB at a time where a heap grows upwards.
 ///
 /// Which parts of a leaf were ever asked for is noted: what was not need not be visited, and is not
 /// read by who is about to write, because for that the system would map a page of zeros, and
@@ -81,7 +82,7 @@ class BasicShadowMemory {
     const std::size_t number = middle_of(address);
     Leaf* const leaf = leaf_at(*middle, number);
     if (leaf == nullptr) return nullptr;
-    touch(&leaf->words[word_of(address) / kWordsInPart * kWordsInPart]);
+    bring_in(*middle, *leaf, address);
     middle->made[part_of(address)].store(1, std::memory_order_release);
     set_bit(middle->used, number);
     return &leaf->words[word_of(address)];
@@ -112,6 +113,8 @@ class BasicShadowMemory {
   static constexpr std::size_t kParts = std::size_t{1} << kPartBits;
   static constexpr int kPartShift = kGranuleBits + kLeafBits - kPartBits;
   static constexpr std::size_t kWordsInPart = kWords / kParts;
+  /// 64 KiB of words, so that a heap that grows no further wastes little.
+  static constexpr std::size_t kPartsAtOnce = 8;
   static constexpr std::size_t kWordsAtOnce = 64;
   static constexpr std::size_t kSmallPage = 4096;
   static_assert(kWords * sizeof(Word) == Arena::kHugePage);
@@ -126,13 +129,17 @@ class BasicShadowMemory {
     /// One bit for each leaf that is there: most pages of the above are never touched.
     std::array<std::atomic<std::uint64_t>, (std::size_t{1} << kMiddleBits) / 64> used;
 
+    [[nodiscard]] bool is_made(std::size_t part) const noexcept {
+      return made[part].load(std::memory_order_relaxed) != 0;
+    }
+
     /// Whether at least half of the leaf below `leaf` was asked for; of the one below the first,
     /// which another middle has, nothing is known here.
     [[nodiscard]] bool is_dense_below(std::size_t leaf) const noexcept {
       if (leaf == 0) return false;
       std::size_t parts = 0;
       for (std::size_t i = (leaf - 1) * kParts; i < leaf * kParts; ++i) {
-        parts += made[i].load(std::memory_order_relaxed);
+        parts += is_made(i) ? 1 : 0;
       }
       return parts >= kParts / 2;
     }
@@ -170,10 +177,16 @@ class BasicShadowMemory {
     return (address >> kGranuleBits) % kWords;
   }
 
-  /// Makes the system map the pages of a part for writing.
-  static void touch(Word* part) noexcept {
+  /// Makes the system map the pages of a part for writing. Where a heap grows upwards, those of
+  /// several parts at a time: one call for all of them takes less than a fault for each.
+  static void bring_in(const Middle& middle, Leaf& leaf, std::uintptr_t address) noexcept {
+    const std::size_t part = part_of(address);
+    Word* const words = &leaf.words[word_of(address) / kWordsInPart * kWordsInPart];
+    if (part % kPartsAtOnce == 0 && part > 0 && middle.is_made(part - 1)) {
+      os::bring_in_pages(words, kPartsAtOnce * kWordsInPart * sizeof(Word));
+    }
     for (std::size_t i = 0; i < kWordsInPart; i += kSmallPage / sizeof(Word)) {
-      part[i].fetch_or(0, std::memory_order_relaxed);
+      words[i].fetch_or(0, std::memory_order_relaxed);
     }
   }
 

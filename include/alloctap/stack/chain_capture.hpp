@@ -40,7 +40,8 @@ class ChainCapture {
       return nullptr;
     }
     const UnwindFrame leaf = calling_frame<Rules::kPointerDecides>(origin);
-    const StackChain* const stack = memory->stacks.find_again(thread, leaf.sp);
+    // Not whether `leaf` is on it: what is remembered under its serial was.
+    const StackChain* const stack = memory->stacks.find_latest(thread);
     if (stack == nullptr || stack->epoch != Rules::current_epoch()) [[unlikely]] {
       return nullptr;
     }

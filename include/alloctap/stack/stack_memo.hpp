@@ -39,15 +39,14 @@ class StackMemo {
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE RememberedStack* find_expected(
       const UnwindFrame& leaf, std::uint64_t serial) noexcept {
     if (sets_ == nullptr) return nullptr;
-    Set* set = &sets_[place_of(mixed(leaf))];
+    Set* const set = &sets_[place_of(mixed(leaf))];
+    Entry* entry = set->entry_at(set->expected);
     // Or else the compiler finds the way to it again at each use.
-    ALLOCTAP_HIDE_VALUE(set);
-    const std::uint8_t expected = set->expected;
-    Entry& entry = set->entries[expected];
-    if (!entry.is_of(leaf, serial)) return nullptr;
-    set->latest = expected;
-    set->expected = set->followers[expected];
-    return &entry;
+    ALLOCTAP_HIDE_VALUE(entry);
+    if (!entry->is_of(leaf, serial)) return nullptr;
+    set->latest = set->expected;
+    set->expected = entry->follower;
+    return entry;
   }
 
   /// The same of the other stacks that are kept.
@@ -58,9 +57,10 @@ class StackMemo {
     Set& set = sets_[place_of(bits)];
     for (std::uint64_t left = set.tags.bytes_that_are(tag_of(bits)); left != 0; left &= left - 1) {
       const auto i = static_cast<std::uint8_t>(std::countr_zero(left) / 8);
-      if (i == set.expected || !set.entries[i].is_of(leaf, serial)) continue;
-      set.note_found(i);
-      return &set.entries[i];
+      Entry& entry = set.entries[i];
+      if (set.line_of(entry) == set.expected || !entry.is_of(leaf, serial)) continue;
+      set.note_found(entry);
+      return &entry;
     }
     return nullptr;
   }
@@ -74,10 +74,11 @@ class StackMemo {
     if (!set.has_come(static_cast<std::uint16_t>(chain.hash(chain.size() - 1).first))) return;
     if (!words.empty() && !Fingerprint::reaches(words.front(), leaf.sp)) return;
     const auto i = static_cast<std::uint8_t>(set.next_entry++ % kStacks);
+    Entry& entry = set.entries[i];
     set.tags.set(i, tag_of(bits));
-    set.entries[i].keep(leaf, serial, chain);
-    set.followers[i] = i;
-    set.note_found(i);
+    entry.keep(leaf, serial, chain);
+    entry.follower = set.line_of(entry);
+    set.note_found(entry);
   }
 
  private:
@@ -111,6 +112,9 @@ class StackMemo {
     /// Which stack it was, and by which rules: `StackChain::serial`.
     std::uint64_t serial = 0;
     bool pointer_matters = false;
+    /// `Set::line_of` of the entry that came after this one last, at first of itself: so a stack
+    /// that comes again is expected, and so are stacks that come by turns.
+    std::uint8_t follower = 0;
     Fingerprint words;
   };
 
@@ -149,11 +153,24 @@ class StackMemo {
       return false;
     }
 
-    void note_found(std::uint8_t entry) noexcept {
-      followers[latest] = entry;
-      latest = entry;
-      expected = followers[entry];
+    void note_found(Entry& entry) noexcept {
+      entry_at(latest)->follower = line_of(entry);
+      latest = line_of(entry);
+      expected = entry.follower;
     }
+
+    /// Where an entry begins, in cache lines behind the first one, and the entry that begins there:
+    /// the way to it is a shift, where a number of an entry takes a product.
+    [[nodiscard]] std::uint8_t line_of(const Entry& entry) const noexcept {
+      const auto number = static_cast<std::size_t>(&entry - entries.data());
+      return static_cast<std::uint8_t>(number * kLinesOfEntry);
+    }
+    [[nodiscard]] ALLOCTAP_ALWAYS_INLINE Entry* entry_at(std::uint8_t line) noexcept {
+      auto* const bytes = reinterpret_cast<std::byte*>(entries.data());
+      return reinterpret_cast<Entry*>(bytes + line * kCacheLine);
+    }
+    static constexpr std::size_t kLinesOfEntry = sizeof(Entry) / kCacheLine;
+    static_assert(kStacks * kLinesOfEntry <= UINT8_MAX);
 
     /// Of the leaf of each entry: most others need not be looked at.
     Tags tags;
@@ -161,10 +178,7 @@ class StackMemo {
     /// Where the next of them goes, and the next stack that is kept.
     std::uint32_t next_newcomer;
     std::uint32_t next_entry;
-    /// For each entry, which one came after it last, at first itself: so a stack that comes again
-    /// is expected, and so are stacks that come by turns.
-    std::array<std::uint8_t, kStacks> followers;
-    /// Which entry was found or kept last, and its follower.
+    /// `line_of` the entry that was found or kept last, and of its follower.
     std::uint8_t latest;
     std::uint8_t expected;
     std::array<Entry, kStacks> entries;

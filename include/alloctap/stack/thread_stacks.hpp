@@ -32,18 +32,24 @@ class ThreadStacks {
   /// The same if it is what was found last; else nullptr.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE StackChain* find_again(
       const ThreadState& thread, std::uintptr_t address) const noexcept {
+    StackChain* const latest = find_latest(thread);
+    return latest != nullptr && latest->bounds.contains(address) ? latest : nullptr;
+  }
+
+  /// What was found last, if that is still there; else nullptr. For who knows which addresses are
+  /// on it.
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE StackChain* find_latest(
+      const ThreadState& thread) const noexcept {
     const bool known = generation_ == thread.generation && version_ == FiberScope::version();
-    return known && is_on(*current_, address) ? current_ : nullptr;
+    return known && is_there(*current_) ? current_ : nullptr;
   }
 
  private:
   /// Where a thread can leave its own stack for a fiber's, and that one be gone, another may begin
   /// amid the place where it was: it ends elsewhere.
-  [[nodiscard]] bool is_on(const StackChain& stack, std::uintptr_t address) const noexcept {
-    if constexpr (os::kThreadPointerFollowsStack) {
-      if (&stack == &own_ && stack.bounds.high != os::thread_pointer()) return false;
-    }
-    return stack.bounds.contains(address);
+  [[nodiscard]] bool is_there(const StackChain& stack) const noexcept {
+    return !os::kThreadPointerFollowsStack || &stack != &own_ ||
+           stack.bounds.high == os::thread_pointer();
   }
 
   ALLOCTAP_NOINLINE StackChain* find_anew(const ThreadState& thread,
@@ -55,7 +61,7 @@ class ThreadStacks {
     }
     // Before the search, which is repeated where a fiber comes or goes meanwhile.
     version_ = FiberScope::version();
-    if (is_on(own_, address)) return current_ = &own_;
+    if (is_there(own_) && own_.bounds.contains(address)) return current_ = &own_;
     StackChain* found = FiberScope::find(address);
     if (found == nullptr && !foreign_.contains(address)) found = look_at_map(address);
     if (found != nullptr) current_ = found;

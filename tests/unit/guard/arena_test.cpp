@@ -15,6 +15,7 @@
 
 #include "alloctap/os/memory_map.hpp"
 #include "alloctap/os/virtual_memory.hpp"
+#include "tests/support/brought_in.hpp"
 #include "tests/support/huge_pages.hpp"
 #include "tests/support/is_aligned.hpp"
 #include "tests/support/process_memory.hpp"
@@ -211,22 +212,13 @@ TEST_CASE("what is asked for zeroed is, whoever had it before") {
 }
 
 TEST_CASE("a table's pages are there as far as the system brings in pages") {
-  namespace os = alloctap::os;
   constexpr std::size_t kBytes = Arena::kHugePage;
-  const auto resident = [] {
-    return static_cast<std::ptrdiff_t>(alloctap::testing::process_memory().resident);
-  };
-  std::ptrdiff_t before = resident();
-  void* const pages = os::map_pages(kBytes);
-  REQUIRE(pages != nullptr);
-  os::bring_in_pages(pages, kBytes);
-  const std::ptrdiff_t brought_in = resident() - before;
-  os::unmap_pages(pages, kBytes);
-  before = resident();
-  void* const table = Arena::allocate_table(kBytes);
+  const std::ptrdiff_t brought_in = alloctap::testing::brought_in_of(kBytes);
+  void* table = nullptr;
+  const std::ptrdiff_t grown =
+      alloctap::testing::resident_growth([&] { table = Arena::allocate_table(kBytes); });
   REQUIRE(table != nullptr);
-  // Sanitizers take and give back a few pages meanwhile.
-  CHECK(resident() - before > brought_in - static_cast<std::ptrdiff_t>(kBytes / 2));
+  CHECK(grown > brought_in - static_cast<std::ptrdiff_t>(kBytes / 2));
   Arena::deallocate(table, kBytes);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "alloctap/guard/arena.hpp"
+#include "tests/support/brought_in.hpp"
 #include "tests/support/huge_pages.hpp"
 #include "tests/support/starved_arena.hpp"
 
@@ -141,6 +142,28 @@ TEST_CASE("a leaf takes the address space of its words, and no more") {
   REQUIRE(memory->make(place_at(kLeaf)) != nullptr);
   const std::size_t leaf = Arena::mapped_bytes() - before;
   CHECK(leaf == kLeaf / 4);
+}
+
+TEST_CASE(
+    "where a heap grows upwards, parts come several at a time, as far as the system can that") {
+  constexpr std::uintptr_t kPart = 2048 * 16;
+  constexpr std::size_t kAtOnce = 64 * 1024;
+  constexpr std::uintptr_t kLeaves = 64;
+  constexpr auto kAll = static_cast<std::ptrdiff_t>(kLeaves * kAtOnce);
+  const auto memory = std::make_unique<ShadowMemory>();
+  // Each second leaf: none of them comes as a huge page.
+  const auto make_in_leaves = [&](std::uintptr_t first, std::uintptr_t part) {
+    for (std::uintptr_t i = 0; i < kLeaves; ++i) {
+      REQUIRE(memory->make(place_at((first + 2 * i) * kLeaf + part * kPart)) != nullptr);
+    }
+  };
+  make_in_leaves(0, 7);
+  CHECK(alloctap::testing::resident_growth([&] { make_in_leaves(0, 8); }) >
+        alloctap::testing::brought_in_of(kLeaves * kAtOnce) - kAll / 4);
+  CHECK(alloctap::testing::resident_growth([&] { make_in_leaves(1, 8); }) < kAll / 2);
+  CHECK(alloctap::testing::resident_growth([&] { make_in_leaves(1, 7); }) < kAll / 2);
+  CHECK(alloctap::testing::resident_growth([&] { make_in_leaves(1, 9); }) < kAll / 2);
+  CHECK(memory->find_made(place_at(9 * kPart)) == nullptr);
 }
 
 TEST_CASE("a leaf is made of a huge page where half of the one below is there, and only there") {
