@@ -137,6 +137,8 @@ def print_ratios(title, table, rounds, versus):
 def main():
     arguments = parse_arguments()
     all_times, frames = run_all(arguments)
+    if not all_times:
+        raise SystemExit(f"no benchmark was run: no name matches {arguments.filter!r}, or no rounds")
     summarize = min if arguments.least else statistics.median
     tables = {}
     for title, times in all_times.items():

@@ -1,6 +1,8 @@
 // What of the memory that is asked for is there before it is touched.
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <cstddef>
 
 #include "alloctap/os/virtual_memory.hpp"
@@ -20,7 +22,7 @@ std::ptrdiff_t resident_growth(Work&& work) {
 /// What the system brings in of so many bytes: about all, or about none where it cannot.
 inline std::ptrdiff_t brought_in_of(std::size_t bytes) {
   void* const pages = os::map_pages(bytes);
-  if (pages == nullptr) return 0;
+  REQUIRE(pages != nullptr);
   const std::ptrdiff_t grown = resident_growth([&] { os::bring_in_pages(pages, bytes); });
   os::unmap_pages(pages, bytes);
   return grown;

@@ -18,7 +18,6 @@
 #include "tests/support/brought_in.hpp"
 #include "tests/support/huge_pages.hpp"
 #include "tests/support/is_aligned.hpp"
-#include "tests/support/process_memory.hpp"
 #include "tests/support/starved_arena.hpp"
 
 namespace {

@@ -160,6 +160,7 @@ TEST_CASE(
   make_in_leaves(0, 7);
   CHECK(alloctap::testing::resident_growth([&] { make_in_leaves(0, 8); }) >
         alloctap::testing::brought_in_of(kLeaves * kAtOnce) - kAll / 4);
+  // Neither where nothing is below, nor from the middle of 64 KiB on.
   CHECK(alloctap::testing::resident_growth([&] { make_in_leaves(1, 8); }) < kAll / 2);
   CHECK(alloctap::testing::resident_growth([&] { make_in_leaves(1, 7); }) < kAll / 2);
   CHECK(alloctap::testing::resident_growth([&] { make_in_leaves(1, 9); }) < kAll / 2);
