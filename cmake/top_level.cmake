@@ -4,10 +4,7 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
 
-find_program(ALLOCTAP_CCACHE ccache)
-if(ALLOCTAP_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${ALLOCTAP_CCACHE}")
-endif()
+include(cmake/compiler_cache.cmake)
 
 # Of the time that g++ takes for these templates, 10 to 20 % is its garbage collector's, for half a
 # gigabyte less.
