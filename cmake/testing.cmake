@@ -132,8 +132,7 @@ function(alloctap_note_test_program name main)
 endfunction()
 
 # alloctap_add_driver_test(NAME SOURCES... [LIBS libraries...] [LABELS labels...])
-# The same for tests that run other programs and read what these write: nothing depends on how
-# they are optimized themselves, and a JSON library is slow to optimize.
+# The same for tests that run other programs and read what these write.
 function(alloctap_add_driver_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LIBS;LABELS")
   alloctap_add_test_program(${name} ${ARGN} HEADERS alloctap_driver_headers
@@ -164,7 +163,6 @@ endfunction()
 
 function(alloctap_as_driver program)
   target_link_libraries(${program} PRIVATE nlohmann_json::nlohmann_json)
-  target_compile_options(${program} PRIVATE -O0)
 endfunction()
 
 # CMake knows one file extension of precompiled headers for all languages, and the C compiler may be
@@ -176,7 +174,7 @@ macro(alloctap_enable_c)
 endmacro()
 
 # Where tests that call the compiler themselves find headers.
-set(ALLOCTAP_INCLUDES "$<TARGET_PROPERTY:alloctap_self_contained,INCLUDE_DIRECTORIES>")
+set(ALLOCTAP_INCLUDES "$<TARGET_PROPERTY:alloctap_umbrella_headers,INCLUDE_DIRECTORIES>")
 
 # alloctap_add_compile_fail_header(HEADER)
 # HEADER is compiled before the tests that are added after this, and included by each of them.
