@@ -17,16 +17,32 @@ function(alloctap_read_left_out file variable)
   set(${variable} "${names}" PARENT_SCOPE)
 endfunction()
 
-# alloctap_exclude_cases(VARIABLE NAMES...)
-# The argument that leaves out cases of a program of doctest; nothing where there are none.
-function(alloctap_exclude_cases variable)
+# alloctap_select_cases(VARIABLE OPTION NAMES...)
+# OPTION, --test-case or --test-case-exclude, with the names of cases; nothing where there are none.
+function(alloctap_select_cases variable option)
   # A comma would end a name.
   list(TRANSFORM ARGN REPLACE "," "?" OUTPUT_VARIABLE names)
   list(JOIN names "," names)
   if(names)
-    set(names "--test-case-exclude=${names}")
+    set(names "${option}=${names}")
   endif()
   set(${variable} ${names} PARENT_SCOPE)
+endfunction()
+
+# alloctap_leave_out_sources_without_threads(VARIABLE)
+# Under ThreadSanitizer: takes the sources that start no thread out of the list VARIABLE.
+function(alloctap_leave_out_sources_without_threads variable)
+  if(NOT ALLOCTAP_SANITIZE STREQUAL "thread")
+    return()
+  endif()
+  set(sources)
+  foreach(source IN LISTS ${variable})
+    file(STRINGS "${source}" threads REGEX "std::thread|busy_threads|pthread_create|WorkerThread" LIMIT_COUNT 1)
+    if(threads)
+      list(APPEND sources "${source}")
+    endif()
+  endforeach()
+  set(${variable} "${sources}" PARENT_SCOPE)
 endfunction()
 
 # How unit tests are run, how long they may take, and what is left out.
@@ -51,7 +67,7 @@ if(runs_under)
   set(ALLOCTAP_LEFT_OUT_SOURCES "${ALLOCTAP_LEFT_OUT}")
   list(FILTER ALLOCTAP_LEFT_OUT_SOURCES INCLUDE REGEX "_test\\.cpp$")
   list(FILTER ALLOCTAP_LEFT_OUT EXCLUDE REGEX "_test\\.cpp$")
-  alloctap_exclude_cases(ALLOCTAP_TEST_ARGUMENTS ${ALLOCTAP_LEFT_OUT})
+  alloctap_select_cases(ALLOCTAP_TEST_ARGUMENTS --test-case-exclude ${ALLOCTAP_LEFT_OUT})
 endif()
 if(CMAKE_CROSSCOMPILING)
   execute_process(COMMAND ${ALLOCTAP_EXECUTE_PROGRAMS} true RESULT_VARIABLE cannot_execute
@@ -91,14 +107,14 @@ function(alloctap_add_precompiled_headers name header)
 endfunction()
 
 # alloctap_add_unit_test(NAME SOURCES... [LIBS libraries...] [LABELS labels...] [HEADERS target]
-#                        [MAIN target])
+#                        [MAIN target] [ARGUMENTS arguments...])
 # One doctest program, registered with ctest. HEADERS: whose precompiled headers it uses (default:
 # alloctap_test_headers); NONE for a program whose options allow none. MAIN: alloctap_doctest_main by
 # default, or ${ALLOCTAP_TRACKED_MAIN}.
 function(alloctap_add_unit_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "HEADERS;MAIN" "LIBS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "HEADERS;MAIN" "LIBS;LABELS;ARGUMENTS")
   alloctap_add_test_program(${name} ${ARGN})
-  add_test(NAME ${name} COMMAND ${name} ${ALLOCTAP_TEST_ARGUMENTS})
+  add_test(NAME ${name} COMMAND ${name} ${ALLOCTAP_TEST_ARGUMENTS} ${arg_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${ALLOCTAP_TEST_SECONDS})
 endfunction()
 
@@ -106,7 +122,7 @@ endfunction()
 #                           [MAIN target])
 # The same, not registered.
 function(alloctap_add_test_program name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "HEADERS;MAIN" "LIBS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "HEADERS;MAIN" "LIBS;LABELS;ARGUMENTS")
   if(NOT arg_MAIN)
     set(arg_MAIN alloctap_doctest_main)
   endif()
