@@ -76,6 +76,12 @@ END
 build_library() {
   echo "$script: building it ($1)"
   shift
+  # Where it cannot keep anything, it refuses to compile.
+  export CCACHE_BASEDIR="$work" CCACHE_NOHASHDIR=1
+  echo 'int probed;' >"$work/probe.c"
+  if ccache cc -c "$work/probe.c" -o "$work/probe.o" 2>/dev/null; then
+    set -- "$@" -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
+  fi
   run "configuring" cmake -G Ninja -S "$work/source" -B "$work/build" \
     -DBUILD_SHARED_LIBS=OFF -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DCMAKE_BUILD_TYPE=Release \
     -DCMAKE_INSTALL_LIBDIR=lib "$@"

@@ -3,7 +3,7 @@
 # Installs what is missing, builds, and runs all tests that fit the variant (default: release).
 set -eu
 
-packages='catch2 chromium cmake doctest-dev dpkg-dev g++ golang-go heaptrack jq libabsl-dev
+packages='catch2 ccache chromium cmake doctest-dev dpkg-dev g++ golang-go heaptrack jq libabsl-dev
   libbenchmark-dev libboost-dev libcap2-bin libcli11-dev libcpp-httplib-dev libdevel-nytprof-perl
   libdw-dev libgtest-dev libjemalloc2 libprotozero-dev libtcmalloc-minimal4 libxml2-utils
   libzydis-dev musl-dev
@@ -44,7 +44,7 @@ case $variant in
     proof="every test passes on AArch64, as far as qemu-user runs it and needs no program of the machine"
     ;;
   windows)
-    packages='clang-19 cmake doctest-dev dpkg-dev g++ g++-mingw-w64-x86-64-posix libboost-dev libcli11-dev libprotozero-dev
+    packages='ccache clang-19 cmake doctest-dev dpkg-dev g++ g++-mingw-w64-x86-64-posix libboost-dev libcli11-dev libprotozero-dev
       libz-mingw-w64-dev ninja-build nlohmann-json3-dev python3 rapidjson-dev wine64'
     proof="the unit and contract tests that are not of ELF or POSIX pass on Windows, as Wine has it"
     ;;
@@ -65,12 +65,22 @@ result=FAILED
 summarize() {
   echo "test.sh: $variant: $result ($(($(date +%s) - start)) s)"
 }
+phase_start=$start
+phases=
+# end_phase NAME: what has been done since the last one ended was NAME.
+end_phase() {
+  now=$(date +%s)
+  phases="$phases $1:$((now - phase_start))"
+  echo "test.sh: $variant: $1 took $((now - phase_start)) s"
+  phase_start=$now
+}
 trap summarize EXIT
 trap 'exit 1' HUP INT TERM
 
 CDPATH='' cd -- "$(dirname -- "$0")/.."
 # shellcheck disable=SC2086 # a list
 sh cmake/install_packages.sh $packages
+end_phase install
 case $variant in
   aarch64) sh cmake/abseil_pic.sh build/abseil-pic-aarch64 cmake/toolchains/aarch64.cmake ;;
   windows)
@@ -84,8 +94,8 @@ case $variant in
     sh cmake/zydis_pic.sh
     ;;
 esac
-# What demo.sh switched off in the same build directory. The benchmarks and what checks their
-# scripts are built where the page, which no compiler changes, is not opened again.
+end_phase libraries
+# What demo.sh switched off in the same build directory. Benchmarks are built by one compiler alone.
 everything=
 case $variant in
   release)
@@ -95,13 +105,42 @@ case $variant in
 esac
 # shellcheck disable=SC2086 # a list
 cmake --preset "$variant" $everything
-cmake --build --preset "$variant" --parallel "$(nproc)"
-log=$PWD/build/$variant/ctest.log
+build=$PWD/build/$variant
+end_phase configure
+
+# with_progress WHAT COMMAND...: shows how far COMMAND is, and all else that it prints.
+with_progress() {
+  python3 cmake/show_progress.py "$@"
+}
+if command -v ccache >/dev/null 2>&1; then
+  export CCACHE_STATSLOG="$build/ccache.log"
+  rm -f "$CCACHE_STATSLOG"
+fi
+with_progress "$variant: build" cmake --build --preset "$variant" --parallel "$(nproc)"
+if [ -s "${CCACHE_STATSLOG:-}" ]; then
+  echo "test.sh: $variant: of the compiler's results, as ccache counts them:"
+  ccache --show-log-stats | grep -E '^ *(Cacheable calls|Hits|Misses|Uncacheable calls|Errors)'
+fi
+unset CCACHE_STATSLOG
+end_phase build
+
+# The longest tests first: how long each took the last time, here or where the list was made.
+costs=$build/Testing/Temporary/CTestCostData.txt
+if ! [ -e "$costs" ] && [ -e "tests/test_costs/$variant.txt" ]; then
+  mkdir -p "$build/Testing/Temporary"
+  cp "tests/test_costs/$variant.txt" "$costs"
+fi
+log=$build/ctest.log
 # shellcheck disable=SC2086 # a command and its options, or nothing
-$setarch ctest --preset "$variant" --parallel "$(nproc)" --output-log "$log" || {
+with_progress "$variant: test" \
+  $setarch ctest --preset "$variant" --parallel "$(nproc)" --output-log "$log" || {
   result="FAILED: $(grep 'tests passed' "$log" || echo 'see above')"
   exit 1
 }
+end_phase test
+for phase in $phases; do
+  python3 cmake/ci_time.py record "$build" "${phase%:*}" "${phase#*:}"
+done
 case $variant in
   release) sed 's/^# //' tests/left_out_under_tracker.txt ;;
   aarch64) sed 's/^# //' tests/left_out_under_qemu.txt ;;
