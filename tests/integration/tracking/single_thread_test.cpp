@@ -24,10 +24,10 @@ std::string told_of(const std::string& way, const std::vector<std::string>& opti
   return outcome.out;
 }
 
-// Of these the later ones show nothing of leaks, checks or events.
+// Formats that show leaks, faults or events, and formats that show none of them.
 const std::vector<std::string> kFormats{"text", "html", "record", "heaptrack", "chrome-trace"};
-const std::vector<std::string> kPlainFormats{"pprof", "folded", "dhat", "massif", "speedscope",
-                                             "android", "matrix", "matrix-log"};
+const std::vector<std::string> kPlainFormats{"pprof",      "folded",  "dhat",   "massif",
+                                             "speedscope", "android", "matrix", "matrix-log"};
 
 std::string locks_taken(const std::string& way, const std::vector<std::string>& options,
                         const std::vector<std::string>& formats = kFormats) {
