@@ -45,6 +45,41 @@ function(alloctap_leave_out_sources_without_threads variable)
   set(${variable} "${sources}" PARENT_SCOPE)
 endfunction()
 
+# alloctap_combine_sources(NAME REGEX FROM INTO)
+# Takes what REGEX matches out of the list FROM, writes one source that includes all of it, and appends
+# that to the list INTO. Each test is in a namespace of its own, so that names do not clash. All headers
+# are included before: inside the namespaces their include guards make them empty.
+function(alloctap_combine_sources name regex from into)
+  set(parts "${${from}}")
+  set(rest "${${from}}")
+  list(FILTER parts INCLUDE REGEX "${regex}")
+  list(FILTER rest EXCLUDE REGEX "${regex}")
+  set(${from} "${rest}" PARENT_SCOPE)
+  if(parts)
+    set(output "${CMAKE_CURRENT_BINARY_DIR}/combined/${name}.cpp")
+    alloctap_write_combined_source("${output}" ${parts})
+    set(${into} "${${into}}" "${output}" PARENT_SCOPE)
+  endif()
+endfunction()
+
+# alloctap_write_combined_source(OUTPUT SOURCES...)
+function(alloctap_write_combined_source output)
+  set(headers)
+  set(tests)
+  foreach(source IN LISTS ARGN)
+    file(STRINGS "${source}" includes REGEX "^#include [<\"]")
+    list(TRANSFORM includes REPLACE "^(#include [<\"][^>\"]*[>\"]).*" "\\1")
+    list(APPEND headers ${includes})
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE path)
+    string(MAKE_C_IDENTIFIER "${path}" name)
+    string(APPEND tests "namespace ${name} {\n#include \"${path}\"\n}\n")
+  endforeach()
+  list(REMOVE_DUPLICATES headers)
+  list(JOIN headers "\n" headers)
+  file(CONFIGURE OUTPUT "${output}" CONTENT "${headers}\n${tests}" @ONLY)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ARGN})
+endfunction()
+
 # How unit tests are run, how long they may take, and what is left out.
 set(ALLOCTAP_TEST_ARGUMENTS)
 # More than ten times what the longest ones take on two idle cores.

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "alloctap/dump/file_output.hpp"
+#include "tests/support/status_text.hpp"
 
 namespace alloctap::testing {
 
@@ -33,14 +34,6 @@ inline absl::Status dump(FileOutput& output, std::string_view text) {
   if (absl::Status status = output.open(); !status.ok()) return status;
   if (absl::Status status = output.write(text); !status.ok()) return status;
   return output.commit();
-}
-
-inline bool says(const absl::Status& status, std::string_view text) {
-  INFO(std::string(status.message()));
-  const bool said =
-      status.message().find(absl::string_view(text.data(), text.size())) != absl::string_view::npos;
-  CHECK(said);
-  return said;
 }
 
 }  // namespace alloctap::testing

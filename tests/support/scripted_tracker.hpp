@@ -1,7 +1,6 @@
 /// Trackers that tests tell what happens, stack by stack.
 #pragma once
 
-#include <absl/status/status.h>
 #include <doctest/doctest.h>
 
 #include <string>
@@ -12,6 +11,7 @@
 #include "alloctap/testing/scripted_stack.hpp"
 #include "alloctap/tracker.hpp"
 #include "tests/support/block_at.hpp"
+#include "tests/support/status_text.hpp"
 
 namespace alloctap::testing {
 
@@ -26,10 +26,6 @@ template <class Test>
 struct BufferedScriptedConfig : ScriptedConfig<Test> {
   using Queue = BufferQueue;
 };
-
-[[nodiscard]] inline bool says(const absl::Status& status, std::string_view text) {
-  return std::string(status.message()).find(text) != std::string::npos;
-}
 
 template <class Tracker>
 [[nodiscard]] Session started() {

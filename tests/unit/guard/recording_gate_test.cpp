@@ -100,11 +100,8 @@ TEST_CASE("a thread that never leaves is given up on") {
   RecordingGate::close();
   RecordingGate::synchronize();
   const auto start = steady_clock::now();
-  CHECK_FALSE(RecordingGate::wait_for(recording));
-  CHECK(steady_clock::now() - start < std::chrono::seconds(20));
-  const auto again = steady_clock::now();
   CHECK_FALSE(RecordingGate::wait_for(recording, 1'000'000));
-  CHECK(steady_clock::now() - again < std::chrono::seconds(4));
+  CHECK(steady_clock::now() - start < std::chrono::seconds(4));
   RecordingGate::open();
   RecordingGate::leave(recording);
 }
