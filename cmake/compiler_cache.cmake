@@ -6,10 +6,11 @@ if(NOT ALLOCTAP_CCACHE)
   return()
 endif()
 
-# Paths below the project are hashed relative to it. A precompiled header may define macros, and its
-# own time of change does not count.
+# Paths below the project are hashed relative to it. What a file includes is read from the compiler's
+# list, so nothing is preprocessed twice. A precompiled header may define macros, and its own time of
+# change does not count.
 set(launcher
-    "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}"
+    "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_DEPEND=1
     "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime"
     "${ALLOCTAP_CCACHE}")
 
@@ -22,7 +23,7 @@ set(cache_error "nothing can be stored in its folder")
 foreach(attempt IN ITEMS first second)
   execute_process(
     COMMAND "${CMAKE_COMMAND}" -E env "CCACHE_STATSLOG=${probe}.log" ${launcher}
-            "${CMAKE_CXX_COMPILER}" -c "${probe}.cpp" -o "${probe}.o"
+            "${CMAKE_CXX_COMPILER}" -MD -c "${probe}.cpp" -o "${probe}.o"
     ERROR_VARIABLE message RESULT_VARIABLE failed OUTPUT_QUIET)
   if(failed)
     string(STRIP "${message}" cache_error)

@@ -138,7 +138,8 @@ function(alloctap_add_precompiled_headers name header)
   target_link_libraries(${name} PRIVATE doctest::doctest alloctap_warnings ${ALLOCTAP_COMPONENTS}
                                         ${arg_LIBS})
   target_compile_options(${name} PRIVATE ${arg_OPTIONS})
-  target_precompile_headers(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests/${header}")
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_precompile_headers(${name} PRIVATE <tests/${header}>)
 endfunction()
 
 # alloctap_add_unit_test(NAME SOURCES... [LIBS libraries...] [LABELS labels...] [HEADERS target]
