@@ -66,11 +66,10 @@ summarize() {
   echo "test.sh: $variant: $result ($(($(date +%s) - start)) s)"
 }
 phase_start=$start
-phases=
-# end_phase NAME: what has been done since the last one ended was NAME.
+# end_phase NAME: what has been done since the last one ended was NAME. Noted for ci_time.py.
 end_phase() {
   now=$(date +%s)
-  phases="$phases $1:$((now - phase_start))"
+  python3 cmake/ci_time.py record "$build" "$1" $((now - phase_start))
   echo "test.sh: $variant: $1 took $((now - phase_start)) s"
   phase_start=$now
 }
@@ -78,6 +77,7 @@ trap summarize EXIT
 trap 'exit 1' HUP INT TERM
 
 CDPATH='' cd -- "$(dirname -- "$0")/.."
+build=$PWD/build/$variant
 # shellcheck disable=SC2086 # a list
 sh cmake/install_packages.sh $packages
 end_phase install
@@ -105,7 +105,6 @@ case $variant in
 esac
 # shellcheck disable=SC2086 # a list
 cmake --preset "$variant" $everything
-build=$PWD/build/$variant
 end_phase configure
 
 # with_progress WHAT COMMAND...: shows how far COMMAND is, and all else that it prints.
@@ -138,13 +137,14 @@ with_progress "$variant: test" \
   exit 1
 }
 end_phase test
-for phase in $phases; do
-  python3 cmake/ci_time.py record "$build" "${phase%:*}" "${phase#*:}"
-done
 case $variant in
-  release) sed 's/^# //' tests/left_out_under_tracker.txt ;;
-  aarch64) sed 's/^# //' tests/left_out_under_qemu.txt ;;
-  tsan) sed 's/^# //' tests/left_out_under_tsan.txt ;;
-  windows) sed 's/^# //' tests/left_out_under_wine.txt ;;
+  release) left_out=tracker ;;
+  aarch64) left_out=qemu ;;
+  tsan) left_out=tsan ;;
+  windows) left_out=wine ;;
+  *) left_out= ;;
 esac
+if [ -n "$left_out" ]; then
+  echo "test.sh: $variant: what is left out, and why: tests/left_out_under_$left_out.txt"
+fi
 result="$(grep 'tests passed' "$log"): $proof"
