@@ -4,12 +4,14 @@
 usage: ci_time.py record BUILD_DIR PHASE SECONDS
        ci_time.py report BUILD_DIR...
        ci_time.py table BUILD_DIR...
+       ci_time.py costs BUILD_DIR
        ci_time.py split BUILD_DIR [N]
 
 record  stores the wall time of a phase in BUILD_DIR/phases.tsv and replaces an earlier value.
         Phases are install, dependencies, configure, build, test, or any other lower-case word.
 report  prints phases, build steps, and the dearest targets, translation units and tests as text.
 table   prints the numbers of `report` as Markdown tables.
+costs   prints the tests of a second or more in the form of ctest's cost data (tests/test_costs/).
 split   compiles the N (default 10) dearest objects again, without the compiler cache, and prints
         the processor time of the compiler's front end (-fsyntax-only) and of the rest.
 
@@ -377,6 +379,16 @@ def print_tables(variants):
 # --- Phases --------------------------------------------------------------------------------------
 
 
+def print_costs(variant):
+    """Lines `name runs seconds`, and the end of the list as ctest writes it."""
+    if not variant.tests:
+        raise InputError(f"{variant.name} has no ctest.log with tests in it")
+    for test in sorted(variant.tests, key=lambda test: test.name):
+        if test.seconds >= 1:
+            print(f"{test.name} 1 {test.seconds:.0f}")
+    print("---")
+
+
 def record(build_dir, phase, seconds):
     """Stores a phase. BUILD_DIR may not exist yet, because packages come before configuring."""
     path = build_dir / "phases.tsv"
@@ -540,6 +552,8 @@ def parse_arguments(arguments):
     one.add_argument("seconds", type=duration, metavar="SECONDS")
     for name, purpose in (("report", "print text"), ("table", "print Markdown tables")):
         commands.add_parser(name, help=purpose).add_argument("build_dirs", nargs="+", **directory)
+    one = commands.add_parser("costs", help="print the cost data of ctest")
+    one.add_argument("build_dir", **directory)
     one = commands.add_parser("split", help="measure the compiler's front end and back end")
     one.add_argument("build_dir", **directory)
     one.add_argument("count", type=positive, nargs="?", default=DEAREST, metavar="N")
@@ -552,6 +566,9 @@ def run(arguments):
         return 0
     if arguments.command == "split":
         return print_split(arguments.build_dir, arguments.count)
+    if arguments.command == "costs":
+        print_costs(read_variant(arguments.build_dir))
+        return 0
     variants = [read_variant(build_dir) for build_dir in arguments.build_dirs]
     print_report(variants) if arguments.command == "report" else print_tables(variants)
     return 0

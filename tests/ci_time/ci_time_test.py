@@ -208,6 +208,17 @@ class ReportTest(DirectoryTest):
             self.assertIn(line, out)
 
 
+class CostsTest(DirectoryTest):
+    def test_costs_are_those_of_a_second_or_more_by_name(self):
+        self.write("ctest.log", CTEST_LOG)
+        status, out, _ = run("costs", self.build_dir)
+        self.assertEqual(status, 0)
+        self.assertEqual(out, "checks.what a name has 1 1\ncrash 1 4\nunit 1 43\n---\n")
+
+    def test_without_tests_there_are_none(self):
+        self.assertEqual(run("costs", self.build_dir)[0], 2)
+
+
 class RecordTest(DirectoryTest):
     def test_a_phase_is_replaced_and_the_order_stays(self):
         for phase, seconds in (("install", "1"), ("build", "2.25"), ("install", "3")):
