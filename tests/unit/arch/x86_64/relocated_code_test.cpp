@@ -71,12 +71,12 @@ TEST_CASE("every form of instruction does the same elsewhere") {
   for (const Row& row : rows()) {
     INFO(std::string(row.what));
     const auto code = bytes_of(row);
-    const auto near = alloctap_test::move_entry({kAddress, code, {}}, kNear);
-    CHECK(std::string(describe(near.refusal)) == describe(PatchRefusal::kNone));
-    CHECK(near.is_same);
-    const auto far = alloctap_test::move_entry({kAddress, code, {}}, kFar);
-    CHECK((far.refusal == PatchRefusal::kOperandOutOfReach) == row.has_operand);
-    CHECK(far.is_same);
+    const auto within_reach = alloctap_test::move_entry({kAddress, code, {}}, kNear);
+    CHECK(std::string(describe(within_reach.refusal)) == describe(PatchRefusal::kNone));
+    CHECK(within_reach.is_same);
+    const auto out_of_reach = alloctap_test::move_entry({kAddress, code, {}}, kFar);
+    CHECK((out_of_reach.refusal == PatchRefusal::kOperandOutOfReach) == row.has_operand);
+    CHECK(out_of_reach.is_same);
   }
 }
 
