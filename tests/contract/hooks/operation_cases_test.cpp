@@ -29,6 +29,9 @@ volatile std::size_t size = 100;
 template <class Allocate, class Release>
 void expect_pair(std::uint64_t bytes, Allocate allocate, Release release, bool seen = true,
                  bool exact = true) {
+  // Where realloc is not seen, a block that it moved stays recorded until its address is used
+  // again: dlerror's text, if it is short.
+  release(escape(static_cast<void*>(allocate())));
   const EventCount count;
   void* const block = escape(static_cast<void*>(allocate()));
   const EventTotals made = count.so_far();
