@@ -1,4 +1,4 @@
-/// Handlers that meet blocks of the bootstrap arena.
+/// Handlers that meet blocks of the bootstrap arena, and operators that the program replaces.
 #pragma once
 
 #include <algorithm>
@@ -6,19 +6,31 @@
 #include <cstring>
 
 #include "alloctap/guard/bootstrap_arena.hpp"
+#include "alloctap/hook/program_operators.hpp"
 #include "alloctap/hook/refusable_call.hpp"
 
 namespace alloctap {
 
-/// `RefusableCall`, with blocks of the bootstrap arena kept away from the host's allocator. For
-/// `Originals` that hand out stand-ins.
+/// `RefusableCall`, with blocks of the bootstrap arena kept away from the host's allocator, and
+/// calls of `ProgramOperators` left to them. For `Originals` that hand out stand-ins.
 template <class Originals, EventSink Sink>
 struct BootstrappedCall : RefusableCall<Originals, Sink> {
   using Base = RefusableCall<Originals, Sink>;
 
   template <class Function, class... Arguments>
+  ALLOCTAP_ALWAYS_INLINE static auto allocate(const CallOrigin& origin, Arguments... arguments) {
+    if (ProgramOperators::serve<Function>()) [[unlikely]] {
+      return Originals::template get<Function>()(arguments...);
+    }
+    return Base::template allocate<Function>(origin, arguments...);
+  }
+
+  template <class Function, class... Arguments>
   ALLOCTAP_ALWAYS_INLINE static void deallocate(const CallOrigin& origin, void* block,
                                                 Arguments... arguments) {
+    if (ProgramOperators::serve<Function>()) [[unlikely]] {
+      return Originals::template get<Function>()(block, arguments...);
+    }
     if (BootstrapArena::owns(block)) [[unlikely]] {
       return;
     }

@@ -9,6 +9,7 @@
 #include "alloctap/hook/allocation_functions.hpp"
 #include "alloctap/hook/bootstrap_calls.hpp"
 #include "alloctap/hook/fallback_operators.hpp"
+#include "alloctap/hook/program_operators.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/futex.hpp"
 #include "alloctap/os/next_symbol.hpp"
@@ -75,6 +76,7 @@ class InterposedOriginals {
     }
     {
       const OwnAllocations own;
+      ProgramOperators::find();
       AllocationFunctions::for_each([](auto function) { find<decltype(function)>(); });
     }
     found_.store(kFound, std::memory_order_release);

@@ -3,15 +3,19 @@
 
 #include <absl/status/status.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <type_traits>
 
 #include "alloctap/hook/allocation_functions.hpp"
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/hook/plt_engine.hpp"
+#include "alloctap/hook/program_operators.hpp"
 #include "alloctap/hook/redirected_entry.hpp"
+#include "alloctap/os/find_module.hpp"
 
 namespace alloctap {
 
@@ -122,6 +126,7 @@ class PltHookWith {
     RedirectedOriginals<Sink>::set_recording(true);
     absl::Status status = PltEngine::install();
     if (!status.ok()) RedirectedOriginals<Sink>::set_recording(false);
+    ProgramOperators::find(&has_hooked_slots);
     return status;
   }
 
@@ -140,6 +145,14 @@ class PltHookWith {
 
  private:
   static_assert(sizeof...(EngineLists) + 2 < kLoaderGroup, "too many groups of functions");
+
+  /// Control lock held.
+  static bool has_hooked_slots(std::uintptr_t module) noexcept {
+    const auto& slots = plt_state().hooked;
+    return std::any_of(slots.begin(), slots.end(), [=](const HookedSlot& slot) {
+      return os::find_module(slot.address).start == module;
+    });
+  }
 
   template <class List, EventSink Sink>
   [[nodiscard]] static bool add(std::uint32_t group) noexcept {

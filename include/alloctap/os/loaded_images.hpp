@@ -33,6 +33,9 @@ struct LoaderCounts {
 };
 LoaderCounts loader_counts() noexcept;
 
+/// An address inside the executable.
+std::uintptr_t executable_address() noexcept;
+
 /// The address in memory of the loader itself, and of the kernel's own library; 0 where there is
 /// none.
 std::uintptr_t loader_address() noexcept;

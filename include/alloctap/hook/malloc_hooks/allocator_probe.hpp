@@ -8,6 +8,7 @@
 #include "alloctap/hook/malloc_hooks/probe_findings.hpp"
 #include "alloctap/hook/malloc_hooks/probe_sink.hpp"
 #include "alloctap/hook/malloc_hooks/program_functions.hpp"
+#include "alloctap/hook/program_operators.hpp"
 
 namespace alloctap {
 
@@ -55,17 +56,25 @@ class AllocatorProbe {
         program_.strdup, [&] { return static_cast<void*>(program_.strdup("alloctap")); }, free);
   }
 
+  /// Those that the program replaces may not be ready yet, and get their blocks from malloc.
   void look_at_operators() noexcept {
     constexpr std::align_val_t kAligned{kAlignment};
-    findings_.operator_new = sees(
-        program_.operator_new, [&] { return program_.operator_new(kSize); },
-        program_.operator_delete);
-    findings_.operator_new_array = sees(
-        program_.operator_new_array, [&] { return program_.operator_new_array(kSize); },
-        program_.operator_delete_array);
-    findings_.aligned_new = sees(
-        program_.aligned_new, [&] { return program_.aligned_new(kSize, kAligned); },
-        [&](void* block) { program_.aligned_delete(block, kAligned); });
+    ProgramOperators::find();
+    findings_.operator_new =
+        ProgramOperators::serve<functions::New>() ||
+        sees(
+            program_.operator_new, [&] { return program_.operator_new(kSize); },
+            program_.operator_delete);
+    findings_.operator_new_array =
+        ProgramOperators::serve<functions::NewArray>() ||
+        sees(
+            program_.operator_new_array, [&] { return program_.operator_new_array(kSize); },
+            program_.operator_delete_array);
+    findings_.aligned_new =
+        ProgramOperators::serve<functions::NewAligned>() ||
+        sees(
+            program_.aligned_new, [&] { return program_.aligned_new(kSize, kAligned); },
+            [&](void* block) { program_.aligned_delete(block, kAligned); });
   }
 
   /// A block is made larger, so that it has to move.

@@ -33,6 +33,7 @@ inline LoaderCounts loader_counts() noexcept {
   return counts;
 }
 
+inline std::uintptr_t executable_address() noexcept { return ::getauxval(AT_PHDR); }
 inline std::uintptr_t loader_address() noexcept { return ::getauxval(AT_BASE); }
 inline std::uintptr_t vdso_address() noexcept { return ::getauxval(AT_SYSINFO_EHDR); }
 
