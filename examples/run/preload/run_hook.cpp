@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <string>
 
+#include "deep_bound_modules.hpp"
 #include "final_report.hpp"
 
 namespace alloctap::run {
 
 void RunHook::choose(const HookSettings& settings, const void* own_code) {
   choice_ = settings.choice;
+  if (&redirect_deep_bound_modules != nullptr) redirect_deep_bound_modules();
   PltHook::leave_alone(own_code);
   // dlclose is exported by every preloaded object.
   InlineHook::serves_preloaded_library();
@@ -70,12 +72,16 @@ std::string_view RunHook::active_name() noexcept {
 
 HookCapabilities RunHook::active_capabilities() noexcept {
   switch (choice_) {
-    case HookChoice::kInterpose:
-      return InterposeHook::capabilities;
+    case HookChoice::kInterpose: {
+      HookCapabilities interpose = InterposeHook::capabilities;
+      interpose.misses_allocations =
+          &redirect_deep_bound_modules != nullptr && has_deep_bound_modules();
+      return interpose;
+    }
     case HookChoice::kPlt:
       return PltHook::capabilities;
     case HookChoice::kInline:
-      return InlineHook::capabilities;
+      return InlineHook::active_capabilities();
     case HookChoice::kMallocHooks:
       return MallocHooks::active_capabilities();
   }

@@ -5,11 +5,12 @@
 /// `alloctap_forward_symbol` asks `alloctap_plt_before_symbol`, which takes nothing and returns the
 /// function's address.
 ///
-/// `alloctap_forward_open` hands the caller's return address to `alloctap_plt_before_open`, which
-/// returns `ForwardedOpen`, and `alloctap_forward_open_in` to `alloctap_plt_before_open_in`. With a
-/// gadget, the function returns to it, and it to the entry, which calls `alloctap_plt_after_open`
-/// with the result and returns to the caller. All that is remembered is on the stack, as unwinders
-/// want it: the function may open further modules, throw, or never return.
+/// `alloctap_forward_open` hands the caller's return address and the second argument to
+/// `alloctap_plt_before_open`, which returns `ForwardedOpen`, and `alloctap_forward_open_in` the
+/// former to `alloctap_plt_before_open_in`. With a gadget, the function returns to it, and it to
+/// the entry, which calls `alloctap_plt_after_open` with the result and returns to the caller. All
+/// that is remembered is on the stack, as unwinders want it: the function may open further modules,
+/// throw, or never return.
 ///
 /// Up to three arguments and one result are kept.
 #pragma once

@@ -13,6 +13,7 @@
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/hook/interposed_originals.hpp"
 #include "alloctap/hook/string_originals.hpp"
+#include "alloctap/os/module_symbols.hpp"
 
 namespace alloctap {
 
@@ -68,11 +69,13 @@ struct InterposeHook {
   }
 
  private:
-  /// Calls malloc as any module would and looks whether it came by.
+  /// Calls malloc as other modules do and looks whether it came by. A library's own calls may be
+  /// bound inside it.
   template <class Originals>
   static bool calls_arrive() noexcept {
-    void* (*volatile allocate)(std::size_t) = &std::malloc;
-    void (*volatile release)(void*) = &std::free;
+    auto* const allocate = reinterpret_cast<void* (*)(std::size_t)>(os::default_symbol("malloc"));
+    auto* const release = reinterpret_cast<void (*)(void*)>(os::default_symbol("free"));
+    if (allocate == nullptr || release == nullptr) return false;
     Originals::forget_stand_in();
     const OwnAllocations own;
     void* const block = allocate(1);

@@ -22,6 +22,7 @@
 #include "alloctap/macros.hpp"
 #include "alloctap/os/error_preserver.hpp"
 #include "alloctap/os/loaded_images.hpp"
+#include "alloctap/os/next_symbol.hpp"
 
 namespace alloctap {
 
@@ -32,6 +33,14 @@ struct PltLoaderCallbacks {
   bool (*refresh)() noexcept = nullptr;
   Callback unloading = nullptr;
   Callback unloaded = nullptr;
+};
+
+/// What happens around a call of dlopen(3) where that is interposed and slots are not hooked.
+struct PltInterposedOpen {
+  /// `open` is the original, `caller` the address that the call returns to.
+  arch::ForwardedOpen (*begin)(std::uintptr_t open, std::uintptr_t caller, int flags) noexcept;
+  /// Only after a call that `begin` found a gadget for.
+  void (*end)(const void* handle) noexcept;
 };
 
 /// Handlers of dlopen, dlmopen, dlsym and dlclose. Calls of the tracker itself pass through.
@@ -55,8 +64,15 @@ class PltLoaderCalls {
            targets.add(describe<close_>("dlclose", address_of(&close)));
   }
 
-  /// `caller` is the address that a call of dlopen returns to.
-  static arch::ForwardedOpen before_open(std::uintptr_t caller) noexcept {
+  /// `interposed` lives as long as the process. Before slots are hooked, if they are.
+  static void set_interposed_open(const PltInterposedOpen& interposed) noexcept {
+    interposed_open_.store(&interposed, std::memory_order_release);
+  }
+
+  /// `caller` is the address that a call of dlopen returns to, `flags` its second argument.
+  static arch::ForwardedOpen before_open(std::uintptr_t caller, int flags) noexcept {
+    const PltInterposedOpen* const interposed = interposed_open_.load(std::memory_order_acquire);
+    if (interposed != nullptr) return interposed->begin(interposed_original(), caller, flags);
     return before(open_, caller);
   }
 
@@ -67,6 +83,8 @@ class PltLoaderCalls {
 
   /// What failed has opened nothing, and dlerror(3) is to tell of it.
   static void after_open(const void* handle) noexcept {
+    const PltInterposedOpen* const interposed = interposed_open_.load(std::memory_order_acquire);
+    if (interposed != nullptr) return interposed->end(handle);
     if (handle != nullptr && is_programs()) refresh_if_opened();
   }
 
@@ -81,6 +99,14 @@ class PltLoaderCalls {
   static bool is_programs() noexcept {
     const bool own = this_thread_slot().depth.load(std::memory_order_relaxed) > 0;
     return !own && PltState::active.load(std::memory_order_acquire);
+  }
+
+  static std::uintptr_t interposed_original() noexcept {
+    if (open_.load(std::memory_order_acquire) == 0) {
+      const OwnAllocations own;
+      set<open_>(reinterpret_cast<std::uintptr_t>(os::next_symbol("dlopen")));
+    }
+    return open_.load(std::memory_order_acquire);
   }
 
   static arch::ForwardedOpen before(const Original& original, std::uintptr_t caller) noexcept {
@@ -132,6 +158,7 @@ class PltLoaderCalls {
   }
 
   static inline constinit std::atomic<const PltLoaderCallbacks*> callbacks_{nullptr};
+  static inline constinit std::atomic<const PltInterposedOpen*> interposed_open_{nullptr};
   static inline constinit std::atomic<bool> told_elsewhere_{false};
   static inline constinit Original open_{0};
   static inline constinit Original open_in_{0};
@@ -143,8 +170,8 @@ class PltLoaderCalls {
 
 extern "C" {
 ALLOCTAP_CALLED_BY_ASSEMBLER inline arch::ForwardedOpen alloctap_plt_before_open(
-    std::uintptr_t caller) noexcept {
-  return PltLoaderCalls::before_open(caller);
+    std::uintptr_t caller, int flags) noexcept {
+  return PltLoaderCalls::before_open(caller, flags);
 }
 ALLOCTAP_CALLED_BY_ASSEMBLER inline arch::ForwardedOpen alloctap_plt_before_open_in(
     std::uintptr_t caller) noexcept {
