@@ -1,7 +1,6 @@
 #include "launcher/elf_check.hpp"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -9,10 +8,8 @@
 #include <unistd.h>
 
 #include <array>
-#include <bit>
 #include <cerrno>
 #include <climits>
-#include <cstddef>
 #include <filesystem>
 #include <span>
 #include <system_error>
@@ -20,45 +17,23 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "launcher/elf_file.hpp"
 #include "launcher/failure.hpp"
 
 namespace alloctap::run {
 namespace {
 
-class ProgramReader {
- public:
-  explicit ProgramReader(const std::string& path)
-      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-  ~ProgramReader() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  ProgramReader(const ProgramReader&) = delete;
-  ProgramReader& operator=(const ProgramReader&) = delete;
-
-  /// Fills `target` from the file's bytes at `offset`; false where there are not so many.
-  template <class T>
-  bool read(std::span<T> target, std::uint64_t offset) const {
-    const ssize_t count =
-        ::pread(descriptor_, target.data(), target.size_bytes(), static_cast<off_t>(offset));
-    return count >= 0 && static_cast<std::size_t>(count) == target.size_bytes();
-  }
-
- private:
-  int descriptor_;
-};
-
 /// The program that runs now: what it is, the preloaded object is too.
 constexpr char kOwnPath[] = "/proc/self/exe";
 
-bool read_loader(const ProgramReader& reader, const Elf64_Ehdr& header, std::string& loader) {
-  if (header.e_phentsize != sizeof(Elf64_Phdr)) return false;
-  std::vector<Elf64_Phdr> segments(header.e_phnum);
-  if (!reader.read(std::span(segments), header.e_phoff)) return false;
+bool read_loader(const ElfFile& file, std::string& loader) {
+  std::vector<Elf64_Phdr> segments;
+  if (!file.read_segments(segments)) return false;
   for (const Elf64_Phdr& segment : segments) {
     if (segment.p_type != PT_INTERP) continue;
     if (segment.p_filesz < 2 || segment.p_filesz > PATH_MAX) return false;
     loader.resize(segment.p_filesz);
-    if (!reader.read(std::span(loader), segment.p_offset)) return false;
+    if (!file.read(std::span(loader), segment.p_offset)) return false;
     loader.resize(loader.find('\0') == loader.npos ? 0 : loader.find('\0'));
     return !loader.empty();
   }
@@ -145,18 +120,14 @@ absl::Status check_capabilities(const std::string& path) {
 absl::StatusOr<ElfProgram> read_elf_program(const std::string& path) {
   absl::Status damaged = absl::PermissionDeniedError(absl::StrCat(
       "program ", in_quotes(path), " is a damaged ELF file; build or install it again"));
-  const ProgramReader reader(path);
-  Elf64_Ehdr header{};
-  if (!reader.read(std::span(&header, 1), 0)) return damaged;
+  const ElfFile file(path);
+  const Elf64_Ehdr& header = file.header();
   ElfProgram program{.file_class = header.e_ident[EI_CLASS],
                      .byte_order = header.e_ident[EI_DATA],
                      .machine = header.e_machine,
                      .loader = {}};
   if (program.file_class != ELFCLASS32 && program.file_class != ELFCLASS64) return damaged;
-  constexpr unsigned char kOwnOrder =
-      std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
-  const bool is_readable = program.file_class == ELFCLASS64 && program.byte_order == kOwnOrder;
-  if (is_readable && !read_loader(reader, header, program.loader)) return damaged;
+  if (file.is_native() && !read_loader(file, program.loader)) return damaged;
   return program;
 }
 

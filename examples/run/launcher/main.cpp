@@ -24,6 +24,7 @@
 #include "launcher/preload_object.hpp"
 #include "launcher/program_file.hpp"
 #include "settings.hpp"
+#include "launcher/sanitizer_check.hpp"
 
 namespace alloctap::run {
 namespace {
@@ -73,6 +74,8 @@ absl::Status start(const Options& options) {
   if (!program.ok()) return program.status();
   if (absl::Status status = check_preloadable(program->image); !status.ok()) return status;
   const auto object = find_preload_object(options.hook, object_kind(options));
+  const absl::Status sanitizers = check_sanitizers(program->image, options.hook);
+  if (!sanitizers.ok()) return sanitizers;
   if (!object.ok()) return object.status();
   if (absl::Status status = set_environment(options, *files, *object); !status.ok()) return status;
   return become(*program, options.command);
