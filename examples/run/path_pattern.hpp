@@ -16,6 +16,10 @@ namespace alloctap::run {
 /// The longest path pattern, and the size of a buffer for any path, the '\0' included.
 inline constexpr std::size_t kPathBytes = 4096;
 
+/// The path of standard output, where the system has one. Reports for it go to what the program was
+/// started with, even if the program has closed it.
+inline constexpr char kStandardOutputPath[] = "/dev/stdout";
+
 /// The decimal digits of a number, in a buffer of its own.
 class Digits {
  public:

@@ -30,4 +30,8 @@ void drop_standard_error() noexcept {
 
 int standard_error() noexcept { return copy; }
 
+void keep_standard_output() noexcept {}
+
+int standard_output() noexcept { return -1; }
+
 }  // namespace alloctap::run

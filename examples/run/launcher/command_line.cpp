@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <string_view>
+#include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -15,10 +17,28 @@ namespace {
 
 struct Formatter : CLI::Formatter {
   Formatter() { column_width(28); }
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    return "Examples:\n"
+           "  alloctap-run ./program              a report on standard error at the end\n"
+           "  alloctap-run -o heap.html ./program a page for a browser\n\n" +
+           CLI::Formatter::make_help(app, std::move(name), mode);
+  }
   std::string make_usage(const CLI::App*, std::string) const override {
     return "Usage: alloctap-run [OPTION]... [--] PROGRAM [ARGS...]\n";
   }
 };
+
+/// As debuggers and other trackers spell it.
+bool asks_to_attach(std::string_view option) {
+  const std::string_view name = option.substr(0, option.find('='));
+  return name == "--pid" || name == "--attach" || name.starts_with("-p");
+}
+
+constexpr char kCannotAttach[] =
+    ": alloctap-run cannot attach to a process that runs already, whose earlier blocks nobody "
+    "knows; start it by alloctap-run PROGRAM [ARGS...], or build a tracker into it, which can be "
+    "started at any time";
 
 }  // namespace
 
@@ -30,11 +50,14 @@ CommandLine::CommandLine()
   app_->set_version_flag("--version", absl::StrCat("alloctap-run ", kVersionString),
                          "Print the version and exit.");
   app_->allow_extras();
-  dump_ = add("--dump", "FORMAT=PATH",
-              "Write a report to PATH when PROGRAM ends. In PATH, %p is the\n"
-              "process id, %n the number of the report and %% a percent sign.\n"
-              "May be given again for another PATH. Default: text on standard\n"
-              "error.");
+  output_ = add("-o,--output", "PATH",
+                "Write a report to PATH when PROGRAM ends, in the format that its\n"
+                "ending tells: .html, .json, .txt, .folded, .pb.gz (pprof), ...;\n"
+                "text where it has none. - is standard output. In PATH, %p is the\n"
+                "process id, %n the number of the report and %% a percent sign.\n"
+                "May be given again for another PATH. Default: text on standard\n"
+                "error.");
+  dump_ = add("--dump", "FORMAT=PATH", "The same in FORMAT, whatever the ending.");
   interval_ = add("--interval", "SECONDS",
                   "Write the reports while PROGRAM runs too, each SECONDS (0.01\n"
                   "and more). Without %n in PATH, a report takes the place of the\n"
@@ -169,8 +192,11 @@ absl::StatusOr<std::string> CommandLine::parse(std::span<char*> options) {
   }
   const std::vector<std::string> unknown = app_->remaining();
   if (unknown.empty()) return std::string();
+  const std::string quoted = in_quotes(unknown.front());
   return absl::InvalidArgumentError(
-      absl::StrCat("unknown option ", in_quotes(unknown.front()), "; see alloctap-run --help"));
+      asks_to_attach(unknown.front())
+          ? absl::StrCat("option ", quoted, kCannotAttach)
+          : absl::StrCat("unknown option ", quoted, "; see alloctap-run --help"));
 }
 
 bool CommandLine::checks_strings() const {

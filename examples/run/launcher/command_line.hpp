@@ -31,6 +31,7 @@ class CommandLine {
   [[nodiscard]] absl::StatusOr<std::string> parse(std::span<char*> options);
 
   [[nodiscard]] std::vector<std::string> dumps() const { return results(dump_); }
+  [[nodiscard]] std::vector<std::string> outputs() const { return results(output_); }
   [[nodiscard]] std::vector<std::string> stacks() const { return results(stack_); }
   [[nodiscard]] std::vector<std::string> frame_limits() const { return results(max_frames_); }
   [[nodiscard]] std::vector<std::string> sample_means() const { return results(sample_); }
@@ -67,6 +68,7 @@ class CommandLine {
 
   std::unique_ptr<CLI::App> app_;
   CLI::Option* dump_ = nullptr;
+  CLI::Option* output_ = nullptr;
   CLI::Option* stack_ = nullptr;
   CLI::Option* max_frames_ = nullptr;
   CLI::Option* sample_ = nullptr;

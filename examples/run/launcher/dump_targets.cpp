@@ -20,8 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 absl::Status refuse(const DumpRequest& request, const std::string& why) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("--dump ", in_quotes(request.argument), ": ", why));
+  return absl::InvalidArgumentError(absl::StrCat(request.argument, ": ", why));
 }
 
 /// A resolved dump and what tells whether two go to the same place.
@@ -51,7 +50,7 @@ class Resolver {
   static constexpr char kTooLong[] = "the path is too long; write a shorter one";
 
   absl::Status make_absolute() {
-    if (request_.path.empty()) return refuse(request_, "the path is empty; write FORMAT=PATH");
+    if (request_.path.empty()) return refuse(request_, "the path is empty; write one");
     if (const auto unknown = find_unknown_placeholder(request_.path); !unknown.empty()) {
       return refuse(request_, absl::StrCat("unknown placeholder ", in_quotes(unknown),
                                            "; write %p for the process id, %n for the number of "
@@ -121,9 +120,8 @@ absl::StatusOr<std::vector<ResolvedDump>> resolve_dumps(std::span<const DumpRequ
     if (!candidate.ok()) return candidate.status();
     const auto [earlier, is_new] = seen.try_emplace(candidate->identity, &request);
     if (!is_new) {
-      return refuse(request,
-                    absl::StrCat("goes to the same file as ", in_quotes(earlier->second->argument),
-                                 "; give each dump a path of its own"));
+      return refuse(request, absl::StrCat("goes to the same file as ", earlier->second->argument,
+                                          "; give each dump a path of its own"));
     }
     dumps.push_back(std::move(candidate->dump));
   }

@@ -16,37 +16,12 @@
 #include "byte_count.hpp"
 #include "launcher/check_choices.hpp"
 #include "launcher/command_line.hpp"
+#include "launcher/dump_choices.hpp"
 #include "launcher/failure.hpp"
 #include "launcher/suppression_files.hpp"
 
 namespace alloctap::run {
 namespace {
-
-absl::Status set_dumps(const std::vector<std::string>& arguments, Options& options) {
-  if (arguments.size() > kMostDumps) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--dump is given ", arguments.size(), " times; give it at most ", kMostDumps));
-  }
-  for (const std::string& argument : arguments) {
-    const std::size_t equals = argument.find('=');
-    const std::string forms = "FORMAT=PATH, where FORMAT is one of " + list_of(kFormatNames);
-    DumpRequest dump;
-    dump.argument = argument;
-    if (equals == std::string::npos) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--dump ", in_quotes(argument), ": there is no '='; write ", forms));
-    }
-    const std::string format = argument.substr(0, equals);
-    if (!find_name(kFormatNames, format, dump.format)) {
-      return absl::InvalidArgumentError(absl::StrCat("--dump ", in_quotes(argument),
-                                                     ": unknown format ", in_quotes(format),
-                                                     "; write ", forms));
-    }
-    dump.path = argument.substr(equals + 1);
-    options.dumps.push_back(std::move(dump));
-  }
-  return absl::OkStatus();
-}
 
 absl::Status set_stack(const std::string& value, Options& options) {
   if (find_name(kStackNames, value, options.stack)) return absl::OkStatus();
@@ -211,7 +186,7 @@ absl::StatusOr<Options> parse_options(std::span<char*> arguments) {
   Options options;
   options.answer = *std::move(answer);
   if (!options.answer.empty()) return options;
-  absl::Status status = set_dumps(line.dumps(), options);
+  absl::Status status = set_dumps(line, options);
   for (const std::string& value : line.stacks()) status.Update(set_stack(value, options));
   for (const std::string& value : line.frame_limits()) {
     status.Update(set_max_frames(value, options));

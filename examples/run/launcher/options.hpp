@@ -11,8 +11,9 @@
 
 namespace alloctap::run {
 
-/// One `--dump FORMAT=PATH`; the path as the user wrote it.
+/// One `--dump FORMAT=PATH`, or `--output PATH`; the path as the user wrote it.
 struct DumpRequest {
+  /// The option and its value, for messages.
   std::string argument;
   DumpFormat format = DumpFormat::kText;
   std::string path;

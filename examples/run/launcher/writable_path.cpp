@@ -124,6 +124,8 @@ absl::StatusOr<fs::path> check_file(const fs::path& path) {
   return file;
 }
 
+absl::StatusOr<std::string> standard_output_path() { return kStandardOutputPath; }
+
 std::string identity_of(const fs::path& file) { return text_of(file); }
 
 }  // namespace alloctap::run

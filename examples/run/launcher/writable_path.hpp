@@ -25,6 +25,9 @@ namespace alloctap::run {
 /// beside it and removed again.
 [[nodiscard]] absl::StatusOr<std::filesystem::path> check_file(const std::filesystem::path& path);
 
+/// The path that leads to standard output, if this system has one.
+[[nodiscard]] absl::StatusOr<std::string> standard_output_path();
+
 /// What is the same for two names of one file, as far as letters go; `file` as check_file has it.
 [[nodiscard]] std::string identity_of(const std::filesystem::path& file);
 

@@ -33,8 +33,18 @@ void print_error(const absl::Status& status) noexcept {
 ChosenDump policy_of(DumpFormat format) noexcept {
   return {.format = format,
           .suppressions = loaded_suppressions(),
+absl::Status dump_to_standard_output(const Snapshot& snapshot, DumpFormat format) {
+  const int output = standard_output();
+  if (output >= 0) return dump(snapshot, policy_of(format), DescriptorOutput(output));
+  return absl::UnavailableError(
+      "cannot write the dump: the program has closed all descriptors of standard output");
+}
+
           .leaks = current_settings->leaks != LeakChoice::kNone};
 }
+  if (std::string_view(path) == kStandardOutputPath) {
+    return dump_to_standard_output(snapshot, format);
+  }
 
 /// What is at `path` must not be replaced: it leads to a device, a pipe or an open descriptor.
 absl::Status append_dump(const Snapshot& snapshot, DumpFormat format, const char* path) {

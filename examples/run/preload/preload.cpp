@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#include <algorithm>
 #include <alloctap/hook/interposed_malloc.hpp>
 #include <alloctap/os/error_preserver.hpp>
 #include <array>
@@ -48,6 +49,21 @@ constinit std::optional<Settings> settings;
 constinit std::atomic<bool> is_loaded{false};
 
 void report() noexcept {
+bool reports_to_standard_output() noexcept {
+  const auto targets = settings->targets();
+  return std::any_of(targets.begin(), targets.end(), [](const DumpTarget& target) {
+    return target.pattern == kStandardOutputPath;
+  });
+}
+
+/// Writes what the program printed before the report that goes the same way. exit would do it after
+/// all handlers, without waiting for locks either.
+void flush_standard_output() noexcept {
+  if (!reports_to_standard_output() || ::ftrylockfile(stdout) != 0) return;
+  ::fflush_unlocked(stdout);
+  ::funlockfile(stdout);
+}
+
   if (!report_owed()) return;
   yield_to_fatal_signal();
   settle_report();
@@ -79,6 +95,7 @@ void report_at_exit(int status, void*) {
   if (!report_written()) ::on_exit(&report_at_exit, nullptr);
   let_one_thread_exit();
   report();
+  flush_standard_output();
   const int code = exit_code_for(status);
   if (code == status) return;
   // What exit would do yet.
@@ -164,6 +181,7 @@ void RunConfig::on_first_call() noexcept {
   settings = decode(text);
   if (!settings)
     return print_line("ALLOCTAP_RUN is not what alloctap-run sets; nothing is tracked");
+  if (reports_to_standard_output()) keep_standard_output();
   if (!settings->apply_to(os::current_process_id()) || !start_tracker()) return;
   keep_standard_error();
   HelperProcess::note_start_of_program();

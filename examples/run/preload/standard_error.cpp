@@ -16,35 +16,58 @@ struct FileIdentity {
   bool operator==(const FileIdentity&) const = default;
 };
 
-/// Nothing until the copy is made, or tried.
-constinit std::optional<FileIdentity> original;
-constinit int copy = -1;
-
 std::optional<FileIdentity> identify(int descriptor) noexcept {
   struct stat status{};
   if (descriptor < 0 || ::fstat(descriptor, &status) != 0) return std::nullopt;
   return FileIdentity{status.st_dev, status.st_ino};
 }
 
+class KeptDescriptor {
+ public:
+  constexpr explicit KeptDescriptor(int number) noexcept : number_(number) {}
+
+  void keep() noexcept {
+    // Above what programs and select(2) use, below the usual limit.
+    constexpr int kLeastNumber = 1000;
+    if (original_) return;
+    original_ = identify(number_).value_or(FileIdentity{});
+    copy_ = ::fcntl(number_, F_DUPFD_CLOEXEC, kLeastNumber);
+  }
+
+  void drop() noexcept {
+    if (identify(copy_) == original_) ::syscall(SYS_close, copy_);
+    copy_ = -1;
+  }
+
+  [[nodiscard]] int get() const noexcept {
+    if (!original_) return number_;
+    if (identify(copy_) == original_) return copy_;
+    return identify(number_) == original_ ? number_ : -1;
+  }
+
+ private:
+  int number_;
+  /// Nothing until the copy is made, or tried.
+  std::optional<FileIdentity> original_;
+  int copy_ = -1;
+};
+
+constinit KeptDescriptor kept_error(STDERR_FILENO);
+constinit KeptDescriptor kept_output(STDOUT_FILENO);
+
 }  // namespace
 
-void keep_standard_error() noexcept {
-  // Above what programs and select(2) use, below the usual limit.
-  constexpr int kLeastNumber = 1000;
-  if (original) return;
-  original = identify(STDERR_FILENO).value_or(FileIdentity{});
-  copy = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, kLeastNumber);
-}
+void keep_standard_error() noexcept { kept_error.keep(); }
 
 void drop_standard_error() noexcept {
-  if (identify(copy) == original) ::syscall(SYS_close, copy);
-  copy = -1;
+  kept_error.drop();
+  kept_output.drop();
 }
 
-int standard_error() noexcept {
-  if (!original) return STDERR_FILENO;
-  if (identify(copy) == original) return copy;
-  return identify(STDERR_FILENO) == original ? STDERR_FILENO : -1;
-}
+int standard_error() noexcept { return kept_error.get(); }
+
+void keep_standard_output() noexcept { kept_output.keep(); }
+
+int standard_output() noexcept { return kept_output.get(); }
 
 }  // namespace alloctap::run

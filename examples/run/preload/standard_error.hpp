@@ -16,4 +16,10 @@ void drop_standard_error() noexcept;
 /// A descriptor of it; -1 where the program has closed or replaced them all.
 [[nodiscard]] int standard_error() noexcept;
 
+/// Makes a copy of standard output too, which goes with that of standard error.
+void keep_standard_output() noexcept;
+
+/// The copy of standard output; -1 where there is none.
+[[nodiscard]] int standard_output() noexcept;
+
 }  // namespace alloctap::run

@@ -17,7 +17,10 @@ TEST_CASE("help describes every option, version tells the library's") {
     const Result help = launcher.run({option});
     CHECK(help.code == 0);
     CHECK(help.err.empty());
+    CHECK(help.out.starts_with("Examples:\n  alloctap-run ./program  "));
+    CHECK(launcher_test::lines(help.out)[2].starts_with("  alloctap-run -o heap.html ./program "));
     for (const char* text : {"Usage: alloctap-run",
+                             "-o,--output PATH",
                              "--dump FORMAT=PATH",
                              "FORMAT is one of text, json, ",
                              "%p",

@@ -61,6 +61,19 @@ TEST_CASE("bad options are refused with the value and the remedy") {
        "'[text=a,text=b]'",
        "FORMAT=PATH, where FORMAT is one of text, json, "},
       {{"--dump="}, "'--dump='", "write one"},
+      {{"--dump=heap.pdf"}, "'heap.pdf'", "an ending such as .txt, .html, .json"},
+      {{"-o", "heap.pdf"}, "--output 'heap.pdf'", "'.pdf'; write one such as .txt, .html, .json"},
+      {{"-o", "out.1234"}, "--output 'out.1234'", "or --dump FORMAT=PATH"},
+      {{"-o", ""}, "--output ''", "the path is empty"},
+      {{"--output="}, "'--output='", "write one"},
+      {{"-o", "missing/heap.html"}, "--output 'missing/heap.html'", "create it"},
+      {{"-o", "a.html", "--dump", "html=a.html"}, "--output 'a.html'", "--dump 'html=a.html'"},
+      {{"-o", "-", "--dump=text=-"}, "--output '-'", "--dump 'text=-'"},
+      {{"-p", "123"}, "'-p'", "alloctap-run PROGRAM"},
+      {{"-p123"}, "'-p123'", "cannot attach to a process that runs already"},
+      {{"--pid", "123"}, "'--pid'", "alloctap-run PROGRAM"},
+      {{"--pid=123"}, "'--pid=123'", "alloctap-run PROGRAM"},
+      {{"--stack=none", "--attach", "123"}, "'--attach'", "build a tracker into it"},
       {{"--stack="}, "'--stack='", "write one"},
       {{"--stack=x"}, "'x'", "unwind-table, backtrace, frame-pointer, none"},
       {{"--stack=none", "--stack=x"}, "'x'", "unwind-table, backtrace, frame-pointer, none"},
@@ -162,6 +175,45 @@ TEST_CASE("bad options are refused with the value and the remedy") {
   }
 }
 
+TEST_CASE("the ending of a path tells the format of its report") {
+  const Launcher launcher;
+  const std::string tail = ";none;0;interpose;1;0;\n";
+  const auto dump_of = [&](const Arguments& options) {
+    const std::string text = settings_of(launcher, options);
+    const std::size_t start = text.find(";1;", text.find(";;0;")) + 3;
+    REQUIRE(text.ends_with(tail));
+    return text.substr(start, text.size() - start - tail.size());
+  };
+  const struct {
+    std::string path, format;
+  } cases[] = {{"heap.html", "html"},     {"heap.HTM", "html"},
+               {"heap.json", "json"},     {"heap.txt", "text"},
+               {"heap.pb.gz", "pprof"},   {"heap.pprof", "pprof"},
+               {"heap.folded", "folded"}, {"x.speedscope.json", "speedscope"},
+               {"heap.%p.json", "json"},  {"heap.record", "record"},
+               {"run.log", "text"},       {"chrome.trace.json", "chrome-trace"},
+               {"heap.massif", "massif"}, {"dhat.json", "json"},
+               {"x.dhat.json", "dhat"},   {"heap.heaptrack", "heaptrack"}};
+  for (const auto& [path, format] : cases) {
+    CAPTURE(path);
+    const std::string file = launcher.work() / path;
+    const std::string dump = format + ";replace;" + std::to_string(file.size()) + ";" + file;
+    for (const Arguments& options :
+         {Arguments{"-o", path}, Arguments{"-o" + path}, Arguments{"-o=" + path},
+          Arguments{"--output=" + path}, Arguments{"--output", path}, Arguments{"--dump=" + path},
+          Arguments{"-o", format + "=" + path}}) {
+      CHECK(dump_of(options) == dump);
+    }
+  }
+  const std::string standard_output = ";append;11;/dev/stdout";
+  CHECK(dump_of({"-o", "-"}) == "text" + standard_output);
+  CHECK(dump_of({"--output=-"}) == "text" + standard_output);
+  CHECK(dump_of({"--dump", "-"}) == "text" + standard_output);
+  CHECK(dump_of({"--dump=json=-"}) == "json" + standard_output);
+  CHECK(dump_of({"-o", "/dev/null"}) == "text;append;9;/dev/null");
+  CHECK(dump_of({"-o", "/dev/../dev/null"}) == "text;append;16;/dev/../dev/null");
+}
+
 TEST_CASE("no PROGRAM is refused") {
   const Launcher launcher;
   for (const Arguments& arguments :
@@ -177,6 +229,8 @@ TEST_CASE("too many dumps are refused") {
   Arguments arguments;
   for (int i = 0; i < 17; ++i) arguments.push_back("--dump=text=" + std::to_string(i));
   arguments.push_back("/bin/true");
+  check_refused(launcher.run(arguments), 2, {"17", "at most 16"});
+  arguments.front() = "-o=x.html";
   check_refused(launcher.run(arguments), 2, {"17", "at most 16"});
   arguments.erase(arguments.begin());
   CHECK(launcher.run(arguments).code == 0);

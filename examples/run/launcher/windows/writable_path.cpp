@@ -77,6 +77,10 @@ absl::StatusOr<fs::path> check_file(const fs::path& path) {
   return file.make_preferred();
 }
 
+absl::StatusOr<std::string> standard_output_path() {
+  return refuse("reports cannot go to standard output on this system; name a file");
+}
+
 /// File systems of Windows keep the case of letters, and find files by any.
 std::string identity_of(const fs::path& file) {
   std::wstring folded(file.native().size(), L'\0');
