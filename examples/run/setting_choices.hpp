@@ -34,6 +34,16 @@ enum class LeakChoice : std::uint8_t {
   kUnreachable,
 };
 
+/// Where a line may say that children were not tracked.
+enum class ChildrenHint : std::uint8_t {
+  /// Behind a report on standard error.
+  kWithReport,
+  /// There also if reports go elsewhere.
+  kAlways,
+  /// Nowhere: alloctap-run's process had children before, which are not the program's.
+  kNever,
+};
+
 /// How a dump reaches its path.
 enum class WriteMode : std::uint8_t {
   /// Through a temporary file beside it that is renamed.

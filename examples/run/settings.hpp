@@ -6,7 +6,8 @@
 /// for each dump, `FORMAT;WRITE_MODE;LENGTH;PATH;`, then `LEAKS;FILES;` and, for each file of
 /// suppressions, `LENGTH;PATH;`, then `HOOK;MAPPINGS;PATTERNS;` and, for each pattern for modules,
 /// `LEAVES_OUT;LENGTH;PATTERN;`. Every field ends in ';' and a path is counted,
-/// so that any byte may stand in it and a value that was cut short is noticed.
+/// so that any byte may stand in it and a value that was cut short is noticed. FOLLOW is 1 where
+/// children are tracked, or 0, "hint" or "quiet" for a `ChildrenHint`.
 #pragma once
 
 #include <array>
@@ -64,6 +65,8 @@ struct Settings {
   /// The process that the user asked for; its children are tracked only with `follow_children`.
   std::int32_t root_pid = 0;
   bool follow_children = false;
+  /// If children are not followed.
+  ChildrenHint children_hint = ChildrenHint::kWithReport;
   StackChoice stack = StackChoice::kUnwindTable;
   std::uint32_t max_frames = kDefaultFrames;
   /// About how many allocated bytes lie between two samples; 0 and 1: every allocation is recorded.
@@ -103,6 +106,9 @@ struct Settings {
   }
 };
 
+/// In the order of the enumerators.
+inline constexpr std::array<std::string_view, 3> kChildrenHintNames{"0", "hint", "quiet"};
+
 template <class Enum, std::size_t Count>
 [[nodiscard]] constexpr std::string_view name_of(const std::array<std::string_view, Count>& names,
                                                  Enum value) noexcept {
@@ -123,7 +129,7 @@ template <class Enum, std::size_t Count>
   const auto add = [&text](std::string_view field) { text.append(field).push_back(';'); };
   add(kSettingsVersion);
   add(std::to_string(settings.root_pid));
-  add(settings.follow_children ? "1" : "0");
+  add(settings.follow_children ? "1" : name_of(kChildrenHintNames, settings.children_hint));
   add(name_of(kStackNames, settings.stack));
   add(std::to_string(settings.max_frames));
   add(std::to_string(settings.mean_bytes));
@@ -185,6 +191,13 @@ template <class Enum, std::size_t Count>
   return read;
 }
 
+[[nodiscard]] inline bool read_following(FieldReader& reader, Settings& settings) noexcept {
+  std::string_view field;
+  if (!reader.read(field)) return false;
+  settings.follow_children = field == "1";
+  return settings.follow_children || find_name(kChildrenHintNames, field, settings.children_hint);
+}
+
 [[nodiscard]] inline bool read_hook(FieldReader& reader, HookSettings& hook) noexcept {
   if (!reader.read_name(kHookNames, hook.choice) || !read_flag(reader, hook.mappings) ||
       !reader.read_number(hook.pattern_count, std::size_t{0}, kMostModulePatterns)) {
@@ -236,14 +249,13 @@ template <class Enum, std::size_t Count>
   Settings settings;
   FieldReader reader(text);
   std::string_view version;
-  const bool head_is_sound = reader.read(version) && version == kSettingsVersion &&
-                             reader.read_number(settings.root_pid, 1, INT32_MAX) &&
-                             read_flag(reader, settings.follow_children) &&
-                             reader.read_name(kStackNames, settings.stack) &&
-                             reader.read_number(settings.max_frames, 1u, kMostFrames) &&
-                             read_sampling(reader, settings) && read_triggers(reader, settings) &&
-                             read_checks(reader, settings) &&
-                             reader.read_number(settings.dump_count, std::size_t{0}, kMostDumps);
+  const bool head_is_sound =
+      reader.read(version) && version == kSettingsVersion &&
+      reader.read_number(settings.root_pid, 1, INT32_MAX) && read_following(reader, settings) &&
+      reader.read_name(kStackNames, settings.stack) &&
+      reader.read_number(settings.max_frames, 1u, kMostFrames) && read_sampling(reader, settings) &&
+      read_triggers(reader, settings) && read_checks(reader, settings) &&
+      reader.read_number(settings.dump_count, std::size_t{0}, kMostDumps);
   if (!head_is_sound) return std::nullopt;
   for (DumpTarget& dump : std::span(settings.dumps).first(settings.dump_count)) {
     if (!read_dump(reader, dump)) return std::nullopt;

@@ -124,6 +124,8 @@ absl::Status set_dumps(const CommandLine& line, Options& options) {
     return absl::InvalidArgumentError(absl::StrCat("--dump and --output are given ", count,
                                                    " times; give them at most ", kMostDumps));
   }
+  // Who writes --dump expects nothing on standard error.
+  if (!line.outputs().empty()) options.children_hint = ChildrenHint::kAlways;
   absl::Status status;
   for (const std::string& argument : line.dumps()) {
     status.Update(add_dump("--dump", argument, &read_dump_argument, options));

@@ -18,6 +18,7 @@ absl::StatusOr<ResolvedFiles> resolve_files(const Options& options, std::int32_t
 std::string encode_settings(const Options& options, const ResolvedFiles& files, std::int32_t pid) {
   Settings settings{.root_pid = pid,
                     .follow_children = options.follow_children,
+                    .children_hint = options.children_hint,
                     .stack = options.stack,
                     .max_frames = options.max_frames,
                     .mean_bytes = options.mean_bytes,

@@ -3,6 +3,7 @@
 ///
 /// There is no process in between, so exit code, signals, terminal and process id are the
 /// program's.
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -23,8 +24,8 @@
 #include "launcher/options.hpp"
 #include "launcher/preload_object.hpp"
 #include "launcher/program_file.hpp"
-#include "settings.hpp"
 #include "launcher/sanitizer_check.hpp"
+#include "settings.hpp"
 
 namespace alloctap::run {
 namespace {
@@ -73,9 +74,9 @@ absl::Status start(const Options& options) {
   const auto program = find_program(options.command.front());
   if (!program.ok()) return program.status();
   if (absl::Status status = check_preloadable(program->image); !status.ok()) return status;
-  const auto object = find_preload_object(options.hook, object_kind(options));
   const absl::Status sanitizers = check_sanitizers(program->image, options.hook);
   if (!sanitizers.ok()) return sanitizers;
+  const auto object = find_preload_object(options.hook, object_kind(options));
   if (!object.ok()) return object.status();
   if (absl::Status status = set_environment(options, *files, *object); !status.ok()) return status;
   return become(*program, options.command);
@@ -86,9 +87,16 @@ absl::Status print(const std::string& text) {
   return written ? absl::OkStatus() : absl::ErrnoToStatus(errno, "standard output");
 }
 
+/// A shell may have become this process after it ran others.
+bool had_children() {
+  rusage usage{};
+  return ::getrusage(RUSAGE_CHILDREN, &usage) == 0 && usage.ru_maxrss > 0;
+}
+
 absl::Status run(std::span<char*> arguments) {
-  const auto options = parse_options(arguments);
+  auto options = parse_options(arguments);
   if (!options.ok()) return options.status();
+  if (had_children()) options->children_hint = ChildrenHint::kNever;
   return options->answer.empty() ? start(*options) : print(options->answer);
 }
 

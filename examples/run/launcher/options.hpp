@@ -45,6 +45,7 @@ struct Options {
   bool string_checks = false;
   std::int32_t error_exit_code = 0;
   bool follow_children = false;
+  ChildrenHint children_hint = ChildrenHint::kWithReport;
   /// With files of suppressions that ask for leaks at least `kLive`.
   LeakChoice leaks = LeakChoice::kNone;
   /// Files of suppressions, as the user wrote them.

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "children_hint.hpp"
 #include "define_string_functions.hpp"
 #include "define_tracker_calls.hpp"
 #include "fatal_signals.hpp"
@@ -182,6 +183,7 @@ void RunConfig::on_first_call() noexcept {
   if (!settings)
     return print_line("ALLOCTAP_RUN is not what alloctap-run sets; nothing is tracked");
   if (reports_to_standard_output()) keep_standard_output();
+  note_earlier_children();
   if (!settings->apply_to(os::current_process_id()) || !start_tracker()) return;
   keep_standard_error();
   HelperProcess::note_start_of_program();

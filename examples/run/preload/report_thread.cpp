@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "children_hint.hpp"
 #include "final_report.hpp"
 #include "report_triggers.hpp"
 #include "single_threaded.hpp"
@@ -112,6 +113,7 @@ void settle_report() noexcept {
     return print_line("the program ended inside the tracker; there is no report");
   }
   ThreadStates::abandon_section();
+  const bool wants_hint = only_started_others();
   if (thread.running()) {
     request_report();
     wait_for_report();
@@ -119,6 +121,7 @@ void settle_report() noexcept {
     write_report();
     set(kWritten);
   }
+  if (wants_hint) print_line(kChildrenHint);
 }
 
 bool report_written() noexcept { return (state.load(std::memory_order_acquire) & kWritten) != 0; }

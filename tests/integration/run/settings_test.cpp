@@ -46,6 +46,7 @@ Settings every_field() {
 void check_equal(const Settings& one, const Settings& other) {
   CHECK(one.root_pid == other.root_pid);
   CHECK(one.follow_children == other.follow_children);
+  CHECK(one.children_hint == other.children_hint);
   CHECK(one.stack == other.stack);
   CHECK(one.max_frames == other.max_frames);
   CHECK(one.mean_bytes == other.mean_bytes);
@@ -78,7 +79,9 @@ void check_equal(const Settings& one, const Settings& other) {
 }
 
 TEST_CASE("settings survive the environment") {
-  for (const Settings& settings : {every_field(), Settings{.root_pid = 1}}) {
+  for (const Settings& settings :
+       {every_field(), Settings{.root_pid = 1},
+        Settings{.root_pid = 1, .children_hint = ChildrenHint::kNever}}) {
     const std::string text = encode(settings);
     const auto decoded = decode(text);
     REQUIRE(decoded.has_value());

@@ -1,0 +1,80 @@
+#include "children_hint.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <alloctap/os/error_preserver.hpp>
+#include <alloctap/os/process.hpp>
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "final_report.hpp"
+
+namespace alloctap::run {
+namespace {
+
+/// Programs whose work is to start others.
+constexpr auto kRunners = std::to_array<std::string_view>(
+    {"ash", "bash", "busybox", "csh", "dash", "fish", "gmake", "ksh", "ksh93", "make", "mksh",
+     "ninja", "sh", "tcsh", "time", "timeout", "xargs", "yash", "zsh"});
+
+bool is_runner() noexcept {
+  char buffer[kPathBytes];
+  const std::string_view path = os::executable_path(buffer);
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return std::find(kRunners.begin(), kRunners.end(), name) != kRunners.end();
+}
+
+std::int64_t microseconds(const rusage& usage) noexcept {
+  constexpr std::int64_t kSecond = 1'000'000;
+  return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * kSecond + usage.ru_utime.tv_usec +
+         usage.ru_stime.tv_usec;
+}
+
+/// Far apart, and long enough, for a start of the tracker not to matter.
+bool left_work_to(const rusage& children) noexcept {
+  constexpr std::int64_t kLeast = 1'000'000;
+  constexpr std::int64_t kTimes = 10;
+  rusage own{};
+  ::getrusage(RUSAGE_SELF, &own);
+  return microseconds(children) >= std::max(kLeast, kTimes * microseconds(own));
+}
+
+/// Reports while the program runs had helpers already.
+bool had_reports_before() noexcept {
+  const Settings& settings = report_settings();
+  return settings.interval_ns > 0 || settings.threshold_bytes > 0 || settings.dump_signal != 0;
+}
+
+bool is_hint_wanted() noexcept {
+  const Settings& settings = report_settings();
+  if (settings.follow_children || settings.children_hint == ChildrenHint::kNever) return false;
+  return settings.dump_count == 0 || settings.children_hint == ChildrenHint::kAlways;
+}
+
+/// Of the children that this process waited for.
+bool read_children(rusage& children) noexcept {
+  return ::getrusage(RUSAGE_CHILDREN, &children) == 0 && children.ru_maxrss > 0;
+}
+
+constinit std::atomic<bool> was_asked{false};
+constinit bool had_earlier_children = false;
+
+}  // namespace
+
+void note_earlier_children() noexcept {
+  rusage children{};
+  had_earlier_children = read_children(children);
+}
+
+bool only_started_others() noexcept {
+  if (was_asked.exchange(true) || !is_hint_wanted()) return false;
+  if (had_earlier_children) return true;
+  const os::ErrorPreserver preserve_error;
+  rusage children{};
+  if (had_reports_before() || !read_children(children)) return false;
+  return is_runner() || left_work_to(children);
+}
+
+}  // namespace alloctap::run
