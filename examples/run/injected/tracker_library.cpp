@@ -32,10 +32,6 @@ std::string_view keep(std::string_view text) noexcept {
   return {encoded_settings.data(), text.copy(encoded_settings.data(), encoded_settings.size())};
 }
 
-void print(const absl::Status& status) noexcept {
-  if (!status.ok()) print_line({status.message().data(), status.message().size()});
-}
-
 bool start_tracker() noexcept {
   RunHook::choose(settings->hook.choice);
   select_checks(settings->checks);
@@ -47,7 +43,7 @@ bool start_tracker() noexcept {
                             .max_bytes = settings->max_size});
   limit_event_log(RunTracker::Sink::queue(), settings->event_bytes);
   absl::StatusOr<Session> session = RunTracker::start();
-  print(session.status());
+  print_error(session.status());
   if (!session.ok()) return false;
   // Recording ends with the process.
   static_cast<void>(new (Arena::allocate(sizeof(Session))) Session(std::move(*session)));
@@ -71,8 +67,8 @@ bool start(std::string_view text) noexcept {
     print_line("cannot make the event that asks for dumps: somebody has one of that name");
   }
   // A program that forbids patches of code gets its report where its libraries are told of the end.
-  if (RunHook::patches_code()) print(watch_the_end());
-  if (settings->follow_children) print(follow_children(text));
+  if (RunHook::patches_code()) print_error(watch_the_end());
+  if (settings->follow_children) print_error(follow_children(text));
   return true;
 }
 

@@ -26,6 +26,9 @@ inline constexpr char kHookHelp[] =
     "allocator's own hooks tell: glibc's debug library is put in front\n"
     "of malloc).\n"
     "Default: interpose.";
+/// What to do where functions cannot be patched: because of a policy, or of where they lie.
+inline constexpr char kNoCodeAdvice[] = "--hook=plt writes no code";
+inline constexpr char kCallersAdvice[] = "write --hook=plt";
 inline constexpr char kMappingsHelp[] =
     "Whether mmap and its relatives are tracked too. Default: on.";
 

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <string>
 
+#include "option_words.hpp"
 #include "run_suppressions.hpp"
 #include "standard_error.hpp"
 #include "tracker_calls.hpp"
@@ -26,13 +27,12 @@ constinit std::uint32_t next_dump = kFirstDump;
 /// Abseil tells standard error which files its symbolizer cannot read. Nobody asked.
 bool say_nothing(absl::LogSeverity, const char*, int, char**, int*) { return false; }
 
-void print_error(const absl::Status& status) noexcept {
-  print_line({status.message().data(), status.message().size()});
-}
-
 ChosenDump policy_of(DumpFormat format) noexcept {
   return {.format = format,
           .suppressions = loaded_suppressions(),
+          .leaks = current_settings->leaks != LeakChoice::kNone};
+}
+
 absl::Status dump_to_standard_output(const Snapshot& snapshot, DumpFormat format) {
   const int output = standard_output();
   if (output >= 0) return dump(snapshot, policy_of(format), DescriptorOutput(output));
@@ -40,14 +40,11 @@ absl::Status dump_to_standard_output(const Snapshot& snapshot, DumpFormat format
       "cannot write the dump: the program has closed all descriptors of standard output");
 }
 
-          .leaks = current_settings->leaks != LeakChoice::kNone};
-}
+/// What is at `path` must not be replaced: it leads to a device, a pipe or an open descriptor.
+absl::Status append_dump(const Snapshot& snapshot, DumpFormat format, const char* path) {
   if (std::string_view(path) == kStandardOutputPath) {
     return dump_to_standard_output(snapshot, format);
   }
-
-/// What is at `path` must not be replaced: it leads to a device, a pipe or an open descriptor.
-absl::Status append_dump(const Snapshot& snapshot, DumpFormat format, const char* path) {
   int error = 0;
   const os::File file = os::open_for_appending(path, error);
   if (error != 0) {
@@ -168,6 +165,10 @@ void print_line(std::string_view text) noexcept {
   std::memcpy(line + kPrefix.size(), text.data(), length);
   line[kPrefix.size() + length] = '\n';
   os::write_all(output, {line, kPrefix.size() + length + 1});
+}
+
+void print_error(const absl::Status& status) noexcept {
+  if (!status.ok()) print_line(in_option_words(status.message()));
 }
 
 }  // namespace alloctap::run

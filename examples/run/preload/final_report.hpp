@@ -1,6 +1,10 @@
 /// The reports that a tracked program leaves.
 #pragma once
 
+#include <absl/status/status.h>
+
+#include <string_view>
+
 #include "settings.hpp"
 
 namespace alloctap::run {
@@ -30,5 +34,8 @@ void write_report() noexcept;
 
 /// Prints "alloctap-run: ..." to stderr, in one piece.
 void print_line(std::string_view text) noexcept;
+
+/// Prints what failed, in words of alloctap-run's options; nothing if `status` is OK. Allocates.
+void print_error(const absl::Status& status) noexcept;
 
 }  // namespace alloctap::run

@@ -49,7 +49,6 @@ constinit std::array<char, kMostEncodedBytes> encoded_settings{};
 constinit std::optional<Settings> settings;
 constinit std::atomic<bool> is_loaded{false};
 
-void report() noexcept {
 bool reports_to_standard_output() noexcept {
   const auto targets = settings->targets();
   return std::any_of(targets.begin(), targets.end(), [](const DumpTarget& target) {
@@ -65,6 +64,7 @@ void flush_standard_output() noexcept {
   ::funlockfile(stdout);
 }
 
+void report() noexcept {
   if (!report_owed()) return;
   yield_to_fatal_signal();
   settle_report();
@@ -95,8 +95,8 @@ void report_at_exit(int status, void*) {
   if (!report_owed()) return;
   if (!report_written()) ::on_exit(&report_at_exit, nullptr);
   let_one_thread_exit();
-  report();
   flush_standard_output();
+  report();
   const int code = exit_code_for(status);
   if (code == status) return;
   // What exit would do yet.
@@ -144,11 +144,8 @@ bool start_tracker() noexcept {
   choose_blocks(*settings);
   limit_event_log(RunTracker::Sink::queue(), settings->event_bytes);
   absl::StatusOr<Session> session = RunTracker::start();
-  if (!session.ok()) {
-    const absl::string_view message = session.status().message();
-    print_line({message.data(), message.size()});
-    return false;
-  }
+  print_error(session.status());
+  if (!session.ok()) return false;
   RunHook::print_warnings();
   // Recording ends with the process.
   static_cast<void>(new (Arena::allocate(sizeof(Session))) Session(std::move(*session)));
@@ -182,11 +179,11 @@ void RunConfig::on_first_call() noexcept {
   settings = decode(text);
   if (!settings)
     return print_line("ALLOCTAP_RUN is not what alloctap-run sets; nothing is tracked");
-  if (reports_to_standard_output()) keep_standard_output();
-  note_earlier_children();
   if (!settings->apply_to(os::current_process_id()) || !start_tracker()) return;
   keep_standard_error();
+  if (reports_to_standard_output()) keep_standard_output();
   HelperProcess::note_start_of_program();
+  note_earlier_children();
   owe_report(*settings);
   // The loader registers its destructors later, so the report comes after all of them.
   for (int i = 0; i <= kThreadsAtOnce; ++i) {

@@ -1,10 +1,13 @@
 #include "run_hook.hpp"
 
+#include <absl/strings/match.h>
+
 #include <algorithm>
 #include <string>
 
 #include "deep_bound_modules.hpp"
 #include "final_report.hpp"
+#include "option_words.hpp"
 
 namespace alloctap::run {
 
@@ -62,7 +65,20 @@ void RunHook::abandon() noexcept {
 void RunHook::print_warnings() {
   if (choice_ != HookChoice::kPlt) return;
   const PltReport report = PltHook::report();
-  for (const std::string& warning : report.warnings) print_line(warning);
+  for (const std::string& warning : report.warnings) print_line(in_option_words(warning));
+}
+
+absl::Status RunHook::explain(absl::Status status) {
+  constexpr absl::string_view kOption = "--hook=";
+  if (status.ok()) return status;
+  std::string text = in_option_words(status.message());
+  if (absl::StrContains(text, kOption)) return {status.code(), text};
+  text.append("; nothing is tracked; write");
+  for (const std::string_view hook : kHookNames) {
+    if (hook != description_of(choice_).name) text.append(" --hook=").append(hook).append(",");
+  }
+  text.back() = ' ';
+  return {status.code(), text.append("instead")};
 }
 
 std::string_view RunHook::active_name() noexcept {

@@ -30,13 +30,13 @@ struct RunHook {
   static absl::Status install() {
     switch (choice_) {
       case HookChoice::kInterpose:
-        return InterposeHook::install<Sink>();
+        return explain(InterposeHook::install<Sink>());
       case HookChoice::kPlt:
-        return PltHook::install<Sink>();
+        return explain(PltHook::install<Sink>());
       case HookChoice::kInline:
-        return InlineHook::install<Sink>();
+        return explain(InlineHook::install<Sink>());
       case HookChoice::kMallocHooks:
-        return MallocHooks::install<Sink>();
+        return explain(MallocHooks::install<Sink>());
     }
     return absl::InternalError("no such hook");
   }
@@ -53,6 +53,9 @@ struct RunHook {
   [[nodiscard]] static HookCapabilities active_capabilities() noexcept;
 
  private:
+  /// Adds to what failed in a hook which others may be written.
+  static absl::Status explain(absl::Status status);
+
   static inline constinit HookChoice choice_ = HookChoice::kInterpose;
 };
 

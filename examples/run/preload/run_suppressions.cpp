@@ -26,10 +26,6 @@ absl::Status add_file(std::string_view path, Suppressions& suppressions) {
       absl::StrCat("cannot read the suppressions ", name, ": ", os::error_text(error)));
 }
 
-void check(const absl::Status& status) noexcept {
-  if (!status.ok()) print_line({status.message().data(), status.message().size()});
-}
-
 }  // namespace
 
 void load_suppressions(const Settings& settings) noexcept {
@@ -40,9 +36,9 @@ void load_suppressions(const Settings& settings) noexcept {
   if (memory == nullptr) return print_line("the system has no memory for suppressions");
   auto* suppressions = ::new (memory) Suppressions;
   for (const std::string_view path : settings.suppression_files()) {
-    check(add_file(path, *suppressions));
+    print_error(add_file(path, *suppressions));
   }
-  if (asks_for_leaks) check(suppressions->add_defaults());
+  if (asks_for_leaks) print_error(suppressions->add_defaults());
   loaded.store(suppressions, std::memory_order_release);
 }
 

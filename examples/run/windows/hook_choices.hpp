@@ -17,6 +17,9 @@ inline constexpr char kHookHelp[] =
     "that they end in are patched) or imports (those that go through\n"
     "modules' import tables; for programs that forbid patches of code).\n"
     "Default: inline.";
+/// What to do where functions cannot be patched: because of a policy, or of where they lie.
+inline constexpr char kNoCodeAdvice[] = "--hook=imports writes no code";
+inline constexpr char kCallersAdvice[] = "write --hook=imports";
 inline constexpr char kMappingsHelp[] =
     "Whether VirtualAlloc, MapViewOfFile and their relatives are tracked\n"
     "too. Default: on.";

@@ -215,6 +215,7 @@ TEST_CASE("where memory may not become code the reason is told, and the program 
     CHECK(outcome.out == "said\n");
     CHECK(outcome.err.starts_with("alloctap-run: FunctionPatch: "));
     CHECK(outcome.err.find(reason) != outcome.err.npos);
+    CHECK(outcome.err.find("--hook=plt writes no code") != outcome.err.npos);
     CHECK(outcome.err.find('\n') == outcome.err.size() - 1);
     CHECK(program.files().empty());
   }

@@ -88,5 +88,6 @@ TEST_CASE("a program whose malloc has no hooks is told so, and runs on") {
   CHECK(
       outcome.err.starts_with("alloctap-run: MallocHooks: no allocator of this process has hooks"));
   CHECK(contains(outcome.err, "another allocator stands in front"));
+  CHECK(outcome.err.ends_with("write --hook=interpose, --hook=plt, --hook=inline instead\n"));
   CHECK(program.files().empty());
 }

@@ -59,6 +59,8 @@ TEST_CASE("a program with a malloc inside is told that it cannot be tracked, and
   CHECK(outcome.out == "own malloc works\n");
   CHECK(outcome.err.starts_with("alloctap-run: "));
   CHECK(outcome.err.find("defines its own malloc") != std::string::npos);
+  CHECK(outcome.err.find("--hook=inline") != std::string::npos);
+  CHECK(outcome.err.find("ALLOCTAP_") == std::string::npos);
   CHECK(outcome.err.find('\n') == outcome.err.size() - 1);
   CHECK(program.files().empty());
 }
