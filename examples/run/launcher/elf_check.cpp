@@ -132,6 +132,11 @@ absl::StatusOr<ElfProgram> read_elf_program(const std::string& path) {
 }
 
 absl::Status check_preloadable(const std::string& path) {
+  if (::access(kOwnPath, F_OK) != 0) {
+    return absl::FailedPreconditionError(
+        "there is no /proc here, without which a tracker knows too little of its program; mount it "
+        "by mount -t proc proc /proc");
+  }
   const absl::StatusOr<ElfProgram> own = read_elf_program(kOwnPath);
   if (!own.ok()) return own.status();
   const absl::StatusOr<ElfProgram> program = read_elf_program(path);

@@ -46,6 +46,20 @@ TEST_CASE("the loader itself may run a program") {
   CHECK(launcher.run({loader, "/bin/echo", "started"}).out == "started\n");
 }
 
+TEST_CASE("where there is no /proc that is said") {
+  const Launcher launcher;
+  const auto without_proc = [&](const std::string& command) {
+    const std::string script = "mount -t tmpfs none /proc && exec " + command;
+    return launcher.execute({"/usr/bin/unshare", "--mount", "/bin/sh", "-c", script});
+  };
+  if (without_proc("true").code != 0) {
+    MESSAGE("not tested: this user may not cover /proc");
+    return;
+  }
+  check_refused(without_proc(launcher.binary().native() + " /bin/echo started"), 2,
+                {"there is no /proc", "mount -t proc"});
+}
+
 TEST_CASE("programs for other machines are refused") {
   const Launcher launcher;
   write_changed_echo(launcher.work() / "narrow", EI_CLASS, "\x01");
