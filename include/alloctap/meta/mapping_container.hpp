@@ -29,6 +29,7 @@ struct MappingRecord {
 /// Numbers of one moment. Bytes are those of whole pages.
 struct MappingTotals {
   /// Calls of `map`, but for empty ones, and their bytes; also those that could not be recorded.
+  /// The bytes stay at UINT64_MAX: reserved address space is counted again each time.
   std::uint64_t mappings = 0;
   std::uint64_t mapped_bytes = 0;
   /// Calls of `finish_unmap`, also those that found nothing recorded.
@@ -67,7 +68,8 @@ class MappingContainer {
     if (range.empty()) return true;
     const std::lock_guard hold(lock_);
     ++totals_.mappings;
-    totals_.mapped_bytes += range.length();
+    totals_.mapped_bytes +=
+        std::min<std::uint64_t>(range.length(), UINT64_MAX - totals_.mapped_bytes);
     const bool kept = set_.discard(range) && set_.add(range, stack, totals_.mappings);
     if (!kept) ++totals_.dropped;
     note_peak();

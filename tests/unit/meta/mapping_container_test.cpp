@@ -33,6 +33,15 @@ TEST_CASE("a mapping is recorded in whole pages with its stack") {
   CHECK(container.live_bytes() == pages(1));
 }
 
+TEST_CASE("bytes of all mappings stay at the largest number rather than begin again") {
+  MappingContainer container;
+  constexpr std::size_t kReserved = std::size_t{1} << 62;
+  for (int i = 0; i < 5; ++i) static_cast<void>(container.map(kFirstPage, kReserved, 7));
+  CHECK(container.totals().mapped_bytes == UINT64_MAX);
+  CHECK(container.totals().mappings == 5);
+  CHECK(container.live_bytes() == kReserved);
+}
+
 TEST_CASE("a mapping of no bytes is none") {
   MappingContainer container;
   CHECK(container.map(kFirstPage, 0, 7));
