@@ -129,6 +129,11 @@ struct TextDump {
         << "           " << with_commas(account.failed_unwinds) << " stacks cut short, "
         << with_commas(account.truncated_stacks) << " deeper than the limit; "
         << human_bytes(account.tracker_bytes) << " mapped by the tracker itself\n";
+    if (misses_unwind_tables(report)) {
+      out << "           they end in code without unwind tables; if that was built with "
+             "frame\n           pointers, FramePointerStack (alloctap-run --stack=frame-pointer) "
+             "sees through it\n";
+    }
     if (account.pauses > 0) {
       out << "           paused " << with_commas(account.pauses) << " time"
           << plural(account.pauses) << ": what was allocated meanwhile is in no number\n";
@@ -141,6 +146,14 @@ struct TextDump {
       out << "           a thread was stopped inside the tracker: numbers may be off by its "
              "event\n";
     }
+  }
+
+  /// Whether a tenth of all stacks ended early where rows of tables were to be followed.
+  static bool misses_unwind_tables(const Report& report) noexcept {
+    constexpr std::uint64_t kOneIn = 10;
+    const std::uint64_t failed = report.snapshot.account.failed_unwinds;
+    return report.backend.stack == "unwind-table" && failed > 0 &&
+           failed >= report.snapshot.totals.allocations / kOneIn;
   }
 
   static void write_unmatched(const Account& account, DumpWriter& out) {

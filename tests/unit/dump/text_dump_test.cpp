@@ -130,6 +130,21 @@ TEST_CASE("a session that was paused is reported as such") {
         text.npos);
 }
 
+TEST_CASE("where many stacks end in code without unwind tables a report says what may see more") {
+  SampleReport sample;
+  const auto points_at_frame_pointers = [&sample] {
+    return render(TextDump{}, sample.report()).find("--stack=frame-pointer") != std::string::npos;
+  };
+  sample.snapshot.account.failed_unwinds = sample.snapshot.totals.allocations / 10;
+  CHECK_FALSE(points_at_frame_pointers());
+  sample.backend.stack = "unwind-table";
+  CHECK(points_at_frame_pointers());
+  --sample.snapshot.account.failed_unwinds;
+  CHECK_FALSE(points_at_frame_pointers());
+  sample.snapshot.account.failed_unwinds = sample.snapshot.totals.allocations = 0;
+  CHECK_FALSE(points_at_frame_pointers());
+}
+
 TEST_CASE("a report of nothing is an account and totals") {
   SampleReport sample;
   sample.snapshot.stacks.clear();
