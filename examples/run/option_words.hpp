@@ -34,6 +34,7 @@ inline constexpr auto kRewordings = std::to_array<Rewording>({
      kCallersAdvice},
     {" Use InterposeHook, or hook before other tools do", " Write --hook=interpose"},
     {". Call refresh() behind them", ""},
+    {"ask for all that is live instead", "write --leaks=live"},
     {"the file would have more than HeaptrackDump::most_events lines; "
      "HeaptrackDump{.only_live = true} writes what is live alone",
      "the file would have more than 1,000,000,000 lines; write --dump record=PATH, or leave out "

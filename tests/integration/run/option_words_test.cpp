@@ -16,15 +16,12 @@ namespace fs = std::filesystem;
 /// The texts of the library's headers in which messages are, with pieces of one literal joined.
 std::string library_texts() {
   std::string texts;
-  for (const char* folder : {"hook", "dump"}) {
-    const fs::path root = fs::path(ALLOCTAP_SOURCES) / "include/alloctap" / folder;
-    for (const auto& entry : fs::recursive_directory_iterator(root)) {
-      if (entry.path().extension() != ".hpp" || entry.path().filename() == "html_page.hpp")
-        continue;
-      std::ifstream file(entry.path());
-      const std::string text{std::istreambuf_iterator<char>(file), {}};
-      texts += std::regex_replace(text, std::regex("\"\\s*\\n\\s*\""), "");
-    }
+  const fs::path root = fs::path(ALLOCTAP_SOURCES) / "include/alloctap";
+  for (const auto& entry : fs::recursive_directory_iterator(root)) {
+    if (entry.path().extension() != ".hpp" || entry.path().filename() == "html_page.hpp") continue;
+    std::ifstream file(entry.path());
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    texts += std::regex_replace(text, std::regex("\"\\s*\\n\\s*\""), "");
   }
   return texts;
 }
