@@ -75,6 +75,11 @@ class Resolver {
       return absl::InvalidArgumentError(
           "it is a device or a pipe, into which all dumps go; leave out %n");
     }
+    if (follow_children_ && text_of(pattern_) == kStandardOutputPath) {
+      return absl::InvalidArgumentError(
+          "with --follow-children reports would go into pipes between processes; name a file, "
+          "with %p in its name");
+    }
     // The path stays as it is: /proc/self/fd/2 would resolve to a name that cannot be opened.
     const ResolvedDump dump{.mode = WriteMode::kAppend, .pattern = text_of(pattern_)};
     return Candidate{dump, *std::move(identity)};

@@ -69,6 +69,7 @@ TEST_CASE("bad options are refused with the value and the remedy") {
       {{"-o", "missing/heap.html"}, "--output 'missing/heap.html'", "create it"},
       {{"-o", "a.html", "--dump", "html=a.html"}, "--output 'a.html'", "--dump 'html=a.html'"},
       {{"-o", "-", "--dump=text=-"}, "--output '-'", "--dump 'text=-'"},
+      {{"-o", "-", "--follow-children"}, "--output '-'", "name a file, with %p in its name"},
       {{"-p", "123"}, "'-p'", "alloctap-run PROGRAM"},
       {{"-p123"}, "'-p123'", "cannot attach to a process that runs already"},
       {{"--pid", "123"}, "'--pid'", "alloctap-run PROGRAM"},

@@ -254,6 +254,8 @@ TEST_CASE("what cannot be is said in one line, and nothing runs") {
       {"--error-exitcode=5", kProgram, 2, "nothing is looked for; write --leaks=CHOICE"},
       {"--checks=guard --error-exitcode=256", kProgram, 2, "write a whole number from 1 to 255"},
       {"--dump json=none/a.json", kProgram, 2, "there is no directory"},
+      {"-o none/a.json", kProgram, 2, "there is no directory"},
+      {"-o -", kProgram, 2, "reports cannot go to standard output on this system"},
       {"--dump json=.", kProgram, 2, "the path is a directory; add a file name"},
       {"--dump json=a.json --dump text=a.json", kProgram, 2, "goes to the same file"},
   };
