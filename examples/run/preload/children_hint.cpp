@@ -60,6 +60,7 @@ bool read_children(rusage& children) noexcept {
 
 constinit std::atomic<bool> was_asked{false};
 constinit bool had_earlier_children = false;
+constinit rusage children_of_program{};
 
 }  // namespace
 
@@ -68,13 +69,18 @@ void note_earlier_children() noexcept {
   had_earlier_children = read_children(children);
 }
 
-bool only_started_others() noexcept {
+bool has_untracked_children() noexcept {
   if (was_asked.exchange(true) || !is_hint_wanted()) return false;
   if (had_earlier_children) return true;
   const os::ErrorPreserver preserve_error;
-  rusage children{};
-  if (had_reports_before() || !read_children(children)) return false;
-  return is_runner() || left_work_to(children);
+  return !had_reports_before() && read_children(children_of_program);
+}
+
+bool did_little_else() noexcept {
+  constexpr std::uint64_t kLittle = 512 * 1024;
+  const os::ErrorPreserver preserve_error;
+  return had_earlier_children || allocated_bytes_in_report() < kLittle || is_runner() ||
+         left_work_to(children_of_program);
 }
 
 }  // namespace alloctap::run

@@ -8,11 +8,14 @@ namespace alloctap::run {
 /// a program had which became this one by exec.
 void note_earlier_children() noexcept;
 
-/// Returns true if this process did little but start others and wait for them, and they were not
-/// tracked: a shell, make, what a shell became in the end, or a program that used a small part of
-/// its children's time. To be asked before the last report, whose helper is a child too; false from
-/// the second call on.
-[[nodiscard]] bool only_started_others() noexcept;
+/// Returns true if this process started others that were not tracked, and the user may be told. To
+/// be asked before the last report, whose helper is a child too; false from the second call on.
+[[nodiscard]] bool has_untracked_children() noexcept;
+
+/// Returns true if it did little else: a shell, make, what a shell became in the end, or a program
+/// that allocated next to nothing or used a small part of its children's time. Precondition: the
+/// last report is written.
+[[nodiscard]] bool did_little_else() noexcept;
 
 inline constexpr std::string_view kChildrenHint =
     "PROGRAM started other processes, which were not tracked; to track them too, add "

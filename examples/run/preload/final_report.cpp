@@ -97,6 +97,7 @@ absl::StatusOr<Snapshot> snapshot_for_reports() {
 /// Of the last report.
 constinit std::atomic<bool> leaked{false};
 constinit std::atomic<bool> misused{false};
+constinit std::atomic<std::uint64_t> allocated_bytes{UINT64_MAX};
 
 /// A snapshot that was to tell what is unreachable and could not has no leaks for sure.
 void note_errors(const Snapshot& snapshot) {
@@ -137,6 +138,7 @@ void write_report() noexcept {
   const absl::StatusOr<Snapshot> snapshot = snapshot_for_reports();
   if (!snapshot.ok()) return print_error(snapshot.status());
   note_errors(*snapshot);
+  allocated_bytes.store(snapshot->totals.allocated_bytes);
   const int error_output = standard_error();
   if (current_settings->dump_count == 0 && error_output >= 0) {
     const absl::Status status =
@@ -149,6 +151,8 @@ void write_report() noexcept {
   }
   ++next_dump;
 }
+
+std::uint64_t allocated_bytes_in_report() noexcept { return allocated_bytes.load(); }
 
 int code_of_errors(int status) noexcept {
   const int chosen = current_settings->error_exit_code;

@@ -3,6 +3,7 @@
 
 #include <absl/status/status.h>
 
+#include <cstdint>
 #include <string_view>
 
 #include "settings.hpp"
@@ -27,6 +28,9 @@ void forgive_report() noexcept;
 /// program's allocator and takes none of its locks and none of the C library's, but needs some room
 /// on the stack. Errors go to stderr.
 void write_report() noexcept;
+
+/// What the program has allocated in all, as of the last report.
+[[nodiscard]] std::uint64_t allocated_bytes_in_report() noexcept;
 
 /// What the program is to end with in the place of `status`: `error_exit_code` of the settings
 /// where checks found anything, or the last report has leaks. Precondition: that report is written.

@@ -113,7 +113,7 @@ void settle_report() noexcept {
     return print_line("the program ended inside the tracker; there is no report");
   }
   ThreadStates::abandon_section();
-  const bool wants_hint = only_started_others();
+  const bool has_children = has_untracked_children();
   if (thread.running()) {
     request_report();
     wait_for_report();
@@ -121,7 +121,7 @@ void settle_report() noexcept {
     write_report();
     set(kWritten);
   }
-  if (wants_hint) print_line(kChildrenHint);
+  if (has_children && did_little_else()) print_line(kChildrenHint);
 }
 
 bool report_written() noexcept { return (state.load(std::memory_order_acquire) & kWritten) != 0; }

@@ -60,6 +60,10 @@ TEST_CASE("a shell that became its last program has the hint too") {
   check_hint(outcome);
 }
 
+TEST_CASE("a program that allocates next to nothing beside its children has the hint") {
+  check_hint(run_by_launcher({ALLOCTAP_PROGRAMS "forks", "spawn", "1"}));
+}
+
 TEST_CASE("the hint comes with --output too, and not where --dump keeps standard error clean") {
   const TemporaryDirectory directory;
   const Outcome outcome =
@@ -75,7 +79,7 @@ TEST_CASE("no hint where children were followed, or there were none") {
   check_no_hint(run_by_launcher({"--follow-children", "/bin/sh", "-c", kTwoChildren}));
   check_no_hint(run_by_launcher({"/bin/sh", "-c", "echo done"}));
   check_no_hint(run_by_launcher({"/bin/sh", "-c", "exec /bin/true"}));
-  check_no_hint(run_by_launcher({ALLOCTAP_PROGRAMS "forks", "spawn", "1"}));
+  check_no_hint(run_by_launcher({"/usr/bin/python3", "-c", "import json, os; os.system('true')"}));
   // Children that alloctap-run's own process had are not the program's.
   check_no_hint(run({.arguments = {"/bin/sh", "-c", "/bin/true; exec \"$@\"", "sh",
                                    ALLOCTAP_RUN_BINARY, "/bin/sh", "-c", "echo done"}}));
