@@ -174,11 +174,14 @@ struct CheckedCall {
     if constexpr (requires { Function::has_content; }) asked.has_content = true;
     if constexpr (is_paged<Function>()) asked.alignment = os::page_size();
     if constexpr (is_copy<Function>()) asked.has_content = true;
-    if constexpr (requires { Function::gives_whole_pages; }) {
-      const std::size_t rest = asked.size % os::page_size();
-      if (rest != 0) asked.size += os::page_size() - rest;
-    }
+    if constexpr (requires { Function::gives_whole_pages; }) asked.size = whole_pages(asked.size);
     return asked;
+  }
+
+  /// `bytes`, rounded up; the largest number, which no allocator has, where that overflows.
+  static std::size_t whole_pages(std::size_t bytes) noexcept {
+    const std::size_t page = os::page_size();
+    return bytes > SIZE_MAX - page ? SIZE_MAX : (bytes + page - 1) / page * page;
   }
 
   /// strdup and strndup.
