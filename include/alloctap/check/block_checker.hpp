@@ -55,7 +55,7 @@ class BlockChecker {
 
   [[nodiscard]] BlockPlan plan(const WantedBlock& wanted, std::uint32_t hint) noexcept {
     BlockPlan plan = BlockLayout::plan(settings(), wanted);
-    if (!settings().blocks) return plan;
+    if (!settings().blocks || !BlockLayout::is_possible(wanted)) return plan;
     plan.number = blocks_.pool().take(hint);
     return plan.number == BlockPool::kNone ? BlockLayout::plain(wanted) : plan;
   }
@@ -71,7 +71,8 @@ class BlockChecker {
       return GuardedBlocks::adopt(settings(), blocks_[plan.number], wanted, call);
     }
     if (plan.number == BlockPool::kNone) {
-      if (!wanted.has_content) BlockLayout::fill_new(settings(), raw, wanted.size);
+      const bool is_filled = !wanted.has_content && BlockLayout::is_possible(wanted);
+      if (is_filled) BlockLayout::fill_new(settings(), raw, wanted.size);
       note_unchecked(raw);
       return raw;
     }

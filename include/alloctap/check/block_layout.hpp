@@ -21,14 +21,20 @@ namespace alloctap {
 /// Pure functions of settings and records; they run inside malloc.
 class BlockLayout {
  public:
-  /// What to ask of the allocator; `number` is left to the caller. What no allocator can have, or
-  /// whose alignment is none, is asked for as it is.
+  /// Whether an allocator can have such a block. It is asked for others as they are: it refuses
+  /// them, or hands out a smaller block (libstdc++ rounds sizes up to 0).
+  [[nodiscard]] static bool is_possible(const WantedBlock& wanted) noexcept {
+    return wanted.size <= kLargest && wanted.alignment <= kLargest;
+  }
+
+  /// What to ask of the allocator; `number` is left to the caller. An allocator that takes an
+  /// alignment that is no power of two rounds it up to the next one, as glibc's does.
   [[nodiscard]] static BlockPlan plan(const CheckSettings& settings,
                                       const WantedBlock& wanted) noexcept {
-    const bool is_odd = wanted.alignment != 0 && !std::has_single_bit(wanted.alignment);
-    if (is_odd || wanted.size > kLargest || wanted.alignment > kLargest) return plain(wanted);
-    const std::size_t step = std::max(kGranule, wanted.alignment);
-    const std::size_t front = (settings.front_guard + step - 1) / step * step;
+    if (!is_possible(wanted)) return plain(wanted);
+    const std::size_t step = std::bit_ceil(std::max(kGranule, wanted.alignment));
+    const std::size_t guard = step <= kLargestStep ? settings.front_guard : 0;
+    const std::size_t front = (guard + step - 1) / step * step;
     const std::size_t bytes = front + wanted.size + settings.expand + settings.rear_guard;
     return {.bytes = std::max(bytes, kGranule), .front = front};
   }
@@ -112,6 +118,9 @@ class BlockLayout {
  private:
   static constexpr std::size_t kGranule = 16;
   static constexpr std::size_t kLargest = PTRDIFF_MAX / 2;
+  /// Blocks of a larger alignment have no guard in front, which would take as many bytes: the size
+  /// of a huge page.
+  static constexpr std::size_t kLargestStep = std::size_t{2} << 20;
 
   static std::byte* rear_of(const CheckSettings& settings, const CheckedBlock& block) noexcept {
     return block.begin() + usable_bytes(settings, block);

@@ -47,9 +47,11 @@ struct CheckedBlock {
 
   static constexpr std::uint8_t kNoAlignment = 0xFF;
 
+  /// What is no power of two is rounded up to one, as allocators do.
   void set_alignment(std::size_t alignment) noexcept {
     alignment_exponent =
-        alignment == 0 ? kNoAlignment : static_cast<std::uint8_t>(std::countr_zero(alignment));
+        alignment == 0 ? kNoAlignment
+                       : static_cast<std::uint8_t>(std::countr_zero(std::bit_ceil(alignment)));
   }
   [[nodiscard]] std::size_t alignment() const noexcept {
     return alignment_exponent == kNoAlignment ? 0 : std::size_t{1} << alignment_exponent;

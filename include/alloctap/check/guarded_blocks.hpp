@@ -122,8 +122,10 @@ class GuardedBlocks {
 
   /// What an allocator refuses must be refused by it.
   static bool is_placeable(const WantedBlock& wanted) noexcept {
-    const bool names_alignment =
-        wanted.alignment != 0 || wanted.kind == AllocationKind::kAlignedAlloc;
+    const bool names_alignment = wanted.alignment != 0 ||
+                                 wanted.kind == AllocationKind::kAlignedAlloc ||
+                                 wanted.kind == AllocationKind::kAlignedNew ||
+                                 wanted.kind == AllocationKind::kAlignedNewArray;
     const bool is_sound = !names_alignment || (std::has_single_bit(wanted.alignment) &&
                                                wanted.alignment >= sizeof(void*));
     return is_sound && wanted.size <= kLargest && wanted.alignment <= kLargest;

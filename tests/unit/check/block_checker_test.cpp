@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -161,13 +162,38 @@ TEST_CASE("room alone needs no record") {
   CHECK(heap.free(block) == Action::kPassOn);
 }
 
-TEST_CASE("what no allocator has, and an alignment that is none, are asked for as they are") {
+TEST_CASE(
+    "what no allocator has is asked for as it is, and what comes all the same is left alone") {
+  static constinit BlockChecker<Checks<FrontGuard<32>, RearGuard<32>, FillOnAllocate<>>> checker;
+  // As libstdc++ does, whose aligned operator new rounds the size up to 0.
+  const WantedBlock wanted{
+      .size = SIZE_MAX - 8, .alignment = 16, .kind = AllocationKind::kAlignedNew};
+  const BlockPlan plan = checker.plan(wanted, 0);
+  CHECK(plan.bytes == wanted.size);
+  CHECK(plan.front == 0);
+  alignas(16) std::byte raw[16]{};
+  CHECK(checker.adopt(plan, raw, wanted, {}) == raw);
+  CHECK(std::ranges::count(raw, std::byte{0}) == 16);
+  CHECK(checker.extent(raw).verdict == BlockExtent::Verdict::kUnknown);
+}
+
+TEST_CASE("an alignment that is no power of two is rounded up to one, as the allocator does") {
   static constinit BlockChecker<Level10> checker;
-  for (const WantedBlock& wanted :
-       {WantedBlock{.size = SIZE_MAX - 8}, WantedBlock{.size = 16, .alignment = 24}}) {
-    const BlockPlan plan = checker.plan(wanted, 0);
-    CHECK(plan.bytes == wanted.size);
+  for (const std::size_t alignment : {3U, 17U, 24U, 100U}) {
+    CAPTURE(alignment);
+    const BlockPlan plan = checker.plan({.size = 10, .alignment = alignment}, 0);
+    CHECK(plan.front == std::bit_ceil(std::max<std::size_t>(alignment, 32)));
+    CHECK(plan.bytes == plan.front + 10 + 32);
+    checker.drop(plan, 0);
+  }
+}
+
+TEST_CASE("a block of a huge alignment has no guard in front, which would be as large") {
+  static constinit BlockChecker<Level10> checker;
+  for (const std::size_t alignment : {std::size_t{4} << 20, std::size_t{1} << 40}) {
+    const BlockPlan plan = checker.plan({.size = 10, .alignment = alignment}, 0);
     CHECK(plan.front == 0);
+    CHECK(plan.bytes == 10 + 32);
     checker.drop(plan, 0);
   }
 }

@@ -117,7 +117,10 @@ TEST_CASE("what an allocator is to refuse is left to it") {
   Right heap;
   CHECK(heap.allocate(100, 24) == nullptr);
   CHECK(heap.allocate(100, 4, AllocationKind::kAlignedAlloc) == nullptr);
-  CHECK(heap.allocate(100, 0, AllocationKind::kAlignedAlloc) == nullptr);
+  for (const AllocationKind kind : {AllocationKind::kAlignedAlloc, AllocationKind::kAlignedNew,
+                                    AllocationKind::kAlignedNewArray}) {
+    CHECK(heap.allocate(100, 0, kind) == nullptr);
+  }
   CHECK(heap.allocate(SIZE_MAX) == nullptr);
   CHECK(heap.account().fell_back == 0);
 }
