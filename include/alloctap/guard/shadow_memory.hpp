@@ -82,9 +82,11 @@ class BasicShadowMemory {
     const std::size_t number = middle_of(address);
     Leaf* const leaf = leaf_at(*middle, number);
     if (leaf == nullptr) return nullptr;
-    bring_in(*middle, *leaf, address);
-    middle->made[part_of(address)].store(1, std::memory_order_release);
-    set_bit(middle->used, number);
+    if (!middle->is_made(part_of(address))) {
+      bring_in(*middle, *leaf, address);
+      middle->made[part_of(address)].store(1, std::memory_order_release);
+      set_bit(middle->used, number);
+    }
     return &leaf->words[word_of(address)];
   }
 
