@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -14,8 +15,10 @@ namespace alloctap {
 
 /// Live blocks, and those that were freed for as long as they are remembered, by address. The word
 /// of `ShadowMemory` at which a block begins says its number, and so do the first words of the
-/// 4 KiB regions that it reaches into: so a block is found from any address inside it in 256 steps
-/// at most. Thread-safe; runs inside malloc. Constant-initialized, never destroyed.
+/// 4 KiB regions that it reaches into; of 64 regions, or of 64 times 64, that belong to one block
+/// only the first. So a block is found from any address inside it in 258 steps at most, and a huge
+/// one takes no time and memory for each of its pages. Thread-safe; runs inside malloc.
+/// Constant-initialized, never destroyed.
 class CheckedBlocks {
  public:
   using Number = BlockPool::Number;
@@ -74,13 +77,17 @@ class CheckedBlocks {
       if (holds(number, address, freed)) return number;
       break;
     }
-    const std::uintptr_t region = address / ShadowMemory::kRegion * ShadowMemory::kRegion;
-    if (!has_words(region)) return freed;
-    for (std::uintptr_t below = granule;; below -= kGranule) {
+    const std::uintptr_t region = address / kSteps[0] * kSteps[0];
+    const std::uintptr_t highest = has_words(region) ? granule : 0;
+    for (std::uintptr_t below = highest; below >= region && below > 0; below -= kGranule) {
       const Number number = any_at(below);
       if (number != kNone && holds(number, address, freed)) return number;
-      if (below == region) return freed;
     }
+    for (const std::uintptr_t step : {kSteps[1], kSteps[2]}) {
+      const Number number = any_at(address / step * step);
+      if (number != kNone && holds(number, address, freed)) return number;
+    }
+    return freed;
   }
 
   /// What is known of that block; `known` is false where none is.
@@ -167,6 +174,9 @@ class CheckedBlocks {
 
   static constexpr Number kNone = BlockPool::kNone;
   static constexpr std::uintptr_t kGranule = 16;
+  /// Bytes, from regions to what stands for many of them.
+  static constexpr std::array<std::uintptr_t, 3> kSteps{
+      ShadowMemory::kRegion, 64 * ShadowMemory::kRegion, 4096 * ShadowMemory::kRegion};
   static constexpr Number kContinued = Number{1} << 31;
   static constexpr Number kNumber = kContinued - 1;
   static constexpr Number kUnchecked = ~Number{0};
@@ -206,14 +216,20 @@ class CheckedBlocks {
     return state == State::kLive;
   }
 
-  /// Calls `visit` with each multiple of a region's size behind the begin that the block reaches.
+  /// Calls `visit` with the first address of each region behind the begin that the block reaches,
+  /// or of so many regions as lie in one of `kSteps` that the block has to itself.
   template <class Visit>
   static void for_each_region(const CheckedBlock& block, Visit&& visit) {
     const auto begin = reinterpret_cast<std::uintptr_t>(block.begin());
     const std::uintptr_t end = begin + block.size + block.rear_guard;
-    std::uintptr_t region = (begin / ShadowMemory::kRegion + 1) * ShadowMemory::kRegion;
-    for (; region < end; region += ShadowMemory::kRegion) {
+    std::uintptr_t region = (begin / kSteps[0] + 1) * kSteps[0];
+    while (region < end) {
       visit(reinterpret_cast<const void*>(region));
+      std::uintptr_t next = region;
+      for (const std::uintptr_t step : kSteps) {
+        if (region % step == 0 && (step == kSteps[0] || step <= end - region)) next = region + step;
+      }
+      region = next;
     }
   }
 

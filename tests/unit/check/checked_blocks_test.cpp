@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/brought_in.hpp"
+
 using alloctap::BlockPool;
 using alloctap::CheckedBlock;
 using alloctap::CheckedBlocks;
@@ -59,6 +61,26 @@ TEST_CASE("a block is found from any address inside, across many regions") {
     CHECK(blocks.around(begin + size) == BlockPool::kNone);
     CHECK(blocks.around(begin - 1) == BlockPool::kNone);
   }
+}
+
+TEST_CASE("a huge block is found from any address inside, without a word for each of its pages") {
+  static constinit CheckedBlocks blocks;
+  constexpr std::uint64_t kSize = std::uint64_t{1} << 33;
+  BlockPool::Number number = BlockPool::kNone;
+  CHECK(alloctap::testing::resident_growth([&] { number = add(blocks, address(0x1230), kSize); }) <
+        std::ptrdiff_t{kSize >> 8});
+  for (std::uint64_t offset = 0; offset < kSize; offset += kSize / 999) {
+    CAPTURE(offset);
+    REQUIRE(blocks.around(address(0x1230 + offset)) == number);
+  }
+  CHECK(blocks.around(address(0x1230 + kSize - 1)) == number);
+  CHECK(blocks.around(address(0x1230 + kSize)) == BlockPool::kNone);
+  REQUIRE(blocks.end_life(number, address(0x1230)));
+  const auto later = add(blocks, address(0x4000'0000), 100);
+  CHECK(blocks.around(address(0x4000'0000)) == later);
+  CHECK(blocks.around(address(0x4000'0000 - 8)) == number);
+  blocks.forget(number, 0);
+  CHECK(blocks.around(address(0x4000'0000 - 8)) == BlockPool::kNone);
 }
 
 TEST_CASE("guards belong to their block") {
