@@ -119,8 +119,12 @@ class BlockChecker {
     }
     const std::size_t bytes = BlockLayout::bytes_of(block);
     const bool keeps = settings().quarantine_blocks > 0 && bytes <= settings().quarantine_bytes;
-    BlockLayout::fill_freed(settings(), block);
-    if (keeps) BlockLayout::write_guards(settings(), block);
+    if (keeps) {
+      BlockLayout::fill_kept(settings(), block);
+      BlockLayout::write_guards(settings(), block);
+    } else {
+      BlockLayout::fill_freed(settings(), block);
+    }
     const std::lock_guard hold(lock_);
     if (keeps && kept_.push(settings(), blocks_, plan.number)) return false;
     kept_.remember(settings(), blocks_, plan.number, hint);
@@ -231,7 +235,7 @@ class BlockChecker {
       const CheckedBlock& block = blocks_[number];
       if (!faults_.check_freed(settings(), block, call, found)) return;
       BlockLayout::write_guards(settings(), block);
-      BlockLayout::fill_freed(settings(), block);
+      BlockLayout::refill_kept(block);
     });
   }
 

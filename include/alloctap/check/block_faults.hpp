@@ -93,7 +93,7 @@ class BlockFaults {
     none.pointer = block.begin();
     const Misuse fault = make(MisuseKind::kWriteAfterFree, none, call, block.story());
     const bool before = add_changes(fault, BlockLayout::front_changes(block), found);
-    const bool inside = add_changes(fault, BlockLayout::freed_changes(settings, block), found);
+    const bool inside = add_changes(fault, BlockLayout::freed_changes(block), found);
     const bool behind = add_changes(fault, BlockLayout::rear_changes(settings, block), found);
     return before || inside || behind;
   }

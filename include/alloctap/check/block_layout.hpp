@@ -11,6 +11,7 @@
 #include "alloctap/check/check_settings.hpp"
 #include "alloctap/check/checked_block.hpp"
 #include "alloctap/event/block_checks.hpp"
+#include "alloctap/guard/touched_memory.hpp"
 
 namespace alloctap {
 
@@ -85,14 +86,26 @@ class BlockLayout {
     return block.size + (block.guarded ? 0 : settings.expand);
   }
 
-  /// Fills a block that comes.
+  /// Fills a block that comes, but for the untouched pages of a large one.
   static void fill_new(const CheckSettings& settings, void* block, std::size_t size) noexcept {
-    std::memset(block, kAllocatedByte, std::min(settings.fill_on_allocate, size));
+    fill(static_cast<std::byte*>(block), std::min(settings.fill_on_allocate, size), kAllocatedByte);
   }
 
-  /// Fills a block that goes.
+  /// Fills a block that goes at once, likewise.
   static void fill_freed(const CheckSettings& settings, const CheckedBlock& block) noexcept {
-    std::memset(block.begin(), kFreedByte, filled(settings.fill_on_free, block));
+    fill(block.begin(), filled(settings.fill_on_free, block), kFreedByte);
+  }
+
+  /// Fills a block that is kept, and remembers which parts of it are to stay so.
+  static void fill_kept(const CheckSettings& settings, CheckedBlock& block) noexcept {
+    block.filled.fill(block.begin(), filled(settings.fill_on_free, block), kFreedByte);
+  }
+
+  /// Fills the parts of a kept block again.
+  static void refill_kept(const CheckedBlock& block) noexcept {
+    block.filled.for_each(block.begin(), [](std::byte* part, std::size_t bytes) {
+      std::memset(part, kFreedByte, bytes);
+    });
   }
 
   [[nodiscard]] static ChangedBytes front_changes(const CheckedBlock& block) noexcept {
@@ -103,11 +116,13 @@ class BlockLayout {
                                                  const CheckedBlock& block) noexcept {
     return find_changes(rear_of(settings, block), block.rear_guard, kRearGuardByte, block.begin());
   }
-  /// Of a block that was filled by `fill_freed`.
-  [[nodiscard]] static ChangedBytes freed_changes(const CheckSettings& settings,
-                                                  const CheckedBlock& block) noexcept {
-    return find_changes(block.begin(), filled(settings.fill_on_free, block), kFreedByte,
-                        block.begin());
+  /// Of a block that was filled by `fill_kept`.
+  [[nodiscard]] static ChangedBytes freed_changes(const CheckedBlock& block) noexcept {
+    ChangedBytes changes{.expected = kFreedByte};
+    block.filled.for_each(block.begin(), [&](const std::byte* part, std::size_t bytes) {
+      changes.add(find_changes(part, bytes, kFreedByte, block.begin()));
+    });
+    return changes;
   }
 
   /// Bytes of the program's and around them.
@@ -124,6 +139,10 @@ class BlockLayout {
 
   static std::byte* rear_of(const CheckSettings& settings, const CheckedBlock& block) noexcept {
     return block.begin() + usable_bytes(settings, block);
+  }
+  static void fill(std::byte* begin, std::size_t bytes, std::uint8_t byte) noexcept {
+    visit_touched(begin, bytes,
+                  [byte](std::byte* part, std::size_t size) { std::memset(part, byte, size); });
   }
   static std::size_t filled(std::size_t most, const CheckedBlock& block) noexcept {
     return std::min<std::size_t>(most, block.size);

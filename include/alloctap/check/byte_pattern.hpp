@@ -28,6 +28,16 @@ struct ChangedBytes {
   /// What stands from the first one on, as far as it goes: `shown` bytes.
   std::array<std::uint8_t, kMostShown> found{};
   std::uint8_t shown = 0;
+
+  /// Adds what was found further up in the same block.
+  void add(const ChangedBytes& later) noexcept {
+    if (count == 0) {
+      *this = later;
+    } else if (later.count != 0) {
+      last = later.last;
+      count += later.count;
+    }
+  }
 };
 
 /// Which of the `bytes` at `begin` are not `expected`; offsets count from `block`. Runs inside

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "alloctap/check/filled_parts.hpp"
 #include "alloctap/check/misuse.hpp"
 #include "alloctap/event/allocation_kind.hpp"
 #include "alloctap/os/heap_handle.hpp"
@@ -43,6 +44,8 @@ struct CheckedBlock {
   std::uint64_t size = 0;
   BlockCall allocated;
   BlockCall gone;
+  /// While it is kept.
+  FilledParts filled;
   [[no_unique_address]] os::HeapHandle heap{};
 
   static constexpr std::uint8_t kNoAlignment = 0xFF;

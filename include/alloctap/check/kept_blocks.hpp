@@ -65,6 +65,7 @@ class KeptBlocks {
   void remember(const CheckSettings& settings, CheckedBlocks& blocks, Number number,
                 std::uint32_t hint) noexcept {
     blocks[number].kept.store(false, std::memory_order_relaxed);
+    blocks[number].filled.release();
     if (remembered_.full()) blocks.forget(remembered_.pop(), hint);
     if (!remembered_.push(number, settings.remembered_frees)) blocks.forget(number, hint);
   }

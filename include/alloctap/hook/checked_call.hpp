@@ -11,6 +11,7 @@
 
 #include "alloctap/event/block_checks.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/guard/touched_memory.hpp"
 #include "alloctap/hook/allocation_functions.hpp"
 #include "alloctap/hook/string_look.hpp"
 #include "alloctap/macros.hpp"
@@ -79,7 +80,7 @@ struct CheckedCall {
     }
     void* const block = size == 0 ? nullptr : allocate<functions::Malloc>(wanted, origin, size);
     if (block == nullptr && size != 0) return nullptr;
-    if (block != nullptr) std::memcpy(block, old, std::min(size, extent.size));
+    if (block != nullptr) copy_touched(block, old, std::min(size, extent.size));
     release(wanted, gone);
     return block;
   }
@@ -127,7 +128,7 @@ struct CheckedCall {
       *result = size == 0 ? nullptr : Originals::template get<functions::Malloc>()(size);
       if (*result == nullptr && size != 0) return true;
       note(*result);
-      if (*result != nullptr) std::memcpy(*result, old, std::min(size, extent.size));
+      if (*result != nullptr) copy_touched(*result, old, std::min(size, extent.size));
       static_cast<void>(deallocate(old));
       return true;
     }

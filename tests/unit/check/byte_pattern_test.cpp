@@ -25,6 +25,21 @@ TEST_CASE("bytes that are as they were are no change, however many") {
   }
 }
 
+TEST_CASE("changes of several parts are one change, from the first to the last") {
+  auto guard = guard_of(100);
+  guard[3] = guard[50] = guard[60] = 1;
+  const auto changes_in = [&](std::size_t begin, std::size_t bytes) {
+    return find_changes(guard.data() + begin, bytes, kRearGuardByte, guard.data());
+  };
+  ChangedBytes changes = changes_in(10, 10);
+  for (const std::size_t begin : {0U, 20U, 45U, 80U}) changes.add(changes_in(begin, 20));
+  CHECK(changes.count == 3);
+  CHECK(changes.first == 3);
+  CHECK(changes.last == 60);
+  CHECK(changes.found[0] == 1);
+  CHECK(changes.expected == kRearGuardByte);
+}
+
 TEST_CASE("each changed byte is found, at its offset from the block") {
   for (const std::size_t at : {0U, 1U, 7U, 30U, 31U}) {
     CAPTURE(at);

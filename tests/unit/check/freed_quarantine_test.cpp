@@ -4,18 +4,21 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "alloctap/check/block_checker.hpp"
 #include "alloctap/check/checks.hpp"
 #include "alloctap/check/quarantine.hpp"
 #include "alloctap/check/selectable_checks.hpp"
+#include "tests/support/untouched_memory.hpp"
 #include "tests/unit/check/checked_heap.hpp"
 
 namespace {
 
 using namespace alloctap;
 using alloctap::testing::CheckedHeap;
+using alloctap::testing::UntouchedMemory;
 using Action = ReleasePlan::Action;
 using Kinds = std::vector<MisuseKind>;
 
@@ -52,6 +55,29 @@ TEST_CASE("a write to a freed block is found when it goes at last") {
   REQUIRE(heap.kinds() == Kinds{MisuseKind::kWriteAfterFree});
   CHECK(heap.fault(0).changed.first == 3);
   CHECK(heap.fault(0).block.gone.stack == freed);
+}
+
+TEST_CASE("a large block is looked at where it had been touched, and nowhere else") {
+  static constinit BlockChecker<Kept> checker;
+  CheckedHeap heap(checker);
+  constexpr std::size_t kBytes = std::size_t{1} << 20;
+  const UntouchedMemory memory(3 * kBytes);
+  const bool tells = alloctap::testing::tells_untouched();
+  for (const std::size_t offset : {100'000U, 300'000U, 500'000U}) {
+    CAPTURE(offset);
+    const WantedBlock wanted{.size = kBytes};
+    const BlockPlan plan = checker.plan(wanted, 0);
+    auto* const block = static_cast<std::byte*>(
+        checker.adopt(plan, memory.begin() + (offset / 200'000) * kBytes, wanted, {}));
+    std::memset(block + 300'000, 1, 20'000);
+    heap.free(block);
+    // As if the page had been new.
+    std::memset(block + offset, 0, tells || offset == 300'000 ? 4096 : 0);
+    for (int i = 0; i < 2; ++i) heap.free(heap.allocate(8));
+  }
+  REQUIRE(heap.kinds() == Kinds{MisuseKind::kWriteAfterFree});
+  CHECK(heap.fault(0).changed.first == 300'000);
+  CHECK(heap.fault(0).changed.count == 4096);
 }
 
 TEST_CASE("what is kept is bounded in bytes, too, and what is larger than that goes at once") {

@@ -105,7 +105,7 @@ inline std::size_t copy_memory(std::uintptr_t address, std::span<std::byte> buff
 template <class Visit>
 std::uintptr_t visit_listed_pages(int page_map, std::uintptr_t start, std::uintptr_t end,
                                   Visit&& visit) noexcept {
-  constexpr std::size_t kAtOnce = 1024;
+  constexpr std::size_t kAtOnce = 128;
   const std::size_t page = page_size();
   std::uint64_t states[kAtOnce];
   while (start < end) {

@@ -51,7 +51,8 @@ inline constexpr std::uint64_t kPageIsSwapped = 1 << 4;
 template <class Visit>
 std::uintptr_t visit_found_pages(int page_map, std::uintptr_t start, std::uintptr_t end,
                                  Visit&& visit) noexcept {
-  constexpr std::size_t kAtOnce = 128;
+  // On the stack of a thread inside malloc, which may be small.
+  constexpr std::size_t kAtOnce = 32;
   constexpr unsigned long kPagemapScan = _IOWR('f', 16, PageSearch);
   FoundPages found[kAtOnce];
   PageSearch search;

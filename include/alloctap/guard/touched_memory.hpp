@@ -1,0 +1,48 @@
+/// Which parts of a block the program has ever touched.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/memory_map.hpp"
+
+namespace alloctap {
+
+/// Bytes from which on the system is asked which pages of a block are there: 4 us, as much as it
+/// takes to fill so much memory that is there, and a fortieth where it is not.
+inline constexpr std::size_t kLeastBytesAskedFor = std::size_t{256} << 10;
+
+/// Calls `visit(std::byte* begin, std::size_t bytes)` for the parts of a block that may hold
+/// anything but the system's zeros: all of a small block, the resident and the swapped pages of a
+/// large one. Where the system does not answer, that is all. Runs inside malloc, keeps errno.
+template <class Visit>
+void visit_touched(std::byte* begin, std::size_t bytes, Visit&& visit) noexcept {
+  if (bytes < kLeastBytesAskedFor) return visit(begin, bytes);
+  const os::ErrorPreserver preserve_error;
+  const auto start = reinterpret_cast<std::uintptr_t>(begin);
+  os::visit_present_pages(start, start + bytes, [&](std::uintptr_t from, std::uintptr_t to) {
+    visit(reinterpret_cast<std::byte*>(from), to - from);
+  });
+}
+
+/// As memcpy, but that neither range's untouched pages are brought in.
+inline void copy_touched(void* destination, const void* source, std::size_t bytes) noexcept {
+  auto* const to = static_cast<std::byte*>(destination);
+  auto* const from = const_cast<std::byte*>(static_cast<const std::byte*>(source));
+  std::size_t done = 0;
+  const auto clear_until = [&](std::size_t end) {
+    visit_touched(to + done, end - done,
+                  [](std::byte* part, std::size_t size) { std::memset(part, 0, size); });
+  };
+  visit_touched(from, bytes, [&](std::byte* part, std::size_t size) {
+    const auto offset = static_cast<std::size_t>(part - from);
+    if (offset > done) clear_until(offset);
+    std::memcpy(to + offset, part, size);
+    done = offset + size;
+  });
+  if (done < bytes) clear_until(bytes);
+}
+
+}  // namespace alloctap
