@@ -4,6 +4,7 @@
 #include <absl/status/status.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
@@ -164,6 +165,12 @@ class CheckingRecorder : public Recorder<Config> {
 
   static bool forget_unchecked(const void* old) noexcept { return checker_.forget_unchecked(old); }
   static bool is_stranger(const void* block) noexcept { return checker_.is_stranger(block); }
+
+  static void on_page_change(const void* address, std::size_t bytes, PageChange change) noexcept {
+    if (!has_checks()) return;
+    const PreservingSection section;
+    checker_.note_page_change(address, bytes, change);
+  }
 
   static void* end_next(const DeallocationEvent& gone, std::uint32_t& cursor) noexcept {
     return check(gone.origin, [&](const BlockCall& call, FoundMisuses& found) {

@@ -12,6 +12,7 @@
 #include "alloctap/check/checked_block.hpp"
 #include "alloctap/event/block_checks.hpp"
 #include "alloctap/guard/touched_memory.hpp"
+#include "alloctap/os/memory_protection.hpp"
 
 namespace alloctap {
 
@@ -59,6 +60,7 @@ class BlockLayout {
     block.heap = wanted.heap;
     block.allocated = call;
     block.gone = {};
+    block.pages.store(PageChange::kNone, std::memory_order_relaxed);
   }
 
   /// How such a block goes back; `number` is left to the caller.
@@ -73,6 +75,29 @@ class BlockLayout {
   static void write_guards(const CheckSettings& settings, const CheckedBlock& block) noexcept {
     std::memset(block.begin() - block.front_guard, kFrontGuardByte, block.front_guard);
     std::memset(rear_of(settings, block), kRearGuardByte, block.rear_guard);
+  }
+
+  /// Writes those of the guards that have bytes in `[from, to)`.
+  static void rewrite_guards(const CheckSettings& settings, const CheckedBlock& block,
+                             std::uintptr_t from, std::uintptr_t to) noexcept {
+    const auto rewrite = [&](std::byte* guard, std::size_t bytes, std::uint8_t byte) {
+      const auto begin = reinterpret_cast<std::uintptr_t>(guard);
+      if (begin < to && begin + bytes > from) std::memset(guard, byte, bytes);
+    };
+    rewrite(block.begin() - block.front_guard, block.front_guard, kFrontGuardByte);
+    rewrite(rear_of(settings, block), block.rear_guard, kRearGuardByte);
+  }
+
+  /// Whether the system lets this thread write what of the block and its guards was ever touched.
+  [[nodiscard]] static bool may_write(const CheckSettings& settings,
+                                      const CheckedBlock& block) noexcept {
+    std::byte* const begin = block.begin() - block.front_guard;
+    std::byte* const end = rear_of(settings, block) + block.rear_guard;
+    bool may = true;
+    visit_touched(begin, static_cast<std::size_t>(end - begin), [&](std::byte* part, auto bytes) {
+      may = may && os::may_write(reinterpret_cast<std::uintptr_t>(part), bytes);
+    });
+    return may;
   }
 
   /// Whether anything is to stand around blocks of the allocator.

@@ -9,6 +9,7 @@
 #include "alloctap/check/filled_parts.hpp"
 #include "alloctap/check/misuse.hpp"
 #include "alloctap/event/allocation_kind.hpp"
+#include "alloctap/event/block_checks.hpp"
 #include "alloctap/os/heap_handle.hpp"
 
 namespace alloctap {
@@ -44,6 +45,8 @@ struct CheckedBlock {
   std::uint64_t size = 0;
   BlockCall allocated;
   BlockCall gone;
+  /// What the program did to its pages, while that may keep it from being read and written.
+  std::atomic<PageChange> pages{PageChange::kNone};
   /// While it is kept.
   FilledParts filled;
   [[no_unique_address]] os::HeapHandle heap{};

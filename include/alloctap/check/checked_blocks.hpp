@@ -113,6 +113,20 @@ class CheckedBlocks {
     return kNone;
   }
 
+  /// Calls `visit(CheckedBlock&)` for the live block that `page` lies in and those that begin in
+  /// it.
+  template <class Visit>
+  void for_each_live_at(std::uintptr_t page, std::size_t bytes, Visit&& visit) {
+    Number number = around(reinterpret_cast<const void*>(page));
+    if (number == kNone) number = first_between(page, page + bytes);
+    while (number != kNone) {
+      CheckedBlock& block = pool_[number];
+      const auto begin = reinterpret_cast<std::uintptr_t>(block.begin());
+      if (block.state.load(std::memory_order_acquire) == State::kLive) visit(block);
+      number = first_between(std::max(begin, page), page + bytes);
+    }
+  }
+
   /// From live to freed, for the block that begins at `begin`. False where it is not live there: it
   /// was freed already, perhaps at this moment by another thread, and its record may be another's.
   [[nodiscard]] bool end_life(Number number, const void* begin) noexcept {

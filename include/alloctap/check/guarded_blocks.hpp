@@ -16,6 +16,7 @@
 #include "alloctap/check/guarded_pool.hpp"
 #include "alloctap/event/block_checks.hpp"
 #include "alloctap/os/clock.hpp"
+#include "alloctap/os/memory_protection.hpp"
 
 namespace alloctap {
 
@@ -59,6 +60,7 @@ class GuardedBlocks {
     block.heap = wanted.heap;
     block.allocated = call;
     block.gone = {};
+    block.pages.store(PageChange::kNone, std::memory_order_relaxed);
     BlockLayout::write_guards(settings, block);
     if (!wanted.has_content) BlockLayout::fill_new(settings, block.begin(), block.size);
     block.state.store(CheckedBlock::State::kLive, std::memory_order_release);
@@ -67,6 +69,7 @@ class GuardedBlocks {
 
   /// The block, whose life has ended, is inaccessible from now on.
   void retire(const CheckedBlock& block) noexcept {
+    if (!take_back(block)) return;
     // Where the system refuses, it stays as it is: nobody else gets it all the same, for a while.
     const std::size_t bytes = open_bytes(block);
     if (bytes > 0) static_cast<void>(pool_.close(first_page(block), bytes));
@@ -185,6 +188,17 @@ class GuardedBlocks {
         static_cast<std::uint32_t>(is_wide ? std::min(open - size, kFront) : rounded - size);
     block.size = size;
     block.set_begin(pages + (aligned - begin) + front);
+  }
+
+  /// Makes pages that the program protected what they were. False where the system refuses, or they
+  /// are others now: nobody gets them again.
+  static bool take_back(const CheckedBlock& block) noexcept {
+    const PageChange change = block.pages.load(std::memory_order_relaxed);
+    if (change == PageChange::kNone) return true;
+    const auto begin = reinterpret_cast<std::uintptr_t>(first_page(block));
+    return change == PageChange::kProtected &&
+           os::protect_pages(begin, open_bytes(block), {.readable = true, .writable = true}) &&
+           os::may_write(begin, open_bytes(block));
   }
 
   static std::byte* first_page(const CheckedBlock& block) noexcept {

@@ -72,6 +72,17 @@ struct BlockExtent {
   void* block = nullptr;
 };
 
+/// What the program did to pages that a block may lie in.
+enum class PageChange : std::uint8_t {
+  kNone,
+  /// They may be accessed in other ways than before.
+  kProtected,
+  /// They are gone, or others.
+  kReplaced,
+  /// What was in them is lost.
+  kDiscarded,
+};
+
 /// A sink that decides how blocks are had and given back. Every function runs inside malloc, on any
 /// thread, whether there is a session or not; blocks come and go through it from the first call on.
 ///
@@ -94,30 +105,33 @@ struct BlockExtent {
 ///
 /// `is_stranger` says whether a block would be refused because nothing at all is known of it. A
 /// hook that comes after the first allocations asks, and notes it where the allocator knows it.
+/// `on_page_change` follows a call by which the program changed the pages of a range.
 /// `end_next` is for a heap that goes with all that is in it: each call ends one block of
 /// `gone.heap`, from `cursor` on, which begins with 0, and gives what the program knew it by, or
 /// nullptr where none is left.
 template <class S>
-concept CheckingSink = EventSink<S> && requires(const WantedBlock& wanted, const BlockPlan& plan,
-                                                void* block, const CallOrigin& origin,
-                                                const DeallocationEvent& gone, ReleasePlan& release,
-                                                std::uint32_t& cursor, std::string_view function) {
-  { S::leaves_alone() } noexcept -> std::same_as<bool>;
-  { S::looks_after(block) } noexcept -> std::same_as<bool>;
-  { S::plan_block(wanted) } noexcept -> std::same_as<BlockPlan>;
-  { S::adopt_block(plan, block, wanted, origin) } noexcept -> std::same_as<void*>;
-  { S::drop_plan(plan) } noexcept -> std::same_as<void>;
-  { S::release_block(gone) } noexcept -> std::same_as<ReleasePlan>;
-  { S::retire_block(release) } noexcept -> std::same_as<bool>;
-  { S::next_evicted(release, origin) } noexcept -> std::same_as<bool>;
-  { S::before_reallocate(gone) } noexcept -> std::same_as<BlockExtent>;
-  { S::usable_size(block) } noexcept -> std::same_as<BlockExtent>;
-  { S::before_measure(block, function, origin) } noexcept -> std::same_as<BlockExtent>;
-  { S::note_unchecked(block) } noexcept -> std::same_as<void>;
-  { S::release_unchecked(block) } noexcept -> std::same_as<ReleasePlan>;
-  { S::forget_unchecked(block) } noexcept -> std::same_as<bool>;
-  { S::is_stranger(block) } noexcept -> std::same_as<bool>;
-  { S::end_next(gone, cursor) } noexcept -> std::same_as<void*>;
-};
+concept CheckingSink =
+    EventSink<S> &&
+    requires(const WantedBlock& wanted, const BlockPlan& plan, void* block,
+             const CallOrigin& origin, const DeallocationEvent& gone, ReleasePlan& release,
+             std::uint32_t& cursor, std::string_view function, PageChange change) {
+      { S::leaves_alone() } noexcept -> std::same_as<bool>;
+      { S::looks_after(block) } noexcept -> std::same_as<bool>;
+      { S::plan_block(wanted) } noexcept -> std::same_as<BlockPlan>;
+      { S::adopt_block(plan, block, wanted, origin) } noexcept -> std::same_as<void*>;
+      { S::drop_plan(plan) } noexcept -> std::same_as<void>;
+      { S::release_block(gone) } noexcept -> std::same_as<ReleasePlan>;
+      { S::retire_block(release) } noexcept -> std::same_as<bool>;
+      { S::next_evicted(release, origin) } noexcept -> std::same_as<bool>;
+      { S::before_reallocate(gone) } noexcept -> std::same_as<BlockExtent>;
+      { S::usable_size(block) } noexcept -> std::same_as<BlockExtent>;
+      { S::before_measure(block, function, origin) } noexcept -> std::same_as<BlockExtent>;
+      { S::note_unchecked(block) } noexcept -> std::same_as<void>;
+      { S::release_unchecked(block) } noexcept -> std::same_as<ReleasePlan>;
+      { S::forget_unchecked(block) } noexcept -> std::same_as<bool>;
+      { S::is_stranger(block) } noexcept -> std::same_as<bool>;
+      { S::on_page_change(block, wanted.size, change) } noexcept -> std::same_as<void>;
+      { S::end_next(gone, cursor) } noexcept -> std::same_as<void*>;
+    };
 
 }  // namespace alloctap

@@ -128,6 +128,7 @@ struct HookedCall {
     void* const result =
         Originals::template get<Function>()(address, length, protection, flags, file, offset);
     if (wanted(guard) && !os::mapping_failed(result)) report_mapping(result, length, origin);
+    if (address != nullptr && result == address) replace_pages(guard, address, length);
     return result;
   }
 
@@ -135,6 +136,7 @@ struct HookedCall {
   ALLOCTAP_ALWAYS_INLINE static int unmap(const CallOrigin& origin, void* address,
                                           std::size_t length) {
     const ReentrancyGuard guard;
+    replace_pages(guard, address, length);
     if (!wanted(guard)) return Originals::template get<Function>()(address, length);
     DetachedMappings detached = begin_unmap(address, length, origin);
     const int error = Originals::template get<Function>()(address, length);
@@ -148,6 +150,7 @@ struct HookedCall {
                                             void* address) {
     const ReentrancyGuard guard;
     auto* const original = Originals::template get<Function>();
+    replace_pages(guard, old, old_length);
     if (!wanted(guard)) return original(old, old_length, length, flags, address);
     // A length of 0 makes a second view of a shared mapping, and the old one may be asked to stay.
     const bool leaves_old = os::remap_keeps_old(old_length, flags);
@@ -228,6 +231,15 @@ struct HookedCall {
     const os::ErrorPreserver preserve_error;
     return Sink::begin_reallocate(
         DeallocationEvent{.pointer = old, .kind = DeallocationKind::kRealloc, .origin = origin});
+  }
+
+  /// Blocks in that range are not read or written any more. Also where the call fails: it seldom
+  /// does, and afterwards another thread may have the addresses.
+  static void replace_pages([[maybe_unused]] const auto& guard, [[maybe_unused]] void* address,
+                            [[maybe_unused]] std::size_t length) noexcept {
+    if constexpr (CheckingSink<Sink>) {
+      if (guard.outermost()) Sink::on_page_change(address, length, PageChange::kReplaced);
+    }
   }
 
   static void report_mapping(void* address, std::size_t length, const CallOrigin& origin) noexcept {

@@ -12,6 +12,7 @@
 #include "alloctap/hook/bootstrapped_call.hpp"
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/hook/interposed_originals.hpp"
+#include "alloctap/hook/interposed_pages.hpp"
 #include "alloctap/hook/string_originals.hpp"
 #include "alloctap/os/module_symbols.hpp"
 
@@ -59,6 +60,7 @@ struct InterposeHook {
     if constexpr (!CheckingSink<Sink> && requires { Sink::expect_spacing(std::size_t{}); }) {
       Sink::expect_spacing(BlockSpacing<Originals>::find());
     }
+    if constexpr (CheckingSink<Sink>) InterposedPages<Sink>::find_originals();
     stop_ = &stop_recording<Sink>;
     Originals::set_recording(true);
     return absl::OkStatus();

@@ -14,8 +14,8 @@
 #include "alloctap/os/mapping_calls.hpp"
 
 // clang-format off
-/// Defines malloc and its family, operator new and delete in all forms, mmap and its relatives, and
-/// dlclose, for `Tracker` (a type name in scope; its Hook is InterposeHook). At global scope, in exactly one
+/// Defines malloc and its family, operator new and delete in all forms, mmap and its relatives,
+/// mprotect, pkey_mprotect, madvise, and dlclose, for `Tracker` (a type name in scope; its Hook is InterposeHook). At global scope, in exactly one
 /// source file of the program.
 #define ALLOCTAP_DEFINE_INTERPOSED_MALLOC(Tracker) \
   extern "C" {                                                                                   \
@@ -96,6 +96,19 @@
     va_end(more);                                                                                \
     return ::alloctap::InterposedCall<Tracker::Sink>::remap<::alloctap::functions::Mremap>(      \
         ALLOCTAP_CALL_ORIGIN(), old, old_length, length, flags, address);                        \
+  }                                                                                              \
+  ALLOCTAP_EXPORT ALLOCTAP_NOINLINE int mprotect(                                                \
+      void* address, std::size_t length, int protection) noexcept {                              \
+    return ::alloctap::InterposedPages<Tracker::Sink>::protect(address, length, protection);     \
+  }                                                                                              \
+  ALLOCTAP_EXPORT ALLOCTAP_NOINLINE int pkey_mprotect(                                           \
+      void* address, std::size_t length, int protection, int key) noexcept {                     \
+    return ::alloctap::InterposedPages<Tracker::Sink>::protect_by_key(                           \
+        address, length, protection, key);                                                       \
+  }                                                                                              \
+  ALLOCTAP_EXPORT ALLOCTAP_NOINLINE int madvise(                                                 \
+      void* address, std::size_t length, int advice) noexcept {                                  \
+    return ::alloctap::InterposedPages<Tracker::Sink>::advise(address, length, advice);          \
   }                                                                                              \
   }                                                                                              \
   ALLOCTAP_EXPORT ALLOCTAP_NOINLINE void* operator new(std::size_t size) {                       \

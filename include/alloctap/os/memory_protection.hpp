@@ -21,6 +21,11 @@ struct Protection {
 /// library's function is not called: another tool may have replaced it. errno may change.
 bool protect_pages(std::uintptr_t address, std::size_t bytes, Protection protection) noexcept;
 
+/// Whether this thread can write all of `[address, address + bytes)`, as a write itself would find:
+/// pages that are not there come in. What is there stays as it is. Inside malloc; a system call for
+/// each page; keeps errno.
+bool may_write(std::uintptr_t address, std::size_t bytes) noexcept;
+
 /// Why memory could not become code, right after `protect_pages` was refused that on this thread:
 /// as much as the system tells, and what may have forbidden it. For messages; control plane.
 std::string why_code_is_forbidden();

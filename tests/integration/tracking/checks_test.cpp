@@ -66,6 +66,39 @@ TEST_CASE("each misuse is found, by its name, and the program goes on") {
   }
 }
 
+TEST_CASE("pages that the program protected, unmapped, replaced or discarded are left alone") {
+  for (const char* name :
+       {"sealed", "sealed_in_part", "sealed_beyond", "sealed_for_ever", "sealed_by_key",
+        "sealed_and_kept", "sealed_and_grown", "barriers", "unmapped", "replaced", "discarded"}) {
+    CAPTURE(name);
+    const TrackedProgram program({ALLOCTAP_PROGRAMS "changed_pages", name});
+    check_sound(program);
+    for (const char* option : {"--checks=front_guard", "--checks=rear_guard",
+                               "--checks=fill_on_free", "--guard-pages=all"}) {
+      CAPTURE(option);
+      const Dump dump = report_of_unchanged(program, {option});
+      CHECK(dump.json().at("misuses").at("faults") == Json::array());
+    }
+  }
+}
+
+TEST_CASE("a block that was protected for a while is looked after as any other") {
+  const TrackedProgram program({ALLOCTAP_PROGRAMS "changed_pages", "overrun_after_barrier"});
+  const Outcome outcome = run(program.tracked({"--checks=level10"}));
+  CHECK(outcome.out == "done\n");
+  const Json faults = program.dump().json().at("misuses").at("faults");
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0].at("kind") == "write_behind");
+}
+
+TEST_CASE("checks bring in no memory that the program did not touch") {
+  const TrackedProgram program({ALLOCTAP_PROGRAMS "untouched"});
+  for (const char* checks : {"level10", "fill", "free_track", "level10,fill_on_alloc"}) {
+    CAPTURE(checks);
+    report_of_unchanged(program, {std::string("--checks=") + checks});
+  }
+}
+
 TEST_CASE("a fault is told with the calls that made, had and freed the block") {
   const TrackedProgram program = misusing("double_free");
   const Json fault = fault_of(program, {"--checks=verify_kinds"});

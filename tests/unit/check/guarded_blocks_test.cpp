@@ -12,6 +12,7 @@
 #include "alloctap/check/checks.hpp"
 #include "alloctap/check/guard_pages.hpp"
 #include "alloctap/check/kind_mismatch.hpp"
+#include "alloctap/os/memory_protection.hpp"
 #include "tests/support/kept_object.hpp"
 
 namespace {
@@ -234,6 +235,35 @@ TEST_CASE("blocks that come and go for long find room, and are forgotten one by 
   }
   CHECK(heap.faults().empty());
   CHECK(heap.account().placed == 30000);
+}
+
+TEST_CASE("pages that the program protected are as before for the next block") {
+  // Few enough runs that they come again.
+  GuardedHeap<GuardPages<2>> heap;
+  const std::size_t page = os::page_size();
+  for (int i = 0; i < 600; ++i) {
+    CAPTURE(i);
+    std::byte* const block = heap.allocate(page, page);
+    REQUIRE(block != nullptr);
+    std::memset(block, 7, page);
+    REQUIRE(
+        os::protect_pages(reinterpret_cast<std::uintptr_t>(block), page, {.readable = i % 2 == 0}));
+    heap.checker.note_page_change(block, page, PageChange::kProtected);
+    CHECK_FALSE(heap.fault(block, kWrite));
+    CHECK(heap.free(block) == Action::kRelease);
+  }
+  CHECK(heap.faults().empty());
+}
+
+TEST_CASE("pages that the program replaced are its own for ever") {
+  Right heap;
+  const std::size_t page = os::page_size();
+  std::byte* const block = heap.allocate(page, page);
+  std::memset(block, 7, page);
+  heap.checker.note_page_change(block, page, PageChange::kReplaced);
+  CHECK(heap.free(block) == Action::kRelease);
+  CHECK(block[0] == std::byte{7});
+  CHECK(heap.free(block) == Action::kRefuse);
 }
 
 TEST_CASE("a block that is freed inside another call is gone, too") {

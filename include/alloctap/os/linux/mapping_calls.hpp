@@ -1,5 +1,6 @@
 #pragma once
 
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -23,6 +24,33 @@ inline int system_munmap(void* address, std::size_t length) noexcept {
 inline void* system_mremap(void* old, std::size_t old_length, std::size_t length, int flags,
                            void* address) noexcept {
   return reinterpret_cast<void*>(::syscall(SYS_mremap, old, old_length, length, flags, address));
+}
+
+inline int system_mprotect(void* address, std::size_t length, int protection) noexcept {
+  return static_cast<int>(::syscall(SYS_mprotect, address, length, protection));
+}
+
+inline int system_pkey_mprotect(void* address, std::size_t length, int protection,
+                                int key) noexcept {
+  return static_cast<int>(::syscall(SYS_pkey_mprotect, address, length, protection, key));
+}
+
+inline int system_madvise(void* address, std::size_t length, int advice) noexcept {
+  return static_cast<int>(::syscall(SYS_madvise, address, length, advice));
+}
+
+/// Whether pages hold zeros after that advice of madvise(2), at once or some time.
+inline bool discards_pages(int advice) noexcept {
+  // MADV_DONTNEED_LOCKED, of Linux 5.18.
+  constexpr int kDiscardsLocked = 24;
+  return advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE ||
+         advice == kDiscardsLocked;
+}
+
+/// Whether nobody can access pages after that advice: MADV_GUARD_INSTALL, of Linux 6.13.
+inline bool closes_pages(int advice) noexcept {
+  constexpr int kInstallsGuard = 102;
+  return advice == kInstallsGuard;
 }
 
 }  // namespace alloctap::os

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <linux/futex.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
+
+#include "alloctap/os/error_preserver.hpp"
 #include "alloctap/os/memory_protection.hpp"
 
 namespace alloctap::os {
@@ -27,6 +31,21 @@ inline bool protect_pages(std::uintptr_t address, std::size_t bytes,
                     (protection.executable ? PROT_EXEC : 0) |
                     (protection.guarded ? branch_guard() : 0);
   return ::syscall(SYS_mprotect, address, bytes, flags) == 0;
+}
+
+/// The kernel adds 0 to a word of each page, or says that it cannot: FUTEX_WAKE_OP of futex(2),
+/// which every malloc with threads needs, so that filters of system calls let it pass.
+inline bool may_write(std::uintptr_t address, std::size_t bytes) noexcept {
+  constexpr unsigned kAddNothing = FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0);
+  const ErrorPreserver preserve_error;
+  const std::uintptr_t page = ::getauxval(AT_PAGESZ);
+  std::uint32_t nobody_waits_here = 0;
+  for (std::uintptr_t at = address / page * page; at < address + bytes; at += page) {
+    const long woken = ::syscall(SYS_futex, &nobody_waits_here, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG,
+                                 0, 0UL, at, kAddNothing);
+    if (woken < 0 && errno == EFAULT) return false;
+  }
+  return true;
 }
 
 inline std::string why_code_is_forbidden() {

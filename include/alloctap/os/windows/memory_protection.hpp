@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "alloctap/os/error_preserver.hpp"
 #include "alloctap/os/memory_protection.hpp"
 #include "alloctap/os/windows/address_steps.hpp"
 #include "alloctap/os/windows/api.hpp"
@@ -31,6 +32,20 @@ inline bool protect_pages(std::uintptr_t address, std::size_t bytes,
       return false;
     }
     start = stop;
+  }
+  return true;
+}
+
+inline bool may_write(std::uintptr_t address, std::size_t bytes) noexcept {
+  constexpr DWORD kWritable =
+      PAGE_READWRITE | PAGE_WRITECOPY | PAGE_EXECUTE_READWRITE | PAGE_EXECUTE_WRITECOPY;
+  const ErrorPreserver preserve_error;
+  MEMORY_BASIC_INFORMATION region;
+  for (std::uintptr_t at = address; at < address + bytes;) {
+    if (::VirtualQuery(reinterpret_cast<void*>(at), &region, sizeof region) == 0) return false;
+    const bool is_guard = (region.Protect & PAGE_GUARD) != 0;
+    if (region.State != MEM_COMMIT || is_guard || (region.Protect & kWritable) == 0) return false;
+    at = reinterpret_cast<std::uintptr_t>(region.BaseAddress) + region.RegionSize;
   }
   return true;
 }
