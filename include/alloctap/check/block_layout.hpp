@@ -53,7 +53,8 @@ class BlockLayout {
     block.guarded = false;
     block.set_alignment(wanted.alignment);
     block.front = static_cast<std::uint32_t>(plan.front);
-    block.front_guard = block.front;
+    block.front_guard = static_cast<std::uint32_t>(
+        std::min(plan.front, std::max(settings.front_guard, kMostFrontBytes)));
     block.rear_guard = static_cast<std::uint32_t>(settings.rear_guard);
     block.set_begin(raw + plan.front);
     block.size = wanted.size;
@@ -161,6 +162,10 @@ class BlockLayout {
   /// Blocks of a larger alignment have no guard in front, which would take as many bytes: the size
   /// of a huge page.
   static constexpr std::size_t kLargestStep = std::size_t{2} << 20;
+
+  /// Bytes of what an alignment leaves in front of a block that are a guard as well: more would
+  /// bring in pages that nobody needs.
+  static constexpr std::size_t kMostFrontBytes = 4096;
 
   static std::byte* rear_of(const CheckSettings& settings, const CheckedBlock& block) noexcept {
     return block.begin() + usable_bytes(settings, block);

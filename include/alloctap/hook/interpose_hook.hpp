@@ -60,7 +60,7 @@ struct InterposeHook {
     if constexpr (!CheckingSink<Sink> && requires { Sink::expect_spacing(std::size_t{}); }) {
       Sink::expect_spacing(BlockSpacing<Originals>::find());
     }
-    if constexpr (CheckingSink<Sink>) InterposedPages<Sink>::find_originals();
+    InterposedPages<Sink>::find_originals();
     stop_ = &stop_recording<Sink>;
     Originals::set_recording(true);
     return absl::OkStatus();

@@ -188,6 +188,21 @@ TEST_CASE("an alignment that is no power of two is rounded up to one, as the all
   }
 }
 
+TEST_CASE("of what an alignment leaves in front of a block 4 KiB are a guard") {
+  static constinit BlockChecker<Level10> checker;
+  CheckedHeap heap(checker);
+  constexpr std::size_t kAlignment = std::size_t{1} << 16;
+  std::byte* const block = heap.allocate(100, AllocationKind::kAlignedAlloc, kAlignment);
+  block[-4097] = std::byte{1};
+  CHECK(block[-4096] == std::byte{kFrontGuardByte});
+  heap.free(block);
+  CHECK(heap.kinds().empty());
+  std::byte* const overrun = heap.allocate(100, AllocationKind::kAlignedAlloc, kAlignment);
+  overrun[-4096] = std::byte{1};
+  heap.free(overrun);
+  CHECK(heap.kinds() == Kinds{MisuseKind::kWriteBefore});
+}
+
 TEST_CASE("a block of a huge alignment has no guard in front, which would be as large") {
   static constinit BlockChecker<Level10> checker;
   for (const std::size_t alignment : {std::size_t{4} << 20, std::size_t{1} << 40}) {
