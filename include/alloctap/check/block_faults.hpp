@@ -11,6 +11,7 @@
 #include "alloctap/check/misuse_log.hpp"
 #include "alloctap/check/release_match.hpp"
 #include "alloctap/event/allocation_event.hpp"
+#include "alloctap/macros.hpp"
 #include "alloctap/os/memory_fault.hpp"
 
 namespace alloctap {
@@ -77,25 +78,30 @@ class BlockFaults {
   bool check_guards(const CheckSettings& settings, const CheckedBlock& block,
                     const DeallocationEvent& gone, const BlockCall& call,
                     FoundMisuses& found) noexcept {
+    const ChangedBytes before = BlockLayout::front_changes(block);
+    const ChangedBytes behind = BlockLayout::rear_changes(settings, block);
+    if (before.count == 0 && behind.count == 0) return false;
     BlockStory story = block.story();
     story.freed = false;
-    const Misuse before = make(MisuseKind::kWriteBefore, gone, call, story);
-    const Misuse behind = make(MisuseKind::kWriteBehind, gone, call, story);
-    const bool is_before = add_changes(before, BlockLayout::front_changes(block), found);
-    const bool is_behind = add_changes(behind, BlockLayout::rear_changes(settings, block), found);
-    return is_before || is_behind;
+    add_changes(MisuseKind::kWriteBefore, before, gone, call, story, found);
+    add_changes(MisuseKind::kWriteBehind, behind, gone, call, story, found);
+    return true;
   }
 
   /// Whether anything was changed in a block that was freed and is still kept.
   bool check_freed(const CheckSettings& settings, const CheckedBlock& block, const BlockCall& call,
                    FoundMisuses& found) noexcept {
+    const ChangedBytes before = BlockLayout::front_changes(block);
+    const ChangedBytes inside = BlockLayout::freed_changes(block);
+    const ChangedBytes behind = BlockLayout::rear_changes(settings, block);
+    if (before.count == 0 && inside.count == 0 && behind.count == 0) return false;
     DeallocationEvent none;
     none.pointer = block.begin();
-    const Misuse fault = make(MisuseKind::kWriteAfterFree, none, call, block.story());
-    const bool before = add_changes(fault, BlockLayout::front_changes(block), found);
-    const bool inside = add_changes(fault, BlockLayout::freed_changes(block), found);
-    const bool behind = add_changes(fault, BlockLayout::rear_changes(settings, block), found);
-    return before || inside || behind;
+    const BlockStory story = block.story();
+    add_changes(MisuseKind::kWriteAfterFree, before, none, call, story, found);
+    add_changes(MisuseKind::kWriteAfterFree, inside, none, call, story, found);
+    add_changes(MisuseKind::kWriteAfterFree, behind, none, call, story, found);
+    return true;
   }
 
  private:
@@ -128,11 +134,14 @@ class BlockFaults {
     return misuse;
   }
 
-  bool add_changes(Misuse misuse, const ChangedBytes& changed, FoundMisuses& found) noexcept {
-    if (changed.count == 0) return false;
+  /// Out of line: a `Misuse` takes more stack than all else on the way of a free.
+  ALLOCTAP_NOINLINE void add_changes(MisuseKind kind, const ChangedBytes& changed,
+                                     const DeallocationEvent& gone, const BlockCall& call,
+                                     const BlockStory& story, FoundMisuses& found) noexcept {
+    if (changed.count == 0) return;
+    Misuse misuse = make(kind, gone, call, story);
     misuse.changed = changed;
     found.add(log_.add(misuse));
-    return true;
   }
 
   MisuseLog log_;
