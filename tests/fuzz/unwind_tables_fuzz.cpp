@@ -84,7 +84,8 @@ void run_rows(const Image& image, const FrameDescription& description) {
 
 void find(const Image& image, const UnwindTables& tables, std::uintptr_t pc) {
   CallFrameRow row;
-  if (find_row(tables, pc, row) != UnwindStatus::kFound) return;
+  RowSearch search;
+  if (find_row(tables, pc, row, search) != UnwindStatus::kFound) return;
   require(row.begin <= pc && pc < row.end);
   step(image, row);
 }

@@ -15,9 +15,8 @@
 
 namespace alloctap::elf {
 
-/// Yields the rows of one description by ascending address. About 4 KB, meant for the stack;
-/// allocates nothing, reads only the description's instructions, and ends after
-/// `kMostInstructions` of them. Runs anywhere.
+/// Yields the rows of one description by ascending address. About 4 KB; allocates nothing, reads
+/// only the description's instructions, and ends after `kMostInstructions` of them. Runs anywhere.
 class CallFrameInterpreter {
  public:
   /// Compilers need one; what is written by hand, rarely two.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "alloctap/elf/call_frame.hpp"
 #include "alloctap/elf/call_frame_interpreter.hpp"
@@ -9,14 +10,21 @@
 
 namespace alloctap::elf {
 
+/// The memory that `find_row` works in: about 4 KB, which is as much as some fibers' stacks. So
+/// callers inside malloc keep it elsewhere.
+struct RowSearch {
+  FoundDescription found;
+  std::optional<CallFrameInterpreter> interpreter;
+};
+
 /// Writes the row that holds at `pc` to `row`, whose content is only of value with kFound. For a
 /// return address, ask for the address before it, unless a signal frame led there: the call may be
-/// its function's last instruction. Needs about 5 KB of stack. Runs anywhere.
-inline UnwindStatus find_row(const UnwindTables& tables, std::uintptr_t pc,
-                             CallFrameRow& row) noexcept {
-  const FoundDescription found = find_frame_description(tables, pc);
-  if (found.status != UnwindStatus::kFound) return found.status;
-  CallFrameInterpreter interpreter(found.description);
+/// its function's last instruction. Runs anywhere.
+inline UnwindStatus find_row(const UnwindTables& tables, std::uintptr_t pc, CallFrameRow& row,
+                             RowSearch& search) noexcept {
+  search.found = find_frame_description(tables, pc);
+  if (search.found.status != UnwindStatus::kFound) return search.found.status;
+  CallFrameInterpreter& interpreter = search.interpreter.emplace(search.found.description);
   interpreter.skip_rows_before(pc);
   while (interpreter.next()) {
     if (pc >= interpreter.row().end) continue;

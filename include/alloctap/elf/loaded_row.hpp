@@ -13,9 +13,10 @@ namespace alloctap::elf {
 
 /// Interprets the table anew each time; what it needs and promises is what `find_unwind_tables`,
 /// `find_row` and `find_signal_row` do.
-[[nodiscard]] inline bool find_loaded_row(std::uintptr_t address, CallFrameRow& row) noexcept {
+[[nodiscard]] inline bool find_loaded_row(std::uintptr_t address, CallFrameRow& row,
+                                          RowSearch& search) noexcept {
   const std::optional<UnwindTables> tables = find_unwind_tables(address);
-  if (tables && find_row(*tables, address, row) == UnwindStatus::kFound) return true;
+  if (tables && find_row(*tables, address, row, search) == UnwindStatus::kFound) return true;
   return find_signal_row(address, row);
 }
 

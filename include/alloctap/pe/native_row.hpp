@@ -14,14 +14,23 @@
 
 namespace alloctap::native {
 
+/// The memory that `find_unwind_row` works in.
+#if defined(_WIN32)
+struct RowSearch {};
+#else
+using RowSearch = elf::RowSearch;
+#endif
+
 /// Writes the row that holds at `address` to `row`; false where there is none, or it cannot be
 /// read. For a return address, ask for the address before it. Allocates nothing, takes no lock of
 /// the loader's and runs inside malloc. The answer holds as long as the module stays loaded.
-[[nodiscard]] inline bool find_unwind_row(std::uintptr_t address, elf::CallFrameRow& row) noexcept {
+[[nodiscard]] inline bool find_unwind_row(std::uintptr_t address, elf::CallFrameRow& row,
+                                          RowSearch& search) noexcept {
 #if defined(_WIN32)
+  static_cast<void>(search);
   return pe::find_loaded_row(address, row);
 #else
-  return elf::find_loaded_row(address, row);
+  return elf::find_loaded_row(address, row, search);
 #endif
 }
 

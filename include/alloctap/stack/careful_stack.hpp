@@ -96,12 +96,12 @@ struct CarefulStack {
     }
 
     Outcome step() noexcept {
-      elf::CallFrameRow row;
-      if (!find_unwind_row(pc_is_exact_ ? pc_ : pc_ - 1, row)) return Outcome::kFailed;
+      const elf::CallFrameRow* const row = find_unwind_row(pc_is_exact_ ? pc_ : pc_ - 1);
+      if (row == nullptr) return Outcome::kFailed;
       auto read = [this](std::uintptr_t address, std::uintptr_t& word) noexcept {
         return memory_.read(address, word);
       };
-      const elf::CallFrameStep step = elf::step_to_caller(row, registers_, read);
+      const elf::CallFrameStep step = elf::step_to_caller(*row, registers_, read);
       switch (step.outcome) {
         case elf::CallFrameStep::Outcome::kOutermost:
           return Outcome::kOutermost;

@@ -5,6 +5,8 @@
 #include <cstdint>
 
 #include "alloctap/elf/call_frame.hpp"
+#include "alloctap/guard/per_thread.hpp"
+#include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/error_preserver.hpp"
 #include "alloctap/pe/native_row.hpp"
@@ -13,11 +15,22 @@
 
 namespace alloctap {
 
-/// The row of the unwind tables that holds at `address`, or the one of code that returns from a
-/// signal; false where there is none, or it cannot be read. Interprets the table anew each time.
-/// Runs inside malloc.
-[[nodiscard]] inline bool find_unwind_row(std::uintptr_t address, elf::CallFrameRow& row) noexcept {
-  return native::find_unwind_row(address, row);
+/// A row, and what finding one takes: one per thread, because a fiber's stack has no room for it.
+struct UnwindRowReader {
+  elf::CallFrameRow row;
+  native::RowSearch search;
+};
+
+/// Returns the row of the unwind tables that holds at `address`, or the one of code that returns
+/// from a signal; nullptr where there is none, or it cannot be read. Interprets the table anew each
+/// time. Valid until the calling thread asks again. Runs inside malloc, at most once at a time on a
+/// thread: what a signal handler allocates meanwhile is not captured.
+[[nodiscard]] inline const elf::CallFrameRow* find_unwind_row(std::uintptr_t address) noexcept {
+  ThreadState* const thread = ThreadStates::mine();
+  auto* const reader = thread == nullptr ? nullptr : PerThread<UnwindRowReader>::of(*thread);
+  if (reader == nullptr) return nullptr;
+  const bool found = native::find_unwind_row(address, reader->row, reader->search);
+  return found ? &reader->row : nullptr;
 }
 
 /// The rules of all loaded modules, read from their tables when they are first met. All static and
@@ -48,9 +61,9 @@ class UnwindRules {
   ALLOCTAP_NOINLINE static UnwindRule read_from_table(std::uintptr_t address,
                                                       Epoch epoch) noexcept {
     const os::ErrorPreserver preserve_error;
-    elf::CallFrameRow row;
-    if (!find_unwind_row(address, row)) return {};
-    const UnwindRule rule = rule_of(row);
+    const elf::CallFrameRow* const row = find_unwind_row(address);
+    if (row == nullptr) return {};
+    const UnwindRule rule = rule_of(*row);
     cache_.keep(address, rule, epoch);
     return rule;
   }

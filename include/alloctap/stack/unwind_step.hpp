@@ -69,8 +69,9 @@ class StepReader {
 ALLOCTAP_NOINLINE inline UnwindOutcome step_by_table(const UnwindFrame& frame, NotedFrame& caller,
                                                      StepReader read) noexcept {
   using Registers = arch::DwarfRegisters;
-  elf::CallFrameRow row;
-  if (!find_unwind_row(frame.call_address(), row)) return UnwindOutcome::kNoTable;
+  const elf::CallFrameRow* const found = find_unwind_row(frame.call_address());
+  if (found == nullptr) return UnwindOutcome::kNoTable;
+  const elf::CallFrameRow& row = *found;
   caller.step = {};
   elf::RegisterFile known;
   known.set(Registers::kStackPointer, frame.sp);

@@ -115,7 +115,8 @@ class Comparison {
       const CallFrameRow& row = interpreter.row();
       for (const std::uintptr_t pc : {row.begin, row.end - 1}) {
         CallFrameRow found;
-        const bool is_found = find_row(tables_, pc, found) == UnwindStatus::kFound;
+        RowSearch search;
+        const bool is_found = find_row(tables_, pc, found, search) == UnwindStatus::kFound;
         if (!is_found || !is_same(found, row)) differ("found no or another row at " + text_of(row));
       }
       rows.push_back(as_readelf(row, module_.bias()));

@@ -36,7 +36,8 @@ class Function {
   }
 
   UnwindStatus find(std::size_t offset, CallFrameRow& row) const {
-    return find_row(image_.tables(header_), code() + offset, row);
+    RowSearch search;
+    return find_row(image_.tables(header_), code() + offset, row, search);
   }
 
   [[nodiscard]] std::uintptr_t code() const { return image_.address() + EhFrameWriter::kCode; }

@@ -49,7 +49,8 @@ struct Walk {
 
 bool find_row_anywhere(std::uintptr_t address, CallFrameRow& row) {
   const auto tables = find_unwind_tables(address);
-  if (tables && find_row(*tables, address, row) == UnwindStatus::kFound) return true;
+  RowSearch search;
+  if (tables && find_row(*tables, address, row, search) == UnwindStatus::kFound) return true;
   return find_signal_row(address, row);
 }
 

@@ -44,7 +44,9 @@ TEST_CASE("a gadget is found in the module that holds an address, and its row is
     CHECK(starts_with_gadget(gadget));
     CallFrameRow row;
     REQUIRE(find_unwind_tables(gadget - 1).has_value());
-    REQUIRE(find_row(*find_unwind_tables(gadget - 1), gadget - 1, row) == UnwindStatus::kFound);
+    RowSearch search;
+    REQUIRE(find_row(*find_unwind_tables(gadget - 1), gadget - 1, row, search) ==
+            UnwindStatus::kFound);
     bool fits = false;
     for (const ReturnGadget& form : kReturnGadgets) fits = fits || describes_gadget(row, form);
     CHECK(fits);
