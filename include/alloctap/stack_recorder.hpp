@@ -42,12 +42,16 @@ class StackRecorder {
 
   ALLOCTAP_ALWAYS_INLINE static void count_incomplete(ThreadTotals& totals,
                                                       const CapturedStack& stack) noexcept {
-    if (stack.failed) [[unlikely]] {
-      ++totals.events.failed_unwinds;
+    if (!stack.is_whole()) [[unlikely]] {
+      count_incomplete_slow(totals, stack);
     }
-    if (stack.truncated) [[unlikely]] {
-      ++totals.events.truncated_stacks;
-    }
+  }
+
+  ALLOCTAP_NOINLINE static void count_incomplete_slow(ThreadTotals& totals,
+                                                      CapturedStack stack) noexcept {
+    if (stack.by_records) ++totals.events.frame_pointer_unwinds;
+    if (stack.failed) ++totals.events.failed_unwinds;
+    if (stack.truncated) ++totals.events.truncated_stacks;
   }
 
   ALLOCTAP_ALWAYS_INLINE static IdentifiedStack identify(ThreadState& thread, ThreadTotals& totals,

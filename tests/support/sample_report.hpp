@@ -43,6 +43,7 @@ class SampleReport {
                         .unmatched_frees = 2,
                         .unseen_frees = 3,
                         .failed_unwinds = 4,
+                        .frame_pointer_unwinds = 6,
                         .truncated_stacks = 5,
                         .tracker_bytes = 6 << 20};
     snapshot.totals = {.allocations = 1235579,

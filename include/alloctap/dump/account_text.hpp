@@ -38,6 +38,10 @@ inline void write_account(const Report& report, std::string_view separator, Dump
   out << account.unseen_frees << " frees not seen, " << account.failed_unwinds
       << " stacks cut short, " << account.truncated_stacks << " deeper than the limit, "
       << account.pauses << " pauses";
+  if (account.frame_pointer_unwinds > 0) {
+    out << separator << account.frame_pointer_unwinds
+        << " stacks pass code without unwind tables, by its frame pointers";
+  }
   if (account.unlogged_events > 0) {
     out << separator << account.unlogged_events
         << " events are in every number, but not in the event log";

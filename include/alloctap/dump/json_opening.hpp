@@ -72,6 +72,7 @@ class JsonOpening {
     json_.value_or_null(account.unmatched_frees);
     json_.number("unseen_frees", account.unseen_frees);
     json_.number("failed_unwinds", account.failed_unwinds);
+    json_.number("frame_pointer_unwinds", account.frame_pointer_unwinds);
     json_.number("truncated_stacks", account.truncated_stacks);
     json_.number("tracker_bytes", account.tracker_bytes);
     json_.number("pauses", account.pauses);

@@ -26,6 +26,7 @@ void visit_numbers(SnapshotType& snapshot, Visit&& visit) {
   visit("account.dropped", snapshot.account.dropped);
   visit("account.unseen_frees", snapshot.account.unseen_frees);
   visit("account.failed_unwinds", snapshot.account.failed_unwinds);
+  visit("account.frame_pointer_unwinds", snapshot.account.frame_pointer_unwinds);
   visit("account.truncated_stacks", snapshot.account.truncated_stacks);
   visit("account.tracker_bytes", snapshot.account.tracker_bytes);
   visit("account.pauses", snapshot.account.pauses);

@@ -134,6 +134,11 @@ struct TextDump {
              "frame\n           pointers, FramePointerStack (alloctap-run --stack=frame-pointer) "
              "sees through it\n";
     }
+    if (account.frame_pointer_unwinds > 0) {
+      out << "           " << with_commas(account.frame_pointer_unwinds) << " stack"
+          << plural(account.frame_pointer_unwinds)
+          << " through code without unwind tables, by its frame pointers\n";
+    }
     if (account.pauses > 0) {
       out << "           paused " << with_commas(account.pauses) << " time"
           << plural(account.pauses) << ": what was allocated meanwhile is in no number\n";

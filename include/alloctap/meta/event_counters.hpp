@@ -23,6 +23,8 @@ struct EventCounters {
   std::uint64_t dropped = 0;
   /// Captured stacks whose walk ended before the outermost frame.
   std::uint64_t failed_unwinds = 0;
+  /// Captured stacks that pass code without unwind tables, by its frame pointers.
+  std::uint64_t frame_pointer_unwinds = 0;
   /// Captured stacks that were deeper than the limit on frames.
   std::uint64_t truncated_stacks = 0;
 
@@ -34,6 +36,7 @@ struct EventCounters {
     unseen_frees += other.unseen_frees;
     dropped += other.dropped;
     failed_unwinds += other.failed_unwinds;
+    frame_pointer_unwinds += other.frame_pointer_unwinds;
     truncated_stacks += other.truncated_stacks;
     return *this;
   }

@@ -38,6 +38,8 @@ struct Account {
   std::uint64_t unseen_frees = 0;
   /// Captured stacks whose walk ended before the outermost frame.
   std::uint64_t failed_unwinds = 0;
+  /// Captured stacks that pass code without unwind tables, by its frame pointers.
+  std::uint64_t frame_pointer_unwinds = 0;
   /// Captured stacks that were deeper than the limit on frames.
   std::uint64_t truncated_stacks = 0;
   /// Bytes of address space that the tracker holds for itself.

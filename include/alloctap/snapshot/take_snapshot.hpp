@@ -237,6 +237,7 @@ class SnapshotBuilder {
     account.unmatched_frees = counters_.unmatched_frees;
     account.unseen_frees = counters_.unseen_frees;
     account.failed_unwinds = counters_.failed_unwinds;
+    account.frame_pointer_unwinds = counters_.frame_pointer_unwinds;
     account.truncated_stacks = counters_.truncated_stacks;
     account.dropped = counters_.dropped + mappings.dropped;
     account.events = snapshot_.totals.allocations + snapshot_.totals.deallocations +

@@ -13,6 +13,7 @@
 #include "alloctap/stack/chain_memory.hpp"
 #include "alloctap/stack/chain_walk.hpp"
 #include "alloctap/stack/identified_stack.hpp"
+#include "alloctap/stack/record_step.hpp"
 #include "alloctap/stack/stack_memory.hpp"
 #include "alloctap/stack/unwind_step.hpp"
 #include "alloctap/stack/walked_frames.hpp"
@@ -26,7 +27,8 @@ namespace alloctap {
 /// - `Fallback` is the capture to use where the rules need what only it knows;
 /// - `kPointerDecides` says that it is the frame pointer that ends a walk: one that leads to no
 ///   frame further out is an end, counted as failed. Else such a stack is looked at again with
-///   care, because it may go on elsewhere.
+///   care, because it may go on elsewhere;
+/// - `is_code(address)`, asked where code has no rule, says whether a frame record may lead there.
 template <class Rules>
 class ChainCapture {
  public:
@@ -167,7 +169,8 @@ class ChainCapture {
     }
     return {.hash = chain.hash(chain.size() - 1),
             .stack = {.depth = static_cast<std::uint32_t>(chain.size()),
-                      .failed = chain.end() == ChainEnd::kFailed}};
+                      .failed = chain.end() == ChainEnd::kFailed,
+                      .by_records = chain.is_by_records(chain.size() - 1)}};
   }
 
   /// By the rules that the stack was prepared for.
@@ -205,7 +208,10 @@ class ChainCapture {
   /// The hash of a part of the stack has to be made.
   ALLOCTAP_NOINLINE static IdentifiedStack identity_of_inner(const VerifiedChain& chain,
                                                              std::uint32_t max_frames) noexcept {
-    IdentifiedStack identified{.hash = {}, .stack = {.depth = max_frames, .truncated = true}};
+    IdentifiedStack identified{.hash = {},
+                               .stack = {.depth = max_frames,
+                                         .truncated = true,
+                                         .by_records = chain.is_by_records(chain.size() - 1)}};
     for (std::size_t i = chain.size() - max_frames; i < chain.size(); ++i) {
       identified.hash = identified.hash.with(chain.pc(i));
     }
@@ -221,11 +227,17 @@ class ChainCapture {
     WalkedFrames& walked = memory.walked;
     memory.copy.forget();
     walked.restart(memory.current.leaf);
+    const std::uintptr_t high = memory.current.stack != nullptr
+                                    ? memory.current.stack->bounds.high
+                                    : memory.stacks.foreign_bounds().high;
     const Rules rules(memory.rules, Rules::current_epoch());
     UnwindOutcome outcome = UnwindOutcome::kCaller;
     while (walked.size() <= max_frames) {
       const UnwindFrame& frame = walked.last().frame;
-      outcome = step_outwards(frame, rules.find(frame), walked.next(), memory.copy);
+      const UnwindRule rule = rules.find(frame);
+      outcome = rule.kind == UnwindRule::Kind::kNone
+                    ? step_by_record(frame, walked.next(), high, rules, memory.copy)
+                    : step_outwards(frame, rule, walked.next(), memory.copy);
       if (outcome != UnwindOutcome::kCaller) break;
       walked.add();
     }
@@ -240,12 +252,17 @@ class ChainCapture {
                                    bool failed) noexcept {
     memory.found = Found::kInThreadState;
     const std::size_t depth = std::min<std::size_t>(memory.walked.size(), max_frames);
-    for (std::size_t i = 0; i < depth; ++i) thread.frames[i] = memory.walked[i].frame.pc;
+    bool by_records = false;
+    for (std::size_t i = 0; i < depth; ++i) {
+      thread.frames[i] = memory.walked[i].frame.pc;
+      by_records |= memory.walked[i].step.by_record;
+    }
     const bool truncated = memory.walked.size() > max_frames;
     return {.hash = hash_frames({thread.frames, depth}),
             .stack = {.depth = static_cast<std::uint32_t>(depth),
                       .truncated = truncated,
-                      .failed = failed && !truncated}};
+                      .failed = failed && !truncated,
+                      .by_records = by_records}};
   }
 
   ALLOCTAP_NOINLINE static IdentifiedStack fall_back(ThreadState& thread, const CallOrigin& origin,

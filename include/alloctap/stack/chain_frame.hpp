@@ -15,6 +15,8 @@ struct ChainFrame {
   /// Where its words end in the list of all; they begin where those of the frame outside end.
   std::uint32_t words_end;
   bool pointer_matters;
+  /// Whether this frame, or one outside of it, was found by a frame record.
+  bool by_records;
 };
 
 /// How far out in a chain a walk has come; at the end, whose stack pointer is higher than all, it

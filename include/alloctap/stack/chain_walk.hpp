@@ -8,6 +8,7 @@
 
 #include "alloctap/macros.hpp"
 #include "alloctap/os/stack_bounds.hpp"
+#include "alloctap/stack/record_step.hpp"
 #include "alloctap/stack/stack_memory.hpp"
 #include "alloctap/stack/unwind_frame.hpp"
 #include "alloctap/stack/unwind_step.hpp"
@@ -94,7 +95,10 @@ class ChainWalk {
     const UnwindFrame frame = reached.frame;
     NotedFrame& caller = walked_.next();
     const LiveStack memory(walked_[0].frame.sp, stack_.high);
-    const UnwindOutcome outcome = step_specially(frame, rule, caller, memory);
+    const bool has_table = rule.kind != UnwindRule::Kind::kNone;
+    const UnwindOutcome outcome = has_table
+                                      ? step_specially(frame, rule, caller, memory)
+                                      : step_by_record(frame, caller, stack_.high, rules_, memory);
     if (outcome != UnwindOutcome::kCaller) return outcome;
     const bool is_further_out = caller.frame.sp > frame.sp && caller.frame.sp < stack_.high;
     return is_further_out ? outcome : UnwindOutcome::kBroken;
@@ -135,19 +139,28 @@ class ChainWalk {
     if (outcome == UnwindOutcome::kOutermost) return replace_chain(ChainEnd::kOutermost, use);
     if (outcome == UnwindOutcome::kNoTable) {
       const bool whole = walked_.last().frame.sp >= os::initial_stack_pointer();
-      return replace_chain(whole ? ChainEnd::kOutermost : ChainEnd::kFailed, use);
+      return whole ? replace_chain(ChainEnd::kOutermost, use) : end_without_table();
     }
     if (Rules::kPointerDecides) return replace_chain(ChainEnd::kFailed, use);
     return outcome;
   }
 
-  /// The step has noted the words that it read as it would have for a caller. The frame pointer of
-  /// the last frame matters as its rule says; its caller's, to nobody.
+  /// The frame pointer of the last frame matters as its rule says; its caller's, to nobody.
   UnwindOutcome end_with_zero(FramePointerUse use) noexcept {
+    return replace_chain(ChainEnd::kOutermost, use, words_beyond());
+  }
+
+  /// Where the frame pointer leads to no frame record, which another one, or other words, may do.
+  UnwindOutcome end_without_table() noexcept {
+    return replace_chain(ChainEnd::kFailed, FramePointerUse::kUsed, words_beyond());
+  }
+
+  /// What the last step has read and noted as it would have for a caller.
+  [[nodiscard]] std::span<const StackWord> words_beyond() const noexcept {
     const NotedFrame& beyond = walked_.next();
     const std::size_t words =
         beyond.step.word_count - (beyond.step.last_word_is_frame_pointer ? 1U : 0U);
-    return replace_chain(ChainEnd::kOutermost, use, std::span(beyond.words).first(words));
+    return std::span(beyond.words).first(words);
   }
 
   /// `use` is that of the outermost frame.

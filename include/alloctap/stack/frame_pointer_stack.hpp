@@ -36,6 +36,9 @@ class FramePointerRules {
     return frame.fp == 0 ? UnwindRule{.kind = UnwindRule::Kind::kOutermost} : kRecord;
   }
 
+  /// There is a rule for all code.
+  [[nodiscard]] static bool is_code(std::uintptr_t) noexcept { return false; }
+
   /// What unwind tables say of code that keeps a frame pointer.
   static constexpr UnwindRule kRecord{.cfa_offset = sizeof(arch::FrameRecord),
                                       .fp_slot = -2,

@@ -1,6 +1,8 @@
 /// The contract of stack capture: which frames led to a call.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +22,16 @@ struct CapturedStack {
   bool truncated = false;
   /// The walk ended before the outermost frame.
   bool failed = false;
+  /// Code without unwind tables was on the way, and was left by its frame records.
+  bool by_records = false;
+  /// Fills the word.
+  bool unused = false;
+
+  /// Whether it is the whole stack, and by unwind tables alone. At once: this is asked of each
+  /// call.
+  [[nodiscard]] bool is_whole() const noexcept {
+    return std::bit_cast<std::array<std::uint32_t, 2>>(*this)[1] == 0;
+  }
 };
 
 /// A policy that writes the return addresses of the callers to `frames`, leaf first: frame 0 is

@@ -105,7 +105,8 @@ class StackMemo {
       pointer_matters = chain.pointer_matters(innermost);
       hash = chain.hash(innermost);
       stack = {.depth = static_cast<std::uint32_t>(chain.size()),
-               .failed = chain.end() == ChainEnd::kFailed};
+               .failed = chain.end() == ChainEnd::kFailed,
+               .by_records = chain.is_by_records(innermost)};
     }
 
     UnwindFrame leaf;

@@ -44,6 +44,10 @@ class ThreadStacks {
     return known && is_there(*current_) ? current_ : nullptr;
   }
 
+  /// The mapping around an address of which `find` just returned nullptr; empty where the system
+  /// does not tell.
+  [[nodiscard]] const os::StackBounds& foreign_bounds() const noexcept { return foreign_; }
+
  private:
   /// Where a thread can leave its own stack for a fiber's, and that one be gone, another may begin
   /// amid the place where it was: it ends elsewhere.

@@ -44,7 +44,9 @@ enum class FramePointerUse : std::uint8_t {
 /// What is noted of the way to a frame from the one that it called. Written at once.
 struct StepNotes {
   /// How many words of the stack were read.
-  std::uint16_t word_count = 0;
+  std::uint8_t word_count = 0;
+  /// Whether code without a table was left, by its frame record.
+  bool by_record = false;
   /// The last of the words told the frame pointer, and nothing else.
   bool last_word_is_frame_pointer = false;
   /// What became of the frame pointer of the frame inside.

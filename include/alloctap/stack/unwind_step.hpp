@@ -69,10 +69,10 @@ class StepReader {
 ALLOCTAP_NOINLINE inline UnwindOutcome step_by_table(const UnwindFrame& frame, NotedFrame& caller,
                                                      StepReader read) noexcept {
   using Registers = arch::DwarfRegisters;
+  caller.step = {};
   const elf::CallFrameRow* const found = find_unwind_row(frame.call_address());
   if (found == nullptr) return UnwindOutcome::kNoTable;
   const elf::CallFrameRow& row = *found;
-  caller.step = {};
   elf::RegisterFile known;
   known.set(Registers::kStackPointer, frame.sp);
   known.set(Registers::kFramePointer, frame.fp);

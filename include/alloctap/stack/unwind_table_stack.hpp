@@ -6,6 +6,7 @@
 #include "alloctap/macros.hpp"
 #include "alloctap/stack/careful_stack.hpp"
 #include "alloctap/stack/chain_capture.hpp"
+#include "alloctap/stack/code_regions.hpp"
 #include "alloctap/stack/recent_rules.hpp"
 #include "alloctap/stack/stack_capture.hpp"
 #include "alloctap/stack/unwind_rules.hpp"
@@ -16,19 +17,27 @@ namespace alloctap {
 class TableRules {
  public:
   using Fallback = CarefulStack;
-  using Cache = RecentRules;
+  struct Cache {
+    RecentRules rules;
+    CodeRegions code;
+  };
   static constexpr bool kPointerDecides = false;
 
   /// `cache` is the thread's.
-  TableRules(Cache& cache, std::uint64_t epoch) noexcept : recent_(cache.of(epoch)) {}
+  TableRules(Cache& cache, std::uint64_t epoch) noexcept
+      : recent_(cache.rules.of(epoch)), code_(&cache.code) {}
 
   [[nodiscard]] static std::uint64_t current_epoch() noexcept { return UnwindRules::epoch(); }
   [[nodiscard]] UnwindRule find(const UnwindFrame& frame) const noexcept {
     return recent_.find(frame.call_address());
   }
+  [[nodiscard]] bool is_code(std::uintptr_t address) const noexcept {
+    return code_->contains(address);
+  }
 
  private:
   RecentRules::OfEpoch recent_;
+  CodeRegions* code_;
 };
 
 /// Walks by the unwind tables that every module has for exceptions (Linux Standard Base, ".eh_frame
@@ -36,7 +45,7 @@ class TableRules {
 /// orders of magnitude faster: rules of 8 bytes, read once (`unwind_rule.hpp`, `rule_cache.hpp`),
 /// and the chain of the last capture, of which most frames are still there
 /// (`verified_chain.hpp`), on Windows too. Takes no lock but on a fiber that it meets for the first
-/// time.
+/// time. Code without tables (JIT compilers') is left by its frame records (`record_step.hpp`).
 struct UnwindTableStack {
   static constexpr std::string_view name = "unwind-table";
 

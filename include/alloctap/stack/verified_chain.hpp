@@ -97,6 +97,7 @@ class VerifiedChain {
     std::copy(words.begin(), words.end(), words_);
     end_frame().frame = {.pc = 0, .sp = UINTPTR_MAX, .fp = 0};
     end_frame().words_end = static_cast<std::uint32_t>(words.size());
+    end_frame().by_records = false;
   }
 
   [[nodiscard]] std::uintptr_t pc(std::size_t i) const noexcept { return frames_[i].frame.pc; }
@@ -131,6 +132,9 @@ class VerifiedChain {
   [[nodiscard]] bool pointer_matters(std::size_t i) const noexcept {
     return frames_[i].pointer_matters;
   }
+
+  /// Whether frame `i`, or one outside of it, was found by a frame record.
+  [[nodiscard]] bool is_by_records(std::size_t i) const noexcept { return frames_[i].by_records; }
 
   /// Keeps the outermost `size` frames.
   void cut_to(std::size_t size) noexcept { size_ = size; }
@@ -184,7 +188,8 @@ class VerifiedChain {
         : frame_(chain.frames_ + chain.size_),
           hash_(chain.hashes_ + chain.size_),
           words_(chain.words_),
-          words_end_(frame_[-1].words_end) {
+          words_end_(frame_[-1].words_end),
+          by_records_(frame_[-1].by_records) {
       if (chain.size_ > 0) sum_ = hash_[-1];
     }
 
@@ -199,6 +204,8 @@ class VerifiedChain {
       frame_->frame = noted.frame;
       frame_->words_end = words_end_;
       frame_->pointer_matters = pointer_matters;
+      by_records_ |= noted.step.by_record;
+      frame_->by_records = by_records_;
       ++frame_;
       *hash_++ = sum_;
     }
@@ -219,6 +226,7 @@ class VerifiedChain {
     StackHash* hash_;
     StackWord* words_;
     std::uint32_t words_end_;
+    bool by_records_;
     StackHash sum_;
   };
 

@@ -7,6 +7,7 @@
 
 #include "tests/integration/support/report_checks.hpp"
 #include "tests/integration/support/tracked_program.hpp"
+#include "tests/integration/support/unchanged_program.hpp"
 
 namespace {
 
@@ -170,4 +171,34 @@ TEST_CASE("--stack=none keeps the caller alone") {
   for (const Json& stack : dump.json().at("stacks")) CHECK(stack.at("frames").size() == 1);
   CHECK(dump.stacks_through("leaf").size() == 1);
   CHECK(dump.usage() == report_of_program(kWithout).usage());
+}
+
+TEST_CASE("a stack passes code without tables by its frame pointers, and says so") {
+  for (const char* place : {"main", "thread", "fiber"}) {
+    CAPTURE(place);
+    const TrackedProgram program({ALLOCTAP_PROGRAMS "code_without_tables", "frames", place});
+    const Dump dump = report_of_unchanged(program);
+    const Texts stack = stack_of(dump, 100'000);
+    REQUIRE(stack.size() > 6);
+    CHECK(stack[0] == "allocate_below");
+    CHECK(stack[2] == "call_with_tables");
+    CHECK(stack[4] == "call_code");
+    CHECK(stack[5] == "allocate_often");
+    CHECK(dump.account("frame_pointer_unwinds") == 100);
+    // What a fiber of ucontext begins in has no row.
+    CHECK(dump.account("failed_unwinds") == (place == std::string("fiber") ? 100 : 0));
+  }
+}
+
+TEST_CASE("a stack ends in code without tables and frame pointers, and says so") {
+  for (const char* place : {"main", "thread", "fiber"}) {
+    CAPTURE(place);
+    const TrackedProgram program({ALLOCTAP_PROGRAMS "code_without_tables", "no-frames", place});
+    const Dump dump = report_of_unchanged(program);
+    const Texts stack = stack_of(dump, 100'000);
+    CHECK(stack.size() == 2);
+    CHECK(stack[0] == "allocate_below");
+    CHECK(dump.account("frame_pointer_unwinds") == 0);
+    CHECK(dump.account("failed_unwinds") == 100);
+  }
 }

@@ -30,7 +30,8 @@ TEST_CASE("an account is whom it is about, how it was made, and how far it can b
                                   "; unseen: what nobody sees"
                                   "; 2471158 events, 1 dropped, 2 frees of unknown blocks, "
                                   "3 frees not seen, 4 stacks cut short, 5 deeper than the limit, "
-                                  "0 pauses");
+                                  "0 pauses; 6 stacks pass code without unwind tables, by its "
+                                  "frame pointers");
 }
 
 TEST_CASE("an account says what is wrong with the names, and is silent where nothing is") {

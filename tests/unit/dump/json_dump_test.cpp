@@ -93,7 +93,8 @@ TEST_CASE("a report has the numbers of the snapshot under the names of the schem
                                   {"symbolizer", "fake"},
                                   {"unseen", "what nobody sees"}});
   CHECK(report["account"] == json::parse(R"({"events": 2471158, "dropped": 1, "unmatched_frees": 2,
-      "unseen_frees": 3, "failed_unwinds": 4, "truncated_stacks": 5, "tracker_bytes": 6291456,
+      "unseen_frees": 3, "failed_unwinds": 4, "frame_pointer_unwinds": 6,
+      "truncated_stacks": 5, "tracker_bytes": 6291456,
       "pauses": 0, "unlogged_events": 0, "consistent": true})"));
   CHECK(report["totals"] == json::parse(R"({"allocations": 1235579, "deallocations": 1235566,
       "allocated_bytes": 5308585, "live_allocations": 13, "live_bytes": 1089538,

@@ -22,6 +22,7 @@ constexpr std::string_view kGolden =
   unseen   what nobody sees
   account  2,471,158 events, 1 dropped, 2 frees of unknown blocks, 3 frees not seen
            4 stacks cut short, 5 deeper than the limit; 6.0 MiB mapped by the tracker itself
+           6 stacks through code without unwind tables, by its frame pointers
 
 Live now   1.0 MiB in 13 blocks (1,089,538 bytes); at the peak 3.0 MiB
 In all     1,235,579 allocations of 5.1 MiB, 1,235,566 deallocations, 1,234,818 temporary (99.9 %)

@@ -128,6 +128,7 @@ struct RealignedRules {
     }
     return {.kind = UnwindRule::Kind::kOutermost};
   }
+  [[nodiscard]] static bool is_code(std::uintptr_t) noexcept { return false; }
 
   std::size_t* asked;
 };

@@ -13,7 +13,8 @@ using alloctap::ChainPlace;
 constexpr ChainFrame frame(std::uintptr_t sp, bool pointer_matters = false) {
   return {.frame = {.pc = sp + 1, .sp = sp, .fp = sp + 2},
           .words_end = 0,
-          .pointer_matters = pointer_matters};
+          .pointer_matters = pointer_matters,
+          .by_records = false};
 }
 
 /// The end, and three frames inwards.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "alloctap/arch/frame_record.hpp"
 #include "alloctap/event/stack_identity.hpp"
 #include "tests/unit/stack/kept_chain.hpp"
 #include "tests/unit/stack/stack_model.hpp"
@@ -52,6 +53,55 @@ TEST_CASE("a chain follows whatever is called and left, with any limit on frames
         call_times(model, model.below(round % 11 == 0 ? 60 : 5));
         check_walk(kept, model, most, whole);
       }
+    }
+  }
+}
+
+TEST_CASE("a chain follows frame records through code without tables, and says so") {
+  // Elsewhere a record does not tell where its frame ends.
+  if (!arch::kRecordEndsFrame) return;
+  for (const auto outermost : {ModelFunctions::kOutermost, ModelFunctions::kFixedSaving}) {
+    Kept kept;
+    kept.without_tables = true;
+    StackModel model(5, outermost);
+    for (int round = 0; round < 3000; ++round) {
+      model.leave(model.below(std::min<std::size_t>(model.depth(), round % 9 == 0 ? 60 : 5)));
+      call_times(model, model.below(5));
+      check_walk(kept, model, Kept::kMost, ChainEnd::kOutermost);
+      const auto truth = model.truth();
+      if (truth.size() > Kept::kMost) continue;
+      const bool passes_any = std::any_of(truth.begin(), truth.end() - 1, [](std::uintptr_t pc) {
+        return ModelRules::is_by_pointer((pc - 1) / ModelFunctions::kBytes);
+      });
+      REQUIRE(kept.chain.is_by_records(kept.chain.size() - 1) == passes_any);
+    }
+  }
+}
+
+TEST_CASE("where no frame record leads on, the stack ends until one does") {
+  if (!arch::kRecordEndsFrame) return;
+  Kept kept;
+  kept.without_tables = true;
+  StackModel model(8, ModelFunctions::kOutermost);
+  const UnwindFrame caller = model.leaf();
+  const std::uintptr_t number = ModelFunctions::number(ModelFunctions::kByPointer, 0);
+  const UnwindFrame leaf{
+      .pc = number * ModelFunctions::kBytes + 1, .sp = caller.sp - 64, .fp = caller.sp - 16};
+  model.word_at(leaf.fp) = caller.fp;
+  for (int i = 0; i < 3; ++i) {
+    model.word_at(leaf.fp + 8) = 0x5A5A;
+    REQUIRE(kept.walk(model, leaf, Kept::kMost) == UnwindOutcome::kCaller);
+    CHECK(kept.innermost(Kept::kMost) == std::vector{leaf.pc});
+    CHECK(kept.chain.end() == ChainEnd::kFailed);
+    model.word_at(leaf.fp + 8) = caller.pc;
+    REQUIRE(kept.walk(model, leaf, Kept::kMost) == UnwindOutcome::kCaller);
+    CHECK(kept.innermost(Kept::kMost) == std::vector{leaf.pc, caller.pc});
+    CHECK(kept.chain.end() == ChainEnd::kOutermost);
+    UnwindFrame other = leaf;
+    for (const std::uintptr_t fp : {leaf.sp - 16, leaf.fp + 4, model.bounds().high - 8}) {
+      other.fp = fp;
+      REQUIRE(kept.walk(model, other, Kept::kMost) == UnwindOutcome::kCaller);
+      CHECK(kept.chain.end() == ChainEnd::kFailed);
     }
   }
 }

@@ -35,7 +35,7 @@ struct KeptChain {
   UnwindOutcome walk(const StackModel& model, const UnwindFrame& leaf, std::size_t most) {
     const os::StackBounds bounds = model.bounds();
     walked_over = 0;
-    const ModelRules rules{.asked = &walked_over};
+    const ModelRules rules{.asked = &walked_over, .without_tables = without_tables};
     return Walk(chain, walked, bounds, most, rules).walk_from(leaf);
   }
 
@@ -50,6 +50,8 @@ struct KeptChain {
 
   VerifiedChain chain;
   WalkedFrames walked;
+  /// `ModelRules::without_tables`.
+  bool without_tables = false;
   /// How many frames the last walk had to ask the rules of.
   std::size_t walked_over = 0;
 };

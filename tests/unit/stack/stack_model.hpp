@@ -65,11 +65,22 @@ struct ModelRules {
   static constexpr bool kPointerDecides = false;
   [[nodiscard]] UnwindRule find(const UnwindFrame& frame) const noexcept {
     ++*asked;
-    return ModelFunctions::rule(frame.call_address() / ModelFunctions::kBytes);
+    const std::uintptr_t number = frame.call_address() / ModelFunctions::kBytes;
+    const bool has_none = without_tables && is_by_pointer(number);
+    return has_none ? UnwindRule{} : ModelFunctions::rule(number);
+  }
+  [[nodiscard]] bool is_code(std::uintptr_t address) const noexcept {
+    return without_tables && is_by_pointer(address / ModelFunctions::kBytes);
+  }
+
+  static bool is_by_pointer(std::uintptr_t number) noexcept {
+    return ModelFunctions::kind_of(number) == ModelFunctions::kByPointer;
   }
 
   /// How many frames were walked over, by all copies of these.
   std::size_t* asked;
+  /// Functions found by their frame pointer have no table.
+  bool without_tables = false;
 };
 
 /// Calls and returns write what real ones would, and leave behind what real ones do.

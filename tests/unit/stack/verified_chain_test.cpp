@@ -168,7 +168,7 @@ std::vector<NotedFrame> make_walk(std::minstd_rand& random) {
   for (NotedFrame& noted : leaf_first) {
     noted.frame = {.pc = random(), .sp = random(), .fp = random()};
     for (StackWord& word : noted.words) word = {.address = random(), .value = random()};
-    noted.step.word_count = static_cast<std::uint16_t>(random() % (kMostWordsOfFrame + 1));
+    noted.step.word_count = static_cast<std::uint8_t>(random() % (kMostWordsOfFrame + 1));
     noted.step.last_word_is_frame_pointer = noted.step.word_count > 0 && random() % 2 == 0;
     noted.step.use = static_cast<FramePointerUse>(random() % 3);
   }

@@ -1,0 +1,66 @@
+/// One step outwards where code has no unwind table but keeps frame pointers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/arch/dwarf_registers.hpp"
+#include "alloctap/arch/frame_record.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/stack/unwind_frame.hpp"
+#include "alloctap/stack/unwind_rule.hpp"
+#include "alloctap/stack/unwind_step.hpp"
+
+namespace alloctap {
+
+/// The stack pointer of the caller that the record before `record_end` leads to. `rule` is the
+/// caller's. Where a record may lie anywhere in its frame, the caller's own record, at
+/// `caller_fp`, tells it: 0 where the rule does not say how far from the CFA that is. Where no rule
+/// asks for the stack pointer, any address below the true one will do.
+inline std::uintptr_t stack_pointer_beyond(std::uintptr_t record_end, std::uintptr_t caller_fp,
+                                           const UnwindRule& rule) noexcept {
+  const bool asks_for_it = rule.kind != UnwindRule::Kind::kNone &&
+                           rule.kind != UnwindRule::Kind::kFromFramePointer &&
+                           rule.kind != UnwindRule::Kind::kOutermost;
+  if (arch::kRecordEndsFrame || !asks_for_it) return record_end;
+  if (!rule.is_plain() || rule.fp_slot == UnwindRule::kUnchanged) return 0;
+  constexpr std::int64_t kWord = sizeof(std::uintptr_t);
+  return caller_fp - static_cast<std::uintptr_t>(rule.fp_slot * kWord + rule.cfa_offset);
+}
+
+/// From `frame`, which has no rule, by the frame record that its frame pointer points at, if
+/// `frame` is in code and the record is plausible: aligned, between `frame` and `high`, where the
+/// stack ends, with a return address in code, and a caller further out. Else kNoTable. Notes the
+/// words that it read in either case. JIT compilers make such frames, and programs without tables
+/// that keep frame pointers. Runs inside malloc.
+template <class Rules, class Memory>
+ALLOCTAP_NOINLINE UnwindOutcome step_by_record(const UnwindFrame& frame, NotedFrame& caller,
+                                               std::uintptr_t high, const Rules& rules,
+                                               Memory& memory) noexcept {
+  caller.step = {};
+  const std::uintptr_t record_end = frame.fp + sizeof(arch::FrameRecord);
+  const bool inside = frame.fp >= frame.sp && record_end > frame.fp && record_end <= high;
+  if (!arch::kHasFrameRecords || !inside || !rules.is_code(frame.call_address())) {
+    return UnwindOutcome::kNoTable;
+  }
+  StepReader read(memory, caller);
+  std::uintptr_t address = 0;
+  if (!read(frame.fp + offsetof(arch::FrameRecord, return_address), address)) {
+    return UnwindOutcome::kNoTable;
+  }
+  UnwindFrame& found = caller.frame;
+  found = {.pc = arch::DwarfRegisters::strip_signature(address)};
+  const UnwindRule rule = rules.find(found);
+  if (rule.kind == UnwindRule::Kind::kNone && !rules.is_code(found.call_address())) {
+    return UnwindOutcome::kNoTable;
+  }
+  caller.step.last_word_is_frame_pointer = true;
+  if (!read(frame.fp, found.fp)) return UnwindOutcome::kNoTable;
+  found.sp = stack_pointer_beyond(record_end, found.fp, rule);
+  const bool is_further_out = found.sp >= record_end && found.sp <= high;
+  if (!is_further_out) return UnwindOutcome::kNoTable;
+  caller.step.by_record = true;
+  return UnwindOutcome::kCaller;
+}
+
+}  // namespace alloctap
