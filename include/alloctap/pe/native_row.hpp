@@ -10,6 +10,7 @@
 #include "alloctap/pe/loaded_row.hpp"
 #else
 #include "alloctap/elf/loaded_row.hpp"
+#include "alloctap/elf/module_code.hpp"
 #endif
 
 namespace alloctap::native {
@@ -31,6 +32,17 @@ using RowSearch = elf::RowSearch;
   return pe::find_loaded_row(address, row);
 #else
   return elf::find_loaded_row(address, row, search);
+#endif
+}
+
+/// Whether `address` lies in the code of a module; false where frame records lead to none. Runs
+/// inside malloc. errno may change.
+[[nodiscard]] inline bool is_module_code(std::uintptr_t address) noexcept {
+#if defined(_WIN32)
+  static_cast<void>(address);
+  return false;
+#else
+  return elf::is_module_code(address);
 #endif
 }
 

@@ -8,7 +8,6 @@
 
 #include "alloctap/macros.hpp"
 #include "alloctap/os/clock.hpp"
-#include "alloctap/os/error_preserver.hpp"
 #include "alloctap/os/memory_map.hpp"
 #include "alloctap/os/stack_bounds.hpp"
 #include "alloctap/os/virtual_memory.hpp"
@@ -18,7 +17,7 @@ namespace alloctap {
 /// A cache of memory regions, by the system's description. For code of JIT compilers, which no
 /// module tells of. What was asked is trusted for `kPeriodNs`, and the system is asked at most
 /// `kMaxReads` times in that: then an address that is not known counts as no code. Belongs to one
-/// thread, in zeroed memory; runs inside malloc. errno is preserved.
+/// thread; runs inside malloc. errno may change.
 class CodeRegions {
  public:
   static constexpr std::int64_t kPeriodNs = 100'000'000;
@@ -49,7 +48,6 @@ class CodeRegions {
   };
 
   static Region read(std::uintptr_t address) noexcept {
-    const os::ErrorPreserver preserve_error;
     constexpr std::size_t kBufferBytes = 64 * 1024;
     Region region{.bounds = {.low = 0, .high = UINTPTR_MAX}, .executable = false};
     auto* const buffer = static_cast<char*>(os::map_pages(kBufferBytes));

@@ -4,6 +4,8 @@
 #include <cstdint>
 
 #include "alloctap/macros.hpp"
+#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/pe/native_row.hpp"
 #include "alloctap/stack/careful_stack.hpp"
 #include "alloctap/stack/chain_capture.hpp"
 #include "alloctap/stack/code_regions.hpp"
@@ -32,7 +34,8 @@ class TableRules {
     return recent_.find(frame.call_address());
   }
   [[nodiscard]] bool is_code(std::uintptr_t address) const noexcept {
-    return code_->contains(address);
+    const os::ErrorPreserver preserve_error;
+    return native::is_module_code(address) || code_->contains(address);
   }
 
  private:

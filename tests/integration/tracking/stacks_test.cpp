@@ -202,3 +202,15 @@ TEST_CASE("a stack ends in code without tables and frame pointers, and says so")
     CHECK(dump.account("failed_unwinds") == 100);
   }
 }
+
+TEST_CASE("stacks of a program without tables are whole by its frame pointers") {
+  const TrackedProgram program({ALLOCTAP_PROGRAMS "without_tables"});
+  const Dump dump = report_of_unchanged(program);
+  const Texts stack = up_to_main(stack_of(dump, 1001));
+  CHECK(first(stack, 3) == Texts{"leaf", "inner", "compare"});
+  CHECK(stack[stack.size() - 2] == "outer");
+  // The C library's functions on the way have tables.
+  CHECK(stack.size() > 5);
+  CHECK(dump.account("failed_unwinds") == 0);
+  CHECK(dump.account("frame_pointer_unwinds") == 1);
+}
