@@ -6,7 +6,9 @@
 #include <array>
 #include <cstddef>
 
+#include "alloctap/symbol/bounded_text.hpp"
 #include "alloctap/symbol/module_table.hpp"
+#include "alloctap/symbol/rust_names.hpp"
 #include "alloctap/symbol/symbolizer.hpp"
 
 namespace alloctap {
@@ -21,7 +23,7 @@ struct AbslSymbolizer {
   static constexpr std::string_view name = "absl";
 
   static void symbolize(std::span<const CodePlace> places, Symbols& symbols) noexcept {
-    std::array<char, Symbols::kLongestText> buffer;
+    std::array<char, Symbols::kLongestText + 1> buffer;
     for (std::size_t i = 0; i < places.size(); ++i) {
       if (places[i].module != nullptr && places[i].module->is_unloaded()) continue;
       const std::string_view function = name_of(places[i].address, buffer);
@@ -32,9 +34,18 @@ struct AbslSymbolizer {
   /// The name of the function that holds the instruction at `address`, written to `buffer`; empty
   /// where it is unknown.
   static std::string_view name_of(std::uintptr_t address, std::span<char> buffer) noexcept {
-    const bool found = absl::Symbolize(reinterpret_cast<const void*>(address), buffer.data(),
-                                       static_cast<int>(buffer.size()));
-    return found ? std::string_view(buffer.data()) : std::string_view();
+    // Abseil reads no more of a symbol. Its release of 2022 demangles no names of Rust's.
+    std::array<char, 3072> symbol;
+    const bool found = absl::Symbolize(reinterpret_cast<const void*>(address), symbol.data(),
+                                       static_cast<int>(symbol.size()));
+    if (!found) return {};
+    const std::size_t length = std::string_view(symbol.data()).size();
+    const std::string_view plain(symbol.data(), rewrite_legacy_rust({symbol.data(), length}));
+    const std::string_view rust = demangle_rust(plain, buffer);
+    if (!rust.empty()) return rust;
+    BoundedText out(buffer);
+    out.append(plain);
+    return out.text();
   }
 };
 

@@ -1,6 +1,7 @@
 /// The answers of a symbolizer.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -17,7 +18,7 @@ namespace alloctap {
 /// Move-only; not thread-safe.
 class Symbols {
  public:
-  /// The longest text that is kept, in bytes; longer ones are cut.
+  /// The longest text that is kept, in bytes; longer ones are cut and end in "...".
   static constexpr std::size_t kLongestText = 1024;
 
   Symbols() noexcept = default;
@@ -50,7 +51,15 @@ class Symbols {
   };
 
   std::string_view keep(std::string_view text) noexcept {
-    return texts_.keep(text.substr(0, kLongestText));
+    if (text.size() <= kLongestText) return texts_.keep(text);
+    constexpr std::string_view kDots = "...";
+    std::size_t length = kLongestText - kDots.size();
+    // No character of UTF-8 is cut in two.
+    while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0) == 0x80) --length;
+    std::array<char, kLongestText> cut;
+    text.copy(cut.data(), length);
+    kDots.copy(cut.data() + length, kDots.size());
+    return texts_.keep({cut.data(), length + kDots.size()});
   }
 
   ArenaArray<Range> ranges_;

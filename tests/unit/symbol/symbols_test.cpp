@@ -35,7 +35,18 @@ TEST_CASE("texts are copied, equal ones once, and long ones are cut") {
   }
   CHECK(symbols.of(0)[0].function == "gone soon");
   CHECK(symbols.of(0)[0].function.data() == symbols.of(0)[0].file.data());
-  CHECK(symbols.of(1)[0].function == std::string(Symbols::kLongestText, 'x'));
+  CHECK(symbols.of(1)[0].function == std::string(Symbols::kLongestText - 3, 'x') + "...");
+}
+
+TEST_CASE("a text that is cut ends behind a whole character") {
+  Symbols symbols;
+  REQUIRE(symbols.expect(2));
+  std::string name(Symbols::kLongestText - 4, 'x');
+  symbols.add(0, {.function = name + "\u20AC and more"});
+  CHECK(symbols.of(0)[0].function == name + "...");
+  name += "four";
+  symbols.add(1, {.function = name});
+  CHECK(symbols.of(1)[0].function == name);
 }
 
 TEST_CASE("places that are not expected have no frames") {

@@ -1,0 +1,274 @@
+/// The names of Rust's symbols, as their authors wrote them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "alloctap/symbol/rust_constants.hpp"
+#include "alloctap/symbol/rust_cursor.hpp"
+#include "alloctap/symbol/rust_printer.hpp"
+
+namespace alloctap::rust {
+
+/// Demangles one symbol of Rust's v0 mangling (RFC 2603), as `c++filt` does: without the hashes of
+/// crates and the types of constants. Recursive descent, at most `kMaxDepth` deep; stops where the
+/// text is full. Allocates nothing, so it may run in a program that has crashed.
+class Demangler : Printer {
+ public:
+  using Printer::Printer;
+
+  /// Returns the text, cut if the buffer is full; empty if the symbol does not follow the grammar.
+  std::string_view demangle() noexcept {
+    print_path(true);
+    const char rest = in_.peek();
+    if (!is_done() && rest >= 'A' && rest <= 'Z') skip_path();
+    const bool has_suffix = in_.peek() == '\0' || in_.peek() == '.' || in_.peek() == '$';
+    const bool is_whole = !in_.failed() && (out_.is_full() || has_suffix);
+    return is_whole ? out_.text() : std::string_view();
+  }
+
+ private:
+  /// Parses a path, and prints nothing of it.
+  void skip_path() noexcept {
+    ++skipped_;
+    print_path(false);
+    --skipped_;
+  }
+
+  /// `in_value`: where generic arguments need a "::" in front.
+  void print_path(bool in_value) noexcept {
+    const Level level(*this);
+    if (is_done()) return;
+    switch (const char tag = in_.next()) {
+      case 'C':
+        return print_identifier(in_.identifier());
+      case 'N':
+        return print_nested(in_value);
+      case 'M':
+      case 'X':
+        in_.optional_number('s');
+        skip_path();
+        return print_qualified(tag == 'X');
+      case 'Y':
+        return print_qualified(true);
+      case 'I':
+        print_path(in_value);
+        print(in_value ? "::<" : "<");
+        print_list(", ", [this] { print_argument(); });
+        return print(">");
+      case 'B':
+        return print_reference([&] { print_path(in_value); });
+      default:
+        return in_.fail();
+    }
+  }
+
+  void print_nested(bool in_value) noexcept {
+    const char space = in_.next();
+    print_path(in_value);
+    const Identifier name = in_.identifier();
+    if (space >= 'a' && space <= 'z') {
+      if (!name.empty()) print("::");
+      return print_identifier(name);
+    }
+    print("::{");
+    print(space == 'C' ? "closure" : space == 'S' ? "shim" : std::string_view(&space, 1));
+    if (!name.empty()) print(":");
+    print_identifier(name);
+    print("#");
+    print_number(name.disambiguator);
+    print("}");
+  }
+
+  void print_qualified(bool has_trait) noexcept {
+    print("<");
+    print_type();
+    if (has_trait) {
+      print(" as ");
+      print_path(false);
+    }
+    print(">");
+  }
+
+  void print_argument() noexcept {
+    if (in_.eat('L')) return print_lifetime(in_.number());
+    if (in_.eat('K')) return print_constant();
+    print_type();
+  }
+
+  void print_type() noexcept {
+    const Level level(*this);
+    if (is_done()) return;
+    const char tag = in_.next();
+    const std::string_view basic = basic_type(tag);
+    if (!basic.empty()) return print(basic);
+    switch (tag) {
+      case 'R':
+      case 'Q':
+        return print_reference_type(tag == 'Q');
+      case 'P':
+      case 'O':
+        print(tag == 'P' ? "*const " : "*mut ");
+        return print_type();
+      case 'A':
+      case 'S':
+        return print_array(tag == 'A');
+      case 'T':
+        return print_tuple([this] { print_type(); });
+      case 'F':
+        return print_binder([this] { print_function(); });
+      case 'D':
+        return print_trait_object();
+      case 'B':
+        return print_reference([this] { print_type(); });
+      default:
+        in_.move_to(in_.position() - 1);
+        return print_path(false);
+    }
+  }
+
+  void print_reference_type(bool is_mutable) noexcept {
+    print("&");
+    const std::uint64_t lifetime = in_.eat('L') ? in_.number() : 0;
+    if (lifetime != 0) {
+      print_lifetime(lifetime);
+      print(" ");
+    }
+    if (is_mutable) print("mut ");
+    print_type();
+  }
+
+  void print_array(bool has_length) noexcept {
+    print("[");
+    print_type();
+    if (has_length) {
+      print("; ");
+      print_constant();
+    }
+    print("]");
+  }
+
+  void print_function() noexcept {
+    if (in_.eat('U')) print("unsafe ");
+    if (in_.eat('K')) print_abi();
+    print("fn(");
+    print_list(", ", [this] { print_type(); });
+    print(")");
+    if (in_.eat('u')) return;
+    print(" -> ");
+    print_type();
+  }
+
+  void print_abi() noexcept {
+    print("extern \"");
+    if (in_.eat('C')) {
+      print("C");
+    } else {
+      // A hyphen is mangled as an underscore.
+      for (const char c : in_.plain_identifier().ascii)
+        print(c == '_' ? "-" : std::string_view(&c, 1));
+    }
+    print("\" ");
+  }
+
+  void print_trait_object() noexcept {
+    print("dyn ");
+    print_binder([this] { print_list(" + ", [this] { print_bound(); }); });
+    if (!in_.eat('L')) return in_.fail();
+    const std::uint64_t lifetime = in_.number();
+    if (lifetime == 0) return;
+    print(" + ");
+    print_lifetime(lifetime);
+  }
+
+  /// Prints a trait with the types that are associated with it.
+  void print_bound() noexcept {
+    bool is_open = print_open_path();
+    while (!is_done() && in_.eat('p')) {
+      print(is_open ? ", " : "<");
+      is_open = true;
+      print_identifier(in_.plain_identifier());
+      print(" = ");
+      print_type();
+    }
+    if (is_open) print(">");
+  }
+
+  /// Returns whether the path ends in generic arguments, behind which more can stand.
+  bool print_open_path() noexcept {
+    const Level level(*this);
+    bool is_open = false;
+    if (is_done()) return false;
+    if (in_.eat('B')) {
+      print_reference([&] { is_open = print_open_path(); });
+    } else if (in_.eat('I')) {
+      print_path(false);
+      print("<");
+      print_list(", ", [this] { print_argument(); });
+      is_open = true;
+    } else {
+      print_path(false);
+    }
+    return is_open;
+  }
+
+  void print_constant() noexcept {
+    const Level level(*this);
+    if (is_done()) return;
+    switch (const char tag = in_.next()) {
+      case 'B':
+        return print_reference([this] { print_constant(); });
+      case 'R':
+      case 'Q':
+        if (tag == 'R' && in_.eat('e')) return print_value('e');
+        print(tag == 'R' ? "&" : "&mut ");
+        return print_constant();
+      case 'A':
+        print("[");
+        print_list(", ", [this] { print_constant(); });
+        return print("]");
+      case 'T':
+        return print_tuple([this] { print_constant(); });
+      case 'V':
+        return print_structure();
+      default:
+        return print_value(tag);
+    }
+  }
+
+  void print_structure() noexcept {
+    print_path(true);
+    switch (in_.next()) {
+      case 'U':
+        return;
+      case 'T':
+        print("(");
+        print_list(", ", [this] { print_constant(); });
+        return print(")");
+      case 'S':
+        print(" { ");
+        print_list(", ", [this] { print_field(); });
+        return print(" }");
+      default:
+        return in_.fail();
+    }
+  }
+
+  void print_field() noexcept {
+    print_identifier(in_.identifier());
+    print(": ");
+    print_constant();
+  }
+
+  /// Prints a constant of the basic type `type`.
+  void print_value(char type) noexcept {
+    if (type == 'p') return print("_");
+    const bool is_negative = is_signed_integer(type) && in_.eat('n');
+    const std::string_view digits = in_.hexadecimal();
+    if (is_negative) print("-");
+    if (skipped_ == 0 && !in_.failed() && !append_constant(type, digits, out_)) in_.fail();
+  }
+};
+
+}  // namespace alloctap::rust
