@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <span>
 
 #include "alloctap/event/allocation_event.hpp"
+#include "alloctap/event/internal_code.hpp"
+#include "alloctap/event/stack_owner.hpp"
+#include "alloctap/guard/arena.hpp"
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/meta/thread_totals.hpp"
@@ -102,12 +106,30 @@ class StackRecorder {
     const StackHash hash = identified.hash.owned_by(owner);
     const StackId known = stacks_.find(hash);
     if (known != kNoStackId) return known;
-    return stacks_.intern(hash, frames_of<Stack>(thread, identified), owner);
+    return add(hash, frames_of<Stack>(thread, identified), owner);
   }
 
   static inline constinit StackTable stacks_;
 
  private:
+  /// Adds a stack without the frames of the tracker's own code.
+  ALLOCTAP_NOINLINE static StackId add(const StackHash& hash,
+                                       std::span<const std::uintptr_t> frames,
+                                       StackOwner owner) noexcept {
+    const auto is_internal = [](std::uintptr_t frame) {
+      return internal_code.contains(call_address(frame));
+    };
+    if (std::none_of(frames.begin(), frames.end(), is_internal)) {
+      return stacks_.intern(hash, frames, owner);
+    }
+    auto* const left = static_cast<std::uintptr_t*>(Arena::allocate(frames.size_bytes()));
+    if (left == nullptr) return kUnknownStack;
+    auto* const end = std::remove_copy_if(frames.begin(), frames.end(), left, is_internal);
+    const StackId id = stacks_.intern(hash, {left, end}, owner);
+    Arena::deallocate(left, frames.size_bytes());
+    return id;
+  }
+
   static inline constinit std::atomic<std::uint32_t> max_frames_{Config::limits.max_frames};
 };
 

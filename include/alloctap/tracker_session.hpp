@@ -5,11 +5,14 @@
 #include <absl/strings/str_cat.h>
 
 #include <atomic>
+#include <cstdint>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "alloctap/checking_recorder.hpp"
+#include "alloctap/event/internal_code.hpp"
 #include "alloctap/guard/control_lock.hpp"
 #include "alloctap/guard/fork_handlers.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
@@ -46,6 +49,7 @@ class TrackerSession {
     }
     Undo give_back{[]() noexcept { HookClaims::release(target); }};
     RecordingGate::initialize();
+    leave_out_own_module();
     Sink::begin_session();
     absl::Status status = prepare();
     if (!status.ok()) return status;
@@ -86,6 +90,14 @@ class TrackerSession {
    private:
     void (*action_)() noexcept;
   };
+
+  static void leave_out_own_module() noexcept {
+    if constexpr (requires { Config::own_module(); }) {
+      const std::span<const char> module = Config::own_module();
+      const auto start = reinterpret_cast<std::uintptr_t>(module.data());
+      internal_code.add({start, start + module.size()});
+    }
+  }
 
   static absl::Status prepare() {
     if (!os::ThreadLocal<ThreadSlot>::is_own()) {

@@ -53,7 +53,41 @@ struct RecallingConfig : ScriptedConfig<Recalled> {
   using Stack = RememberedFailure;
 };
 
+/// Two frames, of which the outer one is the tracker's own.
+struct InternalOuterFrame {
+  static constexpr std::string_view name = "internal-outer-frame";
+  static constexpr std::uintptr_t kProgram = 0x1011;
+  static constexpr std::uintptr_t kInternal = 0x2011;
+
+  static CapturedStack capture(ThreadState&, const CallOrigin&,
+                               std::span<std::uintptr_t> frames) noexcept {
+    frames[0] = kProgram;
+    frames[1] = kInternal;
+    frames[2] = kProgram;
+    return {.depth = 3};
+  }
+};
+
+struct Internal {};
+struct InternalConfig : ScriptedConfig<Internal> {
+  using Stack = InternalOuterFrame;
+};
+
 }  // namespace
+
+TEST_CASE("frames of the tracker's own code are left out of stacks") {
+  internal_code.add({InternalOuterFrame::kInternal - 1, InternalOuterFrame::kInternal});
+  const Session session = started<Tracker<InternalConfig>>();
+  InternalConfig::Hook::on_allocate(at(0x10'0000), 100);
+  InternalConfig::Hook::on_allocate(at(0x20'0000), 100);
+  const Snapshot snapshot = snapshot_of<Tracker<InternalConfig>>();
+  REQUIRE(snapshot.stacks.size() == 1);
+  CHECK(snapshot.stacks[0].live_allocations == 2);
+  const StackFrames frames = snapshot.table->frames(snapshot.stacks[0].stack);
+  REQUIRE(frames.size() == 2);
+  CHECK(frames[0] == InternalOuterFrame::kProgram);
+  CHECK(frames[1] == InternalOuterFrame::kProgram);
+}
 
 TEST_CASE("a recalled stack is counted as one that was taken, and as failed, each time") {
   const Session session = started<Tracker<RecallingConfig>>();

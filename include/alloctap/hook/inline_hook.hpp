@@ -18,6 +18,7 @@
 #include "alloctap/hook/function_patch/thunk.hpp"
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/hook/program_operators.hpp"
+#include "alloctap/hook/internal_frames.hpp"
 #include "alloctap/hook/redirected_entry.hpp"
 #include "alloctap/os/function_symbol.hpp"
 #include "alloctap/os/module_symbols.hpp"
@@ -132,6 +133,7 @@ struct InlineHook {
     ALLOCTAP_NOINLINE static int call(void* handle) {
       auto* const close = original.load(std::memory_order_acquire);
       if (!RedirectedOriginals<Sink>::recording()) return close(handle);
+      leave_out_caller();
       Sink::on_modules_unloading();
       const int error = close(handle);
       Sink::on_modules_unloaded();

@@ -5,6 +5,8 @@
 
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/hook/internal_frames.hpp"
+#include "alloctap/macros.hpp"
 #include "alloctap/os/next_symbol.hpp"
 
 namespace alloctap {
@@ -15,10 +17,11 @@ template <EventSink Sink>
 class InterposedModules {
  public:
   /// As dlclose(3). Destructors of the module run inside, and what they free is the program's: so
-  /// no guard is held.
-  static int close(void* handle) noexcept {
+  /// no guard is held. Folded into dlclose, so that they run inside of one function of ours.
+  ALLOCTAP_ALWAYS_INLINE static int close(void* handle) noexcept {
     CloseFunction* const original = find_original();
     if (original == nullptr) return -1;
+    leave_out_caller();
     Sink::on_modules_unloading();
     const int error = original(handle);
     Sink::on_modules_unloaded();

@@ -18,6 +18,7 @@
 #include "alloctap/arch/shadow_stack.hpp"
 #include "alloctap/elf/find_return_gadget.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/hook/internal_frames.hpp"
 #include "alloctap/hook/plt_state.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/error_preserver.hpp"
@@ -133,6 +134,7 @@ class PltLoaderCalls {
   ALLOCTAP_NOINLINE static int close(void* handle) {
     auto* const original = reinterpret_cast<int (*)(void*)>(close_.load(std::memory_order_acquire));
     if (!is_programs()) return original(handle);
+    leave_out_caller();
     refresh_if_opened();
     if (told_elsewhere_.load(std::memory_order_relaxed)) return original(handle);
     const PltLoaderCallbacks& callbacks = *callbacks_.load(std::memory_order_acquire);

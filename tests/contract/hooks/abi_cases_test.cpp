@@ -1,9 +1,14 @@
 // Case 23 of hook backends: the program finds everything as an allocator leaves it.
+#include <execinfo.h>
+
+#include <array>
 #include <cerrno>
 #include <new>
 #include <stdexcept>
 
+#include "alloctap/event/internal_code.hpp"
 #include "tests/contract/hooks/hooked_program.hpp"
+#include "tests/contract/hooks/plugin.hpp"
 
 namespace {
 
@@ -11,6 +16,17 @@ using namespace alloctap::testing;
 
 /// No power of two; unknown to the compiler.
 volatile std::size_t alignment_of_three = 3;
+
+/// How many frames of this call's stack are the tracker's own.
+int internal_frames = 0;
+void count_internal_frames() {
+  std::array<void*, 64> frames{};
+  const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
+  for (int i = 0; i < count; ++i) {
+    const auto call = reinterpret_cast<std::uintptr_t>(frames[static_cast<std::size_t>(i)]) - 1;
+    if (alloctap::internal_code.contains(call)) ++internal_frames;
+  }
+}
 
 }  // namespace
 
@@ -74,4 +90,18 @@ TEST_CASE("case 23, ABI: operator new that fails throws through the hook") {
   CHECK(totals.live_bytes == 0);
   // What is thrown is made inside of the operator, so its free is that of an unknown block.
   check_unmatched(totals, sees().outermost ? 2 : 0);
+}
+
+TEST_CASE(
+    "case 23, ABI: the destructors of a module run inside one function that stacks leave out") {
+  const Recording recording;
+  {
+    const Plugin plugin;
+    auto* const call_at_end = plugin.function<void(void (*)())>("call_at_end");
+    const bool is_found = call_at_end != nullptr;
+    REQUIRE(is_found);
+    internal_frames = 0;
+    call_at_end(&count_internal_frames);
+  }
+  CHECK(internal_frames == (sees().closing ? 1 : 0));
 }

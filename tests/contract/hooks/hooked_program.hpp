@@ -39,6 +39,8 @@ struct Sees {
   bool loader = true;
   /// A free of an unknown block is counted.
   bool unknown_frees = true;
+  /// dlclose.
+  bool closing = true;
   /// Calls of a child that was forked while there were threads.
   bool forked_children = true;
 };

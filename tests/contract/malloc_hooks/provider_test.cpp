@@ -55,6 +55,7 @@ Sees expected_to_see() {
           .size_of_reallocarray = !expected_unseen("reallocarray_size"),
           .mappings = false,
           .unknown_frees = all && reallocation != Reallocation::kUnseen,
+          .closing = false,
           .forked_children = expected("ALLOCTAP_FORK") != "untold"};
 }
 

@@ -87,6 +87,25 @@ TEST_CASE("a plug-in that was built anew while it was closed shows both builds b
   }
 }
 
+TEST_CASE("what a plug-in allocates while it is closed was called by the program and the loader") {
+  std::string hook;
+  SUBCASE("interposed") { hook = "interpose"; }
+  SUBCASE("in slots") { hook = "plt"; }
+  SUBCASE("in the functions") { hook = "inline"; }
+  const TrackedProgram program({ALLOCTAP_PROGRAMS "closes_plugin", ALLOCTAP_PLUGIN_AT_END});
+  CHECK(run(program.tracked({"--hook=" + hook})).exit_code() == 0);
+  const Dump dump = program.dump();
+  check_report(dump);
+  const std::vector<Json> frames = frames_of(dump, 54321);
+  CHECK(frame_with(frames, "allocate_at_end").at("line").is_number());
+  CHECK(frame_with(frames, "main").at("line").is_number());
+  for (const Json& frame : frames) {
+    if (frame.at("module").is_null()) continue;
+    const Json& module = dump.json().at("modules").at(frame.at("module").get<std::size_t>());
+    CHECK(module.at("path").get<std::string>().find("liballoctap-run") == std::string::npos);
+  }
+}
+
 TEST_CASE("a report names functions, files and lines, and what was inlined") {
   const TrackedProgram program = reloading_program();
   CHECK(run(program.tracked_to("text=" + program.file("report"))).exit_code() == 0);
