@@ -17,12 +17,16 @@ namespace alloctap::run {
 inline constexpr std::string_view kHelperName = "alloctap-symbolize";
 
 struct ModuleRequest {
+  /// The id of the process that has the module.
+  std::int64_t process = 0;
   std::uint64_t start = 0;
   std::uint64_t end = 0;
   std::uint64_t bias = 0;
   std::uint64_t path_bytes = 0;
   std::uint64_t places = 0;
   std::uint64_t build_id_bytes = 0;
+  /// As `Module::is_gone`.
+  std::uint64_t is_gone = 0;
   std::byte build_id[32] = {};
 };
 

@@ -1,6 +1,7 @@
 #include "helper_symbolizer.hpp"
 
 #include <alloctap/guard/arena_array.hpp>
+#include <alloctap/os/thread.hpp>
 #include <alloctap/symbol/absl_symbolizer.hpp>
 #include <alloctap/symbol/module_table.hpp>
 #include <array>
@@ -37,12 +38,14 @@ bool send(HelperProcess& helper, const T& value) noexcept {
 /// Asks for `places`, which are of one module.
 bool send_request(HelperProcess& helper, const Module& module,
                   std::span<const CodePlace> places) noexcept {
-  ModuleRequest request{.start = module.start,
+  ModuleRequest request{.process = os::current_process_id(),
+                        .start = module.start,
                         .end = module.end,
                         .bias = module.bias,
                         .path_bytes = module.path.size(),
                         .places = places.size(),
-                        .build_id_bytes = module.build_id_bytes};
+                        .build_id_bytes = module.build_id_bytes,
+                        .is_gone = module.is_gone};
   std::memcpy(request.build_id, module.build_id, sizeof request.build_id);
   ArenaArray<std::uintptr_t> addresses;
   if (!addresses.reserve(places.size())) return false;

@@ -36,13 +36,16 @@ void append(std::string& text, const T& value) {
   text.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-/// The module and the addresses of one request; false where the request is not whole.
-bool read_request(ExchangeReader& reader, Module& module, std::vector<std::uintptr_t>& addresses) {
+/// The process, the module and the addresses of one request; false where the request is not whole.
+bool read_request(ExchangeReader& reader, std::int64_t& process, Module& module,
+                  std::vector<std::uintptr_t>& addresses) {
   ModuleRequest request;
   if (!reader.read(request) || request.build_id_bytes > sizeof module.build_id ||
       !reader.read_text(request.path_bytes, module.path)) {
     return false;
   }
+  process = request.process;
+  module.is_gone = request.is_gone != 0;
   module.start = request.start;
   module.end = request.end;
   module.bias = request.bias;
@@ -88,9 +91,12 @@ int serve() {
   ExchangeReader reader(requests);
   std::string answers;
   for (std::size_t first = 0; !reader.at_end();) {
+    std::int64_t process = 0;
     Module module;
     std::vector<std::uintptr_t> addresses;
-    if (!read_request(reader, module, addresses)) return 2;
+    if (!read_request(reader, process, module, addresses)) return 2;
+    const std::string directory = "/proc/" + std::to_string(process);
+    libdw::process_directory = directory;
     answer(module, addresses, first, answers);
     first += addresses.size();
   }

@@ -25,6 +25,8 @@ struct MemoryRegion {
   bool shared = false;
   /// Nothing is there yet: whoever reserved the addresses may map something.
   bool reserved = false;
+  /// The file was removed or replaced since: another one may be at `path`.
+  bool is_gone = false;
   std::string_view path;
 };
 

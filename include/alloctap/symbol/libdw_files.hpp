@@ -5,11 +5,16 @@
 #include <libelf.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "alloctap/os/file.hpp"
 #include "alloctap/symbol/module_table.hpp"
@@ -23,6 +28,11 @@ using BuildId = std::span<const std::byte>;
 /// put theirs. May be set to another directory before the first report; the text stays the
 /// caller's.
 inline constinit std::string_view debug_root = "/usr/lib/debug";
+
+/// The directory below /proc of the process whose modules are asked for. What it has mapped can be
+/// read there although the file is gone. May be set to that of another process before a report; the
+/// text stays the caller's.
+inline constinit std::string_view process_directory = "/proc/self";
 
 [[nodiscard]] inline BuildId build_id_of(const Module& module) noexcept {
   return {module.build_id, module.build_id_bytes};
@@ -92,12 +102,41 @@ struct OpenFile {
   return {};
 }
 
-/// What names a module's code: the file that it was loaded from, if that still is the one, else its
-/// debug file. A file that was built anew since has another build-id, and its names would be wrong.
+/// Returns whether the symbolic link `link` of the kernel's leads to what is, or was, at `path`.
+[[nodiscard]] inline bool leads_to(const std::filesystem::path& link, std::string_view path) {
+  std::error_code error;
+  const std::string target = std::filesystem::read_symlink(link, error).native();
+  return !error && (target == path || target == std::string(path) + " (deleted)");
+}
+
+/// Returns the kernel's link to what is mapped at the start of `module` (proc(5)); empty where it
+/// has none. To follow one of map_files takes a capability; that of the executable takes none.
+[[nodiscard]] inline std::string find_mapped_link(const Module& module) {
+  const std::filesystem::path process(process_directory);
+  if (leads_to(process / "exe", module.path)) return process / "exe";
+  char digits[16];
+  char* const end = std::to_chars(std::begin(digits), std::end(digits), module.start, 16).ptr;
+  const std::string prefix = std::string(std::begin(digits), end) + "-";
+  std::error_code error;
+  std::filesystem::directory_iterator link(process / "map_files", error);
+  for (; !error && link != std::filesystem::directory_iterator(); link.increment(error)) {
+    if (!link->path().filename().native().starts_with(prefix)) continue;
+    return leads_to(link->path(), module.path) ? link->path().native() : std::string();
+  }
+  return {};
+}
+
+/// Returns what names a module's code: the file that it was loaded from, wherever that can still be
+/// read, else its debug file. A file that was built anew since has another build-id, and its names
+/// would be wrong; without build-ids, any file at the path of one that is gone is left alone.
 [[nodiscard]] inline OpenFile find_code_file(const Module& module) {
-  OpenFile own{open_with_build_id(std::string(module.path), build_id_of(module)),
-               std::string(module.path)};
-  return own.file.is_open() ? std::move(own) : find_debug_file(build_id_of(module), {}, {});
+  const BuildId id = build_id_of(module);
+  OpenFile own{.file = {}, .path = std::string(module.path)};
+  if (!module.is_gone || !id.empty()) own.file = open_with_build_id(own.path, id);
+  if (!own.file.is_open() && module.path.starts_with('/')) {
+    own.file = open_with_build_id(find_mapped_link(module), id);
+  }
+  return own.file.is_open() ? std::move(own) : find_debug_file(id, {}, {});
 }
 
 }  // namespace alloctap::libdw

@@ -131,7 +131,8 @@ class ModuleSymbolizer {
 
 /// Reads each module once for all places in it. DWARF where there is any, in the module's file or
 /// in a separate one (by build-id below /usr/lib/debug, or by .gnu_debuglink), else the symbol
-/// table. A file whose build-id is not that of the module is left alone. No network is asked.
+/// table. A file whose build-id is not that of the module is left alone; one that is gone is read
+/// where it is mapped (`libdw::process_directory`). No network is asked.
 ///
 /// Allocates from the host, as libdw does: not for reports of a program that has crashed. Where the
 /// host has no memory, libdw ends the process or reads what it did not get (elfutils 0.188), and

@@ -117,12 +117,10 @@ class ModuleHistory {
   }
 
  private:
-  /// A file that was removed or replaced has another path by now, as the system tells it.
   static bool is_same(const Module& a, const Module& b) noexcept {
     const bool same_id = std::equal(a.build_id, a.build_id + a.build_id_bytes, b.build_id,
                                     b.build_id + b.build_id_bytes);
-    const bool same_file =
-        a.build_id_bytes > 0 || a.path.starts_with(b.path) || b.path.starts_with(a.path);
+    const bool same_file = a.build_id_bytes > 0 || a.path == b.path;
     return a.start == b.start && a.end == b.end && same_id && same_file;
   }
 

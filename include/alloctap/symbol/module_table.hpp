@@ -28,6 +28,8 @@ struct Module {
   std::byte build_id[32] = {};
   /// Whether code of it is mapped; a file that is only read, as data, is no module.
   bool has_code = false;
+  /// Whether its file was removed or replaced since: another one may be at `path`.
+  bool is_gone = false;
   /// The first stack that was kept after it was unloaded: older ones with addresses in it meant it.
   /// `kNoStackId` while it is loaded.
   StackId unloaded_before = kNoStackId;
@@ -150,6 +152,7 @@ class ModuleTable {
     if (module.build_id_bytes > 0) {
       std::memcpy(module.build_id, image->build_id.data(), module.build_id_bytes);
     }
+    module.is_gone = region.is_gone;
     module.path = paths_.keep(region.path);
     if (module.path.empty() || !modules_.push_back(module)) reading_ = ModuleReading::kNoMemory;
   }

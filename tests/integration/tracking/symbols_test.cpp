@@ -118,6 +118,21 @@ TEST_CASE("a report names functions, files and lines, and what was inlined") {
   CHECK(report.find("   (inlined)\n") != report.npos);
 }
 
+TEST_CASE("a program that removed itself keeps its names and its path") {
+  const TrackedProgram program({"./removes_itself"});
+  const std::string path = program.file("removes_itself");
+  fs::copy_file(ALLOCTAP_PROGRAMS "removes_itself", path);
+  const Outcome outcome = run(program.tracked());
+  CHECK(outcome.exit_code() == 0);
+  CHECK(outcome.err == "");
+  CHECK_FALSE(fs::exists(path));
+  const Dump dump = program.dump();
+  check_report(dump);
+  CHECK(frame_with(frames_of(dump, 12345), "allocate").at("file").is_string());
+  CHECK(dump.json().at("program").at("executable") == path);
+  CHECK(file_text(program.dump_path()).find("(deleted)") == std::string::npos);
+}
+
 TEST_CASE("without its helper a report has the names of functions, of what is loaded") {
   const TrackedProgram program = reloading_program();
   const fs::path here = program.file("alone");

@@ -75,7 +75,7 @@ TEST_CASE("a stack has another key where a place, a file or the order is another
 TEST_CASE("with a build-id the path does not matter, without one it does") {
   Process one = process_at(0x100000, 0x700000);
   Process other;
-  other.load(0x100000, "/home/me/game (deleted)", 7);
+  other.load(0x100000, "/home/you/game", 7);
   other.load(0x700000, "/usr/lib/libz.so");
   CHECK(one.key({0x100456}) == other.key({0x100456}));
   CHECK(one.key({0x700456}) != other.key({0x700456}));

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -114,6 +115,30 @@ struct DebugRoot {
   std::string_view before = alloctap::libdw::debug_root;
 };
 
+/// Reads what is mapped by the process at `directory` as long as this lives.
+struct ProcessDirectory {
+  explicit ProcessDirectory(std::string_view directory) {
+    alloctap::libdw::process_directory = directory;
+  }
+  ~ProcessDirectory() { alloctap::libdw::process_directory = before; }
+  ProcessDirectory(const ProcessDirectory&) = delete;
+  ProcessDirectory& operator=(const ProcessDirectory&) = delete;
+  std::string_view before = alloctap::libdw::process_directory;
+};
+
+/// Whether this process has the capability that the links of map_files take.
+bool can_read_mapped_files() {
+  const ModuleTable modules = ModuleTable::read();
+  return std::ranges::any_of(modules.modules(), [](const Module& module) {
+    const std::string link = alloctap::libdw::find_mapped_link(module);
+    return link.find("/map_files/") != link.npos && std::ifstream(link).good();
+  });
+}
+
+void remove_build_id(const std::string& path) {
+  run(ALLOCTAP_BINUTILS_PREFIX "objcopy --remove-section=.note.gnu.build-id '" + path + "'");
+}
+
 }  // namespace
 
 TEST_CASE("a call is told by function, file and line, through all that was inlined") {
@@ -187,7 +212,29 @@ TEST_CASE("what is stripped has the names that the loader needs, and no wrong on
   CHECK(symbolized(plugin.place()).empty());
 }
 
-TEST_CASE("a file that was built anew since it was loaded names nothing") {
+TEST_CASE("a file that was removed or built anew since it was loaded is read where it is mapped") {
+  const PluginFile file(ALLOCTAP_PLUGIN_FIRST);
+  bool has_build_id = true;
+  SUBCASE("with a build-id") {}
+  SUBCASE("without a build-id") { has_build_id = false; }
+  if (!has_build_id) remove_build_id(file.path);
+  const LoadedPlugin plugin(file);
+  const CodePlace before = plugin.place();
+  fs::remove(file.path);
+  const std::string expected = can_read_mapped_files() ? expected_of_first_build() : "";
+  const ModuleTable modules = ModuleTable::read();
+  const CodePlace place{before.address, modules.find(before.address)};
+  REQUIRE(place.module != nullptr);
+  CHECK(place.module->path == file.path);
+  CHECK(place.module->is_gone);
+  CHECK(symbolized(place) == expected);
+  fs::copy_file(ALLOCTAP_PLUGIN_SECOND, file.path);
+  if (!has_build_id) remove_build_id(file.path);
+  CHECK(symbolized(place) == expected);
+}
+
+TEST_CASE("where what is mapped cannot be read, a file that was built anew names nothing") {
+  const ProcessDirectory none("/nowhere");
   const PluginFile file(ALLOCTAP_PLUGIN_FIRST);
   const LoadedPlugin plugin(file);
   file.replace_by(ALLOCTAP_PLUGIN_SECOND);

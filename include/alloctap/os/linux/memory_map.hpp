@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "alloctap/os/file.hpp"
+#include "alloctap/os/linux/deletion_mark.hpp"
 #include "alloctap/os/linux/page_table_scan.hpp"
 #include "alloctap/os/memory_map.hpp"
 #include "alloctap/os/virtual_memory.hpp"
@@ -45,6 +46,7 @@ inline MemoryRegion parse_memory_region(std::string_view line) noexcept {
   region.file_offset = take_hex<std::uint64_t>(line);
   skip_field(line);
   skip_field(line);
+  region.is_gone = take_deletion_mark(line);
   region.path = line;
   return region;
 }

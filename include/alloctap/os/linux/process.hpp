@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "alloctap/os/file.hpp"
+#include "alloctap/os/linux/deletion_mark.hpp"
 #include "alloctap/os/process.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 
@@ -14,7 +15,9 @@ namespace alloctap::os {
 
 inline std::string_view executable_path(std::span<char> buffer) noexcept {
   const ssize_t length = ::readlink("/proc/self/exe", buffer.data(), buffer.size());
-  return {buffer.data(), length > 0 ? static_cast<std::size_t>(length) : 0};
+  std::string_view path(buffer.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
+  take_deletion_mark(path);
+  return path;
 }
 
 /// Fills `buffer` from the file, as far as it reaches; returns the number of bytes.
