@@ -39,6 +39,8 @@ struct FrameAnswer {
 };
 
 inline constexpr std::uint32_t kEndOfAnswers = UINT32_MAX;
+/// The place of an answer whose first text is a hint for the user.
+inline constexpr std::uint32_t kHint = UINT32_MAX - 1;
 
 /// Takes values and texts off the front of bytes; every function returns false where there are not
 /// so many.

@@ -120,7 +120,7 @@ class TrackerReport {
             .symbolize = &Sink::Epochs::symbolize};
   }
 
-  static std::string_view symbolizer_note() noexcept {
+  static std::string_view find_symbolizer_note() noexcept {
     if constexpr (requires { Config::Symbolizer::note(); }) return Config::Symbolizer::note();
     return {};
   }
@@ -130,7 +130,7 @@ class TrackerReport {
             .stack = stack_name(),
             .max_frames = Sink::max_frames(),
             .symbolizer = Config::Symbolizer::name,
-            .symbolizer_note = symbolizer_note(),
+            .find_symbolizer_note = &find_symbolizer_note,
             .blind_spots = active_capabilities<typename Config::Hook>().blind_spots};
   }
 

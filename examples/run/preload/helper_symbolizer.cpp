@@ -5,8 +5,10 @@
 #include <alloctap/symbol/absl_symbolizer.hpp>
 #include <alloctap/symbol/module_table.hpp>
 #include <array>
+#include <atomic>
 #include <cstring>
 
+#include "final_report.hpp"
 #include "helper_process.hpp"
 #include "symbol_exchange.hpp"
 
@@ -98,6 +100,12 @@ bool read_answers(std::string_view bytes, Visit&& visit) noexcept {
   return false;
 }
 
+/// Each report asks anew, and each is answered with the hint.
+void give_hint(std::string_view text) noexcept {
+  static constinit std::atomic<bool> given{false};
+  if (!given.exchange(true)) print_line(text);
+}
+
 bool ask_helper(std::span<const CodePlace> places, Symbols& symbols) noexcept {
   std::array<char, kPathBytes> path;
   HelperProcess helper;
@@ -108,8 +116,10 @@ bool ask_helper(std::span<const CodePlace> places, Symbols& symbols) noexcept {
   const std::string_view answers = receive_all(helper, bytes);
   // Half of the frames of a place would say something else than all of them.
   if (!read_answers(answers, [](std::size_t, const SourceFrame&) {})) return false;
-  return read_answers(
-      answers, [&](std::size_t place, const SourceFrame& frame) { symbols.add(place, frame); });
+  return read_answers(answers, [&](std::size_t place, const SourceFrame& frame) {
+    if (place == kHint) return give_hint(frame.function);
+    symbols.add(place, frame);
+  });
 }
 
 }  // namespace

@@ -100,6 +100,11 @@ int serve() {
     answer(module, addresses, first, answers);
     first += addresses.size();
   }
+  if (const std::string_view hint = LibdwSymbolizer::note(); !hint.empty()) {
+    append(answers,
+           FrameAnswer{.place = kHint, .function_bytes = static_cast<std::uint32_t>(hint.size())});
+    answers.append(hint);
+  }
   append(answers, FrameAnswer{.place = kEndOfAnswers});
   return os::write_all(STDOUT_FILENO, answers) == 0 ? 0 : 1;
 }

@@ -31,7 +31,8 @@ inline void write_account(const Report& report, std::string_view separator, Dump
   write_in_one_line(report.program.executable, out);
   out << separator << "hook " << backend.hook << ", stacks by " << backend.stack << ", at most "
       << backend.max_frames << " frames, symbols by " << backend.symbolizer;
-  if (!backend.symbolizer_note.empty()) out << separator << "names: " << backend.symbolizer_note;
+  const std::string_view note = backend.symbolizer_note();
+  if (!note.empty()) out << separator << "names: " << note;
   if (!backend.blind_spots.empty()) out << separator << "unseen: " << backend.blind_spots;
   out << separator << account.events << " events, " << account.dropped << " dropped, ";
   if (account.unmatched_frees) out << *account.unmatched_frees << " frees of unknown blocks, ";

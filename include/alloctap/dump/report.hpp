@@ -25,10 +25,15 @@ struct BackendInfo {
   std::string_view stack;
   std::uint32_t max_frames = 0;
   std::string_view symbolizer;
-  /// Why it knows less than it could; empty if nothing is wrong.
-  std::string_view symbolizer_note = {};
+  /// Returns why it knows less than it could; empty if nothing is wrong. May be known only once it
+  /// was asked for names. nullptr if it has no such function.
+  std::string_view (*find_symbolizer_note)() noexcept = nullptr;
   /// What the hook cannot see; empty if nothing.
   std::string_view blind_spots;
+
+  [[nodiscard]] std::string_view symbolizer_note() const noexcept {
+    return find_symbolizer_note == nullptr ? std::string_view() : find_symbolizer_note();
+  }
 };
 
 /// Refers to what the tracker holds during a dump.

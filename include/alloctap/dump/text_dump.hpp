@@ -31,13 +31,13 @@ struct TextDump {
   bool leaks = true;
 
   void write(const Report& report, DumpWriter& out) const {
-    write_header(report, out);
-    write_account(report, out);
-    write_totals(report, out);
     const auto stacks = most_first(report.snapshot.stacks, out);
     const auto mappings = most_first(report.snapshot.mappings, out);
     const FrameList frames(report, shown_stacks(report, stacks, mappings, out));
     if (!frames.complete()) return out.fail("text: the system has no memory for frames");
+    write_header(report, out);
+    write_account(report, out);
+    write_totals(report, out);
     const Suppressions none;
     const Suppressions& rules = suppressions == nullptr ? none : *suppressions;
     const absl::StatusOr<SortedMisuses> misuses = sort_misuses(report.snapshot, rules, frames);
@@ -70,9 +70,8 @@ struct TextDump {
     if (!report.backend.blind_spots.empty()) {
       out << "  unseen   " << report.backend.blind_spots << "\n";
     }
-    if (!report.backend.symbolizer_note.empty()) {
-      out << "  names    " << report.backend.symbolizer_note << "\n";
-    }
+    const std::string_view note = report.backend.symbolizer_note();
+    if (!note.empty()) out << "  names    " << note << "\n";
     write_sampling(report.snapshot, out);
     write_guards(report.snapshot.guards, out);
   }

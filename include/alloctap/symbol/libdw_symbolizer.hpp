@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "alloctap/symbol/libdw_compression.hpp"
 #include "alloctap/symbol/libdw_functions.hpp"
 #include "alloctap/symbol/libdw_module.hpp"
 #include "alloctap/symbol/libdw_names.hpp"
@@ -28,12 +29,13 @@ class ModuleSymbolizer {
   /// `places`, ascending, are of `module`; the first has the number `first` in `symbols`.
   ModuleSymbolizer(const Module& module, std::span<const CodePlace> places, std::size_t first,
                    Symbols& symbols)
-      : debug_(module), first_(first), symbols_(symbols) {
+      : debug_(module), path_(module.path), first_(first), symbols_(symbols) {
     for (const CodePlace& place : places) addresses_.push_back(place.address - module.bias);
   }
 
   void symbolize() {
     if (debug_.get() == nullptr) return;
+    UnreadableDebugInformation::look_for(debug_.get(), path_);
     const FunctionSymbols functions(debug_.get());
     std::vector<bool> answered(addresses_.size());
     for (UnitWithAddresses& unit : units_of(debug_.get(), addresses_)) {
@@ -120,6 +122,7 @@ class ModuleSymbolizer {
   }
 
   const DebugModule debug_;
+  std::string_view path_;
   std::size_t first_;
   Symbols& symbols_;
   /// In the file, ascending.
@@ -139,6 +142,10 @@ class ModuleSymbolizer {
 /// nothing here can help it. Links libdw: target alloctap::libdw_symbolizer.
 struct LibdwSymbolizer {
   static constexpr std::string_view name = "libdw";
+
+  /// Returns a hint at debug information that could not be read, for reports; empty if there is
+  /// none so far.
+  static std::string_view note() noexcept { return libdw::UnreadableDebugInformation::text(); }
 
   static void symbolize(std::span<const CodePlace> places, Symbols& symbols) noexcept {
     for (std::size_t first = 0, end = 0; first < places.size(); first = end) {

@@ -37,7 +37,9 @@ TEST_CASE("an account is whom it is about, how it was made, and how far it can b
 TEST_CASE("an account says what is wrong with the names, and is silent where nothing is") {
   SampleReport sample;
   CHECK(account_of(sample).find("names: ") == std::string::npos);
-  sample.backend.symbolizer_note = "from symbol tables alone";
+  sample.backend.find_symbolizer_note = []() noexcept -> std::string_view {
+    return "from symbol tables alone";
+  };
   CHECK(account_of(sample).find(
             "symbols by fake; names: from symbol tables alone; unseen: what nobody sees; ") !=
         std::string::npos);

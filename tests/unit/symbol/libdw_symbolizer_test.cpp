@@ -192,6 +192,29 @@ TEST_CASE("a debug file is found by the build-id") {
   CHECK(symbolized(plugin.place()) == expected_of_first_build());
 }
 
+TEST_CASE("debug information that libdw cannot uncompress is hinted at once, or is read") {
+  const PluginFile file(ALLOCTAP_PLUGIN_FIRST);
+  if (std::system((ALLOCTAP_BINUTILS_PREFIX "objcopy --compress-debug-sections=zstd '" + file.path +
+                   "' 2>/dev/null")
+                      .c_str()) != 0) {
+    return;
+  }
+  const LoadedPlugin plugin(file);
+  const std::string found = symbolized(plugin.place());
+  const std::string hint(LibdwSymbolizer::note());
+  CAPTURE(hint);
+  CHECK((found == expected_of_first_build()) == hint.empty());
+  if (!hint.empty())
+    CHECK(
+        hint.ends_with("zstd, which this libdw cannot read; objcopy --compress-"
+                       "debug-sections=zlib FILE mends it; one such file is " +
+                       file.path));
+  const PluginFile other(ALLOCTAP_PLUGIN_FIRST);
+  const LoadedPlugin readable(other);
+  CHECK(symbolized(readable.place()) == expected_of_first_build());
+  CHECK(LibdwSymbolizer::note() == hint);
+}
+
 TEST_CASE("a debug file of another build is left alone") {
   const PluginFile file(ALLOCTAP_PLUGIN_FIRST);
   const PluginFile other(ALLOCTAP_PLUGIN_SECOND);
