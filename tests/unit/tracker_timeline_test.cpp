@@ -27,6 +27,7 @@ struct TimelineSampledTest;
 struct MarkersTest;
 struct NobodyTest;
 struct TimelineThreadsTest;
+struct TimelineSumsTest;
 
 /// One block lives, then two, then one.
 template <class Tracker>
@@ -100,6 +101,33 @@ TEST_CASE("without a session there are no points but that of the snapshot") {
   using T = Tracker<ScriptedConfig<NobodyTest>>;
   T::add_timeline_point();
   CHECK(snapshot_of<T>().timeline.size() == 1);
+}
+
+TEST_CASE("a point has the sums of all threads") {
+  using T = Tracker<ScriptedConfig<TimelineSumsTest>>;
+  ScriptedStack::play(kOneFrame);
+  const Session session = started<T>();
+  // Twice on this thread, three times on another, which is there until the point was taken.
+  T::Hook::on_allocate(at(0x10000), 1'000);
+  T::Hook::on_allocate(at(0x20000), 2'000);
+  T::Hook::on_free(at(0x10000));
+  std::atomic<bool> counted{false};
+  std::atomic<bool> stop{false};
+  std::thread other([&] {
+    ScriptedStack::play(kOneFrame);
+    for (const std::uintptr_t place : {0x30000, 0x40000, 0x50000})
+      T::Hook::on_allocate(at(place), 10);
+    T::Hook::on_free(at(0x30000));
+    counted = true;
+    while (!stop) std::this_thread::yield();
+  });
+  while (!counted) std::this_thread::yield();
+  T::add_timeline_point();
+  stop = true;
+  other.join();
+  const Snapshot snapshot = snapshot_of<T>();
+  REQUIRE(snapshot.timeline.size() == 3);
+  check_point(snapshot.timeline[1], 3, 2'020, 5, 3'030);
 }
 
 /// What a thread is counting at the moment of a point may be in one number and not in another.

@@ -40,6 +40,15 @@ TEST_CASE("blocks of one stack and size are one record") {
   CHECK(numbers_of(SizeRecords(snapshot)) == RecordNumbers{{3, 20, 1}, {3, 10, 3}, {5, 7, 2}});
 }
 
+TEST_CASE("blocks of one size stay apart by their stacks") {
+  Snapshot snapshot;
+  for (const alloctap::StackId stack : {3U, 5U, 5U}) {
+    static_cast<void>(snapshot.blocks.push_back({0x1000, 10, stack}));
+  }
+  snapshot.totals.live_allocations = 3;
+  CHECK(numbers_of(SizeRecords(snapshot)) == RecordNumbers{{3, 10, 1}, {5, 10, 2}});
+}
+
 TEST_CASE("without blocks, two sizes add up to the sums of a stack") {
   Snapshot snapshot;
   static_cast<void>(snapshot.stacks.push_back({3, {}, 4, 50}));

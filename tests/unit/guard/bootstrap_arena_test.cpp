@@ -82,6 +82,15 @@ TEST_CASE("what is not of the bootstrap arena is not owned by it") {
   CHECK_FALSE(BootstrapArena::owns(on_heap.data()));
 }
 
+TEST_CASE("the bootstrap arena owns its first and its last byte, and none beside them") {
+  const std::byte* const first = BootstrapArena::extent().data();
+  const std::byte* const end = first + BootstrapArena::extent().size();
+  CHECK(BootstrapArena::owns(first));
+  CHECK(BootstrapArena::owns(end - 1));
+  CHECK_FALSE(BootstrapArena::owns(first - 1));
+  CHECK_FALSE(BootstrapArena::owns(end));
+}
+
 TEST_CASE("requests larger than the bootstrap arena get nothing") {
   CHECK(BootstrapArena::allocate(BootstrapArena::kBytes) == nullptr);
   CHECK(BootstrapArena::allocate(BootstrapArena::kBytes + 1) == nullptr);

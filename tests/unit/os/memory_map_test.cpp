@@ -82,6 +82,15 @@ TEST_CASE("a line with a path is parsed field by field, and without the mark of 
   CHECK_FALSE(os::parse_memory_region("1000-2000 r-xp 0 fd:01 131    /tmp/(deleted)").is_gone);
 }
 
+TEST_CASE("what may be written is told from what others see") {
+  const MemoryRegion data = os::parse_memory_region("1000-2000 rw-p 00000000 fd:01 131   /tmp/a");
+  CHECK(data.writable);
+  CHECK_FALSE(data.shared);
+  const MemoryRegion shared = os::parse_memory_region("1000-2000 r--s 00000000 fd:01 131   /tmp/a");
+  CHECK_FALSE(shared.writable);
+  CHECK(shared.shared);
+}
+
 TEST_CASE("a line without a path is parsed to anonymous memory") {
   const MemoryRegion region = os::parse_memory_region("00400000-00401000 ---p 00000000 00:00 0 ");
   CHECK(region.start == 0x400000);

@@ -73,6 +73,21 @@ TEST_CASE("a buffer is full when it holds what it was reserved for, of either ki
   CHECK(buffer.full());
 }
 
+TEST_CASE("a buffer that was replayed has all of its room again") {
+  OwnedBuffer buffer(2);
+  for (std::uintptr_t round = 1; round <= 3; ++round) {
+    buffer.append(allocation(round * 0x1000, round));
+    buffer.append(allocation(round * 0x1000 + 16, round));
+    FakeConsumer consumer;
+    buffer.replay(consumer);
+    const std::vector<ConsumerCall> calls = consumer.calls();
+    REQUIRE(calls.size() == 2);
+    CHECK(calls[0].pointer == at(round * 0x1000));
+    CHECK(calls[0].record.size == round);
+    CHECK(calls[1].pointer == at(round * 0x1000 + 16));
+  }
+}
+
 TEST_CASE("the newest allocation is known until any other message follows") {
   OwnedBuffer buffer(8);
   CHECK(buffer.newest_allocation_of(at(0x1000)) == nullptr);
