@@ -70,6 +70,11 @@ void let_signal_act(int signal, const siginfo_t& info) noexcept {
 void end_by_signal() noexcept {
   const int signal = fatal_signal.load();
   restore_default(signal);
+  // The program's threads may have left, or block it.
+  sigset_t only;
+  ::sigemptyset(&only);
+  ::sigaddset(&only, signal);
+  ::pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
   for (;;) ::syscall(SYS_kill, os::current_process_id(), signal);
 }
 

@@ -1,14 +1,10 @@
-// Every thread of the program gets a stack for its signals. And the main thread may leave before
-// the others: the process then ends with the last of them, and the report's thread would never let
-// it.
+// Every thread of the program gets a stack for its signals.
 #include <pthread.h>
 #include <threads.h>
 
 #include <alloctap/macros.hpp>
-#include <alloctap/os/thread.hpp>
 
 #include "final_report.hpp"
-#include "report_thread.hpp"
 #include "signal_functions.hpp"
 #include "signal_stacks.hpp"
 
@@ -64,14 +60,5 @@ ALLOCTAP_EXPORT int thrd_create(thrd_t* thread, thrd_start_t routine, void* argu
   return create_with_signal_stack(routine, argument, [=](thrd_start_t first, void* its_own) {
     return real(thread, first, its_own);
   });
-}
-
-ALLOCTAP_EXPORT void pthread_exit(void* result) {
-  using Signature = void(void*);
-  static constinit Signature* real = nullptr;
-  const bool main_thread = alloctap::os::current_thread_id() == alloctap::os::current_process_id();
-  if (main_thread && report_owed()) end_with_last_thread();
-  next_function(real, "pthread_exit")(result);
-  __builtin_unreachable();
 }
 }

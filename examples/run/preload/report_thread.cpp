@@ -1,6 +1,9 @@
 #include "report_thread.hpp"
 
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <alloctap/guard/reentrancy_guard.hpp>
@@ -15,6 +18,7 @@
 
 #include "children_hint.hpp"
 #include "final_report.hpp"
+#include "leader_watch.hpp"
 #include "report_triggers.hpp"
 #include "single_threaded.hpp"
 #include "tracker_calls.hpp"
@@ -26,11 +30,13 @@ constexpr std::uint32_t kRequested = 1;
 constexpr std::uint32_t kWritten = 2;
 constexpr std::uint32_t kEndWanted = 4;
 constexpr std::uint32_t kDumpWanted = 8;
+constexpr std::uint32_t kServing = 16;
 
 constinit std::atomic<std::uint32_t> state{0};
 using End = void (*)() noexcept;
 constinit std::atomic<End> end_process{nullptr};
-constinit std::atomic<bool> main_thread_left{false};
+/// Whether the C library calls exit as if this thread did not exist.
+constinit bool is_uncounted = false;
 constinit os::WorkerThread thread;
 
 void set(std::uint32_t bit) noexcept {
@@ -45,20 +51,20 @@ void wait_until(std::uint32_t bit) noexcept {
   }
 }
 
-/// Beside this thread there is only what the kernel keeps of the main one.
+/// Whether the kernel has, beside this thread, only what is left of the leader.
 bool is_last_thread() noexcept {
   struct stat tasks{};
   return ::stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 2 + 2;
 }
 
-/// False where the process has no thread left that could ask. Nobody tells of the end of a thread,
-/// so once the main one has gone the others are counted again and again.
+/// Returns false where the program has no thread left. No event follows the end of a thread, so
+/// once the leader has left, the others are counted at an interval.
 bool wait_for_request() noexcept {
   constexpr std::int64_t kCountInterval = 10'000'000;
   ReportTriggers triggers(os::monotonic_ns());
   for (auto now = state.load(std::memory_order_acquire); (now & kRequested) == 0;
        now = state.load(std::memory_order_acquire)) {
-    const bool counting = main_thread_left.load(std::memory_order_acquire);
+    const bool counting = leader_has_left();
     if (counting && is_last_thread()) return false;
     const bool asked =
         (state.fetch_and(~kDumpWanted, std::memory_order_acquire) & kDumpWanted) != 0;
@@ -78,11 +84,25 @@ void serve_report() noexcept {
   end_process.load()();
 }
 
-void serve(void*) noexcept {
-  if (wait_for_request()) serve_report();
-  // As the last thread of the program would have done; what it runs writes the report here.
+/// All threads of the program have left, the last one past the C library or unseen by it.
+[[noreturn]] void end_as_last_thread() noexcept {
   thread.forget();
-  std::exit(0);
+  if (!is_uncounted) {
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
+    // The program's last thread would have called it; its handler writes the report.
+    std::exit(0);
+  }
+  settle_report();
+  if (const int code = code_of_errors(0); code != 0) ::syscall(SYS_exit_group, code);
+  for (;;) ::syscall(SYS_exit, 0);
+}
+
+void serve(void*) noexcept {
+  set(kServing);
+  if (wait_for_request()) serve_report();
+  end_as_last_thread();
 }
 
 }  // namespace
@@ -90,11 +110,15 @@ void serve(void*) noexcept {
 bool start_report_thread() noexcept {
   const ReentrancyGuard guard;
   thread.forget();
-  main_thread_left.store(false);
   state.store(0);
+  watch_leader();
   const SingleThreadedKept kept;
-  const int error = thread.start(&serve, nullptr);
-  if (error == 0) return true;
+  if (thread.start(&serve, nullptr) == 0) {
+    is_uncounted = uncount_new_thread();
+    // The program may forbid system calls next, which the start of a thread needs.
+    wait_until(kServing);
+    return true;
+  }
   print_line("cannot start a thread: there will be no report if a signal ends the program");
   return false;
 }
@@ -129,11 +153,6 @@ bool report_written() noexcept { return (state.load(std::memory_order_acquire) &
 void sleep_for_ever() noexcept {
   const std::atomic<std::uint32_t> never{0};
   for (;;) os::futex_wait(never, 0);
-}
-
-void end_with_last_thread() noexcept {
-  main_thread_left.store(true, std::memory_order_release);
-  os::futex_wake_all(state);
 }
 
 void end_process_after_report(void (*end)() noexcept) noexcept {

@@ -30,10 +30,6 @@ void settle_report() noexcept;
 /// a signal handler.
 [[noreturn]] void sleep_for_ever() noexcept;
 
-/// The main thread leaves alone: the process ends with the last of the others, and this thread does
-/// not count.
-void end_with_last_thread() noexcept;
-
 /// Makes the thread call `end`, which does not return, once the report is written; it was
 /// requested. For a signal handler that cannot wait. `end` is the same for every call.
 void end_process_after_report(void (*end)() noexcept) noexcept;

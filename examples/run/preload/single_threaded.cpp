@@ -2,6 +2,7 @@
 
 #include <alloctap/os/error_preserver.hpp>
 #include <alloctap/os/next_symbol.hpp>
+#include <atomic>
 
 /// Of glibc 2.32 and later, since 2.35 what it asks itself (<sys/single_threaded.h>): a program
 /// that uses it has a copy, which is what every other module sees.
@@ -29,6 +30,17 @@ void set(bool single) noexcept {
 }
 
 }  // namespace
+
+bool uncount_new_thread() noexcept {
+  const os::ErrorPreserver preserve_error;
+  // Of glibc 2.34 and later. Not linked to: it is private, and a later one may hide it.
+  auto* const count = static_cast<unsigned*>(os::next_symbol("__nptl_nthreads"));
+  if (count == nullptr) return false;
+  std::atomic_ref<unsigned> threads(*count);
+  if (threads.load() < 2) return false;
+  threads.fetch_sub(1);
+  return true;
+}
 
 SingleThreadedKept::SingleThreadedKept() noexcept
     : single_(own_word() != nullptr && *own_word() != 0) {}

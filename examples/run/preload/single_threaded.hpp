@@ -9,6 +9,12 @@
 
 namespace alloctap::run {
 
+/// Takes a thread that was just made out of glibc's count of threads: the last counted thread to
+/// leave calls exit, so the program ends as if the other one did not exist. Returns false where the
+/// C library shows no count. Precondition: the program has no thread that may leave meanwhile.
+/// Control plane.
+[[nodiscard]] bool uncount_new_thread() noexcept;
+
 /// Keeps what the C library thinks from its construction to its destruction: a thread made between
 /// them is not counted. Restores the truth only if that was "one thread", since then the calling
 /// thread is the only one that can make another. Not for signal handlers; leaves errno alone.

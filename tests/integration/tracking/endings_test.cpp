@@ -103,9 +103,14 @@ TEST_CASE("no thread passes the report, however long others take on their way to
 }
 
 TEST_CASE("a program whose main thread leaves ends with its last thread") {
-  const TrackedProgram program({kEndings, "last-thread-ends"});
-  check_same_end(program);
-  check_left_report(program, 1001);
+  for (const std::string way :
+       {"last-thread-ends", "main-leaves-by-thrd_exit", "main-leaves-by-cancellation",
+        "main-leaves-by-system-call", "last-leaves-by-system-call", "last-is-ended-by-signal"}) {
+    CAPTURE(way);
+    const TrackedProgram program({kEndings, way});
+    check_same_end(program);
+    check_left_report(program, 1001);
+  }
 }
 
 TEST_CASE("a signal handler that ends the program need not wait for what it interrupted") {

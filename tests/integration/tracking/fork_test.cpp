@@ -104,6 +104,15 @@ TEST_CASE("several threads fork at the same time") {
   check_followed(forks("from-threads", 20), 41);
 }
 
+TEST_CASE("a child whose only thread returns ends with it") {
+  check_not_followed(forks("from-thread-that-returns"));
+  std::uint64_t blocks = 0;
+  for (const Dump& dump : check_followed(forks("from-thread-that-returns"), 2)) {
+    blocks += live_child_blocks(dump);
+  }
+  CHECK(blocks == 10);
+}
+
 TEST_CASE("a child's child is followed too") {
   check_not_followed(forks("grandchild"));
   std::uint64_t blocks = 0;

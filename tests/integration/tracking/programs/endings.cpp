@@ -2,6 +2,7 @@
 // busy: while three threads allocate.
 #include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <threads.h>
 #include <unistd.h>
@@ -84,13 +85,50 @@ void exit_from_many() {
   for (std::thread& thread : threads) thread.join();
 }
 
-/// The process ends with its last thread.
-void leave_main_thread() {
-  std::thread([] {
-    ::usleep(100000);
-    keep(std::malloc(24));
-  }).detach();
+void allocate_late() {
+  ::usleep(100000);
+  keep(std::malloc(24));
+}
+
+/// The process ends with its last thread, which runs `last`.
+template <class Last>
+[[noreturn]] void leave_main_thread(Last last) {
+  std::thread(last).detach();
   ::pthread_exit(nullptr);
+}
+
+void leave_by_c11() {
+  std::thread(allocate_late).detach();
+  ::thrd_exit(0);
+}
+
+void leave_by_cancellation() {
+  std::thread([first = ::pthread_self()] {
+    ::pthread_cancel(first);
+    allocate_late();
+  }).detach();
+  for (;;) ::pause();
+}
+
+/// Past the C library, which goes on to count the thread.
+void leave_by_system_call() {
+  std::thread(allocate_late).detach();
+  ::syscall(SYS_exit, 23);
+}
+
+void end_last_by_system_call() {
+  leave_main_thread([] {
+    allocate_late();
+    ::syscall(SYS_exit, 0);
+  });
+}
+
+void end_last_by_signal() {
+  leave_main_thread([] {
+    allocate_late();
+    ::kill(::getpid(), SIGTERM);
+    for (;;) ::pause();
+  });
 }
 
 void abort_past_handler() {
@@ -154,7 +192,12 @@ constexpr Ending kEndings[] = {
     {"thread-stack-overflow-past-own-signal-stack",
      [] { in_thread(overflow_past_own_signal_stack); }},
     {"many-exit", exit_from_many},
-    {"last-thread-ends", leave_main_thread},
+    {"last-thread-ends", [] { leave_main_thread(allocate_late); }},
+    {"main-leaves-by-thrd_exit", leave_by_c11},
+    {"main-leaves-by-cancellation", leave_by_cancellation},
+    {"main-leaves-by-system-call", leave_by_system_call},
+    {"last-leaves-by-system-call", end_last_by_system_call},
+    {"last-is-ended-by-signal", end_last_by_signal},
     {"exit-in-handler", [] { end_in_handler(exit_in_handler); }},
     {"_exit-in-handler", [] { end_in_handler(leave_in_handler); }},
 };

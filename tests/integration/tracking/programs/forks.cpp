@@ -75,6 +75,15 @@ void fork_from_threads() {
   second.join();
 }
 
+/// In the child the thread that forked is the only one, and returns.
+void fork_and_return() {
+  std::thread([] {
+    const pid_t child = ::fork();
+    if (child == 0) return allocate_in_child();
+    std::printf("%d\n", wait_for(child));
+  }).join();
+}
+
 void fork_grandchild() {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -148,6 +157,7 @@ constexpr Way kWays[] = {
     {"often", fork_often},
     {"from-threads", fork_from_threads},
     {"grandchild", fork_grandchild},
+    {"from-thread-that-returns", fork_and_return},
     {"vfork-exec", vfork_and_exec},
     {"vfork-_exit", vfork_and_leave},
     {"spawn", spawn},
