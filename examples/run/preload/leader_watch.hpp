@@ -3,12 +3,15 @@
 
 namespace alloctap::run {
 
-/// Watches the calling thread, which is the leader of its thread group. Again in the child of a
-/// fork. Control plane.
+/// Watches the leader of its thread group, which is the calling thread at the first call of each
+/// process. Control plane.
 void watch_leader() noexcept;
 
 /// Returns true once the leader has left, in any way: by return, pthread_exit, cancellation or
 /// exit(2). Makes no system call. For the thread that writes reports.
 [[nodiscard]] bool leader_has_left() noexcept;
+
+/// Returns what the leader ended with, once it has left; 0 where the kernel does not say.
+[[nodiscard]] int exit_code_of_leader() noexcept;
 
 }  // namespace alloctap::run

@@ -12,6 +12,7 @@
 
 #include "alloctap/os/file.hpp"
 #include "alloctap/os/linux/deletion_mark.hpp"
+#include "alloctap/os/linux/own_proc_path.hpp"
 #include "alloctap/os/linux/page_table_scan.hpp"
 #include "alloctap/os/memory_map.hpp"
 #include "alloctap/os/virtual_memory.hpp"
@@ -54,7 +55,7 @@ inline MemoryRegion parse_memory_region(std::string_view line) noexcept {
 template <class Visit>
 bool visit_memory_map(std::span<char> buffer, Visit&& visit) noexcept {
   int error = 0;
-  const File file = open_for_reading("/proc/self/maps", error);
+  const File file = open_for_reading(OwnProcPath("maps").text(), error);
   if (!file.is_open()) return false;
   std::size_t filled = 0;
   bool inside_long_line = false;
@@ -89,11 +90,12 @@ inline bool may_hold_module(const MemoryRegion& region) noexcept {
 inline std::size_t copy_memory(std::uintptr_t address, std::span<std::byte> buffer) noexcept {
   const iovec to{.iov_base = buffer.data(), .iov_len = buffer.size()};
   const iovec from{.iov_base = reinterpret_cast<void*>(address), .iov_len = buffer.size()};
-  const long copied = ::syscall(SYS_process_vm_readv, ::getpid(), &to, 1UL, &from, 1UL, 0UL);
+  const long copied =
+      ::syscall(SYS_process_vm_readv, ::syscall(SYS_gettid), &to, 1UL, &from, 1UL, 0UL);
   if (copied > 0) return static_cast<std::size_t>(copied);
   // It may be forbidden here, and a page may be readable to the system alone.
   int error = 0;
-  const File memory = open_for_reading("/proc/self/mem", error);
+  const File memory = open_for_reading(OwnProcPath("mem").text(), error);
   ssize_t count = 0;
   do {
     count = ::pread(memory.descriptor(), buffer.data(), buffer.size(), static_cast<off_t>(address));
@@ -169,7 +171,7 @@ void visit_present_pages(int page_map, std::uintptr_t start, std::uintptr_t end,
 template <class Visit>
 void visit_present_pages(std::uintptr_t start, std::uintptr_t end, Visit&& visit) noexcept {
   int error = 0;
-  const File page_map = open_for_reading("/proc/self/pagemap", error);
+  const File page_map = open_for_reading(OwnProcPath("pagemap").text(), error);
   visit_present_pages(page_map.descriptor(), start, end, visit);
 }
 

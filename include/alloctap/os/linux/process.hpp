@@ -8,13 +8,14 @@
 
 #include "alloctap/os/file.hpp"
 #include "alloctap/os/linux/deletion_mark.hpp"
+#include "alloctap/os/linux/own_proc_path.hpp"
 #include "alloctap/os/process.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 
 namespace alloctap::os {
 
 inline std::string_view executable_path(std::span<char> buffer) noexcept {
-  const ssize_t length = ::readlink("/proc/self/exe", buffer.data(), buffer.size());
+  const ssize_t length = ::readlink(OwnProcPath("exe").text(), buffer.data(), buffer.size());
   std::string_view path(buffer.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
   take_deletion_mark(path);
   return path;
@@ -35,7 +36,7 @@ inline std::size_t read_file_start(const char* path, std::span<char> buffer) noe
 
 inline std::uint64_t resident_bytes() noexcept {
   char text[128];
-  const std::string_view fields(text, read_file_start("/proc/self/statm", text));
+  const std::string_view fields(text, read_file_start(OwnProcPath("statm").text(), text));
   const std::size_t space = std::min(fields.find(' '), fields.size());
   std::uint64_t pages = 0;
   std::from_chars(fields.data() + std::min(space + 1, fields.size()), fields.data() + fields.size(),
@@ -44,7 +45,7 @@ inline std::uint64_t resident_bytes() noexcept {
 }
 
 inline std::string_view command_line(std::span<char> buffer) noexcept {
-  std::size_t length = read_file_start("/proc/self/cmdline", buffer);
+  std::size_t length = read_file_start(OwnProcPath("cmdline").text(), buffer);
   if (length > 0 && buffer[length - 1] == '\0') --length;
   return {buffer.data(), length};
 }
@@ -64,10 +65,16 @@ inline std::string_view find_variable(std::string_view block, std::string_view n
 inline std::string_view initial_environment(std::string_view name,
                                             std::span<char> buffer) noexcept {
   // The kernel allows an environment of up to 6 MiB (execve(2)); untouched pages cost nothing.
-  constexpr std::size_t kBlockBytes = 8 * 1024 * 1024;
-  auto* block = static_cast<char*>(map_pages(kBlockBytes));
+  // Under a limit (RLIMIT_AS, RLIMIT_DATA) the first part has to do.
+  constexpr std::size_t kLeastBytes = 64 * 1024;
+  std::size_t bytes = 8 * 1024 * 1024;
+  auto* block = static_cast<char*>(map_pages(bytes));
+  while (block == nullptr && bytes > kLeastBytes) {
+    bytes /= 2;
+    block = static_cast<char*>(map_pages(bytes));
+  }
   if (block == nullptr) return {};
-  const std::size_t length = read_file_start("/proc/self/environ", {block, kBlockBytes});
+  const std::size_t length = read_file_start("/proc/self/environ", {block, bytes});
   std::string_view value = find_variable({block, length}, name);
   if (value.data() != nullptr && value.size() < buffer.size()) {
     std::memcpy(buffer.data(), value.data(), value.size());
@@ -76,7 +83,7 @@ inline std::string_view initial_environment(std::string_view name,
   } else {
     value = {};
   }
-  unmap_pages(block, kBlockBytes);
+  unmap_pages(block, bytes);
   return value;
 }
 
