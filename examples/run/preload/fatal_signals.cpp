@@ -195,7 +195,7 @@ void watch_fatal_signals() noexcept {
 }
 
 void stop_watching_fatal_signals() noexcept {
-  watching.store(false, std::memory_order_release);
+  if (!watching.exchange(false)) return;
   for (const int signal : kWatched) {
     struct sigaction present{};
     real_sigaction(signal, nullptr, &present);

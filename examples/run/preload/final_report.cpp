@@ -21,6 +21,7 @@ namespace {
 
 constinit const Settings* current_settings = nullptr;
 constinit std::atomic<os::ProcessId> owing_process{0};
+constinit std::atomic<bool> may_ask_for_process{true};
 /// Only the thread that writes reports uses it.
 constinit std::uint32_t next_dump = kFirstDump;
 
@@ -126,8 +127,11 @@ void forgive_report() noexcept { owing_process.store(0, std::memory_order_releas
 
 bool report_owed() noexcept {
   const os::ProcessId owing = owing_process.load(std::memory_order_acquire);
-  return owing != 0 && owing == os::current_process_id();
+  if (owing == 0 || !may_ask_for_process.load(std::memory_order_relaxed)) return owing != 0;
+  return owing == os::current_process_id();
 }
+
+void stop_asking_for_process() noexcept { may_ask_for_process.store(false); }
 
 const Settings& report_settings() noexcept { return *current_settings; }
 

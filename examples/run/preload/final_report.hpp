@@ -21,6 +21,10 @@ void forgive_report() noexcept;
 /// copy of it without having passed through fork's handlers (vfork, clone).
 [[nodiscard]] bool report_owed() noexcept;
 
+/// From now on the process is not asked which one it is: a filter of system calls refuses that.
+/// `report_owed` takes children that share its memory for the process itself.
+void stop_asking_for_process() noexcept;
+
 /// What `owe_report` was told last.
 [[nodiscard]] const Settings& report_settings() noexcept;
 

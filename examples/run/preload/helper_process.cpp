@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <alloctap/os/error_preserver.hpp>
+#include <alloctap/os/linux/raw_system_call.hpp>
 #include <cerrno>
 
 namespace alloctap::run {
@@ -39,6 +40,10 @@ pid_t start_process(int (*run)(void*), char* stack, Start* start) noexcept {
   return ::clone(run, top, SIGCHLD, start);
 }
 
+/// Past the C library's function, which stands for the end of the program
+/// (interposed_confinement.cpp).
+void leave(int status) noexcept { os::raw_system_call(SYS_exit_group, status, 0, 0, 0, 0, 0); }
+
 /// Only system calls: the C library's state is the program's.
 int become_helper(void* argument) {
   const auto& start = *static_cast<const Start*>(argument);
@@ -50,7 +55,7 @@ int become_helper(void* argument) {
   const char* const arguments[] = {start.path, nullptr};
   const char* const environment[] = {nullptr};
   ::syscall(SYS_execve, start.path, arguments, environment);
-  ::syscall(SYS_exit_group, 127);
+  leave(127);
   return 127;
 }
 
@@ -59,7 +64,7 @@ int become_helper(void* argument) {
 int start_helper(void* argument) {
   alignas(16) static char stack[kStackBytes];
   const pid_t helper = start_process(&become_helper, stack, static_cast<Start*>(argument));
-  ::syscall(SYS_exit_group, helper < 0 ? 1 : 0);
+  leave(helper < 0 ? 1 : 0);
   return 1;
 }
 
@@ -76,7 +81,7 @@ Confinement read_confinement() noexcept {
   Confinement confinement;
   char text[4096];
   int error = 0;
-  const os::File status = os::open_for_reading("/proc/self/status", error);
+  const os::File status = os::open_for_reading("/proc/thread-self/status", error);
   const std::ptrdiff_t length = error == 0 ? os::read_some(status.descriptor(), text) : 0;
   const std::string_view all(text, length > 0 ? static_cast<std::size_t>(length) : 0);
   const std::size_t field = all.find(kField);

@@ -1,9 +1,11 @@
 // Every thread of the program gets a stack for its signals.
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <threads.h>
 
 #include <alloctap/macros.hpp>
 
+#include "confinement.hpp"
 #include "final_report.hpp"
 #include "signal_functions.hpp"
 #include "signal_stacks.hpp"
@@ -30,7 +32,7 @@ ALLOCTAP_ALWAYS_INLINE int create_with_signal_stack(Routine<Result> routine, voi
                                                     Create create) noexcept {
   static_assert(thrd_success == 0);
   SignalStack* stack = nullptr;
-  if (report_owed()) {
+  if (report_owed() && may_call(SYS_sigaltstack) && may_call(SYS_gettid)) {
     stack = reserve_signal_stack({reinterpret_cast<void (*)()>(routine), argument});
   }
   if (stack == nullptr) return create(routine, argument);

@@ -1,5 +1,6 @@
 // The object that alloctap-run preloads: it exports the functions that it interposes and nothing
 // else, and depends on the C library alone.
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <unwind.h>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <alloctap/hook/interposed_malloc.hpp>
 #include <alloctap/os/error_preserver.hpp>
+#include <alloctap/os/linux/raw_system_call.hpp>
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -14,6 +16,7 @@
 #include <optional>
 
 #include "children_hint.hpp"
+#include "confinement.hpp"
 #include "define_string_functions.hpp"
 #include "define_tracker_calls.hpp"
 #include "fatal_signals.hpp"
@@ -71,7 +74,8 @@ void report() noexcept {
   yield_to_fatal_signal();
 }
 
-constinit std::atomic<os::ThreadId> exiting_thread{0};
+/// Not by its id: a filter of system calls may refuse to say it.
+constinit std::atomic<pthread_t> exiting_thread{};
 
 /// As the C library does from 2.41 on. Before, threads that call exit together share one list of
 /// handlers: they would end the process behind the back of the one that is in the last of them, and
@@ -81,8 +85,8 @@ constinit std::atomic<os::ThreadId> exiting_thread{0};
 constexpr int kThreadsAtOnce = 8;
 
 void let_one_thread_exit() noexcept {
-  const os::ThreadId mine = os::current_thread_id();
-  os::ThreadId first = 0;
+  const pthread_t mine = ::pthread_self();
+  pthread_t first{};
   if (!exiting_thread.compare_exchange_strong(first, mine) && first != mine) sleep_for_ever();
 }
 
@@ -101,7 +105,7 @@ void report_at_exit(int status, void*) {
   if (code == status) return;
   // What exit would do yet.
   std::fflush(nullptr);
-  for (;;) ::syscall(SYS_exit_group, code);
+  for (;;) os::raw_system_call(SYS_exit_group, code, 0, 0, 0, 0, 0);
 }
 
 void report_at_quick_exit() {
@@ -113,16 +117,19 @@ void report_at_quick_exit() {
 
 [[noreturn]] void report_and_leave(int status) noexcept {
   report();
-  for (;;) ::syscall(SYS_exit_group, exit_code_for(status));
+  // The C library's function would come back to here.
+  for (;;) os::raw_system_call(SYS_exit_group, exit_code_for(status), 0, 0, 0, 0, 0);
 }
 
 void watch_for_the_end() noexcept {
+  if (call_missing_for_reports() != nullptr) return;
   if (start_report_thread()) watch_fatal_signals();
 }
 
 /// After the tracker's own handler has made its tables whole.
 void in_forked_child() noexcept {
-  exiting_thread.store(0);
+  exiting_thread.store({});
+  inherit_refused_calls();
   if (settings->follow_children) {
     keep_only_my_signal_stack();
     owe_report(*settings);
@@ -135,7 +142,22 @@ void in_forked_child() noexcept {
   }
 }
 
+/// What the tables of a small program take.
+constexpr std::size_t kLeastMemory = 3 * Arena::kChunkBytes;
+
+bool has_memory() noexcept {
+  void* const pages = Arena::allocate_pages(kLeastMemory);
+  if (pages != nullptr) Arena::deallocate_pages(pages, kLeastMemory);
+  return pages != nullptr;
+}
+
 bool start_tracker() noexcept {
+  if (!has_memory()) {
+    print_line(
+        "the system has no memory for the tracker; nothing is tracked; raise the limits of "
+        "ulimit -v and -d");
+    return false;
+  }
   RunHook::choose(settings->hook, __ehdr_start);
   select_checks(settings->checks);
   RunTracker::Sink::record_mappings(settings->hook.mappings);

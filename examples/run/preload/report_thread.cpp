@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <alloctap/arch/pause.hpp>
 #include <alloctap/guard/reentrancy_guard.hpp>
 #include <alloctap/guard/thread_state.hpp>
 #include <alloctap/os/clock.hpp>
@@ -14,9 +15,11 @@
 #include <alloctap/os/worker_thread.hpp>
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 
 #include "children_hint.hpp"
+#include "confinement.hpp"
 #include "final_report.hpp"
 #include "leader_watch.hpp"
 #include "report_triggers.hpp"
@@ -31,23 +34,27 @@ constexpr std::uint32_t kWritten = 2;
 constexpr std::uint32_t kEndWanted = 4;
 constexpr std::uint32_t kDumpWanted = 8;
 constexpr std::uint32_t kServing = 16;
+constexpr std::uint32_t kStopWanted = 32;
 
 constinit std::atomic<std::uint32_t> state{0};
 using End = void (*)() noexcept;
 constinit std::atomic<End> end_process{nullptr};
+/// Whether a thread was there after the leader, which then does not say how the process ends.
+constinit bool is_leader_outlived = false;
 /// Whether the C library calls exit as if this thread did not exist.
 constinit bool is_uncounted = false;
 constinit os::WorkerThread thread;
 
 void set(std::uint32_t bit) noexcept {
   state.fetch_or(bit, std::memory_order_release);
-  os::futex_wake_all(state);
+  if (may_call(SYS_futex)) os::futex_wake_all(state);
 }
 
 void wait_until(std::uint32_t bit) noexcept {
   for (auto now = state.load(std::memory_order_acquire); (now & bit) == 0;
        now = state.load(std::memory_order_acquire)) {
-    os::futex_wait(state, now);
+    // The other side is there within the interval at which it looks around.
+    may_call(SYS_futex) ? os::futex_wait(state, now) : arch::pause();
   }
 }
 
@@ -62,10 +69,11 @@ bool is_last_thread() noexcept {
 bool wait_for_request() noexcept {
   constexpr std::int64_t kCountInterval = 10'000'000;
   ReportTriggers triggers(os::monotonic_ns());
-  for (auto now = state.load(std::memory_order_acquire); (now & kRequested) == 0;
+  for (auto now = state.load(std::memory_order_acquire); (now & (kRequested | kStopWanted)) == 0;
        now = state.load(std::memory_order_acquire)) {
     const bool counting = leader_has_left();
     if (counting && is_last_thread()) return false;
+    is_leader_outlived = counting;
     const bool asked =
         (state.fetch_and(~kDumpWanted, std::memory_order_acquire) & kDumpWanted) != 0;
     const std::int64_t next = triggers.serve(os::monotonic_ns(), asked);
@@ -84,6 +92,19 @@ void serve_report() noexcept {
   end_process.load()();
 }
 
+/// On the thread that ends the program.
+void write_report_unless_refused() noexcept {
+  const char* const call = call_missing_for_reports();
+  if (call == nullptr) return write_report();
+  char line[160];
+  const int length =
+      std::snprintf(line, sizeof line,
+                    "there is no report: the program's seccomp filter refuses %s; let "
+                    "it allow the calls in docs/confined_programs.md",
+                    call);
+  print_line({line, static_cast<std::size_t>(length)});
+}
+
 /// All threads of the program have left, the last one past the C library or unseen by it.
 [[noreturn]] void end_as_last_thread() noexcept {
   thread.forget();
@@ -95,13 +116,19 @@ void serve_report() noexcept {
     std::exit(0);
   }
   settle_report();
-  if (const int code = code_of_errors(0); code != 0) ::syscall(SYS_exit_group, code);
-  for (;;) ::syscall(SYS_exit, 0);
+  // The last thread's code is the process's (the leader's, before Linux 5.19).
+  const int status = is_leader_outlived ? 0 : exit_code_of_leader();
+  const int code = code_of_errors(status);
+  if (code != status) ::syscall(SYS_exit_group, code);
+  for (;;) ::syscall(SYS_exit, code);
 }
 
 void serve(void*) noexcept {
   set(kServing);
-  if (wait_for_request()) serve_report();
+  const bool is_wanted = wait_for_request();
+  // Past the C library, which does not count this thread.
+  if ((state.load() & kStopWanted) != 0) ::syscall(SYS_exit, 0);
+  if (is_wanted) serve_report();
   end_as_last_thread();
 }
 
@@ -111,6 +138,7 @@ bool start_report_thread() noexcept {
   const ReentrancyGuard guard;
   thread.forget();
   state.store(0);
+  is_leader_outlived = false;
   watch_leader();
   const SingleThreadedKept kept;
   if (thread.start(&serve, nullptr) == 0) {
@@ -121,6 +149,12 @@ bool start_report_thread() noexcept {
   }
   print_line("cannot start a thread: there will be no report if a signal ends the program");
   return false;
+}
+
+void stop_report_thread() noexcept {
+  if (!thread.running()) return;
+  set(kStopWanted);
+  thread.join();
 }
 
 void request_dump() noexcept { set(kDumpWanted); }
@@ -142,7 +176,7 @@ void settle_report() noexcept {
     request_report();
     wait_for_report();
   } else if ((state.fetch_or(kRequested) & kRequested) == 0) {
-    write_report();
+    write_report_unless_refused();
     set(kWritten);
   }
   if (has_children && did_little_else()) print_line(kChildrenHint);

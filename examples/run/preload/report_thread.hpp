@@ -10,6 +10,10 @@ namespace alloctap::run {
 /// child after fork, where the parent's thread does not exist. Control plane.
 [[nodiscard]] bool start_report_thread() noexcept;
 
+/// Ends the thread, if it runs: before a filter of system calls that would not let it work. Then
+/// `settle_report` says why there is no report. Control plane.
+void stop_report_thread() noexcept;
+
 /// Asks for a report while the program goes on. May be called inside a signal handler.
 void request_dump() noexcept;
 

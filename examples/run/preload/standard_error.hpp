@@ -21,5 +21,8 @@ void keep_standard_output() noexcept;
 
 /// The copy of standard output; -1 where there is none.
 [[nodiscard]] int standard_output() noexcept;
+/// Before a filter that may refuse to look: `standard_error` answers as now from then on, where it
+/// cannot know better.
+void keep_standard_error_for_confinement() noexcept;
 
 }  // namespace alloctap::run

@@ -18,6 +18,7 @@
 #include "alloctap/os/file.hpp"
 #include "alloctap/os/frozen_process.hpp"
 #include "alloctap/os/futex.hpp"
+#include "alloctap/os/linux/raw_system_call.hpp"
 #include "alloctap/os/linux/thread_stops.hpp"
 
 namespace alloctap::os {
@@ -51,7 +52,7 @@ inline std::size_t count_threads() noexcept {
 [[noreturn]] inline void run_in_copy(const CopyJob& job) noexcept {
   ::syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   job.request->body(job.request->argument, job.threads, job.unseen);
-  for (;;) ::syscall(SYS_exit_group, 0);
+  for (;;) raw_system_call(SYS_exit_group, 0, 0, 0, 0, 0, 0);
 }
 
 /// The copy is made here: `flags` beside those of a plain fork.

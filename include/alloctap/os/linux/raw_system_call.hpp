@@ -1,0 +1,63 @@
+/// A system call without the C library, for what stands in the place of its function.
+#pragma once
+
+#include <linux/audit.h>
+#include <sys/syscall.h>
+
+#include <cstdint>
+
+#include "alloctap/macros.hpp"
+
+namespace alloctap::os {
+
+#if defined(__x86_64__)
+
+/// The architecture as seccomp filters see it.
+inline constexpr std::uint32_t kAuditArchitecture = AUDIT_ARCH_X86_64;
+/// What the C library's functions of these names call.
+inline constexpr long kReadLinkCall = SYS_readlink;
+inline constexpr long kRenameCall = SYS_rename;
+inline constexpr long kUnlinkCall = SYS_unlink;
+
+/// Returns the result, or the negated error.
+ALLOCTAP_ALWAYS_INLINE long raw_system_call(long number, long a, long b, long c, long d, long e,
+                                            long f) noexcept {
+  register long fourth __asm__("r10") = d;
+  register long fifth __asm__("r8") = e;
+  register long sixth __asm__("r9") = f;
+  long result;
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
+                   : "rcx", "r11", "memory");
+  return result;
+}
+
+#elif defined(__aarch64__)
+
+inline constexpr std::uint32_t kAuditArchitecture = AUDIT_ARCH_AARCH64;
+inline constexpr long kReadLinkCall = SYS_readlinkat;
+inline constexpr long kRenameCall = SYS_renameat;
+inline constexpr long kUnlinkCall = SYS_unlinkat;
+
+ALLOCTAP_ALWAYS_INLINE long raw_system_call(long number, long a, long b, long c, long d, long e,
+                                            long f) noexcept {
+  register long call __asm__("x8") = number;
+  register long first __asm__("x0") = a;
+  register long second __asm__("x1") = b;
+  register long third __asm__("x2") = c;
+  register long fourth __asm__("x3") = d;
+  register long fifth __asm__("x4") = e;
+  register long sixth __asm__("x5") = f;
+  __asm__ volatile("svc #0"
+                   : "+r"(first)
+                   : "r"(call), "r"(second), "r"(third), "r"(fourth), "r"(fifth), "r"(sixth)
+                   : "memory");
+  return first;
+}
+
+#else
+#error "alloctap/os/linux/raw_system_call.hpp does not know this processor"
+#endif
+
+}  // namespace alloctap::os
