@@ -7,9 +7,12 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstddef>
+#include <cstring>
 #include <filesystem>
 #include <span>
 #include <system_error>
@@ -38,6 +41,20 @@ bool read_loader(const ElfFile& file, std::string& loader) {
     return !loader.empty();
   }
   return true;
+}
+
+/// Go's linker writes one with its build id.
+bool has_go_note(std::string_view notes) {
+  constexpr std::size_t kAlignment = 4;
+  const auto aligned = [](std::size_t size) { return (size + kAlignment - 1) & ~(kAlignment - 1); };
+  while (notes.size() >= sizeof(Elf64_Nhdr)) {
+    Elf64_Nhdr note;
+    std::memcpy(&note, notes.data(), sizeof note);
+    notes.remove_prefix(sizeof note);
+    if (notes.substr(0, note.n_namesz) == std::string_view("Go\0", 4)) return true;
+    notes.remove_prefix(std::min(aligned(note.n_namesz) + aligned(note.n_descsz), notes.size()));
+  }
+  return false;
 }
 
 absl::Status refuse(const std::string& path, const std::string& why) {
@@ -129,6 +146,19 @@ absl::StatusOr<ElfProgram> read_elf_program(const std::string& path) {
   if (program.file_class != ELFCLASS32 && program.file_class != ELFCLASS64) return damaged;
   if (file.is_native() && !read_loader(file, program.loader)) return damaged;
   return program;
+}
+
+bool is_go_program(const std::string& path) {
+  constexpr std::size_t kMaxNoteBytes = 64 * 1024;
+  const ElfFile file(path);
+  std::vector<Elf64_Phdr> segments;
+  if (!file.is_native() || !file.read_segments(segments)) return false;
+  for (const Elf64_Phdr& segment : segments) {
+    if (segment.p_type != PT_NOTE || segment.p_filesz > kMaxNoteBytes) continue;
+    std::string notes(segment.p_filesz, '\0');
+    if (file.read(std::span(notes), segment.p_offset) && has_go_note(notes)) return true;
+  }
+  return false;
 }
 
 absl::Status check_preloadable(const std::string& path) {

@@ -25,4 +25,8 @@ struct ElfProgram {
 /// loader's secure mode. `path` names an ELF file that the caller may execute.
 [[nodiscard]] absl::Status check_preloadable(const std::string& path);
 
+/// Whether the ELF file at `path` is written in Go: such a program ends by a system call of its
+/// own, with no time for a report. False where that cannot be read.
+[[nodiscard]] bool is_go_program(const std::string& path);
+
 }  // namespace alloctap::run

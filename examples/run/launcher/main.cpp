@@ -68,6 +68,22 @@ ObjectKind object_kind(const Options& options) {
   return options.chooses_blocks() ? ObjectKind::kChoosesBlocks : ObjectKind::kCounts;
 }
 
+void print_line(const std::string& message) {
+  // One call, so that the line stays whole beside what others write.
+  std::fputs(absl::StrCat("alloctap-run: ", message, "\n").c_str(), stderr);
+}
+
+/// What is known before the start, because nobody is there to say it at the end.
+void warn_of_missing_report(const Options& options, const ProgramFile& program) {
+  if (options.interval_ns > 0 || options.threshold_bytes > 0 || !is_go_program(program.image)) {
+    return;
+  }
+  print_line(absl::StrCat("program ", in_quotes(program.image),
+                          " is written in Go and ends without ",
+                          "the C library, so there is no report at its end; ask for some before, ",
+                          "with --interval=SECONDS"));
+}
+
 absl::Status start(const Options& options) {
   const auto files = resolve_files(options, ::getpid());
   if (!files.ok()) return files.status();
@@ -79,6 +95,7 @@ absl::Status start(const Options& options) {
   const auto object = find_preload_object(options.hook, object_kind(options));
   if (!object.ok()) return object.status();
   if (absl::Status status = set_environment(options, *files, *object); !status.ok()) return status;
+  warn_of_missing_report(options, *program);
   return become(*program, options.command);
 }
 
@@ -101,8 +118,7 @@ absl::Status run(std::span<char*> arguments) {
 }
 
 int report(int code, const std::string& message) {
-  // One call, so that the line stays whole beside what others write.
-  std::fputs(absl::StrCat("alloctap-run: ", message, "\n").c_str(), stderr);
+  print_line(message);
   return code;
 }
 

@@ -70,6 +70,18 @@ TEST_CASE("programs for other machines are refused") {
   check_refused(launcher.run({"./sparc"}), 2, {"'./sparc'", "ELF machine 43"});
 }
 
+TEST_CASE("of a program in Go a line says that there is no report at its end") {
+  const Launcher launcher;
+  for (const char* option : {"--mmap=on", "--interval=1"}) {
+    const Result result = launcher.run({option, ALLOCTAP_RUN_GO_PROGRAM});
+    CHECK(result.code == 0);
+    const bool is_warned = result.err.find("is written in Go") != std::string::npos &&
+                           result.err.find("--interval") != std::string::npos;
+    CHECK(is_warned == (std::string(option) == "--mmap=on"));
+  }
+  CHECK(launcher.run({"/bin/true"}).err.empty());
+}
+
 TEST_CASE("programs for another C library, or a missing one, are refused") {
   const Launcher launcher;
   const std::string image = read_file("/bin/echo");
