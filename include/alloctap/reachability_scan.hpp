@@ -57,6 +57,12 @@ class ReachabilityScan {
           "leaks: a sampling policy leaves blocks out, so unreachable ones cannot be told from "
           "others; record every allocation, or ask for all that is live instead");
     }
+    if (!os::may_copy_process()) {
+      return absl::FailedPreconditionError(
+          "leaks: the program makes its children in another PID namespace, where a copy of it "
+          "would "
+          "have to be, too; ask for all that is live instead");
+    }
     begun_ns_ = os::monotonic_ns();
     modules_ = ModuleTable::read();
     if (modules_.reading() == ModuleReading::kUnreadable) return no_memory_map();
@@ -167,18 +173,19 @@ class ReachabilityScan {
     return error;
   }
 
-  static void scan(void* argument, std::size_t others, std::size_t unseen) noexcept {
-    static_cast<ReachabilityScan*>(argument)->scan_frozen(others, unseen);
+  static void scan(void* argument, const os::FrozenState& state) noexcept {
+    static_cast<ReachabilityScan*>(argument)->scan_frozen(state);
   }
 
-  void scan_frozen(std::size_t others, std::size_t unseen) noexcept {
+  void scan_frozen(const os::FrozenState& state) noexcept {
     const LentLock lend_threads(ThreadStates::lock());
     const LentLock lend_arena(Arena::lock());
     const LentLock lend_regions(ArenaRegions::lock());
-    order_.threads = {threads_.data(), 1 + others};
-    order_.all_threads_seen = unseen == 0;
+    order_.threads = {threads_.data(), 1 + state.threads};
+    order_.all_threads_seen = state.unseen == 0;
+    order_.unread_bytes = state.unread_bytes;
     // Their stacks may lie beside blocks.
-    if (unseen > 0) order_.all_blocks_known = false;
+    if (state.unseen > 0) order_.all_blocks_known = false;
     if constexpr (requires { Config::for_each_kept_pointer(&keep, nullptr); }) {
       Config::for_each_kept_pointer(&keep, &kept_pointers_);
       order_.kept_pointers = {kept_pointers_.data(), kept_pointers_.size()};

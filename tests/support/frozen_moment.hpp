@@ -19,6 +19,7 @@ struct FrozenNotes {
   std::atomic<int> ended{0};
   int number = 0;
   std::size_t threads = 0;
+  std::uint64_t unread_bytes = 0;
 };
 
 /// Made when this is; waited for at the latest when this goes.
@@ -47,9 +48,10 @@ class FrozenMoment {
   [[nodiscard]] std::span<const os::ThreadRegisters> threads() const { return threads_; }
 
  private:
-  static void run(void* argument, std::size_t threads, std::size_t) noexcept {
+  static void run(void* argument, const os::FrozenState& state) noexcept {
     auto& frozen = *static_cast<FrozenMoment*>(argument);
-    frozen.notes_->threads = threads;
+    frozen.notes_->threads = state.threads;
+    frozen.notes_->unread_bytes = state.unread_bytes;
     frozen.body_(*frozen.notes_);
     frozen.notes_->ended = 1;
   }

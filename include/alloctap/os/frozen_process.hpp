@@ -9,15 +9,24 @@
 
 namespace alloctap::os {
 
+/// How a process was frozen.
+struct FrozenState {
+  /// How many of `FreezeRequest::threads` are filled.
+  std::size_t threads = 0;
+  /// What `FrozenProcess::unseen` says.
+  std::size_t unseen = 0;
+  /// Bytes of memory that the copy lacks, because they are left out of copies and could not be read
+  /// from the process itself.
+  std::uint64_t unread_bytes = 0;
+};
+
 /// What a process is frozen for. Everything outlives the call of `start`.
 struct FreezeRequest {
   /// Runs while nothing changes: where the system makes copies of processes in one, as its only
   /// thread, while the process itself goes on; elsewhere in the process, whose other threads stand
   /// still meanwhile. It may call neither the C library's allocator nor anything else that takes
-  /// locks, which other threads may hold, and leaves what the caller has locked as it finds it. The
-  /// first `threads` of this request's are filled then, and `unseen` is what
-  /// `FrozenProcess::unseen` says.
-  void (*body)(void* argument, std::size_t threads, std::size_t unseen) noexcept = nullptr;
+  /// locks, which other threads may hold, and leaves what the caller has locked as it finds it.
+  void (*body)(void* argument, const FrozenState& state) noexcept = nullptr;
   void* argument = nullptr;
   /// Room for whatever else that takes; at least `kFreezeStack` bytes, aligned to 16. The body runs
   /// on the calling thread's stack, or on a copy of either.
@@ -51,6 +60,9 @@ class FrozenProcess {
   // Where no copies are made nobody reads it.
   [[maybe_unused]] std::int32_t process_ = 0;
 };
+
+/// Whether this process can be frozen without harm to it.
+bool may_copy_process() noexcept;
 
 /// As `map_pages`, but what a copy of the process writes there is seen here too.
 void* map_shared_pages(std::size_t bytes) noexcept;

@@ -23,42 +23,12 @@
 #include "alloctap/snapshot/ended_threads.hpp"
 #include "alloctap/snapshot/reachability.hpp"
 #include "alloctap/snapshot/scan_layout.hpp"
+#include "alloctap/snapshot/scan_order.hpp"
 #include "alloctap/snapshot/scan_roots.hpp"
 #include "alloctap/stack/stack_table.hpp"
 #include "alloctap/symbol/module_table.hpp"
 
 namespace alloctap {
-
-/// What a scan tells: in memory that a copy of the process shares with it.
-struct ScanResults {
-  enum class State : std::uint32_t { kNotDone, kNoMemory, kNoMemoryMap, kDone };
-
-  std::atomic<State> state{State::kNotDone};
-  std::uint64_t unread_bytes = 0;
-  /// As many as there is room for; the others stand in the place of `kUnknownStack`.
-  std::size_t stacks = 0;
-
-  [[nodiscard]] UnreachableSum* by_stack() noexcept {
-    return reinterpret_cast<UnreachableSum*>(this + 1);
-  }
-};
-
-/// What a scan has to know beyond what memory tells.
-struct ScanOrder {
-  std::span<const os::ThreadRegisters> threads;
-  /// The program's memory that is the tracker's: beside the arena.
-  std::span<const AddressRange> own_memory;
-  /// From the first to the last byte of each module, by ascending address.
-  std::span<const Module> modules;
-  /// Blocks that the program had before the tracker came, as they were then.
-  std::span<const AddressRange> earlier_blocks;
-  /// Pointers of the program's that are in none of its own variables.
-  std::span<const std::uintptr_t> kept_pointers;
-  bool all_blocks_known = false;
-  /// Whether `threads` are all that there are.
-  bool all_threads_seen = false;
-  ScanResults* results = nullptr;
-};
 
 /// Finds the unreachable blocks among those that `Source`, a recorder, holds. Runs while all other
 /// threads stand still, or are not there; uses no memory but the arena's.
@@ -88,7 +58,7 @@ class FrozenScan {
       return State::kNoMemory;
     }
     mark(roots);
-    order_.results->unread_bytes = memory_.unread_bytes();
+    order_.results->unread_bytes = order_.unread_bytes + memory_.unread_bytes();
     add_up();
     return State::kDone;
   }

@@ -59,8 +59,8 @@ void check_kept(const Dump& dump) {
   for (const char* function :
        {"keep_in_global", "keep_in_static", "keep_in_protected_page", "keep_in_thread_variable",
         "keep_inside", "keep_empty", "keep_chain", "keep_in_mapping", "keep_in_shared_mapping",
-        "keep_in_key", "keep_on_stack", "keep_in_plugin_variable",
-        "keep_in_plugin_thread_variable"}) {
+        "keep_in_unforked_page", "keep_in_wiped_page", "keep_in_unforked_block", "keep_in_key",
+        "keep_on_stack", "keep_in_plugin_variable", "keep_in_plugin_thread_variable"}) {
     CAPTURE(function);
     REQUIRE(kept.contains(function));
     CHECK(kept.at(function).blocks > 0);

@@ -59,7 +59,8 @@ int error_of(const std::function<long()>& call, const std::function<void()>& end
     error = result < 0 ? errno : 0;
   });
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  const auto waits = [&] { return id != 0 && os::task_state(os::current_process_id(), id) == 'S'; };
+  const auto tasks = os::TaskList::of_this_process();
+  const auto waits = [&] { return id != 0 && tasks.state(id) == 'S'; };
   while (!waits() && error == -1 && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::yield();
   }

@@ -3,16 +3,20 @@
 // whose end sends no signal and is seen only by who waits for such (clone(2), wait(2)).
 #pragma once
 
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <cstring>
+#include <span>
 
 #include "alloctap/os/error_preserver.hpp"
 #include "alloctap/os/file.hpp"
@@ -20,6 +24,7 @@
 #include "alloctap/os/futex.hpp"
 #include "alloctap/os/linux/raw_system_call.hpp"
 #include "alloctap/os/linux/thread_stops.hpp"
+#include "alloctap/os/linux/unforked_memory.hpp"
 
 namespace alloctap::os {
 
@@ -34,41 +39,56 @@ inline void* map_shared_pages(std::size_t bytes) noexcept {
 /// What the calling thread and the process that stops it share.
 struct CopyJob {
   const FreezeRequest* request = nullptr;
-  ProcessId program = 0;
+  const TaskList* tasks = nullptr;
   ThreadId caller = 0;
   /// Until 1 it has to wait for leave to trace.
   std::atomic<std::uint32_t> may_begin{0};
-  std::size_t threads = 0;
-  std::size_t unseen = 0;
+  FrozenState state{};
   long copy = -ECHILD;
 };
 
 inline std::size_t count_threads() noexcept {
   std::size_t count = 0;
-  visit_tasks(current_process_id(), [&count](ThreadId) { ++count; });
+  TaskList::of_this_process().visit([&count](ThreadId) { ++count; });
   return std::max<std::size_t>(count, 1);
 }
 
-[[noreturn]] inline void run_in_copy(const CopyJob& job) noexcept {
+/// `has_all` is closed when the process need not stand still any more.
+[[noreturn]] inline void run_in_copy(CopyJob& job, const OpenedMemory& parent,
+                                     File& has_all) noexcept {
   ::syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  job.request->body(job.request->argument, job.threads, job.unseen);
+  UnforkedMemory memory(parent);
+  memory.fetch();
+  has_all.close();
+  job.state.unread_bytes = memory.unread_bytes();
+  job.request->body(job.request->argument, job.state);
   for (;;) raw_system_call(SYS_exit_group, 0, 0, 0, 0, 0, 0);
 }
 
-/// The copy is made here: `flags` beside those of a plain fork.
-inline long fork_copy(const CopyJob& job, unsigned long flags) noexcept {
+/// The copy is made here: `flags` beside those of a plain fork. Returns when it has all memory, or
+/// has ended.
+inline long fork_copy(CopyJob& job, unsigned long flags) noexcept {
+  OpenedMemory own;
+  if (const int error = own.open(); error != 0) return error;
+  int ends[2];
+  if (::syscall(SYS_pipe2, ends, O_CLOEXEC) != 0) return -errno;
+  const File reader(ends[0]);
+  File writer(ends[1]);
   const long copy = ::syscall(SYS_clone, flags, 0, 0, 0, 0);
-  if (copy == 0) run_in_copy(job);
-  return copy < 0 ? -errno : copy;
+  if (copy == 0) run_in_copy(job, own, writer);
+  if (copy < 0) return -errno;
+  writer.close();
+  char nothing[1];
+  read_some(reader.descriptor(), nothing);
+  return copy;
 }
 
 inline int stop_and_copy(void* argument) noexcept {
   CopyJob& job = *static_cast<CopyJob*>(argument);
   while (job.may_begin.load(std::memory_order_acquire) == 0) futex_wait(job.may_begin, 0);
-  ThreadStops stops(job.program, job.caller, job.request->threads);
+  ThreadStops stops(*job.tasks, job.caller, job.request->threads);
   stops.stop_all();
-  job.threads = stops.count();
-  job.unseen = stops.unseen();
+  job.state = {.threads = stops.count(), .unseen = stops.unseen()};
   job.copy = fork_copy(job, CLONE_PARENT);
   stops.release();
   // Which ends this process, and leaves nothing of AddressSanitizer's around the frame.
@@ -99,6 +119,25 @@ class LeaveToTrace {
   bool needed_;
 };
 
+/// Whether a process that this thread makes would be in another PID namespace than this one
+/// (unshare(2), setns(2)): as the first one there it would end the namespace with itself, for the
+/// program's children too. Where the namespace has no process yet, the kernel does not say which it
+/// is.
+inline bool has_namespace_for_children() noexcept {
+  const auto read = [](const char* path, std::span<char> link) {
+    return ::syscall(SYS_readlinkat, AT_FDCWD, path, link.data(), link.size());
+  };
+  char own[64] = {};
+  char childrens[64] = {};
+  struct stat exists{};
+  return ::lstat("/proc/thread-self/ns/pid_for_children", &exists) == 0 &&
+         read("/proc/thread-self/ns/pid", own) > 0 &&
+         (read("/proc/thread-self/ns/pid_for_children", childrens) <= 0 ||
+          std::strcmp(own, childrens) != 0);
+}
+
+inline bool may_copy_process() noexcept { return !has_namespace_for_children(); }
+
 inline void await_process(std::int32_t process) noexcept {
   while (::syscall(SYS_wait4, process, nullptr, __WALL, nullptr) < 0 && errno == EINTR) {
   }
@@ -113,7 +152,7 @@ inline bool ends_of_processes_go_unnoticed() noexcept {
 /// Without a process that could stop them: no other thread is seen. qemu-user, which has no such
 /// processes, knows no fork either whose end sends no signal.
 inline void copy_unstopped(CopyJob& job) noexcept {
-  visit_tasks(job.program, [&](ThreadId task) { job.unseen += task != job.caller ? 1 : 0; });
+  job.tasks->visit([&](ThreadId task) { job.state.unseen += task != job.caller ? 1 : 0; });
   job.copy = fork_copy(job, 0);
   if (job.copy == -EINVAL && ends_of_processes_go_unnoticed()) {
     job.copy = fork_copy(job, SIGCHLD);
@@ -122,7 +161,8 @@ inline void copy_unstopped(CopyJob& job) noexcept {
 
 inline int FrozenProcess::start(const FreezeRequest& request) noexcept {
   const ErrorPreserver preserve_error;
-  CopyJob job{.request = &request, .program = current_process_id(), .caller = current_thread_id()};
+  const TaskList tasks = TaskList::of_this_process();
+  CopyJob job{.request = &request, .tasks = &tasks, .caller = current_thread_id()};
   // A handler of the program must not run in another process, nor while others wait for this one.
   sigset_t all;
   sigset_t before;
@@ -139,7 +179,7 @@ inline int FrozenProcess::start(const FreezeRequest& request) noexcept {
     copy_unstopped(job);
   }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  unseen_ = job.unseen;
+  unseen_ = job.state.unseen;
   process_ = static_cast<std::int32_t>(std::max(job.copy, 0L));
   return static_cast<int>(std::min(job.copy, 0L));
 }

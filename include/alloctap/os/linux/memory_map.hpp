@@ -52,15 +52,13 @@ inline MemoryRegion parse_memory_region(std::string_view line) noexcept {
   return region;
 }
 
+/// Reads `file`, a descriptor of /proc/PID/maps.
 template <class Visit>
-bool visit_memory_map(std::span<char> buffer, Visit&& visit) noexcept {
-  int error = 0;
-  const File file = open_for_reading(OwnProcPath("maps").text(), error);
-  if (!file.is_open()) return false;
+bool visit_memory_map(int file, std::span<char> buffer, Visit&& visit) noexcept {
   std::size_t filled = 0;
   bool inside_long_line = false;
   for (;;) {
-    const auto count = read_some(file.descriptor(), buffer.subspan(filled));
+    const auto count = read_some(file, buffer.subspan(filled));
     if (count <= 0) return count == 0;
     filled += static_cast<std::size_t>(count);
     std::string_view text(buffer.data(), filled);
@@ -74,6 +72,13 @@ bool visit_memory_map(std::span<char> buffer, Visit&& visit) noexcept {
     filled = text.size();
     std::memmove(buffer.data(), text.data(), filled);
   }
+}
+
+template <class Visit>
+bool visit_memory_map(std::span<char> buffer, Visit&& visit) noexcept {
+  int error = 0;
+  const File file = open_for_reading(OwnProcPath("maps").text(), error);
+  return file.is_open() && visit_memory_map(file.descriptor(), buffer, visit);
 }
 
 template <class Visit>

@@ -12,6 +12,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 
 namespace alloctap::os {
 
@@ -40,30 +42,44 @@ struct PageSearch {
   std::uint64_t return_mask = 0;
 };
 
-/// PAGE_IS_PRESENT and PAGE_IS_SWAPPED.
+/// PAGE_IS_PRESENT, PAGE_IS_SWAPPED and PAGE_IS_PFNZERO, the page of zeros that reads alone bring.
 inline constexpr std::uint64_t kPageIsPresent = 1 << 3;
 inline constexpr std::uint64_t kPageIsSwapped = 1 << 4;
+inline constexpr std::uint64_t kPageIsZero = 1 << 5;
+
+/// Asks for pages in memory or swapped out that were written to.
+inline PageSearch search_of_written_pages(std::span<FoundPages> found,
+                                          std::uintptr_t end) noexcept {
+  PageSearch search;
+  search.end = end;
+  search.found = reinterpret_cast<std::uintptr_t>(found.data());
+  search.found_size = found.size();
+  search.category_inverted = kPageIsZero;
+  search.category_mask = kPageIsZero;
+  search.category_anyof_mask = kPageIsPresent | kPageIsSwapped;
+  search.return_mask = search.category_anyof_mask;
+  return search;
+}
+
+inline long search_pages(int page_map, PageSearch& search, std::uintptr_t start) noexcept {
+  constexpr unsigned long kPagemapScan = _IOWR('f', 16, PageSearch);
+  search.start = start;
+  return ::syscall(SYS_ioctl, page_map, kPagemapScan, &search);
+}
 
 /// Calls `visit(start, end)`, by ascending address, for runs of pages in `[start, end)`, whole
-/// pages, that are in memory or swapped out; two runs may touch. `page_map` is a descriptor of
-/// /proc/self/pagemap. Returns how far it came: `end`, or less where the kernel gave up, and
-/// `start` where it has no such call.
+/// pages, that are in memory or swapped out and were written to; two runs may touch. `page_map` is
+/// a descriptor of /proc/self/pagemap. Returns how far it came: `end`, or less where the kernel
+/// gave up, and `start` where it has no such call.
 template <class Visit>
 std::uintptr_t visit_found_pages(int page_map, std::uintptr_t start, std::uintptr_t end,
                                  Visit&& visit) noexcept {
   // On the stack of a thread inside malloc, which may be small.
   constexpr std::size_t kAtOnce = 32;
-  constexpr unsigned long kPagemapScan = _IOWR('f', 16, PageSearch);
   FoundPages found[kAtOnce];
-  PageSearch search;
-  search.end = end;
-  search.found = reinterpret_cast<std::uintptr_t>(found);
-  search.found_size = kAtOnce;
-  search.category_anyof_mask = kPageIsPresent | kPageIsSwapped;
-  search.return_mask = search.category_anyof_mask;
+  PageSearch search = search_of_written_pages(found, end);
   while (start < end) {
-    search.start = start;
-    const long count = ::syscall(SYS_ioctl, page_map, kPagemapScan, &search);
+    const long count = search_pages(page_map, search, start);
     if (count < 0 || search.walk_end <= start) break;
     for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
       visit(static_cast<std::uintptr_t>(found[i].start), static_cast<std::uintptr_t>(found[i].end));
@@ -71,6 +87,16 @@ std::uintptr_t visit_found_pages(int page_map, std::uintptr_t start, std::uintpt
     start = static_cast<std::uintptr_t>(search.walk_end);
   }
   return start;
+}
+
+/// Whether there is such a page; nothing where the kernel has no such call.
+inline std::optional<bool> has_found_page(int page_map, std::uintptr_t start,
+                                          std::uintptr_t end) noexcept {
+  FoundPages found[1];
+  PageSearch search = search_of_written_pages(found, end);
+  search.max_pages = 1;
+  const long count = search_pages(page_map, search, start);
+  return count < 0 ? std::nullopt : std::optional(count > 0);
 }
 
 }  // namespace alloctap::os

@@ -26,9 +26,9 @@ namespace alloctap::os {
 /// Stops the threads of another process, which may share this one's memory.
 class ThreadStops {
  public:
-  /// All threads of `process` but `left_out`; `threads` has room for what is noted.
-  ThreadStops(ProcessId process, ThreadId left_out, std::span<ThreadRegisters> threads) noexcept
-      : process_(process), left_out_(left_out), threads_(threads) {}
+  /// All of `tasks`, which outlives this, but `left_out`; `threads` has room for what is noted.
+  ThreadStops(const TaskList& tasks, ThreadId left_out, std::span<ThreadRegisters> threads) noexcept
+      : tasks_(tasks), left_out_(left_out), threads_(threads) {}
 
   /// Threads that run make others, so it looks until there are no more.
   void stop_all() noexcept {
@@ -36,7 +36,7 @@ class ThreadStops {
     for (bool more = true; more;) {
       const std::size_t before = count_;
       without_room_ = 0;
-      visit_tasks(process_, [this](ThreadId task) { seize(task); });
+      tasks_.visit([this](ThreadId task) { seize(task); });
       for (std::size_t i = before; i < count_; ++i) await(threads_[i]);
       more = count_ > before;
     }
@@ -84,7 +84,7 @@ class ThreadStops {
     }
     const bool seized = ::ptrace(PTRACE_SEIZE, task, nullptr, nullptr) == 0 &&
                         ::ptrace(PTRACE_INTERRUPT, task, nullptr, nullptr) == 0;
-    const char state = seized ? 'R' : task_state(process_, task);
+    const char state = seized ? 'R' : tasks_.state(task);
     // What has ended holds nothing, though the first thread of a process stays listed.
     if (state == '\0' || state == 'Z' || state == 'X') return;
     ThreadRegisters& thread = threads_[count_++];
@@ -118,7 +118,7 @@ class ThreadStops {
 
   [[nodiscard]] bool will_not_stop(ThreadId task, int round) const noexcept {
     constexpr int kSomeTime = 1024;
-    return monotonic_ns() > give_up_ || (round > kSomeTime && task_state(process_, task) == 'D');
+    return monotonic_ns() > give_up_ || (round > kSomeTime && tasks_.state(task) == 'D');
   }
 
   static void pause(int round) noexcept {
@@ -204,7 +204,7 @@ class ThreadStops {
   static void begin_call_again(ThreadId, Registers&, iovec&) noexcept {}
 #endif
 
-  ProcessId process_;
+  const TaskList& tasks_;
   ThreadId left_out_;
   std::span<ThreadRegisters> threads_;
   std::size_t count_ = 0;

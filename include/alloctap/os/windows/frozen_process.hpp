@@ -11,6 +11,8 @@ namespace alloctap::os {
 
 inline void* map_shared_pages(std::size_t bytes) noexcept { return map_pages(bytes); }
 
+inline bool may_copy_process() noexcept { return true; }
+
 inline std::size_t count_threads() noexcept {
   std::size_t count = 0;
   visit_threads([&count](Handle&) { ++count; });
@@ -27,7 +29,7 @@ inline int FrozenProcess::start(const FreezeRequest& request) noexcept {
     stops.stop_all();
   }
   unseen_ = stops.unseen();
-  request.body(request.argument, stops.count(), unseen_);
+  request.body(request.argument, {.threads = stops.count(), .unseen = unseen_});
   stops.release();
   return 0;
 }

@@ -70,6 +70,22 @@ ALLOCATING keep_in_shared_mapping() {
   void* pages = mmap(nullptr, 1 << 16, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   static_cast<void**>(pages)[777] = allocate(64);
 }
+ALLOCATING keep_in_unforked_page() {
+  void* pages = mmap(nullptr, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  static_cast<void**>(pages)[777] = allocate(64);
+  madvise(pages, 1 << 16, MADV_DONTFORK);
+}
+ALLOCATING keep_in_wiped_page() {
+  void* pages = mmap(nullptr, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  static_cast<void**>(pages)[777] = allocate(64);
+  madvise(pages, 1 << 16, MADV_WIPEONFORK);
+}
+ALLOCATING keep_in_unforked_block() {
+  void* block = std::aligned_alloc(4096, 1 << 16);
+  constant_pages_variable[6] = escape(block);
+  static_cast<void**>(block)[777] = allocate(64);
+  madvise(block, 1 << 16, MADV_DONTFORK);
+}
 ALLOCATING keep_in_key() {
   pthread_key_t key{};
   pthread_key_create(&key, nullptr);
@@ -114,11 +130,27 @@ ALLOCATING lose_hidden() {
 }
 
 void do_all() {
-  for (void (*work)() :
-       {keep_in_global, keep_in_static, keep_in_protected_page, keep_in_thread_variable,
-        keep_inside, keep_empty, keep_chain, keep_in_mapping, keep_in_shared_mapping, keep_in_key,
-        lose_block, lose_empty, lose_behind_end, lose_head, lose_in_freed, lose_circle, lose_tree,
-        lose_hidden}) {
+  for (void (*work)() : {keep_in_global,
+                         keep_in_static,
+                         keep_in_protected_page,
+                         keep_in_thread_variable,
+                         keep_inside,
+                         keep_empty,
+                         keep_chain,
+                         keep_in_mapping,
+                         keep_in_shared_mapping,
+                         keep_in_unforked_page,
+                         keep_in_wiped_page,
+                         keep_in_unforked_block,
+                         keep_in_key,
+                         lose_block,
+                         lose_empty,
+                         lose_behind_end,
+                         lose_head,
+                         lose_in_freed,
+                         lose_circle,
+                         lose_tree,
+                         lose_hidden}) {
     work();
   }
 }

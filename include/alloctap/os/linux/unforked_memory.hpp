@@ -1,0 +1,149 @@
+// MADV_DONTFORK leaves memory out of a fork and MADV_WIPEONFORK hands it out empty (madvise(2));
+// drivers ask for the former too. The kernel names neither in /proc/PID/maps, and /proc/PID/smaps,
+// which does, looks at every page of a process whose threads stand still meanwhile.
+#pragma once
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "alloctap/os/file.hpp"
+#include "alloctap/os/linux/memory_map.hpp"
+#include "alloctap/os/linux/page_table_scan.hpp"
+#include "alloctap/os/virtual_memory.hpp"
+
+namespace alloctap::os {
+
+/// The memory of a process, which opens it before it forks, for the child.
+struct OpenedMemory {
+  /// 0 or the negated errno.
+  int open() noexcept {
+    int error = 0;
+    map = open_for_reading("/proc/self/maps", error);
+    if (error == 0) page_map = open_for_reading("/proc/self/pagemap", error);
+    if (error == 0) memory = open_for_reading("/proc/self/mem", error);
+    return error;
+  }
+
+  File map;
+  File page_map;
+  File memory;
+};
+
+/// In a forked child: fetches what fork left out from the parent, whose threads stand still, and
+/// puts it at the same addresses. Allocates nothing; not thread-safe.
+class UnforkedMemory {
+ public:
+  /// So much is fetched at most, because threads stand meanwhile.
+  static constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;
+
+  /// `parent` outlives this.
+  explicit UnforkedMemory(const OpenedMemory& parent) noexcept : parent_(parent) {}
+
+  /// Once.
+  void fetch() noexcept {
+    int error = 0;
+    const File own = open_for_reading("/proc/self/pagemap", error);
+    char buffer[4 * kMemoryMapLine];
+    visit_memory_map(parent_.map.descriptor(), buffer, [&](const MemoryRegion& region) {
+      const bool is_code = region.executable && !region.writable;
+      if (!region.readable || is_code || region.path.starts_with("[v")) return true;
+      if (!is_mapped(region.start)) {
+        fetch_missing(region);
+      } else if (is_plain(region) && is_wiped(region, own.descriptor())) {
+        fetch_wiped(region);
+      }
+      return true;
+    });
+  }
+
+  /// Bytes that may hold anything and could not be fetched.
+  [[nodiscard]] std::uint64_t unread_bytes() const noexcept { return unread_bytes_; }
+
+ private:
+  static bool is_plain(const MemoryRegion& region) noexcept {
+    return !region.shared && (region.path.empty() || region.path.front() == '[');
+  }
+
+  static bool is_mapped(std::uintptr_t address) noexcept {
+    unsigned char in_memory = 0;
+    return ::syscall(SYS_mincore, address, page_size(), &in_memory) == 0 || errno != ENOMEM;
+  }
+
+  /// A fork hands out a mapping as a whole: the child has all pages or none.
+  [[nodiscard]] bool is_wiped(const MemoryRegion& region, int own) const noexcept {
+    return !has_page(own, region) && has_page(parent_.page_map.descriptor(), region);
+  }
+
+  static bool has_page(int page_map, const MemoryRegion& region) noexcept {
+    if (const auto known = has_found_page(page_map, region.start, region.end)) return *known;
+    // Kernels before 6.7 tell page by page. Larger mappings count as forked.
+    constexpr std::size_t kMaxListed = std::size_t{1} << 30;
+    const std::size_t step = 1024 * page_size();
+    bool found = region.end - region.start > kMaxListed;
+    for (std::uintptr_t at = region.start; at < region.end && !found;) {
+      const std::uintptr_t end = std::min(region.end, at + step);
+      found =
+          visit_listed_pages(page_map, at, end, [&](auto, auto) { found = true; }) < end || found;
+      at = end;
+    }
+    return found;
+  }
+
+  void fetch_missing(const MemoryRegion& region) noexcept {
+    const long place =
+        ::syscall(SYS_mmap, region.start, region.end - region.start, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0L);
+    if (static_cast<std::uintptr_t>(place) != region.start) {
+      unread_bytes_ += region.end - region.start;
+      return;
+    }
+    if (is_plain(region)) {
+      fetch_pages(region);
+    } else {
+      fetch(region.start, region.end);
+    }
+    if (!region.writable) protect(region, PROT_READ);
+  }
+
+  void fetch_wiped(const MemoryRegion& region) noexcept {
+    if (!region.writable) protect(region, PROT_READ | PROT_WRITE);
+    fetch_pages(region);
+    if (!region.writable) protect(region, PROT_READ);
+  }
+
+  void fetch_pages(const MemoryRegion& region) noexcept {
+    visit_present_pages(parent_.page_map.descriptor(), region.start, region.end,
+                        [this](std::uintptr_t start, std::uintptr_t end) { fetch(start, end); });
+  }
+
+  void fetch(std::uintptr_t start, std::uintptr_t end) noexcept {
+    const std::size_t page = page_size();
+    const std::uintptr_t wanted = std::min(end - start, kMaxBytes - fetched_bytes_);
+    unread_bytes_ += end - start - wanted;
+    fetched_bytes_ += wanted;
+    for (end = start + wanted; start < end;) {
+      const long count = ::syscall(SYS_pread64, parent_.memory.descriptor(), start, end - start,
+                                   static_cast<long>(start));
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) unread_bytes_ += page;
+      start += count > 0 ? static_cast<std::uintptr_t>(count) : page;
+    }
+  }
+
+  static void protect(const MemoryRegion& region, int protection) noexcept {
+    ::syscall(SYS_mprotect, region.start, region.end - region.start, protection);
+  }
+
+  const OpenedMemory& parent_;
+  std::uint64_t fetched_bytes_ = 0;
+  std::uint64_t unread_bytes_ = 0;
+};
+
+}  // namespace alloctap::os
