@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <mutex>
 #include <new>
 #include <span>
@@ -22,6 +23,7 @@
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/os/clock.hpp"
 #include "alloctap/os/file.hpp"
+#include "alloctap/os/find_module.hpp"
 #include "alloctap/os/frozen_process.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 #include "alloctap/recorder.hpp"
@@ -116,9 +118,10 @@ class ReachabilityScan {
     own.id = os::current_thread_id();
     own.seen = true;
     own.stack_pointer = mine[arch::DwarfRegisters::kStackPointer];
+    own.has_red_zone = false;
     own.thread_pointer = os::thread_pointer();
     own.thread_storage = os::thread_storage();
-    own.count = mine.size();
+    own.count = own.general_count = mine.size();
     std::copy(mine.begin(), mine.end(), own.values.begin());
     return find_own_memory();
   }
@@ -136,6 +139,10 @@ class ReachabilityScan {
     if constexpr (requires { Config::own_module(); }) {
       const std::span<const char> module = Config::own_module();
       add(module.data(), module.size());
+      order_.tracker_code = own_memory_.back();
+      const auto end = reinterpret_cast<std::uintptr_t>(&std::quick_exit);
+      const os::LoadedModule library = os::find_module(end);
+      order_.c_library_code = {library.start, library.end};
     }
     order_.own_memory = {own_memory_.data(), own_memory_.size()};
     order_.modules = modules_.loaded();

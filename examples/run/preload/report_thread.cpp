@@ -173,8 +173,11 @@ void settle_report() noexcept {
   ThreadStates::abandon_section();
   const bool has_children = has_untracked_children();
   if (thread.running()) {
+    // The report may be written before this thread waits for it.
+    this_thread_slot().awaits_report.store(true);
     request_report();
     wait_for_report();
+    this_thread_slot().awaits_report.store(false);
   } else if ((state.fetch_or(kRequested) & kRequested) == 0) {
     write_report_unless_refused();
     set(kWritten);
@@ -186,6 +189,7 @@ bool report_written() noexcept { return (state.load(std::memory_order_acquire) &
 
 void sleep_for_ever() noexcept {
   const std::atomic<std::uint32_t> never{0};
+  this_thread_slot().awaits_report.store(true);
   for (;;) os::futex_wait(never, 0);
 }
 

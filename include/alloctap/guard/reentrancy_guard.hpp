@@ -28,6 +28,8 @@ struct ThreadSlot {
   /// How many allocations there are until one is chosen for a guard page; 0 before the first.
   /// Negative where each is looked at for another reason (`GuardSampler`).
   std::int32_t until_guarded = 0;
+  /// Whether this thread waits for the last report in a call that has no use for what it was given.
+  std::atomic<bool> awaits_report{false};
 
   /// For the calling thread. Not one instruction, but whole for its signal handlers, which undo
   /// what they do. Static: a sanitizer's test of `this` reads the flags of an addition that the

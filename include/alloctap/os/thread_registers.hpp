@@ -16,12 +16,18 @@ struct ThreadRegisters {
   /// forbids it, or it waits inside the system and cannot be woken.
   bool seen = false;
   std::uintptr_t stack_pointer = 0;
+  /// Whether functions may keep something right below the stack pointer: not where the thread is
+  /// in a call from there.
+  bool has_red_zone = true;
   /// As `thread_pointer()` on that thread.
   std::uintptr_t thread_pointer = 0;
   /// As `thread_storage()` on that thread.
   std::uintptr_t thread_storage = 0;
   /// How many of `values` there are: whatever registers may hold, vector registers included.
   std::size_t count = 0;
+  /// How many of `values`, the first ones, are general registers by their DWARF numbers, the
+  /// program counter among them; 0 where they are in another order.
+  std::size_t general_count = 0;
   std::array<std::uintptr_t, 440> values{};
 };
 

@@ -21,6 +21,7 @@
 #include "alloctap/snapshot/block_marks.hpp"
 #include "alloctap/snapshot/copied_memory.hpp"
 #include "alloctap/snapshot/ended_threads.hpp"
+#include "alloctap/snapshot/program_frames.hpp"
 #include "alloctap/snapshot/reachability.hpp"
 #include "alloctap/snapshot/scan_layout.hpp"
 #include "alloctap/snapshot/scan_order.hpp"
@@ -47,6 +48,7 @@ class FrozenScan {
         read_regions(described) && leave_out_own() && add_programs() && add_modules();
     if (!described) return State::kNoMemoryMap;
     if (!has_memory) return State::kNoMemory;
+    leave_tracker();
     layout_.threads = order_.threads;
     layout_.blocks = blocks();
     layout_.all_blocks_known = order_.all_blocks_known;
@@ -145,6 +147,16 @@ class FrozenScan {
     }
   }
 
+  void leave_tracker() noexcept {
+    ProgramFrames frames(order_.tracker_code, order_.c_library_code);
+    for (os::ThreadRegisters& thread : order_.threads) {
+      if (!thread.seen) continue;
+      const ThreadSlot* const slot = slot_of(thread);
+      const bool awaits_report = slot != nullptr && slot->awaits_report.load();
+      frames.leave_tracker(thread, awaits_report || &thread == order_.threads.data());
+    }
+  }
+
   /// The tracker's tables are full of the program's pointers.
   bool leave_out_own() noexcept {
     bool complete = true;
@@ -229,12 +241,18 @@ class FrozenScan {
 
   /// Whether the thread is in a hooked call.
   [[nodiscard]] bool is_inside_hook(const os::ThreadRegisters& thread) const noexcept {
+    const ThreadSlot* const slot = slot_of(thread);
+    return slot == nullptr || slot->depth.load(std::memory_order_relaxed) > 0;
+  }
+
+  /// nullptr where it cannot be read.
+  [[nodiscard]] const ThreadSlot* slot_of(const os::ThreadRegisters& thread) const noexcept {
     const std::uintptr_t offset =
         reinterpret_cast<std::uintptr_t>(&this_thread_slot()) - os::thread_storage();
     const std::uintptr_t slot = thread.thread_storage + offset;
     const ScanRegion* const region = layout_.find_region(slot);
-    return region == nullptr || !region->readable ||
-           reinterpret_cast<const ThreadSlot*>(slot)->depth.load(std::memory_order_relaxed) > 0;
+    const bool is_readable = region != nullptr && region->readable;
+    return is_readable ? reinterpret_cast<const ThreadSlot*>(slot) : nullptr;
   }
 
   void add_up() noexcept {

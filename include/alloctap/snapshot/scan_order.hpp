@@ -29,7 +29,12 @@ struct ScanResults {
 
 /// What a scan has to know beyond what memory tells.
 struct ScanOrder {
-  std::span<const os::ThreadRegisters> threads;
+  /// The one that asks comes first.
+  std::span<os::ThreadRegisters> threads;
+  /// Where the tracker's code lies, and nothing of the program; empty where that is unknown.
+  AddressRange tracker_code;
+  /// Where the code of `exit` lies.
+  AddressRange c_library_code;
   /// The program's memory that is the tracker's: beside the arena.
   std::span<const AddressRange> own_memory;
   /// From the first to the last byte of each module, by ascending address.

@@ -44,7 +44,8 @@ class ThreadPlaces {
   bool add_stack(const os::ThreadRegisters& thread) noexcept {
     const ScanRegion* region = layout_.find_region(thread.stack_pointer);
     if (region == nullptr) return true;
-    const std::uintptr_t lowest = std::max(region->range.start, thread.stack_pointer - kRedZone);
+    const std::size_t red_zone = thread.has_red_zone ? kRedZone : 0;
+    const std::uintptr_t lowest = std::max(region->range.start, thread.stack_pointer - red_zone);
     const AddressRange around = layout_.between_blocks(region->range, thread.stack_pointer);
     const AddressRange below{region->range.start, lowest};
     return used_.add({std::max(lowest, around.start), around.end}) &&

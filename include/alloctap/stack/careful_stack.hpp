@@ -7,14 +7,11 @@
 #include <string_view>
 
 #include "alloctap/arch/own_registers.hpp"
-#include "alloctap/elf/call_frame_step.hpp"
-#include "alloctap/elf/register_file.hpp"
 #include "alloctap/guard/per_thread.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/stack_bounds.hpp"
+#include "alloctap/stack/register_walk.hpp"
 #include "alloctap/stack/stack_capture.hpp"
-#include "alloctap/stack/stack_memory.hpp"
-#include "alloctap/stack/unwind_rules.hpp"
 
 namespace alloctap {
 
@@ -40,35 +37,22 @@ struct CarefulStack {
   }
 
  private:
-  enum class Outcome : std::uint8_t { kCaller, kOutermost, kFailed };
+  using Outcome = RegisterWalk::Outcome;
 
-  /// Where a walk is.
-  class Walk {
+  /// From this function outwards.
+  class Walk : public RegisterWalk {
    public:
-    void begin(std::uintptr_t pc, const arch::RegisterValues& own) noexcept {
-      using Registers = arch::DwarfRegisters;
-      memory_.forget();
-      pc_ = pc;
-      pc_is_exact_ = true;
-      registers_ = {};
-      for (unsigned number = 0; number < own.size(); ++number) {
-        const bool known = Registers::is_preserved(number) || number == Registers::kStackPointer ||
-                           number == Registers::kProgramCounter;
-        if (known) registers_.set(number, own[number]);
-      }
-    }
-
     /// Goes to the frame that returns to `caller`. False where there is none near.
     [[nodiscard]] bool leave_tracker(std::uintptr_t caller) noexcept {
       constexpr int kMostFrames = 64;
       for (int i = 0; i < kMostFrames && step() == Outcome::kCaller; ++i) {
-        if (pc_ == caller) return true;
+        if (pc() == caller) return true;
       }
       return false;
     }
 
     void leave_allocator(const AllocatorFrames& allocator) noexcept {
-      while (allocator.contains(pc_) && step() == Outcome::kCaller) {
+      while (allocator.contains(pc()) && step() == Outcome::kCaller) {
       }
     }
 
@@ -81,7 +65,7 @@ struct CarefulStack {
           stack.truncated = true;
           return stack;
         }
-        frames[stack.depth++] = pc_ + (pc_is_exact_ ? 1 : 0);
+        frames[stack.depth++] = pc() + (pc_is_exact() ? 1 : 0);
         outcome = step();
       }
       stack.failed = outcome == Outcome::kFailed && !is_at_start();
@@ -91,35 +75,9 @@ struct CarefulStack {
    private:
     /// The loader's outermost frame does not say so: it is known by its place.
     [[nodiscard]] bool is_at_start() const noexcept {
-      const auto sp = registers_.get(arch::DwarfRegisters::kStackPointer);
+      const auto sp = registers().get(arch::DwarfRegisters::kStackPointer);
       return sp && *sp >= os::initial_stack_pointer();
     }
-
-    Outcome step() noexcept {
-      const elf::CallFrameRow* const row = find_unwind_row(pc_is_exact_ ? pc_ : pc_ - 1);
-      if (row == nullptr) return Outcome::kFailed;
-      auto read = [this](std::uintptr_t address, std::uintptr_t& word) noexcept {
-        return memory_.read(address, word);
-      };
-      const elf::CallFrameStep step = elf::step_to_caller(*row, registers_, read);
-      switch (step.outcome) {
-        case elf::CallFrameStep::Outcome::kOutermost:
-          return Outcome::kOutermost;
-        case elf::CallFrameStep::Outcome::kFailed:
-          return Outcome::kFailed;
-        case elf::CallFrameStep::Outcome::kCaller:
-          break;
-      }
-      pc_ = step.pc;
-      pc_is_exact_ = step.pc_is_exact;
-      registers_ = step.registers;
-      return Outcome::kCaller;
-    }
-
-    std::uintptr_t pc_ = 0;
-    bool pc_is_exact_ = false;
-    elf::RegisterFile registers_;
-    CopiedStack memory_;
   };
 
   static CapturedStack caller_alone(std::uintptr_t caller,

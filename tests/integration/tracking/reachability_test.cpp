@@ -142,6 +142,30 @@ TEST_CASE("checks of blocks and guards beside them change nothing of it") {
   }
 }
 
+TEST_CASE("what the program left on its stack before it called the tracker keeps no block") {
+  for (const char* way : {"return", "exit", "_exit", "quick_exit", "thread"}) {
+    for (const char* checks : {"--leaks=unreachable", "--checks=level10", "--guard-pages=all"}) {
+      CAPTURE(way);
+      CAPTURE(checks);
+      const TrackedProgram program({ALLOCTAP_PROGRAMS "loses_on_stacks", way});
+      const Outcome outcome = run(program.tracked({"--leaks=unreachable", checks}));
+      CHECK(outcome.exit_code() == 0);
+      CHECK(program.dump().json().at("leaks").at("live_allocations") == 1);
+    }
+  }
+}
+
+#if defined(__x86_64__)
+TEST_CASE("what a signal interrupts keeps its blocks, and what lies below it on the stack none") {
+  const TrackedProgram program({ALLOCTAP_PROGRAMS "loses_on_stacks", "signal"});
+  const Outcome outcome = run(program.tracked({"--leaks=unreachable"}));
+  CHECK(outcome.signal() == SIGTERM);
+  const Json& leaks = program.dump().json().at("leaks");
+  CHECK(leaks.at("live_allocations") == 1);
+  CHECK(leaks.at("live_bytes") == 100);
+}
+#endif
+
 TEST_CASE("leaks that no rule names choose the code that the program ends with") {
   const ReachabilityProgram program;
   const auto code = [&program](Options options) {

@@ -67,7 +67,6 @@ class ThreadStops {
   /// A signal that a thread stopped on its way to is kept in the last of `values`.
   static constexpr std::size_t kMostWords =
       std::tuple_size_v<decltype(ThreadRegisters::values)> - 1;
-  static constexpr std::size_t kGeneralWords = sizeof(Registers) / sizeof(std::uintptr_t);
 #if defined(__x86_64__)
   static constexpr int kVectorRegisters = NT_X86_XSTATE;
 #else
@@ -90,7 +89,8 @@ class ThreadStops {
     ThreadRegisters& thread = threads_[count_++];
     thread.id = task;
     thread.seen = seized;
-    thread.count = 0;
+    thread.count = thread.general_count = 0;
+    thread.has_red_zone = true;
   }
 
   /// Until it has stopped, ended, or will not for long: then it waits inside the system, for a
@@ -135,8 +135,7 @@ class ThreadStops {
     Registers registers{};
     iovec general{.iov_base = &registers, .iov_len = sizeof registers};
     if (::ptrace(PTRACE_GETREGSET, thread.id, NT_PRSTATUS, &general) != 0) return false;
-    std::memcpy(thread.values.data(), &registers, sizeof registers);
-    thread.count = kGeneralWords;
+    thread.count = thread.general_count = note_general(thread, registers);
     if (!is_in_call(registers)) thread.count += read_vectors(thread);
     const bool on_way_to_signal = status >> 16 != PTRACE_EVENT_STOP;
     thread.values.back() = on_way_to_signal ? static_cast<std::uintptr_t>(WSTOPSIG(status)) : 0;
@@ -147,8 +146,8 @@ class ThreadStops {
   }
 
   static std::size_t read_vectors(ThreadRegisters& thread) noexcept {
-    iovec vectors{.iov_base = thread.values.data() + kGeneralWords,
-                  .iov_len = (kMostWords - kGeneralWords) * sizeof(std::uintptr_t)};
+    iovec vectors{.iov_base = thread.values.data() + thread.count,
+                  .iov_len = (kMostWords - thread.count) * sizeof(std::uintptr_t)};
     const bool read = ::ptrace(PTRACE_GETREGSET, thread.id, kVectorRegisters, &vectors) == 0;
     return read ? vectors.iov_len / sizeof(std::uintptr_t) : 0;
   }
@@ -158,6 +157,17 @@ class ThreadStops {
   /// them (System V ABI for x86-64, section 3.2.1), and it made one to get there.
   static bool is_in_call(const Registers& registers) noexcept {
     return static_cast<long>(registers.orig_rax) >= 0;
+  }
+
+  /// Returns how many there are.
+  static std::size_t note_general(ThreadRegisters& thread, const Registers& registers) noexcept {
+    const std::uintptr_t values[] = {
+        registers.rax, registers.rdx, registers.rcx,     registers.rbx,    registers.rsi,
+        registers.rdi, registers.rbp, registers.rsp,     registers.r8,     registers.r9,
+        registers.r10, registers.r11, registers.r12,     registers.r13,    registers.r14,
+        registers.r15, registers.rip, registers.fs_base, registers.gs_base};
+    std::copy(std::begin(values), std::end(values), thread.values.begin());
+    return std::size(values);
   }
 
   static bool note_places(ThreadRegisters& thread, const Registers& registers) noexcept {
@@ -193,6 +203,12 @@ class ThreadStops {
 #else
   /// Its registers do not tell.
   static bool is_in_call(const Registers&) noexcept { return false; }
+
+  /// The system has them in that order already.
+  static std::size_t note_general(ThreadRegisters& thread, const Registers& registers) noexcept {
+    std::memcpy(thread.values.data(), &registers, sizeof registers);
+    return sizeof registers / sizeof(std::uintptr_t);
+  }
 
   static bool note_places(ThreadRegisters& thread, const Registers& registers) noexcept {
     thread.stack_pointer = registers.sp;

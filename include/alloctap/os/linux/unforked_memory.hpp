@@ -15,6 +15,7 @@
 
 #include "alloctap/os/file.hpp"
 #include "alloctap/os/linux/memory_map.hpp"
+#include "alloctap/os/linux/own_proc_path.hpp"
 #include "alloctap/os/linux/page_table_scan.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 
@@ -25,9 +26,9 @@ struct OpenedMemory {
   /// 0 or the negated errno.
   int open() noexcept {
     int error = 0;
-    map = open_for_reading("/proc/self/maps", error);
-    if (error == 0) page_map = open_for_reading("/proc/self/pagemap", error);
-    if (error == 0) memory = open_for_reading("/proc/self/mem", error);
+    map = open_for_reading(OwnProcPath("maps").text(), error);
+    if (error == 0) page_map = open_for_reading(OwnProcPath("pagemap").text(), error);
+    if (error == 0) memory = open_for_reading(OwnProcPath("mem").text(), error);
     return error;
   }
 
@@ -49,7 +50,7 @@ class UnforkedMemory {
   /// Once.
   void fetch() noexcept {
     int error = 0;
-    const File own = open_for_reading("/proc/self/pagemap", error);
+    const File own = open_for_reading(OwnProcPath("pagemap").text(), error);
     char buffer[4 * kMemoryMapLine];
     visit_memory_map(parent_.map.descriptor(), buffer, [&](const MemoryRegion& region) {
       const bool is_code = region.executable && !region.writable;

@@ -75,7 +75,8 @@ class ThreadStops {
     if (status < 0 && has_ended(handle.get(), status)) return;
     threads_[count_].id = id;
     threads_[count_].seen = false;
-    threads_[count_].count = 0;
+    threads_[count_].count = threads_[count_].general_count = 0;
+    threads_[count_].has_red_zone = true;
     handles_[count_] = status >= 0 ? handle.release() : nullptr;
     ++count_;
   }
