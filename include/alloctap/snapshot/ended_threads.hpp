@@ -18,7 +18,8 @@ namespace alloctap {
 /// glibc knows of it (nptl/descr.h, struct pthread), in three words: where its mapping begins, its
 /// bytes, and those of the guard. All must fit. From that description on memory counts as before:
 /// what the thread returned is there until somebody joins it, and so is what a thread that is about
-/// to start is given.
+/// to start is given. Of a thread that was joined only the beginning counts, where glibc keeps what
+/// it uses again.
 ///
 /// `Memory` reads pieces as `CopiedMemory` does. Not thread-safe.
 template <class Memory>
@@ -36,9 +37,11 @@ class EndedThreads {
     bool complete = true;
     for (const ScanRegion& region : layout_.regions) {
       if (!may_be_stack(region)) continue;
+      joined_ = {};
       const AddressRange stack{region.range.start, find_description(region.range)};
       const bool is_free = !layout_.holds_blocks(stack) && !layout_.programs.touches(stack);
-      if (!stack.empty() && is_free) complete = layout_.left_out.add(stack) && complete;
+      if (stack.empty() || !is_free) continue;
+      complete = layout_.left_out.add(stack) && layout_.left_out.add(joined_) && complete;
     }
     return complete;
   }
@@ -49,6 +52,8 @@ class EndedThreads {
   static constexpr std::size_t kWord = sizeof(std::uintptr_t);
   /// Words of a description in front of the three, at most.
   static constexpr std::size_t kMostBefore = 512;
+  /// Of the thread's id, in a description that begins with its own address.
+  static constexpr std::size_t kIdOffset = 720;
   /// Those of them that count where its begin is not known.
   static constexpr std::size_t kLeastBefore = 16;
 
@@ -72,15 +77,17 @@ class EndedThreads {
     return found;
   }
 
-  static std::uintptr_t find_description(AddressRange stack, std::uintptr_t at,
-                                         Words words) noexcept {
+  std::uintptr_t find_description(AddressRange stack, std::uintptr_t at, Words words) noexcept {
     for (std::size_t i = 0; i + 2 < words.size(); ++i) {
       const std::uintptr_t address = at + i * kWord;
       const std::uintptr_t mapping = words[i];
       const std::uintptr_t end = mapping + words[i + 1];
       const bool fits = mapping < stack.start && mapping + words[i + 2] == stack.start &&
                         end > address && end <= stack.end;
-      if (fits) return begin_of_description(at, words, i);
+      if (!fits) continue;
+      const std::uintptr_t begin = begin_of_description(at, words, i);
+      if (was_joined(at, words, begin)) joined_ = {begin + kIdOffset, end};
+      return begin;
     }
     return stack.start;
   }
@@ -97,8 +104,18 @@ class EndedThreads {
     return at + (three - std::min(three, kLeastBefore)) * kWord;
   }
 
+  /// Its id is -1 then. Known where the description begins with its own address.
+  static bool was_joined(std::uintptr_t at, Words words, std::uintptr_t begin) noexcept {
+    const std::size_t first = (begin - at) / kWord;
+    const std::size_t id = first + kIdOffset / kWord;
+    return words[first] == begin && id < words.size() &&
+           static_cast<std::uint32_t>(words[id]) == 0xffffffff;
+  }
+
   ScanLayout& layout_;
   Memory& memory_;
+  /// What does not count behind the stack that was looked at last.
+  AddressRange joined_;
 };
 
 }  // namespace alloctap

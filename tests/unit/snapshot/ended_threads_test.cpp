@@ -107,6 +107,12 @@ TEST_CASE("a stack may be described further down, where other memory lies right 
   CHECK(space.left_out() == "11000-17e80");
 }
 
+TEST_CASE("what a thread returned that was joined does not count") {
+  LeftSpace space;
+  space.stack.at(LeftSpace::kDescription + 720) = 0x00000000ffffffff;
+  CHECK(space.left_out() == "11000-1f7001f9d0-20000");
+}
+
 TEST_CASE("no stack is left out that a thread is on, or keeps its variables on") {
   for (const bool by_storage : {false, true}) {
     LeftSpace space;

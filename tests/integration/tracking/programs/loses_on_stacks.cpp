@@ -31,6 +31,8 @@ void* lose_on_thread(void*) {
   lose_block();
   return nullptr;
 }
+/// Nobody takes it.
+void* return_block(void*) { return escape(std::malloc(100)); }
 
 #if defined(__x86_64__)
 /// Ends by a signal that comes while a register alone holds a block. Nothing of the lost one is
@@ -53,9 +55,10 @@ void* lose_on_thread(void*) {
 /// With the way.
 int main(int argc, char** argv) {
   const std::string_view way = argc > 1 ? argv[1] : "";
-  if (way == "thread") {
+  if (way == "thread" || way == "result") {
     pthread_t thread{};
-    if (pthread_create(&thread, nullptr, &lose_on_thread, nullptr) != 0) std::abort();
+    auto* const routine = way == "thread" ? &lose_on_thread : &return_block;
+    if (pthread_create(&thread, nullptr, routine, nullptr) != 0) std::abort();
     pthread_join(thread, nullptr);
     return 0;
   }
