@@ -57,6 +57,9 @@ std::size_t copy_memory(std::uintptr_t address, std::span<std::byte> buffer) noe
 // may be read survives being read in place, too, while nobody changes it: no device is behind it,
 // and nothing but its protection forbids it.
 
+// `kCopiesProtectedMemory`, another one, says whether `copy_memory` reads private memory that its
+// protection forbids to read.
+
 /// Calls `visit(start, end)` for the parts of `[start, end)`, private memory of no file, that may
 /// hold anything but zeros: whole pages, but at both ends.
 template <class Visit>

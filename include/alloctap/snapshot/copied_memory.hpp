@@ -36,7 +36,7 @@ class CopiedMemory {
       const std::uintptr_t end = std::min(words.end, region->range.end);
       if (is_plain(*region)) {
         visit(Words(reinterpret_cast<const std::uintptr_t*>(at), (end - at) / kWord));
-      } else if (region->readable) {
+      } else if (region->readable || region->is_protected) {
         visit_copied({at, end}, [&visit](std::uintptr_t, Words copied) { visit(copied); });
       }
       at = end;
@@ -59,7 +59,8 @@ class CopiedMemory {
       return visit(words.start, Words(reinterpret_cast<const std::uintptr_t*>(words.start),
                                       words.length() / kWord));
     }
-    if (!region->anonymous || region->shared || words.length() < kManyBytes) {
+    const bool is_small = words.length() < kManyBytes && !region->is_protected;
+    if (!region->anonymous || region->shared || is_small) {
       return visit_copied(words, visit);
     }
     os::visit_present_pages(words.start, words.end, [&](std::uintptr_t start, std::uintptr_t end) {

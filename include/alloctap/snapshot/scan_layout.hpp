@@ -26,6 +26,9 @@ struct ScanRegion {
   bool shared = false;
   /// Of no file.
   bool anonymous = false;
+  /// Private memory without access, which the program may allow itself again. Address space that is
+  /// merely reserved is larger.
+  bool is_protected = false;
   /// The main thread's stack.
   bool main_stack = false;
   /// Whether the module's file has it for writing; nothing where it does not say.
@@ -36,13 +39,18 @@ struct ScanRegion {
   }
 
   [[nodiscard]] static ScanRegion of(const os::MemoryRegion& region) noexcept {
+    constexpr std::size_t kMaxProtected = std::size_t{1} << 30;
     const std::string_view path = region.path;
+    const bool is_protected = os::kCopiesProtectedMemory && !region.readable && !region.shared &&
+                              (path.empty() || path == "[heap]") &&
+                              region.end - region.start <= kMaxProtected;
     return {.range = {region.start, region.end},
             .readable = region.readable && !path.starts_with("[v"),
             .writable = region.writable,
             .executable = region.executable,
             .shared = region.shared,
             .anonymous = path.empty() || path.front() == '[',
+            .is_protected = is_protected,
             .main_stack = path == "[stack]"};
   }
 };

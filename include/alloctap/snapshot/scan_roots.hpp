@@ -44,6 +44,7 @@ class ScanRoots {
 
  private:
   [[nodiscard]] bool may_hold_pointers(const ScanRegion& region) const noexcept {
+    if (region.is_protected) return !region.executable;
     if (!region.readable) return false;
     return region.writable || (region.anonymous && !region.executable) || was_writable(region);
   }

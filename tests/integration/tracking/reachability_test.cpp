@@ -59,8 +59,9 @@ void check_kept(const Dump& dump) {
   for (const char* function :
        {"keep_in_global", "keep_in_static", "keep_in_protected_page", "keep_in_thread_variable",
         "keep_inside", "keep_empty", "keep_chain", "keep_in_mapping", "keep_in_shared_mapping",
-        "keep_in_unforked_page", "keep_in_wiped_page", "keep_in_unforked_block", "keep_in_key",
-        "keep_on_stack", "keep_in_plugin_variable", "keep_in_plugin_thread_variable"}) {
+        "keep_in_unforked_page", "keep_in_wiped_page", "keep_in_unforked_block",
+        "keep_in_hidden_page", "keep_in_hidden_block", "keep_in_key", "keep_on_stack",
+        "keep_in_plugin_variable", "keep_in_plugin_thread_variable"}) {
     CAPTURE(function);
     REQUIRE(kept.contains(function));
     CHECK(kept.at(function).blocks > 0);
@@ -143,7 +144,7 @@ TEST_CASE("checks of blocks and guards beside them change nothing of it") {
 }
 
 TEST_CASE("what the program left on its stack before it called the tracker keeps no block") {
-  for (const char* way : {"return", "exit", "_exit", "quick_exit", "thread"}) {
+  for (const char* way : {"return", "exit", "_exit", "quick_exit", "thread", "result"}) {
     for (const char* checks : {"--leaks=unreachable", "--checks=level10", "--guard-pages=all"}) {
       CAPTURE(way);
       CAPTURE(checks);

@@ -114,6 +114,18 @@ TEST_CASE("where a module's file says what is for writing, it is right") {
   CHECK(space.roots() == "1000-2000 3000-4000 ");
 }
 
+TEST_CASE("private memory that was protected against reading is a root, code is not") {
+  MadeUpSpace space;
+  ScanRegion protected_pages = kGuard;
+  protected_pages.is_protected = true;
+  ScanRegion code = protected_pages;
+  code.executable = true;
+  space.add(protected_pages, 0x1000, 0x2000);
+  space.add(code, 0x3000, 0x4000);
+  space.add(kGuard, 0x5000, 0x6000);
+  CHECK(space.roots() == "1000-2000 ");
+}
+
 TEST_CASE("the tracker's memory is no root") {
   MadeUpSpace space;
   space.add(kModuleData, 0x2000, 0x3000);

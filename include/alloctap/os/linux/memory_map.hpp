@@ -87,6 +87,7 @@ bool visit_nameless_memory_map(std::span<char> buffer, Visit&& visit) noexcept {
 }
 
 inline constexpr bool kPrivateMemoryIsPlain = false;
+inline constexpr bool kCopiesProtectedMemory = true;
 
 inline bool may_hold_module(const MemoryRegion& region) noexcept {
   return region.path.starts_with('/') || region.path == "[vdso]";

@@ -54,7 +54,7 @@ class UnforkedMemory {
     char buffer[4 * kMemoryMapLine];
     visit_memory_map(parent_.map.descriptor(), buffer, [&](const MemoryRegion& region) {
       const bool is_code = region.executable && !region.writable;
-      if (!region.readable || is_code || region.path.starts_with("[v")) return true;
+      if (is_code || is_out_of_reach(region) || region.path.starts_with("[v")) return true;
       if (!is_mapped(region.start)) {
         fetch_missing(region);
       } else if (is_plain(region) && is_wiped(region, own.descriptor())) {
@@ -68,8 +68,15 @@ class UnforkedMemory {
   [[nodiscard]] std::uint64_t unread_bytes() const noexcept { return unread_bytes_; }
 
  private:
+  static constexpr std::size_t kMaxListed = std::size_t{1} << 30;
+
   static bool is_plain(const MemoryRegion& region) noexcept {
     return !region.shared && (region.path.empty() || region.path.front() == '[');
+  }
+
+  /// What may not be read now and is no memory of the program's, or only reserved.
+  static bool is_out_of_reach(const MemoryRegion& region) noexcept {
+    return !region.readable && (!is_plain(region) || region.end - region.start > kMaxListed);
   }
 
   static bool is_mapped(std::uintptr_t address) noexcept {
@@ -85,7 +92,6 @@ class UnforkedMemory {
   static bool has_page(int page_map, const MemoryRegion& region) noexcept {
     if (const auto known = has_found_page(page_map, region.start, region.end)) return *known;
     // Kernels before 6.7 tell page by page. Larger mappings count as forked.
-    constexpr std::size_t kMaxListed = std::size_t{1} << 30;
     const std::size_t step = 1024 * page_size();
     bool found = region.end - region.start > kMaxListed;
     for (std::uintptr_t at = region.start; at < region.end && !found;) {
@@ -110,13 +116,13 @@ class UnforkedMemory {
     } else {
       fetch(region.start, region.end);
     }
-    if (!region.writable) protect(region, PROT_READ);
+    protect_again(region);
   }
 
   void fetch_wiped(const MemoryRegion& region) noexcept {
     if (!region.writable) protect(region, PROT_READ | PROT_WRITE);
     fetch_pages(region);
-    if (!region.writable) protect(region, PROT_READ);
+    protect_again(region);
   }
 
   void fetch_pages(const MemoryRegion& region) noexcept {
@@ -136,6 +142,10 @@ class UnforkedMemory {
       if (count <= 0) unread_bytes_ += page;
       start += count > 0 ? static_cast<std::uintptr_t>(count) : page;
     }
+  }
+
+  static void protect_again(const MemoryRegion& region) noexcept {
+    if (!region.writable) protect(region, region.readable ? PROT_READ : PROT_NONE);
   }
 
   static void protect(const MemoryRegion& region, int protection) noexcept {

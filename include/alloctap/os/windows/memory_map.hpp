@@ -63,6 +63,7 @@ bool visit_nameless_memory_map(std::span<char>, Visit&& visit) noexcept {
 }
 
 inline constexpr bool kPrivateMemoryIsPlain = true;
+inline constexpr bool kCopiesProtectedMemory = false;
 
 inline bool may_hold_module(const MemoryRegion& region) noexcept { return !region.path.empty(); }
 

@@ -86,6 +86,17 @@ ALLOCATING keep_in_unforked_block() {
   static_cast<void**>(block)[777] = allocate(64);
   madvise(block, 1 << 16, MADV_DONTFORK);
 }
+ALLOCATING keep_in_hidden_page() {
+  void* pages = mmap(nullptr, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  static_cast<void**>(pages)[777] = allocate(64);
+  mprotect(pages, 1 << 16, PROT_NONE);
+}
+ALLOCATING keep_in_hidden_block() {
+  void* block = std::aligned_alloc(4096, 1 << 16);
+  constant_pages_variable[7] = escape(block);
+  static_cast<void**>(block)[777] = allocate(64);
+  mprotect(block, 1 << 16, PROT_NONE);
+}
 ALLOCATING keep_in_key() {
   pthread_key_t key{};
   pthread_key_create(&key, nullptr);
@@ -142,6 +153,8 @@ void do_all() {
                          keep_in_unforked_page,
                          keep_in_wiped_page,
                          keep_in_unforked_block,
+                         keep_in_hidden_page,
+                         keep_in_hidden_block,
                          keep_in_key,
                          lose_block,
                          lose_empty,
