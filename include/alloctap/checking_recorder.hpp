@@ -66,7 +66,9 @@ class CheckingRecorder : public Recorder<Config> {
 
   static BlockPlan plan_block(const WantedBlock& wanted) noexcept {
     const bool is_chosen = kPlaces && GuardSampler::is_due(Checks::settings());
-    if (!is_chosen && !Checks::settings().blocks) return plan_unrecorded(wanted);
+    if (!is_chosen && !Checks::settings().blocks) {
+      return BlockLayout::plan_unrecorded(Checks::settings(), wanted);
+    }
     const PreservingSection section;
     if (is_chosen && catches_faults()) {
       const BlockPlan plan = checker_.place(wanted, hint_of(section));
@@ -167,9 +169,8 @@ class CheckingRecorder : public Recorder<Config> {
   static bool is_stranger(const void* block) noexcept { return checker_.is_stranger(block); }
 
   static void on_page_change(const void* address, std::size_t bytes, PageChange change) noexcept {
-    if (!has_checks()) return;
     const PreservingSection section;
-    checker_.note_page_change(address, bytes, change);
+    if (has_checks()) checker_.note_page_change(address, bytes, change);
   }
 
   static void* end_next(const DeallocationEvent& gone, std::uint32_t& cursor) noexcept {
@@ -201,13 +202,6 @@ class CheckingRecorder : public Recorder<Config> {
  private:
   /// Elsewhere guard pages that are chosen at run time are without effect.
   static constexpr bool kPlaces = Config::Hook::capabilities.places_blocks;
-
-  /// Of a block that nobody remembers.
-  static BlockPlan plan_unrecorded(const WantedBlock& wanted) noexcept {
-    const CheckSettings& settings = Checks::settings();
-    return BlockLayout::surrounds(settings) ? BlockLayout::plan(settings, wanted)
-                                            : BlockLayout::plain(wanted);
-  }
 
   /// Whether accesses that are refused come to `on_fault`; from the first call on.
   static bool catches_faults() noexcept {

@@ -11,6 +11,8 @@
 #include "alloctap/check/access_check.hpp"
 #include "alloctap/check/block_faults.hpp"
 #include "alloctap/check/block_layout.hpp"
+#include "alloctap/check/block_sweep.hpp"
+#include "alloctap/check/changed_pages.hpp"
 #include "alloctap/check/check_policy.hpp"
 #include "alloctap/check/checked_blocks.hpp"
 #include "alloctap/check/found_misuses.hpp"
@@ -101,8 +103,9 @@ class BlockChecker {
       found.add(faults_.add(MisuseKind::kDoubleFree, gone, call, story));
       return {.action = ReleasePlan::Action::kRefuse};
     }
-    settle_pages(block);
-    if (is_plain(block)) faults_.check_guards(settings(), block, gone, call, found);
+    if (ChangedPages::settle(settings(), block)) {
+      faults_.check_guards(settings(), block, gone, call, found);
+    }
     if (settings().kinds) faults_.check_kind(gone, call, story, found);
     block.freed_by = gone.kind;
     block.gone = call;
@@ -118,15 +121,10 @@ class BlockChecker {
       guards_.retire(block);
       return false;
     }
-    const std::size_t bytes = BlockLayout::bytes_of(block);
-    const bool keeps =
-        settings().quarantine_blocks > 0 && is_plain(block) && bytes <= settings().quarantine_bytes;
-    if (keeps) {
-      BlockLayout::fill_kept(settings(), block);
-      BlockLayout::write_guards(settings(), block);
-    } else if (is_plain(block)) {
-      BlockLayout::fill_freed(settings(), block);
-    }
+    const bool is_plain = ChangedPages::is_plain(block);
+    const bool keeps = is_plain && KeptBlocks::takes(settings(), block);
+    if (keeps) BlockLayout::prepare_kept(settings(), block);
+    if (is_plain && !keeps) BlockLayout::fill_freed(settings(), block);
     const std::lock_guard hold(lock_);
     if (keeps && kept_.push(settings(), blocks_, plan.number)) return false;
     kept_.remember(settings(), blocks_, plan.number, hint);
@@ -200,17 +198,9 @@ class BlockChecker {
            blocks_.is_stranger(pointer);
   }
 
-  /// The program changed the pages of `[address, address + bytes)`: blocks in the first of them are
-  /// from now on read and written only where the system allows it. A block that begins in a later
-  /// page is not looked for: no program knows what lies behind its own block.
+  /// As `ChangedPages::note`.
   void note_page_change(const void* address, std::size_t bytes, PageChange change) noexcept {
-    if (!looks_after(address)) return;
-    const auto begin = reinterpret_cast<std::uintptr_t>(address);
-    const std::size_t page = os::page_size();
-    const auto note = [&](CheckedBlock& block) { note_page_change(block, begin, bytes, change); };
-    if (!guards(address)) return blocks_.for_each_live_at(begin / page * page, page, note);
-    const Number number = guards_.nearest(address, blocks_.pool());
-    if (number != BlockPool::kNone) note(blocks_[number]);
+    ChangedPages(settings(), blocks_, guards_).note(address, bytes, change);
   }
 
   /// Ends the next block of `gone.heap`, which goes with all that is in it; nullptr where none is
@@ -235,24 +225,10 @@ class BlockChecker {
     return BlockLayout::release_plan(blocks_[number]);
   }
 
-  /// Looks at every live block and every one that is kept. What was changed is made whole, so that
-  /// it is found once.
+  /// Looks at every live block and every one that is kept, as `BlockSweep` does.
   void sweep(const BlockCall& call, FoundMisuses& found) noexcept {
     const std::lock_guard hold(lock_);
-    blocks_.pool().for_each([&](Number, CheckedBlock& block) {
-      if (block.state.load(std::memory_order_acquire) != State::kLive) return;
-      if (!is_plain(block) && !may_write(block)) return;
-      const DeallocationEvent none{.pointer = block.begin(), .origin = {}};
-      if (faults_.check_guards(settings(), block, none, call, found)) {
-        BlockLayout::write_guards(settings(), block);
-      }
-    });
-    kept_.for_each([&](Number number) {
-      const CheckedBlock& block = blocks_[number];
-      if (!faults_.check_freed(settings(), block, call, found)) return;
-      BlockLayout::write_guards(settings(), block);
-      BlockLayout::refill_kept(block);
-    });
+    BlockSweep(settings(), faults_, call, found).look_at(blocks_, kept_);
   }
 
   /// What is known of the block that an address belongs to; `known` is false where it is nobody's.
@@ -267,9 +243,7 @@ class BlockChecker {
   [[nodiscard]] bool note_fault(const os::MemoryFault& fault, const BlockCall& call,
                                 FoundMisuses& found) noexcept {
     const auto* const address = reinterpret_cast<const void*>(fault.address);
-    const Number number = guards_.nearest(address, blocks_.pool());
-    // The program protected it, and has a handler of its own.
-    if (number != BlockPool::kNone && !is_plain(blocks_[number])) return false;
+    if (ChangedPages(settings(), blocks_, guards_).has_changed(address)) return false;
     const BlockStory story = story_around(address);
     if (story.known) found.add(faults_.add_refused(fault, call, story));
     return story.known;
@@ -282,34 +256,6 @@ class BlockChecker {
 
   static std::uint32_t hint_of(const BlockCall& call) noexcept {
     return static_cast<std::uint32_t>(call.thread);
-  }
-
-  /// Whether nothing keeps the block from being read and written.
-  static bool is_plain(const CheckedBlock& block) noexcept {
-    return block.pages.load(std::memory_order_relaxed) == PageChange::kNone;
-  }
-
-  static bool may_write(const CheckedBlock& block) noexcept {
-    return block.pages.load(std::memory_order_relaxed) == PageChange::kProtected &&
-           BlockLayout::may_write(settings(), block);
-  }
-
-  /// A block that was protected and can be written again is plain.
-  static void settle_pages(CheckedBlock& block) noexcept {
-    if (is_plain(block) || !may_write(block)) return;
-    block.pages.store(PageChange::kNone, std::memory_order_relaxed);
-  }
-
-  static void note_page_change(CheckedBlock& block, std::uintptr_t begin, std::size_t bytes,
-                               PageChange change) noexcept {
-    const std::size_t page = os::page_size();
-    if (change == PageChange::kDiscarded) {
-      if (!is_plain(block)) return;
-      const std::uintptr_t end = (begin + bytes + page - 1) / page * page;
-      return BlockLayout::rewrite_guards(settings(), block, begin, end);
-    }
-    const bool is_gone = block.pages.load(std::memory_order_relaxed) == PageChange::kReplaced;
-    if (!is_gone) block.pages.store(change, std::memory_order_relaxed);
   }
 
   [[nodiscard]] Number find(const void* pointer) noexcept {

@@ -41,6 +41,12 @@ class BlockLayout {
     return {.bytes = std::max(bytes, kGranule), .front = front};
   }
 
+  /// The same for a block that nobody remembers.
+  [[nodiscard]] static BlockPlan plan_unrecorded(const CheckSettings& settings,
+                                                 const WantedBlock& wanted) noexcept {
+    return surrounds(settings) ? plan(settings, wanted) : plain(wanted);
+  }
+
   /// A block without anything around it.
   [[nodiscard]] static BlockPlan plain(const WantedBlock& wanted) noexcept {
     return {.bytes = wanted.size};
@@ -101,11 +107,6 @@ class BlockLayout {
     return may;
   }
 
-  /// Whether anything is to stand around blocks of the allocator.
-  [[nodiscard]] static bool surrounds(const CheckSettings& settings) noexcept {
-    return (settings.front_guard | settings.rear_guard | settings.expand) != 0;
-  }
-
   /// Bytes that the program may use.
   [[nodiscard]] static std::size_t usable_bytes(const CheckSettings& settings,
                                                 const CheckedBlock& block) noexcept {
@@ -122,9 +123,10 @@ class BlockLayout {
     fill(block.begin(), filled(settings.fill_on_free, block), kFreedByte);
   }
 
-  /// Fills a block that is kept, and remembers which parts of it are to stay so.
-  static void fill_kept(const CheckSettings& settings, CheckedBlock& block) noexcept {
+  /// Fills a block that is kept, guards too, and remembers which parts of it are to stay so.
+  static void prepare_kept(const CheckSettings& settings, CheckedBlock& block) noexcept {
     block.filled.fill(block.begin(), filled(settings.fill_on_free, block), kFreedByte);
+    write_guards(settings, block);
   }
 
   /// Fills the parts of a kept block again.
@@ -142,7 +144,7 @@ class BlockLayout {
                                                  const CheckedBlock& block) noexcept {
     return find_changes(rear_of(settings, block), block.rear_guard, kRearGuardByte, block.begin());
   }
-  /// Of a block that was filled by `fill_kept`.
+  /// Of a block that was filled by `prepare_kept`.
   [[nodiscard]] static ChangedBytes freed_changes(const CheckedBlock& block) noexcept {
     ChangedBytes changes{.expected = kFreedByte};
     block.filled.for_each(block.begin(), [&](const std::byte* part, std::size_t bytes) {
@@ -166,6 +168,11 @@ class BlockLayout {
   /// Bytes of what an alignment leaves in front of a block that are a guard as well: more would
   /// bring in pages that nobody needs.
   static constexpr std::size_t kMostFrontBytes = 4096;
+
+  /// Whether anything is to stand around blocks of the allocator.
+  static bool surrounds(const CheckSettings& settings) noexcept {
+    return (settings.front_guard | settings.rear_guard | settings.expand) != 0;
+  }
 
   static std::byte* rear_of(const CheckSettings& settings, const CheckedBlock& block) noexcept {
     return block.begin() + usable_bytes(settings, block);

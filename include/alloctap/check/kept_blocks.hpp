@@ -25,6 +25,13 @@ class KeptBlocks {
     return overfull_.load(std::memory_order_relaxed);
   }
 
+  /// Whether such a block may be kept at all.
+  [[nodiscard]] static bool takes(const CheckSettings& settings,
+                                  const CheckedBlock& block) noexcept {
+    return settings.quarantine_blocks > 0 &&
+           BlockLayout::bytes_of(block) <= settings.quarantine_bytes;
+  }
+
   /// False where there is no room for `number`.
   [[nodiscard]] bool push(const CheckSettings& settings, CheckedBlocks& blocks,
                           Number number) noexcept {

@@ -1,0 +1,84 @@
+/// Blocks whose pages the program protected, replaced or discarded.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/check/block_layout.hpp"
+#include "alloctap/check/check_settings.hpp"
+#include "alloctap/check/checked_blocks.hpp"
+#include "alloctap/check/guarded_blocks.hpp"
+#include "alloctap/event/block_checks.hpp"
+#include "alloctap/os/virtual_memory.hpp"
+
+namespace alloctap {
+
+/// Says of a block whether checks may read and write it, and notes what the program does to pages.
+/// A block that no such call met costs nothing; of others the system is asked when they go. Refers
+/// to all that it is given. Thread-safe; runs inside malloc.
+class ChangedPages {
+ public:
+  ChangedPages(const CheckSettings& settings, CheckedBlocks& blocks, GuardedBlocks& guards) noexcept
+      : settings_(settings), blocks_(blocks), guards_(guards) {}
+
+  /// Whether nothing keeps the block from being read and written.
+  [[nodiscard]] static bool is_plain(const CheckedBlock& block) noexcept {
+    return block.pages.load(std::memory_order_relaxed) == PageChange::kNone;
+  }
+
+  /// Whether it may be read and written at this moment.
+  [[nodiscard]] static bool may_access(const CheckSettings& settings,
+                                       const CheckedBlock& block) noexcept {
+    const PageChange change = block.pages.load(std::memory_order_relaxed);
+    return change == PageChange::kNone ||
+           (change == PageChange::kProtected && BlockLayout::may_write(settings, block));
+  }
+
+  /// The same for a block that goes, whose pages nobody changes any more: it is plain then.
+  [[nodiscard]] static bool settle(const CheckSettings& settings, CheckedBlock& block) noexcept {
+    if (is_plain(block)) return true;
+    const bool may = may_access(settings, block);
+    if (may) block.pages.store(PageChange::kNone, std::memory_order_relaxed);
+    return may;
+  }
+
+  /// The program changed the pages of `[address, address + bytes)`, and with them blocks that lie
+  /// in the first one. A block that begins in a later page is not looked for: no program knows what
+  /// follows its own block.
+  void note(const void* address, std::size_t bytes, PageChange change) noexcept {
+    const auto begin = reinterpret_cast<std::uintptr_t>(address);
+    const std::size_t page = os::page_size();
+    const std::uintptr_t end = (begin + bytes + page - 1) / page * page;
+    const auto note = [&](CheckedBlock& block) { note_block(block, begin, end, change); };
+    if (settings_.guard_pages == 0 || !guards_.contains(address)) {
+      return blocks_.for_each_live_at(begin / page * page, page, note);
+    }
+    const BlockPool::Number number = guards_.nearest(address, blocks_.pool());
+    if (number != BlockPool::kNone) note(blocks_[number]);
+  }
+
+  /// Whether the program changed pages of the block beside an inaccessible page that `address` is
+  /// nearest to: then an access that is refused is its own affair.
+  [[nodiscard]] bool has_changed(const void* address) noexcept {
+    const BlockPool::Number number = guards_.nearest(address, blocks_.pool());
+    return number != BlockPool::kNone && !is_plain(blocks_[number]);
+  }
+
+ private:
+  void note_block(CheckedBlock& block, std::uintptr_t begin, std::uintptr_t end,
+                  PageChange change) const noexcept {
+    const PageChange before = block.pages.load(std::memory_order_relaxed);
+    if (change != PageChange::kDiscarded) {
+      if (before == PageChange::kReplaced) return;
+      block.pages.store(change, std::memory_order_relaxed);
+    } else if (before == PageChange::kNone) {
+      BlockLayout::rewrite_guards(settings_, block, begin, end);
+    }
+  }
+
+  const CheckSettings& settings_;
+  CheckedBlocks& blocks_;
+  GuardedBlocks& guards_;
+};
+
+}  // namespace alloctap
