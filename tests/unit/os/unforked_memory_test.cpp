@@ -132,6 +132,21 @@ TEST_CASE("memory that is left out and cannot be read is counted") {
   CHECK(frozen.notes().unread_bytes == os::page_size());
 }
 
+TEST_CASE("what is left out of a process that may not be dumped is counted" *
+          doctest::skip(::geteuid() != 0)) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const AdvisedPages pages(MADV_DONTFORK);
+    // Becoming another user has the effect of PR_SET_DUMPABLE.
+    if (::setresuid(65534, 65534, 65534) != 0) ::_exit(1);
+    FrozenMoment frozen(&look_at_nothing);
+    frozen.wait();
+    const bool counted = frozen.notes().unread_bytes == kPages * os::page_size();
+    ::_exit(frozen.error() == 0 && frozen.notes().ended == 1 && counted ? 0 : 2);
+  }
+  CHECK(code_of(child) == 0);
+}
+
 TEST_CASE("threads are stopped where /proc tells the ids of another PID namespace") {
   const pid_t child = ::fork();
   if (child == 0) {

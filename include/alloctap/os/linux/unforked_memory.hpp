@@ -23,12 +23,14 @@ namespace alloctap::os {
 
 /// The memory of a process, which opens it before it forks, for the child.
 struct OpenedMemory {
-  /// 0 or the negated errno.
+  /// 0, or the negated errno where the map cannot be read. A process that may not be dumped may not
+  /// open the others (prctl(2)); nothing is fetched then.
   int open() noexcept {
     int error = 0;
+    int ignored = 0;
     map = open_for_reading(OwnProcPath("maps").text(), error);
-    if (error == 0) page_map = open_for_reading(OwnProcPath("pagemap").text(), error);
-    if (error == 0) memory = open_for_reading(OwnProcPath("mem").text(), error);
+    page_map = open_for_reading(OwnProcPath("pagemap").text(), ignored);
+    memory = open_for_reading(OwnProcPath("mem").text(), ignored);
     return error;
   }
 
@@ -132,7 +134,8 @@ class UnforkedMemory {
 
   void fetch(std::uintptr_t start, std::uintptr_t end) noexcept {
     const std::size_t page = page_size();
-    const std::uintptr_t wanted = std::min(end - start, kMaxBytes - fetched_bytes_);
+    const std::uint64_t left = parent_.memory.is_open() ? kMaxBytes - fetched_bytes_ : 0;
+    const std::uintptr_t wanted = std::min(end - start, left);
     unread_bytes_ += end - start - wanted;
     fetched_bytes_ += wanted;
     for (end = start + wanted; start < end;) {
