@@ -161,7 +161,8 @@ TEST_CASE("what a signal interrupts keeps its blocks, and what lies below it on 
   const TrackedProgram program({ALLOCTAP_PROGRAMS "loses_on_stacks", "signal"});
   const Outcome outcome = run(program.tracked({"--leaks=unreachable"}));
   CHECK(outcome.signal() == SIGTERM);
-  const Json& leaks = program.dump().json().at("leaks");
+  const Dump dump = program.dump();
+  const Json& leaks = dump.json().at("leaks");
   CHECK(leaks.at("live_allocations") == 1);
   CHECK(leaks.at("live_bytes") == 100);
 }
