@@ -22,14 +22,12 @@ inline constexpr long kUnlinkCall = SYS_unlink;
 /// Returns the result, or the negated error.
 ALLOCTAP_ALWAYS_INLINE long raw_system_call(long number, long a, long b, long c, long d, long e,
                                             long f) noexcept {
-  register long fourth __asm__("r10") = d;
-  register long fifth __asm__("r8") = e;
-  register long sixth __asm__("r9") = f;
+  register long fourth ALLOCTAP_ASM("r10") = d;
+  register long fifth ALLOCTAP_ASM("r8") = e;
+  register long sixth ALLOCTAP_ASM("r9") = f;
   long result;
-  __asm__ volatile("syscall"
-                   : "=a"(result)
-                   : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
-                   : "rcx", "r11", "memory");
+  ALLOCTAP_ASM volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth),
+                        "r"(fifth), "r"(sixth) : "rcx", "r11", "memory");
   return result;
 }
 
@@ -42,17 +40,15 @@ inline constexpr long kUnlinkCall = SYS_unlinkat;
 
 ALLOCTAP_ALWAYS_INLINE long raw_system_call(long number, long a, long b, long c, long d, long e,
                                             long f) noexcept {
-  register long call __asm__("x8") = number;
-  register long first __asm__("x0") = a;
-  register long second __asm__("x1") = b;
-  register long third __asm__("x2") = c;
-  register long fourth __asm__("x3") = d;
-  register long fifth __asm__("x4") = e;
-  register long sixth __asm__("x5") = f;
-  __asm__ volatile("svc #0"
-                   : "+r"(first)
-                   : "r"(call), "r"(second), "r"(third), "r"(fourth), "r"(fifth), "r"(sixth)
-                   : "memory");
+  register long call ALLOCTAP_ASM("x8") = number;
+  register long first ALLOCTAP_ASM("x0") = a;
+  register long second ALLOCTAP_ASM("x1") = b;
+  register long third ALLOCTAP_ASM("x2") = c;
+  register long fourth ALLOCTAP_ASM("x3") = d;
+  register long fifth ALLOCTAP_ASM("x4") = e;
+  register long sixth ALLOCTAP_ASM("x5") = f;
+  ALLOCTAP_ASM volatile("svc #0" : "+r"(first) : "r"(call), "r"(second), "r"(third), "r"(fourth),
+                        "r"(fifth), "r"(sixth) : "memory");
   return first;
 }
 
