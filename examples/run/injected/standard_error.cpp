@@ -12,7 +12,7 @@ constinit std::atomic<int> copy{-1};
 
 }  // namespace
 
-void keep_standard_error() noexcept {
+void note_standard_error() noexcept {
   HANDLE own = nullptr;
   const HANDLE process = ::GetCurrentProcess();
   const HANDLE original = ::GetStdHandle(STD_ERROR_HANDLE);
@@ -30,7 +30,7 @@ void drop_standard_error() noexcept {
 
 int standard_error() noexcept { return copy; }
 
-void keep_standard_output() noexcept {}
+void note_standard_output() noexcept {}
 
 int standard_output() noexcept { return -1; }
 

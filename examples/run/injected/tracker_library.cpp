@@ -53,7 +53,7 @@ bool start_tracker() noexcept {
 /// False where nothing is tracked; why is said on stderr.
 bool start(std::string_view text) noexcept {
   const OwnAllocations own;
-  keep_standard_error();
+  note_standard_error();
   settings = decode(keep(text));
   if (!settings) {
     print_line("this library is not of the same version as alloctap-run; nothing is tracked");

@@ -130,13 +130,13 @@ void watch_for_the_end() noexcept {
 void in_forked_child() noexcept {
   exiting_thread.store({});
   inherit_refused_calls();
+  drop_standard_error();
   if (settings->follow_children) {
     keep_only_my_signal_stack();
     owe_report(*settings);
     watch_for_the_end();
   } else {
     forgive_report();
-    drop_standard_error();
     RunHook::abandon();
     stop_watching_fatal_signals();
   }
@@ -202,8 +202,8 @@ void RunConfig::on_first_call() noexcept {
   if (!settings)
     return print_line("ALLOCTAP_RUN is not what alloctap-run sets; nothing is tracked");
   if (!settings->apply_to(os::current_process_id()) || !start_tracker()) return;
-  keep_standard_error();
-  if (reports_to_standard_output()) keep_standard_output();
+  note_standard_error();
+  if (reports_to_standard_output()) note_standard_output();
   HelperProcess::note_start_of_program();
   note_earlier_children();
   owe_report(*settings);

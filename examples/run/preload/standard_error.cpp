@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <alloctap/os/error_preserver.hpp>
 #include <optional>
 
 #include "confinement.hpp"
@@ -26,22 +27,25 @@ std::optional<FileIdentity> identify(int descriptor) noexcept {
 
 bool may_identify() noexcept { return may_call(SYS_fstat) && may_call(SYS_newfstatat); }
 
-class KeptDescriptor {
+class StandardStream {
  public:
-  constexpr explicit KeptDescriptor(int number) noexcept : number_(number) {}
+  constexpr explicit StandardStream(int number) noexcept : number_(number) {}
+
+  void note() noexcept { original_ = identify(number_).value_or(FileIdentity{}); }
 
   void keep() noexcept {
     // Above what programs and select(2) use, below the usual limit.
     constexpr int kLeastNumber = 1000;
-    if (original_) return;
-    original_ = identify(number_).value_or(FileIdentity{});
-    copy_ = ::fcntl(number_, F_DUPFD_CLOEXEC, kLeastNumber);
+    const os::ErrorPreserver preserve_error;
+    if (is_forked_ || copy_ >= 0 || !may_identify() || !original_) return;
+    if (identify(number_) == original_) copy_ = ::fcntl(number_, F_DUPFD_CLOEXEC, kLeastNumber);
   }
 
   /// Before a filter that may refuse to look at descriptors.
   void keep_for_confinement() noexcept { last_answer_ = get(); }
 
   void drop() noexcept {
+    is_forked_ = true;
     if (!may_identify()) return;
     if (identify(copy_) == original_) ::syscall(SYS_close, copy_);
     copy_ = -1;
@@ -56,34 +60,39 @@ class KeptDescriptor {
 
  private:
   int number_;
-  /// Nothing until the copy is made, or tried.
+  bool is_forked_ = false;
+  /// Nothing until it is noted.
   std::optional<FileIdentity> original_;
   int copy_ = -1;
   /// The answer while descriptors cannot be looked at.
   int last_answer_ = -1;
 };
 
-constinit KeptDescriptor kept_error(STDERR_FILENO);
-constinit KeptDescriptor kept_output(STDOUT_FILENO);
+constinit StandardStream error_stream(STDERR_FILENO);
+constinit StandardStream output_stream(STDOUT_FILENO);
 
 }  // namespace
 
-void keep_standard_error() noexcept { kept_error.keep(); }
+void note_standard_error() noexcept { error_stream.note(); }
+
+void keep_standard_error() noexcept { error_stream.keep(); }
 
 void drop_standard_error() noexcept {
-  kept_error.drop();
-  kept_output.drop();
+  error_stream.drop();
+  output_stream.drop();
 }
 
 void keep_standard_error_for_confinement() noexcept {
-  kept_error.keep_for_confinement();
-  kept_output.keep_for_confinement();
+  error_stream.keep_for_confinement();
+  output_stream.keep_for_confinement();
 }
 
-int standard_error() noexcept { return kept_error.get(); }
+int standard_error() noexcept { return error_stream.get(); }
 
-void keep_standard_output() noexcept { kept_output.keep(); }
+void note_standard_output() noexcept { output_stream.note(); }
 
-int standard_output() noexcept { return kept_output.get(); }
+void keep_standard_output() noexcept { output_stream.keep(); }
+
+int standard_output() noexcept { return output_stream.get(); }
 
 }  // namespace alloctap::run

@@ -1,26 +1,34 @@
 /// The standard error that the program was started with.
 ///
-/// Many programs have closed theirs by the time of the report (GNU's close_stdout does), and some
-/// have a file of their own under its number. So a copy is kept out of their way.
+/// Reports go to descriptor 2 as long as it is the file that the program began with. No copy is
+/// held meanwhile: it would delay the end of file for the reader of a pipe, and appear among the
+/// program's descriptors.
 #pragma once
 
 namespace alloctap::run {
 
-/// Makes the copy, unless it was made before exec or fork. Control plane.
+/// Notes which file standard error is; on Windows, makes the copy. Control plane.
+void note_standard_error() noexcept;
+
+/// Makes a copy for the report to come; to be called before the program closes the stream
+/// `stderr`, as GNU's tools do when they exit. Does nothing in a forked process: daemons close it.
 void keep_standard_error() noexcept;
 
-/// Closes the copy: in a child that is not followed, because whoever reads the other end of a pipe
-/// must not wait for it.
+/// Closes the copy in a forked child, which never makes one. Control plane.
 void drop_standard_error() noexcept;
 
-/// A descriptor of it; -1 where the program has closed or replaced them all.
+/// Returns a descriptor of that file; -1 if the program has closed or replaced it.
 [[nodiscard]] int standard_error() noexcept;
 
-/// Makes a copy of standard output too, which goes with that of standard error.
+/// Notes standard output, for a report that is to go there. Control plane.
+void note_standard_output() noexcept;
+
+/// Makes a copy, as `keep_standard_error` does, if standard output was noted.
 void keep_standard_output() noexcept;
 
-/// The copy of standard output; -1 where there is none.
+/// Returns a descriptor of the standard output that was noted; -1 if it is closed or replaced.
 [[nodiscard]] int standard_output() noexcept;
+
 /// Before a filter that may refuse to look: `standard_error` answers as now from then on, where it
 /// cannot know better.
 void keep_standard_error_for_confinement() noexcept;

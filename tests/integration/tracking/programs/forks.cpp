@@ -1,4 +1,5 @@
 // usage: forks WAY [COUNT]: makes child processes in the way that is named.
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -139,6 +140,17 @@ void exec_missing() {
   std::puts("still here");
 }
 
+/// Leaves a child that has closed its standard streams, and ends when the pipe "gate" is opened.
+void become_daemon() {
+  if (::fork() != 0) std::_Exit(0);
+  ::setsid();
+  ::alarm(20);
+  const int null = ::open("/dev/null", O_RDWR);
+  for (int i = 0; i <= 2; ++i) ::dup2(null, i);
+  allocate_in_child();
+  static_cast<void>(::open("gate", O_RDONLY));
+}
+
 void child_dies(int signal) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -165,6 +177,7 @@ constexpr Way kWays[] = {
     {"popen", read_popen},
     {"exec", exec_echo},
     {"exec-missing", exec_missing},
+    {"daemon", become_daemon},
     {"child-SIGTERM", [] { child_dies(SIGTERM); }},
     {"child-SIGSEGV", [] { child_dies(SIGSEGV); }},
     {"child-SIGKILL", [] { child_dies(SIGKILL); }},
