@@ -28,6 +28,9 @@
 namespace alloctap::run {
 
 inline constexpr char kSettingsVariable[] = "ALLOCTAP_RUN";
+inline constexpr char kPreloadVariable[] = "LD_PRELOAD";
+/// The user's own LD_PRELOAD; not set if the user had none. Its name ends in "LD_PRELOAD".
+inline constexpr char kUsersPreloadVariable[] = "ALLOCTAP_RUN_LD_PRELOAD";
 inline constexpr std::string_view kSettingsVersion = "alloctap-run/6";
 
 inline constexpr std::uint32_t kMostFrames = ThreadState::kMostFrames;

@@ -35,12 +35,21 @@ absl::Status set_variable(const char* name, const std::string& value) {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot set ", name));
 }
 
+/// Keeps what was noted before in a followed program, where LD_PRELOAD is not the user's.
+absl::Status note_users_preload(const char* existing) {
+  if (::getenv(kSettingsVariable) != nullptr) return absl::OkStatus();
+  if (existing != nullptr) return set_variable(kUsersPreloadVariable, existing);
+  ::unsetenv(kUsersPreloadVariable);
+  return absl::OkStatus();
+}
+
 absl::Status set_environment(const Options& options, const ResolvedFiles& files,
                              const std::string& object) {
-  const char* existing = ::getenv("LD_PRELOAD");
+  const char* existing = ::getenv(kPreloadVariable);
   const std::string preload =
       make_preload(object, options.hook, existing != nullptr ? existing : "");
-  absl::Status status = set_variable("LD_PRELOAD", preload);
+  absl::Status status = note_users_preload(existing);
+  status.Update(set_variable(kPreloadVariable, preload));
   status.Update(set_variable(kSettingsVariable, encode_settings(options, files, ::getpid())));
   return status;
 }

@@ -22,7 +22,9 @@
 #include "fatal_signals.hpp"
 #include "final_report.hpp"
 #include "helper_process.hpp"
+#include "interposed_exec.hpp"
 #include "preload/misuse_line.hpp"
+#include "program_environment.hpp"
 #include "report_thread.hpp"
 #include "run_suppressions.hpp"
 #include "run_tracker.hpp"
@@ -182,10 +184,12 @@ void prepare_for_exceptions() noexcept {
 }
 
 /// Runs before all other constructors: the object is linked with -z initfirst.
-__attribute__((constructor)) void when_loaded() {
+__attribute__((constructor)) void when_loaded(int, char**, char** environment) {
   const os::ErrorPreserver preserve_error;
   prepare_for_exceptions();
   InterposedOriginals<RunTracker::Sink>::find_all_once();
+  find_exec_functions();
+  if (settings && !settings->follow_children) hide_settings(environment);
   if (report_owed()) load_suppressions(*settings);
   if (report_owed()) watch_for_the_end();
   is_loaded.store(true, std::memory_order_relaxed);

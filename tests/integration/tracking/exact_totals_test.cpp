@@ -1,8 +1,8 @@
 // The totals of real programs are those that valgrind counts.
 //
 // Both ways of running a program see the same environment: the variables that valgrind sets are
-// there in the tracked run, ALLOCTAP_RUN is there under valgrind, where nothing reads it, and
-// LD_PRELOAD has the same length. So nothing is left to differ but addresses.
+// there in the tracked run, LD_PRELOAD with a value of the same length. So nothing is left to
+// differ but addresses.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "examples/run/settings.hpp"
 #include "tests/integration/support/report_checks.hpp"
 #include "tests/integration/support/tracked_program.hpp"
 
@@ -66,25 +65,12 @@ std::string take_preload(Texts& environment) {
   return value;
 }
 
-/// A copy of alloctap-run whose object has a path of `length` characters.
-std::string copy_tracker(const fs::path& directory, std::size_t length) {
-  const fs::path object = fs::path("lib") / fs::path(ALLOCTAP_PRELOAD_OBJECT).filename();
-  const std::size_t least = (directory / "x" / object).native().size();
-  REQUIRE(length >= least);
-  const fs::path root = directory / std::string(length - least + 1, 'x');
-  fs::create_directories(root / "bin");
-  fs::create_directories(root / "lib");
-  fs::copy(ALLOCTAP_RUN_BINARY, root / "bin/alloctap-run");
-  fs::copy(ALLOCTAP_PRELOAD_OBJECT, root / object);
-  return root / "bin/alloctap-run";
-}
-
-/// The variable that alloctap-run sets for the process `pid`.
-std::string settings_variable(pid_t pid, const std::string& dump_path) {
-  using namespace alloctap::run;
-  Settings settings{.root_pid = pid, .dump_count = 1};
-  settings.dumps[0] = {DumpFormat::kJson, WriteMode::kReplace, dump_path};
-  return std::string(kSettingsVariable) + "=" + encode(settings);
+/// LD_PRELOAD with a value of `length` characters that changes nothing: these programs have it.
+std::string harmless_preload(std::size_t length) {
+  const std::string front = "/usr/lib/" ALLOCTAP_MULTIARCH "/";
+  const std::string name = "libm.so.6";
+  REQUIRE(length >= front.size() + name.size());
+  return kPreload + front + std::string(length - front.size() - name.size(), '/') + name;
 }
 
 struct Comparison {
@@ -107,9 +93,8 @@ Comparison compare(Texts arguments, const Texts& variables, const std::string& i
 
   program.command().environment = environment_under_valgrind(plain, directory);
   const std::string preload = take_preload(program.command().environment);
-  Command tracked = program.tracked_to("json=" + dump_path);
-  tracked.arguments.front() = copy_tracker(directory, preload.size());
-  const Outcome outcome = run(tracked);
+  program.command().environment.push_back(harmless_preload(preload.size()));
+  const Outcome outcome = run(program.tracked_to("json=" + dump_path));
 
   Command counted = program.untracked();
   const std::string log = program.file("valgrind.log");
@@ -117,7 +102,6 @@ Comparison compare(Texts arguments, const Texts& variables, const std::string& i
       counted.arguments.begin(),
       {kValgrind, "--run-libc-freeres=no", "--run-cxx-freeres=no", "--log-file=" + log});
   counted.environment = plain;
-  counted.environment.push_back(settings_variable(outcome.pid, dump_path));
   const Outcome under_valgrind = run(counted);
   const Outcome alone = run(program.untracked());
 

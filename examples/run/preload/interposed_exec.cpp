@@ -1,0 +1,122 @@
+// The exec family. If the settings are hidden from the program, only these functions pass them on.
+#include "interposed_exec.hpp"
+
+#include <alloca.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <alloctap/macros.hpp>
+#include <cstdarg>
+#include <cstddef>
+
+#include "program_environment.hpp"
+#include "signal_functions.hpp"
+
+namespace alloctap::run {
+namespace {
+
+using Vector = char* const*;
+using ExecFile = int(const char*, Vector, Vector);
+using ExecDescriptor = int(int, Vector, Vector);
+
+constinit ExecFile* real_execve = nullptr;
+constinit ExecFile* real_execvpe = nullptr;
+constinit ExecDescriptor* real_fexecve = nullptr;
+
+/// Executes the file at `path`.
+int exec_path(const char* path, Vector arguments, Vector environment) noexcept {
+  const PassedEnvironment passed(environment);
+  return next_function(real_execve, "execve")(path, arguments, passed.get());
+}
+
+/// Executes the file `name`, which is searched for in PATH.
+int exec_name(const char* name, Vector arguments, Vector environment) noexcept {
+  const PassedEnvironment passed(environment);
+  return next_function(real_execvpe, "execvpe")(name, arguments, passed.get());
+}
+
+/// Calls `exec(arguments)` with `first` and those in `rest` up to a null pointer; `rest` is behind
+/// it then. The array is on the stack, because a process of vfork(2) must not allocate.
+template <class Exec>
+int with_arguments(const char* first, std::va_list& rest, Exec exec) noexcept {
+  std::va_list counted;
+  va_copy(counted, rest);
+  std::size_t count = 1;
+  while (va_arg(counted, char*) != nullptr) ++count;
+  va_end(counted);
+  auto** const arguments = static_cast<char**>(alloca((count + 1) * sizeof(char*)));
+  arguments[0] = const_cast<char*>(first);
+  for (std::size_t i = 1; i <= count; ++i) arguments[i] = va_arg(rest, char*);
+  return exec(arguments);
+}
+
+}  // namespace
+
+void find_exec_functions() noexcept {
+  next_function(real_execve, "execve");
+  next_function(real_execvpe, "execvpe");
+  next_function(real_fexecve, "fexecve");
+}
+
+}  // namespace alloctap::run
+
+using namespace alloctap::run;
+
+extern "C" {
+
+ALLOCTAP_EXPORT int execve(const char* path, Vector arguments, Vector environment) noexcept {
+  return exec_path(path, arguments, environment);
+}
+
+ALLOCTAP_EXPORT int execv(const char* path, Vector arguments) noexcept {
+  return exec_path(path, arguments, environ);
+}
+
+ALLOCTAP_EXPORT int execvpe(const char* name, Vector arguments, Vector environment) noexcept {
+  return exec_name(name, arguments, environment);
+}
+
+ALLOCTAP_EXPORT int execvp(const char* name, Vector arguments) noexcept {
+  return exec_name(name, arguments, environ);
+}
+
+ALLOCTAP_EXPORT int fexecve(int descriptor, Vector arguments, Vector environment) noexcept {
+  const PassedEnvironment passed(environment);
+  return next_function(real_fexecve, "fexecve")(descriptor, arguments, passed.get());
+}
+
+/// The C library has this function from 2.34 on only, so the system call is made here.
+ALLOCTAP_EXPORT int execveat(int directory, const char* path, Vector arguments, Vector environment,
+                             int flags) noexcept {
+  const PassedEnvironment passed(environment);
+  return static_cast<int>(::syscall(SYS_execveat, directory, path, arguments, passed.get(), flags));
+}
+
+ALLOCTAP_EXPORT int execl(const char* path, const char* first, ...) noexcept {
+  std::va_list rest;
+  va_start(rest, first);
+  const int error = with_arguments(
+      first, rest, [=](Vector arguments) { return exec_path(path, arguments, environ); });
+  va_end(rest);
+  return error;
+}
+
+ALLOCTAP_EXPORT int execlp(const char* name, const char* first, ...) noexcept {
+  std::va_list rest;
+  va_start(rest, first);
+  const int error = with_arguments(
+      first, rest, [=](Vector arguments) { return exec_name(name, arguments, environ); });
+  va_end(rest);
+  return error;
+}
+
+ALLOCTAP_EXPORT int execle(const char* path, const char* first, ...) noexcept {
+  std::va_list rest;
+  va_start(rest, first);
+  const int error = with_arguments(first, rest, [path, &rest](Vector arguments) {
+    return exec_path(path, arguments, va_arg(rest, Vector));
+  });
+  va_end(rest);
+  return error;
+}
+}

@@ -1,0 +1,158 @@
+#include "program_environment.hpp"
+
+#include <elf.h>
+
+#include <alloctap/os/virtual_memory.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "final_report.hpp"
+
+namespace alloctap::run {
+namespace {
+
+/// "NAME=VALUE" as this process got them; nullptr if they are not hidden.
+constinit const char* hidden_preload = nullptr;
+constinit char* hidden_settings = nullptr;
+
+bool sets(const char* entry, std::string_view name) noexcept {
+  return std::strncmp(entry, name.data(), name.size()) == 0 && entry[name.size()] == '=';
+}
+
+char* find(char* const* environment, std::string_view name) noexcept {
+  for (; environment != nullptr && *environment != nullptr; ++environment) {
+    if (sets(*environment, name)) return *environment;
+  }
+  return nullptr;
+}
+
+/// Returns the entry that the program finds in the place of `entry`, or nullptr if it finds none.
+/// `users_preload` is the user's own LD_PRELOAD, or nullptr.
+char* without_settings(char* entry, char* users_preload) noexcept {
+  if (sets(entry, kPreloadVariable)) return users_preload;
+  const bool is_ours = sets(entry, kSettingsVariable) || sets(entry, kUsersPreloadVariable);
+  return is_ours ? nullptr : entry;
+}
+
+/// Some programs find the auxiliary vector (getauxval(3)) behind the first null pointer of the
+/// environment. With two entries less, they first find one there that says it is to be ignored.
+void keep_auxiliary_vector_findable(char** end, char** end_before) noexcept {
+  if (end_before - end == 2) end[1] = reinterpret_cast<char*>(std::uintptr_t{AT_IGNORE});
+}
+
+/// Returns the path of the preloaded object, which is the first in LD_PRELOAD.
+std::string_view own_object() noexcept {
+  const std::string_view objects = hidden_preload + std::strlen(kPreloadVariable) + 1;
+  return objects.substr(0, objects.find(':'));
+}
+
+/// Writes texts one behind the other, each ended by '\0'.
+class TextWriter {
+ public:
+  explicit TextWriter(void* place) noexcept : next_(static_cast<char*>(place)) {}
+
+  /// Writes one text of several parts; returns where it begins.
+  template <class... Texts>
+  char* write(Texts... texts) noexcept {
+    char* const start = next_;
+    (append(texts), ...);
+    *next_++ = '\0';
+    return start;
+  }
+
+ private:
+  void append(std::string_view text) noexcept {
+    std::memcpy(next_, text.data(), text.size());
+    next_ += text.size();
+  }
+
+  char* next_;
+};
+
+/// An environment of the program with the settings added.
+class FullEnvironment {
+ public:
+  explicit FullEnvironment(char* const* environment) noexcept
+      : entries_(environment), users_(find(environment, kPreloadVariable)) {
+    while (environment != nullptr && environment[count_] != nullptr) ++count_;
+    if (users_ != nullptr) users_value_ = users_ + std::strlen(kPreloadVariable) + 1;
+  }
+
+  /// The size, in whole pages.
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    constexpr std::size_t kNameBytes = 2 * sizeof kUsersPreloadVariable + 8;
+    const std::size_t texts =
+        kNameBytes + own_object().size() + 2 * users_value_.size() + library().size();
+    const std::size_t page = os::page_size();
+    return (pointer_bytes() + texts + page - 1) / page * page;
+  }
+
+  /// Writes it to `place`, which has `bytes()` bytes.
+  char** write(void* place) const noexcept {
+    auto** const entries = static_cast<char**>(place);
+    TextWriter text(static_cast<char*>(place) + pointer_bytes());
+    char* const preload =
+        text.write(kPreloadVariable, "=", own_object(), ":", users_value_, ":", library());
+    char** next = entries;
+    for (std::size_t i = 0; i < count_; ++i) {
+      *next++ = entries_[i] == users_ ? preload : entries_[i];
+    }
+    *next++ = users_ == nullptr ? preload : text.write(kUsersPreloadVariable, "=", users_value_);
+    *next++ = hidden_settings;
+    *next = nullptr;
+    return entries;
+  }
+
+ private:
+  /// The library that the hook needs in front of the C library; may be empty.
+  static std::string_view library() noexcept {
+    return description_of(report_settings().hook.choice).needed_library;
+  }
+
+  [[nodiscard]] std::size_t pointer_bytes() const noexcept {
+    constexpr std::size_t kAdded = 3;
+    return (count_ + kAdded) * sizeof(char*);
+  }
+
+  char* const* entries_;
+  std::size_t count_ = 0;
+  /// The program's own LD_PRELOAD, if it has one.
+  const char* users_;
+  std::string_view users_value_;
+};
+
+}  // namespace
+
+void hide_settings(char** environment) noexcept {
+  if (find(environment, kPreloadVariable) == nullptr) return;
+  hidden_preload = find(environment, kPreloadVariable);
+  hidden_settings = find(environment, kSettingsVariable);
+  char* users = find(environment, kUsersPreloadVariable);
+  // Its name ends in "LD_PRELOAD".
+  if (users != nullptr) users += std::strlen(kUsersPreloadVariable) - std::strlen(kPreloadVariable);
+  char** end = environment;
+  char** entry = environment;
+  for (; *entry != nullptr; ++entry) {
+    char* const kept = without_settings(*entry, users);
+    if (kept != nullptr) *end++ = kept;
+  }
+  *end = nullptr;
+  keep_auxiliary_vector_findable(end, entry);
+}
+
+PassedEnvironment::PassedEnvironment(char* const* environment) noexcept : passed_(environment) {
+  if (hidden_settings == nullptr || !report_owed()) return;
+  if (find(environment, kSettingsVariable) != nullptr) return;
+  const FullEnvironment full(environment);
+  bytes_ = full.bytes();
+  memory_ = os::map_pages(bytes_);
+  if (memory_ != nullptr) passed_ = full.write(memory_);
+}
+
+PassedEnvironment::~PassedEnvironment() noexcept {
+  if (memory_ != nullptr) os::unmap_pages(memory_, bytes_);
+}
+
+}  // namespace alloctap::run
