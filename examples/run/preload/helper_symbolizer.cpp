@@ -10,6 +10,7 @@
 
 #include "final_report.hpp"
 #include "helper_process.hpp"
+#include "name_cache.hpp"
 #include "symbol_exchange.hpp"
 
 namespace alloctap::run {
@@ -122,11 +123,67 @@ bool ask_helper(std::span<const CodePlace> places, Symbols& symbols) noexcept {
   });
 }
 
+/// Returns whether the names are the helper's; otherwise they are Abseil's.
+bool ask(std::span<const CodePlace> places, Symbols& symbols) noexcept {
+  if (places.empty() || ask_helper(places, symbols)) return true;
+  AbslSymbolizer::symbolize(places, symbols);
+  return false;
+}
+
+/// Those of some places that are not in the cache. Memory from the arena.
+class MissingPlaces {
+ public:
+  /// Begins with all of `places`. Returns false if out of memory.
+  [[nodiscard]] bool begin(std::span<const CodePlace> places) noexcept {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (!places_.push_back(places[i]) || !numbers_.push_back(i)) return false;
+    }
+    return true;
+  }
+
+  /// Adds those that are in the cache to `symbols`; returns whether that is all.
+  bool look_up(Symbols& symbols) noexcept {
+    std::size_t left = 0;
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      if (NameCache::find(places_[i], numbers_[i], symbols)) continue;
+      places_[left] = places_[i];
+      numbers_[left++] = numbers_[i];
+    }
+    places_.shrink(left);
+    numbers_.shrink(left);
+    return left == 0;
+  }
+
+  /// Finds the names of all, and adds them to `symbols` and to the cache.
+  void ask_for_all(Symbols& symbols) noexcept {
+    Symbols answers;
+    if (!answers.expect(places_.size())) return;
+    const bool by_helper = ask({places_.data(), places_.size()}, answers);
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      for (const SourceFrame& frame : answers.of(i)) symbols.add(numbers_[i], frame);
+      if (by_helper) NameCache::add(places_[i], answers.of(i));
+    }
+  }
+
+ private:
+  ArenaArray<CodePlace> places_;
+  /// Their positions in what `begin` was given.
+  ArenaArray<std::size_t> numbers_;
+};
+
 }  // namespace
 
 void HelperSymbolizer::symbolize(std::span<const CodePlace> places, Symbols& symbols) noexcept {
-  if (places.empty() || ask_helper(places, symbols)) return;
-  AbslSymbolizer::symbolize(places, symbols);
+  MissingPlaces missing;
+  if (!NameCache::exists() || !missing.begin(places)) {
+    ask(places, symbols);
+    return;
+  }
+  bool is_my_turn = false;
+  while (!missing.look_up(symbols) && !is_my_turn) is_my_turn = NameCache::take_turn();
+  if (!is_my_turn) return;
+  missing.ask_for_all(symbols);
+  NameCache::end_turn();
 }
 
 }  // namespace alloctap::run

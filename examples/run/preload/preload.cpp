@@ -23,6 +23,7 @@
 #include "final_report.hpp"
 #include "helper_process.hpp"
 #include "interposed_exec.hpp"
+#include "name_cache.hpp"
 #include "preload/misuse_line.hpp"
 #include "program_environment.hpp"
 #include "report_thread.hpp"
@@ -210,6 +211,7 @@ void RunConfig::on_first_call() noexcept {
   if (reports_to_standard_output()) note_standard_output();
   HelperProcess::note_start_of_program();
   note_earlier_children();
+  if (settings->follow_children) NameCache::create();
   owe_report(*settings);
   // The loader registers its destructors later, so the report comes after all of them.
   for (int i = 0; i <= kThreadsAtOnce; ++i) {

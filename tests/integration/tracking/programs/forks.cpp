@@ -96,6 +96,18 @@ void fork_grandchild() {
   std::printf("%d\n", wait_for(child));
 }
 
+/// No two of them live at the same time.
+void fork_one_by_one() {
+  for (int i = 0; i < count; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      allocate_in_child();
+      ::_exit(0);
+    }
+    if (wait_for(child) != 0) std::_Exit(1);
+  }
+}
+
 const char* const kEcho[] = {"/bin/echo", "echoed", nullptr};
 
 void exec_echo() {
@@ -170,6 +182,7 @@ constexpr Way kWays[] = {
     {"from-threads", fork_from_threads},
     {"grandchild", fork_grandchild},
     {"from-thread-that-returns", fork_and_return},
+    {"one-by-one", fork_one_by_one},
     {"vfork-exec", vfork_and_exec},
     {"vfork-_exit", vfork_and_leave},
     {"spawn", spawn},
