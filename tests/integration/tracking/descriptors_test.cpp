@@ -1,10 +1,11 @@
-// The tracker has no descriptor that the program sees, or that keeps a pipe of its open.
+// The tracker holds no descriptor that the program sees, or that delays the end of file of a pipe.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
 
 #include <alloctap/os/file.hpp>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -22,13 +23,29 @@ Command reporting_to_error(const TrackedProgram& program, const std::string& opt
   return command;
 }
 
-/// Returns when the process that has the pipe at `path` open has ended; it waits for this to open
-/// it.
-void let_end(const std::string& path) {
-  const alloctap::os::File gate(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  pollfd reader{gate.descriptor(), 0, 0};
-  CHECK(::poll(&reader, 1, 20'000) == 1);
-}
+/// A pipe at which one process waits.
+class Gate {
+ public:
+  explicit Gate(const std::string& path) {
+    REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+    // Opening it blocks no process then.
+    reader_ = File(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    writer_ = File(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  }
+
+  /// Lets the process pass; returns when it has ended.
+  void open() {
+    CHECK(alloctap::os::write_all(writer_.descriptor(), "!") == 0);
+    reader_.close();
+    pollfd process{writer_.descriptor(), 0, 0};
+    CHECK(::poll(&process, 1, 20'000) == 1);
+  }
+
+ private:
+  using File = alloctap::os::File;
+  File reader_;
+  File writer_;
+};
 
 }  // namespace
 
@@ -45,14 +62,14 @@ TEST_CASE("a program sees the descriptors that it would see alone, and its child
 TEST_CASE("the end of standard error does not wait for a daemon") {
   for (const std::string option : {"--follow-children", "--leaks=live"}) {
     CAPTURE(option);
-    const TrackedProgram program({ALLOCTAP_PROGRAMS "forks", "daemon"});
-    const std::string gate = program.file("gate");
-    REQUIRE(::mkfifo(gate.c_str(), 0600) == 0);
+    TrackedProgram program({ALLOCTAP_PROGRAMS "forks", "daemon"});
+    program.command().patience = std::chrono::seconds(15);
+    Gate gate(program.file("gate"));
     const Outcome outcome = run(program.tracked_to("json=" + program.file("%p.json"), {option}));
     CHECK_FALSE(outcome.timed_out);
     CHECK(outcome.exit_code() == 0);
     CHECK(outcome.err == "");
-    let_end(gate);
+    gate.open();
     CHECK(program.files().size() == (option == "--follow-children" ? 3 : 2));
   }
 }

@@ -152,15 +152,17 @@ void exec_missing() {
   std::puts("still here");
 }
 
-/// Leaves a child that has closed its standard streams, and ends when the pipe "gate" is opened.
+/// Leaves a child that has closed its standard streams, and ends when the pipe "gate" has a byte.
 void become_daemon() {
   if (::fork() != 0) std::_Exit(0);
   ::setsid();
   ::alarm(20);
+  const int gate = ::open("gate", O_RDONLY);
   const int null = ::open("/dev/null", O_RDWR);
   for (int i = 0; i <= 2; ++i) ::dup2(null, i);
   allocate_in_child();
-  static_cast<void>(::open("gate", O_RDONLY));
+  char byte = 0;
+  static_cast<void>(!::read(gate, &byte, 1));
 }
 
 void child_dies(int signal) {
