@@ -2,12 +2,18 @@
 #include "interposed_exec.hpp"
 
 #include <alloca.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <alloctap/macros.hpp>
 #include <cstdarg>
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
 
 #include "program_environment.hpp"
 #include "signal_functions.hpp"
@@ -23,15 +29,36 @@ constinit ExecFile* real_execve = nullptr;
 constinit ExecFile* real_execvpe = nullptr;
 constinit ExecDescriptor* real_fexecve = nullptr;
 
+struct FoundPath {
+  char text[PATH_MAX] = {};
+};
+
+/// Returns the path of what execvp finds for `name`, written to `found` if need be; nullptr if it
+/// finds none.
+const char* find_program(const char* name, FoundPath& found) noexcept {
+  if (std::strchr(name, '/') != nullptr) return name;
+  const char* const list = std::getenv("PATH");
+  for (std::string_view rest = list == nullptr ? "/bin:/usr/bin" : list;;) {
+    const std::string_view directory = rest.substr(0, rest.find(':'));
+    std::snprintf(found.text, sizeof found.text, "%.*s%s%s", static_cast<int>(directory.size()),
+                  directory.data(), directory.empty() ? "" : "/", name);
+    if (::access(found.text, X_OK) == 0) return found.text;
+    if (directory.size() == rest.size()) return nullptr;
+    rest.remove_prefix(directory.size() + 1);
+  }
+}
+
 /// Executes the file at `path`.
 int exec_path(const char* path, Vector arguments, Vector environment) noexcept {
-  const PassedEnvironment passed(environment);
+  const PassedEnvironment passed(path, environment);
   return next_function(real_execve, "execve")(path, arguments, passed.get());
 }
 
 /// Executes the file `name`, which is searched for in PATH.
 int exec_name(const char* name, Vector arguments, Vector environment) noexcept {
-  const PassedEnvironment passed(environment);
+  FoundPath found;
+  const char* const path = passes_settings() ? find_program(name, found) : nullptr;
+  const PassedEnvironment passed(path, environment);
   return next_function(real_execvpe, "execvpe")(name, arguments, passed.get());
 }
 
@@ -81,14 +108,20 @@ ALLOCTAP_EXPORT int execvp(const char* name, Vector arguments) noexcept {
 }
 
 ALLOCTAP_EXPORT int fexecve(int descriptor, Vector arguments, Vector environment) noexcept {
-  const PassedEnvironment passed(environment);
+  FoundPath path;
+  std::snprintf(path.text, sizeof path.text, "/proc/self/fd/%d", descriptor);
+  const PassedEnvironment passed(path.text, environment);
   return next_function(real_fexecve, "fexecve")(descriptor, arguments, passed.get());
 }
 
 /// The C library has this function from 2.34 on only, so the system call is made here.
 ALLOCTAP_EXPORT int execveat(int directory, const char* path, Vector arguments, Vector environment,
                              int flags) noexcept {
-  const PassedEnvironment passed(environment);
+  const bool is_path = directory == AT_FDCWD || path[0] == '/';
+  FoundPath found;
+  std::snprintf(found.text, sizeof found.text, "/proc/self/fd/%d%s%s", directory,
+                path[0] == '\0' ? "" : "/", path);
+  const PassedEnvironment passed(is_path ? path : found.text, environment);
   return static_cast<int>(::syscall(SYS_execveat, directory, path, arguments, passed.get(), flags));
 }
 

@@ -5,10 +5,12 @@
 #include <alloctap/os/virtual_memory.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <string_view>
 
 #include "final_report.hpp"
+#include "loadable_program.hpp"
 
 namespace alloctap::run {
 namespace {
@@ -123,6 +125,16 @@ class FullEnvironment {
   std::string_view users_value_;
 };
 
+void say_untracked(const char* path) noexcept {
+  char line[512];
+  std::snprintf(
+      line, sizeof line,
+      "'%.300s', which the program becomes, cannot be tracked: it is of another machine or "
+      "C library, static, or setuid; there is no report",
+      path);
+  print_line(line);
+}
+
 }  // namespace
 
 void hide_settings(char** environment) noexcept {
@@ -142,9 +154,16 @@ void hide_settings(char** environment) noexcept {
   keep_auxiliary_vector_findable(end, entry);
 }
 
-PassedEnvironment::PassedEnvironment(char* const* environment) noexcept : passed_(environment) {
-  if (hidden_settings == nullptr || !report_owed()) return;
+bool passes_settings() noexcept { return hidden_settings != nullptr && report_owed(); }
+
+PassedEnvironment::PassedEnvironment(const char* path, char* const* environment) noexcept
+    : passed_(environment) {
+  if (!passes_settings()) return;
   if (find(environment, kSettingsVariable) != nullptr) return;
+  if (path != nullptr && !is_loadable_into(path)) {
+    say_untracked(path);
+    return;
+  }
   const FullEnvironment full(environment);
   bytes_ = full.bytes();
   memory_ = os::map_pages(bytes_);

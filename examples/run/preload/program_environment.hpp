@@ -11,12 +11,17 @@ namespace alloctap::run {
 /// the user's LD_PRELOAD. Called before the program runs.
 void hide_settings(char** environment) noexcept;
 
+/// Returns whether a program that this process becomes gets the settings. False if they are not
+/// hidden, and in children.
+[[nodiscard]] bool passes_settings() noexcept;
+
 /// The environment that exec gets in the place of the program's `environment`. It has the settings
-/// again if they are hidden and the process owes a report. Owns pages of the system; if there are
-/// no pages, it is the program's. May run in a process of vfork.
+/// again if `passes_settings`, and our object can be loaded into what is to be executed. Owns pages
+/// of the system; if there are no pages, it is the program's. May run in a process of vfork.
 class PassedEnvironment {
  public:
-  explicit PassedEnvironment(char* const* environment) noexcept;
+  /// `path` names the file to be executed; nullptr if it is not known.
+  PassedEnvironment(const char* path, char* const* environment) noexcept;
   PassedEnvironment(const PassedEnvironment&) = delete;
   PassedEnvironment& operator=(const PassedEnvironment&) = delete;
   ~PassedEnvironment() noexcept;

@@ -1,6 +1,7 @@
 // The environment that a program and its children find, and programs that become others.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,20 @@ TEST_CASE("a program that becomes another one by whatever function is tracked in
     for (const std::string& way : kExecFunctions) {
       CHECK(executable_in_report({way}, variable) == "/usr/bin/env");
     }
+  }
+}
+
+TEST_CASE("a program that cannot be tracked finds the environment that the user gave") {
+  const std::string program = ALLOCTAP_PROGRAMS "prints_environment";
+  const std::string through_path = "PATH=$PATH:" ALLOCTAP_PROGRAMS " exec env prints_environment";
+  for (const std::string& way : {"exec " + program, "exec env " + program, through_path}) {
+    CAPTURE(way);
+    const TrackedProgram shell({"/bin/sh", "-c", way});
+    const Outcome outcome = run(shell.tracked());
+    CHECK(outcome.out == run(shell.untracked()).out);
+    CHECK(outcome.err.find("/prints_environment', which the program becomes") != std::string::npos);
+    CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+    CHECK(outcome.exit_code() == 0);
   }
 }
 
