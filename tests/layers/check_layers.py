@@ -30,7 +30,6 @@ LAYERS = [
 ]
 RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
 PLATFORM_PARTS = {"os", "arch", "elf", "pe", "macros.hpp"}
-MAX_LINES = 300
 
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CONDITION = re.compile(r"\s*#\s*(?:if|ifdef|ifndef|elif)\b(.*)")
@@ -109,11 +108,6 @@ def check_tree(root):
     for header in sorted(include_dir.rglob("*.hpp")):
         for line, sentence in check_header(include_dir, header):
             problems.append(f"{header.relative_to(root)}:{line}: {sentence}")
-    for folder in ("include", "examples", "tests", "bench"):
-        for source in sorted((root / folder).rglob("*.?pp")):
-            count = len(source.read_text(encoding="utf-8").splitlines())
-            if count > MAX_LINES:
-                problems.append(f"{source.relative_to(root)}:{count}: over {MAX_LINES} lines")
     return problems
 
 
@@ -139,7 +133,6 @@ SEEDED = [
     ("arch/gnu.hpp", "void f() { __builtin_trap(); }", "says what is GNU's"),
     ("stack/gnu_word.hpp", "// Not __asm__ here.", None),
     ("stack/macro.hpp", "#define FRAMES 3", "only macros.hpp defines"),
-    ("stack/long.hpp", "\n" * MAX_LINES, "over 300 lines"),
 ]
 
 
