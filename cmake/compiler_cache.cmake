@@ -11,7 +11,7 @@ endif()
 # change does not count.
 set(launcher
     "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_DEPEND=1
-    "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime"
+    CCACHE_SLOPPINESS=pch_defines,time_macros
     "${ALLOCTAP_CCACHE}")
 
 # The same file twice: the second time it must come from the cache. It does not where the cache's
