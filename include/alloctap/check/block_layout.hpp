@@ -131,8 +131,8 @@ class BlockLayout {
 
   /// Fills the parts of a kept block again.
   static void refill_kept(const CheckedBlock& block) noexcept {
-    block.filled.for_each(block.begin(), [](std::byte* part, std::size_t bytes) {
-      std::memset(part, kFreedByte, bytes);
+    block.filled.for_each(block.begin(), [](std::byte* part, std::size_t bytes, auto byte) {
+      std::memset(part, byte, bytes);
     });
   }
 
@@ -147,8 +147,8 @@ class BlockLayout {
   /// Of a block that was filled by `prepare_kept`.
   [[nodiscard]] static ChangedBytes freed_changes(const CheckedBlock& block) noexcept {
     ChangedBytes changes{.expected = kFreedByte};
-    block.filled.for_each(block.begin(), [&](const std::byte* part, std::size_t bytes) {
-      changes.add(find_changes(part, bytes, kFreedByte, block.begin()));
+    block.filled.for_each(block.begin(), [&](const std::byte* part, std::size_t bytes, auto byte) {
+      changes.add(find_changes(part, bytes, byte, block.begin()));
     });
     return changes;
   }

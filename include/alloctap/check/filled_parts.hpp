@@ -13,14 +13,15 @@
 namespace alloctap {
 
 /// Fills memory but for the untouched pages of a large block, and remembers which pages those are,
-/// a bit for each: what is filled later by others must not be taken for ours. Where the system has
-/// no memory for the bits, nothing is filled. Not thread-safe; runs inside malloc. The memory is
-/// given back by `release`, not by a destructor.
+/// a bit for each: what others write into them later is told from what was filled. Where the system
+/// has no memory for the bits, nothing is filled. Not thread-safe; runs inside malloc. The memory
+/// is given back by `release`, not by a destructor.
 class FilledParts {
  public:
   /// Fills what was touched of the `bytes` at `begin`, with `byte`.
   void fill(std::byte* begin, std::size_t bytes, std::uint8_t byte) noexcept {
     bytes_ = bytes;
+    byte_ = byte;
     const bool is_large = bytes >= kLeastBytesAskedFor;
     if (is_large && !make_bits(begin)) return release();
     std::size_t filled = 0;
@@ -32,20 +33,20 @@ class FilledParts {
     if (filled == bytes) release_bits();
   }
 
-  /// Calls `visit(std::byte* begin, std::size_t bytes)` for each part that was filled; `begin` is
-  /// the block's, as it was for `fill`.
+  /// Calls `visit(std::byte* begin, std::size_t bytes, std::uint8_t byte)` for each part and what
+  /// it consists of while nobody writes there: what was filled, and zeros in what was touched
+  /// since. `begin` is the block's, as it was for `fill`.
   template <class Visit>
   void for_each(std::byte* begin, Visit&& visit) const {
-    if (bits_ == nullptr) return visit(begin, bytes_);
-    const std::size_t page = os::page_size();
-    std::byte* const first_page = begin - reinterpret_cast<std::uintptr_t>(begin) % page;
-    for (std::size_t i = 0; i < pages_; ++i) {
-      if (!has(i)) continue;
-      const std::size_t first = i;
-      while (i < pages_ && has(i)) ++i;
-      std::byte* const from = std::max(begin, first_page + first * page);
-      visit(from, static_cast<std::size_t>(std::min(begin + bytes_, first_page + i * page) - from));
-    }
+    if (bits_ == nullptr) return visit(begin, bytes_, byte_);
+    visit_touched(begin, bytes_, [&](std::byte* part, std::size_t size) {
+      while (size > 0) {
+        const std::size_t run = run_at(begin, part, size);
+        visit(part, run, has(page_in(begin, part)) ? byte_ : std::uint8_t{0});
+        part += run;
+        size -= run;
+      }
+    });
   }
 
   /// Forgets them all.
@@ -66,6 +67,16 @@ class FilledParts {
 
   [[nodiscard]] std::size_t bytes_of_bits() const noexcept {
     return (pages_ + kBits - 1) / kBits * sizeof(Word);
+  }
+
+  /// How many of the `most` bytes at `part` are of one kind, all filled or none.
+  [[nodiscard]] std::size_t run_at(const std::byte* begin, const std::byte* part,
+                                   std::size_t most) const noexcept {
+    const std::size_t page = os::page_size();
+    const std::size_t first = page_in(begin, part);
+    std::size_t run = page - reinterpret_cast<std::uintptr_t>(part) % page;
+    for (std::size_t i = first + 1; run < most && has(i) == has(first); ++i) run += page;
+    return std::min(run, most);
   }
 
   bool make_bits(const std::byte* begin) noexcept {
@@ -89,6 +100,7 @@ class FilledParts {
 
   std::size_t bytes_ = 0;
   std::size_t pages_ = 0;
+  std::uint8_t byte_ = 0;
   Word* bits_ = nullptr;
 };
 

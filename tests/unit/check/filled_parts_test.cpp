@@ -20,14 +20,24 @@ namespace {
 constexpr std::uint8_t kByte = 0xEF;
 constexpr std::size_t kBytes = std::size_t{2} << 20;
 
-/// Bytes of all parts, which are as they were filled.
+/// Bytes of all parts that were filled, and are as they were.
 std::size_t filled_bytes(const FilledParts& parts, std::byte* begin) {
   std::size_t filled = 0;
-  parts.for_each(begin, [&](const std::byte* part, std::size_t bytes) {
+  parts.for_each(begin, [&](const std::byte* part, std::size_t bytes, std::uint8_t byte) {
+    if (byte != kByte) return;
     CHECK(std::count(part, part + bytes, std::byte{kByte}) == static_cast<std::ptrdiff_t>(bytes));
     filled += bytes;
   });
   return filled;
+}
+
+/// Bytes that are not what a part is to consist of.
+std::size_t changed_bytes(const FilledParts& parts, std::byte* begin) {
+  std::size_t changed = 0;
+  parts.for_each(begin, [&](const std::byte* part, std::size_t bytes, std::uint8_t byte) {
+    changed += bytes - static_cast<std::size_t>(std::count(part, part + bytes, std::byte{byte}));
+  });
+  return changed;
 }
 
 }  // namespace
@@ -54,8 +64,13 @@ TEST_CASE(
   FilledParts parts;
   const std::ptrdiff_t grown =
       alloctap::testing::resident_growth([&] { parts.fill(begin, bytes, kByte); });
-  std::memset(begin + 700'000, 2, tells_untouched() ? 9000 : 0);
   const std::size_t filled = filled_bytes(parts, begin);
+  CHECK(changed_bytes(parts, begin) == 0);
+  std::memset(begin + 700'000, 0, tells_untouched() ? 9000 : 0);
+  CHECK(changed_bytes(parts, begin) == 0);
+  std::memset(begin + 702'000, 2, 70);
+  std::memset(begin + 500'000, 0, 7000);
+  CHECK(changed_bytes(parts, begin) == 70 + 7000);
   CHECK(filled >= 3 * 9000 + 1);
   CHECK((filled < 100'000 || !tells_untouched()));
   CHECK((grown < 500'000 || !tells_untouched()));

@@ -57,7 +57,7 @@ TEST_CASE("a write to a freed block is found when it goes at last") {
   CHECK(heap.fault(0).block.gone.stack == freed);
 }
 
-TEST_CASE("a large block is looked at where it had been touched, and nowhere else") {
+TEST_CASE("writes to a large freed block are found, whether it had been touched there or not") {
   static constinit BlockChecker<Kept> checker;
   CheckedHeap heap(checker);
   constexpr std::size_t kBytes = std::size_t{1} << 20;
@@ -73,11 +73,15 @@ TEST_CASE("a large block is looked at where it had been touched, and nowhere els
     heap.free(block);
     // As if the page had been new.
     std::memset(block + offset, 0, tells || offset == 300'000 ? 4096 : 0);
+    if (offset == 500'000) block[offset + 9] = std::byte{3};
     for (int i = 0; i < 2; ++i) heap.free(heap.allocate(8));
   }
-  REQUIRE(heap.kinds() == Kinds{MisuseKind::kWriteAfterFree});
+  REQUIRE(heap.kinds() == Kinds(2, MisuseKind::kWriteAfterFree));
   CHECK(heap.fault(0).changed.first == 300'000);
   CHECK(heap.fault(0).changed.count == 4096);
+  CHECK(heap.fault(1).changed.first == 500'009);
+  CHECK(heap.fault(1).changed.count == 1);
+  CHECK(heap.fault(1).changed.expected == (tells ? 0 : kFreedByte));
 }
 
 TEST_CASE("what is kept is bounded in bytes, too, and what is larger than that goes at once") {
