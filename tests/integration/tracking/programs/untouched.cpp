@@ -23,5 +23,5 @@ int main() {
   }
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
-  std::printf("%s, %s\n", is_kept ? "kept" : "lost", usage.ru_maxrss < 80'000 ? "small" : "large");
+  std::printf("%s, %s\n", is_kept ? "kept" : "lost", usage.ru_maxrss < 120'000 ? "small" : "large");
 }
