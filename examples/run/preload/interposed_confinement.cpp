@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <alloctap/macros.hpp>
+#include <alloctap/os/confinement.hpp>
 #include <alloctap/os/linux/raw_system_call.hpp>
 #include <cerrno>
 
@@ -47,6 +48,7 @@ void undo(const Confinement& confinement) noexcept {
 void settle(const Confinement& confinement) noexcept {
   add_refused_calls(confinement.refused, confinement.for_all_threads);
   if (!may_call(SYS_getpid)) stop_asking_for_process();
+  if (prevents_reports(confinement.refused)) alloctap::os::threads_are_confined.store(true);
 }
 
 /// `install` returns whether the filter is in force.

@@ -9,6 +9,7 @@
 #include "alloctap/arch/dwarf_registers.hpp"
 #include "alloctap/arch/signal_return.hpp"
 #include "alloctap/elf/call_frame.hpp"
+#include "alloctap/os/confinement.hpp"
 #include "alloctap/os/find_module.hpp"
 #include "alloctap/os/loaded_images.hpp"
 #include "alloctap/os/memory_map.hpp"
@@ -50,6 +51,7 @@ inline bool find_signal_row(std::uintptr_t address, CallFrameRow& row) noexcept 
   const std::uintptr_t code = (address + kInstruction - 1) & ~(kInstruction - 1);
   Code found{};
   const std::span bytes = std::as_writable_bytes(std::span(found));
+  if (os::threads_are_confined.load(std::memory_order_relaxed)) return false;
   if (!may_return_from_signal(address) || os::copy_memory(code, bytes) != bytes.size() ||
       found != arch::SignalReturn::kCode) {
     return false;

@@ -6,6 +6,7 @@
 
 #include "alloctap/guard/per_thread.hpp"
 #include "alloctap/os/clock.hpp"
+#include "alloctap/os/confinement.hpp"
 #include "alloctap/os/thread.hpp"
 #include "alloctap/sample/poisson_sampler.hpp"
 
@@ -54,7 +55,9 @@ class ThreadSampler : public PoissonSampler {
   }
 
   static std::uint64_t run_entropy() noexcept {
-    return static_cast<std::uint64_t>(os::current_process_id()) * kOddConstant ^
+    const bool may_ask = !os::threads_are_confined.load(std::memory_order_relaxed);
+    const os::ProcessId process = may_ask ? os::current_process_id() : 0;
+    return static_cast<std::uint64_t>(process) * kOddConstant ^
            static_cast<std::uint64_t>(os::monotonic_ns());
   }
 

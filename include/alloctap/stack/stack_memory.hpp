@@ -8,6 +8,7 @@
 
 #include "alloctap/arch/frame_record.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/os/confinement.hpp"
 #include "alloctap/os/memory_map.hpp"
 
 namespace alloctap {
@@ -81,7 +82,8 @@ class CopiedStack {
     const std::uintptr_t page = address & ~(kPage - 1);
     if (page != page_ || bytes_ == 0) {
       page_ = page;
-      bytes_ = os::copy_memory(page, copy_);
+      const bool may_copy = !os::threads_are_confined.load(std::memory_order_relaxed);
+      bytes_ = may_copy ? os::copy_memory(page, copy_) : 0;
     }
     const std::size_t offset = address - page;
     if (offset + sizeof word > bytes_) return false;

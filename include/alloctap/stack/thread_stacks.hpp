@@ -7,6 +7,7 @@
 
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/os/confinement.hpp"
 #include "alloctap/os/stack_bounds.hpp"
 #include "alloctap/os/thread.hpp"
 #include "alloctap/stack/fiber_scope.hpp"
@@ -73,6 +74,7 @@ class ThreadStacks {
   }
 
   StackChain* look_at_map(std::uintptr_t address) noexcept {
+    if (os::threads_are_confined.load(std::memory_order_relaxed)) return nullptr;
     os::StackBounds bounds = os::find_stack_bounds(address);
     const bool main_stack = bounds.contains(os::initial_stack_pointer());
     if (!main_stack && !bounds.contains(os::thread_pointer())) {

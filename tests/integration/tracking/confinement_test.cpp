@@ -55,6 +55,10 @@ TEST_CASE("a thread that may call only what malloc needs leaves a report") {
       check_report_of({kProgram, action, "one", calls}, {}, 1002);
     }
   }
+  for (const std::string option : {"--checks=level10", "--guard-pages=all", "--guard-pages=1/10",
+                                   "--events=10M", "--leaks=unreachable"}) {
+    check_report_of({kProgram, "kill", "one", "no-futex"}, {option}, 0);
+  }
   for (const std::string& hook : kHooks) {
     check_report_of({kProgram, "kill", "one", "few"}, {"--hook=" + hook}, 1000);
   }

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <ctime>
 
+#include "alloctap/os/confinement.hpp"
 #include "alloctap/os/process.hpp"
 #include "alloctap/os/reserved_pages.hpp"
 
@@ -74,6 +75,7 @@ class ReservedPages {
   /// On the first page. Who runs programs for another system (qemu-user) may answer that all went
   /// well and do nothing, so the system has to refuse to write there, too.
   bool try_marker(std::size_t page) noexcept {
+    if (threads_are_confined.load(std::memory_order_relaxed)) return false;
     if (!advise(begin_, page, kInstall)) return false;
     const bool is_closed = permit(begin_, page) &&
                            ::syscall(SYS_clock_gettime, CLOCK_MONOTONIC, begin_) == -1 &&
@@ -105,6 +107,7 @@ class ReservedPages {
 
 inline AddressLimits address_limits() noexcept {
   AddressLimits limits;
+  if (threads_are_confined.load(std::memory_order_relaxed)) return limits;
   rlimit space{};
   constexpr int kSelf = 0;
   const long asked = ::syscall(SYS_prlimit64, kSelf, static_cast<int>(RLIMIT_AS), nullptr, &space);
