@@ -177,13 +177,17 @@ class FrozenScan {
 
   bool leave_out_lists() noexcept {
     bool complete = true;
+    const auto leave_out = [&](AddressRange data) {
+      memory_.visit_pieces(data, [&](std::uintptr_t at, Words words) {
+        complete = layout_.left_out.add(find_allocator_lists(words, at)) && complete;
+      });
+    };
     for (const ScanRegion& region : layout_.regions) {
       if (!region.writable || region.shared) continue;
-      layout_.modules.for_each_inside(region.range, [&](AddressRange data) {
-        memory_.visit_pieces(data, [&](std::uintptr_t at, Words words) {
-          complete = layout_.left_out.add(find_allocator_lists(words, at)) && complete;
-        });
-      });
+      layout_.modules.for_each_inside(region.range, leave_out);
+      const std::uintptr_t start = region.range.start;
+      const bool may_be_arena = region.anonymous && start % kArenaAlignment == 0;
+      if (may_be_arena) leave_out({start, std::min(start + kArenaHead, region.range.end)});
     }
     layout_.left_out.settle();
     return complete;
@@ -271,6 +275,10 @@ class FrozenScan {
     }
   }
 
+  /// glibc's arenas for threads other than the main one begin at the start of a heap, with the
+  /// lists (malloc/arena.c, HEAP_MAX_SIZE).
+  static constexpr std::uintptr_t kArenaAlignment = 64 << 20;
+  static constexpr std::size_t kArenaHead = 4096;
   static constexpr std::size_t kMapBytes = 256 * 1024;
 
   const ScanOrder& order_;

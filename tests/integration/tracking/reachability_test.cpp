@@ -145,7 +145,8 @@ TEST_CASE("checks of blocks and guards beside them change nothing of it") {
 
 TEST_CASE("what the program left on its stack before it called the tracker keeps no block") {
   for (const char* way : {"return", "exit", "_exit", "quick_exit", "thread", "result"}) {
-    for (const char* checks : {"--leaks=unreachable", "--checks=level10", "--guard-pages=all"}) {
+    for (const char* checks :
+         {"--leaks=unreachable", "--checks=level10", "--guard-pages=all", "--hook=plt"}) {
       CAPTURE(way);
       CAPTURE(checks);
       const TrackedProgram program({ALLOCTAP_PROGRAMS "loses_on_stacks", way});
