@@ -45,10 +45,11 @@ struct Limits {
 /// CallOrigin&)` tells calls that are not the program's; `own_calls_to_come()`, whether there may
 /// be any yet: sampling is slow until there are none. `own_module()` is a `std::span<const char>`
 /// of a module that holds the tracker and nothing of the program: what its variables point at may
-/// be lost all the same, and its frames are left out of stacks. `for_each_kept_pointer(void
-/// (*visit)(void*, const void*), void* context)` calls `visit` with `context` and each pointer of
-/// the program's that is kept in such variables, or in the arena, for it. `on_misuse(const
-/// Misuse&)` is told of each fault that `Checks` find, once, inside malloc.
+/// be lost all the same, and so may what its frames on the stack of a thread do that waits for a
+/// report; its frames are left out of stacks. `for_each_kept_pointer(void (*visit)(void*, const
+/// void*), void* context)` calls `visit` with `context` and each pointer of the program's that is
+/// kept in such variables, or in the arena, for it. `on_misuse(const Misuse&)` is told of each
+/// fault that `Checks` find, once, inside malloc.
 struct DefaultConfig {
   using Hook = ManualHook<>;
   using Stack = UnwindTableStack;

@@ -140,8 +140,9 @@ class ReachabilityScan {
       const std::span<const char> module = Config::own_module();
       add(module.data(), module.size());
       order_.tracker_code = own_memory_.back();
-      const auto end = reinterpret_cast<std::uintptr_t>(&std::quick_exit);
-      const os::LoadedModule library = os::find_module(end);
+      // Programs take no address of it, which would be another one, in the program itself.
+      const auto inside = reinterpret_cast<std::uintptr_t>(&std::mblen);
+      const os::LoadedModule library = os::find_module(inside);
       order_.c_library_code = {library.start, library.end};
     }
     order_.own_memory = {own_memory_.data(), own_memory_.size()};
