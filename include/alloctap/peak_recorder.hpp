@@ -17,6 +17,7 @@
 #include "alloctap/meta/meta_container.hpp"
 #include "alloctap/meta/thread_totals.hpp"
 #include "alloctap/os/clock.hpp"
+#include "alloctap/os/confinement.hpp"
 #include "alloctap/sample/stack_estimates.hpp"
 #include "alloctap/snapshot/time_budget.hpp"
 #include "alloctap/snapshot/timeline.hpp"
@@ -71,6 +72,8 @@ class PeakRecorder {
   };
 
   static void take_if_possible(const BlockRecord& gone) noexcept {
+    // Closing the gate and measuring the cost take system calls.
+    if (os::threads_are_confined.load(std::memory_order_relaxed)) return;
     if (!control_lock.try_lock()) return;
     const std::lock_guard hold(control_lock, std::adopt_lock);
     if (state_.get().budget.has_left(os::monotonic_ns())) take(gone);

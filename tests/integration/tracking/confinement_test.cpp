@@ -56,7 +56,7 @@ TEST_CASE("a thread that may call only what malloc needs leaves a report") {
     }
   }
   for (const std::string option : {"--checks=level10", "--guard-pages=all", "--guard-pages=1/10",
-                                   "--events=10M", "--leaks=unreachable"}) {
+                                   "--sample=512K", "--events=10M", "--leaks=unreachable"}) {
     check_report_of({kProgram, "kill", "one", "no-futex"}, {option}, 0);
   }
   for (const std::string& hook : kHooks) {

@@ -54,6 +54,9 @@ bool confine(Filter filter, bool all_threads) {
 
 void allocate() {
   for (std::size_t i = 0; i < 1000; ++i) std::free(keep(std::malloc(100 + i)));
+  // The heap falls from a peak.
+  for (std::size_t bytes = 1 << 20; bytes < 64 << 20; bytes *= 2)
+    std::free(keep(std::malloc(bytes)));
   keep(std::malloc(1 << 20));
 }
 
