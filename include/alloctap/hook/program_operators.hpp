@@ -8,8 +8,8 @@
 #include "alloctap/hook/allocation_functions.hpp"
 #include "alloctap/os/find_module.hpp"
 #include "alloctap/os/loaded_images.hpp"
+#include "alloctap/os/module_symbols.hpp"
 #include "alloctap/os/next_symbol.hpp"
-#include "alloctap/os/program_symbol.hpp"
 
 namespace alloctap {
 
@@ -86,7 +86,7 @@ class ProgramOperators {
 
     /// The first module that defines `name` and is not this one.
     [[nodiscard]] std::uintptr_t module_behind_own(const char* name) const noexcept {
-      const auto first = reinterpret_cast<std::uintptr_t>(os::program_symbol(name));
+      const auto first = reinterpret_cast<std::uintptr_t>(os::default_symbol(name));
       if (first != 0 && module_of(first) != own) return module_of(first);
       return module_of(reinterpret_cast<std::uintptr_t>(os::next_symbol(name)));
     }
