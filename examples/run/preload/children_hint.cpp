@@ -1,6 +1,7 @@
 #include "children_hint.hpp"
 
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
 #include <alloctap/os/error_preserver.hpp>
@@ -9,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "confinement.hpp"
 #include "final_report.hpp"
 
 namespace alloctap::run {
@@ -55,7 +57,8 @@ bool is_hint_wanted() noexcept {
 
 /// Of the children that this process waited for.
 bool read_children(rusage& children) noexcept {
-  return ::getrusage(RUSAGE_CHILDREN, &children) == 0 && children.ru_maxrss > 0;
+  return may_call(SYS_getrusage) && ::getrusage(RUSAGE_CHILDREN, &children) == 0 &&
+         children.ru_maxrss > 0;
 }
 
 constinit std::atomic<bool> was_asked{false};

@@ -2,20 +2,22 @@
 
 #include <dlfcn.h>
 
+#include "alloctap/os/linux/next_symbol.hpp"
 #include "alloctap/os/module_symbols.hpp"
 
 namespace alloctap::os {
 
-inline void* default_symbol(const char* name) noexcept { return ::dlsym(RTLD_DEFAULT, name); }
+inline void* default_symbol(const char* name) noexcept {
+  void* const symbol = ::dlsym(RTLD_DEFAULT, name);
+  if (symbol == nullptr) forget_loader_error();
+  return symbol;
+}
 
 inline void* symbol_seen_by(const char* path, const char* name) noexcept {
   void* const handle = ::dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
   void* const symbol = handle == nullptr ? nullptr : ::dlsym(handle, name);
   if (handle != nullptr) ::dlclose(handle);
-  // The program would take the error for its own. The text of one that was told is freed by the
-  // next call.
-  while (::dlerror() != nullptr) {
-  }
+  forget_loader_error();
   return symbol;
 }
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 
+#include "alloctap/os/linux/next_symbol.hpp"
 #include "alloctap/os/malloc_hook_variables.hpp"
 #include "alloctap/os/program_symbol.hpp"
 
@@ -46,6 +47,7 @@ inline void* program_symbol(const char* name) noexcept {
   void* versioned = oldest_glibc_symbol(name);
   if (versioned == nullptr) versioned = ::dlvsym(RTLD_DEFAULT, name, "GLIBC_2.16");
   void* const other = ::dlsym(RTLD_DEFAULT, name);
+  forget_loader_error();
   if (versioned == nullptr || versioned == other) return other;
   return in_first_module(other, versioned);
 }
