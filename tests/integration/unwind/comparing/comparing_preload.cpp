@@ -13,6 +13,7 @@
 #include <alloctap/hook/interpose_hook.hpp>
 #include <alloctap/hook/interposed_malloc.hpp>
 #include <alloctap/symbol/absl_symbolizer.hpp>
+#include <alloctap/symbol/bounded_text.hpp>
 #include <alloctap/testing/comparing_stack.hpp>
 #include <array>
 #include <charconv>
@@ -36,6 +37,9 @@ struct ComparingConfig : DefaultConfig {
 };
 using ComparingTracker = Tracker<ComparingConfig>;
 
+/// Of the text of the line. What this thread allocates to write it is the tracker's own, of which
+/// there is little, and what grows takes that several times.
+constexpr std::size_t kTextBytes = 128 * 1024;
 /// Where the line goes.
 constinit std::array<char, 4096> path{};
 /// Whose line is still to be written.
@@ -60,14 +64,19 @@ void write(Json& json, std::string_view key, std::uint64_t number) {
 
 /// "function module+0xoffset", as far as they are known.
 void write_frame(Json& json, std::uintptr_t address, const ModuleTable& modules) {
-  std::array<char, 512> buffer{};
-  std::string text(AbslSymbolizer::name_of(address - 1, buffer));
+  std::array<char, 512> name{};
+  std::array<char, 1024> buffer{};
+  BoundedText text(buffer);
+  text.append(AbslSymbolizer::name_of(address - 1, name));
   const Module* module = modules.find(address);
   std::array<char, 32> digits{};
   const std::uintptr_t offset = module != nullptr ? address - module->bias : address;
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), offset, 16).ptr;
-  text.append(" ").append(module != nullptr ? module->path : std::string_view("?"));
-  write(json, text.append("+0x").append(digits.data(), end));
+  text.append(" ");
+  text.append(module != nullptr ? module->path : std::string_view("?"));
+  text.append("+0x");
+  text.append({digits.data(), end});
+  write(json, text.text());
 }
 
 void write_stack(Json& json, std::string_view key, const CapturedStack& stack,
@@ -119,7 +128,7 @@ void write_line() noexcept {
   const OwnAllocations own;
   const ModuleTable modules = ModuleTable::read();
   std::array<char, 4096> executable{};
-  rapidjson::StringBuffer text;
+  rapidjson::StringBuffer text(nullptr, kTextBytes);
   Json json(text);
   json.StartObject();
   write(json, "program");
@@ -128,6 +137,7 @@ void write_line() noexcept {
   write(json, "differences");
   json.StartArray();
   for (const StackDifference& difference : Comparing::differences()) {
+    if (text.GetSize() > kTextBytes / 2) break;
     write_difference(json, difference, modules);
   }
   json.EndArray();
@@ -135,8 +145,8 @@ void write_line() noexcept {
   int error = 0;
   const os::File file = os::open_for_appending(path.data(), error);
   if (!file.is_open()) return;
-  std::string line(text.GetString(), text.GetSize());
-  os::write_all(file.descriptor(), line.append("\n"));
+  text.Put('\n');
+  os::write_all(file.descriptor(), {text.GetString(), text.GetSize()});
 }
 
 [[noreturn]] void write_line_and_leave(int status) noexcept {
