@@ -17,7 +17,8 @@
 namespace alloctap::testing {
 
 /// Captures with `Tested`, again with `Trusted`, and counts where the two differ: in depth, in a
-/// frame, in `truncated` or `failed`, or in the hash where `Tested` tells one. The first
+/// frame, in `truncated` or `failed`, or in the hash where `Tested` tells one. Where `Trusted`
+/// fails and `Tested` goes on by frame records, what is further out is not compared. The first
 /// differences are kept. What it hands on is the capture of `Tested`.
 ///
 ///     struct CheckedConfig : alloctap::DefaultConfig {
@@ -129,6 +130,7 @@ struct ComparingStack {
     comparison_.tested_failed += tested.stack.failed ? 1 : 0;
     comparison_.trusted_failed += trusted.stack.failed ? 1 : 0;
     comparison_.truncated += trusted.stack.truncated ? 1 : 0;
+    comparison_.by_records += goes_on_by_records(tested, trusted) ? 1 : 0;
     comparison_.frames += trusted.frames.size();
     comparison_.deepest = std::max<std::uint64_t>(comparison_.deepest, trusted.frames.size());
   }

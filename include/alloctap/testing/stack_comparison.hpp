@@ -33,6 +33,9 @@ struct StackComparison {
   std::uint64_t tested_failed = 0;
   std::uint64_t trusted_failed = 0;
   std::uint64_t truncated = 0;
+  /// Of the compared: how many the trusted policy ended where the tested one went on by frame
+  /// records.
+  std::uint64_t by_records = 0;
   /// Frames that were compared, and the most of one stack.
   std::uint64_t frames = 0;
   std::uint64_t deepest = 0;
@@ -66,8 +69,19 @@ struct StackDifference {
   return static_cast<std::size_t>(place.first - tested.frames.begin());
 }
 
-/// Whether they agree on every frame and on how the walk ended.
+/// Whether the tested walk left code by its frame records, and the trusted one, which knows none,
+/// ended there.
+[[nodiscard]] inline bool goes_on_by_records(const SeenFrames& tested,
+                                             const SeenFrames& trusted) noexcept {
+  return tested.stack.by_records && trusted.stack.failed;
+}
+
+/// Whether they agree on every frame and on how the walk ended; where one goes on by frame records,
+/// on every frame that the other has.
 [[nodiscard]] inline bool same_stack(const SeenFrames& tested, const SeenFrames& trusted) noexcept {
+  if (goes_on_by_records(tested, trusted)) {
+    return first_different_frame(tested, trusted) == trusted.frames.size();
+  }
   return tested.stack.truncated == trusted.stack.truncated &&
          tested.stack.failed == trusted.stack.failed &&
          std::equal(tested.frames.begin(), tested.frames.end(), trusted.frames.begin(),

@@ -1,4 +1,5 @@
-// In programs that nobody here wrote, every captured stack is what the compiler's unwinder sees.
+// In programs that nobody here wrote, every captured stack is what the compiler's unwinder sees, as
+// far as that one does.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -130,7 +131,7 @@ TEST_CASE("node, whose code is partly made while it runs") {
                            "let kept = []; for (let i = 0; i < 20000; ++i) "
                            "kept.push(JSON.parse('{\"a\":' + i + '}')); "
                            "console.log(Buffer.alloc(kept.length).toString('hex').length)"});
-  check_equal(program.run(), 20'000);
+  check_passed(program.run(), 20'000);
 }
 
 TEST_CASE("java, whose code is partly made while it runs") {
@@ -144,5 +145,5 @@ public class Recursive {
   }
 }
 )");
-  check_equal(program.run(), 20'000);
+  check_passed(program.run(), 20'000);
 }

@@ -114,6 +114,27 @@ TEST_CASE("a stack that is shorter, or ends in another way, differs") {
   CHECK(Comparing::comparison().trusted_failed == 0);
 }
 
+TEST_CASE("what goes on by frame records is compared up to where the trusted capture failed") {
+  Trusted::say(numbers(4), false, true);
+  Tested::say(numbers(6));
+  Tested::result.by_records = true;
+  CHECK(compare_once().different == 0);
+  CHECK(Comparing::comparison().by_records == 1);
+  Tested::frames[3] = 1;
+  CHECK(compare_once().different_frames == 1);
+  Tested::say(numbers(3));
+  Tested::result.by_records = true;
+  CHECK(compare_once().different_depth == 1);
+}
+
+TEST_CASE("frame records lead no further than a trusted capture that is whole") {
+  Trusted::say(numbers(4));
+  Tested::say(numbers(6));
+  Tested::result.by_records = true;
+  CHECK(compare_once().different_depth == 1);
+  CHECK(Comparing::comparison().by_records == 0);
+}
+
 TEST_CASE("a hash that is not that of the frames is a difference") {
   Trusted::say(numbers(3));
   Tested::say(numbers(3));

@@ -117,6 +117,7 @@ void write_counts(Json& json, const StackComparison& comparison) {
   write(json, "tested_failed", comparison.tested_failed);
   write(json, "trusted_failed", comparison.trusted_failed);
   write(json, "truncated", comparison.truncated);
+  write(json, "by_records", comparison.by_records);
   write(json, "frames", comparison.frames);
   write(json, "deepest", comparison.deepest);
 }

@@ -11,8 +11,10 @@ void cfa_by_expression(Function* function);
 void frame_pointer_is_number(Function* function);
 /// As the last, and the caller's is in another register.
 void frame_pointer_in_register(Function* function);
-/// No table tells of it.
+/// No table tells of it, and its frame pointer leads to no frame record.
 void without_table(Function* function);
+/// No table tells of it, and it keeps a frame record.
+void with_record_alone(Function* function);
 }
 
 // NOLINTNEXTLINE(hicpp-no-assembler)
@@ -87,9 +89,18 @@ frame_pointer_in_register:
 
 .globl without_table
 without_table:
-  sub $8, %rsp
+  push %rbp
+  mov $42, %ebp
   call *%rdi
-  add $8, %rsp
+  pop %rbp
+  ret
+
+.globl with_record_alone
+with_record_alone:
+  push %rbp
+  mov %rsp, %rbp
+  call *%rdi
+  pop %rbp
   ret
 )");
 
@@ -128,13 +139,28 @@ TEST_CASE("stacks pass through tables written by hand") {
   run.check_whole(250);
 }
 
-TEST_CASE("a stack ends, and counts as failed, at a function without a table") {
+TEST_CASE("a stack ends, and counts as failed, at a function without a table or a frame record") {
   ComparedRun run;
   for (std::size_t i = 0; i < 50; ++i) {
     with_room(i * 16 + 1, &call_both<&cfa_by_expression, &without_table>);
-    with_room(i * 16 + 1, &call_both<&without_table, &frame_pointer_is_number>);
+    with_room(i * 16 + 1, &call_both<&without_table, &cfa_by_expression>);
     allocate();
   }
   const StackComparison comparison = run.check_equal(150);
   CHECK(comparison.tested_failed == 100);
+  CHECK(comparison.by_records == 0);
+}
+
+TEST_CASE("a stack goes on, where the compiler's unwinder ends, by frame records") {
+  ComparedRun run;
+  for (std::size_t i = 0; i < 50; ++i) {
+    with_room(i * 16 + 1, &call_both<&cfa_by_expression, &with_record_alone>);
+    with_room(i * 16 + 1, &call_both<&with_record_alone, &frame_pointer_is_number>);
+    with_room(i * 16 + 1, &call_both<&with_record_alone, &without_table>);
+    allocate();
+  }
+  const StackComparison comparison = run.check_equal(200);
+  CHECK(comparison.trusted_failed == 150);
+  CHECK(comparison.by_records == 100);
+  CHECK(comparison.tested_failed == 50);
 }
