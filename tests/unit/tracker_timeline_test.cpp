@@ -115,7 +115,7 @@ TEST_CASE("a point has the sums of all threads") {
   std::atomic<bool> stop{false};
   std::thread other([&] {
     ScriptedStack::play(kOneFrame);
-    for (const std::uintptr_t place : {0x30000, 0x40000, 0x50000})
+    for (const std::uintptr_t place : {0x30000UL, 0x40000UL, 0x50000UL})
       T::Hook::on_allocate(at(place), 10);
     T::Hook::on_free(at(0x30000));
     counted = true;

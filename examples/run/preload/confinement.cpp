@@ -32,6 +32,7 @@ constexpr Call kCalls[] = {
     {SYS_rt_sigreturn, "rt_sigreturn", kSignals},
     {SYS_sigaltstack, "sigaltstack", kExit},
     {SYS_fstat, "fstat", kExit},
+    {SYS_getrusage, "getrusage", kExit},
     // A newer C library's fstat.
     {SYS_newfstatat, "newfstatat", kExit | kReports},
     {SYS_clock_gettime, "clock_gettime", kReports},
@@ -52,6 +53,9 @@ constexpr Call kCalls[] = {
     {os::kRenameCall, "rename", kFiles},
     {os::kUnlinkCall, "unlink", kFiles},
     {SYS_clone, "clone", kScan},
+    {SYS_ioctl, "ioctl", kScan},
+    {SYS_mincore, "mincore", kScan},
+    {SYS_pipe2, "pipe2", kScan},
     {SYS_prctl, "prctl", kScan},
     {SYS_process_vm_readv, "process_vm_readv", kReports | kScan},
     {SYS_ptrace, "ptrace", kScan},

@@ -37,7 +37,8 @@ class StandardStream {
     // Above what programs and select(2) use, below the usual limit.
     constexpr int kLeastNumber = 1000;
     const os::ErrorPreserver preserve_error;
-    if (is_forked_ || copy_ >= 0 || !may_identify() || !original_) return;
+    if (is_forked_ || copy_ >= 0 || !original_) return;
+    if (!may_identify() || !may_call(SYS_fcntl)) return;
     if (identify(number_) == original_) copy_ = ::fcntl(number_, F_DUPFD_CLOEXEC, kLeastNumber);
   }
 

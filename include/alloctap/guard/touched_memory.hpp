@@ -1,10 +1,12 @@
 /// Which parts of a block the program has ever touched.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
+#include "alloctap/os/confinement.hpp"
 #include "alloctap/os/error_preserver.hpp"
 #include "alloctap/os/memory_map.hpp"
 
@@ -16,10 +18,12 @@ inline constexpr std::size_t kLeastBytesAskedFor = std::size_t{256} << 10;
 
 /// Calls `visit(std::byte* begin, std::size_t bytes)` for the parts of a block that may hold
 /// anything but the system's zeros: all of a small block, the resident and the swapped pages of a
-/// large one. Where the system does not answer, that is all. Runs inside malloc, keeps errno.
+/// large one. Where the system does not answer, or may not be asked, that is all. Runs inside
+/// malloc, keeps errno.
 template <class Visit>
 void visit_touched(std::byte* begin, std::size_t bytes, Visit&& visit) noexcept {
-  if (bytes < kLeastBytesAskedFor) return visit(begin, bytes);
+  const bool may_ask = !os::threads_are_confined.load(std::memory_order_relaxed);
+  if (bytes < kLeastBytesAskedFor || !may_ask) return visit(begin, bytes);
   const os::ErrorPreserver preserve_error;
   const auto start = reinterpret_cast<std::uintptr_t>(begin);
   os::visit_present_pages(start, start + bytes, [&](std::uintptr_t from, std::uintptr_t to) {

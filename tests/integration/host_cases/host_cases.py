@@ -103,7 +103,7 @@ def main():
         command = [program] + case.arguments.split()
         alone = run(command, directory)
         for hook, option in RUNS:
-            for follow in ["", "--follow-children"] if case.followed else [""]:
+            for follow in ["", "--follow-children"] if case.followed and not option else [""]:
                 options = f"--hook={hook} {option} {follow}".split()
                 tracked = run([alloctap_run] + options + ["--"] + command, directory, case.within_s)
                 found = list(complaints(case, alone, tracked, option))
