@@ -121,7 +121,10 @@ class ReachabilityScan {
     own.has_red_zone = false;
     own.thread_pointer = os::thread_pointer();
     own.thread_storage = os::thread_storage();
-    own.count = own.general_count = mine.size();
+    own.count = mine.size();
+    // Where no copy is made, unwinding may wait for a lock of the loader that a stopped thread
+    // holds.
+    own.general_count = os::can_copy_process() ? mine.size() : 0;
     std::copy(mine.begin(), mine.end(), own.values.begin());
     return find_own_memory();
   }
