@@ -61,6 +61,9 @@ class FrozenProcess {
   [[maybe_unused]] std::int32_t process_ = 0;
 };
 
+/// Whether callers are handed a copy of the process, and not the process itself.
+[[nodiscard]] constexpr bool can_copy_process() noexcept;
+
 /// Whether this process can be frozen without harm to it.
 bool may_copy_process() noexcept;
 

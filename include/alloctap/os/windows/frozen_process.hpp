@@ -9,6 +9,8 @@
 
 namespace alloctap::os {
 
+[[nodiscard]] constexpr bool can_copy_process() noexcept { return false; }
+
 inline void* map_shared_pages(std::size_t bytes) noexcept { return map_pages(bytes); }
 
 inline bool may_copy_process() noexcept { return true; }
