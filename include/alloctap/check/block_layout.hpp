@@ -41,7 +41,7 @@ class BlockLayout {
     return {.bytes = std::max(bytes, kGranule), .front = front};
   }
 
-  /// The same for a block that nobody remembers.
+  /// Returns the plan of a block that no record is kept of.
   [[nodiscard]] static BlockPlan plan_unrecorded(const CheckSettings& settings,
                                                  const WantedBlock& wanted) noexcept {
     return surrounds(settings) ? plan(settings, wanted) : plain(wanted);
@@ -118,7 +118,7 @@ class BlockLayout {
     fill(static_cast<std::byte*>(block), std::min(settings.fill_on_allocate, size), kAllocatedByte);
   }
 
-  /// Fills a block that goes at once, likewise.
+  /// Fills a block that is freed without a quarantine.
   static void fill_freed(const CheckSettings& settings, const CheckedBlock& block) noexcept {
     fill(block.begin(), filled(settings.fill_on_free, block), kFreedByte);
   }
@@ -166,7 +166,7 @@ class BlockLayout {
   static constexpr std::size_t kLargestStep = std::size_t{2} << 20;
 
   /// Bytes of what an alignment leaves in front of a block that are a guard as well: more would
-  /// bring in pages that nobody needs.
+  /// bring in pages without use.
   static constexpr std::size_t kMostFrontBytes = 4096;
 
   /// Whether anything is to stand around blocks of the allocator.

@@ -34,7 +34,8 @@ class ChangedPages {
            (change == PageChange::kProtected && BlockLayout::may_write(settings, block));
   }
 
-  /// The same for a block that goes, whose pages nobody changes any more: it is plain then.
+  /// Returns whether a block that is being freed may be read and written. If so, it is plain from
+  /// then on, because the program no longer changes its pages.
   [[nodiscard]] static bool settle(const CheckSettings& settings, CheckedBlock& block) noexcept {
     if (is_plain(block)) return true;
     const bool may = may_access(settings, block);

@@ -13,7 +13,7 @@
 namespace alloctap {
 
 /// Fills memory but for the untouched pages of a large block, and remembers which pages those are,
-/// a bit for each: what others write into them later is told from what was filled. Where the system
+/// a bit for each: later writes to them are distinguished from what was filled. Where the system
 /// has no memory for the bits, nothing is filled. Not thread-safe; runs inside malloc. The memory
 /// is given back by `release`, not by a destructor.
 class FilledParts {
@@ -34,7 +34,7 @@ class FilledParts {
   }
 
   /// Calls `visit(std::byte* begin, std::size_t bytes, std::uint8_t byte)` for each part and what
-  /// it consists of while nobody writes there: what was filled, and zeros in what was touched
+  /// it consists of unless it is written to: what was filled, and zeros in what was touched
   /// since. `begin` is the block's, as it was for `fill`.
   template <class Visit>
   void for_each(std::byte* begin, Visit&& visit) const {

@@ -190,8 +190,8 @@ class GuardedBlocks {
     block.set_begin(pages + (aligned - begin) + front);
   }
 
-  /// Makes pages that the program protected what they were. False where the system refuses, or they
-  /// are others now: nobody gets them again.
+  /// Makes pages accessible that the program protected. Returns false if the system refuses, or
+  /// the pages were replaced: they are not handed out again.
   static bool take_back(const CheckedBlock& block) noexcept {
     const PageChange change = block.pages.load(std::memory_order_relaxed);
     if (change == PageChange::kNone) return true;

@@ -145,7 +145,7 @@ class ChainWalk {
     return outcome;
   }
 
-  /// The frame pointer of the last frame matters as its rule says; its caller's, to nobody.
+  /// The frame pointer of the last frame matters as its rule says; its caller's does not.
   UnwindOutcome end_with_zero(FramePointerUse use) noexcept {
     return replace_chain(ChainEnd::kOutermost, use, words_beyond());
   }

@@ -1,4 +1,4 @@
-/// Whether an address lies in executable memory, whoever mapped it.
+/// Whether an address lies in executable memory, of a module or not.
 #pragma once
 
 #include <algorithm>

@@ -22,9 +22,9 @@ struct UnwindRowReader {
 };
 
 /// Returns the row of the unwind tables that holds at `address`, or the one of code that returns
-/// from a signal; nullptr where there is none, or it cannot be read. Interprets the table anew each
-/// time. Valid until the calling thread asks again. Runs inside malloc, at most once at a time on a
-/// thread: what a signal handler allocates meanwhile is not captured.
+/// from a signal; nullptr where there is none, or it cannot be read. Interprets the table on
+/// each call. Valid until the calling thread asks again. Runs inside malloc, at most once at a time
+/// on a thread: what a signal handler allocates meanwhile is not captured.
 [[nodiscard]] inline const elf::CallFrameRow* find_unwind_row(std::uintptr_t address) noexcept {
   ThreadState* const thread = ThreadStates::mine();
   auto* const reader = thread == nullptr ? nullptr : PerThread<UnwindRowReader>::of(*thread);

@@ -47,7 +47,7 @@ inline bool discards_pages(int advice) noexcept {
          advice == kDiscardsLocked;
 }
 
-/// Whether nobody can access pages after that advice: MADV_GUARD_INSTALL, of Linux 6.13.
+/// Whether pages cannot be accessed after that advice: MADV_GUARD_INSTALL, of Linux 6.13.
 inline bool closes_pages(int advice) noexcept {
   constexpr int kInstallsGuard = 102;
   return advice == kInstallsGuard;
