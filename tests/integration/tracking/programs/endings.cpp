@@ -69,14 +69,18 @@ void overflow_past_own_signal_stack() {
 void exit_in_handler(int) { std::exit(21); }
 void leave_in_handler(int) { ::_exit(22); }
 
-/// With the signal coming while this thread is most probably inside malloc, and the tracker done
-/// with what it does once and under a lock.
-void end_in_handler(void (*handler)(int)) {
+/// With the signal coming while this thread is most probably inside malloc. The blocks are so small
+/// that the tracker takes no lock for one, wherever it lies, once it knows their stacks: a program
+/// that ends while it holds such a lock leaves no report.
+[[noreturn]] void end_in_handler(void (*handler)(int)) {
   ::signal(SIGALRM, handler);
-  programs::keep_allocating([] {
+  for (std::size_t round = 0;; ++round) {
+    void* block = keep(std::malloc(20));
+    std::free(keep(std::realloc(block, 40)));
+    if (round != 4096) continue;
     const itimerval soon{{0, 0}, {0, 20000}};
     ::setitimer(ITIMER_REAL, &soon, nullptr);
-  });
+  }
 }
 
 void exit_from_many() {
