@@ -36,6 +36,7 @@ struct Confinement {
 
 void prepare_for(const Confinement& confinement) noexcept {
   keep_standard_error_for_confinement();
+  if (confinement.for_all_threads) await_report_thread();
   if (confinement.ends_signals()) stop_watching_fatal_signals();
   if (confinement.ends_reports()) stop_report_thread();
 }

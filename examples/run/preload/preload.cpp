@@ -193,6 +193,8 @@ __attribute__((constructor)) void when_loaded(int, char**, char** environment) {
   if (settings && !settings->follow_children) hide_settings(environment);
   if (report_owed()) load_suppressions(*settings);
   if (report_owed()) watch_for_the_end();
+  // Before the program can confine itself in a way that is not seen.
+  await_report_thread();
   is_loaded.store(true, std::memory_order_relaxed);
 }
 

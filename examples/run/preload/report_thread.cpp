@@ -143,12 +143,14 @@ bool start_report_thread() noexcept {
   const SingleThreadedKept kept;
   if (thread.start(&serve, nullptr) == 0) {
     is_uncounted = uncount_new_thread();
-    // The program may forbid system calls next, which the start of a thread needs.
-    wait_until(kServing);
     return true;
   }
   print_line("cannot start a thread: there will be no report if a signal ends the program");
   return false;
+}
+
+void await_report_thread() noexcept {
+  if (thread.running()) wait_until(kServing);
 }
 
 void stop_report_thread() noexcept {

@@ -6,9 +6,14 @@
 
 namespace alloctap::run {
 
-/// Starts the thread; false, with a line on stderr, where the system refuses. Again in a followed
-/// child after fork, where the parent's thread does not exist. Control plane.
+/// Starts the thread and does not wait for it; false, with a line on stderr, where the system
+/// refuses. Again in a followed child after fork, where the parent's thread does not exist. Control
+/// plane.
 [[nodiscard]] bool start_report_thread() noexcept;
+
+/// Returns when the thread, if there is one, has made the system calls that its start takes: before
+/// the program forbids them to all threads. Control plane.
+void await_report_thread() noexcept;
 
 /// Ends the thread, if it runs: before a filter of system calls that would not let it work. Then
 /// `settle_report` says why there is no report. Control plane.

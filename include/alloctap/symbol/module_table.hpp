@@ -127,8 +127,9 @@ class ModuleTable {
 
  private:
   static constexpr std::size_t kBufferBytes = 256 * 1024;
-  /// Headers and build-ids are at the very start of every file that a linker made.
-  static constexpr std::size_t kFileStartBytes = 16 * 1024;
+  /// Linkers put headers and build-ids into the first page, or into one of the next.
+  static constexpr std::size_t kFirstPageBytes = 4 * 1024;
+  static constexpr std::size_t kFileStartBytes = 4 * kFirstPageBytes;
 
   void visit(const os::MemoryRegion& region) noexcept {
     const bool may_start =
@@ -140,9 +141,8 @@ class ModuleTable {
   }
 
   void add(const os::MemoryRegion& region) noexcept {
-    const std::size_t most = std::min(kFileStartBytes, region.end - region.start);
-    const std::size_t bytes = os::copy_memory(region.start, {file_start_.data(), most});
-    const auto image = native::read_mapped_image({file_start_.data(), bytes}, region.start);
+    auto image = read_image(region, kFirstPageBytes);
+    if (!image || image->build_id.empty()) image = read_image(region, kFileStartBytes);
     if (!image) return;
     Module module;
     module.start = region.start;
@@ -155,6 +155,13 @@ class ModuleTable {
     module.is_gone = region.is_gone;
     module.path = paths_.keep(region.path);
     if (module.path.empty() || !modules_.push_back(module)) reading_ = ModuleReading::kNoMemory;
+  }
+
+  /// From the first `most` bytes; what it points to is in `file_start_`.
+  auto read_image(const os::MemoryRegion& region, std::size_t most) noexcept {
+    const std::size_t bytes = os::copy_memory(
+        region.start, {file_start_.data(), std::min(most, region.end - region.start)});
+    return native::read_mapped_image({file_start_.data(), bytes}, region.start);
   }
 
   void forget_data() noexcept {
