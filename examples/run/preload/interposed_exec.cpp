@@ -1,9 +1,12 @@
-// The exec family. If the settings are hidden from the program, only these functions pass them on.
+// The exec family and posix_spawn. If the settings are hidden from the program, only exec passes
+// them on; where children are followed, these functions keep them from programs that they would
+// harm.
 #include "interposed_exec.hpp"
 
 #include <alloca.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <spawn.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -28,6 +31,9 @@ using ExecDescriptor = int(int, Vector, Vector);
 constinit ExecFile* real_execve = nullptr;
 constinit ExecFile* real_execvpe = nullptr;
 constinit ExecDescriptor* real_fexecve = nullptr;
+using Spawn = decltype(::posix_spawn);
+constinit Spawn* real_posix_spawn = nullptr;
+constinit Spawn* real_posix_spawnp = nullptr;
 
 struct FoundPath {
   char text[PATH_MAX] = {};
@@ -48,6 +54,12 @@ const char* find_program(const char* name, FoundPath& found) noexcept {
   }
 }
 
+/// Returns the path of the program that `name` means to execvp; nullptr if it is not known, or not
+/// needed for what the program gets in the place of `environment`.
+const char* path_of(const char* name, Vector environment, FoundPath& found) noexcept {
+  return depends_on_program(environment) ? find_program(name, found) : nullptr;
+}
+
 /// Executes the file at `path`.
 int exec_path(const char* path, Vector arguments, Vector environment) noexcept {
   const PassedEnvironment passed(path, environment);
@@ -57,8 +69,7 @@ int exec_path(const char* path, Vector arguments, Vector environment) noexcept {
 /// Executes the file `name`, which is searched for in PATH.
 int exec_name(const char* name, Vector arguments, Vector environment) noexcept {
   FoundPath found;
-  const char* const path = passes_settings() ? find_program(name, found) : nullptr;
-  const PassedEnvironment passed(path, environment);
+  const PassedEnvironment passed(path_of(name, environment, found), environment);
   return next_function(real_execvpe, "execvpe")(name, arguments, passed.get());
 }
 
@@ -83,6 +94,8 @@ void find_exec_functions() noexcept {
   next_function(real_execve, "execve");
   next_function(real_execvpe, "execvpe");
   next_function(real_fexecve, "fexecve");
+  next_function(real_posix_spawn, "posix_spawn");
+  next_function(real_posix_spawnp, "posix_spawnp");
 }
 
 }  // namespace alloctap::run
@@ -151,5 +164,24 @@ ALLOCTAP_EXPORT int execle(const char* path, const char* first, ...) noexcept {
   });
   va_end(rest);
   return error;
+}
+
+ALLOCTAP_EXPORT int posix_spawn(pid_t* child, const char* path,
+                                const posix_spawn_file_actions_t* actions,
+                                const posix_spawnattr_t* attributes, Vector arguments,
+                                Vector environment) {
+  const PassedEnvironment passed(path, environment, Heir::kChild);
+  return next_function(real_posix_spawn, "posix_spawn")(child, path, actions, attributes, arguments,
+                                                        passed.get());
+}
+
+ALLOCTAP_EXPORT int posix_spawnp(pid_t* child, const char* name,
+                                 const posix_spawn_file_actions_t* actions,
+                                 const posix_spawnattr_t* attributes, Vector arguments,
+                                 Vector environment) {
+  FoundPath found;
+  const PassedEnvironment passed(path_of(name, environment, found), environment, Heir::kChild);
+  return next_function(real_posix_spawnp, "posix_spawnp")(child, name, actions, attributes,
+                                                          arguments, passed.get());
 }
 }

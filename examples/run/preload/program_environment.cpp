@@ -38,6 +38,36 @@ char* without_settings(char* entry, char* users_preload) noexcept {
   return is_ours ? nullptr : entry;
 }
 
+/// The null pointer at the end of an environment, now and before entries were taken out.
+struct Ends {
+  char** now;
+  char** before;
+};
+
+/// Takes the settings out of `environment` and restores the user's LD_PRELOAD.
+Ends keep_users_entries(char** environment) noexcept {
+  char* users = find(environment, kUsersPreloadVariable);
+  // Its name ends in "LD_PRELOAD".
+  if (users != nullptr) users += std::strlen(kUsersPreloadVariable) - std::strlen(kPreloadVariable);
+  char** end = environment;
+  char** entry = environment;
+  for (; *entry != nullptr; ++entry) {
+    char* const kept = without_settings(*entry, users);
+    if (kept != nullptr) *end++ = kept;
+  }
+  *end = nullptr;
+  return {.now = end, .before = entry};
+}
+
+bool has_settings(char* const* environment) noexcept {
+  return find(environment, kSettingsVariable) != nullptr;
+}
+
+std::size_t whole_pages(std::size_t bytes) noexcept {
+  const std::size_t page = os::page_size();
+  return (bytes + page - 1) / page * page;
+}
+
 /// Some programs find the auxiliary vector (getauxval(3)) behind the first null pointer of the
 /// environment. With two entries less, they first find one there that says it is to be ignored.
 void keep_auxiliary_vector_findable(char** end, char** end_before) noexcept {
@@ -87,8 +117,7 @@ class FullEnvironment {
     constexpr std::size_t kNameBytes = 2 * sizeof kUsersPreloadVariable + 8;
     const std::size_t texts =
         kNameBytes + own_object().size() + 2 * users_value_.size() + library().size();
-    const std::size_t page = os::page_size();
-    return (pointer_bytes() + texts + page - 1) / page * page;
+    return whole_pages(pointer_bytes() + texts);
   }
 
   /// Writes it to `place`, which has `bytes()` bytes.
@@ -125,6 +154,10 @@ class FullEnvironment {
   std::string_view users_value_;
 };
 
+/// Whether a program that this process becomes gets the settings. False if they are not hidden, and
+/// in children.
+bool passes_settings() noexcept { return hidden_settings != nullptr && report_owed(); }
+
 void say_untracked(const char* path) noexcept {
   char line[512];
   std::snprintf(
@@ -141,33 +174,46 @@ void hide_settings(char** environment) noexcept {
   if (find(environment, kPreloadVariable) == nullptr) return;
   hidden_preload = find(environment, kPreloadVariable);
   hidden_settings = find(environment, kSettingsVariable);
-  char* users = find(environment, kUsersPreloadVariable);
-  // Its name ends in "LD_PRELOAD".
-  if (users != nullptr) users += std::strlen(kUsersPreloadVariable) - std::strlen(kPreloadVariable);
-  char** end = environment;
-  char** entry = environment;
-  for (; *entry != nullptr; ++entry) {
-    char* const kept = without_settings(*entry, users);
-    if (kept != nullptr) *end++ = kept;
-  }
-  *end = nullptr;
-  keep_auxiliary_vector_findable(end, entry);
+  const Ends ends = keep_users_entries(environment);
+  keep_auxiliary_vector_findable(ends.now, ends.before);
 }
 
-bool passes_settings() noexcept { return hidden_settings != nullptr && report_owed(); }
+bool depends_on_program(char* const* environment) noexcept {
+  return passes_settings() || has_settings(environment);
+}
 
-PassedEnvironment::PassedEnvironment(const char* path, char* const* environment) noexcept
+PassedEnvironment::PassedEnvironment(const char* path, char* const* environment, Heir heir) noexcept
     : passed_(environment) {
-  if (!passes_settings()) return;
-  if (find(environment, kSettingsVariable) != nullptr) return;
-  if (path != nullptr && !is_loadable_into(path)) {
+  const bool is_followed = has_settings(environment);
+  const bool is_to_be_tracked = is_followed || (heir == Heir::kSelf && passes_settings());
+  if (!is_to_be_tracked) return;
+  const bool is_loadable = path == nullptr || is_loadable_into(path);
+  if (is_followed) {
+    if (!is_loadable) take_settings_out();
+  } else if (is_loadable) {
+    add_settings();
+  } else {
     say_untracked(path);
-    return;
   }
-  const FullEnvironment full(environment);
+}
+
+void PassedEnvironment::add_settings() noexcept {
+  const FullEnvironment full(passed_);
   bytes_ = full.bytes();
   memory_ = os::map_pages(bytes_);
   if (memory_ != nullptr) passed_ = full.write(memory_);
+}
+
+void PassedEnvironment::take_settings_out() noexcept {
+  std::size_t count = 0;
+  while (passed_[count] != nullptr) ++count;
+  bytes_ = whole_pages((count + 1) * sizeof(char*));
+  memory_ = os::map_pages(bytes_);
+  if (memory_ == nullptr) return;
+  auto** const kept = static_cast<char**>(memory_);
+  std::memcpy(kept, passed_, (count + 1) * sizeof(char*));
+  keep_users_entries(kept);
+  passed_ = kept;
 }
 
 PassedEnvironment::~PassedEnvironment() noexcept {

@@ -140,6 +140,13 @@ class ModuleTable {
     }
   }
 
+  /// From the first `most` bytes; what it points to is in `file_start_`.
+  auto read_image(const os::MemoryRegion& region, std::size_t most) noexcept {
+    const std::size_t bytes = os::copy_memory(
+        region.start, {file_start_.data(), std::min(most, region.end - region.start)});
+    return native::read_mapped_image({file_start_.data(), bytes}, region.start);
+  }
+
   void add(const os::MemoryRegion& region) noexcept {
     auto image = read_image(region, kFirstPageBytes);
     if (!image || image->build_id.empty()) image = read_image(region, kFileStartBytes);
@@ -155,13 +162,6 @@ class ModuleTable {
     module.is_gone = region.is_gone;
     module.path = paths_.keep(region.path);
     if (module.path.empty() || !modules_.push_back(module)) reading_ = ModuleReading::kNoMemory;
-  }
-
-  /// From the first `most` bytes; what it points to is in `file_start_`.
-  auto read_image(const os::MemoryRegion& region, std::size_t most) noexcept {
-    const std::size_t bytes = os::copy_memory(
-        region.start, {file_start_.data(), std::min(most, region.end - region.start)});
-    return native::read_mapped_image({file_start_.data(), bytes}, region.start);
   }
 
   void forget_data() noexcept {

@@ -68,6 +68,21 @@ TEST_CASE("a program that cannot be tracked finds the environment that the user 
   }
 }
 
+TEST_CASE("a followed child that cannot be tracked finds the environment that the user gave") {
+  for (const std::string way : {"execve", "execv", "execvpe", "execvp", "execl", "execlp", "execle",
+                                "fexecve", "execveat", "spawn", "spawnp", "vfork", "system"}) {
+    CAPTURE(way);
+    TrackedProgram program(
+        {ALLOCTAP_PROGRAMS "executes", way, "fork", ALLOCTAP_PROGRAMS "prints_environment"});
+    program.command().environment = {"PATH=/usr/bin:/bin:" ALLOCTAP_PROGRAMS, kVariables[1]};
+    const Outcome outcome =
+        run(program.tracked_to("json=" + program.file("%p.json"), {"--follow-children"}));
+    CHECK(outcome.out == run(program.untracked()).out);
+    CHECK(outcome.out.find("PATH=") != std::string::npos);
+    CHECK(outcome.err == "");
+  }
+}
+
 TEST_CASE("the auxiliary vector is found behind the environment") {
   for (const std::string& variable : kVariables) {
     CHECK(executable_in_report({"auxiliary"}, variable).ends_with("/executes"));

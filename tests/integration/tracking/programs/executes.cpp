@@ -1,5 +1,6 @@
-// usage: executes WAY [fork]: has /usr/bin/env print the environment that WAY gives it, started
-// from a child with `fork`; WAY is a function of the exec family, or one that makes a child itself.
+// usage: executes WAY [fork [PROGRAM]]: has /usr/bin/env, or PROGRAM, which is in PATH, print the
+// environment that WAY gives it, started from a child with `fork`; WAY is a function of the exec
+// family, or one that makes a child itself.
 #include <elf.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -14,27 +15,28 @@
 
 namespace {
 
-constexpr char kPath[] = "/usr/bin/env";
+const char* path = "/usr/bin/env";
+const char* name = "env";
 char* const kArguments[] = {const_cast<char*>("env"), nullptr};
 
 void wait_for(pid_t child) { ::waitpid(child, nullptr, 0); }
 
 void print_by_popen() {
-  std::FILE* const pipe = ::popen(kPath, "r");
+  std::FILE* const pipe = ::popen(path, "r");
   for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) std::putchar(c);
   ::pclose(pipe);
 }
 
 template <class Spawn>
-void print_by_spawn(Spawn spawn, const char* name) {
+void print_by_spawn(Spawn spawn, const char* program) {
   pid_t child = 0;
-  if (spawn(&child, name, nullptr, nullptr, kArguments, environ) == 0) wait_for(child);
+  if (spawn(&child, program, nullptr, nullptr, kArguments, environ) == 0) wait_for(child);
 }
 
 void print_by_vfork() {
   const pid_t child = ::vfork();
   if (child == 0) {
-    ::execv(kPath, kArguments);
+    ::execv(path, kArguments);
     ::_exit(1);
   }
   wait_for(child);
@@ -55,21 +57,21 @@ struct Way {
 };
 
 constexpr Way kWays[] = {
-    {"execve", [] { ::execve(kPath, kArguments, environ); }},
-    {"execv", [] { ::execv(kPath, kArguments); }},
-    {"execvpe", [] { ::execvpe("env", kArguments, environ); }},
-    {"execvp", [] { ::execvp("env", kArguments); }},
-    {"execl", [] { ::execl(kPath, "env", "--", "A=a", "B=b", nullptr); }},
-    {"execlp", [] { ::execlp("env", "env", nullptr); }},
-    {"execle", [] { ::execle(kPath, "env", "A=a", nullptr, environ); }},
-    {"fexecve", [] { ::fexecve(::open(kPath, O_RDONLY | O_CLOEXEC), kArguments, environ); }},
-    {"execveat", [] { ::execveat(AT_FDCWD, kPath, kArguments, environ, 0); }},
-    {"no-environment", [] { ::execve(kPath, kArguments, nullptr); }},
-    {"system-call", [] { ::syscall(SYS_execve, kPath, kArguments, environ); }},
-    {"spawn", [] { print_by_spawn(&::posix_spawn, kPath); }},
-    {"spawnp", [] { print_by_spawn(&::posix_spawnp, "env"); }},
+    {"execve", [] { ::execve(path, kArguments, environ); }},
+    {"execv", [] { ::execv(path, kArguments); }},
+    {"execvpe", [] { ::execvpe(name, kArguments, environ); }},
+    {"execvp", [] { ::execvp(name, kArguments); }},
+    {"execl", [] { ::execl(path, "env", "--", "A=a", "B=b", nullptr); }},
+    {"execlp", [] { ::execlp(name, "env", nullptr); }},
+    {"execle", [] { ::execle(path, "env", "A=a", nullptr, environ); }},
+    {"fexecve", [] { ::fexecve(::open(path, O_RDONLY | O_CLOEXEC), kArguments, environ); }},
+    {"execveat", [] { ::execveat(AT_FDCWD, path, kArguments, environ, 0); }},
+    {"no-environment", [] { ::execve(path, kArguments, nullptr); }},
+    {"system-call", [] { ::syscall(SYS_execve, path, kArguments, environ); }},
+    {"spawn", [] { print_by_spawn(&::posix_spawn, path); }},
+    {"spawnp", [] { print_by_spawn(&::posix_spawnp, name); }},
     {"vfork", print_by_vfork},
-    {"system", [] { static_cast<void>(!std::system(kPath)); }},
+    {"system", [] { static_cast<void>(!std::system(path)); }},
     {"popen", print_by_popen},
     {"auxiliary", print_page_size},
 };
@@ -77,6 +79,10 @@ constexpr Way kWays[] = {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 3) {
+    path = argv[3];
+    name = std::strrchr(path, '/') + 1;
+  }
   const pid_t child = argc > 2 ? ::fork() : 0;
   if (child != 0) {
     wait_for(child);
