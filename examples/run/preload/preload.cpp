@@ -1,6 +1,7 @@
 // The object that alloctap-run preloads: it exports the functions that it interposes and nothing
 // else, and depends on the C library alone.
 #include <pthread.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <unwind.h>
@@ -129,8 +130,26 @@ void watch_for_the_end() noexcept {
   if (start_report_thread()) watch_fatal_signals();
 }
 
-/// After the tracker's own handler has made its tables whole.
+/// The time in which no signal interrupts the calling thread.
+class BlockedSignals {
+ public:
+  BlockedSignals() noexcept {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~BlockedSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+/// After the tracker's own handler has made its tables whole. The parent's handlers are in force: a
+/// signal that came before there is a thread for the report would wait for it for ever.
 void in_forked_child() noexcept {
+  const BlockedSignals blocked;
   exiting_thread.store({});
   inherit_refused_calls();
   drop_standard_error();

@@ -85,6 +85,15 @@ TEST_CASE("a thousand forks beside two threads that allocate all the time") {
   CHECK(live_child_blocks(program.dump()) == 0);
 }
 
+TEST_CASE("a followed child may be ended at any moment after the fork") {
+  const TrackedProgram program = forks("end-early", 200);
+  const Outcome outcome =
+      run(program.tracked_to("json=" + program.file("%p.json"), {"--follow-children"}));
+  CHECK(outcome.out == "200 children, 0 failures\n");
+  CHECK(outcome.err == "");
+  reports(program);
+}
+
 TEST_CASE("50 followed forks beside two threads that allocate all the time") {
   TrackedProgram program = forks("often", 50);
   const Outcome outcome =

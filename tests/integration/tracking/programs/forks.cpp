@@ -85,6 +85,22 @@ void fork_and_return() {
   }).join();
 }
 
+/// Each child is ended a few microseconds later than the one before.
+void end_early() {
+  int failures = 0;
+  for (int i = 0; i < count; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(20);
+      programs::allocate_for_ever();
+    }
+    ::usleep(static_cast<useconds_t>(i * 10));
+    ::kill(child, SIGTERM);
+    if (wait_for(child) != SIGTERM) ++failures;
+  }
+  std::printf("%d children, %d failures\n", count, failures);
+}
+
 void fork_grandchild() {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -185,6 +201,7 @@ constexpr Way kWays[] = {
     {"grandchild", fork_grandchild},
     {"from-thread-that-returns", fork_and_return},
     {"one-by-one", fork_one_by_one},
+    {"end-early", end_early},
     {"vfork-exec", vfork_and_exec},
     {"vfork-_exit", vfork_and_leave},
     {"spawn", spawn},
