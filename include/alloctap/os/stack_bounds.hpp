@@ -21,9 +21,16 @@ struct StackBounds {
 /// only `high` is a lasting bound. errno may change.
 StackBounds find_stack_bounds(std::uintptr_t address) noexcept;
 
-/// The stack pointer that the process began with; no frame of any stack lies above. The highest
-/// address where the system does not tell.
+/// The stack pointer that the process began with: no frame of the main thread lies above, but the
+/// stacks of other threads may. The highest address where the system does not tell.
 std::uintptr_t initial_stack_pointer() noexcept;
+
+/// Whether a frame with the stack pointer `sp`, on the stack with those bounds, is the one that the
+/// process began with, which no unwind table calls the outermost.
+inline bool is_initial_frame(std::uintptr_t sp, const StackBounds& stack) noexcept {
+  const std::uintptr_t initial = initial_stack_pointer();
+  return sp >= initial && stack.contains(initial);
+}
 
 }  // namespace alloctap::os
 

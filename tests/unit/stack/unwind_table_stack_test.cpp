@@ -78,7 +78,8 @@ ALLOCTAP_NO_SANITIZE void read_words(const CallOrigin& origin) {
   for (std::size_t i = 0; i < kWords; ++i) smashed.words[i] = stack[i];
 }
 
-/// What attackers, stray writes and freed memory leave on a stack. Nothing of it is code.
+/// What attackers, stray writes and freed memory leave on a stack. Nothing of it is code, but
+/// constants may lie in one segment with code, and a library where another stack would be.
 std::vector<std::uintptr_t> bad_values(const CallOrigin& origin) {
   static const int data = 0;
   const std::uintptr_t frame = address_of(origin.frame);
@@ -171,7 +172,7 @@ void check_smashed_return_address(const CallOrigin& origin, std::size_t number, 
     const std::uintptr_t shown = smashed.frames[number];
     CHECK((shown == value || shown == unsigned_value));
   }
-  if (value != 0) CHECK(smashed.result.failed);
+  if (value != 0 && !native::is_module_code(unsigned_value - 1)) CHECK(smashed.result.failed);
   for (int i = 0; i < 3; ++i) CHECK(frames_now(origin) == before);
 }
 
