@@ -1,4 +1,4 @@
-"""The tables of docs/misuse.md."""
+"""The tables of tests/corpus/results.md."""
 
 import collections
 
