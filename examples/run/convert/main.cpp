@@ -1,5 +1,6 @@
 /// alloctap-convert: makes other reports of a record.
 #include <algorithm>
+#include <alloctap/dump/descriptor_output.hpp>
 #include <alloctap/dump/dump_writer.hpp>
 #include <alloctap/dump/file_output.hpp>
 #include <alloctap/dump/saved_report.hpp>
@@ -28,8 +29,8 @@ constexpr char kTool[] = "alloctap-convert";
 
 int say(int code, const std::string& message) { return run::say(kTool, code, message); }
 
-absl::Status write_file(const Report& report, const ChosenDump& dump, const std::string& path) {
-  FileOutput output(path);
+template <class Output>
+absl::Status write_to(Output&& output, const Report& report, const ChosenDump& dump) {
   if (absl::Status status = output.open(); !status.ok()) return status;
   DumpWriter writer(output);
   dump.write(report, writer);
@@ -40,7 +41,10 @@ absl::Status write_file(const Report& report, const ChosenDump& dump, const std:
 int write_targets(const ConvertOptions& options, const Report& report) {
   int code = kFine;
   for (const ConvertOptions::Target& target : options.targets) {
-    const absl::Status status = write_file(report, {.format = target.format}, target.path);
+    const ChosenDump dump{.format = target.format};
+    const absl::Status status = target.path == "-"
+                                    ? write_to(DescriptorOutput(1), report, dump)
+                                    : write_to(FileOutput(target.path), report, dump);
     if (!status.ok()) code = say(kFailed, std::string(status.message()));
   }
   return code;

@@ -32,7 +32,9 @@ void describe(CLI::App& app, std::vector<std::string>& texts, bool& replay) {
       ->option_text("RECORD FORMAT=PATH...")
       ->allow_extra_args();
   app.footer(absl::StrCat(
-      "Records are what alloctap-run --dump record=PATH writes. FORMAT is one of\n", format_names(),
+      "Records are what alloctap-run --dump record=PATH writes. A PATH of - is standard output.\n"
+      "FORMAT is one of\n",
+      format_names(),
       ".\nExit status: 0; 1 where the record was damaged or cut short (what was readable is\n"
       "written) or is none, or its events add up to other numbers or are not all there; 2\n"
       "where nothing could be read or something not be written."));

@@ -220,6 +220,16 @@ TEST_CASE("what is no record is refused, and so is a newer one") {
   CHECK(text_of(recorded.made()).empty());
 }
 
+TEST_CASE("a report may go to standard output") {
+  const RecordedRun recorded({ALLOCTAP_PROGRAMS "known_mix"});
+  const std::string record = recorded.record();
+  CHECK(convert({record, "text=" + recorded.made()}).exit_code() == 0);
+  const Outcome outcome = convert({record, "text=-"});
+  CHECK(outcome.exit_code() == 0);
+  CHECK(outcome.out == text_of(recorded.made()));
+  CHECK(outcome.err == "");
+}
+
 TEST_CASE("a command line that asks for nothing sensible is refused") {
   for (const Texts& arguments :
        {Texts{}, Texts{"record"}, Texts{"record", "text"}, Texts{"record", "pdf=x"},
