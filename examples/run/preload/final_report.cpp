@@ -41,6 +41,20 @@ absl::Status dump_to_standard_output(const Snapshot& snapshot, DumpFormat format
       "cannot write the dump: the program has closed all descriptors of standard output");
 }
 
+constinit const char* spare_directory = nullptr;
+
+/// Without a format and a path. Where the program has closed or replaced its standard error, the
+/// report is a file; not of children, which may be many and mean it.
+absl::Status dump_by_default(const Snapshot& snapshot) {
+  const ChosenDump text = policy_of(DumpFormat::kText);
+  const int output = standard_error();
+  if (output >= 0) return dump(snapshot, text, DescriptorOutput(output));
+  const os::ProcessId process = os::current_process_id();
+  if (process != current_settings->root_pid || spare_directory == nullptr) return absl::OkStatus();
+  const std::string path = absl::StrCat(spare_directory, "/alloctap-run.", process, ".txt");
+  return dump(snapshot, text, FileOutput(path));
+}
+
 /// What is at `path` must not be replaced: it leads to a device, a pipe or an open descriptor.
 absl::Status append_dump(const Snapshot& snapshot, DumpFormat format, const char* path) {
   if (std::string_view(path) == kStandardOutputPath) {
@@ -117,6 +131,8 @@ bool has_errors() noexcept {
 
 }  // namespace
 
+void provide_spare_directory(const char* path) noexcept { spare_directory = path; }
+
 void owe_report(const Settings& settings) noexcept {
   current_settings = &settings;
   next_dump = kFirstDump;
@@ -143,12 +159,7 @@ void write_report() noexcept {
   if (!snapshot.ok()) return print_error(snapshot.status());
   note_errors(*snapshot);
   allocated_bytes.store(snapshot->totals.allocated_bytes);
-  const int error_output = standard_error();
-  if (current_settings->dump_count == 0 && error_output >= 0) {
-    const absl::Status status =
-        dump(*snapshot, policy_of(DumpFormat::kText), DescriptorOutput(error_output));
-    if (!status.ok()) print_error(status);
-  }
+  if (current_settings->dump_count == 0) print_error(dump_by_default(*snapshot));
   for (const DumpTarget& target : current_settings->targets()) {
     const absl::Status status = write_dump(*snapshot, target);
     if (!status.ok()) print_error(status);

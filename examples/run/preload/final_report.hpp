@@ -10,6 +10,10 @@
 
 namespace alloctap::run {
 
+/// Names the directory for a report that belongs on standard error, if that is gone in the end.
+/// `path` is absolute, and kept as it is.
+void provide_spare_directory(const char* path) noexcept;
+
 /// From now on this process owes a report as `settings` says. `settings` outlives the process's
 /// program. Also in a forked child that is followed.
 void owe_report(const Settings& settings) noexcept;

@@ -229,6 +229,8 @@ void RunConfig::on_first_call() noexcept {
     return print_line("ALLOCTAP_RUN is not what alloctap-run sets; nothing is tracked");
   if (!settings->apply_to(os::current_process_id()) || !start_tracker()) return;
   note_standard_error();
+  static constinit char directory[kPathBytes]{};
+  if (::getcwd(directory, sizeof directory) != nullptr) provide_spare_directory(directory);
   if (reports_to_standard_output()) note_standard_output();
   HelperProcess::note_start_of_program();
   note_earlier_children();

@@ -43,6 +43,19 @@ class Spoiled {
   TrackedProgram program_;
 };
 
+Outcome run_without_dump(const Spoiled& spoiled) {
+  Command command = spoiled.program().untracked();
+  command.arguments.insert(command.arguments.begin(), {ALLOCTAP_RUN_BINARY, "--"});
+  Outcome outcome = run(command);
+  CHECK(outcome.exit_code() == 42);
+  return outcome;
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 void check_one_line(const std::string& text, const std::string& path, const std::string& reason) {
   CAPTURE(text);
   CHECK(text.starts_with("alloctap-run: "));
@@ -99,8 +112,7 @@ TEST_CASE("what stood at the report's path stays there whole where the new one c
   const Spoiled spoiled("limit-file-size");
   std::ofstream(spoiled.dump_path()) << "the last report";
   CHECK(spoiled.run_tracked().err != "");
-  std::ifstream file(spoiled.dump_path());
-  CHECK(std::string(std::istreambuf_iterator<char>(file), {}) == "the last report");
+  CHECK(text_of(spoiled.dump_path()) == "the last report");
   CHECK(spoiled.count_files() == 1);
 }
 
@@ -110,13 +122,23 @@ TEST_CASE("a program may close what it likes and go where it likes") {
   check_written("change-directory");
 }
 
+TEST_CASE("where standard error is gone the report is a file where the program was started") {
+  for (const std::string way : {"close-stderr", "close-everything", "reuse-stderr"}) {
+    CAPTURE(way);
+    const Spoiled spoiled(way);
+    const Outcome outcome = run_without_dump(spoiled);
+    CHECK(outcome.err == "");
+    const std::string name = "alloctap-run." + std::to_string(outcome.pid) + ".txt";
+    const std::string report = text_of(spoiled.program().file(name));
+    CHECK(report.starts_with("alloctap 0"));
+    CHECK(spoiled.count_files() == (way == "reuse-stderr" ? 2 : 1));
+  }
+}
+
 TEST_CASE("a file that the program opened in the place of standard error is its own") {
   const Spoiled spoiled("reuse-stderr");
-  Command command = spoiled.program().untracked();
-  command.arguments.insert(command.arguments.begin(), {ALLOCTAP_RUN_BINARY, "--"});
-  CHECK(run(command).exit_code() == 42);
-  std::ifstream file(spoiled.program().file("data"));
-  CHECK(std::string(std::istreambuf_iterator<char>(file), {}) == "data\n");
+  run_without_dump(spoiled);
+  CHECK(text_of(spoiled.program().file("data")) == "data\n");
 }
 
 TEST_CASE("a program that becomes another one without an environment is tracked in it") {
