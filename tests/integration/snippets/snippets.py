@@ -12,7 +12,7 @@ what it prints with the page. A comment on the line before a block says more:
 
     <!-- fragment -->    the block is no program
     <!-- not run -->     the program is compiled only
-    <!-- before          the lines up to --> are put in front of the program
+    <!-- inside FILE --> the block takes the place of the line "// The page's lines." in that file
     <!-- output -->      the block is what the program before it prints, on stdout and stderr
     <!-- output of alloctap-run --checks=level10 ./program in heap.txt, exits 1 -->
                          what it prints under that command, in that file; each part may be left out
@@ -38,6 +38,8 @@ OUTPUT = re.compile(r"output(?: of (?P<command>.+?))?(?: in (?P<file>\S+?))?(?:,
 LIBRARIES = {"<gtest/": "GTest::gtest", "googletest_adapter": "GTest::gtest",
              "<catch2/": "Catch2::Catch2", "catch2_adapter": "Catch2::Catch2"}
 HAS_MAIN = re.compile(r"\bint main\b|DOCTEST_CONFIG_IMPLEMENT|CATCH_CONFIG_MAIN")
+INSIDE = "inside "
+MARKER = "// The page's lines.\n"
 TIMEOUT_SECONDS = 300
 
 
@@ -56,11 +58,6 @@ class Block:
 class Snippet:
     program: Block
     output: Block = None
-
-    @property
-    def before(self):
-        comment = self.program.comment
-        return comment.removeprefix("before\n") if comment.startswith("before\n") else ""
 
 
 class PageError(Exception):
@@ -108,7 +105,8 @@ def snippets_of(text):
     snippets, is_open = [], False
     for block in blocks_of(text):
         if block.language == "cpp":
-            is_open = bool(PROGRAM.search(block.text)) and block.comment != "fragment"
+            is_whole = PROGRAM.search(block.text) and block.comment != "fragment"
+            is_open = bool(is_whole) or block.comment.startswith(INSIDE)
             if is_open:
                 snippets.append(Snippet(block))
         elif block.comment.startswith("output"):
@@ -125,12 +123,21 @@ def pages_of(root):
     return [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
 
 
-def source_of(snippet, page):
-    """What is compiled."""
-    parts = [(snippet.program.line, snippet.program.text)]
-    if snippet.before:
-        parts.insert(0, (snippet.program.comment_line + 1, snippet.before + "\n"))
-    return "".join(f'#line {line} "{page}"\n{text}' for line, text in parts)
+def source_of(root, snippet, page):
+    """What is compiled. Raises PageError if the file that it is to stand in is not as it should be."""
+    program = snippet.program
+    source = f'#line {program.line} "{page}"\n{program.text}'
+    if not program.comment.startswith(INSIDE):
+        return source
+    name = program.comment.removeprefix(INSIDE)
+    file = root / name
+    if not file.is_file():
+        raise PageError(program.comment_line, f"there is no {name}")
+    before, marker, after = file.read_text(encoding="utf-8").partition(MARKER)
+    if not marker:
+        raise PageError(program.comment_line, f"{name} has no line {MARKER.strip()}")
+    follow = before.count("\n") + 2
+    return f'#line 1 "{name}"\n{before}{source}#line {follow} "{name}"\n{after}'
 
 
 def write_if_new(path, text):
@@ -145,12 +152,12 @@ def extract(root, directory):
         page = path.relative_to(root).as_posix()
         try:
             snippets = snippets_of(path.read_text(encoding="utf-8"))
+            sources = [source_of(root, snippet, page) for snippet in snippets]
         except PageError as error:
             print(f"{page}:{error.line}: {error}", file=sys.stderr)
             return 1
-        for number, snippet in enumerate(snippets, 1):
+        for number, (snippet, source) in enumerate(zip(snippets, sources), 1):
             name = re.sub(r"\W", "_", page.removesuffix(".md").lower()) + f"_{number}"
-            source = source_of(snippet, page)
             write_if_new(directory / f"{name}.cpp", source)
             options = [library for text, library in LIBRARIES.items() if text in source]
             options += [] if HAS_MAIN.search(source) else ["alloctap_doctest_main"]
@@ -275,11 +282,9 @@ int main();
 void f();
 ```
 
-<!-- before
-#include <cstdio>
--->
+<!-- inside tests/around.cpp -->
 ```cpp
-int main() { return 0; }
+g();
 ```
 
 <!-- output, exits 1 -->
@@ -311,11 +316,9 @@ def expect_page_error(text, line, sentence):
 
 def test_pages():
     first, second = snippets_of(PAGE)
-    expect(first.program.line == 16 and second.program.line == 27, (first, second))
-    expect(first.output.line == 21 and second.output is None, (first, second))
+    expect(first.program.line == 14 and second.program.line == 25, (first, second))
+    expect(first.output.line == 19 and second.output is None, (first, second))
     expect(OUTPUT.match(first.output.comment)["status"] == "1", first.output)
-    expect(source_of(first, "docs/a.md") == '#line 13 "docs/a.md"\n#include <cstdio>\n'
-           '#line 16 "docs/a.md"\nint main() { return 0; }\n', source_of(first, "docs/a.md"))
     found = OUTPUT.match("output of alloctap-run --checks=guard ./program in heap.txt, exits 7").groupdict()
     expect(found == {"command": "alloctap-run --checks=guard ./program", "file": "heap.txt", "status": "7"}, found)
     expect_page_error("```cpp\nint main\n", 1, "this block does not end")
@@ -331,7 +334,23 @@ def test_extraction():
         (root / "docs/deep").mkdir(parents=True)
         (root / "README.md").write_text("no program\n")
         (root / "docs/deep/page.md").write_text(PAGE)
-        expect(extract(root, root) == 0, "pages in order")
+
+        def failure():
+            said = io.StringIO()
+            with contextlib.redirect_stderr(said):
+                extract(root, root)
+            return said.getvalue()
+
+        expect(failure() == "docs/deep/page.md:12: there is no tests/around.cpp\n", failure())
+        around = root / "tests/around.cpp"
+        around.parent.mkdir()
+        around.write_text("int main() {\n}\n")
+        expect(failure().startswith("docs/deep/page.md:12: tests/around.cpp has no line"), failure())
+        around.write_text(f"int main() {{\n{MARKER}}}\n")
+        expect(failure() == "", failure())
+        source = (root / "docs_deep_page_1.cpp").read_text()
+        expect(source == '#line 1 "tests/around.cpp"\nint main() {\n#line 14 "docs/deep/page.md"\ng();\n'
+               '#line 3 "tests/around.cpp"\n}\n', source)
         calls = (root / "snippets.cmake").read_text()
         expect(calls == 'add_snippet(docs_deep_page_1 "docs/deep/page.md" 1 ON)\n'
                'add_snippet(docs_deep_page_2 "docs/deep/page.md" 2 ON alloctap_doctest_main)\n', calls)
