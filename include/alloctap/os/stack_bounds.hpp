@@ -25,12 +25,9 @@ StackBounds find_stack_bounds(std::uintptr_t address) noexcept;
 /// stacks of other threads may. The highest address where the system does not tell.
 std::uintptr_t initial_stack_pointer() noexcept;
 
-/// Whether a frame with the stack pointer `sp`, on the stack with those bounds, is the one that the
-/// process began with, which no unwind table calls the outermost.
-inline bool is_initial_frame(std::uintptr_t sp, const StackBounds& stack) noexcept {
-  const std::uintptr_t initial = initial_stack_pointer();
-  return sp >= initial && stack.contains(initial);
-}
+/// Whether a frame with the stack pointer `sp` is the one that the process began with, which no
+/// unwind table calls the outermost. Runs inside malloc; errno does not change.
+bool is_initial_frame(std::uintptr_t sp) noexcept;
 
 }  // namespace alloctap::os
 

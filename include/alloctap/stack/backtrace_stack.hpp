@@ -44,7 +44,7 @@ struct BacktraceStack {
     const std::uintptr_t ip = ::_Unwind_GetIPInfo(context, &interrupted);
     // The outermost frame says that its return address is undefined; the walk then ends at 0. That
     // of the loader, which runs constructors, says nothing: it is known by its place.
-    walk.reached_end = ip == 0 || ::_Unwind_GetCFA(context) >= os::initial_stack_pointer();
+    walk.reached_end = ip == 0 || os::is_initial_frame(::_Unwind_GetCFA(context));
     walk.met_caller |= ip == walk.caller;
     const bool in_allocator =
         walk.stack.depth == 0 && walk.allocator != nullptr && walk.allocator->contains(ip);

@@ -76,7 +76,7 @@ struct CarefulStack {
     /// The loader's outermost frame does not say so: it is known by its place.
     [[nodiscard]] bool is_at_start() const noexcept {
       const auto sp = registers().get(arch::DwarfRegisters::kStackPointer);
-      return sp && *sp >= os::initial_stack_pointer();
+      return sp && os::is_initial_frame(*sp);
     }
   };
 

@@ -227,23 +227,23 @@ class ChainCapture {
     WalkedFrames& walked = memory.walked;
     memory.copy.forget();
     walked.restart(memory.current.leaf);
-    const os::StackBounds& bounds = memory.current.stack != nullptr
-                                        ? memory.current.stack->bounds
-                                        : memory.stacks.foreign_bounds();
+    const std::uintptr_t high = memory.current.stack != nullptr
+                                    ? memory.current.stack->bounds.high
+                                    : memory.stacks.foreign_bounds().high;
     const Rules rules(memory.rules, Rules::current_epoch());
     UnwindOutcome outcome = UnwindOutcome::kCaller;
     while (walked.size() <= max_frames) {
       const UnwindFrame& frame = walked.last().frame;
       const UnwindRule rule = rules.find(frame);
       outcome = rule.kind == UnwindRule::Kind::kNone
-                    ? step_by_record(frame, walked.next(), bounds.high, rules, memory.copy)
+                    ? step_by_record(frame, walked.next(), high, rules, memory.copy)
                     : step_outwards(frame, rule, walked.next(), memory.copy);
       if (outcome != UnwindOutcome::kCaller) break;
       walked.add();
     }
     if (outcome == UnwindOutcome::kNeedsRegisters) return fall_back(thread, origin, max_frames);
-    const bool whole = outcome == UnwindOutcome::kOutermost ||
-                       os::is_initial_frame(walked.last().frame.sp, bounds);
+    const bool whole =
+        outcome == UnwindOutcome::kOutermost || os::is_initial_frame(walked.last().frame.sp);
     return take_over(thread, memory, max_frames, !whole);
   }
 

@@ -138,7 +138,7 @@ class ChainWalk {
         Rules::kPointerDecides ? FramePointerUse::kUsed : FramePointerUse::kIgnored;
     if (outcome == UnwindOutcome::kOutermost) return replace_chain(ChainEnd::kOutermost, use);
     if (outcome == UnwindOutcome::kNoTable) {
-      const bool whole = os::is_initial_frame(walked_.last().frame.sp, stack_);
+      const bool whole = os::is_initial_frame(walked_.last().frame.sp);
       return whole ? replace_chain(ChainEnd::kOutermost, use) : end_without_table();
     }
     if (Rules::kPointerDecides) return replace_chain(ChainEnd::kFailed, use);

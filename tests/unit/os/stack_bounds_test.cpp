@@ -75,6 +75,15 @@ TEST_CASE("no frame of the main thread lies above the stack pointer that it bega
   CHECK(initial < getauxval(AT_RANDOM));
 }
 
+TEST_CASE("the first frame lies between that stack pointer and the end of the stack") {
+  const std::uintptr_t initial = os::initial_stack_pointer();
+  CHECK(os::is_initial_frame(initial));
+  CHECK(os::is_initial_frame(initial + 64));
+  CHECK_FALSE(os::is_initial_frame(initial - 16));
+  CHECK_FALSE(os::is_initial_frame(getauxval(AT_EXECFN) + 1));
+  CHECK_FALSE(os::is_initial_frame(UINTPTR_MAX));
+}
+
 TEST_CASE("an address that nothing is mapped at has no stack bounds") {
   const os::StackBounds bounds = os::find_stack_bounds(8);
   CHECK(bounds.low == 0);

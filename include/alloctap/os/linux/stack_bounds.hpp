@@ -1,6 +1,11 @@
 #pragma once
 
+#include <sys/auxv.h>
+
+#include <cstdint>
+
 #include "alloctap/macros.hpp"
+#include "alloctap/os/error_preserver.hpp"
 #include "alloctap/os/memory_map.hpp"
 #include "alloctap/os/stack_bounds.hpp"
 #include "alloctap/os/virtual_memory.hpp"
@@ -13,6 +18,14 @@ namespace alloctap::os {
 inline std::uintptr_t initial_stack_pointer() noexcept {
   return &__libc_stack_end != nullptr ? reinterpret_cast<std::uintptr_t>(__libc_stack_end)
                                       : UINTPTR_MAX;
+}
+
+inline bool is_initial_frame(std::uintptr_t sp) noexcept {
+  if (sp < initial_stack_pointer()) return false;
+  const ErrorPreserver preserve_error;
+  // The kernel writes this name above all else that it puts on the stack.
+  const auto name = static_cast<std::uintptr_t>(::getauxval(AT_EXECFN));
+  return name == 0 || sp <= name;
 }
 
 inline StackBounds find_stack_bounds(std::uintptr_t address) noexcept {

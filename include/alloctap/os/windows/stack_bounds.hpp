@@ -19,4 +19,6 @@ inline StackBounds find_stack_bounds(std::uintptr_t address) noexcept {
 
 inline std::uintptr_t initial_stack_pointer() noexcept { return UINTPTR_MAX; }
 
+inline bool is_initial_frame(std::uintptr_t) noexcept { return false; }
+
 }  // namespace alloctap::os
