@@ -7,8 +7,8 @@ if(NOT ALLOCTAP_CCACHE)
 endif()
 
 # Paths below the project are hashed relative to it. What a file includes is read from the compiler's
-# list, so nothing is preprocessed twice. A precompiled header may define macros, and its own time of
-# change does not count.
+# list, so nothing is preprocessed twice. A precompiled header may define macros, and the time that
+# __TIME__ gives in it does not count.
 set(launcher
     "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_DEPEND=1
     CCACHE_SLOPPINESS=pch_defines,time_macros
