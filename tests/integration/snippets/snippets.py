@@ -174,7 +174,7 @@ MASKS = [
     (re.compile(r"memory of [\w-]+"), "memory of *"),
     (re.compile(r"^(\s*command\s).*"), r"\1*"),
     (re.compile(r"\b(pid|thread|process) \d+"), r"\1 *"),
-    (re.compile(r"\b[\d.,]+ (ns|us|ms|s)\b"), r"* \1"),
+    (re.compile(r"\b[\d.,]+ (ns|us|ms|s)\b"), "* s"),
     (re.compile(r"\b\d+\.\d+\.\d+\b"), "*"),
     (re.compile(r"[\d.]+ ([KMG]i)?B mapped by the tracker"), "* mapped by the tracker"),
     (re.compile(r"\s+"), " "),
