@@ -48,7 +48,7 @@ def ways_of(build_directories, sample, folder):
     ways = []
     for directory in build_directories:
         mark = tracking.mark_of(directory, build_directories)
-        library = pathlib.Path(directory).resolve() / "lib" / "liballoctap-run-chosen.so"
+        library = pathlib.Path(directory).resolve() / "lib/alloctap/liballoctap-run-chosen.so"
         ways.append(tracking.Way(mark + OFF, environment={"LD_PRELOAD": str(library)}))
         options = [f"--sample={sample}"]
         ways.append(tracking.alloctap_way(directory, options, mark + sample, folder))

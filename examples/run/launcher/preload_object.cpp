@@ -13,7 +13,7 @@
 #include "launcher/failure.hpp"
 
 #ifndef ALLOCTAP_RUN_PRELOAD_DIRECTORY
-#define ALLOCTAP_RUN_PRELOAD_DIRECTORY "../lib"
+#define ALLOCTAP_RUN_PRELOAD_DIRECTORY "../lib/alloctap"
 #endif
 
 namespace alloctap::run {

@@ -105,7 +105,7 @@ TEST_CASE("an object that the loader cannot name is refused") {
     const fs::path elsewhere = launcher.root() / name;
     fs::create_directory(elsewhere);
     fs::copy(launcher.root() / "bin", elsewhere / "bin");
-    fs::copy(launcher.root() / "lib", elsewhere / "lib");
+    fs::copy(launcher.root() / "lib", elsewhere / "lib", fs::copy_options::recursive);
     const Result result = launcher.execute({elsewhere / "bin/alloctap-run", "echo", "started"});
     check_refused(result, 2, {(elsewhere / "lib").native(), "move"});
   }

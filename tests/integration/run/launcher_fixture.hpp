@@ -66,14 +66,16 @@ class Launcher {
     REQUIRE(::mkdtemp(name.data()) != nullptr);
     root_ = name;
     fs::permissions(root_, fs::perms(0755));
-    for (const char* directory : {"bin", "lib", "work"}) fs::create_directory(root_ / directory);
+    for (const char* directory : {"bin", "lib/alloctap", "work"}) {
+      fs::create_directories(root_ / directory);
+    }
     fs::copy_file(ALLOCTAP_RUN_BINARY, binary());
     fs::copy_file(ALLOCTAP_RUN_OBJECT, object());
     fs::copy_file(ALLOCTAP_RUN_OBJECT, choosing_object());
     fs::copy_file(ALLOCTAP_RUN_OBJECT, logging_object());
     fs::copy_file(ALLOCTAP_RUN_OBJECT, checking_object());
     fs::copy_file(ALLOCTAP_RUN_OBJECT, string_checking_object());
-    fs::copy_file(ALLOCTAP_RUN_OBJECT, root_ / "lib/liballoctap-run-slots.so");
+    fs::copy_file(ALLOCTAP_RUN_OBJECT, root_ / "lib/alloctap/liballoctap-run-slots.so");
   }
   ~Launcher() {
     std::error_code ignored;
@@ -84,16 +86,22 @@ class Launcher {
 
   [[nodiscard]] fs::path root() const { return root_; }
   [[nodiscard]] fs::path binary() const { return root_ / "bin/alloctap-run"; }
-  [[nodiscard]] fs::path object() const { return root_ / "lib/liballoctap-run.so"; }
+  [[nodiscard]] fs::path object() const { return root_ / "lib/alloctap/liballoctap-run.so"; }
   /// What --sample, --min-size and --max-size preload instead.
-  [[nodiscard]] fs::path choosing_object() const { return root_ / "lib/liballoctap-run-chosen.so"; }
+  [[nodiscard]] fs::path choosing_object() const {
+    return root_ / "lib/alloctap/liballoctap-run-chosen.so";
+  }
   /// What --events preloads instead.
-  [[nodiscard]] fs::path logging_object() const { return root_ / "lib/liballoctap-run-events.so"; }
+  [[nodiscard]] fs::path logging_object() const {
+    return root_ / "lib/alloctap/liballoctap-run-events.so";
+  }
   /// What --checks preloads instead.
-  [[nodiscard]] fs::path checking_object() const { return root_ / "lib/liballoctap-run-checks.so"; }
+  [[nodiscard]] fs::path checking_object() const {
+    return root_ / "lib/alloctap/liballoctap-run-checks.so";
+  }
   /// What --string-checks preloads instead.
   [[nodiscard]] fs::path string_checking_object() const {
-    return root_ / "lib/liballoctap-run-string-checks.so";
+    return root_ / "lib/alloctap/liballoctap-run-string-checks.so";
   }
   [[nodiscard]] fs::path work() const { return root_ / "work"; }
 

@@ -18,11 +18,11 @@ using namespace alloctap::testing;
 /// A copy of alloctap-run in `root` whose helper adds a line to `starts` and then does its work.
 std::string copy_with_counted_helper(const fs::path& root, const std::string& starts) {
   const fs::path object = ALLOCTAP_PRELOAD_OBJECT;
-  const fs::path helper = root / "lib/alloctap-symbolize";
+  const fs::path helper = root / "lib/alloctap/alloctap-symbolize";
   fs::create_directories(root / "bin");
-  fs::create_directories(root / "lib");
+  fs::create_directories(root / "lib/alloctap");
   fs::copy_file(ALLOCTAP_RUN_BINARY, root / "bin/alloctap-run");
-  fs::copy_file(object, root / "lib" / object.filename());
+  fs::copy_file(object, root / "lib/alloctap" / object.filename());
   std::ofstream(helper) << "#!/bin/sh\necho started >>" << starts << "\nexec "
                         << (object.parent_path() / helper.filename()).native() << "\n";
   fs::permissions(helper, fs::perms::owner_all);

@@ -137,9 +137,9 @@ TEST_CASE("without its helper a report has the names of functions, of what is lo
   const TrackedProgram program = reloading_program();
   const fs::path here = program.file("alone");
   fs::create_directories(here / "bin");
-  fs::create_directories(here / "lib");
+  fs::create_directories(here / "lib/alloctap");
   fs::copy_file(ALLOCTAP_RUN_BINARY, here / "bin/alloctap-run");
-  fs::copy_file(ALLOCTAP_PRELOAD_OBJECT, here / "lib/liballoctap-run.so");
+  fs::copy_file(ALLOCTAP_PRELOAD_OBJECT, here / "lib/alloctap/liballoctap-run.so");
   Command command = program.tracked();
   command.arguments.front() = here / "bin/alloctap-run";
   const Outcome outcome = run(command);
