@@ -1,15 +1,20 @@
+# Components are named like the Debian packages that they become: alloctap-tools, the commands, and
+# liballoctap-dev, which all here is. Headers do not depend on the processor, so all lies in share/.
 # Several export sets, because the libraries of some parts need not be there where alloctap is installed.
 include(CMakePackageConfigHelpers)
-set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/alloctap")
+set(package_dir "${CMAKE_INSTALL_DATADIR}/cmake/alloctap")
+set(pkg_config_dir "${CMAKE_INSTALL_DATADIR}/pkgconfig")
 
 install(TARGETS alloctap alloctap_interpose_hook alloctap_malloc_hooks alloctap_plt_hook alloctap_absl_symbolizer
         EXPORT alloctap-targets
-        FILE_SET HEADERS)
-install(EXPORT alloctap-targets NAMESPACE alloctap:: DESTINATION "${package_dir}")
+        FILE_SET HEADERS COMPONENT liballoctap-dev)
+install(EXPORT alloctap-targets NAMESPACE alloctap:: DESTINATION "${package_dir}"
+        COMPONENT liballoctap-dev)
 foreach(component IN ITEMS json_dump html_dump inline_hook libdw_symbolizer pprof_dump)
   if(TARGET alloctap_${component})
     install(TARGETS alloctap_${component} EXPORT alloctap-${component}-targets)
-    install(EXPORT alloctap-${component}-targets NAMESPACE alloctap:: DESTINATION "${package_dir}")
+    install(EXPORT alloctap-${component}-targets NAMESPACE alloctap:: DESTINATION "${package_dir}"
+            COMPONENT liballoctap-dev)
   endif()
 endforeach()
 
@@ -24,5 +29,12 @@ install(FILES "${CMAKE_CURRENT_BINARY_DIR}/alloctap-config.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/libdw.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/pprof.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/rapidjson.cmake"
-        DESTINATION "${package_dir}")
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+        DESTINATION "${package_dir}" COMPONENT liballoctap-dev)
+
+# It finds the prefix by its own place, so that what is installed may be moved.
+file(RELATIVE_PATH ALLOCTAP_UP_TO_PREFIX "/${pkg_config_dir}" "/")
+configure_file("${CMAKE_CURRENT_LIST_DIR}/alloctap.pc.in" "${CMAKE_CURRENT_BINARY_DIR}/alloctap.pc" @ONLY)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/alloctap.pc" DESTINATION "${pkg_config_dir}"
+        COMPONENT liballoctap-dev)
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}"
+        COMPONENT liballoctap-dev)

@@ -29,3 +29,7 @@ if(ALLOCTAP_SANITIZE MATCHES "address" AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang
   cmake_path(GET runtime PARENT_PATH runtime)
   add_link_options(-shared-libsan "-Wl,-rpath,${runtime}")
 endif()
+
+add_custom_target(
+  uninstall COMMAND "${CMAKE_COMMAND}" "-DBUILD_DIR=${CMAKE_BINARY_DIR}"
+                    -P "${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake")
