@@ -74,5 +74,6 @@ inline constexpr auto kFormatNames = std::to_array<std::string_view>({
 });
 inline constexpr std::array<std::string_view, 2> kWriteModeNames{"replace", "append"};
 inline constexpr std::array<std::string_view, 3> kLeakNames{"none", "live", "unreachable"};
+inline constexpr std::array<std::string_view, 2> kMappingsNames{"on", "off"};
 
 }  // namespace alloctap::run

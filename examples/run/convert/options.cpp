@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "option_values.hpp"
 #include "tool_options.hpp"
 
 namespace alloctap::run {
@@ -21,23 +22,6 @@ std::string format_names() {
     names += name;
   }
   return names;
-}
-
-void describe(CLI::App& app, std::vector<std::string>& texts, bool& replay) {
-  add_answers(app, kTool);
-  app.add_flag("--replay", replay,
-               "Go through the events of RECORD again (alloctap-run --events), and say whether\n"
-               "they add up to its numbers.");
-  app.add_option("RECORD", texts, "What to read, and what to write.")
-      ->option_text("RECORD FORMAT=PATH...")
-      ->allow_extra_args();
-  app.footer(absl::StrCat(
-      "Records are what alloctap-run --dump record=PATH writes. A PATH of - is standard output.\n"
-      "FORMAT is one of\n",
-      format_names(),
-      ".\nExit status: 0; 1 where the record was damaged or cut short (what was readable is\n"
-      "written) or is none, or its events add up to other numbers or are not all there; 2\n"
-      "where nothing could be read or something not be written."));
 }
 
 absl::Status add_target(const std::string& text, ConvertOptions& options) {
@@ -55,15 +39,15 @@ absl::Status add_target(const std::string& text, ConvertOptions& options) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<ConvertOptions> interpret(const std::vector<std::string>& texts, bool replay) {
-  if (texts.size() < (replay ? 1 : 2)) {
+absl::StatusOr<ConvertOptions> interpret(const ConvertTexts& texts) {
+  if (texts.files.size() < (texts.replay ? 1 : 2)) {
     return absl::InvalidArgumentError(
         "write alloctap-convert RECORD FORMAT=PATH..., or alloctap-convert --replay RECORD");
   }
   ConvertOptions options;
-  options.replay = replay;
-  options.record = texts[0];
-  for (const std::string& text : std::span(texts).subspan(1)) {
+  options.replay = texts.replay;
+  options.record = texts.files[0];
+  for (const std::string& text : std::span(texts.files).subspan(1)) {
     if (absl::Status status = add_target(text, options); !status.ok()) return status;
   }
   return options;
@@ -71,11 +55,27 @@ absl::StatusOr<ConvertOptions> interpret(const std::vector<std::string>& texts, 
 
 }  // namespace
 
+void describe(CLI::App& app, ConvertTexts& texts) {
+  app.description("Makes other reports of a record.");
+  add_answers(app, kTool);
+  app.add_flag("--replay", texts.replay,
+               "Go through the events of RECORD again (alloctap-run --events), and say whether\n"
+               "they add up to its numbers.");
+  CLI::Option* files = app.add_option("RECORD", texts.files, "What to read, and what to write.");
+  note_values(files->option_text("RECORD FORMAT=PATH...")->allow_extra_args(), kFormatNames);
+  app.footer(absl::StrCat(
+      "Records are what alloctap-run --dump record=PATH writes. A PATH of - is standard output.\n"
+      "FORMAT is one of\n",
+      format_names(),
+      ".\nExit status: 0; 1 where the record was damaged or cut short (what was readable is\n"
+      "written) or is none, or its events add up to other numbers or are not all there; 2\n"
+      "where nothing could be read or something not be written."));
+}
+
 absl::StatusOr<ConvertOptions> parse_convert_options(std::span<char*> arguments) {
-  CLI::App app("Makes other reports of a record.");
-  std::vector<std::string> texts;
-  bool replay = false;
-  describe(app, texts, replay);
+  CLI::App app;
+  ConvertTexts texts;
+  describe(app, texts);
   absl::StatusOr<std::string> answer = parse_or_answer(app, kTool, arguments);
   if (!answer.ok()) return answer.status();
   if (!answer->empty()) {
@@ -83,7 +83,7 @@ absl::StatusOr<ConvertOptions> parse_convert_options(std::span<char*> arguments)
     options.answer = *std::move(answer);
     return options;
   }
-  return interpret(texts, replay);
+  return interpret(texts);
 }
 
 }  // namespace alloctap::run

@@ -9,7 +9,20 @@
 
 #include "settings.hpp"
 
+namespace CLI {
+class App;
+}
+
 namespace alloctap::run {
+
+/// What stands on the command line.
+struct ConvertTexts {
+  std::vector<std::string> files;
+  bool replay = false;
+};
+
+/// Adds the options, whose values go to `texts`.
+void describe(CLI::App& app, ConvertTexts& texts);
 
 struct ConvertOptions {
   struct Target {

@@ -1,6 +1,7 @@
 #include "diff/options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <charconv>
 #include <string_view>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "byte_count.hpp"
+#include "option_values.hpp"
 #include "tool_options.hpp"
 
 namespace alloctap::run {
@@ -17,48 +19,13 @@ namespace {
 
 constexpr char kTool[] = "alloctap-diff";
 
-/// As they stand on the command line: CLI11 would give some of them a meaning.
-struct Texts {
-  std::vector<std::string> files;
-  std::string allow;
-  std::string match;
-  std::string most;
-  std::string page;
-};
-
-void describe(CLI::App& app, Texts& texts) {
-  add_answers(app, kTool);
-  app.add_option("FILES", texts.files, "The report before and the one after.")
-      ->option_text("BEFORE.json AFTER.json")
-      ->allow_extra_args();
-  app.add_option("--allow", texts.allow,
-                 "Exit with 1 where more than BYTES more are live than before.\n"
-                 "BYTES is a whole number, or one with K, M or G. Default: any\n"
-                 "growth is fine, for looking is not judging.")
-      ->option_text("BYTES");
-  app.add_option("--match", texts.match,
-                 "places: stacks are the same that made the same calls in the\n"
-                 "same builds of the files. functions: that went through the\n"
-                 "same functions, for two builds of one program. Default: places.")
-      ->option_text("CHOICE");
-  app.add_option("--most", texts.most, "Show at most N stacks in each list. Default: 20.")
-      ->option_text("N");
-  app.add_option("--html", texts.page,
-                 "Write a page to PATH too, for any browser: flame graphs and tables\n"
-                 "of what grew and what shrank, by functions. Both reports must be\n"
-                 "whole for it.")
-      ->option_text("PATH");
-  app.footer(
-      "Reports are what alloctap-run --dump json=PATH writes.\n"
-      "Exit status: 0; 1 where memory grew by more than allowed, or a report was not\n"
-      "whole (what was readable is compared); 2 where nothing could be compared.");
-}
+constexpr std::array<std::string_view, 2> kMatchNames{"places", "functions"};
 
 std::string quoted(const std::string& value) {
   return absl::StrCat("'", absl::Utf8SafeCHexEscape(value), "'");
 }
 
-absl::Status set_files(const Texts& texts, DiffOptions& options) {
+absl::Status set_files(const DiffTexts& texts, DiffOptions& options) {
   if (texts.files.size() != 2) {
     return absl::InvalidArgumentError(absl::StrCat(
         "there are ", texts.files.size(), " files; write alloctap-diff BEFORE.json AFTER.json"));
@@ -96,7 +63,7 @@ absl::Status set_page(const std::string& text, DiffOptions& options) {
   return absl::InvalidArgumentError("--html: the path is empty");
 }
 
-absl::StatusOr<DiffOptions> interpret(const CLI::App& app, const Texts& texts) {
+absl::StatusOr<DiffOptions> interpret(const CLI::App& app, const DiffTexts& texts) {
   DiffOptions options;
   absl::Status status = set_files(texts, options);
   if (app.count("--allow") > 0) status.Update(set_allowed(texts.allow, options));
@@ -109,9 +76,41 @@ absl::StatusOr<DiffOptions> interpret(const CLI::App& app, const Texts& texts) {
 
 }  // namespace
 
+void describe(CLI::App& app, DiffTexts& texts) {
+  app.description(
+      "Shows which call stacks hold more or less memory in one report than in another.");
+  add_answers(app, kTool);
+  app.add_option("FILES", texts.files, "The report before and the one after.")
+      ->option_text("BEFORE.json AFTER.json")
+      ->allow_extra_args();
+  app.add_option("--allow", texts.allow,
+                 "Exit with 1 where more than BYTES more are live than before.\n"
+                 "BYTES is a whole number, or one with K, M or G. Default: any\n"
+                 "growth is fine, for looking is not judging.")
+      ->option_text("BYTES");
+  CLI::Option* match =
+      app.add_option("--match", texts.match,
+                     "Which stacks are the same: places (that made the same calls in the\n"
+                     "same builds of the files) or functions (that went through the same\n"
+                     "functions, for two builds of one program). Default: places.")
+          ->option_text("CHOICE");
+  note_values(match, kMatchNames);
+  app.add_option("--most", texts.most, "Show at most N stacks in each list. Default: 20.")
+      ->option_text("N");
+  app.add_option("--html", texts.page,
+                 "Write a page to PATH too, for any browser: flame graphs and tables\n"
+                 "of what grew and what shrank, by functions. Both reports must be\n"
+                 "whole for it.")
+      ->option_text("PATH");
+  app.footer(
+      "Reports are what alloctap-run --dump json=PATH writes.\n"
+      "Exit status: 0; 1 where memory grew by more than allowed, or a report was not\n"
+      "whole (what was readable is compared); 2 where nothing could be compared.");
+}
+
 absl::StatusOr<DiffOptions> parse_diff_options(std::span<char*> arguments) {
-  CLI::App app("Shows which call stacks hold more or less memory in one report than in another.");
-  Texts texts;
+  CLI::App app;
+  DiffTexts texts;
   describe(app, texts);
   absl::StatusOr<std::string> answer = parse_or_answer(app, kTool, arguments);
   if (!answer.ok()) return answer.status();

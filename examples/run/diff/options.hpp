@@ -7,10 +7,27 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
+namespace CLI {
+class App;
+}
+
 namespace alloctap::run {
+
+/// As they stand on the command line: CLI11 would give some of them a meaning.
+struct DiffTexts {
+  std::vector<std::string> files;
+  std::string allow;
+  std::string match;
+  std::string most;
+  std::string page;
+};
+
+/// Adds the options, whose values go to `texts`.
+void describe(CLI::App& app, DiffTexts& texts);
 
 struct DiffOptions {
   std::string before;

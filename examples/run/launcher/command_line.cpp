@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "alloctap/version.hpp"
 #include "launcher/failure.hpp"
+#include "option_values.hpp"
 #include "settings.hpp"
 
 namespace alloctap::run {
@@ -19,13 +20,11 @@ struct Formatter : CLI::Formatter {
   Formatter() { column_width(28); }
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const override {
-    return "Examples:\n"
-           "  alloctap-run ./program              a report on standard error at the end\n"
-           "  alloctap-run -o heap.html ./program a page for a browser\n\n" +
+    return absl::StrCat("Examples:\n", kRunExamples, "\n") +
            CLI::Formatter::make_help(app, std::move(name), mode);
   }
   std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: alloctap-run [OPTION]... [--] PROGRAM [ARGS...]\n";
+    return absl::StrCat("Usage: alloctap-run [OPTION]... ", kRunArguments, "\n");
   }
 };
 
@@ -57,7 +56,7 @@ CommandLine::CommandLine()
                 "process id, %n the number of the report and %% a percent sign.\n"
                 "May be given again for another PATH. Default: text on standard\n"
                 "error.");
-  dump_ = add("--dump", "FORMAT=PATH", "The same in FORMAT, whatever the ending.");
+  dump_ = add("--dump", "FORMAT=PATH", "The same in FORMAT, whatever the ending.", kFormatNames);
   interval_ = add("--interval", "SECONDS",
                   "Write the reports while PROGRAM runs too, each SECONDS (0.01\n"
                   "and more). Without %n in PATH, a report takes the place of the\n"
@@ -69,12 +68,16 @@ CommandLine::CommandLine()
     signal_ = add("--signal", "NAME",
                   "Write them too when PROGRAM gets the signal NAME (USR1, HUP, ...),\n"
                   "which does not end it then. Handlers of PROGRAM come first.");
+    std::vector<std::string_view> names;
+    for (const DumpSignal& signal : kDumpSignals) names.push_back(signal.name);
+    note_values(signal_, names);
   }
   stack_ = add("--stack", "CHOICE",
                "How call stacks are captured: unwind-table (whole and fast),\n"
                "backtrace (by the compiler's unwinder, slow), frame-pointer (for\n"
                "programs built with frame pointers) or none (the caller alone).\n"
-               "Default: unwind-table.");
+               "Default: unwind-table.",
+               kStackNames);
   max_frames_ = add("--max-frames", "N",
                     absl::StrCat("Keep the innermost N frames of a stack, from 1 to ", kMostFrames,
                                  ".\nDefault: ", kDefaultFrames, "."));
@@ -97,7 +100,8 @@ CommandLine::CommandLine()
   leaks_ = add("--leaks", "live|unreachable",
                "Report leaks: all that PROGRAM still holds, or of that only what\n"
                "it cannot reach any more, told by a scan of a copy of it.\n"
-               "Default: live with --suppressions of leaks, else no leaks.");
+               "Default: live with --suppressions of leaks, else no leaks.",
+               std::span(kLeakNames).subspan(1));
   suppressions_ = add("--suppressions", "FILE",
                       "Leave out of the reports, and of --error-exitcode, what the\n"
                       "rules in FILE name, one in each line: leak:PATTERN as for\n"
@@ -106,17 +110,19 @@ CommandLine::CommandLine()
                       "else. Rules about leaks that PROGRAM brings itself count too. May\n"
                       "be given again for another FILE.");
   if (kSomeHookChecksBlocks) add_checks();
-  hook_ = add("--hook", "CHOICE", kHookHelp);
+  hook_ = add("--hook", "CHOICE", kHookHelp, kHookNames);
   if (kSomeHookChoosesModules) add_modules();
-  mmap_ = add("--mmap", "on|off", kMappingsHelp);
+  mmap_ = add("--mmap", "on|off", kMappingsHelp, kMappingsNames);
   follow_children_ = app_->add_flag("--follow-children");
   follow_children_->description(
       "Track child processes too; each writes its own report, so\n"
       "PATH needs %p in the file name. Default: PROGRAM alone.");
-  app_->footer(
-      absl::StrCat("FORMAT is one of ", list_of(kFormatNames),
-                   ".\nBYTES is a whole number, or one with K, M or G for 1024, 1024^2 or 1024^3.\n"
-                   "Everything after PROGRAM belongs to PROGRAM."));
+  app_->footer(absl::StrCat(
+      "FORMAT is one of ", list_of(kFormatNames),
+      ".\nBYTES is a whole number, or one with K, M or G for 1024, 1024^2 or 1024^3.\n"
+      "Everything after PROGRAM belongs to PROGRAM.\n"
+      "Exit status: PROGRAM's own; 127 where PROGRAM is not found, 126 where it cannot\n"
+      "be executed, 2 where the command line is wrong or PROGRAM cannot be tracked."));
 }
 
 CommandLine::~CommandLine() = default;
@@ -209,8 +215,10 @@ std::vector<std::string> CommandLine::results(const CLI::Option* option) {
   return option != nullptr ? option->results() : std::vector<std::string>{};
 }
 
-CLI::Option* CommandLine::add(const char* name, const char* value, const std::string& description) {
+CLI::Option* CommandLine::add(const char* name, const char* value, const std::string& description,
+                              std::span<const std::string_view> values) {
   CLI::Option* option = app_->add_option(name)->description(description)->option_text(value);
+  note_values(option, values);
   return option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 

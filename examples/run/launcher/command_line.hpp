@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -16,6 +17,12 @@ class Option;
 }  // namespace CLI
 
 namespace alloctap::run {
+
+/// What stands behind the options, and how the command may be used.
+inline constexpr char kRunArguments[] = "[--] PROGRAM [ARGS...]";
+inline constexpr char kRunExamples[] =
+    "  alloctap-run ./program              a report on standard error at the end\n"
+    "  alloctap-run -o heap.html ./program a page for a browser\n";
 
 /// The values stay texts: CLI11 would give some of them a meaning, and its errors no remedy.
 class CommandLine {
@@ -29,6 +36,9 @@ class CommandLine {
 
   /// Parses what stands before PROGRAM; what is returned is the answer to --help or --version.
   [[nodiscard]] absl::StatusOr<std::string> parse(std::span<char*> options);
+
+  /// The table of options, for whoever describes it elsewhere.
+  [[nodiscard]] const CLI::App& app() const noexcept { return *app_; }
 
   [[nodiscard]] std::vector<std::string> dumps() const { return results(dump_); }
   [[nodiscard]] std::vector<std::string> outputs() const { return results(output_); }
@@ -58,7 +68,8 @@ class CommandLine {
  private:
   /// None for an option that this system does not have.
   static std::vector<std::string> results(const CLI::Option* option);
-  CLI::Option* add(const char* name, const char* value, const std::string& description);
+  CLI::Option* add(const char* name, const char* value, const std::string& description,
+                   std::span<const std::string_view> values = {});
   void add_modules();
   void add_checks();
   void add_guard_pages();
