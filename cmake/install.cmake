@@ -33,6 +33,10 @@ install(FILES "${CMAKE_CURRENT_BINARY_DIR}/alloctap-config.cmake"
 
 # It finds the prefix by its own place, so that what is installed may be moved.
 file(RELATIVE_PATH ALLOCTAP_UP_TO_PREFIX "/${pkg_config_dir}" "/")
+set(ALLOCTAP_PC_LIBDW)
+if(TARGET alloctap::libdw_symbolizer)
+  set(ALLOCTAP_PC_LIBDW " -Wl,--push-state,--as-needed -ldw -lelf -Wl,--pop-state")
+endif()
 configure_file("${CMAKE_CURRENT_LIST_DIR}/alloctap.pc.in" "${CMAKE_CURRENT_BINARY_DIR}/alloctap.pc" @ONLY)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/alloctap.pc" DESTINATION "${pkg_config_dir}"
         COMPONENT liballoctap-dev)

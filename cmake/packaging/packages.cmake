@@ -34,10 +34,10 @@ reports of a recorded one, alloctap-diff compares two.")
 set(CPACK_DEBIAN_LIBALLOCTAP-DEV_PACKAGE_NAME liballoctap-dev)
 set(CPACK_DEBIAN_LIBALLOCTAP-DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_LIBALLOCTAP-DEV_PACKAGE_ARCHITECTURE all)
-set(CPACK_DEBIAN_LIBALLOCTAP-DEV_PACKAGE_DEPENDS "libabsl-dev, libboost-dev (>= 1.74)")
-# Each for a component of the CMake package.
+# What alloctap.pc names; what is recommended is for components of the CMake package.
+set(CPACK_DEBIAN_LIBALLOCTAP-DEV_PACKAGE_DEPENDS "libabsl-dev, libboost-dev (>= 1.74), libdw-dev")
 set(CPACK_DEBIAN_LIBALLOCTAP-DEV_PACKAGE_RECOMMENDS
-    "libdw-dev, libprotozero-dev, libzydis-dev, rapidjson-dev, zlib1g-dev")
+    "libprotozero-dev, libzydis-dev, rapidjson-dev, zlib1g-dev")
 set(CPACK_DEBIAN_LIBALLOCTAP-DEV_PACKAGE_SUGGESTS alloctap-tools)
 set(CPACK_COMPONENT_LIBALLOCTAP-DEV_DESCRIPTION
     "memory tracker that a program embeds (header-only C++20 library)
