@@ -21,7 +21,10 @@ case "$#:${1-}" in
 esac
 setarch=
 case $variant in
-  release) proof="every test passes, built by g++ with optimization" ;;
+  release)
+    packages="$packages bash-completion debootstrap lintian man-db zsh"
+    proof="every test passes, built by g++ with optimization"
+    ;;
   clang)
     packages="$packages clang-19 libclang-rt-19-dev"
     proof="clang 19 warns of nothing in headers, examples and benchmarks; the tests that depend on a compiler pass, but for those that asan has"

@@ -18,7 +18,7 @@ file(REMOVE "${build_dir}/install_manifest_alloctap-tools.txt"
 set(linked libabsl-dev libboost-dev libcli11-dev libprotozero-dev libzydis-dev rapidjson-dev zlib1g-dev)
 
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
-foreach(package IN ITEMS alloctap-tools liballoctap-dev)
+foreach(package IN LISTS CPACK_COMPONENTS_ALL)
   set(share "${CPACK_TEMPORARY_DIRECTORY}/${package}${CPACK_PACKAGING_INSTALL_PREFIX}/share")
   file(REMOVE_RECURSE "${share}/doc")
   configure_file("${CMAKE_CURRENT_LIST_DIR}/debian/changelog.in" "${share}/doc/${package}/changelog" @ONLY)

@@ -8,7 +8,10 @@ set(CPACK_PACKAGE_CONTACT "alloctap maintainers <maintainers@users.noreply.githu
     CACHE STRING "Who answers for the packages")
 set(CPACK_PACKAGE_DIRECTORY "${PROJECT_BINARY_DIR}/packages")
 set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
-set(CPACK_COMPONENTS_ALL alloctap-tools liballoctap-dev)
+set(CPACK_COMPONENTS_ALL liballoctap-dev)
+if(TARGET alloctap-run)
+  list(APPEND CPACK_COMPONENTS_ALL alloctap-tools)
+endif()
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
