@@ -1,4 +1,4 @@
-#include "examples/run/dump_schedule.hpp"
+#include "examples/tools/dump_schedule.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "examples/run/option_words.hpp"
+#include "examples/tools/option_words.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "examples/run/path_pattern.hpp"
+#include "examples/tools/path_pattern.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "examples/run/preload/seccomp_filter.hpp"
+#include "examples/tools/preload/seccomp_filter.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "examples/run/settings.hpp"
+#include "examples/tools/settings.hpp"
 
 #include <doctest/doctest.h>
 
