@@ -290,7 +290,7 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
   static constexpr bool kHasConstantQueue =
       requires { requires std::is_same_v<typename Queue::Unchanging, Queue>; };
   static inline constinit std::conditional_t<kHasConstantQueue, const Queue, Queue> queue_{books_};
-  static inline constinit SampleBooksFor<Recorder, Sampling, Books> sample_books_{books_};
+  static inline constinit SampleBooksFor<Recorder, Sampling> sample_books_;
 };
 
 }  // namespace alloctap

@@ -18,11 +18,12 @@
 
 namespace alloctap {
 
-/// Keeps samples and the estimates per stack, and counts them in `Books` with the weights of
-/// `Sampling`. Samples come without a queue: they are few, and a free has to be told at once
-/// whether its block is one. They have an index of their own, because they lie far apart. Frees in
-/// a session that does not sample never come here. Thread-safe; runs inside malloc.
-/// Constant-initialized, never destroyed.
+/// Keeps samples and the estimates per stack, and counts them in the books of all blocks with the
+/// weights of `Sampling`. Samples come without a queue: they are few, and a free has to be told at
+/// once whether its block is one. They have an index of their own, because they lie far apart.
+/// Frees in a session that does not sample never come here. Thread-safe; runs inside malloc.
+/// Constant-initialized by zeros alone, because its 4 MiB would else stand in the program's file;
+/// never destroyed.
 ///
 /// What a call costs that has nothing to do with a sample is all in `skips`: it touches memory of
 /// its thread and reads a byte that hardly changes, waits for no snapshot, and is folded into the
@@ -31,11 +32,9 @@ namespace alloctap {
 ///
 /// `Recorder` is the one that it belongs to: it has the totals of threads, captures stacks, knows
 /// of pauses.
-template <class Recorder, SamplingPolicy Sampling, class Books>
+template <class Recorder, SamplingPolicy Sampling>
 class SampleBooks {
  public:
-  constexpr explicit SampleBooks(Books& books) noexcept : books_(books) {}
-
   /// Whether there is nothing to do for an allocation any more: it was not sampled, and counted.
   template <class BytesOf>
   ALLOCTAP_ALWAYS_INLINE static bool skips(const void* block, const BytesOf& bytes_of) noexcept {
@@ -89,8 +88,8 @@ class SampleBooks {
     if (!block.known) return;
     const RecordingSection section;
     recorded_.add(block.pointer);
-    books_.template count_put_back<Weighted>(block.record,
-                                             samples_.insert(block.pointer, block.record).kept);
+    Recorder::books().template count_put_back<Weighted>(
+        block.record, samples_.insert(block.pointer, block.record).kept);
   }
 
   void finish_reallocate(const DetachedBlock& block) noexcept {
@@ -165,7 +164,7 @@ class SampleBooks {
     const InsertOutcome outcome = samples_.insert(event.pointer, record);
     const bool is_new = outcome.kept && outcome.replaced.stack == kNoStackId;
     if (is_new) recorded_.add(event.pointer);
-    books_.template count_allocation<Weighted>(record, outcome);
+    Recorder::books().template count_allocation<Weighted>(record, outcome);
   }
 
   /// The record of a sample, taken out; that of no stack where `block` is none.
@@ -175,7 +174,7 @@ class SampleBooks {
     const BlockRecord record = samples_.take(block);
     if (record.stack == kNoStackId) return {};
     recorded_.remove(block);
-    books_.template count_taken<Weighted>(record);
+    Recorder::books().template count_taken<Weighted>(record);
     return record;
   }
 
@@ -186,7 +185,6 @@ class SampleBooks {
   /// It lets nothing pass, so nobody ever writes it.
   static inline constinit std::uint64_t stops_everything_ = 0;
 
-  Books& books_;
   AddressFilter recorded_;
   FlatHashIndex samples_;
   StackEstimates estimates_;
@@ -194,7 +192,6 @@ class SampleBooks {
 
 /// What a tracker has whose policy never samples.
 struct NoSampleBooks {
-  constexpr explicit NoSampleBooks(const auto&) noexcept {}
   static bool skips(const void*, const auto&) noexcept { return false; }
   static bool skips_free(const void*) noexcept { return false; }
   static void apply(const auto&) noexcept {}
@@ -205,8 +202,8 @@ struct NoSampleBooks {
   static void for_each_live(const auto&) noexcept {}
 };
 
-template <class Recorder, SamplingPolicy Sampling, class Books>
-using SampleBooksFor = std::conditional_t<kNeverSamples<Sampling>, NoSampleBooks,
-                                          SampleBooks<Recorder, Sampling, Books>>;
+template <class Recorder, SamplingPolicy Sampling>
+using SampleBooksFor =
+    std::conditional_t<kNeverSamples<Sampling>, NoSampleBooks, SampleBooks<Recorder, Sampling>>;
 
 }  // namespace alloctap
