@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """usage: recipes_test.py SOURCE_DIR CMAKE VERSION
 
-The recipes for vcpkg and Conan, run by stand-ins for their tools; the jobs of the workflow.
+The recipes for vcpkg and Conan, run by stand-ins for their tools; the jobs of the workflow; the
+target uninstall.
 """
 
 import importlib.util
@@ -148,6 +149,31 @@ class Workflow(unittest.TestCase):
         self.assertTrue(files)
         for path in files:
             self.assertIsInstance(yaml.safe_load(path.read_text()), dict, path)
+
+
+class Uninstall(unittest.TestCase):
+    def test_what_was_installed_goes(self):
+        with tempfile.TemporaryDirectory() as name:
+            build = pathlib.Path(name)
+            prefix = build / "prefix"
+            ours = ("include/alloctap/os/file.hpp", "share/cmake/alloctap/a.cmake", "bin/alloctap-run")
+            others = ("include/other.h", "share/alloctap/users.txt", "bin/other")
+            for path in ours + others:
+                (prefix / path).parent.mkdir(parents=True, exist_ok=True)
+                (prefix / path).touch()
+            for manifest, paths in (("", ours[:2]), ("_alloctap-tools", ours[2:])):
+                lines = "\n".join(str(prefix / path) for path in paths)
+                (build / f"install_manifest{manifest}.txt").write_text(lines)
+            script = SOURCE / "cmake/uninstall.cmake"
+            command = [CMAKE, f"-DBUILD_DIR={build}", "-P", script]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stdout), (0, "-- uninstalled 3 files\n"))
+            left = sorted(str(path.relative_to(prefix)) for path in prefix.rglob("*"))
+            kept = ["bin", "include", "share", "share/alloctap", "share/cmake", *others]
+            self.assertEqual(left, sorted(kept))
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("nothing to uninstall", done.stderr)
 
 
 if __name__ == "__main__":
