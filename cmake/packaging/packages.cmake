@@ -4,8 +4,8 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME alloctap)
 # Each package has one of its own.
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")
-set(CPACK_PACKAGE_CONTACT "alloctap maintainers <maintainers@users.noreply.github.com>"
-    CACHE STRING "Who answers for the packages")
+set(CPACK_PACKAGE_CONTACT "alloctap maintainers <maintainers@alloctap.invalid>"
+    CACHE STRING "Who answers for the packages: name and address of whoever gives them to others")
 set(CPACK_PACKAGE_DIRECTORY "${PROJECT_BINARY_DIR}/packages")
 set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
 set(CPACK_COMPONENTS_ALL liballoctap-dev)
