@@ -192,8 +192,13 @@ class BareDebian(unittest.TestCase):
         paths = [f"/tmp/{package.name}" for package in (TOOLS, DEV)]
         for package in (TOOLS, DEV):
             shutil.copy(package, self.root / "tmp")
-        self.inside("apt-get", "install", "-y", "--no-install-recommends", *paths)
+        install = ("apt-get", "install", "-y", "--no-install-recommends")
+        try:
+            self.inside(*install, "--download-only", *paths)
+        except AssertionError as error:
+            self.skipTest(f"what the packages depend on could not be fetched: {error}")
         self.keep_fetched_packages()
+        self.inside(*install, "--no-download", *paths)
         self.assertTrue((self.root / "usr/include/alloctap/alloctap.hpp").exists())
         self.check_commands()
         self.inside("apt-get", "purge", "-y", "alloctap-tools", "liballoctap-dev")
