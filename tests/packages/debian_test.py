@@ -198,7 +198,7 @@ class BareDebian(unittest.TestCase):
         except AssertionError as error:
             self.skipTest(f"what the packages depend on could not be fetched: {error}")
         self.keep_fetched_packages()
-        self.inside(*install, "--no-download", *paths)
+        self.inside(*install, *paths)
         self.assertTrue((self.root / "usr/include/alloctap/alloctap.hpp").exists())
         self.check_commands()
         self.inside("apt-get", "purge", "-y", "alloctap-tools", "liballoctap-dev")
