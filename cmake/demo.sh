@@ -13,7 +13,8 @@ sh cmake/abseil_pic.sh
 sh cmake/zydis_pic.sh
 cmake --preset release -DALLOCTAP_BUILD_EXAMPLES=ON -DALLOCTAP_BUILD_TESTS=OFF \
   -DALLOCTAP_BUILD_BENCHMARKS=OFF
-cmake --build --preset release --parallel "$(nproc)"
+cmake --build --preset release --parallel "${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}" --target \
+  alloctap-run alloctap-preload alloctap-convert alloctap-diff alloctap-manual-pages
 
 reports=$PWD/build/demo
 mkdir -p "$reports"
@@ -36,3 +37,4 @@ head -n 25 "$reports/sqlite3.txt"
 echo
 echo "demo.sh: the whole report is in $reports/sqlite3.txt"
 echo "demo.sh: the same for programs  $reports/sqlite3.json"
+echo "demo.sh: now yours:  PATH=$PWD/build/release/bin:\$PATH alloctap-run -o heap.html PROGRAM"
