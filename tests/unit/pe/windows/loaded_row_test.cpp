@@ -63,13 +63,22 @@ Unwound by_row(const elf::CallFrameRow& row, const NumberedStack& stack) {
           .fp = is_saved ? load(cfa + static_cast<std::uintptr_t>(saved.value)) : fp};
 }
 
-/// Behind the prologue; in front of it lies no epilogue.
+/// Whether the code at `pc` pops, returns or adds to the stack pointer. The system then follows the
+/// epilogue, which asks the stack pointer alone, and the registers made up here contradict each
+/// other.
+bool is_epilogue(std::uintptr_t pc) {
+  const auto* const code = reinterpret_cast<const std::uint8_t*>(pc);
+  const bool adds = code[0] == 0x48 && (code[1] == 0x81 || code[1] == 0x83) && code[2] == 0xC4;
+  return adds || (code[0] >= 0x58 && code[0] <= 0x5F) || code[0] == 0xC3;
+}
+
+/// Behind the prologue.
 bool rows_agree(std::uintptr_t module, const pe::FunctionEntry& entry, const NumberedStack& stack,
                 std::size_t& compared) {
   const auto prologue = *reinterpret_cast<const std::uint8_t*>(module + entry.unwind_info + 1);
   const std::uintptr_t pc = module + entry.begin + prologue;
   elf::CallFrameRow row;
-  if (pc >= module + entry.end || !pe::find_loaded_row(pc, row)) return true;
+  if (pc >= module + entry.end || is_epilogue(pc) || !pe::find_loaded_row(pc, row)) return true;
   const Unwound mine = by_row(row, stack);
   // Frames larger than the stack made here are not compared.
   constexpr std::int64_t kFits = NumberedStack::kWords / 4 * 8;
