@@ -77,6 +77,15 @@ TEST_CASE("a program whose threads may not call what reports need says so") {
   }
 }
 
+TEST_CASE("a followed child may confine all threads at once, also while the tracker's starts") {
+  const TrackedProgram program({kProgram, "kill", "all", "start", "60"});
+  const Outcome outcome =
+      run(program.tracked_to("json=" + program.file("%p.json"), {"--follow-children"}));
+  CHECK(outcome.exit_code() == 5);
+  CHECK(outcome.err == "");
+  CHECK(program.files().size() == 61);
+}
+
 TEST_CASE("a program in strict mode, which its one thread leaves, leaves a report") {
   check_report_of({kProgram, "strict"}, {}, 1);
 }

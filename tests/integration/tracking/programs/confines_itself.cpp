@@ -1,12 +1,14 @@
-// usage: confines_itself ACTION THREADS CALLS: keeps a block, confines itself by seccomp(2), frees
-// and allocates, and ends with 5. ACTION: kill or errno, for calls that are refused; THREADS: one
-// or all; CALLS: few (what malloc needs may be called), no-futex (without that), most (ptrace may
-// not). usage: confines_itself strict
+// usage: confines_itself ACTION THREADS CALLS [COUNT]: keeps a block, confines itself by
+// seccomp(2), frees and allocates, and ends with 5. ACTION: kill or errno, for calls that are
+// refused; THREADS: one or all; CALLS: few (what malloc needs may be called), no-futex (without
+// that), most (ptrace may not), start (what a thread calls when it starts may not). With COUNT, so
+// many children do that one after the other. usage: confines_itself strict
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -29,8 +31,9 @@ void add_rule(Filter& filter, long call, unsigned action) {
 
 Filter make_filter(unsigned refusal, std::string_view calls) {
   Filter filter{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
-  if (calls == "most") {
-    add_rule(filter, SYS_ptrace, refusal);
+  if (calls == "most" || calls == "start") {
+    if (calls == "most") add_rule(filter, SYS_ptrace, refusal);
+    if (calls == "start") add_rule(filter, SYS_set_robust_list, refusal);
     filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
     return filter;
   }
@@ -60,6 +63,20 @@ void allocate() {
   keep(std::malloc(1 << 20));
 }
 
+bool all_ended_well = true;
+
+/// Returns true in each of `count` children, and false in the parent when they have ended.
+bool is_one_of_children(int count) {
+  for (int i = 0; i < count; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) return true;
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    all_ended_well = all_ended_well && WIFEXITED(status) && WEXITSTATUS(status) == 5;
+  }
+  return false;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -68,7 +85,8 @@ int main(int argc, char** argv) {
     ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0);
     ::syscall(SYS_exit, 5);
   }
-  if (argc != 4) return 2;
+  if (argc == 5 && !is_one_of_children(std::atoi(argv[4]))) return all_ended_well ? 5 : 1;
+  if (argc < 4) return 2;
   const bool kills = std::string_view(argv[1]) == "kill";
   const unsigned refusal = kills ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | 1U;
   if (!confine(make_filter(refusal, argv[3]), std::string_view(argv[2]) == "all")) return 9;
