@@ -1,4 +1,4 @@
-/// Which parts of a PE file are written to once it is loaded ("PE Format", "Section Table").
+/// Where the sections of a PE file lie, and which are written to ("PE Format", "Section Table").
 #pragma once
 
 #include <algorithm>
@@ -6,10 +6,48 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "alloctap/pe/mapped_image.hpp"
 
 namespace alloctap::pe {
+
+/// A row of the table; places are in bytes from the module's first one.
+struct SectionRow {
+  std::string_view name;
+  std::size_t begin = 0;
+  std::size_t bytes = 0;
+  bool is_for_writing = false;
+};
+
+/// Calls `visit(const SectionRow&)` for each section that `file`, the start of a PE file, has.
+/// False where `file` is none, or does not hold its table of sections. Reads only inside `file`;
+/// runs anywhere.
+template <class Visit>
+bool visit_sections(std::span<const std::byte> file, Visit&& visit) noexcept {
+  constexpr std::size_t kOptionalHeader = 24;
+  constexpr std::size_t kRow = 40;
+  constexpr std::size_t kNameBytes = 8;
+  constexpr std::uint32_t kIsForWriting = 0x8000'0000;
+  const auto headers = find_headers(file);
+  if (!headers) return false;
+  const auto count = read_number<std::uint16_t>(file, *headers + 6);
+  const auto optional_bytes = read_number<std::uint16_t>(file, *headers + 20);
+  if (!count || !optional_bytes) return false;
+  std::size_t row = *headers + kOptionalHeader + *optional_bytes;
+  for (std::size_t i = 0; i < *count; ++i, row += kRow) {
+    const auto size = read_number<std::uint32_t>(file, row + 8);
+    const auto place = read_number<std::uint32_t>(file, row + 12);
+    const auto flags = read_number<std::uint32_t>(file, row + 36);
+    if (!size || !place || !flags) return false;
+    const std::string_view name(reinterpret_cast<const char*>(file.data() + row), kNameBytes);
+    visit(SectionRow{.name = name.substr(0, name.find('\0')),
+                     .begin = *place,
+                     .bytes = *size,
+                     .is_for_writing = (*flags & kIsForWriting) != 0});
+  }
+  return true;
+}
 
 /// Whether one of the sections that `file`, the start of a PE file, places into `[begin, end)` is
 /// for writing, whatever the loader made of it since; in bytes from the module's first one. Nothing
@@ -17,25 +55,14 @@ namespace alloctap::pe {
 /// anywhere.
 inline std::optional<bool> has_written_section(std::span<const std::byte> file, std::size_t begin,
                                                std::size_t end) noexcept {
-  constexpr std::size_t kOptionalHeader = 24;
-  constexpr std::size_t kRow = 40;
-  constexpr std::uint32_t kIsForWriting = 0x8000'0000;
-  const auto headers = find_headers(file);
-  if (!headers) return std::nullopt;
-  const auto count = read_number<std::uint16_t>(file, *headers + 6);
-  const auto optional_bytes = read_number<std::uint16_t>(file, *headers + 20);
-  if (!count || !optional_bytes) return std::nullopt;
-  std::size_t row = *headers + kOptionalHeader + *optional_bytes;
-  for (std::size_t i = 0; i < *count; ++i, row += kRow) {
-    const auto size = read_number<std::uint32_t>(file, row + 8);
-    const auto place = read_number<std::uint32_t>(file, row + 12);
-    const auto flags = read_number<std::uint32_t>(file, row + 36);
-    if (!size || !place || !flags) return std::nullopt;
-    const std::size_t section_end = std::size_t{*place} + std::max<std::uint32_t>(*size, 1);
-    const bool is_there = *place < end && begin < section_end;
-    if (is_there && (*flags & kIsForWriting) != 0) return true;
-  }
-  return false;
+  bool found = false;
+  const bool known = visit_sections(file, [&](const SectionRow& section) {
+    const std::size_t section_end = section.begin + std::max<std::size_t>(section.bytes, 1);
+    const bool is_there = section.begin < end && begin < section_end;
+    found = found || (is_there && section.is_for_writing);
+  });
+  if (found) return true;
+  return known ? std::optional(false) : std::nullopt;
 }
 
 }  // namespace alloctap::pe
