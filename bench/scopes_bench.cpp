@@ -2,7 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include <alloctap/alloctap.hpp>
-#include <alloctap/game/no_allocation_scope.hpp>
+#include <alloctap/game/allocation_scopes.hpp>
 #include <cstdlib>
 
 #include "bench/call_depth.hpp"

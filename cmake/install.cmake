@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_DATADIR}/cmake/alloctap")
 set(pkg_config_dir "${CMAKE_INSTALL_DATADIR}/pkgconfig")
 
-install(TARGETS alloctap alloctap_interpose_hook alloctap_malloc_hooks alloctap_plt_hook alloctap_absl_symbolizer
+install(TARGETS alloctap alloctap_annotate alloctap_interpose_hook alloctap_malloc_hooks alloctap_plt_hook alloctap_absl_symbolizer
         EXPORT alloctap-targets
         FILE_SET HEADERS COMPONENT liballoctap-dev)
 install(EXPORT alloctap-targets NAMESPACE alloctap:: DESTINATION "${package_dir}"

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "alloctap/event/offered_annotations.hpp"
 #include "alloctap/guard/control_lock.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/guard/thread_state.hpp"
@@ -133,6 +134,7 @@ class ModuleEpochs {
       if (Recorder::stacks().end_id() == kFirstStack) return;
       departed_.add(module_of(notice), Recorder::stacks().end_id());
     } else {
+      OfferedAnnotations::offer_to(notice.start);
       if (!rules_may_be_old_.exchange(false, std::memory_order_relaxed)) return;
       forget_code();
     }

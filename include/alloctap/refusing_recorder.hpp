@@ -34,7 +34,7 @@ class RefusingRecorder : public Base {
   static void end_asked() noexcept { Failures::end_asked(); }
 
  private:
-  static TagId tag() noexcept { return current_tag().id; }
+  static TagId tag() noexcept { return this_thread_tag().load(std::memory_order_relaxed); }
   static TagId tag_around(TagId inner) noexcept { return process_tags.parent(inner); }
 
   static StackId stack(const CallOrigin& origin) noexcept {

@@ -57,6 +57,7 @@ class Tracker {
       if (absl::Status status = Life::start_locked(); !status.ok()) return status;
     }
     Sink::Epochs::watch();
+    Life::offer_annotations();
     return Session(&Life::stop);
   }
 

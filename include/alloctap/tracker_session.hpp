@@ -13,11 +13,13 @@
 
 #include "alloctap/checking_recorder.hpp"
 #include "alloctap/event/internal_code.hpp"
+#include "alloctap/event/offered_annotations.hpp"
 #include "alloctap/guard/control_lock.hpp"
 #include "alloctap/guard/fork_handlers.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/hook_claims.hpp"
 #include "alloctap/os/thread_local.hpp"
+#include "alloctap/session_annotations.hpp"
 #include "alloctap/tracker_snapshot.hpp"
 
 namespace alloctap {
@@ -54,11 +56,23 @@ class TrackerSession {
     absl::Status status = prepare();
     if (!status.ok()) return status;
     give_back.forget();
+    SessionAnnotations::add(annotations_);
     running_.store(true, std::memory_order_release);
     if constexpr (requires { Observers::on_start(); }) Observers::on_start();
     TrackerSnapshot<Config>::note_start();
     Sink::add_timeline_point_locked();
     return absl::OkStatus();
+  }
+
+  /// Gives every module the functions of annotate.h that this tracker has an ear for. Without the
+  /// control lock: the loader's may be held by a thread that waits for it.
+  static void offer_annotations() noexcept {
+    alloctap_slots slots{};
+    slots.sessions = &alloctap_sessions;
+    let_offer<typename Config::Tags>(slots);
+    let_offer<typename Config::Stack>(slots);
+    let_offer<Observers>(slots);
+    OfferedAnnotations::offer(slots);
   }
 
   /// Takes the control lock.
@@ -90,6 +104,11 @@ class TrackerSession {
    private:
     void (*action_)() noexcept;
   };
+
+  template <class Policy>
+  static void let_offer(alloctap_slots& slots) noexcept {
+    if constexpr (requires { Policy::offer(slots); }) Policy::offer(slots);
+  }
 
   static void leave_out_own_module() noexcept {
     if constexpr (requires { Config::own_module(); }) {
@@ -126,6 +145,17 @@ class TrackerSession {
   }
 
   static constexpr std::string_view kHookName = Hook::name;
+  static inline constinit SessionAnnotations::Tracker annotations_{
+      .mark =
+          [](std::string_view name) noexcept {
+            if (running()) Sink::mark(name);
+          },
+      .pause =
+          []() noexcept {
+            if (running()) Sink::detours().pause();
+          },
+      .resume = []() noexcept { Sink::detours().resume(); },
+  };
   static inline constinit std::atomic<bool> running_{false};
 };
 

@@ -12,7 +12,7 @@ import tempfile
 # Low to high. A folder includes lower layers and itself, never a neighbour on its own layer; the
 # top-level headers of one layer may include each other.
 LAYERS = [
-    {"macros.hpp", "version.hpp"},
+    {"annotate.h", "annotate.hpp", "macros.hpp", "version.hpp"},
     {"os", "arch"},
     {"elf"},
     {"pe"},
@@ -24,7 +24,7 @@ LAYERS = [
     {"dump", "game"},
     {"checking_recorder.hpp", "config.hpp", "detour_recorder.hpp", "own_calls.hpp", "sample_books.hpp", "mapping_recorder.hpp", "module_epochs.hpp",
      "observer_recorder.hpp",
-     "peak_recorder.hpp", "reachability_scan.hpp", "recorder.hpp", "refusing_recorder.hpp", "session.hpp", "stack_recorder.hpp", "timeline_recorder.hpp", "totals_recorder.hpp",
+     "peak_recorder.hpp", "reachability_scan.hpp", "recorder.hpp", "refusing_recorder.hpp", "session.hpp", "session_annotations.hpp", "stack_recorder.hpp", "timeline_recorder.hpp", "totals_recorder.hpp",
      "tracker.hpp", "tracker_report.hpp", "tracker_session.hpp", "tracker_snapshot.hpp", "alloctap.hpp"},
     {"testing"},
 ]

@@ -75,6 +75,7 @@ struct JsonDump {
       write_sizes(json_, report_.snapshot.sizes);
       write_history(frames);
       write_game_frames(frames);
+      write_scope_offences(frames);
       json_.end_object();
       out_ << '\n';
     }
@@ -255,6 +256,29 @@ struct JsonDump {
       if (JsonGameFrames(json_, history, owners_, write_stack).write()) return;
       json_.null();
       out_.fail("json: the system has no memory for frames of the game");
+    }
+
+    void write_scope_offences(const FrameList& frames) {
+      const Snapshot& snapshot = report_.snapshot;
+      json_.key("scope_offences");
+      if (!snapshot.scopes_known) return json_.null();
+      json_.begin_object();
+      json_.number("left_out", snapshot.left_out_scope_offences);
+      json_.key("offences");
+      json_.begin_array();
+      for (const OffenceSum& offence : snapshot.scope_offences) {
+        json_.begin_object();
+        json_.text("scope", offence.scope());
+        write_frame_indices(offence.stack, frames);
+        write_owner(json_, owners_, offence.stack);
+        json_.number("scopes", offence.scopes);
+        json_.number("allocations", offence.sums.allocations);
+        json_.number("allocated_bytes", offence.sums.bytes);
+        json_.number("frees", offence.sums.frees);
+        json_.end_object();
+      }
+      json_.end_array();
+      json_.end_object();
     }
 
     void write_history(const FrameList& frames) {

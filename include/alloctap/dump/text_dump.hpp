@@ -15,6 +15,7 @@
 #include "alloctap/dump/text_misuses.hpp"
 #include "alloctap/dump/text_owners.hpp"
 #include "alloctap/dump/text_rules.hpp"
+#include "alloctap/dump/text_scope_offences.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/version.hpp"
 
@@ -47,6 +48,7 @@ struct TextDump {
     owners.write();
     write_misuses(report, *misuses, frames, out);
     TextGameFrames(report, frames, owners, out).write();
+    write_scope_offences(report, frames, owners, out);
     if (asks_for_leaks()) {
       write_leaks(report, frames, owners, *misuses, out);
     } else {
@@ -199,6 +201,7 @@ struct TextDump {
     };
     for_each_misuse_stack(report.snapshot, add);
     TextGameFrames::for_each_shown(report.snapshot.frames, add);
+    for_each_scope_offence_stack(report.snapshot, add);
     add_first(stacks);
     add_first(mappings);
     for (const StackSummary& stack : report.snapshot.stacks) {

@@ -6,12 +6,15 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "alloctap/annotate.h"
+#include "alloctap/game/scope_annotations.hpp"
 #include "alloctap/game/scope_offences.hpp"
 #include "alloctap/game/scope_stack.hpp"
 #include "alloctap/game/stack_counts.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/observe/observer.hpp"
 #include "alloctap/os/file.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
 
 namespace alloctap {
 
@@ -21,6 +24,11 @@ namespace alloctap {
 struct AllocationScopes {
   static void on_start() noexcept { watchers_.fetch_add(1, std::memory_order_relaxed); }
   static void on_stop() noexcept { watchers_.fetch_sub(1, std::memory_order_relaxed); }
+
+  [[nodiscard]] static bool add_to(Snapshot& snapshot) noexcept {
+    return scope_offences.add_to(snapshot);
+  }
+  static void offer(alloctap_slots& slots) noexcept { slots.scopes = &alloctap_scopes; }
 
   /// Whether a tracker with these observers records now. Scopes count nothing else.
   [[nodiscard]] static bool watched() noexcept {
@@ -60,8 +68,16 @@ struct AllocationScopes {
 
   static void offend(const ScopeNode& node, const ObservedBlock& block, bool is_free) noexcept {
     if (node.limit->on_offence != nullptr) {
-      node.limit->on_offence(
-          {.scope = node.name, .block = block, .is_free = is_free, .sums = node.sums()});
+      const AllocationSums sums = node.sums();
+      const alloctap_offence offence{.scope = node.name.data(),
+                                     .scope_length = node.name.size(),
+                                     .block = block.pointer,
+                                     .bytes = block.size,
+                                     .stack = block.stack,
+                                     .is_free = is_free ? 1 : 0,
+                                     .allocations = sums.allocations,
+                                     .frees = sums.frees};
+      node.limit->on_offence(&offence);
     }
     if (!node.limit->aborts) return;
     constexpr int kStandardError = 2;
@@ -87,7 +103,10 @@ static_assert(Observer<AllocationScopes>);
 /// Costs a few stores. Not to be used inside a hook or an observer.
 class AllocationScope {
  public:
-  AllocationScope() noexcept : AllocationScope({}, &kNoLimit, ScopeNode::State::kOpen) {}
+  AllocationScope() noexcept {
+    ScopeStack* const scopes = ScopeStack::mine();
+    if (scopes != nullptr) place_ = scopes->push({}, &kNoLimit, ScopeNode::State::kOpen);
+  }
   ~AllocationScope() {
     if (place_.node != nullptr) ScopeStack::end(place_);
   }
@@ -115,35 +134,10 @@ class AllocationScope {
         [&](const StackCounts::Entry& entry) { visit(entry.stack, entry.sums); });
   }
 
- protected:
+ private:
   static constexpr AllocationLimit kNoLimit{};
 
-  /// `limit` stays as long as the program.
-  AllocationScope(std::string_view name, const AllocationLimit* limit,
-                  ScopeNode::State state) noexcept {
-    if (ScopeStack* scopes = ScopeStack::mine()) place_ = scopes->push(name, limit, state);
-  }
-
-  /// From now on its limit is a copy of `limit`.
-  void set_limit(const AllocationLimit& limit) noexcept {
-    if (place_.node == nullptr) return;
-    place_.node->own_limit = limit;
-    place_.node->limit = &place_.node->own_limit;
-  }
-
-  [[nodiscard]] const ScopeNode* node() const noexcept { return place_.node; }
-
- private:
   ScopePlace place_;
 };
-
-/// What is allocated while one is alive does not count for the scopes around it.
-class AllocationsAllowed : AllocationScope {
- public:
-  AllocationsAllowed() noexcept
-      : AllocationScope("allowed", &kNoLimit, ScopeNode::State::kBarrier) {}
-};
-
-using allocations_allowed = AllocationsAllowed;
 
 }  // namespace alloctap

@@ -9,7 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <type_traits>
 
+#include "alloctap/annotate.hpp"
 #include "alloctap/game/budget_table.hpp"
 #include "alloctap/game/frame_log.hpp"
 #include "alloctap/game/frame_timing.hpp"
@@ -92,7 +94,7 @@ class FramesOf {
     if (thread != nullptr) FrameTiming::end(*thread, timed, owner.tag);
   }
 
-  /// As `frame_mark`.
+  /// As `frame_mark`, for frames of any name. Not inside a hook.
   static bool mark() noexcept {
     if (inside_tracker()) return refuse();
     // The section comes first: whoever forks waits for it, and so finds nobody inside of a mark.
@@ -114,12 +116,16 @@ class FramesOf {
     }
     const std::lock_guard hold(control_lock);
     static_cast<void>(ThreadStates::close_gate());
-    const bool is_set = budgets_.set(tag.id, limits, action);
+    const bool is_set = budgets_.set(id_of(tag), limits, action);
     ThreadStates::open_gate();
     if (is_set) return absl::OkStatus();
     return absl::ResourceExhaustedError(
         absl::StrCat("at most ", BudgetTable::kMost, " tags can have budgets"));
   }
+
+  /// `frame_mark` is for the frames without a name.
+  static void offer(alloctap_slots& slots) noexcept
+    requires(std::is_void_v<Name>);
 
   /// The number of the present frame; 0 before the first mark.
   [[nodiscard]] static FrameNumber current() noexcept {
@@ -268,11 +274,21 @@ class FramesOf {
 using Frames = FramesOf<>;
 static_assert(Observer<Frames> && TimingObserver<Frames>);
 
-/// Ends the present frame of `Frames`, and begins the next. To be called once in a loop, by any
-/// thread: the loop may go from one to another, which reports count, as two loops that mark at once
-/// end each other's frames. False, and nothing else, where another thread is in the middle of a
-/// mark, or inside a hook or an observer; reports count these too. Takes about the time of reading
-/// the clock; allocates nothing, takes no lock, and waits while a snapshot copies.
-inline bool frame_mark() noexcept { return Frames::mark(); }
+}  // namespace alloctap
+
+/// The functions of frames of annotate.h.
+extern "C" ALLOCTAP_EXPORT inline constexpr alloctap_frame_functions alloctap_frames{
+    .size = sizeof(alloctap_frame_functions),
+    .mark = [] { return alloctap::Frames::mark() ? 1 : 0; },
+};
+
+namespace alloctap {
+
+template <class Name>
+void FramesOf<Name>::offer(alloctap_slots& slots) noexcept
+  requires(std::is_void_v<Name>)
+{
+  slots.frames = &alloctap_frames;
+}
 
 }  // namespace alloctap

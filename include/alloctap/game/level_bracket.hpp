@@ -35,9 +35,10 @@ template <class Tracker>
 class LevelBracket {
  public:
   explicit LevelBracket(std::string_view name)
-      : around_(current_tag()), before_(begin()), scope_(std::in_place, name) {
-    level_ = current_tag();
-    if (before_.ok() && level_.id == around_.id) {
+      : before_(begin()), level_(TagAnnotations::nested(name.data(), name.size())) {
+    const alloctap_tag around = TagAnnotations::current();
+    scope_.emplace(level_);
+    if (before_.ok() && level_ == around) {
       before_ = absl::InvalidArgumentError(
           "LevelBracket: no tag for this level: its name is empty, or there are too many tags");
     }
@@ -60,7 +61,7 @@ class LevelBracket {
     absl::StatusOr<SnapshotDiff> changes = diff(*before_, *after);
     before_ = Snapshot();
     if (!changes.ok()) return changes.status();
-    return LevelLeftovers::find(level_.id, after->tags, *changes);
+    return LevelLeftovers::find(static_cast<TagId>(level_), after->tags, *changes);
   }
 
  private:
@@ -80,18 +81,18 @@ class LevelBracket {
       return absl::FailedPreconditionError(
           "LevelBracket: finish() on another thread than the one that the level began on");
     }
-    if (current_tag().id == level_.id) return absl::OkStatus();
+    const alloctap_tag current = TagAnnotations::current();
+    if (current == level_) return absl::OkStatus();
     return absl::FailedPreconditionError(
         absl::StrCat("LevelBracket: finish() inside of the tag \"",
-                     std::string(process_tags.name(current_tag().id)),
+                     std::string(process_tags.name(static_cast<TagId>(current))),
                      "\", which began in the level and has not ended"));
   }
 
   const os::ThreadId thread_ = os::current_thread_id();
-  const Tag around_;
   absl::StatusOr<Snapshot> before_;
-  std::optional<TagScope> scope_;
-  Tag level_;
+  const alloctap_tag level_;
+  std::optional<EnteredTag> scope_;
 };
 
 }  // namespace alloctap

@@ -16,23 +16,10 @@
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/guard/zeroed_array.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/snapshot/offence_sum.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
 
 namespace alloctap {
-
-/// What one stack did in all runs of the scopes of one name that were offended against: of a scope
-/// that allows some allocations, those too.
-struct OffenceSum {
-  static constexpr std::size_t kLongestName = 63;
-
-  StackId stack = kNoStackId;
-  /// In how many runs.
-  std::uint64_t scopes = 0;
-  AllocationSums sums = {};
-  char name_text[kLongestName + 1] = {};
-
-  /// Of the scope, cut to `kLongestName` bytes.
-  [[nodiscard]] std::string_view scope() const noexcept { return name_text; }
-};
 
 /// Offences by scope and stack, in the order in which they came first; bounded. Thread-safe, safe
 /// around fork; not inside a hook. Constant-initialized, never destroyed.
@@ -58,6 +45,17 @@ class ScopeOffences {
     const std::lock_guard hold(lock_);
     for (std::size_t i = 0; i < size_; ++i) {
       if (!list.push_back(sums_[i])) return false;
+    }
+    return true;
+  }
+
+  /// Puts them into a snapshot, behind the closed gate, so that nobody adds one meanwhile. False
+  /// where the system has no memory for them.
+  [[nodiscard]] bool add_to(Snapshot& snapshot) const noexcept {
+    snapshot.scopes_known = true;
+    snapshot.left_out_scope_offences = left_out_;
+    for (std::size_t i = 0; i < size_; ++i) {
+      if (!snapshot.scope_offences.push_back(sums_[i])) return false;
     }
     return true;
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "alloctap/annotate.h"
 #include "alloctap/game/stack_counts.hpp"
 #include "alloctap/guard/per_thread.hpp"
 #include "alloctap/guard/thread_state.hpp"
@@ -14,8 +15,6 @@
 #include "alloctap/os/thread_local.hpp"
 
 namespace alloctap {
-
-struct ScopeOffence;
 
 /// What a scope does about allocations beyond those that it allows.
 struct AllocationLimit {
@@ -26,17 +25,7 @@ struct AllocationLimit {
   /// Whether the first offence ends the program, by std::abort, after a line on standard error.
   bool aborts = false;
   /// Told of each offence, on the thread that commits it, inside malloc, where it may allocate.
-  void (*on_offence)(const ScopeOffence& offence) noexcept = nullptr;
-};
-
-/// An allocation, or a free, where there should be none.
-struct ScopeOffence {
-  std::string_view scope;
-  /// What was allocated, or is being given back.
-  ObservedBlock block;
-  bool is_free = false;
-  /// Of the scope so far, this one included.
-  AllocationSums sums;
+  void (*on_offence)(const alloctap_offence* offence) = nullptr;
 };
 
 /// What is counted for one scope. Read and written by its thread alone, and in memory that stays,
@@ -71,6 +60,19 @@ struct ScopeNode {
     bytes.store(0, std::memory_order_relaxed);
     frees.store(0, std::memory_order_relaxed);
     stacks.clear();
+  }
+
+  /// From now on its limit is a copy of `copied`.
+  void set_limit(const AllocationLimit& copied) noexcept {
+    own_limit = copied;
+    limit = &own_limit;
+  }
+
+  /// Whether more happened than its limit allows.
+  [[nodiscard]] bool offends() const noexcept {
+    if (!has_counted()) return false;
+    const AllocationSums now = sums();
+    return now.allocations > limit->allowed || (limit->forbids_frees && now.frees > 0);
   }
 
   [[nodiscard]] AllocationSums sums() const noexcept {

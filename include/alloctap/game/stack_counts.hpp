@@ -7,15 +7,9 @@
 
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/guard/arena_array.hpp"
+#include "alloctap/snapshot/offence_sum.hpp"
 
 namespace alloctap {
-
-/// What was allocated, and what was given back.
-struct AllocationSums {
-  std::uint64_t allocations = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t frees = 0;
-};
 
 /// An open-addressed table of sums by stack, in the arena, with room for `kMostStacks`. For one
 /// thread; may be used inside malloc. What finds no room counts as of `kNoStackId`.

@@ -42,9 +42,10 @@ struct ObservedMapping {
 ///
 /// `on_map(const ObservedMapping&)` and `on_unmap(const ObservedMapping&)` may be added, for mapped
 /// memory; an unmapping that fails is followed by an `on_map`. So may `on_start()` and `on_stop()`,
-/// for the beginning and the end of a session, not inside malloc. An observer whose `kWantsOwners`
-/// is true is told the owner of each block. `add_to(Snapshot&)` adds what it knows to each
-/// snapshot, behind the closed gate; false where the system has no memory for it.
+/// for the beginning and the end of a session, not inside malloc, and `offer(alloctap_slots&)`,
+/// which puts down what it has for annotate.h when a session starts. An observer whose
+/// `kWantsOwners` is true is told the owner of each block. `add_to(Snapshot&)` adds what it knows
+/// to each snapshot, behind the closed gate; false where the system has no memory for it.
 /// `begin_timing(AllocatorCall, std::size_t bytes)` and `end_timing(const TimedCall&, StackOwner)`
 /// are those of `TimingSink`, the latter with what the thread was doing: of several observers, one
 /// may have them.

@@ -1,6 +1,7 @@
 /// Several observers as one.
 #pragma once
 
+#include "alloctap/annotate.h"
 #include "alloctap/macros.hpp"
 #include "alloctap/observe/observer.hpp"
 
@@ -47,6 +48,7 @@ struct Observers {
 
   static void on_start() noexcept { (tell_start<Each>(), ...); }
   static void on_stop() noexcept { (tell_stop<Each>(), ...); }
+  static void offer(alloctap_slots& slots) noexcept { (let_offer<Each>(slots), ...); }
 
  private:
   static_assert((0 + ... + (TimingObserver<Each> ? 1 : 0)) <= 1,
@@ -72,6 +74,10 @@ struct Observers {
   template <class One>
   static void tell_stop() noexcept {
     if constexpr (requires { One::on_stop(); }) One::on_stop();
+  }
+  template <class One>
+  static void let_offer(alloctap_slots& slots) noexcept {
+    if constexpr (requires { One::offer(slots); }) One::offer(slots);
   }
   template <class One>
   static void tell_map(const ObservedMapping& mapping) noexcept {

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "alloctap/annotate.h"
+#include "alloctap/event/stack_owner.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/snapshot/rule_match.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
@@ -60,7 +62,8 @@ struct FoundLeaks {
 /// one, but those that are suppressed. A stack counts for the rule that names its innermost frame
 /// of all that are named; of several rules that name it, the first. What no rule suppresses is let
 /// through by `only-` rules in the same way; what none of these names counts as suppressed by the
-/// first of them. Blocks without a stack match nothing.
+/// first of them. Blocks without a stack match nothing. What the program says is expected to stay
+/// (`expected_to_stay` of annotate.hpp) counts as suppressed by none.
 ///
 /// `Frames` numbers frames and knows their names as `FrameList` does (dump/frame_list.hpp):
 /// `size()`, `index_of(stack, address)`, `source(i)`, `place(i)`. Each frame is matched once.
@@ -120,7 +123,7 @@ class LeakFinder {
     if (!leaks_.rule_of_stack.push_back(verdict.suppressed_by)) return false;
     if (allocations == 0) return true;
     if (verdict.matched != Leaks::kNoRule) leaks_.rules[verdict.matched].add(allocations, bytes);
-    if (verdict.suppressed_by != Leaks::kNoRule) {
+    if (verdict.suppressed_by != Leaks::kNoRule || is_expected_to_stay(stack)) {
       leaks_.suppressed.add(allocations, bytes);
       return true;
     }
@@ -129,6 +132,15 @@ class LeakFinder {
     leaks_.definite.add(lost.definite_allocations, lost.definite_bytes);
     leaks_.indirect.add(lost.indirect_allocations, lost.indirect_bytes);
     return leaks_.stacks.push_back(&stack);
+  }
+
+  [[nodiscard]] bool is_expected_to_stay(const StackSummary& stack) const noexcept {
+    if (snapshot_.tags == nullptr) return false;
+    TagId tag = snapshot_.table->owner(stack.stack).tag;
+    while (tag != kNoTag && snapshot_.tags->name(tag) != ALLOCTAP_EXPECTED_TO_STAY) {
+      tag = snapshot_.tags->parent(tag);
+    }
+    return tag != kNoTag;
   }
 
   [[nodiscard]] RuleVerdict verdict_on(const StackSummary& stack) const {

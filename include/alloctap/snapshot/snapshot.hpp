@@ -16,6 +16,7 @@
 #include "alloctap/sample/sampling_policy.hpp"
 #include "alloctap/snapshot/frame_history.hpp"
 #include "alloctap/snapshot/given_back.hpp"
+#include "alloctap/snapshot/offence_sum.hpp"
 #include "alloctap/snapshot/reachability.hpp"
 #include "alloctap/snapshot/size_histogram.hpp"
 #include "alloctap/snapshot/thread_summary.hpp"
@@ -153,6 +154,11 @@ struct Snapshot {
   GuardAccount guards;
   /// Of a tracker with an observer of frames.
   FrameHistory frames;
+  /// Of a tracker that knows of scopes that must not allocate: what was allocated in them, in the
+  /// order in which it came first, and of how much of that there was no room.
+  bool scopes_known = false;
+  ArenaArray<OffenceSum> scope_offences;
+  std::uint64_t left_out_scope_offences = 0;
   /// All events up to the snapshot, for a tracker with a `LoggingQueue`; they are the log's own,
   /// which outlives every snapshot. Else empty.
   LoggedEvents events;

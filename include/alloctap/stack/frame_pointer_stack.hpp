@@ -74,6 +74,8 @@ struct FramePointerStack {
     return Capture::identified_frames(thread, identified);
   }
 
+  static void offer(alloctap_slots& slots) noexcept { slots.fibers = &alloctap_fibers; }
+
   static void forget_unloaded_modules() noexcept { UnwindRules::forget_all(); }
 
  private:

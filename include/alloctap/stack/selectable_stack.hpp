@@ -56,6 +56,11 @@ struct SelectableStack {
     return kFrames[selected_.load(std::memory_order_relaxed)](thread, identified);
   }
 
+  static void offer(alloctap_slots& slots) noexcept {
+    let_offer<First>(slots);
+    (let_offer<Others>(slots), ...);
+  }
+
   static void forget_unloaded_modules() noexcept {
     forget<First>();
     (forget<Others>(), ...);
@@ -77,6 +82,10 @@ struct SelectableStack {
   }
 
  private:
+  template <class Choice>
+  static void let_offer(alloctap_slots& slots) noexcept {
+    if constexpr (requires { Choice::offer(slots); }) Choice::offer(slots);
+  }
   template <class Choice>
   static void forget() noexcept {
     if constexpr (requires { Choice::forget_unloaded_modules(); }) {

@@ -10,7 +10,7 @@
 #include "alloctap/os/confinement.hpp"
 #include "alloctap/os/stack_bounds.hpp"
 #include "alloctap/os/thread.hpp"
-#include "alloctap/stack/fiber_scope.hpp"
+#include "alloctap/stack/fibers.hpp"
 #include "alloctap/stack/stack_chain.hpp"
 
 namespace alloctap {
@@ -41,7 +41,7 @@ class ThreadStacks {
   /// on it.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE StackChain* find_latest(
       const ThreadState& thread) const noexcept {
-    const bool known = generation_ == thread.generation && version_ == FiberScope::version();
+    const bool known = generation_ == thread.generation && version_ == Fibers::version();
     return known && is_there(*current_) ? current_ : nullptr;
   }
 
@@ -65,9 +65,9 @@ class ThreadStacks {
       foreign_ = {};
     }
     // Before the search, which is repeated where a fiber comes or goes meanwhile.
-    version_ = FiberScope::version();
+    version_ = Fibers::version();
     if (is_there(own_) && own_.bounds.contains(address)) return current_ = &own_;
-    StackChain* found = FiberScope::find(address);
+    StackChain* found = Fibers::find(address);
     if (found == nullptr && !foreign_.contains(address)) found = look_at_map(address);
     if (found != nullptr) current_ = found;
     return found;

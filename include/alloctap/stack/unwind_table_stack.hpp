@@ -75,6 +75,8 @@ struct UnwindTableStack {
     return Capture::identified_frames(thread, identified);
   }
 
+  static void offer(alloctap_slots& slots) noexcept { slots.fibers = &alloctap_fibers; }
+
   /// To be called when a module was unloaded.
   static void forget_unloaded_modules() noexcept { UnwindRules::forget_all(); }
 

@@ -20,10 +20,11 @@ namespace alloctap {
 /// `tag_scope` with the tag that it was given.
 struct InheritedTags {
   static StackOwner current(const ThreadState&) noexcept {
-    const TagId mine = current_tag().id;
+    const TagId mine = this_thread_tag().load(std::memory_order_relaxed);
     return {.tag = mine != kNoTag ? mine : inherited()};
   }
   static TagsDescription description() noexcept { return {.tags = &process_tags}; }
+  static void offer(alloctap_slots& slots) noexcept { slots.tags = &alloctap_tags; }
 
  private:
   friend class ProcessTag;
@@ -51,15 +52,15 @@ static_assert(TagPolicy<InheritedTags>);
 class ProcessTag {
  public:
   explicit ProcessTag(Tag tag) noexcept
-      : before_{InheritedTags::process_tag_.exchange(tag.id, std::memory_order_relaxed)},
-        scope_(tag) {}
-  ~ProcessTag() { InheritedTags::process_tag_.store(before_.id, std::memory_order_relaxed); }
+      : before_{InheritedTags::process_tag_.exchange(id_of(tag), std::memory_order_relaxed)},
+        scope_(tag.id) {}
+  ~ProcessTag() { InheritedTags::process_tag_.store(before_, std::memory_order_relaxed); }
   ProcessTag(const ProcessTag&) = delete;
   ProcessTag& operator=(const ProcessTag&) = delete;
 
  private:
-  const Tag before_;
-  const TagScope scope_;
+  const TagId before_;
+  const EnteredTag scope_;
 };
 
 }  // namespace alloctap

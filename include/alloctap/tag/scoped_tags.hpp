@@ -10,8 +10,11 @@ namespace alloctap {
 struct ScopedTags {
   static constexpr bool leaves_errno_alone = true;
 
-  static StackOwner current(const ThreadState&) noexcept { return {.tag = current_tag().id}; }
+  static StackOwner current(const ThreadState&) noexcept {
+    return {.tag = this_thread_tag().load(std::memory_order_relaxed)};
+  }
   static TagsDescription description() noexcept { return {.tags = &process_tags}; }
+  static void offer(alloctap_slots& slots) noexcept { slots.tags = &alloctap_tags; }
 };
 
 static_assert(TagPolicy<ScopedTags>);

@@ -21,7 +21,8 @@ struct TagsDescription {
 /// `current` is the owner of what the calling thread allocates now. It is asked for each stack that
 /// is captured, inside malloc, on the thread that owns `thread`. Where a policy says
 /// `leaves_errno_alone`, it does not change the error number; else the recorder keeps that, at each
-/// event. `description` stays the same.
+/// event. `description` stays the same. `offer(alloctap_slots&)` may be added: it puts down what
+/// the policy has for annotate.h, when a session starts.
 ///
 /// An owner is mixed into the hash of the stack, so a tracker that tells them apart pays for the
 /// mixing, and with a stack of its own for each owner that a stack has: some 70 bytes, as the outer

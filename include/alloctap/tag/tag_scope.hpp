@@ -1,9 +1,12 @@
-/// Saying what the program is doing.
+/// The tag that each thread is in: what alloctap/annotate.hpp's `tag_scope` sets.
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <string_view>
 
+#include "alloctap/annotate.hpp"
+#include "alloctap/event/offered_annotations.hpp"
 #include "alloctap/event/stack_owner.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/thread_local.hpp"
@@ -14,61 +17,58 @@ namespace alloctap {
 /// The tags of this process, whatever tracker asks.
 inline constinit TagTable process_tags;
 
-/// A tag as a value, to be kept or handed to another thread. A default one is none.
-struct Tag {
-  TagId id = kNoTag;
-};
+/// The number that tables have for a tag.
+[[nodiscard]] constexpr TagId id_of(Tag tag) noexcept { return static_cast<TagId>(tag.id); }
 
 struct ThisThreadTag;
 static_assert(kNoTag == 0, "thread-local storage begins as zeros");
 
 /// What the calling thread is in. Atomic for the same reason as `ThreadSlot::depth`: GCC takes
-/// malloc for a function that reads no variable, and would delete the store before it.
+/// malloc for a function that reads no variable, and would delete the store before it. May run
+/// inside malloc.
 ALLOCTAP_ALWAYS_INLINE std::atomic<TagId>& this_thread_tag() noexcept {
   return os::ThreadLocal<std::atomic<TagId>, ThisThreadTag>::mine();
 }
 
-/// The tag that the calling thread is in. May run inside malloc.
-[[nodiscard]] ALLOCTAP_ALWAYS_INLINE Tag current_tag() noexcept {
-  return {this_thread_tag().load(std::memory_order_relaxed)};
-}
-
-/// The tag `name` inside of the one that the calling thread is in. Takes a lock where the tag is
-/// new. Not to be used inside a hook.
-[[nodiscard]] inline Tag nested_tag(std::string_view name) noexcept {
-  return {process_tags.find_or_add(current_tag().id, name)};
-}
-
-/// While one is alive, what its thread allocates counts as its tag's, in trackers whose `Tags` tell
-/// tags:
-///
-///     alloctap::tag_scope physics{"Physics"};        // inside of "Game": "Game/Physics"
-///
-/// A scope made of a value enters just that tag, wherever the thread was, and is the way to take a
-/// tag along to a job on another thread:
-///
-///     queue.push([tag = alloctap::current_tag()] { alloctap::tag_scope job{tag}; ... });
-///
-/// The name may be gone after the constructor. A name of the thread's is known after its first use,
-/// and costs a look-up from then on; a value costs two stores. Scopes of one thread end in the
-/// reverse order of their beginning, and on the thread that they began on. A coroutine or fiber
-/// that may go on on another thread must not wait inside of one. Not to be used inside a hook.
-class TagScope {
- public:
-  explicit TagScope(std::string_view name) noexcept : TagScope(nested_tag(name)) {}
-  explicit TagScope(Tag tag) noexcept : before_(current_tag()) { enter(tag); }
-  ~TagScope() { enter(before_); }
-  TagScope(const TagScope&) = delete;
-  TagScope& operator=(const TagScope&) = delete;
-
- private:
-  static void enter(Tag tag) noexcept {
-    this_thread_tag().store(tag.id, std::memory_order_relaxed);
+/// The functions of tags of annotate.h.
+struct TagAnnotations {
+  static alloctap_tag current() noexcept {
+    return this_thread_tag().load(std::memory_order_relaxed);
   }
 
-  const Tag before_;
+  /// Takes a lock where the tag is new.
+  static alloctap_tag nested(const char* name, std::size_t length) noexcept {
+    return process_tags.find_or_add(static_cast<TagId>(current()), annotated_text(name, length));
+  }
+
+  /// A number that was never given out is no tag.
+  static alloctap_tag enter(alloctap_tag tag) noexcept {
+    const alloctap_tag before = current();
+    const bool is_known = tag < process_tags.end_id();
+    this_thread_tag().store(is_known ? static_cast<TagId>(tag) : kNoTag, std::memory_order_relaxed);
+    return before;
+  }
 };
 
-using tag_scope = TagScope;
+/// `tag_scope` as the tracker itself uses it: the calling thread is in just `tag` while one is
+/// alive.
+class EnteredTag {
+ public:
+  explicit EnteredTag(alloctap_tag tag) noexcept : before_(TagAnnotations::enter(tag)) {}
+  ~EnteredTag() { TagAnnotations::enter(before_); }
+  EnteredTag(const EnteredTag&) = delete;
+  EnteredTag& operator=(const EnteredTag&) = delete;
+
+ private:
+  const alloctap_tag before_;
+};
 
 }  // namespace alloctap
+
+/// The functions of tags of annotate.h.
+extern "C" ALLOCTAP_EXPORT inline constexpr alloctap_tag_functions alloctap_tags{
+    .size = sizeof(alloctap_tag_functions),
+    .current = &alloctap::TagAnnotations::current,
+    .nested = &alloctap::TagAnnotations::nested,
+    .enter = &alloctap::TagAnnotations::enter,
+};

@@ -17,6 +17,7 @@ struct TagsAndThreads {
   static TagsDescription description() noexcept {
     return {.tags = ScopedTags::description().tags, .threads = true};
   }
+  static void offer(alloctap_slots& slots) noexcept { ScopedTags::offer(slots); }
 };
 
 static_assert(TagPolicy<TagsAndThreads>);

@@ -7,22 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "alloctap/annotate.hpp"
 #include "alloctap/event/stack_owner.hpp"
 #include "alloctap/tag/tag_scope.hpp"
 
 namespace alloctap::testing {
 
-/// What is allocated while one is alive is meant to stay: a cache, or a table that grows. It is
-/// never taken for a leak of a test case. Needs `Tags = InheritedTags`, as `TestConfig` has.
-class ExpectedToStay {
- public:
-  static constexpr std::string_view kName = "(expected to stay)";
-
- private:
-  TagScope scope_{kName};
-};
-
-using expected_to_stay = ExpectedToStay;
+using alloctap::expected_to_stay;
+using alloctap::ExpectedToStay;
 
 /// The tags of the cases of one run of a test program: "RUN/CASE/PART/PART". Control plane; the
 /// calls come from one thread at a time.
@@ -54,7 +46,7 @@ class CaseTags {
   [[nodiscard]] Place place_of(TagId tag) const {
     Place place;
     for (; tag != kNoTag && tag != run_; tag = process_tags.parent(tag)) {
-      if (process_tags.name(tag) == ExpectedToStay::kName) place.expected = true;
+      if (process_tags.name(tag) == ALLOCTAP_EXPECTED_TO_STAY) place.expected = true;
       if (process_tags.parent(tag) == run_) {
         const auto found = names_.find(tag);
         place.is_case = found != names_.end();

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "alloctap/annotate.hpp"
 #include "alloctap/os/windows/api.hpp"
 
 namespace {
@@ -32,6 +33,11 @@ __declspec(dllexport) void plugin_free(void* pointer) {
 }
 __declspec(dllexport) void plugin_copy(void* to, const void* from, std::size_t bytes) {
   std::memcpy(to, from, bytes);
+}
+
+__declspec(dllexport) void plugin_in_tag(void (*work)()) {
+  const alloctap::tag_scope tag{"plugin"};
+  work();
 }
 
 BOOL WINAPI DllMain(HINSTANCE, DWORD reason, void*) {

@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <memory>
 #include <string_view>
 
+#include "alloctap/annotate.h"
 #include "alloctap/dump/frame_list.hpp"
 #include "tests/support/sample_report.hpp"
 #include "tests/support/starved_arena.hpp"
@@ -130,6 +132,25 @@ TEST_CASE("a stack that holds nothing is neither leaked nor suppressed") {
   CHECK(leaks.suppressed.stacks == 0);
   CHECK(leaks.rules[0].stacks == 0);
   CHECK(leaks.rule_of_stack[kGone] == Leaks::kNoRule);
+}
+
+TEST_CASE("what is expected to stay is no leak, in tags inside of that too") {
+  LeakSample sample;
+  const auto tags = std::make_unique<TagTable>();
+  sample.snapshot.tags = tags.get();
+  const TagId cache = tags->find_or_add(kNoTag, "Cache");
+  const TagId stays = tags->find_or_add(cache, ALLOCTAP_EXPECTED_TO_STAY);
+  const TagId inside = tags->find_or_add(stays, "Fonts");
+  for (const TagId tag : {cache, stays, inside}) {
+    sample.add({.stack = sample.intern({SampleReport::kMain}, {.tag = tag}),
+                .total = {.allocations = 1, .allocated_bytes = 100},
+                .live_allocations = 1,
+                .live_bytes = 100});
+  }
+  const Leaks leaks = sample.leaks("");
+  CHECK(leaks.leaked.stacks == 4);
+  CHECK(leaks.suppressed.stacks == 2);
+  CHECK(leaks.suppressed.live_bytes == 200);
 }
 
 TEST_CASE("a block of no bytes is a leak") {

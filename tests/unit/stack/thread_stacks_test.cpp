@@ -6,7 +6,7 @@
 #include <memory>
 #include <thread>
 
-#include "alloctap/stack/fiber_scope.hpp"
+#include "alloctap/stack/fibers.hpp"
 #include "tests/support/address_of.hpp"
 
 namespace {

@@ -3,24 +3,38 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <string_view>
 #include <thread>
 
 using alloctap::current_tag;
+using alloctap::id_of;
 using alloctap::kNoTag;
 using alloctap::process_tags;
 using alloctap::Tag;
 using alloctap::tag_scope;
+
+namespace {
+
+/// As a tracker does when it starts.
+const bool offered = [] {
+  alloctap_slots slots{};
+  slots.tags = &alloctap_tags;
+  alloctap::OfferedAnnotations::offer(slots);
+  return true;
+}();
+
+}  // namespace
 
 TEST_CASE("scopes nest, and each ends where it began") {
   const Tag outside = current_tag();
   {
     const tag_scope game{"Game"};
     const Tag outer = current_tag();
-    CHECK(process_tags.name(outer.id) == "Game");
+    CHECK(process_tags.name(id_of(outer)) == "Game");
     {
       const tag_scope physics{std::string("Physics")};
-      CHECK(process_tags.name(current_tag().id) == "Physics");
-      CHECK(process_tags.parent(current_tag().id) == outer.id);
+      CHECK(process_tags.name(id_of(current_tag())) == "Physics");
+      CHECK(process_tags.parent(id_of(current_tag())) == outer.id);
     }
     CHECK(current_tag().id == outer.id);
   }
@@ -52,6 +66,22 @@ TEST_CASE("a scope without a name stays in the tag around it") {
   const Tag tag = current_tag();
   const tag_scope nothing{""};
   CHECK(current_tag().id == tag.id);
+}
+
+TEST_CASE("a number that no tag has is no tag") {
+  const tag_scope game{"Game"};
+  for (const alloctap_tag number : {process_tags.end_id() + 0U, 0x10001U, ~0U}) {
+    const tag_scope unknown{Tag{number}};
+    CHECK(current_tag().id == kNoTag);
+  }
+  CHECK(current_tag().id != kNoTag);
+}
+
+TEST_CASE("a name may be any text, and none") {
+  const tag_scope game{std::string_view("Game of 4").substr(0, 4)};
+  CHECK(process_tags.name(id_of(current_tag())) == "Game");
+  const tag_scope none{static_cast<const char*>(nullptr)};
+  CHECK(process_tags.name(id_of(current_tag())) == "Game");
 }
 
 TEST_CASE("a scope of no tag leaves that of the thread") {

@@ -1,5 +1,7 @@
 // Stacks that a program makes and switches to by itself. The C library's function that they begin
 // with has no unwind table, so no stack counts as whole.
+#include "alloctap/stack/fibers.hpp"
+
 #include <sys/mman.h>
 #include <ucontext.h>
 
@@ -8,7 +10,6 @@
 #include <optional>
 #include <thread>
 
-#include "alloctap/stack/fiber_scope.hpp"
 #include "compared_process.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "alloctap/game/no_allocation_scope.hpp"
+#include "alloctap/game/allocation_scopes.hpp"
 
 #include <doctest/doctest.h>
 
@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "alloctap/annotate.hpp"
 #include "alloctap/observe/observers.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/scripted_tracker.hpp"
@@ -49,10 +50,10 @@ std::vector<OffenceSum> known_offences() {
 
 std::vector<std::string> heard;
 
-void hear(const ScopeOffence& offence) noexcept {
-  heard.push_back(std::string(offence.scope) + (offence.is_free ? " freed " : " allocated ") +
-                  std::to_string(offence.block.size) + ", " +
-                  std::to_string(offence.sums.allocations));
+void hear(const alloctap_offence* offence) {
+  heard.push_back(std::string(offence->scope, offence->scope_length) +
+                  (offence->is_free != 0 ? " freed " : " allocated ") +
+                  std::to_string(offence->bytes) + ", " + std::to_string(offence->allocations));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "alloctap/stack/fiber_scope.hpp"
+#include "alloctap/stack/fibers.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,19 @@
 
 namespace {
 
-using alloctap::FiberScope;
+using alloctap::Fibers;
+
+/// One that is known while it is alive.
+class FiberScope {
+ public:
+  FiberScope(const void* stack, std::size_t bytes) : fiber_(Fibers::add(stack, bytes)) {}
+  ~FiberScope() { Fibers::remove(fiber_); }
+  FiberScope(const FiberScope&) = delete;
+  FiberScope& operator=(const FiberScope&) = delete;
+
+ private:
+  void* const fiber_;
+};
 
 std::array<char, 4096> fiber_memory;
 
@@ -28,57 +40,57 @@ TEST_CASE("each of many stacks is found by the addresses on it and no others") {
   }
   for (std::size_t i = 0; i < 4; ++i) {
     for (const std::size_t inside : {0U, 1U, 511U}) {
-      const auto* found = FiberScope::find(at(i * 1024 + inside));
+      const auto* found = Fibers::find(at(i * 1024 + inside));
       REQUIRE(found != nullptr);
       CHECK(found->bounds.low == at(i * 1024));
     }
-    CHECK(FiberScope::find(at(i * 1024 + 512)) == nullptr);
-    CHECK(FiberScope::find(at(i * 1024 + 1023)) == nullptr);
+    CHECK(Fibers::find(at(i * 1024 + 512)) == nullptr);
+    CHECK(Fibers::find(at(i * 1024 + 1023)) == nullptr);
   }
-  CHECK(FiberScope::find(at(0) - 1) == nullptr);
+  CHECK(Fibers::find(at(0) - 1) == nullptr);
   scopes.erase(scopes.begin() + 1);
-  CHECK(FiberScope::find(at(100)) == nullptr);
-  CHECK(FiberScope::find(at(1024)) != nullptr);
+  CHECK(Fibers::find(at(100)) == nullptr);
+  CHECK(Fibers::find(at(1024)) != nullptr);
 }
 
 TEST_CASE("the version changes with every scope that comes and goes") {
-  const std::uint64_t before = FiberScope::version();
+  const std::uint64_t before = Fibers::version();
   std::uint64_t inside = before;
   {
     const FiberScope scope(fiber_memory.data(), fiber_memory.size());
-    inside = FiberScope::version();
+    inside = Fibers::version();
     CHECK(inside != before);
   }
-  CHECK(FiberScope::version() != inside);
-  CHECK(FiberScope::version() != before);
+  CHECK(Fibers::version() != inside);
+  CHECK(Fibers::version() != before);
 }
 
 TEST_CASE("of two scopes for one place the first counts, and the second takes nothing with it") {
   const FiberScope first(fiber_memory.data(), fiber_memory.size());
-  const auto* found = FiberScope::find(at(10));
+  const auto* found = Fibers::find(at(10));
   {
     const FiberScope second(fiber_memory.data(), 100);
   }
-  CHECK(FiberScope::find(at(10)) == found);
-  CHECK(FiberScope::find(at(200)) == found);
+  CHECK(Fibers::find(at(10)) == found);
+  CHECK(Fibers::find(at(200)) == found);
 }
 
 TEST_CASE("scopes come and go on several threads while others look") {
   std::atomic<bool> stop{false};
   std::thread looks([&] {
-    while (!stop) static_cast<void>(FiberScope::find(at(1500)));
+    while (!stop) static_cast<void>(Fibers::find(at(1500)));
   });
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < 3; ++i) {
     threads.emplace_back([i] {
       for (int round = 0; round < 2000; ++round) {
         const FiberScope scope(&fiber_memory[i * 1024], 1024);
-        CHECK(FiberScope::find(at(i * 1024 + 5)) != nullptr);
+        CHECK(Fibers::find(at(i * 1024 + 5)) != nullptr);
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
   stop = true;
   looks.join();
-  CHECK(FiberScope::find(at(5)) == nullptr);
+  CHECK(Fibers::find(at(5)) == nullptr);
 }

@@ -1,0 +1,293 @@
+/* What a program tells alloctap of itself: tags, frames, scopes that must not allocate, fibers,
+   marks. For every file of a program, a library or a plug-in: C99 and C++11 on, two small headers of
+   the language, nothing to link.
+
+   Without a tracker in the process each function costs a load and a branch, and does nothing. With
+   one (a program that embeds alloctap, or alloctap-run) it reaches the functions of the tracker,
+   which are found when the module is loaded or the tracker starts. What comes before that is not
+   heard. ALLOCTAP_DISABLED leaves the declarations, and makes every function empty.
+
+   Thread-safe. None may be called inside malloc or by a signal handler. A name is a text that ends
+   in a zero, and need live no longer than the call where nothing else is said. annotate.hpp has the
+   same as C++ scopes. */
+#ifndef ALLOCTAP_ANNOTATE_H
+#define ALLOCTAP_ANNOTATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A tag, such as "Game/Physics", as a number; 0 is none. */
+typedef uint32_t alloctap_tag;
+
+/* A scope that must not allocate. What it holds is the tracker's. */
+struct alloctap_scope {
+  void* node;
+  uint32_t depth;
+};
+
+/* An allocation, or a free, where there should be none. */
+struct alloctap_offence {
+  const char* scope; /* its name, of `scope_length` bytes; no zero need follow */
+  size_t scope_length;
+  const void* block;
+  size_t bytes;
+  uint32_t stack; /* that allocates or frees; its number in snapshots */
+  int is_free;
+  uint64_t allocations; /* of the scope so far, this one included */
+  uint64_t frees;
+};
+
+/* What a scope does about allocations. All zeros: each is an offence that is counted. */
+struct alloctap_scope_options {
+  uint64_t allowed;  /* so many are no offence */
+  int forbids_frees; /* each free is an offence, too */
+  int aborts;        /* the first one ends the program, after a line on standard error */
+  /* Told of each offence, inside malloc, on the thread that commits it. May allocate. */
+  void (*on_offence)(const struct alloctap_offence* offence);
+};
+
+/* What a tracker offers. `size` is that of the structure: later versions append, and whoever uses
+   what was appended looks at it. `length` may be ALLOCTAP_ENDS_IN_ZERO. */
+#define ALLOCTAP_ENDS_IN_ZERO ((size_t)-1)
+
+struct alloctap_tag_functions {
+  size_t size;
+  alloctap_tag (*current)(void);
+  alloctap_tag (*nested)(const char* name, size_t length);
+  alloctap_tag (*enter)(alloctap_tag tag);
+};
+struct alloctap_frame_functions {
+  size_t size;
+  int (*mark)(void);
+};
+struct alloctap_scope_functions {
+  size_t size;
+  void (*begin)(struct alloctap_scope* scope, const char* name, size_t length,
+                const struct alloctap_scope_options* options);
+  int (*end)(const struct alloctap_scope* scope);
+  int (*offends)(const struct alloctap_scope* scope);
+  void (*begin_exception)(struct alloctap_scope* scope);
+};
+struct alloctap_fiber_functions {
+  size_t size;
+  void* (*add)(const void* stack, size_t bytes);
+  void (*remove)(void* fiber);
+};
+struct alloctap_session_functions {
+  size_t size;
+  void (*mark)(const char* name, size_t length);
+  void (*pause)(void);
+  void (*resume)(void);
+};
+
+/* Where a module finds them: null until a tracker offers them. */
+struct alloctap_slots {
+  const struct alloctap_tag_functions* tags;
+  const struct alloctap_frame_functions* frames;
+  const struct alloctap_scope_functions* scopes;
+  const struct alloctap_fiber_functions* fibers;
+  const struct alloctap_session_functions* sessions;
+};
+
+#if defined(ALLOCTAP_DISABLED)
+
+#define ALLOCTAP_OFFERED(group) ((const struct alloctap_##group##_functions*)0)
+
+#elif defined(__ELF__) && (defined(__GNUC__) || defined(__clang__))
+
+/* One for each module, hidden from the others, with weak references that the linker or the loader
+   resolves where it knows a tracker. Beside it a note ("Note Section" of the ELF gABI) of type 1,
+   whose description is the distance to the slots: by it a tracker finds those that nobody resolved,
+   as in programs that are not position-independent. */
+#if defined(__LP64__)
+#define ALLOCTAP_ADDRESS ".quad "
+#else
+#define ALLOCTAP_ADDRESS ".long "
+#endif
+/* clang-format off */
+__asm__(
+    ".ifndef alloctap_slots_of_module\n"
+    ".pushsection .data.alloctap_slots,\"awG\",%progbits,alloctap_slots_of_module,comdat\n"
+    ".weak alloctap_slots_of_module\n"
+    ".hidden alloctap_slots_of_module\n"
+    ".type alloctap_slots_of_module,%object\n"
+    ".size alloctap_slots_of_module,5*(2f-1f)\n"
+    ".balign 8\n"
+    "alloctap_slots_of_module:\n"
+    ".weak alloctap_tags\n"
+    ".weak alloctap_frames\n"
+    ".weak alloctap_scopes\n"
+    ".weak alloctap_fibers\n"
+    ".weak alloctap_sessions\n"
+    "1: " ALLOCTAP_ADDRESS "alloctap_tags\n"
+    "2: " ALLOCTAP_ADDRESS "alloctap_frames\n"
+    ALLOCTAP_ADDRESS "alloctap_scopes\n"
+    ALLOCTAP_ADDRESS "alloctap_fibers\n"
+    ALLOCTAP_ADDRESS "alloctap_sessions\n"
+    ".popsection\n"
+    ".pushsection .note.alloctap,\"aG\",%note,alloctap_slots_of_module,comdat\n"
+    ".balign 4\n"
+    ".long 9\n"
+    ".long 4\n"
+    ".long 1\n"
+    ".asciz \"alloctap\"\n"
+    ".balign 4\n"
+    ".long alloctap_slots_of_module-.\n"
+    ".popsection\n"
+    ".endif\n");
+/* clang-format on */
+#undef ALLOCTAP_ADDRESS
+extern struct alloctap_slots alloctap_slots_of_module __attribute__((visibility("hidden")));
+
+#define ALLOCTAP_OFFERED(group) \
+  (*(const struct alloctap_##group##_functions* const volatile*)&alloctap_slots_of_module.group##s)
+
+#elif defined(_WIN32)
+
+/* One for each source file, in a section by whose name a tracker finds them in each module. The
+   number tells them from what the linker puts between. */
+struct alloctap_marked_slots {
+  uint64_t number;
+  struct alloctap_slots slots;
+};
+#define ALLOCTAP_SLOTS_NUMBER 0x746F6C737061746CU
+#if defined(_MSC_VER)
+#pragma section(".alctap", read, write)
+__declspec(allocate(".alctap"))
+#else
+__attribute__((section(".alctap"), used))
+#endif
+static struct alloctap_marked_slots alloctap_slots_of_file = {ALLOCTAP_SLOTS_NUMBER,
+                                                              {0, 0, 0, 0, 0}};
+
+#define ALLOCTAP_OFFERED(group)                                  \
+  (*(const struct alloctap_##group##_functions* const volatile*)& \
+   alloctap_slots_of_file.slots.group##s)
+
+#else
+
+#define ALLOCTAP_OFFERED(group) ((const struct alloctap_##group##_functions*)0)
+
+#endif
+
+/* Tags: what a thread allocates is put down to the tag that it is in. */
+
+/* The tag that the calling thread is in, to be handed to another thread. */
+static inline alloctap_tag alloctap_tag_current(void) {
+  const struct alloctap_tag_functions* const tags = ALLOCTAP_OFFERED(tag);
+  return tags ? tags->current() : 0;
+}
+
+/* The tag `name` inside of the one that the calling thread is in. */
+static inline alloctap_tag alloctap_tag_nested(const char* name) {
+  const struct alloctap_tag_functions* const tags = ALLOCTAP_OFFERED(tag);
+  return tags ? tags->nested(name, ALLOCTAP_ENDS_IN_ZERO) : 0;
+}
+
+/* The calling thread is in just `tag` from now on. Returns the tag that it was in, for
+   alloctap_tag_end. */
+static inline alloctap_tag alloctap_tag_enter(alloctap_tag tag) {
+  const struct alloctap_tag_functions* const tags = ALLOCTAP_OFFERED(tag);
+  return tags ? tags->enter(tag) : 0;
+}
+
+/* The same with the tag `name` inside of the present one. */
+static inline alloctap_tag alloctap_tag_begin(const char* name) {
+  const struct alloctap_tag_functions* const tags = ALLOCTAP_OFFERED(tag);
+  return tags ? tags->enter(tags->nested(name, ALLOCTAP_ENDS_IN_ZERO)) : 0;
+}
+
+/* The calling thread is back in `before`, as alloctap_tag_begin returned it. */
+static inline void alloctap_tag_end(alloctap_tag before) {
+  const struct alloctap_tag_functions* const tags = ALLOCTAP_OFFERED(tag);
+  if (tags) tags->enter(before);
+}
+
+/* What is allocated in the tag of this name, and in tags inside of it, is meant to stay: a cache, or
+   a table that grows. It is no leak. */
+#define ALLOCTAP_EXPECTED_TO_STAY "(expected to stay)"
+
+/* Frames. */
+
+/* Ends a frame of a game and begins the next. 0 where nobody counts frames, or another thread is in
+   the middle of a mark. */
+static inline int alloctap_frame_mark(void) {
+  const struct alloctap_frame_functions* const frames = ALLOCTAP_OFFERED(frame);
+  return frames ? frames->mark() : 0;
+}
+
+/* Scopes that must not allocate: each ends on the thread that it began on, in the reverse order. */
+
+/* What its thread allocates until alloctap_no_allocation_end is an offence. `name` outlives the
+   scope; `options` may be null. */
+static inline void alloctap_no_allocation_begin(struct alloctap_scope* scope, const char* name,
+                                                const struct alloctap_scope_options* options) {
+  const struct alloctap_scope_functions* const scopes = ALLOCTAP_OFFERED(scope);
+  scope->node = 0;
+  scope->depth = 0;
+  if (scopes) scopes->begin(scope, name, ALLOCTAP_ENDS_IN_ZERO, options);
+}
+
+/* Returns whether there was an offence. */
+static inline int alloctap_no_allocation_end(struct alloctap_scope* scope) {
+  const struct alloctap_scope_functions* const scopes = ALLOCTAP_OFFERED(scope);
+  const int offended = scopes && scope->node ? scopes->end(scope) : 0;
+  scope->node = 0;
+  return offended;
+}
+
+/* What is allocated until alloctap_allowed_end is none of the scopes around it. */
+static inline void alloctap_allowed_begin(struct alloctap_scope* scope) {
+  const struct alloctap_scope_functions* const scopes = ALLOCTAP_OFFERED(scope);
+  scope->node = 0;
+  scope->depth = 0;
+  if (scopes) scopes->begin_exception(scope);
+}
+
+static inline void alloctap_allowed_end(struct alloctap_scope* scope) {
+  (void)alloctap_no_allocation_end(scope);
+}
+
+/* Fibers. */
+
+/* `[stack, stack + bytes)` is the stack of a fiber until alloctap_fiber_remove gets what this
+   returns, before the memory is given back: captures on it are as fast as on a thread's stack. Null
+   where nobody asks for it. */
+static inline void* alloctap_fiber_add(const void* stack, size_t bytes) {
+  const struct alloctap_fiber_functions* const fibers = ALLOCTAP_OFFERED(fiber);
+  return fibers ? fibers->add(stack, bytes) : 0;
+}
+
+static inline void alloctap_fiber_remove(void* fiber) {
+  const struct alloctap_fiber_functions* const fibers = ALLOCTAP_OFFERED(fiber);
+  if (fibers && fiber) fibers->remove(fiber);
+}
+
+/* Sessions: of every tracker that records now. */
+
+/* Notes the time under that name: "level 2 loaded". */
+static inline void alloctap_mark(const char* name) {
+  const struct alloctap_session_functions* const sessions = ALLOCTAP_OFFERED(session);
+  if (sessions) sessions->mark(name, ALLOCTAP_ENDS_IN_ZERO);
+}
+
+/* New blocks are not recorded until alloctap_resume was called as often, over all threads. */
+static inline void alloctap_pause(void) {
+  const struct alloctap_session_functions* const sessions = ALLOCTAP_OFFERED(session);
+  if (sessions) sessions->pause();
+}
+
+static inline void alloctap_resume(void) {
+  const struct alloctap_session_functions* const sessions = ALLOCTAP_OFFERED(session);
+  if (sessions) sessions->resume();
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

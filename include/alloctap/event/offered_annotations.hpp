@@ -1,0 +1,65 @@
+/// What the trackers of this process offer to annotate.h.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "alloctap/annotate.h"
+#include "alloctap/pe/native_annotation_slots.hpp"
+
+namespace alloctap {
+
+/// The text that a function of annotate.h was given; empty where there is none.
+[[nodiscard]] inline std::string_view annotated_text(const char* text,
+                                                     std::size_t length) noexcept {
+  if (text == nullptr) return {};
+  return length == ALLOCTAP_ENDS_IN_ZERO ? std::string_view(text) : std::string_view(text, length);
+}
+
+/// Gives every module the functions that trackers offer. They are of the process, and do nothing
+/// where no tracker records, so they stay when a tracker stops. Constant-initialized, never
+/// destroyed. Control plane, thread-safe; never inside malloc. Takes no lock but the loader's.
+class OfferedAnnotations {
+ public:
+  /// Adds those of `more` that are not null, and gives all to each module that is loaded now.
+  static void offer(const alloctap_slots& more) noexcept {
+    for_each_slot(offered_, more, [](auto& mine, auto* theirs) {
+      if (theirs != nullptr) std::atomic_ref(mine).store(theirs, std::memory_order_release);
+    });
+    offer_to_new_modules();
+  }
+
+  /// Gives them to modules that have come since.
+  static void offer_to_new_modules() noexcept { native::visit_annotation_slots(&fill); }
+
+  /// Gives them to the module at `address`, of which the loader gives notice.
+  static void offer_to(std::uintptr_t address) noexcept {
+    native::visit_annotation_slots_of(address, &fill);
+  }
+
+ private:
+  template <class Function>
+  static void for_each_slot(alloctap_slots& slots, auto& others, Function&& function) noexcept {
+    function(slots.tags, others.tags);
+    function(slots.frames, others.frames);
+    function(slots.scopes, others.scopes);
+    function(slots.fibers, others.fibers);
+    function(slots.sessions, others.sessions);
+  }
+
+  /// What the loader resolved stays as it is.
+  static void fill(alloctap_slots& slots) noexcept {
+    for_each_slot(slots, offered_, [](auto& slot, auto& offered) {
+      const std::atomic_ref theirs(slot);
+      if (theirs.load(std::memory_order_relaxed) != nullptr) return;
+      theirs.store(std::atomic_ref(offered).load(std::memory_order_acquire),
+                   std::memory_order_release);
+    });
+  }
+
+  static inline constinit alloctap_slots offered_{};
+};
+
+}  // namespace alloctap

@@ -1,0 +1,64 @@
+/// What annotate.h tells every tracker that has a session.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <string_view>
+
+#include "alloctap/annotate.h"
+#include "alloctap/event/offered_annotations.hpp"
+#include "alloctap/macros.hpp"
+
+namespace alloctap {
+
+/// The trackers of this process that had a session. Constant-initialized, never destroyed;
+/// thread-safe. Not to be used inside a hook.
+class SessionAnnotations {
+ public:
+  /// Of one tracker; each function does nothing where it has no session. Stays for ever.
+  struct Tracker {
+    void (*mark)(std::string_view name) noexcept;
+    void (*pause)() noexcept;
+    void (*resume)() noexcept;
+    std::atomic<bool> is_known{false};
+    const Tracker* next = nullptr;
+  };
+
+  /// Once is enough.
+  static void add(Tracker& tracker) noexcept {
+    if (tracker.is_known.exchange(true, std::memory_order_relaxed)) return;
+    tracker.next = first_.load(std::memory_order_relaxed);
+    while (!first_.compare_exchange_weak(tracker.next, &tracker, std::memory_order_release)) {
+    }
+  }
+
+  static void mark(const char* name, std::size_t length) noexcept {
+    for_each([text = annotated_text(name, length)](const Tracker& one) { one.mark(text); });
+  }
+  static void pause() noexcept {
+    for_each([](const Tracker& one) { one.pause(); });
+  }
+  static void resume() noexcept {
+    for_each([](const Tracker& one) { one.resume(); });
+  }
+
+ private:
+  static void for_each(auto&& visit) noexcept {
+    for (const Tracker* one = first_.load(std::memory_order_acquire); one != nullptr;
+         one = one->next) {
+      visit(*one);
+    }
+  }
+
+  static inline constinit std::atomic<const Tracker*> first_{nullptr};
+};
+
+}  // namespace alloctap
+
+/// The functions of sessions of annotate.h.
+extern "C" ALLOCTAP_EXPORT inline constexpr alloctap_session_functions alloctap_sessions{
+    .size = sizeof(alloctap_session_functions),
+    .mark = &alloctap::SessionAnnotations::mark,
+    .pause = &alloctap::SessionAnnotations::pause,
+    .resume = &alloctap::SessionAnnotations::resume,
+};
