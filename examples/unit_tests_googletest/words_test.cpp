@@ -3,12 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <alloctap/testing/allocation_baseline.hpp>
-#include <alloctap/testing/allocation_expectations.hpp>
+#include <alloctap/testing/expectations.hpp>
 
-#include "../unit_tests/tracker.hpp"
-
-using alloctap::testing::allocation_baseline;
+using alloctap::testing::expect_baseline;
 using alloctap::testing::expect_no_allocation;
 using alloctap::testing::expect_no_growth;
 
@@ -39,7 +36,6 @@ TEST_P(Lengths, AreNoLeak) { EXPECT_FALSE(split(GetParam()).empty()); }
 INSTANTIATE_TEST_SUITE_P(OfTexts, Lengths, ::testing::Values("one", "one and another"));
 
 TEST(Splitting, AllocatesWhatItDidBefore) {
-  EXPECT_TRUE(allocation_baseline<Tracker>("split",
-                                           [] { static_cast<void>(split("three words here")); },
-                                           {.directory = BASELINES, .without_library = true}));
+  expect_baseline("split", [] { static_cast<void>(split("three words here")); },
+                  {.directory = BASELINES, .without_library = true});
 }

@@ -13,6 +13,7 @@
 
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/testing/case_leaks.hpp"
+#include "alloctap/testing/impl/expectations.hpp"
 #include "alloctap/testing/leak_notes.hpp"
 #include "alloctap/testing/leak_reports.hpp"
 #include "alloctap/testing/test_framework.hpp"

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "alloctap/event/stack_identity.hpp"
 #include "alloctap/macros.hpp"
 
 namespace alloctap::testing {
@@ -20,7 +19,8 @@ class MeasuredBody {
   /// What the function throws passes through.
   ALLOCTAP_NOINLINE void operator()() {
     ++runs_;
-    caller_ = call_address(reinterpret_cast<std::uintptr_t>(ALLOCTAP_RETURN_ADDRESS()));
+    // One before the place that it returns to, as `call_address` has it.
+    caller_ = reinterpret_cast<std::uintptr_t>(ALLOCTAP_RETURN_ADDRESS()) - 1;
     body_();
     // Something to do after the call: else the frame could be gone by then.
     finished_ = runs_;

@@ -10,8 +10,8 @@
 
 #include "alloctap/alloctap.hpp"
 #include "alloctap/hook/windows_import_hook.hpp"
-#include "alloctap/testing/allocation_expectations.hpp"
 #include "alloctap/testing/doctest_adapter.hpp"
+#include "alloctap/testing/expectations.hpp"
 #include "alloctap/testing/test_config.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "alloctap/testing/allocation_expectations.hpp"
+#include "alloctap/testing/impl/expectations.hpp"
 
 #include <doctest/doctest.h>
 
@@ -32,7 +32,7 @@ constexpr std::array<std::string_view, 1> kRecordingScopes{"framework::"};
 
 constexpr TestFramework kRecordingFramework{
     .scopes = kRecordingScopes, .fail = [](const char* file, int line, const std::string& message) {
-      CHECK(std::string_view(file).ends_with("allocation_expectations_test.cpp"));
+      CHECK(std::string_view(file).ends_with("expectations_test.cpp"));
       CHECK(line > 0);
       failures().push_back(message);
     }};
