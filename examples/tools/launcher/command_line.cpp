@@ -97,6 +97,7 @@ CommandLine::CommandLine()
                 "memory (1G holds about 150 million), for the formats record and\n"
                 "heaptrack. When it is full, the reports say so and fall back to\n"
                 "totals. Default: events are counted, not kept.");
+  if (kHasTags) add_tags();
   leaks_ = add("--leaks", "live|unreachable",
                "Report leaks: all that PROGRAM still holds, or of that only what\n"
                "it cannot reach any more, told by a scan of a copy of it.\n"
@@ -163,6 +164,14 @@ void CommandLine::add_guard_pages() {
                      "default), left or random. 1/1000 is meant for daily use.");
 }
 
+void CommandLine::add_tags() {
+  tags_ = app_->add_flag("--tags");
+  tags_->description(
+      "Tell memory apart by what PROGRAM says of itself through\n"
+      "alloctap/annotate.h: tags, frames and scopes that must not allocate.\n"
+      "Default: marks, pauses and fibers alone are heard.");
+}
+
 void CommandLine::add_string_checks() {
   string_checks_ = app_->add_flag("--string-checks");
   string_checks_->description(
@@ -208,6 +217,8 @@ absl::StatusOr<std::string> CommandLine::parse(std::span<char*> options) {
 bool CommandLine::checks_strings() const {
   return string_checks_ != nullptr && string_checks_->count() > 0;
 }
+
+bool CommandLine::tells_tags() const { return tags_ != nullptr && tags_->count() > 0; }
 
 bool CommandLine::follows_children() const { return follow_children_->count() > 0; }
 

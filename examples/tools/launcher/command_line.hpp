@@ -63,6 +63,7 @@ class CommandLine {
   [[nodiscard]] std::vector<std::string> modules() const { return results(modules_); }
   [[nodiscard]] std::vector<std::string> left_out_modules() const { return results(not_modules_); }
   [[nodiscard]] std::vector<std::string> mmap_choices() const { return results(mmap_); }
+  [[nodiscard]] bool tells_tags() const;
   [[nodiscard]] bool follows_children() const;
 
  private:
@@ -74,6 +75,7 @@ class CommandLine {
   void add_checks();
   void add_guard_pages();
   void add_string_checks();
+  void add_tags();
   bool takes_value(const std::string& name) const;
   absl::Status check_value(const std::string& argument) const;
 
@@ -88,6 +90,7 @@ class CommandLine {
   CLI::Option* checks_ = nullptr;
   CLI::Option* guard_pages_ = nullptr;
   CLI::Option* string_checks_ = nullptr;
+  CLI::Option* tags_ = nullptr;
   CLI::Option* error_exit_code_ = nullptr;
   CLI::Option* events_ = nullptr;
   CLI::Option* interval_ = nullptr;

@@ -73,6 +73,7 @@ absl::Status become(const ProgramFile& program, std::span<char*> command) {
 ObjectKind object_kind(const Options& options) {
   if (options.string_checks) return ObjectKind::kChecksStrings;
   if (!options.checks.empty()) return ObjectKind::kChecksBlocks;
+  if (options.tags) return ObjectKind::kTellsTags;
   if (options.event_bytes > 0) return ObjectKind::kLogsEvents;
   return options.chooses_blocks() ? ObjectKind::kChoosesBlocks : ObjectKind::kCounts;
 }

@@ -99,6 +99,20 @@ absl::Status set_events(const CommandLine& line, Options& options) {
       "--events and --sample exclude each other: samples are not all events; leave one out");
 }
 
+/// The object that tells tags records all blocks, and checks and keeps nothing else.
+absl::Status set_tags(const CommandLine& line, Options& options) {
+  options.tags = line.tells_tags();
+  if (!options.tags) return absl::OkStatus();
+  const char* other = nullptr;
+  if (options.chooses_blocks())
+    other = options.mean_bytes > 1 ? "--sample" : "--min-size or --max-size";
+  if (options.event_bytes > 0) other = "--events";
+  if (!options.checks.empty()) other = "checks";
+  if (other == nullptr) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--tags and ", other, " exclude each other; leave one out"));
+}
+
 absl::Status set_triggers(const CommandLine& line, Options& options) {
   absl::Status status =
       set_bytes("--threshold", line.thresholds(), UINT64_MAX, options.threshold_bytes);
@@ -197,6 +211,7 @@ absl::StatusOr<Options> parse_options(std::span<char*> arguments) {
   status.Update(set_hooks(line, options));
   status.Update(set_leaks(line, options));
   status.Update(set_checks(line, options));
+  status.Update(set_tags(line, options));
   if (!status.ok()) return status;
   options.follow_children = line.follows_children();
   options.command = arguments.subspan(*program);

@@ -39,6 +39,8 @@ struct Options {
   std::int64_t interval_ns = 0;
   std::uint64_t threshold_bytes = 0;
   std::int32_t dump_signal = 0;
+  /// Whether what the program says of itself is heard.
+  bool tags = false;
   /// What `--checks` lists, one after the other; empty: nothing is checked.
   std::string checks;
   /// Whether functions of strings are among them.

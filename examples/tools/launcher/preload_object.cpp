@@ -23,10 +23,11 @@ namespace fs = std::filesystem;
 
 /// By `ObjectKind`; of each, the one that exports malloc comes first. Blocks are checked by that
 /// one alone.
-constexpr const char* kObjects[5][2] = {
+constexpr const char* kObjects[6][2] = {
     {"liballoctap-run.so", "liballoctap-run-slots.so"},
     {"liballoctap-run-chosen.so", "liballoctap-run-chosen-slots.so"},
     {"liballoctap-run-events.so", "liballoctap-run-events-slots.so"},
+    {"liballoctap-run-tags.so", "liballoctap-run-tags-slots.so"},
     {"liballoctap-run-checks.so", "liballoctap-run-checks.so"},
     {"liballoctap-run-string-checks.so", "liballoctap-run-string-checks.so"}};
 

@@ -14,6 +14,7 @@ enum class ObjectKind : std::uint8_t {
   kCounts,
   kChoosesBlocks,
   kLogsEvents,
+  kTellsTags,
   kChecksBlocks,
   kChecksStrings
 };

@@ -26,6 +26,8 @@ inline constexpr char kHookHelp[] =
     "allocator's own hooks tell: glibc's debug library is put in front\n"
     "of malloc).\n"
     "Default: interpose.";
+/// Whether there is an object that tells tags.
+inline constexpr bool kHasTags = true;
 /// What to do where functions cannot be patched: because of a policy, or of where they lie.
 inline constexpr char kNoCodeAdvice[] = "--hook=plt writes no code";
 inline constexpr char kCallersAdvice[] = "write --hook=plt";

@@ -7,6 +7,7 @@
 #include <unwind.h>
 
 #include <algorithm>
+#include <alloctap/event/offered_annotations.hpp>
 #include <alloctap/hook/interposed_malloc.hpp>
 #include <alloctap/os/error_preserver.hpp>
 #include <alloctap/os/linux/raw_system_call.hpp>
@@ -214,6 +215,8 @@ __attribute__((constructor)) void when_loaded(int, char**, char** environment) {
   if (report_owed()) watch_for_the_end();
   // Before the program can confine itself in a way that is not seen.
   await_report_thread();
+  // The modules that the program begins with are relocated now.
+  OfferedAnnotations::offer_to_new_modules();
   is_loaded.store(true, std::memory_order_relaxed);
 }
 

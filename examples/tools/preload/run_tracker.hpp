@@ -7,6 +7,7 @@
 #include <span>
 
 #include "helper_symbolizer.hpp"
+#include "run_annotations.hpp"
 #include "run_checks.hpp"
 #include "run_queue.hpp"
 #include "run_sampling.hpp"
@@ -19,6 +20,8 @@ struct RunConfig : DefaultConfig {
   using Stack = SelectableStack<UnwindTableStack, BacktraceStack, FramePointerStack, NoStack>;
   using Sampling = RunSampling;
   using Queue = RunQueue;
+  using Tags = RunTags;
+  using Observers = RunObservers;
   using Meta = MemoryMetaContainer<SpacedShadowIndex>;
   using Symbolizer = HelperSymbolizer;
   static constexpr Limits limits{.max_frames = ThreadState::kMostFrames};

@@ -17,6 +17,8 @@ inline constexpr char kHookHelp[] =
     "that they end in are patched) or imports (those that go through\n"
     "modules' import tables; for programs that forbid patches of code).\n"
     "Default: inline.";
+/// Whether there is an object that tells tags.
+inline constexpr bool kHasTags = false;
 /// What to do where functions cannot be patched: because of a policy, or of where they lie.
 inline constexpr char kNoCodeAdvice[] = "--hook=imports writes no code";
 inline constexpr char kCallersAdvice[] = "write --hook=imports";

@@ -34,6 +34,8 @@ TEST_CASE("the object that the options need stands for the others, and they for 
   const std::string logging = launcher.logging_object();
   launcher.environment.push_back("LD_PRELOAD=" + object);
   CHECK(launcher.run({"--events=1M", "printenv", "LD_PRELOAD"}).out == logging + "\n");
+  CHECK(launcher.run({"--tags", "printenv", "LD_PRELOAD"}).out ==
+        launcher.tag_telling_object().native() + "\n");
   CHECK(launcher.run({"--checks=fill", "printenv", "LD_PRELOAD"}).out ==
         launcher.checking_object().native() + "\n");
   for (const char* option : {"--string-checks", "--checks=string_checks"}) {

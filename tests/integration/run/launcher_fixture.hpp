@@ -73,6 +73,7 @@ class Launcher {
     fs::copy_file(ALLOCTAP_RUN_OBJECT, object());
     fs::copy_file(ALLOCTAP_RUN_OBJECT, choosing_object());
     fs::copy_file(ALLOCTAP_RUN_OBJECT, logging_object());
+    fs::copy_file(ALLOCTAP_RUN_OBJECT, tag_telling_object());
     fs::copy_file(ALLOCTAP_RUN_OBJECT, checking_object());
     fs::copy_file(ALLOCTAP_RUN_OBJECT, string_checking_object());
     fs::copy_file(ALLOCTAP_RUN_OBJECT, root_ / "lib/alloctap/liballoctap-run-slots.so");
@@ -94,6 +95,10 @@ class Launcher {
   /// What --events preloads instead.
   [[nodiscard]] fs::path logging_object() const {
     return root_ / "lib/alloctap/liballoctap-run-events.so";
+  }
+  /// What --tags preloads instead.
+  [[nodiscard]] fs::path tag_telling_object() const {
+    return root_ / "lib/alloctap/liballoctap-run-tags.so";
   }
   /// What --checks preloads instead.
   [[nodiscard]] fs::path checking_object() const {

@@ -1,0 +1,13 @@
+/// What most objects hear of a program that includes alloctap/annotate.h: marks, pauses and fibers,
+/// which cost the others nothing.
+#pragma once
+
+#include <alloctap/observe/observer.hpp>
+#include <alloctap/tag/no_tags.hpp>
+
+namespace alloctap::run {
+
+using RunTags = NoTags;
+using RunObservers = NoObservers;
+
+}  // namespace alloctap::run

@@ -1,0 +1,14 @@
+/// What the object of --tags hears of a program that includes alloctap/annotate.h: all.
+#pragma once
+
+#include <alloctap/game/allocation_scopes.hpp>
+#include <alloctap/game/frames.hpp>
+#include <alloctap/observe/observers.hpp>
+#include <alloctap/tag/scoped_tags.hpp>
+
+namespace alloctap::run {
+
+using RunTags = ScopedTags;
+using RunObservers = Observers<Frames, AllocationScopes>;
+
+}  // namespace alloctap::run
