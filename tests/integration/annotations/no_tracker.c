@@ -1,0 +1,5 @@
+/* A program without a tracker. */
+#include "work.h"
+
+void start_tracker(void) {}
+void report(void) {}

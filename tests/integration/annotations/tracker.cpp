@@ -1,0 +1,33 @@
+// The one file of the program that knows of its tracker.
+#include <alloctap/alloctap.hpp>
+#include <alloctap/dump/json_dump.hpp>
+#include <alloctap/game/allocation_scopes.hpp>
+#include <alloctap/game/frames.hpp>
+#include <alloctap/hook/interposed_malloc.hpp>
+#include <alloctap/observe/observers.hpp>
+#include <alloctap/symbol/absl_symbolizer.hpp>
+#include <cstdio>
+#include <cstdlib>
+
+#include "work.h"
+
+struct Config : alloctap::DefaultConfig {
+  using Hook = alloctap::InterposeHook;
+  using Tags = alloctap::ScopedTags;
+  using Observers = alloctap::Observers<alloctap::Frames, alloctap::AllocationScopes>;
+  using Symbolizer = alloctap::AbslSymbolizer;
+};
+using Tracker = alloctap::Tracker<Config>;
+ALLOCTAP_DEFINE_INTERPOSED_MALLOC(Tracker);
+
+void start_tracker() {
+  static const auto session = Tracker::start();
+  if (!session.ok()) std::abort();
+}
+
+void report() {
+  const char* const path = std::getenv("REPORT");
+  if (path == nullptr) return;
+  const absl::Status status = Tracker::dump(alloctap::JsonDump{}, alloctap::FileOutput{path});
+  if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
+}
