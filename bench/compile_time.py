@@ -27,11 +27,16 @@ int main() { return alloctap::Tracker<>::start().ok() ? 0 : 1; }
 SOURCES = {
     EMPTY: "",
     "<string>": "#include <string>\n",
+    "<string>, <vector>": "#include <string>\n#include <vector>\n",
+    "doctest/doctest.h": "#include <doctest/doctest.h>\n",
     "absl/status/statusor.h": "#include <absl/status/statusor.h>\n",
     "absl/strings/str_cat.h": "#include <absl/strings/str_cat.h>\n",
     "boost/intrusive/list.hpp": "#include <boost/intrusive/list.hpp>\n",
+    "alloctap/annotate.h": "#include <alloctap/annotate.h>\n",
+    "alloctap/annotate.hpp": "#include <alloctap/annotate.hpp>\n",
     "alloctap/config.hpp": "#include <alloctap/config.hpp>\n",
     "alloctap/tracker.hpp": "#include <alloctap/tracker.hpp>\n",
+    "alloctap/alloctap.hpp": "#include <alloctap/alloctap.hpp>\n",
     TRACKER: "#include <alloctap/tracker.hpp>\n" + START,
 }
 
