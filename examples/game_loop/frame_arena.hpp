@@ -1,7 +1,7 @@
 /// Memory for one frame: bump a pointer, forget everything at once.
 #pragma once
 
-#include <alloctap/tag/tag_scope.hpp>
+#include <alloctap/annotate.hpp>
 #include <cstddef>
 #include <memory>
 

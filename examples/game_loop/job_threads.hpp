@@ -1,7 +1,7 @@
 /// Threads that work for the game, whose memory is put down to whoever asked for the work.
 #pragma once
 
-#include <alloctap/tag/tag_scope.hpp>
+#include <alloctap/annotate.hpp>
 #include <condition_variable>
 #include <functional>
 #include <mutex>

@@ -5,8 +5,8 @@
 // usage: game_loop PLUGIN [REPORT.html]
 #include <alloctap/alloctap.hpp>
 #include <alloctap/dump/html_dump.hpp>
+#include <alloctap/game/allocation_scopes.hpp>
 #include <alloctap/game/budgets.hpp>
-#include <alloctap/game/no_allocation_scope.hpp>
 #include <alloctap/game/soak_detector.hpp>
 #include <alloctap/hook/interposed_malloc.hpp>
 #include <alloctap/observe/observers.hpp>

@@ -1,7 +1,7 @@
 // Around the loop of a game in README.md.
 #include <alloctap/alloctap.hpp>
+#include <alloctap/game/allocation_scopes.hpp>
 #include <alloctap/game/budgets.hpp>
-#include <alloctap/game/no_allocation_scope.hpp>
 #include <alloctap/hook/interposed_malloc.hpp>
 #include <alloctap/observe/observers.hpp>
 
