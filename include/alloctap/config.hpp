@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "alloctap/check/check_policy.hpp"
+#include "alloctap/config_slips.hpp"
 #include "alloctap/fail/failure_policy.hpp"
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/hook/hook_backend.hpp"
@@ -124,30 +125,7 @@ struct CheckedConfig {
                 "Config::limits is not an alloctap::Limits: see alloctap/config.hpp");
   static_assert(C::limits.max_frames >= 1 && C::limits.max_frames <= ThreadState::kMostFrames,
                 "Config::limits.max_frames must be from 1 to ThreadState::kMostFrames");
-  static_assert(
-      !requires { typename C::Hooks; }, "Config::Hooks is not a slot; it is called Config::Hook");
-  static_assert(
-      !requires { typename C::Stacks; } && !requires { typename C::Unwinder; },
-      "Config::Stacks and Config::Unwinder are not slots; it is called Config::Stack");
-  static_assert(
-      !requires { typename C::Queues; },
-      "Config::Queues is not a slot; it is called Config::Queue");
-  static_assert(
-      !requires { typename C::Index; } && !requires { typename C::Container; },
-      "Config::Index and Config::Container are not slots; say "
-      "Meta = MemoryMetaContainer<Index>");
-  static_assert(
-      !requires { typename C::Tag; }, "Config::Tag is not a slot; it is called Config::Tags");
-  static_assert(
-      !requires { typename C::Failure; },
-      "Config::Failure is not a slot; it is called "
-      "Config::Failures");
-  static_assert(
-      !requires { typename C::Observer; },
-      "Config::Observer is not a slot; it is called Config::Observers");
-  static_assert(
-      !requires { typename C::Dump; } && !requires { typename C::Output; },
-      "Config has no slot for dumps: pass the policy and the output to Tracker::dump");
+  static_assert(HasNoSlips<C>::ok);
   static constexpr bool ok = true;
 };
 

@@ -85,3 +85,16 @@
     .caller = ALLOCTAP_RETURN_ADDRESS(), .frame = ALLOCTAP_FRAME_ADDRESS(), \
     .place = ::alloctap::arch::this_place()                                 \
   }
+
+/// In a template over a config `C`: refuses a member type of that name, which would change nothing,
+/// and says which slot is meant. The name of a config, which is a member of itself, is none.
+#define ALLOCTAP_SLIP(slip, slot)                           \
+  static_assert(                                            \
+      !requires {                                           \
+        typename C::slip;                                   \
+        requires !::std::is_base_of_v<typename C::slip, C>; \
+      }, "Config::" #slip " is not a slot; it is called Config::" #slot)
+/// The same of a member that is a value.
+#define ALLOCTAP_VALUE_SLIP(slip, slot) \
+  static_assert(                        \
+      !requires { C::slip; }, "Config::" #slip " is not a slot; it is called Config::" #slot)

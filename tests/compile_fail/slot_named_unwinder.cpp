@@ -1,4 +1,4 @@
-// EXPECT: Config::Stacks and Config::Unwinder are not slots; it is called Config::Stack
+// EXPECT: Config::Unwinder is not a slot; it is called Config::Stack
 #include <alloctap/tracker.hpp>
 
 struct Config : alloctap::DefaultConfig {

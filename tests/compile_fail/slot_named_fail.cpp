@@ -1,0 +1,10 @@
+// EXPECT: Config::Fail is not a slot; it is called Config::Failures
+#include <alloctap/tracker.hpp>
+
+struct Config : alloctap::DefaultConfig {
+#ifdef ALLOCTAP_COMPILE_FAIL
+  using Fail = alloctap::NoFailures;
+#endif
+};
+
+int main() { return alloctap::Tracker<Config>::running() ? 1 : 0; }
