@@ -1,8 +1,11 @@
 #include "convert/replay_text.hpp"
 
+#include <alloctap/dump/human_units.hpp>
 #include <alloctap/snapshot/replay_check.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 
@@ -21,6 +24,10 @@ ReplayText cannot_compare(const Snapshot& snapshot) {
                                " events: what they add up to is no number of it")};
 }
 
+std::string count_of(std::uint64_t count, std::string_view noun) {
+  return absl::StrCat(count, " ", std::string(noun), std::string(plural(count)));
+}
+
 std::string describe(const ReplayDifference& difference) {
   const std::string whose =
       difference.stack == kNoStackId ? "" : absl::StrCat(" of stack ", difference.stack);
@@ -34,14 +41,15 @@ std::string describe_equal(const Snapshot& snapshot, const Replay& replay) {
   const std::string within =
       tolerance == 0 ? "" : absl::StrCat(", which may differ by ", tolerance);
   const bool paused = snapshot.account.pauses > 0;
-  return absl::StrCat("and its ", snapshot.events.count, " events, of ", replay.threads(),
-                      " thread", replay.threads() == 1 ? "" : "s",
-                      ", are equal: ", totals.allocations, " allocations of ",
-                      totals.allocated_bytes, " bytes, ", totals.deallocations, " deallocations, ",
+  return absl::StrCat("and its ", count_of(snapshot.events.count, "event"), ", of ",
+                      count_of(replay.threads(), "thread"),
+                      ", are equal: ", count_of(totals.allocations, "allocation"), " of ",
+                      count_of(totals.allocated_bytes, "byte"), ", ",
+                      count_of(totals.deallocations, "deallocation"), ", ",
                       paused ? "" : absl::StrCat(totals.temporary_allocations, " temporary, "),
-                      totals.live_allocations, " live of ", totals.live_bytes,
-                      " bytes, also for each of ", snapshot.stacks.size(),
-                      " stacks, and the peak of ", totals.peak_live_bytes, " bytes", within);
+                      totals.live_allocations, " live of ", count_of(totals.live_bytes, "byte"),
+                      ", also for each of ", count_of(snapshot.stacks.size(), "stack"),
+                      ", and the peak of ", count_of(totals.peak_live_bytes, "byte"), within);
 }
 
 }  // namespace
@@ -57,9 +65,9 @@ ReplayText replay_text(const Snapshot& snapshot) {
   });
   if (differences == 0) return {.equal = true, .text = describe_equal(snapshot, replay)};
   if (differences > kMostLines) lines += "\n  ...";
-  return {.text = absl::StrCat("and its ", snapshot.events.count, " events differ in ", differences,
-                               " numbers (", snapshot.account.dropped,
-                               " events were dropped):", lines)};
+  return {.text = absl::StrCat("and its ", snapshot.events.count, " events differ in ",
+                               count_of(differences, "number"), " (", snapshot.account.dropped,
+                               " were dropped):", lines)};
 }
 
 }  // namespace alloctap::run

@@ -1,9 +1,11 @@
 /// The account of a report in text, for formats that have room for a comment.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "alloctap/dump/dump_writer.hpp"
+#include "alloctap/dump/human_units.hpp"
 #include "alloctap/dump/report.hpp"
 #include "alloctap/version.hpp"
 
@@ -34,18 +36,27 @@ inline void write_account(const Report& report, std::string_view separator, Dump
   const std::string_view note = backend.symbolizer_note();
   if (!note.empty()) out << separator << "names: " << note;
   if (!backend.blind_spots.empty()) out << separator << "unseen: " << backend.blind_spots;
-  out << separator << account.events << " events, " << account.dropped << " dropped, ";
-  if (account.unmatched_frees) out << *account.unmatched_frees << " frees of unknown blocks, ";
-  out << account.unseen_frees << " frees not seen, " << account.failed_unwinds
-      << " stacks cut short, " << account.truncated_stacks << " deeper than the limit, "
-      << account.pauses << " pauses";
+  const auto write_count = [&out](std::uint64_t count, std::string_view noun) -> DumpWriter& {
+    return out << count << ' ' << noun << plural(count);
+  };
+  out << separator;
+  write_count(account.events, "event") << ", " << account.dropped << " dropped, ";
+  if (account.unmatched_frees) {
+    write_count(*account.unmatched_frees, "free") << " of unknown blocks, ";
+  }
+  write_count(account.unseen_frees, "free") << " not seen, ";
+  write_count(account.failed_unwinds, "stack")
+      << " cut short, " << account.truncated_stacks << " deeper than the limit, ";
+  write_count(account.pauses, "pause");
   if (account.frame_pointer_unwinds > 0) {
-    out << separator << account.frame_pointer_unwinds
-        << " stacks pass code without unwind tables, by its frame pointers";
+    out << separator;
+    write_count(account.frame_pointer_unwinds, "stack")
+        << " through code without unwind tables, by its frame pointers";
   }
   if (account.unlogged_events > 0) {
-    out << separator << account.unlogged_events
-        << " events are in every number, but not in the event log";
+    out << separator;
+    write_count(account.unlogged_events, "event") << (account.unlogged_events == 1 ? " is" : " are")
+                                                  << " in every number, but not in the event log";
   }
   if (!report.snapshot.sampling.exact) {
     out << separator << "sampled by " << report.snapshot.sampling.policy.name

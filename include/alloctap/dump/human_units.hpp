@@ -50,6 +50,15 @@ class ShortText {
   return text;
 }
 
+/// "1 block", "1,234 blocks", of a regular noun of at most 13 letters.
+[[nodiscard]] inline ShortText counted(std::uint64_t count, std::string_view noun) noexcept {
+  ShortText text = with_commas(count);
+  text.append(' ');
+  text.append(noun);
+  text.append(plural(count));
+  return text;
+}
+
 /// A ratio with one decimal, rounded: "41.2".
 [[nodiscard]] inline ShortText one_decimal(long double ratio) noexcept {
   const auto rounded = static_cast<std::uint64_t>(ratio * 10 + 0.5L);

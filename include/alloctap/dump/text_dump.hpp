@@ -16,6 +16,7 @@
 #include "alloctap/dump/text_owners.hpp"
 #include "alloctap/dump/text_rules.hpp"
 #include "alloctap/dump/text_scope_offences.hpp"
+#include "alloctap/dump/wrapped_text.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/version.hpp"
 
@@ -70,7 +71,10 @@ struct TextDump {
     out << "\n  hook     " << report.backend.hook << ", stacks by " << report.backend.stack
         << ", at most " << report.backend.max_frames << " frames\n";
     if (!report.backend.blind_spots.empty()) {
-      out << "  unseen   " << report.backend.blind_spots << "\n";
+      constexpr std::string_view kTitle = "  unseen   ";
+      out << kTitle;
+      WrappedText(out, kTitle.size()).write(report.backend.blind_spots);
+      out << "\n";
     }
     const std::string_view note = report.backend.symbolizer_note();
     if (!note.empty()) out << "  names    " << note << "\n";
@@ -80,8 +84,7 @@ struct TextDump {
 
   static void write_guards(const GuardAccount& guards, DumpWriter& out) {
     if (guards.one_in == 0) return;
-    out << "  guarded  " << with_commas(guards.placed) << " block" << plural(guards.placed)
-        << " beside an inaccessible page";
+    out << "  guarded  " << counted(guards.placed, "block") << " beside an inaccessible page";
     if (guards.one_in > 1) out << ", 1 in " << with_commas(guards.one_in);
     if (guards.fell_back > 0) {
       out << "; for " << with_commas(guards.fell_back)
@@ -106,7 +109,7 @@ struct TextDump {
     out << "  sampled  1 in about " << human_bytes(sampling.policy.mean_bytes) << "; live bytes "
         << human_bytes(snapshot.totals.live_bytes) << " +- "
         << human_bytes(sampling.live_bytes_margin) << " (95 %), from "
-        << with_commas(sampling.live_samples) << " samples\n"
+        << counted(sampling.live_samples, "sample") << "\n"
         << "           live and stack numbers are estimates, calls are counted exactly\n";
   }
 
@@ -115,19 +118,19 @@ struct TextDump {
     const bool below = policy.max_bytes < UINT64_MAX;
     if (!above && !below) return;
     out << "  stacks   of blocks ";
-    if (above) out << "from " << with_commas(policy.min_bytes) << " bytes on";
+    if (above) out << "from " << counted(policy.min_bytes, "byte") << " on";
     if (above && below) out << ", ";
-    if (below) out << "up to " << with_commas(policy.max_bytes) << " bytes";
+    if (below) out << "up to " << counted(policy.max_bytes, "byte");
     out << " only\n";
   }
 
   static void write_account(const Report& report, DumpWriter& out) {
     const Account& account = report.snapshot.account;
-    out << "  account  " << with_commas(account.events) << " events, "
-        << with_commas(account.dropped) << " dropped, ";
+    out << "  account  " << counted(account.events, "event") << ", " << with_commas(account.dropped)
+        << " dropped, ";
     write_unmatched(account, out);
-    out << with_commas(account.unseen_frees) << " frees not seen\n"
-        << "           " << with_commas(account.failed_unwinds) << " stacks cut short, "
+    out << counted(account.unseen_frees, "free") << " not seen\n"
+        << "           " << counted(account.failed_unwinds, "stack") << " cut short, "
         << with_commas(account.truncated_stacks) << " deeper than the limit; "
         << human_bytes(account.tracker_bytes) << " mapped by the tracker itself\n";
     if (misses_unwind_tables(report)) {
@@ -136,17 +139,17 @@ struct TextDump {
              "sees through it\n";
     }
     if (account.frame_pointer_unwinds > 0) {
-      out << "           " << with_commas(account.frame_pointer_unwinds) << " stack"
-          << plural(account.frame_pointer_unwinds)
+      out << "           " << counted(account.frame_pointer_unwinds, "stack")
           << " through code without unwind tables, by its frame pointers\n";
     }
     if (account.pauses > 0) {
-      out << "           paused " << with_commas(account.pauses) << " time"
-          << plural(account.pauses) << ": what was allocated meanwhile is in no number\n";
+      out << "           paused " << counted(account.pauses, "time")
+          << ": what was allocated meanwhile is in no number\n";
     }
     if (account.unlogged_events > 0) {
-      out << "           " << with_commas(account.unlogged_events)
-          << " events are in every number, but not in the event log\n";
+      out << "           " << counted(account.unlogged_events, "event")
+          << (account.unlogged_events == 1 ? " is" : " are")
+          << " in every number, but not in the event log\n";
     }
     if (!account.consistent) {
       out << "           a thread was stopped inside the tracker: numbers may be off by its "
@@ -164,7 +167,7 @@ struct TextDump {
 
   static void write_unmatched(const Account& account, DumpWriter& out) {
     if (account.unmatched_frees) {
-      out << with_commas(*account.unmatched_frees) << " frees of unknown blocks, ";
+      out << counted(*account.unmatched_frees, "free") << " of unknown blocks, ";
     } else {
       out << "frees of unknown blocks cannot be told, ";
     }
@@ -174,16 +177,15 @@ struct TextDump {
     const Totals& totals = report.snapshot.totals;
     const MappingTotals& mappings = report.snapshot.mapping_totals;
     out << "\nLive now   " << human_bytes(totals.live_bytes) << " in "
-        << with_commas(totals.live_allocations) << " block" << plural(totals.live_allocations)
-        << " (" << with_commas(totals.live_bytes) << " bytes); at the peak "
-        << human_bytes(totals.peak_live_bytes) << "\nIn all     " << with_commas(totals.allocations)
-        << " allocations of " << human_bytes(totals.allocated_bytes) << ", "
-        << with_commas(totals.deallocations) << " deallocations, "
+        << counted(totals.live_allocations, "block") << " (" << counted(totals.live_bytes, "byte")
+        << "); at the peak " << human_bytes(totals.peak_live_bytes) << "\nIn all     "
+        << counted(totals.allocations, "allocation") << " of "
+        << human_bytes(totals.allocated_bytes) << ", "
+        << counted(totals.deallocations, "deallocation") << ", "
         << with_commas(totals.temporary_allocations) << " temporary ("
         << percent(totals.temporary_allocations, totals.allocations) << ")\nMapped     "
-        << human_bytes(mappings.live_bytes) << " in " << with_commas(mappings.live_mappings)
-        << " mapping" << plural(mappings.live_mappings) << "; at the peak "
-        << human_bytes(mappings.peak_live_bytes) << "\n";
+        << human_bytes(mappings.live_bytes) << " in " << counted(mappings.live_mappings, "mapping")
+        << "; at the peak " << human_bytes(mappings.peak_live_bytes) << "\n";
   }
 
   using StackOrder = ArenaArray<const StackSummary*>;
@@ -240,8 +242,8 @@ struct TextDump {
       const StackSummary& stack = *order[i];
       const auto [blocks, bytes] = count_blocks(stack, listed);
       out << "\n#" << i + 1 << "  " << human_bytes(bytes) << " ("
-          << percent(bytes, report.snapshot.totals.live_bytes) << ") in " << with_commas(blocks)
-          << " block" << plural(blocks) << "; in all " << with_commas(stack.total.allocations)
+          << percent(bytes, report.snapshot.totals.live_bytes) << ") in "
+          << counted(blocks, "block") << "; in all " << with_commas(stack.total.allocations)
           << " of " << human_bytes(stack.total.allocated_bytes) << ", "
           << with_commas(stack.total.temporary_allocations) << " temporary\n";
       owners.write_owner(stack.stack);
@@ -256,8 +258,7 @@ struct TextDump {
     write_title("Stacks that hold mappings", shown, order.size(), out);
     for (std::size_t i = 0; i < shown; ++i) {
       out << "\n#" << i + 1 << "  " << human_bytes(order[i]->live_bytes) << " in "
-          << with_commas(order[i]->live_mappings) << " mapping" << plural(order[i]->live_mappings)
-          << "\n";
+          << counted(order[i]->live_mappings, "mapping") << "\n";
       write_text_frames(report, order[i]->stack, frames, out);
     }
   }

@@ -56,11 +56,10 @@ class TextGameFrames {
   void write_frames() {
     out_ << "\nFrames of the game: " << with_commas(history_.frames);
     if (history_.refused_marks > 0) {
-      out_ << "; " << with_commas(history_.refused_marks) << " marks met another and did nothing";
+      out_ << "; " << counted(history_.refused_marks, "mark") << " met another and did nothing";
     }
     if (history_.marking_thread_changes > 0) {
-      out_ << "; the marking thread changed " << with_commas(history_.marking_thread_changes)
-           << " times";
+      out_ << "; the marking thread changed " << counted(history_.marking_thread_changes, "time");
     }
     out_ << "\n";
     for (const FrameMeasure measure : kAllFrameMeasures) write_measure(measure);
@@ -118,7 +117,7 @@ class TextGameFrames {
   void write_worst(FrameMeasure measure, const WorstFrame& frame) {
     out_ << "\nMost " << name_of(measure) << ": frame " << frame.number << ", "
          << milliseconds(static_cast<std::uint64_t>(frame.duration_ns)) << "; "
-         << with_commas(frame.counts.allocations) << " allocations of "
+         << counted(frame.counts.allocations, "allocation") << " of "
          << human_bytes(frame.counts.allocated_bytes) << ", "
          << milliseconds(frame.counts.allocator_ns) << " in the allocator\n";
     if (frame.slowest.duration_ns > 0) write_slowest(frame.slowest);

@@ -126,8 +126,9 @@ static_assert(kObservesReallocations<GrowthAdvisor<>>);
 [[nodiscard]] inline std::string describe(const GrowthAdvice& advice) {
   const GrowthSums& sums = advice.sums;
   return absl::StrCat("stack ", advice.stack, ": reserve(", sums.largest_bytes,
-                      " bytes) would save ", sums.steps, " growths and ", sums.bytes_copied,
-                      " bytes copied in ", sums.chains, sums.chains == 1 ? " block" : " blocks");
+                      " bytes) would save ", sums.steps, " growth", sums.steps == 1 ? "" : "s",
+                      " and ", sums.bytes_copied, " bytes copied in ", sums.chains,
+                      sums.chains == 1 ? " block" : " blocks");
 }
 
 }  // namespace alloctap

@@ -9,6 +9,7 @@
 
 #include "alloctap/dump/human_units.hpp"
 #include "alloctap/testing/baseline_comparison.hpp"
+#include "alloctap/testing/count_text.hpp"
 #include "alloctap/testing/counted_stack.hpp"
 
 namespace alloctap::testing {
@@ -25,6 +26,7 @@ namespace alloctap::testing {
   }
   text += ' ';
   text += unit;
+  text += plural(after);
   if (after == before) return text;
   text += after > before ? " (+" : " (-";
   append_number(after > before ? after - before : before - after);
@@ -34,11 +36,11 @@ namespace alloctap::testing {
 /// "12 -> 13 allocations (+1), 4,096 -> 5,000 bytes (+904)".
 [[nodiscard]] inline std::string change_text(const BaselineCount& before,
                                              const BaselineCount& after) {
-  return change_text(before.allocations, after.allocations, "allocations") + ", " +
-         change_text(before.bytes, after.bytes, "bytes");
+  return change_text(before.allocations, after.allocations, "allocation") + ", " +
+         change_text(before.bytes, after.bytes, "byte");
 }
 
-/// "new: 1 allocations, 8 bytes", "gone: ..." or "changed: 1 -> 2 allocations (+1), ...".
+/// "new: 1 allocation, 8 bytes", "gone: ..." or "changed: 1 -> 2 allocations (+1), ...".
 [[nodiscard]] inline std::string change_text(const BaselineChange& change) {
   const BaselineCount none;
   if (change.before == none) return "new: " + change_text(change.after, change.after);
@@ -59,10 +61,10 @@ namespace alloctap::testing {
     for (const std::string& frame : change.stack) text += "    " + frame + '\n';
   }
   if (const std::size_t rest = comparison.changes.size() - shown; rest > 0) {
-    text += "  and " + std::to_string(rest) + " more stacks\n";
+    text += "  and " + count_text(rest, "more stack") + "\n";
   }
   if (comparison.tolerated > 0) {
-    text += "  within the tolerance: " + std::to_string(comparison.tolerated) + " more stacks\n";
+    text += "  within the tolerance: " + count_text(comparison.tolerated, "more stack") + "\n";
   }
   return text;
 }

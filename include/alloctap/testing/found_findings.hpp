@@ -23,6 +23,7 @@
 #include "alloctap/snapshot/sorted_misuses.hpp"
 #include "alloctap/snapshot/tag_paths.hpp"
 #include "alloctap/testing/allocation_baseline.hpp"
+#include "alloctap/testing/count_text.hpp"
 #include "alloctap/testing/finding.hpp"
 #include "alloctap/testing/leaked_case.hpp"
 
@@ -113,7 +114,7 @@ template <class Tracker>
   };
   if (!misuse.by_sweep) add_stack(misuse.found, "found in");
   if (!block.known) return finding;
-  finding.message += ": a block of " + std::to_string(block.size) + " bytes";
+  finding.message += ": a block of " + count_text(block.size, "byte");
   finding.bytes = block.size;
   if (block.freed) add_stack(block.gone, "freed by");
   add_stack(block.allocated, "allocated by");
@@ -150,9 +151,9 @@ template <class Tracker>
   if (!names.ok()) return names.status();
   for (const OffenceSum& sum : sums) {
     Finding finding = make_finding(FindingKind::kAllocation, {}, test);
-    finding.message = std::to_string(sum.sums.allocations) + " allocations of " +
-                      std::to_string(sum.sums.bytes) + " bytes and " +
-                      std::to_string(sum.sums.frees) + " frees in \"" + std::string(sum.scope()) +
+    finding.message = count_text(sum.sums.allocations, "allocation") + " of " +
+                      count_text(sum.sums.bytes, "byte") + " and " +
+                      count_text(sum.sums.frees, "free") + " in \"" + std::string(sum.scope()) +
                       "\", which forbids them";
     finding.count = sum.sums.allocations + sum.sums.frees;
     finding.bytes = sum.sums.bytes;

@@ -14,6 +14,7 @@
 #include "alloctap/dump/named_stacks.hpp"
 #include "alloctap/game/growth_advisor.hpp"
 #include "alloctap/game/soak_detector.hpp"
+#include "alloctap/testing/count_text.hpp"
 #include "alloctap/testing/finding.hpp"
 #include "alloctap/testing/found_findings.hpp"
 
@@ -24,17 +25,15 @@ namespace alloctap::testing {
   const auto tenths = static_cast<std::uint64_t>(suspect.bytes_per_mark * 10 + 0.5);
   return "grows by " + std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) +
          " bytes with each mark: from " + std::to_string(suspect.first_bytes) + " to " +
-         std::to_string(suspect.last_bytes) + " bytes in " + std::to_string(suspect.marks) +
-         " marks";
+         count_text(suspect.last_bytes, "byte") + " in " + count_text(suspect.marks, "mark");
 }
 
 /// "reserve(4096 bytes) would save 20 growths and 8184 bytes copied in 2 blocks".
 [[nodiscard]] inline std::string growth_text(const GrowthAdvice& advice) {
   const GrowthSums& sums = advice.sums;
-  return "reserve(" + std::to_string(sums.largest_bytes) + " bytes) would save " +
-         std::to_string(sums.steps) + " growths and " + std::to_string(sums.bytes_copied) +
-         " bytes copied in " + std::to_string(sums.chains) +
-         (sums.chains == 1 ? " block" : " blocks");
+  return "reserve(" + count_text(sums.largest_bytes, "byte") + ") would save " +
+         count_text(sums.steps, "growth") + " and " + count_text(sums.bytes_copied, "byte") +
+         " copied in " + count_text(sums.chains, "block");
 }
 
 /// Adds `make(element)` for each of `grown`, with the name of its stack.

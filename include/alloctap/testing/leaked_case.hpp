@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "alloctap/dump/named_stacks.hpp"
+#include "alloctap/testing/count_text.hpp"
 
 namespace alloctap::testing {
 
@@ -68,8 +69,7 @@ struct LeakedCase {
 
 /// "64 bytes in 2 blocks".
 [[nodiscard]] inline std::string count_text(std::uint64_t bytes, std::uint64_t blocks) {
-  return std::to_string(bytes) + (bytes == 1 ? " byte in " : " bytes in ") +
-         std::to_string(blocks) + (blocks == 1 ? " block" : " blocks");
+  return count_text(bytes, "byte") + " in " + count_text(blocks, "block");
 }
 
 /// Some lines that say what leaked and where it was allocated.

@@ -23,6 +23,16 @@ constexpr std::uint64_t kGiB = 1024 * kMiB;
 
 }  // namespace
 
+TEST_CASE("one of anything is said in the singular") {
+  const auto count = [](std::uint64_t number, std::string_view noun) {
+    return std::string(alloctap::counted(number, noun).view());
+  };
+  CHECK(count(0, "block") == "0 blocks");
+  CHECK(count(1, "block") == "1 block");
+  CHECK(count(1234, "allocation") == "1,234 allocations");
+  CHECK(count(UINT64_MAX, "deallocation") == "18,446,744,073,709,551,615 deallocations");
+}
+
 TEST_CASE("bytes below 1024 are exact") {
   CHECK(bytes(0) == "0 B");
   CHECK(bytes(1) == "1 B");

@@ -113,7 +113,7 @@ TEST_CASE("a report says of which sizes it has stacks, and names those that have
   CHECK(line(0, UINT64_MAX).empty());
   CHECK(line(1024, UINT64_MAX) == "  stacks   of blocks from 1,024 bytes on only");
   CHECK(line(0, 4096) == "  stacks   of blocks up to 4,096 bytes only");
-  CHECK(line(1, 2) == "  stacks   of blocks from 1 bytes on, up to 2 bytes only");
+  CHECK(line(1, 2) == "  stacks   of blocks from 1 byte on, up to 2 bytes only");
   sample.add({alloctap::kStackNotTaken, {5, 9 << 20, 0}, 1, 9 << 20});
   CHECK(render(TextDump{}, sample.report()).find("    (no stack: size outside the range)\n") !=
         std::string::npos);
@@ -159,15 +159,37 @@ TEST_CASE("a report of nothing is an account and totals") {
   CHECK(text.find("unseen") == text.npos);
 }
 
+TEST_CASE("what a hook cannot see is said in lines that fit a terminal") {
+  SampleReport sample;
+  sample.backend.blind_spots =
+      "calls bound inside a module (static allocators, -Bsymbolic, RTLD_DEEPBIND), memory that the "
+      "C library maps for itself (thread stacks, the heap's own pages), raw system calls";
+  CHECK(render(TextDump{}, sample.report())
+            .find("\n  unseen   calls bound inside a module (static allocators, -Bsymbolic, "
+                  "RTLD_DEEPBIND), memory that\n           the C library maps for itself (thread "
+                  "stacks, the heap's own pages), raw system calls\n  account  ") !=
+        std::string::npos);
+}
+
 TEST_CASE("one of anything is said in the singular") {
   SampleReport sample;
   sample.snapshot.totals.live_allocations = 1;
   sample.snapshot.mapping_totals.live_mappings = 1;
   sample.snapshot.mappings[0].live_mappings = 1;
+  sample.snapshot.totals.allocations = sample.snapshot.totals.deallocations = 1;
+  sample.snapshot.account = {.events = 1,
+                             .unmatched_frees = 1,
+                             .unseen_frees = 1,
+                             .failed_unwinds = 1,
+                             .unlogged_events = 1};
   const std::string text = render(TextDump{}, sample.report());
   CHECK(text.find("in 1 block (1,089,538 bytes)") != text.npos);
   CHECK(text.find("Mapped     8.0 KiB in 1 mapping; at the peak") != text.npos);
   CHECK(text.find("#1  8.0 KiB in 1 mapping\n") != text.npos);
+  CHECK(text.find("In all     1 allocation of 5.1 MiB, 1 deallocation, ") != text.npos);
+  CHECK(text.find("  account  1 event, 0 dropped, 1 free of unknown blocks, 1 free not seen\n"
+                  "           1 stack cut short, 0 deeper") != text.npos);
+  CHECK(text.find("           1 event is in every number, but not") != text.npos);
 }
 
 TEST_CASE("a report says that its numbers may be in the middle of a change") {

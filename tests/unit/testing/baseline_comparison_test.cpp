@@ -39,7 +39,7 @@ TEST_CASE("stacks that changed are told, most growth first") {
         "    m  main\n"
         "  new: 2 allocations, 16 bytes\n"
         "    m  new\n"
-        "  gone: 1 allocations, 8 bytes\n"
+        "  gone: 1 allocation, 8 bytes\n"
         "    m  gone\n");
   CHECK(difference_text(comparison, 1).ends_with("    m  main\n  and 2 more stacks\n"));
 }

@@ -14,6 +14,7 @@
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/testing/allocation_baseline.hpp"
 #include "alloctap/testing/allocation_count.hpp"
+#include "alloctap/testing/count_text.hpp"
 #include "alloctap/testing/counted_stack.hpp"
 #include "alloctap/testing/expectations.hpp"
 #include "alloctap/testing/growth_watch.hpp"
@@ -26,9 +27,7 @@ namespace alloctap::testing {
 
 /// "3 allocations of 120 bytes".
 [[nodiscard]] inline std::string allocations_text(const BaselineCount& sums) {
-  return std::to_string(sums.allocations) +
-         (sums.allocations == 1 ? " allocation of " : " allocations of ") +
-         std::to_string(sums.bytes) + (sums.bytes == 1 ? " byte" : " bytes");
+  return count_text(sums.allocations, "allocation") + " of " + count_text(sums.bytes, "byte");
 }
 
 /// What `count` has beyond `most` allocations, stack by stack; empty where there is nothing.

@@ -1,0 +1,53 @@
+/// Long lines of a text report, broken at spaces.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+
+#include "alloctap/dump/dump_writer.hpp"
+
+namespace alloctap {
+
+/// Writes words with a space between them, and goes on in a new line, below the first word, where
+/// one would end beyond `kWidth`. A longer word has a line of its own. Control plane.
+class WrappedText {
+ public:
+  /// In characters.
+  static constexpr std::size_t kWidth = 100;
+
+  /// `indent`: how many characters stand in the line already.
+  WrappedText(DumpWriter& out, std::size_t indent) noexcept : out_(out), indent_(indent) {}
+
+  /// Writes each word of `text`.
+  void write(std::string_view text) {
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find(' '), text.size());
+      if (end > 0) write_word(text.substr(0, end));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+  }
+
+ private:
+  void write_word(std::string_view word) {
+    if (column_ == 0) {
+      column_ = indent_;
+    } else if (column_ + 1 + word.size() <= kWidth) {
+      out_ << ' ';
+      ++column_;
+    } else {
+      out_ << "\n";
+      out_.right("", indent_);
+      column_ = indent_;
+    }
+    out_ << word;
+    column_ += word.size();
+  }
+
+  DumpWriter& out_;
+  std::size_t indent_;
+  /// 0: before the first word.
+  std::size_t column_ = 0;
+};
+
+}  // namespace alloctap

@@ -1,0 +1,17 @@
+/// Numbers of things, for messages of tests.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "alloctap/dump/human_units.hpp"
+
+namespace alloctap::testing {
+
+/// "1 block", "12345 blocks", of a regular noun. Control plane.
+[[nodiscard]] inline std::string count_text(std::uint64_t count, std::string_view noun) {
+  return std::to_string(count).append(" ").append(noun).append(plural(count));
+}
+
+}  // namespace alloctap::testing
