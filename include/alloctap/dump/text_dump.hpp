@@ -14,6 +14,7 @@
 #include "alloctap/dump/text_leaks.hpp"
 #include "alloctap/dump/text_misuses.hpp"
 #include "alloctap/dump/text_owners.hpp"
+#include "alloctap/dump/text_peak.hpp"
 #include "alloctap/dump/text_rules.hpp"
 #include "alloctap/dump/text_scope_offences.hpp"
 #include "alloctap/dump/wrapped_text.hpp"
@@ -22,8 +23,9 @@
 
 namespace alloctap {
 
-/// The account first, then totals, then the stacks that hold most, leaf first. With suppressions,
-/// the leaks in place of all that is live, and what each rule suppressed.
+/// The account first, then totals, then the stacks that hold most, leaf first, or that held most at
+/// the peak where nothing is live. With suppressions, the leaks in place of all that is live, and
+/// what each rule suppressed.
 struct TextDump {
   /// How many stacks are shown in each list.
   std::size_t most_stacks = 20;
@@ -35,7 +37,8 @@ struct TextDump {
   void write(const Report& report, DumpWriter& out) const {
     const auto stacks = most_first(report.snapshot.stacks, out);
     const auto mappings = most_first(report.snapshot.mappings, out);
-    const FrameList frames(report, shown_stacks(report, stacks, mappings, out));
+    const TextPeak peak(report, asks_for_leaks() ? 0 : most_stacks, out);
+    const FrameList frames(report, shown_stacks(report, stacks, mappings, peak, out));
     if (!frames.complete()) return out.fail("text: the system has no memory for frames");
     write_header(report, out);
     write_account(report, out);
@@ -54,6 +57,7 @@ struct TextDump {
       write_leaks(report, frames, owners, *misuses, out);
     } else {
       write_stacks("Stacks that hold live memory", report, stacks, frames, owners, out);
+      peak.write(frames, owners);
       write_rules(rules, nullptr, *misuses, out);
     }
     write_mappings(report, mappings, frames, out);
@@ -193,7 +197,8 @@ struct TextDump {
 
   /// Symbolizing takes time: only what is shown is, or what rules may name.
   ArenaArray<StackId> shown_stacks(const Report& report, const StackOrder& stacks,
-                                   const MappingOrder& mappings, DumpWriter& out) const {
+                                   const MappingOrder& mappings, const TextPeak& peak,
+                                   DumpWriter& out) const {
     ArenaArray<StackId> shown;
     const auto add = [&](StackId stack) {
       if (!shown.push_back(stack)) out.fail("text: the system has no memory for it");
@@ -206,6 +211,7 @@ struct TextDump {
     for_each_scope_offence_stack(report.snapshot, add);
     add_first(stacks);
     add_first(mappings);
+    peak.for_each_shown(add);
     for (const StackSummary& stack : report.snapshot.stacks) {
       if (asks_for_leaks() && stack.live_allocations > 0) add(stack.stack);
     }
