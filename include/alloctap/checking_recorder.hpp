@@ -195,6 +195,12 @@ class CheckingRecorder : public Recorder<Config> {
   }
 
   static const MisuseLog& misuses() noexcept { return checker_.log(); }
+  /// What is checked; without guard pages where the hook cannot place them.
+  static CheckSettings check_settings() noexcept {
+    CheckSettings settings = Checks::settings();
+    if (!kPlaces) settings.guard_pages = 0;
+    return settings;
+  }
   static GuardAccount guard_account() noexcept {
     return checker_.guarded().account(Checks::settings());
   }
@@ -269,6 +275,7 @@ template <class Sink>
 [[nodiscard]] bool copy_misuses(Snapshot& snapshot) noexcept {
   bool copied = true;
   if constexpr (requires { Sink::misuses(); }) {
+    snapshot.checks = Sink::check_settings();
     snapshot.misuses_left_out = Sink::misuses().left_out();
     snapshot.guards = Sink::guard_account();
     Sink::misuses().for_each([&](const CountedMisuse& misuse) {

@@ -125,6 +125,8 @@ struct JsonDump {
       json_.key("misuses");
       json_.begin_object();
       json_.number("left_out", report_.snapshot.misuses_left_out);
+      json_.key("checks");
+      alloctap::write_checks(json_, report_.snapshot.checks);
       json_.key("faults");
       json_.begin_array();
       JsonMisuses faults(json_, [&](StackId stack) { write_frame_indices(stack, frames); });

@@ -5,16 +5,28 @@
 #include <cstdint>
 #include <string_view>
 
+#include "alloctap/check/active_checks.hpp"
 #include "alloctap/check/call_names.hpp"
+#include "alloctap/check/check_settings.hpp"
 #include "alloctap/check/guard_account.hpp"
 #include "alloctap/check/misuse_keys.hpp"
 #include "alloctap/check/misuse_log.hpp"
+#include "alloctap/dump/check_text.hpp"
 #include "alloctap/dump/json_builder.hpp"
 #include "alloctap/dump/json_rules.hpp"
 #include "alloctap/snapshot/sorted_misuses.hpp"
 #include "alloctap/snapshot/suppressions.hpp"
 
 namespace alloctap {
+
+/// The checks that are on, as `parse_check_options` reads them: an array of texts.
+inline void write_checks(JsonBuilder& json, const CheckSettings& checks) {
+  json.begin_array();
+  for_each_active_check(checks, [&json](std::string_view name, std::uint64_t value) {
+    json.string(check_text(name, value));
+  });
+  json.end_array();
+}
 
 /// Null where nobody asked for guard pages.
 inline void write_guards(JsonBuilder& json, const GuardAccount& guards) {

@@ -60,6 +60,17 @@ void visit_numbers(SnapshotType& snapshot, Visit&& visit) {
   visit("scan.scan_ns", snapshot.scan.scan_ns);
   visit("freed.knowledge", snapshot.freed.knowledge);
   visit("misuses.left_out", snapshot.misuses_left_out);
+  visit("checks.blocks", snapshot.checks.blocks);
+  visit("checks.kinds", snapshot.checks.kinds);
+  visit("checks.unknown_pointers", snapshot.checks.unknown_pointers);
+  visit("checks.strings", snapshot.checks.strings);
+  visit("checks.front_guard", snapshot.checks.front_guard);
+  visit("checks.rear_guard", snapshot.checks.rear_guard);
+  visit("checks.expand", snapshot.checks.expand);
+  visit("checks.fill_on_allocate", snapshot.checks.fill_on_allocate);
+  visit("checks.fill_on_free", snapshot.checks.fill_on_free);
+  visit("checks.quarantine_blocks", snapshot.checks.quarantine_blocks);
+  visit("checks.guard_pages", snapshot.checks.guard_pages);
   visit("guard_pages.one_in", snapshot.guards.one_in);
   visit("guard_pages.placed", snapshot.guards.placed);
   visit("guard_pages.fell_back", snapshot.guards.fell_back);

@@ -5,13 +5,17 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "alloctap/check/active_checks.hpp"
 #include "alloctap/check/call_names.hpp"
+#include "alloctap/check/check_settings.hpp"
 #include "alloctap/check/misuse_log.hpp"
+#include "alloctap/dump/check_text.hpp"
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/frame_list.hpp"
 #include "alloctap/dump/human_units.hpp"
 #include "alloctap/dump/report.hpp"
 #include "alloctap/dump/text_frames.hpp"
+#include "alloctap/dump/wrapped_text.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/snapshot/sorted_misuses.hpp"
 
@@ -23,10 +27,25 @@ inline void write_misuse_sum(const MisuseSum& sum, DumpWriter& out) {
       << (sum.times == 1 ? " time" : " times");
 }
 
-/// "Misused    2 ways, 3 times; suppressed 1 way, 4 times"; nothing where nothing was found.
+/// "Misuse     none found; checks: rear_guard=32, verify_kinds"; nothing where nothing is checked.
+inline void write_checks(const CheckSettings& checks, DumpWriter& out) {
+  constexpr std::string_view kTitle = "Misuse     ";
+  if (!checks.touches_all() && checks.guard_pages == 0) return;
+  out << kTitle;
+  WrappedText line(out, kTitle.size());
+  std::size_t left = 0;
+  for_each_active_check(checks, [&left](std::string_view, std::uint64_t) { ++left; });
+  line.write(left > 0 ? "none found; checks:" : "none found");
+  for_each_active_check(checks, [&](std::string_view name, std::uint64_t value) {
+    line.write(check_text(name, value, --left > 0 ? "," : ""));
+  });
+  out << "\n";
+}
+
+/// "Misused    2 ways, 3 times; suppressed 1 way, 4 times", or what was checked in vain.
 inline void write_misuse_totals(const Snapshot& snapshot, const SortedMisuses& sorted,
                                 DumpWriter& out) {
-  if (snapshot.misuses.empty()) return;
+  if (snapshot.misuses.empty()) return write_checks(snapshot.checks, out);
   MisuseSum reported = sorted.reported;
   reported.times += snapshot.misuses_left_out;
   out << "Misused    ";
@@ -84,8 +103,8 @@ class TextMisuse {
         out_ << ", which came from " << name_of(block.kind);
         return;
       case MisuseKind::kWrongSize:
-        out_ << name_of(misuse.call) << " states " << with_commas(misuse.stated_size)
-             << " bytes for ";
+        out_ << name_of(misuse.call) << " states " << with_commas(misuse.stated_size) << " byte"
+             << plural(misuse.stated_size) << " for ";
         return write_block(block);
       case MisuseKind::kWrongAlignment:
         out_ << name_of(misuse.call) << " states ";

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "alloctap/check/check_settings.hpp"
 #include "alloctap/check/guard_account.hpp"
 #include "alloctap/check/misuse_log.hpp"
 #include "alloctap/event/allocation_event.hpp"
@@ -147,6 +148,8 @@ struct Snapshot {
   ArenaArray<Marker> markers;
   std::uint64_t forgotten_markers = 0;
   Peak peak;
+  /// What checks looked for; as if by default for a tracker without.
+  CheckSettings checks{};
   /// What checks found, in the order in which it was found first; empty for a tracker without.
   ArenaArray<CountedMisuse> misuses;
   /// Faults for which there was no room.

@@ -47,7 +47,7 @@ inline Json report_shape() {
                 "tag": "number?", "thread": "number?", "allocations": "number", "allocated_bytes": "number",
                 "live_allocations": "number", "live_bytes": "number",
                 "temporary_allocations": "number", "unreachable": "object?"}],
-    "misuses": {"left_out": "number",
+    "misuses": {"left_out": "number", "checks": ["string"],
                 "suppressed": {"ways": "number", "times": "number"},
                 "rules": [{"subject": "string", "only": "boolean", "pattern": "string",
                            "source": "string", "line": "number", "ways": "number",

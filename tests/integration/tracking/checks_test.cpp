@@ -50,6 +50,7 @@ void check_sound(const TrackedProgram& program) {
     const Dump dump = report_of_unchanged(program, options);
     CHECK(dump.json().at("misuses").at("faults") == Json::array());
     CHECK(dump.json().at("misuses").at("left_out") == 0);
+    CHECK_FALSE(dump.json().at("misuses").at("checks").empty());
   }
 }
 
@@ -128,7 +129,9 @@ TEST_CASE("only what was asked for is looked for") {
   const Outcome outcome = run(program.tracked({"--checks=front_guard,expand_alloc,verify_kinds"}));
   CHECK(outcome.exit_code() == 3);
   CHECK(outcome.err == "");
-  CHECK(program.dump().json().at("misuses").at("faults").empty());
+  const Json misuses = program.dump().json().at("misuses");
+  CHECK(misuses.at("faults").empty());
+  CHECK(misuses.at("checks") == Json({"front_guard=32", "expand_alloc=16", "verify_kinds"}));
 }
 
 TEST_CASE("standard error gets a line at once, and the exit code tells where it is asked for") {

@@ -75,6 +75,7 @@ Report full_report(SampleReport& sample) {
   const auto address = reinterpret_cast<std::uintptr_t>(&place);
   sample.add({sample.intern({address, 0x1011}), {1, 100, 0}, 1, 100});
   if (sample.snapshot.misuses.empty()) sample.add_misuses();
+  sample.snapshot.checks.kinds = true;
   return sample.report();
 }
 

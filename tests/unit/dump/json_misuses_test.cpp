@@ -11,6 +11,16 @@ using alloctap::JsonDump;
 using alloctap::testing::render;
 using alloctap::testing::SampleReport;
 
+TEST_CASE("JSON has the checks that are on, found or not") {
+  SampleReport sample;
+  const auto checks = [&sample] {
+    return nlohmann::json::parse(render(JsonDump{}, sample.report()))["misuses"]["checks"];
+  };
+  CHECK(checks() == nlohmann::json::array());
+  sample.snapshot.checks = {.kinds = true, .rear_guard = 32, .abort_on = {}};
+  CHECK(checks() == nlohmann::json::parse(R"(["rear_guard=32", "verify_kinds"])"));
+}
+
 TEST_CASE("JSON has the faults that rules name too, and the rules") {
   SampleReport sample;
   sample.add_misuses();

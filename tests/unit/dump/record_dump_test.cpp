@@ -72,6 +72,23 @@ TEST_CASE("a record keeps all of a report") {
   check_round_trip(full_sample());
 }
 
+TEST_CASE("a record keeps what was checked") {
+  SampleReport sample;
+  sample.snapshot.checks = {.blocks = true,
+                            .kinds = true,
+                            .unknown_pointers = true,
+                            .strings = true,
+                            .front_guard = 1,
+                            .rear_guard = 2,
+                            .expand = 3,
+                            .fill_on_allocate = alloctap::CheckSettings::kAllBytes,
+                            .fill_on_free = 5,
+                            .quarantine_blocks = 6,
+                            .guard_pages = 7,
+                            .abort_on = {}};
+  check_round_trip(sample);
+}
+
 TEST_CASE("a record keeps how old blocks are") {
   const SampleReport sample = full_sample();
   const std::string record = render(RecordDump{}, sample.report());

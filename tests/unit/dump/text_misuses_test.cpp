@@ -43,6 +43,22 @@ TEST_CASE("a report without faults does not speak of them") {
   CHECK(render(TextDump{}, sample.report()).find("isuse") == std::string::npos);
 }
 
+TEST_CASE("a report without faults says what it looked for") {
+  SampleReport sample;
+  sample.snapshot.checks.kinds = sample.snapshot.checks.blocks = true;
+  sample.snapshot.checks.rear_guard = 32;
+  CHECK(render(TextDump{}, sample.report())
+            .find("\nMisuse     none found; checks: rear_guard=32, verify_kinds\n") !=
+        std::string::npos);
+  sample.snapshot.checks = {.guard_pages = 1000, .abort_on = {}};
+  CHECK(render(TextDump{}, sample.report())
+            .find("\nMisuse     none found; checks: guard_pages=1000\n") != std::string::npos);
+  sample.snapshot.checks = {.blocks = true, .abort_on = {}};
+  CHECK(render(TextDump{}, sample.report()).find("\nMisuse     none found\n") != std::string::npos);
+  sample.add_misuses();
+  CHECK(render(TextDump{}, sample.report()).find("none found") == std::string::npos);
+}
+
 TEST_CASE("a report says how many blocks stood beside inaccessible pages, where some were to") {
   SampleReport sample;
   CHECK(render(TextDump{}, sample.report()).find("guarded") == std::string::npos);
