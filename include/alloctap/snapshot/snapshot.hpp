@@ -115,7 +115,8 @@ struct SnapshotOptions {
   /// Where a policy samples, the sampled ones.
   bool blocks = false;
   /// What of each stack cannot be reached, in `StackSummary::unreachable`, found a moment before
-  /// the snapshot. Fails where a policy samples, and on systems without copies of processes.
+  /// the snapshot. Where the system copies no process (Windows), the program stands still for as
+  /// long as that takes. Fails where a policy samples.
   Reachability reachability = Reachability::kNotAsked;
   /// What each thread gave back of each stack's blocks, in `Snapshot::freed`: 24 bytes for each
   /// pair of them, copied while the program waits. `ownership_matrix` makes sums of it.
