@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <charconv>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@ namespace alloctap::run {
 namespace {
 
 constexpr char kTool[] = "alloctap-diff";
+constexpr char kArguments[] = "BEFORE.json AFTER.json";
 
 constexpr std::array<std::string_view, 2> kMatchNames{"places", "functions"};
 
@@ -27,8 +29,10 @@ std::string quoted(const std::string& value) {
 
 absl::Status set_files(const DiffTexts& texts, DiffOptions& options) {
   if (texts.files.size() != 2) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "there are ", texts.files.size(), " files; write alloctap-diff BEFORE.json AFTER.json"));
+    const std::size_t files = texts.files.size();
+    return absl::InvalidArgumentError(
+        absl::StrCat(files == 1 ? "there is 1 file" : absl::StrCat("there are ", files, " files"),
+                     "; write alloctap-diff BEFORE.json AFTER.json"));
   }
   options.before = texts.files[0];
   options.after = texts.files[1];
@@ -80,8 +84,9 @@ void describe(CLI::App& app, DiffTexts& texts) {
   app.description(
       "Shows which call stacks hold more or less memory in one report than in another.");
   add_answers(app, kTool);
+  app.formatter(std::make_shared<ToolFormatter>(kTool, kArguments));
   app.add_option("FILES", texts.files, "The report before and the one after.")
-      ->option_text("BEFORE.json AFTER.json")
+      ->option_text(kArguments)
       ->allow_extra_args();
   app.add_option("--allow", texts.allow,
                  "Exit with 1 where more than BYTES more are live than before.\n"

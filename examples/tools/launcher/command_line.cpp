@@ -12,6 +12,7 @@
 #include "launcher/failure.hpp"
 #include "option_values.hpp"
 #include "settings.hpp"
+#include "tool_options.hpp"
 
 namespace alloctap::run {
 namespace {
@@ -207,11 +208,10 @@ absl::StatusOr<std::string> CommandLine::parse(std::span<char*> options) {
   }
   const std::vector<std::string> unknown = app_->remaining();
   if (unknown.empty()) return std::string();
-  const std::string quoted = in_quotes(unknown.front());
   return absl::InvalidArgumentError(
       asks_to_attach(unknown.front())
-          ? absl::StrCat("option ", quoted, kCannotAttach)
-          : absl::StrCat("unknown option ", quoted, "; see alloctap-run --help"));
+          ? absl::StrCat("option ", in_quotes(unknown.front()), kCannotAttach)
+          : unknown_option(*app_, "alloctap-run", unknown.front()));
 }
 
 bool CommandLine::checks_strings() const {

@@ -16,6 +16,7 @@
 
 #include "alloctap/check/check_options.hpp"
 #include "alloctap/check/check_settings.hpp"
+#include "alloctap/check/close_name.hpp"
 #include "alloctap/check/misuse_keys.hpp"
 
 namespace alloctap {
@@ -123,11 +124,21 @@ class CheckOptionParser {
       if (is_it)
         return add_problem(name, absl::StrCat("is not to be had here: ", to_absl(absent.why)));
     }
+    CloseName close(name);
     std::string names;
     for (const CheckOption& option : kCheckOptions) {
+      if (!has_effect(option)) continue;
+      close.offer(option.name);
       absl::StrAppend(&names, names.empty() ? "" : ", ", to_absl(option.name));
     }
-    add_problem(name, absl::StrCat("is unknown; write some of ", names));
+    const absl::string_view meant = to_absl(close.found());
+    add_problem(name, meant.empty() ? absl::StrCat("is unknown; write some of ", names)
+                                    : absl::StrCat("is unknown; did you mean ", meant, "?"));
+  }
+
+  /// False of what malloc_debug knows and every tracker does already.
+  static bool has_effect(const CheckOption& option) noexcept {
+    return option.apply != nullptr || option.value == CheckOption::Value::kKinds;
   }
 
   void add_problem(std::string_view name, const std::string& what) {

@@ -166,14 +166,16 @@ TEST_CASE("wrong usage is told with the remedy") {
   const struct {
     Texts arguments;
     std::string text;
-  } cases[] = {{{}, "write alloctap-diff BEFORE.json AFTER.json"},
-               {{"a.json"}, "there are 1 files"},
-               {{"a.json", "b.json", "c.json"}, "there are 3 files"},
-               {{"a.json", "b.json", "--allow=many"}, "--allow 'many': write a number of bytes"},
-               {{"a.json", "b.json", "--allow=-1"}, "--allow '-1': write a number of bytes"},
-               {{"a.json", "b.json", "--match=names"}, "--match 'names': unknown; write places or"},
-               {{"a.json", "b.json", "--most=few"}, "--most 'few': write a whole number"},
-               {{"a.json", "b.json", "--bogus"}, "alloctap-diff --help"}};
+  } cases[] = {
+      {{}, "write alloctap-diff BEFORE.json AFTER.json"},
+      {{"a.json"}, "there is 1 file; write"},
+      {{"a.json", "b.json", "c.json"}, "there are 3 files"},
+      {{"a.json", "b.json", "--allow=many"}, "--allow 'many': write a number of bytes"},
+      {{"a.json", "b.json", "--allow=-1"}, "--allow '-1': write a number of bytes"},
+      {{"a.json", "b.json", "--match=names"}, "--match 'names': unknown; write places or"},
+      {{"a.json", "b.json", "--most=few"}, "--most 'few': write a whole number"},
+      {{"a.json", "b.json", "--bogus"}, "unknown option '--bogus'; see alloctap-diff --help"},
+      {{"a.json", "b.json", "--mtach=x"}, "did you mean --match? See alloctap-diff"}};
   for (const auto& [arguments, text] : cases) {
     const Outcome outcome = reports.compare(arguments);
     CAPTURE(text);
@@ -183,7 +185,8 @@ TEST_CASE("wrong usage is told with the remedy") {
   }
   const Outcome help = reports.compare({"--help"});
   CHECK(help.exit_code() == 0);
-  for (const char* text : {"--allow BYTES", "--match CHOICE", "--most N", "Exit status"}) {
+  for (const char* text : {"\nUsage: alloctap-diff [OPTION]... BEFORE.json AFTER.json\n",
+                           "--allow BYTES", "--match CHOICE", "--most N", "Exit status"}) {
     holds(help.out, text);
   }
   CHECK(reports.compare({"--version"}).out.starts_with("alloctap-diff "));

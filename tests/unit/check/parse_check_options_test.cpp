@@ -132,7 +132,18 @@ TEST_CASE("all problems are told at once, and nothing is half set") {
   const std::string problems = problem_of("guard=0 gurad verify_kinds=2 fill");
   CHECK(
       problems.starts_with("guard: \"0\" is no whole number from 1 to 16384; gurad: is unknown; "
-                           "write some of front_guard, rear_guard, "));
+                           "did you mean guard?; verify_kinds: takes no value"));
   CHECK(problems.ends_with("; verify_kinds: takes no value; write it alone"));
   CHECK(problem_of("=5").starts_with(": is unknown"));
+}
+
+TEST_CASE("an unknown name is answered with the close one, or with all that have an effect") {
+  CHECK(problem_of("rear_gaurd=5") == "rear_gaurd: is unknown; did you mean rear_guard?");
+  CHECK(problem_of("FillOnFree") == "FillOnFree: is unknown; did you mean fill_on_free?");
+  CHECK(problem_of("quarantine") ==
+        "quarantine: is unknown; write some of front_guard, rear_guard, guard, fill_on_alloc, "
+        "fill_on_free, fill, expand_alloc, free_track, verify_pointers, verify_kinds, guard_pages, "
+        "guard_pages_left, guard_pages_random, outlive_faults, string_checks, abort_on_error, "
+        "level5, level10");
+  CHECK(problem_of("leak_trakc").find("leak_track,") == std::string::npos);
 }
