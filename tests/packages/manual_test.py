@@ -106,6 +106,7 @@ class Bash(unittest.TestCase):
         for line in ("-o heap.j", "--output=heap.j", "--dump json=heap.j", "--dump=json=heap.j"):
             self.assertEqual(self.replies("alloctap-run " + line), ["heap.json"])
         self.assertEqual(self.replies("alloctap-convert heap.r"), ["heap.record"])
+        self.assertEqual(self.replies("alloctap-convert heap.record -o heap.j"), ["heap.json"])
         self.assertEqual(self.replies("alloctap-convert heap.record ht"), ["html="])
         self.assertEqual(self.replies("alloctap-convert heap.record json=heap.j"), ["heap.json"])
         self.assertEqual(self.replies("alloctap-diff heap.j"), ["heap.json"])

@@ -1,28 +1,23 @@
 #include "convert/options.hpp"
 
 #include <CLI/CLI.hpp>
-#include <string_view>
+#include <memory>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "option_values.hpp"
+#include "output_argument.hpp"
 #include "tool_options.hpp"
 
 namespace alloctap::run {
 namespace {
 
 constexpr char kTool[] = "alloctap-convert";
-
-std::string format_names() {
-  std::string names;
-  for (const std::string_view name : kFormatNames) {
-    if (!names.empty()) names += ", ";
-    names += name;
-  }
-  return names;
-}
+constexpr char kArguments[] = "RECORD [FORMAT=PATH]...";
 
 absl::Status add_target(const std::string& text, ConvertOptions& options) {
   const std::size_t equals = text.find('=');
@@ -30,25 +25,46 @@ absl::Status add_target(const std::string& text, ConvertOptions& options) {
   const bool named =
       equals != std::string::npos && find_name(kFormatNames, text.substr(0, equals), target.format);
   if (!named || equals + 1 == text.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("'", absl::Utf8SafeCHexEscape(text),
-                                                   "': write FORMAT=PATH, where FORMAT is one of ",
-                                                   format_names()));
+    const std::string close =
+        named || equals == text.npos ? "" : close_format(text.substr(0, equals));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", absl::Utf8SafeCHexEscape(text), "': ",
+        close.empty()
+            ? absl::StrCat("write FORMAT=PATH, where FORMAT is one of ", list_of(kFormatNames))
+            : absl::StrCat("unknown format", close)));
   }
   target.path = text.substr(equals + 1);
   options.targets.push_back(target);
   return absl::OkStatus();
 }
 
-absl::StatusOr<ConvertOptions> interpret(const ConvertTexts& texts) {
-  if (texts.files.size() < (texts.replay ? 1 : 2)) {
+absl::Status add_output(const std::string& text, ConvertOptions& options) {
+  ConvertOptions::Target target;
+  std::string why = read_output_argument(text, target.format, target.path);
+  if (why.empty() && target.path.empty()) why = "the path is empty";
+  if (!why.empty()) {
     return absl::InvalidArgumentError(
-        "write alloctap-convert RECORD FORMAT=PATH..., or alloctap-convert --replay RECORD");
+        absl::StrCat("--output '", absl::Utf8SafeCHexEscape(text), "': ", why));
+  }
+  options.targets.push_back(target);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ConvertOptions> interpret(const ConvertTexts& texts) {
+  const bool has_work = texts.replay || !texts.outputs.empty() || texts.files.size() > 1;
+  if (texts.files.empty() || !has_work) {
+    return absl::InvalidArgumentError(
+        "write alloctap-convert RECORD -o PATH, alloctap-convert RECORD FORMAT=PATH..., or "
+        "alloctap-convert --replay RECORD");
   }
   ConvertOptions options;
   options.replay = texts.replay;
   options.record = texts.files[0];
   for (const std::string& text : std::span(texts.files).subspan(1)) {
     if (absl::Status status = add_target(text, options); !status.ok()) return status;
+  }
+  for (const std::string& text : texts.outputs) {
+    if (absl::Status status = add_output(text, options); !status.ok()) return status;
   }
   return options;
 }
@@ -58,15 +74,23 @@ absl::StatusOr<ConvertOptions> interpret(const ConvertTexts& texts) {
 void describe(CLI::App& app, ConvertTexts& texts) {
   app.description("Makes other reports of a record.");
   add_answers(app, kTool);
+  app.formatter(std::make_shared<ToolFormatter>(kTool, kArguments));
+  app.add_option("-o,--output", texts.outputs,
+                 "Write a report to PATH, in the format that its ending tells:\n"
+                 ".html, .json, .txt, .folded, .pb.gz (pprof), ...; text where it has\n"
+                 "none. May be given again for another PATH.")
+      ->option_text("PATH")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag("--replay", texts.replay,
                "Go through the events of RECORD again (alloctap-run --events), and say whether\n"
                "they add up to its numbers.");
   CLI::Option* files = app.add_option("RECORD", texts.files, "What to read, and what to write.");
-  note_values(files->option_text("RECORD FORMAT=PATH...")->allow_extra_args(), kFormatNames);
+  note_values(files->option_text(kArguments)->allow_extra_args(), kFormatNames);
   app.footer(absl::StrCat(
       "Records are what alloctap-run --dump record=PATH writes. A PATH of - is standard output.\n"
       "FORMAT is one of\n",
-      format_names(),
+      list_of(kFormatNames),
       ".\nExit status: 0; 1 where the record was damaged or cut short (what was readable is\n"
       "written) or is none, or its events add up to other numbers or are not all there; 2\n"
       "where nothing could be read or something not be written."));

@@ -18,6 +18,7 @@ namespace alloctap::run {
 /// What stands on the command line.
 struct ConvertTexts {
   std::vector<std::string> files;
+  std::vector<std::string> outputs;
   bool replay = false;
 };
 

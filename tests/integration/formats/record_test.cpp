@@ -230,6 +230,33 @@ TEST_CASE("a report may go to standard output") {
   CHECK(outcome.err == "");
 }
 
+TEST_CASE("the ending of a path tells the format of what is converted") {
+  const RecordedRun recorded({ALLOCTAP_PROGRAMS "known_mix"});
+  const std::string page = recorded.made() + ".html";
+  const std::string json = recorded.made() + ".json";
+  const std::string text = recorded.made() + "-text";
+  const Outcome outcome =
+      convert({recorded.record(), "-o", page, "--output=" + json, "-o", text, "-o", "-"});
+  CHECK(outcome.exit_code() == 0);
+  CHECK(outcome.err == "");
+  CHECK(text_of(page).starts_with("<!doctype html>"));
+  CHECK(Dump(json).json() == recorded.program.dump().json());
+  CHECK(text_of(text) == outcome.out);
+  CHECK(outcome.out.starts_with("alloctap "));
+}
+
+TEST_CASE("a misspelt option, format or ending is answered with the one that is meant") {
+  CHECK(convert({"x", "--outptu=y"}).err ==
+        "alloctap-convert: unknown option '--outptu=y'; did you mean --output? See "
+        "alloctap-convert --help\n");
+  CHECK(convert({"x", "jsno=y"}).err ==
+        "alloctap-convert: 'jsno=y': unknown format; did you mean json?\n");
+  CHECK(convert({"x", "-o", "y.htlm"})
+            .err.ends_with(
+                "--output 'y.htlm': no format goes by the ending '.htlm'; did you mean .html?\n"));
+  CHECK(convert({"x", "-o", ""}).err.ends_with("--output '': the path is empty\n"));
+}
+
 TEST_CASE("a command line that asks for nothing sensible is refused") {
   for (const Texts& arguments :
        {Texts{}, Texts{"record"}, Texts{"record", "text"}, Texts{"record", "pdf=x"},
@@ -239,5 +266,7 @@ TEST_CASE("a command line that asks for nothing sensible is refused") {
     CHECK(outcome.err.starts_with("alloctap-convert: "));
     CHECK(outcome.out.empty());
   }
-  CHECK(convert({"--help"}).out.find("RECORD FORMAT=PATH...") != std::string::npos);
+  CHECK(
+      convert({"--help"}).out.find("Usage: alloctap-convert [OPTION]... RECORD [FORMAT=PATH]...") !=
+      std::string::npos);
 }
