@@ -2,6 +2,10 @@
 # of the target can be patched: what decodes its instructions. On x86-64 that is Zydis, where it is
 # (not every version of it brings a CMake package, but on Windows its headers need what that says);
 # alloctap's own table on AArch64.
+set(alloctap_library_of_decoder "Zydis (Debian: libzydis-dev)")
+if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|aarch64|arm64|ARM64")
+  set(alloctap_library_of_decoder "decoder of instructions for this processor")
+endif()
 function(alloctap_find_decoder)
   if(TARGET alloctap::decoder)
     return()

@@ -1,4 +1,5 @@
 # Used by the build and, once installed, by alloctap-config.cmake: elfutils has no CMake package.
+set(alloctap_library_of_libdw "libdw (Debian: libdw-dev)")
 function(alloctap_find_libdw)
   if(TARGET alloctap::libdw)
     return()

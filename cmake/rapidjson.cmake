@@ -1,5 +1,6 @@
 # Used by the build and, once installed, by alloctap-config.cmake: RapidJSON's own CMake package names
 # no target, and not every distribution ships one.
+set(alloctap_library_of_rapidjson "RapidJSON (Debian: rapidjson-dev)")
 function(alloctap_find_rapidjson)
   if(TARGET alloctap::rapidjson)
     return()
