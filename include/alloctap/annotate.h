@@ -53,12 +53,19 @@ struct alloctap_scope_options {
 /* What a tracker offers. `size` is that of the structure: later versions append, and whoever uses
    what was appended looks at it. `length` may be ALLOCTAP_ENDS_IN_ZERO. */
 #define ALLOCTAP_ENDS_IN_ZERO ((size_t)-1)
+#if defined(__GNUC__) || defined(__clang__)
+/* Known to the compiler where the name is a literal. */
+#define ALLOCTAP_LENGTH_OF(name) ((name) ? __builtin_strlen(name) : 0)
+#else
+#define ALLOCTAP_LENGTH_OF(name) ALLOCTAP_ENDS_IN_ZERO
+#endif
 
 struct alloctap_tag_functions {
   size_t size;
   alloctap_tag (*current)(void);
   alloctap_tag (*nested)(const char* name, size_t length);
   alloctap_tag (*enter)(alloctap_tag tag);
+  alloctap_tag (*begin)(const char* name, size_t length);
 };
 struct alloctap_frame_functions {
   size_t size;
@@ -144,7 +151,7 @@ __asm__(
 extern struct alloctap_slots alloctap_slots_of_module __attribute__((visibility("hidden")));
 
 #define ALLOCTAP_OFFERED(group) \
-  (*(const struct alloctap_##group##_functions* const volatile*)&alloctap_slots_of_module.group##s)
+  __atomic_load_n(&alloctap_slots_of_module.group##s, __ATOMIC_RELAXED)
 
 #elif defined(_WIN32)
 
@@ -185,7 +192,7 @@ static inline alloctap_tag alloctap_tag_current(void) {
 /* The tag `name` inside of the one that the calling thread is in. */
 static inline alloctap_tag alloctap_tag_nested(const char* name) {
   const struct alloctap_tag_functions* const tags = ALLOCTAP_OFFERED(tag);
-  return tags ? tags->nested(name, ALLOCTAP_ENDS_IN_ZERO) : 0;
+  return tags ? tags->nested(name, ALLOCTAP_LENGTH_OF(name)) : 0;
 }
 
 /* The calling thread is in just `tag` from now on. Returns the tag that it was in, for
@@ -198,7 +205,7 @@ static inline alloctap_tag alloctap_tag_enter(alloctap_tag tag) {
 /* The same with the tag `name` inside of the present one. */
 static inline alloctap_tag alloctap_tag_begin(const char* name) {
   const struct alloctap_tag_functions* const tags = ALLOCTAP_OFFERED(tag);
-  return tags ? tags->enter(tags->nested(name, ALLOCTAP_ENDS_IN_ZERO)) : 0;
+  return tags ? tags->begin(name, ALLOCTAP_LENGTH_OF(name)) : 0;
 }
 
 /* The calling thread is back in `before`, as alloctap_tag_begin returned it. */
@@ -229,7 +236,7 @@ static inline void alloctap_no_allocation_begin(struct alloctap_scope* scope, co
   const struct alloctap_scope_functions* const scopes = ALLOCTAP_OFFERED(scope);
   scope->node = 0;
   scope->depth = 0;
-  if (scopes) scopes->begin(scope, name, ALLOCTAP_ENDS_IN_ZERO, options);
+  if (scopes) scopes->begin(scope, name, ALLOCTAP_LENGTH_OF(name), options);
 }
 
 /* Returns whether there was an offence. */
@@ -272,7 +279,7 @@ static inline void alloctap_fiber_remove(void* fiber) {
 /* Notes the time under that name: "level 2 loaded". */
 static inline void alloctap_mark(const char* name) {
   const struct alloctap_session_functions* const sessions = ALLOCTAP_OFFERED(session);
-  if (sessions) sessions->mark(name, ALLOCTAP_ENDS_IN_ZERO);
+  if (sessions) sessions->mark(name, ALLOCTAP_LENGTH_OF(name));
 }
 
 /* New blocks are not recorded until alloctap_resume was called as often, over all threads. */

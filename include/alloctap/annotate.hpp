@@ -9,7 +9,7 @@ namespace alloctap {
 class Name {
  public:
   // NOLINTBEGIN(google-explicit-constructor): names are written where they are used
-  Name(const char* text) noexcept : data_(text), size_(ALLOCTAP_ENDS_IN_ZERO) {}
+  Name(const char* text) noexcept : data_(text), size_(ALLOCTAP_LENGTH_OF(text)) {}
   template <class Text, class = decltype(static_cast<const Text*>(nullptr)->data())>
   Name(const Text& text) noexcept : data_(text.data()), size_(text.size()) {}
   // NOLINTEND(google-explicit-constructor)
@@ -75,13 +75,18 @@ inline Tag nested_tag(Name name) noexcept {
 /// began on. A coroutine or fiber that may go on on another thread must not wait inside of one.
 class TagScope {
  public:
-  explicit TagScope(Name name) noexcept : TagScope(nested_tag(name)) {}
+  explicit TagScope(Name name) noexcept : before_(begin(name)) {}
   explicit TagScope(Tag tag) noexcept : before_(alloctap_tag_enter(tag.id)) {}
   ~TagScope() { alloctap_tag_end(before_); }
   TagScope(const TagScope&) = delete;
   TagScope& operator=(const TagScope&) = delete;
 
  private:
+  static alloctap_tag begin(Name name) noexcept {
+    const alloctap_tag_functions* const tags = ALLOCTAP_OFFERED(tag);
+    return tags != nullptr ? tags->begin(name.data(), name.size()) : 0;
+  }
+
   const alloctap_tag before_;
 };
 using tag_scope = TagScope;

@@ -41,6 +41,10 @@ struct TagAnnotations {
     return process_tags.find_or_add(static_cast<TagId>(current()), annotated_text(name, length));
   }
 
+  static alloctap_tag begin(const char* name, std::size_t length) noexcept {
+    return enter(nested(name, length));
+  }
+
   /// A number that was never given out is no tag.
   static alloctap_tag enter(alloctap_tag tag) noexcept {
     const alloctap_tag before = current();
@@ -71,4 +75,5 @@ extern "C" ALLOCTAP_EXPORT inline constexpr alloctap_tag_functions alloctap_tags
     .current = &alloctap::TagAnnotations::current,
     .nested = &alloctap::TagAnnotations::nested,
     .enter = &alloctap::TagAnnotations::enter,
+    .begin = &alloctap::TagAnnotations::begin,
 };
