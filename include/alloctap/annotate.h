@@ -1,6 +1,6 @@
 /* What a program tells alloctap of itself: tags, frames, scopes that must not allocate, fibers,
-   marks. For every file of a program, a library or a plug-in: C99 and C++11 on, two small headers of
-   the language, nothing to link.
+   marks. For every file of a program, a library or a plug-in: C99 and C++11 on, two small headers
+   of the language, nothing to link.
 
    Without a tracker in the process each function costs a load and a branch, and does nothing. With
    one (a program that embeds alloctap, or alloctap-run) it reaches the functions of the tracker,
@@ -52,7 +52,7 @@ struct alloctap_scope_options {
 
 /* What a tracker offers. `size` is that of the structure: later versions append, and whoever uses
    what was appended looks at it. `length` may be ALLOCTAP_ENDS_IN_ZERO. */
-#define ALLOCTAP_ENDS_IN_ZERO ((size_t)-1)
+#define ALLOCTAP_ENDS_IN_ZERO SIZE_MAX
 #if defined(__GNUC__) || defined(__clang__)
 /* Known to the compiler where the name is a literal. */
 #define ALLOCTAP_LENGTH_OF(name) ((name) ? __builtin_strlen(name) : 0)
@@ -102,7 +102,7 @@ struct alloctap_slots {
 
 #if defined(ALLOCTAP_DISABLED)
 
-#define ALLOCTAP_OFFERED(group) ((const struct alloctap_##group##_functions*)0)
+/* Nothing is offered. */
 
 #elif defined(__ELF__) && (defined(__GNUC__) || defined(__clang__))
 
@@ -150,8 +150,7 @@ __asm__(
 #undef ALLOCTAP_ADDRESS
 extern struct alloctap_slots alloctap_slots_of_module __attribute__((visibility("hidden")));
 
-#define ALLOCTAP_OFFERED(group) \
-  __atomic_load_n(&alloctap_slots_of_module.group##s, __ATOMIC_RELAXED)
+#define ALLOCTAP_SLOTS alloctap_slots_of_module
 
 #elif defined(_WIN32)
 
@@ -169,17 +168,44 @@ __declspec(allocate(".alctap"))
 __attribute__((section(".alctap"), used))
 #endif
 static struct alloctap_marked_slots alloctap_slots_of_file = {ALLOCTAP_SLOTS_NUMBER,
-                                                              {0, 0, 0, 0, 0}};
+                                                              {NULL, NULL, NULL, NULL, NULL}};
 
-#define ALLOCTAP_OFFERED(group)                                  \
-  (*(const struct alloctap_##group##_functions* const volatile*)& \
-   alloctap_slots_of_file.slots.group##s)
-
-#else
-
-#define ALLOCTAP_OFFERED(group) ((const struct alloctap_##group##_functions*)0)
+#define ALLOCTAP_SLOTS alloctap_slots_of_file.slots
 
 #endif
+
+/* What is offered of one group, "tag" for instance; null where nothing is. Volatile: a tracker may
+   write it at any time. */
+#define ALLOCTAP_OFFERED(group) alloctap_offered_##group##_functions()
+#if !defined(ALLOCTAP_SLOTS)
+#define ALLOCTAP_READ_SLOT(type, name) return NULL
+#elif defined(__GNUC__) || defined(__clang__)
+#define ALLOCTAP_READ_SLOT(type, name)                    \
+  type const volatile* const slot = &ALLOCTAP_SLOTS.name; \
+  return __atomic_load_n(slot, __ATOMIC_RELAXED)
+#else
+#define ALLOCTAP_READ_SLOT(type, name)                    \
+  type const volatile* const slot = &ALLOCTAP_SLOTS.name; \
+  return *slot
+#endif
+
+static inline const struct alloctap_tag_functions* alloctap_offered_tag_functions(void) {
+  ALLOCTAP_READ_SLOT(const struct alloctap_tag_functions*, tags);
+}
+static inline const struct alloctap_frame_functions* alloctap_offered_frame_functions(void) {
+  ALLOCTAP_READ_SLOT(const struct alloctap_frame_functions*, frames);
+}
+static inline const struct alloctap_scope_functions* alloctap_offered_scope_functions(void) {
+  ALLOCTAP_READ_SLOT(const struct alloctap_scope_functions*, scopes);
+}
+static inline const struct alloctap_fiber_functions* alloctap_offered_fiber_functions(void) {
+  ALLOCTAP_READ_SLOT(const struct alloctap_fiber_functions*, fibers);
+}
+static inline const struct alloctap_session_functions* alloctap_offered_session_functions(void) {
+  ALLOCTAP_READ_SLOT(const struct alloctap_session_functions*, sessions);
+}
+#undef ALLOCTAP_READ_SLOT
+#undef ALLOCTAP_SLOTS
 
 /* Tags: what a thread allocates is put down to the tag that it is in. */
 
@@ -214,8 +240,8 @@ static inline void alloctap_tag_end(alloctap_tag before) {
   if (tags) tags->enter(before);
 }
 
-/* What is allocated in the tag of this name, and in tags inside of it, is meant to stay: a cache, or
-   a table that grows. It is no leak. */
+/* What is allocated in the tag of this name, and in tags inside of it, is meant to stay: a cache,
+   or a table that grows. It is no leak. */
 #define ALLOCTAP_EXPECTED_TO_STAY "(expected to stay)"
 
 /* Frames. */
@@ -234,7 +260,7 @@ static inline int alloctap_frame_mark(void) {
 static inline void alloctap_no_allocation_begin(struct alloctap_scope* scope, const char* name,
                                                 const struct alloctap_scope_options* options) {
   const struct alloctap_scope_functions* const scopes = ALLOCTAP_OFFERED(scope);
-  scope->node = 0;
+  scope->node = NULL;
   scope->depth = 0;
   if (scopes) scopes->begin(scope, name, ALLOCTAP_LENGTH_OF(name), options);
 }
@@ -243,14 +269,14 @@ static inline void alloctap_no_allocation_begin(struct alloctap_scope* scope, co
 static inline int alloctap_no_allocation_end(struct alloctap_scope* scope) {
   const struct alloctap_scope_functions* const scopes = ALLOCTAP_OFFERED(scope);
   const int offended = scopes && scope->node ? scopes->end(scope) : 0;
-  scope->node = 0;
+  scope->node = NULL;
   return offended;
 }
 
 /* What is allocated until alloctap_allowed_end is none of the scopes around it. */
 static inline void alloctap_allowed_begin(struct alloctap_scope* scope) {
   const struct alloctap_scope_functions* const scopes = ALLOCTAP_OFFERED(scope);
-  scope->node = 0;
+  scope->node = NULL;
   scope->depth = 0;
   if (scopes) scopes->begin_exception(scope);
 }
@@ -266,7 +292,7 @@ static inline void alloctap_allowed_end(struct alloctap_scope* scope) {
    where nobody asks for it. */
 static inline void* alloctap_fiber_add(const void* stack, size_t bytes) {
   const struct alloctap_fiber_functions* const fibers = ALLOCTAP_OFFERED(fiber);
-  return fibers ? fibers->add(stack, bytes) : 0;
+  return fibers ? fibers->add(stack, bytes) : NULL;
 }
 
 static inline void alloctap_fiber_remove(void* fiber) {
