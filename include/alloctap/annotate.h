@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-/* A tag, such as "Game/Physics", as a number; 0 is none. */
+/* A tag, such as "Game/Physics", as a number of at most 16 bits; 0 is none. */
 typedef uint32_t alloctap_tag;
 
 /* A scope that must not allocate. What it holds is the tracker's. */

@@ -25,7 +25,7 @@ class Name {
 
 /// A tag as a value, to be kept or handed to another thread. A default one is none.
 struct Tag {
-  alloctap_tag id = 0;
+  uint16_t id = 0;
 };
 
 /// What is said of a scope that should not allocate.
@@ -48,7 +48,7 @@ inline namespace disabled {
 /// The tag that the calling thread is in.
 inline Tag current_tag() noexcept {
   Tag tag;
-  tag.id = alloctap_tag_current();
+  tag.id = static_cast<uint16_t>(alloctap_tag_current());
   return tag;
 }
 
@@ -57,7 +57,7 @@ inline Tag current_tag() noexcept {
 inline Tag nested_tag(Name name) noexcept {
   Tag tag;
   if (const alloctap_tag_functions* const tags = ALLOCTAP_OFFERED(tag)) {
-    tag.id = tags->nested(name.data(), name.size());
+    tag.id = static_cast<uint16_t>(tags->nested(name.data(), name.size()));
   }
   return tag;
 }

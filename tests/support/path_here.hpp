@@ -14,7 +14,7 @@ namespace alloctap::testing {
 /// empty.
 [[nodiscard]] inline std::string path_here(std::string_view path) {
   const TagPaths paths(&process_tags);
-  std::string whole(paths.of(id_of(current_tag())));
+  std::string whole(paths.of(current_tag().id));
   if (!whole.empty() && !path.empty()) whole += '/';
   return whole += path;
 }

@@ -35,8 +35,7 @@ inline void write_scope_offences(const Report& report, const FrameList& frames, 
     const OffenceSum& offence = snapshot.scope_offences[i];
     out << "  " << offence.scope() << ": " << with_commas(offence.sums.allocations) << " allocation"
         << plural(offence.sums.allocations) << " of " << human_bytes(offence.sums.bytes) << ", "
-        << with_commas(offence.sums.frees) << " free" << plural(offence.sums.frees) << ", in "
-        << with_commas(offence.scopes) << " run" << plural(offence.scopes) << "\n";
+        << counted(offence.sums.frees, "free") << ", in " << counted(offence.scopes, "run") << "\n";
     owners.write_owner(offence.stack);
     write_text_frames(report, offence.stack, frames, out);
   }

@@ -116,7 +116,7 @@ class FramesOf {
     }
     const std::lock_guard hold(control_lock);
     static_cast<void>(ThreadStates::close_gate());
-    const bool is_set = budgets_.set(id_of(tag), limits, action);
+    const bool is_set = budgets_.set(tag.id, limits, action);
     ThreadStates::open_gate();
     if (is_set) return absl::OkStatus();
     return absl::ResourceExhaustedError(

@@ -33,7 +33,7 @@ template <class Hook>
 class NamedAllocator {
  public:
   explicit NamedAllocator(std::string_view name, Tag parent = {}) noexcept
-      : tag_{process_tags.find_or_add(id_of(parent), name)} {}
+      : tag_{process_tags.find_or_add(parent.id, name)} {}
   NamedAllocator(const NamedAllocator&) = delete;
   NamedAllocator& operator=(const NamedAllocator&) = delete;
   ~NamedAllocator() { set_overhead(0); }
@@ -62,13 +62,13 @@ class NamedAllocator {
   void set_overhead(std::uint64_t bytes) noexcept {
     const auto now = static_cast<std::int64_t>(bytes);
     const std::int64_t before = overhead_.exchange(now, std::memory_order_relaxed);
-    process_tags.add_overhead(id_of(tag_), now - before);
+    process_tags.add_overhead(tag_.id, now - before);
   }
 
   /// It holds so many bytes more beyond its blocks, or fewer. Below zero counts as none.
   void add_overhead(std::int64_t bytes) noexcept {
     overhead_.fetch_add(bytes, std::memory_order_relaxed);
-    process_tags.add_overhead(id_of(tag_), bytes);
+    process_tags.add_overhead(tag_.id, bytes);
   }
 
   /// Its tag.

@@ -52,7 +52,7 @@ static_assert(TagPolicy<InheritedTags>);
 class ProcessTag {
  public:
   explicit ProcessTag(Tag tag) noexcept
-      : before_{InheritedTags::process_tag_.exchange(id_of(tag), std::memory_order_relaxed)},
+      : before_{InheritedTags::process_tag_.exchange(tag.id, std::memory_order_relaxed)},
         scope_(tag.id) {}
   ~ProcessTag() { InheritedTags::process_tag_.store(before_, std::memory_order_relaxed); }
   ProcessTag(const ProcessTag&) = delete;

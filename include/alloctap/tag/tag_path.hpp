@@ -31,7 +31,7 @@ namespace alloctap {
                                                      " bytes; at most ", TagTable::kLongestName,
                                                      " are kept"));
     }
-    const TagId inner = process_tags.find_or_add(id_of(tag), name);
+    const TagId inner = process_tags.find_or_add(tag.id, name);
     if (inner == tag.id) {
       return absl::ResourceExhaustedError(
           absl::StrCat("there is no room for another tag; at most ", TagTable::kMostTags));

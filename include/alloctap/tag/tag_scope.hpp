@@ -17,9 +17,6 @@ namespace alloctap {
 /// The tags of this process, whatever tracker asks.
 inline constinit TagTable process_tags;
 
-/// The number that tables have for a tag.
-[[nodiscard]] constexpr TagId id_of(Tag tag) noexcept { return static_cast<TagId>(tag.id); }
-
 struct ThisThreadTag;
 static_assert(kNoTag == 0, "thread-local storage begins as zeros");
 

@@ -51,7 +51,7 @@ std::string tag_in_plugin() {
       reinterpret_cast<void*>(::GetProcAddress(plugin, "plugin_in_tag")));
   REQUIRE(in_tag != nullptr);
   static std::string name;
-  in_tag([] { name = process_tags.name(id_of(current_tag())); });
+  in_tag([] { name = process_tags.name(current_tag().id); });
   ::FreeLibrary(plugin);
   return name;
 }
