@@ -8,6 +8,7 @@
 #include "alloctap/hook/allocation_functions.hpp"
 #include "alloctap/hook/c_functions.hpp"
 #include "alloctap/hook/fallback_operators.hpp"
+#include "alloctap/macros.hpp"
 #include "alloctap/os/find_module.hpp"
 #include "alloctap/os/next_symbol.hpp"
 
@@ -45,10 +46,7 @@ class BlockSpacing {
     // An allocator that replaces the operators does not bring the rest of the C++ library.
     const Libraries libraries{.c = module_of(os::next_symbol("mmap")),
                               .cxx = module_of(os::next_symbol("_ZSt15get_new_handlerv"))};
-    bool all = true;
-    AllocationFunctions::for_each(
-        [&](auto function) { all = all && is_of<decltype(function)>(libraries); });
-    return all;
+    return all_are_of(libraries, AllocationFunctions{});
   }
 
   struct Libraries {
@@ -57,15 +55,28 @@ class BlockSpacing {
     std::uintptr_t cxx;
   };
 
-  template <class Function>
-  static bool is_of(const Libraries& libraries) noexcept {
-    auto* const function = original<Function>();
-    const std::uintptr_t module = module_of(reinterpret_cast<const void*>(function));
+  template <class... Functions>
+  static bool all_are_of(const Libraries& libraries, FunctionList<Functions...>) noexcept {
+    return (is_of(libraries, reinterpret_cast<const void*>(original<Functions>()),
+                  fallback<Functions>()) &&
+            ...);
+  }
+
+  /// `fallback`: nullptr for what is no operator.
+  ALLOCTAP_NOINLINE static bool is_of(const Libraries& libraries, const void* function,
+                                      const void* fallback) noexcept {
+    const std::uintptr_t module = module_of(function);
     if (module == libraries.c) return module != 0;
+    return fallback != nullptr && (function == fallback || module == libraries.cxx);
+  }
+
+  template <class Function>
+  static const void* fallback() noexcept {
     if constexpr (kIsOperator<Function>) {
-      return function == &FallbackOperator<Function, Originals>::call || module == libraries.cxx;
+      return reinterpret_cast<const void*>(&FallbackOperator<Function, Originals>::call);
+    } else {
+      return nullptr;
     }
-    return false;
   }
 
   template <class Function>

@@ -8,6 +8,7 @@
 #include "alloctap/guard/bootstrap_arena.hpp"
 #include "alloctap/hook/program_operators.hpp"
 #include "alloctap/hook/refusable_call.hpp"
+#include "alloctap/macros.hpp"
 
 namespace alloctap {
 
@@ -56,7 +57,8 @@ struct BootstrappedCall : RefusableCall<Originals, Sink> {
  private:
   /// A block that was allocated early leaves the bootstrap arena when it grows.
   template <class Function, class... Arguments>
-  static void* move_out(const CallOrigin& origin, void* old, Arguments... arguments) {
+  ALLOCTAP_NOINLINE static void* move_out(const CallOrigin& origin, void* old,
+                                          Arguments... arguments) {
     void* block = Base::template reallocate<Function>(origin, nullptr, arguments...);
     const std::size_t size = Function::request(old, arguments...).size;
     if (block != nullptr) {

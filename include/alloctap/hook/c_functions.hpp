@@ -19,6 +19,7 @@ constexpr std::size_t array_bytes(std::size_t count, std::size_t size) noexcept 
 
 struct Malloc : Allocates<AllocationKind::kMalloc> {
   static constexpr const char* name = "malloc";
+  static constexpr bool is_hot = true;
   using Signature = void*(std::size_t);
   static BlockRequest request(std::size_t size) noexcept { return {size, 0}; }
   static std::tuple<std::size_t> with_bytes(std::size_t bytes, std::size_t) noexcept {
@@ -116,6 +117,7 @@ struct Reallocarray {
 
 struct Free : DeallocatesBlock<DeallocationKind::kFree> {
   static constexpr const char* name = "free";
+  static constexpr bool is_hot = true;
   using Signature = void(void*);
   static BlockRequest request() noexcept { return {}; }
 };

@@ -19,39 +19,31 @@ struct CallReport {
   template <class Function, class... Arguments>
   ALLOCTAP_ALWAYS_INLINE static void allocated(void* block, const CallOrigin& origin,
                                                Arguments... arguments) noexcept {
-    if (skips(block, [&] { return Function::request(arguments...).size; })) return;
-    if (Originals::recording()) report<Function>(block, Function::request(arguments...), origin);
+    if constexpr (kIsHot<Function>) {
+      if (skips(block, [&] { return Function::request(arguments...).size; })) return;
+      if (!Originals::recording()) return;
+      report(block, Function::request(arguments...), Function::kind, origin, nullptr);
+    } else {
+      allocated_shared(block, Function::request(arguments...), Function::kind, origin);
+    }
   }
 
   /// Of one that the call has made of another one, while somebody wants to know.
-  template <class Function>
-  ALLOCTAP_ALWAYS_INLINE static void reallocated(void* block, const BlockRequest& request,
-                                                 const CallOrigin& origin,
-                                                 const DetachedBlock& old) noexcept {
-    if (skips(block, [&] { return request.size; })) return;
-    report<Function>(block, request, origin, &old);
+  static void reallocated(void* block, const BlockRequest& request, AllocationKind kind,
+                          const CallOrigin& origin, const DetachedBlock& old) noexcept {
+    allocated_shared(block, request, kind, origin, &old);
   }
 
   /// Of one that the call is about to give back; whether somebody wanted to know.
   template <class Function, class... Arguments>
   ALLOCTAP_ALWAYS_INLINE static bool released(void* block, const CallOrigin& origin,
                                               Arguments... arguments) noexcept {
-    if constexpr (SkippingSink<Sink>) {
-      if (Sink::skips_free(block)) return true;
-    }
-    if (!Originals::recording()) return false;
-    [[maybe_unused]] const Preserver preserve_error;
-    if constexpr (SkippingSink<Sink>) {
-      Sink::on_deallocate_unskipped(block, origin);
+    const BlockRequest stated = Function::request(arguments...);
+    if constexpr (kIsHot<Function>) {
+      return released_by(block, stated, Function::kind, origin);
     } else {
-      const BlockRequest stated = Function::request(arguments...);
-      Sink::on_deallocate(DeallocationEvent{.pointer = block,
-                                            .stated_size = stated.size,
-                                            .stated_alignment = stated.alignment,
-                                            .kind = Function::kind,
-                                            .origin = origin});
+      return released_shared(block, stated, Function::kind, origin);
     }
-    return true;
   }
 
  private:
@@ -65,15 +57,50 @@ struct CallReport {
     return false;
   }
 
-  template <class Function>
+  /// For all functions that are not hot. The entry point's frame, which `origin` is of, stays as
+  /// long as its `ReentrancyGuard`. `old`: what the block was made of, while somebody wants to
+  /// know.
+  ALLOCTAP_NOINLINE static void allocated_shared(void* block, BlockRequest request,
+                                                 AllocationKind kind, const CallOrigin& origin,
+                                                 const DetachedBlock* old = nullptr) noexcept {
+    if (skips(block, [&] { return request.size; })) return;
+    if (old != nullptr || Originals::recording()) report(block, request, kind, origin, old);
+  }
+
+  ALLOCTAP_NOINLINE static bool released_shared(void* block, BlockRequest stated,
+                                                DeallocationKind kind,
+                                                const CallOrigin& origin) noexcept {
+    return released_by(block, stated, kind, origin);
+  }
+
+  ALLOCTAP_ALWAYS_INLINE static bool released_by(void* block, const BlockRequest& stated,
+                                                 DeallocationKind kind,
+                                                 const CallOrigin& origin) noexcept {
+    if constexpr (SkippingSink<Sink>) {
+      if (Sink::skips_free(block)) return true;
+    }
+    if (!Originals::recording()) return false;
+    [[maybe_unused]] const Preserver preserve_error;
+    if constexpr (SkippingSink<Sink>) {
+      Sink::on_deallocate_unskipped(block, origin);
+    } else {
+      Sink::on_deallocate(DeallocationEvent{.pointer = block,
+                                            .stated_size = stated.size,
+                                            .stated_alignment = stated.alignment,
+                                            .kind = kind,
+                                            .origin = origin});
+    }
+    return true;
+  }
+
   ALLOCTAP_ALWAYS_INLINE static void report(void* block, const BlockRequest& request,
-                                            const CallOrigin& origin,
-                                            const DetachedBlock* old = nullptr) noexcept {
+                                            AllocationKind kind, const CallOrigin& origin,
+                                            const DetachedBlock* old) noexcept {
     [[maybe_unused]] const Preserver preserve_error;
     const AllocationEvent event{.pointer = block,
                                 .size = request.size,
                                 .alignment = request.alignment,
-                                .kind = Function::kind,
+                                .kind = kind,
                                 .origin = origin,
                                 .reallocated = old};
     if constexpr (SkippingSink<Sink>) {

@@ -8,26 +8,20 @@
 
 namespace alloctap {
 
-/// Of one call, from its constructor to `stop`. Does nothing, and holds nothing, for a sink that
-/// does not take the time.
+/// Of one call, from `begin` to `stop`; nothing where it is not begun. Holds nothing for a sink
+/// that does not take the time, and cannot be begun then.
 template <class Sink, bool = TimingSink<Sink>>
 class CallTimer {
  public:
-  template <class Wanted, class BytesOf>
-  CallTimer(Wanted&&, AllocatorCall, BytesOf&&) noexcept {}
   void stop() const noexcept {}
 };
 
 template <class Sink>
 class CallTimer<Sink, true> {
  public:
-  /// `wanted()`: whether the call is recorded; `bytes_of()` is what the program asks for. Neither
-  /// is asked for a sink that does not take the time: an atomic load whose result nobody uses
-  /// stays.
-  template <class Wanted, class BytesOf>
-  ALLOCTAP_ALWAYS_INLINE CallTimer(Wanted&& wanted, AllocatorCall call,
-                                   BytesOf&& bytes_of) noexcept {
-    if (wanted()) timed_ = Sink::begin_timing(call, bytes_of());
+  /// `bytes`: what the program asks for.
+  ALLOCTAP_ALWAYS_INLINE void begin(AllocatorCall call, std::size_t bytes) noexcept {
+    timed_ = Sink::begin_timing(call, bytes);
   }
   ALLOCTAP_ALWAYS_INLINE void stop() const noexcept {
     if (timed_ != nullptr) [[unlikely]] {

@@ -9,6 +9,8 @@
 ///   `with_bytes`  the arguments of the call that asks for another number of bytes, for functions
 ///               that allocate and have one; `has_content` where the caller may rely on what is in
 ///               the block; `throws` where it throws std::bad_alloc if there is no memory;
+///   `is_hot`    true where programs call it so often that its handler is folded together; the
+///               others share the code that records;
 ///   `ignores_null`  true where a null pointer is given back without any effect, for roles that
 ///               free: then the function is not called for one.
 #pragma once
@@ -71,6 +73,10 @@ struct DeallocatesBlock : Deallocates<Kind> {
 /// Whether the description says so.
 template <class Function>
 inline constexpr bool kIgnoresNull = requires { requires Function::ignores_null; };
+
+/// Whether the description says so.
+template <class Function>
+inline constexpr bool kIsHot = requires { requires Function::is_hot; };
 
 /// A list of descriptions, for code that goes through all of them.
 template <class... Functions>

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "alloctap/event/allocator_call.hpp"
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/allocation_functions.hpp"
@@ -31,16 +32,22 @@ template <class Originals, EventSink Sink>
 struct HookedCall {
   template <class Function, class... Arguments>
   ALLOCTAP_ALWAYS_INLINE static auto allocate(const CallOrigin& origin, Arguments... arguments) {
-    if (passes_through()) return Originals::template get<Function>()(arguments...);
-    const Guard guard;
+    if constexpr (kIsHot<Function>) {
+      if (passes_through()) return Originals::template get<Function>()(arguments...);
+    }
+    const GuardOf<Function> guard;
     auto* const original = original_of<Function>();
     if constexpr (CheckingSink<Sink>) {
       if (guard.outermost() && !Sink::leaves_alone()) {
         return Checked::template allocate<Function>(Originals::recording(), origin, arguments...);
       }
     }
-    const CallTimer<Sink> timer([&] { return wanted(guard); }, AllocatorCall::kAllocate,
-                                [&] { return Function::request(arguments...).size; });
+    CallTimer<Sink> timer;
+    if constexpr (TimingSink<Sink>) {
+      if (wanted(guard)) {
+        timer.begin(AllocatorCall::kAllocate, Function::request(arguments...).size);
+      }
+    }
     auto* const block = original(arguments...);
     timer.stop();
     if constexpr (CheckingSink<Sink>) Checked::Unchecked::note(block);
@@ -60,8 +67,12 @@ struct HookedCall {
                                                          arguments...);
       }
     }
-    const CallTimer<Sink> timer([&] { return wanted(guard); }, AllocatorCall::kAllocate,
-                                [&] { return Function::request(result, arguments...).size; });
+    CallTimer<Sink> timer;
+    if constexpr (TimingSink<Sink>) {
+      if (wanted(guard)) {
+        timer.begin(AllocatorCall::kAllocate, Function::request(result, arguments...).size);
+      }
+    }
     const int error = original(result, arguments...);
     timer.stop();
     if constexpr (CheckingSink<Sink>) {
@@ -86,8 +97,8 @@ struct HookedCall {
     if (!wanted(guard)) return Originals::template get<Function>()(old, arguments...);
     const BlockRequest request = Function::request(old, arguments...);
     const DetachedBlock detached = begin_reallocate(old, origin);
-    const CallTimer<Sink> timer([] { return true; }, AllocatorCall::kReallocate,
-                                [&] { return request.size; });
+    CallTimer<Sink> timer;
+    if constexpr (TimingSink<Sink>) timer.begin(AllocatorCall::kReallocate, request.size);
     void* const block = Originals::template get<Function>()(old, arguments...);
     timer.stop();
     const os::ErrorPreserver preserve_error;
@@ -96,7 +107,7 @@ struct HookedCall {
       return block;
     }
     Sink::finish_reallocate(detached);
-    if (block != nullptr) Report::template reallocated<Function>(block, request, origin, detached);
+    if (block != nullptr) Report::reallocated(block, request, Function::kind, origin, detached);
     return block;
   }
 
@@ -105,8 +116,10 @@ struct HookedCall {
                                                 Arguments... arguments) {
     // Some programs free nothing more often than something.
     if (kIgnoresNull<Function> && block == nullptr) return;
-    if (passes_through()) return Originals::template get<Function>()(block, arguments...);
-    const Guard guard;
+    if constexpr (kIsHot<Function>) {
+      if (passes_through()) return Originals::template get<Function>()(block, arguments...);
+    }
+    const GuardOf<Function> guard;
     if constexpr (CheckingSink<Sink>) {
       if (Sink::looks_after(block)) {
         return deallocate_checked<Function>(guard.outermost(), origin, block, arguments...);
@@ -114,8 +127,10 @@ struct HookedCall {
     }
     const bool is_told = block != nullptr && guard.outermost() &&
                          Report::template released<Function>(block, origin, arguments...);
-    const CallTimer<Sink> timer([=] { return is_told; }, AllocatorCall::kFree,
-                                [] { return std::size_t{0}; });
+    CallTimer<Sink> timer;
+    if constexpr (TimingSink<Sink>) {
+      if (is_told) timer.begin(AllocatorCall::kFree, 0);
+    }
     original_of<Function>()(block, arguments...);
     timer.stop();
   }
@@ -209,12 +224,17 @@ struct HookedCall {
     return !CheckingSink<Sink> && ReentrancyGuard::inside();
   }
 
-  /// This and the next for a call of which `passes_through` said no.
-  using Guard = std::conditional_t<CheckingSink<Sink>, ReentrancyGuard, OutermostGuard>;
+  /// Whether a call of `Function` is known to be the outermost: `passes_through` said no. Calls
+  /// that are not hot have no way of their own past the guard.
+  template <class Function>
+  static constexpr bool kIsOutermost = kIsHot<Function> && !CheckingSink<Sink>;
+
+  template <class Function>
+  using GuardOf = std::conditional_t<kIsOutermost<Function>, OutermostGuard, ReentrancyGuard>;
 
   template <class Function>
   ALLOCTAP_ALWAYS_INLINE static auto* original_of() {
-    if constexpr (!CheckingSink<Sink> &&
+    if constexpr (kIsOutermost<Function> &&
                   requires { Originals::template get_outermost<Function>(); }) {
       return Originals::template get_outermost<Function>();
     } else {
@@ -226,7 +246,8 @@ struct HookedCall {
     return guard.outermost() && Originals::recording();
   }
 
-  static DetachedBlock begin_reallocate(void* old, const CallOrigin& origin) noexcept {
+  ALLOCTAP_NOINLINE static DetachedBlock begin_reallocate(void* old,
+                                                          const CallOrigin& origin) noexcept {
     if (old == nullptr) return {};
     const os::ErrorPreserver preserve_error;
     return Sink::begin_reallocate(
@@ -242,18 +263,19 @@ struct HookedCall {
     }
   }
 
-  static void report_mapping(void* address, std::size_t length, const CallOrigin& origin) noexcept {
+  ALLOCTAP_NOINLINE static void report_mapping(void* address, std::size_t length,
+                                               const CallOrigin& origin) noexcept {
     const os::ErrorPreserver preserve_error;
     Sink::on_map(MappingEvent{.address = address, .length = length, .origin = origin});
   }
 
-  static DetachedMappings begin_unmap(void* address, std::size_t length,
-                                      const CallOrigin& origin) noexcept {
+  ALLOCTAP_NOINLINE static DetachedMappings begin_unmap(void* address, std::size_t length,
+                                                        const CallOrigin& origin) noexcept {
     const os::ErrorPreserver preserve_error;
     return Sink::begin_unmap(MappingEvent{.address = address, .length = length, .origin = origin});
   }
 
-  static void end_unmap(DetachedMappings& detached, bool failed) noexcept {
+  ALLOCTAP_NOINLINE static void end_unmap(DetachedMappings& detached, bool failed) noexcept {
     const os::ErrorPreserver preserve_error;
     if (failed) {
       Sink::cancel_unmap(detached);

@@ -27,7 +27,8 @@ class InterposedOriginals {
   template <class Function>
   ALLOCTAP_ALWAYS_INLINE static typename Function::Signature* get() {
     if (OwnAllocations::active()) [[unlikely]] {
-      return stand_in<Function>();
+      note_stand_in();
+      return &BootstrapCall<Function>::call;
     }
     return get_outermost<Function>();
   }
@@ -35,12 +36,11 @@ class InterposedOriginals {
   /// The same for a call below no `ReentrancyGuard`, and so below no `OwnAllocations`.
   template <class Function>
   ALLOCTAP_ALWAYS_INLINE static typename Function::Signature* get_outermost() {
-    auto* original = original_<Function>.load(std::memory_order_acquire);
+    AnyFunction* original = original_<Function>.load(std::memory_order_acquire);
     if (original == nullptr) [[unlikely]] {
-      find_all();
-      original = original_<Function>.load(std::memory_order_acquire);
+      original = find_all_and_load(original_<Function>);
     }
-    return original;
+    return reinterpret_cast<typename Function::Signature*>(original);
   }
 
   static bool recording() noexcept { return recording_.load(std::memory_order_relaxed); }
@@ -61,10 +61,17 @@ class InterposedOriginals {
   static constexpr std::uint32_t kSearching = 1;
   static constexpr std::uint32_t kFound = 2;
 
-  template <class Function>
-  ALLOCTAP_NOINLINE static typename Function::Signature* stand_in() noexcept {
+  /// One type for all originals: code that handles them is made once.
+  using AnyFunction = void();
+  using Slot = std::atomic<AnyFunction*>;
+
+  ALLOCTAP_NOINLINE static void note_stand_in() noexcept {
     stand_in_used_.store(true, std::memory_order_relaxed);
-    return &BootstrapCall<Function>::call;
+  }
+
+  ALLOCTAP_NOINLINE static AnyFunction* find_all_and_load(const Slot& slot) noexcept {
+    find_all();
+    return slot.load(std::memory_order_acquire);
   }
 
   ALLOCTAP_NOINLINE static void find_all() noexcept {
@@ -77,34 +84,37 @@ class InterposedOriginals {
     {
       const OwnAllocations own;
       ProgramOperators::find();
-      AllocationFunctions::for_each([](auto function) { find<decltype(function)>(); });
+      find_each(AllocationFunctions{});
     }
     found_.store(kFound, std::memory_order_release);
     os::futex_wake_all(found_);
     if constexpr (requires { Sink::on_first_call(); }) Sink::on_first_call();
   }
 
-  template <class Function>
-  static void find() noexcept {
-    using Signature = typename Function::Signature;
-    auto* original = reinterpret_cast<Signature*>(os::next_symbol(Function::name));
-    if (original == nullptr) original = substitute<Function>();
-    original_<Function>.store(original, std::memory_order_release);
+  template <class... Functions>
+  static void find_each(FunctionList<Functions...>) noexcept {
+    (find(Functions::name, original_<Functions>, substitute<Functions>()), ...);
   }
 
-  /// For what no module behind this one defines.
+  /// `substitute`: for what no module behind this one defines.
+  ALLOCTAP_NOINLINE static void find(const char* name, Slot& slot,
+                                     AnyFunction* substitute) noexcept {
+    auto* const original = reinterpret_cast<AnyFunction*>(os::next_symbol(name));
+    slot.store(original == nullptr ? substitute : original, std::memory_order_release);
+  }
+
   template <class Function>
-  static typename Function::Signature* substitute() noexcept {
+  static AnyFunction* substitute() noexcept {
     if constexpr (requires { FallbackOperator<Function, InterposedOriginals>::call; } &&
                   Function::name[0] == '_') {
-      return &FallbackOperator<Function, InterposedOriginals>::call;
+      return reinterpret_cast<AnyFunction*>(&FallbackOperator<Function, InterposedOriginals>::call);
     } else {
-      return &BootstrapCall<Function>::call;
+      return reinterpret_cast<AnyFunction*>(&BootstrapCall<Function>::call);
     }
   }
 
   template <class Function>
-  static inline constinit std::atomic<typename Function::Signature*> original_{nullptr};
+  static inline constinit Slot original_{nullptr};
   static inline constinit std::atomic<std::uint32_t> found_{kNotFound};
   static inline constinit std::atomic<bool> recording_{false};
   static inline constinit std::atomic<bool> stand_in_used_{false};

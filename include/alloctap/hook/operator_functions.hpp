@@ -60,6 +60,7 @@ struct AlignedNothrowNew : Allocates<Kind> {
 
 struct New : PlainNew<AllocationKind::kNew> {
   static constexpr const char* name = "_Znwm";
+  static constexpr bool is_hot = true;
 };
 struct NewArray : PlainNew<AllocationKind::kNewArray> {
   static constexpr const char* name = "_Znam";
@@ -123,12 +124,14 @@ struct AlignedNothrowDelete : DeallocatesBlock<Kind> {
 
 struct Delete : PlainDelete<DeallocationKind::kDelete> {
   static constexpr const char* name = "_ZdlPv";
+  static constexpr bool is_hot = true;
 };
 struct DeleteArray : PlainDelete<DeallocationKind::kDeleteArray> {
   static constexpr const char* name = "_ZdaPv";
 };
 struct DeleteSized : SizedDelete<DeallocationKind::kDelete> {
   static constexpr const char* name = "_ZdlPvm";
+  static constexpr bool is_hot = true;
 };
 struct DeleteArraySized : SizedDelete<DeallocationKind::kDeleteArray> {
   static constexpr const char* name = "_ZdaPvm";

@@ -1,6 +1,7 @@
 /// Whether the program replaces operator new and delete.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -48,13 +49,10 @@ class ProgramOperators {
   static void find(SeesCallsOf sees_calls_of) noexcept {
     const Definers definers;
     bool found = false;
-    HeapFunctions::for_each([&](auto function) {
-      using Function = decltype(function);
-      if constexpr (kIsOperator<Function>) {
-        const std::uintptr_t program = found ? 0 : definers.find_programs(Function::name);
-        found = found || (program != 0 && sees_calls_of(program));
-      }
-    });
+    for (const char* const name : operator_names(HeapFunctions{})) {
+      const std::uintptr_t program = found || name == nullptr ? 0 : definers.find_programs(name);
+      found = found || (program != 0 && sees_calls_of(program));
+    }
     are_served_.store(found, std::memory_order_relaxed);
   }
   static void find() noexcept { find(&sees_all_calls); }
@@ -63,6 +61,13 @@ class ProgramOperators {
   static void pass_through() noexcept { are_served_.store(true, std::memory_order_relaxed); }
 
  private:
+  /// nullptr for what is no operator.
+  template <class... Functions>
+  static constexpr std::array<const char*, sizeof...(Functions)> operator_names(
+      FunctionList<Functions...>) noexcept {
+    return {(kIsOperator<Functions> ? Functions::name : nullptr)...};
+  }
+
   static bool sees_all_calls(std::uintptr_t) noexcept { return true; }
 
   /// The modules whose definitions matter, by the address where each begins.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <mutex>
 
+#include "alloctap/event/allocator_call.hpp"
 #include "alloctap/event/block_checks.hpp"
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
@@ -35,8 +36,10 @@ struct WindowsHeapCalls {
     const ReentrancyGuard guard;
     Unwinding unwinding(guard);
     auto* const original = Originals::template get<Function>();
-    const CallTimer<Sink> timer([&] { return wanted(guard); }, AllocatorCall::kAllocate,
-                                [&] { return bytes; });
+    CallTimer<Sink> timer;
+    if constexpr (TimingSink<Sink>) {
+      if (wanted(guard)) timer.begin(AllocatorCall::kAllocate, bytes);
+    }
     void* const block = os::call_with_cleanup(unwinding, original, heap, flags, bytes);
     timer.stop();
     if (wanted(guard) && block != nullptr) Events::tell_allocation(heap, block, bytes, origin);
@@ -53,8 +56,10 @@ struct WindowsHeapCalls {
     Unwinding unwinding(guard);
     if (tell) unwinding.detached = begin_reallocate(heap, old, origin);
     auto* const original = Originals::template get<Function>();
-    const CallTimer<Sink> timer([&] { return tell; }, AllocatorCall::kReallocate,
-                                [&] { return bytes; });
+    CallTimer<Sink> timer;
+    if constexpr (TimingSink<Sink>) {
+      if (tell) timer.begin(AllocatorCall::kReallocate, bytes);
+    }
     void* const block = os::call_with_cleanup(unwinding, original, heap, flags, old, bytes);
     timer.stop();
     if (!tell) return block;
@@ -75,8 +80,10 @@ struct WindowsHeapCalls {
     const ReentrancyGuard guard;
     const bool tell = wanted(guard) && block != nullptr;
     if (tell) Events::tell_deallocation(heap, block, origin);
-    const CallTimer<Sink> timer([&] { return tell; }, AllocatorCall::kFree,
-                                [] { return SIZE_T{0}; });
+    CallTimer<Sink> timer;
+    if constexpr (TimingSink<Sink>) {
+      if (tell) timer.begin(AllocatorCall::kFree, 0);
+    }
     const ULONG_PTR freed = Originals::template get<Function>()(heap, flags, block);
     timer.stop();
     return freed;
@@ -104,8 +111,7 @@ struct WindowsHeapCalls {
       os::visit_heap_blocks(
           heap, [&](void* block, SIZE_T) { Events::tell_deallocation(heap, block, origin); });
       // Of all of them no time is taken; a sink is not to wait for that of the last one's free.
-      const CallTimer<Sink> never_stopped([] { return true; }, AllocatorCall::kFree,
-                                          [] { return SIZE_T{0}; });
+      if constexpr (TimingSink<Sink>) CallTimer<Sink>().begin(AllocatorCall::kFree, 0);
     }
     const std::lock_guard not_while_noting(EarlierBlocks::lock());
     return Originals::template get<Function>()(heap);
