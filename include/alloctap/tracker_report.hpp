@@ -15,6 +15,7 @@
 #include "alloctap/dump/report.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/hook/hook_backend.hpp"
+#include "alloctap/observe/observer.hpp"
 #include "alloctap/os/process.hpp"
 #include "alloctap/recorder.hpp"
 #include "alloctap/snapshot/leaks.hpp"
@@ -22,6 +23,7 @@
 #include "alloctap/snapshot/sorted_misuses.hpp"
 #include "alloctap/snapshot/suppressions.hpp"
 #include "alloctap/symbol/module_table.hpp"
+#include "alloctap/tag/tag_policy.hpp"
 
 namespace alloctap {
 
@@ -94,7 +96,7 @@ class TrackerReport {
     }
     const absl::StatusOr<ModuleTable> modules = TrackerReport::modules();
     if (!modules.ok()) return modules.status();
-    const Report report{
+    const ReportWith<kFeatures> report{{
         .snapshot = snapshot,
         .modules = *modules,
         .program = {.pid = os::current_process_id(),
@@ -102,7 +104,7 @@ class TrackerReport {
                     .command = os::command_line({command.data(), command.size()})},
         .backend = backend_info(),
         .symbolize = &Sink::Epochs::symbolize,
-    };
+    }};
     if (absl::Status status = output.open(); !status.ok()) return status;
     DumpWriter writer(output);
     policy.write(report, writer);
@@ -111,6 +113,10 @@ class TrackerReport {
   }
 
  private:
+  static constexpr ReportFeatures kFeatures{.owners = !kTellsNobody<typename Config::Tags>,
+                                            .misuses = Config::Checks::kChecks,
+                                            .game_frames = kObserves<typename Config::Observers>};
+
   /// One for its frames alone.
   static Report report_of(const Snapshot& snapshot, const ModuleTable& modules) noexcept {
     return {.snapshot = snapshot,

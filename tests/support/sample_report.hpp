@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -186,8 +187,8 @@ class SampleReport {
 };
 
 /// What `policy` makes of `report`.
-template <DumpPolicy Policy>
-[[nodiscard]] std::string render(const Policy& policy, const Report& report) {
+template <DumpPolicy Policy, std::derived_from<Report> AnyReport>
+[[nodiscard]] std::string render(const Policy& policy, const AnyReport& report) {
   MemoryOutput output;
   DumpWriter writer(output);
   policy.write(report, writer);

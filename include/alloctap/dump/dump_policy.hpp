@@ -9,7 +9,8 @@
 namespace alloctap {
 
 /// A value with its options in plain members. `write` needs no state of the tracker beyond the
-/// report, allocates nothing from the host, and leaves errors of the output to the writer.
+/// report, allocates nothing from the host, and leaves errors of the output to the writer. Where it
+/// is a template of the report's type, it may leave out what `features` of that type exclude.
 template <class D>
 concept DumpPolicy = requires(const D& dump, const Report& report, DumpWriter& writer) {
   { dump.write(report, writer) } -> std::same_as<void>;

@@ -36,14 +36,33 @@ struct BackendInfo {
   }
 };
 
+/// Which parts a report may have. What the type of a report excludes need not be compiled into a
+/// dump of it.
+struct ReportFeatures {
+  /// Tags or threads that stacks belong to.
+  bool owners = true;
+  /// Faults that checks found, and guard pages.
+  bool misuses = true;
+  /// Frames of a game, and budgets.
+  bool game_frames = true;
+};
+
 /// Refers to what the tracker holds during a dump.
 struct Report {
+  static constexpr ReportFeatures features{};
+
   const Snapshot& snapshot;
   const ModuleTable& modules;
   ProgramInfo program;
   BackendInfo backend;
   /// As `Symbolizer`. Dumps use `FrameList`, which asks it.
   void (*symbolize)(std::span<const CodePlace> places, Symbols& symbols) noexcept;
+};
+
+/// The report of a tracker whose config has those features alone.
+template <ReportFeatures kFeatures>
+struct ReportWith : Report {
+  static constexpr ReportFeatures features = kFeatures;
 };
 
 }  // namespace alloctap

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/frame_list.hpp"
@@ -23,48 +25,141 @@
 
 namespace alloctap {
 
+struct TextDump;
+
+/// What a text report has beside its options.
+struct TextParts {
+  const Report& report;
+  /// Most bytes first.
+  const ArenaArray<const StackSummary*>& stacks;
+  const FrameList& frames;
+  const TextPeak& peak;
+  /// Both nullptr where stacks have no owners: then nothing of `TextOwners` is compiled.
+  TextOwners* owners = nullptr;
+  void (*write_owner)(TextOwners& owners, StackId stack) = nullptr;
+  /// nullptr where they are not sorted yet.
+  const SortedMisuses* misuses = nullptr;
+  DumpWriter& out;
+};
+
+/// The suppressions of a `TextDump`, alive during the dump. A program that gives it none has
+/// nothing compiled of what is written where there are some.
+class TextSuppressions {
+ public:
+  constexpr TextSuppressions(std::nullptr_t = nullptr) noexcept {}
+  constexpr TextSuppressions(const Suppressions* rules) noexcept;
+
+  /// nullptr where there are none.
+  [[nodiscard]] constexpr const Suppressions* rules() const noexcept { return rules_; }
+
+  /// Precondition: `rules()` is not nullptr.
+  void write(const TextDump& dump, const TextParts& parts) const { write_(dump, parts); }
+
+ private:
+  const Suppressions* rules_ = nullptr;
+  void (*write_)(const TextDump&, const TextParts&) = nullptr;
+};
+
 /// The account first, then totals, then the stacks that hold most, leaf first, or that held most at
 /// the peak where nothing is live. With suppressions, the leaks in place of all that is live, and
 /// what each rule suppressed.
 struct TextDump {
   /// How many stacks are shown in each list.
   std::size_t most_stacks = 20;
-  /// Alive during the dump; nullptr: nothing is suppressed, and nobody asks for leaks.
-  const Suppressions* suppressions = nullptr;
+  /// A `const Suppressions*`; nullptr: nothing is suppressed, and nobody asks for leaks.
+  TextSuppressions suppressions = nullptr;
   /// Whether leaks are told apart, where there are suppressions.
   bool leaks = true;
 
-  void write(const Report& report, DumpWriter& out) const {
+  /// `AnyReport`: `Report`, or one with fewer features.
+  template <class AnyReport>
+  void write(const AnyReport& report, DumpWriter& out) const {
+    constexpr ReportFeatures kHas = AnyReport::features;
     const auto stacks = most_first(report.snapshot.stacks, out);
     const auto mappings = most_first(report.snapshot.mappings, out);
     const TextPeak peak(report, asks_for_leaks() ? 0 : most_stacks, out);
-    const FrameList frames(report, shown_stacks(report, stacks, mappings, peak, out));
+    const FrameList frames(report, shown_stacks<kHas>(report, stacks, mappings, peak, out));
     if (!frames.complete()) return out.fail("text: the system has no memory for frames");
     write_header(report, out);
+    if constexpr (kHas.misuses) write_guards(report.snapshot.guards, out);
     write_account(report, out);
     write_totals(report, out);
-    const Suppressions none;
-    const Suppressions& rules = suppressions == nullptr ? none : *suppressions;
-    const absl::StatusOr<SortedMisuses> misuses = sort_misuses(report.snapshot, rules, frames);
-    if (!misuses.ok()) return out.fail("text: the system has no memory for misuse");
-    write_misuse_totals(report.snapshot, *misuses, out);
-    TextOwners owners(report.snapshot, out);
-    owners.write();
-    write_misuses(report, *misuses, frames, out);
-    TextGameFrames(report, frames, owners, out).write();
-    write_scope_offences(report, frames, owners, out);
-    if (asks_for_leaks()) {
-      write_leaks(report, frames, owners, *misuses, out);
-    } else {
-      write_stacks("Stacks that hold live memory", report, stacks, frames, owners, out);
-      peak.write(frames, owners);
-      write_rules(rules, nullptr, *misuses, out);
+    if (!write_sections<kHas>(
+            {.report = report, .stacks = stacks, .frames = frames, .peak = peak, .out = out})) {
+      return out.fail("text: the system has no memory for misuse");
     }
     write_mappings(report, mappings, frames, out);
   }
 
  private:
-  [[nodiscard]] bool asks_for_leaks() const noexcept { return suppressions != nullptr && leaks; }
+  friend TextSuppressions;
+
+  [[nodiscard]] bool asks_for_leaks() const noexcept {
+    return suppressions.rules() != nullptr && leaks;
+  }
+
+  /// For reports without owners.
+  struct NoOwners {
+    NoOwners(const Snapshot&, const DumpWriter&) noexcept {}
+    static void write() noexcept {}
+  };
+
+  /// From misuse to the stacks. False where the system has no memory to sort the former.
+  template <ReportFeatures kHas>
+  [[nodiscard]] bool write_sections(TextParts parts) const {
+    constexpr bool kNamesOwners = kHas.owners || kHas.game_frames;
+    SortedMisuses misuses;
+    if constexpr (kHas.misuses) {
+      if (!sort(parts, misuses)) return false;
+      parts.misuses = &misuses;
+      write_misuse_totals(parts.report.snapshot, misuses, parts.out);
+    }
+    std::conditional_t<kNamesOwners, TextOwners, NoOwners> owners(parts.report.snapshot, parts.out);
+    owners.write();
+    if constexpr (kNamesOwners) {
+      parts.owners = &owners;
+      parts.write_owner = [](TextOwners& of, StackId stack) { of.write_owner(stack); };
+    }
+    if constexpr (kHas.misuses) write_misuses(parts.report, misuses, parts.frames, parts.out);
+    if constexpr (kHas.game_frames) {
+      TextGameFrames(parts.report, parts.frames, owners, parts.out).write();
+      write_scope_offences(parts.report, parts.frames, owners, parts.out);
+    }
+    if (suppressions.rules() != nullptr) {
+      suppressions.write(*this, parts);
+    } else {
+      write_live(parts);
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool sort(const TextParts& parts, SortedMisuses& misuses) const {
+    const Suppressions none;
+    const Suppressions* const rules = suppressions.rules();
+    absl::StatusOr<SortedMisuses> sorted =
+        sort_misuses(parts.report.snapshot, rules == nullptr ? none : *rules, parts.frames);
+    if (sorted.ok()) misuses = *std::move(sorted);
+    return sorted.ok();
+  }
+
+  /// What there is in place of the stacks where rules suppress something.
+  void write_suppressed(const TextParts& parts) const {
+    SortedMisuses sorted;
+    const bool is_sorted = parts.misuses != nullptr || sort(parts, sorted);
+    if (!is_sorted) return parts.out.fail("text: the system has no memory for misuse");
+    const SortedMisuses& misuses = parts.misuses == nullptr ? sorted : *parts.misuses;
+    if (leaks) return write_leaks(parts, misuses);
+    write_live(parts);
+    write_rules(*suppressions.rules(), nullptr, misuses, parts.out);
+  }
+
+  /// What is live, or was at the peak where nothing is.
+  void write_live(const TextParts& parts) const {
+    write_stacks(kLiveTitle, parts, parts.stacks);
+    parts.peak.write(parts.frames, [&parts](StackId stack) {
+      if (parts.owners != nullptr) parts.write_owner(*parts.owners, stack);
+    });
+  }
 
   static void write_header(const Report& report, DumpWriter& out) {
     out << "alloctap " << kVersionString << ": who holds the memory of "
@@ -83,7 +178,6 @@ struct TextDump {
     const std::string_view note = report.backend.symbolizer_note();
     if (!note.empty()) out << "  names    " << note << "\n";
     write_sampling(report.snapshot, out);
-    write_guards(report.snapshot.guards, out);
   }
 
   static void write_guards(const GuardAccount& guards, DumpWriter& out) {
@@ -196,6 +290,7 @@ struct TextDump {
   using MappingOrder = ArenaArray<const MappingSummary*>;
 
   /// Symbolizing takes time: only what is shown is, or what rules may name.
+  template <ReportFeatures kHas>
   ArenaArray<StackId> shown_stacks(const Report& report, const StackOrder& stacks,
                                    const MappingOrder& mappings, const TextPeak& peak,
                                    DumpWriter& out) const {
@@ -206,9 +301,11 @@ struct TextDump {
     const auto add_first = [&](const auto& order) {
       for (std::size_t i = 0; i < std::min(most_stacks, order.size()); ++i) add(order[i]->stack);
     };
-    for_each_misuse_stack(report.snapshot, add);
-    TextGameFrames::for_each_shown(report.snapshot.frames, add);
-    for_each_scope_offence_stack(report.snapshot, add);
+    if constexpr (kHas.misuses) for_each_misuse_stack(report.snapshot, add);
+    if constexpr (kHas.game_frames) {
+      TextGameFrames::for_each_shown(report.snapshot.frames, add);
+      for_each_scope_offence_stack(report.snapshot, add);
+    }
     add_first(stacks);
     add_first(mappings);
     peak.for_each_shown(add);
@@ -218,42 +315,44 @@ struct TextDump {
     return shown;
   }
 
-  void write_leaks(const Report& report, const FrameList& frames, TextOwners& owners,
-                   const SortedMisuses& misuses, DumpWriter& out) const {
-    const absl::StatusOr<Leaks> found = find_leaks(report.snapshot, *suppressions, frames);
-    if (!found.ok()) return out.fail("text: the system has no memory for leaks");
-    write_leak_totals(*found, out);
-    write_scan(report.snapshot.scan, *found, out);
-    if (report.snapshot.scan.done) {
+  void write_leaks(const TextParts& parts, const SortedMisuses& misuses) const {
+    const Snapshot& snapshot = parts.report.snapshot;
+    const absl::StatusOr<Leaks> found = find_leaks(snapshot, *suppressions.rules(), parts.frames);
+    if (!found.ok()) return parts.out.fail("text: the system has no memory for leaks");
+    write_leak_totals(*found, parts.out);
+    write_scan(snapshot.scan, *found, parts.out);
+    if (snapshot.scan.done) {
       const auto write_list = [&](std::string_view title, ListedBlocks listed) {
         StackOrder list;
-        if (!list_stacks(found->stacks, listed, list)) out.fail("text: no memory for leaks");
-        write_stacks(title, report, list, frames, owners, out, listed);
+        if (!list_stacks(found->stacks, listed, list)) parts.out.fail("text: no memory for leaks");
+        write_stacks(title, parts, list, listed);
       };
       write_list("Stacks with blocks that are definitely lost", ListedBlocks::kDefinite);
       write_list("Stacks with blocks that are lost with others", ListedBlocks::kIndirect);
     } else {
-      write_stacks("Stacks that leaked", report, found->stacks, frames, owners, out);
+      write_stacks("Stacks that leaked", parts, found->stacks);
     }
-    write_rules(*suppressions, &*found, misuses, out);
+    write_rules(*suppressions.rules(), &*found, misuses, parts.out);
   }
 
-  void write_stacks(std::string_view title, const Report& report, const StackOrder& order,
-                    const FrameList& frames, TextOwners& owners, DumpWriter& out,
+  static constexpr std::string_view kLiveTitle = "Stacks that hold live memory";
+
+  void write_stacks(std::string_view title, const TextParts& parts, const StackOrder& order,
                     ListedBlocks listed = ListedBlocks::kLive) const {
     const std::size_t shown = std::min(most_stacks, order.size());
     if (shown == 0) return;
+    DumpWriter& out = parts.out;
     write_title(title, shown, order.size(), out);
     for (std::size_t i = 0; i < shown; ++i) {
       const StackSummary& stack = *order[i];
       const auto [blocks, bytes] = count_blocks(stack, listed);
       out << "\n#" << i + 1 << "  " << human_bytes(bytes) << " ("
-          << percent(bytes, report.snapshot.totals.live_bytes) << ") in "
+          << percent(bytes, parts.report.snapshot.totals.live_bytes) << ") in "
           << counted(blocks, "block") << "; in all " << with_commas(stack.total.allocations)
           << " of " << human_bytes(stack.total.allocated_bytes) << ", "
           << with_commas(stack.total.temporary_allocations) << " temporary\n";
-      owners.write_owner(stack.stack);
-      write_text_frames(report, stack.stack, frames, out);
+      if (parts.owners != nullptr) parts.write_owner(*parts.owners, stack.stack);
+      write_text_frames(parts.report, stack.stack, parts.frames, out);
     }
   }
 
@@ -292,6 +391,10 @@ struct TextDump {
     out << "\n";
   }
 };
+
+constexpr TextSuppressions::TextSuppressions(const Suppressions* rules) noexcept
+    : rules_(rules),
+      write_([](const TextDump& dump, const TextParts& parts) { dump.write_suppressed(parts); }) {}
 
 static_assert(DumpPolicy<TextDump>);
 

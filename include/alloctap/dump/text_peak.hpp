@@ -10,7 +10,6 @@
 #include "alloctap/dump/human_units.hpp"
 #include "alloctap/dump/report.hpp"
 #include "alloctap/dump/text_frames.hpp"
-#include "alloctap/dump/text_owners.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 
@@ -41,8 +40,9 @@ class TextPeak {
     for (std::size_t i = 0; i < shown_; ++i) visit(order_[i]->stack);
   }
 
-  /// The list, or where else something can be seen.
-  void write(const FrameList& frames, TextOwners& owners) const {
+  /// The list, or where else something can be seen. `write_owner(StackId)` writes whose a stack is.
+  template <class WriteOwner>
+  void write(const FrameList& frames, WriteOwner&& write_owner) const {
     const Totals& totals = report_.snapshot.totals;
     if (totals.live_allocations > 0 || totals.allocations == 0) return;
     if (order_.empty()) {
@@ -54,11 +54,15 @@ class TextPeak {
     if (shown_ < order_.size())
       out_ << " (" << shown_ << " of " << with_commas(order_.size()) << ")";
     out_ << "\n";
-    for (std::size_t i = 0; i < shown_; ++i) write_stack(i, frames, owners);
+    for (std::size_t i = 0; i < shown_; ++i) {
+      write_sums(i);
+      write_owner(order_[i]->stack);
+      write_text_frames(report_, order_[i]->stack, frames, out_);
+    }
   }
 
  private:
-  void write_stack(std::size_t i, const FrameList& frames, TextOwners& owners) const {
+  void write_sums(std::size_t i) const {
     const PeakStackSummary& held = *order_[i];
     out_ << "\n#" << i + 1 << "  " << human_bytes(held.live_bytes) << " ("
          << percent(held.live_bytes, report_.snapshot.peak.live_bytes) << ") in "
@@ -69,8 +73,6 @@ class TextPeak {
            << with_commas(sums->total.temporary_allocations) << " temporary";
     }
     out_ << "\n";
-    owners.write_owner(held.stack);
-    write_text_frames(report_, held.stack, frames, out_);
   }
 
   /// nullptr where the snapshot has no sums of `stack`.

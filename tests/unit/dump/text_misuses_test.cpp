@@ -235,3 +235,27 @@ TEST_CASE("an allow-list is told with what it let through") {
   CHECK(text.find("\nRules that matched nothing\n  only-leak:nobody   rules:2\n") !=
         std::string::npos);
 }
+
+TEST_CASE("a report of a type without misuse has its rules, but nothing of misuse") {
+  const SampleReport sample;
+  constexpr alloctap::ReportFeatures kNone{.owners = false, .misuses = false, .game_frames = false};
+  const alloctap::ReportWith<kNone> without{sample.report()};
+  CHECK(render(TextDump{}, without).find("Stacks that hold live memory") != std::string::npos);
+  alloctap::Suppressions suppressions;
+  REQUIRE(suppressions.add("double_free:engine::load\nleak:engine::load", "rules").ok());
+  for (const bool leaks : {false, true}) {
+    const TextDump policy{.suppressions = &suppressions, .leaks = leaks};
+    CHECK(render(policy, without) == render(policy, sample.report()));
+  }
+}
+
+TEST_CASE("a report of a type without misuse leaves out what there is of it") {
+  SampleReport sample;
+  sample.add_misuses();
+  sample.snapshot.guards = {.one_in = 1, .placed = 1};
+  constexpr alloctap::ReportFeatures kNone{.misuses = false};
+  const std::string text = render(TextDump{}, alloctap::ReportWith<kNone>{sample.report()});
+  CHECK(text.find("Misuse") == std::string::npos);
+  CHECK(text.find("Misused") == std::string::npos);
+  CHECK(text.find("guarded") == std::string::npos);
+}
