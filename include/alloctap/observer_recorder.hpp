@@ -25,7 +25,9 @@ class ObserverRecorder {
   /// Adds what observers know to `snapshot`; the caller has closed the gate. False where the system
   /// has no memory for it.
   template <class Snapshot>
-  [[nodiscard]] static bool add_observed([[maybe_unused]] Snapshot& snapshot) noexcept {
+  [[nodiscard]] static bool add_observed([[maybe_unused]] Snapshot& snapshot) noexcept
+    requires kObserves<Observers>
+  {
     if constexpr (requires { Observers::add_to(snapshot); }) return Observers::add_to(snapshot);
     return true;
   }

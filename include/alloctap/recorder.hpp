@@ -64,6 +64,9 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
   }
   static Books& books() noexcept { return books_; }
 
+  /// Whether `sampling().estimates` may ever be there.
+  static constexpr bool kMaySample = !kNeverSamples<Sampling>;
+
   static SamplingView sampling() noexcept {
     return {.policy = Sampling::description(),
             .weight = &Sampling::weight,

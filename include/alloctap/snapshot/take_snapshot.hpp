@@ -13,6 +13,7 @@
 #include "alloctap/guard/arena.hpp"
 #include "alloctap/guard/join_equal.hpp"
 #include "alloctap/guard/thread_state.hpp"
+#include "alloctap/macros.hpp"
 #include "alloctap/meta/mapping_container.hpp"
 #include "alloctap/meta/thread_totals.hpp"
 #include "alloctap/os/clock.hpp"
@@ -29,6 +30,7 @@ namespace alloctap {
 
 /// Sums up what a `Source` holds: a recorder, or what looks like one (`meta()`, `stacks()`,
 /// `tags()`, `for_each_totals(visit)`, `counters()`, `peak_live_bytes()`, `sampling()`, `peak()`).
+/// Its `kMaySample`, if there is one, is false where `sampling().estimates` is always nullptr.
 /// Control plane.
 ///
 /// In three steps, because the program's threads wait during the second: it is made, it reads, it
@@ -55,20 +57,13 @@ class SnapshotBuilder {
     complete_ = complete_ && expect_stacks(stacks);
     if (!complete_) return;
     add_threads();
-    if (exact()) {
-      source_.for_each_live([this](const void* pointer, const BlockRecord& record) {
-        live_.add(record);
-        if (options_.blocks) keep_block(pointer, record);
-      });
-    } else {
-      add_estimates();
-    }
+    add_live();
     add_mappings();
     read_counters();
     read_peak();
     read_log();
     complete_ = read_overheads(snapshot_.tags, snapshot_.overheads) && complete_;
-    if constexpr (requires { source_.add_observed(snapshot_); }) {
+    if constexpr (kHasFrames) {
       complete_ = source_.add_observed(snapshot_) && complete_;
     }
   }
@@ -85,8 +80,10 @@ class SnapshotBuilder {
                           .live_samples = live_.samples(),
                           .live_bytes_margin = live_.margin()};
     finish_counters();
-    if (!FrameRows(snapshot_).finish()) {
-      return absl::ResourceExhaustedError("snapshot: the system has no memory for frames");
+    if constexpr (kHasFrames) {
+      if (!FrameRows(snapshot_).finish()) {
+        return absl::ResourceExhaustedError("snapshot: the system has no memory for frames");
+      }
     }
     name_threads({snapshot_.threads.data(), snapshot_.threads.size()});
     std::sort(snapshot_.blocks.begin(), snapshot_.blocks.end(),
@@ -96,6 +93,9 @@ class SnapshotBuilder {
 
  private:
   static constexpr std::size_t kMoreStacks = 1024;
+  static constexpr bool kIsExact = requires { requires !Source::kMaySample; };
+  static constexpr bool kHasFrames =
+      requires(Source& source, Snapshot& snapshot) { source.add_observed(snapshot); };
 
   /// Makes room for stacks below `end`; until `finish_stacks`, those of the snapshot lie by
   /// StackId.
@@ -103,7 +103,7 @@ class SnapshotBuilder {
     return snapshot_.stacks.resize(end) && live_.expect_stacks(end);
   }
 
-  [[nodiscard]] bool exact() const noexcept { return view_.estimates == nullptr; }
+  [[nodiscard]] bool exact() const noexcept { return kIsExact || view_.estimates == nullptr; }
 
   void add_threads() {
     source_.for_each_totals([&](const ThreadTotals& totals, const ThreadState& thread) {
@@ -130,6 +130,39 @@ class SnapshotBuilder {
     return sum;
   }
 
+  /// What `for_each_live` calls: one type for all, because what visits a container is much code.
+  class LiveVisitor {
+   public:
+    explicit LiveVisitor(SnapshotBuilder& builder, std::size_t* count = nullptr) noexcept
+        : builder_(builder), count_(count) {}
+
+    void operator()(const void* pointer, const BlockRecord& record) const noexcept {
+      if (count_ == nullptr) return builder_.add_block(pointer, record);
+      ++*count_;
+    }
+
+   private:
+    SnapshotBuilder& builder_;
+    /// nullptr unless blocks are only counted.
+    std::size_t* count_;
+  };
+
+  void add_live() {
+    if constexpr (!kIsExact) {
+      if (!exact()) add_estimates();
+    }
+    source_.for_each_live(LiveVisitor(*this));
+  }
+
+  void add_block(const void* pointer, const BlockRecord& record) noexcept {
+    if (exact()) {
+      live_.add(record);
+    } else {
+      live_.add_sample(record, view_.weight(record.size));
+    }
+    if (options_.blocks) keep_block(pointer, record);
+  }
+
   void add_estimates() {
     for (StackId stack = kUnknownStack; stack < snapshot_.stacks.size(); ++stack) {
       const StackEstimates::Estimate estimate = view_.estimates->of(stack);
@@ -138,10 +171,6 @@ class SnapshotBuilder {
           .allocated_bytes = rounded(estimate.allocated_bytes),
           .temporary_allocations = rounded(estimate.temporary_allocations)};
     }
-    source_.for_each_live([this](const void* pointer, const BlockRecord& record) {
-      live_.add_sample(record, view_.weight(record.size));
-      if (options_.blocks) keep_block(pointer, record);
-    });
   }
 
   static std::uint64_t rounded(double number) noexcept {
@@ -151,12 +180,12 @@ class SnapshotBuilder {
   /// Makes room for about as many as there are, in pages that the system has mapped.
   void expect_blocks() noexcept {
     std::size_t blocks = 0;
-    source_.for_each_live([&](const void*, const BlockRecord&) { ++blocks; });
+    source_.for_each_live(LiveVisitor(*this, &blocks));
     complete_ = snapshot_.blocks.resize(blocks + blocks / 8) && complete_;
     snapshot_.blocks.clear();
   }
 
-  void keep_block(const void* pointer, const BlockRecord& record) {
+  ALLOCTAP_NOINLINE void keep_block(const void* pointer, const BlockRecord& record) {
     const auto address = reinterpret_cast<std::uintptr_t>(pointer);
     const LiveBlock block{
         .address = address, .size = record.size, .stack = record.stack, .age_ns = age_of(pointer)};
