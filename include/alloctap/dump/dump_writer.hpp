@@ -9,9 +9,11 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <type_traits>
 
 #include "alloctap/dump/dump_output.hpp"
 #include "alloctap/guard/arena_array.hpp"
+#include "alloctap/macros.hpp"
 
 namespace alloctap {
 
@@ -29,7 +31,7 @@ class DumpWriter {
     }
   }
 
-  DumpWriter& operator<<(std::string_view text) {
+  ALLOCTAP_NOINLINE DumpWriter& operator<<(std::string_view text) {
     while (!text.empty() && status_.ok()) {
       const std::size_t part = std::min(text.size(), buffer_.size() - used_);
       std::memcpy(buffer_.data() + used_, text.data(), part);
@@ -40,11 +42,19 @@ class DumpWriter {
     return *this;
   }
 
-  DumpWriter& operator<<(char character) { return *this << std::string_view(&character, 1); }
+  ALLOCTAP_NOINLINE DumpWriter& operator<<(char character) {
+    return *this << std::string_view(&character, 1);
+  }
 
   template <std::integral Number>
   DumpWriter& operator<<(Number number) {
-    return write_number(number, 10);
+    if constexpr (std::is_signed_v<Number>) {
+      if (number < 0) *this << '-';
+      const auto value = static_cast<std::uint64_t>(number);
+      return write_number(number < 0 ? 0 - value : value, 10);
+    } else {
+      return write_number(number, 10);
+    }
   }
 
   /// `number` in lower-case hexadecimal digits after "0x".
@@ -78,8 +88,7 @@ class DumpWriter {
  private:
   static constexpr std::size_t kBufferBytes = 64 * 1024;
 
-  template <std::integral Number>
-  DumpWriter& write_number(Number number, int base) {
+  ALLOCTAP_NOINLINE DumpWriter& write_number(std::uint64_t number, int base) {
     char digits[24];
     const auto [end, error] = std::to_chars(digits, digits + sizeof digits, number, base);
     static_cast<void>(error);

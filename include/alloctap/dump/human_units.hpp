@@ -1,11 +1,14 @@
 /// Numbers as people read them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+
+#include "alloctap/macros.hpp"
 
 namespace alloctap {
 
@@ -18,10 +21,12 @@ class ShortText {
   void append(char character) noexcept {
     if (size_ < text_.size()) text_[size_++] = character;
   }
-  void append(std::string_view text) noexcept {
-    for (const char character : text) append(character);
+  ALLOCTAP_NOINLINE void append(std::string_view text) noexcept {
+    const std::size_t kept = std::min(text.size(), text_.size() - size_);
+    std::copy_n(text.data(), kept, text_.data() + size_);
+    size_ += kept;
   }
-  void append(std::uint64_t number) noexcept {
+  ALLOCTAP_NOINLINE void append(std::uint64_t number) noexcept {
     std::array<char, 24> digits;
     const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
     append({digits.data(), static_cast<std::size_t>(end - digits.data())});
@@ -38,7 +43,7 @@ class ShortText {
 }
 
 /// 1234567 as "1,234,567".
-[[nodiscard]] inline ShortText with_commas(std::uint64_t number) noexcept {
+[[nodiscard]] ALLOCTAP_NOINLINE inline ShortText with_commas(std::uint64_t number) noexcept {
   ShortText digits;
   digits.append(number);
   ShortText text;
@@ -60,7 +65,7 @@ class ShortText {
 }
 
 /// A ratio with one decimal, rounded: "41.2".
-[[nodiscard]] inline ShortText one_decimal(long double ratio) noexcept {
+[[nodiscard]] ALLOCTAP_NOINLINE inline ShortText one_decimal(long double ratio) noexcept {
   const auto rounded = static_cast<std::uint64_t>(ratio * 10 + 0.5L);
   ShortText text;
   text.append(rounded / 10);
@@ -70,7 +75,7 @@ class ShortText {
 }
 
 /// Bytes in binary units: "512 B", "1.5 KiB", "23.0 MiB".
-[[nodiscard]] inline ShortText human_bytes(std::uint64_t bytes) noexcept {
+[[nodiscard]] ALLOCTAP_NOINLINE inline ShortText human_bytes(std::uint64_t bytes) noexcept {
   constexpr std::array<std::string_view, 7> kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   std::size_t unit = 0;
   long double scaled = static_cast<long double>(bytes);
@@ -91,7 +96,7 @@ class ShortText {
 }
 
 /// Nanoseconds, rounded: "0 ms", "12 ms", "1.5 s", "3.2 h".
-[[nodiscard]] inline ShortText human_time(std::int64_t nanoseconds) noexcept {
+[[nodiscard]] ALLOCTAP_NOINLINE inline ShortText human_time(std::int64_t nanoseconds) noexcept {
   const std::int64_t milliseconds = nanoseconds < 0 ? 0 : nanoseconds / 1'000'000;
   ShortText text;
   if (milliseconds < 1000) {
@@ -107,7 +112,8 @@ class ShortText {
 }
 
 /// `part` of `whole`: "41.2 %"; "0.0 %" of nothing.
-[[nodiscard]] inline ShortText percent(std::uint64_t part, std::uint64_t whole) noexcept {
+[[nodiscard]] ALLOCTAP_NOINLINE inline ShortText percent(std::uint64_t part,
+                                                         std::uint64_t whole) noexcept {
   const long double ratio =
       whole == 0 ? 0 : static_cast<long double>(part) / static_cast<long double>(whole);
   ShortText text = one_decimal(ratio * 100);
