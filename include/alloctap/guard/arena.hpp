@@ -12,6 +12,7 @@
 #include "alloctap/guard/arena_regions.hpp"
 #include "alloctap/guard/futex_lock.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/macros.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 
 namespace alloctap {
@@ -41,7 +42,7 @@ class Arena {
 
   /// Like `allocate`, for what will be touched all over: if it is large, it comes in huge pages,
   /// where the system has them, but for the rest that would not fill one.
-  [[nodiscard]] static void* allocate_dense(std::size_t bytes) noexcept {
+  [[nodiscard]] ALLOCTAP_NOINLINE static void* allocate_dense(std::size_t bytes) noexcept {
     const std::size_t in_huge_pages = bytes / kHugePage * kHugePage;
     if (in_huge_pages < kFewestHugePages * kHugePage) return allocate(bytes);
     void* pages = allocate_aligned_pages(bytes, kHugePage);
@@ -50,7 +51,7 @@ class Arena {
   }
 
   /// The same, zeroed whatever the size.
-  [[nodiscard]] static void* allocate_dense_zeroed(std::size_t bytes) noexcept {
+  [[nodiscard]] ALLOCTAP_NOINLINE static void* allocate_dense_zeroed(std::size_t bytes) noexcept {
     void* memory = allocate_dense(bytes);
     if (memory != nullptr && bytes <= kLargestBlock) std::memset(memory, 0, bytes);
     return memory;
@@ -65,7 +66,7 @@ class Arena {
   }
 
   /// Takes back what `allocate(bytes)`, or one of the others, returned, with the same `bytes`.
-  static void deallocate(void* address, std::size_t bytes) noexcept {
+  ALLOCTAP_NOINLINE static void deallocate(void* address, std::size_t bytes) noexcept {
     if (bytes > kLargestBlock) return unmap(address, bytes);
     const std::size_t size_class = class_of(bytes);
     const std::lock_guard hold(lock_);
@@ -76,8 +77,8 @@ class Arena {
   [[nodiscard]] static void* allocate_pages(std::size_t bytes) noexcept { return map(bytes); }
 
   /// Like `allocate_pages`, at a multiple of `alignment`, a power of two above the size of a page.
-  [[nodiscard]] static void* allocate_aligned_pages(std::size_t bytes,
-                                                    std::size_t alignment) noexcept {
+  [[nodiscard]] ALLOCTAP_NOINLINE static void* allocate_aligned_pages(
+      std::size_t bytes, std::size_t alignment) noexcept {
     const std::size_t wanted = whole_pages(bytes);
     auto* const pages = static_cast<std::byte*>(map(wanted + alignment));
     if (pages == nullptr) return nullptr;
@@ -119,7 +120,7 @@ class Arena {
   /// The system hands pages from one thread to the next; acquire here and release in `unmap` tell
   /// race detectors, which do not see its part. Where the system's functions for pages are hooked,
   /// the guards keep the tracker's own out of reports.
-  static void* map(std::size_t bytes) noexcept {
+  ALLOCTAP_NOINLINE static void* map(std::size_t bytes) noexcept {
     const ReentrancyGuard guard;
     void* pages = os::map_pages(whole_pages(bytes));
     if (pages == nullptr) return nullptr;
@@ -128,7 +129,7 @@ class Arena {
     return pages;
   }
 
-  static void unmap(void* address, std::size_t bytes) noexcept {
+  ALLOCTAP_NOINLINE static void unmap(void* address, std::size_t bytes) noexcept {
     const ReentrancyGuard guard;
     // While it is mapped: afterwards another thread may get the addresses.
     ArenaRegions::remove(address, whole_pages(bytes));
@@ -136,7 +137,7 @@ class Arena {
     os::unmap_pages(address, whole_pages(bytes));
   }
 
-  static void* allocate_block(std::size_t size_class) noexcept {
+  ALLOCTAP_NOINLINE static void* allocate_block(std::size_t size_class) noexcept {
     const std::lock_guard hold(lock_);
     if (FreeBlock* block = free_blocks_[size_class]; block != nullptr) {
       free_blocks_[size_class] = block->next;
