@@ -9,7 +9,10 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <memory>
+#include <type_traits>
 
+#include "alloctap/macros.hpp"
 #include "alloctap/os/file.hpp"
 #include "alloctap/os/linux/deletion_mark.hpp"
 #include "alloctap/os/linux/own_proc_path.hpp"
@@ -52,9 +55,17 @@ inline MemoryRegion parse_memory_region(std::string_view line) noexcept {
   return region;
 }
 
-/// Reads `file`, a descriptor of /proc/PID/maps.
-template <class Visit>
-bool visit_memory_map(int file, std::span<char> buffer, Visit&& visit) noexcept {
+/// A function object that is called for each region, its type erased: what reads the file is made
+/// once for all of them.
+struct RegionVisitor {
+  const void* object;
+  bool (*call)(const void* object, const MemoryRegion& region);
+
+  bool operator()(const MemoryRegion& region) const { return call(object, region); }
+};
+
+ALLOCTAP_NOINLINE inline bool visit_memory_map_erased(int file, std::span<char> buffer,
+                                                      const RegionVisitor& visit) noexcept {
   std::size_t filled = 0;
   bool inside_long_line = false;
   for (;;) {
@@ -72,6 +83,17 @@ bool visit_memory_map(int file, std::span<char> buffer, Visit&& visit) noexcept 
     filled = text.size();
     std::memmove(buffer.data(), text.data(), filled);
   }
+}
+
+/// Reads `file`, a descriptor of /proc/PID/maps.
+template <class Visit>
+bool visit_memory_map(int file, std::span<char> buffer, Visit&& visit) noexcept {
+  using Object = std::remove_reference_t<Visit>;
+  return visit_memory_map_erased(
+      file, buffer,
+      {std::addressof(visit), [](const void* object, const MemoryRegion& region) -> bool {
+         return (*static_cast<Object*>(const_cast<void*>(object)))(region);
+       }});
 }
 
 template <class Visit>
