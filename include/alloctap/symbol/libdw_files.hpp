@@ -8,15 +8,15 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <iterator>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
+#include <utility>
 
 #include "alloctap/os/file.hpp"
+#include "alloctap/os/links.hpp"
 #include "alloctap/symbol/module_table.hpp"
 
 namespace alloctap::libdw {
@@ -92,38 +92,46 @@ struct OpenFile {
   };
   OpenFile found = open(debug_path_of(id));
   if (found.file.is_open() || link.empty()) return found;
-  const std::string directory(module_path.substr(0, module_path.rfind('/') + 1));
-  const std::string name(link);
-  for (const std::string& path : {directory + name, directory + ".debug/" + name,
-                                  std::string(debug_root) + directory + name}) {
-    found = open(path);
+  const std::string_view directory = module_path.substr(0, module_path.rfind('/') + 1);
+  const std::string_view folders[][2] = {{{}, {}}, {{}, ".debug/"}, {debug_root, {}}};
+  for (const auto& [root, subfolder] : folders) {
+    std::string path;
+    for (const std::string_view part : {root, directory, subfolder, link}) path += part;
+    found = open(std::move(path));
     if (found.file.is_open()) return found;
   }
   return {};
 }
 
 /// Returns whether the symbolic link `link` of the kernel's leads to what is, or was, at `path`.
-[[nodiscard]] inline bool leads_to(const std::filesystem::path& link, std::string_view path) {
-  std::error_code error;
-  const std::string target = std::filesystem::read_symlink(link, error).native();
-  return !error && (target == path || target == std::string(path) + " (deleted)");
+[[nodiscard]] inline bool leads_to(const std::string& link, std::string_view path) {
+  constexpr std::string_view kDeleted = " (deleted)";
+  std::string target(path.size() + kDeleted.size() + 1, '\0');
+  target.resize(os::read_link(link.c_str(), target).size());
+  if (!target.starts_with(path)) return false;
+  const std::string_view rest = std::string_view(target).substr(path.size());
+  return !target.empty() && (rest.empty() || rest == kDeleted);
 }
 
 /// Returns the kernel's link to what is mapped at the start of `module` (proc(5)); empty where it
 /// has none. To follow one of map_files takes a capability; that of the executable takes none.
 [[nodiscard]] inline std::string find_mapped_link(const Module& module) {
-  const std::filesystem::path process(process_directory);
-  if (leads_to(process / "exe", module.path)) return process / "exe";
-  char digits[16];
-  char* const end = std::to_chars(std::begin(digits), std::end(digits), module.start, 16).ptr;
-  const std::string prefix = std::string(std::begin(digits), end) + "-";
-  std::error_code error;
-  std::filesystem::directory_iterator link(process / "map_files", error);
-  for (; !error && link != std::filesystem::directory_iterator(); link.increment(error)) {
-    if (!link->path().filename().native().starts_with(prefix)) continue;
-    return leads_to(link->path(), module.path) ? link->path().native() : std::string();
-  }
-  return {};
+  std::string link(process_directory);
+  const std::size_t folder = link.size();
+  link += "/exe";
+  if (leads_to(link, module.path)) return link;
+  link.resize(folder);
+  link += "/map_files";
+  char digits[17];
+  char* const end = std::to_chars(std::begin(digits), std::end(digits) - 1, module.start, 16).ptr;
+  *end = '-';
+  char name[64];
+  const std::string_view found = os::find_name(
+      link.c_str(), {std::begin(digits), static_cast<std::size_t>(end + 1 - digits)}, name);
+  if (found.empty()) return {};
+  link += '/';
+  link += found;
+  return leads_to(link, module.path) ? link : std::string();
 }
 
 /// Returns what names a module's code: the file that it was loaded from, wherever that can still be
