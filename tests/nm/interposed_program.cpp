@@ -1,0 +1,32 @@
+// What the README's program has, but for its symbolizer. Beside the symbols, its text is limited:
+// see CMakeLists.txt.
+//
+// PRESENT: alloctap::TextDump
+// PRESENT: alloctap::InterposedOriginals
+// ABSENT: alloctap::TextGameFrames
+// ABSENT: alloctap::FrameRows
+// ABSENT: alloctap::TextMisuse
+// ABSENT: alloctap::MisuseSorter
+// ABSENT: alloctap::TextRules
+// ABSENT: alloctap::LeakFinder
+// ABSENT: alloctap::TextOwners::
+// ABSENT: alloctap::OwnerLabels
+// ABSENT: alloctap::ownership_matrix
+// ABSENT: alloctap::by_tag
+// ABSENT: alloctap::StackEstimates
+// ABSENT: alloctap::SampleBooks
+// ABSENT: alloctap::BlockChecker
+#include <alloctap/alloctap.hpp>
+#include <alloctap/hook/interposed_malloc.hpp>
+
+struct Config : alloctap::DefaultConfig {
+  using Hook = alloctap::InterposeHook;
+};
+using Tracker = alloctap::Tracker<Config>;
+ALLOCTAP_DEFINE_INTERPOSED_MALLOC(Tracker);
+
+int main() {
+  const auto session = Tracker::start();
+  alloctap::MemoryOutput output;
+  return session.ok() && Tracker::dump(alloctap::TextDump{}, output).ok() ? 0 : 1;
+}
