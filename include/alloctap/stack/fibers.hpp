@@ -22,7 +22,8 @@ namespace alloctap {
 /// safe around fork. `add` and `remove` not inside a hook.
 class Fibers {
  public:
-  /// nullptr where the system has no memory: captures on the fiber are then slow.
+  /// Returns a number that no other fiber of this process ever has; nullptr where the system has no
+  /// memory: captures on the fiber are then slow.
   [[nodiscard]] static void* add(const void* stack, std::size_t bytes) noexcept {
     void* const memory = Arena::allocate(sizeof(Fiber));
     if (memory == nullptr) return nullptr;
@@ -32,17 +33,24 @@ class Fibers {
     // A fork waits for the section, and so finds the lock free.
     const RecordingSection section;
     const std::lock_guard hold(lock_);
+    fiber->number = first_number() + ++added_;
+    numbered_.get().insert(*fiber);
     fiber->is_first = fibers_.get().insert(*fiber).second;
     version_.fetch_add(1, std::memory_order_release);
-    return fiber;
+    return reinterpret_cast<void*>(fiber->number);
   }
 
-  /// `added` is what `add` returned, and no capture is on its stack any more.
+  /// `added` is what `add` returned, and no capture is on its stack any more. Does nothing where it
+  /// was removed before, or never added here.
   static void remove(void* added) noexcept {
-    auto* const fiber = static_cast<Fiber*>(added);
+    Fiber* fiber = nullptr;
     {
       const RecordingSection section;
       const std::lock_guard hold(lock_);
+      const auto found = numbered_.get().find(reinterpret_cast<std::uintptr_t>(added), ByNumber{});
+      if (found == numbered_.get().end()) return;
+      fiber = &*found;
+      numbered_.get().erase(found);
       if (fiber->is_first) fibers_.get().erase(fibers_.get().iterator_to(*fiber));
       version_.fetch_add(1, std::memory_order_release);
       fiber->chain.chain.release();
@@ -66,9 +74,16 @@ class Fibers {
   }
 
  private:
-  struct Fiber : boost::intrusive::set_base_hook<
-                     boost::intrusive::link_mode<boost::intrusive::normal_link>> {
+  template <class Tag>
+  using Hook =
+      boost::intrusive::set_base_hook<boost::intrusive::tag<Tag>,
+                                      boost::intrusive::link_mode<boost::intrusive::normal_link>>;
+  struct ByLowestAddress;
+  struct ByNumber;
+
+  struct Fiber : Hook<ByLowestAddress>, Hook<ByNumber> {
     StackChain chain;
+    std::uintptr_t number = 0;
     /// Of those that begin at one address.
     bool is_first = false;
   };
@@ -84,11 +99,29 @@ class Fibers {
       return one.chain.bounds.low < other.chain.bounds.low;
     }
   };
-  using Set = boost::intrusive::set<Fiber, boost::intrusive::compare<ByLowestAddress>,
+  struct ByNumber {
+    bool operator()(std::uintptr_t number, const Fiber& fiber) const noexcept {
+      return number < fiber.number;
+    }
+    bool operator()(const Fiber& fiber, std::uintptr_t number) const noexcept {
+      return fiber.number < number;
+    }
+    bool operator()(const Fiber& one, const Fiber& other) const noexcept {
+      return one.number < other.number;
+    }
+  };
+  template <class Order>
+  using Set = boost::intrusive::set<Fiber, boost::intrusive::compare<Order>,
+                                    boost::intrusive::base_hook<Hook<Order>>,
                                     boost::intrusive::constant_time_size<false>>;
 
+  /// A process may have several copies of these functions, as alloctap-run's and a program's own.
+  static std::uintptr_t first_number() noexcept { return reinterpret_cast<std::uintptr_t>(&lock_); }
+
   static inline constinit FutexLock lock_;
-  static inline constinit LateConstruction<Set> fibers_;
+  static inline constinit LateConstruction<Set<ByLowestAddress>> fibers_;
+  static inline constinit LateConstruction<Set<ByNumber>> numbered_;
+  static inline constinit std::uintptr_t added_ = 0;
   static inline constinit std::atomic<std::uint64_t> version_{0};
 };
 

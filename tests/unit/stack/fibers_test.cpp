@@ -75,6 +75,16 @@ TEST_CASE("of two scopes for one place the first counts, and the second takes no
   CHECK(Fibers::find(at(200)) == found);
 }
 
+TEST_CASE("a fiber that is removed again, or was never added, takes nothing with it") {
+  void* const removed = Fibers::add(fiber_memory.data(), 512);
+  Fibers::remove(removed);
+  const FiberScope present(fiber_memory.data(), 512);
+  Fibers::remove(removed);
+  Fibers::remove(fiber_memory.data());
+  Fibers::remove(nullptr);
+  CHECK(Fibers::find(at(10)) != nullptr);
+}
+
 TEST_CASE("scopes come and go on several threads while others look") {
   std::atomic<bool> stop{false};
   std::thread looks([&] {
