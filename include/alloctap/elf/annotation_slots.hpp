@@ -32,7 +32,9 @@ inline alloctap_slots* find_annotation_slots(std::span<const std::byte> notes) n
     if (owner == kOwner && note.n_type == kSlotsNote && note.n_descsz == sizeof distance) {
       std::memcpy(&distance, notes.data() + description, sizeof distance);
       const auto place = reinterpret_cast<std::uintptr_t>(notes.data()) + description;
-      return reinterpret_cast<alloctap_slots*>(place + static_cast<std::intptr_t>(distance));
+      // Wraps around where the slots lie below.
+      const auto offset = static_cast<std::uintptr_t>(std::intptr_t{distance});
+      return reinterpret_cast<alloctap_slots*>(place + offset);
     }
     notes = notes.subspan(next);
   }

@@ -1,4 +1,4 @@
-/// Where the modules of this process keep the slots of annotate.h.
+/// Where a module in the PE format keeps the slots of annotate.h.
 #pragma once
 
 #include <cstddef>
@@ -6,24 +6,30 @@
 #include <span>
 
 #include "alloctap/annotate.h"
-#include "alloctap/os/windows/loader_modules.hpp"
-#include "alloctap/pe/mapped_image.hpp"
 #include "alloctap/pe/section_table.hpp"
 
 namespace alloctap::pe {
 
+/// As `alloctap_marked_slots` of annotate.h, which there is on Windows alone.
+struct MarkedSlots {
+  std::uint64_t number;
+  alloctap_slots slots;
+};
+inline constexpr std::uint64_t kSlotsNumber = 0x746F6C737061746C;
+
 /// Calls `visit(alloctap_slots&)` for each that lies in `section`, which the linker may have padded
-/// anywhere.
+/// anywhere by words.
 template <class Visit>
 void visit_slots_in(std::span<std::byte> section, Visit&& visit) noexcept {
-  for (std::size_t at = 0; at + sizeof(alloctap_marked_slots) <= section.size();
+  for (std::size_t at = 0; at + sizeof(MarkedSlots) <= section.size();
        at += sizeof(std::uint64_t)) {
-    auto* const marked = reinterpret_cast<alloctap_marked_slots*>(section.data() + at);
-    if (marked->number == ALLOCTAP_SLOTS_NUMBER) visit(marked->slots);
+    auto* const marked = reinterpret_cast<MarkedSlots*>(section.data() + at);
+    if (marked->number == kSlotsNumber) visit(marked->slots);
   }
 }
 
-/// Calls `visit(alloctap_slots&)` for those of the module at `address`, which stays loaded.
+/// Calls `visit(alloctap_slots&)` for those of the module whose first byte is at `address`, which
+/// stays loaded. Reads its headers and that section alone; takes no lock, allocates nothing.
 template <class Visit>
 void visit_annotation_slots_of(std::uintptr_t address, Visit&& visit) noexcept {
   constexpr std::size_t kHeaderBytes = 4096;
@@ -31,13 +37,6 @@ void visit_annotation_slots_of(std::uintptr_t address, Visit&& visit) noexcept {
   visit_sections({start, kHeaderBytes}, [&](const SectionRow& section) {
     if (section.name == ".alctap") visit_slots_in({start + section.begin, section.bytes}, visit);
   });
-}
-
-/// The same of each module, with the loader's lock held. Control plane; never inside malloc.
-template <class Visit>
-void visit_annotation_slots(Visit&& visit) noexcept {
-  os::visit_loader_modules(
-      [&](const os::LoaderModule& module) { visit_annotation_slots_of(module.start, visit); });
 }
 
 }  // namespace alloctap::pe

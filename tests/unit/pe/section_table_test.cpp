@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace {
@@ -55,6 +56,17 @@ TEST_CASE("a PE file says which of its parts are for writing") {
   CHECK(has_written_section(file, 0x3000, 0x4000) == true);
   CHECK(has_written_section(file, 0x3800, 0x4000) == false);
   CHECK(has_written_section(file, 0x4000, 0x5000) == true);
+}
+
+TEST_CASE("the sections of a PE file have names of at most eight bytes") {
+  auto file = file_with_sections();
+  std::memcpy(file.data() + kFirstRow, ".alctap", 7);
+  std::memcpy(file.data() + kFirstRow + 40, ".longest", 8);
+  std::vector<std::string> names;
+  CHECK(alloctap::pe::visit_sections(file, [&](const alloctap::pe::SectionRow& section) {
+    names.push_back(std::string(section.name) + " " + std::to_string(section.begin));
+  }));
+  CHECK(names == std::vector<std::string>{".alctap 4096", ".longest 8192", " 12288", " 16384"});
 }
 
 TEST_CASE("what is no PE file, or is cut off in its table of sections, does not say") {
