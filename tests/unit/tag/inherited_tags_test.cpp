@@ -5,6 +5,8 @@
 #include <future>
 #include <thread>
 
+#include "tests/support/offered_tags.hpp"
+
 namespace {
 
 using alloctap::InheritedTags;
@@ -21,6 +23,7 @@ TagId inherited_tag() { return InheritedTags::current(*alloctap::ThreadStates::m
 TEST_CASE("a thread keeps the tag that the process was in when it allocated first") {
   const Tag first = nested_tag("first case");
   const Tag second = nested_tag("second case");
+  REQUIRE(first.id != second.id);
   // Of no tag, unless the test runs under a tracker.
   const TagId outside = inherited_tag();
   std::promise<void> went_on;

@@ -6,23 +6,13 @@
 #include <string_view>
 #include <thread>
 
+#include "tests/support/offered_tags.hpp"
+
 using alloctap::current_tag;
 using alloctap::kNoTag;
 using alloctap::process_tags;
 using alloctap::Tag;
 using alloctap::tag_scope;
-
-namespace {
-
-/// As a tracker does when it starts.
-const bool offered = [] {
-  alloctap_slots slots{};
-  slots.tags = &alloctap_tags;
-  alloctap::OfferedAnnotations::offer(slots);
-  return true;
-}();
-
-}  // namespace
 
 TEST_CASE("scopes nest, and each ends where it began") {
   const Tag outside = current_tag();
