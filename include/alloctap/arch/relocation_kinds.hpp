@@ -1,7 +1,7 @@
 /// The relocations that put the address of a symbol into a word, and the code that binds one late.
 ///
 /// Numbers: System V ABI, AMD64 supplement, table 4.9; "ELF for the Arm 64-bit Architecture",
-/// section 5.7. Stubs: as GNU ld and lld write them.
+/// section 5.7. Stubs: as GNU ld, lld and mold write them.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,19 @@ struct RelocationKinds {
   static constexpr std::uint32_t kJumpSlot = 7;
 
   /// Whether `code` is the stub that has the loader bind the jump slot of that number: an optional
-  /// endbr64, then push of the number.
+  /// endbr64, then push of the number. Those of mold share one, which knows them by r11: push of it
+  /// and of a word of the global offset table.
   static bool is_lazy_stub(std::span<const std::byte> code, std::uint32_t number) noexcept {
     constexpr unsigned char kEndBranch[] = {0xF3, 0x0F, 0x1E, 0xFA};
     constexpr unsigned char kPush = 0x68;
+    constexpr unsigned char kSharedStub[] = {0x41, 0x53, 0xFF, 0x35};
     const bool marked = code.size() > sizeof kEndBranch &&
                         std::memcmp(code.data(), kEndBranch, sizeof kEndBranch) == 0;
     if (marked) code = code.subspan(sizeof kEndBranch);
+    if (code.size() >= sizeof kSharedStub &&
+        std::memcmp(code.data(), kSharedStub, sizeof kSharedStub) == 0) {
+      return true;
+    }
     if (code.size() < 1 + sizeof number || code[0] != std::byte{kPush}) return false;
     return std::memcmp(code.data() + 1, &number, sizeof number) == 0;
   }

@@ -283,6 +283,7 @@ TEST_CASE("a stub that binds on the first call is known by its slot's number") {
 #if defined(__x86_64__)
   const unsigned char plain[] = {0x68, 7, 0, 0, 0, 0xE9, 0, 0, 0, 0};
   const unsigned char marked[] = {0xF3, 0x0F, 0x1E, 0xFA, 0x68, 7, 0, 0, 0, 0xF2};
+  const unsigned char shared[] = {0xF3, 0x0F, 0x1E, 0xFA, 0x41, 0x53, 0xFF, 0x35, 0, 0, 0, 0};
   const auto is_stub = [](const auto& code, std::uint32_t number) {
     return RelocationKinds::is_lazy_stub(std::as_bytes(std::span(code)), number);
   };
@@ -290,6 +291,8 @@ TEST_CASE("a stub that binds on the first call is known by its slot's number") {
   CHECK_FALSE(is_stub(plain, 8));
   CHECK(is_stub(marked, 7));
   CHECK_FALSE(is_stub(marked, 6));
+  CHECK(is_stub(shared, 7));
+  CHECK_FALSE(RelocationKinds::is_lazy_stub(std::as_bytes(std::span(shared)).first(7), 7));
   CHECK_FALSE(RelocationKinds::is_lazy_stub({}, 0));
   CHECK_FALSE(RelocationKinds::is_lazy_stub(std::as_bytes(std::span(plain)).first(4), 7));
 #endif
