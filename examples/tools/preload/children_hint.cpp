@@ -43,12 +43,6 @@ bool left_work_to(const rusage& children) noexcept {
   return microseconds(children) >= std::max(kLeast, kTimes * microseconds(own));
 }
 
-/// Reports while the program runs had helpers already.
-bool had_reports_before() noexcept {
-  const Settings& settings = report_settings();
-  return settings.interval_ns > 0 || settings.threshold_bytes > 0 || settings.dump_signal != 0;
-}
-
 bool is_hint_wanted() noexcept {
   const Settings& settings = report_settings();
   if (settings.follow_children || settings.children_hint == ChildrenHint::kNever) return false;
@@ -63,6 +57,9 @@ bool read_children(rusage& children) noexcept {
 
 constinit std::atomic<bool> was_asked{false};
 constinit bool had_earlier_children = false;
+/// From the first helper on, which is a child too.
+constinit std::atomic<bool> has_helpers{false};
+constinit bool had_children_before_helpers = false;
 constinit rusage children_of_program{};
 
 }  // namespace
@@ -72,11 +69,19 @@ void note_earlier_children() noexcept {
   had_earlier_children = read_children(children);
 }
 
+void note_helper() noexcept {
+  if (has_helpers.load(std::memory_order_acquire)) return;
+  const os::ErrorPreserver preserve_error;
+  had_children_before_helpers = read_children(children_of_program);
+  has_helpers.store(true, std::memory_order_release);
+}
+
 bool has_untracked_children() noexcept {
   if (was_asked.exchange(true) || !is_hint_wanted()) return false;
   if (had_earlier_children) return true;
+  if (has_helpers.load(std::memory_order_acquire)) return had_children_before_helpers;
   const os::ErrorPreserver preserve_error;
-  return !had_reports_before() && read_children(children_of_program);
+  return read_children(children_of_program);
 }
 
 bool did_little_else() noexcept {

@@ -8,6 +8,10 @@ namespace alloctap::run {
 /// a program had which became this one by exec.
 void note_earlier_children() noexcept;
 
+/// To be called before each helper starts, by one thread at a time: what this process starts from
+/// then on is not told from helpers.
+void note_helper() noexcept;
+
 /// Returns true if this process started others that were not tracked, and the user may be told. To
 /// be asked before the last report, whose helper is a child too; false from the second call on.
 [[nodiscard]] bool has_untracked_children() noexcept;

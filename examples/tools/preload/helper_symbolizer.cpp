@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "children_hint.hpp"
 #include "final_report.hpp"
 #include "helper_process.hpp"
 #include "name_cache.hpp"
@@ -111,6 +112,7 @@ bool ask_helper(std::span<const CodePlace> places, Symbols& symbols) noexcept {
   std::array<char, kPathBytes> path;
   HelperProcess helper;
   Bytes bytes;
+  note_helper();
   if (!find_helper(path) || !helper.start(path.data()) || !send_requests(helper, places)) {
     return false;
   }

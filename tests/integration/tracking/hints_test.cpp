@@ -78,6 +78,8 @@ TEST_CASE("no hint where children were followed, or there were none") {
   const TemporaryDirectory directory;
   check_no_hint(run_by_launcher({"--follow-children", "/bin/sh", "-c", kTwoChildren}));
   check_no_hint(run_by_launcher({"/bin/sh", "-c", "echo done"}));
+  // What names the functions of a plug-in before it goes is a child, too.
+  check_no_hint(run_by_launcher({ALLOCTAP_PROGRAMS "closes_plugin", ALLOCTAP_PLUGIN_AT_END}));
   check_no_hint(run_by_launcher({"/bin/sh", "-c", "exec /bin/true"}));
   check_no_hint(run_by_launcher({"/usr/bin/python3", "-c", "import json, os; os.system('true')"}));
   // Children that alloctap-run's own process had are not the program's.
