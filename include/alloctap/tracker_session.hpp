@@ -20,6 +20,7 @@
 #include "alloctap/hook/hook_claims.hpp"
 #include "alloctap/os/thread_local.hpp"
 #include "alloctap/session_annotations.hpp"
+#include "alloctap/tag/tag_scope.hpp"
 #include "alloctap/tracker_snapshot.hpp"
 
 namespace alloctap {
@@ -70,6 +71,8 @@ class TrackerSession {
     alloctap_slots slots{};
     slots.sessions = &alloctap_sessions;
     let_offer<typename Config::Tags>(slots);
+    // A rule may name a tag.
+    if constexpr (Config::Failures::kFails) slots.tags = &alloctap_tags;
     let_offer<typename Config::Stack>(slots);
     let_offer<Observers>(slots);
     OfferedAnnotations::offer(slots);

@@ -19,7 +19,7 @@ BUDGETS = (
     ("alloctap/testing/expectations.hpp", 1_000, None),
     ("alloctap/tag/tag_scope.hpp", 52_000, None),
     ("alloctap/game/frames.hpp", 100_000, None),
-    ("alloctap/tracker.hpp", 152_000, None),
+    ("alloctap/tracker.hpp", 116_000, None),
     ("alloctap/alloctap.hpp", 124_000, None),
 )
 

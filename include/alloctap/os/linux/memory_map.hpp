@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <memory>
 #include <type_traits>
 
 #include "alloctap/macros.hpp"
@@ -90,10 +89,9 @@ template <class Visit>
 bool visit_memory_map(int file, std::span<char> buffer, Visit&& visit) noexcept {
   using Object = std::remove_reference_t<Visit>;
   return visit_memory_map_erased(
-      file, buffer,
-      {std::addressof(visit), [](const void* object, const MemoryRegion& region) -> bool {
-         return (*static_cast<Object*>(const_cast<void*>(object)))(region);
-       }});
+      file, buffer, {&visit, [](const void* object, const MemoryRegion& region) -> bool {
+                       return (*static_cast<Object*>(const_cast<void*>(object)))(region);
+                     }});
 }
 
 template <class Visit>
