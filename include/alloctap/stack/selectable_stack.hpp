@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "alloctap/annotate.h"
 #include "alloctap/macros.hpp"
 #include "alloctap/stack/identified_stack.hpp"
 #include "alloctap/stack/stack_capture.hpp"
