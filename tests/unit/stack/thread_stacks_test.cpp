@@ -6,8 +6,9 @@
 #include <memory>
 #include <thread>
 
-#include "alloctap/stack/fibers.hpp"
+#include "alloctap/annotate.hpp"
 #include "tests/support/address_of.hpp"
+#include "tests/support/offered_annotations.hpp"
 
 namespace {
 

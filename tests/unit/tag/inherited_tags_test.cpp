@@ -5,7 +5,7 @@
 #include <future>
 #include <thread>
 
-#include "tests/support/offered_tags.hpp"
+#include "tests/support/offered_annotations.hpp"
 
 namespace {
 

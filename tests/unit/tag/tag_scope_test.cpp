@@ -6,7 +6,7 @@
 #include <string_view>
 #include <thread>
 
-#include "tests/support/offered_tags.hpp"
+#include "tests/support/offered_annotations.hpp"
 
 using alloctap::current_tag;
 using alloctap::kNoTag;

@@ -1,7 +1,5 @@
 // Stacks that a program makes and switches to by itself. The C library's function that they begin
 // with has no unwind table, so no stack counts as whole.
-#include "alloctap/stack/fibers.hpp"
-
 #include <sys/mman.h>
 #include <ucontext.h>
 
@@ -10,7 +8,9 @@
 #include <optional>
 #include <thread>
 
+#include "alloctap/annotate.hpp"
 #include "compared_process.hpp"
+#include "tests/support/offered_annotations.hpp"
 
 namespace {
 
