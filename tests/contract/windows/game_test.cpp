@@ -49,7 +49,8 @@ std::string tag_in_plugin() {
   REQUIRE(plugin != nullptr);
   const auto in_tag = reinterpret_cast<void (*)(void (*)())>(
       reinterpret_cast<void*>(::GetProcAddress(plugin, "plugin_in_tag")));
-  REQUIRE(in_tag != nullptr);
+  const bool is_there = in_tag != nullptr;
+  REQUIRE(is_there);
   static std::string name;
   in_tag([] { name = process_tags.name(current_tag().id); });
   ::FreeLibrary(plugin);
