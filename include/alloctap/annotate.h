@@ -3,12 +3,11 @@
    of the language, nothing to link.
 
    Without a tracker in the process each function costs a load and a branch, and does nothing. With
-   one (a program that embeds alloctap, or alloctap-run) it reaches the functions of the tracker,
-   which are found when the module is loaded or the tracker starts. What comes before that is not
-   heard. ALLOCTAP_DISABLED leaves the declarations, and makes every function empty.
+   one (a program that embeds alloctap, or alloctap-run) it calls the tracker's functions, which are
+   found when the module is loaded or when the tracker starts. Calls before that do nothing. ALLOCTAP_DISABLED leaves the declarations, and makes every function empty.
 
-   Thread-safe. None may be called inside malloc or by a signal handler. A name is a text that ends
-   in a zero, and need live no longer than the call where nothing else is said. annotate.hpp has the
+   Thread-safe. Not to be called inside malloc or in a signal handler. A name is a text that ends in
+   a zero; it is copied unless the comment says otherwise. annotate.hpp has the
    same as C++ scopes. */
 #ifndef ALLOCTAP_ANNOTATE_H
 #define ALLOCTAP_ANNOTATE_H
@@ -46,12 +45,12 @@ struct alloctap_scope_options {
   uint64_t allowed;  /* so many are no offence */
   int forbids_frees; /* each free is an offence, too */
   int aborts;        /* the first one ends the program, after a line on standard error */
-  /* Told of each offence, inside malloc, on the thread that commits it. May allocate. */
+  /* Called for each offence, inside malloc, on the thread that allocates. May allocate. */
   void (*on_offence)(const struct alloctap_offence* offence);
 };
 
-/* What a tracker offers. `size` is that of the structure: later versions append, and whoever uses
-   what was appended looks at it. `length` may be ALLOCTAP_ENDS_IN_ZERO. */
+/* What a tracker offers. `size` is that of the structure: later versions append members, and check
+   it before they use one. `length` may be ALLOCTAP_ENDS_IN_ZERO. */
 #define ALLOCTAP_ENDS_IN_ZERO SIZE_MAX
 #if defined(__GNUC__) || defined(__clang__)
 /* Known to the compiler where the name is a literal. */
@@ -107,9 +106,9 @@ struct alloctap_slots {
 #elif defined(__ELF__) && (defined(__GNUC__) || defined(__clang__))
 
 /* One for each module, hidden from the others, with weak references that the linker or the loader
-   resolves where it knows a tracker. Beside it a note ("Note Section" of the ELF gABI) of type 1,
-   whose description is the distance to the slots: by it a tracker finds those that nobody resolved,
-   as in programs that are not position-independent. */
+   resolves if it knows a tracker. Beside it a note ("Note Section" of the ELF gABI) of type 1, whose
+   description is the distance to the slots. A tracker finds unresolved slots by it, as in programs
+   that are not position-independent. */
 #if defined(__LP64__)
 #define ALLOCTAP_ADDRESS ".quad "
 #else
@@ -246,8 +245,8 @@ static inline void alloctap_tag_end(alloctap_tag before) {
 
 /* Frames. */
 
-/* Ends a frame of a game and begins the next. 0 where nobody counts frames, or another thread is in
-   the middle of a mark. */
+/* Ends a frame of a game and begins the next. Returns 0 if no tracker counts frames, or another
+   thread is in the middle of a mark. */
 static inline int alloctap_frame_mark(void) {
   const struct alloctap_frame_functions* const frames = ALLOCTAP_OFFERED(frame);
   return frames ? frames->mark() : 0;
@@ -288,8 +287,8 @@ static inline void alloctap_allowed_end(struct alloctap_scope* scope) {
 /* Fibers. */
 
 /* `[stack, stack + bytes)` is the stack of a fiber until alloctap_fiber_remove gets what this
-   returns, before the memory is given back: captures on it are as fast as on a thread's stack. Null
-   where nobody asks for it. */
+   returns, before the memory is freed. Captures on it are as fast as on a thread's stack. Null
+   without a tracker. */
 static inline void* alloctap_fiber_add(const void* stack, size_t bytes) {
   const struct alloctap_fiber_functions* const fibers = ALLOCTAP_OFFERED(fiber);
   return fibers ? fibers->add(stack, bytes) : NULL;

@@ -36,7 +36,7 @@ struct NoAllocationOptions {
   bool forbids_frees = false;
   /// Whether the first offence ends the program, by std::abort, after a line on standard error.
   bool aborts = false;
-  /// Told of each offence, on the thread that commits it, inside malloc, where it may allocate.
+  /// Called for each offence, on the thread that allocates, inside malloc. May allocate.
   void (*on_offence)(const alloctap_offence* offence) = nullptr;
 };
 
@@ -108,12 +108,12 @@ inline void mark(Name name) noexcept {
 
 /// Ends a frame of a game, and begins the next. To be called once in a loop, by any thread: the
 /// loop may go from one to another, which reports count, as two loops that mark at once end each
-/// other's frames. False, and nothing else, where nobody counts frames, where another thread is in
-/// the middle of a mark, or inside an observer. Takes about the time of reading the clock;
+/// other's frames. Returns false and does nothing if no tracker counts frames, if another thread is
+/// in the middle of a mark, or inside an observer. Takes about the time of reading the clock;
 /// allocates nothing, takes no lock, and waits while a snapshot copies.
 inline bool frame_mark() noexcept { return alloctap_frame_mark() != 0; }
 
-/// What its thread allocates while one is alive is an offence, whoever's code does it:
+/// While one is alive, every allocation of its thread is an offence, in any code:
 ///
 ///     {
 ///       alloctap::no_allocation_scope mixing{"mix audio"};
@@ -173,7 +173,8 @@ using allocations_allowed = AllocationsAllowed;
 
 /// `[stack, stack + bytes)` is the stack of a fiber (ucontext, Boost.Context, a job system's) for
 /// as long as this object lives. Captures on it are then as fast as on a thread's own stack.
-/// Without it they are right too, but slow: memory that may vanish has to be read with care.
+/// Without it they are right too, but slow: the stack's memory may be unmapped at any time, so it
+/// is read by system calls.
 ///
 ///     alloctap::fiber_scope scope{stack.memory(), stack.size()};
 ///

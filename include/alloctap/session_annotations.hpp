@@ -1,4 +1,4 @@
-/// What annotate.h tells every tracker that has a session.
+/// Marks and pauses of annotate.h, for every tracker that has a session.
 #pragma once
 
 #include <atomic>

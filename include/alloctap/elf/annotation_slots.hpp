@@ -14,7 +14,7 @@
 
 namespace alloctap::elf {
 
-/// The slots that `notes`, a PT_NOTE segment in memory, tells of; nullptr where it tells of none.
+/// The slots to which `notes`, a PT_NOTE segment in memory, leads; nullptr if it has no such note.
 /// Reads only inside `notes` (ELF gABI, "Note Section").
 inline alloctap_slots* find_annotation_slots(std::span<const std::byte> notes) noexcept {
   constexpr std::string_view kOwner{"alloctap", sizeof "alloctap"};

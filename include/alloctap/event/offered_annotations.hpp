@@ -18,8 +18,8 @@ namespace alloctap {
   return length == ALLOCTAP_ENDS_IN_ZERO ? std::string_view(text) : std::string_view(text, length);
 }
 
-/// Gives every module the functions that trackers offer. They are of the process, and do nothing
-/// where no tracker records, so they stay when a tracker stops. Constant-initialized, never
+/// Gives every module the functions that trackers offer. They belong to the process, and do nothing
+/// if no tracker records, so they stay when a tracker stops. Constant-initialized, never
 /// destroyed. Control plane, thread-safe; never inside malloc. Takes no lock but the loader's.
 class OfferedAnnotations {
  public:

@@ -49,8 +49,8 @@ class ScopeOffences {
     return true;
   }
 
-  /// Puts them into a snapshot, behind the closed gate, so that nobody adds one meanwhile. False
-  /// where the system has no memory for them.
+  /// Puts them into a snapshot, behind the closed gate, so that none is added meanwhile. Returns
+  /// false if the system has no memory for them.
   [[nodiscard]] bool add_to(Snapshot& snapshot) const noexcept {
     snapshot.scopes_known = true;
     snapshot.left_out_scope_offences = left_out_;
