@@ -12,6 +12,7 @@
 #include "alloctap/tag/scoped_tags.hpp"
 #include "alloctap/tag/tags_and_threads.hpp"
 #include "alloctap/tag/thread_owners.hpp"
+#include "tests/support/offered_annotations.hpp"
 #include "tests/support/scripted_tracker.hpp"
 
 namespace {

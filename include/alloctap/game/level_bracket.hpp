@@ -35,10 +35,11 @@ template <class Tracker>
 class LevelBracket {
  public:
   explicit LevelBracket(std::string_view name)
-      : before_(begin()), level_(TagAnnotations::nested(name.data(), name.size())) {
-    const alloctap_tag around = TagAnnotations::current();
-    scope_.emplace(level_);
-    if (before_.ok() && level_ == around) {
+      : around_(TagAnnotations::current()),
+        before_(begin()),
+        level_(TagAnnotations::nested(name.data(), name.size())),
+        scope_(std::in_place, level_) {
+    if (before_.ok() && level_ == around_) {
       before_ = absl::InvalidArgumentError(
           "LevelBracket: no tag for this level: its name is empty, or there are too many tags");
     }
@@ -90,6 +91,7 @@ class LevelBracket {
   }
 
   const os::ThreadId thread_ = os::current_thread_id();
+  const alloctap_tag around_;
   absl::StatusOr<Snapshot> before_;
   const alloctap_tag level_;
   std::optional<EnteredTag> scope_;
