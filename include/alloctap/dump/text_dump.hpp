@@ -66,7 +66,7 @@ class TextSuppressions {
 struct TextDump {
   /// How many stacks are shown in each list.
   std::size_t most_stacks = 20;
-  /// A `const Suppressions*`; nullptr: nothing is suppressed, and nobody asks for leaks.
+  /// A `const Suppressions*`; nullptr: nothing is suppressed, and no leaks are reported.
   TextSuppressions suppressions = nullptr;
   /// Whether leaks are told apart, where there are suppressions.
   bool leaks = true;

@@ -9,8 +9,8 @@
 
 namespace alloctap {
 
-/// Writes words with a space between them, and goes on in a new line, below the first word, where
-/// one would end beyond `kWidth`. A longer word has a line of its own. Control plane.
+/// Writes words with a space between them. A word that would end beyond `kWidth` begins a new line,
+/// below the first word. A longer word has a line of its own. Control plane.
 class WrappedText {
  public:
   /// In characters.

@@ -58,8 +58,8 @@ struct CallReport {
   }
 
   /// For all functions that are not hot. The entry point's frame, which `origin` is of, stays as
-  /// long as its `ReentrancyGuard`. `old`: what the block was made of, while somebody wants to
-  /// know.
+  /// long as its `ReentrancyGuard`. `old`: the block before a reallocation whose start was
+  /// recorded; else nullptr.
   ALLOCTAP_NOINLINE static void allocated_shared(void* block, BlockRequest request,
                                                  AllocationKind kind, const CallOrigin& origin,
                                                  const DetachedBlock* old = nullptr) noexcept {

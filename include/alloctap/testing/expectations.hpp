@@ -53,8 +53,8 @@ struct Expectations {
 
 extern template struct Expectations<void>;
 
-/// Calls `body()`. The test fails, and goes on, where the calling thread allocated more than `most`
-/// times in it; the failure tells by which stacks. What the framework's own assertions in it
+/// Calls `body()`. If the calling thread allocated more than `most` times in it, the test fails and
+/// continues; the failure has the stacks. What the framework's own assertions in it
 /// allocate does not count. What `body` throws passes through. Whether it was well.
 ///
 /// Needs a tracker with `TestConfig` that runs: `run_doctest` and the like start it.
