@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "alloctap/status.hpp"
 #include "bench/call_depth.hpp"
 #include "bench/stack_policies.hpp"
 
@@ -66,7 +67,7 @@ BENCHMARK(c_library)->Arg(16);
 void no_session(benchmark::State& state) { run_pairs(state, pair_of_program); }
 BENCHMARK(no_session)->Arg(16);
 
-std::optional<absl::StatusOr<Session>> session;
+std::optional<Result<Session>> session;
 
 template <class Stack>
 void start_session(const benchmark::State&) {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "alloctap/status.hpp"
 #include "bench/call_depth.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -43,7 +44,7 @@ BENCHMARK(no_hook)->Arg(kDepth);
 
 template <class Stack>
 void in_session(benchmark::State& state) {
-  const absl::StatusOr<Session> session = BenchTracker::start();
+  const Result<Session> session = BenchTracker::start();
   if (!session.ok() || !AnyStack::select(Stack::name)) std::abort();
   run_pairs(state);
 }
@@ -64,7 +65,7 @@ void open_modules(std::int64_t count) {
 void start_and_end(benchmark::State& state) {
   open_modules(state.range(0));
   for (auto _ : state) {
-    const absl::StatusOr<Session> session = BenchTracker::start();
+    const Result<Session> session = BenchTracker::start();
     if (!session.ok()) std::abort();
   }
 }
@@ -72,7 +73,7 @@ BENCHMARK(start_and_end)->Arg(0)->Arg(200)->Unit(benchmark::kMillisecond);
 
 void refresh(benchmark::State& state) {
   open_modules(state.range(0));
-  const absl::StatusOr<Session> session = BenchTracker::start();
+  const Result<Session> session = BenchTracker::start();
   if (!session.ok()) std::abort();
   for (auto _ : state) PltHook::refresh();
   state.counters["slots"] = static_cast<double>(PltHook::report().hooked_slots);

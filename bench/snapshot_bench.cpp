@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <alloctap/alloctap.hpp>
 #include <alloctap/hook/manual_hook.hpp>
+#include <alloctap/message_text.hpp>
 #include <alloctap/meta/flat_hash_index.hpp>
 #include <alloctap/meta/memory_meta_container.hpp>
 #include <alloctap/meta/shadow_index.hpp>
@@ -20,6 +21,7 @@
 #include <thread>
 #include <vector>
 
+#include "alloctap/status.hpp"
 #include "bench/made_up_heap.hpp"
 
 namespace alloctap::bench {
@@ -118,14 +120,14 @@ double cpu_ms_behind_gate(bool blocks) {
 template <class Index, int kHeap>
 void snapshot(benchmark::State& state) {
   using BenchTracker = Tracker<Config<Index>>;
-  const absl::StatusOr<Session> session = BenchTracker::start();
-  if (!session.ok()) return state.SkipWithError(session.status().ToString().c_str());
+  const Result<Session> session = BenchTracker::start();
+  if (!session.ok()) return state.SkipWithError(to_string(session.status()).c_str());
   fill<typename BenchTracker::Hook>(kHeap);
   BusyThread<typename BenchTracker::Hook> busy;
   std::vector<std::int64_t> waits;
   for (auto _ : state) {
     busy.forget();
-    const absl::StatusOr<Snapshot> taken = BenchTracker::snapshot({.blocks = state.range(0) == 1});
+    const Result<Snapshot> taken = BenchTracker::snapshot({.blocks = state.range(0) == 1});
     waits.push_back(busy.longest_wait_ns());
     if (!taken.ok() || taken->totals.live_allocations < kBlocks) {
       return state.SkipWithError("the snapshot does not hold every block");

@@ -5,6 +5,7 @@
 
 #include <alloctap/alloctap.hpp>
 #include <alloctap/hook/manual_hook.hpp>
+#include <alloctap/message_text.hpp>
 #include <alloctap/meta/flat_hash_index.hpp>
 #include <alloctap/meta/memory_meta_container.hpp>
 #include <alloctap/meta/shadow_index.hpp>
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "alloctap/status.hpp"
 #include "bench/call_paths.hpp"
 #include "bench/made_up_heap.hpp"
 #include "tests/support/process_memory.hpp"
@@ -47,10 +49,10 @@ void record(benchmark::State& state) {
   testing::process_memory();
   const testing::ProcessMemory before = testing::process_memory();
   const std::size_t own_before = Arena::mapped_bytes();
-  const absl::StatusOr<Session> session = BenchTracker::start();
-  if (!session.ok()) return state.SkipWithError(session.status().ToString().c_str());
+  const Result<Session> session = BenchTracker::start();
+  if (!session.ok()) return state.SkipWithError(to_string(session.status()).c_str());
   for (auto _ : state) tell_of<typename BenchTracker::Hook>(blocks);
-  const absl::StatusOr<Snapshot> snapshot = BenchTracker::snapshot();
+  const Result<Snapshot> snapshot = BenchTracker::snapshot();
   if (!snapshot.ok() || snapshot->totals.live_allocations != kCount) {
     return state.SkipWithError("the tracker does not hold every block");
   }

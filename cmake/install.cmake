@@ -5,12 +5,12 @@ include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_DATADIR}/cmake/alloctap")
 set(pkg_config_dir "${CMAKE_INSTALL_DATADIR}/pkgconfig")
 
-install(TARGETS alloctap alloctap_annotate alloctap_interpose_hook alloctap_malloc_hooks alloctap_plt_hook alloctap_absl_symbolizer
+install(TARGETS alloctap alloctap_annotate alloctap_interpose_hook alloctap_malloc_hooks alloctap_plt_hook
         EXPORT alloctap-targets
         FILE_SET HEADERS COMPONENT liballoctap-dev)
 install(EXPORT alloctap-targets NAMESPACE alloctap:: DESTINATION "${package_dir}"
         COMPONENT liballoctap-dev)
-foreach(component IN ITEMS json_dump html_dump inline_hook libdw_symbolizer pprof_dump)
+foreach(component IN ITEMS absl_symbolizer json_dump html_dump inline_hook libdw_symbolizer pprof_dump)
   if(TARGET alloctap_${component})
     install(TARGETS alloctap_${component} EXPORT alloctap-${component}-targets)
     install(EXPORT alloctap-${component}-targets NAMESPACE alloctap:: DESTINATION "${package_dir}"
@@ -25,6 +25,7 @@ write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/alloctap-config-ve
                                  COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/alloctap-config.cmake"
               "${CMAKE_CURRENT_BINARY_DIR}/alloctap-config-version.cmake"
+              "${CMAKE_CURRENT_LIST_DIR}/absl.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/decoder.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/libdw.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/pprof.cmake"

@@ -1,7 +1,7 @@
 # The functions that tests/ is made of.
 
-set(ALLOCTAP_COMPONENTS alloctap::alloctap alloctap::interpose_hook alloctap::absl_symbolizer)
-foreach(component IN ITEMS alloctap::json_dump alloctap::html_dump alloctap::libdw_symbolizer
+set(ALLOCTAP_COMPONENTS alloctap::alloctap alloctap::interpose_hook)
+foreach(component IN ITEMS alloctap::absl_symbolizer alloctap::json_dump alloctap::html_dump alloctap::libdw_symbolizer
                            alloctap::pprof_dump)
   if(TARGET ${component})
     list(APPEND ALLOCTAP_COMPONENTS ${component})

@@ -38,7 +38,7 @@ set(CPACK_DEBIAN_LIBALLOCTAP-DEV_PACKAGE_NAME liballoctap-dev)
 set(CPACK_DEBIAN_LIBALLOCTAP-DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_LIBALLOCTAP-DEV_PACKAGE_ARCHITECTURE all)
 # What alloctap.pc names; what is recommended is for components of the CMake package.
-set(CPACK_DEBIAN_LIBALLOCTAP-DEV_PACKAGE_DEPENDS "libabsl-dev, libboost-dev (>= 1.74), libdw-dev")
+set(CPACK_DEBIAN_LIBALLOCTAP-DEV_PACKAGE_DEPENDS "libboost-dev (>= 1.74), libdw-dev")
 set(CPACK_DEBIAN_LIBALLOCTAP-DEV_PACKAGE_RECOMMENDS
     "libprotozero-dev, libzydis-dev, rapidjson-dev, zlib1g-dev")
 set(CPACK_DEBIAN_LIBALLOCTAP-DEV_PACKAGE_SUGGESTS alloctap-tools)

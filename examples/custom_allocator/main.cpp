@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "alloctap/status.hpp"
 #include "frame_arena.hpp"
 #include "tracked_resource.hpp"
 
@@ -34,7 +35,7 @@ void load_meshes(std::pmr::vector<std::pmr::string>& meshes) {
 template <class Tracker>
 bool report(const char* title) {
   std::cout << "== " << title << std::endl;
-  const absl::Status status =
+  const alloctap::Status status =
       Tracker::dump(alloctap::TextDump{.most_stacks = 3}, alloctap::DescriptorOutput(1));
   if (!status.ok()) std::cerr << status << '\n';
   return status.ok();

@@ -9,12 +9,14 @@
 #include <alloctap/game/budgets.hpp>
 #include <alloctap/game/soak_detector.hpp>
 #include <alloctap/hook/interposed_malloc.hpp>
+#include <alloctap/message_text.hpp>
 #include <alloctap/observe/observers.hpp>
 #include <alloctap/symbol/libdw_symbolizer.hpp>
 #include <array>
 #include <iostream>
 #include <string>
 
+#include "alloctap/status.hpp"
 #include "frame_arena.hpp"
 #include "job_threads.hpp"
 #include "plugin.hpp"
@@ -36,7 +38,7 @@ constexpr int kFrames = 2000;
 // The innermost function of the game's own.
 std::string place_of(alloctap::StackId stack) {
   const auto names = Tracker::name_stacks(std::array{stack});
-  if (!names.ok()) return names.status().ToString();
+  if (!names.ok()) return to_string(names.status());
   for (const alloctap::NamedFrame& frame : names->frames(stack)) {
     if (frame.function.find("game::") == 0) return std::string(frame.function);
   }
@@ -99,8 +101,8 @@ int main(int argc, char** argv) {
     std::cerr << session.status() << '\n';
     return 1;
   }
-  alloctap::set_budget("Game/Streaming", {.held_bytes = 16 << 20}).IgnoreError();
-  alloctap::set_budget("Game/Physics", {.allocations_per_frame = 1000}).IgnoreError();
+  alloctap::set_budget("Game/Streaming", {.held_bytes = 16 << 20}).ignore_error();
+  alloctap::set_budget("Game/Physics", {.allocations_per_frame = 1000}).ignore_error();
 
   game::World world;
   game::JobThreads jobs{2};
@@ -114,7 +116,7 @@ int main(int argc, char** argv) {
     alloctap::frame_mark();
     if (frame % 20 != 0) continue;
     const auto mark = Tracker::snapshot();
-    if (mark.ok()) soak.add(*mark).IgnoreError();
+    if (mark.ok()) soak.add(*mark).ignore_error();
   }
 
   const auto snapshot = Tracker::snapshot();
@@ -127,7 +129,7 @@ int main(int argc, char** argv) {
               << place_of(suspect.stack) << '\n';
   }
   if (argc < 3) return 0;
-  const absl::Status status =
+  const alloctap::Status status =
       Tracker::dump(*snapshot, alloctap::HtmlDump{}, alloctap::FileOutput{argv[2]});
   if (!status.ok()) std::cerr << status << '\n';
   return status.ok() ? 0 : 1;

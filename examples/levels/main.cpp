@@ -5,6 +5,7 @@
 #include <alloctap/game/level_bracket.hpp>
 #include <alloctap/game/soak_detector.hpp>
 #include <alloctap/hook/interposed_malloc.hpp>
+#include <alloctap/message_text.hpp>
 #include <alloctap/symbol/absl_symbolizer.hpp>
 #include <array>
 #include <iostream>
@@ -61,7 +62,7 @@ void unload() {
 // The innermost function of the game's own.
 std::string place_of(alloctap::StackId stack) {
   const auto names = Tracker::name_stacks(std::array{stack});
-  if (!names.ok()) return names.status().ToString();
+  if (!names.ok()) return to_string(names.status());
   for (const alloctap::NamedFrame& frame : names->frames(stack)) {
     if (frame.function.starts_with("game::")) return std::string(frame.function);
   }
@@ -79,7 +80,7 @@ int main() {
     game::play();
     if (frame % 20 != 0) continue;
     const auto mark = Tracker::snapshot();
-    if (mark.ok()) soak.add(*mark).IgnoreError();
+    if (mark.ok()) soak.add(*mark).ignore_error();
   }
   game::unload();
 

@@ -9,12 +9,14 @@
 #include <alloctap/dump/pprof_dump.hpp>
 #include <string>
 
+#include "alloctap/status.hpp"
+
 /// Answers with a report of this moment, whole; with 503 and the reason where there is none.
 template <class Tracker, class Policy>
 void add_page(httplib::Server& server, const char* path, const char* type) {
   server.Get(path, [type](const httplib::Request&, httplib::Response& response) {
     alloctap::MemoryOutput page;
-    const absl::Status status = Tracker::dump(Policy{}, page);
+    const alloctap::Status status = Tracker::dump(Policy{}, page);
     if (status.ok()) {
       response.set_content(page.text().data(), page.text().size(), type);
     } else {

@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "alloctap/status.hpp"
+
 struct Config : alloctap::DefaultConfig {
   using Symbolizer = alloctap::DefaultSymbolizer;
 };
@@ -35,7 +37,8 @@ int main() {
   }
   load_level();
   game_free(game_allocate(100));
-  const absl::Status status = Tracker::dump(alloctap::TextDump{}, alloctap::DescriptorOutput(1));
+  const alloctap::Status status =
+      Tracker::dump(alloctap::TextDump{}, alloctap::DescriptorOutput(1));
   if (!status.ok()) std::cerr << status << '\n';
   return status.ok() ? 0 : 1;
 }

@@ -6,6 +6,8 @@
 #include <map>
 #include <string>
 
+#include "alloctap/status.hpp"
+
 struct Config : alloctap::DefaultConfig {
   using Hook = alloctap::InterposeHook;
   using Symbolizer = alloctap::AbslSymbolizer;
@@ -22,6 +24,7 @@ void load_level() {
 int main() {
   auto session = Tracker::start();
   load_level();
-  const absl::Status status = Tracker::dump(alloctap::TextDump{}, alloctap::FileOutput{"heap.txt"});
+  const alloctap::Status status =
+      Tracker::dump(alloctap::TextDump{}, alloctap::FileOutput{"heap.txt"});
   if (!session.ok() || !status.ok()) std::cerr << session.status() << ' ' << status << '\n';
 }

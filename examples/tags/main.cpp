@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "alloctap/status.hpp"
+
 struct Config : alloctap::DefaultConfig {
   using Hook = alloctap::InterposeHook;
   using Symbolizer = alloctap::AbslSymbolizer;
@@ -40,6 +42,6 @@ int main() {
     }
   }
   alloctap::DescriptorOutput output{1};
-  const absl::Status status = Tracker::dump(alloctap::TextDump{.most_stacks = 3}, output);
+  const alloctap::Status status = Tracker::dump(alloctap::TextDump{.most_stacks = 3}, output);
   if (!session.ok() || !status.ok()) std::cerr << session.status() << ' ' << status << '\n';
 }

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "hook_settings.hpp"
@@ -42,8 +43,8 @@ inline constexpr auto kRewordings = std::to_array<Rewording>({
 });
 
 /// Allocates.
-[[nodiscard]] inline std::string in_option_words(absl::string_view message) {
-  return absl::StrReplaceAll(message, kRewordings);
+[[nodiscard]] inline std::string in_option_words(std::string_view message) {
+  return absl::StrReplaceAll({message.data(), message.size()}, kRewordings);
 }
 
 }  // namespace alloctap::run

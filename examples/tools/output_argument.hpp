@@ -8,8 +8,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "alloctap/check/close_name.hpp"
+#include "alloctap/message_text.hpp"
 #include "settings.hpp"
 
 namespace alloctap::run {
@@ -67,8 +67,7 @@ inline constexpr char kSomeEndings[] = "such as .txt, .html, .json, .folded, .pb
 [[nodiscard]] inline std::string close_format(std::string_view name) {
   CloseName close(name);
   for (const std::string_view format : kFormatNames) close.offer(format);
-  return close.found().empty() ? ""
-                               : absl::StrCat("; did you mean ", std::string(close.found()), "?");
+  return close.found().empty() ? "" : join_text("; did you mean ", std::string(close.found()), "?");
 }
 
 /// Returns "; did you mean .html?", with the ending that is close to `ending`; empty if there is
@@ -79,7 +78,7 @@ inline constexpr char kSomeEndings[] = "such as .txt, .html, .json, .folded, .pb
   for (const std::string_view format : kFormatNames) close.offer(format);
   for (const FormatEnding& usual : kFormatEndings) close.offer(usual.text.substr(1));
   return close.found().empty() ? ""
-                               : absl::StrCat("; did you mean .", std::string(close.found()), "?");
+                               : join_text("; did you mean .", std::string(close.found()), "?");
 }
 
 /// Reads the argument of --output, a path: one without an ending is for text. -o=PATH comes here
@@ -91,9 +90,9 @@ inline constexpr char kSomeEndings[] = "such as .txt, .html, .json, .folded, .pb
   const std::string ending = ending_of(argument);
   if (find_format_by_ending(argument, format) || ending.empty()) return "";
   std::string close = close_ending(ending);
-  return absl::StrCat(
-      "no format goes by the ending '", absl::Utf8SafeCHexEscape(ending), "'",
-      close.empty() ? absl::StrCat("; write one ", kSomeEndings, ", or FORMAT=PATH") : close);
+  return join_text(
+      "no format goes by the ending '", escaped_text(ending), "'",
+      close.empty() ? join_text("; write one ", kSomeEndings, ", or FORMAT=PATH") : close);
 }
 
 }  // namespace alloctap::run

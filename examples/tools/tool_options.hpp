@@ -1,10 +1,6 @@
 /// The part of a command line that the tools have in common.
 #pragma once
 
-#include <absl/status/statusor.h>
-#include <absl/strings/escaping.h>
-#include <absl/strings/str_cat.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <span>
@@ -14,6 +10,8 @@
 #include <vector>
 
 #include "alloctap/check/close_name.hpp"
+#include "alloctap/message_text.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/version.hpp"
 
 namespace alloctap::run {
@@ -21,7 +19,7 @@ namespace alloctap::run {
 /// Adds --help and --version.
 inline void add_answers(CLI::App& app, const char* tool) {
   app.set_help_flag("-h,--help", "Print this help and exit.");
-  app.set_version_flag("--version", absl::StrCat(tool, " ", kVersionString),
+  app.set_version_flag("--version", join_text(tool, " ", kVersionString),
                        "Print the version and exit.");
 }
 
@@ -30,7 +28,7 @@ inline void add_answers(CLI::App& app, const char* tool) {
 class ToolFormatter : public CLI::Formatter {
  public:
   ToolFormatter(std::string tool, std::string arguments)
-      : usage_(absl::StrCat("Usage: ", tool, " [OPTION]... ", arguments, "\n")) {}
+      : usage_(join_text("Usage: ", tool, " [OPTION]... ", arguments, "\n")) {}
 
   std::string make_usage(const CLI::App*, std::string) const override { return usage_; }
   std::string make_positionals(const CLI::App*) const override { return ""; }
@@ -50,11 +48,9 @@ class ToolFormatter : public CLI::Formatter {
     for (const std::string& long_name : known->get_lnames()) close.offer(long_name);
   }
   const std::string meant =
-      close.found().empty()
-          ? "; see "
-          : absl::StrCat("; did you mean --", std::string(close.found()), "? See ");
-  return absl::StrCat("unknown option '", absl::Utf8SafeCHexEscape(option), "'", meant, tool,
-                      " --help");
+      close.found().empty() ? "; see "
+                            : join_text("; did you mean --", std::string(close.found()), "? See ");
+  return join_text("unknown option '", escaped_text(option), "'", meant, tool, " --help");
 }
 
 /// The first argument that `app` could not use and that looks like an option; nullptr if there is
@@ -67,21 +63,20 @@ class ToolFormatter : public CLI::Formatter {
 }
 
 /// What to print instead of doing anything; empty where the program is to do its work.
-inline absl::StatusOr<std::string> parse_or_answer(CLI::App& app, const char* tool,
-                                                   std::span<char*> arguments) {
+inline Result<std::string> parse_or_answer(CLI::App& app, const char* tool,
+                                           std::span<char*> arguments) {
   try {
     app.parse(static_cast<int>(arguments.size()), arguments.data());
   } catch (const CLI::CallForHelp&) {
     return app.help();
   } catch (const CLI::CallForVersion& version) {
-    return absl::StrCat(version.what(), "\n");
+    return join_text(version.what(), "\n");
   } catch (const CLI::ParseError& error) {
     const std::vector<std::string> unused = app.remaining();
     if (const std::string* option = find_option(unused)) {
-      return absl::InvalidArgumentError(unknown_option(app, tool, *option));
+      return Status::invalid_argument(unknown_option(app, tool, *option));
     }
-    return absl::InvalidArgumentError(
-        absl::StrCat(absl::Utf8SafeCHexEscape(error.what()), "; see ", tool, " --help"));
+    return Status::invalid_argument(escaped_text(error.what()), "; see ", tool, " --help");
   }
   return std::string();
 }

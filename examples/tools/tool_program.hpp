@@ -2,14 +2,13 @@
 /// wrong by a line on standard error and by their exit status.
 #pragma once
 
-#include <absl/status/statusor.h>
-#include <absl/strings/str_cat.h>
-
 #include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <span>
 #include <string>
+
+#include "alloctap/message_text.hpp"
 
 namespace alloctap::run {
 
@@ -18,7 +17,7 @@ inline constexpr int kToolFailed = 2;
 
 /// Prints "TOOL: message"; returns `code`.
 inline int say(const char* tool, int code, const std::string& message) {
-  std::fputs(absl::StrCat(tool, ": ", message, "\n").c_str(), stderr);
+  std::fputs(join_text(tool, ": ", message, "\n").c_str(), stderr);
   return code;
 }
 

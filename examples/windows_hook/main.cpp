@@ -6,6 +6,8 @@
 #include <iostream>
 #include <string>
 
+#include "alloctap/status.hpp"
+
 namespace {
 
 struct Config : alloctap::DefaultConfig {
@@ -31,7 +33,8 @@ int main() {
     return 1;
   }
   const Level level;
-  const absl::Status status = Tracker::dump(alloctap::TextDump{}, alloctap::DescriptorOutput(1));
+  const alloctap::Status status =
+      Tracker::dump(alloctap::TextDump{}, alloctap::DescriptorOutput(1));
   if (!status.ok()) std::cerr << status << '\n';
   // Used, or the compiler would not allocate it.
   const bool there = level.mesh != nullptr && level.sounds != nullptr && level.name->size() == 3000;

@@ -1,8 +1,6 @@
 /// A recorder that looks after blocks, too.
 #pragma once
 
-#include <absl/status/status.h>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +19,7 @@
 #include "alloctap/os/memory_faults.hpp"
 #include "alloctap/refusing_recorder.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -287,13 +286,13 @@ template <class Sink>
 
 /// What checks need before the hook is installed, or why they cannot be had.
 template <class Config>
-[[nodiscard]] absl::Status prepare_checks() {
+[[nodiscard]] Status prepare_checks() {
   using Checks = typename Config::Checks;
   if constexpr (requires { Checks::status(); }) {
-    if (absl::Status status = Checks::status(); !status.ok()) return status;
+    if (Status status = Checks::status(); !status.ok()) return status;
     CheckingRecorder<Config>::read_environment();
   }
-  return absl::OkStatus();
+  return Status();
 }
 
 /// What the hook of a tracker with that `Config` feeds.

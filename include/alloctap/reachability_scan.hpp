@@ -1,9 +1,6 @@
 /// Finding the blocks that the program cannot reach any more.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/strings/str_cat.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -29,6 +26,7 @@
 #include "alloctap/recorder.hpp"
 #include "alloctap/snapshot/frozen_scan.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/symbol/module_table.hpp"
 
 namespace alloctap {
@@ -53,14 +51,14 @@ class ReachabilityScan {
 
   /// Begins it. What lies below the stack pointer in `mine`, the calling thread's registers in
   /// one of its callers, does not count as the program's. `all_blocks_known`: see `ScanLayout`.
-  [[nodiscard]] absl::Status begin(const arch::RegisterValues& mine, bool all_blocks_known) {
+  [[nodiscard]] Status begin(const arch::RegisterValues& mine, bool all_blocks_known) {
     if (Sink::sampling().estimates != nullptr) {
-      return absl::FailedPreconditionError(
+      return Status::failed_precondition(
           "leaks: a sampling policy leaves blocks out, so unreachable ones cannot be told from "
           "others; record every allocation, or ask for all that is live instead");
     }
     if (!os::may_copy_process()) {
-      return absl::FailedPreconditionError(
+      return Status::failed_precondition(
           "leaks: the program makes its children in another PID namespace, where a copy of it "
           "would "
           "have to be, too; ask for all that is live instead");
@@ -74,31 +72,31 @@ class ReachabilityScan {
   }
 
   /// Waits for its end, and adds what was found to `snapshot`, a later one.
-  [[nodiscard]] absl::Status finish(Snapshot& snapshot) {
+  [[nodiscard]] Status finish(Snapshot& snapshot) {
     frozen_.wait();
     using State = ScanResults::State;
     const State state = results_->state.load(std::memory_order_acquire);
     if (state == State::kNoMemory) return no_memory();
     if (state == State::kNoMemoryMap) return no_memory_map();
     if (state != State::kDone) {
-      return absl::UnavailableError(
+      return Status::unavailable(
           "leaks: the copy of the process that was scanned ended before its time; something "
           "killed it, or memory that is a program's own could not be read");
     }
     add_to(snapshot);
-    return absl::OkStatus();
+    return Status();
   }
 
  private:
   /// More threads may come than were counted.
   static constexpr std::size_t kMoreThreads = 256;
 
-  static absl::Status no_memory() {
-    return absl::ResourceExhaustedError("leaks: the system has no memory for a scan");
+  static Status no_memory() {
+    return Status::resource_exhausted("leaks: the system has no memory for a scan");
   }
 
-  static absl::Status no_memory_map() {
-    return absl::UnavailableError(
+  static Status no_memory_map() {
+    return Status::unavailable(
         "leaks: the system does not describe the address space (/proc/self/maps); is /proc "
         "mounted?");
   }
@@ -155,19 +153,18 @@ class ReachabilityScan {
     return complete && ArenaRegions::complete();
   }
 
-  absl::Status freeze() {
+  Status freeze() {
     const bool quiet = ThreadStates::close_gate();
     if (quiet) Sink::queue().flush();
     const int error = quiet ? freeze_behind_gate() : 0;
     ThreadStates::open_gate();
     if (!quiet) {
-      return absl::UnavailableError(
+      return Status::unavailable(
           "leaks: a thread was stopped inside the tracker; what is live is not known for sure");
     }
-    if (error == 0) return absl::OkStatus();
-    return absl::UnavailableError(
-        absl::StrCat("leaks: cannot make a copy of the process to scan: ", os::error_text(error),
-                     "; ask for all that is live instead"));
+    if (error == 0) return Status();
+    return Status::unavailable("leaks: cannot make a copy of the process to scan: ",
+                               os::error_text(error), "; ask for all that is live instead");
   }
 
   /// The scan needs these locks, and no thread that is stopped to have them.

@@ -1,9 +1,6 @@
 /// The tracker: one type made of policies.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-
 #include <mutex>
 #include <span>
 #include <string_view>
@@ -24,6 +21,7 @@
 #include "alloctap/snapshot/reachability.hpp"
 #include "alloctap/snapshot/sorted_misuses.hpp"
 #include "alloctap/snapshot/suppressions.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/symbol/module_table.hpp"
 #include "alloctap/tracker_report.hpp"
 #include "alloctap/tracker_session.hpp"
@@ -49,12 +47,12 @@ class Tracker {
 
   /// Starts recording. The session ends it. Fails where the hook cannot be installed, where a
   /// session of this tracker lives, or where another tracker has a backend on the same target.
-  [[nodiscard]] static absl::StatusOr<Session> start() {
-    if (absl::Status status = refuse_inside_dump(); !status.ok()) return status;
+  [[nodiscard]] static Result<Session> start() {
+    if (Status status = refuse_inside_dump(); !status.ok()) return status;
     const ReentrancyGuard guard;
     {
       const std::lock_guard hold(control_lock);
-      if (absl::Status status = Life::start_locked(); !status.ok()) return status;
+      if (Status status = Life::start_locked(); !status.ok()) return status;
     }
     Sink::Epochs::watch();
     Life::offer_annotations();
@@ -66,8 +64,8 @@ class Tracker {
 
   /// The state at one moment: no event is half in it. Blocks and totals stay after the session, so
   /// this works then too.
-  [[nodiscard]] static absl::StatusOr<Snapshot> snapshot(SnapshotOptions options = {}) {
-    if (absl::Status status = refuse_inside_dump(); !status.ok()) return status;
+  [[nodiscard]] static Result<Snapshot> snapshot(SnapshotOptions options = {}) {
+    if (Status status = refuse_inside_dump(); !status.ok()) return status;
     const ReentrancyGuard guard;
     const std::lock_guard hold(control_lock);
     if (options.reachability == Reachability::kNotAsked) return Taker::take(options);
@@ -81,18 +79,18 @@ class Tracker {
   /// and after it was left, whatever grew is worth a look (`sort_by_growth`). What `work` throws
   /// passes through.
   template <class Work>
-  [[nodiscard]] static absl::StatusOr<SnapshotDiff> growth_over(Work&& work) {
-    const absl::StatusOr<Snapshot> before = snapshot();
+  [[nodiscard]] static Result<SnapshotDiff> growth_over(Work&& work) {
+    const Result<Snapshot> before = snapshot();
     if (!before.ok()) return before.status();
     std::forward<Work>(work)();
-    const absl::StatusOr<Snapshot> after = snapshot();
+    const Result<Snapshot> after = snapshot();
     if (!after.ok()) return after.status();
     return diff(*before, *after);
   }
 
   /// The modules that frames of this tracker's snapshots are in, those that were unloaded too.
-  [[nodiscard]] static absl::StatusOr<ModuleTable> modules() {
-    if (absl::Status status = refuse_inside_dump(); !status.ok()) return status;
+  [[nodiscard]] static Result<ModuleTable> modules() {
+    if (Status status = refuse_inside_dump(); !status.ok()) return status;
     const ReentrancyGuard guard;
     const std::lock_guard hold(control_lock);
     Sink::Epochs::update_locked();
@@ -102,9 +100,9 @@ class Tracker {
   /// What is live in `snapshot`, one of this tracker's that outlives the result, and is not named
   /// by `suppressions`; where unreachable blocks were looked for, those alone. Taken when the
   /// program has given back all that it wants to: leaks.
-  [[nodiscard]] static absl::StatusOr<Leaks> leaks(const Snapshot& snapshot,
-                                                   const Suppressions& suppressions) {
-    if (absl::Status status = refuse_inside_dump(); !status.ok()) return status;
+  [[nodiscard]] static Result<Leaks> leaks(const Snapshot& snapshot,
+                                           const Suppressions& suppressions) {
+    if (Status status = refuse_inside_dump(); !status.ok()) return status;
     const ReentrancyGuard guard;
     const std::lock_guard hold(control_lock);
     return TrackerReport<Config>::leaks(snapshot, suppressions);
@@ -114,29 +112,29 @@ class Tracker {
   /// is live, only what the program cannot reach any more. All threads stop while the process
   /// forks; those that allocate wait, as always, while the snapshot is read. The scan itself is of
   /// the fork, and the program goes on meanwhile; where there is no fork, the threads stop for it.
-  [[nodiscard]] static absl::StatusOr<FoundLeaks> leaks(Reachability reachability,
-                                                        const Suppressions& suppressions = {}) {
-    absl::StatusOr<Snapshot> taken = snapshot({.reachability = reachability});
+  [[nodiscard]] static Result<FoundLeaks> leaks(Reachability reachability,
+                                                const Suppressions& suppressions = {}) {
+    Result<Snapshot> taken = snapshot({.reachability = reachability});
     if (!taken.ok()) return taken.status();
     FoundLeaks found{.snapshot = *std::move(taken), .leaks = {}};
-    absl::StatusOr<Leaks> leaks = Tracker::leaks(found.snapshot, suppressions);
+    Result<Leaks> leaks = Tracker::leaks(found.snapshot, suppressions);
     if (!leaks.ok()) return leaks.status();
     found.leaks = *std::move(leaks);
     return found;
   }
 
   /// Which faults of `snapshot`, one of this tracker's, `suppressions` name, and which they do not.
-  [[nodiscard]] static absl::StatusOr<SortedMisuses> misuses(const Snapshot& snapshot,
-                                                             const Suppressions& suppressions) {
-    if (absl::Status status = refuse_inside_dump(); !status.ok()) return status;
+  [[nodiscard]] static Result<SortedMisuses> misuses(const Snapshot& snapshot,
+                                                     const Suppressions& suppressions) {
+    if (Status status = refuse_inside_dump(); !status.ok()) return status;
     const ReentrancyGuard guard;
     const std::lock_guard hold(control_lock);
     return TrackerReport<Config>::misuses(snapshot, suppressions);
   }
 
   /// What the frames of `stacks`, ids of this tracker's, are called, inlined functions included.
-  [[nodiscard]] static absl::StatusOr<NamedStacks> name_stacks(std::span<const StackId> stacks) {
-    if (absl::Status status = refuse_inside_dump(); !status.ok()) return status;
+  [[nodiscard]] static Result<NamedStacks> name_stacks(std::span<const StackId> stacks) {
+    if (Status status = refuse_inside_dump(); !status.ok()) return status;
     const ReentrancyGuard guard;
     const std::lock_guard hold(control_lock);
     Sink::Epochs::update_locked();
@@ -146,11 +144,11 @@ class Tracker {
   /// Writes a report of the present state to `output`, a `DumpOutput`, in the form of `policy`.
   template <DumpPolicy Policy, class Output>
     requires DumpOutput<std::remove_reference_t<Output>>
-  static absl::Status dump(const Policy& policy, Output&& output) {
-    if (absl::Status status = refuse_inside_dump(); !status.ok()) return status;
+  static Status dump(const Policy& policy, Output&& output) {
+    if (Status status = refuse_inside_dump(); !status.ok()) return status;
     const ReentrancyGuard guard;
     const std::lock_guard hold(control_lock);
-    const absl::StatusOr<Snapshot> snapshot = Taker::take();
+    const Result<Snapshot> snapshot = Taker::take();
     if (!snapshot.ok()) return snapshot.status();
     return TrackerReport<Config>::write(*snapshot, policy, output);
   }
@@ -158,8 +156,8 @@ class Tracker {
   /// Writes a report of `snapshot`, one of this tracker's: for several forms of the same moment.
   template <DumpPolicy Policy, class Output>
     requires DumpOutput<std::remove_reference_t<Output>>
-  static absl::Status dump(const Snapshot& snapshot, const Policy& policy, Output&& output) {
-    if (absl::Status status = refuse_inside_dump(); !status.ok()) return status;
+  static Status dump(const Snapshot& snapshot, const Policy& policy, Output&& output) {
+    if (Status status = refuse_inside_dump(); !status.ok()) return status;
     const ReentrancyGuard guard;
     const std::lock_guard hold(control_lock);
     return TrackerReport<Config>::write(snapshot, policy, output);
@@ -234,9 +232,9 @@ class Tracker {
   using Life = TrackerSession<Config>;
 
   /// A callback of an output runs behind the control lock: it would wait for itself.
-  static absl::Status refuse_inside_dump() {
-    if (!holds_tracker_lock()) return absl::OkStatus();
-    return absl::FailedPreconditionError(
+  static Status refuse_inside_dump() {
+    if (!holds_tracker_lock()) return Status();
+    return Status::failed_precondition(
         "this thread is inside a dump: what an output calls may not start, snapshot or dump");
   }
 };

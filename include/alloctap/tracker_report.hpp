@@ -1,9 +1,6 @@
 /// What a tracker makes of its snapshots.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -22,6 +19,7 @@
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/snapshot/sorted_misuses.hpp"
 #include "alloctap/snapshot/suppressions.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/symbol/module_table.hpp"
 #include "alloctap/tag/tag_policy.hpp"
 
@@ -34,7 +32,7 @@ class TrackerReport {
 
  public:
   /// As `Tracker::modules`, as far as is known.
-  static absl::StatusOr<ModuleTable> modules() {
+  static Result<ModuleTable> modules() {
     Sink::Epochs::settle_locked();
     ModuleTable modules = ModuleTable::read();
     const ModuleHistory& history = Sink::Epochs::history();
@@ -44,41 +42,40 @@ class TrackerReport {
       complete = history.add_loaded_to(modules);
     }
     if (complete && history.add_to(modules)) return modules;
-    return absl::ResourceExhaustedError("dump: the system has no memory for its modules");
+    return Status::resource_exhausted("dump: the system has no memory for its modules");
   }
 
   /// As `Tracker::leaks`.
-  static absl::StatusOr<Leaks> leaks(const Snapshot& snapshot, const Suppressions& suppressions) {
-    const absl::StatusOr<ModuleTable> modules = TrackerReport::modules();
+  static Result<Leaks> leaks(const Snapshot& snapshot, const Suppressions& suppressions) {
+    const Result<ModuleTable> modules = TrackerReport::modules();
     if (!modules.ok()) return modules.status();
     const Report report = report_of(snapshot, *modules);
     const FrameList frames(report);
     if (!frames.complete()) {
-      return absl::ResourceExhaustedError("leaks: the system has no memory for their frames");
+      return Status::resource_exhausted("leaks: the system has no memory for their frames");
     }
     return find_leaks(snapshot, suppressions, frames);
   }
 
   /// As `Tracker::misuses`.
-  static absl::StatusOr<SortedMisuses> misuses(const Snapshot& snapshot,
-                                               const Suppressions& suppressions) {
+  static Result<SortedMisuses> misuses(const Snapshot& snapshot, const Suppressions& suppressions) {
     ArenaArray<StackId> stacks;
     bool complete = true;
     for_each_misuse_stack(snapshot,
                           [&](StackId stack) { complete = complete && stacks.push_back(stack); });
-    const absl::StatusOr<ModuleTable> modules = TrackerReport::modules();
+    const Result<ModuleTable> modules = TrackerReport::modules();
     if (!modules.ok()) return modules.status();
     const Report report = report_of(snapshot, *modules);
     const FrameList frames(report, {stacks.data(), stacks.size()});
     if (!complete || !frames.complete()) {
-      return absl::ResourceExhaustedError("misuse: the system has no memory for its frames");
+      return Status::resource_exhausted("misuse: the system has no memory for its frames");
     }
     return sort_misuses(snapshot, suppressions, frames);
   }
 
   /// As `Tracker::name_stacks`.
-  static absl::StatusOr<NamedStacks> name_stacks(std::span<const StackId> stacks) {
-    const absl::StatusOr<ModuleTable> modules = TrackerReport::modules();
+  static Result<NamedStacks> name_stacks(std::span<const StackId> stacks) {
+    const Result<ModuleTable> modules = TrackerReport::modules();
     if (!modules.ok()) return modules.status();
     Snapshot frames_alone;
     frames_alone.table = &Sink::stacks();
@@ -87,14 +84,14 @@ class TrackerReport {
 
   /// As `Tracker::dump`.
   template <class Policy, class Output>
-  static absl::Status write(const Snapshot& snapshot, const Policy& policy, Output& output) {
+  static Status write(const Snapshot& snapshot, const Policy& policy, Output& output) {
     constexpr std::size_t kLongestText = 16 * 1024;
     ArenaArray<char> executable;
     ArenaArray<char> command;
     if (!executable.resize(kLongestText) || !command.resize(kLongestText)) {
-      return absl::ResourceExhaustedError("dump: the system has no memory for it");
+      return Status::resource_exhausted("dump: the system has no memory for it");
     }
-    const absl::StatusOr<ModuleTable> modules = TrackerReport::modules();
+    const Result<ModuleTable> modules = TrackerReport::modules();
     if (!modules.ok()) return modules.status();
     const ReportWith<kFeatures> report{{
         .snapshot = snapshot,
@@ -105,10 +102,10 @@ class TrackerReport {
         .backend = backend_info(),
         .symbolize = &Sink::Epochs::symbolize,
     }};
-    if (absl::Status status = output.open(); !status.ok()) return status;
+    if (Status status = output.open(); !status.ok()) return status;
     DumpWriter writer(output);
     policy.write(report, writer);
-    if (absl::Status status = writer.finish(); !status.ok()) return status;
+    if (Status status = writer.finish(); !status.ok()) return status;
     return output.commit();
   }
 

@@ -1,9 +1,6 @@
 /// How the session of a tracker begins and ends.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/strings/str_cat.h>
-
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -20,6 +17,7 @@
 #include "alloctap/hook/hook_claims.hpp"
 #include "alloctap/os/thread_local.hpp"
 #include "alloctap/session_annotations.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/tag/tag_scope.hpp"
 #include "alloctap/tracker_snapshot.hpp"
 
@@ -37,24 +35,23 @@ class TrackerSession {
   [[nodiscard]] static bool running() noexcept { return running_.load(std::memory_order_acquire); }
 
   /// Behind the control lock.
-  static absl::Status start_locked() {
+  static Status start_locked() {
     if (running()) {
-      return absl::FailedPreconditionError(
-          "this tracker has a session already; end that one first");
+      return Status::failed_precondition("this tracker has a session already; end that one first");
     }
     constexpr HookTarget target = Hook::capabilities.target;
     const std::string_view* holder = HookClaims::claim(target, kHookName);
     if (holder != nullptr) {
-      return absl::FailedPreconditionError(absl::StrCat(
+      return Status::failed_precondition(
           "cannot install the hook \"", std::string(kHookName),
           "\": another tracker has the hook \"", std::string(*holder),
-          "\" on the process's allocator; two would count one call twice. End its session first"));
+          "\" on the process's allocator; two would count one call twice. End its session first");
     }
     Undo give_back{[]() noexcept { HookClaims::release(target); }};
     RecordingGate::initialize();
     leave_out_own_module();
     Sink::begin_session();
-    absl::Status status = prepare();
+    Status status = prepare();
     if (!status.ok()) return status;
     give_back.forget();
     SessionAnnotations::add(annotations_);
@@ -62,7 +59,7 @@ class TrackerSession {
     if constexpr (requires { Observers::on_start(); }) Observers::on_start();
     TrackerSnapshot<Config>::note_start();
     Sink::add_timeline_point_locked();
-    return absl::OkStatus();
+    return Status();
   }
 
   /// Gives every module the functions of annotate.h that this tracker has an ear for. Without the
@@ -121,16 +118,16 @@ class TrackerSession {
     }
   }
 
-  static absl::Status prepare() {
+  static Status prepare() {
     if (!os::ThreadLocal<ThreadSlot>::is_own()) {
-      return absl::ResourceExhaustedError(
+      return Status::resource_exhausted(
           "no thread-local storage is left in this process for the tracker's own use");
     }
     if (!ForkHandlers::install(&in_forked_child)) {
-      return absl::ResourceExhaustedError(
+      return Status::resource_exhausted(
           "cannot register handlers for fork: no memory, or too many trackers in one process");
     }
-    absl::Status status = prepare_checks<Config>();
+    Status status = prepare_checks<Config>();
     if (status.ok()) status = Sink::queue().start(Config::limits.max_queue_bytes);
     if (!status.ok()) return status;
     Undo stop_queue{[]() noexcept { Sink::queue().stop(); }};

@@ -1,9 +1,6 @@
 /// How a tracker takes its snapshots.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-
 #include <utility>
 
 #include "alloctap/arch/own_registers.hpp"
@@ -15,6 +12,7 @@
 #include "alloctap/recorder.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/snapshot/take_snapshot.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -28,7 +26,7 @@ class TrackerSnapshot {
   static void note_start() noexcept { whole_life_ = Sink::in_first_call(); }
 
   /// As `Tracker::snapshot`, with no look for unreachable blocks.
-  static absl::StatusOr<Snapshot> take(SnapshotOptions options = {}) {
+  static Result<Snapshot> take(SnapshotOptions options = {}) {
     Sink::Epochs::update_locked();
     Sink recorder;
     SnapshotBuilder builder(recorder, options);
@@ -36,11 +34,11 @@ class TrackerSnapshot {
     if (quiet) Sink::queue().flush();
     builder.read();
     ThreadStates::open_gate();
-    absl::StatusOr<Snapshot> finished = builder.finish();
+    Result<Snapshot> finished = builder.finish();
     if (!finished.ok()) return finished.status();
     Snapshot snapshot = *std::move(finished);
     if (!add_timeline(snapshot)) {
-      return absl::ResourceExhaustedError("snapshot: the system has no memory for its timeline");
+      return Status::resource_exhausted("snapshot: the system has no memory for its timeline");
     }
     snapshot.account.consistent = quiet;
     snapshot.account.pauses = Sink::detours().pauses();
@@ -53,12 +51,12 @@ class TrackerSnapshot {
 
   /// With one: first the copy is made, and while it is scanned, the snapshot is taken. `mine`: the
   /// registers of a caller.
-  static absl::StatusOr<Snapshot> take_scanned(SnapshotOptions options,
-                                               const arch::RegisterValues& mine, bool running) {
+  static Result<Snapshot> take_scanned(SnapshotOptions options, const arch::RegisterValues& mine,
+                                       bool running) {
     ReachabilityScan<Config> scan;
-    absl::Status status = scan.begin(mine, running && knows_all_blocks());
+    Status status = scan.begin(mine, running && knows_all_blocks());
     if (!status.ok()) return status;
-    absl::StatusOr<Snapshot> snapshot = take(options);
+    Result<Snapshot> snapshot = take(options);
     if (!snapshot.ok()) return snapshot;
     status = scan.finish(*snapshot);
     if (!status.ok()) return status;

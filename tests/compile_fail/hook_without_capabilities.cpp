@@ -1,12 +1,14 @@
 // EXPECT: Config::Hook does not model HookBackend: see alloctap/hook/hook_backend.hpp
 #include <alloctap/tracker.hpp>
 
+#include "alloctap/status.hpp"
+
 #ifdef ALLOCTAP_COMPILE_FAIL
 struct Hook {
   static constexpr std::string_view name = "mine";
   template <alloctap::EventSink Sink>
-  static absl::Status install() {
-    return absl::OkStatus();
+  static alloctap::Status install() {
+    return alloctap::Status();
   }
   static void uninstall() noexcept {}
 };

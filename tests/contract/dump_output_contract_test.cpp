@@ -12,6 +12,7 @@
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/file_output.hpp"
 #include "alloctap/dump/memory_output.hpp"
+#include "alloctap/status.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace {
@@ -25,11 +26,11 @@ std::string read(const std::string& path) {
 
 /// Writes `pieces` to `output` through a writer, as a dump does.
 template <class Output>
-absl::Status write_all(Output& output, const std::vector<std::string>& pieces) {
-  if (absl::Status status = output.open(); !status.ok()) return status;
+alloctap::Status write_all(Output& output, const std::vector<std::string>& pieces) {
+  if (alloctap::Status status = output.open(); !status.ok()) return status;
   alloctap::DumpWriter writer(output);
   for (const std::string& piece : pieces) writer << std::string_view(piece);
-  if (absl::Status status = writer.finish(); !status.ok()) return status;
+  if (alloctap::Status status = writer.finish(); !status.ok()) return status;
   return output.commit();
 }
 
@@ -37,7 +38,7 @@ absl::Status write_all(Output& output, const std::vector<std::string>& pieces) {
 struct ToFile {
   TemporaryDirectory directory;
   std::string path = directory.file("dump");
-  absl::Status write(const std::vector<std::string>& pieces) {
+  alloctap::Status write(const std::vector<std::string>& pieces) {
     alloctap::FileOutput output(path);
     return write_all(output, pieces);
   }
@@ -47,10 +48,10 @@ struct ToFile {
 struct ToDescriptor {
   TemporaryDirectory directory;
   std::string path = directory.file("dump");
-  absl::Status write(const std::vector<std::string>& pieces) {
+  alloctap::Status write(const std::vector<std::string>& pieces) {
     const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     alloctap::DescriptorOutput output(descriptor);
-    const absl::Status status = write_all(output, pieces);
+    const alloctap::Status status = write_all(output, pieces);
     CHECK(close(descriptor) == 0);
     return status;
   }
@@ -59,17 +60,19 @@ struct ToDescriptor {
 
 struct ToMemory {
   alloctap::MemoryOutput output;
-  absl::Status write(const std::vector<std::string>& pieces) { return write_all(output, pieces); }
+  alloctap::Status write(const std::vector<std::string>& pieces) {
+    return write_all(output, pieces);
+  }
   std::string arrived() { return std::string(output.text()); }
 };
 
 struct ToCallback {
   std::string text;
-  absl::Status write(const std::vector<std::string>& pieces) {
+  alloctap::Status write(const std::vector<std::string>& pieces) {
     text.clear();
     alloctap::CallbackOutput output([this](std::string_view piece) {
       text += piece;
-      return absl::OkStatus();
+      return alloctap::Status();
     });
     return write_all(output, pieces);
   }

@@ -11,6 +11,7 @@
 #include "alloctap/dump/json_dump.hpp"
 #include "alloctap/dump/massif_dump.hpp"
 #include "alloctap/dump/text_dump.hpp"
+#include "alloctap/status.hpp"
 #include "tests/support/all_dumps.hpp"
 #include "tests/support/piece_output.hpp"
 #include "tests/support/sample_report.hpp"
@@ -75,7 +76,7 @@ TEST_CASE_TEMPLATE_DEFINE("a dump leaves errors of the output to the writer", Du
   PieceOutput output{.pieces_accepted = 0};
   DumpWriter writer(output);
   Dump{}.write(sample.report(), writer);
-  CHECK(writer.finish() == absl::DataLossError("full"));
+  CHECK(writer.finish() == alloctap::Status::data_loss("full"));
   CHECK(output.commits == 0);
 }
 TEST_CASE_TEMPLATE_APPLY(error, AllDumps);
@@ -88,13 +89,13 @@ TEST_CASE_TEMPLATE_DEFINE("a dump that has no memory fails", Dump, no_memory) {
   const Report report = sample.report();
   DumpOutputArchetype output;
   DumpWriter writer(output);
-  absl::Status status;
+  alloctap::Status status;
   {
     const StarvedArena starved;
     Dump{}.write(report, writer);
     status = writer.finish();
   }
-  CHECK(status.code() == absl::StatusCode::kResourceExhausted);
+  CHECK(status.code() == alloctap::StatusCode::kResourceExhausted);
 }
 TEST_CASE_TEMPLATE_APPLY(no_memory, AllDumps);
 

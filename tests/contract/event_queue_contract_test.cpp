@@ -11,6 +11,7 @@
 #include "alloctap/queue/buffer_queue.hpp"
 #include "alloctap/queue/direct_queue.hpp"
 #include "alloctap/queue/logging_queue.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/testing/fake_consumer.hpp"
 
 namespace {
@@ -141,8 +142,8 @@ TEST_CASE_TEMPLATE("a queue that was stopped has delivered everything, and start
 TEST_CASE("a bound that leaves no room for an event is refused with the least that would do") {
   FakeConsumer consumer;
   const auto queue = std::make_unique<alloctap::BufferQueue::For<FakeConsumer>>(consumer);
-  const absl::Status status = queue->start(100);
-  CHECK(status.code() == absl::StatusCode::kInvalidArgument);
+  const alloctap::Status status = queue->start(100);
+  CHECK(status.code() == alloctap::StatusCode::kInvalidArgument);
   CHECK(std::string(status.message()).find("max_queue_bytes = 100") != std::string::npos);
   CHECK(std::string(status.message()).find("at least") != std::string::npos);
 }

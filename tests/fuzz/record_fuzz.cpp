@@ -19,6 +19,7 @@
 #include "alloctap/dump/speedscope_dump.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/snapshot/replay_check.hpp"
+#include "alloctap/status.hpp"
 
 namespace {
 
@@ -33,8 +34,8 @@ MemoryOutput dump(const Policy& policy, const Report& report) {
   MemoryOutput output;
   DumpWriter writer(output);
   policy.write(report, writer);
-  const absl::Status status = writer.finish();
-  require(status.ok() || status.code() == absl::StatusCode::kResourceExhausted);
+  const alloctap::Status status = writer.finish();
+  require(status.ok() || status.code() == alloctap::StatusCode::kResourceExhausted);
   return output;
 }
 

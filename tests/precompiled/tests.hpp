@@ -1,6 +1,4 @@
 /// What most tests include, compiled once. A source includes what it uses all the same.
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
 #include <doctest/doctest.h>
 
 #include <algorithm>

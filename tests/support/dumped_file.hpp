@@ -1,7 +1,6 @@
 /// What tests of file outputs write, and look for.
 #pragma once
 
-#include <absl/status/status.h>
 #include <doctest/doctest.h>
 
 #include <cstddef>
@@ -12,6 +11,7 @@
 #include <string_view>
 
 #include "alloctap/dump/file_output.hpp"
+#include "alloctap/status.hpp"
 #include "tests/support/status_text.hpp"
 
 namespace alloctap::testing {
@@ -30,9 +30,9 @@ inline std::size_t files_beside(const std::string& path) {
 }
 
 /// A whole dump of one piece.
-inline absl::Status dump(FileOutput& output, std::string_view text) {
-  if (absl::Status status = output.open(); !status.ok()) return status;
-  if (absl::Status status = output.write(text); !status.ok()) return status;
+inline Status dump(FileOutput& output, std::string_view text) {
+  if (Status status = output.open(); !status.ok()) return status;
+  if (Status status = output.write(text); !status.ok()) return status;
   return output.commit();
 }
 

@@ -1,11 +1,10 @@
 /// What names stacks in tests of what asks a tracker for names.
 #pragma once
 
-#include <absl/status/statusor.h>
-
 #include <span>
 
 #include "alloctap/dump/named_stacks.hpp"
+#include "alloctap/status.hpp"
 #include "tests/support/sample_report.hpp"
 
 namespace alloctap::testing {
@@ -14,8 +13,8 @@ namespace alloctap::testing {
 struct NamingTracker {
   static inline const SampleReport* sample = nullptr;
 
-  static absl::StatusOr<NamedStacks> name_stacks(std::span<const StackId> stacks) {
-    if (sample == nullptr) return absl::ResourceExhaustedError("no memory for names");
+  static Result<NamedStacks> name_stacks(std::span<const StackId> stacks) {
+    if (sample == nullptr) return Status::resource_exhausted("no memory for names");
     return NamedStacks::name(sample->report(), stacks);
   }
 };

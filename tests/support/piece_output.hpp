@@ -1,8 +1,6 @@
 /// An output that tests look into.
 #pragma once
 
-#include <absl/status/status.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,21 +8,22 @@
 #include <vector>
 
 #include "alloctap/dump/dump_output.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap::testing {
 
 /// Keeps every piece; refuses those after the first `pieces_accepted`.
 struct PieceOutput {
-  absl::Status open() { return absl::OkStatus(); }
-  absl::Status write(std::string_view text) {
+  Status open() { return Status(); }
+  Status write(std::string_view text) {
     ++writes;
-    if (pieces.size() == pieces_accepted) return absl::DataLossError("full");
+    if (pieces.size() == pieces_accepted) return Status::data_loss("full");
     pieces.emplace_back(text);
-    return absl::OkStatus();
+    return Status();
   }
-  absl::Status commit() {
+  Status commit() {
     ++commits;
-    return absl::OkStatus();
+    return Status();
   }
 
   [[nodiscard]] std::string text() const {

@@ -13,6 +13,7 @@
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/memory_output.hpp"
 #include "alloctap/dump/report.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/testing/fake_symbolizer.hpp"
 
 namespace alloctap::testing {
@@ -192,7 +193,7 @@ template <DumpPolicy Policy, std::derived_from<Report> AnyReport>
   MemoryOutput output;
   DumpWriter writer(output);
   policy.write(report, writer);
-  const absl::Status status = writer.finish();
+  const Status status = writer.finish();
   return status.ok() ? std::string(output.text()) : std::string(status.message());
 }
 

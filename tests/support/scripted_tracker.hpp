@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "alloctap/message_text.hpp"
 #include "alloctap/queue/buffer_queue.hpp"
 #include "alloctap/testing/scripted_stack.hpp"
 #include "alloctap/tracker.hpp"
@@ -30,7 +31,7 @@ struct BufferedScriptedConfig : ScriptedConfig<Test> {
 template <class Tracker>
 [[nodiscard]] Session started() {
   auto session = Tracker::start();
-  CAPTURE(session.status().ToString());
+  CAPTURE(to_string(session.status()));
   REQUIRE(session.ok());
   return *std::move(session);
 }

@@ -1,15 +1,15 @@
 /// What statuses say.
 #pragma once
 
-#include <absl/status/status.h>
-
 #include <string>
 #include <string_view>
+
+#include "alloctap/status.hpp"
 
 namespace alloctap::testing {
 
 /// Returns whether the message of `status` has `text` in it.
-[[nodiscard]] inline bool says(const absl::Status& status, std::string_view text) {
+[[nodiscard]] inline bool says(const Status& status, std::string_view text) {
   return std::string(status.message()).find(text) != std::string::npos;
 }
 

@@ -10,6 +10,7 @@
 #include "alloctap/recorder.hpp"
 #include "alloctap/sample/size_range.hpp"
 #include "alloctap/snapshot/take_snapshot.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/testing/scripted_stack.hpp"
 #include "tests/support/block_at.hpp"
 
@@ -68,7 +69,7 @@ struct Program {
     Record recorder;
     SnapshotBuilder builder(recorder);
     builder.read();
-    absl::StatusOr<Snapshot> snapshot = builder.finish();
+    Result<Snapshot> snapshot = builder.finish();
     REQUIRE(snapshot.ok());
     return *std::move(snapshot);
   }

@@ -18,6 +18,7 @@
 #include "alloctap/guard/recording_gate.hpp"
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/sample/poisson_by_bytes.hpp"
+#include "alloctap/status.hpp"
 #include "tests/support/scripted_tracker.hpp"
 #include "tests/support/starved_arena.hpp"
 
@@ -216,7 +217,7 @@ TEST_CASE("a peak that ends while another thread dumps keeps nobody waiting, and
   const Session session = started<T>();
   bool told = false;
   CallbackOutput output([&](std::string_view) {
-    if (std::exchange(told, true)) return absl::OkStatus();
+    if (std::exchange(told, true)) return alloctap::Status();
     std::thread([] {
       Program<T> program;
       program.allocate(1, 50'000'000);
@@ -224,7 +225,7 @@ TEST_CASE("a peak that ends while another thread dumps keeps nobody waiting, and
       T::add_timeline_point();
       program.free(0);
     }).join();
-    return absl::OkStatus();
+    return alloctap::Status();
   });
   CHECK(T::dump(TextDump{}, output).ok());
   REQUIRE(told);

@@ -3,8 +3,10 @@
 #include <array>
 #include <cstdint>
 
+#include "alloctap/message_text.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 #include "alloctap/sample/poisson_by_bytes.hpp"
+#include "alloctap/status.hpp"
 #include "tests/support/scripted_tracker.hpp"
 
 namespace {
@@ -85,7 +87,7 @@ TEST_CASE("a tracker tells what cannot be reached, definitely and indirectly") {
   });
   const auto found = T::leaks(Reachability::kScan);
   held_block = nullptr;
-  CAPTURE(found.status().ToString());
+  CAPTURE(to_string(found.status()));
   REQUIRE(found.ok());
   CHECK(found->snapshot.scan.done);
   CHECK(found->snapshot.totals.live_allocations == 4);
@@ -123,7 +125,7 @@ TEST_CASE("where blocks are left out unreachable ones cannot be told") {
   using T = Tracker<SampledConfig>;
   const Session session = started<T>();
   const auto found = T::leaks(Reachability::kScan);
-  CHECK(found.status().code() == absl::StatusCode::kFailedPrecondition);
+  CHECK(found.status().code() == alloctap::StatusCode::kFailedPrecondition);
   CHECK(says(found.status(), "a sampling policy leaves blocks out"));
   CHECK(says(found.status(), "record every allocation"));
   CHECK(T::leaks(Reachability::kNotAsked).ok());

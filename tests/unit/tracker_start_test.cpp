@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "alloctap/queue/buffer_queue.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/tracker.hpp"
 #include "tests/support/scripted_tracker.hpp"
 
@@ -17,8 +18,8 @@ template <class Test, bool kWorks>
 struct BlindHook : HookBackendArchetype {
   static constexpr std::string_view name = "blind";
   template <EventSink Sink>
-  static absl::Status install() {
-    return kWorks ? absl::OkStatus() : absl::UnavailableError("this hook never works");
+  static alloctap::Status install() {
+    return kWorks ? alloctap::Status() : alloctap::Status::unavailable("this hook never works");
   }
 };
 
@@ -45,7 +46,7 @@ TEST_CASE("two trackers cannot have a hook on the process's allocator at once") 
   auto first = First::start();
   REQUIRE(first.ok());
   const auto second = Second::start();
-  CHECK(second.status().code() == absl::StatusCode::kFailedPrecondition);
+  CHECK(second.status().code() == alloctap::StatusCode::kFailedPrecondition);
   CHECK(says(second.status(), "another tracker has the hook \"blind\" on the process's allocator"));
   CHECK(says(second.status(), "cannot install the hook \"blind\""));
   CHECK(says(second.status(), "End its session first"));
@@ -56,16 +57,16 @@ TEST_CASE("two trackers cannot have a hook on the process's allocator at once") 
 
 TEST_CASE("a tracker whose hook does not work has no session, and others may") {
   using Failing = Tracker<BlindConfig<FailingHook, false>>;
-  CHECK(Failing::start().status() == absl::UnavailableError("this hook never works"));
+  CHECK(Failing::start().status() == alloctap::Status::unavailable("this hook never works"));
   CHECK_FALSE(Failing::running());
-  CHECK(Failing::start().status() == absl::UnavailableError("this hook never works"));
+  CHECK(Failing::start().status() == alloctap::Status::unavailable("this hook never works"));
   CHECK(Tracker<BlindConfig<FirstHook, true>>::start().ok());
 }
 
 TEST_CASE("a queue that is given too little memory says how much it needs") {
   using T = Tracker<TinyConfig>;
-  const absl::Status status = T::start().status();
-  CHECK(status.code() == absl::StatusCode::kInvalidArgument);
+  const alloctap::Status status = T::start().status();
+  CHECK(status.code() == alloctap::StatusCode::kInvalidArgument);
   CHECK(says(status, "limits.max_queue_bytes = 100"));
   CHECK(says(status, "give at least"));
   CHECK_FALSE(T::running());

@@ -12,6 +12,7 @@
 #include "alloctap/dump/memory_output.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/os/process.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/testing/fake_symbolizer.hpp"
 #include "tests/support/piece_output.hpp"
 #include "tests/support/scripted_tracker.hpp"
@@ -88,7 +89,7 @@ TEST_CASE("a tracker has one session, and says what to do about another") {
   using T = Tracker<Config<TwiceTest>>;
   Session session = started<T>();
   const auto second = T::start();
-  CHECK(second.status().code() == absl::StatusCode::kFailedPrecondition);
+  CHECK(second.status().code() == alloctap::StatusCode::kFailedPrecondition);
   CHECK(says(second.status(), "has a session already; end that one first"));
   CHECK(T::running());
   session.end();
@@ -259,7 +260,7 @@ TEST_CASE("a dump is the report that the policy makes, in the output") {
     CHECK(T::dump(TextDump{}, pieces).ok());
     CHECK(pieces.commits == 1);
     PieceOutput full{.pieces_accepted = 0};
-    CHECK(T::dump(TextDump{}, full) == absl::DataLossError("full"));
+    CHECK(T::dump(TextDump{}, full) == alloctap::Status::data_loss("full"));
     CHECK(full.commits == 0);
   }
   FakeSymbolizer::know({});

@@ -10,9 +10,9 @@
 #include <span>
 #include <string>
 
-#include "absl/status/status.h"
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
+#include "alloctap/message_text.hpp"
+#include "alloctap/status.hpp"
 #include "chosen_dump.hpp"
 #include "convert/options.hpp"
 #include "convert/replay_text.hpp"
@@ -30,11 +30,11 @@ constexpr char kTool[] = "alloctap-convert";
 int say(int code, const std::string& message) { return run::say(kTool, code, message); }
 
 template <class Output>
-absl::Status write_to(Output&& output, const Report& report, const ChosenDump& dump) {
-  if (absl::Status status = output.open(); !status.ok()) return status;
+Status write_to(Output&& output, const Report& report, const ChosenDump& dump) {
+  if (Status status = output.open(); !status.ok()) return status;
   DumpWriter writer(output);
   dump.write(report, writer);
-  if (absl::Status status = writer.finish(); !status.ok()) return status;
+  if (Status status = writer.finish(); !status.ok()) return status;
   return output.commit();
 }
 
@@ -42,9 +42,8 @@ int write_targets(const ConvertOptions& options, const Report& report) {
   int code = kFine;
   for (const ConvertOptions::Target& target : options.targets) {
     const ChosenDump dump{.format = target.format};
-    const absl::Status status = target.path == "-"
-                                    ? write_to(DescriptorOutput(1), report, dump)
-                                    : write_to(FileOutput(target.path), report, dump);
+    const Status status = target.path == "-" ? write_to(DescriptorOutput(1), report, dump)
+                                             : write_to(FileOutput(target.path), report, dump);
     if (!status.ok()) code = say(kFailed, std::string(status.message()));
   }
   return code;
@@ -52,23 +51,23 @@ int write_targets(const ConvertOptions& options, const Report& report) {
 
 /// Of a damaged record, what was readable is written.
 int convert(const ConvertOptions& options) {
-  const std::string name = absl::StrCat("'", absl::Utf8SafeCHexEscape(options.record), "'");
+  const std::string name = join_text("'", escaped_text(options.record), "'");
   ArenaArray<char> record;
   const int error = read_file(options.record.c_str(), kMostBytes, record);
   if (error != 0) {
-    return say(kFailed, absl::StrCat(name, " cannot be read: ", os::error_text(error)));
+    return say(kFailed, join_text(name, " cannot be read: ", os::error_text(error)));
   }
   SavedReport saved;
-  const absl::Status status = saved.read(text_of(record));
+  const Status status = saved.read(text_of(record));
   int code = kFine;
   if (!status.ok()) {
-    code = say(kDamaged, absl::StrCat(name, " ", std::string(status.message())));
-    if (status.code() != absl::StatusCode::kDataLoss) return code;
+    code = say(kDamaged, join_text(name, " ", std::string(status.message())));
+    if (status.code() != StatusCode::kDataLoss) return code;
   }
   const Report report = saved.report();
   if (options.replay) {
     const ReplayText replay = replay_text(report.snapshot);
-    if (std::fputs(absl::StrCat(name, " ", replay.text, "\n").c_str(), stdout) < 0 ||
+    if (std::fputs(join_text(name, " ", replay.text, "\n").c_str(), stdout) < 0 ||
         std::fflush(stdout) != 0) {
       return say(kFailed, "standard output cannot be written");
     }

@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "absl/status/status.h"
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
+#include "alloctap/message_text.hpp"
+#include "alloctap/status.hpp"
 #include "option_values.hpp"
 #include "output_argument.hpp"
 #include "tool_options.hpp"
@@ -19,7 +19,7 @@ namespace {
 constexpr char kTool[] = "alloctap-convert";
 constexpr char kArguments[] = "RECORD [FORMAT=PATH]...";
 
-absl::Status add_target(const std::string& text, ConvertOptions& options) {
+Status add_target(const std::string& text, ConvertOptions& options) {
   const std::size_t equals = text.find('=');
   ConvertOptions::Target target;
   const bool named =
@@ -27,33 +27,32 @@ absl::Status add_target(const std::string& text, ConvertOptions& options) {
   if (!named || equals + 1 == text.size()) {
     const std::string close =
         named || equals == text.npos ? "" : close_format(text.substr(0, equals));
-    return absl::InvalidArgumentError(absl::StrCat(
-        "'", absl::Utf8SafeCHexEscape(text), "': ",
+    return Status::invalid_argument(
+        "'", escaped_text(text), "': ",
         close.empty()
-            ? absl::StrCat("write FORMAT=PATH, where FORMAT is one of ", list_of(kFormatNames))
-            : absl::StrCat("unknown format", close)));
+            ? join_text("write FORMAT=PATH, where FORMAT is one of ", list_of(kFormatNames))
+            : join_text("unknown format", close));
   }
   target.path = text.substr(equals + 1);
   options.targets.push_back(target);
-  return absl::OkStatus();
+  return Status();
 }
 
-absl::Status add_output(const std::string& text, ConvertOptions& options) {
+Status add_output(const std::string& text, ConvertOptions& options) {
   ConvertOptions::Target target;
   std::string why = read_output_argument(text, target.format, target.path);
   if (why.empty() && target.path.empty()) why = "the path is empty";
   if (!why.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--output '", absl::Utf8SafeCHexEscape(text), "': ", why));
+    return Status::invalid_argument("--output '", escaped_text(text), "': ", why);
   }
   options.targets.push_back(target);
-  return absl::OkStatus();
+  return Status();
 }
 
-absl::StatusOr<ConvertOptions> interpret(const ConvertTexts& texts) {
+Result<ConvertOptions> interpret(const ConvertTexts& texts) {
   const bool has_work = texts.replay || !texts.outputs.empty() || texts.files.size() > 1;
   if (texts.files.empty() || !has_work) {
-    return absl::InvalidArgumentError(
+    return Status::invalid_argument(
         "write alloctap-convert RECORD -o PATH, alloctap-convert RECORD FORMAT=PATH..., or "
         "alloctap-convert --replay RECORD");
   }
@@ -61,10 +60,10 @@ absl::StatusOr<ConvertOptions> interpret(const ConvertTexts& texts) {
   options.replay = texts.replay;
   options.record = texts.files[0];
   for (const std::string& text : std::span(texts.files).subspan(1)) {
-    if (absl::Status status = add_target(text, options); !status.ok()) return status;
+    if (Status status = add_target(text, options); !status.ok()) return status;
   }
   for (const std::string& text : texts.outputs) {
-    if (absl::Status status = add_output(text, options); !status.ok()) return status;
+    if (Status status = add_output(text, options); !status.ok()) return status;
   }
   return options;
 }
@@ -87,7 +86,7 @@ void describe(CLI::App& app, ConvertTexts& texts) {
                "they add up to its numbers.");
   CLI::Option* files = app.add_option("RECORD", texts.files, "What to read, and what to write.");
   note_values(files->option_text(kArguments)->allow_extra_args(), kFormatNames);
-  app.footer(absl::StrCat(
+  app.footer(join_text(
       "Records are what alloctap-run --dump record=PATH writes. A PATH of - is standard output.\n"
       "FORMAT is one of\n",
       list_of(kFormatNames),
@@ -96,11 +95,11 @@ void describe(CLI::App& app, ConvertTexts& texts) {
       "where nothing could be read or something not be written."));
 }
 
-absl::StatusOr<ConvertOptions> parse_convert_options(std::span<char*> arguments) {
+Result<ConvertOptions> parse_convert_options(std::span<char*> arguments) {
   CLI::App app;
   ConvertTexts texts;
   describe(app, texts);
-  absl::StatusOr<std::string> answer = parse_or_answer(app, kTool, arguments);
+  Result<std::string> answer = parse_or_answer(app, kTool, arguments);
   if (!answer.ok()) return answer.status();
   if (!answer->empty()) {
     ConvertOptions options;

@@ -1,12 +1,11 @@
 /// The command line of alloctap-convert.
 #pragma once
 
-#include <absl/status/statusor.h>
-
 #include <span>
 #include <string>
 #include <vector>
 
+#include "alloctap/status.hpp"
 #include "settings.hpp"
 
 namespace CLI {
@@ -40,6 +39,6 @@ struct ConvertOptions {
 };
 
 /// Of a command line that asks for nothing sensible, the error says what to write.
-[[nodiscard]] absl::StatusOr<ConvertOptions> parse_convert_options(std::span<char*> arguments);
+[[nodiscard]] Result<ConvertOptions> parse_convert_options(std::span<char*> arguments);
 
 }  // namespace alloctap::run

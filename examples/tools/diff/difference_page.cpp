@@ -4,6 +4,8 @@
 #include <alloctap/dump/file_output.hpp>
 #include <alloctap/dump/html_dump.hpp>
 
+#include "alloctap/status.hpp"
+
 namespace alloctap::run {
 namespace {
 
@@ -12,15 +14,15 @@ void copy(std::string_view json, ScriptText& script) { static_cast<void>(script.
 
 }  // namespace
 
-absl::Status write_difference_page(std::string_view before, std::string_view after,
-                                   std::string_view path) {
+Status write_difference_page(std::string_view before, std::string_view after,
+                             std::string_view path) {
   FileOutput output(path);
-  if (absl::Status status = output.open(); !status.ok()) return status;
+  if (Status status = output.open(); !status.ok()) return status;
   DumpWriter out(output);
   write_html_page(
       out, [after](ScriptText& script) { copy(after, script); },
       [before](ScriptText& script) { copy(before, script); });
-  if (absl::Status status = out.finish(); !status.ok()) return status;
+  if (Status status = out.finish(); !status.ok()) return status;
   return output.commit();
 }
 

@@ -10,10 +10,9 @@
 #include <string>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
+#include "alloctap/message_text.hpp"
+#include "alloctap/status.hpp"
 #include "diff/difference_page.hpp"
 #include "diff/difference_text.hpp"
 #include "diff/options.hpp"
@@ -45,20 +44,19 @@ struct Input {
 };
 
 void read(Input& input, bool keep_json) {
-  const std::string name = absl::StrCat("'", absl::Utf8SafeCHexEscape(input.file), "'");
+  const std::string name = join_text("'", escaped_text(input.file), "'");
   ArenaArray<char> text;
   const int error = read_file(input.file.c_str(), kMostBytes, text);
   if (error != 0) {
-    input.code =
-        say(kNothingCompared, absl::StrCat(name, " cannot be read: ", os::error_text(error)));
+    input.code = say(kNothingCompared, join_text(name, " cannot be read: ", os::error_text(error)));
     return;
   }
   if (keep_json) input.json = text_of(text);
-  const absl::Status status = JsonReader::read(std::move(text), input.profile);
+  const Status status = JsonReader::read(std::move(text), input.profile);
   if (status.ok()) return;
   input.code =
-      say(status.code() == absl::StatusCode::kResourceExhausted ? kNothingCompared : kGrewOrDamaged,
-          absl::StrCat(name, " ", std::string(status.message())));
+      say(status.code() == StatusCode::kResourceExhausted ? kNothingCompared : kGrewOrDamaged,
+          join_text(name, " ", std::string(status.message())));
 }
 
 /// A file that was built anew has other places, so its stacks are not recognized.
@@ -68,9 +66,9 @@ void tell_rebuilt(const SavedProfile& before, const SavedProfile& after) {
       const bool same_build = std::equal(old.build_id, old.build_id + old.build_id_bytes,
                                          now.build_id, now.build_id + now.build_id_bytes);
       if (old.path != now.path || same_build) continue;
-      say(kFine, absl::StrCat("note: '", absl::Utf8SafeCHexEscape(std::string(now.path)),
-                              "' was built anew in between, so stacks through it differ; with "
-                              "--match=functions they are matched by names"));
+      say(kFine, join_text("note: '", escaped_text(std::string(now.path)),
+                           "' was built anew in between, so stacks through it differ; with "
+                           "--match=functions they are matched by names"));
       return;
     }
   }
@@ -80,8 +78,8 @@ int judge(const DiffOptions& options, const HeapChange& change) {
   if (!options.allowed_growth || change.live_bytes <= 0) return kFine;
   const auto growth = static_cast<std::uint64_t>(change.live_bytes);
   if (growth <= *options.allowed_growth) return kFine;
-  return say(kGrewOrDamaged, absl::StrCat("memory grew by ", growth, " bytes, more than the ",
-                                          *options.allowed_growth, " allowed"));
+  return say(kGrewOrDamaged, join_text("memory grew by ", growth, " bytes, more than the ",
+                                       *options.allowed_growth, " allowed"));
 }
 
 /// Half a report would make a page that shows nothing.
@@ -90,7 +88,7 @@ int write_page(const DiffOptions& options, const Input& before, const Input& aft
   if (before.code != kFine || after.code != kFine) {
     return say(kGrewOrDamaged, "no page is written: it needs two whole reports");
   }
-  const absl::Status status = write_difference_page(before.json, after.json, options.page);
+  const Status status = write_difference_page(before.json, after.json, options.page);
   return status.ok() ? kFine : say(kNothingCompared, std::string(status.message()));
 }
 
@@ -101,14 +99,14 @@ int compare(const DiffOptions& options) {
   read(after, !options.page.empty());
   const int readable = std::max(before.code, after.code);
   if (!before.comparable() || !after.comparable()) return readable;
-  absl::StatusOr<ProfileDiff> change = diff(before.profile, after.profile, options.match);
+  Result<ProfileDiff> change = diff(before.profile, after.profile, options.match);
   if (!change.ok()) return say(kNothingCompared, std::string(change.status().message()));
   if (options.match == StackMatch::kPlaces) tell_rebuilt(before.profile, after.profile);
   DescriptorOutput output(1);
   DumpWriter out(output);
   write_difference({before.file, before.profile}, {after.file, after.profile}, *change,
                    options.most_stacks, out);
-  const absl::Status written = out.finish();
+  const Status written = out.finish();
   if (!written.ok()) return say(kNothingCompared, std::string(written.message()));
   return std::max({readable, write_page(options, before, after), judge(options, change->total)});
 }

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
+#include "alloctap/message_text.hpp"
+#include "alloctap/status.hpp"
 #include "byte_count.hpp"
 #include "option_values.hpp"
 #include "tool_options.hpp"
@@ -23,57 +23,53 @@ constexpr char kArguments[] = "BEFORE.json AFTER.json";
 
 constexpr std::array<std::string_view, 2> kMatchNames{"places", "functions"};
 
-std::string quoted(const std::string& value) {
-  return absl::StrCat("'", absl::Utf8SafeCHexEscape(value), "'");
-}
+std::string quoted(const std::string& value) { return join_text("'", escaped_text(value), "'"); }
 
-absl::Status set_files(const DiffTexts& texts, DiffOptions& options) {
+Status set_files(const DiffTexts& texts, DiffOptions& options) {
   if (texts.files.size() != 2) {
     const std::size_t files = texts.files.size();
-    return absl::InvalidArgumentError(
-        absl::StrCat(files == 1 ? "there is 1 file" : absl::StrCat("there are ", files, " files"),
-                     "; write alloctap-diff BEFORE.json AFTER.json"));
+    return Status::invalid_argument(
+        files == 1 ? "there is 1 file" : join_text("there are ", files, " files"),
+        "; write alloctap-diff BEFORE.json AFTER.json");
   }
   options.before = texts.files[0];
   options.after = texts.files[1];
-  return absl::OkStatus();
+  return Status();
 }
 
-absl::Status set_allowed(const std::string& text, DiffOptions& options) {
+Status set_allowed(const std::string& text, DiffOptions& options) {
   options.allowed_growth = parse_bytes(text);
-  if (options.allowed_growth) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--allow ", quoted(text), ": write a number of bytes, such as 0, 4096, 512K or 2M"));
+  if (options.allowed_growth) return Status();
+  return Status::invalid_argument("--allow ", quoted(text),
+                                  ": write a number of bytes, such as 0, 4096, 512K or 2M");
 }
 
-absl::Status set_match(const std::string& text, DiffOptions& options) {
+Status set_match(const std::string& text, DiffOptions& options) {
   options.match = text == "functions" ? StackMatch::kFunctions : StackMatch::kPlaces;
-  if (text == "functions" || text == "places") return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--match ", quoted(text), ": unknown; write places or functions"));
+  if (text == "functions" || text == "places") return Status();
+  return Status::invalid_argument("--match ", quoted(text), ": unknown; write places or functions");
 }
 
-absl::Status set_most(const std::string& text, DiffOptions& options) {
+Status set_most(const std::string& text, DiffOptions& options) {
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, options.most_stacks);
-  if (error == std::errc{} && stop == end) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--most ", quoted(text), ": write a whole number"));
+  if (error == std::errc{} && stop == end) return Status();
+  return Status::invalid_argument("--most ", quoted(text), ": write a whole number");
 }
 
-absl::Status set_page(const std::string& text, DiffOptions& options) {
+Status set_page(const std::string& text, DiffOptions& options) {
   options.page = text;
-  if (!text.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError("--html: the path is empty");
+  if (!text.empty()) return Status();
+  return Status::invalid_argument("--html: the path is empty");
 }
 
-absl::StatusOr<DiffOptions> interpret(const CLI::App& app, const DiffTexts& texts) {
+Result<DiffOptions> interpret(const CLI::App& app, const DiffTexts& texts) {
   DiffOptions options;
-  absl::Status status = set_files(texts, options);
-  if (app.count("--allow") > 0) status.Update(set_allowed(texts.allow, options));
-  if (app.count("--match") > 0) status.Update(set_match(texts.match, options));
-  if (app.count("--most") > 0) status.Update(set_most(texts.most, options));
-  if (app.count("--html") > 0) status.Update(set_page(texts.page, options));
+  Status status = set_files(texts, options);
+  if (app.count("--allow") > 0) status.update(set_allowed(texts.allow, options));
+  if (app.count("--match") > 0) status.update(set_match(texts.match, options));
+  if (app.count("--most") > 0) status.update(set_most(texts.most, options));
+  if (app.count("--html") > 0) status.update(set_page(texts.page, options));
   if (!status.ok()) return status;
   return options;
 }
@@ -113,11 +109,11 @@ void describe(CLI::App& app, DiffTexts& texts) {
       "whole (what was readable is compared); 2 where nothing could be compared.");
 }
 
-absl::StatusOr<DiffOptions> parse_diff_options(std::span<char*> arguments) {
+Result<DiffOptions> parse_diff_options(std::span<char*> arguments) {
   CLI::App app;
   DiffTexts texts;
   describe(app, texts);
-  absl::StatusOr<std::string> answer = parse_or_answer(app, kTool, arguments);
+  Result<std::string> answer = parse_or_answer(app, kTool, arguments);
   if (!answer.ok()) return answer.status();
   if (!answer->empty()) {
     DiffOptions options;

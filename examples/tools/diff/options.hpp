@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "alloctap/status.hpp"
 
 namespace CLI {
 class App;
@@ -44,6 +44,6 @@ struct DiffOptions {
 };
 
 /// The error names the value and the remedy.
-[[nodiscard]] absl::StatusOr<DiffOptions> parse_diff_options(std::span<char*> arguments);
+[[nodiscard]] Result<DiffOptions> parse_diff_options(std::span<char*> arguments);
 
 }  // namespace alloctap::run

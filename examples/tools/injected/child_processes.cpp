@@ -1,7 +1,5 @@
 #include "child_processes.hpp"
 
-#include <absl/strings/str_cat.h>
-
 #include <alloctap/guard/reentrancy_guard.hpp>
 #include <alloctap/os/windows/api.hpp>
 #include <alloctap/os/windows/error_preserver.hpp>
@@ -9,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "alloctap/message_text.hpp"
+#include "alloctap/status.hpp"
 #include "lasting_patch.hpp"
 #include "launcher/failure.hpp"
 #include "launcher/path_text.hpp"
@@ -48,13 +48,13 @@ std::wstring path_of_program(HANDLE process) {
   return path;
 }
 
-absl::Status track(HANDLE process, bool is_debugged) {
+Status track(HANDLE process, bool is_debugged) {
   if (is_debugged) {
-    return absl::FailedPreconditionError(
+    return Status::failed_precondition(
         "its parent debugs it, and would have to let it load a library");
   }
   const std::wstring program = path_of_program(process);
-  absl::Status status = check_program_image(program, in_quotes(text_of(program)));
+  Status status = check_program_image(program, in_quotes(text_of(program)));
   if (!status.ok()) return status;
   const std::wstring library = path_of_this_library();
   status = load_library_into(process, library);
@@ -64,10 +64,10 @@ absl::Status track(HANDLE process, bool is_debugged) {
 
 void track_or_say_why(const PROCESS_INFORMATION& child, bool is_debugged) noexcept {
   try {
-    const absl::Status status = track(child.hProcess, is_debugged);
+    const Status status = track(child.hProcess, is_debugged);
     if (status.ok()) return;
     const std::string line =
-        absl::StrCat("child process ", child.dwProcessId, " is not tracked: ", status.message());
+        join_text("child process ", child.dwProcessId, " is not tracked: ", status.message());
     print_line(line);
   } catch (const std::exception&) {
     print_line("a child process is not tracked: there is no memory");
@@ -92,15 +92,15 @@ BOOL WINAPI create_tracked(HANDLE token, LPCWSTR name, LPWSTR command_line,
 
 }  // namespace
 
-absl::Status follow_children(std::string_view settings) {
+Status follow_children(std::string_view settings) {
   settings_of_children = new std::string(settings);
   const HMODULE system = ::GetModuleHandleW(L"kernelbase.dll");
   const PatchTarget target{
       .address = reinterpret_cast<void*>(::GetProcAddress(system, "CreateProcessInternalW")),
       .modules_stay = true};
-  const absl::Status status = patch_for_good(target, &create_tracked, create_process);
+  const Status status = patch_for_good(target, &create_tracked, create_process);
   if (status.ok()) return status;
-  return {status.code(), absl::StrCat("child processes are not tracked: ", status.message())};
+  return {status.code(), join_text("child processes are not tracked: ", status.message())};
 }
 
 }  // namespace alloctap::run

@@ -4,6 +4,7 @@
 #include <alloctap/os/windows/address_space.hpp>
 #include <cstdint>
 
+#include "alloctap/status.hpp"
 #include "lasting_patch.hpp"
 #include "preload/final_report.hpp"
 #include "preload/tracker_calls.hpp"
@@ -37,10 +38,10 @@ NTSTATUS NTAPI report_and_terminate(HANDLE process, NTSTATUS status) {
 
 }  // namespace
 
-absl::Status watch_the_end() {
-  absl::Status status =
+Status watch_the_end() {
+  Status status =
       patch_for_good(find_system_target("RtlExitUserProcess"), &report_and_exit, exit_process);
-  status.Update(patch_for_good(find_system_target("NtTerminateProcess"), &report_and_terminate,
+  status.update(patch_for_good(find_system_target("NtTerminateProcess"), &report_and_terminate,
                                terminate_process));
   return status;
 }

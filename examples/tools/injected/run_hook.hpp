@@ -1,14 +1,13 @@
 /// The hook that the user chose.
 #pragma once
 
-#include <absl/status/status.h>
-
 #include <alloctap/hook/windows_heap_hook.hpp>
 #include <alloctap/hook/windows_import_hook.hpp>
 #include <optional>
 #include <span>
 #include <string_view>
 
+#include "alloctap/status.hpp"
 #include "hook_settings.hpp"
 
 namespace alloctap::run {
@@ -23,7 +22,7 @@ struct RunHook {
   static void choose(HookChoice choice) noexcept { choice_ = choice; }
 
   template <EventSink Sink>
-  static absl::Status install() {
+  static Status install() {
     return patches_code() ? WindowsHeapHook::install<Sink>() : WindowsImportHook::install<Sink>();
   }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "alloctap/status.hpp"
 #include "child_processes.hpp"
 #include "preload/define_tracker_calls.hpp"
 #include "preload/final_report.hpp"
@@ -42,7 +43,7 @@ bool start_tracker() noexcept {
                             .min_bytes = settings->min_size,
                             .max_bytes = settings->max_size});
   limit_event_log(RunTracker::Sink::queue(), settings->event_bytes);
-  absl::StatusOr<Session> session = RunTracker::start();
+  Result<Session> session = RunTracker::start();
   print_error(session.status());
   if (!session.ok()) return false;
   // Recording ends with the process.

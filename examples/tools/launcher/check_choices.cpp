@@ -4,10 +4,10 @@
 #include <string>
 #include <system_error>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "alloctap/check/parse_check_options.hpp"
+#include "alloctap/message_text.hpp"
+#include "alloctap/status.hpp"
 #include "launcher/failure.hpp"
 #include "launcher/guard_pages.hpp"
 
@@ -17,13 +17,13 @@ namespace {
 /// What is wrong with `checks`; empty where nothing is.
 std::string why_no_checks(const std::string& checks, Options& options) {
   if (checks.size() > kMostCheckBytes) {
-    return absl::StrCat("write at most ", kMostCheckBytes, " characters");
+    return join_text("write at most ", kMostCheckBytes, " characters");
   }
-  const absl::StatusOr<CheckSettings> settings = parse_check_options(checks);
+  const Result<CheckSettings> settings = parse_check_options(checks);
   if (!settings.ok()) return std::string(settings.status().message());
   options.string_checks = settings->strings;
   if (!description_of(options.hook).checks_blocks) {
-    return absl::StrCat("blocks can be checked with --hook=", std::string(kCheckingHook), " alone");
+    return join_text("blocks can be checked with --hook=", std::string(kCheckingHook), " alone");
   }
   if (settings->guard_pages != 0 && !description_of(options.hook).places_blocks) {
     return "guard pages are not to be had on this system";
@@ -35,53 +35,50 @@ std::string why_no_checks(const std::string& checks, Options& options) {
   return "";
 }
 
-absl::Status set_guard_pages(const CommandLine& line, Options& options) {
-  if (line.guard_pages().empty()) return absl::OkStatus();
+Status set_guard_pages(const CommandLine& line, Options& options) {
+  if (line.guard_pages().empty()) return Status();
   const std::string value = line.guard_pages().back();
-  if (absl::Status status = add_guard_pages(value, options.checks); !status.ok()) return status;
+  if (Status status = add_guard_pages(value, options.checks); !status.ok()) return status;
   const std::string why = why_no_checks(options.checks, options);
-  if (why.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--guard-pages ", in_quotes(value), ": ", why));
+  if (why.empty()) return Status();
+  return Status::invalid_argument("--guard-pages ", in_quotes(value), ": ", why);
 }
 
-absl::Status set_lists(const CommandLine& line, Options& options) {
+Status set_lists(const CommandLine& line, Options& options) {
   options.checks = absl::StrJoin(line.checks(), " ");
-  const std::string option = line.checks().empty()
-                                 ? "--string-checks"
-                                 : absl::StrCat("--checks ", in_quotes(options.checks));
+  const std::string option =
+      line.checks().empty() ? "--string-checks" : join_text("--checks ", in_quotes(options.checks));
   if (line.checks_strings()) {
-    absl::StrAppend(&options.checks, options.checks.empty() ? "" : " ", "string_checks");
+    append_text(options.checks, options.checks.empty() ? "" : " ", "string_checks");
   }
-  if (line.checks().empty() && !line.checks_strings()) return absl::OkStatus();
+  if (line.checks().empty() && !line.checks_strings()) return Status();
   const std::string why = why_no_checks(options.checks, options);
-  if (why.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(option, ": ", why));
+  if (why.empty()) return Status();
+  return Status::invalid_argument(option, ": ", why);
 }
 
-absl::Status set_error_exit_code(const std::string& value, Options& options) {
+Status set_error_exit_code(const std::string& value, Options& options) {
   const char* end = value.data() + value.size();
   const auto [stop, error] = std::from_chars(value.data(), end, options.error_exit_code);
   const bool in_range =
       options.error_exit_code >= 1 && options.error_exit_code <= kMostErrorExitCode;
   if (error != std::errc{} || stop != end || !in_range) {
-    return absl::InvalidArgumentError(absl::StrCat("--error-exitcode ", in_quotes(value),
-                                                   ": write a whole number from 1 to ",
-                                                   kMostErrorExitCode));
+    return Status::invalid_argument("--error-exitcode ", in_quotes(value),
+                                    ": write a whole number from 1 to ", kMostErrorExitCode);
   }
-  if (!options.checks.empty() || options.leaks != LeakChoice::kNone) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--error-exitcode ", in_quotes(value),
-                   ": nothing is looked for; write --leaks=CHOICE, --checks=LIST or "
-                   "--guard-pages=CHOICE too"));
+  if (!options.checks.empty() || options.leaks != LeakChoice::kNone) return Status();
+  return Status::invalid_argument("--error-exitcode ", in_quotes(value),
+                                  ": nothing is looked for; write --leaks=CHOICE, --checks=LIST or "
+                                  "--guard-pages=CHOICE too");
 }
 
 }  // namespace
 
-absl::Status set_checks(const CommandLine& line, Options& options) {
-  absl::Status status = set_lists(line, options);
-  status.Update(set_guard_pages(line, options));
+Status set_checks(const CommandLine& line, Options& options) {
+  Status status = set_lists(line, options);
+  status.update(set_guard_pages(line, options));
   for (const std::string& value : line.error_exit_codes()) {
-    status.Update(set_error_exit_code(value, options));
+    status.update(set_error_exit_code(value, options));
   }
   return status;
 }

@@ -1,7 +1,7 @@
 /// What is looked for in the program's blocks, as the user chose it.
 #pragma once
 
-#include "absl/status/status.h"
+#include "alloctap/status.hpp"
 #include "launcher/command_line.hpp"
 #include "launcher/options.hpp"
 
@@ -9,6 +9,6 @@ namespace alloctap::run {
 
 /// Reads the choices of checks, and with which code to end, into `options`, whose hook, events and
 /// leaks are there already. Says the first thing that is wrong.
-absl::Status set_checks(const CommandLine& line, Options& options);
+Status set_checks(const CommandLine& line, Options& options);
 
 }  // namespace alloctap::run

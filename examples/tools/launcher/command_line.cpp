@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
+#include "alloctap/message_text.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/version.hpp"
 #include "launcher/failure.hpp"
 #include "option_values.hpp"
@@ -21,11 +22,11 @@ struct Formatter : CLI::Formatter {
   Formatter() { column_width(28); }
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const override {
-    return absl::StrCat("Examples:\n", kRunExamples, "\n") +
+    return join_text("Examples:\n", kRunExamples, "\n") +
            CLI::Formatter::make_help(app, std::move(name), mode);
   }
   std::string make_usage(const CLI::App*, std::string) const override {
-    return absl::StrCat("Usage: alloctap-run [OPTION]... ", kRunArguments, "\n");
+    return join_text("Usage: alloctap-run [OPTION]... ", kRunArguments, "\n");
   }
 };
 
@@ -47,7 +48,7 @@ CommandLine::CommandLine()
           "Runs PROGRAM and reports which call stacks hold its memory.")) {
   app_->formatter(std::make_shared<Formatter>());
   app_->set_help_flag("-h,--help", "Print this help and exit.");
-  app_->set_version_flag("--version", absl::StrCat("alloctap-run ", kVersionString),
+  app_->set_version_flag("--version", join_text("alloctap-run ", kVersionString),
                          "Print the version and exit.");
   app_->allow_extras();
   output_ = add("-o,--output", "PATH",
@@ -80,8 +81,8 @@ CommandLine::CommandLine()
                "Default: unwind-table.",
                kStackNames);
   max_frames_ = add("--max-frames", "N",
-                    absl::StrCat("Keep the innermost N frames of a stack, from 1 to ", kMostFrames,
-                                 ".\nDefault: ", kDefaultFrames, "."));
+                    join_text("Keep the innermost N frames of a stack, from 1 to ", kMostFrames,
+                              ".\nDefault: ", kDefaultFrames, "."));
   sample_ = add("--sample", "BYTES",
                 "Record about one allocation in BYTES allocated bytes, for\n"
                 "programs that cannot afford a stack for each; 512K is usual.\n"
@@ -119,12 +120,12 @@ CommandLine::CommandLine()
   follow_children_->description(
       "Track child processes too; each writes its own report, so\n"
       "PATH needs %p in the file name. Default: PROGRAM alone.");
-  app_->footer(absl::StrCat(
-      "FORMAT is one of ", list_of(kFormatNames),
-      ".\nBYTES is a whole number, or one with K, M or G for 1024, 1024^2 or 1024^3.\n"
-      "Everything after PROGRAM belongs to PROGRAM.\n"
-      "Exit status: PROGRAM's own; 127 where PROGRAM is not found, 126 where it cannot\n"
-      "be executed, 2 where the command line is wrong or PROGRAM cannot be tracked."));
+  app_->footer(
+      join_text("FORMAT is one of ", list_of(kFormatNames),
+                ".\nBYTES is a whole number, or one with K, M or G for 1024, 1024^2 or 1024^3.\n"
+                "Everything after PROGRAM belongs to PROGRAM.\n"
+                "Exit status: PROGRAM's own; 127 where PROGRAM is not found, 126 where it cannot\n"
+                "be executed, 2 where the command line is wrong or PROGRAM cannot be tracked."));
 }
 
 CommandLine::~CommandLine() = default;
@@ -181,19 +182,19 @@ void CommandLine::add_string_checks() {
       "overlap, told before the call. Alone or beside --checks.");
 }
 
-absl::StatusOr<std::size_t> CommandLine::find_program(std::span<char*> arguments) const {
+Result<std::size_t> CommandLine::find_program(std::span<char*> arguments) const {
   std::size_t i = 1;
   for (; i < arguments.size(); ++i) {
     const std::string argument = arguments[i];
     if (argument == "--") return i + 1;
     if (!argument.starts_with('-')) return i;
-    if (absl::Status status = check_value(argument); !status.ok()) return status;
+    if (Status status = check_value(argument); !status.ok()) return status;
     if (takes_value(argument)) ++i;
   }
   return std::min(i, arguments.size());
 }
 
-absl::StatusOr<std::string> CommandLine::parse(std::span<char*> options) {
+Result<std::string> CommandLine::parse(std::span<char*> options) {
   // CLI11 takes them from the back.
   std::vector<std::string> reversed(options.rbegin(), options.rend());
   try {
@@ -201,16 +202,15 @@ absl::StatusOr<std::string> CommandLine::parse(std::span<char*> options) {
   } catch (const CLI::CallForHelp&) {
     return app_->help();
   } catch (const CLI::CallForVersion& version) {
-    return absl::StrCat(version.what(), "\n");
+    return join_text(version.what(), "\n");
   } catch (const CLI::ParseError& error) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(absl::Utf8SafeCHexEscape(error.what()), "; see alloctap-run --help"));
+    return Status::invalid_argument(escaped_text(error.what()), "; see alloctap-run --help");
   }
   const std::vector<std::string> unknown = app_->remaining();
   if (unknown.empty()) return std::string();
-  return absl::InvalidArgumentError(
+  return Status::invalid_argument(
       asks_to_attach(unknown.front())
-          ? absl::StrCat("option ", in_quotes(unknown.front()), kCannotAttach)
+          ? join_text("option ", in_quotes(unknown.front()), kCannotAttach)
           : unknown_option(*app_, "alloctap-run", unknown.front()));
 }
 
@@ -239,19 +239,19 @@ bool CommandLine::takes_value(const std::string& name) const {
 }
 
 /// CLI11 would take the next argument for an empty value, and ignores some values of flags.
-absl::Status CommandLine::check_value(const std::string& argument) const {
+Status CommandLine::check_value(const std::string& argument) const {
   const std::size_t equals = argument.find('=');
   const std::string name = argument.substr(0, equals);
   if (equals == argument.npos || app_->get_option_no_throw(name) == nullptr) {
-    return absl::OkStatus();
+    return Status();
   }
   if (!takes_value(name)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("option ", in_quotes(argument), " takes no value; write ", name));
+    return Status::invalid_argument("option ", in_quotes(argument), " takes no value; write ",
+                                    name);
   }
-  if (equals + 1 < argument.size()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("option ", in_quotes(argument), " has no value; write one behind the '='"));
+  if (equals + 1 < argument.size()) return Status();
+  return Status::invalid_argument("option ", in_quotes(argument),
+                                  " has no value; write one behind the '='");
 }
 
 }  // namespace alloctap::run

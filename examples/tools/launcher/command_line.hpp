@@ -8,8 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "alloctap/status.hpp"
 
 namespace CLI {
 class App;
@@ -32,10 +31,10 @@ class CommandLine {
 
   /// The index of PROGRAM in `arguments`, of which the first is the launcher's own name. At most
   /// their number.
-  [[nodiscard]] absl::StatusOr<std::size_t> find_program(std::span<char*> arguments) const;
+  [[nodiscard]] Result<std::size_t> find_program(std::span<char*> arguments) const;
 
   /// Parses what stands before PROGRAM; what is returned is the answer to --help or --version.
-  [[nodiscard]] absl::StatusOr<std::string> parse(std::span<char*> options);
+  [[nodiscard]] Result<std::string> parse(std::span<char*> options);
 
   /// The table of options, for whoever describes it elsewhere.
   [[nodiscard]] const CLI::App& app() const noexcept { return *app_; }
@@ -77,7 +76,7 @@ class CommandLine {
   void add_string_checks();
   void add_tags();
   bool takes_value(const std::string& name) const;
-  absl::Status check_value(const std::string& argument) const;
+  Status check_value(const std::string& argument) const;
 
   std::unique_ptr<CLI::App> app_;
   CLI::Option* dump_ = nullptr;

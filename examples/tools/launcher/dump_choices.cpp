@@ -5,7 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "alloctap/message_text.hpp"
+#include "alloctap/status.hpp"
 #include "launcher/failure.hpp"
 #include "launcher/writable_path.hpp"
 #include "output_argument.hpp"
@@ -22,10 +23,10 @@ std::string why_no_dump(const std::string& argument) {
       has_path_alone ? close_ending(ending_of(argument)) : close_format(argument.substr(0, equals));
   const std::string problem =
       has_path_alone ? "there is no '=', and no format goes by this ending"
-                     : absl::StrCat("unknown format ", in_quotes(argument.substr(0, equals)));
+                     : join_text("unknown format ", in_quotes(argument.substr(0, equals)));
   if (!close.empty()) return problem + close;
-  return absl::StrCat(problem, "; write FORMAT=PATH, where FORMAT is one of ",
-                      list_of(kFormatNames), ", or a PATH with an ending ", kSomeEndings);
+  return join_text(problem, "; write FORMAT=PATH, where FORMAT is one of ", list_of(kFormatNames),
+                   ", or a PATH with an ending ", kSomeEndings);
 }
 
 /// Of --dump, whose format is to be told for sure.
@@ -40,40 +41,40 @@ std::string read_dump_argument(const std::string& argument, DumpFormat& format, 
 
 using ReadArgument = std::string (*)(const std::string&, DumpFormat&, std::string&);
 
-absl::Status add_dump(const char* option, const std::string& argument, ReadArgument read,
-                      Options& options) {
+Status add_dump(const char* option, const std::string& argument, ReadArgument read,
+                Options& options) {
   DumpRequest dump;
-  dump.argument = absl::StrCat(option, " ", in_quotes(argument));
+  dump.argument = join_text(option, " ", in_quotes(argument));
   std::string why = read(argument, dump.format, dump.path);
   if (why.empty() && dump.path == kStandardOutput) {
-    const absl::StatusOr<std::string> path = standard_output_path();
+    const Result<std::string> path = standard_output_path();
     if (path.ok()) {
       dump.path = *path;
     } else {
       why = std::string(path.status().message());
     }
   }
-  if (!why.empty()) return absl::InvalidArgumentError(absl::StrCat(dump.argument, ": ", why));
+  if (!why.empty()) return Status::invalid_argument(dump.argument, ": ", why);
   options.dumps.push_back(std::move(dump));
-  return absl::OkStatus();
+  return Status();
 }
 
 }  // namespace
 
-absl::Status set_dumps(const CommandLine& line, Options& options) {
+Status set_dumps(const CommandLine& line, Options& options) {
   const std::size_t count = line.dumps().size() + line.outputs().size();
   if (count > kMostDumps) {
-    return absl::InvalidArgumentError(absl::StrCat("--dump and --output are given ", count,
-                                                   " times; give them at most ", kMostDumps));
+    return Status::invalid_argument("--dump and --output are given ", count,
+                                    " times; give them at most ", kMostDumps);
   }
   // Who writes --dump expects nothing on standard error.
   if (!line.outputs().empty()) options.children_hint = ChildrenHint::kAlways;
-  absl::Status status;
+  Status status;
   for (const std::string& argument : line.dumps()) {
-    status.Update(add_dump("--dump", argument, &read_dump_argument, options));
+    status.update(add_dump("--dump", argument, &read_dump_argument, options));
   }
   for (const std::string& argument : line.outputs()) {
-    status.Update(add_dump("--output", argument, &read_output_argument, options));
+    status.update(add_dump("--output", argument, &read_output_argument, options));
   }
   return status;
 }

@@ -1,7 +1,7 @@
 /// Which reports are written, and where, as the user chose it.
 #pragma once
 
-#include "absl/status/status.h"
+#include "alloctap/status.hpp"
 #include "launcher/command_line.hpp"
 #include "launcher/options.hpp"
 
@@ -9,6 +9,6 @@ namespace alloctap::run {
 
 /// Reads --dump and --output into `options`. Where no format is named, the ending of the path tells
 /// it. The error names the value and the remedy.
-absl::Status set_dumps(const CommandLine& line, Options& options);
+Status set_dumps(const CommandLine& line, Options& options);
 
 }  // namespace alloctap::run

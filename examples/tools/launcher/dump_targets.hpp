@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "alloctap/status.hpp"
 #include "launcher/options.hpp"
 #include "settings.hpp"
 
@@ -22,7 +22,8 @@ struct ResolvedDump {
 };
 
 /// Checks every path for the process `pid`, which is to be the program's. Leaves nothing behind.
-[[nodiscard]] absl::StatusOr<std::vector<ResolvedDump>> resolve_dumps(
-    std::span<const DumpRequest> requests, bool follow_children, std::int32_t pid);
+[[nodiscard]] Result<std::vector<ResolvedDump>> resolve_dumps(std::span<const DumpRequest> requests,
+                                                              bool follow_children,
+                                                              std::int32_t pid);
 
 }  // namespace alloctap::run

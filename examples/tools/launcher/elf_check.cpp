@@ -19,7 +19,8 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "alloctap/message_text.hpp"
+#include "alloctap/status.hpp"
 #include "launcher/elf_file.hpp"
 #include "launcher/failure.hpp"
 
@@ -57,50 +58,49 @@ bool has_go_note(std::string_view notes) {
   return false;
 }
 
-absl::Status refuse(const std::string& path, const std::string& why) {
-  return absl::FailedPreconditionError(absl::StrCat("program ", in_quotes(path), " ", why));
+Status refuse(const std::string& path, const std::string& why) {
+  return Status::failed_precondition("program ", in_quotes(path), " ", why);
 }
 
 int bits_of(const ElfProgram& program) { return program.file_class == ELFCLASS32 ? 32 : 64; }
 
-absl::Status check_machine(const std::string& path, const ElfProgram& program,
-                           const ElfProgram& own) {
+Status check_machine(const std::string& path, const ElfProgram& program, const ElfProgram& own) {
   if (bits_of(program) != bits_of(own)) {
-    return refuse(path, absl::StrCat("is a ", bits_of(program), "-bit program, which cannot be ",
-                                     "tracked; use a ", bits_of(own), "-bit build of it"));
+    return refuse(path, join_text("is a ", bits_of(program), "-bit program, which cannot be ",
+                                  "tracked; use a ", bits_of(own), "-bit build of it"));
   }
   if (program.machine == own.machine && program.byte_order == own.byte_order) {
-    return absl::OkStatus();
+    return Status();
   }
-  return refuse(path, absl::StrCat("is built for another machine (ELF machine ", program.machine,
-                                   "); use an alloctap-run that is built for that one"));
+  return refuse(path, join_text("is built for another machine (ELF machine ", program.machine,
+                                "); use an alloctap-run that is built for that one"));
 }
 
 /// This program is linked statically: the shell tells what loads programs here.
 std::string loader_of_system() {
-  const absl::StatusOr<ElfProgram> shell = read_elf_program("/bin/sh");
+  const Result<ElfProgram> shell = read_elf_program("/bin/sh");
   return shell.ok() ? shell->loader : std::string();
 }
 
-absl::Status check_loader(const std::string& path, const ElfProgram& program) {
+Status check_loader(const std::string& path, const ElfProgram& program) {
   constexpr std::array kOtherLibraries{"ld-musl-", "uClibc", "linker64"};
   if (program.loader.empty()) {
     std::error_code error;
     // The loader has no loader, and can be told to run a program.
-    if (std::filesystem::equivalent(path, loader_of_system(), error)) return absl::OkStatus();
+    if (std::filesystem::equivalent(path, loader_of_system(), error)) return Status();
     return refuse(path,
                   "is statically linked, so nothing can be preloaded into it; link it "
                   "dynamically or build alloctap into it (InterposeHook)");
   }
   for (const char* library : kOtherLibraries) {
     if (!absl::StrContains(program.loader, library)) continue;
-    return refuse(path, absl::StrCat("uses another C library (loader ", in_quotes(program.loader),
-                                     "); build alloctap-run or the program for the same one"));
+    return refuse(path, join_text("uses another C library (loader ", in_quotes(program.loader),
+                                  "); build alloctap-run or the program for the same one"));
   }
-  if (::access(program.loader.c_str(), F_OK) == 0) return absl::OkStatus();
-  return absl::NotFoundError(absl::StrCat("loader ", in_quotes(program.loader), " of program ",
-                                          in_quotes(path), ": ", error_text(errno),
-                                          "; install the C library that the program needs"));
+  if (::access(program.loader.c_str(), F_OK) == 0) return Status();
+  return Status::not_found("loader ", in_quotes(program.loader), " of program ", in_quotes(path),
+                           ": ", error_text(errno),
+                           "; install the C library that the program needs");
 }
 
 bool may_change_ids(const std::string& path) {
@@ -111,22 +111,22 @@ bool may_change_ids(const std::string& path) {
 
 /// As the kernel decides on AT_SECURE: not by the bits, but by whether real and effective ids
 /// differ once they have had their effect.
-absl::Status check_ids(const std::string& path) {
+Status check_ids(const std::string& path) {
   struct stat status{};
-  if (::stat(path.c_str(), &status) != 0) return absl::OkStatus();
+  if (::stat(path.c_str(), &status) != 0) return Status();
   const bool obeyed = may_change_ids(path);
   // Without the group's execute bit, setgid means mandatory locking.
   const bool sets_group = (status.st_mode & S_ISGID) != 0 && (status.st_mode & S_IXGRP) != 0;
   const uid_t user = obeyed && (status.st_mode & S_ISUID) != 0 ? status.st_uid : ::geteuid();
   const gid_t group = obeyed && sets_group ? status.st_gid : ::getegid();
-  if (user == ::getuid() && group == ::getgid()) return absl::OkStatus();
-  return refuse(path, absl::StrCat("runs as another user or group (setuid or setgid: ", user, ":",
-                                   group, "), where preloading is off; start alloctap-run as that ",
-                                   "one, or track a copy without the bit"));
+  if (user == ::getuid() && group == ::getgid()) return Status();
+  return refuse(path, join_text("runs as another user or group (setuid or setgid: ", user, ":",
+                                group, "), where preloading is off; start alloctap-run as that ",
+                                "one, or track a copy without the bit"));
 }
 
-absl::Status check_capabilities(const std::string& path) {
-  if (::getxattr(path.c_str(), "security.capability", nullptr, 0) < 0) return absl::OkStatus();
+Status check_capabilities(const std::string& path) {
+  if (::getxattr(path.c_str(), "security.capability", nullptr, 0) < 0) return Status();
   return refuse(path,
                 "has file capabilities, with which preloading is off; track a copy of it: "
                 "cp leaves them behind");
@@ -134,9 +134,9 @@ absl::Status check_capabilities(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<ElfProgram> read_elf_program(const std::string& path) {
-  absl::Status damaged = absl::PermissionDeniedError(absl::StrCat(
-      "program ", in_quotes(path), " is a damaged ELF file; build or install it again"));
+Result<ElfProgram> read_elf_program(const std::string& path) {
+  Status damaged = Status::permission_denied("program ", in_quotes(path),
+                                             " is a damaged ELF file; build or install it again");
   const ElfFile file(path);
   const Elf64_Ehdr& header = file.header();
   ElfProgram program{.file_class = header.e_ident[EI_CLASS],
@@ -161,19 +161,19 @@ bool is_go_program(const std::string& path) {
   return false;
 }
 
-absl::Status check_preloadable(const std::string& path) {
+Status check_preloadable(const std::string& path) {
   if (::access(kOwnPath, F_OK) != 0) {
-    return absl::FailedPreconditionError(
+    return Status::failed_precondition(
         "there is no /proc here, without which a tracker knows too little of its program; mount it "
         "by mount -t proc proc /proc");
   }
-  const absl::StatusOr<ElfProgram> own = read_elf_program(kOwnPath);
+  const Result<ElfProgram> own = read_elf_program(kOwnPath);
   if (!own.ok()) return own.status();
-  const absl::StatusOr<ElfProgram> program = read_elf_program(path);
+  const Result<ElfProgram> program = read_elf_program(path);
   if (!program.ok()) return program.status();
-  if (absl::Status status = check_machine(path, *program, *own); !status.ok()) return status;
-  if (absl::Status status = check_loader(path, *program); !status.ok()) return status;
-  if (absl::Status status = check_ids(path); !status.ok()) return status;
+  if (Status status = check_machine(path, *program, *own); !status.ok()) return status;
+  if (Status status = check_loader(path, *program); !status.ok()) return status;
+  if (Status status = check_ids(path); !status.ok()) return status;
   return check_capabilities(path);
 }
 

@@ -4,8 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "alloctap/status.hpp"
 
 namespace alloctap::run {
 
@@ -19,11 +18,11 @@ struct ElfProgram {
 };
 
 /// Reads the headers; kPermissionDenied where they are damaged, as exec would say.
-[[nodiscard]] absl::StatusOr<ElfProgram> read_elf_program(const std::string& path);
+[[nodiscard]] Result<ElfProgram> read_elf_program(const std::string& path);
 
 /// Refuses what is for another machine or another C library, linked statically, or executed in the
 /// loader's secure mode. `path` names an ELF file that the caller may execute.
-[[nodiscard]] absl::Status check_preloadable(const std::string& path);
+[[nodiscard]] Status check_preloadable(const std::string& path);
 
 /// Whether the ELF file at `path` is written in Go: such a program ends by a system call of its
 /// own, with no time for a report. False where that cannot be read.

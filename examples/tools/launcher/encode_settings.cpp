@@ -2,12 +2,13 @@
 
 #include <utility>
 
+#include "alloctap/status.hpp"
 #include "launcher/suppression_files.hpp"
 #include "settings.hpp"
 
 namespace alloctap::run {
 
-absl::StatusOr<ResolvedFiles> resolve_files(const Options& options, std::int32_t pid) {
+Result<ResolvedFiles> resolve_files(const Options& options, std::int32_t pid) {
   auto suppressions = resolve_suppressions(options.suppressions);
   if (!suppressions.ok()) return suppressions.status();
   auto dumps = resolve_dumps(options.dumps, options.follow_children, pid);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "alloctap/status.hpp"
 #include "launcher/dump_targets.hpp"
 #include "launcher/options.hpp"
 
@@ -18,7 +18,7 @@ struct ResolvedFiles {
 };
 
 /// For a program that is, or will be, the process `pid`.
-[[nodiscard]] absl::StatusOr<ResolvedFiles> resolve_files(const Options& options, std::int32_t pid);
+[[nodiscard]] Result<ResolvedFiles> resolve_files(const Options& options, std::int32_t pid);
 
 /// As settings.hpp describes it.
 [[nodiscard]] std::string encode_settings(const Options& options, const ResolvedFiles& files,

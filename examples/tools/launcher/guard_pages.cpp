@@ -8,12 +8,13 @@
 #include <string_view>
 #include <system_error>
 
-#include "absl/strings/str_cat.h"
+#include "alloctap/message_text.hpp"
+#include "alloctap/status.hpp"
 #include "launcher/failure.hpp"
 
 namespace alloctap::run {
 
-absl::Status add_guard_pages(const std::string& value, std::string& checks) {
+Status add_guard_pages(const std::string& value, std::string& checks) {
   const std::size_t comma = std::min(value.find(','), value.size());
   const std::string_view rate = std::string_view(value).substr(0, comma);
   const std::string_view edge = std::string_view(value).substr(std::min(comma + 1, value.size()));
@@ -27,16 +28,16 @@ absl::Status add_guard_pages(const std::string& value, std::string& checks) {
   const bool has_edge = comma < value.size();
   const bool is_edge = edge == "left" || edge == "right" || edge == "random";
   if (one_in < 1 || one_in > check_options::kRarestGuardPage || (has_edge && !is_edge)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--guard-pages ", in_quotes(value), ": write all, or 1/N with N from 1 to ",
-                     check_options::kRarestGuardPage,
-                     "; then, if you like, a comma and one of left, right, random"));
+    return Status::invalid_argument("--guard-pages ", in_quotes(value),
+                                    ": write all, or 1/N with N from 1 to ",
+                                    check_options::kRarestGuardPage,
+                                    "; then, if you like, a comma and one of left, right, random");
   }
-  absl::StrAppend(&checks, checks.empty() ? "" : " ", "guard_pages=", one_in);
+  append_text(checks, checks.empty() ? "" : " ", "guard_pages=", one_in);
   if (has_edge && edge != "right") {
-    absl::StrAppend(&checks, " guard_pages_", absl::string_view(edge.data(), edge.size()));
+    append_text(checks, " guard_pages_", edge);
   }
-  return absl::OkStatus();
+  return Status();
 }
 
 }  // namespace alloctap::run

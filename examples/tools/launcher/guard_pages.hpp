@@ -2,12 +2,12 @@
 
 #include <string>
 
-#include "absl/status/status.h"
+#include "alloctap/status.hpp"
 
 namespace alloctap::run {
 
 /// Adds to a list of checks those that `value` of --guard-pages means: "all" or "1/N", and then
 /// perhaps a comma and an edge. The error says what may be written.
-[[nodiscard]] absl::Status add_guard_pages(const std::string& value, std::string& checks);
+[[nodiscard]] Status add_guard_pages(const std::string& value, std::string& checks);
 
 }  // namespace alloctap::run

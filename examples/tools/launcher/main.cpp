@@ -15,9 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
+#include "alloctap/message_text.hpp"
+#include "alloctap/status.hpp"
 #include "launcher/elf_check.hpp"
 #include "launcher/encode_settings.hpp"
 #include "launcher/failure.hpp"
@@ -30,32 +29,32 @@
 namespace alloctap::run {
 namespace {
 
-absl::Status set_variable(const char* name, const std::string& value) {
-  if (::setenv(name, value.c_str(), 1) == 0) return absl::OkStatus();
-  return absl::ErrnoToStatus(errno, absl::StrCat("cannot set ", name));
+Status set_variable(const char* name, const std::string& value) {
+  if (::setenv(name, value.c_str(), 1) == 0) return Status();
+  return Status::unavailable("cannot set ", name, ": ", std::strerror(errno));
 }
 
 /// Keeps what was noted before in a followed program, where LD_PRELOAD is not the user's.
-absl::Status note_users_preload(const char* existing) {
-  if (::getenv(kSettingsVariable) != nullptr) return absl::OkStatus();
+Status note_users_preload(const char* existing) {
+  if (::getenv(kSettingsVariable) != nullptr) return Status();
   if (existing != nullptr) return set_variable(kUsersPreloadVariable, existing);
   ::unsetenv(kUsersPreloadVariable);
-  return absl::OkStatus();
+  return Status();
 }
 
-absl::Status set_environment(const Options& options, const ResolvedFiles& files,
-                             const std::string& object) {
+Status set_environment(const Options& options, const ResolvedFiles& files,
+                       const std::string& object) {
   const char* existing = ::getenv(kPreloadVariable);
   const std::string preload =
       make_preload(object, options.hook, existing != nullptr ? existing : "");
-  absl::Status status = note_users_preload(existing);
-  status.Update(set_variable(kPreloadVariable, preload));
-  status.Update(set_variable(kSettingsVariable, encode_settings(options, files, ::getpid())));
+  Status status = note_users_preload(existing);
+  status.update(set_variable(kPreloadVariable, preload));
+  status.update(set_variable(kSettingsVariable, encode_settings(options, files, ::getpid())));
   return status;
 }
 
 /// Returns only if the system refuses.
-absl::Status become(const ProgramFile& program, std::span<char*> command) {
+Status become(const ProgramFile& program, std::span<char*> command) {
   ::execv(program.path.c_str(), command.data());
   if (errno == ENOEXEC && program.needs_shell) {
     std::string shell = kShell;
@@ -66,8 +65,8 @@ absl::Status become(const ProgramFile& program, std::span<char*> command) {
     ::execv(kShell, arguments.data());
   }
   const int error = errno;
-  return program_error(error, absl::StrCat("program ", in_quotes(program.path),
-                                           " cannot be started: ", error_text(error)));
+  return program_error(error, join_text("program ", in_quotes(program.path),
+                                        " cannot be started: ", error_text(error)));
 }
 
 ObjectKind object_kind(const Options& options) {
@@ -80,7 +79,7 @@ ObjectKind object_kind(const Options& options) {
 
 void print_line(const std::string& message) {
   // One call, so that the line stays whole beside what others write.
-  std::fputs(absl::StrCat("alloctap-run: ", message, "\n").c_str(), stderr);
+  std::fputs(join_text("alloctap-run: ", message, "\n").c_str(), stderr);
 }
 
 /// What is known before the start, because nobody is there to say it at the end.
@@ -88,30 +87,29 @@ void warn_of_missing_report(const Options& options, const ProgramFile& program) 
   if (options.interval_ns > 0 || options.threshold_bytes > 0 || !is_go_program(program.image)) {
     return;
   }
-  print_line(absl::StrCat("program ", in_quotes(program.image),
-                          " is written in Go and ends without ",
-                          "the C library, so there is no report at its end; ask for some before, ",
-                          "with --interval=SECONDS"));
+  print_line(join_text("program ", in_quotes(program.image), " is written in Go and ends without ",
+                       "the C library, so there is no report at its end; ask for some before, ",
+                       "with --interval=SECONDS"));
 }
 
-absl::Status start(const Options& options) {
+Status start(const Options& options) {
   const auto files = resolve_files(options, ::getpid());
   if (!files.ok()) return files.status();
   const auto program = find_program(options.command.front());
   if (!program.ok()) return program.status();
-  if (absl::Status status = check_preloadable(program->image); !status.ok()) return status;
-  const absl::Status sanitizers = check_sanitizers(program->image, options.hook);
+  if (Status status = check_preloadable(program->image); !status.ok()) return status;
+  const Status sanitizers = check_sanitizers(program->image, options.hook);
   if (!sanitizers.ok()) return sanitizers;
   const auto object = find_preload_object(options.hook, object_kind(options));
   if (!object.ok()) return object.status();
-  if (absl::Status status = set_environment(options, *files, *object); !status.ok()) return status;
+  if (Status status = set_environment(options, *files, *object); !status.ok()) return status;
   warn_of_missing_report(options, *program);
   return become(*program, options.command);
 }
 
-absl::Status print(const std::string& text) {
+Status print(const std::string& text) {
   const bool written = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
-  return written ? absl::OkStatus() : absl::ErrnoToStatus(errno, "standard output");
+  return written ? Status() : Status::unavailable("standard output: ", std::strerror(errno));
 }
 
 /// A shell may have become this process after it ran others.
@@ -120,7 +118,7 @@ bool had_children() {
   return ::getrusage(RUSAGE_CHILDREN, &usage) == 0 && usage.ru_maxrss > 0;
 }
 
-absl::Status run(std::span<char*> arguments) {
+Status run(std::span<char*> arguments) {
   auto options = parse_options(arguments);
   if (!options.ok()) return options.status();
   if (had_children()) options->children_hint = ChildrenHint::kNever;
@@ -137,7 +135,7 @@ int report(int code, const std::string& message) {
 
 int main(int argc, char** argv) {
   try {
-    const absl::Status status = alloctap::run::run({argv, static_cast<std::size_t>(argc)});
+    const alloctap::Status status = alloctap::run::run({argv, static_cast<std::size_t>(argc)});
     if (status.ok()) return 0;
     return alloctap::run::report(alloctap::run::exit_code(status), std::string(status.message()));
   } catch (const std::exception& error) {

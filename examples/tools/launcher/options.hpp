@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "alloctap/status.hpp"
 #include "settings.hpp"
 
 namespace alloctap::run {
@@ -65,6 +65,6 @@ struct Options {
 
 /// Reads everything before PROGRAM; what follows it is never looked at. The error names the value
 /// and the remedy.
-[[nodiscard]] absl::StatusOr<Options> parse_options(std::span<char*> arguments);
+[[nodiscard]] Result<Options> parse_options(std::span<char*> arguments);
 
 }  // namespace alloctap::run

@@ -6,10 +6,9 @@
 #include <system_error>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "alloctap/status.hpp"
 #include "launcher/failure.hpp"
 
 #ifndef ALLOCTAP_RUN_PRELOAD_DIRECTORY
@@ -36,7 +35,7 @@ constexpr std::string_view kNotInPreload = " :$";
 
 }  // namespace
 
-absl::StatusOr<std::string> find_preload_object(HookChoice hook, ObjectKind kind) {
+Result<std::string> find_preload_object(HookChoice hook, ObjectKind kind) {
   std::error_code error;
   const fs::path own = fs::read_symlink("/proc/self/exe", error);
   const char* name =
@@ -44,14 +43,13 @@ absl::StatusOr<std::string> find_preload_object(HookChoice hook, ObjectKind kind
   const fs::path expected = own.parent_path() / ALLOCTAP_RUN_PRELOAD_DIRECTORY / name;
   const fs::path object = fs::canonical(expected, error);
   if (error || ::access(object.c_str(), R_OK) != 0) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the object to preload is not at ", in_quotes(expected.lexically_normal().native()),
-        "; build or install alloctap-run again"));
+    return Status::failed_precondition("the object to preload is not at ",
+                                       in_quotes(expected.lexically_normal().native()),
+                                       "; build or install alloctap-run again");
   }
   if (object.native().find_first_of(kNotInPreload) != std::string::npos) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the loader cannot preload ", in_quotes(object.native()),
-                     "; move alloctap-run to a path without ' ', ':' and '$'"));
+    return Status::failed_precondition("the loader cannot preload ", in_quotes(object.native()),
+                                       "; move alloctap-run to a path without ' ', ':' and '$'");
   }
   return object.native();
 }

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "absl/status/statusor.h"
+#include "alloctap/status.hpp"
 #include "hook_settings.hpp"
 
 namespace alloctap::run {
@@ -21,7 +21,7 @@ enum class ObjectKind : std::uint8_t {
 
 /// The absolute path of the object of that kind for `hook`, which stands at a fixed place beside
 /// this executable.
-[[nodiscard]] absl::StatusOr<std::string> find_preload_object(HookChoice hook, ObjectKind kind);
+[[nodiscard]] Result<std::string> find_preload_object(HookChoice hook, ObjectKind kind);
 
 /// The value of LD_PRELOAD with `object` in front of what was there, and there only; the one that
 /// it stands for is taken out. The library that `hook` needs comes last, so that an allocator which

@@ -12,9 +12,9 @@
 #include <cstdlib>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "alloctap/message_text.hpp"
+#include "alloctap/status.hpp"
 #include "launcher/failure.hpp"
 
 namespace alloctap::run {
@@ -33,72 +33,73 @@ int execution_error(const std::string& path) {
   return ::eaccess(path.c_str(), X_OK) == 0 ? 0 : errno;
 }
 
-absl::Status refuse(const std::string& subject, int error) {
-  const std::string message = absl::StrCat(subject, ": ", error_text(error));
+Status refuse(const std::string& subject, int error) {
+  const std::string message = join_text(subject, ": ", error_text(error));
   switch (error) {
     case EISDIR:
-      return program_error(error, absl::StrCat(message, "; name a program"));
+      return program_error(error, join_text(message, "; name a program"));
     case EACCES:
-      return program_error(error, absl::StrCat(message, "; make it executable with chmod +x"));
+      return program_error(error, join_text(message, "; make it executable with chmod +x"));
     default:
-      return program_error(error, absl::StrCat(message, "; check the path"));
+      return program_error(error, join_text(message, "; check the path"));
   }
 }
 
 /// The first file of that name in PATH that can be executed. One that cannot is skipped, and named
 /// if no other follows.
-absl::StatusOr<std::string> search_path(const std::string& name) {
+Result<std::string> search_path(const std::string& name) {
   const char* variable = ::getenv("PATH");
   const std::vector<std::string> directories =
       absl::StrSplit(variable != nullptr ? variable : "/bin:/usr/bin", ':');
-  absl::Status status = absl::NotFoundError(absl::StrCat(
-      "program ", in_quotes(name), ": not found in PATH; check the name or write its path"));
+  Status status = Status::not_found("program ", in_quotes(name),
+                                    ": not found in PATH; check the name or write its path");
   for (const std::string& directory : directories) {
-    std::string file = directory.empty() ? name : absl::StrCat(directory, "/", name);
+    std::string file = directory.empty() ? name : join_text(directory, "/", name);
     const int error = execution_error(file);
     if (error == 0) return file;
-    if (error == ENOENT || error == ENOTDIR || absl::IsPermissionDenied(status)) continue;
-    status = refuse(absl::StrCat("program ", in_quotes(name), " at ", in_quotes(file)), error);
+    if (error == ENOENT || error == ENOTDIR || status.code() == StatusCode::kPermissionDenied)
+      continue;
+    status = refuse(join_text("program ", in_quotes(name), " at ", in_quotes(file)), error);
   }
   return status;
 }
 
-absl::StatusOr<std::string> locate(const std::string& name) {
+Result<std::string> locate(const std::string& name) {
   if (name.empty()) return refuse("program ''", ENOENT);
   if (name.find('/') == name.npos) return search_path(name);
   const int error = execution_error(name);
   if (error == 0) return name;
-  return refuse(absl::StrCat("program ", in_quotes(name)), error);
+  return refuse(join_text("program ", in_quotes(name)), error);
 }
 
-absl::StatusOr<std::string> read_head(const std::string& path) {
+Result<std::string> read_head(const std::string& path) {
   std::array<char, kHeadBytes> buffer{};
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   const ssize_t length = file < 0 ? -1 : ::pread(file, buffer.data(), buffer.size(), 0);
   const int error = errno;
   if (file >= 0) ::close(file);
   if (length >= 0) return std::string(buffer.data(), static_cast<std::size_t>(length));
-  return absl::FailedPreconditionError(absl::StrCat(
+  return Status::failed_precondition(
       "program ", in_quotes(path), " cannot be read, so nobody knows whether tracking ",
-      "works: ", error_text(error), "; make it readable with chmod +r"));
+      "works: ", error_text(error), "; make it readable with chmod +r");
 }
 
 /// Follows "#!" lines from `path`. Empty where the system would not execute it at all.
-absl::StatusOr<std::string> resolve_image(const std::string& path) {
+Result<std::string> resolve_image(const std::string& path) {
   std::string image = path;
   for (int depth = 0; depth <= kMostInterpreters; ++depth) {
-    const absl::StatusOr<std::string> head = read_head(image);
+    const Result<std::string> head = read_head(image);
     if (!head.ok()) return head.status();
     if (head->starts_with(ELFMAG)) return image;
     const std::string_view interpreter = interpreter_of(*head);
     if (interpreter.empty()) return std::string();
     const std::string subject =
-        absl::StrCat("interpreter ", in_quotes(interpreter), " of ", in_quotes(image));
+        join_text("interpreter ", in_quotes(interpreter), " of ", in_quotes(image));
     image = interpreter;
     if (const int error = execution_error(image); error != 0) return refuse(subject, error);
   }
-  return absl::PermissionDeniedError(absl::StrCat(
-      "program ", in_quotes(path), ": too many scripts run one another; start the last of them"));
+  return Status::permission_denied("program ", in_quotes(path),
+                                   ": too many scripts run one another; start the last of them");
 }
 
 }  // namespace
@@ -116,13 +117,13 @@ std::string_view interpreter_of(std::string_view head) {
   return line.substr(0, end);
 }
 
-absl::StatusOr<ProgramFile> find_program(const std::string& name) {
-  const absl::StatusOr<std::string> path = locate(name);
+Result<ProgramFile> find_program(const std::string& name) {
+  const Result<std::string> path = locate(name);
   if (!path.ok()) return path.status();
-  absl::StatusOr<std::string> image = resolve_image(*path);
+  Result<std::string> image = resolve_image(*path);
   if (!image.ok()) return image.status();
   if (!image->empty()) return ProgramFile{.path = *path, .image = *std::move(image)};
-  const absl::StatusOr<std::string> shell = resolve_image(kShell);
+  const Result<std::string> shell = resolve_image(kShell);
   if (!shell.ok()) return shell.status();
   return ProgramFile{.path = *path, .image = *shell, .needs_shell = true};
 }

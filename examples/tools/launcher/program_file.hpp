@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "absl/status/statusor.h"
+#include "alloctap/status.hpp"
 
 namespace alloctap::run {
 
@@ -21,7 +21,7 @@ inline constexpr char kShell[] = "/bin/sh";
 
 /// Looks `name` up like execvp, in PATH unless it holds a '/', and follows "#!" lines. A missing
 /// file is kNotFound, one that cannot be executed kPermissionDenied.
-[[nodiscard]] absl::StatusOr<ProgramFile> find_program(const std::string& name);
+[[nodiscard]] Result<ProgramFile> find_program(const std::string& name);
 
 /// The interpreter that a script's first line names; empty where the system takes it for none.
 /// `head` is the start of the file.

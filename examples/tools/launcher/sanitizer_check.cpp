@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "alloctap/message_text.hpp"
+#include "alloctap/status.hpp"
 #include "launcher/elf_file.hpp"
 #include "launcher/failure.hpp"
 #include "launcher/needed_libraries.hpp"
@@ -47,8 +48,8 @@ struct FoundSanitizer {
 
 bool is_runtime_of(const Sanitizer& sanitizer, std::string_view library) {
   const std::string_view name = library.substr(library.rfind('/') + 1);
-  return name.starts_with(absl::StrCat("lib", std::string(sanitizer.library), ".so")) ||
-         name.starts_with(absl::StrCat("libclang_rt.", std::string(sanitizer.library)));
+  return name.starts_with(join_text("lib", std::string(sanitizer.library), ".so")) ||
+         name.starts_with(join_text("libclang_rt.", std::string(sanitizer.library)));
 }
 
 FoundSanitizer find_shared(const std::string& path) {
@@ -99,7 +100,7 @@ std::string why_not_shared(const FoundSanitizer& found, HookChoice hook) {
 std::string why_not_static(const FoundSanitizer& found, HookChoice hook) {
   const bool hooks_fail = hook == HookChoice::kMallocHooks && !found.exports_hooks;
   if (hook != HookChoice::kInterpose && !hooks_fail) return "";
-  return absl::StrCat(
+  return join_text(
       "whose malloc is the program's own, where --hook=", std::string(description_of(hook).name),
       " sees no calls; write ", found.exports_hooks ? "--hook=malloc-hooks, " : "",
       "--hook=inline or --hook=plt");
@@ -114,18 +115,17 @@ std::string why_not(const FoundSanitizer& found, HookChoice hook) {
 
 }  // namespace
 
-absl::Status check_sanitizers(const std::string& path, HookChoice hook) {
+Status check_sanitizers(const std::string& path, HookChoice hook) {
   FoundSanitizer found = find_static(path);
   if (found.sanitizer == nullptr) found = find_shared(path);
-  if (found.sanitizer == nullptr) return absl::OkStatus();
+  if (found.sanitizer == nullptr) return Status();
   const std::string why = why_not(found, hook);
-  if (why.empty()) return absl::OkStatus();
+  if (why.empty()) return Status();
   const std::string runtime = found.library.empty()
                                   ? "its runtime is linked in"
-                                  : absl::StrCat("it needs ", in_quotes(found.library));
-  return absl::FailedPreconditionError(absl::StrCat(
-      "program ", in_quotes(path), " is built with -fsanitize=", std::string(found.sanitizer->name),
-      " (", runtime, "), ", why));
+                                  : join_text("it needs ", in_quotes(found.library));
+  return Status::failed_precondition("program ", in_quotes(path), " is built with -fsanitize=",
+                                     std::string(found.sanitizer->name), " (", runtime, "), ", why);
 }
 
 }  // namespace alloctap::run

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "absl/status/status.h"
+#include "alloctap/status.hpp"
 #include "hook_settings.hpp"
 
 namespace alloctap::run {
@@ -11,6 +11,6 @@ namespace alloctap::run {
 /// Refuses a program that a sanitizer was built into, or a library that it needs, if calls cannot
 /// be seen by `hook` without harm to either; says what can be done. `path` names an ELF file of
 /// this machine.
-[[nodiscard]] absl::Status check_sanitizers(const std::string& path, HookChoice hook);
+[[nodiscard]] Status check_sanitizers(const std::string& path, HookChoice hook);
 
 }  // namespace alloctap::run

@@ -3,10 +3,10 @@
 #include <filesystem>
 #include <system_error>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "alloctap/guard/file_contents.hpp"
+#include "alloctap/message_text.hpp"
 #include "alloctap/snapshot/suppressions.hpp"
+#include "alloctap/status.hpp"
 #include "launcher/failure.hpp"
 #include "launcher/path_text.hpp"
 #include "settings.hpp"
@@ -16,26 +16,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
-absl::Status refuse(const std::string& file, std::string_view reason) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("--suppressions ", in_quotes(file), ": ", std::string(reason)));
+Status refuse(const std::string& file, std::string_view reason) {
+  return Status::invalid_argument("--suppressions ", in_quotes(file), ": ", std::string(reason));
 }
 
-absl::Status read_rules(const std::string& file, Suppressions& rules) {
+Status read_rules(const std::string& file, Suppressions& rules) {
   std::error_code ignored;
   if (fs::is_fifo(path_of(file), ignored)) {
     return refuse(file, "is a pipe, and it is to be read twice; write its text to a file");
   }
   ArenaArray<char> contents;
   const int error = read_file(file.c_str(), kMostSuppressionBytes, contents);
-  if (error != 0) return refuse(file, absl::StrCat("cannot be read: ", os::error_text(error)));
-  const absl::Status status = rules.add(text_of(contents), file);
+  if (error != 0) return refuse(file, join_text("cannot be read: ", os::error_text(error)));
+  const Status status = rules.add(text_of(contents), file);
   return status.ok() ? status : refuse(file, std::string(status.message()));
 }
 
-absl::StatusOr<std::string> resolve(const std::string& file) {
+Result<std::string> resolve(const std::string& file) {
   Suppressions rules;
-  if (absl::Status status = read_rules(file, rules); !status.ok()) return status;
+  if (Status status = read_rules(file, rules); !status.ok()) return status;
   std::error_code error;
   const std::string path = text_of(fs::absolute(path_of(file), error));
   if (error || path.size() > kPathBytes) return refuse(file, "its path is too long");
@@ -44,15 +43,14 @@ absl::StatusOr<std::string> resolve(const std::string& file) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> resolve_suppressions(std::span<const std::string> files) {
+Result<std::vector<std::string>> resolve_suppressions(std::span<const std::string> files) {
   if (files.size() > kMostSuppressionFiles) {
-    return absl::InvalidArgumentError(absl::StrCat("--suppressions is given ", files.size(),
-                                                   " times; give it at most ",
-                                                   kMostSuppressionFiles));
+    return Status::invalid_argument("--suppressions is given ", files.size(),
+                                    " times; give it at most ", kMostSuppressionFiles);
   }
   std::vector<std::string> paths;
   for (const std::string& file : files) {
-    absl::StatusOr<std::string> path = resolve(file);
+    Result<std::string> path = resolve(file);
     if (!path.ok()) return path.status();
     paths.push_back(*std::move(path));
   }

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "alloctap/status.hpp"
 
 namespace alloctap::run {
 
 /// The absolute paths of `files`, each of which can be read and has no wrong line.
-[[nodiscard]] absl::StatusOr<std::vector<std::string>> resolve_suppressions(
+[[nodiscard]] Result<std::vector<std::string>> resolve_suppressions(
     std::span<const std::string> files);
 
 /// Whether `files` ask for a report of leaks: unless all their rules are about faults. Those that

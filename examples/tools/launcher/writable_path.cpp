@@ -10,9 +10,9 @@
 #include <string_view>
 #include <system_error>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "alloctap/message_text.hpp"
+#include "alloctap/status.hpp"
 #include "launcher/failure.hpp"
 #include "launcher/path_text.hpp"
 #include "settings.hpp"
@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-absl::Status refuse(const std::string& why) { return absl::InvalidArgumentError(why); }
+Status refuse(const std::string& why) { return Status::invalid_argument(why); }
 
 bool is_in_procfs(const fs::path& path) {
   struct statfs system{};
@@ -30,11 +30,11 @@ bool is_in_procfs(const fs::path& path) {
   return ::statfs(directory.c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
 }
 
-absl::Status check_is_no_directory(const fs::path& path) {
+Status check_is_no_directory(const fs::path& path) {
   const fs::path name = path.filename();
   struct stat status{};
   const bool is_directory = ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-  if (!is_directory && !name.empty() && name != "." && name != "..") return absl::OkStatus();
+  if (!is_directory && !name.empty() && name != "." && name != "..") return Status();
   return refuse("the path is a directory; add a file name");
 }
 
@@ -46,37 +46,37 @@ bool is_kept_from_replacement(const struct stat& file, const fs::path& directory
   return user != 0 && user != file.st_uid && user != parent.st_uid;
 }
 
-absl::Status check_existing(const fs::path& path, const fs::path& directory) {
+Status check_existing(const fs::path& path, const fs::path& directory) {
   struct stat status{};
   if (::lstat(path.c_str(), &status) != 0) {
-    if (errno == ENOENT) return absl::OkStatus();
-    return refuse(absl::StrCat(error_text(errno), "; choose another path"));
+    if (errno == ENOENT) return Status();
+    return refuse(join_text(error_text(errno), "; choose another path"));
   }
   if (::eaccess(path.c_str(), W_OK) == 0 && !is_kept_from_replacement(status, directory)) {
-    return absl::OkStatus();
+    return Status();
   }
   return refuse("the file is there and you may not replace it; choose another path");
 }
 
 /// Reports are written to a temporary file with a longer name, so that is what has to work.
-absl::Status try_to_create_beside(const fs::path& path) {
+Status try_to_create_beside(const fs::path& path) {
   constexpr char kLead[] = ".probe-";
   constexpr int kDigits = static_cast<int>(kTemporarySuffixBytes + 1 - sizeof(kLead));
   const std::string suffix = absl::StrFormat("%s%0*d", kLead, kDigits, ::getpid());
   const std::string probe = path.native() + suffix;
   const int file = ::open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) {
-    return refuse(absl::StrCat("no file can be created in ", in_quotes(path.parent_path().native()),
-                               ": ", error_text(errno), "; choose another path"));
+    return refuse(join_text("no file can be created in ", in_quotes(path.parent_path().native()),
+                            ": ", error_text(errno), "; choose another path"));
   }
   ::close(file);
   ::unlink(probe.c_str());
-  return absl::OkStatus();
+  return Status();
 }
 
 }  // namespace
 
-absl::StatusOr<fs::path> follow_links(fs::path path) {
+Result<fs::path> follow_links(fs::path path) {
   // As many as the kernel follows.
   constexpr int kMostLinks = 40;
   for (int i = 0; i < kMostLinks; ++i) {
@@ -94,37 +94,37 @@ bool is_written_through(const fs::path& path) {
   return !S_ISDIR(status.st_mode) && (!S_ISREG(status.st_mode) || is_in_procfs(path));
 }
 
-absl::StatusOr<std::string> check_device(const fs::path& path) {
+Result<std::string> check_device(const fs::path& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) {
-    return refuse(absl::StrCat(error_text(errno), "; choose another path"));
+    return refuse(join_text(error_text(errno), "; choose another path"));
   }
   if (S_ISSOCK(status.st_mode) || S_ISBLK(status.st_mode)) {
     const char* kind = S_ISSOCK(status.st_mode) ? "a socket" : "a block device";
-    return refuse(absl::StrCat("the path is ", kind, "; choose a file, a pipe or a terminal"));
+    return refuse(join_text("the path is ", kind, "; choose a file, a pipe or a terminal"));
   }
   if (::eaccess(path.c_str(), W_OK) != 0) {
-    return refuse(absl::StrCat(error_text(errno), "; choose a path that you may write"));
+    return refuse(join_text(error_text(errno), "; choose a path that you may write"));
   }
-  return absl::StrCat("device ", status.st_dev, ":", status.st_ino);
+  return join_text("device ", status.st_dev, ":", status.st_ino);
 }
 
-absl::StatusOr<fs::path> check_file(const fs::path& path) {
-  if (absl::Status status = check_is_no_directory(path); !status.ok()) return status;
+Result<fs::path> check_file(const fs::path& path) {
+  if (Status status = check_is_no_directory(path); !status.ok()) return status;
   std::error_code error;
   const fs::path directory = fs::canonical(path.parent_path(), error);
   if (!error && !fs::is_directory(directory, error)) error = {ENOTDIR, std::system_category()};
   if (error) {
-    return refuse(absl::StrCat("directory ", in_quotes(path.parent_path().native()), ": ",
-                               error_text(error.value()), "; create it or choose another path"));
+    return refuse(join_text("directory ", in_quotes(path.parent_path().native()), ": ",
+                            error_text(error.value()), "; create it or choose another path"));
   }
   fs::path file = directory / path.filename();
-  if (absl::Status status = check_existing(file, directory); !status.ok()) return status;
-  if (absl::Status status = try_to_create_beside(file); !status.ok()) return status;
+  if (Status status = check_existing(file, directory); !status.ok()) return status;
+  if (Status status = try_to_create_beside(file); !status.ok()) return status;
   return file;
 }
 
-absl::StatusOr<std::string> standard_output_path() { return kStandardOutputPath; }
+Result<std::string> standard_output_path() { return kStandardOutputPath; }
 
 std::string identity_of(const fs::path& file) { return text_of(file); }
 

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "alloctap/message_text.hpp"
 #include "manual/command.hpp"
 
 namespace alloctap::run {
@@ -12,7 +12,7 @@ namespace {
 
 /// The name of the shell's function.
 std::string function_of(const Command& command) {
-  return absl::StrCat("_", absl::StrReplaceAll(command.name, {{"-", "_"}}));
+  return join_text("_", absl::StrReplaceAll(command.name, {{"-", "_"}}));
 }
 
 std::string words(const CommandOption& option) { return absl::StrJoin(option.values, " "); }
@@ -22,36 +22,36 @@ std::string names_with_value(const Command& command) {
   std::string names;
   for (const CommandOption& option : command.options) {
     if (!option.takes_value()) continue;
-    absl::StrAppend(&names, names.empty() ? "" : " | ", absl::StrJoin(option.names, " | "));
+    append_text(names, names.empty() ? "" : " | ", absl::StrJoin(option.names, " | "));
   }
   return names;
 }
 
 /// Completes a value in $cur. Behind the '=' of FORMAT=PATH stands a path.
 std::string bash_value(const CommandOption& option) {
-  const std::string list = absl::StrCat("-W '", words(option), "' -- \"$cur\"");
+  const std::string list = join_text("-W '", words(option), "' -- \"$cur\"");
   if (option.values.empty()) return option.takes_path() ? "      _filedir\n" : "";
-  if (!option.takes_path()) return absl::StrCat("      COMPREPLY=($(compgen ", list, "))\n");
-  return absl::StrCat(R"(      if [[ $cur == *=* ]]; then
+  if (!option.takes_path()) return join_text("      COMPREPLY=($(compgen ", list, "))\n");
+  return join_text(R"(      if [[ $cur == *=* ]]; then
         cur=${cur#*=}
         _filedir
       else
         COMPREPLY=($(compgen -S = )",
-                      list, R"())
+                   list, R"())
         [[ ${COMPREPLY-} == *= ]] && compopt -o nospace
 )",
-                      option.names.empty() ? "        _filedir\n" : "", "      fi\n");
+                   option.names.empty() ? "        _filedir\n" : "", "      fi\n");
 }
 
 /// Finds the program behind the options and hands the rest to its own completion. Bash has split
 /// the words at '=' and ':'.
 std::string bash_program(const Command& command) {
-  return absl::StrCat(R"(  local i
+  return join_text(R"(  local i
   for ((i = 1; i < COMP_CWORD; i++)); do
     case ${COMP_WORDS[i]} in
       --) ((i++)); break ;;
       )",
-                      names_with_value(command), R"()
+                   names_with_value(command), R"()
         [[ ${COMP_WORDS[i + 1]} == = ]] && ((i++))
         ((i++))
         while [[ ${COMP_WORDS[i + 1]} == [=:] ]]; do ((i += 2)); done
@@ -79,12 +79,12 @@ std::string zsh_text(const std::string& text) {
 std::string zsh_value(const CommandOption& option) {
   const std::string message = zsh_text(option.value);
   if (option.values.empty()) {
-    return absl::StrCat(":", message, ":", option.takes_path() ? "_files" : "");
+    return join_text(":", message, ":", option.takes_path() ? "_files" : "");
   }
-  if (!option.takes_path()) return absl::StrCat(":", message, ":(", words(option), ")");
-  return absl::StrCat(":", message, ":{ if compset -P \"*=\"; then _files; else ",
-                      option.names.empty() ? "_files; " : "", "compadd -S = -- ", words(option),
-                      "; fi }");
+  if (!option.takes_path()) return join_text(":", message, ":(", words(option), ")");
+  return join_text(":", message, ":{ if compset -P \"*=\"; then _files; else ",
+                   option.names.empty() ? "_files; " : "", "compadd -S = -- ", words(option),
+                   "; fi }");
 }
 
 std::string zsh_option(const CommandOption& option) {
@@ -93,9 +93,9 @@ std::string zsh_option(const CommandOption& option) {
     const bool is_long = name.starts_with("--");
     const char* value = !option.takes_value() ? "" : is_long ? "=" : "+";
     const std::string excluded =
-        option.may_repeat ? "*" : absl::StrCat("(", absl::StrJoin(option.names, " "), ")");
-    absl::StrAppend(&specs, "  '", excluded, name, value, "[", zsh_text(option.description), "]",
-                    option.takes_value() ? zsh_value(option) : "", "' \\\n");
+        option.may_repeat ? "*" : join_text("(", absl::StrJoin(option.names, " "), ")");
+    append_text(specs, "  '", excluded, name, value, "[", zsh_text(option.description), "]",
+                option.takes_value() ? zsh_value(option) : "", "' \\\n");
   }
   return specs;
 }
@@ -106,37 +106,35 @@ std::string bash_completion(const Command& command) {
   const std::string function = function_of(command);
   std::string names, cases, free_values;
   for (const CommandOption& option : command.options) {
-    absl::StrAppend(&names, absl::StrJoin(option.names, " "), " ");
+    append_text(names, absl::StrJoin(option.names, " "), " ");
     const std::string pattern = absl::StrJoin(option.names, " | ");
     const std::string action = bash_value(option);
     if (!option.takes_value()) continue;
     if (action.empty()) {
-      absl::StrAppend(&free_values, free_values.empty() ? "" : " | ", pattern);
+      append_text(free_values, free_values.empty() ? "" : " | ", pattern);
     } else {
-      absl::StrAppend(&cases, "    ", pattern, ")\n", action, "      return\n      ;;\n");
+      append_text(cases, "    ", pattern, ")\n", action, "      return\n      ;;\n");
     }
   }
-  if (!free_values.empty()) absl::StrAppend(&cases, "    ", free_values, ") return ;;\n");
-  return absl::StrCat(
+  if (!free_values.empty()) append_text(cases, "    ", free_values, ") return ;;\n");
+  return join_text(
       "# Made from the table of options of ", command.name, ".\n", function, "() {\n",
       "  local cur prev words cword split\n  _init_completion -s || return\n",
       command.runs_program ? bash_program(command) : "", "  case $prev in\n", cases,
       "  esac\n  $split && return\n  case $cur in\n    -*) COMPREPLY=($(compgen -W '", names,
       "' -- \"$cur\")) ;;\n",
-      command.runs_program ? ""
-                           : absl::StrCat("    *)\n", bash_value(command.argument), "      ;;\n"),
+      command.runs_program ? "" : join_text("    *)\n", bash_value(command.argument), "      ;;\n"),
       "  esac\n} &&\n  complete -F ", function, " ", command.name, "\n");
 }
 
 std::string zsh_completion(const Command& command) {
-  std::string text =
-      absl::StrCat("#compdef ", command.name, "\n# Made from the table of options of ",
-                   command.name, ".\n_arguments -S \\\n");
-  for (const CommandOption& option : command.options) absl::StrAppend(&text, zsh_option(option));
+  std::string text = join_text("#compdef ", command.name, "\n# Made from the table of options of ",
+                               command.name, ".\n_arguments -S \\\n");
+  for (const CommandOption& option : command.options) append_text(text, zsh_option(option));
   if (command.runs_program) {
-    return absl::StrCat(text, "  '(-)1:program:_command_names -e' \\\n  '*::arguments:_normal'\n");
+    return join_text(text, "  '(-)1:program:_command_names -e' \\\n  '*::arguments:_normal'\n");
   }
-  return absl::StrCat(text, "  '*", zsh_value(command.argument), "'\n");
+  return join_text(text, "  '*", zsh_value(command.argument), "'\n");
 }
 
 }  // namespace alloctap::run

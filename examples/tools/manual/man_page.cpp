@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "alloctap/message_text.hpp"
 #include "manual/command.hpp"
 
 namespace alloctap::run {
@@ -20,34 +20,34 @@ constexpr absl::string_view kExitStatus = "Exit status: ";
 std::string escaped(absl::string_view text) {
   std::string line =
       absl::StrReplaceAll(text, {{"\\", "\\e"}, {"-", "\\-"}, {"'", "\\(aq"}, {"^", "\\(ha"}});
-  return line.starts_with('.') ? absl::StrCat("\\&", line) : line;
+  return line.starts_with('.') ? join_text("\\&", line) : line;
 }
 
-std::string bold(absl::string_view text) { return absl::StrCat("\\fB", escaped(text), "\\fR"); }
-std::string italic(absl::string_view text) { return absl::StrCat("\\fI", escaped(text), "\\fR"); }
+std::string bold(absl::string_view text) { return join_text("\\fB", escaped(text), "\\fR"); }
+std::string italic(absl::string_view text) { return join_text("\\fI", escaped(text), "\\fR"); }
 
 /// Filled as a paragraph; each line is a request's argument or text.
 std::string paragraph(absl::string_view text) {
   std::string lines;
   for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipWhitespace())) {
-    absl::StrAppend(&lines, escaped(line), "\n");
+    append_text(lines, escaped(line), "\n");
   }
   return lines;
 }
 
-std::string section(absl::string_view title, absl::string_view text) {
-  return text.empty() ? "" : absl::StrCat(".SH ", title, "\n", text);
+std::string section(std::string_view title, std::string_view text) {
+  return text.empty() ? "" : join_text(".SH ", title, "\n", text);
 }
 
 std::string option_paragraphs(const Command& command) {
   std::string text;
   for (const CommandOption& option : command.options) {
     const auto add_bold = [](std::string* out, const std::string& name) {
-      absl::StrAppend(out, bold(name));
+      append_text(*out, bold(name));
     };
-    absl::StrAppend(&text, ".TP\n", absl::StrJoin(option.names, ", ", add_bold));
-    if (option.takes_value()) absl::StrAppend(&text, " ", italic(option.value));
-    absl::StrAppend(&text, "\n", paragraph(option.description));
+    append_text(text, ".TP\n", absl::StrJoin(option.names, ", ", add_bold));
+    if (option.takes_value()) append_text(text, " ", italic(option.value));
+    append_text(text, "\n", paragraph(option.description));
   }
   return text;
 }
@@ -58,8 +58,8 @@ std::string example_paragraphs(absl::string_view examples) {
   for (const absl::string_view line : absl::StrSplit(examples, '\n', absl::SkipWhitespace())) {
     const absl::string_view example = absl::StripAsciiWhitespace(line);
     const std::size_t argument = example.rfind("./program") + sizeof "./program" - 1;
-    absl::StrAppend(&text, ".TP\n", bold(example.substr(0, argument)), "\n",
-                    paragraph(absl::StripAsciiWhitespace(example.substr(argument))));
+    append_text(text, ".TP\n", bold(example.substr(0, argument)), "\n",
+                paragraph(absl::StripAsciiWhitespace(example.substr(argument))));
   }
   return text;
 }
@@ -71,20 +71,20 @@ std::string man_page(const Command& command) {
   summary.front() = absl::ascii_tolower(static_cast<unsigned char>(summary.front()));
   const std::pair<std::string, std::string> footer =
       absl::StrSplit(command.footer, absl::MaxSplits(kExitStatus, 1));
-  return absl::StrCat(".\\\" Made from the table of options of ", command.name, ".\n", ".TH ",
-                      absl::AsciiStrToUpper(command.name), " 1 \"\" \"alloctap ", command.version,
-                      "\" \"User Commands\"\n",
-                      section("NAME", escaped(command.name) + " \\- " + escaped(summary)), "\n",
-                      section("SYNOPSIS", absl::StrCat(bold(command.name), " [", italic("OPTION"),
-                                                       "]... ", escaped(command.arguments), "\n")),
-                      section("DESCRIPTION", absl::StrCat(paragraph(command.description), ".PP\n",
-                                                          paragraph(footer.first))),
-                      section("OPTIONS", option_paragraphs(command)),
-                      section("EXIT STATUS", paragraph(footer.second)),
-                      section("EXAMPLES", example_paragraphs(command.examples)),
-                      section("SEE ALSO",
-                              ".BR alloctap-run (1),\n.BR alloctap-convert (1),\n"
-                              ".BR alloctap-diff (1)\n"));
+  return join_text(".\\\" Made from the table of options of ", command.name, ".\n", ".TH ",
+                   absl::AsciiStrToUpper(command.name), " 1 \"\" \"alloctap ", command.version,
+                   "\" \"User Commands\"\n",
+                   section("NAME", escaped(command.name) + " \\- " + escaped(summary)), "\n",
+                   section("SYNOPSIS", join_text(bold(command.name), " [", italic("OPTION"),
+                                                 "]... ", escaped(command.arguments), "\n")),
+                   section("DESCRIPTION", join_text(paragraph(command.description), ".PP\n",
+                                                    paragraph(footer.first))),
+                   section("OPTIONS", option_paragraphs(command)),
+                   section("EXIT STATUS", paragraph(footer.second)),
+                   section("EXAMPLES", example_paragraphs(command.examples)),
+                   section("SEE ALSO",
+                           ".BR alloctap-run (1),\n.BR alloctap-convert (1),\n"
+                           ".BR alloctap-diff (1)\n"));
 }
 
 }  // namespace alloctap::run

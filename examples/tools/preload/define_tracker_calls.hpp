@@ -4,19 +4,20 @@
 // The library's own: each has one in its folder.
 #include <run_tracker.hpp>
 
+#include "alloctap/status.hpp"
 #include "tracker_calls.hpp"
 
 namespace alloctap::run {
 
-absl::StatusOr<Snapshot> take_snapshot(const SnapshotOptions& options) {
+Result<Snapshot> take_snapshot(const SnapshotOptions& options) {
   return RunTracker::snapshot(options);
 }
 
-absl::Status dump(const Snapshot& snapshot, const ChosenDump& policy, FileOutput output) {
+Status dump(const Snapshot& snapshot, const ChosenDump& policy, FileOutput output) {
   return RunTracker::dump(snapshot, policy, output);
 }
 
-absl::Status dump(const Snapshot& snapshot, const ChosenDump& policy, DescriptorOutput output) {
+Status dump(const Snapshot& snapshot, const ChosenDump& policy, DescriptorOutput output) {
   return RunTracker::dump(snapshot, policy, output);
 }
 
@@ -25,13 +26,13 @@ std::uint64_t live_bytes() noexcept { return RunTracker::live_bytes(); }
 void add_timeline_point() noexcept { RunTracker::add_timeline_point(); }
 
 bool has_leaks(const Snapshot& snapshot, const Suppressions& suppressions) {
-  const absl::StatusOr<Leaks> leaks = RunTracker::leaks(snapshot, suppressions);
+  const Result<Leaks> leaks = RunTracker::leaks(snapshot, suppressions);
   return leaks.ok() && leaks->leaked.live_allocations > 0;
 }
 
 bool has_misuses(const Snapshot& snapshot, const Suppressions& suppressions) {
   if (snapshot.misuses.empty()) return false;
-  const absl::StatusOr<SortedMisuses> sorted = RunTracker::misuses(snapshot, suppressions);
+  const Result<SortedMisuses> sorted = RunTracker::misuses(snapshot, suppressions);
   return !sorted.ok() || sorted->reported.ways > 0 || snapshot.misuses_left_out > 0;
 }
 

@@ -1,7 +1,6 @@
 #include "final_report.hpp"
 
 #include <absl/base/internal/raw_logging.h>
-#include <absl/strings/str_cat.h>
 
 #include <algorithm>
 #include <alloctap/guard/reentrancy_guard.hpp>
@@ -11,6 +10,8 @@
 #include <cstring>
 #include <string>
 
+#include "alloctap/message_text.hpp"
+#include "alloctap/status.hpp"
 #include "option_words.hpp"
 #include "run_suppressions.hpp"
 #include "standard_error.hpp"
@@ -34,10 +35,10 @@ ChosenDump policy_of(DumpFormat format) noexcept {
           .leaks = current_settings->leaks != LeakChoice::kNone};
 }
 
-absl::Status dump_to_standard_output(const Snapshot& snapshot, DumpFormat format) {
+Status dump_to_standard_output(const Snapshot& snapshot, DumpFormat format) {
   const int output = standard_output();
   if (output >= 0) return dump(snapshot, policy_of(format), DescriptorOutput(output));
-  return absl::UnavailableError(
+  return Status::unavailable(
       "cannot write the dump: the program has closed all descriptors of standard output");
 }
 
@@ -45,40 +46,38 @@ constinit const char* spare_directory = nullptr;
 
 /// Without a format and a path. Where the program has closed or replaced its standard error, the
 /// report is a file; not of children, which may be many and mean it.
-absl::Status dump_by_default(const Snapshot& snapshot) {
+Status dump_by_default(const Snapshot& snapshot) {
   const ChosenDump text = policy_of(DumpFormat::kText);
   const int output = standard_error();
   if (output >= 0) return dump(snapshot, text, DescriptorOutput(output));
   const os::ProcessId process = os::current_process_id();
-  if (process != current_settings->root_pid || spare_directory == nullptr) return absl::OkStatus();
-  const std::string path = absl::StrCat(spare_directory, "/alloctap-run.", process, ".txt");
+  if (process != current_settings->root_pid || spare_directory == nullptr) return Status();
+  const std::string path = join_text(spare_directory, "/alloctap-run.", process, ".txt");
   return dump(snapshot, text, FileOutput(path));
 }
 
 /// What is at `path` must not be replaced: it leads to a device, a pipe or an open descriptor.
-absl::Status append_dump(const Snapshot& snapshot, DumpFormat format, const char* path) {
+Status append_dump(const Snapshot& snapshot, DumpFormat format, const char* path) {
   if (std::string_view(path) == kStandardOutputPath) {
     return dump_to_standard_output(snapshot, format);
   }
   int error = 0;
   const os::File file = os::open_for_appending(path, error);
   if (error != 0) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot open the dump ", path, ": ", os::error_text(error)));
+    return Status::unavailable("cannot open the dump ", path, ": ", os::error_text(error));
   }
-  const absl::Status status =
-      dump(snapshot, policy_of(format), DescriptorOutput(file.descriptor()));
+  const Status status = dump(snapshot, policy_of(format), DescriptorOutput(file.descriptor()));
   if (status.ok()) return status;
-  return absl::UnavailableError(absl::StrCat(path, ": ", status.message()));
+  return Status::unavailable(path, ": ", status.message());
 }
 
-absl::Status write_dump(const Snapshot& snapshot, const DumpTarget& target) {
+Status write_dump(const Snapshot& snapshot, const DumpTarget& target) {
   char path[kPathBytes];
   const std::string_view expanded =
       expand_path(target.pattern, os::current_process_id(), next_dump, path);
   if (expanded.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "cannot write the dump ", std::string(target.pattern), ": its path is too long"));
+    return Status::invalid_argument("cannot write the dump ", std::string(target.pattern),
+                                    ": its path is too long");
   }
   return target.mode == WriteMode::kAppend
              ? append_dump(snapshot, target.format, path)
@@ -98,11 +97,11 @@ bool blocks_wanted() noexcept {
 }
 
 /// Where unreachable blocks cannot be told, that is said, and reports show all that is live.
-absl::StatusOr<Snapshot> snapshot_for_reports() {
+Result<Snapshot> snapshot_for_reports() {
   SnapshotOptions options{.blocks = blocks_wanted()};
   if (current_settings->leaks != LeakChoice::kUnreachable) return take_snapshot(options);
   options.reachability = Reachability::kScan;
-  absl::StatusOr<Snapshot> scanned = take_snapshot(options);
+  Result<Snapshot> scanned = take_snapshot(options);
   if (scanned.ok()) return scanned;
   print_error(scanned.status());
   options.reachability = Reachability::kNotAsked;
@@ -155,13 +154,13 @@ void write_report() noexcept {
   const OwnAllocations own;
   absl::raw_logging_internal::RegisterLogFilterAndPrefixHook(&say_nothing);
   verify_blocks();
-  const absl::StatusOr<Snapshot> snapshot = snapshot_for_reports();
+  const Result<Snapshot> snapshot = snapshot_for_reports();
   if (!snapshot.ok()) return print_error(snapshot.status());
   note_errors(*snapshot);
   allocated_bytes.store(snapshot->totals.allocated_bytes);
   if (current_settings->dump_count == 0) print_error(dump_by_default(*snapshot));
   for (const DumpTarget& target : current_settings->targets()) {
-    const absl::Status status = write_dump(*snapshot, target);
+    const Status status = write_dump(*snapshot, target);
     if (!status.ok()) print_error(status);
   }
   ++next_dump;
@@ -186,7 +185,7 @@ void print_line(std::string_view text) noexcept {
   os::write_all(output, {line, kPrefix.size() + length + 1});
 }
 
-void print_error(const absl::Status& status) noexcept {
+void print_error(const Status& status) noexcept {
   if (!status.ok()) print_line(in_option_words(status.message()));
 }
 

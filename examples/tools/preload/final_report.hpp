@@ -1,11 +1,10 @@
 /// The reports that a tracked program leaves.
 #pragma once
 
-#include <absl/status/status.h>
-
 #include <cstdint>
 #include <string_view>
 
+#include "alloctap/status.hpp"
 #include "settings.hpp"
 
 namespace alloctap::run {
@@ -48,6 +47,6 @@ void write_report() noexcept;
 void print_line(std::string_view text) noexcept;
 
 /// Prints what failed, in words of alloctap-run's options; nothing if `status` is OK. Allocates.
-void print_error(const absl::Status& status) noexcept;
+void print_error(const Status& status) noexcept;
 
 }  // namespace alloctap::run

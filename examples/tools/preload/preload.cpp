@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "alloctap/status.hpp"
 #include "children_hint.hpp"
 #include "confinement.hpp"
 #include "define_string_functions.hpp"
@@ -188,7 +189,7 @@ bool start_tracker() noexcept {
   RunTracker::set_max_frames(settings->max_frames);
   choose_blocks(*settings);
   limit_event_log(RunTracker::Sink::queue(), settings->event_bytes);
-  absl::StatusOr<Session> session = RunTracker::start();
+  Result<Session> session = RunTracker::start();
   print_error(session.status());
   if (!session.ok()) return false;
   RunHook::print_warnings();

@@ -1,10 +1,9 @@
 #include "run_hook.hpp"
 
-#include <absl/strings/match.h>
-
 #include <algorithm>
 #include <string>
 
+#include "alloctap/status.hpp"
 #include "deep_bound_modules.hpp"
 #include "final_report.hpp"
 #include "option_words.hpp"
@@ -68,11 +67,11 @@ void RunHook::print_warnings() {
   for (const std::string& warning : report.warnings) print_line(in_option_words(warning));
 }
 
-absl::Status RunHook::explain(absl::Status status) {
-  constexpr absl::string_view kOption = "--hook=";
+Status RunHook::explain(Status status) {
+  constexpr std::string_view kOption = "--hook=";
   if (status.ok()) return status;
   std::string text = in_option_words(status.message());
-  if (absl::StrContains(text, kOption)) return {status.code(), text};
+  if (text.find(kOption) != text.npos) return {status.code(), text};
   text.append("; nothing is tracked; write");
   for (const std::string_view hook : kHookNames) {
     if (hook != description_of(choice_).name) text.append(" --hook=").append(hook).append(",");

@@ -1,14 +1,13 @@
 /// The hook that the user chose.
 #pragma once
 
-#include <absl/status/status.h>
-
 #include <alloctap/hook/inline_hook.hpp>
 #include <alloctap/hook/interpose_hook.hpp>
 #include <alloctap/hook/malloc_hooks.hpp>
 #include <alloctap/hook/plt_hook.hpp>
 #include <string_view>
 
+#include "alloctap/status.hpp"
 #include "hook_settings.hpp"
 
 namespace alloctap::run {
@@ -27,7 +26,7 @@ struct RunHook {
   static void choose(const HookSettings& settings, const void* own_code);
 
   template <EventSink Sink>
-  static absl::Status install() {
+  static Status install() {
     switch (choice_) {
       case HookChoice::kInterpose:
         return explain(InterposeHook::install<Sink>());
@@ -38,7 +37,7 @@ struct RunHook {
       case HookChoice::kMallocHooks:
         return explain(MallocHooks::install<Sink>());
     }
-    return absl::InternalError("no such hook");
+    return Status::internal("no such hook");
   }
 
   static void uninstall() noexcept;
@@ -54,7 +53,7 @@ struct RunHook {
 
  private:
   /// Adds to what failed in a hook which others may be written.
-  static absl::Status explain(absl::Status status);
+  static Status explain(Status status);
 
   static inline constinit HookChoice choice_ = HookChoice::kInterpose;
 };

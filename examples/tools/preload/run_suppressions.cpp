@@ -1,13 +1,12 @@
 #include "run_suppressions.hpp"
 
-#include <absl/strings/str_cat.h>
-
 #include <alloctap/guard/file_contents.hpp>
 #include <alloctap/guard/reentrancy_guard.hpp>
 #include <atomic>
 #include <cstring>
 #include <new>
 
+#include "alloctap/status.hpp"
 #include "final_report.hpp"
 
 namespace alloctap::run {
@@ -16,14 +15,13 @@ namespace {
 /// In the arena, because destructors run before the report.
 constinit std::atomic<const Suppressions*> loaded{nullptr};
 
-absl::Status add_file(std::string_view path, Suppressions& suppressions) {
+Status add_file(std::string_view path, Suppressions& suppressions) {
   char name[kPathBytes + 1]{};
   path.copy(name, kPathBytes);
   ArenaArray<char> contents;
   const int error = read_file(name, kMostSuppressionBytes, contents);
   if (error == 0) return suppressions.add(text_of(contents), path);
-  return absl::UnavailableError(
-      absl::StrCat("cannot read the suppressions ", name, ": ", os::error_text(error)));
+  return Status::unavailable("cannot read the suppressions ", name, ": ", os::error_text(error));
 }
 
 }  // namespace

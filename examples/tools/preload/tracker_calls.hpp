@@ -2,23 +2,21 @@
 /// for all libraries that track; defined with it, by `define_tracker_calls.hpp`.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-
 #include <alloctap/dump/descriptor_output.hpp>
 #include <alloctap/dump/file_output.hpp>
 #include <alloctap/snapshot/snapshot.hpp>
 #include <alloctap/snapshot/suppressions.hpp>
 #include <cstdint>
 
+#include "alloctap/status.hpp"
 #include "chosen_dump.hpp"
 
 namespace alloctap::run {
 
 /// As the functions of `Tracker` with these names.
-absl::StatusOr<Snapshot> take_snapshot(const SnapshotOptions& options);
-absl::Status dump(const Snapshot& snapshot, const ChosenDump& policy, FileOutput output);
-absl::Status dump(const Snapshot& snapshot, const ChosenDump& policy, DescriptorOutput output);
+Result<Snapshot> take_snapshot(const SnapshotOptions& options);
+Status dump(const Snapshot& snapshot, const ChosenDump& policy, FileOutput output);
+Status dump(const Snapshot& snapshot, const ChosenDump& policy, DescriptorOutput output);
 std::uint64_t live_bytes() noexcept;
 void add_timeline_point() noexcept;
 

@@ -6,9 +6,10 @@
 #include <cwchar>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "alloctap/message_text.hpp"
 #include "alloctap/os/windows/api.hpp"
 #include "alloctap/os/windows/handle.hpp"
+#include "alloctap/status.hpp"
 #include "windows/windows_failure.hpp"
 // After windows.h.
 #include <psapi.h>
@@ -16,7 +17,7 @@
 namespace alloctap::run {
 namespace {
 
-absl::Status last_error(const char* what) { return system_failure(::GetLastError(), what); }
+Status last_error(const char* what) { return system_failure(::GetLastError(), what); }
 
 /// Memory of another process; given back with this, or with the process.
 class RemoteText {
@@ -73,18 +74,18 @@ std::size_t offset_of(const std::wstring& path, const char* function) {
 }
 
 /// The reason is the other process's and gone: as near as can be said from here.
-absl::Status why_not_loaded(const std::wstring& path) {
+Status why_not_loaded(const std::wstring& path) {
   constexpr char kWhat[] = "the tracker's library cannot be loaded into the program";
   const HMODULE file = ::LoadLibraryExW(path.c_str(), nullptr, LOAD_LIBRARY_AS_IMAGE_RESOURCE);
   if (file == nullptr) return last_error(kWhat);
   ::FreeLibrary(file);
-  return absl::PermissionDeniedError(absl::StrCat(
+  return Status::permission_denied(
       kWhat,
       ": Windows refused it there; the program's policies may forbid libraries that are not ",
-      "signed, or security software may stand in between"));
+      "signed, or security software may stand in between");
 }
 
-absl::StatusOr<std::uint32_t> call_in_process(HANDLE process, void* function, void* argument) {
+Result<std::uint32_t> call_in_process(HANDLE process, void* function, void* argument) {
   const os::Handle thread(::CreateRemoteThread(process, nullptr, 0,
                                                reinterpret_cast<LPTHREAD_START_ROUTINE>(function),
                                                argument, 0, nullptr));
@@ -97,13 +98,13 @@ absl::StatusOr<std::uint32_t> call_in_process(HANDLE process, void* function, vo
     return code;
   }
   ::GetExitCodeProcess(process, &code);
-  return absl::UnavailableError(
-      absl::StrCat("the program ended while it was loaded (exit code 0x", absl::Hex(code), ")"));
+  return Status::unavailable("the program ended while it was loaded (exit code 0x", hex_text(code),
+                             ")");
 }
 
 }  // namespace
 
-absl::Status load_library_into(HANDLE process, const std::wstring& path) {
+Status load_library_into(HANDLE process, const std::wstring& path) {
   const RemoteText text(process, path);
   if (!text.written()) return last_error("cannot write to the program's memory");
   // kernel32.dll lies at the same address in all processes of one kind, until the next start.
@@ -111,18 +112,17 @@ absl::Status load_library_into(HANDLE process, const std::wstring& path) {
   void* const load = reinterpret_cast<void*>(::GetProcAddress(system, "LoadLibraryW"));
   const auto called = call_in_process(process, load, text.address());
   if (!called.ok()) return called.status();
-  return find_module(process, path) != nullptr ? absl::OkStatus() : why_not_loaded(path);
+  return find_module(process, path) != nullptr ? Status() : why_not_loaded(path);
 }
 
-absl::StatusOr<std::uint32_t> call_library_in(HANDLE process, const std::wstring& path,
-                                              const char* function, const std::string& text) {
+Result<std::uint32_t> call_library_in(HANDLE process, const std::wstring& path,
+                                      const char* function, const std::string& text) {
   const RemoteText argument(process, text);
   if (!argument.written()) return last_error("cannot write to the program's memory");
   const HMODULE module = find_module(process, path);
   const std::size_t offset = offset_of(path, function);
   if (module == nullptr || offset == 0) {
-    return absl::InternalError(
-        absl::StrCat("the tracker's library has no ", function, "; install alloctap again"));
+    return Status::internal("the tracker's library has no ", function, "; install alloctap again");
   }
   return call_in_process(process, reinterpret_cast<char*>(module) + offset, argument.address());
 }

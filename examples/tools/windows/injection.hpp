@@ -4,22 +4,19 @@
 #include <cstdint>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "alloctap/os/windows/api.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap::run {
 
 /// Loads the library at this absolute path into `process`, a 64-bit one, and waits until its
 /// DllMain has returned.
-[[nodiscard]] absl::Status load_library_into(HANDLE process, const std::wstring& path);
+[[nodiscard]] Status load_library_into(HANDLE process, const std::wstring& path);
 
 /// Calls a function of a library that was loaded there: an export that takes a text, which ends
 /// with
 /// '\0', and whose result is that of a thread.
-[[nodiscard]] absl::StatusOr<std::uint32_t> call_library_in(HANDLE process,
-                                                            const std::wstring& path,
-                                                            const char* function,
-                                                            const std::string& text);
+[[nodiscard]] Result<std::uint32_t> call_library_in(HANDLE process, const std::wstring& path,
+                                                    const char* function, const std::string& text);
 
 }  // namespace alloctap::run

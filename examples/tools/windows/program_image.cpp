@@ -4,9 +4,10 @@
 #include <cstddef>
 #include <cstring>
 
-#include "absl/strings/str_cat.h"
+#include "alloctap/message_text.hpp"
 #include "alloctap/os/windows/api.hpp"
 #include "alloctap/os/windows/handle.hpp"
+#include "alloctap/status.hpp"
 #include "windows/windows_failure.hpp"
 
 namespace alloctap::run {
@@ -42,12 +43,12 @@ ImageHead read_head(HANDLE file) {
 
 }  // namespace
 
-absl::Status check_program_image(const std::wstring& path, const std::string& name) {
+Status check_program_image(const std::wstring& path, const std::string& name) {
   const os::Handle file(open_to_read(path));
-  if (!file) return system_failure(::GetLastError(), absl::StrCat("program ", name));
+  if (!file) return system_failure(::GetLastError(), join_text("program ", name));
   const ImageHead head = read_head(file.get());
   const auto refuse = [&name](const char* why) {
-    return absl::PermissionDeniedError(absl::StrCat("program ", name, " ", why));
+    return Status::permission_denied("program ", name, " ", why);
   };
   if (!head.is_image) return refuse("is no program for Windows (no PE file)");
   if ((head.characteristics & IMAGE_FILE_DLL) != 0) return refuse("is a library, not a program");
@@ -57,7 +58,7 @@ absl::Status check_program_image(const std::wstring& path, const std::string& na
   if (head.machine != IMAGE_FILE_MACHINE_AMD64) {
     return refuse("is for another processor; alloctap-run tracks programs for x86-64 alone");
   }
-  return absl::OkStatus();
+  return Status();
 }
 
 }  // namespace alloctap::run

@@ -1,10 +1,6 @@
 /// Checks that the environment of the program asks for.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-#include <absl/strings/str_cat.h>
-
 #include <array>
 #include <string_view>
 
@@ -12,6 +8,7 @@
 #include "alloctap/check/parse_check_options.hpp"
 #include "alloctap/check/selectable_checks.hpp"
 #include "alloctap/os/process.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -32,22 +29,22 @@ class EnvironmentChecks {
   static void read_environment() {
     if (was_read_) return;
     was_read_ = true;
-    const absl::StatusOr<CheckSettings> asked = parse();
+    const Result<CheckSettings> asked = parse();
     if (asked.ok()) Selected::select(*asked);
   }
 
   /// Whether the variable is in order, or all that is wrong with it. Control plane.
-  static absl::Status status() {
-    const absl::StatusOr<CheckSettings> asked = parse();
-    if (asked.ok()) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat(
-        "ALLOCTAP_OPTIONS asks for checks that there are not: ", asked.status().message()));
+  static Status status() {
+    const Result<CheckSettings> asked = parse();
+    if (asked.ok()) return Status();
+    return Status::invalid_argument("ALLOCTAP_OPTIONS asks for checks that there are not: ",
+                                    asked.status().message());
   }
 
  private:
   using Selected = SelectableChecks<EnvironmentChecks>;
 
-  static absl::StatusOr<CheckSettings> parse() {
+  static Result<CheckSettings> parse() {
     std::array<char, 4096> buffer{};
     return parse_check_options(os::initial_environment(kVariable, buffer));
   }

@@ -1,10 +1,6 @@
 /// Reads which checks a text asks for.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-#include <absl/strings/str_cat.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
@@ -18,6 +14,8 @@
 #include "alloctap/check/check_settings.hpp"
 #include "alloctap/check/close_name.hpp"
 #include "alloctap/check/misuse_keys.hpp"
+#include "alloctap/message_text.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -28,10 +26,10 @@ class CheckOptionParser {
   explicit CheckOptionParser(std::string_view text) noexcept : left_(text) {}
 
   /// The settings, or all that is wrong with the text. An empty one asks for nothing.
-  [[nodiscard]] absl::StatusOr<CheckSettings> parse() {
+  [[nodiscard]] Result<CheckSettings> parse() {
     for (skip(kBetween); !left_.empty(); skip(kBetween)) read_option();
     if (problems_.empty()) return settings_;
-    return absl::InvalidArgumentError(problems_);
+    return Status::invalid_argument(problems_);
   }
 
  private:
@@ -89,9 +87,8 @@ class CheckOptionParser {
     const auto [stop, error] = std::from_chars(value.data(), end, number);
     const bool is_number = error == std::errc{} && stop == end;
     if (is_number && number >= option.least && number <= option.most) return true;
-    add_problem(option.name,
-                absl::StrCat("\"", absl::string_view(value.data(), value.size()),
-                             "\" is no whole number from ", option.least, " to ", option.most));
+    add_problem(option.name, join_text("\"", value, "\" is no whole number from ", option.least,
+                                       " to ", option.most));
     return false;
   }
 
@@ -111,29 +108,28 @@ class CheckOptionParser {
     if (kind) return settings_.abort_on.add(*kind);
     std::string keys;
     for (std::size_t i = 0; i < kMisuseKinds; ++i) {
-      absl::StrAppend(&keys, keys.empty() ? "" : ", ", to_absl(key_of(static_cast<MisuseKind>(i))));
+      append_text(keys, keys.empty() ? "" : ", ", key_of(static_cast<MisuseKind>(i)));
     }
-    add_problem(option.name, absl::StrCat("\"", to_absl(key),
-                                          "\" is no kind of fault; write it alone, or some of ",
-                                          keys, " with + between them"));
+    add_problem(option.name,
+                join_text("\"", key, "\" is no kind of fault; write it alone, or some of ", keys,
+                          " with + between them"));
   }
 
   void add_unknown(std::string_view name) {
     for (const AbsentCheckOption& absent : kAbsentCheckOptions) {
       const bool is_it = absent.name == name || (!name.empty() && absent.alias == name);
-      if (is_it)
-        return add_problem(name, absl::StrCat("is not to be had here: ", to_absl(absent.why)));
+      if (is_it) return add_problem(name, join_text("is not to be had here: ", absent.why));
     }
     CloseName close(name);
     std::string names;
     for (const CheckOption& option : kCheckOptions) {
       if (!has_effect(option)) continue;
       close.offer(option.name);
-      absl::StrAppend(&names, names.empty() ? "" : ", ", to_absl(option.name));
+      append_text(names, names.empty() ? "" : ", ", option.name);
     }
-    const absl::string_view meant = to_absl(close.found());
-    add_problem(name, meant.empty() ? absl::StrCat("is unknown; write some of ", names)
-                                    : absl::StrCat("is unknown; did you mean ", meant, "?"));
+    const std::string_view meant = close.found();
+    add_problem(name, meant.empty() ? join_text("is unknown; write some of ", names)
+                                    : join_text("is unknown; did you mean ", meant, "?"));
   }
 
   /// False of what malloc_debug knows and every tracker does already.
@@ -142,10 +138,8 @@ class CheckOptionParser {
   }
 
   void add_problem(std::string_view name, const std::string& what) {
-    absl::StrAppend(&problems_, problems_.empty() ? "" : "; ", to_absl(name), ": ", what);
+    append_text(problems_, problems_.empty() ? "" : "; ", name, ": ", what);
   }
-
-  static absl::string_view to_absl(std::string_view text) { return {text.data(), text.size()}; }
 
   std::string_view left_;
   std::string problems_;
@@ -153,7 +147,7 @@ class CheckOptionParser {
 };
 
 /// As `CheckOptionParser::parse`.
-[[nodiscard]] inline absl::StatusOr<CheckSettings> parse_check_options(std::string_view text) {
+[[nodiscard]] inline Result<CheckSettings> parse_check_options(std::string_view text) {
   return CheckOptionParser(text).parse();
 }
 

@@ -1,10 +1,10 @@
 /// The contract of outputs: where a dump goes.
 #pragma once
 
-#include <absl/status/status.h>
-
 #include <concepts>
 #include <string_view>
+
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -13,16 +13,16 @@ namespace alloctap {
 /// from the host, but for the text of an error.
 template <class O>
 concept DumpOutput = requires(O& output, std::string_view text) {
-  { output.open() } -> std::same_as<absl::Status>;
-  { output.write(text) } -> std::same_as<absl::Status>;
-  { output.commit() } -> std::same_as<absl::Status>;
+  { output.open() } -> std::same_as<Status>;
+  { output.write(text) } -> std::same_as<Status>;
+  { output.commit() } -> std::same_as<Status>;
 };
 
 /// The least that models `DumpOutput`.
 struct DumpOutputArchetype {
-  absl::Status open() { return absl::OkStatus(); }
-  absl::Status write(std::string_view) { return absl::OkStatus(); }
-  absl::Status commit() { return absl::OkStatus(); }
+  Status open() { return Status(); }
+  Status write(std::string_view) { return Status(); }
+  Status commit() { return Status(); }
 };
 
 static_assert(DumpOutput<DumpOutputArchetype>);

@@ -1,8 +1,6 @@
 /// The way from a dump policy to an output.
 #pragma once
 
-#include <absl/status/status.h>
-
 #include <charconv>
 #include <concepts>
 #include <cstddef>
@@ -14,6 +12,7 @@
 #include "alloctap/dump/dump_output.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -27,7 +26,7 @@ class DumpWriter {
           return static_cast<Output*>(target)->write(text);
         }) {
     if (!buffer_.resize(kBufferBytes)) {
-      status_ = absl::ResourceExhaustedError("dump: the system has no memory for a buffer");
+      status_ = Status::resource_exhausted("dump: the system has no memory for a buffer");
     }
   }
 
@@ -74,13 +73,13 @@ class DumpWriter {
 
   /// For policies that cannot go on: makes the dump fail with `reason`.
   void fail(const char* reason) {
-    if (status_.ok()) status_ = absl::ResourceExhaustedError(reason);
+    if (status_.ok()) status_ = Status::resource_exhausted(reason);
   }
 
   [[nodiscard]] bool ok() const noexcept { return status_.ok(); }
 
   /// Passes on what is left; the outcome of all.
-  [[nodiscard]] absl::Status finish() {
+  [[nodiscard]] Status finish() {
     flush();
     return status_;
   }
@@ -101,10 +100,10 @@ class DumpWriter {
   }
 
   void* output_;
-  absl::Status (*pass_on_)(void*, std::string_view);
+  Status (*pass_on_)(void*, std::string_view);
   ArenaArray<char> buffer_;
   std::size_t used_ = 0;
-  absl::Status status_;
+  Status status_;
 };
 
 }  // namespace alloctap

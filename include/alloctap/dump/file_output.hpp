@@ -1,9 +1,6 @@
 /// A dump in a file.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/strings/str_cat.h>
-
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -12,6 +9,7 @@
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/os/file.hpp"
 #include "alloctap/os/thread.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -26,12 +24,12 @@ class FileOutput {
   FileOutput(FileOutput&&) noexcept = default;
   ~FileOutput() { discard(); }
 
-  absl::Status open() {
-    if (!has_path_) return absl::InvalidArgumentError("dump: an empty path, or no memory for one");
+  Status open() {
+    if (!has_path_) return Status::invalid_argument("dump: an empty path, or no memory for one");
     int error = 0;
     direct_ = os::is_special_file(path_.data());
     if (!direct_ && !name_partial_file()) {
-      return absl::ResourceExhaustedError("dump: no memory for the name of a file");
+      return Status::resource_exhausted("dump: no memory for the name of a file");
     }
     // What was given up is still open, and some systems remove no open file.
     file_.close();
@@ -40,22 +38,22 @@ class FileOutput {
     file_ =
         direct_ ? os::open_for_appending(target(), error) : os::create_for_writing(target(), error);
     partial_exists_ = error == 0 && !direct_;
-    return error == 0 ? absl::OkStatus() : failed("open", error);
+    return error == 0 ? Status() : failed("open", error);
   }
 
-  absl::Status write(std::string_view text) {
+  Status write(std::string_view text) {
     const int error = os::write_all(file_.descriptor(), text);
-    return error == 0 ? absl::OkStatus() : failed("write", error);
+    return error == 0 ? Status() : failed("write", error);
   }
 
-  absl::Status commit() {
+  Status commit() {
     if (const int error = file_.close(); error != 0) return failed("write", error);
-    if (direct_) return absl::OkStatus();
+    if (direct_) return Status();
     if (const int error = os::rename_file(target(), path_.data()); error != 0) {
       return failed("rename", error);
     }
     partial_exists_ = false;
-    return absl::OkStatus();
+    return Status();
   }
 
  private:
@@ -89,10 +87,10 @@ class FileOutput {
     return direct_ ? path_.data() : partial_path_.data();
   }
 
-  absl::Status failed(const char* what, int error) {
+  Status failed(const char* what, int error) {
     discard();
-    return absl::UnavailableError(
-        absl::StrCat("cannot ", what, " the dump ", path_.data(), ": ", os::error_text(error)));
+    return Status::unavailable("cannot ", what, " the dump ", path_.data(), ": ",
+                               os::error_text(error));
   }
 
   void discard() noexcept {

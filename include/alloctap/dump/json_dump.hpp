@@ -23,6 +23,7 @@
 #include "alloctap/snapshot/by_tag.hpp"
 #include "alloctap/snapshot/leaks.hpp"
 #include "alloctap/snapshot/suppressions.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -106,7 +107,7 @@ struct JsonDump {
 
     bool look_for_leaks(const FrameList& frames) {
       if (!asks_for_leaks_) return true;
-      absl::StatusOr<Leaks> found = find_leaks(report_.snapshot, suppressions_, frames);
+      Result<Leaks> found = find_leaks(report_.snapshot, suppressions_, frames);
       if (found.ok()) leaks_ = *std::move(found);
       return leaks_.has_value();
     }
@@ -119,8 +120,7 @@ struct JsonDump {
 
     void write_misuses(const FrameList& frames) {
       const auto& misuses = report_.snapshot.misuses;
-      const absl::StatusOr<SortedMisuses> sorted =
-          sort_misuses(report_.snapshot, suppressions_, frames);
+      const Result<SortedMisuses> sorted = sort_misuses(report_.snapshot, suppressions_, frames);
       if (!sorted.ok()) return out_.fail("json: the system has no memory for misuse");
       json_.key("misuses");
       json_.begin_object();
@@ -143,7 +143,7 @@ struct JsonDump {
     void write_tags() {
       json_.key("tags");
       if (report_.snapshot.tags == nullptr) return json_.null();
-      const absl::StatusOr<ArenaArray<TagSummary>> sums = by_tag(report_.snapshot);
+      const Result<ArenaArray<TagSummary>> sums = by_tag(report_.snapshot);
       if (sums.ok()) return alloctap::write_tags(json_, *sums, owners_);
       json_.null();
       out_.fail("json: the system has no memory for tags");

@@ -1,19 +1,18 @@
 /// The part of schema alloctap.heap/1 that is about who gave back whose blocks.
 #pragma once
 
-#include <absl/status/statusor.h>
-
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/json_builder.hpp"
 #include "alloctap/snapshot/ownership_matrix.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
 /// An array, or null where the snapshot was not asked for it or does not know.
 inline void write_ownership(JsonBuilder& json, const Snapshot& snapshot, DumpWriter& out) {
   if (!tells_ownership(snapshot)) return json.null();
-  const absl::StatusOr<OwnershipMatrix> matrix = ownership_matrix(snapshot);
+  const Result<OwnershipMatrix> matrix = ownership_matrix(snapshot);
   if (!matrix.ok()) {
     json.null();
     return out.fail("json: the system has no memory for who gave back what");

@@ -1,8 +1,6 @@
 /// Reading what `JsonDump` wrote.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/strings/str_cat.h>
 #include <rapidjson/allocators.h>
 #include <rapidjson/error/en.h>
 #include <rapidjson/reader.h>
@@ -15,6 +13,7 @@
 #include "alloctap/dump/json_events.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/snapshot/saved_profile.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -26,13 +25,13 @@ namespace alloctap {
 class JsonReader {
  public:
   /// Takes over `text`, a whole file, and changes it.
-  [[nodiscard]] static absl::Status read(ArenaArray<char> text, SavedProfile& profile) {
+  [[nodiscard]] static Status read(ArenaArray<char> text, SavedProfile& profile) {
     JsonReader reader(profile);
     profile.text = std::move(text);
-    const absl::Status status = reader.parse();
+    const Status status = reader.parse();
     const bool complete = reader.drop_bad_references();
     if (!status.ok() || complete) return status;
-    return absl::DataLossError("is damaged: stacks or frames refer to what is not there");
+    return Status::data_loss("is damaged: stacks or frames refer to what is not there");
   }
 
  private:
@@ -41,7 +40,7 @@ class JsonReader {
   /// Texts are decoded where they stand. Without recursion, because a file may nest as it likes.
   static constexpr unsigned kFlags = rapidjson::kParseInsituFlag | rapidjson::kParseIterativeFlag;
 
-  absl::Status parse() {
+  Status parse() {
     const std::size_t size = profile_.text.size();
     if (!profile_.text.push_back('\0')) return no_memory();
     // The parser keeps a byte or two for each open container.
@@ -54,7 +53,7 @@ class JsonReader {
     return result.IsError() ? explain(result, size) : check_whole();
   }
 
-  absl::Status explain(const rapidjson::ParseResult& result, std::size_t size) {
+  Status explain(const rapidjson::ParseResult& result, std::size_t size) {
     switch (events_.problem()) {
       case JsonEvents::Problem::kForeign:
         return foreign();
@@ -68,47 +67,43 @@ class JsonReader {
     }
     if (events_.schema().empty()) return foreign();
     if (result.Offset() >= size) {
-      return absl::DataLossError(absl::StrCat("is cut short: its text ends after ", size,
-                                              " bytes, in the middle; all before was read"));
+      return Status::data_loss("is cut short: its text ends after ", size,
+                               " bytes, in the middle; all before was read");
     }
     return damaged(result.Offset(), rapidjson::GetParseError_En(result.Code()));
   }
 
   /// Of a text that is JSON.
-  absl::Status check_whole() {
+  Status check_whole() {
     const std::string_view schema = events_.schema();
     if (schema.empty()) return foreign();
     if (schema != "alloctap.heap/1") {
-      return absl::UnimplementedError(
-          absl::StrCat("has the schema ", absl::string_view(schema.data(), schema.size()),
-                       ", not alloctap.heap/1; what is called as in that was read"));
+      return Status::unimplemented("has the schema ", schema,
+                                   ", not alloctap.heap/1; what is called as in that was read");
     }
     if (events_.problem() == JsonEvents::Problem::kStackWithoutNumbers) {
-      return absl::DataLossError(
+      return Status::data_loss(
           "is damaged: a stack has not all of its numbers; the others were read");
     }
     const std::string_view missing = events_.missing_section();
-    if (missing.empty()) return absl::OkStatus();
-    return absl::DataLossError(absl::StrCat("is damaged: there is no \"",
-                                            absl::string_view(missing.data(), missing.size()),
-                                            "\" in it"));
+    if (missing.empty()) return Status();
+    return Status::data_loss("is damaged: there is no \"", missing, "\" in it");
   }
 
-  absl::Status foreign() {
+  Status foreign() {
     ArenaArray<char> text = std::move(profile_.text);
     profile_ = {};
     profile_.text = std::move(text);
-    return absl::InvalidArgumentError(
+    return Status::invalid_argument(
         "is no report of alloctap in JSON: it does not say the schema alloctap.heap/1");
   }
 
-  static absl::Status damaged(std::size_t offset, absl::string_view reason) {
-    return absl::DataLossError(
-        absl::StrCat("is damaged at byte ", offset, ": ", reason, "; all before was read"));
+  static Status damaged(std::size_t offset, std::string_view reason) {
+    return Status::data_loss("is damaged at byte ", offset, ": ", reason, "; all before was read");
   }
 
-  static absl::Status no_memory() {
-    return absl::ResourceExhaustedError("cannot be read: the system has no memory for it");
+  static Status no_memory() {
+    return Status::resource_exhausted("cannot be read: the system has no memory for it");
   }
 
   /// True: there were none.

@@ -1,9 +1,6 @@
 /// What the frames of stacks are called, for whoever looks at stacks outside of a report.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +13,7 @@
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/guard/text_set.hpp"
 #include "alloctap/stack/stack_table.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -48,12 +46,12 @@ class NamedStacks {
  public:
   /// Of `stacks`, whatever their order, each once or more often; of a report that has them. Fails
   /// where the system has no memory for it. Control plane.
-  [[nodiscard]] static absl::StatusOr<NamedStacks> name(const Report& report,
-                                                        std::span<const StackId> stacks) {
+  [[nodiscard]] static Result<NamedStacks> name(const Report& report,
+                                                std::span<const StackId> stacks) {
     NamedStacks named;
     const FrameList list(report, stacks);
     if (!list.complete() || !named.add_all(report, list, stacks)) {
-      return absl::ResourceExhaustedError("named stacks: the system has no memory for them");
+      return Status::resource_exhausted("named stacks: the system has no memory for them");
     }
     return named;
   }

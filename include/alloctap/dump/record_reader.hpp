@@ -1,9 +1,6 @@
 /// Reading the tables of a record.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/strings/str_cat.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +9,7 @@
 
 #include "alloctap/dump/record_format.hpp"
 #include "alloctap/guard/arena_array.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -22,16 +20,16 @@ class RecordReader {
   explicit RecordReader(std::string_view record) noexcept : record_(record), rest_(record) {}
 
   /// Reads what a record starts with: says of what is no record, or newer than this reader, so.
-  [[nodiscard]] absl::Status open() {
+  [[nodiscard]] Status open() {
     if (!rest_.starts_with(kRecordMagic)) {
-      return absl::InvalidArgumentError("is no record of alloctap");
+      return Status::invalid_argument("is no record of alloctap");
     }
     rest_.remove_prefix(kRecordMagic.size());
     std::uint64_t version = 0;
     if (!read_number(version)) return status();
-    if (version <= kRecordVersion) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat(
-        "is a record of version ", version, "; this program reads ", kRecordVersion, " and below"));
+    if (version <= kRecordVersion) return Status();
+    return Status::invalid_argument("is a record of version ", version, "; this program reads ",
+                                    kRecordVersion, " and below");
   }
 
   /// Goes to the next table, past what is left of this one; false after the last.
@@ -76,11 +74,10 @@ class RecordReader {
   }
 
   /// Whether the whole record was read, and where it is damaged if not.
-  [[nodiscard]] absl::Status status() const {
-    if (ended_) return absl::OkStatus();
-    return absl::DataLossError(absl::StrCat("is damaged or was cut short, at byte ",
-                                            record_.size() - rest_.size(), " of ", record_.size(),
-                                            out_of_memory_ ? ": no memory" : ""));
+  [[nodiscard]] Status status() const {
+    if (ended_) return Status();
+    return Status::data_loss("is damaged or was cut short, at byte ", record_.size() - rest_.size(),
+                             " of ", record_.size(), out_of_memory_ ? ": no memory" : "");
   }
 
  private:

@@ -1,8 +1,6 @@
 /// A report that was written as a record and read again.
 #pragma once
 
-#include <absl/status/status.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +20,7 @@
 #include "alloctap/dump/saved_stacks.hpp"
 #include "alloctap/dump/saved_symbols.hpp"
 #include "alloctap/guard/arena_array.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -32,10 +31,10 @@ class SavedReport {
  public:
   /// Reads `record`, which must outlive this. Where something is wrong with it, the error says
   /// what, and the report has what was read all the same. To be called once.
-  [[nodiscard]] absl::Status read(std::string_view record) {
+  [[nodiscard]] Status read(std::string_view record) {
     snapshot_.account.unmatched_frees.reset();
     RecordReader reader(record);
-    if (absl::Status status = reader.open(); !status.ok()) return status;
+    if (Status status = reader.open(); !status.ok()) return status;
     while (reader.next_table()) {
       const Table* table = find_table(reader.table());
       while (table != nullptr && reader.next_row()) (this->*table->add)(reader);
@@ -46,10 +45,10 @@ class SavedReport {
     snapshot_.frames = game_.take();
     if (!symbols_.finish() || !modules_.finish(stacks_) || !finish_events() ||
         !stacks_.complete() || !game_.complete() || out_of_memory_) {
-      return absl::ResourceExhaustedError("needs more memory than the system has");
+      return Status::resource_exhausted("needs more memory than the system has");
     }
     if (!reader.status().ok() || !damaged_) return reader.status();
-    return absl::DataLossError("is damaged: some of its rows refer to what is not there");
+    return Status::data_loss("is damaged: some of its rows refer to what is not there");
   }
 
   /// Refers to this.

@@ -1,13 +1,12 @@
 /// Text inside of an HTML script element.
 #pragma once
 
-#include <absl/status/status.h>
-
 #include <cstddef>
 #include <string_view>
 
 #include "alloctap/dump/dump_output.hpp"
 #include "alloctap/dump/dump_writer.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -19,10 +18,10 @@ class ScriptText {
  public:
   explicit ScriptText(DumpWriter& out) noexcept : out_(out) {}
 
-  absl::Status open() { return absl::OkStatus(); }
-  absl::Status commit() { return absl::OkStatus(); }
+  Status open() { return Status(); }
+  Status commit() { return Status(); }
 
-  absl::Status write(std::string_view json) {
+  Status write(std::string_view json) {
     std::size_t written = 0;
     for (std::size_t i = 0; i < json.size(); ++i) {
       const bool dangerous = last_ == '<' && (json[i] == '/' || json[i] == '!');
@@ -32,7 +31,7 @@ class ScriptText {
       written = i + 1;
     }
     out_ << json.substr(written);
-    return out_.ok() ? absl::OkStatus() : absl::CancelledError("the page cannot be written");
+    return out_.ok() ? Status() : Status::cancelled("the page cannot be written");
   }
 
  private:

@@ -21,6 +21,7 @@
 #include "alloctap/dump/text_scope_offences.hpp"
 #include "alloctap/dump/wrapped_text.hpp"
 #include "alloctap/guard/arena_array.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/version.hpp"
 
 namespace alloctap {
@@ -136,7 +137,7 @@ struct TextDump {
   [[nodiscard]] bool sort(const TextParts& parts, SortedMisuses& misuses) const {
     const Suppressions none;
     const Suppressions* const rules = suppressions.rules();
-    absl::StatusOr<SortedMisuses> sorted =
+    Result<SortedMisuses> sorted =
         sort_misuses(parts.report.snapshot, rules == nullptr ? none : *rules, parts.frames);
     if (sorted.ok()) misuses = *std::move(sorted);
     return sorted.ok();
@@ -317,7 +318,7 @@ struct TextDump {
 
   void write_leaks(const TextParts& parts, const SortedMisuses& misuses) const {
     const Snapshot& snapshot = parts.report.snapshot;
-    const absl::StatusOr<Leaks> found = find_leaks(snapshot, *suppressions.rules(), parts.frames);
+    const Result<Leaks> found = find_leaks(snapshot, *suppressions.rules(), parts.frames);
     if (!found.ok()) return parts.out.fail("text: the system has no memory for leaks");
     write_leak_totals(*found, parts.out);
     write_scan(snapshot.scan, *found, parts.out);

@@ -13,6 +13,7 @@
 #include "alloctap/snapshot/by_tag.hpp"
 #include "alloctap/snapshot/ownership_matrix.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -50,7 +51,7 @@ class TextOwners {
 
  private:
   void write_tags() {
-    const absl::StatusOr<ArenaArray<TagSummary>> sums = by_tag(snapshot_);
+    const Result<ArenaArray<TagSummary>> sums = by_tag(snapshot_);
     if (!sums.ok()) return fail();
     out_ << "\nLive memory by tag, most first\n";
     for (const TagSummary& sum : *sums) {
@@ -66,7 +67,7 @@ class TextOwners {
   /// Where the snapshot was asked for it and knows: pairs of two threads.
   void write_ownership() {
     if (!tells_ownership(snapshot_)) return;
-    const absl::StatusOr<OwnershipMatrix> matrix = ownership_matrix(snapshot_);
+    const Result<OwnershipMatrix> matrix = ownership_matrix(snapshot_);
     if (!matrix.ok()) return fail();
     out_ << "\nMemory given back by another thread than had allocated it, most first\n";
     std::size_t left = kMostPairs;

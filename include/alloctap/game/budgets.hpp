@@ -1,12 +1,10 @@
 /// Budgets of tags: so much a part of the game may hold, and allocate in a frame.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-
 #include <string_view>
 
 #include "alloctap/game/frames.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/tag/tag_path.hpp"
 
 namespace alloctap {
@@ -27,14 +25,14 @@ namespace alloctap {
 /// a dump, a hook or an observer. Control plane; stops other threads for some microseconds. A tag
 /// with a budget shares its counters: some nanoseconds for each of its blocks, more where several
 /// threads allocate for it at once. Where no budget is set they cost a load.
-[[nodiscard]] inline absl::Status set_budget(Tag tag, const BudgetLimits& limits,
-                                             const BudgetAction& action = {}) {
+[[nodiscard]] inline Status set_budget(Tag tag, const BudgetLimits& limits,
+                                       const BudgetAction& action = {}) {
   return Frames::set_budget(tag, limits, action);
 }
 
-[[nodiscard]] inline absl::Status set_budget(std::string_view path, const BudgetLimits& limits,
-                                             const BudgetAction& action = {}) {
-  const absl::StatusOr<Tag> tag = tag_at_path(path);
+[[nodiscard]] inline Status set_budget(std::string_view path, const BudgetLimits& limits,
+                                       const BudgetAction& action = {}) {
+  const Result<Tag> tag = tag_at_path(path);
   return tag.ok() ? set_budget(*tag, limits, action) : tag.status();
 }
 

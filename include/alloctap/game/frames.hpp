@@ -1,9 +1,6 @@
 /// What each frame of a game allocates, and the budgets of its tags.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/strings/str_cat.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -26,6 +23,7 @@
 #include "alloctap/os/error_preserver.hpp"
 #include "alloctap/os/thread_local.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -107,20 +105,19 @@ class FramesOf {
   }
 
   /// As `alloctap::set_budget`.
-  [[nodiscard]] static absl::Status set_budget(Tag tag, const BudgetLimits& limits,
-                                               const BudgetAction& action = {}) {
+  [[nodiscard]] static Status set_budget(Tag tag, const BudgetLimits& limits,
+                                         const BudgetAction& action = {}) {
     const ReentrancyGuard guard;
     if (inside_tracker()) {
-      return absl::FailedPreconditionError(
+      return Status::failed_precondition(
           "a budget cannot be set inside of a dump, a hook or an observer");
     }
     const std::lock_guard hold(control_lock);
     static_cast<void>(ThreadStates::close_gate());
     const bool is_set = budgets_.set(tag.id, limits, action);
     ThreadStates::open_gate();
-    if (is_set) return absl::OkStatus();
-    return absl::ResourceExhaustedError(
-        absl::StrCat("at most ", BudgetTable::kMost, " tags can have budgets"));
+    if (is_set) return Status();
+    return Status::resource_exhausted("at most ", BudgetTable::kMost, " tags can have budgets");
   }
 
   /// `frame_mark` is for the frames without a name.

@@ -1,10 +1,6 @@
 /// Tells where room should be reserved at once, instead of growing step by step.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-#include <absl/strings/str_cat.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +16,9 @@
 #include "alloctap/guard/per_thread.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/guard/thread_state.hpp"
+#include "alloctap/message_text.hpp"
 #include "alloctap/observe/observer.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -55,16 +53,16 @@ class GrowthAdvisor {
 
   /// By what was copied, most first, of all threads together. Other threads wait meanwhile. Not
   /// inside a hook or an observer; fails in what an output calls.
-  [[nodiscard]] static absl::StatusOr<ArenaArray<GrowthAdvice>> advice() {
+  [[nodiscard]] static Result<ArenaArray<GrowthAdvice>> advice() {
     if (holds_tracker_lock()) {
-      return absl::FailedPreconditionError(
+      return Status::failed_precondition(
           "GrowthAdvisor: this thread is inside a dump: what an output calls may not ask for "
           "advice");
     }
     const ReentrancyGuard guard;
     ArenaArray<GrowthAdvice> list;
     if (!collect(list)) {
-      return absl::ResourceExhaustedError("GrowthAdvisor: the system has no memory for advice");
+      return Status::resource_exhausted("GrowthAdvisor: the system has no memory for advice");
     }
     join_equal(list, &GrowthAdvice::stack,
                [](GrowthAdvice& sum, const GrowthAdvice& next) { sum.sums += next.sums; });
@@ -125,10 +123,9 @@ static_assert(kObservesReallocations<GrowthAdvisor<>>);
 /// A line for people; what the stack is called says `Tracker::name_stacks`, or a report.
 [[nodiscard]] inline std::string describe(const GrowthAdvice& advice) {
   const GrowthSums& sums = advice.sums;
-  return absl::StrCat("stack ", advice.stack, ": reserve(", sums.largest_bytes,
-                      " bytes) would save ", sums.steps, " growth", sums.steps == 1 ? "" : "s",
-                      " and ", sums.bytes_copied, " bytes copied in ", sums.chains,
-                      sums.chains == 1 ? " block" : " blocks");
+  return join_text("stack ", advice.stack, ": reserve(", sums.largest_bytes, " bytes) would save ",
+                   sums.steps, " growth", sums.steps == 1 ? "" : "s", " and ", sums.bytes_copied,
+                   " bytes copied in ", sums.chains, sums.chains == 1 ? " block" : " blocks");
 }
 
 }  // namespace alloctap

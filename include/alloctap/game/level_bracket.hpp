@@ -1,10 +1,6 @@
 /// What a level leaves behind when it is unloaded.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-#include <absl/strings/str_cat.h>
-
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +10,7 @@
 #include "alloctap/os/thread.hpp"
 #include "alloctap/snapshot/diff.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/tag/tag_scope.hpp"
 
 namespace alloctap {
@@ -24,7 +21,7 @@ namespace alloctap {
 ///     load();                 // for each asset: alloctap::tag_scope asset{"textures/hero.png"};
 ///     play();
 ///     unload();
-///     const auto left = level.finish();    // absl::StatusOr<LevelLeftovers>
+///     const auto left = level.finish();    // Result<LevelLeftovers>
 ///
 /// From its beginning to `finish` the thread is in the tag of that name, and so all that it
 /// allocates is the level's, where the tracker's `Tags` tell tags; jobs on other threads take the
@@ -40,7 +37,7 @@ class LevelBracket {
         level_(TagAnnotations::nested(name.data(), name.size())),
         scope_(std::in_place, level_) {
     if (before_.ok() && level_ == around_) {
-      before_ = absl::InvalidArgumentError(
+      before_ = Status::invalid_argument(
           "LevelBracket: no tag for this level: its name is empty, or there are too many tags");
     }
   }
@@ -52,47 +49,46 @@ class LevelBracket {
   /// tag ends with it. Fails where there was or is no session, where it was asked before, on
   /// another thread than the level's, and where a scope that began in the level has not ended:
   /// after the last two it can be asked again.
-  [[nodiscard]] absl::StatusOr<LevelLeftovers> finish() {
-    if (absl::Status status = check_place(); !status.ok()) return status;
+  [[nodiscard]] Result<LevelLeftovers> finish() {
+    if (Status status = check_place(); !status.ok()) return status;
     scope_.reset();
     if (!before_.ok()) return before_.status();
     if (!Tracker::running()) return no_session();
-    const absl::StatusOr<Snapshot> after = Tracker::snapshot();
+    const Result<Snapshot> after = Tracker::snapshot();
     if (!after.ok()) return after.status();
-    absl::StatusOr<SnapshotDiff> changes = diff(*before_, *after);
+    Result<SnapshotDiff> changes = diff(*before_, *after);
     before_ = Snapshot();
     if (!changes.ok()) return changes.status();
     return LevelLeftovers::find(static_cast<TagId>(level_), after->tags, *changes);
   }
 
  private:
-  static absl::Status no_session() {
-    return absl::FailedPreconditionError(
+  static Status no_session() {
+    return Status::failed_precondition(
         "LevelBracket: the tracker has no session, so nothing is known of this level");
   }
 
-  static absl::StatusOr<Snapshot> begin() {
+  static Result<Snapshot> begin() {
     if (!Tracker::running()) return no_session();
     return Tracker::snapshot();
   }
 
-  absl::Status check_place() const {
-    if (!scope_) return absl::FailedPreconditionError("LevelBracket: finish() was called before");
+  Status check_place() const {
+    if (!scope_) return Status::failed_precondition("LevelBracket: finish() was called before");
     if (os::current_thread_id() != thread_) {
-      return absl::FailedPreconditionError(
+      return Status::failed_precondition(
           "LevelBracket: finish() on another thread than the one that the level began on");
     }
     const alloctap_tag current = TagAnnotations::current();
-    if (current == level_) return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        absl::StrCat("LevelBracket: finish() inside of the tag \"",
-                     std::string(process_tags.name(static_cast<TagId>(current))),
-                     "\", which began in the level and has not ended"));
+    if (current == level_) return Status();
+    return Status::failed_precondition("LevelBracket: finish() inside of the tag \"",
+                                       std::string(process_tags.name(static_cast<TagId>(current))),
+                                       "\", which began in the level and has not ended");
   }
 
   const os::ThreadId thread_ = os::current_thread_id();
   const alloctap_tag around_;
-  absl::StatusOr<Snapshot> before_;
+  Result<Snapshot> before_;
   const alloctap_tag level_;
   std::optional<EnteredTag> scope_;
 };

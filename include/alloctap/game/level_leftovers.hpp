@@ -1,9 +1,6 @@
 /// What grew between two moments, by what the program was doing.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +13,7 @@
 #include "alloctap/guard/join_equal.hpp"
 #include "alloctap/snapshot/diff.hpp"
 #include "alloctap/snapshot/tag_paths.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/tag/tag_table.hpp"
 
 namespace alloctap {
@@ -59,12 +57,12 @@ class LevelLeftovers {
  public:
   /// What grew of `changes`; `tags` may be nullptr, then all is in one row. Control plane; fails
   /// where the system has no memory for it.
-  [[nodiscard]] static absl::StatusOr<LevelLeftovers> find(TagId level, const TagTable* tags,
-                                                           const SnapshotDiff& changes) {
+  [[nodiscard]] static Result<LevelLeftovers> find(TagId level, const TagTable* tags,
+                                                   const SnapshotDiff& changes) {
     LevelLeftovers leftovers(tags);
     if (!leftovers.paths_.complete() || !leftovers.keep_grown(changes) ||
         !leftovers.make_rows(level, tags) || !leftovers.make_assets()) {
-      return absl::ResourceExhaustedError("LevelLeftovers: the system has no memory for it");
+      return Status::resource_exhausted("LevelLeftovers: the system has no memory for it");
     }
     return leftovers;
   }

@@ -1,9 +1,6 @@
 /// Names the stacks that leak slowly in a long run.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +10,7 @@
 #include "alloctap/game/growth_test.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -63,14 +61,14 @@ class SoakDetector {
 
   /// A mark. Snapshots are of one tracker, each later than the one before: threads that take marks
   /// at the same time may come in another order, and what comes too late fails and changes nothing.
-  absl::Status add(const Snapshot& snapshot) {
+  Status add(const Snapshot& snapshot) {
     const std::lock_guard hold(lock_);
     if (table_ != nullptr && snapshot.table != table_) {
-      return absl::InvalidArgumentError(
+      return Status::invalid_argument(
           "SoakDetector: this snapshot is of another tracker than the marks before");
     }
     if (snapshot.totals.allocations < allocations_) {
-      return absl::FailedPreconditionError(
+      return Status::failed_precondition(
           "SoakDetector: this snapshot is older than the last mark; it is passed over");
     }
     table_ = snapshot.table;
@@ -79,11 +77,11 @@ class SoakDetector {
     ++marks_;
     if (looks && !add_stacks(snapshot)) return no_memory();
     if (!note_held(snapshot)) return no_memory();
-    return absl::OkStatus();
+    return Status();
   }
 
   /// Stacks that are thought to leak, by confidence and then by pace, highest first.
-  [[nodiscard]] absl::StatusOr<ArenaArray<SoakSuspect>> suspects() const {
+  [[nodiscard]] Result<ArenaArray<SoakSuspect>> suspects() const {
     const std::lock_guard hold(lock_);
     ArenaArray<SoakSuspect> suspects;
     for (const Watched& watched : watched_) {
@@ -118,8 +116,8 @@ class SoakDetector {
     GrowthSeries series;
   };
 
-  static absl::Status no_memory() {
-    return absl::ResourceExhaustedError("SoakDetector: the system has no memory for it");
+  static Status no_memory() {
+    return Status::resource_exhausted("SoakDetector: the system has no memory for it");
   }
 
   /// Both lists are by StackId.

@@ -8,10 +8,6 @@
 /// jump to it. The replacement may call the original, which does what the function did before.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-#include <absl/strings/str_cat.h>
-
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -28,6 +24,7 @@
 #include "alloctap/os/module_symbols.hpp"
 #include "alloctap/os/trap_signals.hpp"
 #include "alloctap/pe/native_guarded_code.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -63,13 +60,13 @@ class FunctionPatch {
   /// or not executable), Unimplemented (arch/patch_refusal.hpp), AlreadyExists (another
   /// FunctionPatch has it), ResourceExhausted (no free memory in reach), PermissionDenied (the
   /// system lets no memory become executable).
-  static absl::StatusOr<FunctionPatch> prepare(const PatchTarget& target, const void* replacement) {
+  static Result<FunctionPatch> prepare(const PatchTarget& target, const void* replacement) {
     return prepare(target, replacement, MemoryRegions::read());
   }
 
   /// The same for one of several functions. `regions` was read when their modules were loaded.
-  static absl::StatusOr<FunctionPatch> prepare(const PatchTarget& target, const void* replacement,
-                                               const MemoryRegions& regions) {
+  static Result<FunctionPatch> prepare(const PatchTarget& target, const void* replacement,
+                                       const MemoryRegions& regions) {
     const PatchTarget described = target.described();
     if (auto status = check_memory(described, regions); !status.ok()) return status;
     // Before the lock: the loader has locks of its own.
@@ -86,9 +83,9 @@ class FunctionPatch {
     return FunctionPatch(**record, described, replacement);
   }
 
-  template <class Result, class... Arguments>
-  static absl::StatusOr<FunctionPatch> prepare(Result (*target)(Arguments...),
-                                               Result (*replacement)(Arguments...)) {
+  template <class Returned, class... Arguments>
+  static Result<FunctionPatch> prepare(Returned (*target)(Arguments...),
+                                       Returned (*replacement)(Arguments...)) {
     return prepare({.address = reinterpret_cast<const void*>(target)},
                    reinterpret_cast<const void*>(replacement));
   }
@@ -119,9 +116,9 @@ class FunctionPatch {
   /// function is as it was. FailedPrecondition: its bytes are not those that were prepared, or
   /// there is no way to make the change safe for other threads. PermissionDenied: the system does
   /// not let code be written. Internal: it did not give a page back its protection.
-  absl::Status enable() {
+  Status enable() {
     const std::lock_guard held(PatchRecords::lock);
-    if (record_->enabled) return absl::OkStatus();
+    if (record_->enabled) return Status();
     if (!record_->patch.is_in_state(false)) return changed_by_others("is not what was prepared");
     if (auto status = prepare_threads(); !status.ok()) return status;
     record_->destination.store(replacement_, std::memory_order_release);
@@ -132,9 +129,9 @@ class FunctionPatch {
   /// Threads may be in the replacement still. FailedPrecondition: another tool has changed the
   /// bytes since, so they stay, and calls that come to our stub through its jump pass to the
   /// original.
-  absl::Status disable() {
+  Status disable() {
     const std::lock_guard held(PatchRecords::lock);
-    if (!record_->enabled) return absl::OkStatus();
+    if (!record_->enabled) return Status();
     record_->destination.store(record_->patch.trampoline(), std::memory_order_release);
     if (!record_->patch.is_in_state(true)) return changed_by_others("was patched by another");
     return change(false);
@@ -146,10 +143,9 @@ class FunctionPatch {
         target_(std::move(target)),
         replacement_(reinterpret_cast<std::uintptr_t>(replacement)) {}
 
-  static absl::Status check_memory(const PatchTarget& target, const MemoryRegions& regions) {
+  static Status check_memory(const PatchTarget& target, const MemoryRegions& regions) {
     const auto fail = [&target](const char* why) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(target.in_words(), ", ", first_bytes_of(target), ": ", why));
+      return Status::invalid_argument(target.in_words(), ", ", first_bytes_of(target), ": ", why);
     };
     if (target.bytes == 0) return fail("no exported symbol tells its length; state it");
     for (std::uintptr_t at = target.start(); at < target.start() + target.bytes;) {
@@ -159,12 +155,11 @@ class FunctionPatch {
       if (!region->readable) return fail("its memory cannot be read");
       at = region->end;
     }
-    return absl::OkStatus();
+    return Status();
   }
 
   /// The record of the function, made if there is none yet. Under the lock.
-  static absl::StatusOr<PatchRecord*> find_record(const PatchTarget& target,
-                                                  const MemoryRegions& regions) {
+  static Result<PatchRecord*> find_record(const PatchTarget& target, const MemoryRegions& regions) {
     const auto patch = arch::EntryPatch::analyze(target.code(regions));
     const bool covered = PatchRecords::find_enabled(target.start()) != nullptr ||
                          PatchRecords::find_enabled(patch.start()) != nullptr;
@@ -189,36 +184,35 @@ class FunctionPatch {
     return {region->readable, region->writable, region->executable, native::has_guarded_code(at)};
   }
 
-  static absl::Status forbidden(const PatchTarget& target, const char* what) {
+  static Status forbidden(const PatchTarget& target, const char* what) {
     const std::string why = os::why_code_is_forbidden();
-    return absl::PermissionDeniedError(
-        absl::StrCat(target.in_words(), ", ", first_bytes_of(target), ": the system does not let ",
-                     what, "; ", why, "; PltHook and WindowsImportHook write no code"));
+    return Status::permission_denied(target.in_words(), ", ", first_bytes_of(target),
+                                     ": the system does not let ", what, "; ", why,
+                                     "; PltHook and WindowsImportHook write no code");
   }
 
-  static absl::Status already_patched(const PatchTarget& target) {
-    return absl::AlreadyExistsError(
-        absl::StrCat(target.in_words(), ": another FunctionPatch is on it"));
+  static Status already_patched(const PatchTarget& target) {
+    return Status::already_exists(target.in_words(), ": another FunctionPatch is on it");
   }
 
-  static absl::Status no_island(const PatchTarget& target, const PatchIsland& island) {
+  static Status no_island(const PatchTarget& target, const PatchIsland& island) {
     if (island.may_not_execute) return forbidden(target, "memory become executable");
     if (island.refusal != arch::PatchRefusal::kNone) {
       return refuse_patch(target, island.refusal, target.start());
     }
-    return absl::ResourceExhaustedError(
-        absl::StrCat(target.in_words(), ", ", first_bytes_of(target),
-                     ": no memory is free where a jump would reach it; patch it before so much is "
-                     "mapped around it, or hook its callers by PltHook, WindowsImportHook"));
+    return Status::resource_exhausted(
+        target.in_words(), ", ", first_bytes_of(target),
+        ": no memory is free where a jump would reach it; patch it before so much is "
+        "mapped around it, or hook its callers by PltHook, WindowsImportHook");
   }
 
-  [[nodiscard]] absl::Status changed_by_others(const char* what) const {
-    return absl::FailedPreconditionError(
-        absl::StrCat(target_.in_words(), ", ", first_bytes_of(target_), ": ", what));
+  [[nodiscard]] Status changed_by_others(const char* what) const {
+    return Status::failed_precondition(target_.in_words(), ", ", first_bytes_of(target_), ": ",
+                                       what);
   }
 
   /// What threads need that may be between displaced instructions.
-  [[nodiscard]] absl::Status prepare_threads() const {
+  [[nodiscard]] Status prepare_threads() const {
     if (record_->patch.needs_synchronization() && !os::synchronize_cores()) {
       return changed_by_others(
           "lies across two words, and the system does not stop or interrupt the other threads");
@@ -226,19 +220,18 @@ class FunctionPatch {
     if (record_->patch.traps() && !os::catch_traps(&PatchRecords::resume_place)) {
       return changed_by_others("the system lets nobody handle traps");
     }
-    return absl::OkStatus();
+    return Status();
   }
 
-  absl::Status change(bool patched) {
+  Status change(bool patched) {
     const WritableText text(*record_);
     if (!text.make()) {
       return forbidden(target_, "its code be written");
     }
     record_->patch.store(patched, [] { os::synchronize_cores(); });
     record_->enabled = patched;
-    if (text.restore()) return absl::OkStatus();
-    return absl::InternalError(
-        absl::StrCat(target_.in_words(), ": its page did not get back its protection"));
+    if (text.restore()) return Status();
+    return Status::internal(target_.in_words(), ": its page did not get back its protection");
   }
 
   /// What cannot be restored stays in use, so that nobody else takes its island.

@@ -1,8 +1,6 @@
 /// The contract of hook backends: how the program's calls reach the tracker.
 #pragma once
 
-#include <absl/status/status.h>
-
 #include <concepts>
 #include <cstdint>
 #include <optional>
@@ -11,6 +9,7 @@
 
 #include "alloctap/event/address_range.hpp"
 #include "alloctap/event/event_sink.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -53,7 +52,7 @@ template <class H>
 concept HookBackend = requires {
   { H::name } -> std::convertible_to<std::string_view>;
   { H::capabilities } -> std::convertible_to<HookCapabilities>;
-  { H::template install<EventSinkArchetype>() } -> std::same_as<absl::Status>;
+  { H::template install<EventSinkArchetype>() } -> std::same_as<Status>;
   { H::uninstall() } noexcept -> std::same_as<void>;
 };
 
@@ -62,8 +61,8 @@ struct HookBackendArchetype {
   static constexpr std::string_view name = "archetype";
   static constexpr HookCapabilities capabilities{};
   template <EventSink Sink>
-  static absl::Status install() {
-    return absl::OkStatus();
+  static Status install() {
+    return Status();
   }
   static void uninstall() noexcept {}
 };

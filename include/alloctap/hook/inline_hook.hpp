@@ -1,8 +1,6 @@
 /// Hooks the allocation functions themselves, for every caller in the process.
 #pragma once
 
-#include <absl/status/status.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -22,6 +20,7 @@
 #include "alloctap/hook/redirected_entry.hpp"
 #include "alloctap/os/function_symbol.hpp"
 #include "alloctap/os/module_symbols.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -83,11 +82,11 @@ struct InlineHook {
   };
 
   template <EventSink Sink>
-  static absl::Status install() {
+  static Status install() {
     std::vector<FunctionPatch>& patches = patches_.get();
     ProgramOperators::find();
     left_out_.clear();
-    absl::Status status = prepare_until_settled<Sink>(patches);
+    Status status = prepare_until_settled<Sink>(patches);
     for (FunctionPatch& patch : patches) {
       if (status.ok()) status = patch.enable();
     }
@@ -145,7 +144,7 @@ struct InlineHook {
   struct Preparation {
     std::vector<FunctionPatch>& patches;
     std::vector<const void*> seen = {};
-    absl::Status status = {};
+    Status status = {};
     /// Whether operators are to be left out, of which some may be in `patches`.
     bool has_left_out_operators = false;
 
@@ -172,7 +171,7 @@ struct InlineHook {
   };
 
   template <EventSink Sink>
-  static absl::Status prepare_until_settled(std::vector<FunctionPatch>& patches) {
+  static Status prepare_until_settled(std::vector<FunctionPatch>& patches) {
     for (;;) {
       patches.clear();
       Preparation preparation{.patches = patches};
@@ -194,20 +193,20 @@ struct InlineHook {
             RedirectedOriginals<Sink>::template set<Function>(
                 reinterpret_cast<std::uintptr_t>(original));
           },
-          [&](const absl::Status& status) { return leave_out<Function>(status, preparation); });
+          [&](const Status& status) { return leave_out<Function>(status, preparation); });
     });
     if (preloaded_) return;
     preparation.add(
         "dlclose", &Close<Sink>::call, [](auto* original) { Close<Sink>::original = original; },
-        [](const absl::Status&) { return false; });
+        [](const Status&) { return false; });
   }
 
   /// False where the tracker is of no use without `Function`, or the reason is not the function's.
   template <class Function>
-  static bool leave_out(const absl::Status& status, Preparation& preparation) noexcept {
+  static bool leave_out(const Status& status, Preparation& preparation) noexcept {
     constexpr bool kIsNeeded =
         std::is_same_v<Function, functions::Malloc> || std::is_same_v<Function, functions::Free>;
-    if (kIsNeeded || !absl::IsUnimplemented(status)) return false;
+    if (kIsNeeded || status.code() != StatusCode::kUnimplemented) return false;
     left_out_.add(Function::name);
     if constexpr (kIsOperator<Function>) {
       ProgramOperators::pass_through();

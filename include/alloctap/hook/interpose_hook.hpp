@@ -1,8 +1,6 @@
 /// Symbol interposition: the program's own malloc family, in front of the C library's.
 #pragma once
 
-#include <absl/status/status.h>
-
 #include <cerrno>
 #include <cstdarg>
 #include <cstddef>
@@ -15,6 +13,7 @@
 #include "alloctap/hook/interposed_pages.hpp"
 #include "alloctap/hook/string_originals.hpp"
 #include "alloctap/os/module_symbols.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -38,18 +37,18 @@ struct InterposeHook {
   };
 
   template <EventSink Sink>
-  static absl::Status install() {
+  static Status install() {
     using Originals = InterposedOriginals<Sink>;
     Originals::find_all_once();
     if (!calls_arrive<Originals>()) {
-      return absl::FailedPreconditionError(
+      return Status::failed_precondition(
           "InterposeHook: calls of malloc do not reach this tracker. Put "
           "ALLOCTAP_DEFINE_INTERPOSED_MALLOC(Tracker) in one source file of the executable; a "
           "program that defines its own malloc cannot be interposed from a preloaded object");
     }
     if constexpr (AccessSink<Sink>) {
       if (Sink::checks_strings() && !string_calls_arrive<Sink>()) {
-        return absl::FailedPreconditionError(
+        return Status::failed_precondition(
             "InterposeHook: calls of memcpy do not reach this tracker, whose checks are to see "
             "them. "
             "Put ALLOCTAP_DEFINE_INTERPOSED_STRINGS(Tracker) beside "
@@ -63,7 +62,7 @@ struct InterposeHook {
     InterposedPages<Sink>::find_originals();
     stop_ = &stop_recording<Sink>;
     Originals::set_recording(true);
-    return absl::OkStatus();
+    return Status();
   }
 
   static void uninstall() noexcept {

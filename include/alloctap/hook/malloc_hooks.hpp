@@ -1,9 +1,6 @@
 /// The allocator's own hooks: nothing is patched and nothing interposed.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/strings/str_cat.h>
-
 #include <atomic>
 #include <string>
 #include <string_view>
@@ -17,6 +14,8 @@
 #include "alloctap/hook/malloc_hooks/hook_provider.hpp"
 #include "alloctap/hook/malloc_hooks/probe_findings.hpp"
 #include "alloctap/hook/malloc_hooks/sanitizer_hooks.hpp"
+#include "alloctap/message_text.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -41,18 +40,18 @@ class MallocHooksOf {
   /// FailedPrecondition where no provider is there; says what was looked for, and how to provide
   /// it.
   template <EventSink Sink>
-  static absl::Status install() {
+  static Status install() {
     std::string reasons;
     if ((take<Providers>(reasons) || ...)) {
       HookFeed::connect<Sink>();
-      return absl::OkStatus();
+      return Status();
     }
-    return absl::FailedPreconditionError(
-        absl::StrCat("MallocHooks: no allocator of this process has hooks that can be used",
-                     os::is_static_executable()
-                         ? " (it is linked statically, so none can be put in front of its own)"
-                         : "",
-                     ". Looked for: ", reasons));
+    return Status::failed_precondition(
+        "MallocHooks: no allocator of this process has hooks that can be used",
+        os::is_static_executable()
+            ? " (it is linked statically, so none can be put in front of its own)"
+            : "",
+        ". Looked for: ", reasons);
   }
 
   static void uninstall() noexcept {
@@ -99,7 +98,7 @@ class MallocHooksOf {
 
   template <class Provider>
   static bool take(std::string& reasons) {
-    const absl::Status status = Provider::install();
+    const Status status = Provider::install();
     if (!status.ok()) {
       add_reason(reasons, Provider::name, std::string(status.message()));
       return false;
@@ -119,7 +118,7 @@ class MallocHooksOf {
 
   static void add_reason(std::string& reasons, std::string_view provider,
                          const std::string& reason) {
-    absl::StrAppend(&reasons, reasons.empty() ? "" : "; ", std::string(provider), ": ", reason);
+    append_text(reasons, reasons.empty() ? "" : "; ", std::string(provider), ": ", reason);
   }
 
   template <class Provider>
@@ -134,8 +133,7 @@ class MallocHooksOf {
       active.unseen.write(active.findings);
     }
     active.uninstall = &Provider::uninstall;
-    const std::string full =
-        absl::StrCat(std::string(name), " (", std::string(Provider::name), ")");
+    const std::string full = join_text(std::string(name), " (", std::string(Provider::name), ")");
     full.copy(active.name, sizeof active.name - 1);
   }
 

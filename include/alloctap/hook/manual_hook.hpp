@@ -8,6 +8,7 @@
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/error_preserver.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -107,7 +108,7 @@ struct ManualHook {
   }
 
   template <EventSink Sink>
-  static absl::Status install() {
+  static Status install() {
     static constexpr Feed kFeed{
         .allocate = &Sink::on_allocate,
         .deallocate = &Sink::on_deallocate,
@@ -121,9 +122,9 @@ struct ManualHook {
     };
     const Feed* nobody = nullptr;
     if (feed_.compare_exchange_strong(nobody, &kFeed, std::memory_order_acq_rel)) {
-      return absl::OkStatus();
+      return Status();
     }
-    return absl::FailedPreconditionError(
+    return Status::failed_precondition(
         "ManualHook: this domain feeds another tracker already; give each tracker a domain type of "
         "its own, as in ManualHook<struct TextureHeap>");
   }

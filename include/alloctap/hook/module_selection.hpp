@@ -1,9 +1,6 @@
 /// Which modules a backend is to hook.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/strings/str_cat.h>
-
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +8,7 @@
 
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/os/path_pattern.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -37,10 +35,10 @@ class ModuleSelection {
 
   /// Chooses modules of whose path some part matches `pattern`, a POSIX extended regular
   /// expression. InvalidArgument, which `status` goes on to tell, where it is none.
-  absl::Status modules_matching(const std::string& pattern) { return add(pattern, false); }
+  Status modules_matching(const std::string& pattern) { return add(pattern, false); }
 
   /// Leaves modules out, whatever else chooses them.
-  absl::Status modules_not_matching(const std::string& pattern) { return add(pattern, true); }
+  Status modules_not_matching(const std::string& pattern) { return add(pattern, true); }
 
   /// Chooses modules for which `predicate`, called in the control plane, is true.
   void modules_where(Predicate predicate) {
@@ -55,9 +53,7 @@ class ModuleSelection {
   }
 
   /// The first error of those that were given.
-  [[nodiscard]] absl::Status status() const {
-    return rules_ == nullptr ? absl::OkStatus() : rules_->status;
-  }
+  [[nodiscard]] Status status() const { return rules_ == nullptr ? Status() : rules_->status; }
 
   /// Whether the module is one of the set. It is known by two names: where its file is, and what
   /// the loader was asked for, which may be a link to it.
@@ -88,7 +84,7 @@ class ModuleSelection {
   struct Rules {
     std::vector<ModulePattern> patterns;
     Predicate predicate = nullptr;
-    absl::Status status;
+    Status status;
   };
 
   Rules& rules() {
@@ -104,20 +100,20 @@ class ModuleSelection {
     return selects_by_default_;
   }
 
-  absl::Status add(const std::string& pattern, bool leaves_out) {
+  Status add(const std::string& pattern, bool leaves_out) {
     const ReentrancyGuard guard;
     os::PatternError error;
     os::PathPattern compiled(pattern, error);
     if (error.text.empty()) {
       rules().patterns.push_back({pattern, std::move(compiled), leaves_out});
-      return absl::OkStatus();
+      return Status();
     }
-    absl::Status status = absl::InvalidArgumentError(
-        absl::StrCat("pattern \"", pattern, "\" for modules: ", error.text, ", at character ",
-                     error.position + 1, " (\"", pattern.substr(error.position),
-                     "\"); write a POSIX extended "
-                     "regular expression"));
-    rules().status.Update(status);
+    Status status = Status::invalid_argument("pattern \"", pattern, "\" for modules: ", error.text,
+                                             ", at character ", error.position + 1, " (\"",
+                                             pattern.substr(error.position),
+                                             "\"); write a POSIX extended "
+                                             "regular expression");
+    rules().status.update(status);
     return status;
   }
 

@@ -1,9 +1,6 @@
 /// Finds originals, asks patterns and walks slots, in the order that is safe.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/strings/str_cat.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -18,8 +15,10 @@
 #include "alloctap/hook/plt_pass.hpp"
 #include "alloctap/hook/plt_report.hpp"
 #include "alloctap/hook/plt_state.hpp"
+#include "alloctap/message_text.hpp"
 #include "alloctap/os/module_symbols.hpp"
 #include "alloctap/os/next_symbol.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -29,18 +28,18 @@ namespace alloctap {
 class PltEngine {
  public:
   /// `plt_state` has targets and selections. Behind the control lock.
-  static absl::Status install() {
+  static Status install() {
     PltState& state = plt_state();
     for (const ModuleSelection* selection : state.selections) {
-      if (absl::Status status = selection->status(); !status.ok()) return status;
+      if (Status status = selection->status(); !status.ok()) return status;
     }
     if (program_is_static()) {
-      return absl::FailedPreconditionError(
+      return Status::failed_precondition(
           "PltHook: the program is linked statically, so its calls of the allocator go through no "
           "slots. Link it dynamically, or use InterposeHook");
     }
     if (!pin_own_module()) {
-      return absl::FailedPreconditionError(
+      return Status::failed_precondition(
           "PltHook: the loader does not know the module that this code is in");
     }
     state.chosen.clear();
@@ -49,9 +48,9 @@ class PltEngine {
     find_originals();
     PltState::active.store(true, std::memory_order_release);
     ArenaArray<PltModule> modules = hook_until_settled();
-    if (can_hook(modules)) return absl::OkStatus();
+    if (can_hook(modules)) return Status();
     uninstall();
-    return absl::FailedPreconditionError(why_nothing(modules));
+    return Status::failed_precondition(why_nothing(modules));
   }
 
   /// Hooks what was opened since the last time. Waits for the control lock, but not for long: this
@@ -249,11 +248,11 @@ class PltEngine {
 
   static std::string why_nothing(const ArenaArray<PltModule>& modules) {
     const PltReport report = make_plt_report(plt_state(), modules);
-    std::string why = absl::StrCat("PltHook: no slot was hooked in ", modules.size(), " modules.");
+    std::string why = join_text("PltHook: no slot was hooked in ", modules.size(), " modules.");
     for (const PltModuleReport& module : report.modules) {
-      absl::StrAppend(&why, " ", module.path, ": ", module.why, ".");
+      append_text(why, " ", module.path, ": ", module.why, ".");
     }
-    return absl::StrCat(why, " Use InterposeHook, or hook before other tools do");
+    return join_text(why, " Use InterposeHook, or hook before other tools do");
   }
 };
 

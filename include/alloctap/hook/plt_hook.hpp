@@ -1,8 +1,6 @@
 /// Hooks the calls of chosen modules, in the slots through which they call.
 #pragma once
 
-#include <absl/status/status.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -16,6 +14,7 @@
 #include "alloctap/hook/program_operators.hpp"
 #include "alloctap/hook/redirected_entry.hpp"
 #include "alloctap/os/find_module.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -63,10 +62,10 @@ class PltHookWith {
   }
 
   /// For the heap's functions: as `ModuleSelection`.
-  static absl::Status modules_matching(const std::string& pattern) {
+  static Status modules_matching(const std::string& pattern) {
     return group<HeapFunctions>().modules_matching(pattern);
   }
-  static absl::Status modules_not_matching(const std::string& pattern) {
+  static Status modules_not_matching(const std::string& pattern) {
     return group<HeapFunctions>().modules_not_matching(pattern);
   }
   static void modules_where(ModuleSelection::Predicate predicate) {
@@ -106,7 +105,7 @@ class PltHookWith {
   [[nodiscard]] static PltReport report() { return PltEngine::report(); }
 
   template <EventSink Sink>
-  static absl::Status install() {
+  static Status install() {
     plt_state().targets.clear();
     plt_state().selections = kSelections;
     bool fits = PltLoaderCalls::add_to(plt_state().targets) && add<HeapFunctions, Sink>(0) &&
@@ -114,8 +113,8 @@ class PltHookWith {
     std::uint32_t next = 2;
     ((fits = fits && add<EngineLists, Sink>(next++)), ...);
     if (!fits) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("PltHook: more than ", PltTargets::kMost, " functions to hook"));
+      return Status::invalid_argument("PltHook: more than ", PltTargets::kMost,
+                                      " functions to hook");
     }
     static constexpr PltLoaderCallbacks kCallbacks{
         .refresh = &PltEngine::refresh,
@@ -124,7 +123,7 @@ class PltHookWith {
     PltLoaderCalls::set(kCallbacks);
     stop_ = []() noexcept { RedirectedOriginals<Sink>::set_recording(false); };
     RedirectedOriginals<Sink>::set_recording(true);
-    absl::Status status = PltEngine::install();
+    Status status = PltEngine::install();
     if (!status.ok()) RedirectedOriginals<Sink>::set_recording(false);
     ProgramOperators::find(&has_hooked_slots);
     return status;

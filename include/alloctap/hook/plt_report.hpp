@@ -1,8 +1,6 @@
 /// What `PltHook` did, for people.
 #pragma once
 
-#include <absl/strings/str_cat.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "alloctap/hook/plt_pass.hpp"
+#include "alloctap/message_text.hpp"
 
 namespace alloctap {
 
@@ -37,7 +36,7 @@ struct PltReport {
   if ((module.groups & ~group_bit(kLoaderGroup)) == 0) return "no pattern chooses it";
   std::string why;
   const auto add = [&why](std::uint32_t count, const char* reason) {
-    if (count > 0) absl::StrAppend(&why, absl::StrCat(why.empty() ? "" : "; ", count), " ", reason);
+    if (count > 0) append_text(why, join_text(why.empty() ? "" : "; ", count), " ", reason);
   };
   add(module.foreign, "lead to another allocator or to another tool's hook");
   add(module.unfinished, "are in a module that is still being opened");
@@ -58,12 +57,12 @@ struct PltReport {
     ++matched;
     hooked += module.hooked;
   }
-  const std::string subject = absl::StrCat("pattern \"", pattern.text, "\"");
-  if (matched == 0) return absl::StrCat(subject, " matches no loaded module");
+  const std::string subject = join_text("pattern \"", pattern.text, "\"");
+  if (matched == 0) return join_text(subject, " matches no loaded module");
   if (pattern.leaves_out || hooked > 0) return {};
-  return absl::StrCat(subject, " matches ", matched,
-                      matched == 1 ? " module, which has" : " modules, which have",
-                      " nothing to hook");
+  return join_text(subject, " matches ", matched,
+                   matched == 1 ? " module, which has" : " modules, which have",
+                   " nothing to hook");
 }
 
 /// `modules` are those of a finished walk. Allocates.
@@ -79,14 +78,14 @@ struct PltReport {
     report.hooked_slots += module.hooked;
   }
   if (const auto late = PltState::refreshes_put_off.load(std::memory_order_relaxed); late > 0) {
-    report.warnings.push_back(absl::StrCat(
+    report.warnings.push_back(join_text(
         late,
         " times a module was not hooked as soon as it was opened, because the tracker or other "
         "threads opening modules kept the lock for a tenth of a second: what it allocated until "
         "its thread called dlsym, dlopen or dlclose next is missing"));
   }
   if (const auto blind = PltState::opened_blindly.load(std::memory_order_relaxed); blind > 0) {
-    report.warnings.push_back(absl::StrCat(
+    report.warnings.push_back(join_text(
         blind,
         " calls of dlopen came from code without unwind tables, or under a shadow stack: what they "
         "opened was hooked only when their thread called dlsym, dlopen or dlclose next. Call "

@@ -1,9 +1,6 @@
 /// Hooks heaps, pages and views on Windows in the functions of ntdll.dll themselves.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/strings/str_cat.h>
-
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -23,6 +20,7 @@
 #include "alloctap/hook/windows_string_slots.hpp"
 #include "alloctap/hook/windows_system_function.hpp"
 #include "alloctap/os/module_symbols.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -61,11 +59,11 @@ struct WindowsHeapHook {
   };
 
   template <EventSink Sink>
-  static absl::Status install() {
+  static Status install() {
     if (stays_) return install_again<Sink>();
     std::vector<FunctionPatch>& patches = patches_.get();
     patches.clear();
-    absl::Status status = prepare<Sink>(patches);
+    Status status = prepare<Sink>(patches);
     for (FunctionPatch& patch : patches) {
       if (status.ok()) status = patch.enable();
     }
@@ -99,9 +97,9 @@ struct WindowsHeapHook {
 
  private:
   template <EventSink Sink>
-  static absl::Status install_again() {
+  static Status install_again() {
     if (stop_ != &stop_recording<Sink>) {
-      return absl::FailedPreconditionError(
+      return Status::failed_precondition(
           "WindowsHeapHook: a tracker that checks blocks has the functions of ntdll.dll until the "
           "process ends, because it alone can give back the blocks that came from it. Let that one "
           "be the process's only tracker with this hook");
@@ -110,7 +108,7 @@ struct WindowsHeapHook {
     EarlierBlocks::note();
     start_beside_heaps<Sink>();
     start_strings<Sink>();
-    return absl::OkStatus();
+    return Status();
   }
 
   template <EventSink Sink>
@@ -142,8 +140,8 @@ struct WindowsHeapHook {
 
   /// None changed yet; originals are known before any is patched.
   template <EventSink Sink>
-  static absl::Status prepare(std::vector<FunctionPatch>& patches) {
-    absl::Status status;
+  static Status prepare(std::vector<FunctionPatch>& patches) {
+    Status status;
     const MemoryRegions regions = MemoryRegions::read();
     WindowsFunctionsFor<Sink>::for_each([&](auto function) {
       using Function = decltype(function);
@@ -162,7 +160,7 @@ struct WindowsHeapHook {
       patches.push_back(*std::move(patch));
     });
     if (status.ok() && patches.empty()) {
-      return absl::InternalError("WindowsHeapHook: ntdll.dll exports none of the functions");
+      return Status::internal("WindowsHeapHook: ntdll.dll exports none of the functions");
     }
     return status;
   }

@@ -1,9 +1,6 @@
 /// Finds originals and walks slots, in the order that is safe.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/strings/str_cat.h>
-
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -17,11 +14,13 @@
 #include "alloctap/hook/windows_import_pass.hpp"
 #include "alloctap/hook/windows_import_report.hpp"
 #include "alloctap/hook/windows_loader_calls.hpp"
+#include "alloctap/message_text.hpp"
 #include "alloctap/os/module_notices.hpp"
 #include "alloctap/os/module_symbols.hpp"
 #include "alloctap/os/windows/loader_modules.hpp"
 #include "alloctap/os/windows/utf8.hpp"
 #include "alloctap/os/windows/wide_path.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -36,23 +35,23 @@ class WindowsImportEngine {
   static PltTargets& targets() noexcept { return targets_; }
 
   /// Behind the control lock. Waits for the loader's lock.
-  static absl::Status install() {
+  static Status install() {
     if (!os::pin_module(reinterpret_cast<const void*>(&refresh))) {
-      return absl::FailedPreconditionError(
+      return Status::failed_precondition(
           "WindowsImportHook: the loader does not know the module that this code is in, so it "
           "could "
           "be unloaded while threads are in it. Link it into the program or a DLL");
     }
-    if (absl::Status status = find_originals(); !status.ok()) return status;
+    if (Status status = find_originals(); !status.ok()) return status;
     active_.store(true, std::memory_order_release);
     WindowsLoaderCalls::set(&kCallbacks);
     notices_work_ = notices_.start() == 0;
     const Walk walk = walk_all(ImportAction::kHook);
     for (const ImportModule& module : walk.modules) {
-      if (module.counts.hooked > 0) return absl::OkStatus();
+      if (module.counts.hooked > 0) return Status();
     }
     uninstall();
-    return absl::FailedPreconditionError(why_nothing(walk));
+    return Status::failed_precondition(why_nothing(walk));
   }
 
   /// Hooks what was loaded or bound since the last time, in all modules. Waits for the loader's
@@ -89,14 +88,14 @@ class WindowsImportEngine {
     TextPool paths;
   };
 
-  static absl::Status find_originals() {
+  static Status find_originals() {
     const HMODULE system = ::GetModuleHandleW(L"ntdll.dll");
     for (PltTarget& target : targets_.all()) {
       target.original = reinterpret_cast<std::uintptr_t>(os::exported_symbol(system, target.name));
       if (target.original != 0) target.publish(target.original);
     }
-    if (targets_.find("RtlAllocateHeap")->original != 0) return absl::OkStatus();
-    return absl::FailedPreconditionError(
+    if (targets_.find("RtlAllocateHeap")->original != 0) return Status();
+    return Status::failed_precondition(
         "WindowsImportHook: ntdll.dll exports no RtlAllocateHeap; is this Windows?");
   }
 
@@ -137,9 +136,9 @@ class WindowsImportEngine {
 
   static std::string why_nothing(const Walk& walk) {
     std::string why =
-        absl::StrCat("WindowsImportHook: no slot was hooked in ", walk.modules.size(), " modules.");
+        join_text("WindowsImportHook: no slot was hooked in ", walk.modules.size(), " modules.");
     for (const ImportModuleReport& module : make_import_report(walk.modules).modules) {
-      absl::StrAppend(&why, " ", module.path, ": ", module.why, ".");
+      append_text(why, " ", module.path, ": ", module.why, ".");
     }
     return why;
   }

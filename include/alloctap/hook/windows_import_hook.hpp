@@ -1,14 +1,13 @@
 /// Hooks the calls of heaps, pages and views on Windows in the slots through which modules call.
 #pragma once
 
-#include <absl/status/status.h>
-
 #include <cstdint>
 #include <string_view>
 
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/hook/windows_entry_points.hpp"
 #include "alloctap/hook/windows_import_engine.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -50,7 +49,7 @@ struct WindowsImportHook {
   [[nodiscard]] static ImportReport report() { return WindowsImportEngine::report(); }
 
   template <EventSink Sink>
-  static absl::Status install() {
+  static Status install() {
     PltTargets& targets = WindowsImportEngine::targets();
     targets.clear();
     bool fits = WindowsLoaderCalls::add_to(targets);
@@ -61,10 +60,10 @@ struct WindowsImportHook {
                                   .handler = handler,
                                   .publish = &WindowsOriginals<Sink>::template set<Function>});
     });
-    if (!fits) return absl::InternalError("WindowsImportHook: no room for all functions");
+    if (!fits) return Status::internal("WindowsImportHook: no room for all functions");
     stop_ = []() noexcept { WindowsOriginals<Sink>::set_recording(false); };
     WindowsOriginals<Sink>::set_recording(true);
-    absl::Status status = WindowsImportEngine::install();
+    Status status = WindowsImportEngine::install();
     if (!status.ok()) stop_();
     return status;
   }

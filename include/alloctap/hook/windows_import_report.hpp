@@ -1,8 +1,6 @@
 /// What `WindowsImportHook` did, for people.
 #pragma once
 
-#include <absl/strings/str_cat.h>
-
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,6 +8,7 @@
 
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/hook/windows_import_pass.hpp"
+#include "alloctap/message_text.hpp"
 
 namespace alloctap {
 
@@ -41,7 +40,7 @@ struct ImportModule {
 [[nodiscard]] inline std::string why_skipped(const ImportCounts& counts) {
   std::string why;
   const auto add = [&why](std::uint32_t count, const char* reason) {
-    if (count > 0) absl::StrAppend(&why, absl::StrCat(why.empty() ? "" : "; ", count), " ", reason);
+    if (count > 0) append_text(why, join_text(why.empty() ? "" : "; ", count), " ", reason);
   };
   add(counts.foreign, "lead to another tool's hook");
   add(counts.unbound, "are bound when they are first called");

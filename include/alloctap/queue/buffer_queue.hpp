@@ -1,8 +1,6 @@
 /// Sharded buffers between the program's threads and the container.
 #pragma once
 
-#include <absl/strings/str_cat.h>
-
 #include <array>
 #include <atomic>
 #include <bit>
@@ -19,6 +17,7 @@
 #include "alloctap/os/virtual_memory.hpp"
 #include "alloctap/os/worker_thread.hpp"
 #include "alloctap/queue/queue_buffer.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -66,14 +65,14 @@ struct BufferQueue {
     }
 
     /// Starts the worker; the buffers come when their shard is first used.
-    absl::Status start(std::size_t max_bytes) {
+    Status start(std::size_t max_bytes) {
       // One buffer per shard and the worker's spare.
       const std::size_t events =
           whole_memory(max_bytes / (kShards + 1)) / QueueBuffer::kBytesPerEvent;
       if (events == 0) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "BufferQueue: limits.max_queue_bytes = ", max_bytes, " leaves no room; give at least ",
-            (kShards + 1) * QueueBuffer::kBytesPerEvent, " bytes"));
+        return Status::invalid_argument("BufferQueue: limits.max_queue_bytes = ", max_bytes,
+                                        " leaves no room; give at least ",
+                                        (kShards + 1) * QueueBuffer::kBytesPerEvent, " bytes");
       }
       events_per_shard_.store(events, std::memory_order_relaxed);
       return start_worker();
@@ -165,15 +164,15 @@ struct BufferQueue {
       spare_.replay(consumer_);
     }
 
-    absl::Status start_worker() {
+    Status start_worker() {
       stopping_.store(0, std::memory_order_relaxed);
       if (!spare_.reserve(events_per_shard_.load(std::memory_order_relaxed))) {
-        return absl::ResourceExhaustedError("BufferQueue: no memory for the worker's buffer");
+        return Status::resource_exhausted("BufferQueue: no memory for the worker's buffer");
       }
       const int error = worker_.start(&work, this);
-      if (error == 0) return absl::OkStatus();
-      return absl::ResourceExhaustedError(
-          absl::StrCat("BufferQueue: cannot start its worker thread: ", os::error_text(error)));
+      if (error == 0) return Status();
+      return Status::resource_exhausted("BufferQueue: cannot start its worker thread: ",
+                                        os::error_text(error));
     }
 
     static void work(void* queue) noexcept {

@@ -3,6 +3,7 @@
 
 #include "alloctap/macros.hpp"
 #include "alloctap/queue/event_queue.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -62,7 +63,7 @@ struct DirectQueue {
     void put_back(void* pointer, const BlockRecord& record) const noexcept {
       consumer_.put_back(pointer, record);
     }
-    absl::Status start(std::size_t) const { return absl::OkStatus(); }
+    Status start(std::size_t) const { return Status(); }
     void stop() const noexcept {}
     void flush() const noexcept {}
     void after_fork() const noexcept {}

@@ -1,12 +1,11 @@
 /// The contract of queues: how recorded events reach the container.
 #pragma once
 
-#include <absl/status/status.h>
-
 #include <concepts>
 #include <cstddef>
 
 #include "alloctap/event/allocation_event.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -41,7 +40,7 @@ concept EventQueuePolicy =
       { queue.push_deallocation(pointer) } noexcept -> std::same_as<void>;
       { queue.take(pointer) } noexcept -> std::same_as<BlockRecord>;
       { queue.put_back(pointer, record) } noexcept -> std::same_as<void>;
-      { queue.start(bytes) } -> std::same_as<absl::Status>;
+      { queue.start(bytes) } -> std::same_as<Status>;
       { queue.stop() } noexcept -> std::same_as<void>;
       { queue.flush() } noexcept -> std::same_as<void>;
       { queue.after_fork() } noexcept -> std::same_as<void>;

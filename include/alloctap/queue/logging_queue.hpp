@@ -7,6 +7,7 @@
 #include "alloctap/queue/direct_queue.hpp"
 #include "alloctap/queue/event_log.hpp"
 #include "alloctap/queue/event_queue.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -72,7 +73,7 @@ struct LoggingQueue {
       inner_.put_back(pointer, record);
     }
 
-    absl::Status start(std::size_t max_bytes) { return inner_.start(max_bytes); }
+    Status start(std::size_t max_bytes) { return inner_.start(max_bytes); }
     void stop() noexcept { inner_.stop(); }
     void flush() noexcept { inner_.flush(); }
     void after_fork() noexcept { inner_.after_fork(); }

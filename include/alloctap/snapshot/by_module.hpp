@@ -1,8 +1,6 @@
 /// Which modules hold the memory.
 #pragma once
 
-#include <absl/status/statusor.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -14,6 +12,7 @@
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/meta/stack_totals.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/symbol/module_table.hpp"
 
 namespace alloctap {
@@ -60,12 +59,13 @@ template <class IsOwn>
 /// for them. Code outside of all modules answers for itself. Control plane, memory from the arena;
 /// fails where the system has none.
 template <class IsOwn = bool (*)(const Module&) noexcept>
-[[nodiscard]] absl::StatusOr<ArenaArray<ModuleSummary>> by_module(
-    const Snapshot& snapshot, const ModuleTable& modules, IsOwn is_own = &is_runtime_module) {
+[[nodiscard]] Result<ArenaArray<ModuleSummary>> by_module(const Snapshot& snapshot,
+                                                          const ModuleTable& modules,
+                                                          IsOwn is_own = &is_runtime_module) {
   ArenaArray<ModuleSummary> sums;
   const std::size_t count = modules.modules().size();
   if (!sums.resize(count + 1)) {
-    return absl::ResourceExhaustedError("by_module: the system has no memory for it");
+    return Status::resource_exhausted("by_module: the system has no memory for it");
   }
   for (std::size_t i = 0; i < count; ++i) sums[i].module = &modules.modules()[i];
   for (const StackSummary& stack : snapshot.stacks) {

@@ -1,8 +1,6 @@
 /// What the program was doing when it allocated the memory.
 #pragma once
 
-#include <absl/status/statusor.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +10,7 @@
 #include "alloctap/meta/stack_totals.hpp"
 #include "alloctap/snapshot/diff.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/tag/tag_table.hpp"
 
 namespace alloctap {
@@ -48,11 +47,11 @@ struct TagChange {
 
 /// Sums of all tags of `snapshot`, each at the place of its id. Control plane, memory from the
 /// arena; fails where the system has none. One row, of `kNoTag`, where the tracker knows of none.
-[[nodiscard]] inline absl::StatusOr<ArenaArray<TagSummary>> sum_by_tag(const Snapshot& snapshot) {
+[[nodiscard]] inline Result<ArenaArray<TagSummary>> sum_by_tag(const Snapshot& snapshot) {
   ArenaArray<TagSummary> sums;
   const std::size_t count = snapshot.tags == nullptr ? 1 : snapshot.tags->end_id();
   if (!sums.resize(count)) {
-    return absl::ResourceExhaustedError("by_tag: the system has no memory for it");
+    return Status::resource_exhausted("by_tag: the system has no memory for it");
   }
   for (std::size_t i = 0; i < count; ++i) sums[i].tag = static_cast<TagId>(i);
   for (std::size_t i = 0; i < std::min(count, snapshot.overheads.size()); ++i) {
@@ -75,8 +74,8 @@ struct TagChange {
 /// Sums up `snapshot` by what the program was doing: tags that have allocated, or tags inside of
 /// which have, or whose allocators hold something, most live bytes of their own first. What they
 /// are called tells `snapshot.tags`, or `TagPaths`. As `sum_by_tag`.
-[[nodiscard]] inline absl::StatusOr<ArenaArray<TagSummary>> by_tag(const Snapshot& snapshot) {
-  absl::StatusOr<ArenaArray<TagSummary>> sums = sum_by_tag(snapshot);
+[[nodiscard]] inline Result<ArenaArray<TagSummary>> by_tag(const Snapshot& snapshot) {
+  Result<ArenaArray<TagSummary>> sums = sum_by_tag(snapshot);
   if (!sums.ok()) return sums;
   const auto* end = std::remove_if(sums->begin(), sums->end(), [](const TagSummary& sum) {
     return sum.with_nested.total.allocations == 0 && sum.overhead_bytes == 0;
@@ -91,12 +90,12 @@ struct TagChange {
 
 /// Sums up what changed by tag, by id; those that did not change are left out. Fails where the
 /// system has no memory for it.
-[[nodiscard]] inline absl::StatusOr<ArenaArray<TagChange>> by_tag(const SnapshotDiff& diff) {
+[[nodiscard]] inline Result<ArenaArray<TagChange>> by_tag(const SnapshotDiff& diff) {
   ArenaArray<TagChange> sums;
   for (const StackChange& stack : diff.stacks) {
     const TagId tag = diff.table->owner(stack.stack).tag;
     if (tag >= sums.size() && !sums.resize(std::size_t{tag} + 1)) {
-      return absl::ResourceExhaustedError("by_tag: the system has no memory for it");
+      return Status::resource_exhausted("by_tag: the system has no memory for it");
     }
     sums[tag].change += stack.change;
   }

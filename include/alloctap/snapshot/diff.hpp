@@ -1,8 +1,6 @@
 /// What changed between two snapshots of one tracker.
 #pragma once
 
-#include <absl/status/statusor.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +9,7 @@
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/stack/stack_table.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -71,8 +70,7 @@ struct SnapshotDiff {
 
 /// What changed from `before` to `after`, two snapshots of one tracker. Control plane; fails where
 /// the system has no memory for it.
-[[nodiscard]] inline absl::StatusOr<SnapshotDiff> diff(const Snapshot& before,
-                                                       const Snapshot& after) {
+[[nodiscard]] inline Result<SnapshotDiff> diff(const Snapshot& before, const Snapshot& after) {
   constexpr StackId kEnd = std::numeric_limits<StackId>::max();
   const auto id_at = [](const ArenaArray<StackSummary>& stacks, std::size_t at) {
     return at < stacks.size() ? stacks[at].stack : kEnd;
@@ -89,7 +87,7 @@ struct SnapshotDiff {
     if (change == HeapChange{}) continue;
     result.total += change;
     if (!result.stacks.push_back({std::min(was, is), change})) {
-      return absl::ResourceExhaustedError("diff: the system has no memory for it");
+      return Status::resource_exhausted("diff: the system has no memory for it");
     }
   }
   return result;

@@ -10,6 +10,7 @@
 #include "alloctap/snapshot/by_tag.hpp"
 #include "alloctap/snapshot/frame_history.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -47,7 +48,7 @@ class FrameRows {
   };
 
   bool begin_with_live() {
-    const absl::StatusOr<ArenaArray<TagSummary>> sums = sum_by_tag(snapshot_);
+    const Result<ArenaArray<TagSummary>> sums = sum_by_tag(snapshot_);
     if (!sums.ok() || !held_.resize(sums->size())) return false;
     for (std::size_t i = 0; i < sums->size(); ++i) held_[i] = (*sums)[i].own.live_bytes;
     held_in_all_ = snapshot_.totals.live_bytes;

@@ -1,8 +1,6 @@
 /// What is live and should not be.
 #pragma once
 
-#include <absl/status/statusor.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +11,7 @@
 #include "alloctap/snapshot/rule_match.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/snapshot/suppressions.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -75,7 +74,7 @@ class LeakFinder {
       : snapshot_(snapshot), suppressions_(suppressions), frames_(frames) {}
 
   /// Once. Fails where the system has no memory for it.
-  [[nodiscard]] absl::StatusOr<Leaks> find() {
+  [[nodiscard]] Result<Leaks> find() {
     const std::size_t stacks = snapshot_.stacks.size();
     bool complete = rules_of_frame_.resize(frames_.size()) &&
                     leaks_.rule_of_stack.reserve(stacks) &&
@@ -84,7 +83,7 @@ class LeakFinder {
       rules_of_frame_[i] = {.suppressing = rule_of(i, false), .allowing = rule_of(i, true)};
     }
     for (std::size_t i = 0; complete && i < stacks; ++i) complete = sort_in(snapshot_.stacks[i]);
-    if (!complete) return absl::ResourceExhaustedError("leaks: the system has no memory for them");
+    if (!complete) return Status::resource_exhausted("leaks: the system has no memory for them");
     std::sort(leaks_.stacks.begin(), leaks_.stacks.end(),
               [this](const StackSummary* a, const StackSummary* b) { return holds_more(*a, *b); });
     return std::move(leaks_);
@@ -175,9 +174,8 @@ class LeakFinder {
 /// The leaks of `snapshot`, which outlives the result; `frames` has the frames of all its stacks
 /// with live blocks.
 template <class Frames>
-[[nodiscard]] absl::StatusOr<Leaks> find_leaks(const Snapshot& snapshot,
-                                               const Suppressions& suppressions,
-                                               const Frames& frames) {
+[[nodiscard]] Result<Leaks> find_leaks(const Snapshot& snapshot, const Suppressions& suppressions,
+                                       const Frames& frames) {
   return LeakFinder(snapshot, suppressions, frames).find();
 }
 

@@ -1,9 +1,6 @@
 /// Which threads give back what which threads allocate.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +9,7 @@
 #include "alloctap/event/stack_owner.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -50,24 +48,24 @@ namespace ownership {
                      [](const ThreadSummary& thread) { return thread.holding.has_value(); });
 }
 
-[[nodiscard]] inline absl::Status check(const Snapshot& snapshot) {
+[[nodiscard]] inline Status check(const Snapshot& snapshot) {
   switch (snapshot.freed.knowledge) {
     case FreedKnowledge::kNotAsked:
-      return absl::FailedPreconditionError(
+      return Status::failed_precondition(
           "ownership_matrix: this snapshot was not asked for it; take it with {.freed = true}");
     case FreedKnowledge::kNotTold:
-      return absl::FailedPreconditionError(
+      return Status::failed_precondition(
           "ownership_matrix: the tracker's queue gives blocks back on threads of its own; use "
           "DirectQueue");
     case FreedKnowledge::kSampled:
-      return absl::FailedPreconditionError(
+      return Status::failed_precondition(
           "ownership_matrix: the tracker samples, and does not count every free by its stack");
     case FreedKnowledge::kAll:
     case FreedKnowledge::kIncomplete:
       break;
   }
-  if (knows_owners(snapshot)) return absl::OkStatus();
-  return absl::FailedPreconditionError(
+  if (knows_owners(snapshot)) return Status();
+  return Status::failed_precondition(
       "ownership_matrix: this tracker does not know which thread allocated what; its "
       "Tags must be ThreadOwners or TagsAndThreads");
 }
@@ -128,8 +126,8 @@ inline void sort(ArenaArray<OwnershipRow>& rows) noexcept {
 /// before the session, are in no row. A thread that went on with the counters of ended ones
 /// (`ThreadSummary::threads`) is one with them in both roles: what it gave back of theirs counts as
 /// its own.
-[[nodiscard]] inline absl::StatusOr<OwnershipMatrix> ownership_matrix(const Snapshot& snapshot) {
-  if (absl::Status status = ownership::check(snapshot); !status.ok()) return status;
+[[nodiscard]] inline Result<OwnershipMatrix> ownership_matrix(const Snapshot& snapshot) {
+  if (Status status = ownership::check(snapshot); !status.ok()) return status;
   OwnershipMatrix matrix;
   matrix.complete = snapshot.freed.knowledge == FreedKnowledge::kAll;
   ArenaArray<std::uint32_t> places;
@@ -143,7 +141,7 @@ inline void sort(ArenaArray<OwnershipRow>& rows) noexcept {
     has_memory = matrix.stacks.push_back(row) && has_memory;
   }
   if (!has_memory) {
-    return absl::ResourceExhaustedError("ownership_matrix: the system has no memory for it");
+    return Status::resource_exhausted("ownership_matrix: the system has no memory for it");
   }
   ownership::join(matrix.threads);
   ownership::sort(matrix.threads);

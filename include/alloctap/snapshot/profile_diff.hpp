@@ -1,8 +1,6 @@
 /// What changed between two saved profiles, of one process or of two.
 #pragma once
 
-#include <absl/status/statusor.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +10,7 @@
 #include "alloctap/snapshot/diff.hpp"
 #include "alloctap/snapshot/saved_profile.hpp"
 #include "alloctap/snapshot/stack_key.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -101,7 +100,7 @@ class ProfileDiffer {
   }
 
   /// Of all that was added; fails where the system has no memory for it.
-  [[nodiscard]] absl::StatusOr<ProfileDiff> find() {
+  [[nodiscard]] Result<ProfileDiff> find() {
     std::sort(entries_.begin(), entries_.end(),
               [](const Entry& a, const Entry& b) { return a.key < b.key; });
     ProfileDiff result;
@@ -112,7 +111,7 @@ class ProfileDiffer {
       if (sum.change == HeapChange{}) continue;
       result.total += sum.change;
       if (!result.stacks.push_back(sum)) {
-        return absl::ResourceExhaustedError("diff: the system has no memory for it");
+        return Status::resource_exhausted("diff: the system has no memory for it");
       }
     }
     return result;
@@ -142,12 +141,11 @@ class ProfileDiffer {
 };
 
 /// What changed from `before` to `after`.
-[[nodiscard]] inline absl::StatusOr<ProfileDiff> diff(const SavedProfile& before,
-                                                      const SavedProfile& after,
-                                                      StackMatch match = StackMatch::kPlaces) {
+[[nodiscard]] inline Result<ProfileDiff> diff(const SavedProfile& before, const SavedProfile& after,
+                                              StackMatch match = StackMatch::kPlaces) {
   ProfileDiffer differ;
   if (!differ.add(before, match, false) || !differ.add(after, match, true)) {
-    return absl::ResourceExhaustedError("diff: the system has no memory for it");
+    return Status::resource_exhausted("diff: the system has no memory for it");
   }
   return differ.find();
 }

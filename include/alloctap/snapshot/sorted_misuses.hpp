@@ -1,8 +1,6 @@
 /// Which faults are to be reported, and which are expected.
 #pragma once
 
-#include <absl/status/statusor.h>
-
 #include <cstdint>
 #include <utility>
 
@@ -12,6 +10,7 @@
 #include "alloctap/snapshot/rule_match.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/snapshot/suppressions.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -50,11 +49,11 @@ class MisuseSorter {
       : snapshot_(snapshot), suppressions_(suppressions), frames_(frames) {}
 
   /// Once. Fails where the system has no memory for it.
-  [[nodiscard]] absl::StatusOr<SortedMisuses> sort() {
+  [[nodiscard]] Result<SortedMisuses> sort() {
     bool complete = sorted_.rules.resize(suppressions_.misuse_rules().size());
     for (const CountedMisuse& counted : snapshot_.misuses) complete = complete && sort_in(counted);
     if (complete) return std::move(sorted_);
-    return absl::ResourceExhaustedError("misuse: the system has no memory for its rules");
+    return Status::resource_exhausted("misuse: the system has no memory for its rules");
   }
 
  private:
@@ -97,9 +96,9 @@ class MisuseSorter {
 
 /// The faults of `snapshot`, parted; `frames` has the frames of all their stacks.
 template <class Frames>
-[[nodiscard]] absl::StatusOr<SortedMisuses> sort_misuses(const Snapshot& snapshot,
-                                                         const Suppressions& suppressions,
-                                                         const Frames& frames) {
+[[nodiscard]] Result<SortedMisuses> sort_misuses(const Snapshot& snapshot,
+                                                 const Suppressions& suppressions,
+                                                 const Frames& frames) {
   return MisuseSorter(snapshot, suppressions, frames).sort();
 }
 

@@ -1,10 +1,6 @@
 /// Rules that say which live blocks are no leaks, and which faults are expected.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/strings/escaping.h>
-#include <absl/strings/str_cat.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +13,9 @@
 #include "alloctap/check/misuse_kinds.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/guard/text_pool.hpp"
+#include "alloctap/message_text.hpp"
 #include "alloctap/os/default_suppressions.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -58,14 +56,14 @@ class Suppressions {
 
   /// Adds the rules in `text`, none where one of them is wrong; `source` names the text in messages
   /// and reports. Copies both.
-  [[nodiscard]] absl::Status add(std::string_view text, std::string_view source) {
+  [[nodiscard]] Status add(std::string_view text, std::string_view source) {
     const std::size_t leaks_before = leak_rules_.size();
     const std::size_t misuses_before = misuse_rules_.size();
     const std::string_view name = pool_.keep(source);
     std::uint32_t line = 1;
     for (bool more = true; more; ++line) {
       const std::size_t end = text.find('\n');
-      const absl::Status status = add_line(trimmed(text.substr(0, end)), name, line);
+      const Status status = add_line(trimmed(text.substr(0, end)), name, line);
       if (!status.ok()) {
         static_cast<void>(leak_rules_.resize(leaks_before));
         static_cast<void>(misuse_rules_.resize(misuses_before));
@@ -74,15 +72,15 @@ class Suppressions {
       more = end != text.npos;
       text.remove_prefix(more ? end + 1 : text.size());
     }
-    return absl::OkStatus();
+    return Status();
   }
 
   /// Adds the rules that the program brings itself: it defines `const char*
   /// __lsan_default_suppressions()` with C linkage, in a place where the loader finds it (in a
   /// shared object, or in a program linked with -rdynamic or with this library). Calls it.
-  [[nodiscard]] absl::Status add_defaults() {
+  [[nodiscard]] Status add_defaults() {
     const char* const text = os::default_suppressions();
-    return text == nullptr ? absl::OkStatus() : add(text, kDefaultSource);
+    return text == nullptr ? Status() : add(text, kDefaultSource);
   }
 
   /// Those about leaks, in their order.
@@ -101,8 +99,8 @@ class Suppressions {
     return line.substr(0, line.find_last_not_of(kBlanks) + 1);
   }
 
-  absl::Status add_line(std::string_view line, std::string_view source, std::uint32_t number) {
-    if (line.empty() || line.front() == '#') return absl::OkStatus();
+  Status add_line(std::string_view line, std::string_view source, std::uint32_t number) {
+    if (line.empty() || line.front() == '#') return Status();
     const std::size_t colon = line.find(':');
     const bool has_pattern = colon != line.npos && colon + 1 < line.size();
     if (!has_pattern || line.size() > TextPool::kLongest) return bad_line(line, source, number);
@@ -112,8 +110,8 @@ class Suppressions {
     if (!read_subject(line.substr(0, colon), rule)) return bad_line(line, source, number);
     rule.pattern = pool_.keep(line.substr(colon + 1));
     ArenaArray<SuppressionRule>& rules = rule.kinds.empty() ? leak_rules_ : misuse_rules_;
-    if (!rule.pattern.empty() && rules.push_back(rule)) return absl::OkStatus();
-    return absl::ResourceExhaustedError("suppressions: the system has no memory for them");
+    if (!rule.pattern.empty() && rules.push_back(rule)) return Status();
+    return Status::resource_exhausted("suppressions: the system has no memory for them");
   }
 
   /// False where `word` is none.
@@ -136,16 +134,14 @@ class Suppressions {
     return true;
   }
 
-  static absl::Status bad_line(std::string_view line, std::string_view source,
-                               std::uint32_t number) {
+  static Status bad_line(std::string_view line, std::string_view source, std::uint32_t number) {
     constexpr std::size_t kMostShown = 60;
-    const absl::string_view shown(line.data(), std::min(line.size(), kMostShown));
-    return absl::InvalidArgumentError(absl::StrCat(
-        absl::string_view(source.data(), source.size()), ":", number, ": \"",
-        absl::Utf8SafeCHexEscape(shown), line.size() > kMostShown ? "..." : "",
+    const std::string_view shown(line.data(), std::min(line.size(), kMostShown));
+    return Status::invalid_argument(
+        source, ":", number, ": \"", escaped_text(shown), line.size() > kMostShown ? "..." : "",
         "\" is no suppression; write leak:PATTERN, misuse:PATTERN or one kind of misuse such as "
         "double_free:PATTERN, each with only- in front of it if nothing else is to be reported, or "
-        "# in front of the line"));
+        "# in front of the line");
   }
 
   ArenaArray<SuppressionRule> leak_rules_;

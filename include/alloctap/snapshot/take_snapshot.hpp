@@ -1,9 +1,6 @@
 /// Filling a snapshot from a tracker's tables.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -25,6 +22,7 @@
 #include "alloctap/snapshot/tag_overheads.hpp"
 #include "alloctap/snapshot/thread_holdings.hpp"
 #include "alloctap/stack/stack_table.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -69,10 +67,10 @@ class SnapshotBuilder {
   }
 
   /// What was read; recording may go on meanwhile. Fails where the system has no memory for it.
-  [[nodiscard]] absl::StatusOr<Snapshot> finish() {
+  [[nodiscard]] Result<Snapshot> finish() {
     if (complete_) finish_stacks();
     if (!complete_ || !finish_peak() || !add_holdings(snapshot_, source_.tags())) {
-      return absl::ResourceExhaustedError("snapshot: the system has no memory for it");
+      return Status::resource_exhausted("snapshot: the system has no memory for it");
     }
     snapshot_.sizes = live_.sizes();
     snapshot_.sampling = {.policy = view_.policy,
@@ -82,7 +80,7 @@ class SnapshotBuilder {
     finish_counters();
     if constexpr (kHasFrames) {
       if (!FrameRows(snapshot_).finish()) {
-        return absl::ResourceExhaustedError("snapshot: the system has no memory for frames");
+        return Status::resource_exhausted("snapshot: the system has no memory for frames");
       }
     }
     name_threads({snapshot_.threads.data(), snapshot_.threads.size()});

@@ -1,13 +1,10 @@
 /// Tags by the names that reports give them.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-#include <absl/strings/str_cat.h>
-
 #include <string_view>
 
 #include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/tag/tag_scope.hpp"
 
 namespace alloctap {
@@ -17,24 +14,23 @@ namespace alloctap {
 /// name is empty or longer than `TagTable::kLongestName` (which a scope would cut), and where there
 /// is no room for another tag. A tag whose own name has a slash is to be had of `nested_tag` alone.
 /// Not to be used inside a hook.
-[[nodiscard]] inline absl::StatusOr<Tag> tag_at_path(std::string_view path) {
+[[nodiscard]] inline Result<Tag> tag_at_path(std::string_view path) {
   const ReentrancyGuard guard;
   Tag tag;
   for (bool more = !path.empty(); more;) {
     const std::size_t slash = path.find('/');
     const std::string_view name = path.substr(0, slash);
     if (name.empty()) {
-      return absl::InvalidArgumentError("a path of tags has an empty name: write \"Game/Physics\"");
+      return Status::invalid_argument("a path of tags has an empty name: write \"Game/Physics\"");
     }
     if (name.size() > TagTable::kLongestName) {
-      return absl::InvalidArgumentError(absl::StrCat("the name of a tag has ", name.size(),
-                                                     " bytes; at most ", TagTable::kLongestName,
-                                                     " are kept"));
+      return Status::invalid_argument("the name of a tag has ", name.size(), " bytes; at most ",
+                                      TagTable::kLongestName, " are kept");
     }
     const TagId inner = process_tags.find_or_add(tag.id, name);
     if (inner == tag.id) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("there is no room for another tag; at most ", TagTable::kMostTags));
+      return Status::resource_exhausted("there is no room for another tag; at most ",
+                                        TagTable::kMostTags);
     }
     tag.id = inner;
     more = slash != std::string_view::npos;

@@ -1,9 +1,6 @@
 /// A test that a piece of the program allocates what it did, stack by stack.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -12,6 +9,7 @@
 
 #include "alloctap/dump/named_stacks.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/testing/baseline.hpp"
 #include "alloctap/testing/baseline_comparison.hpp"
 #include "alloctap/testing/baseline_difference.hpp"
@@ -72,10 +70,9 @@ class BaselineCheck {
     contents_.name = name;
   }
 
-  [[nodiscard]] BaselineResult::Contents run(const absl::StatusOr<Baseline>& measured) {
-    const absl::StatusOr<BaselineFile> file =
-        BaselineFile::find(contents_.name, options_.directory);
-    const absl::StatusOr<bool> updates = updates_baselines(options_.update);
+  [[nodiscard]] BaselineResult::Contents run(const Result<Baseline>& measured) {
+    const Result<BaselineFile> file = BaselineFile::find(contents_.name, options_.directory);
+    const Result<bool> updates = updates_baselines(options_.update);
     if (!measured.ok()) {
       fail(measured.status());
     } else if (!file.ok()) {
@@ -96,17 +93,17 @@ class BaselineCheck {
     contents_.message += text;
   }
 
-  void fail(const absl::Status& status) { say(std::string(status.message())); }
+  void fail(const Status& status) { say(std::string(status.message())); }
 
   static std::string how_to_update() {
     return "run the test with " + std::string(kUpdateBaselinesVariable) + "=1";
   }
 
   void update(const BaselineFile& file, const Baseline& measured) {
-    const absl::StatusOr<Baseline> before = file.read();
+    const Result<Baseline> before = file.read();
     const bool same = before.ok() && *before == measured;
     if (!same) {
-      if (const absl::Status status = file.write(measured); !status.ok()) return fail(status);
+      if (const Status status = file.write(measured); !status.ok()) return fail(status);
     }
     contents_.passed = true;
     say(file.path() + (same ? " is as measured\n" : " was written\n"));
@@ -117,8 +114,8 @@ class BaselineCheck {
   }
 
   void compare(const BaselineFile& file, const Baseline& measured) {
-    const absl::StatusOr<Baseline> before = file.read();
-    if (absl::IsNotFound(before.status())) {
+    const Result<Baseline> before = file.read();
+    if (before.status().code() == StatusCode::kNotFound) {
       return say(std::string(before.status().message()) + " yet. To make it, " + how_to_update() +
                  ", and commit it with the test. Measured:\n  " +
                  change_text(measured.total(), measured.total()));
@@ -142,11 +139,10 @@ class BaselineCheck {
 
 /// The names of what `counted` holds.
 template <class Tracker, class Counts>
-[[nodiscard]] absl::StatusOr<Baseline> name_counts(const Counts& counted,
-                                                   const BaselineFrames& which) {
+[[nodiscard]] Result<Baseline> name_counts(const Counts& counted, const BaselineFrames& which) {
   std::vector<StackId> stacks;
   for (const auto& count : counted) stacks.push_back(count.stack);
-  const absl::StatusOr<NamedStacks> named = Tracker::name_stacks(stacks);
+  const Result<NamedStacks> named = Tracker::name_stacks(stacks);
   if (!named.ok()) return named.status();
   return baseline_of(counted, *named, which);
 }
@@ -165,7 +161,7 @@ template <class Tracker, class Counts>
 /// The counter, where none is named, is a `ScopeCounter`: `Tracker` has `AllocationScopes` among
 /// its observers, as that of a `TestConfig` has.
 ///
-/// `counter(work)`: calls `work()` once and returns an `absl::StatusOr` of a range of
+/// `counter(work)`: calls `work()` once and returns an `Result` of a range of
 /// `CountedStack`, or of what has members of these names, by ids of `Tracker`. Control plane; what
 /// `body` throws passes through. Not for two threads at once with one name.
 template <class Tracker, class Body, class Counter = ScopeCounter>
@@ -175,11 +171,11 @@ template <class Tracker, class Body, class Counter = ScopeCounter>
   MeasuredBody work(body);
   const auto counted = counter(work);
   const ReentrancyGuard guard;
-  absl::StatusOr<Baseline> measured;
+  Result<Baseline> measured;
   if (!counted.ok()) {
     measured = counted.status();
   } else if (work.runs() != 1) {
-    measured = absl::FailedPreconditionError("the counter has to run the function once");
+    measured = Status::failed_precondition("the counter has to run the function once");
   } else {
     measured = name_counts<Tracker>(
         *counted, {.caller = work.caller(), .without_library = options.without_library});

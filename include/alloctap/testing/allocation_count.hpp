@@ -1,9 +1,6 @@
 /// What a piece of code allocates.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +11,7 @@
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/game/allocation_scopes.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/testing/counted_stack.hpp"
 #include "alloctap/testing/framework_frames.hpp"
 #include "alloctap/testing/measured_body.hpp"
@@ -26,7 +24,7 @@ namespace alloctap::testing {
 /// What the calling thread allocated in the time that was measured, whatever became of it.
 struct AllocationCount {
   /// Why nothing was counted.
-  absl::Status status;
+  Status status;
   AllocationSums sums;
   /// Those that allocated, most allocations first.
   std::vector<CountedStack> stacks;
@@ -86,7 +84,7 @@ inline void leave_out_framework(AllocationCount& count, const NamedStacks& names
 }
 
 /// The names of what `count` knows of. Takes its time: debug information is read.
-[[nodiscard]] inline absl::StatusOr<NamedStacks> name_stacks(const AllocationCount& count) {
+[[nodiscard]] inline Result<NamedStacks> name_stacks(const AllocationCount& count) {
   const TestTracker* const tracker = TestTracker::current();
   if (tracker == nullptr) return TestTracker::missing();
   std::vector<StackId> stacks;

@@ -1,10 +1,6 @@
 /// Where baselines are kept, and who may change them.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-#include <absl/strings/str_cat.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -20,6 +16,7 @@
 #include "alloctap/guard/file_contents.hpp"
 #include "alloctap/os/file.hpp"
 #include "alloctap/os/process.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/testing/baseline.hpp"
 #include "alloctap/testing/baseline_text.hpp"
 
@@ -34,14 +31,14 @@ enum class BaselineUpdate : unsigned char { kByEnvironment, kNever, kAlways };
 
 /// Whether baselines are to be written, by the environment that the program started with. Anything
 /// but the values above is refused.
-[[nodiscard]] inline absl::StatusOr<bool> updates_baselines(BaselineUpdate update) {
+[[nodiscard]] inline Result<bool> updates_baselines(BaselineUpdate update) {
   if (update != BaselineUpdate::kByEnvironment) return update == BaselineUpdate::kAlways;
   std::array<char, 64> buffer{};
   const std::string_view value = os::initial_environment(kUpdateBaselinesVariable, buffer);
   if (value.empty() || value == "0") return false;
   if (value == "1") return true;
-  return absl::InvalidArgumentError(std::string(kUpdateBaselinesVariable) + "=" +
-                                    std::string(value) + ": say 1 to update baselines, or 0");
+  return Status::invalid_argument(std::string(kUpdateBaselinesVariable) + "=" + std::string(value) +
+                                  ": say 1 to update baselines, or 0");
 }
 
 /// The file of one baseline.
@@ -53,14 +50,14 @@ class BaselineFile {
   /// Of the baseline `name`: letters, digits, spaces, and "-_.,+()"; what would leave the
   /// directory, or is no file name on some system, is refused. `directory`: empty for what the
   /// environment says.
-  [[nodiscard]] static absl::StatusOr<BaselineFile> find(std::string_view name,
-                                                         std::string_view directory) {
+  [[nodiscard]] static Result<BaselineFile> find(std::string_view name,
+                                                 std::string_view directory) {
     if (!is_file_name(name)) {
-      return absl::InvalidArgumentError(
-          "\"" + std::string(name) +
-          "\" cannot be the name of a baseline, which is a file's: use "
-          "letters, digits, spaces and \"-_.,+()\", at most " +
-          std::to_string(kLongestName) + ", and no dot or space at an end");
+      return Status::invalid_argument("\"" + std::string(name) +
+                                      "\" cannot be the name of a baseline, which is a file's: use "
+                                      "letters, digits, spaces and \"-_.,+()\", at most " +
+                                      std::to_string(kLongestName) +
+                                      ", and no dot or space at an end");
     }
     BaselineFile file;
     file.directory_ = directory.empty() ? environment_directory() : std::string(directory);
@@ -71,32 +68,30 @@ class BaselineFile {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
   /// Fails with `kNotFound` where there is none. Control plane.
-  [[nodiscard]] absl::StatusOr<Baseline> read() const {
+  [[nodiscard]] Result<Baseline> read() const {
     ArenaArray<char> contents;
     const int error = read_file(path_.c_str(), kMostBytes, contents);
-    if (error == -ENOENT) return absl::NotFoundError(absl::StrCat("there is no file ", path_));
+    if (error == -ENOENT) return Status::not_found("there is no file ", path_);
     if (error != 0) {
-      return absl::UnavailableError(
-          absl::StrCat("cannot read ", path_, ": ", os::error_text(error)));
+      return Status::unavailable("cannot read ", path_, ": ", os::error_text(error));
     }
     return read_baseline(text_of(contents), path_);
   }
 
   /// Puts `baseline` in the place of what was there, as a whole or not at all; makes the directory.
   /// Control plane.
-  [[nodiscard]] absl::Status write(const Baseline& baseline) const {
+  [[nodiscard]] Status write(const Baseline& baseline) const {
     std::error_code error;
     std::filesystem::create_directories(
         std::filesystem::path(std::u8string(directory_.begin(), directory_.end())), error);
     if (error) {
-      return absl::UnavailableError(
-          absl::StrCat("cannot make the directory ", directory_, ": ", error.message()));
+      return Status::unavailable("cannot make the directory ", directory_, ": ", error.message());
     }
     FileOutput output(path_);
-    if (absl::Status status = output.open(); !status.ok()) return status;
+    if (Status status = output.open(); !status.ok()) return status;
     DumpWriter writer(output);
     write_baseline(baseline, writer);
-    if (absl::Status status = writer.finish(); !status.ok()) return status;
+    if (Status status = writer.finish(); !status.ok()) return status;
     return output.commit();
   }
 

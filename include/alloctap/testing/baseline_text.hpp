@@ -17,10 +17,6 @@
 /// the last line tell a file that was cut or merged by halves.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-#include <absl/strings/str_cat.h>
-
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +26,8 @@
 #include <utility>
 
 #include "alloctap/dump/dump_writer.hpp"
+#include "alloctap/message_text.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/testing/baseline.hpp"
 #include "alloctap/testing/counted_stack.hpp"
 
@@ -59,18 +57,18 @@ class BaselineReader {
       : text_(text), path_(path) {}
 
   /// Once. Errors are one sentence behind "FILE:LINE: ". Control plane.
-  [[nodiscard]] absl::StatusOr<Baseline> read() {
-    if (absl::Status status = refuse_conflicts(); !status.ok()) return status;
-    if (absl::Status status = read_opening(); !status.ok()) return status;
+  [[nodiscard]] Result<Baseline> read() {
+    if (Status status = refuse_conflicts(); !status.ok()) return status;
+    if (Status status = read_opening(); !status.ok()) return status;
     while (next_line() && line_ != "end") {
       if (line_.empty()) continue;
-      if (absl::Status status = read_stack(); !status.ok()) return status;
+      if (Status status = read_stack(); !status.ok()) return status;
     }
     if (line_ != "end") return error("the file ends before its line \"end\": it was cut");
     while (next_line()) {
       if (!line_.empty()) return error("there is text behind \"end\": two files in one?");
     }
-    if (absl::Status status = compare_sums(); !status.ok()) return status;
+    if (Status status = compare_sums(); !status.ok()) return status;
     return std::move(baseline_);
   }
 
@@ -92,12 +90,11 @@ class BaselineReader {
     return true;
   }
 
-  [[nodiscard]] absl::Status error(std::string_view sentence) const {
-    return absl::InvalidArgumentError(
-        absl::StrCat(std::string(path_), ":", number_, ": ", std::string(sentence)));
+  [[nodiscard]] Status error(std::string_view sentence) const {
+    return Status::invalid_argument(std::string(path_), ":", number_, ": ", std::string(sentence));
   }
 
-  absl::Status refuse_conflicts() {
+  Status refuse_conflicts() {
     while (next_line()) {
       for (const std::string_view mark : {"<<<<<<<", "|||||||", "=======", ">>>>>>>"}) {
         if (line_.starts_with(mark)) {
@@ -107,10 +104,10 @@ class BaselineReader {
     }
     rest_ = text_;
     number_ = 0;
-    return absl::OkStatus();
+    return Status();
   }
 
-  absl::Status read_opening() {
+  Status read_opening() {
     if (!next_line() || !line_.starts_with(kBaselineOpening)) {
       number_ = 1;
       return error("this is no baseline: one begins with \"alloctap baseline 1\"");
@@ -126,10 +123,10 @@ class BaselineReader {
     const auto count = take_count();
     if (!stacks || !count) return error("expected \"N stacks, N allocations, N bytes\"");
     sums_ = {.stacks = *stacks, .count = *count};
-    return absl::OkStatus();
+    return Status();
   }
 
-  absl::Status read_stack() {
+  Status read_stack() {
     const auto count = take_count();
     if (!count) return error("expected \"N allocations, N bytes\", numbers below 2^64");
     const std::size_t first = number_;
@@ -141,18 +138,18 @@ class BaselineReader {
       return error("this stack is in the file twice: merged by hand?");
     }
     baseline_.stacks[std::move(stack)] = *count;
-    return absl::OkStatus();
+    return Status();
   }
 
-  absl::Status compare_sums() {
+  Status compare_sums() {
     const BaselineCount found = baseline_.total();
     const std::size_t stacks = baseline_.stacks.size();
-    if (sums_.stacks == stacks && sums_.count == found) return absl::OkStatus();
+    if (sums_.stacks == stacks && sums_.count == found) return Status();
     number_ = 2;
-    return error(absl::StrCat("the file has ", stacks, " stacks, ", found.allocations,
-                              " allocations, ", found.bytes,
-                              " bytes, which is not what this line says: merged by halves? "
-                              "Measure again"));
+    return error(join_text("the file has ", stacks, " stacks, ", found.allocations,
+                           " allocations, ", found.bytes,
+                           " bytes, which is not what this line says: merged by halves? "
+                           "Measure again"));
   }
 
   std::optional<BaselineCount> take_count() noexcept {
@@ -183,8 +180,7 @@ class BaselineReader {
 };
 
 /// The baseline that `text` holds; `path` is what errors call it. Control plane.
-[[nodiscard]] inline absl::StatusOr<Baseline> read_baseline(std::string_view text,
-                                                            std::string_view path) {
+[[nodiscard]] inline Result<Baseline> read_baseline(std::string_view text, std::string_view path) {
   return BaselineReader(text, path).read();
 }
 

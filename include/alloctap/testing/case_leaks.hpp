@@ -1,9 +1,6 @@
 /// Which test cases leak.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -20,6 +17,7 @@
 #include "alloctap/session.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/stack/stack_table.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/tag/inherited_tags.hpp"
 #include "alloctap/testing/case_tags.hpp"
 #include "alloctap/testing/expected_leaks.hpp"
@@ -45,16 +43,16 @@ class CaseLeaks {
   explicit CaseLeaks(FrameworkFrames framework) : framework_(framework) {}
 
   /// Starts the tracker, unless it has a session already, and reads what leaks are expected.
-  [[nodiscard]] absl::Status start() {
+  [[nodiscard]] Status start() {
     const ReentrancyGuard guard;
-    if (absl::Status status = expected_.read(); !status.ok()) return status;
+    if (Status status = expected_.read(); !status.ok()) return status;
     tracker_ = TestTracker::current();
     if (tracker_ == nullptr) return TestTracker::missing();
-    if (tracker_->running()) return absl::OkStatus();
-    absl::StatusOr<Session> session = tracker_->start();
+    if (tracker_->running()) return Status();
+    Result<Session> session = tracker_->start();
     if (!session.ok()) return session.status();
     session_ = *std::move(session);
-    return absl::OkStatus();
+    return Status();
   }
 
   /// Where rules can be added, before the first run ends.
@@ -87,7 +85,7 @@ class CaseLeaks {
 
   /// The case ends. `failed`: its leaks are not looked for. In the second run the answer is what it
   /// leaks; in the first it is nothing.
-  [[nodiscard]] absl::StatusOr<LeakedCase> end_case(bool failed) {
+  [[nodiscard]] Result<LeakedCase> end_case(bool failed) {
     const ReentrancyGuard guard;
     end_parts();
     tag_.reset();
@@ -95,22 +93,22 @@ class CaseLeaks {
     if (failed) failed_.insert(name_);
     const auto suspect = suspects_.find(name_);
     if (suspect == suspects_.end() || failed) return leaked;
-    absl::StatusOr<Snapshot> now = tracker_->snapshot();
+    Result<Snapshot> now = tracker_->snapshot();
     if (!now.ok()) return now.status();
-    absl::Status status = find_repeated(*now, suspect->second, leaked);
+    Status status = find_repeated(*now, suspect->second, leaked);
     if (!status.ok()) return status;
     return leaked;
   }
 
   /// The first run ends: the names of the cases that are to run again. Beginning with the next
   /// case, everything belongs to the second run.
-  [[nodiscard]] absl::StatusOr<std::vector<std::string>> end_first_run() {
+  [[nodiscard]] Result<std::vector<std::string>> end_first_run() {
     const ReentrancyGuard guard;
-    const absl::StatusOr<Snapshot> now = tracker_->snapshot();
+    const Result<Snapshot> now = tracker_->snapshot();
     if (!now.ok()) return now.status();
     std::vector<Left> lefts = left_of(*now, first_);
     std::erase_if(lefts, [this](const Left& left) { return failed_.contains(left.place.name); });
-    const absl::StatusOr<NamedStacks> stacks = name(lefts);
+    const Result<NamedStacks> stacks = name(lefts);
     if (!stacks.ok()) return stacks.status();
     for (const Left& left : lefts) {
       const std::span<const NamedFrame> names_of_left = stacks->frames(left.stack->stack);
@@ -153,7 +151,7 @@ class CaseLeaks {
   }
 
   /// Takes time where there is something to name: debug information is read.
-  absl::StatusOr<NamedStacks> name(const std::vector<Left>& lefts) const {
+  Result<NamedStacks> name(const std::vector<Left>& lefts) const {
     std::vector<StackId> ids;
     for (const Left& left : lefts) ids.push_back(left.stack->stack);
     return tracker_->name_stacks(ids);
@@ -166,8 +164,8 @@ class CaseLeaks {
   }
 
   /// Adds to `leaked` what is left of both runs, of the stacks in `suspected`.
-  absl::Status find_repeated(const Snapshot& now, const std::set<Frames>& suspected,
-                             LeakedCase& leaked) const {
+  Status find_repeated(const Snapshot& now, const std::set<Frames>& suspected,
+                       LeakedCase& leaked) const {
     const std::vector<Left> earlier = left_of(now, first_);
     std::vector<Left> again = left_of(now, second_);
     std::erase_if(again, [&](const Left& left) {
@@ -177,11 +175,11 @@ class CaseLeaks {
                            [&](const Left& before) { return is_of(before, leaked.name, inner); });
       });
     });
-    return again.empty() ? absl::OkStatus() : add_stacks(again, leaked);
+    return again.empty() ? Status() : add_stacks(again, leaked);
   }
 
-  absl::Status add_stacks(const std::vector<Left>& lefts, LeakedCase& leaked) const {
-    const absl::StatusOr<NamedStacks> names = name(lefts);
+  Status add_stacks(const std::vector<Left>& lefts, LeakedCase& leaked) const {
+    const Result<NamedStacks> names = name(lefts);
     if (!names.ok()) return names.status();
     for (const Left& left : lefts) {
       leaked.stacks.push_back(
@@ -192,7 +190,7 @@ class CaseLeaks {
     }
     std::sort(leaked.stacks.begin(), leaked.stacks.end(),
               [](const LeakedStack& a, const LeakedStack& b) { return a.bytes > b.bytes; });
-    return absl::OkStatus();
+    return Status();
   }
 
   FrameworkFrames framework_;

@@ -5,8 +5,6 @@
 #error "define CATCH_CONFIG_RUNNER before alloctap/testing/catch2_adapter.hpp: it runs the tests"
 #endif
 
-#include <absl/status/statusor.h>
-
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -15,6 +13,7 @@
 #include <vector>
 
 #include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/testing/case_leaks.hpp"
 #include "alloctap/testing/impl/expectations.hpp"
 #include "alloctap/testing/leak_notes.hpp"
@@ -41,7 +40,7 @@ class Catch2Listener : public Catch::TestEventListenerBase {
 
   void testCaseEnded(const Catch::TestCaseStats& stats) override {
     const bool failed = !stats.totals.assertions.allPassed();
-    absl::StatusOr<LeakedCase> leaked = leaks_->end_case(failed);
+    Result<LeakedCase> leaked = leaks_->end_case(failed);
     if (!leaked.ok()) return notes_->add_failure("cannot look for leaks", leaked.status());
     if (failed && leaks_->is_second_run()) notes_->add_unrepeatable(stats.testInfo.name);
     notes_->add(*std::move(leaked));
@@ -100,7 +99,7 @@ template <class Tracker>
   CaseLeaks leaks{FrameworkFrames(Catch2Listener::kScopes)};
   LeakNotes notes;
   Catch2Listener::tell(leaks, notes);
-  if (const absl::Status status = leaks.start(); !status.ok()) {
+  if (const Status status = leaks.start(); !status.ok()) {
     notes.add_failure("cannot look for leaks", status);
     return EXIT_FAILURE;
   }
@@ -112,7 +111,7 @@ template <class Tracker>
     const int failures = session.run();
     if (again) break;
     result = failures;
-    absl::StatusOr<std::vector<std::string>> suspects = leaks.end_first_run();
+    Result<std::vector<std::string>> suspects = leaks.end_first_run();
     if (!suspects.ok()) notes.add_failure("cannot look for leaks", suspects.status());
     if (!suspects.ok() || suspects->empty()) break;
     notes.say_again(suspects->size());

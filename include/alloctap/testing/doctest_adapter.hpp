@@ -1,7 +1,6 @@
 /// Leaks of test cases for programs of doctest.
 #pragma once
 
-#include <absl/status/statusor.h>
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/testing/case_leaks.hpp"
 #include "alloctap/testing/impl/expectations.hpp"
 #include "alloctap/testing/leak_notes.hpp"
@@ -47,7 +47,7 @@ class DoctestListener : public doctest::IReporter {
   }
   void test_case_end(const doctest::CurrentTestCaseStats& stats) override {
     const bool failed = !stats.testCaseSuccess || stats.failure_flags != 0;
-    absl::StatusOr<LeakedCase> leaked = leaks_->end_case(failed);
+    Result<LeakedCase> leaked = leaks_->end_case(failed);
     if (!leaked.ok()) return notes_->add_failure("cannot look for leaks", leaked.status());
     if (failed && leaks_->is_second_run()) notes_->add_unrepeatable(name_);
     notes_->add(*std::move(leaked));
@@ -111,7 +111,7 @@ template <class Tracker>
   CaseLeaks leaks{FrameworkFrames(DoctestListener::kScopes)};
   LeakNotes notes;
   DoctestListener::tell(leaks, notes);
-  if (const absl::Status status = leaks.start(); !status.ok()) {
+  if (const Status status = leaks.start(); !status.ok()) {
     notes.add_failure("cannot look for leaks", status);
     return EXIT_FAILURE;
   }
@@ -131,7 +131,7 @@ template <class Tracker>
     result = failures;
     ignores_failures = DoctestListener::ignores_failures();
     if (!DoctestListener::has_run_cases()) return result;
-    absl::StatusOr<std::vector<std::string>> names = leaks.end_first_run();
+    Result<std::vector<std::string>> names = leaks.end_first_run();
     if (!names.ok()) {
       notes.add_failure("cannot look for leaks", names.status());
       break;

@@ -1,9 +1,6 @@
 /// Leaks of test cases that are known and expected.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/strings/str_cat.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -17,6 +14,7 @@
 #include "alloctap/snapshot/rule_match.hpp"
 #include "alloctap/snapshot/suppression_pattern.hpp"
 #include "alloctap/snapshot/suppressions.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap::testing {
 
@@ -26,24 +24,23 @@ class ExpectedLeaks {
  public:
   /// Adds the rules that the program brings itself (`Suppressions::add_defaults`), and those of the
   /// file that ALLOCTAP_SUPPRESSIONS names. Fails where the file cannot be read or a rule is wrong.
-  [[nodiscard]] absl::Status read() {
-    absl::Status status = rules_.add_defaults();
+  [[nodiscard]] Status read() {
+    Status status = rules_.add_defaults();
     const char* const path = std::getenv("ALLOCTAP_SUPPRESSIONS");
     if (status.ok() && path != nullptr && *path != '\0') status = add_file(path);
     return status;
   }
 
-  [[nodiscard]] absl::Status add(std::string_view text, std::string_view source) {
+  [[nodiscard]] Status add(std::string_view text, std::string_view source) {
     return rules_.add(text, source);
   }
 
   /// Adds the rules in the file at `path`.
-  [[nodiscard]] absl::Status add_file(const char* path) {
+  [[nodiscard]] Status add_file(const char* path) {
     ArenaArray<char> contents;
     const int error = read_file(path, kMostBytes, contents);
     if (error == 0) return add(text_of(contents), path);
-    return absl::UnavailableError(
-        absl::StrCat("cannot read the suppressions ", path, ": ", os::error_text(error)));
+    return Status::unavailable("cannot read the suppressions ", path, ": ", os::error_text(error));
   }
 
   /// Whether what was allocated by `frames`, leaf first, is expected: a rule names the innermost

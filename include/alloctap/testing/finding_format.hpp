@@ -1,14 +1,13 @@
 /// The contract of forms in which findings are written.
 #pragma once
 
-#include <absl/status/status.h>
-
 #include <concepts>
 #include <type_traits>
 
 #include "alloctap/dump/dump_output.hpp"
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/testing/finding.hpp"
 
 namespace alloctap::testing {
@@ -23,12 +22,12 @@ concept FindingFormat = requires(const F& format, const Findings& findings, Dump
 /// allocates is not recorded.
 template <FindingFormat Format, class Output>
   requires DumpOutput<std::remove_reference_t<Output>>
-absl::Status write_findings(const Findings& findings, const Format& format, Output&& output) {
+Status write_findings(const Findings& findings, const Format& format, Output&& output) {
   const ReentrancyGuard guard;
-  if (absl::Status status = output.open(); !status.ok()) return status;
+  if (Status status = output.open(); !status.ok()) return status;
   DumpWriter writer(output);
   format.write(findings, writer);
-  if (absl::Status status = writer.finish(); !status.ok()) return status;
+  if (Status status = writer.finish(); !status.ok()) return status;
   return output.commit();
 }
 

@@ -1,9 +1,6 @@
 /// Findings of what trackers and tests found.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <string>
@@ -22,6 +19,7 @@
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/snapshot/sorted_misuses.hpp"
 #include "alloctap/snapshot/tag_paths.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/testing/allocation_baseline.hpp"
 #include "alloctap/testing/count_text.hpp"
 #include "alloctap/testing/finding.hpp"
@@ -82,11 +80,11 @@ inline void add_baseline(Findings& findings, const BaselineResult& result,
 
 /// A finding for each stack of `found`, leaks of `Tracker`. Control plane, as are those below.
 template <class Tracker>
-[[nodiscard]] absl::Status add_leaks(Findings& findings, const FoundLeaks& found,
-                                     const TestPlace& test = {}) {
+[[nodiscard]] Status add_leaks(Findings& findings, const FoundLeaks& found,
+                               const TestPlace& test = {}) {
   std::vector<StackId> stacks;
   for (const StackSummary* stack : found.leaks.stacks) stacks.push_back(stack->stack);
-  const absl::StatusOr<NamedStacks> names = Tracker::name_stacks(stacks);
+  const Result<NamedStacks> names = Tracker::name_stacks(stacks);
   if (!names.ok()) return names.status();
   for (const StackSummary* stack : found.leaks.stacks) {
     const UnreachableSum& lost = stack->unreachable;
@@ -99,7 +97,7 @@ template <class Tracker>
         {.title = "allocated by", .frames = copy_frames(names->frames(stack->stack))}};
     findings.all.push_back(std::move(finding));
   }
-  return absl::OkStatus();
+  return Status();
 }
 
 /// What `counted` is, with its stacks.
@@ -124,30 +122,30 @@ template <class Tracker>
 /// A finding for each way in which blocks were misused, of `snapshot`, that `sorted` does not
 /// suppress.
 template <class Tracker>
-[[nodiscard]] absl::Status add_misuses(Findings& findings, const Snapshot& snapshot,
-                                       const SortedMisuses& sorted, const TestPlace& test = {}) {
+[[nodiscard]] Status add_misuses(Findings& findings, const Snapshot& snapshot,
+                                 const SortedMisuses& sorted, const TestPlace& test = {}) {
   std::vector<StackId> stacks;
   for_each_misuse_stack(snapshot, [&](StackId stack) { stacks.push_back(stack); });
-  const absl::StatusOr<NamedStacks> names = Tracker::name_stacks(stacks);
+  const Result<NamedStacks> names = Tracker::name_stacks(stacks);
   if (!names.ok()) return names.status();
   for (std::size_t i = 0; i < snapshot.misuses.size(); ++i) {
     if (sorted.rule_of_fault[i] != Suppressions::kNoRule) continue;
     findings.all.push_back(misuse_finding(snapshot.misuses[i], *names, test));
   }
-  return absl::OkStatus();
+  return Status();
 }
 
 /// A finding for each stack that allocated, or gave back, in a scope that forbids it.
 template <class Tracker>
-[[nodiscard]] absl::Status add_offences(Findings& findings, const ScopeOffences& offences,
-                                        const TestPlace& test = {}) {
+[[nodiscard]] Status add_offences(Findings& findings, const ScopeOffences& offences,
+                                  const TestPlace& test = {}) {
   ArenaArray<OffenceSum> sums;
   if (!offences.copy_to(sums)) {
-    return absl::ResourceExhaustedError("findings: the system has no memory for offences");
+    return Status::resource_exhausted("findings: the system has no memory for offences");
   }
   std::vector<StackId> stacks;
   for (const OffenceSum& sum : sums) stacks.push_back(sum.stack);
-  const absl::StatusOr<NamedStacks> names = Tracker::name_stacks(stacks);
+  const Result<NamedStacks> names = Tracker::name_stacks(stacks);
   if (!names.ok()) return names.status();
   for (const OffenceSum& sum : sums) {
     Finding finding = make_finding(FindingKind::kAllocation, {}, test);
@@ -160,16 +158,16 @@ template <class Tracker>
     finding.stacks = {{.title = "called by", .frames = copy_frames(names->frames(sum.stack))}};
     findings.all.push_back(std::move(finding));
   }
-  return absl::OkStatus();
+  return Status();
 }
 
 /// A finding for each time that a tag was over its budget, of those that `snapshot` tells.
 template <class Tracker>
-[[nodiscard]] absl::Status add_budgets(Findings& findings, const Snapshot& snapshot,
-                                       const TestPlace& test = {}) {
+[[nodiscard]] Status add_budgets(Findings& findings, const Snapshot& snapshot,
+                                 const TestPlace& test = {}) {
   std::vector<StackId> stacks;
   for (const BudgetOffence& offence : snapshot.frames.offences) stacks.push_back(offence.stack);
-  const absl::StatusOr<NamedStacks> names = Tracker::name_stacks(stacks);
+  const Result<NamedStacks> names = Tracker::name_stacks(stacks);
   if (!names.ok()) return names.status();
   const TagPaths paths(snapshot.tags);
   for (const BudgetOffence& offence : snapshot.frames.offences) {
@@ -184,7 +182,7 @@ template <class Tracker>
         {.title = "allocated by", .frames = copy_frames(names->frames(offence.stack))}};
     findings.all.push_back(std::move(finding));
   }
-  return absl::OkStatus();
+  return Status();
 }
 
 }  // namespace alloctap::testing

@@ -1,7 +1,6 @@
 /// Leaks of tests for programs of GoogleTest.
 #pragma once
 
-#include <absl/status/statusor.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/testing/case_leaks.hpp"
 #include "alloctap/testing/impl/expectations.hpp"
 #include "alloctap/testing/leak_notes.hpp"
@@ -33,7 +33,7 @@ class GoogleTestListener : public ::testing::EmptyTestEventListener {
 
   void OnTestEnd(const ::testing::TestInfo& info) override {
     const bool failed = !info.result()->Passed();
-    absl::StatusOr<LeakedCase> leaked = leaks_.end_case(failed);
+    Result<LeakedCase> leaked = leaks_.end_case(failed);
     if (!leaked.ok()) return notes_.add_failure("cannot look for leaks", leaked.status());
     if (failed && leaks_.is_second_run()) notes_.add_unrepeatable(name_of(info));
     if (leaked->stacks.empty()) return;
@@ -83,7 +83,7 @@ template <class Tracker>
   TestFramework::use(kGoogleTest);
   CaseLeaks leaks{FrameworkFrames(GoogleTestListener::kScopes)};
   LeakNotes notes;
-  if (const absl::Status status = leaks.start(); !status.ok()) {
+  if (const Status status = leaks.start(); !status.ok()) {
     notes.add_failure("cannot look for leaks", status);
     return EXIT_FAILURE;
   }
@@ -94,7 +94,7 @@ template <class Tracker>
     const int failures = RUN_ALL_TESTS();
     if (again) break;
     result = failures;
-    absl::StatusOr<std::vector<std::string>> suspects = leaks.end_first_run();
+    Result<std::vector<std::string>> suspects = leaks.end_first_run();
     if (!suspects.ok()) notes.add_failure("cannot look for leaks", suspects.status());
     if (!suspects.ok() || suspects->empty()) break;
     notes.say_again(suspects->size());

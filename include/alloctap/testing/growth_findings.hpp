@@ -1,9 +1,6 @@
 /// Findings of memory that grows: what leaks slowly, and what should be reserved at once.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <span>
@@ -14,6 +11,7 @@
 #include "alloctap/dump/named_stacks.hpp"
 #include "alloctap/game/growth_advisor.hpp"
 #include "alloctap/game/soak_detector.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/testing/count_text.hpp"
 #include "alloctap/testing/finding.hpp"
 #include "alloctap/testing/found_findings.hpp"
@@ -38,26 +36,25 @@ namespace alloctap::testing {
 
 /// Adds `make(element)` for each of `grown`, with the name of its stack.
 template <class Tracker, class Grown, class Make>
-[[nodiscard]] absl::Status add_grown(Findings& findings, std::span<const Grown> grown,
-                                     Make&& make) {
+[[nodiscard]] Status add_grown(Findings& findings, std::span<const Grown> grown, Make&& make) {
   std::vector<StackId> stacks;
   for (const Grown& one : grown) stacks.push_back(one.stack);
-  const absl::StatusOr<NamedStacks> names = Tracker::name_stacks(stacks);
+  const Result<NamedStacks> names = Tracker::name_stacks(stacks);
   if (!names.ok()) return names.status();
   for (const Grown& one : grown) {
     Finding finding = make(one);
     finding.stacks = {{.title = "allocated by", .frames = copy_frames(names->frames(one.stack))}};
     findings.all.push_back(std::move(finding));
   }
-  return absl::OkStatus();
+  return Status();
 }
 
 /// A finding for each stack that leaks slowly, as `SoakDetector::suspects` tells of `Tracker`: an
 /// `ArenaArray` of its is a span. Its count is of marks, its bytes are what it holds more than at
 /// the first of them. Control plane.
 template <class Tracker>
-[[nodiscard]] absl::Status add_growth(Findings& findings, std::span<const SoakSuspect> suspects,
-                                      const TestPlace& test = {}) {
+[[nodiscard]] Status add_growth(Findings& findings, std::span<const SoakSuspect> suspects,
+                                const TestPlace& test = {}) {
   return add_grown<Tracker>(findings, suspects, [&test](const SoakSuspect& suspect) {
     Finding finding = make_finding(FindingKind::kGrowth, growth_text(suspect), test);
     finding.count = suspect.marks;
@@ -69,8 +66,8 @@ template <class Tracker>
 /// A note for each stack whose blocks grow step by step, as `GrowthAdvisor::advice` tells of
 /// `Tracker`. Its count is of growths, its bytes are those that were copied. Control plane.
 template <class Tracker>
-[[nodiscard]] absl::Status add_growth(Findings& findings, std::span<const GrowthAdvice> advice,
-                                      const TestPlace& test = {}) {
+[[nodiscard]] Status add_growth(Findings& findings, std::span<const GrowthAdvice> advice,
+                                const TestPlace& test = {}) {
   return add_grown<Tracker>(findings, advice, [&test](const GrowthAdvice& one) {
     Finding finding = make_finding(FindingKind::kReserve, growth_text(one), test);
     finding.level = FindingLevel::kNote;

@@ -1,9 +1,6 @@
 /// Whether what a piece of code holds grows as it is called.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -15,6 +12,7 @@
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/stack/stack_table.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/tag/inherited_tags.hpp"
 #include "alloctap/testing/allocation_count.hpp"
 #include "alloctap/testing/leaked_case.hpp"
@@ -35,7 +33,7 @@ class GrowthWatch {
       status_ = TestTracker::missing();
       return;
     }
-    const absl::StatusOr<Snapshot> now = tracker->snapshot();
+    const Result<Snapshot> now = tracker->snapshot();
     status_ = now.status();
     if (!now.ok()) return;
     std::map<StackId, Live>& live = looks_.emplace_back();
@@ -82,7 +80,7 @@ class GrowthWatch {
 
   [[nodiscard]] std::string describe(const std::vector<StackId>& grown, std::uint32_t calls,
                                      std::uintptr_t caller) const {
-    const absl::StatusOr<NamedStacks> names = TestTracker::current()->name_stacks(grown);
+    const Result<NamedStacks> names = TestTracker::current()->name_stacks(grown);
     if (!names.ok()) return std::string(names.status().message());
     std::string text;
     for (const StackId stack : grown) {
@@ -98,7 +96,7 @@ class GrowthWatch {
     return "expected no growth; in " + std::to_string(calls) + " calls there was\n" + text;
   }
 
-  absl::Status status_;
+  Status status_;
   std::vector<std::map<StackId, Live>> looks_;
   const Tag tag_ = nested_tag("(watched for growth)");
   const ProcessTag scope_{tag_};

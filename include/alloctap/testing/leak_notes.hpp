@@ -1,8 +1,6 @@
 /// What the adapters of test frameworks print.
 #pragma once
 
-#include <absl/status/status.h>
-
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +8,7 @@
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/os/file.hpp"
 #include "alloctap/os/process.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/testing/leaked_case.hpp"
 
 namespace alloctap::testing {
@@ -32,7 +31,7 @@ class LeakNotes {
   }
 
   /// `what` could not be done: the tests do not pass then.
-  void add_failure(std::string_view what, const absl::Status& status) {
+  void add_failure(std::string_view what, const Status& status) {
     const ReentrancyGuard guard;
     say(std::string(what) + ": " + std::string(status.message()) + "\n");
     failed_ = true;

@@ -1,14 +1,13 @@
 /// What the adapters of test frameworks leave for continuous integration.
 #pragma once
 
-#include <absl/status/status.h>
-
 #include <cstdlib>
 #include <string_view>
 
 #include "alloctap/dump/descriptor_output.hpp"
 #include "alloctap/dump/file_output.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/testing/finding.hpp"
 #include "alloctap/testing/finding_format.hpp"
 #include "alloctap/testing/found_findings.hpp"
@@ -28,13 +27,13 @@ inline void write_leak_reports(LeakNotes& notes) {
   for (const LeakedCase& leaked : notes.cases()) add_leaks(findings, leaked);
   const char* const junit = std::getenv("ALLOCTAP_JUNIT");
   if (junit != nullptr && *junit != '\0') {
-    const absl::Status status = write_findings(findings, JunitFindings{}, FileOutput(junit));
+    const Status status = write_findings(findings, JunitFindings{}, FileOutput(junit));
     if (!status.ok()) notes.add_failure("cannot write what ALLOCTAP_JUNIT names", status);
   }
   const char* const github = std::getenv("GITHUB_ACTIONS");
   if (github == nullptr || std::string_view(github) != "true") return;
   constexpr int kStandardOutput = 1;
-  const absl::Status status =
+  const Status status =
       write_findings(findings, GithubFindings{}, DescriptorOutput(kStandardOutput));
   if (!status.ok()) notes.add_failure("cannot write annotations", status);
 }

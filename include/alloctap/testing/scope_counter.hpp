@@ -1,11 +1,9 @@
 /// What a piece of the program allocates, counted by a scope around it.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-
 #include "alloctap/game/allocation_scopes.hpp"
 #include "alloctap/guard/arena_array.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/testing/counted_stack.hpp"
 
 namespace alloctap::testing {
@@ -15,11 +13,11 @@ namespace alloctap::testing {
 /// passes through. Control plane.
 struct ScopeCounter {
   template <class Work>
-  [[nodiscard]] absl::StatusOr<ArenaArray<CountedStack>> operator()(Work& work) const {
+  [[nodiscard]] Result<ArenaArray<CountedStack>> operator()(Work& work) const {
     const AllocationScope scope;
     work();
     if (!scope.counts()) {
-      return absl::FailedPreconditionError(
+      return Status::failed_precondition(
           "nothing counts: no tracker with AllocationScopes among its Observers has a session");
     }
     ArenaArray<CountedStack> counts;
@@ -31,7 +29,7 @@ struct ScopeCounter {
           counts.push_back({.stack = stack, .allocations = sums.allocations, .bytes = sums.bytes});
     });
     if (complete) return counts;
-    return absl::ResourceExhaustedError("counter: the system has no memory for its stacks");
+    return Status::resource_exhausted("counter: the system has no memory for its stacks");
   }
 };
 

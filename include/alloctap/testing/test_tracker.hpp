@@ -1,9 +1,6 @@
 /// The tracker that the functions of testing/ ask, without its type.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-
 #include <atomic>
 #include <span>
 #include <type_traits>
@@ -11,6 +8,7 @@
 #include "alloctap/dump/named_stacks.hpp"
 #include "alloctap/session.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/tag/inherited_tags.hpp"
 
 namespace alloctap::testing {
@@ -40,26 +38,26 @@ class TestTracker {
   }
 
   /// Why there is none.
-  [[nodiscard]] static absl::Status missing() {
-    return absl::FailedPreconditionError(
+  [[nodiscard]] static Status missing() {
+    return Status::failed_precondition(
         "no tracker watches this test: start the tests by alloctap::testing::run_doctest<Tracker>, "
         "run_googletest<Tracker> or run_catch2<Tracker>, or call "
         "alloctap::testing::TestTracker::use<Tracker>() and Tracker::start() before");
   }
 
   [[nodiscard]] bool running() const noexcept { return functions_.running(); }
-  [[nodiscard]] absl::StatusOr<Session> start() const { return functions_.start(); }
-  [[nodiscard]] absl::StatusOr<Snapshot> snapshot() const { return functions_.snapshot(); }
-  [[nodiscard]] absl::StatusOr<NamedStacks> name_stacks(std::span<const StackId> stacks) const {
+  [[nodiscard]] Result<Session> start() const { return functions_.start(); }
+  [[nodiscard]] Result<Snapshot> snapshot() const { return functions_.snapshot(); }
+  [[nodiscard]] Result<NamedStacks> name_stacks(std::span<const StackId> stacks) const {
     return functions_.name_stacks(stacks);
   }
 
  private:
   struct Functions {
     bool (*running)() noexcept;
-    absl::StatusOr<Session> (*start)();
-    absl::StatusOr<Snapshot> (*snapshot)();
-    absl::StatusOr<NamedStacks> (*name_stacks)(std::span<const StackId>);
+    Result<Session> (*start)();
+    Result<Snapshot> (*snapshot)();
+    Result<NamedStacks> (*name_stacks)(std::span<const StackId>);
   };
 
   explicit constexpr TestTracker(const Functions& functions) : functions_(functions) {}

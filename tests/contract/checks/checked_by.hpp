@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "alloctap/check/level_presets.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/tracker.hpp"
 #include "tests/contract/hooks/hooked_program.hpp"
 
@@ -44,10 +45,10 @@ template <class Tracker>
 struct FaultsOf {
   template <class Work>
   std::vector<Misuse> operator()(Work&& work) const {
-    const absl::StatusOr<Snapshot> before = Tracker::snapshot();
+    const Result<Snapshot> before = Tracker::snapshot();
     REQUIRE(before.ok());
     std::forward<Work>(work)();
-    const absl::StatusOr<Snapshot> after = Tracker::snapshot();
+    const Result<Snapshot> after = Tracker::snapshot();
     REQUIRE(after.ok());
     std::vector<Misuse> faults;
     for (std::size_t i = before->misuses.size(); i < after->misuses.size(); ++i) {

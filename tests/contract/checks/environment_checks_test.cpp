@@ -8,6 +8,7 @@
 
 #include "alloctap/hook/interpose_hook.hpp"
 #include "alloctap/hook/interposed_malloc.hpp"
+#include "alloctap/message_text.hpp"
 #include "alloctap/tracker.hpp"
 #include "tests/contract/hooks/hooked_program.hpp"
 
@@ -30,7 +31,7 @@ using alloctap::testing::escape;
 /// How many faults are known once a byte was written behind a block and this was freed.
 std::size_t faults_of_overflow() {
   const auto session = EnvironmentTracker::start();
-  REQUIRE_MESSAGE(session.ok(), session.status().ToString());
+  REQUIRE_MESSAGE(session.ok(), to_string(session.status()));
   char* const block = static_cast<char*>(escape(std::malloc(24)));
   escape(block)[24] = 7;
   std::free(escape(block));

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "alloctap/status.hpp"
 #include "tests/contract/checks/guarded_tracker.hpp"
 #include "tests/contract/hooks/hooked_program.hpp"
 
@@ -32,10 +33,10 @@ void stand_before_doctest() {
 template <class Work>
 std::vector<Misuse> faults_of(Work&& work) {
   stand_before_doctest();
-  const absl::StatusOr<Snapshot> before = GuardedTracker::snapshot();
+  const alloctap::Result<Snapshot> before = GuardedTracker::snapshot();
   REQUIRE(before.ok());
   work();
-  const absl::StatusOr<Snapshot> after = GuardedTracker::snapshot();
+  const alloctap::Result<Snapshot> after = GuardedTracker::snapshot();
   REQUIRE(after.ok());
   std::vector<Misuse> faults;
   for (std::size_t i = before->misuses.size(); i < after->misuses.size(); ++i) {
@@ -161,7 +162,7 @@ TEST_CASE("threads that fault at the same time are all told of") {
     for (std::thread& thread : threads) thread.join();
   });
   std::uint64_t times = 0;
-  const absl::StatusOr<Snapshot> now = GuardedTracker::snapshot();
+  const alloctap::Result<Snapshot> now = GuardedTracker::snapshot();
   REQUIRE(now.ok());
   for (const Misuse& fault : faults) {
     for (const CountedMisuse& counted : now->misuses) {

@@ -1,13 +1,13 @@
 // A program of which all calls of functions of strings are checked: what it makes of one call.
 #pragma once
 
-#include <absl/functional/function_ref.h>
 #include <doctest/doctest.h>
 
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <cwchar>
+#include <functional>
 #include <vector>
 
 #include "alloctap/check/misuse.hpp"
@@ -30,10 +30,10 @@ struct Block {
 
 /// The faults that `work` makes, in the order in which they are found first. The source with the
 /// tracker defines it.
-std::vector<Misuse> faults_of(absl::FunctionRef<void()> work);
+std::vector<Misuse> faults_of(const std::function<void()>& work);
 
 /// Whether `work` makes one fault, in a call of `function`, that reads or writes behind a block.
-inline void check_behind(const char* function, bool writes, absl::FunctionRef<void()> work) {
+inline void check_behind(const char* function, bool writes, const std::function<void()>& work) {
   CAPTURE(function);
   const std::vector<Misuse> faults = faults_of(work);
   REQUIRE(faults.size() == 1);

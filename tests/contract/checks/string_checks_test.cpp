@@ -22,6 +22,8 @@
 #include "alloctap/hook/interpose_hook.hpp"
 #include "alloctap/hook/interposed_malloc.hpp"
 #include "alloctap/hook/interposed_strings.hpp"
+#include "alloctap/message_text.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/tracker.hpp"
 #include "tests/contract/checks/string_checked_program.hpp"
 
@@ -41,13 +43,13 @@ ALLOCTAP_DEFINE_INTERPOSED_STRINGS(StringTracker);
 using namespace alloctap;
 using namespace alloctap::testing;
 
-std::vector<Misuse> alloctap::testing::faults_of(absl::FunctionRef<void()> work) {
+std::vector<Misuse> alloctap::testing::faults_of(const std::function<void()>& work) {
   const auto session = StringTracker::start();
-  REQUIRE_MESSAGE(session.ok(), session.status().ToString());
-  const absl::StatusOr<Snapshot> before = StringTracker::snapshot();
+  REQUIRE_MESSAGE(session.ok(), to_string(session.status()));
+  const alloctap::Result<Snapshot> before = StringTracker::snapshot();
   REQUIRE(before.ok());
   work();
-  const absl::StatusOr<Snapshot> after = StringTracker::snapshot();
+  const alloctap::Result<Snapshot> after = StringTracker::snapshot();
   REQUIRE(after.ok());
   std::vector<Misuse> faults;
   for (std::size_t i = before->misuses.size(); i < after->misuses.size(); ++i) {

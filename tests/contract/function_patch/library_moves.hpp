@@ -1,7 +1,6 @@
 /// What comes of moving the entries of all functions of a library. Nothing of it runs.
 #pragma once
 
-#include <absl/strings/str_cat.h>
 #include <doctest/doctest.h>
 
 #include <array>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "alloctap/arch/patch_refusal.hpp"
+#include "alloctap/message_text.hpp"
 /// Of the processor: `alloctap_test::move_entry`.
 #include "moved_code.hpp"
 #include "tests/contract/function_patch/library_functions.hpp"
@@ -35,11 +35,11 @@ inline MoveCounts move_all(const std::vector<LibraryFunction>& functions, std::u
 }
 
 inline std::string in_words(const MoveCounts& counts) {
-  std::string text = absl::StrCat(counts[0], " moved");
+  std::string text = alloctap::join_text(counts[0], " moved");
   for (std::size_t i = 1; i < counts.size(); ++i) {
     if (counts[i] == 0) continue;
-    absl::StrAppend(&text, "\n  ", counts[i], ": ",
-                    describe(static_cast<alloctap::arch::PatchRefusal>(i)));
+    alloctap::append_text(text, "\n  ", counts[i], ": ",
+                          describe(static_cast<alloctap::arch::PatchRefusal>(i)));
   }
   return text;
 }

@@ -1,14 +1,14 @@
 // 9: systems that let no code be written, or made. Each in a child process, which it is for.
-#include <absl/status/status.h>
 #include <absl/strings/escaping.h>
-#include <absl/strings/match.h>
-#include <absl/strings/str_cat.h>
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <cstring>
 #include <string>
 
 #include "alloctap/hook/function_patch.hpp"
+#include "alloctap/message_text.hpp"
+#include "alloctap/status.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/forbid_code.hpp"
 #include "tests/support/mapped_files.hpp"
@@ -21,7 +21,7 @@ using alloctap::FunctionPatch;
 /// A function of the C library that nobody else here patches.
 const auto kGuarded = &strverscmp;
 
-absl::StatusOr<FunctionPatch> prepare_guarded() {
+alloctap::Result<FunctionPatch> prepare_guarded() {
   return FunctionPatch::prepare({.address = reinterpret_cast<const void*>(kGuarded), .name = "x"},
                                 reinterpret_cast<const void*>(&strcmp));
 }
@@ -29,14 +29,14 @@ absl::StatusOr<FunctionPatch> prepare_guarded() {
 /// strcmp sees it the other way round.
 bool does_what_it_did() { return kGuarded("a9", "a10") < 0; }
 
-bool tells_of_policy(const absl::Status& status, const char* reason) {
+bool tells_of_policy(const alloctap::Status& status, const char* reason) {
   const void* const address = reinterpret_cast<const void*>(kGuarded);
   const std::string bytes(static_cast<const char*>(address), 16);
-  const std::string start =
-      absl::StrCat("FunctionPatch: x at 0x", absl::Hex(address), ", bytes ",
-                   absl::BytesToHexString(bytes), ": the system does not let ", reason);
-  return status.code() == absl::StatusCode::kPermissionDenied &&
-         absl::StartsWith(status.message(), start);
+  const std::string start = alloctap::join_text(
+      "FunctionPatch: x at 0x", alloctap::hex_text(reinterpret_cast<std::uintptr_t>(address)),
+      ", bytes ", absl::BytesToHexString(bytes), ": the system does not let ", reason);
+  return status.code() == alloctap::StatusCode::kPermissionDenied &&
+         status.message().starts_with(start);
 }
 
 }  // namespace

@@ -1,8 +1,5 @@
 // 12, 13, 15, 16, and input that is no function: each refused with its reason, and left as it was.
-#include <absl/status/status.h>
 #include <absl/strings/escaping.h>
-#include <absl/strings/match.h>
-#include <absl/strings/str_cat.h>
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -16,9 +13,11 @@
 #include <vector>
 
 #include "alloctap/hook/function_patch.hpp"
+#include "alloctap/message_text.hpp"
 #include "alloctap/os/memory_map.hpp"
 #include "alloctap/os/memory_protection.hpp"
 #include "alloctap/os/virtual_memory.hpp"
+#include "alloctap/status.hpp"
 #include "tests/contract/function_patch/targets.hpp"
 #include "tests/support/address_space.hpp"
 
@@ -45,14 +44,14 @@ std::string memory_at(const PatchTarget& target) {
   return {static_cast<const char*>(target.address), target.bytes + 16};
 }
 
-void check_message(const absl::Status& status, const PatchTarget& target, const char* reason) {
+void check_message(const alloctap::Status& status, const PatchTarget& target, const char* reason) {
   const std::string text(status.message());
   INFO(text);
-  CHECK(text.starts_with(
-      absl::StrCat("FunctionPatch: ", target.name, " at 0x", absl::Hex(target.address), ", ")));
+  CHECK(text.starts_with(alloctap::join_text("FunctionPatch: ", target.name, " at 0x",
+                                             alloctap::hex_text(target.address), ", ")));
   const std::string bytes = absl::BytesToHexString(memory_at(target).substr(0, 16));
-  CHECK(absl::StrContains(text, absl::StrCat("bytes ", bytes, ": ")));
-  CHECK(absl::StrContains(text, reason));
+  CHECK(text.find(alloctap::join_text("bytes ", bytes, ": ")) != std::string::npos);
+  CHECK(text.find(reason) != std::string::npos);
 }
 
 /// All that is free where a jump from `around` leads to, taken until this is destroyed.
@@ -141,7 +140,7 @@ TEST_CASE("what cannot be patched is refused by name, address, bytes and reason,
   for (const Row& row : rows) {
     const std::string before = memory_at(row.target);
     const auto patch = FunctionPatch::prepare(row.target, kReplacement);
-    CHECK(patch.status().code() == absl::StatusCode::kUnimplemented);
+    CHECK(patch.status().code() == alloctap::StatusCode::kUnimplemented);
     check_message(patch.status(), row.target, row.reason);
     CHECK(memory_at(row.target) == before);
   }
@@ -151,7 +150,7 @@ TEST_CASE("what is no code is refused, and not touched") {
   static int number = 7;
   const auto refuse = [](const PatchTarget& target) {
     const auto patch = FunctionPatch::prepare(target, kReplacement);
-    CHECK(patch.status().code() == absl::StatusCode::kInvalidArgument);
+    CHECK(patch.status().code() == alloctap::StatusCode::kInvalidArgument);
     return patch.status();
   };
   const PatchTarget data{.address = &number, .bytes = 4, .name = "data"};
@@ -171,9 +170,11 @@ TEST_CASE("what is not mapped, wholly or in part, or cannot be read is refused")
   const auto refusal = [](const void* address, std::size_t bytes) {
     const PatchTarget target{.address = address, .bytes = bytes, .name = "x"};
     const auto patch = FunctionPatch::prepare(target, kReplacement);
-    CHECK(patch.status().code() == absl::StatusCode::kInvalidArgument);
+    CHECK(patch.status().code() == alloctap::StatusCode::kInvalidArgument);
     const std::string text(patch.status().message());
-    CHECK(text.starts_with(absl::StrCat("FunctionPatch: x at 0x", absl::Hex(address), ", ")));
+    CHECK(text.starts_with(
+        alloctap::join_text("FunctionPatch: x at 0x",
+                            alloctap::hex_text(reinterpret_cast<std::uintptr_t>(address)), ", ")));
     return text;
   };
   CHECK(refusal(nullptr, 10).ends_with("no bytes: nothing is mapped there"));
@@ -181,7 +182,7 @@ TEST_CASE("what is not mapped, wholly or in part, or cannot be read is refused")
   CHECK(refusal(pages + kBytes - 4, 10).ends_with("bytes 90909090: nothing is mapped there"));
   // A processor without protection keys lets it be read all the same.
   REQUIRE(protect_pages(reinterpret_cast<std::uintptr_t>(pages), kBytes, {.executable = true}));
-  CHECK(absl::StrContains(refusal(pages, 10), "its memory cannot be read"));
+  CHECK(refusal(pages, 10).find("its memory cannot be read") != std::string::npos);
   alloctap::os::unmap_pages(pages, kBytes);
 }
 
@@ -191,7 +192,7 @@ TEST_CASE("without free memory in reach there is an error, and with it there is 
   {
     const TakenMemory taken(target.address);
     const auto patch = FunctionPatch::prepare(target, kReplacement);
-    CHECK(patch.status().code() == absl::StatusCode::kResourceExhausted);
+    CHECK(patch.status().code() == alloctap::StatusCode::kResourceExhausted);
     check_message(patch.status(), target,
                   "no memory is free where a jump would reach it; patch it ");
     CHECK(memory_at(target) == before);
@@ -205,11 +206,11 @@ TEST_CASE("a function has one patch at a time, whatever it is called") {
   auto patch = FunctionPatch::prepare(target, kReplacement);
   REQUIRE(patch.ok());
   const auto second = FunctionPatch::prepare(target, kReplacement);
-  CHECK(second.status().code() == absl::StatusCode::kAlreadyExists);
+  CHECK(second.status().code() == alloctap::StatusCode::kAlreadyExists);
   original = patch->original(&target_pushes);
   REQUIRE(patch->enable().ok());
   CHECK(FunctionPatch::prepare(target, kReplacement).status().code() ==
-        absl::StatusCode::kAlreadyExists);
+        alloctap::StatusCode::kAlreadyExists);
   const FunctionPatch moved = *std::move(patch);
   CHECK(call_target(&target_pushes, 1, nullptr) == 1008);
 }
@@ -228,7 +229,7 @@ TEST_CASE("another tool's jump is moved like any other; restored in either order
 
   REQUIRE(patch->enable().ok());
   tool.restore();
-  CHECK(patch->disable().code() == absl::StatusCode::kFailedPrecondition);
+  CHECK(patch->disable().code() == alloctap::StatusCode::kFailedPrecondition);
   CHECK(target_one_instruction(1, nullptr) == 8);
   CHECK(tool.now() == tool.kept());
 }
@@ -242,7 +243,7 @@ TEST_CASE("bytes that changed since they were looked at are not patched") {
   const OtherTool behind(reinterpret_cast<Target>(
       reinterpret_cast<std::uintptr_t>(&target_landing_pad_one_instruction) + 4));
   behind.jump_to(&other_replacement);
-  CHECK(patch->enable().code() == absl::StatusCode::kFailedPrecondition);
+  CHECK(patch->enable().code() == alloctap::StatusCode::kFailedPrecondition);
   CHECK(target_landing_pad_one_instruction(1, nullptr) == 501);
   behind.restore();
   CHECK(patch->enable().ok());

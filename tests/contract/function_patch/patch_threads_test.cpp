@@ -1,5 +1,4 @@
 // 17: functions that threads run while they are patched and restored.
-#include <absl/status/status.h>
 #include <doctest/doctest.h>
 
 #include <array>

@@ -1,7 +1,6 @@
 /// A sink that does everything that a hook should not, and the backend that feeds it.
 #pragma once
 
-#include <absl/status/status.h>
 #include <execinfo.h>
 #include <link.h>
 
@@ -13,6 +12,8 @@
 #include <string>
 
 #include "alloctap/event/event_sink.hpp"
+#include "alloctap/message_text.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap::testing {
 
@@ -89,8 +90,8 @@ extern const GuardedHook guarded_hook;
 template <class Hook>
 constexpr GuardedHook guarded_hook_of() {
   return {[] {
-            const absl::Status status = Hook::template install<AllocatingSink>();
-            return status.ok() ? std::string() : status.ToString();
+            const Status status = Hook::template install<AllocatingSink>();
+            return status.ok() ? std::string() : to_string(status);
           },
           [] { Hook::uninstall(); }};
 }

@@ -5,7 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "alloctap/message_text.hpp"
 #include "alloctap/stack/no_stack.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/tracker.hpp"
 #include "tests/contract/hooks/hooked_program.hpp"
 
@@ -16,7 +18,7 @@ template <class Tracker>
 struct TrackedProgram {
   static std::string start() {
     auto started = Tracker::start();
-    if (!started.ok()) return started.status().ToString();
+    if (!started.ok()) return to_string(started.status());
     session = *std::move(started);
     return "";
   }
@@ -27,7 +29,7 @@ struct TrackedProgram {
   }
 
   static EventTotals totals() {
-    const absl::StatusOr<Snapshot> now = Tracker::snapshot();
+    const Result<Snapshot> now = Tracker::snapshot();
     if (!now.ok()) std::abort();
     return {.allocations = now->totals.allocations,
             .deallocations = now->totals.deallocations,

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "alloctap/event/event_sink.hpp"
+#include "alloctap/status.hpp"
 
 namespace {
 
@@ -101,8 +102,8 @@ TEST_CASE("if one function cannot be patched none is, and the reason is told") {
   const auto own = FunctionPatch::prepare({.address = dlsym(RTLD_DEFAULT, "reallocarray")},
                                           reinterpret_cast<const void*>(&allocate_once));
   REQUIRE(own.ok());
-  const absl::Status status = InlineHook::install<CountingSink>();
-  CHECK(status.code() == absl::StatusCode::kAlreadyExists);
+  const alloctap::Status status = InlineHook::install<CountingSink>();
+  CHECK(status.code() == alloctap::StatusCode::kAlreadyExists);
   CHECK(std::string(status.message()).find("reallocarray") != std::string::npos);
   CHECK(bytes_of("malloc") == before);
   InlineHook::uninstall();

@@ -32,6 +32,7 @@
 #include "alloctap/dump/speedscope_dump.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/snapshot/by_module.hpp"
+#include "alloctap/status.hpp"
 #include "counting_malloc.hpp"
 #include "interposed_tracker.hpp"
 #include "tests/support/child_process.hpp"
@@ -107,7 +108,7 @@ bool dump_without_memory(const Policy& policy, const std::string& path, std::siz
   ::getrlimit(RLIMIT_AS, &limit);
   limit.rlim_cur += slack;
   if (::setrlimit(RLIMIT_AS, &limit) != 0) return false;
-  const absl::Status status = T::dump(policy, FileOutput{path});
+  const alloctap::Status status = T::dump(policy, FileOutput{path});
   const bool there = ::access(path.c_str(), F_OK) == 0;
   return status.ok() ? there : !there && !status.message().empty();
 }
@@ -175,21 +176,21 @@ TEST_CASE("a dump that an output asks for is refused, and the one that it is in 
   const auto session = T::start();
   REQUIRE(session.ok());
   std::string text;
-  std::vector<absl::StatusCode> answers;
-  const absl::Status status = T::dump(JsonDump{}, CallbackOutput([&](std::string_view piece) {
-                                        text += piece;
-                                        MemoryOutput inner;
-                                        answers.push_back(T::dump(TextDump{}, inner).code());
-                                        answers.push_back(T::snapshot().status().code());
-                                        answers.push_back(T::modules().status().code());
-                                        answers.push_back(T::start().status().code());
-                                        return absl::OkStatus();
-                                      }));
+  std::vector<alloctap::StatusCode> answers;
+  const alloctap::Status status = T::dump(JsonDump{}, CallbackOutput([&](std::string_view piece) {
+                                            text += piece;
+                                            MemoryOutput inner;
+                                            answers.push_back(T::dump(TextDump{}, inner).code());
+                                            answers.push_back(T::snapshot().status().code());
+                                            answers.push_back(T::modules().status().code());
+                                            answers.push_back(T::start().status().code());
+                                            return alloctap::Status();
+                                          }));
   CHECK(status.ok());
   CHECK(is_whole(text));
   CHECK(answers.size() >= 4);
-  for (const absl::StatusCode answer : answers) {
-    CHECK(answer == absl::StatusCode::kFailedPrecondition);
+  for (const alloctap::StatusCode answer : answers) {
+    CHECK(answer == alloctap::StatusCode::kFailedPrecondition);
   }
   MemoryOutput after;
   CHECK(T::dump(TextDump{}, after).ok());
@@ -222,11 +223,11 @@ TEST_CASE("an output may fork: both processes write the whole dump, and the chil
   REQUIRE(session.ok());
   std::string text;
   pid_t child = -1;
-  const absl::Status status = T::dump(JsonDump{}, CallbackOutput([&](std::string_view piece) {
-                                        if (child == -1) child = ::fork();
-                                        text += piece;
-                                        return absl::OkStatus();
-                                      }));
+  const alloctap::Status status = T::dump(JsonDump{}, CallbackOutput([&](std::string_view piece) {
+                                            if (child == -1) child = ::fork();
+                                            text += piece;
+                                            return alloctap::Status();
+                                          }));
   const bool sound = status.ok() && is_whole(text);
   if (child == 0) {
     MemoryOutput another;

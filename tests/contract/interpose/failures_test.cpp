@@ -28,6 +28,7 @@
 #include "alloctap/hook/interposed_malloc.hpp"
 #include "alloctap/hook/plt_hook.hpp"
 #include "alloctap/queue/buffer_queue.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/testing/fail_each_allocation.hpp"
 #include "alloctap/tracker.hpp"
 #include "tests/contract/hooks/hooked_program.hpp"
@@ -79,7 +80,7 @@ bool throws_bad_alloc(Call call) {
 }
 
 Snapshot taken() {
-  absl::StatusOr<Snapshot> snapshot = FailingTracker::snapshot();
+  alloctap::Result<Snapshot> snapshot = FailingTracker::snapshot();
   REQUIRE(snapshot.ok());
   return *std::move(snapshot);
 }
@@ -268,7 +269,7 @@ TEST_CASE("every allocation of the control plane fails once, and it goes on") {
   CHECK(walk([] { static_cast<void>(FailingTracker::start()); }));
   const Snapshot before = taken();
   CHECK(walk([&] {
-    const absl::StatusOr<Snapshot> after = FailingTracker::snapshot();
+    const alloctap::Result<Snapshot> after = FailingTracker::snapshot();
     if (after.ok()) static_cast<void>(diff(before, *after));
     static_cast<void>(FailingTracker::leaks(before, {}));
     static_cast<void>(FailingTracker::modules());
@@ -290,10 +291,10 @@ TEST_CASE("every allocation of the control plane fails once, and it goes on") {
   MemoryOutput output;
   CHECK(FailingTracker::dump(TextDump{}, output).ok());
   // By rules that do not name it, it is not touched.
-  absl::Status refused;
+  alloctap::Status refused;
   {
     const FailingAllocations all({});
     refused = FailingTracker::start().status();
   }
-  CHECK(refused.code() == absl::StatusCode::kFailedPrecondition);
+  CHECK(refused.code() == alloctap::StatusCode::kFailedPrecondition);
 }

@@ -10,6 +10,7 @@
 #include "alloctap/dump/json_dump.hpp"
 #include "alloctap/dump/memory_output.hpp"
 #include "alloctap/dump/text_dump.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/symbol/absl_symbolizer.hpp"
 #include "counting_malloc.hpp"
 #include "interposed_tracker.hpp"
@@ -75,7 +76,7 @@ TEST_CASE("what a report allocates is not the program's") {
 TEST_CASE("a report that cannot be written enters the allocator not once, error text and all") {
   CHECK(calls_of_original([] {
           for (const char* path : {"/nowhere/at/all", "/proc/version"}) {
-            const absl::Status status =
+            const alloctap::Status status =
                 InterposedTracker::dump(alloctap::TextDump{}, alloctap::FileOutput{path});
             if (status.ok()) std::abort();
           }

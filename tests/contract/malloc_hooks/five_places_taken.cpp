@@ -4,6 +4,8 @@
 #include <string>
 
 #include "alloctap/hook/malloc_hooks.hpp"
+#include "alloctap/message_text.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/tracker.hpp"
 
 namespace {
@@ -22,8 +24,8 @@ int main() {
     if (alloctap::SanitizerRuntime::install(&ignore_allocation, &ignore_free) == 0) return 2;
   }
   const auto session = alloctap::Tracker<Config>::start();
-  const std::string said = session.status().ToString();
+  const std::string said = to_string(session.status());
   std::puts(said.c_str());
-  const bool refused = absl::IsFailedPrecondition(session.status());
+  const bool refused = session.status().code() == alloctap::StatusCode::kFailedPrecondition;
   return refused && said.find("no place left: five other pairs") != std::string::npos ? 0 : 1;
 }

@@ -1,5 +1,7 @@
 // PltHook under the cases of hook backends: all modules are hooked, for pages too.
 #include "alloctap/hook/plt_hook.hpp"
+#include "alloctap/message_text.hpp"
+#include "alloctap/status.hpp"
 #include "tests/contract/hooks/tracked_program.hpp"
 
 namespace alloctap::testing {
@@ -13,8 +15,8 @@ using Program = TrackedProgram<Tracker<PltConfig>>;
 
 std::string start_in_all_modules() {
   PltHook::clear_modules();
-  const absl::Status status = PltHook::group<MappingFunctions>().modules_matching(".");
-  return status.ok() ? Program::start() : status.ToString();
+  const Status status = PltHook::group<MappingFunctions>().modules_matching(".");
+  return status.ok() ? Program::start() : to_string(status);
 }
 
 Sees expected() { return {.loader = false, .unknown_frees = false}; }

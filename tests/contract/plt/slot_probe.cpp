@@ -12,6 +12,7 @@
 
 #include "alloctap/hook/plt_hook.hpp"
 #include "alloctap/stack/unwind_table_stack.hpp"
+#include "alloctap/status.hpp"
 
 namespace {
 
@@ -71,7 +72,7 @@ const char* probe_install(const char* pattern, const char* left_out) {
   if (pattern != nullptr) static_cast<void>(PltHook::modules_matching(pattern));
   if (left_out != nullptr) static_cast<void>(PltHook::modules_not_matching(left_out));
   const std::lock_guard hold(control_lock);
-  const absl::Status status = PltHook::install<CountingSink>();
+  const alloctap::Status status = PltHook::install<CountingSink>();
   message = std::string(status.message());
   return status.ok() ? nullptr : message.c_str();
 }

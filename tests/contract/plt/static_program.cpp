@@ -3,6 +3,8 @@
 #include <cstdio>
 
 #include "alloctap/hook/plt_hook.hpp"
+#include "alloctap/message_text.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/tracker.hpp"
 
 namespace {
@@ -15,6 +17,6 @@ struct Config : alloctap::DefaultConfig {
 
 int main() {
   const auto session = alloctap::Tracker<Config>::start();
-  std::puts(session.status().ToString().c_str());
-  return absl::IsFailedPrecondition(session.status()) ? 0 : 1;
+  std::puts(to_string(session.status()).c_str());
+  return session.status().code() == alloctap::StatusCode::kFailedPrecondition ? 0 : 1;
 }

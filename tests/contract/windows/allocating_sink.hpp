@@ -1,8 +1,6 @@
 /// A sink that does everything that a hook should not, and the backend that feeds it.
 #pragma once
 
-#include <absl/status/status.h>
-
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -11,7 +9,9 @@
 #include <string>
 
 #include "alloctap/event/event_sink.hpp"
+#include "alloctap/message_text.hpp"
 #include "alloctap/os/windows/api.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap::testing {
 
@@ -79,8 +79,8 @@ extern const GuardedHook guarded_hook;
 template <class Hook>
 constexpr GuardedHook guarded_hook_of() {
   return {[] {
-            const absl::Status status = Hook::template install<AllocatingSink>();
-            return status.ok() ? std::string() : status.ToString();
+            const Status status = Hook::template install<AllocatingSink>();
+            return status.ok() ? std::string() : to_string(status);
           },
           [] { Hook::uninstall(); }};
 }

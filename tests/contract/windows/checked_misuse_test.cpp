@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "alloctap/os/windows/api.hpp"
+#include "alloctap/status.hpp"
 #include "tests/contract/hooks/hooked_program.hpp"
 #include "tests/contract/windows/checked_tracker.hpp"
 
@@ -206,8 +207,8 @@ TEST_CASE("another tracker cannot hook the process's heaps after this one") {
   {
     const Recording recording;
   }
-  const absl::Status status = WindowsHeapHook::install<EventSinkArchetype>();
-  CHECK(status.code() == absl::StatusCode::kFailedPrecondition);
+  const alloctap::Status status = WindowsHeapHook::install<EventSinkArchetype>();
+  CHECK(status.code() == alloctap::StatusCode::kFailedPrecondition);
   const Recording recording;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "alloctap/os/windows/api.hpp"
+#include "alloctap/status.hpp"
 #include "tests/contract/hooks/hooked_program.hpp"
 #include "tests/contract/windows/guarded_tracker.hpp"
 
@@ -122,7 +123,7 @@ TEST_CASE("the stack of a fault leads from the access to the callers of its func
     drop(kFamilies[1], block);
   });
   REQUIRE(faults.size() == 1);
-  const absl::StatusOr<Snapshot> now = GuardedTracker::snapshot();
+  const alloctap::Result<Snapshot> now = GuardedTracker::snapshot();
   REQUIRE(now.ok());
   const auto frames_of = [&](const BlockCall& call) {
     const auto frames = now->table->frames(call.stack);

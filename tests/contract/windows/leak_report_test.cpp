@@ -16,6 +16,7 @@
 #include "alloctap/alloctap.hpp"
 #include "alloctap/hook/windows_heap_hook.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/message_text.hpp"
 #include "alloctap/os/windows/dump_event.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/temporary_directory.hpp"
@@ -142,7 +143,7 @@ TEST_CASE("each report that is asked for has who holds memory then, most bytes f
   meshes.reserve(10);
   sounds.reserve(10);
   auto session = Tracker::start();
-  CAPTURE(session.status().ToString());
+  CAPTURE(to_string(session.status()));
   REQUIRE(session.ok());
   REQUIRE(event.start(&write_report) == 0);
 

@@ -19,6 +19,7 @@
 #include "alloctap/check/checks.hpp"
 #include "alloctap/check/quarantine.hpp"
 #include "alloctap/hook/windows_heap_hook.hpp"
+#include "alloctap/message_text.hpp"
 #include "alloctap/os/windows/api.hpp"
 #include "tests/contract/checks/checked_by.hpp"
 #include "tests/contract/windows/plugin.hpp"
@@ -54,7 +55,7 @@ struct Block {
 
 Session started() {
   auto session = StringTracker::start();
-  REQUIRE_MESSAGE(session.ok(), session.status().ToString());
+  REQUIRE_MESSAGE(session.ok(), to_string(session.status()));
   return *std::move(session);
 }
 

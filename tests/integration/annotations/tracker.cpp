@@ -4,11 +4,13 @@
 #include <alloctap/game/allocation_scopes.hpp>
 #include <alloctap/game/frames.hpp>
 #include <alloctap/hook/interposed_malloc.hpp>
+#include <alloctap/message_text.hpp>
 #include <alloctap/observe/observers.hpp>
 #include <alloctap/symbol/absl_symbolizer.hpp>
 #include <cstdio>
 #include <cstdlib>
 
+#include "alloctap/status.hpp"
 #include "work.h"
 
 struct Config : alloctap::DefaultConfig {
@@ -28,6 +30,6 @@ void start_tracker() {
 void report() {
   const char* const path = std::getenv("REPORT");
   if (path == nullptr) return;
-  const absl::Status status = Tracker::dump(alloctap::JsonDump{}, alloctap::FileOutput{path});
-  if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  const alloctap::Status status = Tracker::dump(alloctap::JsonDump{}, alloctap::FileOutput{path});
+  if (!status.ok()) std::fprintf(stderr, "%s\n", to_string(status).c_str());
 }

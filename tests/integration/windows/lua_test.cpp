@@ -5,6 +5,7 @@
 #include <alloctap/dump/json_dump.hpp>
 #include <alloctap/dump/memory_output.hpp>
 #include <alloctap/hook/windows_import_hook.hpp>
+#include <alloctap/message_text.hpp>
 #include <alloctap/symbol/system_symbolizer.hpp>
 #include <cstdint>
 #include <cstdlib>
@@ -15,6 +16,8 @@
 extern "C" {
 #include <lauxlib.h>
 #include <lualib.h>
+
+#include "alloctap/status.hpp"
 }
 
 namespace {
@@ -79,8 +82,8 @@ Counts counts_of(const Json& report) {
 
 Json report() {
   alloctap::MemoryOutput output;
-  const absl::Status status = Tracker::dump(alloctap::JsonDump{}, output);
-  CAPTURE(status.ToString());
+  const alloctap::Status status = Tracker::dump(alloctap::JsonDump{}, output);
+  CAPTURE(to_string(status));
   REQUIRE(status.ok());
   return Json::parse(output.text());
 }
@@ -108,7 +111,7 @@ extern "C" void* counting_allocator(void* context, void* block, std::size_t old_
 
 TEST_CASE("the tracker has what Lua's allocator counts, and names Lua's functions") {
   const auto session = Tracker::start();
-  CAPTURE(session.status().ToString());
+  CAPTURE(to_string(session.status()));
   REQUIRE(session.ok());
   Counts counts;
   lua_State* const lua = lua_newstate(&counting_allocator, &counts);

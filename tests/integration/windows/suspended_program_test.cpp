@@ -7,7 +7,9 @@
 #include <fstream>
 #include <string>
 
+#include "alloctap/message_text.hpp"
 #include "alloctap/os/windows/api.hpp"
+#include "alloctap/status.hpp"
 #include "windows/program_image.hpp"
 
 namespace {
@@ -26,7 +28,7 @@ const std::wstring kLibrary = full_path(ALLOCTAP_WINDOWS_PLUGIN);
 
 SuspendedProgram started(const wchar_t* arguments) {
   auto program = SuspendedProgram::start(kProgram, L"\"" + kProgram + L"\" " + arguments);
-  CAPTURE(program.status().ToString());
+  CAPTURE(to_string(program.status()));
   REQUIRE(program.ok());
   return *std::move(program);
 }
@@ -36,7 +38,7 @@ bool lives(std::uint32_t id) {
   return process && ::WaitForSingleObject(process.get(), 2000) == WAIT_TIMEOUT;
 }
 
-std::string message_of(const absl::Status& status) { return std::string(status.message()); }
+std::string message_of(const alloctap::Status& status) { return std::string(status.message()); }
 
 }  // namespace
 
@@ -49,8 +51,8 @@ TEST_CASE("a program runs as it would alone, and its exit code is handed on") {
 
 TEST_CASE("a library is there before the program's first instruction") {
   SuspendedProgram program = started(L"");
-  const absl::Status loaded = program.load_library(kLibrary);
-  CAPTURE(loaded.ToString());
+  const alloctap::Status loaded = program.load_library(kLibrary);
+  CAPTURE(to_string(loaded));
   CHECK(loaded.ok());
   const auto code = program.run();
   REQUIRE(code.ok());
@@ -69,12 +71,12 @@ TEST_CASE("a library that is missing or none is said, and the program is not lef
   {
     SuspendedProgram program = started(L"");
     id = program.id();
-    const absl::Status missing = program.load_library(kLibrary + L".missing");
+    const alloctap::Status missing = program.load_library(kLibrary + L".missing");
     CHECK(message_of(missing) ==
           "the tracker's library cannot be loaded into the program: No such file or directory "
           "(error 2)");
     std::ofstream("no_library.dll") << "text";
-    const absl::Status none = program.load_library(full_path("no_library.dll"));
+    const alloctap::Status none = program.load_library(full_path("no_library.dll"));
     CHECK(message_of(none).starts_with("the tracker's library cannot be loaded into the program"));
     CHECK(message_of(none).find("(error 193)") != std::string::npos);
     ::DeleteFileA("no_library.dll");
@@ -85,12 +87,12 @@ TEST_CASE("a library that is missing or none is said, and the program is not lef
 
 TEST_CASE("what is no program for 64-bit Windows is told apart") {
   CHECK(check_program_image(kProgram, "'it'").ok());
-  const absl::Status library = check_program_image(kLibrary, "'it'");
+  const alloctap::Status library = check_program_image(kLibrary, "'it'");
   CHECK(message_of(library) == "program 'it' is a library, not a program");
-  CHECK(absl::IsPermissionDenied(library));
-  CHECK(absl::IsNotFound(check_program_image(kProgram + L"x", "'it'")));
+  CHECK(library.code() == alloctap::StatusCode::kPermissionDenied);
+  CHECK((check_program_image(kProgram + L"x", "'it'")).code() == alloctap::StatusCode::kNotFound);
   std::ofstream("no_program.exe") << "text";
-  const absl::Status text = check_program_image(full_path("no_program.exe"), "'it'");
+  const alloctap::Status text = check_program_image(full_path("no_program.exe"), "'it'");
   CHECK(message_of(text) == "program 'it' is no program for Windows (no PE file)");
   std::string image(256, '\0');
   image.replace(0, 2, "MZ");
@@ -98,7 +100,7 @@ TEST_CASE("what is no program for 64-bit Windows is told apart") {
   image.replace(0x40, 2, "PE");
   image.replace(0x44, 2, "\x4c\x01");
   std::ofstream("no_program.exe", std::ios::binary) << image;
-  const absl::Status narrow = check_program_image(full_path("no_program.exe"), "'it'");
+  const alloctap::Status narrow = check_program_image(full_path("no_program.exe"), "'it'");
   CHECK(message_of(narrow) ==
         "program 'it' is a 32-bit program; alloctap-run tracks 64-bit ones alone");
   ::DeleteFileA("no_program.exe");

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "alloctap/dump/dump_writer.hpp"
+#include "alloctap/status.hpp"
 
 using alloctap::CallbackOutput;
 using alloctap::DumpWriter;
@@ -13,7 +14,7 @@ TEST_CASE("every piece of text is handed to the function, in order") {
   std::string received;
   CallbackOutput output([&](std::string_view text) {
     received += text;
-    return absl::OkStatus();
+    return alloctap::Status();
   });
   REQUIRE(output.open().ok());
   DumpWriter writer(output);
@@ -28,20 +29,20 @@ TEST_CASE("an error of the function ends the report") {
   int calls = 0;
   CallbackOutput output([&](std::string_view) {
     ++calls;
-    return absl::AbortedError("enough");
+    return alloctap::Status::aborted("enough");
   });
   DumpWriter writer(output);
   for (int i = 0; i < 4; ++i) writer << std::string(100'000, 'x');
-  CHECK(writer.finish() == absl::AbortedError("enough"));
+  CHECK(writer.finish() == alloctap::Status::aborted("enough"));
   CHECK(calls == 1);
 }
 
 TEST_CASE("a function that keeps something is an output too") {
   struct Counter {
     std::size_t bytes = 0;
-    absl::Status operator()(std::string_view text) {
+    alloctap::Status operator()(std::string_view text) {
       bytes += text.size();
-      return absl::OkStatus();
+      return alloctap::Status();
     }
   };
   CallbackOutput output{Counter{}};

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <string>
 
+#include "alloctap/status.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 using alloctap::DescriptorOutput;
@@ -34,10 +35,11 @@ TEST_CASE("a descriptor that takes nothing is named with the cause") {
   DescriptorOutput closed(987654);
   CHECK(closed.open().ok());
   CHECK(closed.write("text") ==
-        absl::UnavailableError("cannot write the dump to descriptor 987654: Bad file descriptor"));
+        alloctap::Status::unavailable(
+            "cannot write the dump to descriptor 987654: Bad file descriptor"));
   const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
   DescriptorOutput output(full);
-  const absl::Status status = output.write("text");
+  const alloctap::Status status = output.write("text");
   CHECK(std::string(status.message()).ends_with(": No space left on device"));
   close(full);
 }

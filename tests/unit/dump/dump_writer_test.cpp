@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "alloctap/status.hpp"
 #include "tests/support/piece_output.hpp"
 #include "tests/support/starved_arena.hpp"
 
@@ -72,8 +73,8 @@ TEST_CASE("after an error everything is swallowed, and the error told") {
   for (int i = 0; i < 5; ++i) writer << large;
   CHECK_FALSE(writer.ok());
   CHECK(output.writes == 2);
-  CHECK(writer.finish() == absl::DataLossError("full"));
-  CHECK(writer.finish() == absl::DataLossError("full"));
+  CHECK(writer.finish() == alloctap::Status::data_loss("full"));
+  CHECK(writer.finish() == alloctap::Status::data_loss("full"));
   CHECK(output.writes == 2);
 }
 
@@ -86,19 +87,19 @@ TEST_CASE("a policy may give up, and its first reason is told") {
   writer.fail("again");
   CHECK_FALSE(writer.ok());
   writer << "after";
-  CHECK(writer.finish() == absl::ResourceExhaustedError("no more"));
+  CHECK(writer.finish() == alloctap::Status::resource_exhausted("no more"));
   CHECK(output.writes == 0);
 }
 
 TEST_CASE("without memory for its buffer a writer writes nothing and says why") {
   PieceOutput output;
-  absl::Status status;
+  alloctap::Status status;
   {
     const StarvedArena starved;
     DumpWriter writer(output);
     writer << "text" << 5;
     status = writer.finish();
   }
-  CHECK(status.code() == absl::StatusCode::kResourceExhausted);
+  CHECK(status.code() == alloctap::StatusCode::kResourceExhausted);
   CHECK(output.writes == 0);
 }

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "alloctap/dump/file_output.hpp"
+#include "alloctap/status.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/dumped_file.hpp"
 #include "tests/support/temporary_directory.hpp"
@@ -22,7 +23,7 @@ using namespace alloctap::testing;
 
 TEST_CASE("a directory that is not there, or not writable, is named with the cause") {
   FileOutput output("/nowhere/at/all/heap.txt");
-  const absl::Status status = output.open();
+  const alloctap::Status status = output.open();
   CHECK(says(status, "cannot open the dump /nowhere/at/all/heap.txt: No such file or directory"));
   FileOutput into_system("/proc/heap.txt");
   CHECK(says(into_system.open(), "cannot open the dump /proc/heap.txt: "));
@@ -46,9 +47,8 @@ TEST_CASE("a disk that gets full leaves the old report, and nothing lies beside 
     const rlimit limit{.rlim_cur = 4096, .rlim_max = 4096};
     setrlimit(RLIMIT_FSIZE, &limit);
     FileOutput output(path);
-    const absl::Status status = dump(output, std::string(10'000, 'x'));
-    return status.message() ==
-               absl::string_view("cannot write the dump " + path + ": File too large") &&
+    const alloctap::Status status = dump(output, std::string(10'000, 'x'));
+    return status.message() == "cannot write the dump " + path + ": File too large" &&
            files_beside(path) == 1;
   }));
   CHECK(content(path) == "old");
@@ -76,7 +76,7 @@ TEST_CASE("a pipe is written to directly") {
   std::string received;
   std::thread reader([&] { received = content(path); });
   FileOutput output(path);
-  absl::Status status = output.open();
+  alloctap::Status status = output.open();
   // Until the reader is there it has none.
   while (!status.ok()) status = output.open();
   CHECK(output.write("report").ok());

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "alloctap/status.hpp"
 #include "tests/support/piece_output.hpp"
 #include "tests/support/starved_arena.hpp"
 
@@ -75,5 +76,5 @@ TEST_CASE("where memory ends, the dump fails") {
     gzip.write("text");
     gzip.finish();
   }
-  CHECK(writer.finish().code() == absl::StatusCode::kResourceExhausted);
+  CHECK(writer.finish().code() == alloctap::StatusCode::kResourceExhausted);
 }

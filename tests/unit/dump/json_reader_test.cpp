@@ -7,6 +7,7 @@
 
 #include "alloctap/dump/json_dump.hpp"
 #include "alloctap/snapshot/profile_diff.hpp"
+#include "alloctap/status.hpp"
 #include "tests/support/sample_report.hpp"
 #include "tests/support/starved_arena.hpp"
 #include "tests/support/tagged_report.hpp"
@@ -229,5 +230,6 @@ TEST_CASE("without memory for it there is an error") {
   ArenaArray<char> array = text_from(text);
   SavedProfile profile;
   const StarvedArena starved;
-  CHECK(JsonReader::read(std::move(array), profile).code() == absl::StatusCode::kResourceExhausted);
+  CHECK(JsonReader::read(std::move(array), profile).code() ==
+        alloctap::StatusCode::kResourceExhausted);
 }

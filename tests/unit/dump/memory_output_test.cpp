@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "alloctap/status.hpp"
 #include "tests/support/starved_arena.hpp"
 
 using alloctap::MemoryOutput;
@@ -45,10 +46,11 @@ TEST_CASE("a report that finds no memory fails") {
   MemoryOutput output;
   REQUIRE(output.open().ok());
   const std::string large(1 << 20, 'x');
-  absl::Status status;
+  alloctap::Status status;
   {
     const StarvedArena starved;
     status = output.write(large);
   }
-  CHECK(status == absl::ResourceExhaustedError("dump: the system has no memory to keep it"));
+  CHECK(status ==
+        alloctap::Status::resource_exhausted("dump: the system has no memory to keep it"));
 }

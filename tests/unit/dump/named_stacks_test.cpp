@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 
+#include "alloctap/status.hpp"
 #include "tests/support/sample_report.hpp"
 #include "tests/support/starved_arena.hpp"
 
@@ -60,10 +61,10 @@ TEST_CASE("names for which there is no memory are refused") {
   const SampleReport sample;
   const std::array wanted{sample.snapshot.stacks[1].stack};
   const Report report = sample.report();
-  absl::StatusCode code{};
+  alloctap::StatusCode code{};
   {
     const alloctap::testing::StarvedArena starved;
     code = NamedStacks::name(report, wanted).status().code();
   }
-  CHECK(code == absl::StatusCode::kResourceExhausted);
+  CHECK(code == alloctap::StatusCode::kResourceExhausted);
 }

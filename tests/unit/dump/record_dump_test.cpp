@@ -14,6 +14,7 @@
 #include "alloctap/dump/massif_dump.hpp"
 #include "alloctap/dump/saved_report.hpp"
 #include "alloctap/dump/text_dump.hpp"
+#include "alloctap/status.hpp"
 #include "tests/support/framed_report.hpp"
 #include "tests/support/sample_report.hpp"
 #include "tests/support/tagged_report.hpp"
@@ -57,7 +58,7 @@ void check_same(const Dump& dump, const SampleReport& sample, SavedReport& saved
 void check_round_trip(const SampleReport& sample) {
   const std::string record = render(RecordDump{}, sample.report());
   SavedReport saved;
-  CHECK(saved.read(record) == absl::OkStatus());
+  CHECK(saved.read(record) == alloctap::Status());
   check_same(JsonDump{}, sample, saved);
   check_same(TextDump{}, sample, saved);
   check_same(MassifDump{}, sample, saved);

@@ -15,6 +15,7 @@
 #include "alloctap/dump/saved_report.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/snapshot/replay_check.hpp"
+#include "alloctap/status.hpp"
 #include "tests/support/logged_program.hpp"
 #include "tests/support/sample_report.hpp"
 #include "tests/unit/dump/heaptrack_file.hpp"
@@ -135,7 +136,7 @@ TEST_CASE("of a record that is cut short in its events, all else is there") {
   REQUIRE(events != record.npos);
   for (std::size_t size = events; size + 32 < record.size(); size += 97) {
     SavedReport saved;
-    CHECK(saved.read({record.data(), size}).code() == absl::StatusCode::kDataLoss);
+    CHECK(saved.read({record.data(), size}).code() == alloctap::StatusCode::kDataLoss);
     const Snapshot& snapshot = saved.report().snapshot;
     CHECK(snapshot.totals.allocations == run.snapshot.totals.allocations);
     CHECK_FALSE(snapshot.events.complete());
@@ -163,7 +164,7 @@ TEST_CASE("events that no log would have end the log, and are said") {
     column == 1 ? changed.replace(first + 1, 1, "\x04")
                 : changed.replace(first + 2, 1, "\xFF\xFF\x7F");
     SavedReport saved;
-    CHECK(saved.read(changed).code() == absl::StatusCode::kDataLoss);
+    CHECK(saved.read(changed).code() == alloctap::StatusCode::kDataLoss);
     CHECK(saved.report().snapshot.events.count == 0);
     CHECK(saved.report().snapshot.events.missed == run.snapshot.events.count);
   }
@@ -205,7 +206,7 @@ TEST_CASE("where not all events are in the log, heaptrack sees the totals, and d
 TEST_CASE("a file of events that would be too long is refused") {
   const LoggedRun<OneThread> run(1, 100);
   MemoryOutput output;
-  const absl::Status status = Tracker<OneThread>::dump(
+  const alloctap::Status status = Tracker<OneThread>::dump(
       run.snapshot, HeaptrackDump{.most_events = run.snapshot.events.count - 1}, output);
-  CHECK(status.code() == absl::StatusCode::kResourceExhausted);
+  CHECK(status.code() == alloctap::StatusCode::kResourceExhausted);
 }

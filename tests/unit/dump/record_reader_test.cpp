@@ -11,6 +11,7 @@
 #include "alloctap/dump/record_writer.hpp"
 #include "alloctap/dump/saved_report.hpp"
 #include "alloctap/dump/text_dump.hpp"
+#include "alloctap/status.hpp"
 #include "tests/support/sample_report.hpp"
 
 namespace {
@@ -49,7 +50,7 @@ std::string a_table() {
   });
 }
 
-std::vector<std::int64_t> read_changes(const std::string& record, absl::Status& status) {
+std::vector<std::int64_t> read_changes(const std::string& record, alloctap::Status& status) {
   std::vector<std::int64_t> changes;
   RecordReader reader(record);
   status = reader.open();
@@ -86,7 +87,7 @@ TEST_CASE("a reader has every value of every row") {
 
 TEST_CASE("a record that was cut short is read up to the cut") {
   const std::string record = a_table();
-  absl::Status status;
+  alloctap::Status status;
   CHECK(read_changes(record, status) == std::vector<std::int64_t>{0, INT64_MIN, INT64_MAX, -1});
   CHECK(status.ok());
   std::size_t most = 0;
@@ -103,14 +104,14 @@ TEST_CASE("a record that was cut short is read up to the cut") {
 }
 
 TEST_CASE("what is no record, and a newer one, are told apart") {
-  absl::Status status;
+  alloctap::Status status;
   read_changes("{\"schema\":\"alloctap.heap/1\"}", status);
-  CHECK(status == absl::InvalidArgumentError("is no record of alloctap"));
+  CHECK(status == alloctap::Status::invalid_argument("is no record of alloctap"));
   std::string newer = a_table();
   newer[alloctap::kRecordMagic.size()] = 2;
   read_changes(newer, status);
-  CHECK(status ==
-        absl::InvalidArgumentError("is a record of version 2; this program reads 1 and below"));
+  CHECK(status == alloctap::Status::invalid_argument(
+                      "is a record of version 2; this program reads 1 and below"));
 }
 
 TEST_CASE("a report passes over tables and columns that it does not know") {
@@ -149,7 +150,7 @@ TEST_CASE("a report whose rows refer to what is not there is damaged, and has th
     writer.finish();
   });
   SavedReport saved;
-  CHECK(saved.read(record).code() == absl::StatusCode::kDataLoss);
+  CHECK(saved.read(record).code() == alloctap::StatusCode::kDataLoss);
   REQUIRE(saved.report().snapshot.stacks.size() == 1);
   CHECK(saved.report().snapshot.stacks[0].stack == alloctap::kUnknownStack);
 }
@@ -166,7 +167,7 @@ TEST_CASE(
       writer.finish();
     });
     SavedReport saved;
-    CHECK(saved.read(record).code() == absl::StatusCode::kDataLoss);
+    CHECK(saved.read(record).code() == alloctap::StatusCode::kDataLoss);
     const alloctap::Snapshot& snapshot = saved.report().snapshot;
     CHECK(snapshot.frames.known);
     CHECK(snapshot.frames.frames == 3);

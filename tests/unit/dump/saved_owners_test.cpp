@@ -9,6 +9,7 @@
 #include "alloctap/dump/memory_output.hpp"
 #include "alloctap/dump/record_writer.hpp"
 #include "alloctap/dump/saved_report.hpp"
+#include "alloctap/status.hpp"
 
 namespace {
 
@@ -63,8 +64,8 @@ TEST_CASE("what is wrong with tags is said, and the rest is read") {
         record_of(1, "Physics", 3), record_of(1, "Physics", UINT64_MAX),
         record_of(1, "Physics", 1, 65'536)}) {
     SavedReport saved;
-    const absl::Status status = saved.read(record);
-    CHECK(status.code() == absl::StatusCode::kDataLoss);
+    const alloctap::Status status = saved.read(record);
+    CHECK(status.code() == alloctap::StatusCode::kDataLoss);
     const Snapshot& snapshot = saved.report().snapshot;
     CHECK(snapshot.tags->name(1) == "Game");
     CHECK(snapshot.table->frames(kFirstStack).size() == 1);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "alloctap/dump/memory_output.hpp"
+#include "alloctap/status.hpp"
 #include "tests/support/piece_output.hpp"
 
 namespace {
@@ -43,5 +44,5 @@ TEST_CASE("a writer that failed is told of") {
   ScriptText script(writer);
   CHECK(script.write("{}").ok());
   writer.fail("no more");
-  CHECK(script.write("{}").code() == absl::StatusCode::kCancelled);
+  CHECK(script.write("{}").code() == alloctap::StatusCode::kCancelled);
 }

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "alloctap/status.hpp"
 #include "tests/support/sample_report.hpp"
 #include "tests/support/starved_arena.hpp"
 #include "tests/support/tagged_report.hpp"
@@ -297,13 +298,13 @@ TEST_CASE("a report that has no memory for its lists fails, and is not one that 
   const alloctap::Report report = sample.report();
   alloctap::DumpOutputArchetype output;
   alloctap::DumpWriter writer(output);
-  absl::Status status;
+  alloctap::Status status;
   {
     const StarvedArena starved;
     TextDump{}.write(report, writer);
     status = writer.finish();
   }
-  CHECK(status.code() == absl::StatusCode::kResourceExhausted);
+  CHECK(status.code() == alloctap::StatusCode::kResourceExhausted);
 }
 
 TEST_CASE("a report tells what tags and threads hold, and whose a stack is") {

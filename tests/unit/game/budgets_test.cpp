@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "alloctap/status.hpp"
 #include "tests/unit/game/frames_fixture.hpp"
 
 namespace {
@@ -33,7 +34,7 @@ void tell(const BudgetOffence& offence) noexcept {
 }
 
 Tag tag_named(std::string_view path) {
-  const absl::StatusOr<Tag> tag = tag_at_path(path);
+  const alloctap::Result<Tag> tag = tag_at_path(path);
   REQUIRE(tag.ok());
   return *tag;
 }
@@ -181,15 +182,15 @@ TEST_CASE("budgets that are one too many, and paths that are none, are refused")
     REQUIRE(F::set_budget(tag_named("budgets_test/full/" + std::to_string(i)), {}).ok());
   }
   CHECK(F::set_budget(tag_named("budgets_test/full/63"), {}).ok());
-  const absl::Status full = F::set_budget(tag_named("budgets_test/full/more"), {});
-  CHECK(full.code() == absl::StatusCode::kResourceExhausted);
-  CHECK(set_budget(std::string(201, 'x'), {}).code() == absl::StatusCode::kInvalidArgument);
-  CHECK(set_budget("budgets_test/", {}).code() == absl::StatusCode::kInvalidArgument);
-  CHECK(set_budget("/budgets_test", {}).code() == absl::StatusCode::kInvalidArgument);
+  const alloctap::Status full = F::set_budget(tag_named("budgets_test/full/more"), {});
+  CHECK(full.code() == alloctap::StatusCode::kResourceExhausted);
+  CHECK(set_budget(std::string(201, 'x'), {}).code() == alloctap::StatusCode::kInvalidArgument);
+  CHECK(set_budget("budgets_test/", {}).code() == alloctap::StatusCode::kInvalidArgument);
+  CHECK(set_budget("/budgets_test", {}).code() == alloctap::StatusCode::kInvalidArgument);
   CHECK(tag_named("").id == kNoTag);
   CHECK(tag_named(std::string(200, 'x')).id != kNoTag);
   const RecordingSection section;
-  CHECK(F::set_budget(Tag{}, {}).code() == absl::StatusCode::kFailedPrecondition);
+  CHECK(F::set_budget(Tag{}, {}).code() == alloctap::StatusCode::kFailedPrecondition);
 }
 
 TEST_CASE("of threads that exceed a budget together one is told") {

@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "alloctap/status.hpp"
 #include "alloctap/tag/scoped_tags.hpp"
 #include "tests/support/path_here.hpp"
 #include "tests/support/scripted_tracker.hpp"
@@ -124,7 +125,7 @@ TEST_CASE("a level that is finished at the wrong place says so") {
   std::optional<TagScope> open{std::in_place, "still open"};
   CHECK(says(level.finish().status(), "\"still open\""));
   open.reset();
-  absl::Status elsewhere;
+  alloctap::Status elsewhere;
   std::thread([&] { elsewhere = level.finish().status(); }).join();
   CHECK(says(elsewhere, "another thread"));
   CHECK(level.finish().ok());
@@ -138,14 +139,14 @@ TEST_CASE("a level without a session, without a name or without memory says so")
   CHECK(says(too_early.finish().status(), "no session"));
   Session session = testing::started<Tracker>();
   LevelBracket<Tracker> nameless{""};
-  CHECK(nameless.finish().status().code() == absl::StatusCode::kInvalidArgument);
+  CHECK(nameless.finish().status().code() == alloctap::StatusCode::kInvalidArgument);
   LevelBracket<Tracker> starving{"starving"};
-  absl::Status status;
+  alloctap::Status status;
   {
     const testing::StarvedArena starved;
     status = starving.finish().status();
   }
-  CHECK(status.code() == absl::StatusCode::kResourceExhausted);
+  CHECK(status.code() == alloctap::StatusCode::kResourceExhausted);
   LevelBracket<Tracker> too_late{"too late"};
   session.end();
   CHECK(says(too_late.finish().status(), "no session"));

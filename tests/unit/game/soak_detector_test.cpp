@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "alloctap/status.hpp"
 #include "tests/support/scripted_tracker.hpp"
 #include "tests/support/starved_arena.hpp"
 
@@ -172,9 +173,10 @@ TEST_CASE("a snapshot of another tracker or of an earlier moment is no mark") {
   static StackTable other_table;
   SoakDetector soak;
   REQUIRE(soak.add(snapshot_with(made_up_table, 5, {1})).ok());
-  CHECK(soak.add(snapshot_with(other_table, 6, {1})).code() == absl::StatusCode::kInvalidArgument);
+  CHECK(soak.add(snapshot_with(other_table, 6, {1})).code() ==
+        alloctap::StatusCode::kInvalidArgument);
   CHECK(soak.add(snapshot_with(made_up_table, 4, {1})).code() ==
-        absl::StatusCode::kFailedPrecondition);
+        alloctap::StatusCode::kFailedPrecondition);
   CHECK(soak.add(snapshot_with(made_up_table, 5, {})).ok());
   CHECK(soak.marks() == 2);
 }
@@ -198,10 +200,10 @@ TEST_CASE("without memory a soak detector says so") {
   SoakDetector soak;
   REQUIRE(soak.add(snapshot_with(made_up_table, 1, {})).ok());
   const Snapshot second = snapshot_with(made_up_table, 2, {1});
-  absl::Status status;
+  alloctap::Status status;
   {
     const StarvedArena starved;
     status = soak.add(second);
   }
-  CHECK(status.code() == absl::StatusCode::kResourceExhausted);
+  CHECK(status.code() == alloctap::StatusCode::kResourceExhausted);
 }

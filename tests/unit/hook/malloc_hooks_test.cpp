@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "alloctap/status.hpp"
 #include "alloctap/testing/fake_sink.hpp"
 
 namespace {
@@ -21,22 +22,24 @@ using Sink = FakeSink<Tag>;
 /// A provider that is not there.
 struct Absent {
   static constexpr std::string_view name = "absent";
-  static absl::Status install() { return absl::NotFoundError("no symbol; link the library"); }
+  static alloctap::Status install() {
+    return alloctap::Status::not_found("no symbol; link the library");
+  }
   static void uninstall() noexcept { FAIL("was never installed"); }
 };
 
 /// Hooks that can be set and are never called.
 struct Deaf {
   static constexpr std::string_view name = "deaf";
-  static absl::Status install() {
+  static alloctap::Status install() {
     ++installed;
-    return absl::OkStatus();
+    return alloctap::Status();
   }
   static void uninstall() noexcept { --installed; }
   static inline int installed = 0;
 };
 
-bool contains(const absl::Status& status, std::string_view text) {
+bool contains(const alloctap::Status& status, std::string_view text) {
   return std::string(status.message()).find(text) != std::string::npos;
 }
 
@@ -44,8 +47,8 @@ bool contains(const absl::Status& status, std::string_view text) {
 
 TEST_CASE("case 24, native: where nothing is offered, everything that was looked for is named") {
   using Hooks = MallocHooksOf<Absent, alloctap::BionicHooks<>, alloctap::GlibcDebugHooks<>>;
-  const absl::Status status = Hooks::install<Sink>();
-  CHECK(absl::IsFailedPrecondition(status));
+  const alloctap::Status status = Hooks::install<Sink>();
+  CHECK(status.code() == alloctap::StatusCode::kFailedPrecondition);
   CHECK(contains(status, "Looked for: absent: no symbol; link the library; bionic: "));
   CHECK(contains(status, "; glibc-debug: "));
   CHECK(Hooks::active_name() == "malloc-hooks");
@@ -55,8 +58,8 @@ TEST_CASE("case 24, native: where nothing is offered, everything that was looked
 
 TEST_CASE("hooks that a call of malloc does not reach are taken back, and the next is tried") {
   using Hooks = MallocHooksOf<Deaf, Absent>;
-  const absl::Status status = Hooks::install<Sink>();
-  CHECK(absl::IsFailedPrecondition(status));
+  const alloctap::Status status = Hooks::install<Sink>();
+  CHECK(status.code() == alloctap::StatusCode::kFailedPrecondition);
   CHECK(contains(status, "deaf: its hooks were set, but a call of malloc did not reach them"));
   CHECK(contains(status, "absent: "));
   CHECK(Deaf::installed == 0);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "alloctap/status.hpp"
 #include "alloctap/testing/fake_sink.hpp"
 
 namespace {
@@ -144,8 +145,8 @@ TEST_CASE("before and after a sink is installed nothing happens") {
 
 TEST_CASE("a domain feeds one sink, and says how to feed two") {
   const Installed installed;
-  const absl::Status status = Hook::install<OtherSink>();
-  CHECK(status.code() == absl::StatusCode::kFailedPrecondition);
+  const alloctap::Status status = Hook::install<OtherSink>();
+  CHECK(status.code() == alloctap::StatusCode::kFailedPrecondition);
   const std::string message(status.message());
   CHECK(message.find("ManualHook: this domain feeds another tracker") != message.npos);
   CHECK(message.find("give each tracker a domain type") != message.npos);

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "alloctap/status.hpp"
+
 namespace {
 
 using alloctap::ModuleSelection;
@@ -13,8 +15,8 @@ struct Selection : ModuleSelection {
 
 std::string error_of(const std::string& pattern) {
   Selection selection;
-  const absl::Status status = selection.modules_matching(pattern);
-  CHECK(status.code() == absl::StatusCode::kInvalidArgument);
+  const alloctap::Status status = selection.modules_matching(pattern);
+  CHECK(status.code() == alloctap::StatusCode::kInvalidArgument);
   CHECK(selection.status() == status);
   return std::string(status.message());
 }

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "alloctap/status.hpp"
+
 namespace {
 
 using namespace alloctap;
@@ -45,7 +47,7 @@ class OneFunction {
   OneFunction(const OneFunction&) = delete;
   OneFunction& operator=(const OneFunction&) = delete;
 
-  static absl::Status install() {
+  static alloctap::Status install() {
     const ReentrancyGuard guard;
     const std::lock_guard hold(control_lock);
     return PltEngine::install();
@@ -94,7 +96,7 @@ class UnfinishedLibrary {
 TEST_CASE("the original is published before slots lead to the handler, and stays behind them") {
   const int parent = call();
   OneFunction one;
-  REQUIRE(one.install() == absl::OkStatus());
+  REQUIRE(one.install() == alloctap::Status());
   CHECK(PltState::active);
   CHECK(published == reinterpret_cast<std::uintptr_t>(os::default_symbol("getppid")));
   CHECK(call() == kMarked);
@@ -108,15 +110,15 @@ TEST_CASE("the original is published before slots lead to the handler, and stays
 TEST_CASE("a wrong pattern comes back from the start") {
   OneFunction one;
   CHECK_FALSE(one.selection.modules_matching("a(").ok());
-  CHECK(one.install().code() == absl::StatusCode::kInvalidArgument);
+  CHECK(one.install().code() == alloctap::StatusCode::kInvalidArgument);
   CHECK_FALSE(PltState::active);
   CHECK(call() != kMarked);
 }
 
 TEST_CASE("where no chosen module imports a function, nothing can be hooked, and each says why") {
   OneFunction one("no_such_function_anywhere");
-  const absl::Status status = one.install();
-  CHECK(status.code() == absl::StatusCode::kFailedPrecondition);
+  const alloctap::Status status = one.install();
+  CHECK(status.code() == alloctap::StatusCode::kFailedPrecondition);
   const std::string message(status.message());
   CHECK(message.find("no slot was hooked") != message.npos);
   CHECK(message.find("it imports none of the functions") != message.npos);
@@ -129,7 +131,7 @@ TEST_CASE("a module that the loader is at work on is hooked when that is done") 
   one.selection.clear();
   one.selection.modules_where(&is_cpp_library);
   const UnfinishedLibrary library;
-  CHECK(one.install() == absl::OkStatus());
+  CHECK(one.install() == alloctap::Status());
   const std::uint64_t elsewhere = PltEngine::report().hooked_slots;
   library.finish();
   CHECK(PltEngine::refresh());
@@ -138,7 +140,7 @@ TEST_CASE("a module that the loader is at work on is hooked when that is done") 
 
 TEST_CASE("a slot that was given back is hooked anew by a refresh, if it is on") {
   OneFunction one;
-  REQUIRE(one.install() == absl::OkStatus());
+  REQUIRE(one.install() == alloctap::Status());
   PltPass(plt_state(), PltAction::kUnhook).run();
   REQUIRE(call() != kMarked);
   CHECK(PltEngine::refresh());
@@ -150,7 +152,7 @@ TEST_CASE("a slot that was given back is hooked anew by a refresh, if it is on")
 
 TEST_CASE("a refresh does not wait for ever for who may wait for the loader, and that is counted") {
   OneFunction one;
-  REQUIRE(one.install() == absl::OkStatus());
+  REQUIRE(one.install() == alloctap::Status());
   PltPass(plt_state(), PltAction::kUnhook).run();
   CHECK(PltState::refreshes_put_off.load() == 0);
   {
@@ -163,13 +165,13 @@ TEST_CASE("a refresh does not wait for ever for who may wait for the loader, and
   CHECK(call() == kMarked);
   CHECK(PltState::refreshes_put_off.load() == 1);
   one.uninstall();
-  REQUIRE(one.install() == absl::OkStatus());
+  REQUIRE(one.install() == alloctap::Status());
   CHECK(PltState::refreshes_put_off.load() == 0);
 }
 
 TEST_CASE("the counts of the last walk are those of the loader") {
   OneFunction one;
   PltState::loaded = 0;
-  REQUIRE(one.install() == absl::OkStatus());
+  REQUIRE(one.install() == alloctap::Status());
   CHECK(PltState::last_counts() == os::loader_counts());
 }

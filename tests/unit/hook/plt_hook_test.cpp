@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "alloctap/status.hpp"
 #include "alloctap/testing/fake_sink.hpp"
 
 namespace {
@@ -46,10 +47,10 @@ class Installed {
   Installed(const Installed&) = delete;
   Installed& operator=(const Installed&) = delete;
 
-  const absl::Status& status() const { return status_; }
+  const alloctap::Status& status() const { return status_; }
 
  private:
-  absl::Status status_;
+  alloctap::Status status_;
 };
 
 std::size_t allocations_of(std::size_t size) {
@@ -66,7 +67,7 @@ void allocate_and_free(std::size_t size) {
   std::free(block);
 }
 
-bool holds(const absl::Status& status, std::string_view text) {
+bool holds(const alloctap::Status& status, std::string_view text) {
   return std::string(status.message()).find(text) != std::string::npos;
 }
 
@@ -75,7 +76,7 @@ bool holds(const absl::Status& status, std::string_view text) {
 TEST_CASE("calls from a chosen module are seen, until the hook is gone") {
   {
     const Installed hook;
-    REQUIRE(hook.status() == absl::OkStatus());
+    REQUIRE(hook.status() == alloctap::Status());
     allocate_and_free(12345);
     CHECK(allocations_of(12345) == 1);
     char* volatile block = new char[23456];
@@ -94,7 +95,7 @@ TEST_CASE("calls from a module that is left out are not seen") {
   REQUIRE(PltHook::modules_not_matching("libc\\.so").ok());
   REQUIRE(PltHook::modules_matching("libstdc\\+\\+").ok());
   const Installed hook(nullptr);
-  REQUIRE(hook.status() == absl::OkStatus());
+  REQUIRE(hook.status() == alloctap::Status());
   allocate_and_free(12345);
   CHECK(allocations_of(12345) == 0);
   for (const PltModuleReport& module : PltHook::report().modules) {
@@ -107,7 +108,7 @@ TEST_CASE("calls from a module that is left out are not seen") {
 TEST_CASE("a pattern with an error hooks nothing") {
   CHECK_FALSE(PltHook::modules_matching("lib(").ok());
   const Installed hook(nullptr);
-  CHECK(hook.status().code() == absl::StatusCode::kInvalidArgument);
+  CHECK(hook.status().code() == alloctap::StatusCode::kInvalidArgument);
   CHECK(holds(hook.status(), "at character 4"));
   allocate_and_free(12345);
   CHECK(allocations_of(12345) == 0);
@@ -118,7 +119,7 @@ TEST_CASE("patterns without effect are told, and wait for modules that are opene
   REQUIRE(PltHook::modules_matching("libm\\.so").ok());
   REQUIRE(PltHook::modules_not_matching("neither is this").ok());
   const Installed hook(nullptr);
-  REQUIRE(hook.status() == absl::OkStatus());
+  REQUIRE(hook.status() == alloctap::Status());
   const PltReport report = PltHook::report();
   CHECK(report.hooked_slots == 0);
   CHECK(report.warnings == std::vector<std::string>{
@@ -149,7 +150,7 @@ TEST_CASE("a module can be left alone by address") {
   REQUIRE(PltHook::leave_alone(reinterpret_cast<const void*>(&is_this_program)));
   {
     const Installed hook;
-    REQUIRE(hook.status() == absl::OkStatus());
+    REQUIRE(hook.status() == alloctap::Status());
     allocate_and_free(12345);
     CHECK(allocations_of(12345) == 0);
   }

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "alloctap/status.hpp"
 #include "alloctap/testing/fake_consumer.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/thread_sanitizer.hpp"
@@ -152,8 +153,8 @@ TEST_CASE("the buffers never take more memory than they may, pages and all") {
 TEST_CASE("a bound that leaves no room names the least that does, and that does") {
   FakeConsumer consumer;
   const auto queue = std::make_unique<BufferQueue::For<FakeConsumer>>(consumer);
-  const absl::Status status = queue->start(bytes_for(1) - 1);
-  CHECK(status.code() == absl::StatusCode::kInvalidArgument);
+  const alloctap::Status status = queue->start(bytes_for(1) - 1);
+  CHECK(status.code() == alloctap::StatusCode::kInvalidArgument);
   const std::string message(status.message());
   CHECK(message.find("limits.max_queue_bytes = " + std::to_string(bytes_for(1) - 1)) !=
         message.npos);

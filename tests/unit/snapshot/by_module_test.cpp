@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "alloctap/status.hpp"
 #include "tests/support/sample_report.hpp"
 #include "tests/support/starved_arena.hpp"
 
@@ -91,5 +92,5 @@ TEST_CASE("without memory for it there is an error") {
   }
   const StarvedArena starved;
   CHECK(by_module(sample.snapshot, sample.modules).status().code() ==
-        absl::StatusCode::kResourceExhausted);
+        alloctap::StatusCode::kResourceExhausted);
 }

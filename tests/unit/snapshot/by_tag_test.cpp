@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "alloctap/snapshot/tag_paths.hpp"
+#include "alloctap/status.hpp"
 #include "tests/support/sample_report.hpp"
 #include "tests/support/starved_arena.hpp"
 #include "tests/support/tagged_report.hpp"
@@ -73,7 +74,7 @@ TEST_CASE("growth is summed up by tag") {
 TEST_CASE("without memory by_tag fails") {
   const TaggedReport sample;
   const StarvedArena starved;
-  CHECK(by_tag(sample.snapshot).status().code() == absl::StatusCode::kResourceExhausted);
+  CHECK(by_tag(sample.snapshot).status().code() == alloctap::StatusCode::kResourceExhausted);
 }
 
 TEST_CASE("a tag's path begins with the outermost one") {

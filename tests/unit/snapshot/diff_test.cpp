@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 
+#include "alloctap/status.hpp"
 #include "tests/support/starved_arena.hpp"
 
 namespace {
@@ -18,7 +19,7 @@ Snapshot snapshot_with(std::initializer_list<StackSummary> stacks) {
 }
 
 SnapshotDiff diff_of(const Snapshot& before, const Snapshot& after) {
-  absl::StatusOr<SnapshotDiff> result = diff(before, after);
+  alloctap::Result<SnapshotDiff> result = diff(before, after);
   REQUIRE(result.ok());
   return *std::move(result);
 }
@@ -80,5 +81,5 @@ TEST_CASE("without memory for it there is an error") {
   Snapshot after;
   for (StackId i = 1; i < 100'000; ++i) REQUIRE(after.stacks.push_back({i, {1, 1, 0}, 1, 1}));
   const StarvedArena starved;
-  CHECK(diff(Snapshot{}, after).status().code() == absl::StatusCode::kResourceExhausted);
+  CHECK(diff(Snapshot{}, after).status().code() == alloctap::StatusCode::kResourceExhausted);
 }

@@ -7,6 +7,7 @@
 
 #include "alloctap/annotate.h"
 #include "alloctap/dump/frame_list.hpp"
+#include "alloctap/status.hpp"
 #include "tests/support/sample_report.hpp"
 #include "tests/support/starved_arena.hpp"
 
@@ -33,7 +34,7 @@ struct LeakSample : SampleReport {
     suppressions = {};
     REQUIRE(suppressions.add(rules, "rules").ok());
     const Report current = report();
-    absl::StatusOr<Leaks> found = find_leaks(snapshot, suppressions, FrameList(current));
+    alloctap::Result<Leaks> found = find_leaks(snapshot, suppressions, FrameList(current));
     REQUIRE(found.ok());
     return *std::move(found);
   }
@@ -195,5 +196,5 @@ TEST_CASE("without memory for them there is an error") {
   const FrameList frames(report);
   const StarvedArena starved;
   const auto leaks = find_leaks(sample.snapshot, sample.suppressions, frames);
-  CHECK(leaks.status().code() == absl::StatusCode::kResourceExhausted);
+  CHECK(leaks.status().code() == alloctap::StatusCode::kResourceExhausted);
 }

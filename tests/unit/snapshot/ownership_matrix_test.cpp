@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "alloctap/sample/poisson_by_bytes.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/tag/thread_owners.hpp"
 #include "tests/support/scripted_tracker.hpp"
 #include "tests/support/starved_arena.hpp"
@@ -44,7 +45,7 @@ Snapshot snapshot_with_freed() {
 }
 
 template <class Config>
-absl::Status status_with() {
+alloctap::Status status_with() {
   using Tracker = alloctap::Tracker<Config>;
   const Session session = testing::started<Tracker>();
   ScriptedStack::play(kOwnedStacks[0]);
@@ -122,10 +123,10 @@ TEST_CASE("a matrix may be incomplete, but not without memory of its own") {
   Snapshot snapshot = snapshot_with_freed<Tracker>();
   snapshot.freed.knowledge = FreedKnowledge::kIncomplete;
   CHECK_FALSE(ownership_matrix(snapshot)->complete);
-  absl::Status status;
+  alloctap::Status status;
   {
     const testing::StarvedArena starved;
     status = ownership_matrix(snapshot).status();
   }
-  CHECK(status.code() == absl::StatusCode::kResourceExhausted);
+  CHECK(status.code() == alloctap::StatusCode::kResourceExhausted);
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "alloctap/status.hpp"
 #include "tests/support/starved_arena.hpp"
 
 namespace {
@@ -136,5 +137,5 @@ TEST_CASE("without memory for it there is an error") {
   for (std::uint64_t i = 0; i < 50'000; ++i) after.stack({after.frame(i, "f")}, 1, 1);
   const StarvedArena starved;
   CHECK(diff(SavedProfile{}, after.profile).status().code() ==
-        absl::StatusCode::kResourceExhausted);
+        alloctap::StatusCode::kResourceExhausted);
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "alloctap/dump/frame_list.hpp"
+#include "alloctap/status.hpp"
 #include "tests/support/sample_report.hpp"
 #include "tests/support/starved_arena.hpp"
 
@@ -25,7 +26,8 @@ struct MisuseSample : SampleReport {
     suppressions = {};
     REQUIRE(suppressions.add(rules, "rules").ok());
     const Report current = report();
-    absl::StatusOr<SortedMisuses> found = sort_misuses(snapshot, suppressions, FrameList(current));
+    alloctap::Result<SortedMisuses> found =
+        sort_misuses(snapshot, suppressions, FrameList(current));
     REQUIRE(found.ok());
     REQUIRE(found->rule_of_fault.size() == snapshot.misuses.size());
     return *std::move(found);
@@ -98,10 +100,10 @@ TEST_CASE("without memory for the verdicts there is an error") {
   }
   const Report current = sample.report();
   const FrameList frames(current);
-  absl::StatusCode code{};
+  alloctap::StatusCode code{};
   {
     const testing::StarvedArena starved;
     code = sort_misuses(sample.snapshot, Suppressions(), frames).status().code();
   }
-  CHECK(code == absl::StatusCode::kResourceExhausted);
+  CHECK(code == alloctap::StatusCode::kResourceExhausted);
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "alloctap/status.hpp"
 #include "tests/support/starved_arena.hpp"
 
 // Found by whoever asks the program for suppressions.
@@ -24,10 +25,10 @@ using alloctap::testing::StarvedArena;
 
 std::string error_of(std::string_view text) {
   Suppressions suppressions;
-  const absl::Status status = suppressions.add(text, "rules.txt");
+  const alloctap::Status status = suppressions.add(text, "rules.txt");
   CHECK(suppressions.leak_rules().empty());
   CHECK(suppressions.misuse_rules().empty());
-  CHECK(status.code() == absl::StatusCode::kInvalidArgument);
+  CHECK(status.code() == alloctap::StatusCode::kInvalidArgument);
   return std::string(status.message());
 }
 
@@ -155,6 +156,6 @@ TEST_CASE("without memory for the rules there is an error") {
   for (int i = 0; i < 100'000; ++i) text += "leak:" + std::to_string(i) + "\n";
   Suppressions suppressions;
   const StarvedArena starved;
-  CHECK(suppressions.add(text, "a").code() == absl::StatusCode::kResourceExhausted);
+  CHECK(suppressions.add(text, "a").code() == alloctap::StatusCode::kResourceExhausted);
   CHECK(suppressions.leak_rules().empty());
 }

@@ -9,6 +9,7 @@
 #include "alloctap/meta/memory_meta_container.hpp"
 #include "alloctap/meta/shadow_index.hpp"
 #include "alloctap/sample/every_allocation.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/tag/tag_policy.hpp"
 #include "tests/support/counted_container.hpp"
 #include "tests/support/starved_arena.hpp"
@@ -49,7 +50,7 @@ class Tables {
   Snapshot take(alloctap::SnapshotOptions options = {}) {
     SnapshotBuilder builder(*this, options);
     builder.read();
-    absl::StatusOr<Snapshot> snapshot = builder.finish();
+    alloctap::Result<Snapshot> snapshot = builder.finish();
     REQUIRE(snapshot.ok());
     return *std::move(snapshot);
   }
@@ -204,14 +205,14 @@ TEST_CASE("a snapshot that finds no memory for its blocks fails") {
   Tables tables;
   const StackId a = tables.stack(0xA);
   for (std::uintptr_t i = 1; i < 10'000; ++i) tables.allocate(i << 6, 1, a);
-  absl::Status status;
+  alloctap::Status status;
   {
     const StarvedArena starved;
     SnapshotBuilder builder(tables, {.blocks = true});
     builder.read();
     status = builder.finish().status();
   }
-  CHECK(status.code() == absl::StatusCode::kResourceExhausted);
+  CHECK(status.code() == alloctap::StatusCode::kResourceExhausted);
 }
 
 TEST_CASE("live mappings are summed up by the stack that made them") {
@@ -266,14 +267,14 @@ TEST_CASE("a snapshot is of its time") {
 TEST_CASE("a snapshot that finds no memory fails") {
   Tables tables;
   for (std::uintptr_t i = 1; i < 100'000; ++i) static_cast<void>(tables.stack(i));
-  absl::Status status;
+  alloctap::Status status;
   {
     const StarvedArena starved;
     SnapshotBuilder builder(tables);
     builder.read();
     status = builder.finish().status();
   }
-  CHECK(status.code() == absl::StatusCode::kResourceExhausted);
+  CHECK(status.code() == alloctap::StatusCode::kResourceExhausted);
 }
 
 TEST_CASE("a snapshot that finds no memory for its mappings alone fails") {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "alloctap/status.hpp"
 #include "alloctap/testing/test_framework.hpp"
 #include "tests/support/naming_tracker.hpp"
 #include "tests/support/sample_report.hpp"
@@ -26,7 +27,7 @@ struct BaselineTest {
   BaselineTest() { NamingTracker::sample = &sample; }
 
   BaselineResult check(std::string_view name, BaselineUpdate update = BaselineUpdate::kNever) {
-    const auto counter = [this](auto& work) -> absl::StatusOr<std::vector<CountedStack>> {
+    const auto counter = [this](auto& work) -> alloctap::Result<std::vector<CountedStack>> {
       for (int i = 0; i < runs; ++i) work();
       return counts;
     };
@@ -83,7 +84,7 @@ TEST_CASE("a baseline that is missing fails, is made where that is asked for, an
 // Run by baselines_by_environment.sh alone.
 TEST_CASE("a baseline is where the environment says" * doctest::skip()) {
   BaselineTest test;
-  const auto counter = [&](auto& work) -> absl::StatusOr<std::vector<CountedStack>> {
+  const auto counter = [&](auto& work) -> alloctap::Result<std::vector<CountedStack>> {
     work();
     return test.counts;
   };

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "alloctap/status.hpp"
 #include "alloctap/testing/fake_symbolizer.hpp"
 #include "alloctap/testing/test_config.hpp"
 #include "tests/support/scripted_tracker.hpp"
@@ -43,7 +44,7 @@ struct LeakingProgram {
   std::string run(const char* name, Body&& body, bool failed = false) {
     leaks.begin_case(name);
     body();
-    const absl::StatusOr<LeakedCase> leaked = leaks.end_case(failed);
+    const alloctap::Result<LeakedCase> leaked = leaks.end_case(failed);
     REQUIRE(leaked.ok());
     CHECK(leaked->name == name);
     std::string text;

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "alloctap/status.hpp"
 #include "tests/support/naming_tracker.hpp"
 #include "tests/support/sample_report.hpp"
 
@@ -71,7 +72,7 @@ TEST_CASE("growth whose stacks have no names for want of memory is no finding bu
   NamingTracker::sample = nullptr;
   const ArenaArray<SoakSuspect> suspects = suspects_of(kFirstStack);
   Findings findings;
-  const absl::Status status = add_growth<NamingTracker>(findings, suspects);
+  const alloctap::Status status = add_growth<NamingTracker>(findings, suspects);
   CHECK(status.message() == "no memory for names");
   CHECK(findings.all.empty());
 }

@@ -9,9 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
+#include "alloctap/message_text.hpp"
+#include "alloctap/status.hpp"
 #include "launcher/encode_settings.hpp"
 #include "launcher/failure.hpp"
 #include "launcher/options.hpp"
@@ -31,23 +30,23 @@ const wchar_t* library_for(const Options& options) {
 }
 
 /// Beside this executable.
-absl::StatusOr<std::wstring> find_library(const wchar_t* name) {
+Result<std::wstring> find_library(const wchar_t* name) {
   std::wstring own(32768, L'\0');
   own.resize(::GetModuleFileNameW(nullptr, own.data(), static_cast<DWORD>(own.size())));
   const std::filesystem::path library = std::filesystem::path(own).parent_path() / name;
   if (::GetFileAttributesW(library.c_str()) != INVALID_FILE_ATTRIBUTES) return library.native();
-  return absl::InternalError(absl::StrCat("there is no ", in_quotes(text_of(library)),
-                                          ", which tracks the program; install alloctap again"));
+  return Status::internal("there is no ", in_quotes(text_of(library)),
+                          ", which tracks the program; install alloctap again");
 }
 
 /// The keys that end programs are the program's affair.
 BOOL WINAPI leave_to_program(DWORD) { return TRUE; }
 
 /// The program's exit code.
-absl::StatusOr<std::uint32_t> start(const Options& options) {
+Result<std::uint32_t> start(const Options& options) {
   const auto path = find_program(options.command.front());
   if (!path.ok()) return path.status();
-  const absl::Status kind = check_program_image(*path, in_quotes(options.command.front()));
+  const Status kind = check_program_image(*path, in_quotes(options.command.front()));
   if (!kind.ok()) return kind;
   const auto library = find_library(library_for(options));
   if (!library.ok()) return library.status();
@@ -56,7 +55,7 @@ absl::StatusOr<std::uint32_t> start(const Options& options) {
   const auto pid = static_cast<std::int32_t>(program->id());
   const auto files = resolve_files(options, pid);
   if (!files.ok()) return files.status();
-  if (absl::Status status = program->load_library(*library); !status.ok()) return status;
+  if (Status status = program->load_library(*library); !status.ok()) return status;
   // What it cannot do, it says itself; the program runs on without.
   const std::string settings = encode_settings(options, *files, pid);
   const auto tracked = program->call_library(*library, "alloctap_run_start", settings);
@@ -65,13 +64,13 @@ absl::StatusOr<std::uint32_t> start(const Options& options) {
   return program->run();
 }
 
-absl::StatusOr<std::uint32_t> run(std::span<char*> arguments) {
+Result<std::uint32_t> run(std::span<char*> arguments) {
   const auto options = parse_options(arguments);
   if (!options.ok()) return options.status();
   if (options->answer.empty()) return start(*options);
   const bool written = std::fputs(options->answer.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
   if (written) return 0;
-  return absl::UnavailableError("standard output cannot be written");
+  return Status::unavailable("standard output cannot be written");
 }
 
 /// What main is told is in the code page of the system, and cut in another way.
@@ -86,7 +85,7 @@ std::vector<std::string> own_arguments() {
 
 int report(int code, const std::string& message) {
   // One call, so that the line stays whole beside what others write.
-  std::fputs(absl::StrCat("alloctap-run: ", message, "\n").c_str(), stderr);
+  std::fputs(join_text("alloctap-run: ", message, "\n").c_str(), stderr);
   return code;
 }
 

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <string_view>
 
-#include "absl/strings/str_cat.h"
+#include "alloctap/message_text.hpp"
 #include "alloctap/os/windows/api.hpp"
+#include "alloctap/status.hpp"
 #include "launcher/failure.hpp"
 #include "launcher/path_text.hpp"
 #include "windows/windows_failure.hpp"
@@ -31,13 +32,13 @@ bool needs_quotes(std::wstring_view argument) {
 
 }  // namespace
 
-absl::StatusOr<std::wstring> find_program(const std::string& name) {
+Result<std::wstring> find_program(const std::string& name) {
   const std::wstring wide = path_of(name).native();
   std::wstring found(32768, L'\0');
   const DWORD length = ::SearchPathW(nullptr, wide.c_str(), L".exe",
                                      static_cast<DWORD>(found.size()), found.data(), nullptr);
   if (length == 0 || length >= found.size()) {
-    return system_failure(::GetLastError(), absl::StrCat("program ", in_quotes(name)));
+    return system_failure(::GetLastError(), join_text("program ", in_quotes(name)));
   }
   found.resize(length);
   return found;

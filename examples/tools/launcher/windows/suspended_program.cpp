@@ -3,13 +3,14 @@
 #include <utility>
 
 #include "alloctap/os/windows/api.hpp"
+#include "alloctap/status.hpp"
 #include "windows/injection.hpp"
 #include "windows/windows_failure.hpp"
 
 namespace alloctap::run {
 namespace {
 
-absl::Status last_error(const char* what) { return system_failure(::GetLastError(), what); }
+Status last_error(const char* what) { return system_failure(::GetLastError(), what); }
 
 /// Processes in it end when its last handle is closed; those that they start are not in it.
 os::Handle make_job() {
@@ -23,8 +24,8 @@ os::Handle make_job() {
 
 }  // namespace
 
-absl::StatusOr<SuspendedProgram> SuspendedProgram::start(const std::wstring& path,
-                                                         std::wstring command_line) {
+Result<SuspendedProgram> SuspendedProgram::start(const std::wstring& path,
+                                                 std::wstring command_line) {
   STARTUPINFOW startup{};
   startup.cb = sizeof startup;
   PROCESS_INFORMATION made{};
@@ -43,17 +44,16 @@ SuspendedProgram::~SuspendedProgram() {
   if (thread_) ::TerminateProcess(process_.get(), 1);
 }
 
-absl::Status SuspendedProgram::load_library(const std::wstring& path) {
+Status SuspendedProgram::load_library(const std::wstring& path) {
   return load_library_into(process_.get(), path);
 }
 
-absl::StatusOr<std::uint32_t> SuspendedProgram::call_library(const std::wstring& path,
-                                                             const char* function,
-                                                             const std::string& text) {
+Result<std::uint32_t> SuspendedProgram::call_library(const std::wstring& path, const char* function,
+                                                     const std::string& text) {
   return call_library_in(process_.get(), path, function, text);
 }
 
-absl::StatusOr<std::uint32_t> SuspendedProgram::run() {
+Result<std::uint32_t> SuspendedProgram::run() {
   if (::ResumeThread(thread_.get()) == static_cast<DWORD>(-1)) {
     return last_error("the program cannot be let run");
   }

@@ -5,9 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "alloctap/os/windows/handle.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap::run {
 
@@ -17,8 +16,8 @@ namespace alloctap::run {
 class SuspendedProgram {
  public:
   /// `path` is the executable's; `command_line` begins with its name, as Windows has it.
-  [[nodiscard]] static absl::StatusOr<SuspendedProgram> start(const std::wstring& path,
-                                                              std::wstring command_line);
+  [[nodiscard]] static Result<SuspendedProgram> start(const std::wstring& path,
+                                                      std::wstring command_line);
 
   SuspendedProgram(SuspendedProgram&&) noexcept = default;
   SuspendedProgram& operator=(SuspendedProgram&&) = delete;
@@ -26,16 +25,15 @@ class SuspendedProgram {
 
   /// Loads the library at this absolute path and waits until its DllMain has returned. Where that
   /// fails the program is still to be ended: nothing of it has run.
-  [[nodiscard]] absl::Status load_library(const std::wstring& path);
+  [[nodiscard]] Status load_library(const std::wstring& path);
 
   /// Calls a function of a library that was loaded: an export that takes a text, which ends with
   /// '\0', and whose result is that of a thread.
-  [[nodiscard]] absl::StatusOr<std::uint32_t> call_library(const std::wstring& path,
-                                                           const char* function,
-                                                           const std::string& text);
+  [[nodiscard]] Result<std::uint32_t> call_library(const std::wstring& path, const char* function,
+                                                   const std::string& text);
 
   /// Lets it run, and waits for its end; its exit code.
-  [[nodiscard]] absl::StatusOr<std::uint32_t> run();
+  [[nodiscard]] Result<std::uint32_t> run();
 
   [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
 

@@ -3,9 +3,9 @@
 #include <array>
 #include <system_error>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "alloctap/message_text.hpp"
 #include "alloctap/os/windows/api.hpp"
+#include "alloctap/status.hpp"
 #include "launcher/failure.hpp"
 #include "launcher/path_text.hpp"
 #include "settings.hpp"
@@ -16,20 +16,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-absl::Status refuse(const std::string& why) { return absl::InvalidArgumentError(why); }
+Status refuse(const std::string& why) { return Status::invalid_argument(why); }
 
-absl::Status check_existing(const fs::path& path) {
+Status check_existing(const fs::path& path) {
   const DWORD attributes = ::GetFileAttributesW(path.c_str());
-  if (attributes == INVALID_FILE_ATTRIBUTES) return absl::OkStatus();
+  if (attributes == INVALID_FILE_ATTRIBUTES) return Status();
   if ((attributes & FILE_ATTRIBUTE_DIRECTORY) != 0) {
     return refuse("the path is a directory; add a file name");
   }
-  if ((attributes & FILE_ATTRIBUTE_READONLY) == 0) return absl::OkStatus();
+  if ((attributes & FILE_ATTRIBUTE_READONLY) == 0) return Status();
   return refuse("the file is there and is read-only; choose another path");
 }
 
 /// Reports are written to a temporary file with a longer name, so that is what has to work.
-absl::Status try_to_create_beside(const fs::path& path) {
+Status try_to_create_beside(const fs::path& path) {
   std::wstring probe = path.native() + L".probe-" + std::to_wstring(::GetCurrentProcessId());
   const std::size_t bytes = path.native().size() + kTemporarySuffixBytes;
   probe.resize(bytes, L'0');
@@ -37,18 +37,18 @@ absl::Status try_to_create_beside(const fs::path& path) {
                                     FILE_FLAG_DELETE_ON_CLOSE, nullptr);
   if (file != INVALID_HANDLE_VALUE) {
     ::CloseHandle(file);
-    return absl::OkStatus();
+    return Status();
   }
   const std::string what =
-      absl::StrCat("no file can be created in ", in_quotes(text_of(path.parent_path())));
+      join_text("no file can be created in ", in_quotes(text_of(path.parent_path())));
   return refuse(
-      absl::StrCat(system_failure(::GetLastError(), what).message(), "; choose another path"));
+      join_text(system_failure(::GetLastError(), what).message(), "; choose another path"));
 }
 
 }  // namespace
 
 /// Links are the system's: a name that is replaced is the link's.
-absl::StatusOr<fs::path> follow_links(fs::path path) { return path; }
+Result<fs::path> follow_links(fs::path path) { return path; }
 
 bool is_written_through(const fs::path& path) {
   constexpr std::wstring_view kDevices = L"\\\\.\\";
@@ -57,27 +57,27 @@ bool is_written_through(const fs::path& path) {
   return length < full.size() && std::wstring_view(full.data(), length).starts_with(kDevices);
 }
 
-absl::StatusOr<std::string> check_device(const fs::path&) {
+Result<std::string> check_device(const fs::path&) {
   return refuse("the path is a device or a pipe; choose a file");
 }
 
-absl::StatusOr<fs::path> check_file(const fs::path& path) {
+Result<fs::path> check_file(const fs::path& path) {
   if (path.filename().empty()) return refuse("the path is a directory; add a file name");
   const fs::path directory = path.parent_path();
   const DWORD attributes = ::GetFileAttributesW(directory.c_str());
   if (attributes == INVALID_FILE_ATTRIBUTES || (attributes & FILE_ATTRIBUTE_DIRECTORY) == 0) {
-    return refuse(absl::StrCat("there is no directory ", in_quotes(text_of(directory)),
-                               "; create it or choose another path"));
+    return refuse(join_text("there is no directory ", in_quotes(text_of(directory)),
+                            "; create it or choose another path"));
   }
   std::array<wchar_t, 32768> full{};
   const DWORD length = ::GetFullPathNameW(path.c_str(), full.size(), full.data(), nullptr);
   fs::path file = std::wstring_view(full.data(), length);
-  if (absl::Status status = check_existing(file); !status.ok()) return status;
-  if (absl::Status status = try_to_create_beside(file); !status.ok()) return status;
+  if (Status status = check_existing(file); !status.ok()) return status;
+  if (Status status = try_to_create_beside(file); !status.ok()) return status;
   return file.make_preferred();
 }
 
-absl::StatusOr<std::string> standard_output_path() {
+Result<std::string> standard_output_path() {
   return refuse("reports cannot go to standard output on this system; name a file");
 }
 

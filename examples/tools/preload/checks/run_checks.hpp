@@ -5,6 +5,7 @@
 #include <alloctap/check/selectable_checks.hpp>
 #include <string_view>
 
+#include "alloctap/status.hpp"
 #include "run_hook.hpp"
 
 namespace alloctap::run {
@@ -16,14 +17,14 @@ struct RunCheckedHook : RunHook {
   static constexpr HookCapabilities capabilities = RunHook::Checking::capabilities;
 
   template <EventSink Sink>
-  static absl::Status install() {
+  static Status install() {
     return RunHook::Checking::install<Sink>();
   }
 };
 
 /// `list` is one that the launcher has read.
 inline void select_checks(std::string_view list) {
-  const absl::StatusOr<CheckSettings> settings = parse_check_options(list);
+  const Result<CheckSettings> settings = parse_check_options(list);
   if (settings.ok()) RunChecks::select(*settings);
 }
 

@@ -1,10 +1,6 @@
 /// A function that is to be patched, and how messages name it.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/strings/escaping.h>
-#include <absl/strings/str_cat.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +9,10 @@
 
 #include "alloctap/arch/entry_patch.hpp"
 #include "alloctap/hook/memory_regions.hpp"
+#include "alloctap/message_text.hpp"
 #include "alloctap/os/function_symbol.hpp"
 #include "alloctap/os/memory_map.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -44,7 +42,7 @@ struct PatchTarget {
 
   /// "FunctionPatch: malloc at 0x7f...".
   [[nodiscard]] std::string in_words() const {
-    return absl::StrCat("FunctionPatch: ", name, " at 0x", absl::Hex(start()));
+    return join_text("FunctionPatch: ", name, " at 0x", hex_text(start()));
   }
 
   /// The code, and what follows as far as padding goes. It is mapped and may be read.
@@ -60,17 +58,21 @@ struct PatchTarget {
 inline std::string first_bytes_of(const PatchTarget& target) {
   std::byte bytes[16];
   const std::size_t count = os::copy_memory(target.start(), bytes);
-  const std::string raw(reinterpret_cast<const char*>(bytes), count);
-  return count == 0 ? "no bytes" : absl::StrCat("bytes ", absl::BytesToHexString(raw));
+  std::string text = count == 0 ? "no bytes" : "bytes ";
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto value = static_cast<unsigned>(bytes[i]);
+    append_text(text, value < 0x10 ? "0" : "", hex_text(value));
+  }
+  return text;
 }
 
 /// Why `target` cannot be patched, with where and the bytes that are there.
-inline absl::Status refuse_patch(const PatchTarget& target, arch::PatchRefusal refusal,
-                                 std::uintptr_t at) {
-  const std::string text = absl::StrCat(
-      target.in_words(), ", ", target.bytes, " bytes long, ", first_bytes_of(target),
-      ": cannot be patched, because ", arch::describe(refusal), " (at +", at - target.start(), ")");
-  return absl::UnimplementedError(text);
+inline Status refuse_patch(const PatchTarget& target, arch::PatchRefusal refusal,
+                           std::uintptr_t at) {
+  const std::string text = join_text(target.in_words(), ", ", target.bytes, " bytes long, ",
+                                     first_bytes_of(target), ": cannot be patched, because ",
+                                     arch::describe(refusal), " (at +", at - target.start(), ")");
+  return Status::unimplemented(text);
 }
 
 }  // namespace alloctap

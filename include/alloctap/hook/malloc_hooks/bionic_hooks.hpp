@@ -1,9 +1,8 @@
 /// bionic's __malloc_hook family. Source: bionic/libc/malloc_hooks/README.md.
 #pragma once
 
-#include <absl/status/status.h>
-
 #include "alloctap/hook/malloc_hooks/variable_hooks.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -22,16 +21,16 @@ class BionicHooks {
  public:
   static constexpr std::string_view name = "bionic";
 
-  static absl::Status install() {
+  static Status install() {
     const os::MallocHookVariables variables = Library::variables();
     if (!variables.complete()) {
-      return absl::NotFoundError("no __malloc_hook; there is one on Android from API level 28 on");
+      return Status::not_found("no __malloc_hook; there is one on Android from API level 28 on");
     }
     const bool enabled =
         Hooks::load(variables.malloc) != nullptr && Hooks::load(variables.realloc) != nullptr &&
         Hooks::load(variables.free) != nullptr && Hooks::load(variables.memalign) != nullptr;
     if (!enabled) {
-      return absl::FailedPreconditionError(
+      return Status::failed_precondition(
           "__malloc_hook is not in use; start the program with LIBC_HOOKS_ENABLE=1 in its "
           "environment, or set the property libc.debug.hooks.enable to 1");
     }
@@ -39,7 +38,7 @@ class BionicHooks {
                            .realloc = &previous_realloc,
                            .free = &previous_free,
                            .memalign = &previous_memalign});
-    return absl::OkStatus();
+    return Status();
   }
 
   static void uninstall() noexcept { Hooks::restore(); }

@@ -1,15 +1,13 @@
 /// The hooks of glibc's libc_malloc_debug.
 #pragma once
 
-#include <absl/status/status.h>
-#include <absl/strings/str_cat.h>
-
 #include <cstddef>
 #include <string>
 #include <string_view>
 
 #include "alloctap/hook/malloc_hooks/variable_hooks.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -33,26 +31,26 @@ class GlibcDebugHooks {
   /// In the name of the file that the variables must lie in.
   static constexpr std::string_view kLibrary = "libc_malloc_debug";
 
-  static absl::Status install() {
+  static Status install() {
     const os::MallocHookVariables variables{
         .malloc = variable<os::MallocHook>("__malloc_hook"),
         .realloc = variable<os::ReallocHook>("__realloc_hook"),
         .free = variable<os::FreeHook>("__free_hook"),
         .memalign = variable<os::MemalignHook>("__memalign_hook")};
-    if (absl::Status status = check_place(variables); !status.ok()) return status;
+    if (Status status = check_place(variables); !status.ok()) return status;
     const VariableHookOriginals originals{
         .malloc = function<void*(std::size_t)>("__libc_malloc"),
         .realloc = function<void*(void*, std::size_t)>("__libc_realloc"),
         .free = function<void(void*)>("__libc_free"),
         .memalign = function<void*(std::size_t, std::size_t)>("__libc_memalign")};
     if (!originals.complete()) {
-      return absl::FailedPreconditionError(
+      return Status::failed_precondition(
           "the C library has no __libc_malloc, __libc_realloc, __libc_free and __libc_memalign to "
           "call from a hook");
     }
-    if (absl::Status status = check_use(variables); !status.ok()) return status;
+    if (Status status = check_use(variables); !status.ok()) return status;
     Hooks::set(variables, originals);
-    return absl::OkStatus();
+    return Status();
   }
 
   static void uninstall() noexcept { Hooks::restore(); }
@@ -72,34 +70,34 @@ class GlibcDebugHooks {
            Library::file_of(variable).find(kLibrary) != std::string_view::npos;
   }
 
-  static absl::Status check_place(const os::MallocHookVariables& variables) {
+  static Status check_place(const os::MallocHookVariables& variables) {
     if (in_library(variables.malloc) && in_library(variables.realloc) &&
         in_library(variables.free) && in_library(variables.memalign)) {
-      return absl::OkStatus();
+      return Status();
     }
     constexpr std::string_view kHow =
         "; start the program with LD_PRELOAD=libc_malloc_debug.so.0, or link it with "
         "-Wl,--no-as-needed -l:libc_malloc_debug.so.0";
     if (variables.malloc == nullptr) {
-      return absl::NotFoundError(absl::StrCat("no __malloc_hook", std::string(kHow)));
+      return Status::not_found("no __malloc_hook", std::string(kHow));
     }
-    return absl::FailedPreconditionError(
-        absl::StrCat("__malloc_hook lies in ", std::string(Library::file_of(variables.malloc)),
-                     ", where it does nothing since glibc 2.34", std::string(kHow)));
+    return Status::failed_precondition(
+        "__malloc_hook lies in ", std::string(Library::file_of(variables.malloc)),
+        ", where it does nothing since glibc 2.34", std::string(kHow));
   }
 
   /// Whether the variables are free to be used, and blocks are the C library's own.
-  static absl::Status check_use(const os::MallocHookVariables& variables) {
+  static Status check_use(const os::MallocHookVariables& variables) {
     // The first call of all resets the variables.
     const bool plain = blocks_are_plain();
     if (Hooks::load(variables.malloc) != nullptr || Hooks::load(variables.realloc) != nullptr ||
         Hooks::load(variables.free) != nullptr || Hooks::load(variables.memalign) != nullptr) {
-      return absl::FailedPreconditionError(
+      return Status::failed_precondition(
           "__malloc_hook or one of its relatives is in use by another library, or malloc does not "
           "come from libc_malloc_debug");
     }
-    if (plain) return absl::OkStatus();
-    return absl::FailedPreconditionError(
+    if (plain) return Status();
+    return Status::failed_precondition(
         "libc_malloc_debug checks blocks (MALLOC_CHECK_, glibc.malloc.check or mcheck), which it "
         "cannot do with hooks; switch that off");
   }

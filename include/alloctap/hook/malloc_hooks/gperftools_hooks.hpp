@@ -1,13 +1,12 @@
 /// The MallocHook of gperftools' tcmalloc. Source: gperftools/malloc_hook_c.h.
 #pragma once
 
-#include <absl/status/status.h>
-
 #include <cstddef>
 
 #include "alloctap/hook/malloc_hooks/hook_provider.hpp"
 #include "alloctap/hook/malloc_hooks/reported_call.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/status.hpp"
 
 extern "C" {
 ALLOCTAP_WEAK int MallocHook_AddNewHook(void (*hook)(const void*, std::size_t));
@@ -40,17 +39,17 @@ class GperftoolsHooks {
  public:
   static constexpr std::string_view name = "gperftools";
 
-  static absl::Status install() {
+  static Status install() {
     if (!Library::present()) {
-      return absl::NotFoundError(
+      return Status::not_found(
           "no MallocHook_AddNewHook; link the program with gperftools' -ltcmalloc or "
           "-ltcmalloc_minimal, or preload it");
     }
     if (Library::add(&on_new) != 0) {
-      if (Library::add(&on_delete) != 0) return absl::OkStatus();
+      if (Library::add(&on_delete) != 0) return Status();
       Library::remove(&on_new);
     }
-    return absl::ResourceExhaustedError(
+    return Status::resource_exhausted(
         "MallocHook has no place left: seven other hooks are installed; remove one of them");
   }
 

@@ -1,12 +1,11 @@
 /// The contract of those whose hooks `MallocHooks` can use.
 #pragma once
 
-#include <absl/status/status.h>
-
 #include <concepts>
 #include <string_view>
 
 #include "alloctap/event/allocator_frames.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -19,7 +18,7 @@ namespace alloctap {
 template <class P>
 concept HookProvider = requires {
   { P::name } -> std::convertible_to<std::string_view>;
-  { P::install() } -> std::same_as<absl::Status>;
+  { P::install() } -> std::same_as<Status>;
   { P::uninstall() } noexcept -> std::same_as<void>;
 };
 

@@ -2,14 +2,13 @@
 /// ThreadSanitizer; gcc's and clang's). Source: sanitizer/allocator_interface.h.
 #pragma once
 
-#include <absl/status/status.h>
-
 #include <cstddef>
 #include <string_view>
 
 #include "alloctap/hook/malloc_hooks/hook_provider.hpp"
 #include "alloctap/hook/malloc_hooks/reported_call.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/status.hpp"
 
 extern "C" {
 ALLOCTAP_WEAK int __sanitizer_install_malloc_and_free_hooks(
@@ -47,15 +46,15 @@ class SanitizerHooks {
  public:
   static constexpr std::string_view name = "sanitizer";
 
-  static absl::Status install() {
+  static Status install() {
     if (!Runtime::present()) {
-      return absl::NotFoundError(
+      return Status::not_found(
           "no __sanitizer_install_malloc_and_free_hooks; build the program with "
           "-fsanitize=address, leak, memory or thread");
     }
     if (!installed_) installed_ = Runtime::install(&on_allocated, &on_freeing) != 0;
-    if (installed_) return absl::OkStatus();
-    return absl::ResourceExhaustedError(
+    if (installed_) return Status();
+    return Status::resource_exhausted(
         "__sanitizer_install_malloc_and_free_hooks has no place left: five other pairs of hooks "
         "are installed, and a runtime never gives one back; install this tracker earlier");
   }

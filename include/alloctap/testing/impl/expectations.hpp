@@ -1,8 +1,6 @@
 /// The bodies of testing/expectations.hpp.
 #pragma once
 
-#include <absl/status/statusor.h>
-
 #include <cstdint>
 #include <source_location>
 #include <string>
@@ -12,6 +10,7 @@
 
 #include "alloctap/event/offered_annotations.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/testing/allocation_baseline.hpp"
 #include "alloctap/testing/allocation_count.hpp"
 #include "alloctap/testing/count_text.hpp"
@@ -34,7 +33,7 @@ namespace alloctap::testing {
 [[nodiscard]] inline std::string describe_excess(AllocationCount count, std::uint64_t most) {
   if (!count.status.ok()) return std::string(count.status.message());
   if (count.sums.allocations <= most) return {};
-  const absl::StatusOr<NamedStacks> names = name_stacks(count);
+  const Result<NamedStacks> names = name_stacks(count);
   if (!names.ok()) return std::string(names.status().message());
   leave_out_framework(count, *names);
   if (count.sums.allocations <= most) return {};
@@ -89,7 +88,7 @@ bool Expectations<T>::no_growth(std::uint32_t iterations, MeasuredCall body,
 
 /// The tracker of the tests, as `allocation_baseline` asks one.
 struct NamingTestTracker {
-  static absl::StatusOr<NamedStacks> name_stacks(std::span<const StackId> stacks) {
+  static Result<NamedStacks> name_stacks(std::span<const StackId> stacks) {
     const TestTracker* const tracker = TestTracker::current();
     if (tracker == nullptr) return TestTracker::missing();
     return tracker->name_stacks(stacks);
@@ -101,11 +100,11 @@ bool Expectations<T>::baseline(Name name, MeasuredCall body, const BaselinePlace
                                const std::source_location& where) {
   const auto counted = ScopeCounter{}(body);
   const ReentrancyGuard guard;
-  const absl::StatusOr<Baseline> measured =
+  const Result<Baseline> measured =
       counted.ok()
           ? name_counts<NamingTestTracker>(
                 *counted, {.caller = body.caller(), .without_library = place.without_library})
-          : absl::StatusOr<Baseline>(counted.status());
+          : Result<Baseline>(counted.status());
   const BaselineOptions options{.directory =
                                     annotated_text(place.directory, ALLOCTAP_ENDS_IN_ZERO)};
   const auto found = BaselineCheck(annotated_text(name.data(), name.size()), options).run(measured);

@@ -1,6 +1,5 @@
 // 11: not only entries: each instruction of the C library that depends on its place, or calls, is
 // moved as if it were one. Nothing of it runs.
-#include <absl/strings/str_cat.h>
 #include <doctest/doctest.h>
 
 #include <cstddef>
@@ -9,6 +8,7 @@
 #include <string>
 
 #include "alloctap/arch/aarch64/instruction.hpp"
+#include "alloctap/message_text.hpp"
 #include "moved_code.hpp"
 #include "tests/contract/function_patch/library_functions.hpp"
 
@@ -63,7 +63,7 @@ TEST_CASE("every instruction of the C library that depends on its place does the
   }
   std::string text;
   for (const auto& [form, count] : moves.same) {
-    absl::StrAppend(&text, " ", count, " of form ", static_cast<int>(form));
+    append_text(text, " ", count, " of form ", static_cast<int>(form));
   }
   MESSAGE("moved:" << text);
   CHECK(moves.wrong.empty());

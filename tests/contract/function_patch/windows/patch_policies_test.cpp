@@ -1,7 +1,5 @@
 // 9: processes in which no code may be written, or made. Wine enforces no policy on dynamic code,
 // so the system's own function is made to answer as Windows does then.
-#include <absl/status/status.h>
-#include <absl/strings/match.h>
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -9,6 +7,7 @@
 
 #include "alloctap/hook/function_patch.hpp"
 #include "alloctap/os/windows/api.hpp"
+#include "alloctap/status.hpp"
 #include "tests/contract/function_patch/targets.hpp"
 
 namespace {
@@ -44,21 +43,21 @@ FunctionPatch patch_protect() {
 
 TARGET_ABI int never(int, TargetHelper) { return 0; }
 
-absl::StatusOr<FunctionPatch> prepare(Target target, const std::byte* end) {
+alloctap::Result<FunctionPatch> prepare(Target target, const std::byte* end) {
   const auto* start = reinterpret_cast<const std::byte*>(target);
   return FunctionPatch::prepare(
       {.address = start, .bytes = static_cast<std::size_t>(end - start), .name = "x"},
       reinterpret_cast<const void*>(&never));
 }
 
-void check_told(const absl::Status& status, const char* what) {
+void check_told(const alloctap::Status& status, const char* what) {
   const std::string text(status.message());
   INFO(text);
-  CHECK(status.code() == absl::StatusCode::kPermissionDenied);
+  CHECK(status.code() == alloctap::StatusCode::kPermissionDenied);
   CHECK(text.starts_with("FunctionPatch: x at 0x"));
-  CHECK(absl::StrContains(text, what));
-  CHECK(absl::StrContains(text, "; error 5: Access denied"));
-  CHECK(absl::StrContains(text, "policy on dynamic code"));
+  CHECK(text.find(what) != std::string::npos);
+  CHECK(text.find("; error 5: Access denied") != std::string::npos);
+  CHECK(text.find("policy on dynamic code") != std::string::npos);
   CHECK(text.ends_with("; PltHook and WindowsImportHook write no code"));
 }
 

@@ -20,6 +20,8 @@
 #include <new>
 #include <utility>
 
+#include "alloctap/status.hpp"
+
 namespace {
 
 using namespace alloctap;
@@ -163,7 +165,7 @@ void in_forked_child() noexcept {
 bool start_tracker() noexcept {
   ComparingTracker::set_max_frames(number_in_environment("ALLOCTAP_COMPARE_FRAMES", 256));
   Comparing::compare_every(number_in_environment("ALLOCTAP_COMPARE_EVERY", 1));
-  absl::StatusOr<Session> session = ComparingTracker::start();
+  alloctap::Result<Session> session = ComparingTracker::start();
   if (!session.ok()) return false;
   // Recording ends with the process.
   static_cast<void>(new (Arena::allocate(sizeof(Session))) Session(std::move(*session)));

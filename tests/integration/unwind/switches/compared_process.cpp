@@ -3,6 +3,7 @@
 #include "alloctap/hook/interpose_hook.hpp"
 #include "alloctap/hook/interposed_malloc.hpp"
 #include "alloctap/stack/backtrace_stack.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/testing/comparing_stack.hpp"
 #include "alloctap/tracker.hpp"
 
@@ -21,7 +22,7 @@ using ComparedTracker = Tracker<ComparedConfig>;
 Session start(std::uint32_t max_frames) {
   Comparing::forget();
   ComparedTracker::set_max_frames(max_frames);
-  absl::StatusOr<Session> session = ComparedTracker::start();
+  Result<Session> session = ComparedTracker::start();
   REQUIRE(session.ok());
   return *std::move(session);
 }

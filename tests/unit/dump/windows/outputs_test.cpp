@@ -8,6 +8,7 @@
 #include "alloctap/dump/descriptor_output.hpp"
 #include "alloctap/dump/file_output.hpp"
 #include "alloctap/os/file.hpp"
+#include "alloctap/status.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace {
@@ -22,7 +23,7 @@ std::string text_in(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::string message_of(const absl::Status& status) { return std::string(status.message()); }
+std::string message_of(const alloctap::Status& status) { return std::string(status.message()); }
 
 }  // namespace
 

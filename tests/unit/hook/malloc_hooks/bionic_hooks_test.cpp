@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "alloctap/status.hpp"
 #include "alloctap/testing/fake_sink.hpp"
 #include "tests/unit/hook/malloc_hooks/fake_hook_variables.hpp"
 
@@ -29,15 +30,15 @@ void free_by_another(void* block, const void* caller) { behind_another(block, ca
 
 TEST_CASE("elsewhere than on Android there are no variables") {
   FakeBionic::is_present = false;
-  CHECK(absl::IsNotFound(Hooks::install()));
+  CHECK((Hooks::install()).code() == alloctap::StatusCode::kNotFound);
   FakeBionic::is_present = true;
-  CHECK(absl::IsNotFound(alloctap::BionicHooks<>::install()));
+  CHECK((alloctap::BionicHooks<>::install()).code() == alloctap::StatusCode::kNotFound);
 }
 
 TEST_CASE("variables that hold nothing are not called, and how to make them be is said") {
   Variables::reset(false);
-  const absl::Status status = Hooks::install();
-  CHECK(absl::IsFailedPrecondition(status));
+  const alloctap::Status status = Hooks::install();
+  CHECK(status.code() == alloctap::StatusCode::kFailedPrecondition);
   CHECK(std::string(status.message()).find("LIBC_HOOKS_ENABLE") != std::string::npos);
   CHECK(Variables::empty());
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "alloctap/status.hpp"
 #include "alloctap/testing/fake_sink.hpp"
 #include "tests/unit/hook/malloc_hooks/fake_hook_variables.hpp"
 
@@ -57,7 +58,7 @@ struct Tag;
 using Sink = FakeSink<Tag>;
 
 void refused_with(std::string_view text) {
-  const absl::Status status = Hooks::install();
+  const alloctap::Status status = Hooks::install();
   CHECK_FALSE(status.ok());
   CHECK(std::string(status.message()).find(text) != std::string::npos);
 }

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "alloctap/status.hpp"
 #include "alloctap/testing/fake_sink.hpp"
 
 namespace {
@@ -61,8 +62,8 @@ int place;
 TEST_CASE("case 24, native: without tcmalloc its weak symbols are null, and that is said") {
   FakeLibrary::reset();
   FakeLibrary::is_present = false;
-  const absl::Status status = Hooks::install();
-  CHECK(absl::IsNotFound(status));
+  const alloctap::Status status = Hooks::install();
+  CHECK(status.code() == alloctap::StatusCode::kNotFound);
   CHECK(std::string(status.message()).find("-ltcmalloc") != std::string::npos);
   CHECK((FakeLibrary::on_new == nullptr));
 }
@@ -70,12 +71,12 @@ TEST_CASE("case 24, native: without tcmalloc its weak symbols are null, and that
 TEST_CASE("case 24, native: where either kind of hook has no place, neither is left behind") {
   FakeLibrary::reset();
   FakeLibrary::on_new = &another_new;
-  CHECK(absl::IsResourceExhausted(Hooks::install()));
+  CHECK((Hooks::install()).code() == alloctap::StatusCode::kResourceExhausted);
   CHECK((FakeLibrary::on_new == &another_new));
   CHECK((FakeLibrary::on_delete == nullptr));
   FakeLibrary::reset();
   FakeLibrary::on_delete = &another_delete;
-  CHECK(absl::IsResourceExhausted(Hooks::install()));
+  CHECK((Hooks::install()).code() == alloctap::StatusCode::kResourceExhausted);
   CHECK((FakeLibrary::on_new == nullptr));
   CHECK((FakeLibrary::on_delete == &another_delete));
 }

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <string>
 
+#include "alloctap/status.hpp"
 #include "alloctap/testing/fake_sink.hpp"
 
 namespace {
@@ -57,8 +58,8 @@ TEST_CASE(
     "case 24, native: without a sanitizer's runtime the weak symbol is null, and that is said") {
   struct Absent;
   FakeRuntime<Absent>::is_present = false;
-  const absl::Status status = alloctap::SanitizerHooks<FakeRuntime<Absent>>::install();
-  CHECK(absl::IsNotFound(status));
+  const alloctap::Status status = alloctap::SanitizerHooks<FakeRuntime<Absent>>::install();
+  CHECK(status.code() == alloctap::StatusCode::kNotFound);
   CHECK(std::string(status.message()).find("-fsanitize=address") != std::string::npos);
   CHECK(FakeRuntime<Absent>::installs == 0);
 }
@@ -66,8 +67,8 @@ TEST_CASE(
 TEST_CASE("case 24, native: five pairs of hooks are taken") {
   struct Full;
   FakeRuntime<Full>::places = 0;
-  const absl::Status status = alloctap::SanitizerHooks<FakeRuntime<Full>>::install();
-  CHECK(absl::IsResourceExhausted(status));
+  const alloctap::Status status = alloctap::SanitizerHooks<FakeRuntime<Full>>::install();
+  CHECK(status.code() == alloctap::StatusCode::kResourceExhausted);
   CHECK(std::string(status.message()).find("five") != std::string::npos);
 }
 

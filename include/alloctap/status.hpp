@@ -1,0 +1,243 @@
+/// What a function that can fail answers with.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace alloctap {
+
+/// Why something failed. Names and numbers are those of absl::StatusCode.
+enum class StatusCode : std::uint8_t {
+  kOk = 0,
+  kCancelled = 1,
+  kUnknown = 2,
+  kInvalidArgument = 3,
+  kDeadlineExceeded = 4,
+  kNotFound = 5,
+  kAlreadyExists = 6,
+  kPermissionDenied = 7,
+  kResourceExhausted = 8,
+  kFailedPrecondition = 9,
+  kAborted = 10,
+  kOutOfRange = 11,
+  kUnimplemented = 12,
+  kInternal = 13,
+  kUnavailable = 14,
+  kDataLoss = 15,
+  kUnauthenticated = 16,
+};
+
+/// "FAILED_PRECONDITION" and the like.
+[[nodiscard]] std::string_view name_of(StatusCode code) noexcept;
+
+/// A piece of a message: text, which it refers to, or a number, which it writes out.
+class MessagePart {
+ public:
+  explicit MessagePart(std::string_view text) noexcept : data_(text.data()), size_(text.size()) {}
+  explicit MessagePart(char character) noexcept : data_(digits_), size_(1) {
+    digits_[0] = character;
+  }
+  template <class Number>
+    requires(std::is_integral_v<Number> && !std::is_same_v<Number, bool>)
+  explicit MessagePart(Number number) noexcept {
+    const bool negative = number < 0;
+    const auto value = static_cast<std::uint64_t>(number);
+    write(negative ? 0 - value : value, negative);
+  }
+  MessagePart(const MessagePart&) = delete;
+  MessagePart& operator=(const MessagePart&) = delete;
+
+  [[nodiscard]] std::string_view text() const noexcept { return {data_, size_}; }
+
+ private:
+  void write(std::uint64_t value, bool negative) noexcept;
+
+  const char* data_ = nullptr;
+  std::size_t size_ = 0;
+  char digits_[21];
+};
+
+/// Success, or a code and a sentence that names what failed, on what, why, and what to do. A copy
+/// has a text of its own, from malloc; where that has no memory the code remains. Not for use
+/// inside malloc, but for success.
+class [[nodiscard]] Status {
+ public:
+  /// Success.
+  Status() noexcept = default;
+  Status(StatusCode code, std::string_view message) noexcept;
+  Status(const Status& other) noexcept;
+  Status(Status&& other) noexcept
+      : code_(std::exchange(other.code_, StatusCode::kOk)),
+        message_(std::exchange(other.message_, nullptr)),
+        size_(std::exchange(other.size_, 0)) {}
+  Status& operator=(Status other) noexcept {
+    std::swap(code_, other.code_);
+    std::swap(message_, other.message_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~Status() {
+    if (message_ != nullptr) release();
+  }
+
+  /// Failures, each with the message that its `parts` are joined to: texts, characters, integers.
+  template <class... Parts>
+  static Status cancelled(const Parts&... parts) noexcept {
+    return make(StatusCode::kCancelled, parts...);
+  }
+  template <class... Parts>
+  static Status invalid_argument(const Parts&... parts) noexcept {
+    return make(StatusCode::kInvalidArgument, parts...);
+  }
+  template <class... Parts>
+  static Status not_found(const Parts&... parts) noexcept {
+    return make(StatusCode::kNotFound, parts...);
+  }
+  template <class... Parts>
+  static Status already_exists(const Parts&... parts) noexcept {
+    return make(StatusCode::kAlreadyExists, parts...);
+  }
+  template <class... Parts>
+  static Status permission_denied(const Parts&... parts) noexcept {
+    return make(StatusCode::kPermissionDenied, parts...);
+  }
+  template <class... Parts>
+  static Status resource_exhausted(const Parts&... parts) noexcept {
+    return make(StatusCode::kResourceExhausted, parts...);
+  }
+  template <class... Parts>
+  static Status failed_precondition(const Parts&... parts) noexcept {
+    return make(StatusCode::kFailedPrecondition, parts...);
+  }
+  template <class... Parts>
+  static Status unimplemented(const Parts&... parts) noexcept {
+    return make(StatusCode::kUnimplemented, parts...);
+  }
+  template <class... Parts>
+  static Status internal(const Parts&... parts) noexcept {
+    return make(StatusCode::kInternal, parts...);
+  }
+  template <class... Parts>
+  static Status unavailable(const Parts&... parts) noexcept {
+    return make(StatusCode::kUnavailable, parts...);
+  }
+  template <class... Parts>
+  static Status data_loss(const Parts&... parts) noexcept {
+    return make(StatusCode::kDataLoss, parts...);
+  }
+
+  /// Takes what `later` says where there is no error yet: of several, the first remains.
+  void update(Status later) noexcept {
+    if (ok()) *this = std::move(later);
+  }
+
+  /// For callers to whom success and failure are the same.
+  void ignore_error() const noexcept {}
+
+  [[nodiscard]] bool ok() const noexcept { return code_ == StatusCode::kOk; }
+  [[nodiscard]] StatusCode code() const noexcept { return code_; }
+  /// Empty for success; valid as long as the status is not changed.
+  [[nodiscard]] std::string_view message() const noexcept { return {message_, size_}; }
+
+  friend bool operator==(const Status& a, const Status& b) noexcept {
+    return a.code_ == b.code_ && a.message() == b.message();
+  }
+
+  /// "OK", or as in "NOT_FOUND: no such file".
+  template <class Stream>
+  friend auto operator<<(Stream& out, const Status& status) -> decltype(out << std::string_view()) {
+    out << name_of(status.code());
+    return status.ok() ? out << std::string_view() : out << ": " << status.message();
+  }
+
+ private:
+  template <class... Parts>
+  static Status make(StatusCode code, const Parts&... parts) noexcept {
+    const MessagePart all[]{MessagePart(parts)...};
+    return Status(code, all, sizeof...(parts));
+  }
+
+  Status(StatusCode code, const MessagePart* parts, std::size_t count) noexcept;
+  /// Makes room for a message of `size` bytes, or leaves it empty.
+  void reserve(std::size_t size) noexcept;
+  void release() noexcept;
+
+  StatusCode code_ = StatusCode::kOk;
+  char* message_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// Writes the error to standard error and aborts: a result was used without a look at `ok`.
+[[noreturn]] void die_of_unlooked_error(const Status& status) noexcept;
+
+/// A `T`, or the status that says why there is none.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  using value_type = T;
+
+  /// An error. A status of success in its place counts as an internal one.
+  Result(Status error) noexcept : status_(std::move(error)) {
+    if (status_.ok()) status_ = Status(StatusCode::kInternal, "a result without a value");
+  }
+  /// What a `T` can be made of.
+  template <class U = T>
+    requires(std::is_convertible_v<U &&, T> && !std::is_same_v<std::remove_cvref_t<U>, Result> &&
+             !std::is_same_v<std::remove_cvref_t<U>, Status>)
+  Result(U&& value) : value_(std::forward<U>(value)) {}
+  Result(const Result& other)
+    requires(std::is_copy_constructible_v<T>)
+      : status_(other.status_) {
+    if (ok()) ::new (static_cast<void*>(&value_)) T(other.value_);
+  }
+  Result(Result&& other) noexcept(std::is_nothrow_move_constructible_v<T>)
+      : status_(other.status_) {
+    if (ok()) ::new (static_cast<void*>(&value_)) T(std::move(other.value_));
+  }
+  Result& operator=(Result other) noexcept(std::is_nothrow_move_constructible_v<T>) {
+    end_value();
+    status_ = other.status_;
+    if (ok()) ::new (static_cast<void*>(&value_)) T(std::move(other.value_));
+    return *this;
+  }
+  ~Result() { end_value(); }
+
+  [[nodiscard]] bool ok() const noexcept { return status_.ok(); }
+  [[nodiscard]] const Status& status() const& noexcept { return status_; }
+  [[nodiscard]] Status status() && noexcept { return status_; }
+
+  /// The value. Without one the program ends with the error on standard error: ask `ok` first.
+  [[nodiscard]] T& operator*() & noexcept { return checked(); }
+  [[nodiscard]] const T& operator*() const& noexcept {
+    return const_cast<Result*>(this)->checked();
+  }
+  [[nodiscard]] T&& operator*() && noexcept { return std::move(checked()); }
+  [[nodiscard]] T* operator->() noexcept { return &checked(); }
+  [[nodiscard]] const T* operator->() const noexcept {
+    return &const_cast<Result*>(this)->checked();
+  }
+
+ private:
+  T& checked() noexcept {
+    if (!ok()) die_of_unlooked_error(status_);
+    return value_;
+  }
+
+  void end_value() noexcept {
+    if (ok()) value_.~T();
+  }
+
+  /// Never moved from: it says whether there is a value.
+  Status status_;
+  union {
+    T value_;
+  };
+};
+
+}  // namespace alloctap
+
+#include "alloctap/impl/status.hpp"
