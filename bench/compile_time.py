@@ -35,9 +35,10 @@ SOURCES = {
     "alloctap/annotate.h": "#include <alloctap/annotate.h>\n",
     "alloctap/annotate.hpp": "#include <alloctap/annotate.hpp>\n",
     "alloctap/config.hpp": "#include <alloctap/config.hpp>\n",
-    "alloctap/tracker.hpp": "#include <alloctap/tracker.hpp>\n",
     "alloctap/alloctap.hpp": "#include <alloctap/alloctap.hpp>\n",
-    TRACKER: "#include <alloctap/tracker.hpp>\n" + START,
+    "alloctap/impl/tracker.hpp": "#include <alloctap/impl/tracker.hpp>\n",
+    "alloctap/implement.hpp": "#include <alloctap/implement.hpp>\n",
+    TRACKER: "#include <alloctap/impl/tracker.hpp>\n" + START,
 }
 
 

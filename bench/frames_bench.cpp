@@ -1,8 +1,8 @@
 // What counting by frame costs a pair of malloc and free, and what a mark costs.
 #include <benchmark/benchmark.h>
 
-#include <alloctap/alloctap.hpp>
 #include <alloctap/game/budgets.hpp>
+#include <alloctap/implement.hpp>
 #include <atomic>
 #include <cstdlib>
 #include <string>

@@ -3,8 +3,8 @@
 // (CMakeLists.txt), which FramePointerStack needs.
 #include <benchmark/benchmark.h>
 
-#include <alloctap/alloctap.hpp>
 #include <alloctap/hook/interposed_malloc.hpp>
+#include <alloctap/implement.hpp>
 #include <cstdlib>
 #include <optional>
 #include <string>

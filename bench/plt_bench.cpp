@@ -3,8 +3,8 @@
 #include <benchmark/benchmark.h>
 #include <dlfcn.h>
 
-#include <alloctap/alloctap.hpp>
 #include <alloctap/hook/plt_hook.hpp>
+#include <alloctap/implement.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>

@@ -1,8 +1,8 @@
 // What it costs to forbid or count allocations for a while, where there are none.
 #include <benchmark/benchmark.h>
 
-#include <alloctap/alloctap.hpp>
 #include <alloctap/game/allocation_scopes.hpp>
+#include <alloctap/implement.hpp>
 #include <cstdlib>
 
 #include "bench/call_depth.hpp"

@@ -6,8 +6,8 @@
 #include <time.h>
 
 #include <algorithm>
-#include <alloctap/alloctap.hpp>
 #include <alloctap/hook/manual_hook.hpp>
+#include <alloctap/implement.hpp>
 #include <alloctap/message_text.hpp>
 #include <alloctap/meta/flat_hash_index.hpp>
 #include <alloctap/meta/memory_meta_container.hpp>
@@ -134,7 +134,7 @@ void snapshot(benchmark::State& state) {
     }
   }
   state.counters["cpu_ms_behind_gate"] =
-      cpu_ms_behind_gate<typename BenchTracker::Sink>(state.range(0) == 1);
+      cpu_ms_behind_gate<::alloctap::SinkOf<BenchTracker>>(state.range(0) == 1);
   std::sort(waits.begin(), waits.end());
   state.counters["least_wait_ms"] = static_cast<double>(waits.front()) / 1e6;
   state.counters["wait_ms"] = static_cast<double>(waits[waits.size() / 2]) / 1e6;

@@ -1,7 +1,7 @@
 // What telling owners of stacks costs a pair of allocation and free, and what a tag_scope costs.
 #include <benchmark/benchmark.h>
 
-#include <alloctap/alloctap.hpp>
+#include <alloctap/implement.hpp>
 #include <cstdlib>
 
 #include "bench/call_depth.hpp"

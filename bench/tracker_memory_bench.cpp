@@ -3,8 +3,8 @@
 // the tracker alone. The time is that of recording one.
 #include <benchmark/benchmark.h>
 
-#include <alloctap/alloctap.hpp>
 #include <alloctap/hook/manual_hook.hpp>
+#include <alloctap/implement.hpp>
 #include <alloctap/message_text.hpp>
 #include <alloctap/meta/flat_hash_index.hpp>
 #include <alloctap/meta/memory_meta_container.hpp>

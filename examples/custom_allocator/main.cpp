@@ -1,5 +1,5 @@
 // Two allocators of a program's own, each with a tracker of its own.
-#include <alloctap/alloctap.hpp>
+#include <alloctap/implement.hpp>
 #include <alloctap/symbol/absl_symbolizer.hpp>
 #include <iostream>
 #include <memory_resource>

@@ -3,12 +3,12 @@
 // frame 1,000 loads 64 MB at once, and the chat forgets nothing, 100 bytes in each frame.
 //
 // usage: game_loop PLUGIN [REPORT.html]
-#include <alloctap/alloctap.hpp>
 #include <alloctap/dump/html_dump.hpp>
 #include <alloctap/game/allocation_scopes.hpp>
 #include <alloctap/game/budgets.hpp>
 #include <alloctap/game/soak_detector.hpp>
 #include <alloctap/hook/interposed_malloc.hpp>
+#include <alloctap/implement.hpp>
 #include <alloctap/message_text.hpp>
 #include <alloctap/observe/observers.hpp>
 #include <alloctap/symbol/libdw_symbolizer.hpp>

@@ -1,10 +1,10 @@
 // A game after a soak test: what did the level leave, what grows in each frame, and where should
 // room be reserved?
-#include <alloctap/alloctap.hpp>
 #include <alloctap/game/growth_advisor.hpp>
 #include <alloctap/game/level_bracket.hpp>
 #include <alloctap/game/soak_detector.hpp>
 #include <alloctap/hook/interposed_malloc.hpp>
+#include <alloctap/implement.hpp>
 #include <alloctap/message_text.hpp>
 #include <alloctap/symbol/absl_symbolizer.hpp>
 #include <array>

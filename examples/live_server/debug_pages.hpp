@@ -4,8 +4,8 @@
 #include <httplib.h>
 
 #include <alloctap/dump/html_dump.hpp>
+#include <alloctap/dump/impl/outputs.hpp>
 #include <alloctap/dump/json_dump.hpp>
-#include <alloctap/dump/memory_output.hpp>
 #include <alloctap/dump/pprof_dump.hpp>
 #include <string>
 

@@ -1,8 +1,8 @@
 // A server whose memory can be looked at while it runs. See README.md.
 #include <httplib.h>
 
-#include <alloctap/alloctap.hpp>
 #include <alloctap/hook/interposed_malloc.hpp>
+#include <alloctap/implement.hpp>
 #include <alloctap/symbol/libdw_symbolizer.hpp>
 #include <charconv>
 #include <csignal>

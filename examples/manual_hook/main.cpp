@@ -1,5 +1,5 @@
 // The least that tracks an allocator of one's own, the same on every system.
-#include <alloctap/alloctap.hpp>
+#include <alloctap/implement.hpp>
 #include <cstdlib>
 #include <iostream>
 

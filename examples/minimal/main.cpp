@@ -1,6 +1,6 @@
 // The README's ten lines: which call stacks of this program hold memory?
-#include <alloctap/alloctap.hpp>
 #include <alloctap/hook/interposed_malloc.hpp>
+#include <alloctap/implement.hpp>
 #include <alloctap/symbol/absl_symbolizer.hpp>
 #include <iostream>
 #include <map>

@@ -1,7 +1,7 @@
 // A game that wants to know at once, not in a report: which blocks are large, and what does this
 // level hold? Observers are called with each block as it comes and goes.
-#include <alloctap/alloctap.hpp>
 #include <alloctap/hook/interposed_malloc.hpp>
+#include <alloctap/implement.hpp>
 #include <alloctap/observe/observer_list.hpp>
 #include <alloctap/observe/observers.hpp>
 #include <atomic>

@@ -1,6 +1,6 @@
 // A loop that says what it is doing: which part of it holds memory, and on which thread?
-#include <alloctap/alloctap.hpp>
 #include <alloctap/hook/interposed_malloc.hpp>
+#include <alloctap/implement.hpp>
 #include <alloctap/symbol/absl_symbolizer.hpp>
 #include <iostream>
 #include <memory>

@@ -1,8 +1,8 @@
 // The tracker of the examples of unit tests; each program places its hook in one source file.
 #pragma once
 
-#include <alloctap/alloctap.hpp>
 #include <alloctap/hook/interposed_malloc.hpp>
+#include <alloctap/implement.hpp>
 #include <alloctap/symbol/libdw_symbolizer.hpp>
 #include <alloctap/testing/test_config.hpp>
 

@@ -1,6 +1,6 @@
 // The least that tracks all that a program of Windows allocates, where code may not be changed.
-#include <alloctap/alloctap.hpp>
 #include <alloctap/hook/windows_import_hook.hpp>
+#include <alloctap/implement.hpp>
 #include <alloctap/os/windows/api.hpp>
 #include <cstdlib>
 #include <iostream>

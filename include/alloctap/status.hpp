@@ -114,6 +114,10 @@ class [[nodiscard]] Status {
     return make(StatusCode::kFailedPrecondition, parts...);
   }
   template <class... Parts>
+  static Status aborted(const Parts&... parts) noexcept {
+    return make(StatusCode::kAborted, parts...);
+  }
+  template <class... Parts>
   static Status unimplemented(const Parts&... parts) noexcept {
     return make(StatusCode::kUnimplemented, parts...);
   }
@@ -180,6 +184,8 @@ class [[nodiscard]] Result {
  public:
   using value_type = T;
 
+  /// An error without a word: no value yet.
+  Result() noexcept : status_(StatusCode::kUnknown, {}) {}
   /// An error. A status of success in its place counts as an internal one.
   Result(Status error) noexcept : status_(std::move(error)) {
     if (status_.ok()) status_ = Status(StatusCode::kInternal, "a result without a value");

@@ -1,7 +1,7 @@
 // EXPECT: Config::Checks has something to check, and Config::Hook cannot do it
 #include <alloctap/check/checks.hpp>
 #include <alloctap/check/kind_mismatch.hpp>
-#include <alloctap/tracker.hpp>
+#include <alloctap/impl/tracker.hpp>
 
 struct Config : alloctap::DefaultConfig {
 #ifdef ALLOCTAP_COMPILE_FAIL

@@ -1,6 +1,6 @@
 // EXPECT: Config::Checks does not model CheckPolicy: see alloctap/check/check_policy.hpp
 #include <alloctap/check/kind_mismatch.hpp>
-#include <alloctap/tracker.hpp>
+#include <alloctap/impl/tracker.hpp>
 
 struct Config : alloctap::DefaultConfig {
 #ifdef ALLOCTAP_COMPILE_FAIL

@@ -1,5 +1,5 @@
 // EXPECT: DumpPolicy
-#include <alloctap/tracker.hpp>
+#include <alloctap/impl/tracker.hpp>
 
 struct Dump : alloctap::DumpPolicyArchetype {
 #ifdef ALLOCTAP_COMPILE_FAIL

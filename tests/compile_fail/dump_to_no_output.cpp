@@ -1,6 +1,6 @@
 // EXPECT: DumpOutput
 #include <alloctap/dump/text_dump.hpp>
-#include <alloctap/tracker.hpp>
+#include <alloctap/impl/tracker.hpp>
 
 struct Output : alloctap::DumpOutputArchetype {
 #ifdef ALLOCTAP_COMPILE_FAIL

@@ -1,6 +1,6 @@
 // EXPECT: Config::Failures has allocations fail, and Config::Hook cannot do it
 #include <alloctap/fail/injected_failures.hpp>
-#include <alloctap/tracker.hpp>
+#include <alloctap/impl/tracker.hpp>
 
 struct Config : alloctap::DefaultConfig {
 #ifdef ALLOCTAP_COMPILE_FAIL

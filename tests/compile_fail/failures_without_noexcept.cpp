@@ -1,5 +1,5 @@
 // EXPECT: Config::Failures does not model FailurePolicy: see alloctap/fail/failure_policy.hpp
-#include <alloctap/tracker.hpp>
+#include <alloctap/impl/tracker.hpp>
 
 struct Mine : alloctap::NoFailures {
 #ifdef ALLOCTAP_COMPILE_FAIL

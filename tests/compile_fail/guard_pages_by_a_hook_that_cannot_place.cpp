@@ -3,7 +3,7 @@
 #include <alloctap/check/expand.hpp>
 #include <alloctap/check/guard_pages.hpp>
 #include <alloctap/hook/hook_backend.hpp>
-#include <alloctap/tracker.hpp>
+#include <alloctap/impl/tracker.hpp>
 
 struct HalfHook : alloctap::HookBackendArchetype {
   static constexpr alloctap::HookCapabilities capabilities{.owns_every_free = true,

@@ -1,5 +1,5 @@
 // EXPECT: Config::Hook does not model HookBackend: see alloctap/hook/hook_backend.hpp
-#include <alloctap/tracker.hpp>
+#include <alloctap/impl/tracker.hpp>
 
 #ifdef ALLOCTAP_COMPILE_FAIL
 struct Hook {

@@ -1,5 +1,5 @@
 // EXPECT: Config::limits is not an alloctap::Limits: see alloctap/config.hpp
-#include <alloctap/tracker.hpp>
+#include <alloctap/impl/tracker.hpp>
 
 #ifdef ALLOCTAP_COMPILE_FAIL
 struct MyLimits {

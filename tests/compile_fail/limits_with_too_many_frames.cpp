@@ -1,5 +1,5 @@
 // EXPECT: Config::limits.max_frames must be from 1 to ThreadState::kMostFrames
-#include <alloctap/tracker.hpp>
+#include <alloctap/impl/tracker.hpp>
 
 #ifdef ALLOCTAP_COMPILE_FAIL
 constexpr alloctap::Limits kLimits{.max_frames = alloctap::ThreadState::kMostFrames + 1};

@@ -1,5 +1,5 @@
 // EXPECT: Config::Meta does not model MetaContainer: see alloctap/meta/meta_container.hpp
-#include <alloctap/tracker.hpp>
+#include <alloctap/impl/tracker.hpp>
 
 struct Meta : alloctap::MetaContainerArchetype {
 #ifdef ALLOCTAP_COMPILE_FAIL

@@ -1,5 +1,5 @@
 // EXPECT: Config::Meta does not model MetaContainer: see alloctap/meta/meta_container.hpp
-#include <alloctap/tracker.hpp>
+#include <alloctap/impl/tracker.hpp>
 
 #ifdef ALLOCTAP_COMPILE_FAIL
 struct Meta : alloctap::MetaContainerArchetype {

@@ -1,5 +1,5 @@
 // EXPECT: Config::Observers does not model Observer: see alloctap/observe/observer.hpp
-#include <alloctap/tracker.hpp>
+#include <alloctap/impl/tracker.hpp>
 
 struct Mine : alloctap::NoObservers {
 #ifdef ALLOCTAP_COMPILE_FAIL

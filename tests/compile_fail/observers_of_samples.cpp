@@ -1,6 +1,6 @@
 // EXPECT: Config::Observers are told of every block, which Config::Sampling leaves out
+#include <alloctap/impl/tracker.hpp>
 #include <alloctap/sample/poisson_by_bytes.hpp>
-#include <alloctap/tracker.hpp>
 
 struct Mine : alloctap::NoObservers {};
 

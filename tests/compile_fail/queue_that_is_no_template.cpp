@@ -1,5 +1,5 @@
 // EXPECT: Config::Queue does not model EventQueuePolicy: see alloctap/queue/event_queue.hpp
-#include <alloctap/tracker.hpp>
+#include <alloctap/impl/tracker.hpp>
 
 #ifdef ALLOCTAP_COMPILE_FAIL
 struct Queue {};

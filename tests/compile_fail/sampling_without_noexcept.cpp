@@ -1,5 +1,5 @@
 // EXPECT: Config::Sampling does not model SamplingPolicy: see alloctap/sample/sampling_policy.hpp
-#include <alloctap/tracker.hpp>
+#include <alloctap/impl/tracker.hpp>
 
 struct Sampling : alloctap::SamplingPolicyArchetype {
 #ifdef ALLOCTAP_COMPILE_FAIL

@@ -1,5 +1,5 @@
 // EXPECT: Config::Check is not a slot; it is called Config::Checks
-#include <alloctap/tracker.hpp>
+#include <alloctap/impl/tracker.hpp>
 
 struct Config : alloctap::DefaultConfig {
 #ifdef ALLOCTAP_COMPILE_FAIL

@@ -1,5 +1,5 @@
 // EXPECT: Config::hook is not a slot; it is called Config::Hook
-#include <alloctap/tracker.hpp>
+#include <alloctap/impl/tracker.hpp>
 
 // The name of a config is a member of it, and no slip.
 struct Sample : alloctap::DefaultConfig {

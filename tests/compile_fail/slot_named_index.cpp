@@ -1,5 +1,5 @@
 // EXPECT: Config::Index and Config::Container are not slots; say
-#include <alloctap/tracker.hpp>
+#include <alloctap/impl/tracker.hpp>
 
 struct Config : alloctap::DefaultConfig {
 #ifdef ALLOCTAP_COMPILE_FAIL

@@ -1,5 +1,5 @@
 // EXPECT: Config::limit is not a slot; it is called Config::limits
-#include <alloctap/tracker.hpp>
+#include <alloctap/impl/tracker.hpp>
 
 struct Config : alloctap::DefaultConfig {
 #ifdef ALLOCTAP_COMPILE_FAIL

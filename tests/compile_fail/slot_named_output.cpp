@@ -1,5 +1,5 @@
 // EXPECT: Config has no slot for dumps: pass the policy and the output to Tracker::dump
-#include <alloctap/tracker.hpp>
+#include <alloctap/impl/tracker.hpp>
 
 struct Config : alloctap::DefaultConfig {
 #ifdef ALLOCTAP_COMPILE_FAIL

@@ -1,5 +1,5 @@
 // EXPECT: Config::Symboliser is not a slot; it is called Config::Symbolizer
-#include <alloctap/tracker.hpp>
+#include <alloctap/impl/tracker.hpp>
 
 struct Config : alloctap::DefaultConfig {
 #ifdef ALLOCTAP_COMPILE_FAIL

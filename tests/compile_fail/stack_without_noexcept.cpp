@@ -1,5 +1,5 @@
 // EXPECT: Config::Stack does not model StackCapture: see alloctap/stack/stack_capture.hpp
-#include <alloctap/tracker.hpp>
+#include <alloctap/impl/tracker.hpp>
 
 #ifdef ALLOCTAP_COMPILE_FAIL
 struct Stack {

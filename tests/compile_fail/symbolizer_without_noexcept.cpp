@@ -1,5 +1,5 @@
 // EXPECT: Config::Symbolizer does not model Symbolizer: see alloctap/symbol/symbolizer.hpp
-#include <alloctap/tracker.hpp>
+#include <alloctap/impl/tracker.hpp>
 
 struct Symbolizer : alloctap::SymbolizerArchetype {
 #ifdef ALLOCTAP_COMPILE_FAIL

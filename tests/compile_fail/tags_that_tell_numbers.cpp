@@ -1,5 +1,5 @@
 // EXPECT: Config::Tags does not model TagPolicy: see alloctap/tag/tag_policy.hpp
-#include <alloctap/tracker.hpp>
+#include <alloctap/impl/tracker.hpp>
 
 struct Tags : alloctap::TagPolicyArchetype {
 #ifdef ALLOCTAP_COMPILE_FAIL

@@ -1,9 +1,9 @@
 // A program of somebody else: a tracker, a report, the version that was asked for.
-#include <alloctap/alloctap.hpp>
 #include <alloctap/arch/x86_64/thunk.hpp>
 #include <alloctap/dump/html_dump.hpp>
 #include <alloctap/dump/json_dump.hpp>
 #include <alloctap/dump/pprof_dump.hpp>
+#include <alloctap/implement.hpp>
 #include <alloctap/version.hpp>
 #include <string_view>
 

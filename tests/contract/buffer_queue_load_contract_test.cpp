@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "alloctap/hook/manual_hook.hpp"
+#include "alloctap/impl/tracker.hpp"
 #include "alloctap/meta/flat_hash_index.hpp"
 #include "alloctap/queue/buffer_queue.hpp"
 #include "alloctap/testing/scripted_stack.hpp"
-#include "alloctap/tracker.hpp"
 
 namespace {
 
@@ -95,8 +95,8 @@ void count_live() {
 TEST_CASE("eight threads that free each other's blocks lose and mix up nothing in a small queue") {
   auto session = LoadTracker::start();
   REQUIRE(session.ok());
-  CHECK(LoadTracker::Sink::queue().capacity_bytes() <= kLimit);
-  CHECK(LoadTracker::Sink::queue().capacity_bytes() > kLimit / 2);
+  CHECK(::alloctap::SinkOf<LoadTracker>::queue().capacity_bytes() <= kLimit);
+  CHECK(::alloctap::SinkOf<LoadTracker>::queue().capacity_bytes() > kLimit / 2);
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < kThreads; ++t) threads.emplace_back(run, t, std::cref(stop));

@@ -7,11 +7,8 @@
 #include <iterator>
 #include <string>
 
-#include "alloctap/dump/callback_output.hpp"
-#include "alloctap/dump/descriptor_output.hpp"
 #include "alloctap/dump/dump_writer.hpp"
-#include "alloctap/dump/file_output.hpp"
-#include "alloctap/dump/memory_output.hpp"
+#include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/status.hpp"
 #include "tests/support/temporary_directory.hpp"
 

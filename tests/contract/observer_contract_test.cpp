@@ -91,7 +91,7 @@ struct Enlist<Listed<Queued>> {
 template <class Config>
 struct Told {
   using T = Tracker<Config>;
-  using Sink = typename T::Sink;
+  using Sink = alloctap::SinkOf<T>;
 
   Told() {
     ScriptedStack::play(kFrames);
@@ -152,7 +152,7 @@ TEST_CASE_TEMPLATE("what was not told to come is not told to go", Config, ALLOCT
 TEST_CASE_TEMPLATE("a reallocation is an end and a beginning, also where it fails", Config,
                    ALLOCTAP_OBSERVED) {
   using T = Tracker<Config>;
-  using Sink = typename T::Sink;
+  using Sink = alloctap::SinkOf<T>;
   const Told<Config> tracker;
   T::Hook::on_allocate(at(1000), 16);
   Sink::cancel_reallocate(Told<Config>::begin_reallocate(1000));
@@ -182,11 +182,11 @@ TEST_CASE("mappings are told of to those who ask, and told again where unmapping
   const Told<Config> tracker;
   const MappingEvent whole{.address = at(0x10000), .length = 8192, .origin = {}};
   const MappingEvent half{.address = at(0x10000), .length = 4096, .origin = {}};
-  T::Sink::on_map(whole);
-  DetachedMappings detached = T::Sink::begin_unmap(half);
-  T::Sink::cancel_unmap(detached);
-  detached = T::Sink::begin_unmap(half);
-  T::Sink::finish_unmap(detached);
+  SinkOf<T>::on_map(whole);
+  DetachedMappings detached = SinkOf<T>::begin_unmap(half);
+  SinkOf<T>::cancel_unmap(detached);
+  detached = SinkOf<T>::begin_unmap(half);
+  SinkOf<T>::finish_unmap(detached);
   CHECK(told.lines == Lines{"m65536:8192", "u65536:4096", "m65536:4096", "u65536:4096"});
   CHECK(snapshot_of<T>().mapping_totals.live_bytes == 4096);
 }
@@ -197,10 +197,10 @@ TEST_CASE("mappings that are not recorded are not told of") {
   };
   using T = Tracker<Config>;
   const Told<Config> tracker;
-  T::Sink::record_mappings(false);
+  SinkOf<T>::record_mappings(false);
   const MappingEvent whole{.address = at(0x10000), .length = 8192, .origin = {}};
-  T::Sink::on_map(whole);
-  DetachedMappings detached = T::Sink::begin_unmap(whole);
-  T::Sink::cancel_unmap(detached);
+  SinkOf<T>::on_map(whole);
+  DetachedMappings detached = SinkOf<T>::begin_unmap(whole);
+  SinkOf<T>::cancel_unmap(detached);
   CHECK(told.lines == Lines{});
 }

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "alloctap/hook/manual_hook.hpp"
+#include "alloctap/impl/tracker.hpp"
 #include "alloctap/meta/flat_hash_index.hpp"
 #include "alloctap/queue/buffer_queue.hpp"
 #include "alloctap/testing/scripted_stack.hpp"
-#include "alloctap/tracker.hpp"
 #include "tests/support/child_process.hpp"
 
 namespace {

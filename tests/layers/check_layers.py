@@ -26,7 +26,7 @@ LAYERS = [
     {"checking_recorder.hpp", "config.hpp", "config_slips.hpp", "detour_recorder.hpp", "own_calls.hpp", "sample_books.hpp", "mapping_recorder.hpp", "module_epochs.hpp",
      "observer_recorder.hpp",
      "peak_recorder.hpp", "reachability_scan.hpp", "recorder.hpp", "refusing_recorder.hpp", "session.hpp", "session_annotations.hpp", "stack_recorder.hpp", "timeline_recorder.hpp", "totals_recorder.hpp",
-     "tracker.hpp", "tracker_report.hpp", "tracker_session.hpp", "tracker_snapshot.hpp", "alloctap.hpp"},
+     "tracker.hpp", "tracker_report.hpp", "tracker_session.hpp", "tracker_snapshot.hpp", "alloctap.hpp", "implement.hpp"},
     {"testing"},
 ]
 RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
@@ -35,6 +35,8 @@ PLATFORM_PARTS = {"os", "arch", "elf", "pe", "macros.hpp"}
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CONDITION = re.compile(r"\s*#\s*(?:if|ifdef|ifndef|elif)\b(.*)")
 GNU_WORD = re.compile(r"\b(__attribute__|__builtin_\w+|__asm(__)?|asm)\b")
+# Those that users place in a source file.
+USERS_MACRO = re.compile(r"ALLOCTAP_(DEFINE_|IMPLEMENT$)")
 DEFINE = re.compile(r"\s*#\s*define\s+(\w+)")
 PLATFORM_MACRO = re.compile(
     r"\b(_WIN32|_WIN64|__MINGW\w+|__CYGWIN__|(__)?linux(__)?|(__)?unix(__)?|__APPLE__|__MACH__"
@@ -99,7 +101,7 @@ def check_header(include_dir, header):
         if part != "macros.hpp" and (word := GNU_WORD.search(line.split("//")[0])):
             yield number, f"{word[0]}: only macros.hpp says what is GNU's"
         if match := DEFINE.match(line):
-            if part != "macros.hpp" and not match[1].startswith("ALLOCTAP_DEFINE_"):
+            if part != "macros.hpp" and not USERS_MACRO.match(match[1]):
                 yield number, f"{match[1]}: only macros.hpp defines macros"
 
 
@@ -116,13 +118,13 @@ def check_tree(root):
 # Header, its text, and a part of the sentence that must come out (None: it is in order).
 SEEDED = [
     ("meta/same.hpp", '#include "alloctap/meta/good.hpp"', None),
-    ("alloctap.hpp", '#include "alloctap/tracker.hpp"', None),
+    ("alloctap.hpp", '#include "alloctap/impl/tracker.hpp"', None),
     ("os/linux.hpp", "#include <sys/mman.h>\n#if defined(__linux__)\n#endif", None),
     ("hook/define.hpp", "#define ALLOCTAP_DEFINE_THING(x)", None),
     ("event/back.hpp", '#include "alloctap/queue/q.hpp"', "event is below queue"),
     ("queue/neighbour.hpp", '  #  include "alloctap/meta/good.hpp"', "neighbours"),
     ("dump/neighbour.hpp", '#include "alloctap/game/g.hpp"', "neighbours"),
-    ("hook/up.hpp", '#include "alloctap/tracker.hpp"', "hook is below tracker.hpp"),
+    ("hook/up.hpp", '#include "alloctap/impl/tracker.hpp"', "hook is below tracker.hpp"),
     ("hook/unknown.hpp", '#include "alloctap/misc/m.hpp"', "misc is in no layer"),
     ("misc/stray.hpp", "", "misc is in no layer"),
     ("meta/angle.hpp", "#include <alloctap/event/event.hpp>", "not <alloctap/"),

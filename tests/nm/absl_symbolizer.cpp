@@ -1,7 +1,7 @@
 // PRESENT: alloctap::AbslSymbolizer
 // ABSENT: alloctap::NoSymbolizer
 // PRESENT: absl::.*Symbolize\(
-#include <alloctap/alloctap.hpp>
+#include <alloctap/implement.hpp>
 #include <alloctap/symbol/absl_symbolizer.hpp>
 
 struct Config : alloctap::DefaultConfig {

@@ -1,6 +1,6 @@
 // PRESENT: alloctap::BufferQueue
 // ABSENT: alloctap::DirectQueue
-#include <alloctap/alloctap.hpp>
+#include <alloctap/implement.hpp>
 
 struct Config : alloctap::DefaultConfig {
   using Queue = alloctap::BufferQueue;

@@ -1,8 +1,8 @@
 // PRESENT: alloctap::ChromeTraceDump
 // PRESENT: rapidjson
 // ABSENT: alloctap::TextDump
-#include <alloctap/alloctap.hpp>
 #include <alloctap/dump/chrome_trace_dump.hpp>
+#include <alloctap/implement.hpp>
 
 struct Config : alloctap::DefaultConfig {};
 using Tracker = alloctap::Tracker<Config>;

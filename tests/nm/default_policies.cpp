@@ -23,7 +23,7 @@
 // ABSENT: alloctap::LibdwSymbolizer
 // ABSENT: dwfl_
 // ABSENT: absl::.*Symbolize\(
-#include <alloctap/alloctap.hpp>
+#include <alloctap/implement.hpp>
 
 struct Config : alloctap::DefaultConfig {};
 using Tracker = alloctap::Tracker<Config>;

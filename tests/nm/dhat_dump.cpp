@@ -1,8 +1,8 @@
 // PRESENT: alloctap::DhatDump
 // PRESENT: rapidjson
 // ABSENT: alloctap::TextDump
-#include <alloctap/alloctap.hpp>
 #include <alloctap/dump/dhat_dump.hpp>
+#include <alloctap/implement.hpp>
 
 struct Config : alloctap::DefaultConfig {};
 using Tracker = alloctap::Tracker<Config>;

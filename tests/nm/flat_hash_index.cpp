@@ -1,6 +1,6 @@
 // PRESENT: alloctap::FlatHashIndex
 // ABSENT: alloctap::BasicShadowIndex
-#include <alloctap/alloctap.hpp>
+#include <alloctap/implement.hpp>
 
 struct Config : alloctap::DefaultConfig {
   using Meta = alloctap::MemoryMetaContainer<alloctap::FlatHashIndex>;

@@ -1,7 +1,7 @@
 // PRESENT: alloctap::FramePointerStack
 // ABSENT: alloctap::BacktraceStack
 // ABSENT: _Unwind_Backtrace
-#include <alloctap/alloctap.hpp>
+#include <alloctap/implement.hpp>
 
 struct Config : alloctap::DefaultConfig {
   using Stack = alloctap::FramePointerStack;

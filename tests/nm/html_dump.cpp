@@ -2,8 +2,8 @@
 // PRESENT: kHtmlPageStart
 // PRESENT: rapidjson
 // ABSENT: alloctap::TextDump
-#include <alloctap/alloctap.hpp>
 #include <alloctap/dump/html_dump.hpp>
+#include <alloctap/implement.hpp>
 
 struct Config : alloctap::DefaultConfig {};
 using Tracker = alloctap::Tracker<Config>;

@@ -16,8 +16,8 @@
 // ABSENT: alloctap::StackEstimates
 // ABSENT: alloctap::SampleBooks
 // ABSENT: alloctap::BlockChecker
-#include <alloctap/alloctap.hpp>
 #include <alloctap/hook/interposed_malloc.hpp>
+#include <alloctap/implement.hpp>
 
 struct Config : alloctap::DefaultConfig {
   using Hook = alloctap::InterposeHook;

@@ -3,8 +3,8 @@
 // ABSENT: kHtmlPage
 // PRESENT: rapidjson
 // ABSENT: alloctap::TextDump
-#include <alloctap/alloctap.hpp>
 #include <alloctap/dump/json_dump.hpp>
+#include <alloctap/implement.hpp>
 
 struct Config : alloctap::DefaultConfig {};
 using Tracker = alloctap::Tracker<Config>;

@@ -2,7 +2,7 @@
 // PRESENT: dwfl_begin
 // ABSENT: alloctap::NoSymbolizer
 // ABSENT: alloctap::AbslSymbolizer
-#include <alloctap/alloctap.hpp>
+#include <alloctap/implement.hpp>
 #include <alloctap/symbol/libdw_symbolizer.hpp>
 
 struct Config : alloctap::DefaultConfig {

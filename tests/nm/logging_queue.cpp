@@ -2,7 +2,7 @@
 // PRESENT: alloctap::EventLog
 // PRESENT: alloctap::DirectQueue
 // ABSENT: alloctap::BufferQueue
-#include <alloctap/alloctap.hpp>
+#include <alloctap/implement.hpp>
 
 struct Config : alloctap::DefaultConfig {
   using Queue = alloctap::LoggingQueue<>;

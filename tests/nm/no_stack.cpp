@@ -2,7 +2,7 @@
 // ABSENT: alloctap::BacktraceStack
 // ABSENT: alloctap::FramePointerStack
 // ABSENT: _Unwind_Backtrace
-#include <alloctap/alloctap.hpp>
+#include <alloctap/implement.hpp>
 
 struct Config : alloctap::DefaultConfig {
   using Stack = alloctap::NoStack;

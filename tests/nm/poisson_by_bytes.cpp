@@ -1,7 +1,7 @@
 // PRESENT: alloctap::PoissonSampler
 // PRESENT: alloctap::SampleBooks
 // ABSENT: alloctap::AdjustableSampling
-#include <alloctap/alloctap.hpp>
+#include <alloctap/implement.hpp>
 
 struct Config : alloctap::DefaultConfig {
   using Sampling = alloctap::PoissonByBytes<512 * 1024>;

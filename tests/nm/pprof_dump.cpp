@@ -4,8 +4,8 @@
 // ABSENT: alloctap::JsonDump
 // ABSENT: rapidjson
 // ABSENT: alloctap::TextDump
-#include <alloctap/alloctap.hpp>
 #include <alloctap/dump/pprof_dump.hpp>
+#include <alloctap/implement.hpp>
 
 struct Config : alloctap::DefaultConfig {};
 using Tracker = alloctap::Tracker<Config>;

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "alloctap/dump/file_output.hpp"
+#include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/status.hpp"
 #include "tests/support/status_text.hpp"
 

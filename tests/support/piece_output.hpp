@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "alloctap/dump/dump_output.hpp"
+#include "alloctap/dump/outputs.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap::testing {

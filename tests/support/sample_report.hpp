@@ -11,7 +11,7 @@
 
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/dump_writer.hpp"
-#include "alloctap/dump/memory_output.hpp"
+#include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/dump/report.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/testing/fake_symbolizer.hpp"

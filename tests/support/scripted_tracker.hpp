@@ -7,10 +7,10 @@
 #include <string_view>
 #include <utility>
 
+#include "alloctap/impl/tracker.hpp"
 #include "alloctap/message_text.hpp"
 #include "alloctap/queue/buffer_queue.hpp"
 #include "alloctap/testing/scripted_stack.hpp"
-#include "alloctap/tracker.hpp"
 #include "tests/support/block_at.hpp"
 #include "tests/support/status_text.hpp"
 

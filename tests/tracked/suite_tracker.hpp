@@ -1,8 +1,8 @@
 /// The tracker that looks for leaks in the library's own tests.
 #pragma once
 
-#include "alloctap/alloctap.hpp"
 #include "alloctap/hook/interpose_hook.hpp"
+#include "alloctap/implement.hpp"
 #include "alloctap/symbol/libdw_symbolizer.hpp"
 
 namespace alloctap::testing {

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "alloctap/alloctap.hpp"
 #include "alloctap/dump/json_dump.hpp"
+#include "alloctap/implement.hpp"
 #include "alloctap/symbol/libdw_symbolizer.hpp"
 #include "tests/support/no_descriptors.hpp"
 #include "tests/support/plugin_file.hpp"

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <new>
 
+#include "alloctap/impl/tracker.hpp"
 #include "alloctap/sample/adjustable_sampling.hpp"
 #include "alloctap/sample/poisson_by_bytes.hpp"
 #include "alloctap/sample/size_range.hpp"
 #include "alloctap/testing/scripted_stack.hpp"
-#include "alloctap/tracker.hpp"
 #include "tests/support/child_process.hpp"
 
 namespace {

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "alloctap/impl/tracker.hpp"
 #include "alloctap/meta/flat_hash_index.hpp"
 #include "alloctap/testing/scripted_stack.hpp"
-#include "alloctap/tracker.hpp"
 #include "tests/support/process_memory.hpp"
 #include "tests/support/thread_sanitizer.hpp"
 

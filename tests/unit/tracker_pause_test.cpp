@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <thread>
 
-#include "alloctap/tracker.hpp"
+#include "alloctap/impl/tracker.hpp"
 #include "tests/unit/recorder_fixture.hpp"
 
 namespace {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "alloctap/dump/callback_output.hpp"
+#include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/guard/recording_gate.hpp"
 #include "alloctap/guard/thread_state.hpp"

@@ -3,9 +3,9 @@
 #include <string>
 #include <utility>
 
+#include "alloctap/impl/tracker.hpp"
 #include "alloctap/queue/buffer_queue.hpp"
 #include "alloctap/status.hpp"
-#include "alloctap/tracker.hpp"
 #include "tests/support/scripted_tracker.hpp"
 
 namespace {

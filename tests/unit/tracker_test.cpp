@@ -1,4 +1,4 @@
-#include "alloctap/tracker.hpp"
+#include "alloctap/impl/tracker.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "alloctap/dump/memory_output.hpp"
+#include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/os/process.hpp"
 #include "alloctap/status.hpp"

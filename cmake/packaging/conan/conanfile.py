@@ -42,7 +42,6 @@ class AlloctapConan(ConanFile):
             copy(self, pattern, src=root, dst=self.export_sources_folder)
 
     def requirements(self):
-        self.requires("abseil/[>=20220623]", transitive_headers=True, transitive_libs=True)
         self.requires("boost/[>=1.74]", transitive_headers=True, options={"header_only": True})
         if self.options.inline_hook:
             self.requires("zydis/[>=3.2]", transitive_headers=True, transitive_libs=True)

@@ -1,8 +1,7 @@
 /// alloctap-convert: makes other reports of a record.
 #include <algorithm>
-#include <alloctap/dump/descriptor_output.hpp>
 #include <alloctap/dump/dump_writer.hpp>
-#include <alloctap/dump/file_output.hpp>
+#include <alloctap/dump/impl/outputs.hpp>
 #include <alloctap/dump/saved_report.hpp>
 #include <alloctap/guard/file_contents.hpp>
 #include <cstddef>

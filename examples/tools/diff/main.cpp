@@ -1,7 +1,7 @@
 /// alloctap-diff: compares two reports in JSON.
 #include <algorithm>
-#include <alloctap/dump/descriptor_output.hpp>
 #include <alloctap/dump/dump_writer.hpp>
+#include <alloctap/dump/impl/outputs.hpp>
 #include <alloctap/dump/json_reader.hpp>
 #include <alloctap/guard/file_contents.hpp>
 #include <alloctap/snapshot/profile_diff.hpp>

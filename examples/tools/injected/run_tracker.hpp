@@ -1,7 +1,7 @@
 /// The tracker that alloctap-run puts into a program of Windows.
 #pragma once
 
-#include <alloctap/alloctap.hpp>
+#include <alloctap/implement.hpp>
 #include <alloctap/symbol/system_symbolizer.hpp>
 
 #include "run_checks.hpp"

@@ -36,13 +36,13 @@ std::string_view keep(std::string_view text) noexcept {
 bool start_tracker() noexcept {
   RunHook::choose(settings->hook.choice);
   select_checks(settings->checks);
-  RunTracker::Sink::record_mappings(settings->hook.mappings);
+  ::alloctap::SinkOf<RunTracker>::record_mappings(settings->hook.mappings);
   static_cast<void>(RunConfig::Stack::select(name_of(kStackNames, settings->stack)));
   RunTracker::set_max_frames(settings->max_frames);
   RunConfig::Sampling::set({.mean_bytes = settings->mean_bytes,
                             .min_bytes = settings->min_size,
                             .max_bytes = settings->max_size});
-  limit_event_log(RunTracker::Sink::queue(), settings->event_bytes);
+  limit_event_log(::alloctap::SinkOf<RunTracker>::queue(), settings->event_bytes);
   Result<Session> session = RunTracker::start();
   print_error(session.status());
   if (!session.ok()) return false;

@@ -43,14 +43,15 @@ void verify_blocks_of() noexcept {
 
 template <class Tracker>
 bool finds_misuse() noexcept {
-  if constexpr (requires { Tracker::Sink::misuses(); }) return Tracker::Sink::misuses().found() > 0;
+  if constexpr (requires { ::alloctap::SinkOf<Tracker>::misuses(); })
+    return ::alloctap::SinkOf<Tracker>::misuses().found() > 0;
   return false;
 }
 
 template <class Tracker>
 bool guards_pages() noexcept {
-  if constexpr (requires { Tracker::Sink::guard_account(); }) {
-    return Tracker::Sink::guard_account().one_in != 0;
+  if constexpr (requires { ::alloctap::SinkOf<Tracker>::guard_account(); }) {
+    return ::alloctap::SinkOf<Tracker>::guard_account().one_in != 0;
   }
   return false;
 }

@@ -184,11 +184,11 @@ bool start_tracker() noexcept {
   }
   RunHook::choose(settings->hook, __ehdr_start);
   select_checks(settings->checks);
-  RunTracker::Sink::record_mappings(settings->hook.mappings);
+  ::alloctap::SinkOf<RunTracker>::record_mappings(settings->hook.mappings);
   static_cast<void>(RunConfig::Stack::select(name_of(kStackNames, settings->stack)));
   RunTracker::set_max_frames(settings->max_frames);
   choose_blocks(*settings);
-  limit_event_log(RunTracker::Sink::queue(), settings->event_bytes);
+  limit_event_log(::alloctap::SinkOf<RunTracker>::queue(), settings->event_bytes);
   Result<Session> session = RunTracker::start();
   print_error(session.status());
   if (!session.ok()) return false;
@@ -209,7 +209,7 @@ void prepare_for_exceptions() noexcept {
 __attribute__((constructor)) void when_loaded(int, char**, char** environment) {
   const os::ErrorPreserver preserve_error;
   prepare_for_exceptions();
-  InterposedOriginals<RunTracker::Sink>::find_all_once();
+  InterposedOriginals<::alloctap::SinkOf<RunTracker>>::find_all_once();
   find_exec_functions();
   if (settings && !settings->follow_children) hide_settings(environment);
   if (report_owed()) load_suppressions(*settings);

@@ -1,7 +1,7 @@
 /// The tracker that alloctap-run puts into a program.
 #pragma once
 
-#include <alloctap/alloctap.hpp>
+#include <alloctap/implement.hpp>
 #include <alloctap/os/memory_faults.hpp>
 #include <cstdint>
 #include <span>

@@ -2,8 +2,7 @@
 /// for all libraries that track; defined with it, by `define_tracker_calls.hpp`.
 #pragma once
 
-#include <alloctap/dump/descriptor_output.hpp>
-#include <alloctap/dump/file_output.hpp>
+#include <alloctap/dump/impl/outputs.hpp>
 #include <alloctap/snapshot/snapshot.hpp>
 #include <alloctap/snapshot/suppressions.hpp>
 #include <cstdint>

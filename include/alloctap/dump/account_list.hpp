@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "alloctap/dump/account_text.hpp"
-#include "alloctap/dump/memory_output.hpp"
+#include "alloctap/dump/impl/outputs.hpp"
 
 namespace alloctap {
 

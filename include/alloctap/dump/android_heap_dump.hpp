@@ -7,26 +7,19 @@
 #include <string_view>
 
 #include "alloctap/dump/dump_policy.hpp"
+#include "alloctap/dump/dumps.hpp"
 #include "alloctap/dump/frame_labels.hpp"
 #include "alloctap/dump/size_records.hpp"
 
 namespace alloctap {
 
-/// Live blocks by stack and size; sizes are exact where the snapshot has its blocks
-/// (`SnapshotOptions`), else only their sums are (`SizeRecords`).
-///
-/// Frames are addresses of calls, as bionic's are, which the viewer names by the files in the map;
-/// with `names`, `bt_info` lines tell the path of each frame's module, the address in that file,
-/// and the function, at twenty times the size. How far into the function is not known and told as
-/// 0. A stack that is not known has the frame 0: the viewer passes over records without any. The
-/// map has one line for each loaded module, as if its parts lay in the file as they lie in memory.
-/// The format has no place for an account.
-struct AndroidHeapDump {
-  /// As bionic does with the option backtrace_full. Frames of modules that were unloaded are named
-  /// here alone.
-  bool names = false;
+/// Writes a `AndroidHeapDump`, a copy of which it is.
+class AndroidHeapDumpWriter : public AndroidHeapDump {
+ public:
+  explicit AndroidHeapDumpWriter(const AndroidHeapDump& options) noexcept
+      : AndroidHeapDump(options) {}
 
-  void write(const Report& report, DumpWriter& out) const {
+  void write_report(const Report& report, DumpWriter& out) const {
     const FrameLabels labels(report);
     const SizeRecords sizes(report.snapshot);
     if (!labels.complete() || !sizes.complete()) {
@@ -96,6 +89,10 @@ struct AndroidHeapDump {
     out << "END\n";
   }
 };
+
+inline void AndroidHeapDump::write(const Report& report, DumpWriter& out) const {
+  AndroidHeapDumpWriter(*this).write_report(report, out);
+}
 
 static_assert(DumpPolicy<AndroidHeapDump>);
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "alloctap/dump/dump_output.hpp"
+#include "alloctap/dump/outputs.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/status.hpp"
@@ -20,11 +20,7 @@ namespace alloctap {
 /// tells of the first one. Not thread-safe; memory from the arena.
 class DumpWriter {
  public:
-  template <DumpOutput Output>
-  explicit DumpWriter(Output& output) noexcept
-      : output_(&output), pass_on_([](void* target, std::string_view text) {
-          return static_cast<Output*>(target)->write(text);
-        }) {
+  explicit DumpWriter(OutputRef output) noexcept : output_(output) {
     if (!buffer_.resize(kBufferBytes)) {
       status_ = Status::resource_exhausted("dump: the system has no memory for a buffer");
     }
@@ -95,12 +91,11 @@ class DumpWriter {
   }
 
   void flush() {
-    if (status_.ok() && used_ > 0) status_ = pass_on_(output_, {buffer_.data(), used_});
+    if (status_.ok() && used_ > 0) status_ = output_.write({buffer_.data(), used_});
     used_ = 0;
   }
 
-  void* output_;
-  Status (*pass_on_)(void*, std::string_view);
+  OutputRef output_;
   ArenaArray<char> buffer_;
   std::size_t used_ = 0;
   Status status_;

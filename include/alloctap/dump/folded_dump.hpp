@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "alloctap/dump/dump_policy.hpp"
+#include "alloctap/dump/dumps.hpp"
 #include "alloctap/dump/frame_labels.hpp"
 #include "alloctap/dump/owner_labels.hpp"
 #include "alloctap/dump/stack_count.hpp"
@@ -16,17 +17,12 @@
 
 namespace alloctap {
 
-/// Stacks without a count have no line; a report without any is empty. Inlined functions are
-/// frames, and the tag of a stack is its root. A ';' in a name becomes ':', which only names of the
-/// compiler's own making have.
-struct FoldedDump {
-  StackCount count = StackCount::kLiveBytes;
-  /// An earlier snapshot of the same tracker, alive during the dump: each line then has two
-  /// numbers, before and now, which flamegraph.pl shows in red and blue. nullptr: one number, of
-  /// now.
-  const Snapshot* before = nullptr;
+/// Writes a `FoldedDump`, a copy of which it is.
+class FoldedDumpWriter : public FoldedDump {
+ public:
+  explicit FoldedDumpWriter(const FoldedDump& options) noexcept : FoldedDump(options) {}
 
-  void write(const Report& report, DumpWriter& out) const {
+  void write_report(const Report& report, DumpWriter& out) const {
     const FrameLabels labels(report);
     const OwnerLabels owners(report.snapshot);
     if (!labels.complete() || !owners.complete())
@@ -77,6 +73,10 @@ struct FoldedDump {
     out << name;
   }
 };
+
+inline void FoldedDump::write(const Report& report, DumpWriter& out) const {
+  FoldedDumpWriter(*this).write_report(report, out);
+}
 
 static_assert(DumpPolicy<FoldedDump>);
 

@@ -7,6 +7,7 @@
 
 #include "alloctap/dump/account_text.hpp"
 #include "alloctap/dump/dump_policy.hpp"
+#include "alloctap/dump/dumps.hpp"
 #include "alloctap/dump/heaptrack_events.hpp"
 #include "alloctap/dump/heaptrack_lines.hpp"
 #include "alloctap/dump/heaptrack_plan.hpp"
@@ -18,27 +19,12 @@
 
 namespace alloctap {
 
-/// Where the tracker logged all events (`LoggingQueue`), these, as they were: allocations, leaks
-/// and the peak are those of the report, and temporary is what heaptrack takes for it: a block that
-/// is freed in the next event of all, or another one of the same size and stack.
-///
-/// Else the totals of a snapshot, as events that add up to them: allocations, temporary ones and
-/// leaks of every stack are those of the report, to the block and byte. First comes what was
-/// allocated and freed, then what was held at the peak, then what is live in the end. So
-/// heaptrack's peak, of all and of every stack, is that of the snapshot where it knows one (within
-/// 1 %; without, it is what is live in the end, or the largest block). What totals do not tell
-/// heaptrack cannot either: the sizes of single blocks, of which it sees the mean, and their times.
-///
-/// The format has no other way to count than events: the file has two lines of about five bytes for
-/// each allocation that was freed, and one for each live block. heaptrack reads it gzipped too, as
-/// `.gz`. Format: heaptrack 1.4, src/analyze/accumulatedtracedata.cpp.
-struct HeaptrackDump {
-  /// Only what is live is written; the file then does not grow with the time that the program ran.
-  bool only_live = false;
-  /// A file that would need more fails instead. heaptrack_print reads some ten millions a second.
-  std::uint64_t most_events = 1'000'000'000;
+/// Writes a `HeaptrackDump`, a copy of which it is.
+class HeaptrackDumpWriter : public HeaptrackDump {
+ public:
+  explicit HeaptrackDumpWriter(const HeaptrackDump& options) noexcept : HeaptrackDump(options) {}
 
-  void write(const Report& report, DumpWriter& out) const {
+  void write_report(const Report& report, DumpWriter& out) const {
     if (events_of(report.snapshot) > static_cast<long double>(most_events)) {
       return out.fail(
           "heaptrack: the file would have more than HeaptrackDump::most_events lines; "
@@ -136,6 +122,10 @@ struct HeaptrackDump {
     }
   }
 };
+
+inline void HeaptrackDump::write(const Report& report, DumpWriter& out) const {
+  HeaptrackDumpWriter(*this).write_report(report, out);
+}
 
 static_assert(DumpPolicy<HeaptrackDump>);
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "alloctap/dump/dump_policy.hpp"
+#include "alloctap/dump/dumps.hpp"
 #include "alloctap/dump/html_page.hpp"
 #include "alloctap/dump/json_dump.hpp"
 #include "alloctap/dump/script_text.hpp"
@@ -28,17 +29,12 @@ void write_html_page(DumpWriter& out, WriteReport&& write_report, WriteBase&& wr
   write_page(kHtmlPageEnd);
 }
 
-/// Flame graph, stacks, modules, threads, block sizes and timeline. The page holds what `JsonDump`
-/// writes, and reads its files. Needs RapidJSON: target alloctap::html_dump.
-struct HtmlDump {
-  /// The page shows what changed since then: an earlier snapshot of the same tracker, which the
-  /// caller keeps during the dump. nullptr: none.
-  const Snapshot* base = nullptr;
-  /// As in `JsonDump`.
-  const Suppressions* suppressions = nullptr;
-  bool leaks = true;
+/// Writes a `HtmlDump`, a copy of which it is.
+class HtmlDumpWriter : public HtmlDump {
+ public:
+  explicit HtmlDumpWriter(const HtmlDump& options) noexcept : HtmlDump(options) {}
 
-  void write(const Report& report, DumpWriter& out) const {
+  void write_report(const Report& report, DumpWriter& out) const {
     write_html_page(
         out, [&](ScriptText& script) { write_json(report, script, out); },
         [&](ScriptText& script) {
@@ -61,6 +57,10 @@ struct HtmlDump {
     if (!json.finish().ok()) out.fail("html: the system has no memory for the report");
   }
 };
+
+inline void HtmlDump::write(const Report& report, DumpWriter& out) const {
+  HtmlDumpWriter(*this).write_report(report, out);
+}
 
 static_assert(DumpPolicy<HtmlDump>);
 

@@ -9,6 +9,7 @@
 
 #include "alloctap/dump/account_list.hpp"
 #include "alloctap/dump/dump_policy.hpp"
+#include "alloctap/dump/dumps.hpp"
 #include "alloctap/dump/json_account.hpp"
 #include "alloctap/dump/json_builder.hpp"
 #include "alloctap/dump/module_stacks.hpp"
@@ -16,133 +17,118 @@
 
 namespace alloctap {
 
-/// `SoNativeSize` and `SoMmapSize`: the live bytes of each module's blocks and mappings;
-/// `NativeHeap` and `mmap`: the modules with most of them, and of each the stacks with most, as
-/// "path;pc;pc;path;pc;", leaf first, with calls' addresses in the file. Numbers are texts, as
-/// there. Needs RapidJSON: target alloctap::json_dump.
-///
-/// Unlike Matrix it counts every module's memory, shows the stacks of all `most_modules` (Matrix
-/// shows those of one less), leaves no module out for being small unless told to, tells what has no
-/// known module as "[unknown]", and is of one moment. Memory is put down to the innermost module
-/// that is no allocator or runtime. The account is in a key of our own, `alloctap`.
-struct MatrixDump {
-  std::size_t most_modules = 3;
-  std::size_t most_stacks = 3;
-  /// Modules that hold less have no stacks; Matrix's default is 10 MiB.
-  std::uint64_t least_bytes = 0;
+/// Writes a `MatrixDump`.
+class MatrixWriting {
+ public:
+  MatrixWriting(const MatrixDump& options, const Report& report, DumpWriter& out)
+      : options_(options),
+        report_(report),
+        out_(out),
+        blocks_(report, report.snapshot.stacks),
+        mappings_(report, report.snapshot.mappings),
+        account_(report),
+        json_(out) {}
 
-  void write(const Report& report, DumpWriter& out) const { Writing(*this, report, out).write(); }
+  void write() {
+    if (!blocks_.complete() || !mappings_.complete() || !account_.complete()) {
+      return out_.fail("matrix: the system has no memory for modules");
+    }
+    json_.begin_object();
+    write_modules("SoNativeSize", blocks_);
+    write_stacks("NativeHeap", blocks_);
+    write_modules("SoMmapSize", mappings_);
+    write_stacks("mmap", mappings_);
+    write_json_account(account_, json_);
+    json_.end_object();
+    out_ << '\n';
+    if (!complete_) out_.fail("matrix: the system has no memory for stacks");
+  }
 
  private:
-  class Writing {
-   public:
-    Writing(const MatrixDump& options, const Report& report, DumpWriter& out)
-        : options_(options),
-          report_(report),
-          out_(out),
-          blocks_(report, report.snapshot.stacks),
-          mappings_(report, report.snapshot.mappings),
-          account_(report),
-          json_(out) {}
+  void write_size(std::uint64_t bytes) {
+    char digits[24];
+    const char* end = std::to_chars(digits, digits + sizeof digits, bytes).ptr;
+    json_.text("size", {digits, static_cast<std::size_t>(end - digits)});
+  }
 
-    void write() {
-      if (!blocks_.complete() || !mappings_.complete() || !account_.complete()) {
-        return out_.fail("matrix: the system has no memory for modules");
-      }
+  void write_modules(const char* key, const ModuleStacks& memory) {
+    json_.key(key);
+    json_.begin_array();
+    for (const HoldingModule& module : memory.modules()) {
       json_.begin_object();
-      write_modules("SoNativeSize", blocks_);
-      write_stacks("NativeHeap", blocks_);
-      write_modules("SoMmapSize", mappings_);
-      write_stacks("mmap", mappings_);
-      write_json_account(account_, json_);
+      json_.text("so", module.name());
+      write_size(module.bytes);
       json_.end_object();
-      out_ << '\n';
-      if (!complete_) out_.fail("matrix: the system has no memory for stacks");
     }
+    json_.end_array();
+  }
 
-   private:
-    void write_size(std::uint64_t bytes) {
+  void write_stacks(const char* key, const ModuleStacks& memory) {
+    json_.key(key);
+    json_.begin_array();
+    std::size_t shown = 0;
+    for (const HoldingModule& module : memory.modules()) {
+      if (shown == options_.most_modules || module.bytes < options_.least_bytes) break;
+      ++shown;
+      json_.begin_object();
+      json_.text("so", module.name());
+      write_size(module.bytes);
+      write_top_stacks(memory.stacks_of(module));
+      json_.end_object();
+    }
+    json_.end_array();
+  }
+
+  void write_top_stacks(std::span<const HoldingStack> stacks) {
+    json_.key("top_stacks");
+    json_.begin_array();
+    for (const HoldingStack& stack : stacks.first(std::min(stacks.size(), options_.most_stacks))) {
+      json_.begin_object();
+      write_size(stack.bytes);
+      json_.text("stack", brief(stack.stack));
+      json_.end_object();
+    }
+    json_.end_array();
+  }
+
+  /// A path appears where it is another one than before.
+  [[nodiscard]] std::string_view brief(StackId stack) {
+    text_.clear();
+    const Module* last = nullptr;
+    bool first = true;
+    for (const std::uintptr_t frame : report_.snapshot.table->frames(stack)) {
+      const std::uintptr_t call = call_address(frame);
+      const Module* module = report_.modules.find(call, stack);
+      if (first || module != last) append(HoldingModule{.module = module}.name());
+      first = false;
+      last = module;
       char digits[24];
-      const char* end = std::to_chars(digits, digits + sizeof digits, bytes).ptr;
-      json_.text("size", {digits, static_cast<std::size_t>(end - digits)});
+      const std::uintptr_t place = module == nullptr ? call : call - module->bias;
+      const char* end = std::to_chars(digits, digits + sizeof digits, place, 16).ptr;
+      append({digits, static_cast<std::size_t>(end - digits)});
     }
+    return {text_.data(), text_.size()};
+  }
 
-    void write_modules(const char* key, const ModuleStacks& memory) {
-      json_.key(key);
-      json_.begin_array();
-      for (const HoldingModule& module : memory.modules()) {
-        json_.begin_object();
-        json_.text("so", module.name());
-        write_size(module.bytes);
-        json_.end_object();
-      }
-      json_.end_array();
-    }
+  void append(std::string_view part) {
+    for (const char character : part) complete_ = text_.push_back(character) && complete_;
+    complete_ = text_.push_back(';') && complete_;
+  }
 
-    void write_stacks(const char* key, const ModuleStacks& memory) {
-      json_.key(key);
-      json_.begin_array();
-      std::size_t shown = 0;
-      for (const HoldingModule& module : memory.modules()) {
-        if (shown == options_.most_modules || module.bytes < options_.least_bytes) break;
-        ++shown;
-        json_.begin_object();
-        json_.text("so", module.name());
-        write_size(module.bytes);
-        write_top_stacks(memory.stacks_of(module));
-        json_.end_object();
-      }
-      json_.end_array();
-    }
-
-    void write_top_stacks(std::span<const HoldingStack> stacks) {
-      json_.key("top_stacks");
-      json_.begin_array();
-      for (const HoldingStack& stack :
-           stacks.first(std::min(stacks.size(), options_.most_stacks))) {
-        json_.begin_object();
-        write_size(stack.bytes);
-        json_.text("stack", brief(stack.stack));
-        json_.end_object();
-      }
-      json_.end_array();
-    }
-
-    /// A path appears where it is another one than before.
-    [[nodiscard]] std::string_view brief(StackId stack) {
-      text_.clear();
-      const Module* last = nullptr;
-      bool first = true;
-      for (const std::uintptr_t frame : report_.snapshot.table->frames(stack)) {
-        const std::uintptr_t call = call_address(frame);
-        const Module* module = report_.modules.find(call, stack);
-        if (first || module != last) append(HoldingModule{.module = module}.name());
-        first = false;
-        last = module;
-        char digits[24];
-        const std::uintptr_t place = module == nullptr ? call : call - module->bias;
-        const char* end = std::to_chars(digits, digits + sizeof digits, place, 16).ptr;
-        append({digits, static_cast<std::size_t>(end - digits)});
-      }
-      return {text_.data(), text_.size()};
-    }
-
-    void append(std::string_view part) {
-      for (const char character : part) complete_ = text_.push_back(character) && complete_;
-      complete_ = text_.push_back(';') && complete_;
-    }
-
-    const MatrixDump& options_;
-    const Report& report_;
-    DumpWriter& out_;
-    ModuleStacks blocks_;
-    ModuleStacks mappings_;
-    AccountList account_;
-    JsonBuilder json_;
-    ArenaArray<char> text_;
-    bool complete_ = true;
-  };
+  const MatrixDump& options_;
+  const Report& report_;
+  DumpWriter& out_;
+  ModuleStacks blocks_;
+  ModuleStacks mappings_;
+  AccountList account_;
+  JsonBuilder json_;
+  ArenaArray<char> text_;
+  bool complete_ = true;
 };
+
+inline void MatrixDump::write(const Report& report, DumpWriter& out) const {
+  MatrixWriting(*this, report, out).write();
+}
 
 static_assert(DumpPolicy<MatrixDump>);
 

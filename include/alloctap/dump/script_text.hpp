@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <string_view>
 
-#include "alloctap/dump/dump_output.hpp"
 #include "alloctap/dump/dump_writer.hpp"
+#include "alloctap/dump/outputs.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {

@@ -3,19 +3,12 @@
 
 #include <cstdint>
 
+#include "alloctap/dump/dumps.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 
 namespace alloctap {
 
-/// One of the numbers of a `StackSummary`.
-enum class StackCount : std::uint8_t {
-  kLiveBytes,
-  kLiveAllocations,
-  kAllocatedBytes,
-  kAllocations,
-  kTemporaryAllocations,
-};
-
+/// One of the numbers of `stack`.
 [[nodiscard]] constexpr std::uint64_t count_of(const StackSummary& stack,
                                                StackCount count) noexcept {
   switch (count) {

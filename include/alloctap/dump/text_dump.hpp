@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "alloctap/dump/dump_policy.hpp"
+#include "alloctap/dump/dumps.hpp"
 #include "alloctap/dump/frame_list.hpp"
 #include "alloctap/dump/human_units.hpp"
 #include "alloctap/dump/text_frames.hpp"
@@ -26,8 +27,6 @@
 
 namespace alloctap {
 
-struct TextDump;
-
 /// What a text report has beside its options.
 struct TextParts {
   const Report& report;
@@ -43,38 +42,14 @@ struct TextParts {
   DumpWriter& out;
 };
 
-/// The suppressions of a `TextDump`, alive during the dump. A program that gives it none has
-/// nothing compiled of what is written where there are some.
-class TextSuppressions {
+/// Writes a `TextDump`, a copy of which it is.
+class TextDumpWriter : public TextDump {
  public:
-  constexpr TextSuppressions(std::nullptr_t = nullptr) noexcept {}
-  constexpr TextSuppressions(const Suppressions* rules) noexcept;
-
-  /// nullptr where there are none.
-  [[nodiscard]] constexpr const Suppressions* rules() const noexcept { return rules_; }
-
-  /// Precondition: `rules()` is not nullptr.
-  void write(const TextDump& dump, const TextParts& parts) const { write_(dump, parts); }
-
- private:
-  const Suppressions* rules_ = nullptr;
-  void (*write_)(const TextDump&, const TextParts&) = nullptr;
-};
-
-/// The account first, then totals, then the stacks that hold most, leaf first, or that held most at
-/// the peak where nothing is live. With suppressions, the leaks in place of all that is live, and
-/// what each rule suppressed.
-struct TextDump {
-  /// How many stacks are shown in each list.
-  std::size_t most_stacks = 20;
-  /// A `const Suppressions*`; nullptr: nothing is suppressed, and no leaks are reported.
-  TextSuppressions suppressions = nullptr;
-  /// Whether leaks are told apart, where there are suppressions.
-  bool leaks = true;
+  explicit TextDumpWriter(const TextDump& options) noexcept : TextDump(options) {}
 
   /// `AnyReport`: `Report`, or one with fewer features.
   template <class AnyReport>
-  void write(const AnyReport& report, DumpWriter& out) const {
+  void write_report(const AnyReport& report, DumpWriter& out) const {
     constexpr ReportFeatures kHas = AnyReport::features;
     const auto stacks = most_first(report.snapshot.stacks, out);
     const auto mappings = most_first(report.snapshot.mappings, out);
@@ -92,9 +67,18 @@ struct TextDump {
     write_mappings(report, mappings, frames, out);
   }
 
- private:
-  friend TextSuppressions;
+  /// What there is in place of the stacks where rules suppress something.
+  void write_suppressed(const TextParts& parts) const {
+    SortedMisuses sorted;
+    const bool is_sorted = parts.misuses != nullptr || sort(parts, sorted);
+    if (!is_sorted) return parts.out.fail("text: the system has no memory for misuse");
+    const SortedMisuses& misuses = parts.misuses == nullptr ? sorted : *parts.misuses;
+    if (leaks) return write_leaks(parts, misuses);
+    write_live(parts);
+    write_rules(*suppressions.rules(), nullptr, misuses, parts.out);
+  }
 
+ private:
   [[nodiscard]] bool asks_for_leaks() const noexcept {
     return suppressions.rules() != nullptr && leaks;
   }
@@ -141,17 +125,6 @@ struct TextDump {
         sort_misuses(parts.report.snapshot, rules == nullptr ? none : *rules, parts.frames);
     if (sorted.ok()) misuses = *std::move(sorted);
     return sorted.ok();
-  }
-
-  /// What there is in place of the stacks where rules suppress something.
-  void write_suppressed(const TextParts& parts) const {
-    SortedMisuses sorted;
-    const bool is_sorted = parts.misuses != nullptr || sort(parts, sorted);
-    if (!is_sorted) return parts.out.fail("text: the system has no memory for misuse");
-    const SortedMisuses& misuses = parts.misuses == nullptr ? sorted : *parts.misuses;
-    if (leaks) return write_leaks(parts, misuses);
-    write_live(parts);
-    write_rules(*suppressions.rules(), nullptr, misuses, parts.out);
   }
 
   /// What is live, or was at the peak where nothing is.
@@ -393,9 +366,15 @@ struct TextDump {
   }
 };
 
-constexpr TextSuppressions::TextSuppressions(const Suppressions* rules) noexcept
-    : rules_(rules),
-      write_([](const TextDump& dump, const TextParts& parts) { dump.write_suppressed(parts); }) {}
+template <class AnyReport>
+void TextDump::write(const AnyReport& report, DumpWriter& out) const {
+  TextDumpWriter(*this).write_report(report, out);
+}
+
+template <class Anything>
+void SuppressedText<Anything>::write(const TextDump& dump, const TextParts& parts) {
+  TextDumpWriter(dump).write_suppressed(parts);
+}
 
 static_assert(DumpPolicy<TextDump>);
 

@@ -79,4 +79,13 @@ struct EventSinkArchetype {
 
 static_assert(EventSink<EventSinkArchetype>);
 
+/// What the hook of `Tracker` feeds: of an alloctap::Tracker what implement.hpp says, of another
+/// type its `Sink`.
+template <class Tracker>
+struct SinkOfTracker {
+  using Type = typename Tracker::Sink;
+};
+template <class Tracker>
+using SinkOf = typename SinkOfTracker<Tracker>::Type;
+
 }  // namespace alloctap

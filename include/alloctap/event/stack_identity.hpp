@@ -6,13 +6,10 @@
 #include <cstdint>
 #include <span>
 
+#include "alloctap/event/stack_id.hpp"
 #include "alloctap/event/stack_owner.hpp"
 
 namespace alloctap {
-
-/// Identifies a captured stack in a tracker's stack table. 0 means none.
-using StackId = std::uint32_t;
-inline constexpr StackId kNoStackId = 0;
 
 /// Frames are return addresses; the call is the instruction before, which may belong to another
 /// line or, after a call that never returns, to another function.

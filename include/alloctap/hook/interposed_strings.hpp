@@ -27,7 +27,7 @@ using InterposedStringCall = StringCall<Sink, StringOriginals<Sink>>;
 #define ALLOCTAP_DEFINE_STRING_ENTRY(Tracker, NAME, PARAMETERS, ...) \
   ::alloctap::StringResult<#NAME> alloctap_string_##NAME PARAMETERS ALLOCTAP_ASM(#NAME); \
   ALLOCTAP_EXPORT ALLOCTAP_NOINLINE ::alloctap::StringResult<#NAME> alloctap_string_##NAME PARAMETERS { \
-    return ::alloctap::InterposedStringCall<Tracker::Sink>::call<::alloctap::StringFunctionNamed<#NAME>>( \
+    return ::alloctap::InterposedStringCall<::alloctap::SinkOf<Tracker>>::call<::alloctap::StringFunctionNamed<#NAME>>( \
         ALLOCTAP_CALL_ORIGIN(), __VA_ARGS__); \
   }
 
@@ -150,7 +150,7 @@ using InterposedStringCall = StringCall<Sink, StringOriginals<Sink>>;
   ALLOCTAP_EXPORT ALLOCTAP_NOINLINE int alloctap_string_##NAME PARAMETERS { \
     std::va_list more; \
     va_start(more, LAST); \
-    const int result = ::alloctap::InterposedStringCall<Tracker::Sink>::call<::alloctap::StringFunctionNamed<#V_NAME>>( \
+    const int result = ::alloctap::InterposedStringCall<::alloctap::SinkOf<Tracker>>::call<::alloctap::StringFunctionNamed<#V_NAME>>( \
         ALLOCTAP_CALL_ORIGIN(), __VA_ARGS__, more); \
     va_end(more); \
     return result; \

@@ -5,21 +5,9 @@
 #include <cstdint>
 
 #include "alloctap/event/allocation_event.hpp"
+#include "alloctap/snapshot/snapshot_options.hpp"
 
 namespace alloctap {
-
-/// Whether unreachable blocks are told from others, by a conservative mark: any word that could be
-/// a pointer is one.
-enum class Reachability : std::uint8_t {
-  /// No: whatever is live may be a leak.
-  kNotAsked,
-  /// From globals, stacks, registers, thread-local storage and what the program mapped itself, on a
-  /// copy of the process where the system makes one, and else while its threads stand still. A
-  /// block that is found unreachable is one, unless the program hides its pointers (in other bits,
-  /// in a file, in another process). A block that is not found may be one all the same: a number or
-  /// something that was left over looked like a pointer to it.
-  kScan,
-};
 
 /// Of what is live, what cannot be reached. Definitely lost is what no other block points at, and
 /// of blocks in a circle, or of circles that lead to each other, one that leads to all: the one at

@@ -20,6 +20,7 @@
 #include "alloctap/snapshot/offence_sum.hpp"
 #include "alloctap/snapshot/reachability.hpp"
 #include "alloctap/snapshot/size_histogram.hpp"
+#include "alloctap/snapshot/snapshot_options.hpp"
 #include "alloctap/snapshot/thread_summary.hpp"
 #include "alloctap/snapshot/timeline.hpp"
 #include "alloctap/stack/stack_table.hpp"
@@ -107,20 +108,6 @@ struct MappingSummary {
   StackId stack = kNoStackId;
   std::uint64_t live_mappings = 0;
   std::uint64_t live_bytes = 0;
-};
-
-/// What a snapshot holds beyond sums.
-struct SnapshotOptions {
-  /// Every live block, in `Snapshot::blocks`: 32 bytes for each, copied while the program waits.
-  /// Where a policy samples, the sampled ones.
-  bool blocks = false;
-  /// What of each stack cannot be reached, in `StackSummary::unreachable`, found a moment before
-  /// the snapshot. Where the system copies no process (Windows), the program stands still for as
-  /// long as that takes. Fails where a policy samples.
-  Reachability reachability = Reachability::kNotAsked;
-  /// What each thread gave back of each stack's blocks, in `Snapshot::freed`: 24 bytes for each
-  /// pair of them, copied while the program waits. `ownership_matrix` makes sums of it.
-  bool freed = false;
 };
 
 /// Memory from the arena. Move-only. `table` is the tracker's own and outlives every snapshot.

@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "alloctap/dump/dump_writer.hpp"
-#include "alloctap/dump/file_output.hpp"
+#include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/guard/file_contents.hpp"
 #include "alloctap/os/file.hpp"

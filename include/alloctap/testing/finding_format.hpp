@@ -4,8 +4,8 @@
 #include <concepts>
 #include <type_traits>
 
-#include "alloctap/dump/dump_output.hpp"
 #include "alloctap/dump/dump_writer.hpp"
+#include "alloctap/dump/outputs.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/testing/finding.hpp"

@@ -4,8 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "alloctap/dump/descriptor_output.hpp"
-#include "alloctap/dump/file_output.hpp"
+#include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/testing/finding.hpp"

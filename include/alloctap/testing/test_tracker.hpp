@@ -20,7 +20,7 @@ class TestTracker {
   /// From now on that is the tracker to ask. `run_doctest` and the like call it. Thread-safe.
   template <class Tracker>
   static void use() noexcept {
-    static_assert(std::is_same_v<typename Tracker::Tags, InheritedTags>,
+    static_assert(std::is_base_of_v<InheritedTags, typename Tracker::Tags>,
                   "a tracker of tests puts memory down to test cases: derive its configuration "
                   "from alloctap::testing::TestConfig, or set Tags = alloctap::InheritedTags");
     static constexpr TestTracker kTracker{

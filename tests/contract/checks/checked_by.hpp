@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "alloctap/check/level_presets.hpp"
+#include "alloctap/impl/tracker.hpp"
 #include "alloctap/status.hpp"
-#include "alloctap/tracker.hpp"
 #include "tests/contract/hooks/hooked_program.hpp"
 
 namespace alloctap::testing {

@@ -8,8 +8,8 @@
 
 #include "alloctap/hook/interpose_hook.hpp"
 #include "alloctap/hook/interposed_malloc.hpp"
+#include "alloctap/impl/tracker.hpp"
 #include "alloctap/message_text.hpp"
-#include "alloctap/tracker.hpp"
 #include "tests/contract/hooks/hooked_program.hpp"
 
 namespace {

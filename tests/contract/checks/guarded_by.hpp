@@ -5,7 +5,7 @@
 
 #include "alloctap/check/checks.hpp"
 #include "alloctap/check/guard_pages.hpp"
-#include "alloctap/tracker.hpp"
+#include "alloctap/impl/tracker.hpp"
 
 namespace alloctap::testing {
 

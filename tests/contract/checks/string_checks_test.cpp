@@ -22,9 +22,9 @@
 #include "alloctap/hook/interpose_hook.hpp"
 #include "alloctap/hook/interposed_malloc.hpp"
 #include "alloctap/hook/interposed_strings.hpp"
+#include "alloctap/impl/tracker.hpp"
 #include "alloctap/message_text.hpp"
 #include "alloctap/status.hpp"
-#include "alloctap/tracker.hpp"
 #include "tests/contract/checks/string_checked_program.hpp"
 
 namespace {

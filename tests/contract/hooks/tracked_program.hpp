@@ -5,10 +5,10 @@
 #include <optional>
 #include <utility>
 
+#include "alloctap/impl/tracker.hpp"
 #include "alloctap/message_text.hpp"
 #include "alloctap/stack/no_stack.hpp"
 #include "alloctap/status.hpp"
-#include "alloctap/tracker.hpp"
 #include "tests/contract/hooks/hooked_program.hpp"
 
 namespace alloctap::testing {
@@ -35,7 +35,7 @@ struct TrackedProgram {
             .deallocations = now->totals.deallocations,
             .allocated_bytes = now->totals.allocated_bytes,
             .live_bytes = now->totals.live_bytes,
-            .mapped_bytes = Tracker::Sink::meta().mappings().live_bytes(),
+            .mapped_bytes = ::alloctap::SinkOf<Tracker>::meta().mappings().live_bytes(),
             .unmatched_frees = now->account.unmatched_frees};
   }
 

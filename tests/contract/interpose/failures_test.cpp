@@ -18,19 +18,18 @@
 #include <thread>
 #include <utility>
 
-#include "alloctap/dump/file_output.hpp"
+#include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/dump/json_dump.hpp"
 #include "alloctap/dump/json_reader.hpp"
-#include "alloctap/dump/memory_output.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/fail/function_range.hpp"
 #include "alloctap/fail/injected_failures.hpp"
 #include "alloctap/hook/interposed_malloc.hpp"
 #include "alloctap/hook/plt_hook.hpp"
+#include "alloctap/impl/tracker.hpp"
 #include "alloctap/queue/buffer_queue.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/testing/fail_each_allocation.hpp"
-#include "alloctap/tracker.hpp"
 #include "tests/contract/hooks/hooked_program.hpp"
 
 namespace {

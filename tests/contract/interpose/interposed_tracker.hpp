@@ -2,8 +2,8 @@
 #pragma once
 
 #include "alloctap/hook/interpose_hook.hpp"
+#include "alloctap/impl/tracker.hpp"
 #include "alloctap/stack/no_stack.hpp"
-#include "alloctap/tracker.hpp"
 #include "tests/contract/hooks/hooked_program.hpp"
 
 namespace alloctap::testing {

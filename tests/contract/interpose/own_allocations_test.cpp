@@ -5,10 +5,9 @@
 #include <cstring>
 #include <string>
 
-#include "alloctap/dump/file_output.hpp"
 #include "alloctap/dump/html_dump.hpp"
+#include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/dump/json_dump.hpp"
-#include "alloctap/dump/memory_output.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/symbol/absl_symbolizer.hpp"

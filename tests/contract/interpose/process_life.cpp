@@ -12,8 +12,8 @@
 
 #include "alloctap/hook/interpose_hook.hpp"
 #include "alloctap/hook/interposed_malloc.hpp"
+#include "alloctap/impl/tracker.hpp"
 #include "alloctap/stack/no_stack.hpp"
-#include "alloctap/tracker.hpp"
 
 namespace {
 

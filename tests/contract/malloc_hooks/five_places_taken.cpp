@@ -4,9 +4,9 @@
 #include <string>
 
 #include "alloctap/hook/malloc_hooks.hpp"
+#include "alloctap/impl/tracker.hpp"
 #include "alloctap/message_text.hpp"
 #include "alloctap/status.hpp"
-#include "alloctap/tracker.hpp"
 
 namespace {
 

@@ -3,9 +3,9 @@
 #include <cstdio>
 
 #include "alloctap/hook/malloc_hooks.hpp"
+#include "alloctap/impl/tracker.hpp"
 #include "alloctap/message_text.hpp"
 #include "alloctap/status.hpp"
-#include "alloctap/tracker.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "alloctap/dump/memory_output.hpp"
+#include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/hook/malloc_hooks.hpp"
 #include "tests/contract/hooks/tracked_program.hpp"

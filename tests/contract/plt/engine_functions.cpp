@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "alloctap/alloctap.hpp"
 #include "alloctap/hook/plt_hook.hpp"
+#include "alloctap/implement.hpp"
 #include "engine.h"
 
 namespace {

@@ -10,8 +10,8 @@
 #include "alloctap/fail/function_range.hpp"
 #include "alloctap/fail/injected_failures.hpp"
 #include "alloctap/hook/windows_import_hook.hpp"
+#include "alloctap/impl/tracker.hpp"
 #include "alloctap/testing/fail_each_allocation.hpp"
-#include "alloctap/tracker.hpp"
 #include "tests/contract/hooks/hooked_program.hpp"
 
 namespace {

@@ -9,9 +9,9 @@
 #include "alloctap/game/allocation_scopes.hpp"
 #include "alloctap/game/budgets.hpp"
 #include "alloctap/hook/windows_import_hook.hpp"
+#include "alloctap/impl/tracker.hpp"
 #include "alloctap/observe/observers.hpp"
 #include "alloctap/tag/scoped_tags.hpp"
-#include "alloctap/tracker.hpp"
 #include "tests/contract/hooks/hooked_program.hpp"
 
 namespace {

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "alloctap/alloctap.hpp"
 #include "alloctap/hook/windows_heap_hook.hpp"
+#include "alloctap/implement.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/message_text.hpp"
 #include "alloctap/os/windows/dump_event.hpp"

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string_view>
 
-#include "alloctap/alloctap.hpp"
 #include "alloctap/hook/windows_heap_hook.hpp"
 #include "alloctap/hook/windows_import_hook.hpp"
+#include "alloctap/implement.hpp"
 #include "alloctap/os/windows/api.hpp"
 
 namespace {

@@ -1,9 +1,9 @@
 // The one file of the program that knows of its tracker.
-#include <alloctap/alloctap.hpp>
 #include <alloctap/dump/json_dump.hpp>
 #include <alloctap/game/allocation_scopes.hpp>
 #include <alloctap/game/frames.hpp>
 #include <alloctap/hook/interposed_malloc.hpp>
+#include <alloctap/implement.hpp>
 #include <alloctap/message_text.hpp>
 #include <alloctap/observe/observers.hpp>
 #include <alloctap/symbol/absl_symbolizer.hpp>

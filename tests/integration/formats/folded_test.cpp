@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "alloctap/alloctap.hpp"
+#include "alloctap/implement.hpp"
 #include "tests/integration/formats/format_run.hpp"
 #include "tests/support/temporary_directory.hpp"
 

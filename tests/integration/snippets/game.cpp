@@ -1,8 +1,8 @@
 // Around the loop of a game in README.md.
-#include <alloctap/alloctap.hpp>
 #include <alloctap/game/allocation_scopes.hpp>
 #include <alloctap/game/budgets.hpp>
 #include <alloctap/hook/interposed_malloc.hpp>
+#include <alloctap/implement.hpp>
 #include <alloctap/observe/observers.hpp>
 
 struct Config : alloctap::DefaultConfig {

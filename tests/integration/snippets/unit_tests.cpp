@@ -1,7 +1,7 @@
 // Around the main of unit tests in README.md: its headers, and a test case that leaks.
 #define DOCTEST_CONFIG_IMPLEMENT
-#include <alloctap/alloctap.hpp>
 #include <alloctap/hook/interposed_malloc.hpp>
+#include <alloctap/implement.hpp>
 #include <alloctap/symbol/libdw_symbolizer.hpp>
 #include <alloctap/testing/doctest_adapter.hpp>
 #include <alloctap/testing/test_config.hpp>

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "alloctap/alloctap.hpp"
 #include "alloctap/hook/windows_import_hook.hpp"
+#include "alloctap/implement.hpp"
 #include "alloctap/testing/doctest_adapter.hpp"
 #include "alloctap/testing/expectations.hpp"
 #include "alloctap/testing/test_config.hpp"

@@ -1,10 +1,10 @@
 // Lua, a program of others, runs under a tracker, and an allocator that counts stands beside it.
 #include <doctest/doctest.h>
 
-#include <alloctap/alloctap.hpp>
+#include <alloctap/dump/impl/outputs.hpp>
 #include <alloctap/dump/json_dump.hpp>
-#include <alloctap/dump/memory_output.hpp>
 #include <alloctap/hook/windows_import_hook.hpp>
+#include <alloctap/implement.hpp>
 #include <alloctap/message_text.hpp>
 #include <alloctap/symbol/system_symbolizer.hpp>
 #include <cstdint>

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "alloctap/dump/memory_output.hpp"
+#include "alloctap/dump/impl/outputs.hpp"
 #include "tests/support/sample_report.hpp"
 
 namespace {

@@ -1,10 +1,9 @@
-#include "alloctap/dump/callback_output.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 
 #include "alloctap/dump/dump_writer.hpp"
+#include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/status.hpp"
 
 using alloctap::CallbackOutput;

@@ -1,5 +1,3 @@
-#include "alloctap/dump/descriptor_output.hpp"
-
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,6 +6,7 @@
 #include <iterator>
 #include <string>
 
+#include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/status.hpp"
 #include "tests/support/temporary_directory.hpp"
 

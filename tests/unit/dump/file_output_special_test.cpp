@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "alloctap/dump/file_output.hpp"
+#include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/status.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/dumped_file.hpp"

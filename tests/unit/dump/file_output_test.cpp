@@ -1,5 +1,3 @@
-#include "alloctap/dump/file_output.hpp"
-
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -7,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "alloctap/dump/impl/outputs.hpp"
 #include "tests/support/dumped_file.hpp"
 #include "tests/support/temporary_directory.hpp"
 

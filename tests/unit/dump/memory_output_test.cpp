@@ -1,10 +1,9 @@
-#include "alloctap/dump/memory_output.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 #include <utility>
 
+#include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/status.hpp"
 #include "tests/support/starved_arena.hpp"
 

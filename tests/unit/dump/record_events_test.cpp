@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "alloctap/dump/heaptrack_dump.hpp"
-#include "alloctap/dump/memory_output.hpp"
+#include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/dump/record_dump.hpp"
 #include "alloctap/dump/saved_report.hpp"
 #include "alloctap/dump/text_dump.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "alloctap/dump/memory_output.hpp"
+#include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/dump/record_dump.hpp"
 #include "alloctap/dump/record_writer.hpp"
 #include "alloctap/dump/saved_report.hpp"

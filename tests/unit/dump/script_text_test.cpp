@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "alloctap/dump/memory_output.hpp"
+#include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/status.hpp"
 #include "tests/support/piece_output.hpp"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "alloctap/dump/dump_writer.hpp"
-#include "alloctap/dump/memory_output.hpp"
+#include "alloctap/dump/impl/outputs.hpp"
 
 namespace {
 

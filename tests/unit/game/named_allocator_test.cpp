@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/dump/json_dump.hpp"
-#include "alloctap/dump/memory_output.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/snapshot/by_tag.hpp"
 #include "alloctap/snapshot/tag_paths.hpp"

@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "alloctap/hook/manual_hook.hpp"
+#include "alloctap/impl/tracker.hpp"
 #include "alloctap/testing/scripted_stack.hpp"
-#include "alloctap/tracker.hpp"
 #include "tests/support/starved_arena.hpp"
 
 namespace {

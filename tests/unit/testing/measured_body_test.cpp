@@ -6,8 +6,8 @@
 
 #include "alloctap/game/allocation_scopes.hpp"
 #include "alloctap/hook/manual_hook.hpp"
+#include "alloctap/impl/tracker.hpp"
 #include "alloctap/testing/allocation_baseline.hpp"
-#include "alloctap/tracker.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace {

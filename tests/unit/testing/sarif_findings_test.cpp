@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "alloctap/dump/memory_output.hpp"
+#include "alloctap/dump/impl/outputs.hpp"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <thread>
 
-#include "alloctap/alloctap.hpp"
 #include "alloctap/dump/json_dump.hpp"
+#include "alloctap/implement.hpp"
 #include "alloctap/stack/unwind_rules.hpp"
 #include "tests/support/windows/plugin_library.hpp"
 

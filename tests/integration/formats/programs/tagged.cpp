@@ -1,10 +1,10 @@
 // Allocates in tags and on two threads, and writes one moment in several formats.
 //
 // usage: tagged DIRECTORY
-#include <alloctap/alloctap.hpp>
 #include <alloctap/dump/json_dump.hpp>
 #include <alloctap/dump/pprof_dump.hpp>
 #include <alloctap/hook/interposed_malloc.hpp>
+#include <alloctap/implement.hpp>
 #include <alloctap/symbol/absl_symbolizer.hpp>
 #include <string>
 

@@ -9,9 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <alloctap/alloctap.hpp>
 #include <alloctap/hook/interpose_hook.hpp>
 #include <alloctap/hook/interposed_malloc.hpp>
+#include <alloctap/implement.hpp>
 #include <alloctap/symbol/absl_symbolizer.hpp>
 #include <alloctap/symbol/bounded_text.hpp>
 #include <alloctap/testing/comparing_stack.hpp>

@@ -2,10 +2,10 @@
 
 #include "alloctap/hook/interpose_hook.hpp"
 #include "alloctap/hook/interposed_malloc.hpp"
+#include "alloctap/impl/tracker.hpp"
 #include "alloctap/stack/backtrace_stack.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/testing/comparing_stack.hpp"
-#include "alloctap/tracker.hpp"
 
 namespace alloctap::testing {
 namespace {

@@ -1,3 +1,5 @@
+#include "alloctap/dump/impl/outputs.hpp"
+
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -5,8 +7,6 @@
 #include <iterator>
 #include <string>
 
-#include "alloctap/dump/descriptor_output.hpp"
-#include "alloctap/dump/file_output.hpp"
 #include "alloctap/os/file.hpp"
 #include "alloctap/status.hpp"
 #include "tests/support/temporary_directory.hpp"

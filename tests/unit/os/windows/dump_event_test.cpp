@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <string>
 
-#include "alloctap/alloctap.hpp"
+#include "alloctap/implement.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/windows/becomes.hpp"
 

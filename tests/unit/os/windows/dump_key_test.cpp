@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "alloctap/alloctap.hpp"
+#include "alloctap/implement.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/windows/becomes.hpp"
 

@@ -1,0 +1,211 @@
+/// Bodies of outputs.hpp.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <string_view>
+
+#include "alloctap/dump/outputs.hpp"
+#include "alloctap/guard/arena.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/os/file.hpp"
+#include "alloctap/os/thread.hpp"
+
+namespace alloctap {
+
+/// Of a `FileOutput`.
+class OutputFile {
+ public:
+  explicit OutputFile(std::string_view path) noexcept {
+    has_path_ = !path.empty() && assign(path_, path) && assign(partial_path_, path);
+  }
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile() { discard(); }
+
+  Status open() {
+    if (!has_path_) return has_no_path();
+    int error = 0;
+    direct_ = os::is_special_file(path_.data());
+    if (!direct_ && !name_partial_file()) {
+      return Status::resource_exhausted("dump: no memory for the name of a file");
+    }
+    // What was given up is still open, and some systems remove no open file.
+    file_.close();
+    // One of that name is of a process that died with it and had this one's id.
+    if (!direct_) os::remove_file(target());
+    file_ =
+        direct_ ? os::open_for_appending(target(), error) : os::create_for_writing(target(), error);
+    partial_exists_ = error == 0 && !direct_;
+    return error == 0 ? Status() : failed("open", error);
+  }
+
+  Status write(std::string_view text) {
+    const int error = os::write_all(file_.descriptor(), text);
+    return error == 0 ? Status() : failed("write", error);
+  }
+
+  Status commit() {
+    if (const int error = file_.close(); error != 0) return failed("write", error);
+    if (direct_) return Status();
+    if (const int error = os::rename_file(target(), path_.data()); error != 0) {
+      return failed("rename", error);
+    }
+    partial_exists_ = false;
+    return Status();
+  }
+
+  static Status has_no_path() {
+    return Status::invalid_argument("dump: an empty path, or no memory for one");
+  }
+
+ private:
+  using Path = ArenaArray<char>;
+
+  static bool assign(Path& path, std::string_view text) noexcept {
+    for (const char character : text) {
+      if (!path.push_back(character)) return false;
+    }
+    return path.push_back('\0');
+  }
+
+  /// Hidden from a reader who looks for reports by their name, and apart for every process.
+  bool name_partial_file() noexcept {
+    char suffix[32] = ".partial.";
+    std::uint32_t rest = static_cast<std::uint32_t>(os::current_process_id());
+    std::size_t length = std::strlen(suffix);
+    do {
+      suffix[length++] = static_cast<char>('0' + rest % 10);
+      rest /= 10;
+    } while (rest != 0);
+    partial_path_.clear();
+    const std::string_view path(path_.data());
+    for (const char character : path) {
+      if (!partial_path_.push_back(character)) return false;
+    }
+    return assign(partial_path_, {suffix, length});
+  }
+
+  [[nodiscard]] const char* target() const noexcept {
+    return direct_ ? path_.data() : partial_path_.data();
+  }
+
+  Status failed(const char* what, int error) {
+    discard();
+    return Status::unavailable("cannot ", what, " the dump ", path_.data(), ": ",
+                               os::error_text(error));
+  }
+
+  void discard() noexcept {
+    file_.close();
+    // What this was moved to has the path now.
+    if (partial_exists_ && !partial_path_.empty()) os::remove_file(partial_path_.data());
+    partial_exists_ = false;
+  }
+
+  Path path_;
+  Path partial_path_;
+  os::File file_;
+  bool has_path_ = false;
+  bool direct_ = false;
+  bool partial_exists_ = false;
+};
+
+/// Of a `MemoryOutput`.
+class OutputText {
+ public:
+  void clear() noexcept { text_.clear(); }
+
+  Status write(std::string_view text) {
+    while (text_.capacity() - text_.size() < text.size()) {
+      if (!text_.reserve(text_.capacity() * 2 + text.size())) return no_memory();
+    }
+    for (const char character : text) static_cast<void>(text_.push_back(character));
+    return Status();
+  }
+
+  [[nodiscard]] std::string_view text() const noexcept { return {text_.data(), text_.size()}; }
+
+  static Status no_memory() {
+    return Status::resource_exhausted("dump: the system has no memory to keep it");
+  }
+
+ private:
+  ArenaArray<char> text_;
+};
+
+/// A `T` in the arena; nullptr without memory for it.
+template <class T, class... Arguments>
+T* make_in_arena(Arguments... arguments) noexcept {
+  void* const place = Arena::allocate(sizeof(T));
+  return place == nullptr ? nullptr : ::new (place) T(arguments...);
+}
+
+template <class T>
+void end_in_arena(T* object) noexcept {
+  object->~T();
+  Arena::deallocate(object, sizeof(T));
+}
+
+template <class Anything>
+Status OutputCalls<Anything>::write(int descriptor, std::string_view text) {
+  const int error = os::write_all(descriptor, text);
+  if (error == 0) return Status();
+  return Status::unavailable("cannot write the dump to descriptor ", descriptor, ": ",
+                             os::error_text(error));
+}
+
+template <class Anything>
+OutputFile* OutputCalls<Anything>::make_file(std::string_view path) noexcept {
+  return make_in_arena<OutputFile>(path);
+}
+
+template <class Anything>
+Status OutputCalls<Anything>::open(OutputFile* file) {
+  return file == nullptr ? OutputFile::has_no_path() : file->open();
+}
+
+template <class Anything>
+Status OutputCalls<Anything>::write(OutputFile& file, std::string_view text) {
+  return file.write(text);
+}
+
+template <class Anything>
+Status OutputCalls<Anything>::commit(OutputFile& file) {
+  return file.commit();
+}
+
+template <class Anything>
+void OutputCalls<Anything>::end(OutputFile* file) noexcept {
+  end_in_arena(file);
+}
+
+template <class Anything>
+Status OutputCalls<Anything>::open(OutputText*& text) {
+  if (text == nullptr) text = make_in_arena<OutputText>();
+  if (text == nullptr) return OutputText::no_memory();
+  text->clear();
+  return Status();
+}
+
+template <class Anything>
+Status OutputCalls<Anything>::write(OutputText& kept, std::string_view text) {
+  return kept.write(text);
+}
+
+template <class Anything>
+std::string_view OutputCalls<Anything>::view(const OutputText* text) noexcept {
+  return text == nullptr ? std::string_view() : text->text();
+}
+
+template <class Anything>
+void OutputCalls<Anything>::end(OutputText* text) noexcept {
+  end_in_arena(text);
+}
+
+static_assert(DumpOutput<DescriptorOutput>);
+static_assert(DumpOutput<FileOutput>);
+static_assert(DumpOutput<MemoryOutput>);
+
+}  // namespace alloctap

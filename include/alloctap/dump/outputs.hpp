@@ -1,0 +1,155 @@
+/// Where a dump goes: a descriptor, a file, memory, a function of the program, or what a program
+/// writes for itself.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "alloctap/status.hpp"
+
+namespace alloctap {
+
+/// `open` prepares, `write` appends, `commit` makes what was written final; an output that is not
+/// committed leaves nothing behind that looks like a report. One dump at a time. None may allocate
+/// from the host, but for the text of an error.
+template <class O>
+concept DumpOutput = requires(O& output, std::string_view text) {
+  { output.open() } -> std::same_as<Status>;
+  { output.write(text) } -> std::same_as<Status>;
+  { output.commit() } -> std::same_as<Status>;
+};
+
+/// The least that models `DumpOutput`.
+struct DumpOutputArchetype {
+  Status open() { return Status(); }
+  Status write(std::string_view) { return Status(); }
+  Status commit() { return Status(); }
+};
+
+static_assert(DumpOutput<DumpOutputArchetype>);
+
+/// Any output, which must outlive it: what functions take that write into one. A copy is the same
+/// output.
+class OutputRef {
+ public:
+  template <class Output>
+    requires(!std::is_same_v<std::remove_cvref_t<Output>, OutputRef> &&
+             DumpOutput<std::remove_reference_t<Output>>)
+  OutputRef(Output&& output) noexcept
+      : output_(const_cast<void*>(static_cast<const void*>(&output))),
+        open_([](void* o) { return static_cast<std::remove_reference_t<Output>*>(o)->open(); }),
+        write_([](void* o, std::string_view text) {
+          return static_cast<std::remove_reference_t<Output>*>(o)->write(text);
+        }),
+        commit_(
+            [](void* o) { return static_cast<std::remove_reference_t<Output>*>(o)->commit(); }) {}
+
+  Status open() const { return open_(output_); }
+  Status write(std::string_view text) const { return write_(output_, text); }
+  Status commit() const { return commit_(output_); }
+
+ private:
+  void* output_;
+  Status (*open_)(void*);
+  Status (*write_)(void*, std::string_view);
+  Status (*commit_)(void*);
+};
+
+class OutputFile;
+class OutputText;
+
+/// What the outputs below do, in impl/outputs.hpp. A template, so that one file of a program can
+/// instantiate it for all others (ALLOCTAP_IMPLEMENT).
+template <class = void>
+struct OutputCalls {
+  static Status write(int descriptor, std::string_view text);
+  /// nullptr without memory for it.
+  static OutputFile* make_file(std::string_view path) noexcept;
+  static Status open(OutputFile* file);
+  static Status write(OutputFile& file, std::string_view text);
+  static Status commit(OutputFile& file);
+  static void end(OutputFile* file) noexcept;
+  /// Makes one where there is none, in the arena.
+  static Status open(OutputText*& text);
+  static Status write(OutputText& kept, std::string_view text);
+  static std::string_view view(const OutputText* text) noexcept;
+  static void end(OutputText* text) noexcept;
+};
+
+/// Writes to `descriptor`, which stays the caller's and stays open.
+class DescriptorOutput {
+ public:
+  explicit DescriptorOutput(int descriptor) noexcept : descriptor_(descriptor) {}
+
+  Status open() { return Status(); }
+  Status write(std::string_view text) { return OutputCalls<>::write(descriptor_, text); }
+  Status commit() { return Status(); }
+
+ private:
+  int descriptor_;
+};
+
+/// Writes beside `path` and renames when all is written, so that `path` is either the whole new
+/// report or what it was before. A pipe or device at `path` is written to directly. Move-only.
+class FileOutput {
+ public:
+  /// `path` is copied; relative ones count from the working directory at `open`.
+  explicit FileOutput(std::string_view path) noexcept : file_(OutputCalls<>::make_file(path)) {}
+  FileOutput(FileOutput&& other) noexcept : file_(std::exchange(other.file_, nullptr)) {}
+  ~FileOutput() {
+    if (file_ != nullptr) OutputCalls<>::end(file_);
+  }
+
+  Status open() { return OutputCalls<>::open(file_); }
+  Status write(std::string_view text) { return OutputCalls<>::write(*file_, text); }
+  Status commit() { return OutputCalls<>::commit(*file_); }
+
+ private:
+  OutputFile* file_;
+};
+
+/// Keeps the text in the tracker's own memory until it is destroyed. Move-only.
+class MemoryOutput {
+ public:
+  MemoryOutput() noexcept = default;
+  MemoryOutput(MemoryOutput&& other) noexcept : text_(std::exchange(other.text_, nullptr)) {}
+  MemoryOutput& operator=(MemoryOutput&& other) noexcept {
+    std::swap(text_, other.text_);
+    return *this;
+  }
+  ~MemoryOutput() {
+    if (text_ != nullptr) OutputCalls<>::end(text_);
+  }
+
+  Status open() { return OutputCalls<>::open(text_); }
+  Status write(std::string_view text) { return OutputCalls<>::write(*text_, text); }
+  Status commit() { return Status(); }
+
+  /// What was written; valid until the next dump into this output.
+  [[nodiscard]] std::string_view text() const noexcept { return OutputCalls<>::view(text_); }
+
+ private:
+  OutputText* text_ = nullptr;
+};
+
+/// Calls `callback(std::string_view)` for each piece of text, in order. It returns a Status; an
+/// error ends the dump. What it allocates is not recorded; where it asks a tracker for a dump or a
+/// snapshot, it is given an error.
+template <class Callback>
+  requires std::is_invocable_r_v<Status, Callback&, std::string_view>
+class CallbackOutput {
+ public:
+  explicit CallbackOutput(Callback callback) : callback_(std::move(callback)) {}
+
+  Status open() { return Status(); }
+  Status write(std::string_view text) { return callback_(text); }
+  Status commit() { return Status(); }
+
+ private:
+  Callback callback_;
+};
+
+}  // namespace alloctap

@@ -1,0 +1,211 @@
+/// Bodies of tracker.hpp.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "alloctap/arch/own_registers.hpp"
+#include "alloctap/checking_recorder.hpp"
+#include "alloctap/config.hpp"
+#include "alloctap/dump/dump_policy.hpp"
+#include "alloctap/dump/impl/outputs.hpp"
+#include "alloctap/dump/named_stacks.hpp"
+#include "alloctap/event/event_sink.hpp"
+#include "alloctap/guard/control_lock.hpp"
+#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/snapshot/diff.hpp"
+#include "alloctap/snapshot/leaks.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/snapshot/sorted_misuses.hpp"
+#include "alloctap/snapshot/suppressions.hpp"
+#include "alloctap/symbol/module_table.hpp"
+#include "alloctap/tracker.hpp"
+#include "alloctap/tracker_report.hpp"
+#include "alloctap/tracker_session.hpp"
+#include "alloctap/tracker_snapshot.hpp"
+
+namespace alloctap {
+
+/// What the hook of a tracker feeds.
+template <class Config>
+struct SinkOfTracker<Tracker<Config>> {
+  using Type = RecorderOf<Config>;
+};
+
+template <class Config>
+alloctap::Result<Session> Tracker<Config>::start() {
+  static_assert(CheckedConfig<Config>::ok);
+  if (Status status = refuse_inside_dump(); !status.ok()) return status;
+  const ReentrancyGuard guard;
+  {
+    const std::lock_guard hold(control_lock);
+    if (Status status = TrackerSession<Config>::start_locked(); !status.ok()) return status;
+  }
+  RecorderOf<Config>::Epochs::watch();
+  TrackerSession<Config>::offer_annotations();
+  return Session(&TrackerSession<Config>::stop);
+}
+
+template <class Config>
+bool Tracker<Config>::running() noexcept {
+  return TrackerSession<Config>::running();
+}
+
+template <class Config>
+alloctap::Result<Snapshot> Tracker<Config>::snapshot(SnapshotOptions options) {
+  static_assert(CheckedConfig<Config>::ok);
+  if (Status status = refuse_inside_dump(); !status.ok()) return status;
+  const ReentrancyGuard guard;
+  const std::lock_guard hold(control_lock);
+  if (options.reachability == Reachability::kNotAsked)
+    return TrackerSnapshot<Config>::take(options);
+  arch::RegisterValues mine{};
+  arch::read_own_registers(mine);
+  return TrackerSnapshot<Config>::take_scanned(options, mine, running());
+}
+
+template <class Config>
+alloctap::Result<SnapshotDiff> Tracker<Config>::growth_over(void* work, void (*call)(void*)) {
+  const Result<Snapshot> before = snapshot();
+  if (!before.ok()) return before.status();
+  call(work);
+  const Result<Snapshot> after = snapshot();
+  if (!after.ok()) return after.status();
+  return diff(*before, *after);
+}
+
+template <class Config>
+alloctap::Result<ModuleTable> Tracker<Config>::modules() {
+  if (Status status = refuse_inside_dump(); !status.ok()) return status;
+  const ReentrancyGuard guard;
+  const std::lock_guard hold(control_lock);
+  RecorderOf<Config>::Epochs::update_locked();
+  return TrackerReport<Config>::modules();
+}
+
+template <class Config>
+alloctap::Result<Leaks> Tracker<Config>::leaks(const Snapshot& snapshot,
+                                               const Suppressions& suppressions) {
+  if (Status status = refuse_inside_dump(); !status.ok()) return status;
+  const ReentrancyGuard guard;
+  const std::lock_guard hold(control_lock);
+  return TrackerReport<Config>::leaks(snapshot, suppressions);
+}
+
+template <class Config>
+alloctap::Result<FoundLeaks> Tracker<Config>::leaks(Reachability reachability,
+                                                    const Suppressions& suppressions) {
+  Result<Snapshot> taken = snapshot({.reachability = reachability});
+  if (!taken.ok()) return taken.status();
+  FoundLeaks found{.snapshot = *std::move(taken), .leaks = {}};
+  Result<Leaks> leaks = Tracker::leaks(found.snapshot, suppressions);
+  if (!leaks.ok()) return leaks.status();
+  found.leaks = *std::move(leaks);
+  return found;
+}
+
+template <class Config>
+alloctap::Result<SortedMisuses> Tracker<Config>::misuses(const Snapshot& snapshot,
+                                                         const Suppressions& suppressions) {
+  if (Status status = refuse_inside_dump(); !status.ok()) return status;
+  const ReentrancyGuard guard;
+  const std::lock_guard hold(control_lock);
+  return TrackerReport<Config>::misuses(snapshot, suppressions);
+}
+
+template <class Config>
+alloctap::Result<NamedStacks> Tracker<Config>::name_stacks(std::span<const StackId> stacks) {
+  if (Status status = refuse_inside_dump(); !status.ok()) return status;
+  const ReentrancyGuard guard;
+  const std::lock_guard hold(control_lock);
+  RecorderOf<Config>::Epochs::update_locked();
+  return TrackerReport<Config>::name_stacks(stacks);
+}
+
+template <class Config>
+template <class Policy>
+alloctap::Status Tracker<Config>::dump(const Policy& policy, OutputRef output) {
+  static_assert(CheckedConfig<Config>::ok);
+  static_assert(DumpPolicy<Policy>,
+                "what is dumped does not model DumpPolicy: see alloctap/dump/dump_policy.hpp");
+  if (Status status = refuse_inside_dump(); !status.ok()) return status;
+  const ReentrancyGuard guard;
+  const std::lock_guard hold(control_lock);
+  const Result<Snapshot> snapshot = TrackerSnapshot<Config>::take();
+  if (!snapshot.ok()) return snapshot.status();
+  return TrackerReport<Config>::write(*snapshot, policy, output);
+}
+
+template <class Config>
+template <class Policy>
+alloctap::Status Tracker<Config>::dump(const Snapshot& snapshot, const Policy& policy,
+                                       OutputRef output) {
+  if (Status status = refuse_inside_dump(); !status.ok()) return status;
+  const ReentrancyGuard guard;
+  const std::lock_guard hold(control_lock);
+  return TrackerReport<Config>::write(snapshot, policy, output);
+}
+
+template <class Config>
+void Tracker<Config>::pause() noexcept {
+  if (running()) RecorderOf<Config>::detours().pause();
+}
+
+template <class Config>
+void Tracker<Config>::resume() noexcept {
+  RecorderOf<Config>::detours().resume();
+}
+
+template <class Config>
+bool Tracker<Config>::paused() noexcept {
+  return RecorderOf<Config>::detours().paused();
+}
+
+template <class Config>
+void Tracker<Config>::mark(std::string_view name) noexcept {
+  if (running()) RecorderOf<Config>::mark(name);
+}
+
+template <class Config>
+std::uint64_t Tracker<Config>::live_bytes() noexcept {
+  return RecorderOf<Config>::books().live_bytes();
+}
+
+template <class Config>
+bool Tracker<Config>::verify_all()
+  requires(Config::Checks::kChecks)
+{
+  const ReentrancyGuard guard;
+  FoundMisuses found;
+  bool quiet = false;
+  {
+    const std::lock_guard hold(control_lock);
+    quiet = ThreadStates::close_gate();
+    if (quiet) found = RecorderOf<Config>::sweep();
+    ThreadStates::open_gate();
+  }
+  RecorderOf<Config>::act(found);
+  return quiet;
+}
+
+template <class Config>
+void Tracker<Config>::add_timeline_point() noexcept {
+  if (running()) RecorderOf<Config>::add_timeline_point();
+}
+
+template <class Config>
+void Tracker<Config>::set_max_frames(std::uint32_t frames) noexcept {
+  RecorderOf<Config>::set_max_frames(frames);
+}
+
+template <class Config>
+alloctap::Status Tracker<Config>::refuse_inside_dump() {
+  if (!holds_tracker_lock()) return Status();
+  return Status::failed_precondition(
+      "this thread is inside a dump: what an output calls may not start, snapshot or dump");
+}
+
+}  // namespace alloctap

@@ -1,0 +1,10 @@
+#include <alloctap/hook/interposed_malloc.hpp>
+#include <alloctap/implement.hpp>
+
+#include "game.hpp"
+
+struct GameConfig : alloctap::DefaultConfig {
+  using Hook = alloctap::InterposeHook;
+};
+ALLOCTAP_DEFINE_INTERPOSED_MALLOC(Tracker);
+ALLOCTAP_IMPLEMENT(Tracker, alloctap::TextDump, alloctap::FoldedDump);
