@@ -27,6 +27,15 @@ struct SortedMisuses;
 
 /// In config.hpp, which implement.hpp includes.
 struct DefaultConfig;
+template <class Config>
+struct CheckedConfig;
+
+/// True; where `Config` is complete, it is checked for that, so implement.hpp must be there.
+template <class Config>
+inline constexpr bool kCheckedIfComplete = true;
+template <class Config>
+  requires requires { sizeof(Config); }
+inline constexpr bool kCheckedIfComplete<Config> = CheckedConfig<Config>::ok;
 
 /// Records what the program allocates while a `Session` lives, and writes reports of it.
 ///
@@ -41,6 +50,8 @@ struct DefaultConfig;
 /// ...)`. Results are of types that headers of their own define, such as snapshot/snapshot.hpp.
 template <class Config = DefaultConfig>
 class Tracker {
+  static_assert(kCheckedIfComplete<Config>);
+
  public:
   using ConfigType = Config;
   /// Those of `Config`, by their static functions, where it is complete.

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "alloctap/checking_recorder.hpp"
+#include "alloctap/config.hpp"
 #include "alloctap/event/internal_code.hpp"
 #include "alloctap/event/offered_annotations.hpp"
 #include "alloctap/guard/control_lock.hpp"
@@ -27,6 +28,7 @@ namespace alloctap {
 /// and both are undone. Control plane.
 template <class Config>
 class TrackerSession {
+  static_assert(CheckedConfig<Config>::ok);
   using Hook = typename Config::Hook;
   using Observers = typename Config::Observers;
   using Sink = RecorderOf<Config>;

@@ -36,8 +36,7 @@ static_assert(DumpOutput<DumpOutputArchetype>);
 class OutputRef {
  public:
   template <class Output>
-    requires(!std::is_same_v<std::remove_cvref_t<Output>, OutputRef> &&
-             DumpOutput<std::remove_reference_t<Output>>)
+    requires(!std::is_same_v<std::remove_cvref_t<Output>, OutputRef>)
   OutputRef(Output&& output) noexcept
       : output_(const_cast<void*>(static_cast<const void*>(&output))),
         open_([](void* o) { return static_cast<std::remove_reference_t<Output>*>(o)->open(); }),
@@ -45,7 +44,10 @@ class OutputRef {
           return static_cast<std::remove_reference_t<Output>*>(o)->write(text);
         }),
         commit_(
-            [](void* o) { return static_cast<std::remove_reference_t<Output>*>(o)->commit(); }) {}
+            [](void* o) { return static_cast<std::remove_reference_t<Output>*>(o)->commit(); }) {
+    static_assert(DumpOutput<std::remove_reference_t<Output>>,
+                  "what a dump goes to does not model DumpOutput: see alloctap/dump/outputs.hpp");
+  }
 
   Status open() const { return open_(output_); }
   Status write(std::string_view text) const { return write_(output_, text); }

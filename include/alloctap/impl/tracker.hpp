@@ -37,7 +37,6 @@ struct SinkOfTracker<Tracker<Config>> {
 
 template <class Config>
 alloctap::Result<Session> Tracker<Config>::start() {
-  static_assert(CheckedConfig<Config>::ok);
   if (Status status = refuse_inside_dump(); !status.ok()) return status;
   const ReentrancyGuard guard;
   {
@@ -56,7 +55,6 @@ bool Tracker<Config>::running() noexcept {
 
 template <class Config>
 alloctap::Result<Snapshot> Tracker<Config>::snapshot(SnapshotOptions options) {
-  static_assert(CheckedConfig<Config>::ok);
   if (Status status = refuse_inside_dump(); !status.ok()) return status;
   const ReentrancyGuard guard;
   const std::lock_guard hold(control_lock);
@@ -128,7 +126,6 @@ alloctap::Result<NamedStacks> Tracker<Config>::name_stacks(std::span<const Stack
 template <class Config>
 template <class Policy>
 alloctap::Status Tracker<Config>::dump(const Policy& policy, OutputRef output) {
-  static_assert(CheckedConfig<Config>::ok);
   static_assert(DumpPolicy<Policy>,
                 "what is dumped does not model DumpPolicy: see alloctap/dump/dump_policy.hpp");
   if (Status status = refuse_inside_dump(); !status.ok()) return status;

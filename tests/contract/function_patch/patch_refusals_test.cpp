@@ -47,8 +47,9 @@ std::string memory_at(const PatchTarget& target) {
 void check_message(const alloctap::Status& status, const PatchTarget& target, const char* reason) {
   const std::string text(status.message());
   INFO(text);
-  CHECK(text.starts_with(alloctap::join_text("FunctionPatch: ", target.name, " at 0x",
-                                             alloctap::hex_text(target.address), ", ")));
+  CHECK(text.starts_with(alloctap::join_text(
+      "FunctionPatch: ", target.name, " at 0x",
+      alloctap::hex_text(reinterpret_cast<std::uintptr_t>(target.address)), ", ")));
   const std::string bytes = absl::BytesToHexString(memory_at(target).substr(0, 16));
   CHECK(text.find(alloctap::join_text("bytes ", bytes, ": ")) != std::string::npos);
   CHECK(text.find(reason) != std::string::npos);

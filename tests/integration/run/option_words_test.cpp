@@ -37,7 +37,7 @@ TEST_CASE("whatever is said in other words is something that the library says") 
 
 TEST_CASE("messages speak of options, not of macros and types") {
   for (const Rewording& rewording : kRewordings) {
-    const std::string words = in_option_words(rewording.first);
+    const std::string words = in_option_words(std::string(rewording.first));
     CAPTURE(words);
     for (const char* name : {"ALLOCTAP_", "Hook", "FunctionPatch", "refresh()", "HeaptrackDump"}) {
       CHECK(words.find(name) == std::string::npos);
