@@ -3,7 +3,7 @@
 
 usage: compile_time.py [options]
 
-Each source of SOURCES is compiled in turn, once a round, with -O2 and no debug information; printed
+The last two lines are README.md's program, header-only and with alloctap::compiled. Each source of SOURCES is compiled in turn, once a round, with -O2 and no debug information; printed
 are medians of the compiler's CPU time. The first lines show where the time goes: they are what the
 tracker itself includes.
 """
@@ -16,14 +16,26 @@ import statistics
 import subprocess
 import tempfile
 
-INCLUDE = pathlib.Path(__file__).resolve().parent.parent / "include"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+INCLUDE = ROOT / "include"
 EMPTY = "empty"
 TRACKER = "a tracker started"
 TARGET_SECONDS = 2.5
 
+README = "README's program"
+README_COMPILED = "README's, alloctap::compiled"
+
 START = """
 int main() { return alloctap::Tracker<>::start().ok() ? 0 : 1; }
 """
+
+
+def readme_program():
+    """The first program in C++ of README.md."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    return text.split("```cpp\n", 1)[1].split("```", 1)[0]
+
+
 SOURCES = {
     EMPTY: "",
     "<string>": "#include <string>\n",
@@ -39,7 +51,10 @@ SOURCES = {
     "alloctap/impl/tracker.hpp": "#include <alloctap/impl/tracker.hpp>\n",
     "alloctap/implement.hpp": "#include <alloctap/implement.hpp>\n",
     TRACKER: "#include <alloctap/impl/tracker.hpp>\n" + START,
+    README: readme_program(),
+    README_COMPILED: "#define ALLOCTAP_COMPILED\n" + readme_program(),
 }
+BRIEF = [EMPTY, TRACKER, README, README_COMPILED]
 
 
 def parse_arguments():
@@ -52,7 +67,7 @@ def parse_arguments():
     )
     parser.add_argument("--compiler", default="g++")
     parser.add_argument(
-        "--brief", action="store_true", help="only the empty file and the tracker started"
+        "--brief", action="store_true", help="only the empty file, the tracker started and README's"
     )
     parser.add_argument("--include", default=str(INCLUDE), help="headers (default: of this tree)")
     parser.add_argument("--json", metavar="FILE", help="write all numbers there too")
@@ -72,7 +87,7 @@ def compile_seconds(arguments, source, folder):
 
 def measure(arguments):
     """Source -> seconds, one a round."""
-    seconds = {name: [] for name in ([EMPTY, TRACKER] if arguments.brief else SOURCES)}
+    seconds = {name: [] for name in (BRIEF if arguments.brief else SOURCES)}
     with tempfile.TemporaryDirectory() as folder_name:
         folder = pathlib.Path(folder_name)
         for _ in range(arguments.rounds):

@@ -12,5 +12,5 @@ if [ "${1-}" = --fix ]; then
   mode=-i
 fi
 # shellcheck disable=SC2086 # options
-find include examples tests bench \( -name '*.hpp' -o -name '*.cpp' \) -print0 |
+find include src examples tests bench \( -name '*.hpp' -o -name '*.cpp' \) -print0 |
   xargs -0 -r "$tool" $mode

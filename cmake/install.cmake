@@ -18,6 +18,13 @@ foreach(component IN ITEMS absl_symbolizer json_dump html_dump inline_hook libdw
   endif()
 endforeach()
 
+# The archive depends on the processor, so it is none of liballoctap-dev. alloctap-config.cmake adds
+# what it is linked with.
+install(TARGETS alloctap_compiled EXPORT alloctap-compiled-targets
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT liballoctap-compiled-dev)
+install(EXPORT alloctap-compiled-targets NAMESPACE alloctap:: DESTINATION "${package_dir}"
+        COMPONENT liballoctap-compiled-dev)
+
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/alloctap-config.cmake.in"
                               "${CMAKE_CURRENT_BINARY_DIR}/alloctap-config.cmake"
                               INSTALL_DESTINATION "${package_dir}")
@@ -41,5 +48,10 @@ endif()
 configure_file("${CMAKE_CURRENT_LIST_DIR}/alloctap.pc.in" "${CMAKE_CURRENT_BINARY_DIR}/alloctap.pc" @ONLY)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/alloctap.pc" DESTINATION "${pkg_config_dir}"
         COMPONENT liballoctap-dev)
+file(RELATIVE_PATH ALLOCTAP_UP_FROM_LIBDIR "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+configure_file("${CMAKE_CURRENT_LIST_DIR}/alloctap-compiled.pc.in"
+               "${CMAKE_CURRENT_BINARY_DIR}/alloctap-compiled.pc" @ONLY)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/alloctap-compiled.pc"
+        DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT liballoctap-compiled-dev)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}"
         COMPONENT liballoctap-dev)

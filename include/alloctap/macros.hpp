@@ -17,6 +17,15 @@
 #endif
 #endif
 
+/// Stands before the bodies in impl/ folders. They are inline functions in the header-only form,
+/// and ordinary ones in the library alloctap::compiled, which is compiled with ALLOCTAP_COMPILED as
+/// are the programs that link it.
+#if defined(ALLOCTAP_COMPILED)
+#define ALLOCTAP_INLINE
+#else
+#define ALLOCTAP_INLINE inline
+#endif
+
 /// Keeps a function out of its callers: slow paths, and entry points whose frame must exist.
 #define ALLOCTAP_NOINLINE __attribute__((noinline))
 

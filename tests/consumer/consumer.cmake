@@ -14,4 +14,7 @@ target_link_libraries(consumer PRIVATE alloctap::alloctap alloctap::interpose_ho
                                        alloctap::absl_symbolizer alloctap::json_dump
                                        alloctap::html_dump alloctap::inline_hook
                                        alloctap::pprof_dump annotated)
+if(LINKS_COMPILED)
+  target_link_libraries(consumer PRIVATE alloctap::compiled)
+endif()
 target_compile_definitions(consumer PRIVATE EXPECTED_VERSION="${EXPECTED_VERSION}")

@@ -4,14 +4,11 @@
 #include <cstdint>
 #include <string_view>
 
-#include "alloctap/check/block_layout.hpp"
 #include "alloctap/check/check_settings.hpp"
 #include "alloctap/check/checked_block.hpp"
 #include "alloctap/check/found_misuses.hpp"
 #include "alloctap/check/misuse_log.hpp"
-#include "alloctap/check/release_match.hpp"
 #include "alloctap/event/allocation_event.hpp"
-#include "alloctap/macros.hpp"
 #include "alloctap/os/memory_fault.hpp"
 
 namespace alloctap {
@@ -31,78 +28,28 @@ class BlockFaults {
 
   /// Keeps an access near the block of `story`, or to it, that the processor refused.
   const Misuse* add_refused(const os::MemoryFault& fault, const BlockCall& call,
-                            const BlockStory& story) noexcept {
-    MemoryAccess access;
-    access.address = fault.address;
-    access.writes = writes(fault);
-    return add_access(kind_of(fault, story), access, call, story);
-  }
+                            const BlockStory& story) noexcept;
 
   /// Keeps a call of `function` with an address that is no block's. As `MisuseLog::add`.
   const Misuse* add_question(MisuseKind kind, const void* pointer, std::string_view function,
-                             const BlockCall& call, const BlockStory& story) noexcept {
-    MemoryAccess access;
-    access.function = function;
-    access.address = reinterpret_cast<std::uintptr_t>(pointer);
-    return add_access(kind, access, call, story);
-  }
+                             const BlockCall& call, const BlockStory& story) noexcept;
 
   /// Keeps a fault of what a call reads or writes; `source` is of a copy. As `MisuseLog::add`.
   const Misuse* add_access(MisuseKind kind, const MemoryAccess& access, const BlockCall& call,
-                           const BlockStory& story, std::uintptr_t source = 0) noexcept {
-    Misuse misuse;
-    misuse.kind = kind;
-    misuse.found = call;
-    misuse.address = access.address;
-    misuse.block = story;
-    misuse.access = access;
-    misuse.source = source;
-    return log_.add(misuse);
-  }
+                           const BlockStory& story, std::uintptr_t source = 0) noexcept;
 
   /// Whether `gone` gives a live block back as it came.
   void check_kind(const DeallocationEvent& gone, const BlockCall& call, const BlockStory& story,
-                  FoundMisuses& found) noexcept {
-    if (os::are_different(gone.heap, story.heap)) {
-      return found.add(add(MisuseKind::kWrongHeap, gone, call, story));
-    }
-    const ReleaseFault fault = find_release_fault(gone, story.kind, story.size, story.alignment);
-    if (fault == ReleaseFault::kNone) return;
-    const MisuseKind kind = fault == ReleaseFault::kKind   ? MisuseKind::kKindMismatch
-                            : fault == ReleaseFault::kSize ? MisuseKind::kWrongSize
-                                                           : MisuseKind::kWrongAlignment;
-    found.add(add(kind, gone, call, story));
-  }
+                  FoundMisuses& found) noexcept;
 
   /// Whether a guard was changed of a block that is live, or was until now.
   bool check_guards(const CheckSettings& settings, const CheckedBlock& block,
                     const DeallocationEvent& gone, const BlockCall& call,
-                    FoundMisuses& found) noexcept {
-    const ChangedBytes before = BlockLayout::front_changes(block);
-    const ChangedBytes behind = BlockLayout::rear_changes(settings, block);
-    if (before.count == 0 && behind.count == 0) return false;
-    BlockStory story = block.story();
-    story.freed = false;
-    add_changes(MisuseKind::kWriteBefore, before, gone, call, story, found);
-    add_changes(MisuseKind::kWriteBehind, behind, gone, call, story, found);
-    return true;
-  }
+                    FoundMisuses& found) noexcept;
 
   /// Whether anything was changed in a block that was freed and is still kept.
   bool check_freed(const CheckSettings& settings, const CheckedBlock& block, const BlockCall& call,
-                   FoundMisuses& found) noexcept {
-    const ChangedBytes before = BlockLayout::front_changes(block);
-    const ChangedBytes inside = BlockLayout::freed_changes(block);
-    const ChangedBytes behind = BlockLayout::rear_changes(settings, block);
-    if (before.count == 0 && inside.count == 0 && behind.count == 0) return false;
-    DeallocationEvent none;
-    none.pointer = block.begin();
-    const BlockStory story = block.story();
-    add_changes(MisuseKind::kWriteAfterFree, before, none, call, story, found);
-    add_changes(MisuseKind::kWriteAfterFree, inside, none, call, story, found);
-    add_changes(MisuseKind::kWriteAfterFree, behind, none, call, story, found);
-    return true;
-  }
+                   FoundMisuses& found) noexcept;
 
  private:
   /// What does not say that it writes is taken for a read.
@@ -110,41 +57,20 @@ class BlockFaults {
     return fault.access == os::FaultAccess::kWrite;
   }
 
-  static MisuseKind kind_of(const os::MemoryFault& fault, const BlockStory& story) noexcept {
-    const bool is_write = writes(fault);
-    if (story.freed) return is_write ? MisuseKind::kWriteAfterFree : MisuseKind::kReadAfterFree;
-    if (fault.address < story.address) {
-      return is_write ? MisuseKind::kWriteBefore : MisuseKind::kReadBefore;
-    }
-    return is_write ? MisuseKind::kWriteBehind : MisuseKind::kReadBehind;
-  }
+  static MisuseKind kind_of(const os::MemoryFault& fault, const BlockStory& story) noexcept;
 
   static Misuse make(MisuseKind kind, const DeallocationEvent& gone, const BlockCall& call,
-                     const BlockStory& story) noexcept {
-    Misuse misuse;
-    misuse.kind = kind;
-    misuse.found = call;
-    misuse.call = gone.kind;
-    misuse.by_sweep = call.stack == kNoStackId;
-    misuse.address = reinterpret_cast<std::uintptr_t>(gone.pointer);
-    misuse.stated_size = gone.stated_size;
-    misuse.stated_alignment = gone.stated_alignment;
-    misuse.heap = gone.heap;
-    misuse.block = story;
-    return misuse;
-  }
+                     const BlockStory& story) noexcept;
 
   /// Out of line: a `Misuse` takes more stack than all else on the way of a free.
-  ALLOCTAP_NOINLINE void add_changes(MisuseKind kind, const ChangedBytes& changed,
-                                     const DeallocationEvent& gone, const BlockCall& call,
-                                     const BlockStory& story, FoundMisuses& found) noexcept {
-    if (changed.count == 0) return;
-    Misuse misuse = make(kind, gone, call, story);
-    misuse.changed = changed;
-    found.add(log_.add(misuse));
-  }
+  void add_changes(MisuseKind kind, const ChangedBytes& changed, const DeallocationEvent& gone,
+                   const BlockCall& call, const BlockStory& story, FoundMisuses& found) noexcept;
 
   MisuseLog log_;
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/check/impl/block_faults.hpp"
+#endif

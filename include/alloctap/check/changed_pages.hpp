@@ -9,7 +9,6 @@
 #include "alloctap/check/checked_blocks.hpp"
 #include "alloctap/check/guarded_blocks.hpp"
 #include "alloctap/event/block_checks.hpp"
-#include "alloctap/os/virtual_memory.hpp"
 
 namespace alloctap {
 
@@ -28,35 +27,16 @@ class ChangedPages {
 
   /// Whether it may be read and written at this moment.
   [[nodiscard]] static bool may_access(const CheckSettings& settings,
-                                       const CheckedBlock& block) noexcept {
-    const PageChange change = block.pages.load(std::memory_order_relaxed);
-    return change == PageChange::kNone ||
-           (change == PageChange::kProtected && BlockLayout::may_write(settings, block));
-  }
+                                       const CheckedBlock& block) noexcept;
 
   /// Returns whether a block that is being freed may be read and written. If so, it is plain from
   /// then on, because the program no longer changes its pages.
-  [[nodiscard]] static bool settle(const CheckSettings& settings, CheckedBlock& block) noexcept {
-    if (is_plain(block)) return true;
-    const bool may = may_access(settings, block);
-    if (may) block.pages.store(PageChange::kNone, std::memory_order_relaxed);
-    return may;
-  }
+  [[nodiscard]] static bool settle(const CheckSettings& settings, CheckedBlock& block) noexcept;
 
   /// The program changed the pages of `[address, address + bytes)`, and with them blocks that lie
   /// in the first one. A block that begins in a later page is not looked for: no program knows what
   /// follows its own block.
-  void note(const void* address, std::size_t bytes, PageChange change) noexcept {
-    const auto begin = reinterpret_cast<std::uintptr_t>(address);
-    const std::size_t page = os::page_size();
-    const std::uintptr_t end = (begin + bytes + page - 1) / page * page;
-    const auto note = [&](CheckedBlock& block) { note_block(block, begin, end, change); };
-    if (settings_.guard_pages == 0 || !guards_.contains(address)) {
-      return blocks_.for_each_live_at(begin / page * page, page, note);
-    }
-    const BlockPool::Number number = guards_.nearest(address, blocks_.pool());
-    if (number != BlockPool::kNone) note(blocks_[number]);
-  }
+  void note(const void* address, std::size_t bytes, PageChange change) noexcept;
 
   /// Whether the program changed pages of the block beside an inaccessible page that `address` is
   /// nearest to: then an access that is refused is its own affair.
@@ -67,15 +47,7 @@ class ChangedPages {
 
  private:
   void note_block(CheckedBlock& block, std::uintptr_t begin, std::uintptr_t end,
-                  PageChange change) const noexcept {
-    const PageChange before = block.pages.load(std::memory_order_relaxed);
-    if (change != PageChange::kDiscarded) {
-      if (before == PageChange::kReplaced) return;
-      block.pages.store(change, std::memory_order_relaxed);
-    } else if (before == PageChange::kNone) {
-      BlockLayout::rewrite_guards(settings_, block, begin, end);
-    }
-  }
+                  PageChange change) const noexcept;
 
   const CheckSettings& settings_;
   CheckedBlocks& blocks_;
@@ -83,3 +55,7 @@ class ChangedPages {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/check/impl/changed_pages.hpp"
+#endif

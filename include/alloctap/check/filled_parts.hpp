@@ -1,14 +1,11 @@
 /// Which parts of a freed block were filled.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "alloctap/guard/arena.hpp"
 #include "alloctap/guard/touched_memory.hpp"
-#include "alloctap/os/virtual_memory.hpp"
 
 namespace alloctap {
 
@@ -19,19 +16,7 @@ namespace alloctap {
 class FilledParts {
  public:
   /// Fills what was touched of the `bytes` at `begin`, with `byte`.
-  void fill(std::byte* begin, std::size_t bytes, std::uint8_t byte) noexcept {
-    bytes_ = bytes;
-    byte_ = byte;
-    const bool is_large = bytes >= kLeastBytesAskedFor;
-    if (is_large && !make_bits(begin)) return release();
-    std::size_t filled = 0;
-    visit_touched(begin, bytes, [&](std::byte* part, std::size_t size) {
-      std::memset(part, byte, size);
-      if (is_large) note(page_in(begin, part), page_in(begin, part + size - 1));
-      filled += size;
-    });
-    if (filled == bytes) release_bits();
-  }
+  void fill(std::byte* begin, std::size_t bytes, std::uint8_t byte) noexcept;
 
   /// Calls `visit(std::byte* begin, std::size_t bytes, std::uint8_t byte)` for each part and what
   /// it consists of unless it is written to: what was filled, and zeros in what was touched
@@ -59,11 +44,7 @@ class FilledParts {
   using Word = std::uint64_t;
   static constexpr std::size_t kBits = 64;
 
-  static std::size_t page_in(const std::byte* begin, const std::byte* address) noexcept {
-    const std::size_t page = os::page_size();
-    return reinterpret_cast<std::uintptr_t>(address) / page -
-           reinterpret_cast<std::uintptr_t>(begin) / page;
-  }
+  static std::size_t page_in(const std::byte* begin, const std::byte* address) noexcept;
 
   [[nodiscard]] std::size_t bytes_of_bits() const noexcept {
     return (pages_ + kBits - 1) / kBits * sizeof(Word);
@@ -71,20 +52,9 @@ class FilledParts {
 
   /// How many of the `most` bytes at `part` are of one kind, all filled or none.
   [[nodiscard]] std::size_t run_at(const std::byte* begin, const std::byte* part,
-                                   std::size_t most) const noexcept {
-    const std::size_t page = os::page_size();
-    const std::size_t first = page_in(begin, part);
-    std::size_t run = page - reinterpret_cast<std::uintptr_t>(part) % page;
-    for (std::size_t i = first + 1; run < most && has(i) == has(first); ++i) run += page;
-    return std::min(run, most);
-  }
+                                   std::size_t most) const noexcept;
 
-  bool make_bits(const std::byte* begin) noexcept {
-    pages_ = page_in(begin, begin + bytes_ - 1) + 1;
-    bits_ = static_cast<Word*>(Arena::allocate(bytes_of_bits()));
-    if (bits_ != nullptr) std::memset(bits_, 0, bytes_of_bits());
-    return bits_ != nullptr;
-  }
+  bool make_bits(const std::byte* begin) noexcept;
 
   void release_bits() noexcept {
     if (bits_ != nullptr) Arena::deallocate(bits_, bytes_of_bits());
@@ -105,3 +75,7 @@ class FilledParts {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/check/impl/filled_parts.hpp"
+#endif

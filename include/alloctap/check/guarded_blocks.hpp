@@ -1,9 +1,7 @@
 /// Blocks beside pages that nobody can access.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -15,8 +13,6 @@
 #include "alloctap/check/guard_sampler.hpp"
 #include "alloctap/check/guarded_pool.hpp"
 #include "alloctap/event/block_checks.hpp"
-#include "alloctap/os/clock.hpp"
-#include "alloctap/os/memory_protection.hpp"
 
 namespace alloctap {
 
@@ -33,72 +29,27 @@ class GuardedBlocks {
     return pool_.contains(address);
   }
 
-  [[nodiscard]] GuardAccount account(const CheckSettings& settings) const noexcept {
-    return {.one_in = settings.guard_pages,
-            .placed = placed_.load(std::memory_order_relaxed),
-            .fell_back = fell_back_.load(std::memory_order_relaxed),
-            .passed_over = budget_.refused()};
-  }
+  [[nodiscard]] GuardAccount account(const CheckSettings& settings) const noexcept;
 
   /// A plan for a block beside an inaccessible page; without a place where there is no room or
   /// time. Its record says where the block lies and what guards it.
   [[nodiscard]] BlockPlan place(const CheckSettings& settings, const WantedBlock& wanted,
-                                BlockPool& records, std::uint32_t hint) noexcept {
-    const bool is_wanted =
-        is_placeable(wanted) && budget_.take(settings.guard_pages, os::coarse_monotonic_ns());
-    if (!is_wanted) return {};
-    const BlockPlan plan = try_place(settings, wanted, records, hint);
-    (plan.place != nullptr ? placed_ : fell_back_).fetch_add(1, std::memory_order_relaxed);
-    return plan;
-  }
+                                BlockPool& records, std::uint32_t hint) noexcept;
 
   /// The life of a block that was placed begins, in that call; what the program gets.
   static void* adopt(const CheckSettings& settings, CheckedBlock& block, const WantedBlock& wanted,
-                     const BlockCall& call) noexcept {
-    block.kind = wanted.kind;
-    block.set_alignment(wanted.alignment);
-    block.heap = wanted.heap;
-    block.allocated = call;
-    block.gone = {};
-    block.pages.store(PageChange::kNone, std::memory_order_relaxed);
-    BlockLayout::write_guards(settings, block);
-    if (!wanted.has_content) BlockLayout::fill_new(settings, block.begin(), block.size);
-    block.state.store(CheckedBlock::State::kLive, std::memory_order_release);
-    return block.begin();
-  }
+                     const BlockCall& call) noexcept;
 
   /// The block, whose life has ended, is inaccessible from now on.
-  void retire(const CheckedBlock& block) noexcept {
-    if (!take_back(block)) return;
-    // Where the system refuses, it stays as it is: nobody else gets it all the same, for a while.
-    const std::size_t bytes = open_bytes(block);
-    if (bytes > 0) static_cast<void>(pool_.close(first_page(block), bytes));
-    pool_.give_back(first_page(block));
-  }
+  void retire(const CheckedBlock& block) noexcept;
 
   /// The block that begins at `address`, live or freed; `kNone` where none does. Precondition:
   /// `contains`.
-  [[nodiscard]] Number at(const void* address, BlockPool& records) noexcept {
-    const Number number = pool_.owner(address);
-    const bool is_begin = number != kNone && records[number].begin() == address;
-    return is_begin ? number : kNone;
-  }
+  [[nodiscard]] Number at(const void* address, BlockPool& records) noexcept;
 
   /// The block that is nearest to `address`: the one that it lies in, or one of those on either
   /// side. `kNone` where none is near. Precondition: `contains`.
-  [[nodiscard]] Number nearest(const void* address, BlockPool& records) noexcept {
-    const auto [before, behind] = pool_.neighbours(address);
-    Number found = kNone;
-    std::uint64_t least = UINT64_MAX;
-    for (const Number number : {pool_.owner(address), before, behind}) {
-      if (number == kNone) continue;
-      const std::uint64_t distant = distance(address, records[number]);
-      if (distant >= least) continue;
-      found = number;
-      least = distant;
-    }
-    return found;
-  }
+  [[nodiscard]] Number nearest(const void* address, BlockPool& records) noexcept;
 
   /// Lets the page of `address` be accessed as long as its block is remembered.
   [[nodiscard]] bool open_page(const void* address) noexcept { return pool_.open_page(address); }
@@ -112,54 +63,13 @@ class GuardedBlocks {
   static constexpr std::size_t kLargest = std::size_t{1} << 40;
   static constexpr std::size_t kMegabyte = std::size_t{1} << 20;
 
-  static GuardedPool::Limits limits(const CheckSettings& settings) noexcept {
-    const bool is_sampled = settings.guard_pages > 1;
-    const os::AddressLimits system = os::address_limits();
-    // A range that is open and the one behind it, for half of all that the process may have.
-    const std::size_t ranges = system.ranges / 4;
-    const std::size_t runs = is_sampled ? 1024 : 1 << 17;
-    return {.bytes = std::min((is_sampled ? 256 : 8192) * kMegabyte, system.bytes / 4),
-            .runs = runs,
-            .split_runs = std::min(runs, ranges)};
-  }
+  static GuardedPool::Limits limits(const CheckSettings& settings) noexcept;
 
   /// What an allocator refuses must be refused by it.
-  static bool is_placeable(const WantedBlock& wanted) noexcept {
-    const bool names_alignment = wanted.alignment != 0 ||
-                                 wanted.kind == AllocationKind::kAlignedAlloc ||
-                                 wanted.kind == AllocationKind::kAlignedNew ||
-                                 wanted.kind == AllocationKind::kAlignedNewArray;
-    const bool is_sound = !names_alignment || (std::has_single_bit(wanted.alignment) &&
-                                               wanted.alignment >= sizeof(void*));
-    return is_sound && wanted.size <= kLargest && wanted.alignment <= kLargest;
-  }
+  static bool is_placeable(const WantedBlock& wanted) noexcept;
 
   BlockPlan try_place(const CheckSettings& settings, const WantedBlock& wanted, BlockPool& records,
-                      std::uint32_t hint) noexcept {
-    const Number number = records.take(hint);
-    if (number == kNone) return {};
-    const std::size_t page = os::page_size();
-    const std::size_t alignment = std::max(kGranule, wanted.alignment);
-    const std::size_t pages = (wanted.size + page - 1) / page;
-    const std::size_t slack = alignment > page ? alignment / page : 0;
-    const GuardedPool::Run run = pool_.take(pages + slack, number, limits_of(settings));
-    if (run.begin == nullptr) {
-      records.give_back(number, hint);
-      return {};
-    }
-    if (run.before != kNone) records.give_back(run.before, hint);
-    CheckedBlock& block = records[number];
-    lay_out(block, wanted.size, alignment, run.begin, is_left(settings.guard_edge));
-    const bool is_clean = !run.has_open_pages || close_all(run.begin, pages + slack);
-    const std::size_t bytes = open_bytes(block);
-    if (!is_clean || (bytes > 0 && !pool_.open(first_page(block), bytes))) {
-      // The run keeps the record until somebody else gets it.
-      block.state.store(CheckedBlock::State::kFreed, std::memory_order_release);
-      pool_.give_back(run.begin);
-      return {};
-    }
-    return {.bytes = wanted.size, .number = number, .place = block.begin()};
-  }
+                      std::uint32_t hint) noexcept;
 
   static bool is_left(PageEdge edge) noexcept {
     if (edge == PageEdge::kRandom) return (GuardSampler::random() & 1) != 0;
@@ -173,33 +83,11 @@ class GuardedBlocks {
 
   /// At the right edge the block ends where its pages do, or as near as its alignment lets it.
   static void lay_out(CheckedBlock& block, std::size_t size, std::size_t alignment,
-                      std::byte* pages, bool at_left) noexcept {
-    const std::size_t page = os::page_size();
-    const auto begin = reinterpret_cast<std::uintptr_t>(pages);
-    const std::uintptr_t aligned = (begin + alignment - 1) / alignment * alignment;
-    const std::size_t open = (size + page - 1) / page * page;
-    const std::size_t rounded = (size + alignment - 1) / alignment * alignment;
-    const bool is_wide = at_left || alignment >= page;
-    const std::size_t front = is_wide ? 0 : open - rounded;
-    block.guarded = true;
-    block.front = 0;
-    block.front_guard = static_cast<std::uint32_t>(std::min(front, kFront));
-    block.rear_guard =
-        static_cast<std::uint32_t>(is_wide ? std::min(open - size, kFront) : rounded - size);
-    block.size = size;
-    block.set_begin(pages + (aligned - begin) + front);
-  }
+                      std::byte* pages, bool at_left) noexcept;
 
   /// Makes pages accessible that the program protected. Returns false if the system refuses, or
   /// the pages were replaced: they are not handed out again.
-  static bool take_back(const CheckedBlock& block) noexcept {
-    const PageChange change = block.pages.load(std::memory_order_relaxed);
-    if (change == PageChange::kNone) return true;
-    const auto begin = reinterpret_cast<std::uintptr_t>(first_page(block));
-    return change == PageChange::kProtected &&
-           os::protect_pages(begin, open_bytes(block), {.readable = true, .writable = true}) &&
-           os::may_write(begin, open_bytes(block));
-  }
+  static bool take_back(const CheckedBlock& block) noexcept;
 
   static std::byte* first_page(const CheckedBlock& block) noexcept {
     const std::size_t page = os::page_size();
@@ -217,12 +105,7 @@ class GuardedBlocks {
   }
 
   /// Bytes between the address and the block; 0 inside.
-  static std::uint64_t distance(const void* address, const CheckedBlock& block) noexcept {
-    const auto at = reinterpret_cast<std::uintptr_t>(address);
-    const auto begin = reinterpret_cast<std::uintptr_t>(block.begin());
-    if (at < begin) return begin - at;
-    return at - begin < block.size ? 0 : at - begin - block.size + 1;
-  }
+  static std::uint64_t distance(const void* address, const CheckedBlock& block) noexcept;
 
   GuardedPool pool_;
   GuardBudget budget_;
@@ -231,3 +114,7 @@ class GuardedBlocks {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/check/impl/guarded_blocks.hpp"
+#endif

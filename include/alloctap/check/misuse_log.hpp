@@ -33,22 +33,7 @@ class MisuseLog {
 
   /// Counts `misuse`. What it returns is its first of that kind, and stays where it is; nullptr
   /// where it was known already, or there is no room for it.
-  const Misuse* add(const Misuse& misuse) noexcept {
-    const std::lock_guard hold(lock_);
-    ++found_;
-    if (entries_ == nullptr) entries_ = allocate();
-    for (std::size_t i = 0; i < size_; ++i) {
-      if (!is_same(entries_[i].first, misuse)) continue;
-      ++entries_[i].times;
-      return nullptr;
-    }
-    if (entries_ == nullptr || size_ == kMost) {
-      ++left_out_;
-      return nullptr;
-    }
-    entries_[size_] = {.first = misuse, .times = 1};
-    return &entries_[size_++].first;
-  }
+  const Misuse* add(const Misuse& misuse) noexcept;
 
   /// Calls `visit(const CountedMisuse&)` for each, in the order in which they were found first.
   template <class Visit>
@@ -80,11 +65,7 @@ class MisuseLog {
     return memory == nullptr ? nullptr : ::new (memory) CountedMisuse[kMost];
   }
 
-  static bool is_same(const Misuse& a, const Misuse& b) noexcept {
-    return a.kind == b.kind && a.found.stack == b.found.stack &&
-           a.block.allocated.stack == b.block.allocated.stack &&
-           a.block.gone.stack == b.block.gone.stack;
-  }
+  static bool is_same(const Misuse& a, const Misuse& b) noexcept;
 
   mutable FutexLock lock_;
   CountedMisuse* entries_ = nullptr;
@@ -94,3 +75,7 @@ class MisuseLog {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/check/impl/misuse_log.hpp"
+#endif

@@ -2,18 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
-#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 #include "alloctap/check/check_options.hpp"
 #include "alloctap/check/check_settings.hpp"
-#include "alloctap/check/close_name.hpp"
-#include "alloctap/check/misuse_keys.hpp"
 #include "alloctap/message_text.hpp"
 #include "alloctap/status.hpp"
 
@@ -26,11 +20,7 @@ class CheckOptionParser {
   explicit CheckOptionParser(std::string_view text) noexcept : left_(text) {}
 
   /// The settings, or all that is wrong with the text. An empty one asks for nothing.
-  [[nodiscard]] Result<CheckSettings> parse() {
-    for (skip(kBetween); !left_.empty(); skip(kBetween)) read_option();
-    if (problems_.empty()) return settings_;
-    return Status::invalid_argument(problems_);
-  }
+  [[nodiscard]] Result<CheckSettings> parse();
 
  private:
   static constexpr std::string_view kSpaces = " \t";
@@ -41,96 +31,22 @@ class CheckOptionParser {
     left_.remove_prefix(std::min(left_.find_first_not_of(characters), left_.size()));
   }
 
-  std::string_view take_until(std::string_view characters) {
-    const std::string_view taken = left_.substr(0, left_.find_first_of(characters));
-    left_.remove_prefix(taken.size());
-    return taken;
-  }
+  std::string_view take_until(std::string_view characters);
 
-  void read_option() {
-    const std::string_view name = take_until(kEndOfName);
-    const std::string_view after_name = left_;
-    skip(kSpaces);
-    const bool has_value = left_.starts_with('=');
-    std::string_view value;
-    if (has_value) {
-      left_.remove_prefix(1);
-      skip(kSpaces);
-      value = take_until(kBetween);
-    } else {
-      left_ = after_name;
-    }
-    const CheckOption* const option = find(name);
-    if (option == nullptr) return add_unknown(name);
-    apply(*option, has_value, value);
-  }
+  void read_option();
 
-  static const CheckOption* find(std::string_view name) {
-    for (const CheckOption& option : kCheckOptions) {
-      if (option.name == name) return &option;
-    }
-    return nullptr;
-  }
+  static const CheckOption* find(std::string_view name);
 
-  void apply(const CheckOption& option, bool has_value, std::string_view value) {
-    std::uint64_t number = option.preset;
-    if (has_value && option.value == CheckOption::Value::kNone) {
-      return add_problem(option.name, "takes no value; write it alone");
-    }
-    if (option.value == CheckOption::Value::kKinds) return read_kinds(option, has_value, value);
-    if (has_value && !read_number(value, option, number)) return;
-    if (option.apply != nullptr) option.apply(settings_, number);
-  }
+  void apply(const CheckOption& option, bool has_value, std::string_view value);
 
-  bool read_number(std::string_view value, const CheckOption& option, std::uint64_t& number) {
-    const char* const end = value.data() + value.size();
-    const auto [stop, error] = std::from_chars(value.data(), end, number);
-    const bool is_number = error == std::errc{} && stop == end;
-    if (is_number && number >= option.least && number <= option.most) return true;
-    add_problem(option.name, join_text("\"", value, "\" is no whole number from ", option.least,
-                                       " to ", option.most));
-    return false;
-  }
+  bool read_number(std::string_view value, const CheckOption& option, std::uint64_t& number);
 
   /// `abort_on_error=double_free+write_behind`; alone it means all.
-  void read_kinds(const CheckOption& option, bool has_value, std::string_view value) {
-    if (!has_value) settings_.abort_on = MisuseKinds::all();
-    for (bool more = has_value; more;) {
-      const std::size_t end = value.find('+');
-      add_kind(option, value.substr(0, end));
-      more = end != value.npos;
-      value.remove_prefix(more ? end + 1 : value.size());
-    }
-  }
+  void read_kinds(const CheckOption& option, bool has_value, std::string_view value);
 
-  void add_kind(const CheckOption& option, std::string_view key) {
-    const std::optional<MisuseKind> kind = misuse_kind_of(key);
-    if (kind) return settings_.abort_on.add(*kind);
-    std::string keys;
-    for (std::size_t i = 0; i < kMisuseKinds; ++i) {
-      append_text(keys, keys.empty() ? "" : ", ", key_of(static_cast<MisuseKind>(i)));
-    }
-    add_problem(option.name,
-                join_text("\"", key, "\" is no kind of fault; write it alone, or some of ", keys,
-                          " with + between them"));
-  }
+  void add_kind(const CheckOption& option, std::string_view key);
 
-  void add_unknown(std::string_view name) {
-    for (const AbsentCheckOption& absent : kAbsentCheckOptions) {
-      const bool is_it = absent.name == name || (!name.empty() && absent.alias == name);
-      if (is_it) return add_problem(name, join_text("is not to be had here: ", absent.why));
-    }
-    CloseName close(name);
-    std::string names;
-    for (const CheckOption& option : kCheckOptions) {
-      if (!has_effect(option)) continue;
-      close.offer(option.name);
-      append_text(names, names.empty() ? "" : ", ", option.name);
-    }
-    const std::string_view meant = close.found();
-    add_problem(name, meant.empty() ? join_text("is unknown; write some of ", names)
-                                    : join_text("is unknown; did you mean ", meant, "?"));
-  }
+  void add_unknown(std::string_view name);
 
   /// False of what malloc_debug knows and every tracker does already.
   static bool has_effect(const CheckOption& option) noexcept {
@@ -152,3 +68,7 @@ class CheckOptionParser {
 }
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/check/impl/parse_check_options.hpp"
+#endif

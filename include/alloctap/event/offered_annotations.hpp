@@ -1,7 +1,6 @@
 /// What the trackers of this process offer to annotate.h.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -24,12 +23,7 @@ namespace alloctap {
 class OfferedAnnotations {
  public:
   /// Adds those of `more` that are not null, and gives all to each module that is loaded now.
-  static void offer(const alloctap_slots& more) noexcept {
-    for_each_slot(offered_, more, [](auto& mine, auto* theirs) {
-      if (theirs != nullptr) std::atomic_ref(mine).store(theirs, std::memory_order_release);
-    });
-    offer_to_new_modules();
-  }
+  static void offer(const alloctap_slots& more) noexcept;
 
   /// Gives them to modules that have come since.
   static void offer_to_new_modules() noexcept { native::visit_annotation_slots(&fill); }
@@ -50,16 +44,13 @@ class OfferedAnnotations {
   }
 
   /// What the loader resolved stays as it is.
-  static void fill(alloctap_slots& slots) noexcept {
-    for_each_slot(slots, offered_, [](auto& slot, auto& offered) {
-      const std::atomic_ref theirs(slot);
-      if (theirs.load(std::memory_order_relaxed) != nullptr) return;
-      theirs.store(std::atomic_ref(offered).load(std::memory_order_acquire),
-                   std::memory_order_release);
-    });
-  }
+  static void fill(alloctap_slots& slots) noexcept;
 
   static inline constinit alloctap_slots offered_{};
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/event/impl/offered_annotations.hpp"
+#endif

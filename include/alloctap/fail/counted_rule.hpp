@@ -21,23 +21,12 @@ class CountedRule {
   [[nodiscard]] const FailureRule& rule() const noexcept { return rule_; }
 
   /// Begins anew.
-  void begin(const FailureRule& rule) noexcept {
-    rule_ = rule;
-    allocations_.store(0, std::memory_order_relaxed);
-    failures_.store(0, std::memory_order_relaxed);
-  }
+  void begin(const FailureRule& rule) noexcept;
 
   /// Counts an allocation if it fits, and says whether it is to fail. `stack` is its stack, if some
   /// rule asks for stacks.
   [[nodiscard]] bool meet(const AskedAllocation& asked, StackId stack,
-                          const AllocationSurroundings& surroundings) noexcept {
-    if (!fits(asked, stack, surroundings)) return false;
-    const std::uint64_t number = allocations() + 1;
-    allocations_.store(number, std::memory_order_relaxed);
-    if (failures() >= rule_.most_failures || !rule_.chooses(number)) return false;
-    failures_.store(failures() + 1, std::memory_order_relaxed);
-    return true;
-  }
+                          const AllocationSurroundings& surroundings) noexcept;
 
   [[nodiscard]] std::uint64_t allocations() const noexcept {
     return allocations_.load(std::memory_order_relaxed);
@@ -48,21 +37,9 @@ class CountedRule {
 
  private:
   [[nodiscard]] bool fits(const AskedAllocation& asked, StackId stack,
-                          const AllocationSurroundings& surroundings) const noexcept {
-    if (asked.is_own && !rule_.own_allocations) return false;
-    if (!rule_.fits_size(asked.size)) return false;
-    if (rule_.stack != kNoStackId && rule_.stack != stack) return false;
-    if (rule_.called_in.has_value() && !surroundings.passes(stack, *rule_.called_in)) return false;
-    return rule_.tag == kNoTag || is_in_tag(surroundings);
-  }
+                          const AllocationSurroundings& surroundings) const noexcept;
 
-  [[nodiscard]] bool is_in_tag(const AllocationSurroundings& surroundings) const noexcept {
-    TagId tag = surroundings.tag();
-    while (tag != kNoTag && tag != rule_.tag && !rule_.only_that_tag) {
-      tag = surroundings.tag_around(tag);
-    }
-    return tag == rule_.tag;
-  }
+  [[nodiscard]] bool is_in_tag(const AllocationSurroundings& surroundings) const noexcept;
 
   FailureRule rule_;
   std::atomic<std::uint64_t> allocations_{0};
@@ -70,3 +47,7 @@ class CountedRule {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/fail/impl/counted_rule.hpp"
+#endif

@@ -1,7 +1,6 @@
 /// Having allocations fail for a while.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "alloctap/fail/rules_in_force.hpp"
@@ -26,22 +25,8 @@ namespace alloctap {
 /// nothing.
 class FailingAllocations {
  public:
-  explicit FailingAllocations(const FailureRule& rule) noexcept : mine_{CountedRule(rule)} {
-    if (rule.all_threads) {
-      rule_ = RulesInForce::begin_for_all(rule);
-    } else if (RulesInForce::begin(mine_)) {
-      rule_ = &mine_.counted;
-    }
-    // Compilers know malloc as a function that reads no variable, and the rule is not atomic.
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-  }
-  ~FailingAllocations() {
-    if (rule_ == &mine_.counted) {
-      RulesInForce::end(mine_);
-    } else if (rule_ != nullptr) {
-      RulesInForce::end_for_all(*rule_);
-    }
-  }
+  explicit FailingAllocations(const FailureRule& rule) noexcept;
+  ~FailingAllocations();
   FailingAllocations(const FailingAllocations&) = delete;
   FailingAllocations& operator=(const FailingAllocations&) = delete;
 
@@ -63,3 +48,7 @@ class FailingAllocations {
 using failing_allocations = FailingAllocations;
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/fail/impl/failing_allocations.hpp"
+#endif

@@ -41,55 +41,15 @@ class RulesInForce {
   }
 
   /// False where threads have no storage of their own.
-  ALLOCTAP_NOINLINE static bool begin(ThreadRule& rule) noexcept {
-    if (!Local::is_own()) return false;
-    // Who left a call by no way that ends it (longjmp, an exception of Windows) is not in it.
-    Local::mine().asked.store(0, std::memory_order_relaxed);
-    auto& innermost = Local::mine().innermost;
-    rule.outer = innermost.load(std::memory_order_relaxed);
-    note(rule.counted.rule(), 1);
-    innermost.store(&rule, std::memory_order_relaxed);
-    return true;
-  }
+  static bool begin(ThreadRule& rule) noexcept;
 
   /// On the thread where `rule` began, in any order.
-  ALLOCTAP_NOINLINE static void end(const ThreadRule& rule) noexcept {
-    auto& innermost = Local::mine().innermost;
-    ThreadRule* inner = innermost.load(std::memory_order_relaxed);
-    if (inner == &rule) {
-      innermost.store(rule.outer, std::memory_order_relaxed);
-    } else {
-      while (inner != nullptr && inner->outer != &rule) inner = inner->outer;
-      if (inner != nullptr) inner->outer = rule.outer;
-    }
-    note(rule.counted.rule(), -1);
-  }
+  static void end(const ThreadRule& rule) noexcept;
 
   /// nullptr where all places are taken.
-  [[nodiscard]] static CountedRule* begin_for_all(const FailureRule& rule) noexcept {
-    const RecordingSection forks_wait;
-    const std::lock_guard hold(lock_);
-    for (CommonRule& place : places_) {
-      if (place.taken) continue;
-      place.counted.begin(rule);
-      place.taken = true;
-      taken_.fetch_add(1, std::memory_order_relaxed);
-      note(rule, 1);
-      return &place.counted;
-    }
-    return nullptr;
-  }
+  [[nodiscard]] static CountedRule* begin_for_all(const FailureRule& rule) noexcept;
 
-  static void end_for_all(const CountedRule& rule) noexcept {
-    const RecordingSection forks_wait;
-    const std::lock_guard hold(lock_);
-    for (CommonRule& place : places_) {
-      if (&place.counted != &rule) continue;
-      place.taken = false;
-      taken_.fetch_sub(1, std::memory_order_relaxed);
-      note(rule.rule(), -1);
-    }
-  }
+  static void end_for_all(const CountedRule& rule) noexcept;
 
   /// Whether a rule has that allocation fail; each rule that it fits counts it. Inside malloc.
   [[nodiscard]] static bool refuse(const AskedAllocation& asked,
@@ -151,3 +111,7 @@ class RulesInForce {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/fail/impl/rules_in_force.hpp"
+#endif

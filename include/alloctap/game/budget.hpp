@@ -1,17 +1,13 @@
 /// The limits of one tag, and what is done where they are exceeded.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string_view>
 
 #include "alloctap/macros.hpp"
-#include "alloctap/os/file.hpp"
 #include "alloctap/snapshot/budget_summary.hpp"
 #include "alloctap/tag/tag_table.hpp"
 
@@ -42,26 +38,11 @@ using OffenceLine = std::array<char, 400>;
 static_assert(TagTable::kLongestName + 150 < OffenceLine{}.size());
 
 /// What `abort_on_offence` says of an offence, written to `line`.
-[[nodiscard]] inline std::string_view describe_offence(const BudgetOffence& offence,
-                                                       OffenceLine& line) noexcept {
-  const std::string_view kind = name_of(offence.kind);
-  const int length = std::snprintf(
-      line.data(), line.size(),
-      "alloctap: tag \"%.*s\" is over its budget of %.*s: %llu of %llu, in frame %llu\n",
-      static_cast<int>(offence.tag_name.size()), offence.tag_name.data(),
-      static_cast<int>(kind.size()), kind.data(), static_cast<unsigned long long>(offence.value),
-      static_cast<unsigned long long>(offence.limit),
-      static_cast<unsigned long long>(offence.frame));
-  return {line.data(), std::min(static_cast<std::size_t>(std::max(length, 0)), line.size() - 1)};
-}
+[[nodiscard]] std::string_view describe_offence(const BudgetOffence& offence,
+                                                OffenceLine& line) noexcept;
 
 /// The hard action: says what was exceeded on standard error, and aborts.
-[[noreturn]] inline void abort_on_offence(const BudgetOffence& offence) noexcept {
-  constexpr int kStandardError = 2;
-  OffenceLine line{};
-  static_cast<void>(os::write_all(kStandardError, describe_offence(offence, line)));
-  std::abort();
-}
+[[noreturn]] void abort_on_offence(const BudgetOffence& offence) noexcept;
 
 /// A budget as it is kept: numbers that all threads of the tag add to. Thread-safe, inside malloc,
 /// but for `set` and `end_frame`, which one thread at a time calls. Begins as zeros.
@@ -69,17 +50,7 @@ class alignas(64) Budget {
  public:
   using OnOffence = void (*)(const BudgetOffence&) noexcept;
 
-  void set(const BudgetLimits& limits, const BudgetAction& action, bool is_new) noexcept {
-    const std::array<std::uint64_t, kBudgetKinds> values{
-        limits.held_bytes, limits.allocations_per_frame, limits.bytes_per_frame};
-    for (std::size_t i = 0; i < kBudgetKinds; ++i) {
-      limits_[i].store(values[i], std::memory_order_relaxed);
-    }
-    on_offence_.store(action.on_offence, std::memory_order_relaxed);
-    if (!is_new) return;
-    used_[0].store(limits.held_already, std::memory_order_relaxed);
-    raise(most_[0], limits.held_already);
-  }
+  void set(const BudgetLimits& limits, const BudgetAction& action, bool is_new) noexcept;
 
   /// Counts a block of `bytes` in `frame`, and calls `offend(kind, limit, value)` for each limit
   /// that it is the first to exceed: of what is held, once for each time that it rises above; of
@@ -103,31 +74,13 @@ class alignas(64) Budget {
 
   void free(std::size_t bytes) noexcept { used_[0].fetch_sub(bytes, std::memory_order_relaxed); }
 
-  void end_frame(FrameNumber ended) noexcept {
-    for (std::size_t i = 1; i < kBudgetKinds; ++i) {
-      const std::uint64_t used = used_[i].load(std::memory_order_relaxed);
-      if (ended != 0) raise(most_[i], in_frame(i, used));
-      at_begin_[i].store(used, std::memory_order_relaxed);
-    }
-  }
+  void end_frame(FrameNumber ended) noexcept;
 
   [[nodiscard]] OnOffence on_offence() const noexcept {
     return on_offence_.load(std::memory_order_relaxed);
   }
 
-  [[nodiscard]] std::array<LimitSummary, kBudgetKinds> summary(FrameNumber frame) const noexcept {
-    std::array<LimitSummary, kBudgetKinds> sums{};
-    for (std::size_t i = 0; i < kBudgetKinds; ++i) {
-      const std::uint64_t used = used_[i].load(std::memory_order_relaxed);
-      const bool counts = i == 0 || frame != 0;
-      const std::uint64_t value = i == 0 ? positive(used) : in_frame(i, used);
-      sums[i] = {.limit = limits_[i].load(std::memory_order_relaxed),
-                 .value = counts ? value : 0,
-                 .most = std::max(most_[i].load(std::memory_order_relaxed), counts ? value : 0),
-                 .offences = offences_[i].load(std::memory_order_relaxed)};
-    }
-    return sums;
-  }
+  [[nodiscard]] std::array<LimitSummary, kBudgetKinds> summary(FrameNumber frame) const noexcept;
 
  private:
   using Number = std::atomic<std::uint64_t>;
@@ -150,12 +103,7 @@ class alignas(64) Budget {
     return value > limits_[kind].load(std::memory_order_relaxed);
   }
 
-  static void raise(Number& most, std::uint64_t value) noexcept {
-    std::uint64_t before = most.load(std::memory_order_relaxed);
-    while (value > before &&
-           !most.compare_exchange_weak(before, value, std::memory_order_relaxed)) {
-    }
-  }
+  static void raise(Number& most, std::uint64_t value) noexcept;
 
   template <class Offend>
   ALLOCTAP_NOINLINE void offend_once(std::size_t kind, FrameNumber frame, std::uint64_t value,
@@ -179,3 +127,7 @@ class alignas(64) Budget {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/game/impl/budget.hpp"
+#endif

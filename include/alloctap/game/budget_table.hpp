@@ -1,12 +1,10 @@
 /// The budgets of all tags.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 
 #include "alloctap/game/budget.hpp"
 #include "alloctap/guard/futex_lock.hpp"
@@ -32,21 +30,7 @@ class BudgetTable {
 
   /// Sets the budget of `tag`, or changes it; false where there is no room for another one.
   [[nodiscard]] bool set(TagId tag, const BudgetLimits& limits,
-                         const BudgetAction& action) noexcept {
-    const std::size_t count = count_.load(std::memory_order_relaxed);
-    std::size_t at = 0;
-    while (at < count && tags_[at] != tag) ++at;
-    if (at == kMost) return false;
-    budgets_[at].set(limits, action, at == count);
-    if (at < count) return true;
-    tags_[at] = tag;
-    count_.store(count + 1, std::memory_order_release);
-    for (std::size_t i = 0; i < kTags; ++i) nearest_[i].store(kUnknown);
-    for (std::size_t i = 0; i <= count; ++i) {
-      outer_[i] = tags_[i] == kNoTag ? kNone : find_nearest(process_tags.parent(tags_[i]));
-    }
-    return true;
-  }
+                         const BudgetAction& action) noexcept;
 
   void allocate(TagId tag, StackId stack, std::size_t bytes, FrameNumber frame) noexcept {
     for (Place place = nearest(tag); place != kNone; place = outer_[index_of(place)]) {
@@ -79,17 +63,7 @@ class BudgetTable {
   }
 
   /// False where the system has no memory.
-  [[nodiscard]] bool copy(FrameNumber frame, FrameHistory& history) const noexcept {
-    bool kept = true;
-    for (std::size_t i = 0; i < count_.load(std::memory_order_relaxed); ++i) {
-      kept = history.budgets.push_back({tags_[i], budgets_[i].summary(frame)}) && kept;
-    }
-    history.forgotten_offences = offences_ - std::min<std::uint64_t>(offences_, kKeptOffences);
-    for (std::uint64_t i = history.forgotten_offences; i < offences_; ++i) {
-      kept = history.offences.push_back(last_offences_[i % kKeptOffences]) && kept;
-    }
-    return kept;
-  }
+  [[nodiscard]] bool copy(FrameNumber frame, FrameHistory& history) const noexcept;
 
  private:
   /// Of a budget, or one of the first two.
@@ -105,30 +79,12 @@ class BudgetTable {
     return known != kUnknown ? known : learn_nearest(tag);
   }
 
-  ALLOCTAP_NOINLINE Place learn_nearest(TagId tag) noexcept {
-    const Place place = find_nearest(tag);
-    nearest_[tag].store(place, std::memory_order_relaxed);
-    return place;
-  }
+  Place learn_nearest(TagId tag) noexcept;
 
   /// The budget of `tag`, or of the innermost tag around it that has one.
-  [[nodiscard]] Place find_nearest(TagId tag) const noexcept {
-    const TagId* const end = tags_.data() + count_.load(std::memory_order_relaxed);
-    for (;; tag = process_tags.parent(tag)) {
-      const TagId* const found = std::find(tags_.data(), end, tag);
-      if (found != end) return static_cast<Place>(found - tags_.data() + 2);
-      if (tag == kNoTag) return kNone;
-    }
-  }
+  [[nodiscard]] Place find_nearest(TagId tag) const noexcept;
 
-  ALLOCTAP_NOINLINE void report(const BudgetOffence& offence,
-                                Budget::OnOffence on_offence) noexcept {
-    {
-      const std::lock_guard hold(offences_lock_);
-      last_offences_[offences_++ % kKeptOffences] = offence;
-    }
-    if (on_offence != nullptr) on_offence(offence);
-  }
+  void report(const BudgetOffence& offence, Budget::OnOffence on_offence) noexcept;
 
   std::atomic<std::size_t> count_{0};
   std::array<TagId, kMost> tags_{};
@@ -142,3 +98,7 @@ class BudgetTable {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/game/impl/budget_table.hpp"
+#endif

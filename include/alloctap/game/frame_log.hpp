@@ -1,7 +1,6 @@
 /// The frames of the past, in bounded memory.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -24,41 +23,17 @@ class FrameRowRing {
 
   /// `present`: the frame that the thread has just met. Inside malloc. A thread that stood still in
   /// here while all others wrote thousands of rows would spoil one of theirs; nothing worse.
-  void push(const ThreadFrames& thread, FrameNumber present) noexcept {
-    const FrameNumber frame = thread.totals.frame.load(std::memory_order_relaxed);
-    std::uint64_t at = next_.fetch_add(thread.row_count(), std::memory_order_relaxed);
-    thread.for_each_row([&](TagId tag, const FramePart& part) {
-      rows_[at++ % kCapacity] = row_of(tag, part, frame, present);
-    });
-  }
+  void push(const ThreadFrames& thread, FrameNumber present) noexcept;
 
   [[nodiscard]] static FrameRow row_of(TagId tag, const FramePart& part, FrameNumber frame,
-                                       FrameNumber present) noexcept {
-    return {.frame = frame,
-            .written = present,
-            .counts = part.counts,
-            .rise = static_cast<std::uint64_t>(part.highest),
-            .tag = tag};
-  }
+                                       FrameNumber present) noexcept;
 
   /// Of this frame, and of all that followed, all rows are still there. The caller has closed the
   /// gate; so for `copy`.
-  [[nodiscard]] FrameNumber first_complete() const noexcept {
-    const std::uint64_t end = next_.load(std::memory_order_relaxed);
-    // Two threads may take their places in the other order than they saw the frame end.
-    return end <= kCapacity ? 1 : rows_[end % kCapacity].written + 1;
-  }
+  [[nodiscard]] FrameNumber first_complete() const noexcept;
 
   /// Appends the rows of frame `first` and later ones; false where the system has no memory.
-  [[nodiscard]] bool copy(FrameNumber first, ArenaArray<FrameRow>& rows) const noexcept {
-    const std::uint64_t end = next_.load(std::memory_order_relaxed);
-    bool kept = true;
-    for (std::uint64_t at = end - std::min<std::uint64_t>(end, kCapacity); at < end; ++at) {
-      const FrameRow& row = rows_[at % kCapacity];
-      if (row.frame >= first) kept = rows.push_back(row) && kept;
-    }
-    return kept;
-  }
+  [[nodiscard]] bool copy(FrameNumber first, ArenaArray<FrameRow>& rows) const noexcept;
 
  private:
   std::atomic<std::uint64_t> next_{0};
@@ -102,22 +77,7 @@ class FrameLog {
   /// The frames from `first` to `end`, which is none of them. `to_wall_ns`: what is to be added to
   /// the times of frames to have those of the Unix epoch. False where the system has no memory.
   [[nodiscard]] bool copy(FrameNumber first, FrameNumber end, std::int64_t to_wall_ns,
-                          FrameHistory& history) const noexcept {
-    bool kept = true;
-    for (FrameNumber number = first; number < end; ++number) {
-      const Span& span = last_[number % kLastFrames];
-      kept = history.last.push_back({.number = number,
-                                     .begin_ns = span.begin_ns + to_wall_ns,
-                                     .duration_ns = span.duration_ns}) &&
-             kept;
-    }
-    history.histograms = histograms_;
-    for (std::size_t i = 0; i < kFrameMeasures; ++i) {
-      kept = worst_[i].copy(history.worst[i]) && kept;
-      for (WorstFrame& frame : history.worst[i]) frame.begin_ns += to_wall_ns;
-    }
-    return kept;
-  }
+                          FrameHistory& history) const noexcept;
 
  private:
   struct Span {
@@ -126,14 +86,7 @@ class FrameLog {
   };
 
   void keep(const Ended& frame, const SlowCall& slowest, FrameMeasure measure,
-            WorstFrame& worst) noexcept {
-    worst.number = frame.number;
-    worst.begin_ns = frame.begin_ns;
-    worst.duration_ns = frame.end_ns - frame.begin_ns;
-    worst.counts = frame.counts;
-    worst.slowest = slowest;
-    stacks_.copy_most(measure, worst);
-  }
+            WorstFrame& worst) noexcept;
 
   ZeroedArray<Span, kLastFrames> last_;
   std::array<FrameHistogram, kFrameMeasures> histograms_{};
@@ -142,3 +95,7 @@ class FrameLog {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/game/impl/frame_log.hpp"
+#endif

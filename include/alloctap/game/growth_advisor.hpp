@@ -16,7 +16,6 @@
 #include "alloctap/guard/per_thread.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/guard/thread_state.hpp"
-#include "alloctap/message_text.hpp"
 #include "alloctap/observe/observer.hpp"
 #include "alloctap/status.hpp"
 
@@ -121,11 +120,10 @@ static_assert(Observer<GrowthAdvisor<>>);
 static_assert(kObservesReallocations<GrowthAdvisor<>>);
 
 /// A line for people; what the stack is called says `Tracker::name_stacks`, or a report.
-[[nodiscard]] inline std::string describe(const GrowthAdvice& advice) {
-  const GrowthSums& sums = advice.sums;
-  return join_text("stack ", advice.stack, ": reserve(", sums.largest_bytes, " bytes) would save ",
-                   sums.steps, " growth", sums.steps == 1 ? "" : "s", " and ", sums.bytes_copied,
-                   " bytes copied in ", sums.chains, sums.chains == 1 ? " block" : " blocks");
-}
+[[nodiscard]] std::string describe(const GrowthAdvice& advice);
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/game/impl/growth_advisor.hpp"
+#endif

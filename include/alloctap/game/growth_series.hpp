@@ -1,7 +1,6 @@
 /// What one stack held over time, in a few numbers, however long that is.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -18,16 +17,7 @@ class GrowthSeries {
  public:
   static constexpr std::size_t kMostWindows = 64;
 
-  void add(std::uint64_t live_bytes) noexcept {
-    ++marks_;
-    last_ = live_bytes;
-    open_floor_ = std::min(open_floor_, live_bytes);
-    if (++open_marks_ < marks_of_window_) return;
-    floors_[windows_++] = open_floor_;
-    open_floor_ = kNothingYet;
-    open_marks_ = 0;
-    if (windows_ == kMostWindows) join_pairs();
-  }
+  void add(std::uint64_t live_bytes) noexcept;
 
   [[nodiscard]] std::uint64_t marks() const noexcept { return marks_; }
 
@@ -47,13 +37,7 @@ class GrowthSeries {
  private:
   static constexpr std::uint64_t kNothingYet = std::numeric_limits<std::uint64_t>::max();
 
-  void join_pairs() noexcept {
-    windows_ /= 2;
-    for (std::size_t i = 0; i < windows_; ++i) {
-      floors_[i] = std::min(floors_[2 * i], floors_[2 * i + 1]);
-    }
-    marks_of_window_ *= 2;
-  }
+  void join_pairs() noexcept;
 
   std::array<std::uint64_t, kMostWindows> floors_{};
   std::size_t windows_ = 0;
@@ -65,3 +49,7 @@ class GrowthSeries {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/game/impl/growth_series.hpp"
+#endif

@@ -1,8 +1,6 @@
 /// What grew between two moments, by what the program was doing.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -10,7 +8,6 @@
 
 #include "alloctap/event/stack_owner.hpp"
 #include "alloctap/guard/arena_array.hpp"
-#include "alloctap/guard/join_equal.hpp"
 #include "alloctap/snapshot/diff.hpp"
 #include "alloctap/snapshot/tag_paths.hpp"
 #include "alloctap/status.hpp"
@@ -58,14 +55,7 @@ class LevelLeftovers {
   /// What grew of `changes`; `tags` may be nullptr, then all is in one row. Control plane; fails
   /// where the system has no memory for it.
   [[nodiscard]] static Result<LevelLeftovers> find(TagId level, const TagTable* tags,
-                                                   const SnapshotDiff& changes) {
-    LevelLeftovers leftovers(tags);
-    if (!leftovers.paths_.complete() || !leftovers.keep_grown(changes) ||
-        !leftovers.make_rows(level, tags) || !leftovers.make_assets()) {
-      return Status::resource_exhausted("LevelLeftovers: the system has no memory for it");
-    }
-    return leftovers;
-  }
+                                                   const SnapshotDiff& changes);
 
   /// The level's first, then others, and of each those first that hold most.
   [[nodiscard]] std::span<const LeftTag> tags() const noexcept {
@@ -95,59 +85,13 @@ class LevelLeftovers {
     return table_->owner(stack.stack).tag;
   }
 
-  bool keep_grown(const SnapshotDiff& changes) noexcept {
-    table_ = changes.table;
-    for (const StackChange& stack : changes.stacks) {
-      if (has_grown(stack.change) && !stacks_.push_back(stack)) return false;
-    }
-    std::sort(stacks_.begin(), stacks_.end(), [this](const StackChange& a, const StackChange& b) {
-      if (tag_of(a) != tag_of(b)) return tag_of(a) < tag_of(b);
-      return a.change.live_bytes > b.change.live_bytes;
-    });
-    return true;
-  }
+  bool keep_grown(const SnapshotDiff& changes) noexcept;
 
-  bool make_rows(TagId level, const TagTable* tags) noexcept {
-    for (std::size_t first = 0; first < stacks_.size();) {
-      LeftTag row;
-      row.tag = tag_of(stacks_[first]);
-      std::size_t end = first;
-      for (; end < stacks_.size() && tag_of(stacks_[end]) == row.tag; ++end) {
-        row.left += {stacks_[end].change.live_allocations, stacks_[end].change.live_bytes};
-      }
-      row.stacks = {stacks_.data() + first, end - first};
-      describe(row, level, tags);
-      (row.in_level ? level_ : elsewhere_) += row.left;
-      if (!rows_.push_back(row)) return false;
-      first = end;
-    }
-    std::sort(rows_.begin(), rows_.end(), [](const LeftTag& a, const LeftTag& b) {
-      if (a.in_level != b.in_level) return a.in_level;
-      return a.left.bytes != b.left.bytes ? a.left.bytes > b.left.bytes : a.tag < b.tag;
-    });
-    return true;
-  }
+  bool make_rows(TagId level, const TagTable* tags) noexcept;
 
-  void describe(LeftTag& row, TagId level, const TagTable* tags) const noexcept {
-    row.path = paths_.of(row.tag);
-    if (tags == nullptr) return;
-    TagId around = row.tag;
-    while (around > level) around = tags->parent(around);
-    row.in_level = level != kNoTag && around == level;
-    if (row.in_level && row.tag != level) row.asset = tags->name(row.tag);
-  }
+  void describe(LeftTag& row, TagId level, const TagTable* tags) const noexcept;
 
-  bool make_assets() noexcept {
-    for (const LeftTag& row : rows_) {
-      if (row.in_level && !assets_.push_back({row.asset, row.left})) return false;
-    }
-    join_equal(assets_, &LeftAsset::asset,
-               [](LeftAsset& sum, const LeftAsset& next) { sum.left += next.left; });
-    std::sort(assets_.begin(), assets_.end(), [](const LeftAsset& a, const LeftAsset& b) {
-      return a.left.bytes != b.left.bytes ? a.left.bytes > b.left.bytes : a.asset < b.asset;
-    });
-    return true;
-  }
+  bool make_assets() noexcept;
 
   TagPaths paths_;
   ArenaArray<StackChange> stacks_;
@@ -159,3 +103,7 @@ class LevelLeftovers {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/game/impl/level_leftovers.hpp"
+#endif

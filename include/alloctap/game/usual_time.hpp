@@ -1,7 +1,6 @@
 /// What the time of one call says of those whose time is not taken.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 namespace alloctap {
@@ -21,15 +20,11 @@ struct UsualTime {
   std::uint64_t ns = 0;
 
   /// Nanoseconds that stand for `weight` calls, of which one took `taken`.
-  std::uint64_t estimate(std::uint64_t taken, std::uint64_t weight) noexcept {
-    if (weight == 1) return taken;
-    if (ns == 0) ns = std::clamp<std::uint64_t>(taken, 1, kFirstAtMost);
-    const bool is_usual = taken <= kMuchLonger * ns;
-    // A mean over about eight calls, which none more than doubles, and which grows where it is
-    // small.
-    ns = (7 * ns + std::min(taken, 9 * ns) + 7) / 8;
-    return is_usual ? taken * weight : taken;
-  }
+  std::uint64_t estimate(std::uint64_t taken, std::uint64_t weight) noexcept;
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/game/impl/usual_time.hpp"
+#endif

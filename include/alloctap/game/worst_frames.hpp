@@ -1,11 +1,9 @@
 /// The frames that had most of something.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/guard/zeroed_array.hpp"
@@ -17,34 +15,10 @@ namespace alloctap {
 /// are left out. Begins as zeros; used by one thread at a time.
 class FrameStackSums {
  public:
-  void add(const StackOfFrame& stack) noexcept {
-    for (std::size_t at = stack.stack % kPlaces;; at = (at + 1) % kPlaces) {
-      StackOfFrame& sum = places_[at];
-      if (sum.stack == kNoStackId && !take(at, stack.stack)) return;
-      if (sum.stack != stack.stack) continue;
-      sum.allocations += stack.allocations;
-      sum.allocated_bytes += stack.allocated_bytes;
-      sum.allocator_ns += stack.allocator_ns;
-      return;
-    }
-  }
+  void add(const StackOfFrame& stack) noexcept;
 
   /// Those that have most of `measure`, and the rest of the frame.
-  void copy_most(FrameMeasure measure, WorstFrame& frame) noexcept {
-    const auto* end = used_.data() + used_count_;
-    std::sort(used_.data(), used_.data() + used_count_, [&](std::uint16_t a, std::uint16_t b) {
-      return has_more(measure, places_[a], places_[b]);
-    });
-    frame.other_stacks = {.allocations = frame.counts.allocations,
-                          .allocated_bytes = frame.counts.allocated_bytes,
-                          .allocator_ns = frame.counts.allocator_ns};
-    frame.stack_count = 0;
-    for (const auto* at = used_.data(); at != end && frame.stack_count < WorstFrame::kMostStacks;
-         ++at) {
-      frame.stacks[frame.stack_count++] = places_[*at];
-      take_away(frame.other_stacks, places_[*at]);
-    }
-  }
+  void copy_most(FrameMeasure measure, WorstFrame& frame) noexcept;
 
   void clear() noexcept {
     for (std::size_t i = 0; i < used_count_; ++i) places_[used_[i]] = {};
@@ -55,29 +29,11 @@ class FrameStackSums {
   static constexpr std::size_t kPlaces = 2048;
   static constexpr std::size_t kMostStacks = kPlaces / 2;
 
-  bool take(std::size_t at, StackId stack) noexcept {
-    if (used_count_ == kMostStacks) return false;
-    used_[used_count_++] = static_cast<std::uint16_t>(at);
-    places_[at].stack = stack;
-    return true;
-  }
+  bool take(std::size_t at, StackId stack) noexcept;
 
-  static bool has_more(FrameMeasure measure, const StackOfFrame& a,
-                       const StackOfFrame& b) noexcept {
-    const auto rank = [&](const StackOfFrame& stack) {
-      const std::uint64_t by_count = measure == FrameMeasure::kAllocations ? stack.allocations : 0;
-      const std::uint64_t by_time =
-          measure >= FrameMeasure::kAllocatorTime ? stack.allocator_ns : 0;
-      return std::tuple(by_count, by_time, stack.allocated_bytes, stack.allocations, ~stack.stack);
-    };
-    return rank(a) > rank(b);
-  }
+  static bool has_more(FrameMeasure measure, const StackOfFrame& a, const StackOfFrame& b) noexcept;
 
-  static void take_away(StackOfFrame& rest, const StackOfFrame& shown) noexcept {
-    rest.allocations -= std::min(rest.allocations, shown.allocations);
-    rest.allocated_bytes -= std::min(rest.allocated_bytes, shown.allocated_bytes);
-    rest.allocator_ns -= std::min(rest.allocator_ns, shown.allocator_ns);
-  }
+  static void take_away(StackOfFrame& rest, const StackOfFrame& shown) noexcept;
 
   ZeroedArray<StackOfFrame, kPlaces> places_;
   std::array<std::uint16_t, kMostStacks> used_{};
@@ -93,39 +49,14 @@ class WorstFrames {
   [[nodiscard]] bool admits(std::uint64_t measure) const noexcept { return measure > least_; }
 
   /// `measure` is one that is admitted; the caller fills in the frame.
-  [[nodiscard]] WorstFrame& add(std::uint64_t measure) noexcept {
-    const std::size_t at = count_ < kMost ? count_++ : place_of_least();
-    measures_[at] = measure;
-    if (count_ == kMost) least_ = measures_[place_of_least()];
-    return frames_[at];
-  }
+  [[nodiscard]] WorstFrame& add(std::uint64_t measure) noexcept;
 
   /// Appends them to `list`, the worst first; false where the system has no memory.
-  [[nodiscard]] bool copy(ArenaArray<WorstFrame>& list) const noexcept {
-    std::array<std::size_t, kMost> order{};
-    for (std::size_t i = 0; i < count_; ++i) order[i] = i;
-    std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count_),
-              [&](std::size_t a, std::size_t b) {
-                return measures_[a] != measures_[b] ? measures_[a] > measures_[b]
-                                                    : frames_[a].number < frames_[b].number;
-              });
-    bool kept = true;
-    for (std::size_t i = 0; i < count_; ++i) kept = list.push_back(frames_[order[i]]) && kept;
-    return kept;
-  }
+  [[nodiscard]] bool copy(ArenaArray<WorstFrame>& list) const noexcept;
 
  private:
   /// Of those that have as little, the latest.
-  [[nodiscard]] std::size_t place_of_least() const noexcept {
-    std::size_t least = 0;
-    for (std::size_t i = 1; i < count_; ++i) {
-      const bool is_later = frames_[i].number > frames_[least].number;
-      if (measures_[i] < measures_[least] || (measures_[i] == measures_[least] && is_later)) {
-        least = i;
-      }
-    }
-    return least;
-  }
+  [[nodiscard]] std::size_t place_of_least() const noexcept;
 
   std::array<WorstFrame, kMost> frames_{};
   std::array<std::uint64_t, kMost> measures_{};
@@ -135,3 +66,7 @@ class WorstFrames {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/game/impl/worst_frames.hpp"
+#endif

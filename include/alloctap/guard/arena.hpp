@@ -6,13 +6,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <mutex>
 
-#include "alloctap/guard/arena_regions.hpp"
 #include "alloctap/guard/futex_lock.hpp"
-#include "alloctap/guard/reentrancy_guard.hpp"
-#include "alloctap/macros.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 
 namespace alloctap {
@@ -42,52 +37,24 @@ class Arena {
 
   /// Like `allocate`, for what will be touched all over: if it is large, it comes in huge pages,
   /// where the system has them, but for the rest that would not fill one.
-  [[nodiscard]] ALLOCTAP_NOINLINE static void* allocate_dense(std::size_t bytes) noexcept {
-    const std::size_t in_huge_pages = bytes / kHugePage * kHugePage;
-    if (in_huge_pages < kFewestHugePages * kHugePage) return allocate(bytes);
-    void* pages = allocate_aligned_pages(bytes, kHugePage);
-    if (pages != nullptr) os::use_huge_pages(pages, in_huge_pages, true);
-    return pages;
-  }
+  [[nodiscard]] static void* allocate_dense(std::size_t bytes) noexcept;
 
   /// The same, zeroed whatever the size.
-  [[nodiscard]] ALLOCTAP_NOINLINE static void* allocate_dense_zeroed(std::size_t bytes) noexcept {
-    void* memory = allocate_dense(bytes);
-    if (memory != nullptr && bytes <= kLargestBlock) std::memset(memory, 0, bytes);
-    return memory;
-  }
+  [[nodiscard]] static void* allocate_dense_zeroed(std::size_t bytes) noexcept;
 
   /// The same, for a table that is looked at all over as soon as it is there: its pages are brought
   /// in at once.
-  [[nodiscard]] static void* allocate_table(std::size_t bytes) noexcept {
-    void* memory = allocate_dense_zeroed(bytes);
-    if (memory != nullptr && bytes > kLargestBlock) os::bring_in_pages(memory, whole_pages(bytes));
-    return memory;
-  }
+  [[nodiscard]] static void* allocate_table(std::size_t bytes) noexcept;
 
   /// Takes back what `allocate(bytes)`, or one of the others, returned, with the same `bytes`.
-  ALLOCTAP_NOINLINE static void deallocate(void* address, std::size_t bytes) noexcept {
-    if (bytes > kLargestBlock) return unmap(address, bytes);
-    const std::size_t size_class = class_of(bytes);
-    const std::lock_guard hold(lock_);
-    free_blocks_[size_class] = ::new (address) FreeBlock{free_blocks_[size_class]};
-  }
+  static void deallocate(void* address, std::size_t bytes) noexcept;
 
   /// Like `allocate`, but always whole pages, zeroed: for what grows and leaves nothing behind.
   [[nodiscard]] static void* allocate_pages(std::size_t bytes) noexcept { return map(bytes); }
 
   /// Like `allocate_pages`, at a multiple of `alignment`, a power of two above the size of a page.
-  [[nodiscard]] ALLOCTAP_NOINLINE static void* allocate_aligned_pages(
-      std::size_t bytes, std::size_t alignment) noexcept {
-    const std::size_t wanted = whole_pages(bytes);
-    auto* const pages = static_cast<std::byte*>(map(wanted + alignment));
-    if (pages == nullptr) return nullptr;
-    const auto address = reinterpret_cast<std::uintptr_t>(pages);
-    const std::size_t before = (alignment - address % alignment) % alignment;
-    if (before > 0) unmap(pages, before);
-    unmap(pages + before + wanted, alignment - before);
-    return pages + before;
-  }
+  [[nodiscard]] static void* allocate_aligned_pages(std::size_t bytes,
+                                                    std::size_t alignment) noexcept;
 
   /// Takes back what `allocate_pages(bytes)`, or the other, returned, with the same `bytes`.
   static void deallocate_pages(void* address, std::size_t bytes) noexcept { unmap(address, bytes); }
@@ -120,45 +87,15 @@ class Arena {
   /// The system hands pages from one thread to the next; acquire here and release in `unmap` tell
   /// race detectors, which do not see its part. Where the system's functions for pages are hooked,
   /// the guards keep the tracker's own out of reports.
-  ALLOCTAP_NOINLINE static void* map(std::size_t bytes) noexcept {
-    const ReentrancyGuard guard;
-    void* pages = os::map_pages(whole_pages(bytes));
-    if (pages == nullptr) return nullptr;
-    mapped_bytes_.fetch_add(whole_pages(bytes), std::memory_order_acquire);
-    ArenaRegions::add(pages, whole_pages(bytes));
-    return pages;
-  }
+  static void* map(std::size_t bytes) noexcept;
 
-  ALLOCTAP_NOINLINE static void unmap(void* address, std::size_t bytes) noexcept {
-    const ReentrancyGuard guard;
-    // While it is mapped: afterwards another thread may get the addresses.
-    ArenaRegions::remove(address, whole_pages(bytes));
-    mapped_bytes_.fetch_sub(whole_pages(bytes), std::memory_order_release);
-    os::unmap_pages(address, whole_pages(bytes));
-  }
+  static void unmap(void* address, std::size_t bytes) noexcept;
 
-  ALLOCTAP_NOINLINE static void* allocate_block(std::size_t size_class) noexcept {
-    const std::lock_guard hold(lock_);
-    if (FreeBlock* block = free_blocks_[size_class]; block != nullptr) {
-      free_blocks_[size_class] = block->next;
-      return block;
-    }
-    return carve(std::size_t{1} << size_class);
-  }
+  static void* allocate_block(std::size_t size_class) noexcept;
 
   /// Cuts a block off the current chunk, at a multiple of its size. What alignment and the end of a
   /// chunk leave over is never touched, so it costs address space only.
-  static void* carve(std::size_t bytes) noexcept {
-    std::uintptr_t start = (chunk_next_ + bytes - 1) & ~(bytes - 1);
-    if (start + bytes > chunk_end_) {
-      void* chunk = map(kChunkBytes);
-      if (chunk == nullptr) return nullptr;
-      chunk_end_ = reinterpret_cast<std::uintptr_t>(chunk) + kChunkBytes;
-      start = reinterpret_cast<std::uintptr_t>(chunk);
-    }
-    chunk_next_ = start + bytes;
-    return reinterpret_cast<void*>(start);
-  }
+  static void* carve(std::size_t bytes) noexcept;
 
   static inline constinit FutexLock lock_;
   static inline constinit std::array<FreeBlock*, kClasses> free_blocks_{};
@@ -168,3 +105,7 @@ class Arena {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/guard/impl/arena.hpp"
+#endif

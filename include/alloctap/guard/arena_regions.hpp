@@ -26,25 +26,10 @@ class ArenaRegions {
   /// As many ranges can be kept apart.
   static constexpr std::size_t kMost = 16 * 1024;
 
-  static void add(const void* address, std::size_t bytes) noexcept {
-    const auto start = reinterpret_cast<std::uintptr_t>(address);
-    const std::lock_guard hold(lock_);
-    insert({start, start + bytes});
-  }
+  static void add(const void* address, std::size_t bytes) noexcept;
 
   /// Of what was added, parts may go.
-  static void remove(const void* address, std::size_t bytes) noexcept {
-    const auto start = reinterpret_cast<std::uintptr_t>(address);
-    const std::uintptr_t end = start + bytes;
-    const std::lock_guard hold(lock_);
-    for (std::size_t at = first_ending_behind(start); at < count_ && regions_[at].start < end;) {
-      const Region old = regions_[at];
-      erase(at);
-      if (old.start < start) insert({old.start, start});
-      if (old.end > end) insert({end, old.end});
-      at = first_ending_behind(old.end);
-    }
-  }
+  static void remove(const void* address, std::size_t bytes) noexcept;
 
   /// Calls `visit(const Region&)` by ascending address. It may use the arena: a range that grows
   /// meanwhile may be visited twice, and one that comes below it is not.
@@ -64,46 +49,12 @@ class ArenaRegions {
   [[nodiscard]] static FutexLock& lock() noexcept { return lock_; }
 
  private:
-  static bool find_ending_behind(std::uintptr_t address, Region& region) noexcept {
-    const std::lock_guard hold(lock_);
-    const std::size_t at = first_ending_behind(address);
-    if (at == count_) return false;
-    region = regions_[at];
-    return true;
-  }
+  static bool find_ending_behind(std::uintptr_t address, Region& region) noexcept;
 
   /// The first range that reaches beyond `address`.
-  static std::size_t first_ending_behind(std::uintptr_t address) noexcept {
-    std::size_t low = 0;
-    for (std::size_t high = count_; low < high;) {
-      const std::size_t middle = (low + high) / 2;
-      if (regions_[middle].end > address) {
-        high = middle;
-      } else {
-        low = middle + 1;
-      }
-    }
-    return low;
-  }
+  static std::size_t first_ending_behind(std::uintptr_t address) noexcept;
 
-  static void insert(Region added) noexcept {
-    std::size_t at = first_ending_behind(added.start);
-    if (at > 0 && regions_[at - 1].end == added.start) {
-      added.start = regions_[--at].start;
-      erase(at);
-    }
-    if (at < count_ && regions_[at].start == added.end) {
-      regions_[at].start = added.start;
-      return;
-    }
-    if (count_ == kMost) {
-      complete_ = false;
-      return;
-    }
-    std::memmove(&regions_[at + 1], &regions_[at], (count_ - at) * sizeof(Region));
-    regions_[at] = added;
-    ++count_;
-  }
+  static void insert(Region added) noexcept;
 
   static void erase(std::size_t at) noexcept {
     --count_;
@@ -117,3 +68,7 @@ class ArenaRegions {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/guard/impl/arena_regions.hpp"
+#endif

@@ -4,15 +4,10 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <mutex>
 
-#include "alloctap/guard/arena.hpp"
-#include "alloctap/guard/arena_regions.hpp"
 #include "alloctap/guard/control_lock.hpp"
 #include "alloctap/guard/futex_lock.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
-#include "alloctap/guard/thread_state.hpp"
-#include "alloctap/os/fork.hpp"
 
 namespace alloctap {
 
@@ -25,52 +20,17 @@ class ForkHandlers {
   /// Registers on the first call and remembers `in_child`, which runs in the child once the guard
   /// layer is whole again, with the control lock held and before any hook records. False where the
   /// system or the fixed room for callbacks is used up.
-  [[nodiscard]] static bool install(ChildCallback in_child) noexcept {
-    const std::lock_guard hold(lock_);
-    for (std::size_t i = 0; i < count_; ++i) {
-      if (callbacks_[i] == in_child) return true;
-    }
-    if (count_ == callbacks_.size()) return false;
-    if (count_ == 0 && !os::register_fork_handlers(&prepare, &in_parent, &in_child_process)) {
-      return false;
-    }
-    callbacks_[count_++] = in_child;
-    return true;
-  }
+  [[nodiscard]] static bool install(ChildCallback in_child) noexcept;
 
  private:
   static constexpr std::size_t kMostCallbacks = 128;
 
   /// An output of a dump may fork: its thread has the control plane already.
-  static void prepare() {
-    guard_depth(+1);
-    const bool has_control = holds_tracker_lock();
-    if (!has_control) control_lock.lock();
-    had_control_ = has_control;
-    static_cast<void>(ThreadStates::close_gate());
-    ThreadStates::lock().lock();
-    Arena::lock().lock();
-    ArenaRegions::lock().lock();
-  }
+  static void prepare();
 
-  static void in_parent() {
-    ArenaRegions::lock().unlock();
-    Arena::lock().unlock();
-    ThreadStates::lock().unlock();
-    ThreadStates::open_gate();
-    leave_control();
-  }
+  static void in_parent();
 
-  static void in_child_process() {
-    ArenaRegions::lock().unlock();
-    Arena::lock().unlock();
-    ThreadStates::keep_only_mine();
-    ThreadStates::lock().unlock();
-    RecordingGate::reset();
-    RecordingGate::initialize();
-    for (std::size_t i = 0; i < count_; ++i) callbacks_[i]();
-    leave_control();
-  }
+  static void in_child_process();
 
   static void leave_control() noexcept {
     if (!had_control_) control_lock.unlock();
@@ -88,3 +48,7 @@ class ForkHandlers {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/guard/impl/fork_handlers.hpp"
+#endif

@@ -4,9 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "alloctap/arch/pause.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
-#include "alloctap/os/clock.hpp"
 #include "alloctap/os/futex.hpp"
 
 namespace alloctap {
@@ -33,21 +31,7 @@ class FutexLock {
   }
 
   /// False where it is not free within `nanoseconds`.
-  [[nodiscard]] bool try_lock_for(std::int64_t nanoseconds) noexcept {
-    this_thread_slot().enter_critical();
-    if (take_if_free()) return true;
-    const std::int64_t end = os::monotonic_ns() + nanoseconds;
-    // Who gives up leaves the word as awaited: the holder wakes nobody once.
-    while (word_.exchange(kHeldAndAwaited, std::memory_order_acquire) != kFree) {
-      const std::int64_t left = end - os::monotonic_ns();
-      if (left <= 0) {
-        this_thread_slot().leave_critical();
-        return false;
-      }
-      os::futex_wait(word_, kHeldAndAwaited, left);
-    }
-    return true;
-  }
+  [[nodiscard]] bool try_lock_for(std::int64_t nanoseconds) noexcept;
 
   void unlock() noexcept {
     if (word_.exchange(kFree, std::memory_order_release) == kHeldAndAwaited) {
@@ -70,15 +54,7 @@ class FutexLock {
                                          std::memory_order_relaxed);
   }
 
-  void lock_contended() noexcept {
-    for (int spin = 0; spin < kSpins; ++spin) {
-      if (word_.load(std::memory_order_relaxed) == kFree && take_if_free()) return;
-      arch::pause();
-    }
-    while (word_.exchange(kHeldAndAwaited, std::memory_order_acquire) != kFree) {
-      os::futex_wait(word_, kHeldAndAwaited);
-    }
-  }
+  void lock_contended() noexcept;
 
   std::atomic<std::uint32_t> word_{kFree};
 };
@@ -100,3 +76,7 @@ class LentLock {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/guard/impl/futex_lock.hpp"
+#endif

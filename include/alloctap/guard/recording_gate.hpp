@@ -4,9 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "alloctap/arch/pause.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/clock.hpp"
 #include "alloctap/os/futex.hpp"
 #include "alloctap/os/thread.hpp"
 
@@ -59,17 +57,7 @@ class RecordingGate {
   /// Waits until the thread with `recording` is outside; false after `patience_ns`. `kPatience`
   /// only a thread that was stopped inside can use up.
   [[nodiscard]] static bool wait_for(const Flag& recording,
-                                     std::int64_t patience_ns = kPatience) noexcept {
-    if (recording.load(std::memory_order_seq_cst) == 0) return true;
-    const std::int64_t give_up = os::monotonic_ns() + patience_ns;
-    for (int round = 0; recording.load(std::memory_order_seq_cst) != 0; ++round) {
-      arch::pause();
-      if (round % 1024 != 1023) continue;
-      if (os::monotonic_ns() > give_up) return false;
-      os::futex_wait(word_, word_.load(std::memory_order_relaxed), kNap);
-    }
-    return true;
-  }
+                                     std::int64_t patience_ns = kPatience) noexcept;
 
   static void open() noexcept {
     const std::uint32_t word = word_.fetch_and(~(kClosed | kAwaited), std::memory_order_release);
@@ -98,25 +86,15 @@ class RecordingGate {
   static constexpr std::uint32_t kAwaited = 8;
   static constexpr std::int64_t kNap = 100'000;
 
-  ALLOCTAP_NOINLINE static void enter_with_care(Flag& recording) noexcept {
-    for (;;) {
-      recording.store(1, std::memory_order_seq_cst);
-      if ((word_.load(std::memory_order_seq_cst) & (kClosed | kHalted)) == 0) return;
-      recording.store(0, std::memory_order_release);
-      wait_while(kClosed | kHalted);
-    }
-  }
+  static void enter_with_care(Flag& recording) noexcept;
 
-  ALLOCTAP_NOINLINE static void wait_while(std::uint32_t bits) noexcept {
-    for (auto word = word_.load(std::memory_order_acquire); (word & bits) != 0;
-         word = word_.load(std::memory_order_acquire)) {
-      if (word_.compare_exchange_strong(word, word | kAwaited, std::memory_order_relaxed)) {
-        os::futex_wait(word_, word | kAwaited);
-      }
-    }
-  }
+  static void wait_while(std::uint32_t bits) noexcept;
 
   static inline constinit std::atomic<std::uint32_t> word_{kNeedsFence};
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/guard/impl/recording_gate.hpp"
+#endif

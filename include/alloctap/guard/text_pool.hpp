@@ -2,11 +2,8 @@
 #pragma once
 
 #include <cstddef>
-#include <new>
 #include <string_view>
 #include <utility>
-
-#include "alloctap/guard/arena.hpp"
 
 namespace alloctap {
 
@@ -19,29 +16,10 @@ class TextPool {
     std::swap(newest_, other.newest_);
     return *this;
   }
-  ~TextPool() {
-    while (newest_ != nullptr) {
-      Block* older = newest_->older;
-      Arena::deallocate(newest_, sizeof(Block));
-      newest_ = older;
-    }
-  }
+  ~TextPool();
 
   /// A copy of `text`, cut to `kLongest`; empty where the system has no memory.
-  [[nodiscard]] std::string_view keep(std::string_view text) noexcept {
-    text = text.substr(0, kLongest);
-    if (newest_ == nullptr || kLongest - newest_->used < text.size()) {
-      void* memory = Arena::allocate(sizeof(Block));
-      if (memory == nullptr) return {};
-      auto* block = ::new (memory) Block;
-      block->older = newest_;
-      newest_ = block;
-    }
-    char* place = newest_->text + newest_->used;
-    text.copy(place, text.size());
-    newest_->used += text.size();
-    return {place, text.size()};
-  }
+  [[nodiscard]] std::string_view keep(std::string_view text) noexcept;
 
   static constexpr std::size_t kLongest = 32 * 1024 - 64;
 
@@ -56,3 +34,7 @@ class TextPool {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/guard/impl/text_pool.hpp"
+#endif

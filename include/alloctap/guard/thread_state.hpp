@@ -1,18 +1,14 @@
 /// What the tracker keeps for each thread of the program.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <boost/intrusive/list.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <mutex>
-#include <new>
 #include <span>
 
-#include "alloctap/guard/arena.hpp"
 #include "alloctap/guard/futex_lock.hpp"
 #include "alloctap/guard/late_construction.hpp"
 #include "alloctap/guard/recording_gate.hpp"
@@ -66,30 +62,11 @@ class ThreadStates {
   /// was stopped while it recorded, for longer than `patience_ns`: the tables may then be in the
   /// middle of a change.
   [[nodiscard]] static bool close_gate(
-      std::int64_t patience_ns = RecordingGate::kPatience) noexcept {
-    RecordingGate::close();
-    // Who has no state yet has to take the lock for one, and finds the gate closed.
-    const std::lock_guard hold(lock_);
-    const ThreadState* mine = this_thread_slot().state;
-    const auto is_other = [mine](const ThreadState& state) { return &state != mine; };
-    const List& live = live_.get();
-    if (std::any_of(live.begin(), live.end(), is_other)) RecordingGate::synchronize();
-    const bool others_outside =
-        std::all_of(live.begin(), live.end(), [&](const ThreadState& state) {
-          return !is_other(state) || RecordingGate::wait_for(state.recording, patience_ns);
-        });
-    return others_outside && !section_abandoned_.load(std::memory_order_relaxed) &&
-           (mine == nullptr || mine->recording.load(std::memory_order_relaxed) == 0);
-  }
+      std::int64_t patience_ns = RecordingGate::kPatience) noexcept;
 
   /// The calling thread, in a signal handler, will not go back to where it was interrupted: nobody
   /// waits for it any more. Precondition: it holds no lock of the tracker.
-  static void abandon_section() noexcept {
-    ThreadState* state = this_thread_slot().state;
-    if (state == nullptr || state->recording.load(std::memory_order_relaxed) == 0) return;
-    section_abandoned_.store(true, std::memory_order_relaxed);
-    state->recording.store(0, std::memory_order_release);
-  }
+  static void abandon_section() noexcept;
 
   static void open_gate() noexcept { RecordingGate::open(); }
 
@@ -113,16 +90,7 @@ class ThreadStates {
   [[nodiscard]] static FutexLock& lock() noexcept { return lock_; }
 
   /// In the child of a fork: only the calling thread is left, with a new id.
-  static void keep_only_mine() noexcept {
-    List& live = live_.get();
-    live.clear_and_dispose([](ThreadState* state) {
-      if (state != this_thread_slot().state) spare_.get().push_back(*state);
-    });
-    count_ = 0;
-    next_sweep_ = kFirstSweep;
-    section_abandoned_.store(false, std::memory_order_relaxed);
-    if (this_thread_slot().state != nullptr) adopt(*this_thread_slot().state);
-  }
+  static void keep_only_mine() noexcept;
 
   /// How many states belong to threads that live or whose end was not noticed yet.
   [[nodiscard]] static std::size_t count() noexcept {
@@ -135,65 +103,18 @@ class ThreadStates {
 
   static constexpr std::size_t kFirstSweep = 16;
 
-  ALLOCTAP_NOINLINE static ThreadState* create() noexcept {
-    const os::ErrorPreserver preserve_error;
-    this_thread_slot().enter_critical();
-    this_thread_slot().state = make_or_reuse();
-    this_thread_slot().leave_critical();
-    return this_thread_slot().state;
-  }
+  static ThreadState* create() noexcept;
 
-  static ThreadState* make_or_reuse() noexcept {
-    const std::lock_guard hold(lock_);
-    if (spare_.get().empty() && count_ >= next_sweep_) sweep();
-    ThreadState* state = take_spare();
-    if (state == nullptr) {
-      void* memory = Arena::allocate(sizeof(ThreadState));
-      if (memory == nullptr) return nullptr;
-      state = ::new (memory) ThreadState;
-      if (made_ < std::numeric_limits<std::uint16_t>::max()) state->number = ++made_;
-    }
-    adopt(*state);
-    state->stack_bounds = {};
-    return state;
-  }
+  static ThreadState* make_or_reuse() noexcept;
 
-  static void adopt(ThreadState& state) noexcept {
-    // Whatever the thread before read or wrote, it did before it lowered its flag for the last
-    // time.
-    state.recording.exchange(0, std::memory_order_acquire);
-    ++state.generation;
-    state.error = os::ErrorPlace::mine();
-    state.thread_id.store(os::current_thread_id(), std::memory_order_relaxed);
-    live_.get().push_back(state);
-    ++count_;
-  }
+  static void adopt(ThreadState& state) noexcept;
 
-  static ThreadState* take_spare() noexcept {
-    if (spare_.get().empty()) return nullptr;
-    ThreadState& state = spare_.get().front();
-    spare_.get().pop_front();
-    return &state;
-  }
+  static ThreadState* take_spare() noexcept;
 
   /// Sets aside the states of threads that have ended. A state with the calling thread's id is of
   /// such a one too. The next sweep comes when the number has doubled, so that threads that come
   /// and go cost a constant number of system calls each.
-  static void sweep() noexcept {
-    const os::ThreadId mine = os::current_thread_id();
-    List& live = live_.get();
-    for (auto state = live.begin(); state != live.end();) {
-      const os::ThreadId id = state->thread_id.load(std::memory_order_relaxed);
-      ThreadState& current = *state++;
-      if (id != mine && os::thread_is_alive(id)) continue;
-      // Who looks at it from now on waits for no flag: what its thread wrote comes with this one.
-      static_cast<void>(current.recording.load(std::memory_order_acquire));
-      live.erase(live.iterator_to(current));
-      spare_.get().push_back(current);
-      --count_;
-    }
-    next_sweep_ = std::max(kFirstSweep, count_ * 2);
-  }
+  static void sweep() noexcept;
 
   static inline constinit FutexLock lock_;
   static inline constinit LateConstruction<List> live_;
@@ -241,3 +162,7 @@ class RecordingSection {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/guard/impl/thread_state.hpp"
+#endif

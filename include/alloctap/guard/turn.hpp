@@ -28,12 +28,7 @@ class Turn {
   }
 
   /// Until the turn that is now has ended, at most `nanoseconds`. May return early, without cause.
-  void await_end(std::int64_t nanoseconds) noexcept {
-    std::uint32_t state = kTaken;
-    const bool is_on = word_.compare_exchange_strong(state, kAwaited, std::memory_order_relaxed) ||
-                       state == kAwaited;
-    if (is_on) os::futex_wait(word_, kAwaited, nanoseconds);
-  }
+  void await_end(std::int64_t nanoseconds) noexcept;
 
   /// In the child of a fork, alone: whose turn it was is not there.
   void after_fork() noexcept { word_.store(kFree, std::memory_order_relaxed); }
@@ -47,3 +42,7 @@ class Turn {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/guard/impl/turn.hpp"
+#endif

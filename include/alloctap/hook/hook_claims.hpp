@@ -17,12 +17,7 @@ class HookClaims {
   /// the backend that another tracker has on it; nullptr where the claim holds. Manual hooks never
   /// count a call twice: each program's own call goes to one of them.
   [[nodiscard]] static const std::string_view* claim(HookTarget target,
-                                                     const std::string_view& name) noexcept {
-    if (target == HookTarget::kManual) return nullptr;
-    const std::string_view* holder = nullptr;
-    holders_[index(target)].compare_exchange_strong(holder, &name, std::memory_order_acq_rel);
-    return holder;
-  }
+                                                     const std::string_view& name) noexcept;
 
   static void release(HookTarget target) noexcept {
     holders_[index(target)].store(nullptr, std::memory_order_release);
@@ -39,3 +34,7 @@ class HookClaims {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/hook/impl/hook_claims.hpp"
+#endif

@@ -57,23 +57,10 @@ class ModuleSelection {
 
   /// Whether the module is one of the set. It is known by two names: where its file is, and what
   /// the loader was asked for, which may be a link to it.
-  [[nodiscard]] bool selects(const std::string& path, const std::string& name) const {
-    if (rules_ == nullptr) return selects_by_default_;
-    bool chosen = rules_->predicate != nullptr ? rules_->predicate(path) : chooses_nothing();
-    for (const ModulePattern& pattern : rules_->patterns) {
-      if (!matches(pattern, path, name)) continue;
-      if (pattern.leaves_out) return false;
-      chosen = true;
-    }
-    return chosen;
-  }
+  [[nodiscard]] bool selects(const std::string& path, const std::string& name) const;
 
   [[nodiscard]] static bool matches(const ModulePattern& pattern, const std::string& path,
-                                    const std::string& name) {
-    // The pattern keeps what it allocates to match, and `clear` frees it.
-    const ReentrancyGuard guard;
-    return pattern.compiled.matches(path) || (!name.empty() && pattern.compiled.matches(name));
-  }
+                                    const std::string& name);
 
   [[nodiscard]] const std::vector<ModulePattern>& patterns() const {
     static constexpr std::vector<ModulePattern> kNone;
@@ -93,32 +80,16 @@ class ModuleSelection {
   }
 
   /// Whether all modules are meant that no pattern leaves out.
-  [[nodiscard]] bool chooses_nothing() const {
-    for (const ModulePattern& pattern : rules_->patterns) {
-      if (!pattern.leaves_out) return false;
-    }
-    return selects_by_default_;
-  }
+  [[nodiscard]] bool chooses_nothing() const;
 
-  Status add(const std::string& pattern, bool leaves_out) {
-    const ReentrancyGuard guard;
-    os::PatternError error;
-    os::PathPattern compiled(pattern, error);
-    if (error.text.empty()) {
-      rules().patterns.push_back({pattern, std::move(compiled), leaves_out});
-      return Status();
-    }
-    Status status = Status::invalid_argument("pattern \"", pattern, "\" for modules: ", error.text,
-                                             ", at character ", error.position + 1, " (\"",
-                                             pattern.substr(error.position),
-                                             "\"); write a POSIX extended "
-                                             "regular expression");
-    rules().status.update(status);
-    return status;
-  }
+  Status add(const std::string& pattern, bool leaves_out);
 
   Rules* rules_ = nullptr;
   bool selects_by_default_ = true;
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/hook/impl/module_selection.hpp"
+#endif

@@ -1,13 +1,11 @@
 /// What the PLT backend remembers.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "alloctap/guard/arena_array.hpp"
@@ -50,13 +48,7 @@ class ChosenModules {
   }
 
   [[nodiscard]] const ChosenModule* find(std::string_view path,
-                                         std::string_view name) const noexcept {
-    const std::size_t hash = ChosenModules::hash(path, name);
-    const auto* found = std::find_if(modules_.begin(), modules_.end(), [&](const auto& module) {
-      return module.hash == hash && module.path == path && module.name == name;
-    });
-    return found == modules_.end() ? nullptr : found;
-  }
+                                         std::string_view name) const noexcept;
 
   /// False where the system has no memory.
   [[nodiscard]] bool add(const ChosenModule& module) noexcept { return modules_.push_back(module); }
@@ -98,25 +90,10 @@ struct PltState {
   }
 
   /// What the slot at `address` held before; 0 where that is not known.
-  [[nodiscard]] std::uintptr_t previous(std::uintptr_t address) const noexcept {
-    const auto* slot = std::lower_bound(
-        hooked.begin(), hooked.end(), address,
-        [](const HookedSlot& other, std::uintptr_t value) { return other.address < value; });
-    return slot == hooked.end() || slot->address != address ? 0 : slot->previous;
-  }
+  [[nodiscard]] std::uintptr_t previous(std::uintptr_t address) const noexcept;
 
   /// Asks the patterns for the groups of a module. Allocates.
-  [[nodiscard]] std::uint32_t groups_of(std::string_view path, std::string_view name) const {
-    std::uint32_t groups = group_bit(kLoaderGroup);
-    const std::string path_text(path);
-    const std::string name_text(name);
-    for (std::size_t i = 0; i < selections.size(); ++i) {
-      if (selections[i]->selects(path_text, name_text)) {
-        groups |= group_bit(static_cast<std::uint32_t>(i));
-      }
-    }
-    return groups;
-  }
+  [[nodiscard]] std::uint32_t groups_of(std::string_view path, std::string_view name) const;
 };
 
 inline constinit LateConstruction<PltState> lasting_plt_state;
@@ -125,3 +102,7 @@ inline constinit LateConstruction<PltState> lasting_plt_state;
 inline PltState& plt_state() noexcept { return lasting_plt_state.get(); }
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/hook/impl/plt_state.hpp"
+#endif

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string_view>
 
@@ -38,23 +37,10 @@ class PltTargets {
   }
 
   /// False where there are `kMost`.
-  [[nodiscard]] bool add(const PltTarget& target) noexcept {
-    if (count_ == kMost) return false;
-    const std::uint32_t hash = hash_start(target.name);
-    starts_[hash / 64] |= std::uint64_t{1} << (hash % 64);
-    targets_[count_++] = target;
-    return true;
-  }
+  [[nodiscard]] bool add(const PltTarget& target) noexcept;
 
   /// nullptr for a name that is none of them, which nearly all are.
-  [[nodiscard]] PltTarget* find(const char* name) noexcept {
-    const std::uint32_t hash = hash_start(name);
-    if ((starts_[hash / 64] >> (hash % 64) & 1) == 0) return nullptr;
-    for (PltTarget& target : all()) {
-      if (std::strcmp(target.name, name) == 0) return &target;
-    }
-    return nullptr;
-  }
+  [[nodiscard]] PltTarget* find(const char* name) noexcept;
 
   [[nodiscard]] std::span<PltTarget> all() noexcept { return std::span(targets_).first(count_); }
 
@@ -62,13 +48,7 @@ class PltTargets {
   static constexpr std::uint32_t kHashes = 1024;
 
   /// Of the first four characters, which tell operators new and delete from other C++ names.
-  static std::uint32_t hash_start(const char* name) noexcept {
-    std::uint32_t hash = 0;
-    for (int i = 0; i < 4 && name[i] != '\0'; ++i) {
-      hash = (hash ^ static_cast<unsigned char>(name[i])) * 0x01000193U;
-    }
-    return (hash ^ (hash >> 15)) % kHashes;
-  }
+  static std::uint32_t hash_start(const char* name) noexcept;
 
   std::array<PltTarget, kMost> targets_{};
   std::array<std::uint64_t, kHashes / 64> starts_{};
@@ -76,3 +56,7 @@ class PltTargets {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/hook/impl/plt_target.hpp"
+#endif

@@ -9,8 +9,6 @@
 #include "alloctap/hook/allocation_functions.hpp"
 #include "alloctap/os/find_module.hpp"
 #include "alloctap/os/loaded_images.hpp"
-#include "alloctap/os/module_symbols.hpp"
-#include "alloctap/os/next_symbol.hpp"
 
 namespace alloctap {
 
@@ -78,11 +76,7 @@ class ProgramOperators {
     std::uintptr_t cxx_library = module_behind_own("__cxa_allocate_exception");
 
     /// Where the program's module begins that defines `name`; 0 if the definition is another's.
-    [[nodiscard]] std::uintptr_t find_programs(const char* name) const noexcept {
-      const std::uintptr_t definer = module_behind_own(name);
-      if (definer == own || definer == allocator) return 0;
-      return definer == executable || definer != cxx_library ? definer : 0;
-    }
+    [[nodiscard]] std::uintptr_t find_programs(const char* name) const noexcept;
 
    private:
     static std::uintptr_t module_of(std::uintptr_t address) noexcept {
@@ -90,14 +84,14 @@ class ProgramOperators {
     }
 
     /// The first module that defines `name` and is not this one.
-    [[nodiscard]] std::uintptr_t module_behind_own(const char* name) const noexcept {
-      const auto first = reinterpret_cast<std::uintptr_t>(os::default_symbol(name));
-      if (first != 0 && module_of(first) != own) return module_of(first);
-      return module_of(reinterpret_cast<std::uintptr_t>(os::next_symbol(name)));
-    }
+    [[nodiscard]] std::uintptr_t module_behind_own(const char* name) const noexcept;
   };
 
   static inline constinit std::atomic<bool> are_served_{false};
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/hook/impl/program_operators.hpp"
+#endif

@@ -67,19 +67,15 @@ class SlotWriter {
   }
 
   static bool unprotect(const os::MemoryRegion& region, std::uintptr_t start,
-                        std::size_t bytes) noexcept {
-    return os::protect_pages(
-        start, bytes,
-        {.readable = region.readable, .writable = true, .executable = region.executable});
-  }
+                        std::size_t bytes) noexcept;
 
-  static bool exchange(const SlotStore& store) noexcept {
-    std::uintptr_t expected = store.expected;
-    return std::atomic_ref(*reinterpret_cast<std::uintptr_t*>(store.address))
-        .compare_exchange_strong(expected, store.desired, std::memory_order_acq_rel);
-  }
+  static bool exchange(const SlotStore& store) noexcept;
 
   const MemoryRegions& regions_;
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/hook/impl/slot_writer.hpp"
+#endif

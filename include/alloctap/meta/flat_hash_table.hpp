@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <utility>
 
 #include "alloctap/guard/arena.hpp"
@@ -144,19 +143,7 @@ class FlatHashTable {
     return (count_ + 1) * 5 <= capacity_ * 4 || grow() || count_ + 2 <= capacity_;
   }
 
-  bool grow() noexcept {
-    const std::size_t capacity = next_capacity();
-    auto* slots = static_cast<Slot*>(allocate(capacity * sizeof(Slot)));
-    if (slots == nullptr) return false;
-    for (std::size_t i = 0; i < capacity; ++i) ::new (slots + i) Slot;
-    for (std::size_t i = 0; i < capacity_; ++i) {
-      if (slots_[i].word != 0) free_slot(slots, capacity, slots_[i].pointer) = slots_[i];
-    }
-    if (slots_ != nullptr) deallocate(slots_, capacity_ * sizeof(Slot));
-    slots_ = slots;
-    capacity_ = capacity;
-    return true;
-  }
+  bool grow() noexcept;
 
   /// What fills a block of the arena, or whole pages.
   [[nodiscard]] std::size_t next_capacity() const noexcept {
@@ -174,20 +161,9 @@ class FlatHashTable {
     Arena::deallocate_pages(address, bytes);
   }
 
-  bool keep_large(const void* pointer, const BlockRecord& record) noexcept {
-    if (!is_large(record)) return true;
-    void* memory = Arena::allocate(sizeof(Large));
-    if (memory == nullptr) return false;
-    large_ = ::new (memory) Large{pointer, record.size, large_};
-    return true;
-  }
+  bool keep_large(const void* pointer, const BlockRecord& record) noexcept;
 
-  void forget_large(const void* pointer) noexcept {
-    Large** link = &large_;
-    while ((*link)->pointer != pointer) link = &(*link)->next;
-    Large* gone = std::exchange(*link, (*link)->next);
-    Arena::deallocate(gone, sizeof(Large));
-  }
+  void forget_large(const void* pointer) noexcept;
 
   Slot* slots_ = nullptr;
   std::size_t capacity_ = 0;
@@ -196,3 +172,7 @@ class FlatHashTable {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/meta/impl/flat_hash_table.hpp"
+#endif

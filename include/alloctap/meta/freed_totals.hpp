@@ -4,10 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <new>
 
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/guard/arena.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/macros.hpp"
 
@@ -83,14 +81,7 @@ class FreedTotals {
     return &(*pieces_[piece])[stack % kPiece];
   }
 
-  ALLOCTAP_NOINLINE Entry* make_entry(StackId stack) noexcept {
-    const std::size_t piece = stack / kPiece;
-    if (piece >= pieces_.size() && !pieces_.resize(piece + 1)) return nullptr;
-    void* memory = Arena::allocate(sizeof(Piece));
-    if (memory == nullptr) return nullptr;
-    pieces_[piece] = ::new (memory) Piece{};
-    return &(*pieces_[piece])[stack % kPiece];
-  }
+  Entry* make_entry(StackId stack) noexcept;
 
   /// By StackId / kPiece; nullptr where there is none yet.
   ArenaArray<Piece*> pieces_;
@@ -98,3 +89,7 @@ class FreedTotals {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/meta/impl/freed_totals.hpp"
+#endif

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cstdint>
-#include <mutex>
 
 #include "alloctap/guard/futex_lock.hpp"
 #include "alloctap/macros.hpp"
@@ -46,18 +44,7 @@ class LiveBytes {
   constexpr LiveBytes() noexcept = default;
 
   /// Before the first use of `share`.
-  void join(Share& share) noexcept {
-    const std::lock_guard hold(lock_);
-    const std::int64_t step_before = get(step_);
-    const std::uint32_t threads = threads_.load(std::memory_order_relaxed) + 1;
-    threads_.store(threads, std::memory_order_relaxed);
-    set_step();
-    if (threads == 2) raise_peak(get(first_.load(std::memory_order_relaxed)->highest));
-    if (std::has_single_bit(threads)) publish_for_others(step_before);
-    set_step();
-    share.next = first_.load(std::memory_order_relaxed);
-    first_.store(&share, std::memory_order_release);
-  }
+  void join(Share& share) noexcept;
 
   ALLOCTAP_ALWAYS_INLINE void add(Share& share, std::uint64_t bytes) noexcept {
     const std::int64_t total = get(share.total) + static_cast<std::int64_t>(bytes);
@@ -117,53 +104,22 @@ class LiveBytes {
     bytes.store(value, std::memory_order_relaxed);
   }
 
-  ALLOCTAP_NOINLINE void publish(Share& share) noexcept {
-    const std::int64_t total = get(share.total);
-    add_to_sum(total - share.published.exchange(total, std::memory_order_relaxed));
-    set_step();
-  }
+  void publish(Share& share) noexcept;
 
-  ALLOCTAP_NOINLINE bool publish_fall(Share& share) noexcept {
-    publish(share);
-    if (threads_.load(std::memory_order_relaxed) == 1) raise_peak(get(share.highest));
-    const std::int64_t peak = get(peak_);
-    return peak - get(sum_) > peak / kFall &&
-           peak - get(pictured_) > std::max(peak / kRise, kLeastStep);
-  }
+  bool publish_fall(Share& share) noexcept;
 
   /// For those that rest. One that keeps back more than `most`, the step so far, is about to
   /// publish; if it just does, the exchange fails.
-  void publish_for_others(std::int64_t most) noexcept {
-    for (Share* share = first_.load(std::memory_order_relaxed); share != nullptr;
-         share = share->next) {
-      std::int64_t published = get(share->published);
-      const std::int64_t total = get(share->total);
-      const std::int64_t rest = total - published;
-      if (std::max(rest, -rest) <= most &&
-          share->published.compare_exchange_strong(published, total, std::memory_order_relaxed)) {
-        add_to_sum(rest);
-      }
-    }
-  }
+  void publish_for_others(std::int64_t most) noexcept;
 
   void add_to_sum(std::int64_t bytes) noexcept {
     raise_peak(sum_.fetch_add(bytes, std::memory_order_relaxed) + bytes);
   }
 
-  void raise_peak(std::int64_t live) noexcept {
-    std::int64_t peak = get(peak_);
-    while (live > peak && !peak_.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
-    }
-  }
+  void raise_peak(std::int64_t live) noexcept;
 
   /// Every thread reads the step at every event, so it is raised only where that is worth while.
-  void set_step() noexcept {
-    const std::uint32_t threads = threads_.load(std::memory_order_relaxed);
-    const std::int64_t share = get(peak_) / (kStepsInPeak * std::int64_t{std::bit_floor(threads)});
-    const std::int64_t wanted = std::max(share, kLeastStep);
-    const std::int64_t present = get(step_);
-    if (wanted < present || wanted - present > present / 4) set(step_, wanted);
-  }
+  void set_step() noexcept;
 
   /// Read at each event.
   alignas(64) Bytes step_{kLeastStep};
@@ -178,3 +134,7 @@ class LiveBytes {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/meta/impl/live_bytes.hpp"
+#endif

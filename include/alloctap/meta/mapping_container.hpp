@@ -12,7 +12,6 @@
 #include "alloctap/guard/futex_lock.hpp"
 #include "alloctap/meta/mapping_interval.hpp"
 #include "alloctap/meta/mapping_set.hpp"
-#include "alloctap/os/virtual_memory.hpp"
 
 namespace alloctap {
 
@@ -63,53 +62,23 @@ class MappingContainer {
   /// Records `[start, start + length)`, rounded up to whole pages, in place of what was there.
   /// `start` is a page's. False, and one more dropped, where the system has no memory for it: what
   /// was there is gone then too, unless it was the middle of one mapping and that stays as it was.
-  bool map(std::uintptr_t start, std::size_t length, StackId stack) noexcept {
-    const AddressRange range = whole_pages(start, length);
-    if (range.empty()) return true;
-    const std::lock_guard hold(lock_);
-    ++totals_.mappings;
-    totals_.mapped_bytes +=
-        std::min<std::uint64_t>(range.length(), UINT64_MAX - totals_.mapped_bytes);
-    const bool kept = set_.discard(range) && set_.add(range, stack, totals_.mappings);
-    if (!kept) ++totals_.dropped;
-    note_peak();
-    return kept;
-  }
+  bool map(std::uintptr_t start, std::size_t length, StackId stack) noexcept;
 
   /// Takes the parts of mappings in `[start, start + length)`, rounded up to whole pages, out of
   /// the records. The result belongs to the caller. Where the system has no memory, what lies
   /// outside stays right first of all: a mapping that cannot be split in two stays whole, a part
   /// inside may be missing from the result and does not come back when cancelled. Each is one more
   /// dropped.
-  [[nodiscard]] DetachedMappings begin_unmap(std::uintptr_t start, std::size_t length) noexcept {
-    const AddressRange range = whole_pages(start, length);
-    if (range.empty()) return {};
-    const std::lock_guard hold(lock_);
-    return {set_.take_out(range, totals_.dropped)};
-  }
+  [[nodiscard]] DetachedMappings begin_unmap(std::uintptr_t start, std::size_t length) noexcept;
 
   /// The system refused: puts `detached` back as it was and empties it. What was mapped meanwhile
   /// stays; a piece that has no memory between two such is dropped.
-  void cancel_unmap(DetachedMappings& detached) noexcept {
-    const std::lock_guard hold(lock_);
-    set_.put_back(take(detached), totals_.dropped);
-    note_peak();
-  }
+  void cancel_unmap(DetachedMappings& detached) noexcept;
 
   /// The system did it: frees `detached` and empties it.
-  void finish_unmap(DetachedMappings& detached) noexcept {
-    MappingSet::destroy_all(take(detached));
-    const std::lock_guard hold(lock_);
-    ++totals_.unmappings;
-  }
+  void finish_unmap(DetachedMappings& detached) noexcept;
 
-  [[nodiscard]] MappingTotals totals() noexcept {
-    const std::lock_guard hold(lock_);
-    MappingTotals totals = totals_;
-    totals.live_mappings = set_.count();
-    totals.live_bytes = set_.bytes();
-    return totals;
-  }
+  [[nodiscard]] MappingTotals totals() noexcept;
 
   [[nodiscard]] std::uint64_t live_bytes() noexcept { return totals().live_bytes; }
   [[nodiscard]] std::uint64_t live_mappings() noexcept { return totals().live_mappings; }
@@ -130,11 +99,7 @@ class MappingContainer {
 
  private:
   /// Cut at the end of the address space.
-  static AddressRange whole_pages(std::uintptr_t start, std::size_t length) noexcept {
-    const std::uintptr_t mask = os::page_size() - 1;
-    const std::uintptr_t most = ~start & ~mask;
-    return {start, start + (length > most ? most : (length + mask) & ~mask)};
-  }
+  static AddressRange whole_pages(std::uintptr_t start, std::size_t length) noexcept;
 
   static MappingInterval* take(DetachedMappings& detached) noexcept {
     return static_cast<MappingInterval*>(std::exchange(detached.first, nullptr));
@@ -151,3 +116,7 @@ class MappingContainer {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/meta/impl/mapping_container.hpp"
+#endif

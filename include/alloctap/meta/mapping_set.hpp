@@ -1,11 +1,9 @@
 /// The ordered intervals behind `MappingContainer`.
 #pragma once
 
-#include <algorithm>
 #include <boost/intrusive/set.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <new>
 #include <utility>
 
@@ -25,43 +23,16 @@ class MappingSet {
   MappingSet& operator=(const MappingSet&) = delete;
 
   /// Records `range`, which must be free. False, and no change, where there is no memory.
-  [[nodiscard]] bool add(AddressRange range, StackId stack, std::uint64_t order) noexcept {
-    MappingInterval* interval = make(range, stack, order);
-    if (interval != nullptr) insert(*interval);
-    return interval != nullptr;
-  }
+  [[nodiscard]] bool add(AddressRange range, StackId stack, std::uint64_t order) noexcept;
 
   /// Forgets what lies in `range`. False, and no change, where that is the middle of one interval
   /// and there is no memory for the part behind it.
-  [[nodiscard]] bool discard(AddressRange range) noexcept {
-    bool complete = true;
-    for (Place place = first_ending_after(range.start); starts_in(range, place);) {
-      MappingInterval& interval = *place++;
-      if (range.contains(interval.range)) {
-        erase(interval);
-        destroy(&interval);
-      } else {
-        complete = cut_out(interval, range) && complete;
-      }
-    }
-    return complete;
-  }
+  [[nodiscard]] bool discard(AddressRange range) noexcept;
 
   /// Takes what lies in `range` out and returns it chained, for `put_back` or `destroy_all`. Parts
   /// that stay come first where memory is short: an interval that cannot be cut stays whole, a part
   /// inside that has no node is missing from the chain. Either adds one to `lost`.
-  [[nodiscard]] MappingInterval* take_out(AddressRange range, std::uint64_t& lost) noexcept {
-    MappingInterval* first = nullptr;
-    for (Place place = first_ending_after(range.start); starts_in(range, place);) {
-      MappingInterval* part = take_part(*place++, range);
-      if (part == nullptr) {
-        ++lost;
-      } else {
-        part->next = std::exchange(first, part);
-      }
-    }
-    return first;
-  }
+  [[nodiscard]] MappingInterval* take_out(AddressRange range, std::uint64_t& lost) noexcept;
 
   /// Puts a chain back. Where something was added meanwhile, that stays. Each piece more than was
   /// taken out that this leaves needs memory; without it the piece is gone and adds one to `lost`.
@@ -95,31 +66,15 @@ class MappingSet {
     Arena::deallocate(interval, sizeof(MappingInterval));
   }
 
-  Place first_ending_after(std::uintptr_t address) noexcept {
-    const auto starts_behind = [](std::uintptr_t value, const MappingInterval& interval) {
-      return value < interval.range.start;
-    };
-    const Place behind = set_.get().upper_bound(address, starts_behind);
-    if (behind == set_.get().begin()) return behind;
-    const Place before = std::prev(behind);
-    return before->range.end > address ? before : behind;
-  }
+  Place first_ending_after(std::uintptr_t address) noexcept;
 
   bool starts_in(AddressRange range, const Place& place) noexcept {
     return place != set_.get().end() && place->range.start < range.end;
   }
 
-  void insert(MappingInterval& interval) noexcept {
-    set_.get().insert(interval);
-    bytes_ += interval.range.length();
-    ++count_;
-  }
+  void insert(MappingInterval& interval) noexcept;
 
-  void erase(MappingInterval& interval) noexcept {
-    set_.get().erase(set_.get().iterator_to(interval));
-    bytes_ -= interval.range.length();
-    --count_;
-  }
+  void erase(MappingInterval& interval) noexcept;
 
   /// Precondition: `range` overlaps no other interval, so that the order stays.
   void resize(MappingInterval& interval, AddressRange range) noexcept {
@@ -129,42 +84,11 @@ class MappingSet {
 
   /// Leaves what lies outside `range`, which covers a part of `interval`. False, and no change,
   /// where there is no memory for a second part.
-  bool cut_out(MappingInterval& interval, AddressRange range) noexcept {
-    const AddressRange before{interval.range.start, range.start};
-    const AddressRange behind{range.end, interval.range.end};
-    if (before.empty()) {
-      resize(interval, behind);
-      return true;
-    }
-    if (!behind.empty() && !add(behind, interval.stack, interval.order)) return false;
-    resize(interval, before);
-    return true;
-  }
+  bool cut_out(MappingInterval& interval, AddressRange range) noexcept;
 
-  MappingInterval* take_part(MappingInterval& interval, AddressRange range) noexcept {
-    if (range.contains(interval.range)) {
-      erase(interval);
-      return &interval;
-    }
-    const AddressRange inside{std::max(interval.range.start, range.start),
-                              std::min(interval.range.end, range.end)};
-    if (!cut_out(interval, range)) return nullptr;
-    return make(inside, interval.stack, interval.order);
-  }
+  MappingInterval* take_part(MappingInterval& interval, AddressRange range) noexcept;
 
-  void put_back_one(MappingInterval* interval, std::uint64_t& lost) noexcept {
-    MappingInterval* unused = interval;
-    const StackId stack = interval->stack;
-    const std::uint64_t order = interval->order;
-    for_each_gap(interval->range, [&](AddressRange gap) {
-      MappingInterval* piece = std::exchange(unused, nullptr);
-      if (piece == nullptr) piece = make(gap, stack, order);
-      if (piece == nullptr) return static_cast<void>(++lost);
-      piece->range = gap;
-      insert_and_join(*piece);
-    });
-    if (unused != nullptr) destroy(unused);
-  }
+  void put_back_one(MappingInterval* interval, std::uint64_t& lost) noexcept;
 
   /// `visit` may insert into the gap that it is given, and join what it inserts.
   template <class Visit>
@@ -178,21 +102,10 @@ class MappingSet {
     }
   }
 
-  void insert_and_join(MappingInterval& piece) noexcept {
-    insert(piece);
-    const Place place = set_.get().iterator_to(piece);
-    if (std::next(place) != set_.get().end()) join(*place, *std::next(place));
-    if (place != set_.get().begin()) join(*std::prev(place), *place);
-  }
+  void insert_and_join(MappingInterval& piece) noexcept;
 
   /// Makes one of two neighbours if they are pieces of one mapping and nothing is between them.
-  void join(MappingInterval& left, MappingInterval& right) noexcept {
-    if (left.order != right.order || left.range.end != right.range.start) return;
-    const AddressRange both{left.range.start, right.range.end};
-    erase(right);
-    destroy(&right);
-    resize(left, both);
-  }
+  void join(MappingInterval& left, MappingInterval& right) noexcept;
 
   LateConstruction<Set> set_;
   std::size_t count_ = 0;
@@ -200,3 +113,7 @@ class MappingSet {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/meta/impl/mapping_set.hpp"
+#endif

@@ -1,7 +1,6 @@
 /// What each stack has allocated on one thread since the start.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -10,8 +9,6 @@
 #include <span>
 
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/guard/arena.hpp"
-#include "alloctap/guard/recording_gate.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/meta/numbered_slots.hpp"
 
@@ -83,21 +80,10 @@ class StackTotals {
   }
 
   /// An entry for `stack`, which has none; nullptr where the system has no memory for it.
-  [[nodiscard]] ALLOCTAP_NOINLINE Entry* add(const StackHash& hash, StackId stack) noexcept {
-    const std::size_t number = used_.load(std::memory_order_relaxed) + 1;
-    if (number > mask_ && !grow(next_capacity())) return nullptr;
-    Entry& entry = entries_.load(std::memory_order_relaxed)[number];
-    entry = {.hash = hash.first, .check = check_of(hash), .stack = stack};
-    slots_.insert(hash.first, static_cast<std::uint32_t>(number));
-    used_.store(number, std::memory_order_release);
-    return &entry;
-  }
+  [[nodiscard]] Entry* add(const StackHash& hash, StackId stack) noexcept;
 
   /// The entry of `stack`, made if need be; nullptr where the system has no memory for it.
-  [[nodiscard]] Entry* find_or_add(const StackHash& hash, StackId stack) noexcept {
-    Entry* entry = find(hash);
-    return entry != nullptr ? entry : add(hash, stack);
-  }
+  [[nodiscard]] Entry* find_or_add(const StackHash& hash, StackId stack) noexcept;
 
   /// Counts an allocation of `bytes`.
   ALLOCTAP_ALWAYS_INLINE static void count(Entry& entry, std::uint64_t bytes) noexcept {
@@ -162,27 +148,7 @@ class StackTotals {
   }
 
   /// Makes room for as many entries, the one that is nobody's included.
-  bool grow(std::size_t capacity) noexcept {
-    const std::size_t bytes = capacity * sizeof(Entry);
-    auto* const entries = static_cast<Entry*>(Arena::allocate_dense_zeroed(bytes));
-    if (entries == nullptr || !slots_.restart_with(2 * capacity)) {
-      if (entries != nullptr) Arena::deallocate(entries, bytes);
-      return false;
-    }
-    Entry* const old = entries_.load(std::memory_order_relaxed);
-    const std::size_t old_capacity = mask_ + 1;
-    std::copy(old, old + old_capacity, entries);
-    for (std::size_t i = 1; i < old_capacity; ++i) {
-      slots_.insert(entries[i].hash, static_cast<std::uint32_t>(i));
-    }
-    entries_.store(entries, std::memory_order_release);
-    mask_ = capacity - 1;
-    // Behind a closed gate this thread was stopped in here, and somebody may be reading.
-    if (old != first_.data() && RecordingGate::is_open()) {
-      Arena::deallocate(old, old_capacity * sizeof(Entry));
-    }
-    return true;
-  }
+  bool grow(std::size_t capacity) noexcept;
 
   /// Number 0 is nobody's.
   std::atomic<Entry*> entries_{nullptr};
@@ -193,3 +159,7 @@ class StackTotals {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/meta/impl/stack_totals.hpp"
+#endif

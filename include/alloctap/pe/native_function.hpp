@@ -4,13 +4,6 @@
 
 #include <cstdint>
 
-#if defined(_WIN32)
-#include "alloctap/pe/loaded_row.hpp"
-#else
-#include "alloctap/elf/eh_frame_header.hpp"
-#include "alloctap/elf/find_unwind_tables.hpp"
-#endif
-
 namespace alloctap::native {
 
 /// `[begin, end)`; both 0 for none.
@@ -22,23 +15,10 @@ struct FunctionExtent {
 /// The function, or the part of one that a compiler put elsewhere, at `address`. None where the
 /// tables do not tell: on Windows, of a function that calls nobody. Allocates nothing and takes no
 /// lock.
-[[nodiscard]] inline FunctionExtent find_function_extent(std::uintptr_t address) noexcept {
-#if defined(_WIN32)
-  const os::LoadedModule module = os::find_module(address);
-  if (module.start == 0) return {};
-  const std::span image(reinterpret_cast<const std::byte*>(module.start),
-                        module.end - module.start);
-  const auto* function = pe::find_function(pe::find_functions(image),
-                                           static_cast<std::uint32_t>(address - module.start));
-  if (function == nullptr) return {};
-  return {module.start + function->begin, module.start + function->end};
-#else
-  const auto tables = elf::find_unwind_tables(address);
-  if (!tables) return {};
-  const elf::FoundDescription found = elf::find_frame_description(*tables, address);
-  if (found.status != elf::UnwindStatus::kFound) return {};
-  return {found.description.begin, found.description.end};
-#endif
-}
+[[nodiscard]] FunctionExtent find_function_extent(std::uintptr_t address) noexcept;
 
 }  // namespace alloctap::native
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/pe/impl/native_function.hpp"
+#endif

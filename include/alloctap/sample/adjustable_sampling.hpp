@@ -26,12 +26,7 @@ class AdjustableSampling {
   /// Control plane; while no tracker with this policy has a session. Before the first one: a report
   /// leaves out what was recorded while every allocation was, if that is not so any more, and the
   /// other way round; so do frees, and samples are weighed by the mean of the day.
-  static void set(const Settings& settings) noexcept {
-    mean_bytes_.store(settings.mean_bytes > 1 ? settings.mean_bytes : 0, std::memory_order_relaxed);
-    min_bytes_.store(settings.min_bytes, std::memory_order_relaxed);
-    max_bytes_.store(settings.max_bytes, std::memory_order_relaxed);
-    ThreadSampler<AdjustableSampling>::restart_all();
-  }
+  static void set(const Settings& settings) noexcept;
 
   static bool selects() noexcept {
     return !records_everything() || min_bytes_.load(std::memory_order_relaxed) > 0 ||
@@ -59,12 +54,7 @@ class AdjustableSampling {
     return records_everything() ? 1 : PoissonSampler::weight(size, mean_bytes());
   }
 
-  static SamplingDescription description() noexcept {
-    return {.name = records_everything() ? "every-allocation" : "poisson-by-bytes",
-            .mean_bytes = mean_bytes(),
-            .min_bytes = min_bytes_.load(std::memory_order_relaxed),
-            .max_bytes = max_bytes_.load(std::memory_order_relaxed)};
-  }
+  static SamplingDescription description() noexcept;
 
  private:
   static std::uint64_t mean_bytes() noexcept { return mean_bytes_.load(std::memory_order_relaxed); }
@@ -77,3 +67,7 @@ class AdjustableSampling {
 static_assert(SamplingPolicy<AdjustableSampling>);
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/sample/impl/adjustable_sampling.hpp"
+#endif

@@ -7,7 +7,6 @@
 #include <cstdint>
 
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/guard/arena.hpp"
 #include "alloctap/guard/zeroed_array.hpp"
 #include "alloctap/sample/sampling_policy.hpp"
 
@@ -27,13 +26,7 @@ class StackEstimates {
 
   /// Adds a sample of `bytes` bytes that stands for `weight` allocations. False where the system
   /// has no memory for the sums of this stack.
-  [[nodiscard]] bool add(StackId stack, double weight, std::uint64_t bytes) noexcept {
-    Sums* sums = find_or_make(stack);
-    if (sums == nullptr) return false;
-    sums->allocations.fetch_add(weight, std::memory_order_relaxed);
-    sums->allocated_bytes.fetch_add(weight * static_cast<double>(bytes), std::memory_order_relaxed);
-    return true;
-  }
+  [[nodiscard]] bool add(StackId stack, double weight, std::uint64_t bytes) noexcept;
 
   /// A sample that was added before turned out to be a temporary allocation.
   void add_temporary(StackId stack, double weight) noexcept {
@@ -41,13 +34,7 @@ class StackEstimates {
     if (sums != nullptr) sums->temporary.fetch_add(weight, std::memory_order_relaxed);
   }
 
-  [[nodiscard]] Estimate of(StackId stack) const noexcept {
-    const Sums* sums = find(stack);
-    if (sums == nullptr) return {};
-    return {.allocations = sums->allocations.load(std::memory_order_relaxed),
-            .allocated_bytes = sums->allocated_bytes.load(std::memory_order_relaxed),
-            .temporary_allocations = sums->temporary.load(std::memory_order_relaxed)};
-  }
+  [[nodiscard]] Estimate of(StackId stack) const noexcept;
 
  private:
   struct Sums {
@@ -66,17 +53,7 @@ class StackEstimates {
   }
 
   /// Chunks are larger than the arena's blocks, so they come as zeroed pages, which is 0.0.
-  Sums* find_or_make(StackId stack) noexcept {
-    static_assert(sizeof(Chunk) > Arena::kLargestBlock);
-    auto& link = chunks_[stack / kPerChunk];
-    if (link.load(std::memory_order_acquire) == nullptr) {
-      auto* fresh = static_cast<Chunk*>(Arena::allocate(sizeof(Chunk)));
-      Chunk* present = nullptr;
-      const bool taken = link.compare_exchange_strong(present, fresh, std::memory_order_acq_rel);
-      if (!taken && fresh != nullptr) Arena::deallocate(fresh, sizeof(Chunk));
-    }
-    return find(stack);
-  }
+  Sums* find_or_make(StackId stack) noexcept;
 
   ZeroedArray<std::atomic<Chunk*>, kChunks> chunks_;
 };
@@ -90,3 +67,7 @@ struct SamplingView {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/sample/impl/stack_estimates.hpp"
+#endif

@@ -6,11 +6,6 @@
 #include <span>
 #include <string_view>
 
-#include "alloctap/arch/own_registers.hpp"
-#include "alloctap/guard/per_thread.hpp"
-#include "alloctap/macros.hpp"
-#include "alloctap/os/stack_bounds.hpp"
-#include "alloctap/stack/register_walk.hpp"
 #include "alloctap/stack/stack_capture.hpp"
 
 namespace alloctap {
@@ -23,62 +18,11 @@ namespace alloctap {
 struct CarefulStack {
   static constexpr std::string_view name = "careful";
 
-  ALLOCTAP_NOINLINE static CapturedStack capture(ThreadState& thread, const CallOrigin& origin,
-                                                 std::span<std::uintptr_t> frames) noexcept {
-    const auto caller = reinterpret_cast<std::uintptr_t>(origin.caller);
-    Walk* walk = PerThread<Walk>::of(thread);
-    if (walk == nullptr) return caller_alone(caller, frames);
-    arch::RegisterValues own;
-    const std::uintptr_t pc = arch::read_own_registers(own);
-    walk->begin(pc, own);
-    if (!walk->leave_tracker(caller)) return caller_alone(caller, frames);
-    if (origin.allocator != nullptr) walk->leave_allocator(*origin.allocator);
-    return walk->write(frames);
-  }
+  static CapturedStack capture(ThreadState& thread, const CallOrigin& origin,
+                               std::span<std::uintptr_t> frames) noexcept;
 
  private:
-  using Outcome = RegisterWalk::Outcome;
-
-  /// From this function outwards.
-  class Walk : public RegisterWalk {
-   public:
-    /// Goes to the frame that returns to `caller`. False where there is none near.
-    [[nodiscard]] bool leave_tracker(std::uintptr_t caller) noexcept {
-      constexpr int kMostFrames = 64;
-      for (int i = 0; i < kMostFrames && step() == Outcome::kCaller; ++i) {
-        if (pc() == caller) return true;
-      }
-      return false;
-    }
-
-    void leave_allocator(const AllocatorFrames& allocator) noexcept {
-      while (allocator.contains(pc()) && step() == Outcome::kCaller) {
-      }
-    }
-
-    /// From the present frame outwards.
-    [[nodiscard]] CapturedStack write(std::span<std::uintptr_t> frames) noexcept {
-      CapturedStack stack;
-      Outcome outcome = Outcome::kCaller;
-      while (outcome == Outcome::kCaller) {
-        if (stack.depth == frames.size()) {
-          stack.truncated = true;
-          return stack;
-        }
-        frames[stack.depth++] = pc() + (pc_is_exact() ? 1 : 0);
-        outcome = step();
-      }
-      stack.failed = outcome == Outcome::kFailed && !is_at_start();
-      return stack;
-    }
-
-   private:
-    /// The loader's outermost frame does not say so: it is known by its place.
-    [[nodiscard]] bool is_at_start() const noexcept {
-      const auto sp = registers().get(arch::DwarfRegisters::kStackPointer);
-      return sp && os::is_initial_frame(*sp);
-    }
-  };
+  class Walk;
 
   static CapturedStack caller_alone(std::uintptr_t caller,
                                     std::span<std::uintptr_t> frames) noexcept {
@@ -90,3 +34,7 @@ struct CarefulStack {
 static_assert(StackCapture<CarefulStack>);
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/stack/impl/careful_stack.hpp"
+#endif

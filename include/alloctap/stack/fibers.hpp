@@ -5,14 +5,10 @@
 #include <boost/intrusive/set.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
-#include <new>
 
 #include "alloctap/annotate.hpp"
-#include "alloctap/guard/arena.hpp"
 #include "alloctap/guard/futex_lock.hpp"
 #include "alloctap/guard/late_construction.hpp"
-#include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/stack/stack_chain.hpp"
 
@@ -24,49 +20,14 @@ class Fibers {
  public:
   /// Returns a number that no other fiber of this process ever has; nullptr where the system has no
   /// memory: captures on the fiber are then slow.
-  [[nodiscard]] static void* add(const void* stack, std::size_t bytes) noexcept {
-    void* const memory = Arena::allocate(sizeof(Fiber));
-    if (memory == nullptr) return nullptr;
-    auto* const fiber = ::new (memory) Fiber;
-    fiber->chain.bounds = {.low = reinterpret_cast<std::uintptr_t>(stack),
-                           .high = reinterpret_cast<std::uintptr_t>(stack) + bytes};
-    // A fork waits for the section, and so finds the lock free.
-    const RecordingSection section;
-    const std::lock_guard hold(lock_);
-    fiber->number = first_number() + ++added_;
-    numbered_.get().insert(*fiber);
-    fiber->is_first = fibers_.get().insert(*fiber).second;
-    version_.fetch_add(1, std::memory_order_release);
-    return reinterpret_cast<void*>(fiber->number);
-  }
+  [[nodiscard]] static void* add(const void* stack, std::size_t bytes) noexcept;
 
   /// `added` is what `add` returned, and no capture is on its stack any more. Does nothing where it
   /// was removed before, or never added here.
-  static void remove(void* added) noexcept {
-    Fiber* fiber = nullptr;
-    {
-      const RecordingSection section;
-      const std::lock_guard hold(lock_);
-      const auto found = numbered_.get().find(reinterpret_cast<std::uintptr_t>(added), ByNumber{});
-      if (found == numbered_.get().end()) return;
-      fiber = &*found;
-      numbered_.get().erase(found);
-      if (fiber->is_first) fibers_.get().erase(fibers_.get().iterator_to(*fiber));
-      version_.fetch_add(1, std::memory_order_release);
-      fiber->chain.chain.release();
-    }
-    fiber->~Fiber();
-    Arena::deallocate(fiber, sizeof(Fiber));
-  }
+  static void remove(void* added) noexcept;
 
   /// The registered stack that `address` is on; nullptr where there is none. Runs inside malloc.
-  [[nodiscard]] static StackChain* find(std::uintptr_t address) noexcept {
-    const std::lock_guard hold(lock_);
-    auto after = fibers_.get().upper_bound(address, ByLowestAddress{});
-    if (after == fibers_.get().begin()) return nullptr;
-    Fiber& below = *--after;
-    return below.chain.bounds.contains(address) ? &below.chain : nullptr;
-  }
+  [[nodiscard]] static StackChain* find(std::uintptr_t address) noexcept;
 
   /// Changes with each that comes or goes: what `find` said holds as long as this stays the same.
   [[nodiscard]] static std::uint64_t version() noexcept {
@@ -133,3 +94,7 @@ extern "C" ALLOCTAP_EXPORT inline constexpr alloctap_fiber_functions alloctap_fi
     .add = &alloctap::Fibers::add,
     .remove = &alloctap::Fibers::remove,
 };
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/stack/impl/fibers.hpp"
+#endif

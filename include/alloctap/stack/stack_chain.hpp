@@ -37,22 +37,11 @@ struct StackChain {
   }
 
   /// For another stack.
-  void move_to(const os::StackBounds& stack) noexcept {
-    bounds = stack;
-    chain.cut_to(0);
-    serial = next_serial();
-  }
+  void move_to(const os::StackBounds& stack) noexcept;
 
  private:
-  ALLOCTAP_NOINLINE bool begin_anew(std::size_t frames, const void* wanted_rules,
-                                    std::uint64_t wanted_epoch) noexcept {
-    if (chain.capacity() < frames && !chain.reserve(frames)) return false;
-    chain.cut_to(0);
-    rules = wanted_rules;
-    epoch = wanted_epoch;
-    serial = next_serial();
-    return true;
-  }
+  bool begin_anew(std::size_t frames, const void* wanted_rules,
+                  std::uint64_t wanted_epoch) noexcept;
 
   static std::uint64_t next_serial() noexcept {
     static constinit std::atomic<std::uint64_t> last{0};
@@ -61,3 +50,7 @@ struct StackChain {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/stack/impl/stack_chain.hpp"
+#endif

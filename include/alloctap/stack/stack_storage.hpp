@@ -1,16 +1,11 @@
 /// Where a stack table keeps frames.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <new>
 #include <span>
 
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/guard/arena.hpp"
-#include "alloctap/macros.hpp"
 #include "alloctap/stack/kept_stack.hpp"
 
 namespace alloctap {
@@ -33,36 +28,10 @@ class StackStorage {
   /// Keeps `frames`, leaf first, under `hash`; nullptr where the system has no memory. Stacks of
   /// the same frames with other owners share all but the innermost part.
   [[nodiscard]] const KeptStack* keep(const StackHash& hash, std::span<const std::uintptr_t> frames,
-                                      StackOwner owner = {}) noexcept {
-    const std::size_t cuts = frames.empty() ? 0 : (frames.size() - 1) / kPartFrames;
-    if (cuts > cut_capacity_ && !make_room_for_cuts(cuts)) return nullptr;
-    const std::size_t same = parts_as_before(frames, cuts);
-    // What is inside of these is overwritten; where the memory ends below, it stays so.
-    cuts_before_ = same;
-    hash_parts(frames, same, cuts);
-    // From the innermost on: where a part is known, those outside it are.
-    std::size_t known = cuts;
-    const KeptStack* outer = nullptr;
-    while (known > same && (outer = find_part(cuts_[known - 1].hash)) == nullptr) --known;
-    if (known == same && same > 0) outer = cuts_[same - 1].part;
-    for (; known < cuts; ++known) {
-      outer = add_part(cuts_[known].hash, frames.last((known + 1) * kPartFrames), outer);
-      if (outer == nullptr) return nullptr;
-    }
-    remember_parts(outer, cuts);
-    return store(hash, frames, outer, owner);
-  }
+                                      StackOwner owner = {}) noexcept;
 
   /// Keeps the frames of `stack` under another hash; nullptr where the system has no memory.
-  [[nodiscard]] const KeptStack* keep_under(const StackHash& hash,
-                                            const KeptStack& stack) noexcept {
-    KeptStack* copy = make_room_for(stack.own());
-    if (copy == nullptr) return nullptr;
-    *copy = stack;
-    copy->hash = hash;
-    std::memcpy(static_cast<void*>(copy + 1), stack.frames(), stack.own() * sizeof(std::uintptr_t));
-    return copy;
-  }
+  [[nodiscard]] const KeptStack* keep_under(const StackHash& hash, const KeptStack& stack) noexcept;
 
  private:
   /// A part, and in the 16 bits that no address of a program has, those of its hash: another part
@@ -102,49 +71,21 @@ class StackStorage {
     const KeptStack* part;
   };
 
-  ALLOCTAP_NOINLINE bool make_room_for_cuts(std::size_t count) noexcept {
-    if (cuts_ != nullptr) Arena::deallocate(cuts_, cut_capacity_ * sizeof(Cut));
-    cuts_ = static_cast<Cut*>(Arena::allocate(count * sizeof(Cut)));
-    cut_capacity_ = cuts_ == nullptr ? 0 : count;
-    cuts_before_ = 0;
-    return cuts_ != nullptr;
-  }
+  bool make_room_for_cuts(std::size_t count) noexcept;
 
   /// How many of the outermost `cuts` parts are those of the stack that was kept last: a program
   /// mostly goes on where it was. These need neither be hashed, which waits for a product at each
   /// frame, nor be looked for.
   [[nodiscard]] std::size_t parts_as_before(std::span<const std::uintptr_t> frames,
-                                            std::size_t cuts) const noexcept {
-    constexpr std::size_t kBytes = kPartFrames * sizeof(std::uintptr_t);
-    const std::uintptr_t* part = frames.data() + frames.size();
-    const std::size_t most = std::min(cuts, cuts_before_);
-    for (std::size_t cut = 0; cut < most; ++cut) {
-      part -= kPartFrames;
-      if (std::memcmp(part, cuts_[cut].part->frames(), kBytes) != 0) return cut;
-    }
-    return most;
-  }
+                                            std::size_t cuts) const noexcept;
 
   /// The cuts from `same` on get their hashes. What will be read to find their parts begins to
   /// come: it is seldom in the cache.
   void hash_parts(std::span<const std::uintptr_t> frames, std::size_t same,
-                  std::size_t cuts) noexcept {
-    StackHash hash = same == 0 ? StackHash{} : cuts_[same - 1].hash;
-    const std::uintptr_t* frame = frames.data() + frames.size() - same * kPartFrames;
-    for (std::size_t cut = same; cut < cuts; ++cut) {
-      for (std::size_t i = 0; i < kPartFrames; ++i) hash = hash.with(*--frame);
-      cuts_[cut].hash = hash;
-      if (capacity_ != 0) ALLOCTAP_PREFETCH(parts_ + (hash.first & (capacity_ - 1)));
-    }
-  }
+                  std::size_t cuts) noexcept;
 
   /// `innermost` is the part of the last of `cuts`.
-  void remember_parts(const KeptStack* innermost, std::size_t cuts) noexcept {
-    for (std::size_t cut = cuts; cut > cuts_before_; --cut, innermost = innermost->outer) {
-      cuts_[cut - 1].part = innermost;
-    }
-    cuts_before_ = cuts;
-  }
+  void remember_parts(const KeptStack* innermost, std::size_t cuts) noexcept;
 
   [[nodiscard]] const KeptStack* find_part(const StackHash& hash) const noexcept {
     return capacity_ == 0 ? nullptr : place_of(parts_, capacity_, hash)->get();
@@ -152,70 +93,23 @@ class StackStorage {
 
   /// Of one that is not known; nullptr where the system has no memory.
   const KeptStack* add_part(const StackHash& hash, std::span<const std::uintptr_t> frames,
-                            const KeptStack* outer) noexcept {
-    if ((part_count_ + 1) * 2 > capacity_ && !grow()) return nullptr;
-    const KeptStack* part = store(hash, frames, outer);
-    if (part == nullptr) return nullptr;
-    *place_of(parts_, capacity_, hash) = PartPointer(part);
-    ++part_count_;
-    return part;
-  }
+                            const KeptStack* outer) noexcept;
 
   /// Where the part with that hash is, or would be.
   static PartPointer* place_of(PartPointer* parts, std::size_t capacity,
-                               const StackHash& hash) noexcept {
-    std::size_t at = hash.first & (capacity - 1);
-    while (!parts[at].empty() && !parts[at].is_of(hash)) at = (at + 1) & (capacity - 1);
-    return &parts[at];
-  }
+                               const StackHash& hash) noexcept;
 
-  bool grow() noexcept {
-    const std::size_t capacity = capacity_ == 0 ? kFirstCapacity : capacity_ * 2;
-    auto* parts = static_cast<PartPointer*>(Arena::allocate(capacity * sizeof(PartPointer)));
-    if (parts == nullptr) return false;
-    for (std::size_t i = 0; i < capacity; ++i) ::new (parts + i) PartPointer;
-    for (std::size_t i = 0; i < capacity_; ++i) {
-      if (!parts_[i].empty()) *place_of(parts, capacity, parts_[i].get()->hash) = parts_[i];
-    }
-    if (parts_ != nullptr) Arena::deallocate(parts_, capacity_ * sizeof(PartPointer));
-    parts_ = parts;
-    capacity_ = capacity;
-    return true;
-  }
+  bool grow() noexcept;
 
   /// Keeps what of `frames` is inside `outer`.
   const KeptStack* store(const StackHash& hash, std::span<const std::uintptr_t> frames,
-                         const KeptStack* outer, StackOwner owner = {}) noexcept {
-    const std::size_t own = frames.size() - (outer == nullptr ? 0 : outer->depth);
-    KeptStack* stack = make_room_for(own);
-    if (stack == nullptr) return nullptr;
-    *stack = {.hash = hash,
-              .outer = outer,
-              .owner = owner,
-              .depth = static_cast<std::uint32_t>(frames.size())};
-    if (own == 0) return stack;
-    std::memcpy(static_cast<void*>(stack + 1), frames.data(), own * sizeof(std::uintptr_t));
-    return stack;
-  }
+                         const KeptStack* outer, StackOwner owner = {}) noexcept;
 
   /// A stack with room for `own` frames behind it.
-  KeptStack* make_room_for(std::size_t own) noexcept {
-    const std::size_t bytes = sizeof(KeptStack) + own * sizeof(std::uintptr_t);
-    if (bytes > chunk_left_ && !begin_chunk()) return nullptr;
-    auto* stack = ::new (chunk_) KeptStack;
-    chunk_ += bytes;
-    chunk_left_ -= bytes;
-    return stack;
-  }
+  KeptStack* make_room_for(std::size_t own) noexcept;
 
   /// Small ones first: most programs fill few.
-  bool begin_chunk() noexcept {
-    const std::size_t bytes = small_chunks_ < kSmallChunks ? kSmallChunk : kLargeChunk;
-    chunk_ = static_cast<std::byte*>(Arena::allocate(bytes));
-    chunk_left_ = chunk_ == nullptr ? 0 : bytes;
-    if (bytes == kSmallChunk) ++small_chunks_;
-    return chunk_ != nullptr;
-  }
+  bool begin_chunk() noexcept;
 
   PartPointer* parts_ = nullptr;
   std::size_t capacity_ = 0;
@@ -230,3 +124,7 @@ class StackStorage {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/stack/impl/stack_storage.hpp"
+#endif

@@ -4,16 +4,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
-#include <new>
 #include <span>
 
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/event/stack_owner.hpp"
-#include "alloctap/guard/arena.hpp"
 #include "alloctap/guard/futex_lock.hpp"
 #include "alloctap/guard/zeroed_array.hpp"
-#include "alloctap/macros.hpp"
 #include "alloctap/stack/kept_stack.hpp"
 #include "alloctap/stack/stack_storage.hpp"
 
@@ -72,13 +68,7 @@ class StackTable {
   /// From now on no look-up finds `id`, an id that was given out, and its frames make a stack of a
   /// new id: the same addresses will mean other code. Its frames stay readable. Not inside malloc;
   /// it does nothing where the system has no memory.
-  void retire(StackId id) noexcept {
-    const std::lock_guard hold(lock_);
-    const KeptStack* stack = slot(id).load(std::memory_order_relaxed);
-    if (stack->hash == hash_of_retired(id)) return;
-    const KeptStack* retired = storage_.keep_under(hash_of_retired(id), *stack);
-    if (retired != nullptr) slot(id).store(retired, std::memory_order_release);
-  }
+  void retire(StackId id) noexcept;
 
   /// Whether `id` was retired.
   [[nodiscard]] bool is_retired(StackId id) const noexcept {
@@ -123,61 +113,19 @@ class StackTable {
     }
   }
 
-  ALLOCTAP_NOINLINE StackId add(const StackHash& hash, std::span<const std::uintptr_t> frames,
-                                StackOwner owner) noexcept {
-    const std::lock_guard hold(lock_);
-    const StackId known = find(buckets_.load(std::memory_order_relaxed), hash);
-    if (known != kNoStackId) return known;
-    const StackId id = end_.load(std::memory_order_relaxed);
-    if (id == kEndOfIds || !make_room(id)) return kUnknownStack;
-    const KeptStack* stack = storage_.keep(hash, frames, owner);
-    if (stack == nullptr) return kUnknownStack;
-    slot(id).store(stack, std::memory_order_release);
-    end_.store(id + 1, std::memory_order_release);
-    place(*buckets_.load(std::memory_order_relaxed), hash, id);
-    return id;
-  }
+  StackId add(const StackHash& hash, std::span<const std::uintptr_t> frames,
+              StackOwner owner) noexcept;
 
   /// Makes sure that `id` has a slot and the buckets are at most three quarters full with it.
-  bool make_room(StackId id) noexcept {
-    auto& chunk = chunks_[id / kSlotsPerChunk];
-    if (chunk.load(std::memory_order_relaxed) == nullptr) {
-      chunk.store(static_cast<Slot*>(Arena::allocate(kSlotsPerChunk * sizeof(Slot))),
-                  std::memory_order_release);
-      if (chunk.load(std::memory_order_relaxed) == nullptr) return false;
-    }
-    const Buckets* buckets = buckets_.load(std::memory_order_relaxed);
-    return (buckets != nullptr && (std::size_t{id} + 1) * 4 <= buckets->mask * 3) || grow();
-  }
+  bool make_room(StackId id) noexcept;
 
   /// Publishes a table four times the size: every page of one is touched at once, and all are paid
   /// for again at the next. The old one stays mapped: a reader may be inside, and all of them
   /// together are no larger than a third of the new one.
-  bool grow() noexcept {
-    const Buckets* old = buckets_.load(std::memory_order_relaxed);
-    Buckets* buckets = make_buckets(old == nullptr ? kFirstCapacity : (old->mask + 1) * 4);
-    if (buckets == nullptr) return false;
-    const StackId end = end_.load(std::memory_order_relaxed);
-    for (StackId id = kFirstStack; id < end; ++id) {
-      place(*buckets, slot(id).load(std::memory_order_relaxed)->hash, id);
-    }
-    buckets_.store(buckets, std::memory_order_release);
-    return true;
-  }
+  bool grow() noexcept;
 
   /// Empty ones, which are all zeros; nullptr where the system has no memory.
-  static Buckets* make_buckets(std::size_t capacity) noexcept {
-    const std::size_t bytes = capacity * sizeof(std::uint64_t);
-    void* buckets = Arena::allocate(sizeof(Buckets));
-    void* entries = Arena::allocate_table(bytes);
-    if (buckets != nullptr && entries != nullptr) {
-      return ::new (buckets) Buckets{.mask = capacity - 1,
-                                     .entries = static_cast<std::atomic<std::uint64_t>*>(entries)};
-    }
-    if (buckets != nullptr) Arena::deallocate(buckets, sizeof(Buckets));
-    if (entries != nullptr) Arena::deallocate(entries, bytes);
-    return nullptr;
-  }
+  static Buckets* make_buckets(std::size_t capacity) noexcept;
 
   static void place(Buckets& buckets, const StackHash& hash, StackId id) noexcept {
     std::size_t at = hash.first & buckets.mask;
@@ -193,3 +141,7 @@ class StackTable {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/stack/impl/stack_table.hpp"
+#endif

@@ -7,7 +7,6 @@
 
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/confinement.hpp"
 #include "alloctap/os/stack_bounds.hpp"
 #include "alloctap/os/thread.hpp"
 #include "alloctap/stack/fibers.hpp"
@@ -57,44 +56,9 @@ class ThreadStacks {
            stack.bounds.high == os::thread_pointer();
   }
 
-  ALLOCTAP_NOINLINE StackChain* find_anew(const ThreadState& thread,
-                                          std::uintptr_t address) noexcept {
-    if (generation_ != thread.generation) {
-      generation_ = thread.generation;
-      own_.move_to({});
-      foreign_ = {};
-    }
-    // Before the search, which is repeated where a fiber comes or goes meanwhile.
-    version_ = Fibers::version();
-    if (is_there(own_) && own_.bounds.contains(address)) return current_ = &own_;
-    StackChain* found = Fibers::find(address);
-    if (found == nullptr && !foreign_.contains(address)) found = look_at_map(address);
-    if (found != nullptr) current_ = found;
-    return found;
-  }
+  StackChain* find_anew(const ThreadState& thread, std::uintptr_t address) noexcept;
 
-  StackChain* look_at_map(std::uintptr_t address) noexcept {
-    if (os::threads_are_confined.load(std::memory_order_relaxed)) return nullptr;
-    os::StackBounds bounds = os::find_stack_bounds(address);
-    const bool main_stack = bounds.contains(os::initial_stack_pointer());
-    if (!main_stack && !bounds.contains(os::thread_pointer())) {
-      foreign_ = bounds;
-      return nullptr;
-    }
-    if (main_stack) {
-      // It grows downwards, and the system keeps other mappings further away than this.
-      constexpr std::uintptr_t kGrowth = 256 * 1024;
-      bounds.low -= kGrowth;
-    } else {
-      bounds.high = os::thread_pointer();
-    }
-    if (own_.bounds.high == bounds.high) {
-      own_.bounds = bounds;
-    } else {
-      own_.move_to(bounds);
-    }
-    return &own_;
-  }
+  StackChain* look_at_map(std::uintptr_t address) noexcept;
 
   StackChain own_;
   /// What was found last.
@@ -106,3 +70,7 @@ class ThreadStacks {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/stack/impl/thread_stacks.hpp"
+#endif

@@ -4,34 +4,20 @@
 #include <atomic>
 #include <cstdint>
 
-#include "alloctap/elf/call_frame.hpp"
-#include "alloctap/guard/per_thread.hpp"
-#include "alloctap/guard/thread_state.hpp"
-#include "alloctap/macros.hpp"
-#include "alloctap/os/error_preserver.hpp"
-#include "alloctap/pe/native_row.hpp"
 #include "alloctap/stack/rule_cache.hpp"
 #include "alloctap/stack/unwind_rule.hpp"
 
 namespace alloctap {
 
-/// A row, and what finding one takes: one per thread, because a fiber's stack has no room for it.
-struct UnwindRowReader {
-  elf::CallFrameRow row;
-  native::RowSearch search;
-};
+namespace elf {
+struct CallFrameRow;
+}
 
 /// Returns the row of the unwind tables that holds at `address`, or the one of code that returns
 /// from a signal; nullptr where there is none, or it cannot be read. Interprets the table on
 /// each call. Valid until the calling thread asks again. Runs inside malloc, at most once at a time
 /// on a thread: what a signal handler allocates meanwhile is not captured.
-[[nodiscard]] inline const elf::CallFrameRow* find_unwind_row(std::uintptr_t address) noexcept {
-  ThreadState* const thread = ThreadStates::mine();
-  auto* const reader = thread == nullptr ? nullptr : PerThread<UnwindRowReader>::of(*thread);
-  if (reader == nullptr) return nullptr;
-  const bool found = native::find_unwind_row(address, reader->row, reader->search);
-  return found ? &reader->row : nullptr;
-}
+[[nodiscard]] const elf::CallFrameRow* find_unwind_row(std::uintptr_t address) noexcept;
 
 /// The rules of all loaded modules, read from their tables when they are first met. All static and
 /// thread-safe; runs inside malloc.
@@ -58,18 +44,14 @@ class UnwindRules {
  private:
   /// Code without a table is not remembered: tables may come for it, and it ends the walk anyway.
   /// Keeps the error number, because who only looks for a frame's caller does not.
-  ALLOCTAP_NOINLINE static UnwindRule read_from_table(std::uintptr_t address,
-                                                      Epoch epoch) noexcept {
-    const os::ErrorPreserver preserve_error;
-    const elf::CallFrameRow* const row = find_unwind_row(address);
-    if (row == nullptr) return {};
-    const UnwindRule rule = rule_of(*row);
-    cache_.keep(address, rule, epoch);
-    return rule;
-  }
+  static UnwindRule read_from_table(std::uintptr_t address, Epoch epoch) noexcept;
 
   static inline constinit RuleCache cache_;
   static inline constinit std::atomic<Epoch> epoch_{1};
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/stack/impl/unwind_rules.hpp"
+#endif

@@ -4,16 +4,11 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
-#include <optional>
 
-#include "alloctap/arch/dwarf_registers.hpp"
 #include "alloctap/arch/frame_record.hpp"
-#include "alloctap/elf/call_frame_step.hpp"
-#include "alloctap/elf/register_file.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/stack/unwind_frame.hpp"
 #include "alloctap/stack/unwind_rule.hpp"
-#include "alloctap/stack/unwind_rules.hpp"
 
 namespace alloctap {
 
@@ -66,46 +61,11 @@ class StepReader {
 };
 
 /// By the tables themselves, with the two registers that a walk knows.
-ALLOCTAP_NOINLINE inline UnwindOutcome step_by_table(const UnwindFrame& frame, NotedFrame& caller,
-                                                     StepReader read) noexcept {
-  using Registers = arch::DwarfRegisters;
-  caller.step = {};
-  const elf::CallFrameRow* const found = find_unwind_row(frame.call_address());
-  if (found == nullptr) return UnwindOutcome::kNoTable;
-  const elf::CallFrameRow& row = *found;
-  elf::RegisterFile known;
-  known.set(Registers::kStackPointer, frame.sp);
-  known.set(Registers::kFramePointer, frame.fp);
-  // Rules of PLT entries ask where in the entry a signal came.
-  known.set(Registers::kProgramCounter, frame.call_address());
-  const elf::CallFrameRules rules(row, known, read);
-  const auto cfa = rules.find_cfa();
-  const auto pc = cfa ? rules.find_register(row.return_address_register, *cfa) : std::nullopt;
-  const auto sp = pc ? rules.find_register(Registers::kStackPointer, *cfa) : std::nullopt;
-  const auto fp = sp ? rules.find_register(Registers::kFramePointer, *cfa) : std::nullopt;
-  if (!fp) return read.refused() ? UnwindOutcome::kBroken : UnwindOutcome::kNeedsRegisters;
-  if (*pc == 0) return UnwindOutcome::kOutermost;
-  const std::uintptr_t address = row.return_address_signed ? Registers::strip_signature(*pc) : *pc;
-  caller.frame = {.pc = row.signal_frame ? address + 1 : address, .sp = *sp, .fp = *fp};
-  return UnwindOutcome::kCaller;
-}
+UnwindOutcome step_by_table(const UnwindFrame& frame, NotedFrame& caller, StepReader read) noexcept;
 
 /// By a rule whose CFA is in a word beside the frame pointer.
-ALLOCTAP_NOINLINE inline UnwindOutcome step_realigned(const UnwindFrame& frame,
-                                                      const UnwindRule& rule, NotedFrame& caller,
-                                                      StepReader read) noexcept {
-  constexpr std::int64_t kWord = sizeof(std::uintptr_t);
-  const auto at = [](std::uintptr_t base, std::int64_t bytes) {
-    return base + static_cast<std::uintptr_t>(bytes);
-  };
-  caller.step = {.last_word_is_frame_pointer = true};
-  UnwindFrame& found = caller.frame;
-  const bool readable = read(at(frame.fp, rule.cfa_offset), found.sp) &&
-                        read(at(found.sp, rule.return_offset()), found.pc) &&
-                        read(at(frame.fp, rule.fp_slot * kWord), found.fp);
-  if (!readable) return UnwindOutcome::kBroken;
-  return found.pc == 0 ? UnwindOutcome::kOutermost : UnwindOutcome::kCaller;
-}
+UnwindOutcome step_realigned(const UnwindFrame& frame, const UnwindRule& rule, NotedFrame& caller,
+                             StepReader read) noexcept;
 
 /// By what is neither `kFromStackPointer` nor `kFromFramePointer`.
 template <class Memory>
@@ -185,3 +145,7 @@ ALLOCTAP_ALWAYS_INLINE UnwindOutcome step_outwards(const UnwindFrame& frame, con
 }
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/stack/impl/unwind_step.hpp"
+#endif

@@ -4,8 +4,6 @@
 #include <cstdint>
 
 #include "alloctap/macros.hpp"
-#include "alloctap/os/error_preserver.hpp"
-#include "alloctap/pe/native_row.hpp"
 #include "alloctap/stack/careful_stack.hpp"
 #include "alloctap/stack/chain_capture.hpp"
 #include "alloctap/stack/code_regions.hpp"
@@ -33,10 +31,7 @@ class TableRules {
   [[nodiscard]] UnwindRule find(const UnwindFrame& frame) const noexcept {
     return recent_.find(frame.call_address());
   }
-  [[nodiscard]] bool is_code(std::uintptr_t address) const noexcept {
-    const os::ErrorPreserver preserve_error;
-    return native::is_module_code(address) || code_->contains(address);
-  }
+  [[nodiscard]] bool is_code(std::uintptr_t address) const noexcept;
 
  private:
   RecentRules::OfEpoch recent_;
@@ -53,13 +48,9 @@ struct UnwindTableStack {
   static constexpr std::string_view name = "unwind-table";
 
   static CapturedStack capture(ThreadState& thread, const CallOrigin& origin,
-                               std::span<std::uintptr_t> frames) noexcept {
-    return Capture::capture(thread, origin, frames);
-  }
+                               std::span<std::uintptr_t> frames) noexcept;
   static IdentifiedStack identify(ThreadState& thread, const CallOrigin& origin,
-                                  std::uint32_t max_frames) noexcept {
-    return Capture::identify(thread, origin, max_frames);
-  }
+                                  std::uint32_t max_frames) noexcept;
   ALLOCTAP_ALWAYS_INLINE static RememberedStack* recall(ThreadState& thread,
                                                         const CallOrigin& origin,
                                                         std::uint32_t max_frames) noexcept {
@@ -67,13 +58,9 @@ struct UnwindTableStack {
   }
   static IdentifiedStack identify_anew(ThreadState& thread, const CallOrigin& origin,
                                        std::uint32_t max_frames,
-                                       RememberedStack* recalled) noexcept {
-    return Capture::identify_anew(thread, origin, max_frames, recalled);
-  }
+                                       RememberedStack* recalled) noexcept;
   static std::span<const std::uintptr_t> identified_frames(
-      ThreadState& thread, const IdentifiedStack& identified) noexcept {
-    return Capture::identified_frames(thread, identified);
-  }
+      ThreadState& thread, const IdentifiedStack& identified) noexcept;
 
   static void offer(alloctap_slots& slots) noexcept { slots.fibers = &alloctap_fibers; }
 
@@ -88,3 +75,7 @@ static_assert(IdentifyingStackCapture<UnwindTableStack>);
 static_assert(RecallingStackCapture<UnwindTableStack>);
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/stack/impl/unwind_table_stack.hpp"
+#endif

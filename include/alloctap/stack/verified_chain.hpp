@@ -26,11 +26,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/guard/arena.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/stack/chain_frame.hpp"
 #include "alloctap/stack/stack_words.hpp"
@@ -63,23 +61,9 @@ class VerifiedChain {
 
   /// Makes room for `frames` frames, and forgets what there was. False where the system has no
   /// memory.
-  [[nodiscard]] ALLOCTAP_NOINLINE bool reserve(std::size_t frames) noexcept {
-    release();
-    memory_ = static_cast<std::byte*>(Arena::allocate(bytes_for(frames)));
-    if (memory_ == nullptr) return false;
-    capacity_ = frames;
-    frames_ = reinterpret_cast<Frame*>(memory_) + 1;
-    hashes_ = reinterpret_cast<StackHash*>(frames_ + frames);
-    words_ = reinterpret_cast<StackWord*>(hashes_ + frames);
-    begin_at(ChainEnd::kCut, {});
-    return true;
-  }
+  [[nodiscard]] bool reserve(std::size_t frames) noexcept;
 
-  void release() noexcept {
-    if (memory_ != nullptr) Arena::deallocate(memory_, bytes_for(capacity_));
-    memory_ = nullptr;
-    capacity_ = size_ = 0;
-  }
+  void release() noexcept;
 
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -258,21 +242,7 @@ class VerifiedChain {
     }
   }
 
-  ALLOCTAP_NOINLINE void forget_outer_half() noexcept {
-    const std::size_t gone = (size_ + 1) / 2;
-    const std::size_t gone_words = words_begin(gone);
-    const std::size_t kept = size_ - gone;
-    const std::size_t kept_words = words_begin(size_) - gone_words;
-    std::memmove(static_cast<void*>(words_), words_ + gone_words, kept_words * sizeof(StackWord));
-    std::memmove(static_cast<void*>(hashes_), hashes_ + gone, kept * sizeof(StackHash));
-    std::memmove(static_cast<void*>(frames_), frames_ + gone, kept * sizeof(Frame));
-    for (std::size_t i = 0; i < kept; ++i) {
-      frames_[i].words_end -= static_cast<std::uint32_t>(gone_words);
-    }
-    size_ = kept;
-    end_ = ChainEnd::kCut;
-    end_frame().words_end = 0;
-  }
+  void forget_outer_half() noexcept;
 
   std::byte* memory_ = nullptr;
   Frame* frames_ = nullptr;
@@ -284,3 +254,7 @@ class VerifiedChain {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/stack/impl/verified_chain.hpp"
+#endif

@@ -4,8 +4,6 @@
 #include <cstddef>
 #include <span>
 
-#include "alloctap/guard/arena.hpp"
-#include "alloctap/macros.hpp"
 #include "alloctap/stack/unwind_frame.hpp"
 
 namespace alloctap {
@@ -16,19 +14,9 @@ class WalkedFrames {
  public:
   /// Makes room for `frames` frames, whose content is arbitrary. False where the system has no
   /// memory.
-  [[nodiscard]] ALLOCTAP_NOINLINE bool reserve(std::size_t frames) noexcept {
-    release();
-    frames_ = static_cast<NotedFrame*>(Arena::allocate(frames * sizeof(NotedFrame)));
-    if (frames_ == nullptr) return false;
-    capacity_ = frames;
-    return true;
-  }
+  [[nodiscard]] bool reserve(std::size_t frames) noexcept;
 
-  void release() noexcept {
-    if (frames_ != nullptr) Arena::deallocate(frames_, capacity_ * sizeof(NotedFrame));
-    frames_ = nullptr;
-    capacity_ = size_ = 0;
-  }
+  void release() noexcept;
 
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -65,3 +53,7 @@ class WalkedFrames {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/stack/impl/walked_frames.hpp"
+#endif

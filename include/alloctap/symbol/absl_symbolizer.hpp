@@ -1,14 +1,7 @@
 /// Function names from the modules' symbol tables, by Abseil.
 #pragma once
 
-#include <absl/debugging/symbolize.h>
-
-#include <array>
-#include <cstddef>
-
-#include "alloctap/symbol/bounded_text.hpp"
 #include "alloctap/symbol/module_table.hpp"
-#include "alloctap/symbol/rust_names.hpp"
 #include "alloctap/symbol/symbolizer.hpp"
 
 namespace alloctap {
@@ -22,33 +15,17 @@ namespace alloctap {
 struct AbslSymbolizer {
   static constexpr std::string_view name = "absl";
 
-  static void symbolize(std::span<const CodePlace> places, Symbols& symbols) noexcept {
-    std::array<char, Symbols::kLongestText + 1> buffer;
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      if (places[i].module != nullptr && places[i].module->is_unloaded()) continue;
-      const std::string_view function = name_of(places[i].address, buffer);
-      if (!function.empty()) symbols.add(i, {.function = function});
-    }
-  }
+  static void symbolize(std::span<const CodePlace> places, Symbols& symbols) noexcept;
 
   /// The name of the function that holds the instruction at `address`, written to `buffer`; empty
   /// where it is unknown.
-  static std::string_view name_of(std::uintptr_t address, std::span<char> buffer) noexcept {
-    // Abseil reads no more of a symbol. Its release of 2022 demangles no names of Rust's.
-    std::array<char, 3072> symbol;
-    const bool found = absl::Symbolize(reinterpret_cast<const void*>(address), symbol.data(),
-                                       static_cast<int>(symbol.size()));
-    if (!found) return {};
-    const std::size_t length = std::string_view(symbol.data()).size();
-    const std::string_view plain(symbol.data(), rewrite_legacy_rust({symbol.data(), length}));
-    const std::string_view rust = demangle_rust(plain, buffer);
-    if (!rust.empty()) return rust;
-    BoundedText out(buffer);
-    out.append(plain);
-    return out.text();
-  }
+  static std::string_view name_of(std::uintptr_t address, std::span<char> buffer) noexcept;
 };
 
 static_assert(Symbolizer<AbslSymbolizer>);
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/symbol/impl/absl_symbolizer.hpp"
+#endif

@@ -1,11 +1,9 @@
 /// Modules of which the loader has told that they go, until somebody has the time for them.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <cstring>
 
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/symbol/module_table.hpp"
@@ -20,20 +18,7 @@ class DepartedModules {
 
   /// Notes that `module` goes; stacks from `before` on mean what comes to its place. Where there is
   /// no room it is left out, and `take_overflow` says so.
-  void add(const Module& module, StackId before) noexcept {
-    const std::size_t end = end_.load(std::memory_order_relaxed);
-    if (end - begin_.load(std::memory_order_acquire) == kCapacity) {
-      overflow_.store(true, std::memory_order_relaxed);
-      return;
-    }
-    Entry& entry = entries_[end % kCapacity];
-    entry.module = module;
-    const std::size_t length = std::min(module.path.size(), entry.path.size());
-    std::memcpy(entry.path.data(), module.path.data(), length);
-    entry.module.path = {entry.path.data(), length};
-    entry.before = before;
-    end_.store(end + 1, std::memory_order_release);
-  }
+  void add(const Module& module, StackId before) noexcept;
 
   /// Calls `visit(const Module&, StackId before)` for each, the first that went first, and forgets
   /// it; stops with one for which that returns false, and keeps it. Behind the control lock.
@@ -64,3 +49,7 @@ class DepartedModules {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/symbol/impl/departed_modules.hpp"
+#endif

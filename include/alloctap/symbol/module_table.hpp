@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string_view>
-#include <utility>
 
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/guard/arena_array.hpp"
@@ -55,34 +53,13 @@ enum class ModuleReading : std::uint8_t {
 class ModuleTable {
  public:
   /// What is mapped now, as far as `reading()` says.
-  [[nodiscard]] static ModuleTable read() noexcept {
-    ModuleTable table;
-    ArenaArray<char> buffer;
-    if (!buffer.reserve(kBufferBytes) || !table.file_start_.resize(kFileStartBytes)) {
-      table.reading_ = ModuleReading::kNoMemory;
-      return table;
-    }
-    const bool readable =
-        os::visit_memory_map({buffer.data(), kBufferBytes}, [&](const os::MemoryRegion& region) {
-          table.visit(region);
-          return table.reading_ == ModuleReading::kComplete;
-        });
-    if (!readable) table.reading_ = ModuleReading::kUnreadable;
-    table.forget_data();
-    return table;
-  }
+  [[nodiscard]] static ModuleTable read() noexcept;
 
   /// How `read` went.
   [[nodiscard]] ModuleReading reading() const noexcept { return reading_; }
 
   /// The loaded module that holds `address`, or nullptr.
-  [[nodiscard]] const Module* find(std::uintptr_t address) const noexcept {
-    const auto* above = std::upper_bound(
-        modules_.begin(), modules_.begin() + loaded_, address,
-        [](std::uintptr_t value, const Module& module) { return value < module.start; });
-    if (above == modules_.begin() || !(above - 1)->contains(address)) return nullptr;
-    return above - 1;
-  }
+  [[nodiscard]] const Module* find(std::uintptr_t address) const noexcept;
 
   /// The module that held `address` when `stack` was recorded, or nullptr.
   [[nodiscard]] const Module* find(std::uintptr_t address, StackId stack) const noexcept {
@@ -91,12 +68,7 @@ class ModuleTable {
   }
 
   /// Of the unloaded modules, the one that held `address` when `stack` was recorded, or nullptr.
-  [[nodiscard]] const Module* find_unloaded(std::uintptr_t address, StackId stack) const noexcept {
-    for (const Module& module : modules().subspan(loaded_)) {
-      if (stack < module.unloaded_before && module.contains(address)) return &module;
-    }
-    return nullptr;
-  }
+  [[nodiscard]] const Module* find_unloaded(std::uintptr_t address, StackId stack) const noexcept;
 
   /// Those that are loaded by ascending address, then the unloaded ones as they went.
   [[nodiscard]] std::span<const Module> modules() const noexcept {
@@ -107,18 +79,10 @@ class ModuleTable {
 
   /// Adds a loaded module above all others, before any that was unloaded: for tables that were
   /// saved.
-  [[nodiscard]] bool add_loaded(const Module& module) noexcept {
-    if (!add_unloaded(module)) return false;
-    loaded_ = modules_.size();
-    return true;
-  }
+  [[nodiscard]] bool add_loaded(const Module& module) noexcept;
 
   /// Adds a module that was unloaded after all others that were added.
-  [[nodiscard]] bool add_unloaded(const Module& module) noexcept {
-    Module added = module;
-    added.path = paths_.keep(module.path);
-    return added.path.size() == module.path.size() && modules_.push_back(added);
-  }
+  [[nodiscard]] bool add_unloaded(const Module& module) noexcept;
 
   /// The position of `module`, an element of this table.
   [[nodiscard]] std::size_t index_of(const Module& module) const noexcept {
@@ -131,14 +95,7 @@ class ModuleTable {
   static constexpr std::size_t kFirstPageBytes = 4 * 1024;
   static constexpr std::size_t kFileStartBytes = 4 * kFirstPageBytes;
 
-  void visit(const os::MemoryRegion& region) noexcept {
-    const bool may_start =
-        region.file_offset == 0 && region.readable && os::may_hold_module(region);
-    if (may_start) add(region);
-    if (region.executable && !modules_.empty() && modules_.back().contains(region.start)) {
-      modules_.back().has_code = true;
-    }
-  }
+  void visit(const os::MemoryRegion& region) noexcept;
 
   /// From the first `most` bytes; what it points to is in `file_start_`.
   auto read_image(const os::MemoryRegion& region, std::size_t most) noexcept {
@@ -147,31 +104,9 @@ class ModuleTable {
     return native::read_mapped_image({file_start_.data(), bytes}, region.start);
   }
 
-  void add(const os::MemoryRegion& region) noexcept {
-    auto image = read_image(region, kFirstPageBytes);
-    if (!image || image->build_id.empty()) image = read_image(region, kFileStartBytes);
-    if (!image) return;
-    Module module;
-    module.start = region.start;
-    module.end = image->end;
-    module.bias = image->bias;
-    module.build_id_bytes = std::min(sizeof module.build_id, image->build_id.size());
-    if (module.build_id_bytes > 0) {
-      std::memcpy(module.build_id, image->build_id.data(), module.build_id_bytes);
-    }
-    module.is_gone = region.is_gone;
-    module.path = paths_.keep(region.path);
-    if (module.path.empty() || !modules_.push_back(module)) reading_ = ModuleReading::kNoMemory;
-  }
+  void add(const os::MemoryRegion& region) noexcept;
 
-  void forget_data() noexcept {
-    ArenaArray<Module> with_code;
-    for (const Module& module : modules_) {
-      if (module.has_code && !with_code.push_back(module)) reading_ = ModuleReading::kNoMemory;
-    }
-    modules_ = std::move(with_code);
-    loaded_ = modules_.size();
-  }
+  void forget_data() noexcept;
 
   ArenaArray<Module> modules_;
   std::size_t loaded_ = 0;
@@ -181,3 +116,7 @@ class ModuleTable {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/symbol/impl/module_table.hpp"
+#endif

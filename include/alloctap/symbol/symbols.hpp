@@ -1,7 +1,6 @@
 /// The answers of a symbolizer.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -27,14 +26,7 @@ class Symbols {
 
   /// Adds a frame outside of those that the place has already. The frames of one place are added
   /// one after the other. Copies the texts.
-  void add(std::size_t place, const SourceFrame& frame) noexcept {
-    if (place >= ranges_.size()) return;
-    Range& range = ranges_[place];
-    if (range.count == 0) range.first = static_cast<std::uint32_t>(frames_.size());
-    const bool kept = frames_.push_back(
-        {.function = keep(frame.function), .file = keep(frame.file), .line = frame.line});
-    if (kept) ++range.count;
-  }
+  void add(std::size_t place, const SourceFrame& frame) noexcept;
 
   /// The frames of a place, innermost first; none where it is unknown.
   [[nodiscard]] std::span<const SourceFrame> of(std::size_t place) const noexcept {
@@ -50,17 +42,7 @@ class Symbols {
     std::uint32_t count = 0;
   };
 
-  std::string_view keep(std::string_view text) noexcept {
-    if (text.size() <= kLongestText) return texts_.keep(text);
-    constexpr std::string_view kDots = "...";
-    std::size_t length = kLongestText - kDots.size();
-    // No character of UTF-8 is cut in two.
-    while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0) == 0x80) --length;
-    std::array<char, kLongestText> cut;
-    text.copy(cut.data(), length);
-    kDots.copy(cut.data() + length, kDots.size());
-    return texts_.keep({cut.data(), length + kDots.size()});
-  }
+  std::string_view keep(std::string_view text) noexcept;
 
   ArenaArray<Range> ranges_;
   ArenaArray<SourceFrame> frames_;
@@ -68,3 +50,7 @@ class Symbols {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/symbol/impl/symbols.hpp"
+#endif

@@ -1,21 +1,15 @@
 /// Functions, files and lines by what the system brings along for it: on Windows, DbgHelp.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 #include <type_traits>
 
-#include "alloctap/os/file.hpp"
-#include "alloctap/os/file_view.hpp"
 #include "alloctap/os/symbol_library.hpp"
 #include "alloctap/pe/function_names.hpp"
 #include "alloctap/pe/native_image.hpp"
-#include "alloctap/symbol/demangled_names.hpp"
 #include "alloctap/symbol/module_table.hpp"
 #include "alloctap/symbol/no_symbolizer.hpp"
 #include "alloctap/symbol/symbolizer.hpp"
@@ -32,62 +26,20 @@ struct SystemSymbolizer {
   static constexpr bool kExists = !os::kSymbolLibrary.empty();
   static constexpr std::string_view name = kExists ? os::kSymbolLibrary : "none";
 
-  static void symbolize(std::span<const CodePlace> places, Symbols& symbols) noexcept {
-    for (std::size_t i = 0; i < places.size();) {
-      const Module* const module = places[i].module;
-      std::size_t end = i + 1;
-      while (end < places.size() && places[end].module == module) ++end;
-      if (kExists && module != nullptr) {
-        symbolize(*module, places.subspan(i, end - i), i, symbols);
-      }
-      i = end;
-    }
-  }
+  static void symbolize(std::span<const CodePlace> places, Symbols& symbols) noexcept;
 
   /// What is wrong with it, for reports; empty if nothing is. Loads the library.
-  static std::string_view note() noexcept {
-    static constinit std::array<char, 200> text{};
-    const int error = kExists ? os::load_symbol_library() : 0;
-    if (error == 0) return {};
-    std::size_t length = 0;
-    for (const std::string_view part :
-         {std::string_view("from symbol tables alone; "), name,
-          std::string_view(" cannot be loaded: "), std::string_view(os::error_text(error))}) {
-      length += part.copy(text.data() + length, text.size() - length);
-    }
-    return {text.data(), length};
-  }
+  static std::string_view note() noexcept;
 
  private:
   /// `places` are of `module`; the first has the number `first` in `symbols`.
   static void symbolize(const Module& module, std::span<const CodePlace> places, std::size_t first,
-                        Symbols& symbols) noexcept {
-    const os::FileView file = os::FileView::open(std::string(module.path).c_str());
-    if (!is_file_of(module, file.bytes())) return;
-    const os::LibrarySymbols library(module.path, module.start, module.end - module.start);
-    const pe::FunctionNames names(file.bytes());
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      bool known = false;
-      library.visit_frames(places[i].address, [&](const os::SymbolFrame& frame) {
-        symbols.add(first + i, {frame.function, frame.file, frame.line});
-        known = true;
-      });
-      if (!known) add_symbol(names, places[i].address - module.bias, first + i, symbols);
-    }
-  }
+                        Symbols& symbols) noexcept;
 
-  static bool is_file_of(const Module& module, std::span<const std::byte> file) noexcept {
-    const auto image = native::read_mapped_image(file, module.start);
-    return image && std::ranges::equal(std::span(image->build_id),
-                                       std::span(module.build_id).first(module.build_id_bytes));
-  }
+  static bool is_file_of(const Module& module, std::span<const std::byte> file) noexcept;
 
   static void add_symbol(const pe::FunctionNames& names, std::uintptr_t offset, std::size_t place,
-                         Symbols& symbols) noexcept {
-    const std::string symbol(names.find(static_cast<std::uint32_t>(offset)));
-    if (symbol.empty()) return;
-    symbols.add(place, {.function = DemangledNames().of(symbol.c_str())});
-  }
+                         Symbols& symbols) noexcept;
 };
 
 static_assert(Symbolizer<SystemSymbolizer>);
@@ -98,3 +50,7 @@ using DefaultSymbolizer =
     std::conditional_t<SystemSymbolizer::kExists, SystemSymbolizer, NoSymbolizer>;
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/symbol/impl/system_symbolizer.hpp"
+#endif

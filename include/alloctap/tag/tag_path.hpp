@@ -3,7 +3,6 @@
 
 #include <string_view>
 
-#include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/tag/tag_scope.hpp"
 
@@ -14,29 +13,10 @@ namespace alloctap {
 /// name is empty or longer than `TagTable::kLongestName` (which a scope would cut), and where there
 /// is no room for another tag. A tag whose own name has a slash is to be had of `nested_tag` alone.
 /// Not to be used inside a hook.
-[[nodiscard]] inline Result<Tag> tag_at_path(std::string_view path) {
-  const ReentrancyGuard guard;
-  Tag tag;
-  for (bool more = !path.empty(); more;) {
-    const std::size_t slash = path.find('/');
-    const std::string_view name = path.substr(0, slash);
-    if (name.empty()) {
-      return Status::invalid_argument("a path of tags has an empty name: write \"Game/Physics\"");
-    }
-    if (name.size() > TagTable::kLongestName) {
-      return Status::invalid_argument("the name of a tag has ", name.size(), " bytes; at most ",
-                                      TagTable::kLongestName, " are kept");
-    }
-    const TagId inner = process_tags.find_or_add(tag.id, name);
-    if (inner == tag.id) {
-      return Status::resource_exhausted("there is no room for another tag; at most ",
-                                        TagTable::kMostTags);
-    }
-    tag.id = inner;
-    more = slash != std::string_view::npos;
-    if (more) path.remove_prefix(slash + 1);
-  }
-  return tag;
-}
+[[nodiscard]] Result<Tag> tag_at_path(std::string_view path);
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/tag/impl/tag_path.hpp"
+#endif

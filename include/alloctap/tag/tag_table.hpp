@@ -4,18 +4,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <mutex>
-#include <new>
 #include <string_view>
 
 #include "alloctap/event/stack_owner.hpp"
-#include "alloctap/guard/arena.hpp"
 #include "alloctap/guard/futex_lock.hpp"
 #include "alloctap/guard/text_hash.hpp"
-#include "alloctap/guard/thread_state.hpp"
 #include "alloctap/guard/zeroed_array.hpp"
-#include "alloctap/macros.hpp"
 
 namespace alloctap {
 
@@ -35,13 +29,7 @@ class TagTable {
 
   /// The tag `name` inside of `parent`, added if need be. Where `name` is empty, the table is full
   /// or the system has no memory it is `parent`: the memory is put down to the tag around it then.
-  [[nodiscard]] TagId find_or_add(TagId parent, std::string_view name) noexcept {
-    name = name.substr(0, kLongestName);
-    if (name.empty() || parent >= end_id()) return parent;
-    const std::uint64_t hash = hash_of(parent, name);
-    const TagId known = find(name, hash).id;
-    return known != kNoTag ? known : add(parent, name, hash);
-  }
+  [[nodiscard]] TagId find_or_add(TagId parent, std::string_view name) noexcept;
 
   /// Valid as long as the table; empty of `kNoTag` and of ids that were never given out.
   [[nodiscard]] std::string_view name(TagId id) const noexcept {
@@ -57,19 +45,10 @@ class TagTable {
 
   /// Adds to what the allocator that is named so holds beyond its blocks. Nothing is kept of
   /// `kNoTag` and of ids that were never given out.
-  void add_overhead(TagId id, std::int64_t bytes) const noexcept {
-    if (id == kNoTag || id >= end_id()) return;
-    const Entry* entry = entries_[id].load(std::memory_order_acquire);
-    entry->overhead.fetch_add(bytes, std::memory_order_relaxed);
-  }
+  void add_overhead(TagId id, std::int64_t bytes) const noexcept;
 
   /// The sum of that, in bytes; 0 where more was taken than added.
-  [[nodiscard]] std::uint64_t overhead(TagId id) const noexcept {
-    if (id == kNoTag || id >= end_id()) return 0;
-    const Entry* entry = entries_[id].load(std::memory_order_acquire);
-    const std::int64_t bytes = entry->overhead.load(std::memory_order_relaxed);
-    return bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
-  }
+  [[nodiscard]] std::uint64_t overhead(TagId id) const noexcept;
 
   /// One above the highest id given out; ids start at 1.
   [[nodiscard]] TagId end_id() const noexcept { return end_.load(std::memory_order_acquire); }
@@ -100,34 +79,9 @@ class TagTable {
     TagId id;
   };
 
-  [[nodiscard]] Place find(std::string_view name, std::uint64_t hash) const noexcept {
-    for (std::size_t at = hash >> 49;; at = (at + 1) % kPlaces) {
-      const TagId id = places_[at].load(std::memory_order_acquire);
-      if (id == kNoTag) return {at, id};
-      const Entry& entry = *entries_[id].load(std::memory_order_relaxed);
-      if (entry.hash == hash && entry.text() == name) return {at, id};
-    }
-  }
+  [[nodiscard]] Place find(std::string_view name, std::uint64_t hash) const noexcept;
 
-  ALLOCTAP_NOINLINE TagId add(TagId parent, std::string_view name, std::uint64_t hash) noexcept {
-    // A fork waits for the section, and so finds the lock free.
-    const RecordingSection section;
-    const std::lock_guard hold(lock_);
-    const Place place = find(name, hash);
-    if (place.id != kNoTag) return place.id;
-    const TagId id = end_.load(std::memory_order_relaxed);
-    void* memory = id > kMostTags ? nullptr : Arena::allocate(sizeof(Entry) + name.size());
-    if (memory == nullptr) return parent;
-    auto* entry = ::new (memory) Entry;
-    entry->hash = hash;
-    entry->parent = parent;
-    entry->length = static_cast<std::uint16_t>(name.size());
-    std::memcpy(static_cast<void*>(entry + 1), name.data(), name.size());
-    entries_[id].store(entry, std::memory_order_release);
-    end_.store(static_cast<TagId>(id + 1), std::memory_order_release);
-    places_[place.at].store(id, std::memory_order_release);
-    return id;
-  }
+  TagId add(TagId parent, std::string_view name, std::uint64_t hash) noexcept;
 
   FutexLock lock_;
   std::atomic<TagId> end_{1};
@@ -136,3 +90,7 @@ class TagTable {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/tag/impl/tag_table.hpp"
+#endif

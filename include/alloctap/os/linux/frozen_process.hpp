@@ -3,26 +3,20 @@
 // whose end sends no signal and is seen only by who waits for such (clone(2), wait(2)).
 #pragma once
 
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
-#include <cstring>
-#include <span>
 
 #include "alloctap/os/error_preserver.hpp"
 #include "alloctap/os/file.hpp"
 #include "alloctap/os/frozen_process.hpp"
 #include "alloctap/os/futex.hpp"
-#include "alloctap/os/linux/raw_system_call.hpp"
 #include "alloctap/os/linux/thread_stops.hpp"
 #include "alloctap/os/linux/unforked_memory.hpp"
 
@@ -30,11 +24,7 @@ namespace alloctap::os {
 
 [[nodiscard]] constexpr bool can_copy_process() noexcept { return true; }
 
-inline void* map_shared_pages(std::size_t bytes) noexcept {
-  const long result = ::syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE,
-                                MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
-  return result == -1 ? nullptr : reinterpret_cast<void*>(result);
-}
+void* map_shared_pages(std::size_t bytes) noexcept;
 
 /// What the calling thread and the process that stops it share.
 struct CopyJob {
@@ -47,53 +37,16 @@ struct CopyJob {
   long copy = -ECHILD;
 };
 
-inline std::size_t count_threads() noexcept {
-  std::size_t count = 0;
-  TaskList::of_this_process().visit([&count](ThreadId) { ++count; });
-  return std::max<std::size_t>(count, 1);
-}
+std::size_t count_threads() noexcept;
 
 /// `has_all` is closed when the process need not stand still any more.
-[[noreturn]] inline void run_in_copy(CopyJob& job, const OpenedMemory& parent,
-                                     File& has_all) noexcept {
-  ::syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  UnforkedMemory memory(parent);
-  memory.fetch();
-  has_all.close();
-  job.state.unread_bytes = memory.unread_bytes();
-  job.request->body(job.request->argument, job.state);
-  for (;;) raw_system_call(SYS_exit_group, 0, 0, 0, 0, 0, 0);
-}
+[[noreturn]] void run_in_copy(CopyJob& job, const OpenedMemory& parent, File& has_all) noexcept;
 
 /// The copy is made here: `flags` beside those of a plain fork. Returns when it has all memory, or
 /// has ended.
-inline long fork_copy(CopyJob& job, unsigned long flags) noexcept {
-  OpenedMemory own;
-  if (const int error = own.open(); error != 0) return error;
-  int ends[2];
-  if (::syscall(SYS_pipe2, ends, O_CLOEXEC) != 0) return -errno;
-  const File reader(ends[0]);
-  File writer(ends[1]);
-  const long copy = ::syscall(SYS_clone, flags, 0, 0, 0, 0);
-  if (copy == 0) run_in_copy(job, own, writer);
-  if (copy < 0) return -errno;
-  writer.close();
-  char nothing[1];
-  read_some(reader.descriptor(), nothing);
-  return copy;
-}
+long fork_copy(CopyJob& job, unsigned long flags) noexcept;
 
-inline int stop_and_copy(void* argument) noexcept {
-  CopyJob& job = *static_cast<CopyJob*>(argument);
-  while (job.may_begin.load(std::memory_order_acquire) == 0) futex_wait(job.may_begin, 0);
-  ThreadStops stops(*job.tasks, job.caller, job.request->threads);
-  stops.stop_all();
-  job.state = {.threads = stops.count(), .unseen = stops.unseen()};
-  job.copy = fork_copy(job, CLONE_PARENT);
-  stops.release();
-  // Which ends this process, and leaves nothing of AddressSanitizer's around the frame.
-  return 0;
-}
+int stop_and_copy(void* argument) noexcept;
 
 /// Where the Yama module lets descendants trace only who asked for it (prctl(2)), and for the time
 /// of its life. What the program itself had asked for is forgotten.
@@ -109,12 +62,7 @@ class LeaveToTrace {
   LeaveToTrace& operator=(const LeaveToTrace&) = delete;
 
  private:
-  static bool restricted() noexcept {
-    int error = 0;
-    const File file = open_for_reading("/proc/sys/kernel/yama/ptrace_scope", error);
-    char scope[2] = {};
-    return error == 0 && read_some(file.descriptor(), scope) > 0 && scope[0] != '0';
-  }
+  static bool restricted() noexcept;
 
   bool needed_;
 };
@@ -123,18 +71,7 @@ class LeaveToTrace {
 /// (unshare(2), setns(2)): as the first one there it would end the namespace with itself, for the
 /// program's children too. Where the namespace has no process yet, the kernel does not say which it
 /// is.
-inline bool has_namespace_for_children() noexcept {
-  const auto read = [](const char* path, std::span<char> link) {
-    return ::syscall(SYS_readlinkat, AT_FDCWD, path, link.data(), link.size());
-  };
-  char own[64] = {};
-  char childrens[64] = {};
-  struct stat exists{};
-  return ::lstat("/proc/thread-self/ns/pid_for_children", &exists) == 0 &&
-         read("/proc/thread-self/ns/pid", own) > 0 &&
-         (read("/proc/thread-self/ns/pid_for_children", childrens) <= 0 ||
-          std::strcmp(own, childrens) != 0);
-}
+bool has_namespace_for_children() noexcept;
 
 inline bool may_copy_process() noexcept { return !has_namespace_for_children(); }
 
@@ -151,13 +88,7 @@ inline bool ends_of_processes_go_unnoticed() noexcept {
 
 /// Without a process that could stop them: no other thread is seen. qemu-user, which has no such
 /// processes, knows no fork either whose end sends no signal.
-inline void copy_unstopped(CopyJob& job) noexcept {
-  job.tasks->visit([&](ThreadId task) { job.state.unseen += task != job.caller ? 1 : 0; });
-  job.copy = fork_copy(job, 0);
-  if (job.copy == -EINVAL && ends_of_processes_go_unnoticed()) {
-    job.copy = fork_copy(job, SIGCHLD);
-  }
-}
+void copy_unstopped(CopyJob& job) noexcept;
 
 inline int FrozenProcess::start(const FreezeRequest& request) noexcept {
   const ErrorPreserver preserve_error;
@@ -191,3 +122,7 @@ inline void FrozenProcess::wait() noexcept {
 }
 
 }  // namespace alloctap::os
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/os/linux/impl/frozen_process.hpp"
+#endif

@@ -1,77 +1,33 @@
 // A page without access is told by SIGSEGV.
 #pragma once
 
-#include <sys/syscall.h>
-#include <ucontext.h>
-#include <unistd.h>
-
 #include <atomic>
-#include <cerrno>
 #include <csignal>
-#include <cstdint>
 
 #include "alloctap/os/fault_listeners.hpp"
-#include "alloctap/os/linux/fault_access.hpp"
 #include "alloctap/os/memory_faults.hpp"
 
 namespace alloctap::os {
 
 /// What a handler with SA_SIGINFO was told of; an address of 0 where no access was refused.
-inline MemoryFault fault_of(const siginfo_t& info, const void* context) noexcept {
-  const bool is_access = info.si_code == SEGV_MAPERR || info.si_code == SEGV_ACCERR;
-  if (!is_access) return {};
-  const auto& machine = *static_cast<const ucontext_t*>(context);
-  return {.address = reinterpret_cast<std::uintptr_t>(info.si_addr),
-          .code = code_of(machine),
-          .access = access_of(machine)};
-}
+MemoryFault fault_of(const siginfo_t& info, const void* context) noexcept;
 
 /// SIGSEGV, and who handled it before.
 class FaultSignal {
  public:
-  static bool take_over() noexcept {
-    bool is_taken = false;
-    if (!taken_.compare_exchange_strong(is_taken, true)) return true;
-    struct sigaction action{};
-    if (::sigaction(SIGSEGV, nullptr, &previous_) != 0) return false;
-    action.sa_sigaction = &handle;
-    // As the handler that was there wants to be called.
-    action.sa_mask = previous_.sa_mask;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK | (previous_.sa_flags & (SA_NODEFER | SA_RESTART));
-    return ::sigaction(SIGSEGV, &action, nullptr) == 0;
-  }
+  static bool take_over() noexcept;
 
   /// Somebody has the signal who is to have it back: the next `take_over` is the first one.
   static void forget() noexcept { taken_.store(false); }
 
  private:
-  static void handle(int number, siginfo_t* info, void* context) noexcept {
-    const int error = errno;
-    const MemoryFault fault = fault_of(*info, context);
-    const bool is_done = fault.address != 0 && ask_fault_listeners(fault) == FaultVerdict::kRetry;
-    errno = error;
-    if (!is_done) pass_on(number, info, context);
-  }
+  static void handle(int number, siginfo_t* info, void* context) noexcept;
 
-  static void pass_on(int number, siginfo_t* info, void* context) noexcept {
-    const struct sigaction before = previous_;
-    const bool is_handled = before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN;
-    // Also where it is ignored: the system kills for a fault that nobody handles.
-    if (!is_handled) return end_process(*info);
-    if ((before.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) previous_.sa_handler = SIG_DFL;
-    if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(number, info, context);
-    before.sa_handler(number);
-  }
+  static void pass_on(int number, siginfo_t* info, void* context) noexcept;
 
   /// By the instruction that faulted, which is executed once more; or by the signal, where somebody
   /// sent it.
-  static void end_process(const siginfo_t& info) noexcept {
-    struct sigaction action{};
-    action.sa_handler = SIG_DFL;
-    ::sigaction(SIGSEGV, &action, nullptr);
-    if (info.si_code > 0) return;
-    ::syscall(SYS_tgkill, ::getpid(), ::syscall(SYS_gettid), SIGSEGV);
-  }
+  static void end_process(const siginfo_t& info) noexcept;
 
   static inline constinit std::atomic<bool> taken_{false};
   static inline constinit struct sigaction previous_{};
@@ -82,3 +38,7 @@ inline bool catch_memory_faults(FaultListener listener) noexcept {
 }
 
 }  // namespace alloctap::os
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/os/linux/impl/memory_faults.hpp"
+#endif

@@ -1,19 +1,13 @@
 // /proc/self/maps, format in proc(5): "start-end perms offset dev inode   path".
 #pragma once
 
-#include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <type_traits>
 
-#include "alloctap/macros.hpp"
 #include "alloctap/os/file.hpp"
-#include "alloctap/os/linux/deletion_mark.hpp"
 #include "alloctap/os/linux/own_proc_path.hpp"
 #include "alloctap/os/linux/page_table_scan.hpp"
 #include "alloctap/os/memory_map.hpp"
@@ -37,22 +31,7 @@ inline void skip_field(std::string_view& line) noexcept {
   line.remove_prefix(std::min(line.size(), line.find_first_not_of(' ')));
 }
 
-inline MemoryRegion parse_memory_region(std::string_view line) noexcept {
-  MemoryRegion region;
-  region.start = take_hex<std::uintptr_t>(line);
-  region.end = take_hex<std::uintptr_t>(line);
-  region.readable = line.size() > 0 && line[0] == 'r';
-  region.writable = line.size() > 1 && line[1] == 'w';
-  region.executable = line.size() > 2 && line[2] == 'x';
-  region.shared = line.size() > 3 && line[3] == 's';
-  skip_field(line);
-  region.file_offset = take_hex<std::uint64_t>(line);
-  skip_field(line);
-  skip_field(line);
-  region.is_gone = take_deletion_mark(line);
-  region.path = line;
-  return region;
-}
+MemoryRegion parse_memory_region(std::string_view line) noexcept;
 
 /// A function object that is called for each region, its type erased: what reads the file is made
 /// once for all of them.
@@ -63,26 +42,7 @@ struct RegionVisitor {
   bool operator()(const MemoryRegion& region) const { return call(object, region); }
 };
 
-ALLOCTAP_NOINLINE inline bool visit_memory_map_erased(int file, std::span<char> buffer,
-                                                      const RegionVisitor& visit) noexcept {
-  std::size_t filled = 0;
-  bool inside_long_line = false;
-  for (;;) {
-    const auto count = read_some(file, buffer.subspan(filled));
-    if (count <= 0) return count == 0;
-    filled += static_cast<std::size_t>(count);
-    std::string_view text(buffer.data(), filled);
-    while (!text.empty()) {
-      const std::size_t end = text.find('\n');
-      if (end == text.npos && text.size() < buffer.size()) break;
-      if (!inside_long_line && !visit(parse_memory_region(text.substr(0, end)))) return true;
-      inside_long_line = end == text.npos;
-      text.remove_prefix(inside_long_line ? text.size() : end + 1);
-    }
-    filled = text.size();
-    std::memmove(buffer.data(), text.data(), filled);
-  }
-}
+bool visit_memory_map_erased(int file, std::span<char> buffer, const RegionVisitor& visit) noexcept;
 
 /// Reads `file`, a descriptor of /proc/PID/maps.
 template <class Visit>
@@ -113,21 +73,7 @@ inline bool may_hold_module(const MemoryRegion& region) noexcept {
   return region.path.starts_with('/') || region.path == "[vdso]";
 }
 
-inline std::size_t copy_memory(std::uintptr_t address, std::span<std::byte> buffer) noexcept {
-  const iovec to{.iov_base = buffer.data(), .iov_len = buffer.size()};
-  const iovec from{.iov_base = reinterpret_cast<void*>(address), .iov_len = buffer.size()};
-  const long copied =
-      ::syscall(SYS_process_vm_readv, ::syscall(SYS_gettid), &to, 1UL, &from, 1UL, 0UL);
-  if (copied > 0) return static_cast<std::size_t>(copied);
-  // It may be forbidden here, and a page may be readable to the system alone.
-  int error = 0;
-  const File memory = open_for_reading(OwnProcPath("mem").text(), error);
-  ssize_t count = 0;
-  do {
-    count = ::pread(memory.descriptor(), buffer.data(), buffer.size(), static_cast<off_t>(address));
-  } while (count < 0 && errno == EINTR);
-  return count < 0 ? 0 : static_cast<std::size_t>(count);
-}
+std::size_t copy_memory(std::uintptr_t address, std::span<std::byte> buffer) noexcept;
 
 /// The same as `visit_found_pages`, page by page and by every kernel, in time that grows with what
 /// is reserved: `page_map` has 64 bits for each page (the kernel's admin-guide/mm/pagemap.rst), of
@@ -202,3 +148,7 @@ void visit_present_pages(std::uintptr_t start, std::uintptr_t end, Visit&& visit
 }
 
 }  // namespace alloctap::os
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/os/linux/impl/memory_map.hpp"
+#endif

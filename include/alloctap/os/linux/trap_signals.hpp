@@ -1,8 +1,6 @@
 #pragma once
 
-#include <sys/syscall.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <csignal>
@@ -19,38 +17,13 @@ class TrapSignal {
  public:
   explicit constexpr TrapSignal(int number) noexcept : number_(number) {}
 
-  bool take_over(void (*handler)(int, siginfo_t*, void*)) noexcept {
-    struct sigaction now{};
-    if (::sigaction(number_, nullptr, &now) != 0) return false;
-    if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == handler) return true;
-    previous_ = now;
-    struct sigaction action{};
-    action.sa_sigaction = handler;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
-    ::sigemptyset(&action.sa_mask);
-    return ::sigaction(number_, &action, nullptr) == 0;
-  }
+  bool take_over(void (*handler)(int, siginfo_t*, void*)) noexcept;
 
   /// To whom it was before; `comes_back` if that one sent it here.
-  void pass_on(siginfo_t* info, void* context, bool comes_back) const noexcept {
-    if (comes_back) return end_process();
-    if ((previous_.sa_flags & SA_SIGINFO) != 0) {
-      return previous_.sa_sigaction(number_, info, context);
-    }
-    if (previous_.sa_handler != SIG_DFL && previous_.sa_handler != SIG_IGN) {
-      return previous_.sa_handler(number_);
-    }
-    // Also where it is ignored: the system kills for a trap that nobody handles.
-    end_process();
-  }
+  void pass_on(siginfo_t* info, void* context, bool comes_back) const noexcept;
 
  private:
-  void end_process() const noexcept {
-    struct sigaction action{};
-    action.sa_handler = SIG_DFL;
-    ::sigaction(number_, &action, nullptr);
-    ::syscall(SYS_tgkill, ::getpid(), ::syscall(SYS_gettid), number_);
-  }
+  void end_process() const noexcept;
 
   int number_;
   struct sigaction previous_{};
@@ -105,10 +78,10 @@ inline void handle_trap(int number, siginfo_t* info, void* context) noexcept {
   counter = static_cast<std::remove_reference_t<decltype(counter)>>(next);
 }
 
-inline bool catch_traps(ResumePlace resume) noexcept {
-  resume_place.store(resume, std::memory_order_release);
-  return breakpoint_signal.take_over(&handle_trap) &&
-         undefined_instruction_signal.take_over(&handle_trap);
-}
+bool catch_traps(ResumePlace resume) noexcept;
 
 }  // namespace alloctap::os
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/os/linux/impl/trap_signals.hpp"
+#endif

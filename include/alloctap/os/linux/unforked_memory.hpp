@@ -7,7 +7,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +14,6 @@
 
 #include "alloctap/os/file.hpp"
 #include "alloctap/os/linux/memory_map.hpp"
-#include "alloctap/os/linux/own_proc_path.hpp"
-#include "alloctap/os/linux/page_table_scan.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 
 namespace alloctap::os {
@@ -25,14 +22,7 @@ namespace alloctap::os {
 struct OpenedMemory {
   /// 0, or the negated errno where the map cannot be read. A process that may not be dumped may not
   /// open the others (prctl(2)); nothing is fetched then.
-  int open() noexcept {
-    int error = 0;
-    int ignored = 0;
-    map = open_for_reading(OwnProcPath("maps").text(), error);
-    page_map = open_for_reading(OwnProcPath("pagemap").text(), ignored);
-    memory = open_for_reading(OwnProcPath("mem").text(), ignored);
-    return error;
-  }
+  int open() noexcept;
 
   File map;
   File page_map;
@@ -50,21 +40,7 @@ class UnforkedMemory {
   explicit UnforkedMemory(const OpenedMemory& parent) noexcept : parent_(parent) {}
 
   /// Once.
-  void fetch() noexcept {
-    int error = 0;
-    const File own = open_for_reading(OwnProcPath("pagemap").text(), error);
-    char buffer[4 * kMemoryMapLine];
-    visit_memory_map(parent_.map.descriptor(), buffer, [&](const MemoryRegion& region) {
-      const bool is_code = region.executable && !region.writable;
-      if (is_code || is_out_of_reach(region) || region.path.starts_with("[v")) return true;
-      if (!is_mapped(region.start)) {
-        fetch_missing(region);
-      } else if (is_plain(region) && is_wiped(region, own.descriptor())) {
-        fetch_wiped(region);
-      }
-      return true;
-    });
-  }
+  void fetch() noexcept;
 
   /// Bytes that may hold anything and could not be fetched.
   [[nodiscard]] std::uint64_t unread_bytes() const noexcept { return unread_bytes_; }
@@ -91,61 +67,18 @@ class UnforkedMemory {
     return !has_page(own, region) && has_page(parent_.page_map.descriptor(), region);
   }
 
-  static bool has_page(int page_map, const MemoryRegion& region) noexcept {
-    if (const auto known = has_found_page(page_map, region.start, region.end)) return *known;
-    // Kernels before 6.7 tell page by page. Larger mappings count as forked.
-    const std::size_t step = 1024 * page_size();
-    bool found = region.end - region.start > kMaxListed;
-    for (std::uintptr_t at = region.start; at < region.end && !found;) {
-      const std::uintptr_t end = std::min(region.end, at + step);
-      found =
-          visit_listed_pages(page_map, at, end, [&](auto, auto) { found = true; }) < end || found;
-      at = end;
-    }
-    return found;
-  }
+  static bool has_page(int page_map, const MemoryRegion& region) noexcept;
 
-  void fetch_missing(const MemoryRegion& region) noexcept {
-    const long place =
-        ::syscall(SYS_mmap, region.start, region.end - region.start, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0L);
-    if (static_cast<std::uintptr_t>(place) != region.start) {
-      unread_bytes_ += region.end - region.start;
-      return;
-    }
-    if (is_plain(region)) {
-      fetch_pages(region);
-    } else {
-      fetch(region.start, region.end);
-    }
-    protect_again(region);
-  }
+  void fetch_missing(const MemoryRegion& region) noexcept;
 
-  void fetch_wiped(const MemoryRegion& region) noexcept {
-    if (!region.writable) protect(region, PROT_READ | PROT_WRITE);
-    fetch_pages(region);
-    protect_again(region);
-  }
+  void fetch_wiped(const MemoryRegion& region) noexcept;
 
   void fetch_pages(const MemoryRegion& region) noexcept {
     visit_present_pages(parent_.page_map.descriptor(), region.start, region.end,
                         [this](std::uintptr_t start, std::uintptr_t end) { fetch(start, end); });
   }
 
-  void fetch(std::uintptr_t start, std::uintptr_t end) noexcept {
-    const std::size_t page = page_size();
-    const std::uint64_t left = parent_.memory.is_open() ? kMaxBytes - fetched_bytes_ : 0;
-    const std::uintptr_t wanted = std::min(end - start, left);
-    unread_bytes_ += end - start - wanted;
-    fetched_bytes_ += wanted;
-    for (end = start + wanted; start < end;) {
-      const long count = ::syscall(SYS_pread64, parent_.memory.descriptor(), start, end - start,
-                                   static_cast<long>(start));
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) unread_bytes_ += page;
-      start += count > 0 ? static_cast<std::uintptr_t>(count) : page;
-    }
-  }
+  void fetch(std::uintptr_t start, std::uintptr_t end) noexcept;
 
   static void protect_again(const MemoryRegion& region) noexcept {
     if (!region.writable) protect(region, region.readable ? PROT_READ : PROT_NONE);
@@ -161,3 +94,7 @@ class UnforkedMemory {
 };
 
 }  // namespace alloctap::os
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/os/linux/impl/unforked_memory.hpp"
+#endif

@@ -1,0 +1,36 @@
+# alloctap::compiled: the bodies of the impl/ folders, compiled once. A program that links it compiles
+# less of the library again; all else is as with alloctap::alloctap.
+file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp")
+# Of these the names say that they are for ELF.
+if(WIN32)
+  list(FILTER sources EXCLUDE REGEX "/linux[a-z_]*\\.cpp$")
+endif()
+if(NOT TARGET alloctap::libdw)
+  list(FILTER sources EXCLUDE REGEX "/libdw_symbolizer\\.cpp$")
+endif()
+
+add_library(alloctap_compiled STATIC ${sources})
+add_library(alloctap::compiled ALIAS alloctap_compiled)
+set_target_properties(alloctap_compiled PROPERTIES OUTPUT_NAME alloctap EXPORT_NAME compiled
+                                                   POSITION_INDEPENDENT_CODE ON)
+target_compile_definitions(alloctap_compiled PUBLIC ALLOCTAP_COMPILED)
+# A linker that is asked to (--gc-sections) leaves out functions that a program does not call.
+target_compile_options(alloctap_compiled PRIVATE -ffunction-sections -fdata-sections)
+if(NOT WIN32)
+  # Inline functions are not replaced by those of another module, either.
+  target_compile_options(alloctap_compiled PRIVATE -fno-semantic-interposition)
+endif()
+if(NOT PROJECT_IS_TOP_LEVEL)
+  set_target_properties(alloctap_compiled PROPERTIES EXCLUDE_FROM_ALL ON)
+endif()
+
+# Behind the archive stand the libraries that single objects of it need. Programs that do not use
+# these are not linked with them.
+target_link_libraries(alloctap_compiled PUBLIC alloctap absl::symbolize)
+if(TARGET alloctap::libdw)
+  target_include_directories(
+    alloctap_compiled SYSTEM
+    PRIVATE "$<TARGET_PROPERTY:alloctap::libdw,INTERFACE_INCLUDE_DIRECTORIES>")
+  alloctap_link_libdw_as_needed(linked_as_needed)
+  target_link_libraries(alloctap_compiled INTERFACE "$<BUILD_INTERFACE:${linked_as_needed}>")
+endif()

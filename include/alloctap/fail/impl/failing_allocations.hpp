@@ -1,0 +1,31 @@
+/// The bodies of fail/failing_allocations.hpp.
+#pragma once
+
+#include <atomic>
+
+#include "alloctap/fail/failing_allocations.hpp"
+#include "alloctap/fail/rules_in_force.hpp"
+#include "alloctap/macros.hpp"
+
+namespace alloctap {
+
+ALLOCTAP_INLINE FailingAllocations::FailingAllocations(const FailureRule& rule) noexcept
+    : mine_{CountedRule(rule)} {
+  if (rule.all_threads) {
+    rule_ = RulesInForce::begin_for_all(rule);
+  } else if (RulesInForce::begin(mine_)) {
+    rule_ = &mine_.counted;
+  }
+  // Compilers know malloc as a function that reads no variable, and the rule is not atomic.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+ALLOCTAP_INLINE FailingAllocations::~FailingAllocations() {
+  if (rule_ == &mine_.counted) {
+    RulesInForce::end(mine_);
+  } else if (rule_ != nullptr) {
+    RulesInForce::end_for_all(*rule_);
+  }
+}
+
+}  // namespace alloctap

@@ -1,0 +1,64 @@
+/// The bodies of game/frame_timing.hpp.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "alloctap/event/allocator_call.hpp"
+#include "alloctap/game/frame_timing.hpp"
+#include "alloctap/game/thread_frames.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/os/clock.hpp"
+#include "alloctap/os/thread_usage.hpp"
+#include "alloctap/snapshot/frame_history.hpp"
+
+namespace alloctap {
+
+ALLOCTAP_INLINE void FrameTiming::end(ThreadFrames& thread, const TimedCall& timed,
+                                      TagId tag) noexcept {
+  const std::int64_t taken = os::monotonic_ns() - timed.begin_ns - clock_cost_ns();
+  SlowCall call{.duration_ns = std::max<std::int64_t>(taken, 1),
+                .bytes = timed.bytes,
+                .tag = tag,
+                .call = timed.call};
+  if (timed.has_usage) add_usage(call, timed.usage);
+  const auto ns =
+      thread.usual_time.estimate(static_cast<std::uint64_t>(call.duration_ns), timed.weight);
+  thread.spend(tag, ns);
+  thread.pending = call;
+  thread.pending_ns = ns;
+  if (timed.call == AllocatorCall::kFree) settle(thread, thread.gone_stack, timed.bytes);
+}
+
+ALLOCTAP_NOINLINE ALLOCTAP_INLINE void FrameTiming::settle(ThreadFrames& thread, StackId stack,
+                                                           std::size_t bytes) noexcept {
+  SlowCall call = std::exchange(thread.pending, SlowCall{});
+  // The block of the call itself may be none that is recorded.
+  if (call.bytes != bytes) return;
+  call.stack = stack;
+  const FrameNumber frame = thread.totals.frame.load(std::memory_order_relaxed);
+  if (stack != kNoStackId) thread.stacks.count_time(frame, stack, thread.pending_ns);
+  const bool is_first = thread.slowest_frame.load(std::memory_order_relaxed) != frame;
+  if (!is_first && thread.slowest.load().duration_ns >= call.duration_ns) return;
+  thread.slowest.store(call);
+  thread.slowest_frame.store(frame, std::memory_order_release);
+}
+
+ALLOCTAP_INLINE void FrameTiming::add_usage(SlowCall& call,
+                                            const os::ThreadUsage& before) noexcept {
+  os::ThreadUsage now;
+  if (!os::read_thread_usage(now)) return;
+  if constexpr (os::kCountsThreadUsage) {
+    call.has_usage = true;
+    call.page_faults = static_cast<std::uint32_t>(now.page_faults - before.page_faults);
+    call.waits = static_cast<std::uint32_t>(now.waits - before.waits);
+    call.preemptions = static_cast<std::uint32_t>(now.preemptions - before.preemptions);
+  } else {
+    call.waits = has_waited(call.duration_ns, now.processor_ns - before.processor_ns) ? 1 : 0;
+  }
+}
+
+}  // namespace alloctap

@@ -1,0 +1,86 @@
+/// The bodies of game/scope_offences.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <string_view>
+
+#include "alloctap/event/stack_identity.hpp"
+#include "alloctap/game/scope_offences.hpp"
+#include "alloctap/game/scope_stack.hpp"
+#include "alloctap/game/stack_counts.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/guard/thread_state.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/snapshot/offence_sum.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
+
+namespace alloctap {
+
+ALLOCTAP_NOINLINE ALLOCTAP_INLINE void ScopeOffences::add(const ScopeNode& node) noexcept {
+  // A fork waits for the section, and so finds the lock free.
+  const RecordingSection section;
+  const std::lock_guard hold(lock_);
+  node.stacks.for_each([&](const StackCounts::Entry& entry) { add(node.name, entry); });
+}
+
+ALLOCTAP_INLINE bool ScopeOffences::copy_to(ArenaArray<OffenceSum>& list) const noexcept {
+  const RecordingSection section;
+  const std::lock_guard hold(lock_);
+  for (std::size_t i = 0; i < size_; ++i) {
+    if (!list.push_back(sums_[i])) return false;
+  }
+  return true;
+}
+
+ALLOCTAP_INLINE bool ScopeOffences::add_to(Snapshot& snapshot) const noexcept {
+  snapshot.scopes_known = true;
+  snapshot.left_out_scope_offences = left_out_;
+  for (std::size_t i = 0; i < size_; ++i) {
+    if (!snapshot.scope_offences.push_back(sums_[i])) return false;
+  }
+  return true;
+}
+
+ALLOCTAP_INLINE std::uint64_t ScopeOffences::left_out() const noexcept {
+  const RecordingSection section;
+  const std::lock_guard hold(lock_);
+  return left_out_;
+}
+
+ALLOCTAP_INLINE void ScopeOffences::clear() noexcept {
+  const RecordingSection section;
+  const std::lock_guard hold(lock_);
+  size_ = 0;
+  left_out_ = 0;
+}
+
+ALLOCTAP_INLINE void ScopeOffences::add(std::string_view name,
+                                        const StackCounts::Entry& entry) noexcept {
+  OffenceSum* const known = find_or_add(name.substr(0, OffenceSum::kLongestName), entry.stack);
+  if (known == nullptr) {
+    ++left_out_;
+    return;
+  }
+  ++known->scopes;
+  known->sums.allocations += entry.sums.allocations;
+  known->sums.bytes += entry.sums.bytes;
+  known->sums.frees += entry.sums.frees;
+}
+
+ALLOCTAP_INLINE OffenceSum* ScopeOffences::find_or_add(std::string_view name,
+                                                       StackId stack) noexcept {
+  for (std::size_t i = 0; i < size_; ++i) {
+    if (sums_[i].stack == stack && sums_[i].scope() == name) return &sums_[i];
+  }
+  if (size_ == kMost) return nullptr;
+  OffenceSum& added = sums_[size_++];
+  added = {};
+  added.stack = stack;
+  std::memcpy(added.name_text, name.data(), name.size());
+  return &added;
+}
+
+}  // namespace alloctap

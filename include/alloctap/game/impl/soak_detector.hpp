@@ -1,0 +1,114 @@
+/// The bodies of game/soak_detector.hpp.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <mutex>
+
+#include "alloctap/game/growth_test.hpp"
+#include "alloctap/game/soak_detector.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/status.hpp"
+
+namespace alloctap {
+
+ALLOCTAP_INLINE Status SoakDetector::add(const Snapshot& snapshot) {
+  const std::lock_guard hold(lock_);
+  if (table_ != nullptr && snapshot.table != table_) {
+    return Status::invalid_argument(
+        "SoakDetector: this snapshot is of another tracker than the marks before");
+  }
+  if (snapshot.totals.allocations < allocations_) {
+    return Status::failed_precondition(
+        "SoakDetector: this snapshot is older than the last mark; it is passed over");
+  }
+  table_ = snapshot.table;
+  allocations_ = snapshot.totals.allocations;
+  const bool looks = marks_ > 0 && marks_ >= options_.warm_up_marks;
+  ++marks_;
+  if (looks && !add_stacks(snapshot)) return no_memory();
+  if (!note_held(snapshot)) return no_memory();
+  return Status();
+}
+
+ALLOCTAP_INLINE Result<ArenaArray<SoakSuspect>> SoakDetector::suspects() const {
+  const std::lock_guard hold(lock_);
+  ArenaArray<SoakSuspect> suspects;
+  for (const Watched& watched : watched_) {
+    const SoakSuspect suspect = judge(watched);
+    if (suspect.marks < options_.fewest_marks || suspect.finding.chance >= 1) continue;
+    if (suspect.confidence < options_.confidence) continue;
+    if (!suspects.push_back(suspect)) return no_memory();
+  }
+  std::sort(suspects.begin(), suspects.end(), [](const SoakSuspect& a, const SoakSuspect& b) {
+    return a.confidence != b.confidence ? a.confidence > b.confidence
+                                        : a.bytes_per_mark > b.bytes_per_mark;
+  });
+  return suspects;
+}
+
+ALLOCTAP_INLINE bool SoakDetector::add_stacks(const Snapshot& snapshot) {
+  if (left_out_ > 0) forget_idle_stacks();
+  left_out_ = 0;
+  first_left_out_ = kNoStackId;
+  const std::size_t known = watched_.size();
+  std::size_t at = 0;
+  for (const StackSummary& stack : snapshot.stacks) {
+    while (at < known && watched_[at].stack < stack.stack) ++at;
+    if (at < known && watched_[at].stack == stack.stack) {
+      watched_[at].series.add(stack.live_bytes);
+    } else if (has_grown(stack) && !watch(stack)) {
+      return false;
+    }
+  }
+  admit_from_ = first_left_out_;
+  std::sort(watched_.begin(), watched_.end(),
+            [](const Watched& a, const Watched& b) { return a.stack < b.stack; });
+  return true;
+}
+
+ALLOCTAP_INLINE bool SoakDetector::watch(const StackSummary& stack) noexcept {
+  if (watched_.size() >= options_.most_stacks || stack.stack < admit_from_) {
+    ++left_out_;
+    if (first_left_out_ == kNoStackId && stack.stack >= admit_from_) {
+      first_left_out_ = stack.stack;
+    }
+    return true;
+  }
+  Watched watched;
+  watched.stack = stack.stack;
+  watched.first_bytes = held_by(stack.stack);
+  watched.series.add(watched.first_bytes);
+  watched.series.add(stack.live_bytes);
+  return watched_.push_back(watched);
+}
+
+ALLOCTAP_INLINE void SoakDetector::forget_idle_stacks() noexcept {
+  Watched* end = std::remove_if(watched_.begin(), watched_.end(), [](const Watched& watched) {
+    return watched.series.last() <= watched.first_bytes;
+  });
+  static_cast<void>(watched_.resize(static_cast<std::size_t>(end - watched_.begin())));
+}
+
+ALLOCTAP_INLINE bool SoakDetector::note_held(const Snapshot& snapshot) noexcept {
+  if (snapshot.stacks.empty()) return true;
+  const std::size_t last = snapshot.stacks[snapshot.stacks.size() - 1].stack;
+  if (last >= held_.size() && !held_.resize(last + 1)) return false;
+  for (const StackSummary& stack : snapshot.stacks) held_[stack.stack] = stack.live_bytes;
+  return true;
+}
+
+ALLOCTAP_INLINE SoakSuspect SoakDetector::judge(const Watched& watched) const noexcept {
+  const GrowthFinding finding = GrowthTest::run(watched.series);
+  return {.stack = watched.stack,
+          .confidence = 1 - std::min(1.0, finding.chance * static_cast<double>(watched_.size())),
+          .bytes_per_mark = finding.bytes_per_mark,
+          .first_bytes = watched.first_bytes,
+          .last_bytes = watched.series.last(),
+          .marks = watched.series.marks(),
+          .finding = finding};
+}
+
+}  // namespace alloctap

@@ -1,0 +1,108 @@
+/// The bodies of os/linux/frozen_process.hpp.
+#pragma once
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <span>
+
+#include "alloctap/macros.hpp"
+#include "alloctap/os/file.hpp"
+#include "alloctap/os/frozen_process.hpp"
+#include "alloctap/os/futex.hpp"
+#include "alloctap/os/linux/frozen_process.hpp"
+#include "alloctap/os/linux/raw_system_call.hpp"
+#include "alloctap/os/linux/thread_stops.hpp"
+#include "alloctap/os/linux/unforked_memory.hpp"
+
+namespace alloctap::os {
+
+ALLOCTAP_INLINE void* map_shared_pages(std::size_t bytes) noexcept {
+  const long result = ::syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE,
+                                MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+  return result == -1 ? nullptr : reinterpret_cast<void*>(result);
+}
+
+ALLOCTAP_INLINE std::size_t count_threads() noexcept {
+  std::size_t count = 0;
+  TaskList::of_this_process().visit([&count](ThreadId) { ++count; });
+  return std::max<std::size_t>(count, 1);
+}
+
+[[noreturn]] ALLOCTAP_INLINE void run_in_copy(CopyJob& job, const OpenedMemory& parent,
+                                              File& has_all) noexcept {
+  ::syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  UnforkedMemory memory(parent);
+  memory.fetch();
+  has_all.close();
+  job.state.unread_bytes = memory.unread_bytes();
+  job.request->body(job.request->argument, job.state);
+  for (;;) raw_system_call(SYS_exit_group, 0, 0, 0, 0, 0, 0);
+}
+
+ALLOCTAP_INLINE long fork_copy(CopyJob& job, unsigned long flags) noexcept {
+  OpenedMemory own;
+  if (const int error = own.open(); error != 0) return error;
+  int ends[2];
+  if (::syscall(SYS_pipe2, ends, O_CLOEXEC) != 0) return -errno;
+  const File reader(ends[0]);
+  File writer(ends[1]);
+  const long copy = ::syscall(SYS_clone, flags, 0, 0, 0, 0);
+  if (copy == 0) run_in_copy(job, own, writer);
+  if (copy < 0) return -errno;
+  writer.close();
+  char nothing[1];
+  read_some(reader.descriptor(), nothing);
+  return copy;
+}
+
+ALLOCTAP_INLINE int stop_and_copy(void* argument) noexcept {
+  CopyJob& job = *static_cast<CopyJob*>(argument);
+  while (job.may_begin.load(std::memory_order_acquire) == 0) futex_wait(job.may_begin, 0);
+  ThreadStops stops(*job.tasks, job.caller, job.request->threads);
+  stops.stop_all();
+  job.state = {.threads = stops.count(), .unseen = stops.unseen()};
+  job.copy = fork_copy(job, CLONE_PARENT);
+  stops.release();
+  // Which ends this process, and leaves nothing of AddressSanitizer's around the frame.
+  return 0;
+}
+
+ALLOCTAP_INLINE bool LeaveToTrace::restricted() noexcept {
+  int error = 0;
+  const File file = open_for_reading("/proc/sys/kernel/yama/ptrace_scope", error);
+  char scope[2] = {};
+  return error == 0 && read_some(file.descriptor(), scope) > 0 && scope[0] != '0';
+}
+
+ALLOCTAP_INLINE bool has_namespace_for_children() noexcept {
+  const auto read = [](const char* path, std::span<char> link) {
+    return ::syscall(SYS_readlinkat, AT_FDCWD, path, link.data(), link.size());
+  };
+  char own[64] = {};
+  char childrens[64] = {};
+  struct stat exists{};
+  return ::lstat("/proc/thread-self/ns/pid_for_children", &exists) == 0 &&
+         read("/proc/thread-self/ns/pid", own) > 0 &&
+         (read("/proc/thread-self/ns/pid_for_children", childrens) <= 0 ||
+          std::strcmp(own, childrens) != 0);
+}
+
+ALLOCTAP_INLINE void copy_unstopped(CopyJob& job) noexcept {
+  job.tasks->visit([&](ThreadId task) { job.state.unseen += task != job.caller ? 1 : 0; });
+  job.copy = fork_copy(job, 0);
+  if (job.copy == -EINVAL && ends_of_processes_go_unnoticed()) {
+    job.copy = fork_copy(job, SIGCHLD);
+  }
+}
+
+}  // namespace alloctap::os

@@ -1,0 +1,37 @@
+/// The bodies of pe/native_function.hpp.
+#pragma once
+
+#include <cstdint>
+
+#include "alloctap/macros.hpp"
+#include "alloctap/pe/native_function.hpp"
+
+#if defined(_WIN32)
+#include "alloctap/pe/loaded_row.hpp"
+#else
+#include "alloctap/elf/eh_frame_header.hpp"
+#include "alloctap/elf/find_unwind_tables.hpp"
+#endif
+
+namespace alloctap::native {
+
+ALLOCTAP_INLINE FunctionExtent find_function_extent(std::uintptr_t address) noexcept {
+#if defined(_WIN32)
+  const os::LoadedModule module = os::find_module(address);
+  if (module.start == 0) return {};
+  const std::span image(reinterpret_cast<const std::byte*>(module.start),
+                        module.end - module.start);
+  const auto* function = pe::find_function(pe::find_functions(image),
+                                           static_cast<std::uint32_t>(address - module.start));
+  if (function == nullptr) return {};
+  return {module.start + function->begin, module.start + function->end};
+#else
+  const auto tables = elf::find_unwind_tables(address);
+  if (!tables) return {};
+  const elf::FoundDescription found = elf::find_frame_description(*tables, address);
+  if (found.status != elf::UnwindStatus::kFound) return {};
+  return {found.description.begin, found.description.end};
+#endif
+}
+
+}  // namespace alloctap::native

@@ -1,0 +1,81 @@
+/// The bodies of stack/stack_table.hpp.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <new>
+#include <span>
+
+#include "alloctap/event/stack_identity.hpp"
+#include "alloctap/event/stack_owner.hpp"
+#include "alloctap/guard/arena.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/stack/kept_stack.hpp"
+#include "alloctap/stack/stack_storage.hpp"
+#include "alloctap/stack/stack_table.hpp"
+
+namespace alloctap {
+
+ALLOCTAP_INLINE void StackTable::retire(StackId id) noexcept {
+  const std::lock_guard hold(lock_);
+  const KeptStack* stack = slot(id).load(std::memory_order_relaxed);
+  if (stack->hash == hash_of_retired(id)) return;
+  const KeptStack* retired = storage_.keep_under(hash_of_retired(id), *stack);
+  if (retired != nullptr) slot(id).store(retired, std::memory_order_release);
+}
+
+ALLOCTAP_NOINLINE ALLOCTAP_INLINE StackId StackTable::add(const StackHash& hash,
+                                                          std::span<const std::uintptr_t> frames,
+                                                          StackOwner owner) noexcept {
+  const std::lock_guard hold(lock_);
+  const StackId known = find(buckets_.load(std::memory_order_relaxed), hash);
+  if (known != kNoStackId) return known;
+  const StackId id = end_.load(std::memory_order_relaxed);
+  if (id == kEndOfIds || !make_room(id)) return kUnknownStack;
+  const KeptStack* stack = storage_.keep(hash, frames, owner);
+  if (stack == nullptr) return kUnknownStack;
+  slot(id).store(stack, std::memory_order_release);
+  end_.store(id + 1, std::memory_order_release);
+  place(*buckets_.load(std::memory_order_relaxed), hash, id);
+  return id;
+}
+
+ALLOCTAP_INLINE bool StackTable::make_room(StackId id) noexcept {
+  auto& chunk = chunks_[id / kSlotsPerChunk];
+  if (chunk.load(std::memory_order_relaxed) == nullptr) {
+    chunk.store(static_cast<Slot*>(Arena::allocate(kSlotsPerChunk * sizeof(Slot))),
+                std::memory_order_release);
+    if (chunk.load(std::memory_order_relaxed) == nullptr) return false;
+  }
+  const Buckets* buckets = buckets_.load(std::memory_order_relaxed);
+  return (buckets != nullptr && (std::size_t{id} + 1) * 4 <= buckets->mask * 3) || grow();
+}
+
+ALLOCTAP_INLINE bool StackTable::grow() noexcept {
+  const Buckets* old = buckets_.load(std::memory_order_relaxed);
+  Buckets* buckets = make_buckets(old == nullptr ? kFirstCapacity : (old->mask + 1) * 4);
+  if (buckets == nullptr) return false;
+  const StackId end = end_.load(std::memory_order_relaxed);
+  for (StackId id = kFirstStack; id < end; ++id) {
+    place(*buckets, slot(id).load(std::memory_order_relaxed)->hash, id);
+  }
+  buckets_.store(buckets, std::memory_order_release);
+  return true;
+}
+
+ALLOCTAP_INLINE StackTable::Buckets* StackTable::make_buckets(std::size_t capacity) noexcept {
+  const std::size_t bytes = capacity * sizeof(std::uint64_t);
+  void* buckets = Arena::allocate(sizeof(Buckets));
+  void* entries = Arena::allocate_table(bytes);
+  if (buckets != nullptr && entries != nullptr) {
+    return ::new (buckets)
+        Buckets{.mask = capacity - 1, .entries = static_cast<std::atomic<std::uint64_t>*>(entries)};
+  }
+  if (buckets != nullptr) Arena::deallocate(buckets, sizeof(Buckets));
+  if (entries != nullptr) Arena::deallocate(entries, bytes);
+  return nullptr;
+}
+
+}  // namespace alloctap

@@ -1,0 +1,42 @@
+/// The bodies of stack/unwind_rules.hpp.
+#pragma once
+
+#include <cstdint>
+
+#include "alloctap/elf/call_frame.hpp"
+#include "alloctap/guard/per_thread.hpp"
+#include "alloctap/guard/thread_state.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/pe/native_row.hpp"
+#include "alloctap/stack/rule_cache.hpp"
+#include "alloctap/stack/unwind_rule.hpp"
+#include "alloctap/stack/unwind_rules.hpp"
+
+namespace alloctap {
+
+/// A row, and what finding one takes: one per thread, because a fiber's stack has no room for it.
+struct UnwindRowReader {
+  elf::CallFrameRow row;
+  native::RowSearch search;
+};
+
+ALLOCTAP_INLINE const elf::CallFrameRow* find_unwind_row(std::uintptr_t address) noexcept {
+  ThreadState* const thread = ThreadStates::mine();
+  auto* const reader = thread == nullptr ? nullptr : PerThread<UnwindRowReader>::of(*thread);
+  if (reader == nullptr) return nullptr;
+  const bool found = native::find_unwind_row(address, reader->row, reader->search);
+  return found ? &reader->row : nullptr;
+}
+
+ALLOCTAP_NOINLINE ALLOCTAP_INLINE UnwindRule UnwindRules::read_from_table(std::uintptr_t address,
+                                                                          Epoch epoch) noexcept {
+  const os::ErrorPreserver preserve_error;
+  const elf::CallFrameRow* const row = find_unwind_row(address);
+  if (row == nullptr) return {};
+  const UnwindRule rule = rule_of(*row);
+  cache_.keep(address, rule, epoch);
+  return rule;
+}
+
+}  // namespace alloctap

@@ -1,0 +1,2 @@
+// The bodies of event/.
+#include "alloctap/event/impl/offered_annotations.hpp"

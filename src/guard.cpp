@@ -1,0 +1,12 @@
+// The bodies of guard/.
+#include "alloctap/guard/impl/arena.hpp"
+#include "alloctap/guard/impl/arena_regions.hpp"
+#include "alloctap/guard/impl/file_contents.hpp"
+#include "alloctap/guard/impl/fork_handlers.hpp"
+#include "alloctap/guard/impl/futex_lock.hpp"
+#include "alloctap/guard/impl/recording_gate.hpp"
+#include "alloctap/guard/impl/text_pool.hpp"
+#include "alloctap/guard/impl/text_set.hpp"
+#include "alloctap/guard/impl/thread_state.hpp"
+#include "alloctap/guard/impl/touched_memory.hpp"
+#include "alloctap/guard/impl/turn.hpp"

@@ -1,0 +1,2 @@
+// The bodies of hook/.
+#include "alloctap/hook/impl/hook_claims.hpp"

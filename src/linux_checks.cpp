@@ -1,0 +1,5 @@
+// The bodies of os/linux/ that checks and patches need: signals of faults, protected pages.
+#include "alloctap/os/linux/impl/memory_faults.hpp"
+#include "alloctap/os/linux/impl/memory_protection.hpp"
+#include "alloctap/os/linux/impl/reserved_pages.hpp"
+#include "alloctap/os/linux/impl/trap_signals.hpp"

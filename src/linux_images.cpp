@@ -1,0 +1,3 @@
+// elf/impl/
+#include "alloctap/elf/impl/annotation_slots.hpp"
+#include "alloctap/elf/impl/mapped_image.hpp"

@@ -1,0 +1,2 @@
+// The bodies of pe/.
+#include "alloctap/pe/impl/native_function.hpp"

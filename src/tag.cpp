@@ -1,0 +1,2 @@
+// The bodies of tag/.
+#include "alloctap/tag/impl/tag_table.hpp"

@@ -1,0 +1,2 @@
+// Tags by their paths.
+#include "alloctap/tag/impl/tag_path.hpp"
