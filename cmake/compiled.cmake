@@ -5,9 +5,21 @@ file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp")
 if(WIN32)
   list(FILTER sources EXCLUDE REGEX "/linux[a-z_]*\\.cpp$")
 endif()
-if(NOT TARGET alloctap::libdw)
-  list(FILTER sources EXCLUDE REGEX "/libdw_symbolizer\\.cpp$")
-endif()
+# What needs a library is left out where that is not there.
+set(needs_absl absl_symbolizer)
+set(needs_libdw libdw_symbolizer)
+set(needs_pprof_libraries pprof_dump)
+set(needs_rapidjson json_dump html_dump dhat_dump chrome_trace_dump matrix_dump)
+set(libraries)
+foreach(library IN ITEMS absl libdw pprof_libraries rapidjson)
+  if(TARGET alloctap::${library})
+    list(APPEND libraries alloctap::${library})
+  else()
+    foreach(name IN LISTS needs_${library})
+      list(FILTER sources EXCLUDE REGEX "/${name}\\.cpp$")
+    endforeach()
+  endif()
+endforeach()
 
 add_library(alloctap_compiled STATIC ${sources})
 add_library(alloctap::compiled ALIAS alloctap_compiled)
@@ -26,11 +38,10 @@ endif()
 
 # Behind the archive stand the libraries that single objects of it need. Programs that do not use
 # these are not linked with them.
-target_link_libraries(alloctap_compiled PUBLIC alloctap absl::symbolize)
-if(TARGET alloctap::libdw)
-  target_include_directories(
-    alloctap_compiled SYSTEM
-    PRIVATE "$<TARGET_PROPERTY:alloctap::libdw,INTERFACE_INCLUDE_DIRECTORIES>")
-  alloctap_link_libdw_as_needed(linked_as_needed)
-  target_link_libraries(alloctap_compiled INTERFACE "$<BUILD_INTERFACE:${linked_as_needed}>")
-endif()
+target_link_libraries(alloctap_compiled PUBLIC alloctap)
+foreach(library IN LISTS libraries)
+  target_include_directories(alloctap_compiled SYSTEM
+                             PRIVATE "$<TARGET_PROPERTY:${library},INTERFACE_INCLUDE_DIRECTORIES>")
+endforeach()
+alloctap_libraries_as_needed(linked_as_needed)
+target_link_libraries(alloctap_compiled INTERFACE "$<BUILD_INTERFACE:${linked_as_needed}>")

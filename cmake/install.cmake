@@ -35,6 +35,7 @@ install(FILES "${CMAKE_CURRENT_BINARY_DIR}/alloctap-config.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/absl.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/decoder.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/libdw.cmake"
+              "${CMAKE_CURRENT_LIST_DIR}/libraries_as_needed.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/pprof.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/rapidjson.cmake"
         DESTINATION "${package_dir}" COMPONENT liballoctap-dev)

@@ -16,10 +16,3 @@ function(alloctap_find_libdw)
                                                     "${ALLOCTAP_LIBELF_LIBRARY}")
   endif()
 endfunction()
-
-# alloctap_link_libdw_as_needed(VARIABLE)
-# What a program is linked with that uses libdw or does not.
-function(alloctap_link_libdw_as_needed variable)
-  set(libraries "${ALLOCTAP_LIBDW_LIBRARY},${ALLOCTAP_LIBELF_LIBRARY}")
-  set(${variable} "-Wl,--push-state,--as-needed,${libraries},--pop-state" PARENT_SCOPE)
-endfunction()

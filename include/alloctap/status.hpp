@@ -246,4 +246,6 @@ class [[nodiscard]] Result {
 
 }  // namespace alloctap
 
+#ifndef ALLOCTAP_COMPILED
 #include "alloctap/impl/status.hpp"
+#endif

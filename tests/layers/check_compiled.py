@@ -12,10 +12,14 @@ import re
 import sys
 import tempfile
 
-INCLUDE = re.compile(r'^#include "(alloctap/[^"]*/impl/[^"]*)"$', re.MULTILINE)
+INCLUDE = re.compile(r'^#include "(alloctap/(?:[^"]*/)?impl/[^"]*)"$', re.MULTILINE)
 TAIL = '\n#ifndef ALLOCTAP_COMPILED\n#include "{}"\n#endif\n'
 # Templates, which the program instantiates itself.
-NOT_COMPILED = {"alloctap/testing/impl/expectations.hpp"}
+NOT_COMPILED = {
+    "alloctap/dump/impl/outputs.hpp",
+    "alloctap/impl/tracker.hpp",
+    "alloctap/testing/impl/expectations.hpp",
+}
 
 
 def check_source(source):

@@ -5,11 +5,12 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "alloctap/macros.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {
 
-inline std::string_view name_of(StatusCode code) noexcept {
+ALLOCTAP_INLINE std::string_view name_of(StatusCode code) noexcept {
   constexpr std::string_view kNames[]{"OK",
                                       "CANCELLED",
                                       "UNKNOWN",
@@ -31,7 +32,7 @@ inline std::string_view name_of(StatusCode code) noexcept {
   return number < sizeof kNames / sizeof kNames[0] ? kNames[number] : "UNKNOWN";
 }
 
-inline void MessagePart::write(std::uint64_t value, bool negative) noexcept {
+ALLOCTAP_INLINE void MessagePart::write(std::uint64_t value, bool negative) noexcept {
   char* digit = digits_ + sizeof digits_;
   do {
     *--digit = static_cast<char>('0' + value % 10);
@@ -42,14 +43,16 @@ inline void MessagePart::write(std::uint64_t value, bool negative) noexcept {
   size_ = static_cast<std::size_t>(digits_ + sizeof digits_ - digit);
 }
 
-inline Status::Status(StatusCode code, std::string_view message) noexcept : code_(code) {
+ALLOCTAP_INLINE Status::Status(StatusCode code, std::string_view message) noexcept : code_(code) {
   reserve(message.size());
   if (size_ > 0) std::memcpy(message_, message.data(), size_);
 }
 
-inline Status::Status(const Status& other) noexcept : Status(other.code_, other.message()) {}
+ALLOCTAP_INLINE Status::Status(const Status& other) noexcept
+    : Status(other.code_, other.message()) {}
 
-inline Status::Status(StatusCode code, const MessagePart* parts, std::size_t count) noexcept
+ALLOCTAP_INLINE Status::Status(StatusCode code, const MessagePart* parts,
+                               std::size_t count) noexcept
     : code_(code) {
   std::size_t size = 0;
   for (std::size_t i = 0; i < count; ++i) size += parts[i].text().size();
@@ -62,15 +65,15 @@ inline Status::Status(StatusCode code, const MessagePart* parts, std::size_t cou
   }
 }
 
-inline void Status::reserve(std::size_t size) noexcept {
+ALLOCTAP_INLINE void Status::reserve(std::size_t size) noexcept {
   if (size == 0) return;
   message_ = static_cast<char*>(std::malloc(size));
   if (message_ != nullptr) size_ = size;
 }
 
-inline void Status::release() noexcept { std::free(message_); }
+ALLOCTAP_INLINE void Status::release() noexcept { std::free(message_); }
 
-[[noreturn]] inline void die_of_unlooked_error(const Status& status) noexcept {
+[[noreturn]] ALLOCTAP_INLINE void die_of_unlooked_error(const Status& status) noexcept {
   const std::string_view name = name_of(status.code());
   std::fprintf(stderr, "alloctap: a result was used that is an error: %.*s: %.*s\n",
                static_cast<int>(name.size()), name.data(),

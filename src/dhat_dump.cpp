@@ -1,0 +1,2 @@
+// The body of DhatDump: linked by programs that write one.
+#include "alloctap/dump/impl/dhat_dump.hpp"

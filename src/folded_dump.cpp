@@ -1,0 +1,2 @@
+// The body of FoldedDump: linked by programs that write one.
+#include "alloctap/dump/impl/folded_dump.hpp"

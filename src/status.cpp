@@ -1,0 +1,2 @@
+// The bodies of status.hpp.
+#include "alloctap/impl/status.hpp"
