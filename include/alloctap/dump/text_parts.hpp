@@ -1,0 +1,30 @@
+/// What the parts of a text report share.
+#pragma once
+
+#include "alloctap/dump/dump_writer.hpp"
+#include "alloctap/dump/frame_list.hpp"
+#include "alloctap/dump/report.hpp"
+#include "alloctap/dump/text_owners.hpp"
+#include "alloctap/dump/text_peak.hpp"
+#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/snapshot/sorted_misuses.hpp"
+
+namespace alloctap {
+
+/// What a text report has beside its options.
+struct TextParts {
+  const Report& report;
+  /// Most bytes first.
+  const ArenaArray<const StackSummary*>& stacks;
+  const FrameList& frames;
+  const TextPeak& peak;
+  /// Both nullptr where stacks have no owners: then nothing of `TextOwners` is compiled.
+  TextOwners* owners = nullptr;
+  void (*write_owner)(TextOwners& owners, StackId stack) = nullptr;
+  /// nullptr where they are not sorted yet.
+  const SortedMisuses* misuses = nullptr;
+  DumpWriter& out;
+};
+
+}  // namespace alloctap

@@ -1,0 +1,2 @@
+// The body of TextDump.
+#include "alloctap/dump/impl/text_dump.hpp"
