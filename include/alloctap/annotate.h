@@ -1,5 +1,5 @@
 /* What a program tells alloctap of itself: tags, frames, scopes that must not allocate, fibers,
-   marks. For every file of a program, a library or a plug-in: C99 and C++11 on, two small headers
+   marks, pools. For every file of a program, a library or a plug-in: C99 and C++11 on, two small headers
    of the language, nothing to link.
 
    Without a tracker in the process each function costs a load and a branch, and does nothing. With
@@ -21,6 +21,9 @@ extern "C" {
 
 /* A tag, such as "Game/Physics", as a number of at most 16 bits; 0 is none. */
 typedef uint32_t alloctap_tag;
+
+/* A pool of the program's own: an arena, a slab, a free list. 0 is none. */
+typedef uint32_t alloctap_pool;
 
 /* A scope that must not allocate. What it holds is the tracker's. */
 struct alloctap_scope {
@@ -89,6 +92,16 @@ struct alloctap_session_functions {
   void (*pause)(void);
   void (*resume)(void);
 };
+struct alloctap_pool_functions {
+  size_t size;
+  alloctap_pool (*create)(const char* name, size_t length);
+  void (*allocate)(alloctap_pool pool, void* pointer, size_t bytes);
+  void (*free)(alloctap_pool pool, void* pointer);
+  void (*reallocate)(alloctap_pool pool, void* old_pointer, void* new_pointer, size_t bytes);
+  void (*overhead)(alloctap_pool pool, uint64_t bytes);
+  void (*reset)(alloctap_pool pool);
+  void (*destroy)(alloctap_pool pool);
+};
 
 /* Where a module finds them: null until a tracker offers them. */
 struct alloctap_slots {
@@ -97,6 +110,7 @@ struct alloctap_slots {
   const struct alloctap_scope_functions* scopes;
   const struct alloctap_fiber_functions* fibers;
   const struct alloctap_session_functions* sessions;
+  const struct alloctap_pool_functions* pools;
 };
 
 #if defined(ALLOCTAP_DISABLED)
@@ -121,7 +135,7 @@ __asm__(
     ".weak alloctap_slots_of_module\n"
     ".hidden alloctap_slots_of_module\n"
     ".type alloctap_slots_of_module,%object\n"
-    ".size alloctap_slots_of_module,5*(2f-1f)\n"
+    ".size alloctap_slots_of_module,6*(2f-1f)\n"
     ".balign 8\n"
     "alloctap_slots_of_module:\n"
     ".weak alloctap_tags\n"
@@ -129,11 +143,13 @@ __asm__(
     ".weak alloctap_scopes\n"
     ".weak alloctap_fibers\n"
     ".weak alloctap_sessions\n"
+    ".weak alloctap_pools\n"
     "1: " ALLOCTAP_ADDRESS "alloctap_tags\n"
     "2: " ALLOCTAP_ADDRESS "alloctap_frames\n"
     ALLOCTAP_ADDRESS "alloctap_scopes\n"
     ALLOCTAP_ADDRESS "alloctap_fibers\n"
     ALLOCTAP_ADDRESS "alloctap_sessions\n"
+    ALLOCTAP_ADDRESS "alloctap_pools\n"
     ".popsection\n"
     ".pushsection .note.alloctap,\"aG\",%note,alloctap_slots_of_module,comdat\n"
     ".balign 4\n"
@@ -167,7 +183,7 @@ __declspec(allocate(".alctap"))
 __attribute__((section(".alctap"), used))
 #endif
 static struct alloctap_marked_slots alloctap_slots_of_file = {ALLOCTAP_SLOTS_NUMBER,
-                                                              {NULL, NULL, NULL, NULL, NULL}};
+                                                              {NULL, NULL, NULL, NULL, NULL, NULL}};
 
 #define ALLOCTAP_SLOTS alloctap_slots_of_file.slots
 
@@ -202,6 +218,9 @@ static inline const struct alloctap_fiber_functions* alloctap_offered_fiber_func
 }
 static inline const struct alloctap_session_functions* alloctap_offered_session_functions(void) {
   ALLOCTAP_READ_SLOT(const struct alloctap_session_functions*, sessions);
+}
+static inline const struct alloctap_pool_functions* alloctap_offered_pool_functions(void) {
+  ALLOCTAP_READ_SLOT(const struct alloctap_pool_functions*, pools);
 }
 #undef ALLOCTAP_READ_SLOT
 #undef ALLOCTAP_SLOTS
@@ -316,6 +335,65 @@ static inline void alloctap_pause(void) {
 static inline void alloctap_resume(void) {
   const struct alloctap_session_functions* const sessions = ALLOCTAP_OFFERED(session);
   if (sessions) sessions->resume();
+}
+
+/* Pools: what they hand out lies in memory that the tracker knows already, and is counted for the
+   pool alone. Each block is recorded with its stack, whatever a tracker samples. */
+
+/* Folded into the caller, so that stacks begin in the program's allocator. */
+#if defined(__GNUC__) || defined(__clang__)
+#define ALLOCTAP_POOL_METHOD __attribute__((always_inline)) inline
+#else
+#define ALLOCTAP_POOL_METHOD inline
+#endif
+#define ALLOCTAP_POOL_FUNCTION static ALLOCTAP_POOL_METHOD
+
+/* A new pool, until alloctap_pool_destroy. Pools may have one name. 0 without a tracker, or where
+   there are 4,095 pools: functions of such a pool do nothing. */
+static inline alloctap_pool alloctap_pool_create(const char* name) {
+  const struct alloctap_pool_functions* const pools = ALLOCTAP_OFFERED(pool);
+  return pools ? pools->create(name, ALLOCTAP_LENGTH_OF(name)) : 0;
+}
+
+/* The pool has handed out `size` bytes at `pointer`. To be called before another thread can give
+   them back. */
+ALLOCTAP_POOL_FUNCTION void alloctap_pool_allocate(alloctap_pool pool, void* pointer, size_t size) {
+  const struct alloctap_pool_functions* const pools = ALLOCTAP_OFFERED(pool);
+  if (pools && pool) pools->allocate(pool, pointer, size);
+}
+
+/* The block at `pointer` ends. To be called before the pool can hand it out again. */
+ALLOCTAP_POOL_FUNCTION void alloctap_pool_free(alloctap_pool pool, void* pointer) {
+  const struct alloctap_pool_functions* const pools = ALLOCTAP_OFFERED(pool);
+  if (pools && pool) pools->free(pool, pointer);
+}
+
+/* The block at `old_pointer`, which may be null, is one of `size` bytes at `new_pointer` now. Where
+   that is null the reallocation has failed and nothing changes, unless `size` is 0: then the old
+   block ends. Other threads must not get the old block before. */
+ALLOCTAP_POOL_FUNCTION void alloctap_pool_reallocate(alloctap_pool pool, void* old_pointer,
+                                                     void* new_pointer, size_t size) {
+  const struct alloctap_pool_functions* const pools = ALLOCTAP_OFFERED(pool);
+  if (pools && pool) pools->reallocate(pool, old_pointer, new_pointer, size);
+}
+
+/* The pool holds that many bytes beside its blocks from now on: headers, and memory that waits. */
+static inline void alloctap_pool_overhead(alloctap_pool pool, uint64_t bytes) {
+  const struct alloctap_pool_functions* const pools = ALLOCTAP_OFFERED(pool);
+  if (pools && pool) pools->overhead(pool, bytes);
+}
+
+/* All its blocks end, and the pool goes on: an arena at the end of a frame. */
+static inline void alloctap_pool_reset(alloctap_pool pool) {
+  const struct alloctap_pool_functions* const pools = ALLOCTAP_OFFERED(pool);
+  if (pools && pool) pools->reset(pool);
+}
+
+/* All its blocks end, and so does the pool. Reports keep what it has allocated; the next pool of its
+   name goes on with these numbers. */
+static inline void alloctap_pool_destroy(alloctap_pool pool) {
+  const struct alloctap_pool_functions* const pools = ALLOCTAP_OFFERED(pool);
+  if (pools && pool) pools->destroy(pool);
 }
 
 #ifdef __cplusplus

@@ -192,6 +192,53 @@ class FiberScope {
 };
 using fiber_scope = FiberScope;
 
+/// A pool of the program's own, under its name in reports:
+///
+///     alloctap::memory_pool arena{"FrameArena"};
+///     void* const block = bump(bytes);  arena.allocate(block, bytes);  ...  arena.reset();
+///
+/// Move-only; ends with its blocks in its destructor. Functions are those of annotate.h.
+/// Thread-safe but for moves and the destructor. One that is made before a tracker can be found
+/// stays unheard: see docs/annotations.md.
+class MemoryPool {
+ public:
+  explicit MemoryPool(Name name) noexcept : pool_(0) {
+    if (const alloctap_pool_functions* const pools = ALLOCTAP_OFFERED(pool)) {
+      pool_ = pools->create(name.data(), name.size());
+    }
+  }
+  MemoryPool(MemoryPool&& other) noexcept : pool_(other.pool_) { other.pool_ = 0; }
+  MemoryPool& operator=(MemoryPool&& other) noexcept {
+    if (this == &other) return *this;
+    alloctap_pool_destroy(pool_);
+    pool_ = other.pool_;
+    other.pool_ = 0;
+    return *this;
+  }
+  ~MemoryPool() { alloctap_pool_destroy(pool_); }
+
+  /// It has handed out `bytes` at `block`.
+  ALLOCTAP_POOL_METHOD void allocate(void* block, size_t bytes) const noexcept {
+    alloctap_pool_allocate(pool_, block, bytes);
+  }
+  ALLOCTAP_POOL_METHOD void free(void* block) const noexcept { alloctap_pool_free(pool_, block); }
+  /// The block at `old_block`, or none, is one of `bytes` at `block` now.
+  ALLOCTAP_POOL_METHOD void reallocate(void* old_block, void* block, size_t bytes) const noexcept {
+    alloctap_pool_reallocate(pool_, old_block, block, bytes);
+  }
+  /// It holds that many bytes beside its blocks from now on.
+  void set_overhead(uint64_t bytes) const noexcept { alloctap_pool_overhead(pool_, bytes); }
+  /// All its blocks end.
+  void reset() const noexcept { alloctap_pool_reset(pool_); }
+
+  /// For the functions of annotate.h; 0 where no tracker hears of it.
+  alloctap_pool handle() const noexcept { return pool_; }
+
+ private:
+  alloctap_pool pool_;
+};
+using memory_pool = MemoryPool;
+
 #if defined(ALLOCTAP_DISABLED)
 }  // namespace disabled
 #endif

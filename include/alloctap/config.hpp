@@ -13,6 +13,7 @@
 #include "alloctap/hook/manual_hook.hpp"
 #include "alloctap/meta/memory_meta_container.hpp"
 #include "alloctap/meta/meta_container.hpp"
+#include "alloctap/meta/pool_policy.hpp"
 #include "alloctap/meta/shadow_index.hpp"
 #include "alloctap/observe/observer.hpp"
 #include "alloctap/queue/direct_queue.hpp"
@@ -60,6 +61,7 @@ struct DefaultConfig {
   using Checks = NoChecks;
   using Failures = NoFailures;
   using Tags = NoTags;
+  using Pools = NoPools;
   using Observers = NoObservers;
   using Symbolizer = NoSymbolizer;
   static constexpr Limits limits{};
@@ -72,8 +74,8 @@ concept TrackerConfig =
     SamplingPolicy<typename C::Sampling> && EventQueuePolicy<typename C::Queue> &&
     MetaContainer<typename C::Meta> && CheckPolicy<typename C::Checks> &&
     FailurePolicy<typename C::Failures> && TagPolicy<typename C::Tags> &&
-    Observer<typename C::Observers> && Symbolizer<typename C::Symbolizer> &&
-    std::convertible_to<decltype(C::limits), Limits>;
+    PoolPolicy<typename C::Pools> && Observer<typename C::Observers> &&
+    Symbolizer<typename C::Symbolizer> && std::convertible_to<decltype(C::limits), Limits>;
 
 static_assert(TrackerConfig<DefaultConfig>);
 
@@ -114,6 +116,8 @@ struct CheckedConfig {
                 "or WindowsImportHook on Windows");
   static_assert(TagPolicy<typename C::Tags>,
                 "Config::Tags does not model TagPolicy: see alloctap/tag/tag_policy.hpp");
+  static_assert(PoolPolicy<typename C::Pools>,
+                "Config::Pools does not model PoolPolicy: see alloctap/meta/pool_policy.hpp");
   static_assert(Observer<typename C::Observers>,
                 "Config::Observers does not model Observer: see alloctap/observe/observer.hpp");
   static_assert(!kObserves<typename C::Observers> || kNeverSamples<typename C::Sampling>,

@@ -50,6 +50,9 @@ struct HasNoSlips {
   ALLOCTAP_SLIP(tags, Tags);
   ALLOCTAP_SLIP(Tag, Tags);
   ALLOCTAP_SLIP(TagPolicy, Tags);
+  ALLOCTAP_SLIP(pools, Pools);
+  ALLOCTAP_SLIP(Pool, Pools);
+  ALLOCTAP_SLIP(PoolPolicy, Pools);
   ALLOCTAP_SLIP(observers, Observers);
   ALLOCTAP_SLIP(Observer, Observers);
   ALLOCTAP_SLIP(Observe, Observers);

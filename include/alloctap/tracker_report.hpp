@@ -112,7 +112,8 @@ class TrackerReport {
  private:
   static constexpr ReportFeatures kFeatures{.owners = !kTellsNobody<typename Config::Tags>,
                                             .misuses = Config::Checks::kChecks,
-                                            .game_frames = kObserves<typename Config::Observers>};
+                                            .game_frames = kObserves<typename Config::Observers>,
+                                            .pools = Config::Pools::kHears};
 
   /// One for its frames alone.
   static Report report_of(const Snapshot& snapshot, const ModuleTable& modules) noexcept {

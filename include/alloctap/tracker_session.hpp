@@ -31,6 +31,7 @@ class TrackerSession {
   static_assert(CheckedConfig<Config>::ok);
   using Hook = typename Config::Hook;
   using Observers = typename Config::Observers;
+  using Pools = typename Config::Pools;
   using Sink = RecorderOf<Config>;
 
  public:
@@ -59,6 +60,7 @@ class TrackerSession {
     SessionAnnotations::add(annotations_);
     running_.store(true, std::memory_order_release);
     if constexpr (requires { Observers::on_start(); }) Observers::on_start();
+    if constexpr (Pools::kHears) Pools::template For<Sink>::on_start();
     TrackerSnapshot<Config>::note_start();
     Sink::add_timeline_point_locked();
     return Status();
@@ -74,6 +76,7 @@ class TrackerSession {
     if constexpr (Config::Failures::kFails) slots.tags = &alloctap_tags;
     let_offer<typename Config::Stack>(slots);
     let_offer<Observers>(slots);
+    let_offer<Pools>(slots);
     OfferedAnnotations::offer(slots);
   }
 
@@ -85,6 +88,7 @@ class TrackerSession {
     Hook::uninstall();
     Sink::end_session();
     if constexpr (requires { Observers::on_stop(); }) Observers::on_stop();
+    if constexpr (Pools::kHears) Pools::template For<Sink>::on_stop();
     Sink::queue().stop();
     HookClaims::release(Hook::capabilities.target);
     running_.store(false, std::memory_order_release);

@@ -33,10 +33,14 @@ class TrackerSnapshot {
     const bool quiet = ThreadStates::close_gate();
     if (quiet) Sink::queue().flush();
     builder.read();
+    PoolsSummary pools;
+    const bool has_pools = add_pools(pools);
     ThreadStates::open_gate();
     Result<Snapshot> finished = builder.finish();
     if (!finished.ok()) return finished.status();
     Snapshot snapshot = *std::move(finished);
+    snapshot.pools = std::move(pools);
+    if (!has_pools) return Status::resource_exhausted("snapshot: no memory for pools");
     if (!add_timeline(snapshot)) {
       return Status::resource_exhausted("snapshot: the system has no memory for its timeline");
     }
@@ -70,6 +74,12 @@ class TrackerSnapshot {
     const bool since_first = whole_life_ || earlier_blocks<typename Config::Hook>().has_value();
     return since_first && Sink::detours().pauses() == 0 && !capabilities.misses_allocations &&
            capabilities.sees_mappings && Sink::records_mappings();
+  }
+
+  /// Behind the closed gate.
+  static bool add_pools([[maybe_unused]] PoolsSummary& pools) noexcept {
+    if constexpr (Config::Pools::kHears) return Config::Pools::template For<Sink>::add_to(pools);
+    return true;
   }
 
   /// With the present as its last point.

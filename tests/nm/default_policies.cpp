@@ -13,6 +13,8 @@
 // ABSENT: alloctap::RulesInForce
 // ABSENT: alloctap::RefusingRecorder
 // ABSENT: alloctap::process_tags
+// ABSENT: alloctap::process_pools
+// ABSENT: alloctap::TextPools
 // ABSENT: alloctap::ThisThreadTag
 // ABSENT: JsonDump
 // ABSENT: rapidjson

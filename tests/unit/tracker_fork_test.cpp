@@ -2,14 +2,20 @@
 #include <sys/mman.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <new>
+#include <thread>
 
+#include "alloctap/annotate.hpp"
 #include "alloctap/impl/tracker.hpp"
+#include "alloctap/named_pools.hpp"
 #include "alloctap/sample/adjustable_sampling.hpp"
 #include "alloctap/sample/poisson_by_bytes.hpp"
 #include "alloctap/sample/size_range.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/testing/scripted_stack.hpp"
+#include "tests/support/block_at.hpp"
 #include "tests/support/child_process.hpp"
 
 namespace {
@@ -55,6 +61,12 @@ class SharedWords {
   Words* words_;
 };
 
+struct ForkedPools : DefaultConfig {
+  using Hook = ManualHook<ForkedPools>;
+  using Stack = ScriptedStack;
+  using Pools = NamedPools;
+};
+
 using Poisson = PoissonByBytes<kMean>;
 using RangeOfPoisson = SizeRange<1, 100, PoissonByBytes<kMean + 1>>;
 
@@ -80,4 +92,33 @@ TEST_CASE_TEMPLATE("children of one parent do not sample alike, nor like their p
     CHECK(words[1] != words[2]);
   }
   if constexpr (std::is_same_v<Sampling, AdjustableSampling>) Sampling::set({});
+}
+
+TEST_CASE("a child has the pools of its parent, whatever threads did with them at the fork") {
+  constexpr std::array<std::uintptr_t, 1> kStack{0x100};
+  const auto session = Tracker<ForkedPools>::start();
+  const memory_pool pool{"forked"};
+  ScriptedStack::play(kStack);
+  pool.allocate(at(0x10), 100);
+  std::atomic<bool> ends{false};
+  std::thread other([&] {
+    ScriptedStack::play(kStack);
+    while (!ends.load()) {
+      const memory_pool busy{"forked busy"};
+      for (std::uintptr_t i = 1; i < 100; ++i) busy.allocate(at(i * 16), 1);
+    }
+  });
+  for (int i = 0; i < 20; ++i) {
+    CHECK(holds_in_child([&] {
+      pool.allocate(at(0x20), 11);
+      const memory_pool busy{"forked busy"};
+      busy.allocate(at(0x10), 1);
+      const alloctap::Result<Snapshot> snapshot = Tracker<ForkedPools>::snapshot();
+      return snapshot.ok() && snapshot->pools.find("forked")->live_bytes == 111;
+    }));
+  }
+  ends.store(true);
+  other.join();
+  const alloctap::Result<Snapshot> snapshot = Tracker<ForkedPools>::snapshot();
+  CHECK(snapshot->pools.find("forked")->live_bytes == 100);
 }

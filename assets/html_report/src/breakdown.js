@@ -1,4 +1,4 @@
-// Who allocates: modules and threads.
+// Who allocates: modules, threads, tags and pools.
 import { byId, element } from './dom.js';
 import { baseName } from './report.js';
 import { bytes, count, percent, signed } from './units.js';
@@ -42,7 +42,7 @@ export function drawModules(view, searchFor) {
     element('h2', {}, `Modules: ${view.isDifference ? 'change in ' : ''}${view.metric.name.toLowerCase()}`),
     element('p', { class: 'soft' }, 'Whose code called the allocator, and whose code is anywhere in the stacks. Click a module for its stacks.'),
     element('table', {}, head(names), element('tbody', {}, ...body)),
-    ...threads(view.report.about), ...tags(view.report.about));
+    ...threads(view.report.about), ...tags(view.report.about), ...pools(view.report.about));
 }
 
 /** Module 0 stands for what is in none. */
@@ -96,6 +96,22 @@ function tags({ tags: list }) {
     element('h2', {}, 'Tags'),
     element('p', { class: 'soft' }, 'What the program was doing when it allocated. Overhead: what an allocator of that name holds beyond its blocks.'),
     element('table', { id: 'tags' }, head(['Tag', 'Live bytes', 'With tags inside', 'Live blocks', 'Allocations', 'Allocated bytes', 'Overhead']), element('tbody', {}, ...rows)),
+  ];
+}
+
+/** What the program's own allocators hand out, as it says itself. */
+function pools({ pools: known }) {
+  if (!known?.pools.length) return [];
+  const sorted = [...known.pools].sort((a, b) => b.live_bytes - a.live_bytes);
+  const rows = sorted.map((pool) => element('tr', {},
+    element('td', { class: 'text' }, pool.name || '(no name)', pool.destroyed ? element('span', { class: 'soft' }, ' (destroyed)') : null),
+    element('td', {}, bytes(pool.live_bytes)), element('td', {}, count(pool.live_allocations)),
+    element('td', {}, bytes(pool.peak_live_bytes)), element('td', {}, count(pool.allocations)),
+    element('td', {}, bytes(pool.allocated_bytes)), element('td', {}, bytes(pool.overhead_bytes))));
+  return [
+    element('h2', {}, 'Pools'),
+    element('p', { class: 'soft' }, 'Their blocks lie in memory that is counted elsewhere. Overhead: what the pool itself holds beside its blocks.'),
+    element('table', { id: 'pools' }, head(['Pool', 'Live bytes', 'Live blocks', 'Peak', 'Allocations', 'Allocated bytes', 'Overhead']), element('tbody', {}, ...rows)),
   ];
 }
 

@@ -135,6 +135,16 @@ pageTest('tags are told with what is inside of them, and what allocators hold be
   assert.deepEqual(names, ['Game', 'Game/<Arena>', '(no tag)']);
 });
 
+pageTest('pools are told with their overhead, most live bytes first', () => madeUp({ ...earlier, pools: { pools: [
+  { name: '', destroyed: true, allocations: 9, allocated_bytes: 90, live_allocations: 0, live_bytes: 0, peak_live_bytes: 50, overhead_bytes: 0, stacks: [] },
+  { name: '<arena>', destroyed: false, allocations: 3, allocated_bytes: 4096, live_allocations: 2, live_bytes: 2048, peak_live_bytes: 3072, overhead_bytes: 512, stacks: [] },
+] } }), async (page) => {
+  await page.click('[data-tab=modules]');
+  assert.match(await text(page, '#pools'), /<arena>\s+2\.00 KiB\s+2\s+3\.00 KiB\s+3\s+4\.00 KiB\s+512 B/);
+  const names = await page.locator('#pools tbody td:first-child').allInnerTexts();
+  assert.deepEqual(names, ['<arena>', '(no name) (destroyed)']);
+});
+
 pageTest('tags whose outer one is not told stand inside of the one further out', () => madeUp({ ...earlier, tags:
   ['Z', 'A/B/C', 'A', 'A', 'A/D', '/'].map((tag, i) => ({
     tag, allocations: 1, allocated_bytes: 9 - i, live_allocations: 1, live_bytes: 9 - i, temporary_allocations: 0,

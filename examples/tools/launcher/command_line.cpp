@@ -170,7 +170,7 @@ void CommandLine::add_tags() {
   tags_ = app_->add_flag("--tags");
   tags_->description(
       "Tell memory apart by what PROGRAM says of itself through\n"
-      "alloctap/annotate.h: tags, frames and scopes that must not allocate.\n"
+      "alloctap/annotate.h: tags, frames, pools, scopes that must not allocate.\n"
       "Default: marks, pauses and fibers alone are heard.");
 }
 

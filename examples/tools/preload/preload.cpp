@@ -20,6 +20,7 @@
 #include "alloctap/status.hpp"
 #include "children_hint.hpp"
 #include "confinement.hpp"
+#include "define_heaptrack_api.hpp"
 #include "define_string_functions.hpp"
 #include "define_tracker_calls.hpp"
 #include "fatal_signals.hpp"

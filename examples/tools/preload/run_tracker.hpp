@@ -21,6 +21,7 @@ struct RunConfig : DefaultConfig {
   using Sampling = RunSampling;
   using Queue = RunQueue;
   using Tags = RunTags;
+  using Pools = RunPools;
   using Observers = RunObservers;
   using Meta = MemoryMetaContainer<SpacedShadowIndex>;
   using Symbolizer = HelperSymbolizer;

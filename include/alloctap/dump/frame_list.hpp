@@ -25,6 +25,7 @@ class FrameList {
     for (const MappingSummary& mapping : report.snapshot.mappings) add(mapping.stack);
     for (const PeakStackSummary& held : report.snapshot.peak.stacks) add(held.stack);
     for_each_misuse_stack(report.snapshot, [this](StackId stack) { add(stack); });
+    for (const PoolStackSummary& held : report.snapshot.pools.stacks) add(held.stack);
     for_each_stack(report.snapshot.frames, [this](StackId stack) { add(stack); });
     finish();
   }

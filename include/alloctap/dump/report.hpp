@@ -45,6 +45,8 @@ struct ReportFeatures {
   bool misuses = true;
   /// Frames of a game, and budgets.
   bool game_frames = true;
+  /// Pools of the program's.
+  bool pools = true;
 };
 
 /// Refers to what the tracker holds during a dump.

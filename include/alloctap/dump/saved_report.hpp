@@ -17,6 +17,7 @@
 #include "alloctap/dump/saved_game_frames.hpp"
 #include "alloctap/dump/saved_modules.hpp"
 #include "alloctap/dump/saved_owners.hpp"
+#include "alloctap/dump/saved_pools.hpp"
 #include "alloctap/dump/saved_stacks.hpp"
 #include "alloctap/dump/saved_symbols.hpp"
 #include "alloctap/guard/arena_array.hpp"
@@ -39,12 +40,14 @@ class SavedReport {
       const Table* table = find_table(reader.table());
       while (table != nullptr && reader.next_row()) (this->*table->add)(reader);
       while (game_.knows(reader.table()) && reader.next_row()) add_to_game(reader);
+      while (pools_.knows(reader.table()) && reader.next_row()) add_to_pools(reader);
     }
     snapshot_.time_ns = sane_time(snapshot_.time_ns);
     snapshot_.peak.time_ns = sane_time(snapshot_.peak.time_ns);
     snapshot_.frames = game_.take();
+    snapshot_.pools = pools_.take();
     if (!symbols_.finish() || !modules_.finish(stacks_) || !finish_events() ||
-        !stacks_.complete() || !game_.complete() || out_of_memory_) {
+        !stacks_.complete() || !game_.complete() || !pools_.complete() || out_of_memory_) {
       return Status::resource_exhausted("needs more memory than the system has");
     }
     if (!reader.status().ok() || !damaged_) return reader.status();
@@ -245,6 +248,11 @@ class SavedReport {
     damaged_ = !game_.read(row, stack, owners_) || damaged_;
   }
 
+  void add_to_pools(const RecordReader& row) {
+    const StackId stack = row.table() == "pool stacks" ? stack_of(row) : kNoStackId;
+    damaged_ = !pools_.read(row, stack) || damaged_;
+  }
+
   void add_given_back(const RecordReader& row) {
     const std::uint64_t thread = row.number("thread");
     const GivenBack freed{stack_of(row), static_cast<std::uint32_t>(thread), row.number("blocks"),
@@ -279,6 +287,7 @@ class SavedReport {
   SavedEvents events_;
   SavedStacks stacks_;
   SavedGameFrames game_;
+  SavedPools pools_;
   bool damaged_ = false;
   bool out_of_memory_ = false;
 };

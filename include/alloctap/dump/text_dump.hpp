@@ -13,6 +13,7 @@ void TextDump::write(const AnyReport& report, DumpWriter& out) const {
   if constexpr (AnyReport::features.owners || AnyReport::features.game_frames) {
     add_owner_sections(sections);
   }
+  if constexpr (AnyReport::features.pools) add_pool_sections(sections);
   if constexpr (AnyReport::features.game_frames) add_game_sections(sections);
   write_text(*this, report, sections, out);
 }

@@ -32,6 +32,8 @@ struct TextSections {
   /// Writes who holds what, and then calls `write_rest(context, parts)` with owners in `parts`.
   void (*write_owners)(TextParts& parts, void (*write_rest)(const void* context, TextParts& parts),
                        const void* context) = nullptr;
+  ListStacks* list_pool_stacks = nullptr;
+  void (*write_pools)(const TextParts& parts) = nullptr;
   ListStacks* list_game_stacks = nullptr;
   void (*write_game)(const Report& report, const FrameList& frames, TextOwners& owners,
                      DumpWriter& out) = nullptr;
@@ -40,6 +42,7 @@ struct TextSections {
 /// Each adds its functions; may run anywhere but inside malloc.
 void add_misuse_sections(TextSections& sections) noexcept;
 void add_owner_sections(TextSections& sections) noexcept;
+void add_pool_sections(TextSections& sections) noexcept;
 void add_game_sections(TextSections& sections) noexcept;
 
 /// Writes the report that `dump` describes, with these sections beside what all have.

@@ -41,6 +41,7 @@ class OfferedAnnotations {
     function(slots.scopes, others.scopes);
     function(slots.fibers, others.fibers);
     function(slots.sessions, others.sessions);
+    function(slots.pools, others.pools);
   }
 
   /// What the loader resolved stays as it is.

@@ -58,6 +58,14 @@ class FlatHashTable {
     count_ = 0;
   }
 
+  /// Forgets all. Keeps the memory, for as many again, unless most of it was not needed.
+  void clear() noexcept {
+    if (count_ * 8 < capacity_) return release();
+    while (large_ != nullptr) Arena::deallocate(std::exchange(large_, large_->next), sizeof(Large));
+    for (std::size_t i = 0; i < capacity_; ++i) slots_[i] = {};
+    count_ = 0;
+  }
+
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (std::size_t i = 0; i < capacity_; ++i) {

@@ -18,6 +18,7 @@
 #include "alloctap/snapshot/frame_history.hpp"
 #include "alloctap/snapshot/given_back.hpp"
 #include "alloctap/snapshot/offence_sum.hpp"
+#include "alloctap/snapshot/pool_summary.hpp"
 #include "alloctap/snapshot/reachability.hpp"
 #include "alloctap/snapshot/size_histogram.hpp"
 #include "alloctap/snapshot/snapshot_options.hpp"
@@ -150,6 +151,8 @@ struct Snapshot {
   bool scopes_known = false;
   ArenaArray<OffenceSum> scope_offences;
   std::uint64_t left_out_scope_offences = 0;
+  /// Of a tracker that hears of pools.
+  PoolsSummary pools{};
   /// All events up to the snapshot, for a tracker with a `LoggingQueue`; they are the log's own,
   /// which outlives every snapshot. Else empty.
   LoggedEvents events;

@@ -10,7 +10,9 @@
 #include "alloctap/game/budgets.hpp"
 #include "alloctap/hook/windows_import_hook.hpp"
 #include "alloctap/impl/tracker.hpp"
+#include "alloctap/named_pools.hpp"
 #include "alloctap/observe/observers.hpp"
+#include "alloctap/status.hpp"
 #include "alloctap/tag/scoped_tags.hpp"
 #include "tests/contract/hooks/hooked_program.hpp"
 
@@ -22,6 +24,7 @@ using alloctap::testing::escape;
 struct GameConfig : DefaultConfig {
   using Hook = WindowsImportHook;
   using Tags = ScopedTags;
+  using Pools = NamedPools;
   using Observers = alloctap::Observers<Frames, AllocationScopes>;
 };
 using GameTracker = Tracker<GameConfig>;
@@ -59,7 +62,8 @@ std::string tag_in_plugin() {
 
 }  // namespace
 
-TEST_CASE("a library says its tags, whether it is loaded before the tracker starts or later") {
+TEST_CASE(
+    "a library says its tags and pools, whether it is loaded before the tracker starts or later") {
   const HMODULE before = ::LoadLibraryA(ALLOCTAP_WINDOWS_PLUGIN);
   const auto session = GameTracker::start();
   REQUIRE(session.ok());
@@ -67,6 +71,13 @@ TEST_CASE("a library says its tags, whether it is loaded before the tracker star
   ::FreeLibrary(before);
   CHECK(::GetModuleHandleA("alloctap_windows_plugin.dll") == nullptr);
   CHECK(tag_in_plugin() == "plugin");
+  const alloctap::Result<Snapshot> snapshot = GameTracker::snapshot();
+  REQUIRE(snapshot.ok());
+  const PoolSummary* const pool = snapshot->pools.find("plugin");
+  REQUIRE(pool != nullptr);
+  CHECK(pool->allocations == 2);
+  CHECK(pool->allocated_bytes == 16);
+  CHECK(pool->destroyed);
 }
 
 TEST_CASE("frames on Windows have the time of heap calls, and hold budgets") {

@@ -37,6 +37,9 @@ __declspec(dllexport) void plugin_copy(void* to, const void* from, std::size_t b
 
 __declspec(dllexport) void plugin_in_tag(void (*work)()) {
   const alloctap::tag_scope tag{"plugin"};
+  const alloctap::memory_pool pool{"plugin"};
+  static char memory[8];
+  pool.allocate(memory, sizeof memory);
   work();
 }
 

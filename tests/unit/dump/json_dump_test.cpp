@@ -9,6 +9,7 @@
 #include <string>
 
 #include "tests/support/framed_report.hpp"
+#include "tests/support/pooled_report.hpp"
 #include "tests/support/sample_report.hpp"
 #include "tests/support/tagged_report.hpp"
 
@@ -194,6 +195,10 @@ TEST_CASE("a report has the documented keys and no others, with the documented t
       framed.intern({SampleReport::kMain + 1}, {.tag = framed.physics, .thread = 1});
   static_cast<void>(framed.snapshot.scope_offences.push_back({.stack = stack, .scopes = 1}));
   collect_keys(parsed(framed.report()), "", written);
+  PooledReport pooled;
+  collect_keys(parsed(pooled.report()), "", written);
+  pooled.snapshot.pools.unknown_frees.reset();
+  collect_keys(parsed(pooled.report()), "", written);
   const Keys documented = documented_keys();
   REQUIRE(documented.size() > 50);
   for (const auto& entry : documented) {

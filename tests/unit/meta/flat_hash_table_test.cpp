@@ -109,3 +109,20 @@ TEST_CASE("a table that is released gives all memory back, and can be used again
     CHECK(Arena::mapped_bytes() == before);
   }
 }
+
+TEST_CASE("a cleared table has nothing, and keeps its memory where it was needed") {
+  FlatHashTable table;
+  for (std::uintptr_t number = 1; number <= 100'000; ++number) {
+    REQUIRE(table.insert(block(number), {.stack = 1, .size = 1ULL << (number % 40)}).kept);
+  }
+  const std::size_t full = Arena::mapped_bytes();
+  table.clear();
+  CHECK(table.look(block(7)).stack == kNoStackId);
+  CHECK(Arena::mapped_bytes() == full);
+  REQUIRE(table.insert(block(7), {.stack = 2, .size = 3}).kept);
+  CHECK(table.take(block(7)).size == 3);
+  REQUIRE(table.insert(block(8), {.stack = 2, .size = 3}).kept);
+  table.clear();
+  CHECK(Arena::mapped_bytes() < full);
+  CHECK(table.look(block(8)).stack == kNoStackId);
+}

@@ -2,12 +2,14 @@
 /// which cost the others nothing.
 #pragma once
 
+#include <alloctap/meta/pool_policy.hpp>
 #include <alloctap/observe/observer.hpp>
 #include <alloctap/tag/no_tags.hpp>
 
 namespace alloctap::run {
 
 using RunTags = NoTags;
+using RunPools = NoPools;
 using RunObservers = NoObservers;
 
 }  // namespace alloctap::run

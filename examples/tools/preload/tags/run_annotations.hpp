@@ -3,12 +3,14 @@
 
 #include <alloctap/game/allocation_scopes.hpp>
 #include <alloctap/game/frames.hpp>
+#include <alloctap/named_pools.hpp>
 #include <alloctap/observe/observers.hpp>
 #include <alloctap/tag/scoped_tags.hpp>
 
 namespace alloctap::run {
 
 using RunTags = ScopedTags;
+using RunPools = NamedPools;
 using RunObservers = Observers<Frames, AllocationScopes>;
 
 }  // namespace alloctap::run

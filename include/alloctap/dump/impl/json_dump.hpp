@@ -20,6 +20,7 @@
 #include "alloctap/dump/json_opening.hpp"
 #include "alloctap/dump/json_owners.hpp"
 #include "alloctap/dump/json_ownership.hpp"
+#include "alloctap/dump/json_pools.hpp"
 #include "alloctap/dump/json_threads.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/snapshot/by_tag.hpp"
@@ -65,6 +66,7 @@ class JsonWriting {
     write_history(frames);
     write_game_frames(frames);
     write_scope_offences(frames);
+    write_pools(frames);
     json_.end_object();
     out_ << '\n';
   }
@@ -269,6 +271,14 @@ class JsonWriting {
     }
     json_.end_array();
     json_.end_object();
+  }
+
+  void write_pools(const FrameList& frames) {
+    json_.key("pools");
+    alloctap::write_pools(json_, report_.snapshot.pools, [&](StackId stack) {
+      write_frame_indices(stack, frames);
+      write_owner(json_, owners_, stack);
+    });
   }
 
   void write_history(const FrameList& frames) {

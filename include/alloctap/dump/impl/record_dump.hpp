@@ -15,6 +15,7 @@
 #include "alloctap/dump/record_misuses.hpp"
 #include "alloctap/dump/record_numbers.hpp"
 #include "alloctap/dump/record_parts.hpp"
+#include "alloctap/dump/record_pools.hpp"
 #include "alloctap/dump/record_writer.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/macros.hpp"
@@ -47,6 +48,7 @@ class RecordWriting {
     write_misuses(record_, snapshot_);
     write_given_back(record_, snapshot_);
     RecordGameFrames(record_, snapshot_.frames).write();
+    write_pools(record_, snapshot_.pools);
     // The largest comes last: a record that is cut short keeps all else.
     if (!write_events(record_, snapshot_.events)) {
       return out_.fail("record: the system has no memory for events");
@@ -68,6 +70,7 @@ class RecordWriting {
     add(snapshot_.stacks);
     add(snapshot_.mappings);
     add(snapshot_.peak.stacks);
+    add(snapshot_.pools.stacks);
     const auto add_one = [&](StackId stack) { complete = stacks_.push_back(stack) && complete; };
     for_each_misuse_stack(snapshot_, add_one);
     for_each_stack(snapshot_.frames, add_one);

@@ -93,6 +93,7 @@ class TextDumpWriter : public TextDump {
     if (sections.write_misuses != nullptr) {
       sections.write_misuses(parts.report, *parts.misuses, parts.frames, parts.out);
     }
+    if (sections.write_pools != nullptr) sections.write_pools(parts);
     if (sections.write_game != nullptr) {
       sections.write_game(parts.report, parts.frames, *parts.owners, parts.out);
     }
@@ -244,7 +245,8 @@ class TextDumpWriter : public TextDump {
     const auto add_first = [&](const auto& order) {
       for (std::size_t i = 0; i < std::min(most_stacks, order.size()); ++i) add(order[i]->stack);
     };
-    for (auto* list : {sections.list_misuse_stacks, sections.list_game_stacks}) {
+    for (auto* list :
+         {sections.list_misuse_stacks, sections.list_pool_stacks, sections.list_game_stacks}) {
       if (list != nullptr && !list(report.snapshot, shown)) {
         out.fail("text: the system has no memory for it");
       }

@@ -7,6 +7,7 @@
 #include "alloctap/dump/text_misuses.hpp"
 #include "alloctap/dump/text_owners.hpp"
 #include "alloctap/dump/text_parts.hpp"
+#include "alloctap/dump/text_pools.hpp"
 #include "alloctap/dump/text_scope_offences.hpp"
 #include "alloctap/dump/text_sections.hpp"
 #include "alloctap/guard/arena_array.hpp"
@@ -49,6 +50,23 @@ ALLOCTAP_INLINE void add_owner_sections(TextSections& sections) noexcept {
     parts.owners = &owners;
     parts.write_owner = [](TextOwners& of, StackId stack) { of.write_owner(stack); };
     write_rest(context, parts);
+  };
+}
+
+ALLOCTAP_INLINE void add_pool_sections(TextSections& sections) noexcept {
+  sections.list_pool_stacks = [](const Snapshot& snapshot, ArenaArray<StackId>& stacks) {
+    bool complete = true;
+    TextPools(snapshot.pools).for_each_shown([&](StackId stack) {
+      complete = stacks.push_back(stack) && complete;
+    });
+    return complete;
+  };
+  sections.write_pools = [](const TextParts& parts) {
+    const auto write_owner = [&parts](StackId stack) {
+      if (parts.owners != nullptr) parts.write_owner(*parts.owners, stack);
+    };
+    TextPools(parts.report.snapshot.pools)
+        .write(parts.report, parts.frames, write_owner, parts.out);
   };
 }
 

@@ -1,0 +1,63 @@
+/// The tables "pool ..." of a record.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "alloctap/dump/record_writer.hpp"
+#include "alloctap/snapshot/pool_summary.hpp"
+
+namespace alloctap {
+
+/// Calls `visit(key, number)` for each number of all pools, by reference, but for those of unknown
+/// frees: for writing and for reading them. `Summary` is `PoolsSummary`, const or not.
+template <class Summary, class Visit>
+void visit_pool_numbers(Summary& pools, Visit&& visit) {
+  visit("wrong_pool_frees", pools.wrong_pool_frees);
+  visit("announced_twice", pools.announced_twice);
+  visit("unknown_pools", pools.unknown_pools);
+  visit("dropped", pools.dropped);
+  visit("refused_pools", pools.refused_pools);
+}
+
+/// Writes nothing where the tracker does not hear of pools. A row of "pool stacks" belongs to the
+/// row of "pools" with that number, counted from 0. `SavedPools` reads it.
+inline void write_pools(RecordWriter& record, const PoolsSummary& pools) {
+  using enum RecordKind;
+  if (!pools.known) return;
+  record.begin_table("pool numbers", {{kText, "key"}, {kNumber, "value"}});
+  visit_pool_numbers(pools,
+                     [&](std::string_view key, std::uint64_t value) { record.row(key, value); });
+  // Where they cannot be told, there is no such row.
+  if (pools.unknown_frees) record.row(std::string_view("unknown_frees"), *pools.unknown_frees);
+  record.end_table();
+  record.begin_table("pools", {{kText, "name"},
+                               {kNumber, "destroyed"},
+                               {kNumber, "allocations"},
+                               {kNumber, "allocated_bytes"},
+                               {kNumber, "live_allocations"},
+                               {kNumber, "live_bytes"},
+                               {kNumber, "peak_live_bytes"},
+                               {kNumber, "overhead_bytes"}});
+  for (const PoolSummary& pool : pools.pools) {
+    record.row(pool.name, pool.destroyed, pool.allocations, pool.allocated_bytes,
+               pool.live_allocations, pool.live_bytes, pool.peak_live_bytes, pool.overhead_bytes);
+  }
+  record.end_table();
+  record.begin_table("pool stacks", {{kNumber, "pool"},
+                                     {kNumber, "stack"},
+                                     {kNumber, "allocations"},
+                                     {kNumber, "allocated_bytes"},
+                                     {kNumber, "live_allocations"},
+                                     {kNumber, "live_bytes"}});
+  for (std::size_t i = 0; i < pools.pools.size(); ++i) {
+    for (const PoolStackSummary& held : pools.stacks_of(pools.pools[i])) {
+      record.row(i, held.stack, held.allocations, held.allocated_bytes, held.live_allocations,
+                 held.live_bytes);
+    }
+  }
+  record.end_table();
+}
+
+}  // namespace alloctap

@@ -1,0 +1,65 @@
+/// Answers what a program says to heaptrack of its pools (heaptrack_api.h), so that it need not say
+/// it twice.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <string_view>
+
+#include "alloctap/event/allocation_event.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/meta/pool_annotations.hpp"
+#include "alloctap/meta/pool_table.hpp"
+
+namespace alloctap {
+
+/// The one pool of such a program: heaptrack's functions name none. Thread-safe, as
+/// `PoolAnnotations`. Blocks are counted in this pool alone, where heaptrack adds them to the heap.
+class HeaptrackPool {
+ public:
+  static void allocate(void* pointer, std::size_t bytes, const CallOrigin& origin) noexcept {
+    PoolAnnotations::note_allocation({handle()}, pointer, bytes, origin);
+  }
+  static void free(void* pointer) noexcept { PoolAnnotations::free(handle(), pointer); }
+  static void reallocate(void* old_pointer, std::size_t bytes, void* new_pointer,
+                         const CallOrigin& origin) noexcept {
+    if (new_pointer != nullptr || bytes == 0) free(old_pointer);
+    allocate(new_pointer, bytes, origin);
+  }
+
+ private:
+  static alloctap_pool handle() noexcept {
+    const alloctap_pool known = handle_.load(std::memory_order_acquire);
+    return known != 0 ? known : create();
+  }
+
+  ALLOCTAP_NOINLINE static alloctap_pool create() noexcept {
+    constexpr std::string_view kName = "heaptrack";
+    const alloctap_pool made = PoolAnnotations::create(kName.data(), kName.size());
+    alloctap_pool none = 0;
+    if (handle_.compare_exchange_strong(none, made, std::memory_order_acq_rel)) return made;
+    // Another thread was faster.
+    PoolAnnotations::destroy(made);
+    return none;
+  }
+
+  static inline constinit std::atomic<alloctap_pool> handle_{0};
+};
+
+}  // namespace alloctap
+
+/// Defines the functions of heaptrack_api.h: for one source file of a program whose tracker has the
+/// policy `NamedPools`. On Linux, a library that includes heaptrack_api.h finds them if the program
+/// exports them (`-Wl,--export-dynamic-symbol=heaptrack_malloc` and so on, or `-rdynamic`).
+#define ALLOCTAP_DEFINE_HEAPTRACK_API()                                                            \
+  extern "C" {                                                                                     \
+  ALLOCTAP_EXPORT ALLOCTAP_NOINLINE void heaptrack_malloc(void* pointer, ::std::size_t size) {     \
+    ::alloctap::HeaptrackPool::allocate(pointer, size, ALLOCTAP_CALL_ORIGIN());                    \
+  }                                                                                                \
+  ALLOCTAP_EXPORT ALLOCTAP_NOINLINE void heaptrack_realloc(void* old_pointer, ::std::size_t size,  \
+                                                           void* new_pointer) {                    \
+    ::alloctap::HeaptrackPool::reallocate(old_pointer, size, new_pointer, ALLOCTAP_CALL_ORIGIN()); \
+  }                                                                                                \
+  ALLOCTAP_EXPORT void heaptrack_free(void* pointer) { ::alloctap::HeaptrackPool::free(pointer); } \
+  }                                                                                                \
+  static_assert(true)

@@ -1,0 +1,126 @@
+/// Pools of annotate.h, for every tracker that hears of them.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/annotate.h"
+#include "alloctap/event/allocation_event.hpp"
+#include "alloctap/event/offered_annotations.hpp"
+#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/guard/thread_state.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/meta/pool_table.hpp"
+#include "alloctap/os/error_preserver.hpp"
+
+namespace alloctap {
+
+/// The trackers of this process that had a session and hear of pools, and what is said to them.
+/// Constant-initialized, never destroyed; thread-safe, keeps errno. Calls from inside the tracker,
+/// such as from what a dump calls, do nothing.
+class PoolAnnotations {
+ public:
+  /// Of one tracker; each function does nothing where it has no session. Stays for ever.
+  struct Listener {
+    void (*allocate)(PoolHandle pool, void* pointer, std::size_t bytes,
+                     const CallOrigin& origin) noexcept;
+    void (*free)(PoolHandle pool, void* pointer) noexcept;
+    void (*reset)(PoolHandle pool) noexcept;
+    void (*note_unknown_pool)() noexcept;
+    std::atomic<bool> is_known{false};
+    const Listener* next = nullptr;
+  };
+
+  /// Once is enough.
+  static void add(Listener& listener) noexcept {
+    if (listener.is_known.exchange(true, std::memory_order_relaxed)) return;
+    listener.next = first_.load(std::memory_order_relaxed);
+    while (!first_.compare_exchange_weak(listener.next, &listener, std::memory_order_release)) {
+    }
+  }
+
+  static alloctap_pool create(const char* name, std::size_t length) noexcept {
+    if (inside_tracker()) return 0;
+    const Scope scope;
+    return process_pools.create(annotated_text(name, length)).value;
+  }
+
+  ALLOCTAP_NOINLINE static void allocate(alloctap_pool pool, void* pointer,
+                                         std::size_t bytes) noexcept {
+    note_allocation({pool}, pointer, bytes, ALLOCTAP_CALL_ORIGIN());
+  }
+
+  static void free(alloctap_pool pool, void* pointer) noexcept {
+    if (pointer == nullptr || inside_tracker()) return;
+    const Scope scope;
+    for_each([&](const Listener& one) { one.free({pool}, pointer); });
+  }
+
+  ALLOCTAP_NOINLINE static void reallocate(alloctap_pool pool, void* old_pointer, void* new_pointer,
+                                           std::size_t bytes) noexcept {
+    if (new_pointer != nullptr || bytes == 0) free(pool, old_pointer);
+    note_allocation({pool}, new_pointer, bytes, ALLOCTAP_CALL_ORIGIN());
+  }
+
+  static void set_overhead(alloctap_pool pool, std::uint64_t bytes) noexcept {
+    if (!process_pools.set_overhead({pool}, bytes)) note_unknown_pool();
+  }
+
+  static void reset(alloctap_pool pool) noexcept {
+    if (process_pools.is_alive({pool})) return end_blocks({pool});
+    note_unknown_pool();
+  }
+
+  static void destroy(alloctap_pool pool) noexcept {
+    if (process_pools.destroy({pool})) return end_blocks({pool});
+    note_unknown_pool();
+  }
+
+  /// For functions that announce under a name of their own: `origin` is in one of their frames.
+  static void note_allocation(PoolHandle pool, void* pointer, std::size_t bytes,
+                              const CallOrigin& origin) noexcept {
+    if (pointer == nullptr || inside_tracker()) return;
+    const Scope scope;
+    for_each([&](const Listener& one) { one.allocate(pool, pointer, bytes, origin); });
+  }
+
+ private:
+  struct Scope {
+    os::ErrorPreserver preserve_error;
+    ReentrancyGuard guard;
+  };
+
+  static void end_blocks(PoolHandle pool) noexcept {
+    if (inside_tracker()) return;
+    const Scope scope;
+    for_each([&](const Listener& one) { one.reset(pool); });
+  }
+
+  static void note_unknown_pool() noexcept {
+    for_each([](const Listener& one) { one.note_unknown_pool(); });
+  }
+
+  static void for_each(auto&& visit) noexcept {
+    for (const Listener* one = first_.load(std::memory_order_acquire); one != nullptr;
+         one = one->next) {
+      visit(*one);
+    }
+  }
+
+  static inline constinit std::atomic<const Listener*> first_{nullptr};
+};
+
+}  // namespace alloctap
+
+/// The functions of pools of annotate.h.
+extern "C" ALLOCTAP_EXPORT inline constexpr alloctap_pool_functions alloctap_pools{
+    .size = sizeof(alloctap_pool_functions),
+    .create = &alloctap::PoolAnnotations::create,
+    .allocate = &alloctap::PoolAnnotations::allocate,
+    .free = &alloctap::PoolAnnotations::free,
+    .reallocate = &alloctap::PoolAnnotations::reallocate,
+    .overhead = &alloctap::PoolAnnotations::set_overhead,
+    .reset = &alloctap::PoolAnnotations::reset,
+    .destroy = &alloctap::PoolAnnotations::destroy,
+};

@@ -1,0 +1,198 @@
+/// What a tracker keeps of the blocks of pools.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include "alloctap/event/allocation_event.hpp"
+#include "alloctap/guard/futex_lock.hpp"
+#include "alloctap/guard/zeroed_array.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/meta/flat_hash_table.hpp"
+#include "alloctap/meta/pool_stacks.hpp"
+#include "alloctap/meta/pool_table.hpp"
+
+namespace alloctap {
+
+/// The blocks of one pool, and their sums. An index of its own, because a pool's first block may
+/// begin where a block of the pool around it does. Not thread-safe. All zeros at first.
+class PoolBook {
+ public:
+  /// What `add` did.
+  struct Added {
+    /// False: the system had no memory for the block, or for the sums of its stack.
+    bool kept = true;
+    /// There was a block at that address, which ended.
+    bool replaced = false;
+  };
+
+  /// From now on it is of the pool of that generation: the blocks of an earlier one end.
+  void enter(std::uint32_t generation) noexcept {
+    if (generation_ != generation) end_all();
+    generation_ = generation;
+  }
+  [[nodiscard]] std::uint32_t generation() const noexcept { return generation_; }
+
+  Added add(const void* pointer, const BlockRecord& record) noexcept {
+    const InsertOutcome outcome = index_.insert(pointer, record);
+    Added added{.kept = outcome.kept, .replaced = outcome.replaced.stack != kNoStackId};
+    if (added.replaced) remove(outcome.replaced);
+    if (!outcome.kept) return added;
+    sums_.add(record.size);
+    peak_live_bytes_ = std::max(peak_live_bytes_, sums_.live_bytes);
+    PoolSums* const of_stack = stacks_.find_or_add(record.stack);
+    if (of_stack != nullptr) of_stack->add(record.size);
+    added.kept = of_stack != nullptr;
+    return added;
+  }
+
+  /// Returns false if there is no such block.
+  [[nodiscard]] bool remove(const void* pointer) noexcept {
+    const BlockRecord record = index_.take(pointer);
+    if (record.stack == kNoStackId) return false;
+    remove(record);
+    return true;
+  }
+
+  [[nodiscard]] bool contains(const void* pointer) const noexcept {
+    return index_.look(pointer).stack != kNoStackId;
+  }
+
+  void end_all() noexcept {
+    if (sums_.live_allocations == 0) return;
+    index_.clear();
+    stacks_.end_all();
+    sums_.end_all();
+  }
+
+  [[nodiscard]] const PoolSums& sums() const noexcept { return sums_; }
+  [[nodiscard]] std::uint64_t peak_live_bytes() const noexcept { return peak_live_bytes_; }
+  [[nodiscard]] const PoolStacks& stacks() const noexcept { return stacks_; }
+
+ private:
+  void remove(const BlockRecord& record) noexcept {
+    sums_.remove(record.size);
+    PoolSums* const of_stack = stacks_.find(record.stack);
+    // Where there was no memory for the sums of the stack, some of its blocks are not in them.
+    if (of_stack != nullptr && of_stack->live_allocations > 0 &&
+        of_stack->live_bytes >= record.size) {
+      of_stack->remove(record.size);
+    }
+  }
+
+  FlatHashTable index_;
+  PoolStacks stacks_;
+  PoolSums sums_;
+  std::uint64_t peak_live_bytes_ = 0;
+  std::uint32_t generation_ = 0;
+};
+
+/// What was said of pools that cannot be.
+struct PoolFaults {
+  /// Frees and reallocations of blocks that no pool has: from before the session, or freed twice.
+  std::uint64_t unknown_frees = 0;
+  /// Those of blocks that another pool has, and keeps.
+  std::uint64_t wrong_pool_frees = 0;
+  /// Blocks that were announced again while they were live: their frees were not announced.
+  std::uint64_t announced_twice = 0;
+  /// Calls for pools that were destroyed, or never created.
+  std::uint64_t unknown_pools = 0;
+  /// Events lost, wholly or for the sums of their stack, because the system had no memory.
+  std::uint64_t dropped = 0;
+};
+
+/// A `PoolBook` for each pool of `kTable`. A lock for each pool: threads
+/// that meet at it have met at the program's pool before. Calls come inside a recording section, so
+/// that a fork finds the locks free; memory from the arena. Constant-initialized, never destroyed.
+template <const PoolTable& kTable>
+class PoolBooks {
+ public:
+  constexpr PoolBooks() noexcept = default;
+  PoolBooks(const PoolBooks&) = delete;
+  PoolBooks& operator=(const PoolBooks&) = delete;
+
+  void allocate(PoolHandle pool, const void* pointer, const BlockRecord& record) noexcept {
+    LockedBook& book = books_[pool.slot()];
+    const std::lock_guard hold(book.lock);
+    if (!enter(book, pool)) return;
+    const PoolBook::Added added = book.book.add(pointer, record);
+    if (added.replaced) count(announced_twice_);
+    if (!added.kept) count(dropped_);
+  }
+
+  void free(PoolHandle pool, const void* pointer) noexcept {
+    LockedBook& book = books_[pool.slot()];
+    {
+      const std::lock_guard hold(book.lock);
+      if (!enter(book, pool) || book.book.remove(pointer)) return;
+    }
+    count(is_in_other_pool(pool, pointer) ? wrong_pool_frees_ : unknown_frees_);
+  }
+
+  /// Ends all blocks of a pool, which may have been destroyed just now.
+  void reset(PoolHandle pool) noexcept {
+    LockedBook& book = books_[pool.slot()];
+    const std::lock_guard hold(book.lock);
+    if (book.book.generation() == pool.generation()) book.book.end_all();
+  }
+
+  void note_unknown_pool() noexcept { count(unknown_pools_); }
+  void note_dropped() noexcept { count(dropped_); }
+
+  [[nodiscard]] PoolFaults faults() const noexcept {
+    return {.unknown_frees = unknown_frees_.load(std::memory_order_relaxed),
+            .wrong_pool_frees = wrong_pool_frees_.load(std::memory_order_relaxed),
+            .announced_twice = announced_twice_.load(std::memory_order_relaxed),
+            .unknown_pools = unknown_pools_.load(std::memory_order_relaxed),
+            .dropped = dropped_.load(std::memory_order_relaxed)};
+  }
+
+  /// That of a slot; the caller has closed the gate, or knows of no other thread.
+  [[nodiscard]] const PoolBook& book(std::uint32_t slot) const noexcept {
+    return books_[slot].book;
+  }
+
+ private:
+  struct LockedBook {
+    FutexLock lock;
+    PoolBook book;
+  };
+
+  static void count(std::atomic<std::uint64_t>& counter) noexcept {
+    counter.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  /// Returns false, and counts it, if there is no such pool any more. A pool that is destroyed
+  /// while its lock is held is reset afterwards.
+  [[nodiscard]] bool enter(LockedBook& book, PoolHandle pool) noexcept {
+    if (!kTable.is_alive(pool)) {
+      note_unknown_pool();
+      return false;
+    }
+    book.book.enter(pool.generation());
+    return true;
+  }
+
+  /// One lock at a time.
+  [[nodiscard]] ALLOCTAP_NOINLINE bool is_in_other_pool(PoolHandle pool,
+                                                        const void* pointer) noexcept {
+    for (std::uint32_t slot = 1; slot < kTable.end_slot(); ++slot) {
+      if (slot == pool.slot()) continue;
+      const std::lock_guard hold(books_[slot].lock);
+      if (books_[slot].book.contains(pointer)) return true;
+    }
+    return false;
+  }
+
+  ZeroedArray<LockedBook, PoolTable::kMaxPools + 1> books_;
+  std::atomic<std::uint64_t> unknown_frees_{0};
+  std::atomic<std::uint64_t> wrong_pool_frees_{0};
+  std::atomic<std::uint64_t> announced_twice_{0};
+  std::atomic<std::uint64_t> unknown_pools_{0};
+  std::atomic<std::uint64_t> dropped_{0};
+};
+
+}  // namespace alloctap

@@ -1,0 +1,163 @@
+/// Which pools a program has, and what they are called.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <new>
+#include <string_view>
+
+#include "alloctap/guard/arena.hpp"
+#include "alloctap/guard/futex_lock.hpp"
+#include "alloctap/guard/text_hash.hpp"
+#include "alloctap/guard/thread_state.hpp"
+#include "alloctap/guard/zeroed_array.hpp"
+
+namespace alloctap {
+
+/// A pool as the program names it: its slot, and which pool of that slot it is.
+struct PoolHandle {
+  static constexpr unsigned kSlotBits = 12;
+
+  /// 0: none.
+  std::uint32_t value = 0;
+
+  [[nodiscard]] constexpr std::uint32_t slot() const noexcept {
+    return value & ((1U << kSlotBits) - 1);
+  }
+  [[nodiscard]] constexpr std::uint32_t generation() const noexcept { return value >> kSlotBits; }
+};
+
+/// The pools of a process, whatever tracker asks. A destroyed pool keeps its slot and its name; the
+/// next pool of that name gets the slot, so that a program may make the same pools for ever.
+///
+/// Creating takes a lock, all else does not. Thread-safe, safe around fork. Names come from the
+/// arena and stay. Not to be used inside a hook, but for what is const. Constant-initialized, never
+/// destroyed.
+class PoolTable {
+ public:
+  /// Slots begin at 1.
+  static constexpr std::uint32_t kMaxPools = (1U << PoolHandle::kSlotBits) - 1;
+  /// In bytes; longer names are cut.
+  static constexpr std::size_t kMaxNameLength = 200;
+
+  constexpr PoolTable() noexcept = default;
+  PoolTable(const PoolTable&) = delete;
+  PoolTable& operator=(const PoolTable&) = delete;
+
+  /// Returns none if there is no slot or no memory for it.
+  [[nodiscard]] PoolHandle create(std::string_view name) noexcept {
+    name = name.substr(0, kMaxNameLength);
+    // A fork waits for the section, and so finds the lock free.
+    const RecordingSection section;
+    const std::lock_guard hold(lock_);
+    std::uint32_t slot = find_destroyed(name);
+    if (slot == 0) slot = add(name);
+    if (slot == 0) {
+      refused_.fetch_add(1, std::memory_order_relaxed);
+      return {};
+    }
+    Entry& entry = entries_[slot];
+    const std::uint32_t generation = next(entry.state.load(std::memory_order_relaxed) >> 1);
+    entry.overhead.store(0, std::memory_order_relaxed);
+    entry.state.store(generation << 1 | kAlive, std::memory_order_release);
+    return {generation << PoolHandle::kSlotBits | slot};
+  }
+
+  /// Returns false if there is no such pool any more.
+  [[nodiscard]] bool destroy(PoolHandle pool) noexcept {
+    if (pool.slot() == 0) return false;
+    std::uint32_t expected = pool.generation() << 1 | kAlive;
+    return entries_[pool.slot()].state.compare_exchange_strong(
+        expected, pool.generation() << 1, std::memory_order_acq_rel, std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] bool is_alive(PoolHandle pool) const noexcept {
+    const std::uint32_t state = entries_[pool.slot()].state.load(std::memory_order_acquire);
+    return state == (pool.generation() << 1 | kAlive);
+  }
+
+  /// Returns false if there is no such pool any more.
+  bool set_overhead(PoolHandle pool, std::uint64_t bytes) noexcept {
+    if (!is_alive(pool)) return false;
+    entries_[pool.slot()].overhead.store(bytes, std::memory_order_relaxed);
+    return true;
+  }
+
+  /// One above the last slot that was ever used.
+  [[nodiscard]] std::uint32_t end_slot() const noexcept {
+    return count_.load(std::memory_order_acquire) + 1;
+  }
+
+  // Of a slot below that; names are valid as long as the table.
+
+  [[nodiscard]] std::string_view name(std::uint32_t slot) const noexcept {
+    return {entries_[slot].name, entries_[slot].name_length};
+  }
+  [[nodiscard]] bool is_destroyed(std::uint32_t slot) const noexcept {
+    return (entries_[slot].state.load(std::memory_order_acquire) & kAlive) == 0;
+  }
+  /// In bytes; 0 of a destroyed pool.
+  [[nodiscard]] std::uint64_t overhead(std::uint32_t slot) const noexcept {
+    return is_destroyed(slot) ? 0 : entries_[slot].overhead.load(std::memory_order_relaxed);
+  }
+
+  /// How many pools there was no room for.
+  [[nodiscard]] std::uint64_t refused() const noexcept {
+    return refused_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr std::uint32_t kAlive = 1;
+
+  struct Entry {
+    /// {generation, kAlive}.
+    std::atomic<std::uint32_t> state;
+    std::uint32_t name_length;
+    std::size_t name_hash;
+    const char* name;
+    std::atomic<std::uint64_t> overhead;
+  };
+
+  /// What a handle has room for; never 0, so that no handle is 0.
+  static constexpr std::uint32_t next(std::uint32_t generation) noexcept {
+    constexpr std::uint32_t kMaxGeneration = (1U << (32 - PoolHandle::kSlotBits)) - 1;
+    return generation == kMaxGeneration ? 1 : generation + 1;
+  }
+
+  [[nodiscard]] std::uint32_t find_destroyed(std::string_view name) const noexcept {
+    const std::size_t hash = hash_text(name);
+    for (std::uint32_t slot = 1; slot < end_slot(); ++slot) {
+      if (entries_[slot].name_hash == hash && is_destroyed(slot) && this->name(slot) == name) {
+        return slot;
+      }
+    }
+    return 0;
+  }
+
+  [[nodiscard]] std::uint32_t add(std::string_view name) noexcept {
+    const std::uint32_t slot = end_slot();
+    if (slot > kMaxPools) return 0;
+    auto* const text = static_cast<char*>(Arena::allocate(name.size() + 1));
+    if (text == nullptr) return 0;
+    std::copy(name.begin(), name.end(), text);
+    entries_[slot].name = text;
+    entries_[slot].name_length = static_cast<std::uint32_t>(name.size());
+    entries_[slot].name_hash = hash_text(name);
+    count_.store(slot, std::memory_order_release);
+    return slot;
+  }
+
+  FutexLock lock_;
+  /// All zeros at first, as the rest, so that the program's file has nothing of it.
+  std::atomic<std::uint32_t> count_{0};
+  std::atomic<std::uint64_t> refused_{0};
+  ZeroedArray<Entry, kMaxPools + 1> entries_;
+};
+
+/// Those of this process.
+inline constinit PoolTable process_pools;
+
+}  // namespace alloctap
