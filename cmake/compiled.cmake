@@ -32,9 +32,15 @@ if(NOT WIN32)
   # Inline functions are not replaced by those of another module, either.
   target_compile_options(alloctap_compiled PRIVATE -fno-semantic-interposition)
 endif()
-if(NOT PROJECT_IS_TOP_LEVEL)
+if(NOT ALLOCTAP_INSTALL_COMPILED)
   set_target_properties(alloctap_compiled PROPERTIES EXCLUDE_FROM_ALL ON)
 endif()
+
+# A shared object keeps it for itself.
+set(is_shared "$<IN_LIST:$<TARGET_PROPERTY:TYPE>,SHARED_LIBRARY;MODULE_LIBRARY>")
+target_link_options(
+  alloctap_compiled
+  INTERFACE "$<$<AND:$<PLATFORM_ID:Linux,Android>,${is_shared}>:LINKER:--exclude-libs,liballoctap.a>")
 
 # Behind the archive stand the libraries that single objects of it need. Programs that do not use
 # these are not linked with them.

@@ -20,10 +20,12 @@ endforeach()
 
 # The archive depends on the processor, so it is none of liballoctap-dev. alloctap-config.cmake adds
 # what it is linked with.
-install(TARGETS alloctap_compiled EXPORT alloctap-compiled-targets
+if(ALLOCTAP_INSTALL_COMPILED)
+  install(TARGETS alloctap_compiled EXPORT alloctap-compiled-targets
         ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT liballoctap-compiled-dev)
-install(EXPORT alloctap-compiled-targets NAMESPACE alloctap:: DESTINATION "${package_dir}"
+  install(EXPORT alloctap-compiled-targets NAMESPACE alloctap:: DESTINATION "${package_dir}"
         COMPONENT liballoctap-compiled-dev)
+endif()
 
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/alloctap-config.cmake.in"
                               "${CMAKE_CURRENT_BINARY_DIR}/alloctap-config.cmake"
@@ -49,10 +51,12 @@ endif()
 configure_file("${CMAKE_CURRENT_LIST_DIR}/alloctap.pc.in" "${CMAKE_CURRENT_BINARY_DIR}/alloctap.pc" @ONLY)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/alloctap.pc" DESTINATION "${pkg_config_dir}"
         COMPONENT liballoctap-dev)
-file(RELATIVE_PATH ALLOCTAP_UP_FROM_LIBDIR "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
-configure_file("${CMAKE_CURRENT_LIST_DIR}/alloctap-compiled.pc.in"
+if(ALLOCTAP_INSTALL_COMPILED)
+  file(RELATIVE_PATH ALLOCTAP_UP_FROM_LIBDIR "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+  configure_file("${CMAKE_CURRENT_LIST_DIR}/alloctap-compiled.pc.in"
                "${CMAKE_CURRENT_BINARY_DIR}/alloctap-compiled.pc" @ONLY)
-install(FILES "${CMAKE_CURRENT_BINARY_DIR}/alloctap-compiled.pc"
+  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/alloctap-compiled.pc"
         DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT liballoctap-compiled-dev)
+endif()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}"
         COMPONENT liballoctap-dev)

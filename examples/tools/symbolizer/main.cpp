@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <alloctap/symbol/libdw_files.hpp>
 #include <alloctap/symbol/libdw_symbolizer.hpp>
 #include <array>
 #include <cstdio>

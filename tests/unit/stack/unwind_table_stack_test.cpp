@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "alloctap/arch/frame_record.hpp"
+#include "alloctap/pe/native_row.hpp"
 #include "tests/support/address_of.hpp"
 #include "tests/support/call_chain.hpp"
 

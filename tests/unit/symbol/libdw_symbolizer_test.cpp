@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "alloctap/symbol/libdw_files.hpp"
 #include "tests/support/plugin_file.hpp"
 
 namespace {

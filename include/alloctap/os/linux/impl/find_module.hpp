@@ -22,8 +22,6 @@ extern "C" ALLOCTAP_WEAK int _dl_find_object(void* address, dl_find_object* resu
 
 namespace alloctap::os {
 
-/// By the kernel's list of mappings: the last file that began at or below `address`, with its first
-/// byte, is the one that holds it, if any does.
 ALLOCTAP_INLINE LoadedModule find_module_in_memory_map(std::uintptr_t address) noexcept {
   constexpr std::size_t kBufferBytes = 64 * 1024;
   auto* buffer = static_cast<char*>(map_pages(kBufferBytes));
@@ -42,7 +40,6 @@ ALLOCTAP_INLINE LoadedModule find_module_in_memory_map(std::uintptr_t address) n
   return found && module.start != 0 ? module : LoadedModule{};
 }
 
-/// The kernel's own little library, whose headers are right.
 ALLOCTAP_INLINE LoadedModule find_vdso(std::uintptr_t address) noexcept {
   const std::uintptr_t start = ::getauxval(AT_SYSINFO_EHDR);
   if (start == 0 || address < start) return {};
