@@ -3,9 +3,9 @@
 
 usage: compile_time.py [options]
 
-The last two lines are README.md's program, header-only and with alloctap::compiled. Each source of SOURCES is compiled in turn, once a round, with -O2 and no debug information; printed
-are medians of the compiler's CPU time. The first lines show where the time goes: they are what the
-tracker itself includes.
+Each source of SOURCES is compiled in turn, once a round, with -O2 and no debug information; printed are
+medians of the compiler's CPU time. The last two lines are README.md's program, header-only and with
+alloctap::compiled.
 """
 
 import argparse
