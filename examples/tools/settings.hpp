@@ -1,8 +1,8 @@
 /// What alloctap-run tells the object that it preloads: one environment variable.
 ///
 /// The value reads
-/// `alloctap-run/6;ROOT_PID;FOLLOW;STACK;MAX_FRAMES;MEAN_BYTES;MIN_SIZE;MAX_SIZE;EVENT_BYTES;`
-/// `INTERVAL_NS;THRESHOLD;SIGNAL;LENGTH;CHECKS;ERROR_CODE;DUMPS;` and then,
+/// `alloctap-run/7;ROOT_PID;FOLLOW;STACK;MAX_FRAMES;MEAN_BYTES;MIN_SIZE;MAX_SIZE;EVENT_BYTES;`
+/// `TAGS;INTERVAL_NS;THRESHOLD;SIGNAL;LENGTH;CHECKS;ERROR_CODE;DUMPS;` and then,
 /// for each dump, `FORMAT;WRITE_MODE;LENGTH;PATH;`, then `LEAKS;FILES;` and, for each file of
 /// suppressions, `LENGTH;PATH;`, then `HOOK;MAPPINGS;PATTERNS;` and, for each pattern for modules,
 /// `LEAVES_OUT;LENGTH;PATTERN;`. Every field ends in ';' and a path is counted,
@@ -31,7 +31,7 @@ inline constexpr char kSettingsVariable[] = "ALLOCTAP_RUN";
 inline constexpr char kPreloadVariable[] = "LD_PRELOAD";
 /// The user's own LD_PRELOAD; not set if the user had none. Its name ends in "LD_PRELOAD".
 inline constexpr char kUsersPreloadVariable[] = "ALLOCTAP_RUN_LD_PRELOAD";
-inline constexpr std::string_view kSettingsVersion = "alloctap-run/6";
+inline constexpr std::string_view kSettingsVersion = "alloctap-run/7";
 
 inline constexpr std::uint32_t kMostFrames = ThreadState::kMostFrames;
 inline constexpr std::uint32_t kDefaultFrames = 256;
@@ -79,6 +79,8 @@ struct Settings {
   std::uint64_t max_size = UINT64_MAX;
   /// The most memory for a log of all events; 0: there is none.
   std::uint64_t event_bytes = 0;
+  /// Whether is counted by what the program says of itself (alloctap/annotate.h).
+  bool tags = false;
   /// Between two dumps while the program runs, in nanoseconds; 0: there are none.
   std::int64_t interval_ns = 0;
   /// By how much what is live grows from one dump to the next; 0: growth makes no dump.
@@ -103,6 +105,10 @@ struct Settings {
   }
   [[nodiscard]] std::span<const std::string_view> suppression_files() const noexcept {
     return std::span(suppressions).first(suppression_count);
+  }
+  /// Whether some blocks are left out, or have no stacks.
+  [[nodiscard]] bool chooses_blocks() const noexcept {
+    return mean_bytes > 1 || min_size > 0 || max_size < UINT64_MAX;
   }
   [[nodiscard]] bool apply_to(std::int32_t pid) const noexcept {
     return follow_children || pid == root_pid;
@@ -139,6 +145,7 @@ template <class Enum, std::size_t Count>
   add(std::to_string(settings.min_size));
   add(std::to_string(settings.max_size));
   add(std::to_string(settings.event_bytes));
+  add(settings.tags ? "1" : "0");
   add(std::to_string(settings.interval_ns));
   add(std::to_string(settings.threshold_bytes));
   add(std::to_string(settings.dump_signal));
@@ -169,6 +176,13 @@ template <class Enum, std::size_t Count>
   return text;
 }
 
+[[nodiscard]] inline bool read_flag(FieldReader& reader, bool& flag) noexcept {
+  std::uint32_t number = 0;
+  const bool read = reader.read_number(number, 0u, 1u);
+  flag = number == 1;
+  return read;
+}
+
 [[nodiscard]] inline bool read_path(FieldReader& reader, std::string_view& path) noexcept {
   std::size_t length = 0;
   return reader.read_number(length, std::size_t{1}, kPathBytes) &&
@@ -185,13 +199,6 @@ template <class Enum, std::size_t Count>
     if (!read_path(reader, path)) return false;
   }
   return true;
-}
-
-[[nodiscard]] inline bool read_flag(FieldReader& reader, bool& flag) noexcept {
-  std::uint32_t number = 0;
-  const bool read = reader.read_number(number, 0u, 1u);
-  flag = number == 1;
-  return read;
 }
 
 [[nodiscard]] inline bool read_following(FieldReader& reader, Settings& settings) noexcept {
@@ -227,7 +234,8 @@ template <class Enum, std::size_t Count>
   return reader.read_number(settings.mean_bytes, kNone, kMostMeanBytes) &&
          reader.read_number(settings.min_size, kNone, UINT64_MAX) &&
          reader.read_number(settings.max_size, settings.min_size, UINT64_MAX) &&
-         reader.read_number(settings.event_bytes, kNone, UINT64_MAX);
+         reader.read_number(settings.event_bytes, kNone, UINT64_MAX) &&
+         read_flag(reader, settings.tags);
 }
 
 [[nodiscard]] inline bool read_triggers(FieldReader& reader, Settings& settings) noexcept {

@@ -20,15 +20,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// By `ObjectKind`; of each, the one that exports malloc comes first. Blocks are checked by that
-/// one alone.
-constexpr const char* kObjects[6][2] = {
-    {"liballoctap-run.so", "liballoctap-run-slots.so"},
-    {"liballoctap-run-chosen.so", "liballoctap-run-chosen-slots.so"},
-    {"liballoctap-run-events.so", "liballoctap-run-events-slots.so"},
-    {"liballoctap-run-tags.so", "liballoctap-run-tags-slots.so"},
-    {"liballoctap-run-checks.so", "liballoctap-run-checks.so"},
-    {"liballoctap-run-string-checks.so", "liballoctap-run-string-checks.so"}};
+/// By `ObjectKind`: the ones that export malloc.
+constexpr const char* kObjects[] = {
+    "liballoctap-run.so",      "liballoctap-run-chosen.so", "liballoctap-run-events.so",
+    "liballoctap-run-tags.so", "liballoctap-run-checks.so", "liballoctap-run-string-checks.so"};
+/// The one that exports none has all kinds but those that check blocks.
+constexpr const char kSlotsObject[] = "liballoctap-run-slots.so";
 
 /// What ends a path in LD_PRELOAD, and what starts a name that the loader replaces.
 constexpr std::string_view kNotInPreload = " :$";
@@ -39,7 +36,7 @@ Result<std::string> find_preload_object(HookChoice hook, ObjectKind kind) {
   std::error_code error;
   const fs::path own = fs::read_symlink("/proc/self/exe", error);
   const char* name =
-      kObjects[static_cast<std::size_t>(kind)][description_of(hook).exports_malloc ? 0 : 1];
+      description_of(hook).exports_malloc ? kObjects[static_cast<std::size_t>(kind)] : kSlotsObject;
   const fs::path expected = own.parent_path() / ALLOCTAP_RUN_PRELOAD_DIRECTORY / name;
   const fs::path object = fs::canonical(expected, error);
   if (error || ::access(object.c_str(), R_OK) != 0) {
@@ -58,11 +55,10 @@ std::string make_preload(const std::string& object, HookChoice hook, const std::
   std::vector<std::string> objects =
       absl::StrSplit(existing, absl::ByAnyChar(" :"), absl::SkipEmpty());
   // Two of them would both be the program's tracker.
-  for (const auto& pair : kObjects) {
-    for (const char* name : pair) {
-      std::erase(objects, fs::path(object).replace_filename(name).native());
-    }
+  for (const char* name : kObjects) {
+    std::erase(objects, fs::path(object).replace_filename(name).native());
   }
+  std::erase(objects, fs::path(object).replace_filename(kSlotsObject).native());
   std::erase(objects, object);
   objects.insert(objects.begin(), object);
   const std::string library(description_of(hook).needed_library);

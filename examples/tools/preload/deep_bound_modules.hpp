@@ -1,7 +1,7 @@
 /// Modules that the program opens with RTLD_DEEPBIND.
 #pragma once
 
-#include <alloctap/macros.hpp>
+#include "if_linked.hpp"
 
 namespace alloctap::run {
 
@@ -12,10 +12,10 @@ namespace alloctap::run {
 ///
 /// Null in objects that export no malloc and no dlopen. Control plane; called once, before this
 /// object calls dlopen.
-ALLOCTAP_WEAK void redirect_deep_bound_modules() noexcept;
+ALLOCTAP_IF_LINKED void redirect_deep_bound_modules() noexcept;
 
 /// Whether there have been such modules: what they allocated in their constructors is not known.
 /// Null where the former is.
-ALLOCTAP_WEAK bool has_deep_bound_modules() noexcept;
+ALLOCTAP_IF_LINKED bool has_deep_bound_modules() noexcept;
 
 }  // namespace alloctap::run

@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <alloctap/event/offered_annotations.hpp>
-#include <alloctap/hook/interposed_malloc.hpp>
+#include <alloctap/guard/arena.hpp>
+#include <alloctap/guard/fork_handlers.hpp>
+#include <alloctap/guard/reentrancy_guard.hpp>
 #include <alloctap/os/error_preserver.hpp>
 #include <alloctap/os/linux/raw_system_call.hpp>
 #include <array>
@@ -17,33 +19,24 @@
 #include <cstdlib>
 #include <optional>
 
-#include "alloctap/status.hpp"
 #include "children_hint.hpp"
 #include "confinement.hpp"
-#include "define_heaptrack_api.hpp"
-#include "define_string_functions.hpp"
-#include "define_tracker_calls.hpp"
 #include "fatal_signals.hpp"
 #include "final_report.hpp"
 #include "helper_process.hpp"
 #include "interposed_exec.hpp"
 #include "name_cache.hpp"
-#include "preload/misuse_line.hpp"
+#include "own_object.hpp"
 #include "program_environment.hpp"
 #include "report_thread.hpp"
+#include "run_hook.hpp"
 #include "run_suppressions.hpp"
-#include "run_tracker.hpp"
 #include "settings.hpp"
 #include "signal_stacks.hpp"
 #include "standard_error.hpp"
-
-using alloctap::run::RunTracker;
-ALLOCTAP_DEFINE_INTERPOSED_MALLOC(RunTracker);
+#include "tracker_kind.hpp"
 
 extern "C" {
-// Where this object lies in memory (GNU ld).
-__attribute__((visibility("hidden"))) extern const char __ehdr_start[];
-__attribute__((visibility("hidden"))) extern const char _end[];
 
 /// In glibc's place for the C++ library in this object, which asks for destructors at exit. It is
 /// to serve threads until the process is gone, and glibc's table has room for 32: then it grows by
@@ -57,7 +50,6 @@ namespace {
 /// The settings point into it.
 constinit std::array<char, kMostEncodedBytes> encoded_settings{};
 constinit std::optional<Settings> settings;
-constinit std::atomic<bool> is_loaded{false};
 
 bool reports_to_standard_output() noexcept {
   const auto targets = settings->targets();
@@ -176,7 +168,7 @@ bool has_memory() noexcept {
   return pages != nullptr;
 }
 
-bool start_tracker() noexcept {
+bool start_tracker(const TrackerKind& kind) noexcept {
   if (!has_memory()) {
     print_line(
         "the system has no memory for the tracker; nothing is tracked; raise the limits of "
@@ -184,18 +176,8 @@ bool start_tracker() noexcept {
     return false;
   }
   RunHook::choose(settings->hook, __ehdr_start);
-  select_checks(settings->checks);
-  ::alloctap::SinkOf<RunTracker>::record_mappings(settings->hook.mappings);
-  static_cast<void>(RunConfig::Stack::select(name_of(kStackNames, settings->stack)));
-  RunTracker::set_max_frames(settings->max_frames);
-  choose_blocks(*settings);
-  limit_event_log(::alloctap::SinkOf<RunTracker>::queue(), settings->event_bytes);
-  Result<Session> session = RunTracker::start();
-  print_error(session.status());
-  if (!session.ok()) return false;
+  if (!kind.start(*settings)) return false;
   RunHook::print_warnings();
-  // Recording ends with the process.
-  static_cast<void>(new (Arena::allocate(sizeof(Session))) Session(std::move(*session)));
   return ForkHandlers::install(&in_forked_child);
 }
 
@@ -210,7 +192,7 @@ void prepare_for_exceptions() noexcept {
 __attribute__((constructor)) void when_loaded(int, char**, char** environment) {
   const os::ErrorPreserver preserve_error;
   prepare_for_exceptions();
-  InterposedOriginals<::alloctap::SinkOf<RunTracker>>::find_all_once();
+  find_originals();
   find_exec_functions();
   if (settings && !settings->follow_children) hide_settings(environment);
   if (report_owed()) load_suppressions(*settings);
@@ -219,20 +201,30 @@ __attribute__((constructor)) void when_loaded(int, char**, char** environment) {
   await_report_thread();
   // The modules that the program begins with are relocated now.
   OfferedAnnotations::offer_to_new_modules();
-  is_loaded.store(true, std::memory_order_relaxed);
+  OwnObject::is_loaded.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace
 
-void RunConfig::on_first_call() noexcept {
+const Settings* read_settings() noexcept {
+  if (settings) return &*settings;
   const os::ErrorPreserver preserve_error;
   const OwnAllocations own;
   const std::string_view text = os::initial_environment(kSettingsVariable, encoded_settings);
-  if (text.empty()) return;
+  if (text.empty()) return nullptr;
   settings = decode(text);
-  if (!settings)
-    return print_line("ALLOCTAP_RUN is not what alloctap-run sets; nothing is tracked");
-  if (!settings->apply_to(os::current_process_id()) || !start_tracker()) return;
+  if (!settings) {
+    print_line("ALLOCTAP_RUN is not what alloctap-run sets; nothing is tracked");
+    return nullptr;
+  }
+  return settings->apply_to(os::current_process_id()) ? &*settings : nullptr;
+}
+
+void begin_run(const TrackerKind& kind) noexcept {
+  const os::ErrorPreserver preserve_error;
+  const OwnAllocations own;
+  choose_tracker_kind(kind);
+  if (!start_tracker(kind)) return;
   note_standard_error();
   static constinit char directory[kPathBytes]{};
   if (::getcwd(directory, sizeof directory) != nullptr) provide_spare_directory(directory);
@@ -247,25 +239,6 @@ void RunConfig::on_first_call() noexcept {
     ::on_exit(&report_at_exit, nullptr);
     ::at_quick_exit(&report_at_quick_exit);
   }
-}
-
-void RunConfig::on_misuse(const Misuse& misuse) noexcept { print_misuse(misuse); }
-
-std::span<const char> RunConfig::own_module() noexcept { return {__ehdr_start, _end}; }
-
-void RunConfig::for_each_kept_pointer(void (*visit)(void*, const void*), void* context) noexcept {
-  for_each_argument_to_come(visit, context);
-}
-
-bool RunConfig::own_calls_to_come() noexcept { return !is_loaded.load(std::memory_order_relaxed); }
-
-bool RunConfig::is_own_call(const CallOrigin& origin) noexcept {
-  const auto* caller = static_cast<const char*>(origin.caller);
-  // Most calls come from the executable, which lies below.
-  if (caller < __ehdr_start) [[likely]] {
-    return false;
-  }
-  return caller < _end;
 }
 
 }  // namespace alloctap::run

@@ -1,12 +1,15 @@
 #include "run_hook.hpp"
 
 #include <algorithm>
+#include <alloctap/hook/inline_hook.hpp>
+#include <alloctap/hook/malloc_hooks.hpp>
 #include <string>
 
 #include "alloctap/status.hpp"
 #include "deep_bound_modules.hpp"
-#include "final_report.hpp"
 #include "option_words.hpp"
+#include "redirecting_hooks.hpp"
+#include "tracker_kind.hpp"
 
 namespace alloctap::run {
 
@@ -37,34 +40,22 @@ void RunHook::choose(const HookSettings& settings, const void* own_code) {
 }
 
 void RunHook::uninstall() noexcept {
-  switch (choice_) {
-    case HookChoice::kInterpose:
-      return InterposeHook::uninstall();
-    case HookChoice::kPlt:
-      return PltHook::uninstall();
-    case HookChoice::kInline:
-      return InlineHook::uninstall();
-    case HookChoice::kMallocHooks:
-      return MallocHooks::uninstall();
-  }
+  if (choice_ == HookChoice::kInterpose) return InterposeHook::uninstall();
+  uninstall_redirecting_hook(choice_);
 }
 
 void RunHook::abandon() noexcept {
-  switch (choice_) {
-    case HookChoice::kPlt:
-      return PltHook::abandon();
-    case HookChoice::kInline:
-      return InlineHook::abandon();
-    case HookChoice::kInterpose:
-    case HookChoice::kMallocHooks:
-      return uninstall();
-  }
+  if (choice_ == HookChoice::kInterpose) return InterposeHook::uninstall();
+  abandon_redirecting_hook(choice_);
 }
 
 void RunHook::print_warnings() {
-  if (choice_ != HookChoice::kPlt) return;
-  const PltReport report = PltHook::report();
-  for (const std::string& warning : report.warnings) print_line(in_option_words(warning));
+  if (choice_ != HookChoice::kInterpose) print_warnings_of_redirecting_hook(choice_);
+}
+
+Status RunHook::install_redirecting() {
+  const auto install = tracker_kind().install_redirecting_hook;
+  return install != nullptr ? install(choice_) : Status::internal("no such hook");
 }
 
 Status RunHook::explain(Status status) {
@@ -81,26 +72,16 @@ Status RunHook::explain(Status status) {
 }
 
 std::string_view RunHook::active_name() noexcept {
-  return choice_ == HookChoice::kMallocHooks ? MallocHooks::active_name()
-                                             : description_of(choice_).name;
+  return choice_ == HookChoice::kInterpose ? InterposeHook::name
+                                           : name_of_redirecting_hook(choice_);
 }
 
 HookCapabilities RunHook::active_capabilities() noexcept {
-  switch (choice_) {
-    case HookChoice::kInterpose: {
-      HookCapabilities interpose = InterposeHook::capabilities;
-      interpose.misses_allocations =
-          &redirect_deep_bound_modules != nullptr && has_deep_bound_modules();
-      return interpose;
-    }
-    case HookChoice::kPlt:
-      return PltHook::capabilities;
-    case HookChoice::kInline:
-      return InlineHook::active_capabilities();
-    case HookChoice::kMallocHooks:
-      return MallocHooks::active_capabilities();
-  }
-  return capabilities;
+  if (choice_ != HookChoice::kInterpose) return capabilities_of_redirecting_hook(choice_);
+  HookCapabilities interpose = InterposeHook::capabilities;
+  interpose.misses_allocations =
+      &redirect_deep_bound_modules != nullptr && has_deep_bound_modules();
+  return interpose;
 }
 
 }  // namespace alloctap::run

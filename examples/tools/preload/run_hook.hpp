@@ -1,9 +1,7 @@
 /// The hook that the user chose.
 #pragma once
 
-#include <alloctap/hook/inline_hook.hpp>
 #include <alloctap/hook/interpose_hook.hpp>
-#include <alloctap/hook/malloc_hooks.hpp>
 #include <alloctap/hook/plt_hook.hpp>
 #include <string_view>
 
@@ -12,10 +10,9 @@
 
 namespace alloctap::run {
 
-/// One of several backends, chosen before the tracker starts. The objects that are preloaded for
-/// them hold the same code, and differ in what they export: where malloc is not exported, the
-/// functions of InterposeHook serve this object alone, and keep its memory apart from the
-/// program's while a report is written.
+/// One of several backends, chosen before the tracker starts. An object that exports malloc has
+/// InterposeHook alone, another one the rest: there the functions of malloc serve this object, and
+/// keep its memory apart from the program's while a report is written.
 struct RunHook {
   static constexpr std::string_view name = "alloctap-run";
   static constexpr HookCapabilities capabilities = PltHook::capabilities;
@@ -27,17 +24,8 @@ struct RunHook {
 
   template <EventSink Sink>
   static Status install() {
-    switch (choice_) {
-      case HookChoice::kInterpose:
-        return explain(InterposeHook::install<Sink>());
-      case HookChoice::kPlt:
-        return explain(PltHook::install<Sink>());
-      case HookChoice::kInline:
-        return explain(InlineHook::install<Sink>());
-      case HookChoice::kMallocHooks:
-        return explain(MallocHooks::install<Sink>());
-    }
-    return Status::internal("no such hook");
+    if (choice_ != HookChoice::kInterpose) return explain(install_redirecting());
+    return explain(InterposeHook::install<Sink>());
   }
 
   static void uninstall() noexcept;
@@ -54,6 +42,8 @@ struct RunHook {
  private:
   /// Adds to what failed in a hook which others may be written.
   static Status explain(Status status);
+
+  static Status install_redirecting();
 
   static inline constinit HookChoice choice_ = HookChoice::kInterpose;
 };

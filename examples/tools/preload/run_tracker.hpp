@@ -7,12 +7,14 @@
 #include <span>
 
 #include "helper_symbolizer.hpp"
+#include "own_object.hpp"
+#include "preload/kind_namespace.hpp"
 #include "run_annotations.hpp"
 #include "run_checks.hpp"
 #include "run_queue.hpp"
 #include "run_sampling.hpp"
 
-namespace alloctap::run {
+namespace alloctap::run::inline ALLOCTAP_RUN_KIND {
 
 struct RunConfig : DefaultConfig {
   using Hook = RunCheckedHook;
@@ -30,13 +32,15 @@ struct RunConfig : DefaultConfig {
   /// Reads the settings and starts the tracker, before anything of the program runs.
   static void on_first_call() noexcept;
 
-  /// Whether a call comes from this object itself: its C++ library sets memory aside when it is
-  /// loaded.
-  static bool is_own_call(const CallOrigin& origin) noexcept;
+  static bool is_own_call(const CallOrigin& origin) noexcept {
+    return OwnObject::is_caller(origin);
+  }
 
   /// Until its constructors run. What it does later it does under guards, and the one call that its
   /// C++ library makes in the last of them comes before any of the program's.
-  static bool own_calls_to_come() noexcept;
+  static bool own_calls_to_come() noexcept {
+    return !OwnObject::is_loaded.load(std::memory_order_relaxed);
+  }
 
   /// They come to the handler of fatal signals, or to what stands before the program's own.
   static bool catch_faults(os::FaultListener listener) noexcept {
@@ -47,7 +51,7 @@ struct RunConfig : DefaultConfig {
   static void on_misuse(const Misuse& misuse) noexcept;
 
   /// This object: its variables are not the program's.
-  static std::span<const char> own_module() noexcept;
+  static std::span<const char> own_module() noexcept { return {__ehdr_start, _end}; }
 
   /// What this keeps of the program's.
   static void for_each_kept_pointer(void (*visit)(void* context, const void* pointer),
@@ -56,4 +60,4 @@ struct RunConfig : DefaultConfig {
 
 using RunTracker = Tracker<RunConfig>;
 
-}  // namespace alloctap::run
+}  // namespace alloctap::run::inline ALLOCTAP_RUN_KIND

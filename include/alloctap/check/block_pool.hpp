@@ -56,7 +56,9 @@ class BlockPool {
   }
 
   /// Numbers from the first to before this one were made.
-  [[nodiscard]] Number end() const noexcept { return end_.load(std::memory_order_acquire); }
+  [[nodiscard]] Number end() const noexcept {
+    return kInBatch + made_.load(std::memory_order_acquire);
+  }
 
   /// Calls `visit(Number, CheckedBlock&)` for each record that was ever made.
   template <class Visit>
@@ -78,10 +80,12 @@ class BlockPool {
 
   /// Takes a batch of numbers for `shard`. The first batch of all is left out: 0 is none.
   bool refill(Shard& shard) noexcept {
-    Number first = end_.load(std::memory_order_relaxed);
+    Number made = made_.load(std::memory_order_relaxed);
     do {
-      if (first == kEnd || !make_chunk(first / kInChunk)) return false;
-    } while (!end_.compare_exchange_weak(first, first + kInBatch, std::memory_order_acq_rel));
+      const Number end = kInBatch + made;
+      if (end == kEnd || !make_chunk(end / kInChunk)) return false;
+    } while (!made_.compare_exchange_weak(made, made + kInBatch, std::memory_order_acq_rel));
+    const Number first = kInBatch + made;
     for (Number i = kInBatch; i > 0; --i) {
       CheckedBlock& block = (*this)[first + i - 1];
       block.next = shard.free;
@@ -101,7 +105,8 @@ class BlockPool {
   }
 
   FutexLock lock_;
-  std::atomic<Number> end_{kInBatch};
+  /// Beside the batch that is left out. Initially 0, so that a static pool takes no room in files.
+  std::atomic<Number> made_{0};
   std::array<Shard, kShards> shards_{};
   ZeroedArray<std::atomic<CheckedBlock*>, kChunks> chunks_;
 };

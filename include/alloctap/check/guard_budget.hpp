@@ -25,15 +25,16 @@ class GuardBudget {
     if (one_in <= 1) return true;
     const std::int64_t apart = std::int64_t{one_in} * kNsPerAllocation;
     const std::int64_t oldest = now_ns - std::max(kMadeUpNs, apart * kLeastAtOnce);
-    std::int64_t next = next_.load(std::memory_order_relaxed);
+    std::uint64_t next = next_.load(std::memory_order_relaxed);
     std::int64_t taken = 0;
     do {
-      taken = std::max(next, oldest);
+      taken = std::max(time_of(next), oldest);
       if (taken > now_ns) {
         refused_.fetch_add(1, std::memory_order_relaxed);
         return false;
       }
-    } while (!next_.compare_exchange_weak(next, taken + apart, std::memory_order_relaxed));
+    } while (!next_.compare_exchange_weak(next, from_earliest(taken + apart),
+                                          std::memory_order_relaxed));
     return true;
   }
 
@@ -47,7 +48,15 @@ class GuardBudget {
   static constexpr std::int64_t kMadeUpNs = 250'000'000;
   static constexpr std::int64_t kLeastAtOnce = 64;
 
-  std::atomic<std::int64_t> next_{INT64_MIN};
+  static std::uint64_t from_earliest(std::int64_t time_ns) noexcept {
+    return static_cast<std::uint64_t>(time_ns) - static_cast<std::uint64_t>(INT64_MIN);
+  }
+  static std::int64_t time_of(std::uint64_t from_earliest_ns) noexcept {
+    return static_cast<std::int64_t>(from_earliest_ns + static_cast<std::uint64_t>(INT64_MIN));
+  }
+
+  /// In ns from the earliest time. Initially 0, so that a static budget takes no room in files.
+  std::atomic<std::uint64_t> next_{0};
   std::atomic<std::uint64_t> refused_{0};
 };
 

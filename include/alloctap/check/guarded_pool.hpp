@@ -102,7 +102,8 @@ class GuardedPool {
     /// Whether it was opened by `open_page`.
     std::atomic<bool> is_open;
   };
-  static constexpr std::uint32_t kNoPage = UINT32_MAX;
+  /// The page in front of the first run.
+  static constexpr std::uint32_t kNoPage = 0;
 
   /// Runs that came back, of one length.
   struct Queue {

@@ -25,6 +25,11 @@ class OfferedAnnotations {
   /// Adds those of `more` that are not null, and gives all to each module that is loaded now.
   static void offer(const alloctap_slots& more) noexcept;
 
+  /// Takes `functions` from modules to which the loader gave them, now and later, unless they are
+  /// offered: for libraries that export more than their tracker needs. Takes effect on modules
+  /// that are loaded already with the next call of a function of this class.
+  static void withhold(const alloctap_slots& functions) noexcept { withheld_ = functions; }
+
   /// Gives them to modules that have come since.
   static void offer_to_new_modules() noexcept { native::visit_annotation_slots(&fill); }
 
@@ -44,10 +49,12 @@ class OfferedAnnotations {
     function(slots.pools, others.pools);
   }
 
-  /// What the loader resolved stays as it is.
+  /// What the loader resolved stays as it is, unless it is withheld.
   static void fill(alloctap_slots& slots) noexcept;
 
   static inline constinit alloctap_slots offered_{};
+  /// Written before there are threads.
+  static inline constinit alloctap_slots withheld_{};
 };
 
 }  // namespace alloctap

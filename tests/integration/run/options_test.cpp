@@ -19,14 +19,14 @@ std::string settings_of(const Launcher& launcher, Arguments options) {
   CAPTURE(result.err);
   CHECK(result.code == 0);
   CHECK(result.err.empty());
-  const std::string head = "alloctap-run/6;" + std::to_string(result.pid) + ";";
+  const std::string head = "alloctap-run/7;" + std::to_string(result.pid) + ";";
   REQUIRE(result.out.starts_with(head));
   return result.out.substr(head.size());
 }
 
 TEST_CASE("the hook, its modules and mappings reach the program") {
   const Launcher launcher;
-  const std::string head = "0;unwind-table;256;0;0;18446744073709551615;0;0;0;0;0;;0;0;none;0;";
+  const std::string head = "0;unwind-table;256;0;0;18446744073709551615;0;0;0;0;0;0;;0;0;none;0;";
   CHECK(settings_of(launcher, {"--hook=interpose", "--mmap=off"}) == head + "interpose;0;0;\n");
   CHECK(settings_of(launcher, {"--mmap=off", "--mmap=on"}) == head + "interpose;1;0;\n");
   CHECK(settings_of(launcher, {"--modules=a;b", "--not-modules", "^/lib", "--hook=plt"}) ==
@@ -273,7 +273,7 @@ TEST_CASE("the program gets its arguments untouched") {
 
 TEST_CASE("options reach the preloaded object") {
   const Launcher launcher;
-  const std::string sampling = "0;0;18446744073709551615;0;0;0;0;0;;0;";
+  const std::string sampling = "0;0;18446744073709551615;0;0;0;0;0;0;;0;";
   const std::string rest = sampling + "0;none;0;interpose;1;0;\n";
   CHECK(settings_of(launcher, {}) == "0;unwind-table;256;" + rest);
   CHECK(settings_of(launcher, {"--stack=backtrace"}) == "0;backtrace;256;" + rest);
@@ -292,29 +292,29 @@ TEST_CASE("numbers of bytes reach the preloaded object, with or without a unit")
     REQUIRE(text.starts_with(head));
     return text.substr(head.size());
   };
-  const std::string all = ";0;18446744073709551615;0;0;0;0;0;;0;0;none;0;interpose;1;0;\n";
+  const std::string all = ";0;18446744073709551615;0;0;0;0;0;0;;0;0;none;0;interpose;1;0;\n";
   CHECK(sampling_of({"--sample=1"}) == "1" + all);
   CHECK(sampling_of({"--sample", "512K"}) == "524288" + all);
   CHECK(sampling_of({"--sample=2M"}) == "2097152" + all);
   CHECK(sampling_of({"--sample=1024G"}) == "1099511627776" + all);
   CHECK(sampling_of({"--sample=2M", "--sample=3"}) == "3" + all);
   CHECK(sampling_of({"--min-size=16"}) ==
-        "0;16;18446744073709551615;0;0;0;0;0;;0;0;none;0;interpose;1;0;\n");
-  CHECK(sampling_of({"--max-size=1K"}) == "0;0;1024;0;0;0;0;0;;0;0;none;0;interpose;1;0;\n");
+        "0;16;18446744073709551615;0;0;0;0;0;0;;0;0;none;0;interpose;1;0;\n");
+  CHECK(sampling_of({"--max-size=1K"}) == "0;0;1024;0;0;0;0;0;0;;0;0;none;0;interpose;1;0;\n");
   CHECK(sampling_of({"--min-size=1K", "--max-size=1024"}) ==
-        "0;1024;1024;0;0;0;0;0;;0;0;none;0;interpose;1;0;\n");
+        "0;1024;1024;0;0;0;0;0;0;;0;0;none;0;interpose;1;0;\n");
   CHECK(sampling_of({"--max-size=18446744073709551615", "--sample=7"}) == "7" + all);
   CHECK(sampling_of({"--events=64M"}) ==
-        "0;0;18446744073709551615;67108864;0;0;0;0;;0;0;none;0;interpose;1;0;\n");
+        "0;0;18446744073709551615;67108864;0;0;0;0;0;;0;0;none;0;interpose;1;0;\n");
   CHECK(sampling_of({"--events=1", "--sample=1"}) ==
-        "1;0;18446744073709551615;1;0;0;0;0;;0;0;none;0;interpose;1;0;\n");
+        "1;0;18446744073709551615;1;0;0;0;0;0;;0;0;none;0;interpose;1;0;\n");
 }
 
 TEST_CASE("what makes a dump while the program runs reaches the preloaded object") {
   const Launcher launcher;
   const auto triggers_of = [&launcher](const Arguments& options) {
     const std::string text = settings_of(launcher, options);
-    const std::string head = "0;unwind-table;256;0;0;18446744073709551615;0;";
+    const std::string head = "0;unwind-table;256;0;0;18446744073709551615;0;0;";
     REQUIRE(text.starts_with(head));
     const std::string tail = ";0;;0;0;none;0;interpose;1;0;\n";
     REQUIRE(text.ends_with(tail));
@@ -335,7 +335,7 @@ TEST_CASE("checks reach the preloaded object as they were written") {
   const Launcher launcher;
   const auto checks_of = [&launcher](const Arguments& options) {
     const std::string text = settings_of(launcher, options);
-    const std::string head = "0;unwind-table;256;0;0;18446744073709551615;0;0;0;0;";
+    const std::string head = "0;unwind-table;256;0;0;18446744073709551615;0;0;0;0;0;";
     REQUIRE(text.starts_with(head));
     const std::string tail = ";0;none;0;interpose;1;0;\n";
     REQUIRE(text.ends_with(tail));

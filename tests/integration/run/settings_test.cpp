@@ -24,6 +24,7 @@ Settings every_field() {
                     .min_size = 12,
                     .max_size = UINT64_MAX - 1,
                     .event_bytes = UINT64_MAX - 2,
+                    .tags = true,
                     .interval_ns = kLongestInterval,
                     .threshold_bytes = UINT64_MAX,
                     .dump_signal = SIGUSR2,
@@ -53,6 +54,7 @@ void check_equal(const Settings& one, const Settings& other) {
   CHECK(one.min_size == other.min_size);
   CHECK(one.max_size == other.max_size);
   CHECK(one.event_bytes == other.event_bytes);
+  CHECK(one.tags == other.tags);
   CHECK(one.interval_ns == other.interval_ns);
   CHECK(one.threshold_bytes == other.threshold_bytes);
   CHECK(one.dump_signal == other.dump_signal);
@@ -141,13 +143,13 @@ TEST_CASE("a changed byte is rejected or yields settings within their limits") {
 
 TEST_CASE("values outside their limits are rejected") {
   const std::string_view sound =
-      "alloctap-run/6;7;0;none;1;77;88;99;44;55;66;10;4;fill;33;1;text;replace;2;/x;live;1;3;/"
+      "alloctap-run/7;7;0;none;1;77;88;99;44;1;55;66;10;4;fill;33;1;text;replace;2;/x;live;1;3;/"
       "sy;plt;0;1;1;4;a;b|;";
   REQUIRE(decode(sound).has_value());
   struct {
     std::string_view from, to;
-  } const changes[] = {{"run/6", "run/5"},
-                       {"run/6", "run/7"},
+  } const changes[] = {{"run/7", "run/6"},
+                       {"run/7", "run/8"},
                        {";live", ";alive"},
                        {";7;", ";0;"},
                        {";7;", ";-7;"},
@@ -169,6 +171,7 @@ TEST_CASE("values outside their limits are rejected") {
                        {";99", ";87"},
                        {";44", ";-1"},
                        {";44", ";18446744073709551616"},
+                       {";1;55", ";2;55"},
                        {";55", ";-1"},
                        {";55", ";31536000000000001"},
                        {";66", ";-1"},

@@ -3,13 +3,14 @@
 
 #include <alloctap/sample/every_allocation.hpp>
 
+#include "preload/kind_namespace.hpp"
 #include "settings.hpp"
 
-namespace alloctap::run {
+namespace alloctap::run::inline ALLOCTAP_RUN_KIND {
 
 using RunSampling = EveryAllocation;
 
 /// There is no choice: the launcher preloads this object where the settings choose all.
 inline void choose_blocks(const Settings&) noexcept {}
 
-}  // namespace alloctap::run
+}  // namespace alloctap::run::inline ALLOCTAP_RUN_KIND

@@ -6,9 +6,10 @@
 #include <string_view>
 
 #include "alloctap/status.hpp"
+#include "preload/kind_namespace.hpp"
 #include "run_hook.hpp"
 
-namespace alloctap::run {
+namespace alloctap::run::inline ALLOCTAP_RUN_KIND {
 
 using RunChecks = SelectableChecks<>;
 
@@ -28,4 +29,4 @@ inline void select_checks(std::string_view list) {
   if (settings.ok()) RunChecks::select(*settings);
 }
 
-}  // namespace alloctap::run
+}  // namespace alloctap::run::inline ALLOCTAP_RUN_KIND

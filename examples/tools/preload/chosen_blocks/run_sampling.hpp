@@ -4,9 +4,10 @@
 
 #include <alloctap/sample/adjustable_sampling.hpp>
 
+#include "preload/kind_namespace.hpp"
 #include "settings.hpp"
 
-namespace alloctap::run {
+namespace alloctap::run::inline ALLOCTAP_RUN_KIND {
 
 using RunSampling = AdjustableSampling;
 
@@ -17,4 +18,4 @@ inline void choose_blocks(const Settings& settings) noexcept {
                     .max_bytes = settings.max_size});
 }
 
-}  // namespace alloctap::run
+}  // namespace alloctap::run::inline ALLOCTAP_RUN_KIND

@@ -4,7 +4,9 @@
 #include <alloctap/queue/direct_queue.hpp>
 #include <cstdint>
 
-namespace alloctap::run {
+#include "preload/kind_namespace.hpp"
+
+namespace alloctap::run::inline ALLOCTAP_RUN_KIND {
 
 using RunQueue = DirectQueue;
 
@@ -12,4 +14,4 @@ using RunQueue = DirectQueue;
 template <class Queue>
 void limit_event_log(Queue&, std::uint64_t) noexcept {}
 
-}  // namespace alloctap::run
+}  // namespace alloctap::run::inline ALLOCTAP_RUN_KIND

@@ -4,7 +4,9 @@
 #include <alloctap/queue/logging_queue.hpp>
 #include <cstdint>
 
-namespace alloctap::run {
+#include "preload/kind_namespace.hpp"
+
+namespace alloctap::run::inline ALLOCTAP_RUN_KIND {
 
 using RunQueue = LoggingQueue<>;
 
@@ -14,4 +16,4 @@ void limit_event_log(Queue& queue, std::uint64_t bytes) noexcept {
   queue.log().set_most_bytes(bytes);
 }
 
-}  // namespace alloctap::run
+}  // namespace alloctap::run::inline ALLOCTAP_RUN_KIND

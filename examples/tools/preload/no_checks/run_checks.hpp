@@ -4,9 +4,10 @@
 #include <alloctap/check/check_policy.hpp>
 #include <string_view>
 
+#include "preload/kind_namespace.hpp"
 #include "run_hook.hpp"
 
-namespace alloctap::run {
+namespace alloctap::run::inline ALLOCTAP_RUN_KIND {
 
 using RunChecks = NoChecks;
 using RunCheckedHook = RunHook;
@@ -14,4 +15,4 @@ using RunCheckedHook = RunHook;
 /// There are none.
 inline void select_checks(std::string_view) noexcept {}
 
-}  // namespace alloctap::run
+}  // namespace alloctap::run::inline ALLOCTAP_RUN_KIND

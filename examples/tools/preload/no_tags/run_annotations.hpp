@@ -6,10 +6,12 @@
 #include <alloctap/observe/observer.hpp>
 #include <alloctap/tag/no_tags.hpp>
 
-namespace alloctap::run {
+#include "preload/kind_namespace.hpp"
+
+namespace alloctap::run::inline ALLOCTAP_RUN_KIND {
 
 using RunTags = NoTags;
 using RunPools = NoPools;
 using RunObservers = NoObservers;
 
-}  // namespace alloctap::run
+}  // namespace alloctap::run::inline ALLOCTAP_RUN_KIND

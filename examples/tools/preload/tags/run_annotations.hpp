@@ -7,10 +7,12 @@
 #include <alloctap/observe/observers.hpp>
 #include <alloctap/tag/scoped_tags.hpp>
 
-namespace alloctap::run {
+#include "preload/kind_namespace.hpp"
+
+namespace alloctap::run::inline ALLOCTAP_RUN_KIND {
 
 using RunTags = ScopedTags;
 using RunPools = NamedPools;
 using RunObservers = Observers<Frames, AllocationScopes>;
 
-}  // namespace alloctap::run
+}  // namespace alloctap::run::inline ALLOCTAP_RUN_KIND

@@ -17,6 +17,12 @@ ALLOCTAP_INLINE void OfferedAnnotations::offer(const alloctap_slots& more) noexc
 }
 
 ALLOCTAP_INLINE void OfferedAnnotations::fill(alloctap_slots& slots) noexcept {
+  for_each_slot(slots, withheld_, [](auto& slot, auto* withheld) {
+    const std::atomic_ref theirs(slot);
+    if (theirs.load(std::memory_order_relaxed) == withheld) {
+      theirs.store(nullptr, std::memory_order_relaxed);
+    }
+  });
   for_each_slot(slots, offered_, [](auto& slot, auto& offered) {
     const std::atomic_ref theirs(slot);
     if (theirs.load(std::memory_order_relaxed) != nullptr) return;

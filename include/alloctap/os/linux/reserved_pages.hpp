@@ -68,7 +68,7 @@ class ReservedPages {
   std::size_t bytes_ = 0;
   bool has_markers_ = false;
   /// Whether the access of some pages is that of a mapping.
-  std::atomic<bool> has_mappings_{true};
+  std::atomic<bool> has_mappings_{false};
 };
 
 AddressLimits address_limits() noexcept;

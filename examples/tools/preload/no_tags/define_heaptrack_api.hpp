@@ -1,2 +1,0 @@
-/// An object that hears of no pools defines none of heaptrack's functions.
-#pragma once
