@@ -18,6 +18,8 @@ import unittest
 
 BUILD = CPACK = CXX = README = TOOLS = DEV = None
 MOST_BYTES = 10_000_000
+# Of alloctap-tools, without debug information.
+MOST_INSTALLED_KIB = 10_700
 
 
 def run(*command, **arguments):
@@ -84,6 +86,11 @@ class Packages(unittest.TestCase):
             "share/pkgconfig/alloctap.pc",
         ):
             self.assertRegex(dev, rf"\./usr/{re.escape(path)}\n")
+
+    def test_installed_size(self):
+        if run("dpkg", "--print-architecture").strip() != "amd64":
+            self.skipTest("the limit is that of amd64")
+        self.assertLess(int(field(TOOLS, "Installed-Size")), MOST_INSTALLED_KIB)
 
     def test_dependencies(self):
         for library in ("libc6", "libdw1", "libstdc\\+\\+6", "libabsl20[0-9]+"):

@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string>
 #include <string_view>
 #include <system_error>
 
-#include "absl/strings/str_format.h"
 #include "alloctap/message_text.hpp"
 #include "alloctap/status.hpp"
 #include "launcher/failure.hpp"
@@ -61,9 +61,9 @@ Status check_existing(const fs::path& path, const fs::path& directory) {
 /// Reports are written to a temporary file with a longer name, so that is what has to work.
 Status try_to_create_beside(const fs::path& path) {
   constexpr char kLead[] = ".probe-";
-  constexpr int kDigits = static_cast<int>(kTemporarySuffixBytes + 1 - sizeof(kLead));
-  const std::string suffix = absl::StrFormat("%s%0*d", kLead, kDigits, ::getpid());
-  const std::string probe = path.native() + suffix;
+  const std::string process = std::to_string(::getpid());
+  const std::string zeros(kTemporarySuffixBytes + 1 - sizeof(kLead) - process.size(), '0');
+  const std::string probe = join_text(path.native(), kLead, zeros, process);
   const int file = ::open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) {
     return refuse(join_text("no file can be created in ", in_quotes(path.parent_path().native()),

@@ -1,6 +1,5 @@
-// The functions that stand in front of the allocator's for this object alone, which keep its memory
-// apart from the program's while a report is written; and those by which the tracker hears of
-// modules that the program closes.
+// The malloc family for this object alone: it keeps this object's memory apart from the program's
+// while a report is written. And dlclose, by which the tracker is notified of unloaded modules.
 #include <alloctap/event/event_sink.hpp>
 #include <alloctap/event/offered_annotations.hpp>
 #include <alloctap/hook/interposed_malloc.hpp>
@@ -11,13 +10,13 @@
 namespace alloctap::run {
 namespace {
 
-/// The loader gives programs what this object exports for the kind that counts by tags.
+/// This object exports the annotations of the kind that counts by tags; others do not offer them.
 void withhold_annotations(const TrackerKind* kind) noexcept {
   if (&kind_of_tags == nullptr || kind == &kind_of_tags) return;
   OfferedAnnotations::withhold(kind_of_tags.annotations());
 }
 
-/// Records nothing: what the program calls does not come here.
+/// Records nothing: the program's calls do not arrive here.
 struct PassingSink : EventSinkArchetype {
   static void on_first_call() noexcept {
     const Settings* const settings = read_settings();

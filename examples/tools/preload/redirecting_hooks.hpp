@@ -9,14 +9,14 @@
 
 namespace alloctap::run {
 
-/// As the functions of the hook that is chosen have them.
+/// Call the function with that purpose of the hook `choice`.
 ALLOCTAP_IF_LINKED void uninstall_redirecting_hook(HookChoice choice) noexcept;
 ALLOCTAP_IF_LINKED void abandon_redirecting_hook(HookChoice choice) noexcept;
 [[nodiscard]] ALLOCTAP_IF_LINKED std::string_view name_of_redirecting_hook(
     HookChoice choice) noexcept;
 [[nodiscard]] ALLOCTAP_IF_LINKED HookCapabilities
 capabilities_of_redirecting_hook(HookChoice choice) noexcept;
-/// Tells standard error of patterns without effect.
+/// Prints which patterns for modules have no effect.
 ALLOCTAP_IF_LINKED void print_warnings_of_redirecting_hook(HookChoice choice);
 
 }  // namespace alloctap::run

@@ -15,18 +15,18 @@
 
 namespace alloctap::run {
 
-/// One tracker. Constant; all functions but those of modules as `Tracker` and `tracker_calls.hpp`
-/// have them.
+/// One tracker, as a table of functions. Constant. Those without a comment are the functions of
+/// `tracker_calls.hpp` with the same names.
 struct TrackerKind {
-  /// As its sink's: ends in `begin_run` of this kind.
+  /// Calls `on_first_call` of the tracker's sink, which ends in `begin_run` of this kind.
   void (*on_first_call)() noexcept;
-  /// Starts it, with what is chosen before a start. Says on standard error why it cannot.
+  /// Starts the tracker as `settings` say. Returns false, and prints why, if it cannot start.
   bool (*start)(const Settings& settings) noexcept;
-  /// Puts a hook that redirects calls in force; null in objects that export malloc.
+  /// Installs a hook that redirects calls; null in objects that export malloc.
   Status (*install_redirecting_hook)(HookChoice choice);
-  /// The functions of annotate.h that it alone has an ear for.
+  /// Returns the functions of annotate.h that this tracker offers.
   alloctap_slots (*annotations)() noexcept;
-  /// As its sink's.
+  /// The functions of the tracker's sink with these names.
   void (*on_modules_unloading)() noexcept;
   void (*on_modules_unloaded)() noexcept;
   Result<Snapshot> (*take_snapshot)(const SnapshotOptions& options);
@@ -42,8 +42,7 @@ struct TrackerKind {
   bool (*has_guard_pages)() noexcept;
 };
 
-/// The kinds: each is in the objects that are linked with it, and null in others. What they do
-/// differently costs every call some instructions.
+/// The kinds. Each has a null address in objects that are linked without it.
 ALLOCTAP_IF_LINKED extern const TrackerKind kind_of_counts;
 ALLOCTAP_IF_LINKED extern const TrackerKind kind_of_chosen;
 ALLOCTAP_IF_LINKED extern const TrackerKind kind_of_events;
@@ -51,25 +50,25 @@ ALLOCTAP_IF_LINKED extern const TrackerKind kind_of_tags;
 ALLOCTAP_IF_LINKED extern const TrackerKind kind_of_checks;
 ALLOCTAP_IF_LINKED extern const TrackerKind kind_of_string_checks;
 
-/// The one of this object that settings are for; null where it has none of that kind.
+/// Returns the kind that `settings` need, of those that check nothing; nullptr if this object lacks
+/// it.
 [[nodiscard]] const TrackerKind* kind_for(const Settings& settings) noexcept;
 
-/// The one that this process runs; before one is chosen, any of this object.
+/// Returns the kind that this process runs; before one is chosen, any of this object.
 [[nodiscard]] const TrackerKind& tracker_kind() noexcept;
 
-/// `kind` is that from now on. Called once, before there are threads.
+/// Makes `kind` the one that `tracker_kind` returns. Called once, before there are threads.
 void choose_tracker_kind(const TrackerKind& kind) noexcept;
 
-/// Reads the settings and starts `kind` where they say so. Called once, before anything of the
-/// program runs, by the first call of malloc.
+/// Starts `kind` with the settings, and what waits for the end of the process. Called once, inside
+/// the first call of malloc, before the program runs.
 void begin_run(const TrackerKind& kind) noexcept;
 
-/// The settings of this process; null where it is not to be tracked. Called at the first call of
-/// malloc.
+/// Returns the settings of this process; nullptr if it is not tracked. Called inside the first call
+/// of malloc.
 [[nodiscard]] const Settings* read_settings() noexcept;
 
-/// Looks up the functions that this object stands in front of, which is its first call if none came
-/// before.
+/// Looks up the functions that this object interposes, if no call did so before.
 void find_originals() noexcept;
 
 }  // namespace alloctap::run

@@ -13,14 +13,17 @@
 
 namespace alloctap {
 
+/// Writes a part of the page.
+inline void write_page_part(DumpWriter& out, std::span<const std::string_view> pieces) {
+  for (const std::string_view piece : pieces) out << piece;
+}
+
 /// Writes the page around reports in JSON (schema alloctap.heap/1): `write_report(ScriptText&)`
 /// gives the one that is shown, `write_base(ScriptText&)` the one that it is compared with, or
 /// nothing.
 template <class WriteReport, class WriteBase>
 void write_html_page(DumpWriter& out, WriteReport&& write_report, WriteBase&& write_base) {
-  const auto write_page = [&out](std::span<const std::string_view> pieces) {
-    for (const std::string_view piece : pieces) out << piece;
-  };
+  const auto write_page = [&out](const auto& part) { write_page_part(out, part); };
   write_page(kHtmlPageStart);
   ScriptText report(out);
   write_report(report);
