@@ -36,7 +36,7 @@ struct SinkOfTracker<Tracker<Config>> {
 };
 
 template <class Config>
-alloctap::Result<Session> Tracker<Config>::start() {
+Result<Session> Tracker<Config>::start() {
   if (Status status = refuse_inside_dump(); !status.ok()) return status;
   const ReentrancyGuard guard;
   {
@@ -54,7 +54,7 @@ bool Tracker<Config>::running() noexcept {
 }
 
 template <class Config>
-alloctap::Result<Snapshot> Tracker<Config>::snapshot(SnapshotOptions options) {
+Result<Snapshot> Tracker<Config>::snapshot(SnapshotOptions options) {
   if (Status status = refuse_inside_dump(); !status.ok()) return status;
   const ReentrancyGuard guard;
   const std::lock_guard hold(control_lock);
@@ -66,7 +66,7 @@ alloctap::Result<Snapshot> Tracker<Config>::snapshot(SnapshotOptions options) {
 }
 
 template <class Config>
-alloctap::Result<SnapshotDiff> Tracker<Config>::growth_over(void* work, void (*call)(void*)) {
+Result<SnapshotDiff> Tracker<Config>::growth_over(void* work, void (*call)(void*)) {
   const Result<Snapshot> before = snapshot();
   if (!before.ok()) return before.status();
   call(work);
@@ -76,7 +76,7 @@ alloctap::Result<SnapshotDiff> Tracker<Config>::growth_over(void* work, void (*c
 }
 
 template <class Config>
-alloctap::Result<ModuleTable> Tracker<Config>::modules() {
+Result<ModuleTable> Tracker<Config>::modules() {
   if (Status status = refuse_inside_dump(); !status.ok()) return status;
   const ReentrancyGuard guard;
   const std::lock_guard hold(control_lock);
@@ -85,8 +85,7 @@ alloctap::Result<ModuleTable> Tracker<Config>::modules() {
 }
 
 template <class Config>
-alloctap::Result<Leaks> Tracker<Config>::leaks(const Snapshot& snapshot,
-                                               const Suppressions& suppressions) {
+Result<Leaks> Tracker<Config>::leaks(const Snapshot& snapshot, const Suppressions& suppressions) {
   if (Status status = refuse_inside_dump(); !status.ok()) return status;
   const ReentrancyGuard guard;
   const std::lock_guard hold(control_lock);
@@ -94,8 +93,8 @@ alloctap::Result<Leaks> Tracker<Config>::leaks(const Snapshot& snapshot,
 }
 
 template <class Config>
-alloctap::Result<FoundLeaks> Tracker<Config>::leaks(Reachability reachability,
-                                                    const Suppressions& suppressions) {
+Result<FoundLeaks> Tracker<Config>::leaks(Reachability reachability,
+                                          const Suppressions& suppressions) {
   Result<Snapshot> taken = snapshot({.reachability = reachability});
   if (!taken.ok()) return taken.status();
   FoundLeaks found{.snapshot = *std::move(taken), .leaks = {}};
@@ -106,8 +105,13 @@ alloctap::Result<FoundLeaks> Tracker<Config>::leaks(Reachability reachability,
 }
 
 template <class Config>
-alloctap::Result<SortedMisuses> Tracker<Config>::misuses(const Snapshot& snapshot,
-                                                         const Suppressions& suppressions) {
+Result<FoundLeaks> Tracker<Config>::leaks(Reachability reachability) {
+  return leaks(reachability, Suppressions());
+}
+
+template <class Config>
+Result<SortedMisuses> Tracker<Config>::misuses(const Snapshot& snapshot,
+                                               const Suppressions& suppressions) {
   if (Status status = refuse_inside_dump(); !status.ok()) return status;
   const ReentrancyGuard guard;
   const std::lock_guard hold(control_lock);
@@ -115,7 +119,7 @@ alloctap::Result<SortedMisuses> Tracker<Config>::misuses(const Snapshot& snapsho
 }
 
 template <class Config>
-alloctap::Result<NamedStacks> Tracker<Config>::name_stacks(std::span<const StackId> stacks) {
+Result<NamedStacks> Tracker<Config>::name_stacks(std::span<const StackId> stacks) {
   if (Status status = refuse_inside_dump(); !status.ok()) return status;
   const ReentrancyGuard guard;
   const std::lock_guard hold(control_lock);
@@ -125,7 +129,7 @@ alloctap::Result<NamedStacks> Tracker<Config>::name_stacks(std::span<const Stack
 
 template <class Config>
 template <class Policy>
-alloctap::Status Tracker<Config>::dump(const Policy& policy, OutputRef output) {
+Status Tracker<Config>::dump(const Policy& policy, OutputRef output) {
   static_assert(DumpPolicy<Policy>,
                 "what is dumped does not model DumpPolicy: see alloctap/dump/dump_policy.hpp");
   if (Status status = refuse_inside_dump(); !status.ok()) return status;
@@ -138,8 +142,7 @@ alloctap::Status Tracker<Config>::dump(const Policy& policy, OutputRef output) {
 
 template <class Config>
 template <class Policy>
-alloctap::Status Tracker<Config>::dump(const Snapshot& snapshot, const Policy& policy,
-                                       OutputRef output) {
+Status Tracker<Config>::dump(const Snapshot& snapshot, const Policy& policy, OutputRef output) {
   if (Status status = refuse_inside_dump(); !status.ok()) return status;
   const ReentrancyGuard guard;
   const std::lock_guard hold(control_lock);
@@ -199,7 +202,7 @@ void Tracker<Config>::set_max_frames(std::uint32_t frames) noexcept {
 }
 
 template <class Config>
-alloctap::Status Tracker<Config>::refuse_inside_dump() {
+Status Tracker<Config>::refuse_inside_dump() {
   if (!holds_tracker_lock()) return Status();
   return Status::failed_precondition(
       "this thread is inside a dump: what an output calls may not start, snapshot or dump");
