@@ -66,7 +66,8 @@ def build(command, directory):
 
 
 def compile_command(entry, source):
-    """Returns how `source` is compiled: without launcher, precompiled headers and warnings."""
+    """Returns how `source` is compiled: without launcher, precompiled headers and warnings, and with
+    the bodies, which the library has without the fault."""
     words = shlex.split(entry["command"])
     launchers = [at for at, word in enumerate(words) if pathlib.Path(word).name == "ccache"]
     del words[:max(launchers, default=-1) + 1]
@@ -74,7 +75,7 @@ def compile_command(entry, source):
         if option in words:
             del words[words.index(option):words.index(option) + 2]
     words = [str(source) if word == entry["file"] else word for word in words]
-    return [word for word in words if word != "-Winvalid-pch"] + ["-w"]
+    return [word for word in words if word not in ("-Winvalid-pch", "-DALLOCTAP_COMPILED")] + ["-w"]
 
 
 class Suite:

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "alloctap/guard/control_lock.hpp"
+#include "alloctap/os/module_symbols.hpp"
 #include "alloctap/status.hpp"
 
 namespace {

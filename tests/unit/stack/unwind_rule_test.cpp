@@ -3,7 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cstdint>
 #include <limits>
+#include <span>
+
+#include "alloctap/arch/dwarf_registers.hpp"
+#include "alloctap/elf/call_frame.hpp"
 
 namespace {
 

@@ -73,8 +73,6 @@ inline bool may_hold_module(const MemoryRegion& region) noexcept {
   return region.path.starts_with('/') || region.path == "[vdso]";
 }
 
-std::size_t copy_memory(std::uintptr_t address, std::span<std::byte> buffer) noexcept;
-
 /// The same as `visit_found_pages`, page by page and by every kernel, in time that grows with what
 /// is reserved: `page_map` has 64 bits for each page (the kernel's admin-guide/mm/pagemap.rst), of
 /// which the highest two say that it is in memory, or swapped out.

@@ -1,24 +1,18 @@
 #pragma once
 
-#include <unistd.h>
+#include <cstddef>
+#include <span>
+#include <string_view>
 
 #include "alloctap/os/process.hpp"
 
 namespace alloctap::os {
 
-std::string_view executable_path(std::span<char> buffer) noexcept;
-
 /// Fills `buffer` from the file, as far as it reaches; returns the number of bytes.
 std::size_t read_file_start(const char* path, std::span<char> buffer) noexcept;
 
-std::uint64_t resident_bytes() noexcept;
-
-std::string_view command_line(std::span<char> buffer) noexcept;
-
 /// The value of `name` in a block of "NAME=VALUE" strings that each end in '\0'.
 std::string_view find_variable(std::string_view block, std::string_view name) noexcept;
-
-std::string_view initial_environment(std::string_view name, std::span<char> buffer) noexcept;
 
 }  // namespace alloctap::os
 

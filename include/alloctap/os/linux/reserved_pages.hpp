@@ -71,8 +71,6 @@ class ReservedPages {
   std::atomic<bool> has_mappings_{false};
 };
 
-AddressLimits address_limits() noexcept;
-
 }  // namespace alloctap::os
 
 #ifndef ALLOCTAP_COMPILED

@@ -78,8 +78,6 @@ inline void handle_trap(int number, siginfo_t* info, void* context) noexcept {
   counter = static_cast<std::remove_reference_t<decltype(counter)>>(next);
 }
 
-bool catch_traps(ResumePlace resume) noexcept;
-
 }  // namespace alloctap::os
 
 #ifndef ALLOCTAP_COMPILED

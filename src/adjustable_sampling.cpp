@@ -1,0 +1,2 @@
+// The bodies of AdjustableSampling.
+#include "alloctap/sample/impl/adjustable_sampling.hpp"
