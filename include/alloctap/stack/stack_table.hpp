@@ -77,7 +77,9 @@ class StackTable {
   }
 
   /// One above the highest id given out; ids start at `kUnknownStack`.
-  [[nodiscard]] StackId end_id() const noexcept { return end_.load(std::memory_order_acquire); }
+  [[nodiscard]] StackId end_id() const noexcept {
+    return kFirstStack + added_.load(std::memory_order_acquire);
+  }
 
  private:
   using Slot = std::atomic<const KeptStack*>;
@@ -135,7 +137,8 @@ class StackTable {
 
   FutexLock lock_;
   std::atomic<Buckets*> buckets_{nullptr};
-  std::atomic<StackId> end_{kFirstStack};
+  /// Initially 0, so that a static table takes no room in files.
+  std::atomic<StackId> added_{0};
   StackStorage storage_;
   ZeroedArray<std::atomic<Slot*>, kChunks> chunks_;
 };

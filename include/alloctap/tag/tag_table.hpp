@@ -51,7 +51,9 @@ class TagTable {
   [[nodiscard]] std::uint64_t overhead(TagId id) const noexcept;
 
   /// One above the highest id given out; ids start at 1.
-  [[nodiscard]] TagId end_id() const noexcept { return end_.load(std::memory_order_acquire); }
+  [[nodiscard]] TagId end_id() const noexcept {
+    return static_cast<TagId>(added_.load(std::memory_order_acquire) + 1);
+  }
 
  private:
   /// With the name behind it.
@@ -84,7 +86,8 @@ class TagTable {
   TagId add(TagId parent, std::string_view name, std::uint64_t hash) noexcept;
 
   FutexLock lock_;
-  std::atomic<TagId> end_{1};
+  /// Initially 0, so that a static table takes no room in files.
+  std::atomic<TagId> added_{0};
   ZeroedArray<std::atomic<const Entry*>, kMostTags + 1> entries_;
   ZeroedArray<std::atomic<TagId>, kPlaces> places_;
 };

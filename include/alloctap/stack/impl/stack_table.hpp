@@ -32,12 +32,12 @@ ALLOCTAP_NOINLINE ALLOCTAP_INLINE StackId StackTable::add(const StackHash& hash,
   const std::lock_guard hold(lock_);
   const StackId known = find(buckets_.load(std::memory_order_relaxed), hash);
   if (known != kNoStackId) return known;
-  const StackId id = end_.load(std::memory_order_relaxed);
+  const StackId id = kFirstStack + added_.load(std::memory_order_relaxed);
   if (id == kEndOfIds || !make_room(id)) return kUnknownStack;
   const KeptStack* stack = storage_.keep(hash, frames, owner);
   if (stack == nullptr) return kUnknownStack;
   slot(id).store(stack, std::memory_order_release);
-  end_.store(id + 1, std::memory_order_release);
+  added_.store(id + 1 - kFirstStack, std::memory_order_release);
   place(*buckets_.load(std::memory_order_relaxed), hash, id);
   return id;
 }
@@ -57,7 +57,7 @@ ALLOCTAP_INLINE bool StackTable::grow() noexcept {
   const Buckets* old = buckets_.load(std::memory_order_relaxed);
   Buckets* buckets = make_buckets(old == nullptr ? kFirstCapacity : (old->mask + 1) * 4);
   if (buckets == nullptr) return false;
-  const StackId end = end_.load(std::memory_order_relaxed);
+  const StackId end = end_id();
   for (StackId id = kFirstStack; id < end; ++id) {
     place(*buckets, slot(id).load(std::memory_order_relaxed)->hash, id);
   }

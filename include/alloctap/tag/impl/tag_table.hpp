@@ -55,7 +55,7 @@ ALLOCTAP_NOINLINE ALLOCTAP_INLINE TagId TagTable::add(TagId parent, std::string_
   const std::lock_guard hold(lock_);
   const Place place = find(name, hash);
   if (place.id != kNoTag) return place.id;
-  const TagId id = end_.load(std::memory_order_relaxed);
+  const auto id = static_cast<TagId>(added_.load(std::memory_order_relaxed) + 1);
   void* memory = id > kMostTags ? nullptr : Arena::allocate(sizeof(Entry) + name.size());
   if (memory == nullptr) return parent;
   auto* entry = ::new (memory) Entry;
@@ -64,7 +64,7 @@ ALLOCTAP_NOINLINE ALLOCTAP_INLINE TagId TagTable::add(TagId parent, std::string_
   entry->length = static_cast<std::uint16_t>(name.size());
   std::memcpy(static_cast<void*>(entry + 1), name.data(), name.size());
   entries_[id].store(entry, std::memory_order_release);
-  end_.store(static_cast<TagId>(id + 1), std::memory_order_release);
+  added_.store(id, std::memory_order_release);
   places_[place.at].store(id, std::memory_order_release);
   return id;
 }
