@@ -71,12 +71,12 @@ struct OutputCalls {
   /// nullptr without memory for it.
   static OutputFile* make_file(std::string_view path) noexcept;
   static Status open(OutputFile* file);
-  static Status write(OutputFile& file, std::string_view text);
-  static Status commit(OutputFile& file);
+  static Status write(OutputFile* file, std::string_view text);
+  static Status commit(OutputFile* file);
   static void end(OutputFile* file) noexcept;
-  /// Makes one where there is none, in the arena.
-  static Status open(OutputText*& text);
-  static Status write(OutputText& kept, std::string_view text);
+  /// These make one where there is none, in the arena.
+  static Status open(OutputText*& kept);
+  static Status write(OutputText*& kept, std::string_view text);
   static std::string_view view(const OutputText* text) noexcept;
   static void end(OutputText* text) noexcept;
 };
@@ -106,8 +106,8 @@ class FileOutput {
   }
 
   Status open() { return OutputCalls<>::open(file_); }
-  Status write(std::string_view text) { return OutputCalls<>::write(*file_, text); }
-  Status commit() { return OutputCalls<>::commit(*file_); }
+  Status write(std::string_view text) { return OutputCalls<>::write(file_, text); }
+  Status commit() { return OutputCalls<>::commit(file_); }
 
  private:
   OutputFile* file_;
@@ -127,7 +127,7 @@ class MemoryOutput {
   }
 
   Status open() { return OutputCalls<>::open(text_); }
-  Status write(std::string_view text) { return OutputCalls<>::write(*text_, text); }
+  Status write(std::string_view text) { return OutputCalls<>::write(text_, text); }
   Status commit() { return Status(); }
 
   /// What was written; valid until the next dump into this output.

@@ -1,7 +1,10 @@
 /// What the parts of a text report share.
 #pragma once
 
+#include <utility>
+
 #include "alloctap/dump/dump_writer.hpp"
+#include "alloctap/dump/dumps.hpp"
 #include "alloctap/dump/frame_list.hpp"
 #include "alloctap/dump/report.hpp"
 #include "alloctap/dump/text_owners.hpp"
@@ -9,6 +12,8 @@
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/snapshot/sorted_misuses.hpp"
+#include "alloctap/snapshot/suppressions.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -26,5 +31,16 @@ struct TextParts {
   const SortedMisuses* misuses = nullptr;
   DumpWriter& out;
 };
+
+/// Sorts faults by the suppressions of `dump`; false where the system has no memory.
+[[nodiscard]] inline bool sort_misuses(const TextDump& dump, const TextParts& parts,
+                                       SortedMisuses& misuses) {
+  const Suppressions none;
+  const Suppressions* const rules = dump.suppressions.rules();
+  Result<SortedMisuses> sorted =
+      sort_misuses(parts.report.snapshot, rules == nullptr ? none : *rules, parts.frames);
+  if (sorted.ok()) misuses = *std::move(sorted);
+  return sorted.ok();
+}
 
 }  // namespace alloctap

@@ -24,6 +24,9 @@ struct TextSections {
   using ListStacks = bool(const Snapshot& snapshot, ArenaArray<StackId>& stacks);
 
   ListStacks* list_misuse_stacks = nullptr;
+  /// False where the system has no memory.
+  bool (*sort_misuses)(const TextDump& dump, const TextParts& parts,
+                       SortedMisuses& misuses) = nullptr;
   void (*write_guards)(const GuardAccount& guards, DumpWriter& out) = nullptr;
   void (*write_misuse_totals)(const Snapshot& snapshot, const SortedMisuses& misuses,
                               DumpWriter& out) = nullptr;

@@ -53,3 +53,13 @@ TEST_CASE("a report that finds no memory fails") {
   CHECK(status ==
         alloctap::Status::resource_exhausted("dump: the system has no memory to keep it"));
 }
+
+TEST_CASE("what is written before it is opened is kept") {
+  MemoryOutput output;
+  CHECK(output.text().empty());
+  CHECK(output.write("one ").ok());
+  CHECK(output.write("two").ok());
+  CHECK(output.text() == "one two");
+  REQUIRE(output.open().ok());
+  CHECK(output.text().empty());
+}

@@ -167,13 +167,13 @@ Status OutputCalls<Anything>::open(OutputFile* file) {
 }
 
 template <class Anything>
-Status OutputCalls<Anything>::write(OutputFile& file, std::string_view text) {
-  return file.write(text);
+Status OutputCalls<Anything>::write(OutputFile* file, std::string_view text) {
+  return file == nullptr ? OutputFile::has_no_path() : file->write(text);
 }
 
 template <class Anything>
-Status OutputCalls<Anything>::commit(OutputFile& file) {
-  return file.commit();
+Status OutputCalls<Anything>::commit(OutputFile* file) {
+  return file == nullptr ? OutputFile::has_no_path() : file->commit();
 }
 
 template <class Anything>
@@ -182,16 +182,15 @@ void OutputCalls<Anything>::end(OutputFile* file) noexcept {
 }
 
 template <class Anything>
-Status OutputCalls<Anything>::open(OutputText*& text) {
-  if (text == nullptr) text = make_in_arena<OutputText>();
-  if (text == nullptr) return OutputText::no_memory();
-  text->clear();
-  return Status();
+Status OutputCalls<Anything>::open(OutputText*& kept) {
+  if (kept != nullptr) kept->clear();
+  return write(kept, {});
 }
 
 template <class Anything>
-Status OutputCalls<Anything>::write(OutputText& kept, std::string_view text) {
-  return kept.write(text);
+Status OutputCalls<Anything>::write(OutputText*& kept, std::string_view text) {
+  if (kept == nullptr) kept = make_in_arena<OutputText>();
+  return kept == nullptr ? OutputText::no_memory() : kept->write(text);
 }
 
 template <class Anything>

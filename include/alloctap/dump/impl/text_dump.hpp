@@ -52,7 +52,7 @@ class TextDumpWriter : public TextDump {
   /// What there is in place of the stacks where rules suppress something.
   void write_suppressed(const TextParts& parts) const {
     SortedMisuses sorted;
-    const bool is_sorted = parts.misuses != nullptr || sort(parts, sorted);
+    const bool is_sorted = parts.misuses != nullptr || sort_misuses(*this, parts, sorted);
     if (!is_sorted) return parts.out.fail("text: the system has no memory for misuse");
     const SortedMisuses& misuses = parts.misuses == nullptr ? sorted : *parts.misuses;
     if (leaks) return write_leaks(parts, misuses);
@@ -75,7 +75,7 @@ class TextDumpWriter : public TextDump {
   [[nodiscard]] bool write_sections(const TextSections& sections, TextParts parts) const {
     SortedMisuses misuses;
     if (sections.write_misuses != nullptr) {
-      if (!sort(parts, misuses)) return false;
+      if (!sections.sort_misuses(*this, parts, misuses)) return false;
       parts.misuses = &misuses;
       sections.write_misuse_totals(parts.report.snapshot, misuses, parts.out);
     }
@@ -102,15 +102,6 @@ class TextDumpWriter : public TextDump {
     } else {
       dump.write_live(parts);
     }
-  }
-
-  [[nodiscard]] bool sort(const TextParts& parts, SortedMisuses& misuses) const {
-    const Suppressions none;
-    const Suppressions* const rules = suppressions.rules();
-    Result<SortedMisuses> sorted =
-        sort_misuses(parts.report.snapshot, rules == nullptr ? none : *rules, parts.frames);
-    if (sorted.ok()) misuses = *std::move(sorted);
-    return sorted.ok();
   }
 
   /// What is live, or was at the peak where nothing is.

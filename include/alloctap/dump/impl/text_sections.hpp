@@ -37,6 +37,9 @@ ALLOCTAP_INLINE void add_misuse_sections(TextSections& sections) noexcept {
                           [&](StackId stack) { complete = stacks.push_back(stack) && complete; });
     return complete;
   };
+  sections.sort_misuses = [](const TextDump& dump, const TextParts& parts, SortedMisuses& misuses) {
+    return sort_misuses(dump, parts, misuses);
+  };
   sections.write_guards = &write_text_guards;
   sections.write_misuse_totals = &write_misuse_totals;
   sections.write_misuses = &write_misuses;
