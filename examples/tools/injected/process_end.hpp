@@ -1,6 +1,8 @@
 /// The last report of a process, wherever its end comes from.
 #pragma once
 
+#include <alloctap/status.hpp>
+
 namespace alloctap::run {
 
 /// From now on the last report is written before the process ends: by ExitProcess, in which exit
