@@ -3,6 +3,7 @@
 
 #include "alloctap/dump/dumps.hpp"
 #include "alloctap/dump/text_sections.hpp"
+#include "alloctap/dump/text_suppressed.hpp"
 
 namespace alloctap {
 

@@ -51,8 +51,6 @@ void add_game_sections(TextSections& sections) noexcept;
 /// Writes the report that `dump` describes, with these sections beside what all have.
 void write_text(const TextDump& dump, const Report& report, const TextSections& sections,
                 DumpWriter& out);
-/// What there is in place of the stacks where rules suppress something.
-void write_suppressed_text(const TextDump& dump, const TextParts& parts);
 
 }  // namespace alloctap
 
