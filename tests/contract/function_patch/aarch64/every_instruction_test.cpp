@@ -63,7 +63,7 @@ TEST_CASE("every instruction of the C library that depends on its place does the
   }
   std::string text;
   for (const auto& [form, count] : moves.same) {
-    append_text(text, " ", count, " of form ", static_cast<int>(form));
+    alloctap::append_text(text, " ", count, " of form ", static_cast<int>(form));
   }
   MESSAGE("moved:" << text);
   CHECK(moves.wrong.empty());
