@@ -38,6 +38,9 @@ enum class StatusCode : std::uint8_t {
 class MessagePart {
  public:
   explicit MessagePart(std::string_view text) noexcept : data_(text.data()), size_(text.size()) {}
+  /// nullptr is an empty text.
+  explicit MessagePart(const char* text) noexcept
+      : MessagePart(text == nullptr ? std::string_view() : std::string_view(text)) {}
   explicit MessagePart(char character) noexcept : data_(digits_), size_(1) {
     digits_[0] = character;
   }

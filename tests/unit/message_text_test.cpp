@@ -13,6 +13,8 @@ TEST_CASE("texts, characters and integers are joined") {
   CHECK(text == "of 3 files, -4");
   CHECK(join_text() == "");
   CHECK(join_text("", std::string()) == "");
+  const char* const nothing = nullptr;
+  CHECK(join_text("a", nothing, "b") == "ab");
 }
 
 TEST_CASE("numbers are written in hexadecimal digits") {
