@@ -208,9 +208,10 @@ class [[nodiscard]] Result {
     if (ok()) ::new (static_cast<void*>(&value_)) T(std::move(other.value_));
   }
   Result& operator=(Result other) noexcept(std::is_nothrow_move_constructible_v<T>) {
+    const bool has_value = other.ok();
     end_value();
     status_ = other.status_;
-    if (ok()) ::new (static_cast<void*>(&value_)) T(std::move(other.value_));
+    if (has_value) ::new (static_cast<void*>(&value_)) T(std::move(other.value_));
     return *this;
   }
   ~Result() { end_value(); }
