@@ -25,30 +25,6 @@ TEST_CASE("a module has what is offered, and keeps what it had before") {
   OfferedAnnotations::offer(slots);
 }
 
-TEST_CASE("what is withheld is taken from modules, unless it is offered") {
-  static constexpr alloctap_scope_functions kOthers{};
-  static constexpr alloctap_scope_functions kOffered{};
-  alloctap_slots others{};
-  others.scopes = &kOthers;
-  OfferedAnnotations::offer(others);
-  REQUIRE(ALLOCTAP_OFFERED(scope) == &kOthers);
-  alloctap_slots offered{};
-  offered.scopes = &kOffered;
-  OfferedAnnotations::offer(offered);
-  CHECK(ALLOCTAP_OFFERED(scope) == &kOthers);
-  OfferedAnnotations::withhold(others);
-  OfferedAnnotations::offer_to_new_modules();
-  CHECK(ALLOCTAP_OFFERED(scope) == &kOffered);
-  OfferedAnnotations::offer(others);
-  OfferedAnnotations::withhold(offered);
-  OfferedAnnotations::offer_to_new_modules();
-  CHECK(ALLOCTAP_OFFERED(scope) == &kOthers);
-  OfferedAnnotations::withhold(others);
-  OfferedAnnotations::offer_to_new_modules();
-  CHECK(ALLOCTAP_OFFERED(scope) == &kOthers);
-  OfferedAnnotations::withhold({});
-}
-
 TEST_CASE("a text has a length, or ends in a zero, or is none") {
   CHECK(annotated_text("Physics", 4) == "Phys");
   CHECK(annotated_text("Physics", ALLOCTAP_ENDS_IN_ZERO) == "Physics");
