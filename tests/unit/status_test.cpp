@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <csignal>
 #include <cstdint>
 #include <memory>
 #include <sstream>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "alloctap/message_text.hpp"
+#include "tests/support/child_process.hpp"
 
 namespace {
 
@@ -152,4 +154,17 @@ TEST_CASE("a result ends its value once") {
     CHECK(two->value == 1);
   }
   CHECK(Counted::alive == 0);
+}
+
+TEST_CASE("a value that is not there ends the program") {
+  CHECK(alloctap::testing::holds_in_child([] {
+    std::signal(SIGABRT, [](int) { alloctap::testing::end_as_held(); });
+    const Result<int> error = Status::not_found("no number");
+    return *error == 0;
+  }));
+  CHECK(alloctap::testing::holds_in_child([] {
+    std::signal(SIGABRT, [](int) { alloctap::testing::end_as_held(); });
+    const Result<std::string> error = Status::not_found("no text");
+    return error->size() == SIZE_MAX;
+  }));
 }

@@ -4,10 +4,9 @@
 #include <zlib.h>
 
 #include <alloctap/dump/dump_writer.hpp>
-#include <alloctap/guard/arena.hpp>
+#include <alloctap/dump/zlib_memory.hpp>
 #include <alloctap/guard/arena_array.hpp>
 #include <cstddef>
-#include <new>
 #include <span>
 #include <string_view>
 
@@ -23,8 +22,7 @@ struct PackedText {
 class PackedTextReader {
  public:
   explicit PackedTextReader(DumpWriter& out) : out_(out) {
-    stream_.zalloc = &allocate;
-    stream_.zfree = &deallocate;
+    ZlibMemory::use_for(stream_);
     ready_ = room_.resize(kRoomBytes) && inflateInit(&stream_) == Z_OK;
     if (!ready_) out_.fail("html: the system has no memory to unpack the page");
   }
@@ -49,22 +47,6 @@ class PackedTextReader {
 
  private:
   static constexpr std::size_t kRoomBytes = 16 * 1024;
-
-  /// zlib does not tell how large a block is when it gives it back.
-  struct alignas(std::max_align_t) Header {
-    std::size_t bytes = 0;
-  };
-
-  static void* allocate(void*, unsigned items, unsigned size) {
-    const std::size_t bytes = std::size_t{items} * size + sizeof(Header);
-    void* memory = Arena::allocate(bytes);
-    return memory == nullptr ? nullptr : ::new (memory) Header{bytes} + 1;
-  }
-
-  static void deallocate(void*, void* address) {
-    Header* header = static_cast<Header*>(address) - 1;
-    Arena::deallocate(header, header->bytes);
-  }
 
   DumpWriter& out_;
   z_stream stream_{};

@@ -69,7 +69,7 @@ struct TextDump {
 /// Every stack, every frame with its name where it is known, every module. Needs RapidJSON: target
 /// alloctap::json_dump.
 struct JsonDump {
-  /// Alive during the dump; nullptr: nothing is suppressed, and nobody asks for leaks.
+  /// Must outlive the dump. nullptr: nothing is suppressed, and leaks are not told apart.
   const Suppressions* suppressions = nullptr;
   /// Whether leaks are told apart, where there are suppressions.
   bool leaks = true;
@@ -120,7 +120,7 @@ struct FoldedDump {
 ///
 /// Modules have their build-ids. They say that they have names, files and lines as soon as one
 /// frame of the report has a name: what is missing then was not found, and readers need not look
-/// for it again. Where nobody named anything, readers that have the files can do it.
+/// for it again. If no frame has a name, readers that have the files can find them.
 struct PprofDump {
   void write(const Report& report, DumpWriter& out) const;
 };

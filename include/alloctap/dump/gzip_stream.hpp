@@ -4,11 +4,10 @@
 #include <zlib.h>
 
 #include <cstddef>
-#include <new>
 #include <string_view>
 
 #include "alloctap/dump/dump_writer.hpp"
-#include "alloctap/guard/arena.hpp"
+#include "alloctap/dump/zlib_memory.hpp"
 #include "alloctap/guard/arena_array.hpp"
 
 namespace alloctap {
@@ -21,8 +20,7 @@ class GzipStream {
   explicit GzipStream(DumpWriter& out) : out_(out) {
     constexpr int kGzipWindow = 15 + 16;
     constexpr int kMemoryLevel = 8;
-    stream_.zalloc = &allocate;
-    stream_.zfree = &deallocate;
+    ZlibMemory::use_for(stream_);
     ready_ =
         room_.resize(kRoomBytes) && deflateInit2(&stream_, Z_BEST_SPEED, Z_DEFLATED, kGzipWindow,
                                                  kMemoryLevel, Z_DEFAULT_STRATEGY) == Z_OK;
@@ -39,22 +37,6 @@ class GzipStream {
 
  private:
   static constexpr std::size_t kRoomBytes = 64 * 1024;
-
-  /// zlib does not tell how large a block is when it gives it back.
-  struct alignas(std::max_align_t) Header {
-    std::size_t bytes = 0;
-  };
-
-  static void* allocate(void*, unsigned items, unsigned size) {
-    const std::size_t bytes = std::size_t{items} * size + sizeof(Header);
-    void* memory = Arena::allocate(bytes);
-    return memory == nullptr ? nullptr : ::new (memory) Header{bytes} + 1;
-  }
-
-  static void deallocate(void*, void* address) {
-    Header* header = static_cast<Header*>(address) - 1;
-    Arena::deallocate(header, header->bytes);
-  }
 
   void deflate_all(std::string_view bytes, int flush) {
     if (!ready_) return;

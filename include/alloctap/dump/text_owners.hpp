@@ -37,7 +37,7 @@ class TextOwners {
     return path.empty() ? std::string_view("(no tag)") : path;
   }
 
-  /// A line that says whose a stack is, where that is told.
+  /// Writes a line with the tag and the thread of a stack, if it has any.
   void write_owner(StackId stack) {
     const std::string_view tag = labels_.tag(stack);
     const std::string_view thread = labels_.thread(stack);

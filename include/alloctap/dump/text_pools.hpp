@@ -37,7 +37,7 @@ class TextPools {
     }
   }
 
-  /// `write_owner(StackId)` writes a line that says whose a stack is, where that is told.
+  /// `write_owner(StackId)` writes a line with the tag and the thread of a stack, if it has any.
   template <class WriteOwner>
   void write(const Report& report, const FrameList& frames, WriteOwner&& write_owner,
              DumpWriter& out) const {

@@ -55,7 +55,8 @@ ALLOCTAP_INLINE void* GuardedBlocks::adopt(const CheckSettings& settings, Checke
 
 ALLOCTAP_INLINE void GuardedBlocks::retire(const CheckedBlock& block) noexcept {
   if (!take_back(block)) return;
-  // Where the system refuses, it stays as it is: nobody else gets it all the same, for a while.
+  // If the system refuses, the pages stay open. They are not given out again for a while all the
+  // same.
   const std::size_t bytes = open_bytes(block);
   if (bytes > 0) static_cast<void>(pool_.close(first_page(block), bytes));
   pool_.give_back(first_page(block));
@@ -123,7 +124,7 @@ ALLOCTAP_INLINE BlockPlan GuardedBlocks::try_place(const CheckSettings& settings
   const bool is_clean = !run.has_open_pages || close_all(run.begin, pages + slack);
   const std::size_t bytes = open_bytes(block);
   if (!is_clean || (bytes > 0 && !pool_.open(first_page(block), bytes))) {
-    // The run keeps the record until somebody else gets it.
+    // The run keeps the record until it is given out again.
     block.state.store(CheckedBlock::State::kFreed, std::memory_order_release);
     pool_.give_back(run.begin);
     return {};

@@ -34,7 +34,7 @@ class AndroidHeapDumpWriter : public AndroidHeapDump {
   static void write_head(const Report& report, const SizeRecords& sizes, DumpWriter& out) {
     std::uint64_t total = 0;
     for (const SizeRecord& record : sizes.records()) total += record.size * record.count;
-    // What bionic writes where nobody knows the fingerprint.
+    // What bionic writes if it does not know the fingerprint.
     out << "Android Native Heap Dump v1.2\n\nBuild fingerprint: 'unknown'\n\nTotal memory: "
         << total << "\nAllocation records: " << sizes.records().size()
         << "\nBacktrace size: " << report.backend.max_frames << "\n\n";

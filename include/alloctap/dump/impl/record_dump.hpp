@@ -59,7 +59,7 @@ class RecordWriting {
  private:
   using enum RecordKind;
 
-  /// Those that anything is told of.
+  /// Lists the stacks that any table of the record refers to.
   bool list_stacks() noexcept {
     bool complete = true;
     const auto add = [&](const auto& summaries) {
