@@ -4,7 +4,6 @@
 
 // The library's own: each has one in its folder.
 #include <run_tracker.hpp>
-#include <utility>
 
 #include "alloctap/status.hpp"
 #include "tracker_calls.hpp"
@@ -18,12 +17,8 @@ Result<Snapshot> take_snapshot(const SnapshotOptions& options) {
   return RunTrackerCalls::take_snapshot(options);
 }
 
-Status dump(const Snapshot& snapshot, const ChosenDump& policy, FileOutput output) {
-  return RunTrackerCalls::dump(snapshot, policy, std::move(output));
-}
-
-Status dump(const Snapshot& snapshot, const ChosenDump& policy, DescriptorOutput output) {
-  return RunTrackerCalls::dump(snapshot, policy, std::move(output));
+Status dump(const Snapshot& snapshot, const ChosenDump& policy, OutputRef output) {
+  return RunTrackerCalls::dump(snapshot, policy, output);
 }
 
 std::uint64_t live_bytes() noexcept { return RunTrackerCalls::live_bytes(); }

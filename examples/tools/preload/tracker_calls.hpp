@@ -14,8 +14,7 @@ namespace alloctap::run {
 
 /// As the functions of `Tracker` with these names.
 Result<Snapshot> take_snapshot(const SnapshotOptions& options);
-Status dump(const Snapshot& snapshot, const ChosenDump& policy, FileOutput output);
-Status dump(const Snapshot& snapshot, const ChosenDump& policy, DescriptorOutput output);
+Status dump(const Snapshot& snapshot, const ChosenDump& policy, OutputRef output);
 std::uint64_t live_bytes() noexcept;
 void add_timeline_point() noexcept;
 

@@ -17,8 +17,7 @@ struct TrackerCallsOf {
     return Tracker::snapshot(options);
   }
 
-  template <class Output>
-  static Status dump(const Snapshot& snapshot, const ChosenDump& policy, Output output) {
+  static Status dump(const Snapshot& snapshot, const ChosenDump& policy, OutputRef output) {
     return Tracker::dump(snapshot, policy, output);
   }
 

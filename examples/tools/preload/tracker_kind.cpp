@@ -1,7 +1,6 @@
 #include "tracker_kind.hpp"
 
 #include <array>
-#include <utility>
 
 #include "alloctap/status.hpp"
 #include "tracker_calls.hpp"
@@ -35,12 +34,8 @@ Result<Snapshot> take_snapshot(const SnapshotOptions& options) {
   return tracker_kind().take_snapshot(options);
 }
 
-Status dump(const Snapshot& snapshot, const ChosenDump& policy, FileOutput output) {
-  return tracker_kind().dump_to_file(snapshot, policy, std::move(output));
-}
-
-Status dump(const Snapshot& snapshot, const ChosenDump& policy, DescriptorOutput output) {
-  return tracker_kind().dump_to_descriptor(snapshot, policy, std::move(output));
+Status dump(const Snapshot& snapshot, const ChosenDump& policy, OutputRef output) {
+  return tracker_kind().dump(snapshot, policy, output);
 }
 
 std::uint64_t live_bytes() noexcept { return tracker_kind().live_bytes(); }

@@ -30,9 +30,7 @@ struct TrackerKind {
   void (*on_modules_unloading)() noexcept;
   void (*on_modules_unloaded)() noexcept;
   Result<Snapshot> (*take_snapshot)(const SnapshotOptions& options);
-  Status (*dump_to_file)(const Snapshot& snapshot, const ChosenDump& policy, FileOutput output);
-  Status (*dump_to_descriptor)(const Snapshot& snapshot, const ChosenDump& policy,
-                               DescriptorOutput output);
+  Status (*dump)(const Snapshot& snapshot, const ChosenDump& policy, OutputRef output);
   std::uint64_t (*live_bytes)() noexcept;
   void (*add_timeline_point)() noexcept;
   bool (*has_leaks)(const Snapshot& snapshot, const Suppressions& suppressions);
