@@ -40,7 +40,7 @@ class CallPaths {
   /// Paths of up to 16 calls, and of less around small depths, so that the mean is `mean_depth`,
   /// the call of `follow` included.
   explicit CallPaths(std::uint32_t mean_depth)
-      : base_depth_(mean_depth - 1 - std::min(mean_depth / 2, kMostMeanLevels)) {
+      : base_depth_(mean_depth - 1 - std::min(mean_depth / 2, kMaxMeanLevels)) {
     std::mt19937 random(1);
     const std::uint32_t most = 2 * (mean_depth - 1 - base_depth_);
     for (std::uint32_t i = 0; i < kCount; ++i) {
@@ -55,7 +55,7 @@ class CallPaths {
   [[nodiscard]] CallPath next() { return paths_[next_++ % kCount]; }
 
  private:
-  static constexpr std::uint32_t kMostMeanLevels = 8;
+  static constexpr std::uint32_t kMaxMeanLevels = 8;
 
   std::uint32_t base_depth_;
   std::array<CallPath, kCount> paths_{};

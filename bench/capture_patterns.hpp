@@ -10,7 +10,7 @@
 
 namespace alloctap::bench {
 
-inline constexpr std::uint32_t kMostFrames = 512;
+inline constexpr std::uint32_t kMaxFrames = 512;
 
 /// Writes all frames. As `Identify`, its function stands for the hooked one.
 struct Frames {
@@ -18,7 +18,7 @@ struct Frames {
 
   template <class Stack>
   ALLOCTAP_NOINLINE static std::uint32_t capture(ThreadState& thread) {
-    const std::span<std::uintptr_t> room(thread.frames, kMostFrames);
+    const std::span<std::uintptr_t> room(thread.frames, kMaxFrames);
     const CapturedStack stack = Stack::capture(thread, ALLOCTAP_CALL_ORIGIN(), room);
     clobber_memory();
     return stack.depth;
@@ -33,14 +33,14 @@ struct Identify {
   ALLOCTAP_NOINLINE static std::uint32_t capture(ThreadState& thread) {
     const CallOrigin origin = ALLOCTAP_CALL_ORIGIN();
     if constexpr (RecallingStackCapture<Stack>) {
-      RememberedStack* recalled = Stack::recall(thread, origin, kMostFrames);
+      RememberedStack* recalled = Stack::recall(thread, origin, kMaxFrames);
       if (recalled != nullptr) [[likely]] {
         keep(recalled->hash);
         return recalled->stack.depth;
       }
-      return keep_identified(Stack::identify_anew(thread, origin, kMostFrames, recalled));
+      return keep_identified(Stack::identify_uncached(thread, origin, kMaxFrames, recalled));
     } else {
-      return keep_identified(identify_stack<Stack>(thread, origin, kMostFrames));
+      return keep_identified(identify_stack<Stack>(thread, origin, kMaxFrames));
     }
   }
 

@@ -37,8 +37,8 @@ struct Owners {
 template <class Told>
 void limit() {}
 template <>
-void limit<FramesOf<Limited>>() {
-  static_cast<void>(FramesOf<Limited>::set_budget(nested_tag("Bench"), {}));
+void limit<GameFramesOf<Limited>>() {
+  static_cast<void>(GameFramesOf<Limited>::set_budget(nested_tag("Bench"), {}));
 }
 
 /// What the program tells of a block that is always the same, in a tag, below a stack.
@@ -60,13 +60,13 @@ void pair(benchmark::State& state) {
 }
 BENCHMARK(pair<NoObservers, ScopedTags>)->Arg(16);
 BENCHMARK(pair<Owners, ScopedTags>)->Arg(16);
-BENCHMARK(pair<FramesOf<Counted>, NoTags>)->Arg(16);
-BENCHMARK(pair<FramesOf<Counted>, ScopedTags>)->Arg(16);
-BENCHMARK(pair<FramesOf<Limited>, ScopedTags>)->Arg(16);
+BENCHMARK(pair<GameFramesOf<Counted>, NoTags>)->Arg(16);
+BENCHMARK(pair<GameFramesOf<Counted>, ScopedTags>)->Arg(16);
+BENCHMARK(pair<GameFramesOf<Limited>, ScopedTags>)->Arg(16);
 
 /// A mark behind what so many threads did in so many tags.
 void mark(benchmark::State& state) {
-  using Tested = Tracker<FramesConfig<FramesOf<Marked>, ScopedTags>>;
+  using Tested = Tracker<FramesConfig<GameFramesOf<Marked>, ScopedTags>>;
   const auto session = Tested::start();
   if (!session.ok()) std::abort();
   std::atomic<int> round{0};
@@ -90,7 +90,7 @@ void mark(benchmark::State& state) {
       }
     });
   }
-  FramesOf<Marked>::mark();
+  GameFramesOf<Marked>::mark();
   for (auto _ : state) {
     working = static_cast<int>(threads.size());
     ++round;
@@ -98,7 +98,7 @@ void mark(benchmark::State& state) {
     work();
     for (int left = working; left > 0; left = working) working.wait(left);
     const std::int64_t begin = os::monotonic_ns();
-    FramesOf<Marked>::mark();
+    GameFramesOf<Marked>::mark();
     const std::int64_t end = os::monotonic_ns();
     state.SetIterationTime(static_cast<double>(end - begin) * 1e-9);
   }
@@ -112,7 +112,7 @@ BENCHMARK(mark)->Arg(1)->Arg(4)->UseManualTime()->Iterations(100'000);
 
 /// Marks with nothing between them.
 void mark_at_once(benchmark::State& state) {
-  for (auto _ : state) FramesOf<Marked>::mark();
+  for (auto _ : state) GameFramesOf<Marked>::mark();
 }
 BENCHMARK(mark_at_once);
 

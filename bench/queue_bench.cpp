@@ -24,25 +24,25 @@
 namespace alloctap::bench {
 namespace {
 
-constexpr int kMostThreads = 4;
+constexpr int kMaxThreads = 4;
 
 /// What a recorder does behind the capture of the stack.
 template <class Queue, class Index>
 struct QueueAndIndex {
   using Meta = MemoryMetaContainer<Index>;
-  using Books = Bookkeeper<Meta, QueueAndIndex>;
+  using Books = BlockTracker<Meta, QueueAndIndex>;
   static inline constinit Meta container;
   static inline constinit Books books;
   static inline constinit typename Queue::template For<Books> queue{books};
 
-  struct JoinedTotals : ThreadTotals {
+  struct JoinedTotals : ThreadStats {
     JoinedTotals() noexcept { books.join(*this); }
   };
   static Meta& meta() { return container; }
-  static ThreadTotals* mine() { return PerThread<JoinedTotals>::of(*ThreadStates::mine()); }
+  static ThreadStats* mine() { return PerThread<JoinedTotals>::of(*ThreadStates::mine()); }
 
   static void allocate(const Block& block) {
-    ThreadTotals& totals = *mine();
+    ThreadStats& totals = *mine();
     const auto stack = static_cast<StackId>(block.size);
     const StackHash hash = StackHash{}.with(block.size);
     StackTotals::Entry* entry = totals.stacks.find(hash);
@@ -114,7 +114,7 @@ struct Belt {
   }
 };
 
-std::array<Belt, kMostThreads> belts;
+std::array<Belt, kMaxThreads> belts;
 
 /// Every thread allocates, and frees what its neighbour allocated 512 blocks ago.
 template <class Path>
@@ -139,7 +139,7 @@ void add(const std::string& name, void (*pattern)(benchmark::State&), int fewest
   benchmark::RegisterBenchmark(name.c_str(), pattern)
       ->Setup(&Path::start)
       ->Teardown(&Path::stop)
-      ->ThreadRange(fewest_threads, kMostThreads)
+      ->ThreadRange(fewest_threads, kMaxThreads)
       ->MeasureProcessCPUTime();
 }
 

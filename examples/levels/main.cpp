@@ -89,7 +89,7 @@ int main() {
     std::cerr << session.status() << ' ' << left.status() << '\n';
     return 1;
   }
-  for (const alloctap::LeftTag& tag : left->tags()) {
+  for (const alloctap::LeakedTag& tag : left->tags()) {
     if (!tag.in_level) continue;
     std::cout << tag.path << " left " << tag.left.bytes << " bytes in " << tag.left.blocks
               << (tag.left.blocks == 1 ? " block\n" : " blocks\n");

@@ -20,7 +20,7 @@ struct HookDescription {
   /// Whether blocks can be checked.
   bool checks_blocks = false;
   /// Whether it can put blocks beside guard pages.
-  bool places_blocks = false;
+  bool uses_guard_pages = false;
   /// Whether functions of strings can be checked, too.
   bool checks_strings = false;
   /// A library that has to be in front of the C library's malloc; empty: none.
@@ -48,7 +48,7 @@ inline constexpr auto kHookNames = [] {
   return kHooks[static_cast<std::size_t>(hook)];
 }
 
-inline constexpr std::size_t kMostModulePatterns = 16;
+inline constexpr std::size_t kMaxModulePatterns = 16;
 inline constexpr std::size_t kLongestModulePattern = 1024;
 
 /// Whether some choice can be told modules.
@@ -56,8 +56,9 @@ inline constexpr bool kSomeHookChoosesModules = std::any_of(
     kHooks.begin(), kHooks.end(), [](const HookDescription& hook) { return hook.chooses_modules; });
 
 /// Whether some choice can put blocks beside guard pages.
-inline constexpr bool kSomeHookPlacesBlocks = std::any_of(
-    kHooks.begin(), kHooks.end(), [](const HookDescription& hook) { return hook.places_blocks; });
+inline constexpr bool kSomeHookPlacesBlocks =
+    std::any_of(kHooks.begin(), kHooks.end(),
+                [](const HookDescription& hook) { return hook.uses_guard_pages; });
 
 /// Whether some choice can check blocks.
 inline constexpr bool kSomeHookChecksBlocks = std::any_of(
@@ -84,7 +85,7 @@ struct HookSettings {
   /// Whether mmap and its relatives are recorded.
   bool mappings = true;
   std::size_t pattern_count = 0;
-  std::array<ModulePatternSetting, kMostModulePatterns> patterns{};
+  std::array<ModulePatternSetting, kMaxModulePatterns> patterns{};
 
   [[nodiscard]] std::span<const ModulePatternSetting> module_patterns() const noexcept {
     return std::span(patterns).first(pattern_count);

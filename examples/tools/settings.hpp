@@ -33,26 +33,26 @@ inline constexpr char kPreloadVariable[] = "LD_PRELOAD";
 inline constexpr char kUsersPreloadVariable[] = "ALLOCTAP_RUN_LD_PRELOAD";
 inline constexpr std::string_view kSettingsVersion = "alloctap-run/7";
 
-inline constexpr std::uint32_t kMostFrames = ThreadState::kMostFrames;
+inline constexpr std::uint32_t kMaxFrames = ThreadState::kMaxFrames;
 inline constexpr std::uint32_t kDefaultFrames = 256;
 /// Samples further apart would never be seen; and so far apart, weights of samples are exact.
-inline constexpr std::uint64_t kMostMeanBytes = std::uint64_t{1} << 40;
+inline constexpr std::uint64_t kMaxMeanBytes = std::uint64_t{1} << 40;
 /// A year.
 inline constexpr std::int64_t kLongestInterval = 31'536'000'000'000'000;
-inline constexpr std::size_t kMostDumps = 16;
+inline constexpr std::size_t kMaxDumps = 16;
 /// The number of a process's first dump, in `expand_path`.
 inline constexpr std::uint32_t kFirstDump = 1;
-inline constexpr std::size_t kMostSuppressionFiles = 16;
+inline constexpr std::size_t kMaxSuppressionFiles = 16;
 /// No file of suppressions is longer.
-inline constexpr std::size_t kMostSuppressionBytes = 1 << 20;
+inline constexpr std::size_t kMaxSuppressionBytes = 1 << 20;
 /// No list of checks is longer.
-inline constexpr std::size_t kMostCheckBytes = 1024;
+inline constexpr std::size_t kMaxCheckBytes = 1024;
 /// No encoded settings are longer.
-inline constexpr std::size_t kMostEncodedBytes =
-    256 + kMostCheckBytes + (kMostDumps + kMostSuppressionFiles) * (kPathBytes + 64) +
-    kMostModulePatterns * (kLongestModulePattern + 16);
+inline constexpr std::size_t kMaxEncodedBytes =
+    256 + kMaxCheckBytes + (kMaxDumps + kMaxSuppressionFiles) * (kPathBytes + 64) +
+    kMaxModulePatterns * (kLongestModulePattern + 16);
 /// The most that a process can tell of its end.
-inline constexpr std::int32_t kMostErrorExitCode = 255;
+inline constexpr std::int32_t kMaxErrorExitCode = 255;
 /// By how many bytes the name of a temporary file may exceed the name of the dump that it stands
 /// beside: the launcher has tried that such a name can be created.
 inline constexpr std::size_t kTemporarySuffixBytes = 24;
@@ -92,12 +92,12 @@ struct Settings {
   /// What the program ends with where checks found something; 0: with what it would have.
   std::int32_t error_exit_code = 0;
   std::size_t dump_count = 0;
-  std::array<DumpTarget, kMostDumps> dumps{};
+  std::array<DumpTarget, kMaxDumps> dumps{};
   /// What reports show of leaks.
   LeakChoice leaks = LeakChoice::kNone;
   std::size_t suppression_count = 0;
   /// Absolute paths.
-  std::array<std::string_view, kMostSuppressionFiles> suppressions{};
+  std::array<std::string_view, kMaxSuppressionFiles> suppressions{};
   HookSettings hook{};
 
   [[nodiscard]] std::span<const DumpTarget> targets() const noexcept {
@@ -131,7 +131,7 @@ template <class Enum, std::size_t Count>
   return text;
 }
 
-/// The value of the variable. At most `kMostDumps` dumps with patterns up to `kPathBytes` long, and
+/// The value of the variable. At most `kMaxDumps` dumps with patterns up to `kPathBytes` long, and
 /// as many files of suppressions.
 [[nodiscard]] inline std::string encode(const Settings& settings) {
   std::string text;
@@ -191,7 +191,7 @@ template <class Enum, std::size_t Count>
 
 [[nodiscard]] inline bool read_suppressions(FieldReader& reader, Settings& settings) noexcept {
   if (!reader.read_name(kLeakNames, settings.leaks) ||
-      !reader.read_number(settings.suppression_count, std::size_t{0}, kMostSuppressionFiles)) {
+      !reader.read_number(settings.suppression_count, std::size_t{0}, kMaxSuppressionFiles)) {
     return false;
   }
   for (std::string_view& path :
@@ -210,7 +210,7 @@ template <class Enum, std::size_t Count>
 
 [[nodiscard]] inline bool read_hook(FieldReader& reader, HookSettings& hook) noexcept {
   if (!reader.read_name(kHookNames, hook.choice) || !read_flag(reader, hook.mappings) ||
-      !reader.read_number(hook.pattern_count, std::size_t{0}, kMostModulePatterns)) {
+      !reader.read_number(hook.pattern_count, std::size_t{0}, kMaxModulePatterns)) {
     return false;
   }
   for (ModulePatternSetting& pattern : std::span(hook.patterns).first(hook.pattern_count)) {
@@ -231,7 +231,7 @@ template <class Enum, std::size_t Count>
 
 [[nodiscard]] inline bool read_sampling(FieldReader& reader, Settings& settings) noexcept {
   constexpr std::uint64_t kNone = 0;
-  return reader.read_number(settings.mean_bytes, kNone, kMostMeanBytes) &&
+  return reader.read_number(settings.mean_bytes, kNone, kMaxMeanBytes) &&
          reader.read_number(settings.min_size, kNone, UINT64_MAX) &&
          reader.read_number(settings.max_size, settings.min_size, UINT64_MAX) &&
          reader.read_number(settings.event_bytes, kNone, UINT64_MAX) &&
@@ -249,9 +249,9 @@ template <class Enum, std::size_t Count>
 
 [[nodiscard]] inline bool read_checks(FieldReader& reader, Settings& settings) noexcept {
   std::size_t length = 0;
-  return reader.read_number(length, std::size_t{0}, kMostCheckBytes) &&
+  return reader.read_number(length, std::size_t{0}, kMaxCheckBytes) &&
          reader.read_counted(length, settings.checks) &&
-         reader.read_number(settings.error_exit_code, 0, kMostErrorExitCode);
+         reader.read_number(settings.error_exit_code, 0, kMaxErrorExitCode);
 }
 
 /// Reads what `encode` wrote; nothing where `text` is anything else. The patterns point into
@@ -264,9 +264,9 @@ template <class Enum, std::size_t Count>
       reader.read(version) && version == kSettingsVersion &&
       reader.read_number(settings.root_pid, 1, INT32_MAX) && read_following(reader, settings) &&
       reader.read_name(kStackNames, settings.stack) &&
-      reader.read_number(settings.max_frames, 1u, kMostFrames) && read_sampling(reader, settings) &&
+      reader.read_number(settings.max_frames, 1u, kMaxFrames) && read_sampling(reader, settings) &&
       read_triggers(reader, settings) && read_checks(reader, settings) &&
-      reader.read_number(settings.dump_count, std::size_t{0}, kMostDumps);
+      reader.read_number(settings.dump_count, std::size_t{0}, kMaxDumps);
   if (!head_is_sound) return std::nullopt;
   for (DumpTarget& dump : std::span(settings.dumps).first(settings.dump_count)) {
     if (!read_dump(reader, dump)) return std::nullopt;

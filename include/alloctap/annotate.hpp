@@ -93,11 +93,11 @@ using tag_scope = TagScope;
 
 /// What is allocated while one is alive is meant to stay: a cache, or a table that grows. It is
 /// never taken for a leak.
-class ExpectedToStay {
+class ExpectedLeak {
  private:
   TagScope scope_{ALLOCTAP_EXPECTED_TO_STAY};
 };
-using expected_to_stay = ExpectedToStay;
+using expected_to_stay = ExpectedLeak;
 
 /// Notes the time under that name, in every tracker that records: "level 2 loaded".
 inline void mark(Name name) noexcept {

@@ -43,13 +43,13 @@ class CheckingRecorder : public Recorder<Config> {
 
   static void read_environment() noexcept {
     if constexpr (requires { Checks::read_environment(); }) {
-      const os::ErrorPreserver preserve_error;
-      const OwnAllocations own;
+      const os::ErrnoGuard preserve_error;
+      const UseInternalArena own;
       Checks::read_environment();
     }
   }
 
-  ALLOCTAP_ALWAYS_INLINE static bool leaves_alone() noexcept {
+  ALLOCTAP_ALWAYS_INLINE static bool should_skip_checks() noexcept {
     return (kPlaces && GuardSampler::passes_over()) || !has_checks();
   }
 
@@ -59,16 +59,16 @@ class CheckingRecorder : public Recorder<Config> {
     return settings.touches_all() || (kPlaces && settings.guard_pages != 0);
   }
 
-  ALLOCTAP_ALWAYS_INLINE static bool looks_after(const void* block) noexcept {
-    return checker_.looks_after(block);
+  ALLOCTAP_ALWAYS_INLINE static bool is_checked(const void* block) noexcept {
+    return checker_.is_checked(block);
   }
 
-  static BlockPlan plan_block(const WantedBlock& wanted) noexcept {
+  static BlockPlan plan_block(const AllocationRequest& wanted) noexcept {
     const bool is_chosen = kPlaces && GuardSampler::is_due(Checks::settings());
     if (!is_chosen && !Checks::settings().blocks) {
       return BlockLayout::plan_unrecorded(Checks::settings(), wanted);
     }
-    const PreservingSection section;
+    const ErrnoSafeRecordingScope section;
     if (is_chosen && catches_faults()) {
       const BlockPlan plan = checker_.place(wanted, hint_of(section));
       if (plan.place != nullptr) return plan;
@@ -76,28 +76,28 @@ class CheckingRecorder : public Recorder<Config> {
     return checker_.plan(wanted, hint_of(section));
   }
 
-  static void* adopt_block(const BlockPlan& plan, void* block, const WantedBlock& wanted,
+  static void* adopt_block(const BlockPlan& plan, void* block, const AllocationRequest& wanted,
                            const CallOrigin& origin) noexcept {
     if (plan.number == 0) return checker_.adopt(plan, block, wanted, {});
-    const PreservingSection section;
+    const ErrnoSafeRecordingScope section;
     return checker_.adopt(plan, block, wanted, call_of(section, origin));
   }
 
   static void drop_plan(const BlockPlan& plan) noexcept {
     if (plan.number == 0) return;
-    const PreservingSection section;
+    const ErrnoSafeRecordingScope section;
     checker_.drop(plan, hint_of(section));
   }
 
   static ReleasePlan release_block(const DeallocationEvent& gone) noexcept {
-    if (!checker_.looks_after(gone.pointer)) return {};
+    if (!checker_.is_checked(gone.pointer)) return {};
     return check(gone.origin, [&](const BlockCall& call, FoundMisuses& found) {
       return checker_.release(gone, call, found);
     });
   }
 
   static bool retire_block(const ReleasePlan& plan) noexcept {
-    const PreservingSection section;
+    const ErrnoSafeRecordingScope section;
     return checker_.retire(plan, hint_of(section));
   }
 
@@ -108,8 +108,8 @@ class CheckingRecorder : public Recorder<Config> {
     });
   }
 
-  static BlockExtent before_reallocate(const DeallocationEvent& gone) noexcept {
-    if (!checker_.looks_after(gone.pointer)) return {};
+  static BlockLookup before_reallocate(const DeallocationEvent& gone) noexcept {
+    if (!checker_.is_checked(gone.pointer)) return {};
     return check(gone.origin, [&](const BlockCall& call, FoundMisuses& found) {
       return checker_.before_reallocate(gone, call, found);
     });
@@ -145,19 +145,21 @@ class CheckingRecorder : public Recorder<Config> {
     });
   }
 
-  static BlockExtent usable_size(const void* block) noexcept { return checker_.extent(block); }
+  static BlockLookup usable_size(const void* block) noexcept { return checker_.extent(block); }
 
-  static BlockExtent before_measure(const void* block, std::string_view function,
+  static BlockLookup before_measure(const void* block, std::string_view function,
                                     const CallOrigin& origin) noexcept {
-    const BlockExtent live = checker_.extent(block);
-    const bool is_sound = live.verdict == BlockExtent::Verdict::kKnown;
-    if (is_sound || !checker_.looks_after(block)) return live;
+    const BlockLookup live = checker_.extent(block);
+    const bool is_sound = live.verdict == BlockLookup::Verdict::kKnown;
+    if (is_sound || !checker_.is_checked(block)) return live;
     return check(origin, [&](const BlockCall& call, FoundMisuses& found) {
       return checker_.before_measure(block, function, call, found);
     });
   }
 
-  static void note_unchecked(const void* block) noexcept { checker_.note_unchecked(block); }
+  static void register_unchecked_block(const void* block) noexcept {
+    checker_.register_unchecked_block(block);
+  }
 
   /// Inside another call of the tracker's own, which may be in a section already.
   static ReleasePlan release_unchecked(const void* block) noexcept {
@@ -165,10 +167,12 @@ class CheckingRecorder : public Recorder<Config> {
   }
 
   static bool forget_unchecked(const void* old) noexcept { return checker_.forget_unchecked(old); }
-  static bool is_stranger(const void* block) noexcept { return checker_.is_stranger(block); }
+  static bool is_unknown_block(const void* block) noexcept {
+    return checker_.is_unknown_block(block);
+  }
 
   static void on_page_change(const void* address, std::size_t bytes, PageChange change) noexcept {
-    const PreservingSection section;
+    const ErrnoSafeRecordingScope section;
     if (has_checks()) checker_.note_page_change(address, bytes, change);
   }
 
@@ -200,13 +204,13 @@ class CheckingRecorder : public Recorder<Config> {
     if (!kPlaces) settings.guard_pages = 0;
     return settings;
   }
-  static GuardAccount guard_account() noexcept {
+  static GuardPageStats guard_account() noexcept {
     return checker_.guarded().account(Checks::settings());
   }
 
  private:
   /// Elsewhere guard pages that are chosen at run time are without effect.
-  static constexpr bool kPlaces = Config::Hook::capabilities.places_blocks;
+  static constexpr bool kPlaces = Config::Hook::capabilities.uses_guard_pages;
 
   /// Whether accesses that are refused come to `on_fault`; from the first call on.
   static bool catches_faults() noexcept {
@@ -241,12 +245,12 @@ class CheckingRecorder : public Recorder<Config> {
     return goes_on ? os::FaultVerdict::kRetry : os::FaultVerdict::kPassOn;
   }
 
-  static std::uint32_t hint_of(const RecordingSection& section) noexcept {
+  static std::uint32_t hint_of(const RecordingScope& section) noexcept {
     return section.thread() == nullptr ? 0 : section.thread()->number;
   }
 
-  static BlockCall call_of(const RecordingSection& section, const CallOrigin& origin) noexcept {
-    ThreadTotals* const totals = section.thread() == nullptr ? nullptr : Base::mine();
+  static BlockCall call_of(const RecordingScope& section, const CallOrigin& origin) noexcept {
+    ThreadStats* const totals = section.thread() == nullptr ? nullptr : Base::mine();
     if (totals == nullptr) return {.stack = kUnknownStack};
     ThreadState& thread = *section.thread();
     return {.stack = Base::capture(thread, *totals, origin),
@@ -256,10 +260,10 @@ class CheckingRecorder : public Recorder<Config> {
 
   template <class Work>
   static auto check(const CallOrigin& origin, Work&& work) noexcept {
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     FoundMisuses found;
     const auto result = [&] {
-      const RecordingSection section;
+      const RecordingScope section;
       return work(call_of(section, origin), found);
     }();
     act(found);

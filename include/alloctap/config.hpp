@@ -30,7 +30,7 @@ namespace alloctap {
 
 /// Bounds that a tracker keeps to.
 struct Limits {
-  /// The deepest stack that is captured, at most `ThreadState::kMostFrames`.
+  /// The deepest stack that is captured, at most `ThreadState::kMaxFrames`.
   std::uint32_t max_frames = 256;
   /// The most memory that a queue may hold, in bytes.
   std::size_t max_queue_bytes = 16 * 1024 * 1024;
@@ -43,15 +43,15 @@ struct Limits {
 ///     };
 ///
 /// Six static functions may be added. `on_first_call()` runs once, inside the first interposed
-/// call of the process, before constructors: a place to start early. `is_own_call(const
-/// CallOrigin&)` tells calls that are not the program's; `own_calls_to_come()`, whether there may
-/// be any yet: sampling is slow until there are none. `own_module()` is a `std::span<const char>`
-/// of a module that holds the tracker and nothing of the program: what its variables point at may
-/// be lost all the same, and so may what its frames on the stack of a thread do that waits for a
-/// report; its frames are left out of stacks. `for_each_kept_pointer(void (*visit)(void*, const
-/// void*), void* context)` calls `visit` with `context` and each pointer of the program's that is
-/// kept in such variables, or in the arena, for it. `on_misuse(const Misuse&)` is told of each
-/// fault that `Checks` find, once, inside malloc.
+/// call of the process, before constructors: a place to start early. `is_internal_call(const
+/// CallOrigin&)` tells calls that are not the program's; `may_have_internal_calls()`, whether there
+/// may be any yet: sampling is slow until there are none. `own_module()` is a `std::span<const
+/// char>` of a module that holds the tracker and nothing of the program: what its variables point
+/// at may be lost all the same, and so may what its frames on the stack of a thread do that waits
+/// for a report; its frames are left out of stacks. `for_each_kept_pointer(void (*visit)(void*,
+/// const void*), void* context)` calls `visit` with `context` and each pointer of the program's
+/// that is kept in such variables, or in the arena, for it. `on_misuse(const Misuse&)` is told of
+/// each fault that `Checks` find, once, inside malloc.
 struct DefaultConfig {
   using Hook = ManualHook<>;
   using Stack = UnwindTableStack;
@@ -104,7 +104,7 @@ struct CheckedConfig {
                 "Config::Checks has a check that remembers blocks, and Config::Hook does not see "
                 "every free: use InterposeHook, or Expand and FillOnAllocate alone");
   static_assert(
-      !C::Checks::needs.places_blocks || C::Hook::capabilities.places_blocks,
+      !C::Checks::needs.uses_guard_pages || C::Hook::capabilities.uses_guard_pages,
       "Config::Checks has GuardPages, and Config::Hook cannot hand out memory that is not "
       "the allocator's: use InterposeHook, or other checks");
   static_assert(
@@ -127,8 +127,8 @@ struct CheckedConfig {
                 "Config::Symbolizer does not model Symbolizer: see alloctap/symbol/symbolizer.hpp");
   static_assert(std::convertible_to<decltype(C::limits), Limits>,
                 "Config::limits is not an alloctap::Limits: see alloctap/config.hpp");
-  static_assert(C::limits.max_frames >= 1 && C::limits.max_frames <= ThreadState::kMostFrames,
-                "Config::limits.max_frames must be from 1 to ThreadState::kMostFrames");
+  static_assert(C::limits.max_frames >= 1 && C::limits.max_frames <= ThreadState::kMaxFrames,
+                "Config::limits.max_frames must be from 1 to ThreadState::kMaxFrames");
   static_assert(HasNoSlips<C>::ok);
   static constexpr bool ok = true;
 };

@@ -16,7 +16,7 @@ class DetourRecorder {
  public:
   using Sampling = typename Config::Sampling;
 
-  static Detours& detours() noexcept { return detours_; }
+  static RecordingMode& detours() noexcept { return detours_; }
 
   /// Asks the policy what it will be asked about, and ends all pauses. Before the hook is
   /// installed.
@@ -27,29 +27,30 @@ class DetourRecorder {
   static void end_session() noexcept { detours_.end(); }
 
   template <class BytesOf>
-  ALLOCTAP_ALWAYS_INLINE static bool skips(const void* block, const BytesOf& bytes_of) noexcept {
-    return Recorder::sample_books_.skips(block, bytes_of);
+  ALLOCTAP_ALWAYS_INLINE static bool try_skip(const void* block, const BytesOf& bytes_of) noexcept {
+    return Recorder::sample_books_.try_skip(block, bytes_of);
   }
-  ALLOCTAP_ALWAYS_INLINE static bool skips_free(const void* block) noexcept {
-    return Recorder::sample_books_.skips_free(block);
+  ALLOCTAP_ALWAYS_INLINE static bool try_skip_free(const void* block) noexcept {
+    return Recorder::sample_books_.try_skip_free(block);
   }
 
   ALLOCTAP_ALWAYS_INLINE static void on_allocate(const AllocationEvent& event) noexcept {
-    if (!skips(event.pointer, [&] { return event.size; })) on_allocate_unskipped(copy_of(event));
+    if (!try_skip(event.pointer, [&] { return event.size; }))
+      on_allocate_sampled_in(copy_of(event));
   }
   ALLOCTAP_ALWAYS_INLINE static void on_deallocate(const DeallocationEvent& event) noexcept {
-    if (!skips_free(event.pointer)) on_deallocate_unskipped(event.pointer, event.origin);
+    if (!try_skip_free(event.pointer)) on_deallocate_sampled_in(event.pointer, event.origin);
   }
 
-  ALLOCTAP_ALWAYS_INLINE static void on_allocate_unskipped(const AllocationEvent& event) noexcept {
+  ALLOCTAP_ALWAYS_INLINE static void on_allocate_sampled_in(const AllocationEvent& event) noexcept {
     if constexpr (kNeverSamples<Sampling>) {
       Recorder::allocate(event);
     } else {
       allocate_or_sample(event);
     }
   }
-  ALLOCTAP_ALWAYS_INLINE static void on_deallocate_unskipped(void* pointer,
-                                                             const CallOrigin& origin) noexcept {
+  ALLOCTAP_ALWAYS_INLINE static void on_deallocate_sampled_in(void* pointer,
+                                                              const CallOrigin& origin) noexcept {
     if constexpr (kNeverSamples<Sampling>) {
       Recorder::deallocate(pointer, origin);
     } else {
@@ -80,7 +81,7 @@ class DetourRecorder {
             .allocator = origin.allocator};
   }
 
-  static inline constinit Detours detours_;
+  static inline constinit RecordingMode detours_;
 
  private:
   /// Out of the way of calls that are skipped, so that those need few registers.

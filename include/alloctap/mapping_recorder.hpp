@@ -25,8 +25,8 @@ class MappingRecorder {
 
   static void on_map(const MappingEvent& event) noexcept {
     if (!on_.load(std::memory_order_relaxed)) return;
-    const RecordingSection section;
-    ThreadTotals* totals = Recorder::ready(section.thread(), event.origin);
+    const RecordingScope section;
+    ThreadStats* totals = Recorder::ready(section.thread(), event.origin);
     if (totals == nullptr) return;
     Recorder::meta().mappings().map(reinterpret_cast<std::uintptr_t>(event.address), event.length,
                                     Recorder::capture(*section.thread(), *totals, event.origin));
@@ -35,7 +35,7 @@ class MappingRecorder {
 
   static DetachedMappings begin_unmap(const MappingEvent& event) noexcept {
     if (!on_.load(std::memory_order_relaxed)) return {};
-    const RecordingSection section;
+    const RecordingScope section;
     if (Recorder::ready(section.thread(), event.origin) == nullptr) return {};
     DetachedMappings detached = Recorder::meta().mappings().begin_unmap(
         reinterpret_cast<std::uintptr_t>(event.address), event.length);
@@ -46,28 +46,28 @@ class MappingRecorder {
   }
 
   static void cancel_unmap(DetachedMappings& detached) noexcept {
-    const RecordingSection section;
+    const RecordingScope section;
     Recorder::meta().mappings().cancel_unmap(detached);
     if (detached.length > 0) tell_mapped({.address = detached.address, .length = detached.length});
   }
 
   static void finish_unmap(DetachedMappings& detached) noexcept {
     if (!on_.load(std::memory_order_relaxed)) return;
-    const RecordingSection section;
+    const RecordingScope section;
     Recorder::meta().mappings().finish_unmap(detached);
   }
 
  private:
   static void tell_mapped(const ObservedMapping& mapping) noexcept {
     if constexpr (requires { Recorder::Observers::on_map(mapping); }) {
-      const os::ErrorPreserver preserve_error;
+      const os::ErrnoGuard preserve_error;
       Recorder::Observers::on_map(mapping);
     }
   }
 
   static void tell_unmapped(const ObservedMapping& mapping) noexcept {
     if constexpr (requires { Recorder::Observers::on_unmap(mapping); }) {
-      const os::ErrorPreserver preserve_error;
+      const os::ErrnoGuard preserve_error;
       Recorder::Observers::on_unmap(mapping);
     }
   }

@@ -39,14 +39,14 @@ namespace alloctap {
 /// call `update`: stacks are retired at once, where nobody holds the control lock at that moment,
 /// and else, like the looking up of names, with the next report or the end of the session.
 template <class Recorder, class Config>
-class ModuleEpochs {
+class ModuleTracker {
  public:
   /// Looks which modules went since the last time. To be called before and after anything that may
   /// unload one. Control plane, outside of a dump; takes some tenths of a millisecond, more where
   /// stacks are retired.
   static void update() noexcept {
     const ReentrancyGuard guard;
-    if (!guard.outermost() || Recorder::stacks().end_id() == kFirstStack) return;
+    if (!guard.is_outermost() || Recorder::stacks().end_id() == kFirstStack) return;
     const std::lock_guard hold(control_lock);
     update_locked();
   }
@@ -69,7 +69,7 @@ class ModuleEpochs {
   /// Looks up the names that notices of the loader left for later. Behind the control lock.
   static void settle_locked() noexcept {
     if constexpr (os::kLoaderGivesNotice) {
-      retire_departed(RecordingGate::kPatience);
+      retire_departed(WorldGate::kTimeoutNs);
       history_.for_each_unnamed([](UnloadedModule& unloaded) { symbolize(unloaded); });
     }
   }
@@ -99,8 +99,8 @@ class ModuleEpochs {
 
   /// As the config's symbolizer, and for places in unloaded modules what was known when they went.
   /// Those come last in `places`.
-  static void symbolize(std::span<const CodePlace> places, Symbols& symbols) noexcept {
-    const auto unloaded = std::find_if(places.begin(), places.end(), [](const CodePlace& place) {
+  static void symbolize(std::span<const CodeAddress> places, Symbols& symbols) noexcept {
+    const auto unloaded = std::find_if(places.begin(), places.end(), [](const CodeAddress& place) {
       return place.module != nullptr && place.module->is_unloaded();
     });
     Config::Symbolizer::symbolize(places.first(static_cast<std::size_t>(unloaded - places.begin())),
@@ -126,7 +126,7 @@ class ModuleEpochs {
   /// Inside the loader. Rules are forgotten once more before the next module runs: a thread may
   /// have walked through the old one after its notice.
   static void on_notice(const os::ModuleNotice& notice) noexcept {
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     const ReentrancyGuard guard;
     if (notice.what == os::ModuleNotice::What::kUnloading) {
       rules_may_be_old_.store(true, std::memory_order_relaxed);
@@ -140,7 +140,7 @@ class ModuleEpochs {
     }
     // Who holds it may be waiting for the loader. Who is inside the tables is not: that ends.
     if (!control_lock.try_lock()) return;
-    retire_departed(kPatienceOfNotice);
+    retire_departed(kNoticeTimeoutNs);
     control_lock.unlock();
   }
 
@@ -181,14 +181,14 @@ class ModuleEpochs {
   static UnloadedModule* retire_quietly(const Module& module, StackId end) noexcept {
     UnloadedModule* unloaded = retire_stacks(module, end);
     if (unloaded == nullptr) return nullptr;
-    Recorder::for_each_totals([](ThreadTotals& totals) {
+    Recorder::for_each_totals([](ThreadStats& totals) {
       totals.stacks.forget_stacks([](StackId id) { return Recorder::stacks_.is_retired(id); });
     });
     return unloaded;
   }
 
   static UnloadedModule* retire_stacks(const Module& module, StackId end) noexcept {
-    ArenaArray<CodePlace> places;
+    ArenaArray<CodeAddress> places;
     for (StackId id = kFirstStack; id < end; ++id) {
       const std::size_t before = places.size();
       add_places(module, id, places);
@@ -201,7 +201,8 @@ class ModuleEpochs {
   }
 
   /// Those of the stack `id` in `module`, each once so far as is known at once.
-  static void add_places(const Module& module, StackId id, ArenaArray<CodePlace>& places) noexcept {
+  static void add_places(const Module& module, StackId id,
+                         ArenaArray<CodeAddress>& places) noexcept {
     for (const std::uintptr_t frame : Recorder::stacks().frames(id)) {
       const std::uintptr_t address = frame - 1;
       if (!module.contains(address) || history_.find(address, id) != nullptr) continue;
@@ -210,25 +211,25 @@ class ModuleEpochs {
   }
 
   static void symbolize(UnloadedModule& unloaded) noexcept {
-    ArenaArray<CodePlace>& places = unloaded.places;
+    ArenaArray<CodeAddress>& places = unloaded.places;
     std::sort(places.begin(), places.end(), is_below);
-    const auto* end =
-        std::unique(places.begin(), places.end(),
-                    [](const CodePlace& a, const CodePlace& b) { return a.address == b.address; });
+    const auto* end = std::unique(
+        places.begin(), places.end(),
+        [](const CodeAddress& a, const CodeAddress& b) { return a.address == b.address; });
     static_cast<void>(places.resize(static_cast<std::size_t>(end - places.begin())));
-    for (CodePlace& place : places) place.module = &unloaded.module;
+    for (CodeAddress& place : places) place.module = &unloaded.module;
     if (!unloaded.symbols.expect(places.size())) return;
     Config::Symbolizer::symbolize({places.data(), places.size()}, unloaded.symbols);
   }
 
-  static bool is_below(const CodePlace& a, const CodePlace& b) noexcept {
+  static bool is_below(const CodeAddress& a, const CodeAddress& b) noexcept {
     return a.address < b.address;
   }
 
-  static constexpr std::int64_t kPatienceOfNotice = 2'000'000;
+  static constexpr std::int64_t kNoticeTimeoutNs = 2'000'000;
 
   static inline constinit ModuleHistory history_;
-  static inline constinit DepartedModules departed_;
+  static inline constinit UnloadedModuleQueue departed_;
   static inline constinit os::ModuleNotices notices_{&on_notice};
   static inline constinit std::atomic<bool> told_{false};
   static inline constinit std::atomic<bool> rules_may_be_old_{false};

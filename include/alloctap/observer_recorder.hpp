@@ -43,15 +43,15 @@ class ObserverRecorder {
   ALLOCTAP_NOINLINE static void end_timing(const TimedCall& timed) noexcept
     requires TimingObserver<Observers>
   {
-    const PreservingSection section;
+    const ErrnoSafeRecordingScope section;
     if (section.thread() == nullptr) return;
     Observers::end_timing(timed, Config::Tags::current(*section.thread()));
   }
 
  protected:
   /// These two leave errno to the caller. `thread` has just allocated the block.
-  ALLOCTAP_ALWAYS_INLINE static void tell_new(const ThreadState& thread, void* pointer,
-                                              const BlockRecord& record) noexcept {
+  ALLOCTAP_ALWAYS_INLINE static void notify_alloc(const ThreadState& thread, void* pointer,
+                                                  const BlockRecord& record) noexcept {
     ObservedBlock block = observed(pointer, record);
     // What the thread is doing now is the owner of a stack that it has just captured.
     if constexpr (kTellsOwners) {
@@ -60,22 +60,23 @@ class ObserverRecorder {
     Observers::on_track(block);
   }
 
-  ALLOCTAP_ALWAYS_INLINE static void tell_gone(void* pointer, const BlockRecord& record) noexcept {
+  ALLOCTAP_ALWAYS_INLINE static void notify_free(void* pointer,
+                                                 const BlockRecord& record) noexcept {
     if (record.stack == kNoStackId) return;
     Observers::on_untrack(with_owner(observed(pointer, record)));
   }
 
   /// A block that had gone is there again.
-  static void tell_back(void* pointer, const BlockRecord& record) noexcept {
-    const os::ErrorPreserver preserve_error;
+  static void notify_realloc_failed(void* pointer, const BlockRecord& record) noexcept {
+    const os::ErrnoGuard preserve_error;
     Observers::on_track(with_owner(observed(pointer, record)));
   }
 
   /// Where `event`, whose block is now kept as `record`, is the second half of a reallocation of a
   /// block that was known.
-  static void tell_reallocation(const AllocationEvent& event, const BlockRecord& record) noexcept {
+  static void notify_realloc(const AllocationEvent& event, const BlockRecord& record) noexcept {
     if (event.reallocated == nullptr || !event.reallocated->known) return;
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     const DetachedBlock& before = *event.reallocated;
     Observers::on_reallocate(with_owner(observed(before.pointer, before.record)),
                              with_owner(observed(event.pointer, record)));

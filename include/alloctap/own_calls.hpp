@@ -7,19 +7,21 @@ namespace alloctap {
 
 /// What `Config` says of calls, where it says anything; for a `Recorder` that derives from it.
 template <class Config>
-class OwnCalls {
+class InternalCallFilter {
  public:
   /// Whether a call is not the program's.
-  static bool is_own_call(const CallOrigin& origin) noexcept {
-    if constexpr (requires { Config::is_own_call(origin); }) return Config::is_own_call(origin);
+  static bool is_internal_call(const CallOrigin& origin) noexcept {
+    if constexpr (requires { Config::is_internal_call(origin); })
+      return Config::is_internal_call(origin);
     return false;
   }
 
-  /// Whether `is_own_call` may yet say so; asked after it said no. While it may, each call is asked
-  /// about, which costs what sampling saves.
-  static bool own_calls_to_come() noexcept {
-    if constexpr (requires { Config::own_calls_to_come(); }) return Config::own_calls_to_come();
-    return requires(const CallOrigin& origin) { Config::is_own_call(origin); };
+  /// Whether `is_internal_call` may yet say so; asked after it said no. While it may, each call is
+  /// asked about, which costs what sampling saves.
+  static bool may_have_internal_calls() noexcept {
+    if constexpr (requires { Config::may_have_internal_calls(); })
+      return Config::may_have_internal_calls();
+    return requires(const CallOrigin& origin) { Config::is_internal_call(origin); };
   }
 
   /// Only hooks that are called before the tracker starts ask for it.

@@ -40,21 +40,21 @@ namespace alloctap {
 template <class Recorder>
 class PeakRecorder {
  public:
-  /// As `Bookkeeper` calls it: inside malloc, in a recording section, with no lock held.
-  ALLOCTAP_NOINLINE static void on_fall(const BlockRecord& gone) noexcept
+  /// As `BlockTracker` calls it: inside malloc, in a recording section, with no lock held.
+  ALLOCTAP_NOINLINE static void on_peak_passed(const BlockRecord& gone) noexcept
     requires requires { requires Recorder::Queue::kDeliversAtOnce; }
   {
-    RecordingGate::Flag& recording = this_thread_slot().state->recording;
-    RecordingGate::leave(recording);
+    WorldGate::Flag& recording = this_thread_slot().state->recording;
+    WorldGate::leave(recording);
     if (turn_.try_begin()) {
       take_if_possible(gone);
       turn_.end();
     } else {
       // What others free before the gate is closed is missing in the picture, and the thread that
       // closes it may lose its processor first.
-      turn_.await_end(kPatience);
+      turn_.await_end(kTimeoutNs);
     }
-    RecordingGate::enter(recording);
+    WorldGate::enter(recording);
   }
 
   /// In the child of a fork, alone: whoever was taking a picture is not there.
@@ -64,7 +64,7 @@ class PeakRecorder {
   [[nodiscard]] static const Peak& peak() noexcept { return state_.get().peak; }
 
  private:
-  static constexpr std::int64_t kPatience = 50'000'000;
+  static constexpr std::int64_t kTimeoutNs = 50'000'000;
 
   struct Sums {
     std::int64_t blocks = 0;
@@ -82,7 +82,7 @@ class PeakRecorder {
   static void take(const BlockRecord& gone) noexcept {
     const std::int64_t began = os::monotonic_ns();
     const std::int64_t cpu_began = os::thread_cpu_ns();
-    const bool closed = ThreadStates::close_gate(kPatience);
+    const bool closed = ThreadStates::close_gate(kTimeoutNs);
     if (closed && add_up(gone)) keep();
     Recorder::books().note_picture();
     ThreadStates::open_gate();
@@ -112,7 +112,7 @@ class PeakRecorder {
   /// False where a thread could not count all its frees.
   static bool add_totals(ArenaArray<Sums>& sums) noexcept {
     bool complete = true;
-    Recorder::for_each_totals([&](const ThreadTotals& totals) {
+    Recorder::for_each_totals([&](const ThreadStats& totals) {
       totals.stacks.for_each([&](StackId stack, const AllocationTotals& allocated) {
         add(sums[stack], allocated.allocations, allocated.allocated_bytes);
       });
@@ -160,9 +160,9 @@ class PeakRecorder {
   };
 
   /// Behind the control lock.
-  static inline constinit LateConstruction<State> state_;
+  static inline constinit NoDestroyLazy<State> state_;
   /// Whose turn it is to look whether a picture is to be taken.
-  static inline constinit Turn turn_;
+  static inline constinit SingleFlight turn_;
 };
 
 }  // namespace alloctap

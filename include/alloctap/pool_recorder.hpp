@@ -79,9 +79,9 @@ class PoolRecorder {
 
   static void allocate(PoolHandle pool, void* pointer, std::size_t bytes,
                        const CallOrigin& origin) noexcept {
-    if (!is_running() || Recorder::detours().paused() || Recorder::is_own_call(origin)) return;
-    const RecordingSection section;
-    ThreadTotals* const totals = section.thread() == nullptr ? nullptr : Recorder::mine();
+    if (!is_running() || Recorder::detours().paused() || Recorder::is_internal_call(origin)) return;
+    const RecordingScope section;
+    ThreadStats* const totals = section.thread() == nullptr ? nullptr : Recorder::mine();
     if (totals == nullptr) return books_.note_dropped();
     books_.allocate(
         pool, pointer,
@@ -90,13 +90,13 @@ class PoolRecorder {
 
   static void free(PoolHandle pool, void* pointer) noexcept {
     if (!is_running()) return;
-    const RecordingSection section;
+    const RecordingScope section;
     if (section.thread() != nullptr) books_.free(pool, pointer);
   }
 
   static void reset(PoolHandle pool) noexcept {
     if (!is_running()) return;
-    const RecordingSection section;
+    const RecordingScope section;
     if (section.thread() != nullptr) books_.reset(pool);
   }
 

@@ -186,9 +186,9 @@ class ReachabilityScan {
   }
 
   void scan_frozen(const os::FrozenState& state) noexcept {
-    const LentLock lend_threads(ThreadStates::lock());
-    const LentLock lend_arena(Arena::lock());
-    const LentLock lend_regions(ArenaRegions::lock());
+    const ScopedUnlock lend_threads(ThreadStates::lock());
+    const ScopedUnlock lend_arena(Arena::lock());
+    const ScopedUnlock lend_regions(ArenaRegions::lock());
     order_.threads = {threads_.data(), 1 + state.threads};
     order_.all_threads_seen = state.unseen == 0;
     order_.unread_bytes = state.unread_bytes;

@@ -31,7 +31,7 @@ namespace alloctap {
 /// is the `EventSink` that the tracker's hook feeds. All static; constant-initialized, so events
 /// may come before constructors; deliberately never destroyed, so they may come after destructors.
 ///
-/// What is counted per event is counted in memory of the calling thread (`ThreadTotals`): no two
+/// What is counted per event is counted in memory of the calling thread (`ThreadStats`): no two
 /// threads write one cache line for it.
 template <class Config>
 class Recorder : public DetourRecorder<Recorder<Config>, Config>,
@@ -43,23 +43,23 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
                  public TotalsRecorder<Recorder<Config>, Config> {
  public:
   using Meta = typename Config::Meta;
-  using Books = Bookkeeper<Meta, Recorder>;
+  using Books = BlockTracker<Meta, Recorder>;
   using Queue = typename Config::Queue::template For<Books>;
   using Sampling = typename Config::Sampling;
   using Observers = typename Config::Observers;
-  using Epochs = ModuleEpochs<Recorder, Config>;
+  using Epochs = ModuleTracker<Recorder, Config>;
 
   static Meta& meta() noexcept { return meta_; }
   static auto& queue() noexcept { return queue_; }
 
   /// For a hook that knows how far apart blocks begin, before any of them is recorded, and a
   /// container that asks for it.
-  static void expect_spacing(std::size_t bytes) noexcept
-    requires requires(Meta& meta) { meta.expect_spacing(bytes); }
+  static void set_min_block_spacing(std::size_t bytes) noexcept
+    requires requires(Meta& meta) { meta.set_min_block_spacing(bytes); }
   {
     // So that every thread that records afterwards knows of it.
     static_cast<void>(ThreadStates::close_gate());
-    meta_.expect_spacing(bytes);
+    meta_.set_min_block_spacing(bytes);
     ThreadStates::open_gate();
   }
   static Books& books() noexcept { return books_; }
@@ -88,29 +88,29 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
 
   static DetachedBlock begin_reallocate(const DeallocationEvent& event) noexcept {
     if (samples()) return sample_books_.begin_reallocate(event);
-    const PreservingSection section;
-    ThreadTotals* totals = ready(section.thread(), event.origin);
+    const ErrnoSafeRecordingScope section;
+    ThreadStats* totals = ready(section.thread(), event.origin);
     if (totals == nullptr) return {};
     totals->moved.begin(event.pointer);
     const BlockRecord record = queue_.take(event.pointer);
     totals->moved.bytes = record.size;
-    if constexpr (kObserves<Observers>) tell_gone(event.pointer, record);
+    if constexpr (kObserves<Observers>) notify_free(event.pointer, record);
     return {.pointer = event.pointer, .record = record, .known = record.stack != kNoStackId};
   }
 
   static void cancel_reallocate(const DetachedBlock& block) noexcept {
     if (samples()) return sample_books_.cancel_reallocate(block);
-    const RecordingSection section;
+    const RecordingScope section;
     if (!block.known || Totals::mine() == nullptr) return;
     queue_.put_back(block.pointer, block.record);
     Totals::mine()->moved = {};
-    if constexpr (kObserves<Observers>) tell_back(block.pointer, block.record);
+    if constexpr (kObserves<Observers>) notify_realloc_failed(block.pointer, block.record);
   }
 
   static void finish_reallocate(const DetachedBlock& block) noexcept {
     if (samples()) return sample_books_.finish_reallocate(block);
-    const RecordingSection section;
-    ThreadTotals* totals = block.known ? Totals::mine() : nullptr;
+    const RecordingScope section;
+    ThreadStats* totals = block.known ? Totals::mine() : nullptr;
     if (totals != nullptr) totals->last.note_free(block.pointer, section.thread()->generation);
   }
 
@@ -121,19 +121,19 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
   using Detoured = DetourRecorder<Recorder, Config>;
   using Detoured::detours_;
   using Detoured::samples;
-  using ObserverRecorder<Recorder, Config>::tell_back;
-  using ObserverRecorder<Recorder, Config>::tell_gone;
-  using ObserverRecorder<Recorder, Config>::tell_new;
-  using ObserverRecorder<Recorder, Config>::tell_reallocation;
+  using ObserverRecorder<Recorder, Config>::notify_realloc_failed;
+  using ObserverRecorder<Recorder, Config>::notify_free;
+  using ObserverRecorder<Recorder, Config>::notify_alloc;
+  using ObserverRecorder<Recorder, Config>::notify_realloc;
   using Stacks = StackRecorder<Config>;
   using Stacks::count_incomplete;
   using Stacks::hash_of;
-  using Stacks::identify_anew;
+  using Stacks::identify_uncached;
   using Stacks::intern;
   using Stacks::recall;
   using Totals = TotalsRecorder<Recorder, Config>;
   using Totals::ready;
-  using Totals::ready_for_anybody;
+  using Totals::stats_unfiltered;
 
   friend DetourRecorder<Recorder, Config>;
   friend MappingRecorder<Recorder>;
@@ -148,17 +148,17 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
                  requires { requires Config::Tags::leaves_errno_alone; };
   };
   using EventSection =
-      std::conditional_t<kCallsLeaveErrnoAlone, RecordingSection, PreservingSection>;
+      std::conditional_t<kCallsLeaveErrnoAlone, RecordingScope, ErrnoSafeRecordingScope>;
 
   /// Whether a free need be the program's only where its block is not known: what is known was the
   /// program's.
   static constexpr bool kAsksWhoseFreeLater =
-      !kObserves<Observers> && requires(Queue& queue, ThreadTotals& totals) {
+      !kObserves<Observers> && requires(Queue& queue, ThreadStats& totals) {
         queue.push_known_deallocation(nullptr, totals);
       };
 
-  ALLOCTAP_NOINLINE static void count_unmatched(ThreadTotals& totals, CallOrigin origin) noexcept {
-    if (!Totals::is_own_call(origin)) ++totals.events.unmatched_frees;
+  ALLOCTAP_NOINLINE static void count_unmatched(ThreadStats& totals, CallOrigin origin) noexcept {
+    if (!Totals::is_internal_call(origin)) ++totals.events.unmatched_frees;
   }
 
   /// No stack's.
@@ -168,12 +168,12 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
     // record does, which is in another place.
     ALLOCTAP_PREFETCH_FOR_WRITING(pointer);
     const EventSection section;
-    ThreadTotals* totals = kAsksWhoseFreeLater ? ready_for_anybody(section.thread(), origin)
-                                               : ready(section.thread(), origin);
+    ThreadStats* totals = kAsksWhoseFreeLater ? stats_unfiltered(section.thread(), origin)
+                                              : ready(section.thread(), origin);
     if (totals == nullptr) return;
     totals->last.note_free(pointer, section.thread()->generation);
     if constexpr (kObserves<Observers>) {
-      tell_gone(pointer, queue_.take(pointer));
+      notify_free(pointer, queue_.take(pointer));
     } else if constexpr (kAsksWhoseFreeLater) {
       const bool known = queue_.push_known_deallocation(pointer, *totals);
       if (!known) [[unlikely]] {
@@ -188,7 +188,7 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
 
   ALLOCTAP_ALWAYS_INLINE static void allocate(const AllocationEvent& event) noexcept {
     const EventSection section;
-    ThreadTotals* totals = ready_for_anybody(section.thread(), event.origin);
+    ThreadStats* totals = stats_unfiltered(section.thread(), event.origin);
     if (totals == nullptr) return;
     if (detours_.any()) [[unlikely]] {
       return allocate_on_detour(*section.thread(), *totals, Detoured::copy_of(event));
@@ -197,19 +197,19 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
   }
 
   /// An allocation while recording is paused, or that the policy decides on.
-  ALLOCTAP_NOINLINE static void allocate_on_detour(ThreadState& thread, ThreadTotals& totals,
+  ALLOCTAP_NOINLINE static void allocate_on_detour(ThreadState& thread, ThreadStats& totals,
                                                    const AllocationEvent& event) noexcept {
-    if (Totals::is_own_call(event.origin)) return;
+    if (Totals::is_internal_call(event.origin)) return;
     totals.last.forget();
     if (detours_.paused()) return;
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     const SampleDecision decision = Sampling::decide(thread, event.size);
     if (decision == SampleDecision::kWithStack) return allocate(thread, totals, event);
     record(thread, event, totals, kStackNotTaken,
            totals.stacks.find_or_add(kHashOfNotTaken, kStackNotTaken));
   }
 
-  ALLOCTAP_ALWAYS_INLINE static void allocate(ThreadState& thread, ThreadTotals& totals,
+  ALLOCTAP_ALWAYS_INLINE static void allocate(ThreadState& thread, ThreadStats& totals,
                                               const AllocationEvent& event) noexcept {
     const auto expected = expect(event.pointer);
     RememberedStack* const recalled = recall(thread, totals, event.origin);
@@ -226,14 +226,14 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
   /// From a stack that does not come again and again, which is not remembered where the call is not
   /// the program's. The event is a copy, because the one that it was made of is not in memory.
   template <class Expected>
-  ALLOCTAP_NOINLINE static void allocate_anew(ThreadState& thread, ThreadTotals& totals,
+  ALLOCTAP_NOINLINE static void allocate_anew(ThreadState& thread, ThreadStats& totals,
                                               const AllocationEvent& event,
                                               RememberedStack* recalled,
                                               Expected expected) noexcept {
-    if (Totals::is_own_call(event.origin)) return;
-    const os::ErrorPreserver preserve_error;
+    if (Totals::is_internal_call(event.origin)) return;
+    const os::ErrnoGuard preserve_error;
     totals.last.forget();
-    const IdentifiedStack identified = identify_anew(thread, event.origin, recalled);
+    const IdentifiedStack identified = identify_uncached(thread, event.origin, recalled);
     if (recalled == nullptr) count_incomplete(totals, identified.stack);
     StackTotals::Entry* entry =
         totals.stacks.find(hash_of(thread, identified.hash), identified.place);
@@ -245,7 +245,7 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
 
   /// The first allocation of a thread with that stack. Stacks that could not be kept share one
   /// entry, so that each is tried again next time.
-  ALLOCTAP_NOINLINE static void allocate_first(ThreadState& thread, ThreadTotals& totals,
+  ALLOCTAP_NOINLINE static void allocate_first(ThreadState& thread, ThreadStats& totals,
                                                const AllocationEvent& event,
                                                const IdentifiedStack& identified) noexcept {
     const StackId stack = intern(thread, identified);
@@ -265,7 +265,7 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
   /// Counts and hands on an allocation; `entry` is nullptr where there is no memory to count it.
   template <class Expected = std::nullptr_t>
   ALLOCTAP_ALWAYS_INLINE static void record(ThreadState& thread, const AllocationEvent& event,
-                                            ThreadTotals& totals, StackId stack,
+                                            ThreadStats& totals, StackId stack,
                                             StackTotals::Entry* entry,
                                             Expected expected = {}) noexcept {
     totals.recorded.count_allocation(event.size);
@@ -282,9 +282,9 @@ class Recorder : public DetourRecorder<Recorder<Config>, Config>,
     } else {
       queue_.push_allocation(allocation);
     }
-    if constexpr (kObserves<Observers>) tell_new(thread, event.pointer, allocation.record);
+    if constexpr (kObserves<Observers>) notify_alloc(thread, event.pointer, allocation.record);
     if constexpr (kObservesReallocations<Observers>) {
-      tell_reallocation(event, allocation.record);
+      notify_realloc(event, allocation.record);
     }
   }
 

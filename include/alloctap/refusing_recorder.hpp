@@ -16,7 +16,7 @@
 namespace alloctap {
 
 /// The `RefusingSink` of a tracker whose `Config::Failures` has something to refuse. `Base` is what
-/// it records with. A call that `Config::is_own_call` names counts as the tracker's own.
+/// it records with. A call that `Config::is_internal_call` names counts as the tracker's own.
 template <class Config, class Base>
 class RefusingRecorder : public Base {
  public:
@@ -25,8 +25,8 @@ class RefusingRecorder : public Base {
   ALLOCTAP_ALWAYS_INLINE static bool may_refuse() noexcept { return Failures::may_refuse(); }
 
   static bool refuses(const AskedAllocation& asked) noexcept {
-    const os::ErrorPreserver preserve_error;
-    const bool is_own = asked.is_own || Base::is_own_call(asked.origin);
+    const os::ErrnoGuard preserve_error;
+    const bool is_own = asked.is_own || Base::is_internal_call(asked.origin);
     return Failures::refuses({.size = asked.size, .is_own = is_own, .origin = asked.origin},
                              kSurroundings);
   }
@@ -38,8 +38,8 @@ class RefusingRecorder : public Base {
   static TagId tag_around(TagId inner) noexcept { return process_tags.parent(inner); }
 
   static StackId stack(const CallOrigin& origin) noexcept {
-    const RecordingSection section;
-    ThreadTotals* const totals = section.thread() == nullptr ? nullptr : Base::mine();
+    const RecordingScope section;
+    ThreadStats* const totals = section.thread() == nullptr ? nullptr : Base::mine();
     if (totals == nullptr) return kNoStackId;
     return Base::capture(*section.thread(), *totals, origin);
   }

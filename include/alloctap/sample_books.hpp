@@ -25,24 +25,25 @@ namespace alloctap {
 /// Constant-initialized by zeros alone, because its 4 MiB would else stand in the program's file;
 /// never destroyed.
 ///
-/// What a call costs that has nothing to do with a sample is all in `skips`: it touches memory of
-/// its thread and reads a byte that hardly changes, waits for no snapshot, and is folded into the
-/// hooked function. A thread skips nothing before its first call went through `apply`, and nobody
-/// does while calls may come that are not the program's: they are told from others there alone.
+/// What a call costs that has nothing to do with a sample is all in `try_skip`: it touches memory
+/// of its thread and reads a byte that hardly changes, waits for no snapshot, and is folded into
+/// the hooked function. A thread skips nothing before its first call went through `apply`, and
+/// nobody does while calls may come that are not the program's: they are told from others there
+/// alone.
 ///
 /// `Recorder` is the one that it belongs to: it has the totals of threads, captures stacks, knows
 /// of pauses.
 template <class Recorder, SamplingPolicy Sampling>
-class SampleBooks {
+class SampledHeap {
  public:
   /// Whether there is nothing to do for an allocation any more: it was not sampled, and counted.
   template <class BytesOf>
-  ALLOCTAP_ALWAYS_INLINE static bool skips(const void* block, const BytesOf& bytes_of) noexcept {
+  ALLOCTAP_ALWAYS_INLINE static bool try_skip(const void* block, const BytesOf& bytes_of) noexcept {
     return may_skip() && mine().calls->count_skipped(block, bytes_of());
   }
 
   /// Likewise for a free of a block that was not sampled.
-  ALLOCTAP_ALWAYS_INLINE bool skips_free(const void* block) noexcept {
+  ALLOCTAP_ALWAYS_INLINE bool try_skip_free(const void* block) noexcept {
     if (!may_skip()) return false;
     SampledCalls* calls = mine().calls;
     if (calls->count_skipped_temporary(block)) return true;
@@ -51,9 +52,9 @@ class SampleBooks {
     return true;
   }
 
-  /// What `skips` does not do.
+  /// What `try_skip` does not do.
   ALLOCTAP_NOINLINE void apply(const AllocationEvent& event) noexcept {
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     SampledCalls* calls = calls_for(event.origin);
     if (calls == nullptr) return;
     if (Recorder::detours().paused()) return calls->forget_last();
@@ -65,7 +66,7 @@ class SampleBooks {
   }
 
   ALLOCTAP_NOINLINE void apply(const DeallocationEvent& event) noexcept {
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     SampledCalls* calls = calls_for(event.origin);
     if (calls == nullptr) return;
     calls->count_lasting();
@@ -86,7 +87,7 @@ class SampleBooks {
     if (block.pointer == nullptr) return;
     Recorder::mine()->calls.uncount_lasting();
     if (!block.known) return;
-    const RecordingSection section;
+    const RecordingScope section;
     recorded_.add(block.pointer);
     Recorder::books().template count_put_back<Weighted>(
         block.record, samples_.insert(block.pointer, block.record).kept);
@@ -113,7 +114,8 @@ class SampleBooks {
     }
   };
 
-  /// What a thread counts in that may skip calls, while `Detours::word` is `when`; zeros before.
+  /// What a thread counts in that may skip calls, while `RecordingMode::word` is `when`; zeros
+  /// before.
   struct Skipping {
     std::uint64_t when = 0;
     SampledCalls* calls = nullptr;
@@ -121,7 +123,7 @@ class SampleBooks {
 
   /// The calling thread's.
   ALLOCTAP_ALWAYS_INLINE static Skipping& mine() noexcept {
-    return os::ThreadLocal<Skipping, SampleBooks>::mine();
+    return os::ThreadLocal<Skipping, SampledHeap>::mine();
   }
   ALLOCTAP_ALWAYS_INLINE static bool may_skip() noexcept {
     return mine().when == Recorder::detours().word();
@@ -129,14 +131,14 @@ class SampleBooks {
 
   static void let_skip(SampledCalls& calls) noexcept {
     const std::uint64_t now = Recorder::detours().word();
-    if (!Detours::only_samples(now) || Recorder::own_calls_to_come()) return;
+    if (!RecordingMode::only_samples(now) || Recorder::may_have_internal_calls()) return;
     mine() = {.when = now, .calls = &calls};
   }
 
   /// What the calling thread counts in; nullptr where the call is not the program's, or the system
   /// has no memory.
   SampledCalls* calls_for(const CallOrigin& origin) noexcept {
-    ThreadTotals* totals = Recorder::totals_outside(origin);
+    ThreadStats* totals = Recorder::totals_outside(origin);
     if (totals == nullptr) return nullptr;
     ThreadState& thread = *this_thread_slot().state;
     if (!totals->calls.has_begun(thread.generation)) {
@@ -154,8 +156,8 @@ class SampleBooks {
   }
 
   void record(const AllocationEvent& event, SampleDecision decision) noexcept {
-    const RecordingSection section;
-    ThreadTotals& totals = *Recorder::mine();
+    const RecordingScope section;
+    ThreadStats& totals = *Recorder::mine();
     const bool with_stack = decision == SampleDecision::kWithStack;
     const StackId stack =
         with_stack ? Recorder::capture(*section.thread(), totals, event.origin) : kStackNotTaken;
@@ -170,7 +172,7 @@ class SampleBooks {
   /// The record of a sample, taken out; that of no stack where `block` is none.
   BlockRecord take(void* block) noexcept {
     if (!recorded_.may_hold(block)) return {};
-    const RecordingSection section;
+    const RecordingScope section;
     const BlockRecord record = samples_.take(block);
     if (record.stack == kNoStackId) return {};
     recorded_.remove(block);
@@ -192,8 +194,8 @@ class SampleBooks {
 
 /// What a tracker has whose policy never samples.
 struct NoSampleBooks {
-  static bool skips(const void*, const auto&) noexcept { return false; }
-  static bool skips_free(const void*) noexcept { return false; }
+  static bool try_skip(const void*, const auto&) noexcept { return false; }
+  static bool try_skip_free(const void*) noexcept { return false; }
   static void apply(const auto&) noexcept {}
   static DetachedBlock begin_reallocate(const DeallocationEvent&) noexcept { return {}; }
   static void cancel_reallocate(const DetachedBlock&) noexcept {}
@@ -204,6 +206,6 @@ struct NoSampleBooks {
 
 template <class Recorder, SamplingPolicy Sampling>
 using SampleBooksFor =
-    std::conditional_t<kNeverSamples<Sampling>, NoSampleBooks, SampleBooks<Recorder, Sampling>>;
+    std::conditional_t<kNeverSamples<Sampling>, NoSampleBooks, SampledHeap<Recorder, Sampling>>;
 
 }  // namespace alloctap

@@ -29,7 +29,7 @@ class StackRecorder {
   static constexpr TagsDescription tags() noexcept { return Config::Tags::description(); }
 
   /// The stack of a call. Inside malloc.
-  static StackId capture(ThreadState& thread, ThreadTotals& totals,
+  static StackId capture(ThreadState& thread, ThreadStats& totals,
                          const CallOrigin& origin) noexcept {
     return intern(thread, identify(thread, totals, origin));
   }
@@ -44,21 +44,21 @@ class StackRecorder {
  protected:
   using Stack = typename Config::Stack;
 
-  ALLOCTAP_ALWAYS_INLINE static void count_incomplete(ThreadTotals& totals,
+  ALLOCTAP_ALWAYS_INLINE static void count_incomplete(ThreadStats& totals,
                                                       const CapturedStack& stack) noexcept {
     if (!stack.is_whole()) [[unlikely]] {
       count_incomplete_slow(totals, stack);
     }
   }
 
-  ALLOCTAP_NOINLINE static void count_incomplete_slow(ThreadTotals& totals,
+  ALLOCTAP_NOINLINE static void count_incomplete_slow(ThreadStats& totals,
                                                       CapturedStack stack) noexcept {
     if (stack.by_records) ++totals.events.frame_pointer_unwinds;
     if (stack.failed) ++totals.events.failed_unwinds;
     if (stack.truncated) ++totals.events.truncated_stacks;
   }
 
-  ALLOCTAP_ALWAYS_INLINE static IdentifiedStack identify(ThreadState& thread, ThreadTotals& totals,
+  ALLOCTAP_ALWAYS_INLINE static IdentifiedStack identify(ThreadState& thread, ThreadStats& totals,
                                                          const CallOrigin& origin) noexcept {
     const IdentifiedStack identified = identify_stack<Stack>(thread, origin, max_frames());
     count_incomplete(totals, identified.stack);
@@ -66,7 +66,7 @@ class StackRecorder {
   }
 
   /// The stack of a call, if the capture remembers it; else nullptr.
-  ALLOCTAP_ALWAYS_INLINE static RememberedStack* recall(ThreadState& thread, ThreadTotals& totals,
+  ALLOCTAP_ALWAYS_INLINE static RememberedStack* recall(ThreadState& thread, ThreadStats& totals,
                                                         const CallOrigin& origin) noexcept {
     if constexpr (RecallingStackCapture<Stack>) {
       RememberedStack* const recalled = Stack::recall(thread, origin, max_frames());
@@ -80,11 +80,10 @@ class StackRecorder {
   /// The stack of a call for which `recall` returned `recalled`. What is incomplete of it, the
   /// caller counts (`count_incomplete`): a copy here would wait until the capture's has reached
   /// the cache.
-  ALLOCTAP_ALWAYS_INLINE static IdentifiedStack identify_anew(ThreadState& thread,
-                                                              const CallOrigin& origin,
-                                                              RememberedStack* recalled) noexcept {
+  ALLOCTAP_ALWAYS_INLINE static IdentifiedStack identify_uncached(
+      ThreadState& thread, const CallOrigin& origin, RememberedStack* recalled) noexcept {
     if constexpr (RecallingStackCapture<Stack>) {
-      return Stack::identify_anew(thread, origin, max_frames(), recalled);
+      return Stack::identify_uncached(thread, origin, max_frames(), recalled);
     } else {
       return identify_stack<Stack>(thread, origin, max_frames());
     }

@@ -72,8 +72,8 @@ class TimelineRecorder {
 
  private:
   /// How many calls of each thread may fall between the numbers of a point.
-  static constexpr std::uint64_t kMostMissed = 8;
-  static constexpr int kMostTries = 8;
+  static constexpr std::uint64_t kMaxMissed = 8;
+  static constexpr int kMaxTries = 8;
 
   /// Without stopping the threads, which takes longer than all the rest. False, and nothing
   /// counted, where that cannot be: the queue has events that nobody has counted yet, or threads go
@@ -84,9 +84,9 @@ class TimelineRecorder {
       count_sampled(point);
       return true;
     }
-    for (int tries = 0; tries < kMostTries; ++tries) {
+    for (int tries = 0; tries < kMaxTries; ++tries) {
       const Counted sum = read_all();
-      if (read_all().calls() - sum.calls() > kMostMissed * sum.threads) continue;
+      if (read_all().calls() - sum.calls() > kMaxMissed * sum.threads) continue;
       tell(sum, point);
       return true;
     }
@@ -113,7 +113,7 @@ class TimelineRecorder {
 
   static Counted read_all() noexcept {
     Counted sum;
-    Recorder::books().for_each_joined([&](const ThreadTotals& totals) {
+    Recorder::books().for_each_joined([&](const ThreadStats& totals) {
       ++sum.threads;
       sum.deallocations += totals.recorded.deallocations();
       sum.allocations += totals.recorded.allocations();
@@ -133,7 +133,7 @@ class TimelineRecorder {
 
   static void count_sampled(TimelinePoint& point) noexcept {
     point.live_bytes = Recorder::books().live_bytes();
-    Recorder::books().for_each_joined([&](const ThreadTotals& totals) {
+    Recorder::books().for_each_joined([&](const ThreadStats& totals) {
       const AllocationTotals calls = totals.calls.totals();
       point.allocations += calls.allocations;
       point.allocated_bytes += calls.allocated_bytes;
@@ -145,9 +145,9 @@ class TimelineRecorder {
     point.live_allocations = static_cast<std::uint64_t>(live + 0.5);
   }
 
-  static inline constinit LateConstruction<TimelineRing> timeline_;
+  static inline constinit NoDestroyLazy<TimelineRing> timeline_;
   static inline constinit FutexLock markers_lock_;
-  static inline constinit LateConstruction<MarkerRing> markers_;
+  static inline constinit NoDestroyLazy<MarkerRing> markers_;
 };
 
 }  // namespace alloctap

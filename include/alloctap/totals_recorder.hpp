@@ -14,22 +14,22 @@ namespace alloctap {
 /// The totals of each thread that records, which have joined `Recorder::books()`; for a `Recorder`
 /// that derives from it.
 template <class Recorder, class Config>
-class TotalsRecorder : public OwnCalls<Config> {
+class TotalsRecorder : public InternalCallFilter<Config> {
  public:
   /// The calling thread's totals, made if need be; nullptr where the system has no memory.
-  static ThreadTotals* mine() noexcept {
+  static ThreadStats* mine() noexcept {
     ThreadState* thread = ThreadStates::mine();
     return thread == nullptr ? nullptr : PerThread<JoinedTotals>::of(*thread);
   }
 
   /// The calling thread's totals, for a call of the program in no recording section; nullptr as
   /// `ready`.
-  static ThreadTotals* totals_outside(const CallOrigin& origin) noexcept {
-    const RecordingSection section;
+  static ThreadStats* totals_outside(const CallOrigin& origin) noexcept {
+    const RecordingScope section;
     return ready(section.thread(), origin);
   }
 
-  /// Calls `visit(ThreadTotals&)`, or that and a `const ThreadState&`, for each thread's,
+  /// Calls `visit(ThreadStats&)`, or that and a `const ThreadState&`, for each thread's,
   /// those of ended ones included. The caller has closed the gate.
   template <class Visit>
   static void for_each_totals(Visit&& visit) {
@@ -39,7 +39,7 @@ class TotalsRecorder : public OwnCalls<Config> {
   /// The sums over all threads. The caller has closed the gate.
   static EventCounters counters() noexcept {
     EventCounters sum;
-    for_each_totals([&](const ThreadTotals& totals) { sum += totals.counters(); });
+    for_each_totals([&](const ThreadStats& totals) { sum += totals.counters(); });
     sum.dropped += Recorder::books().dropped_without_totals();
     return sum;
   }
@@ -47,10 +47,10 @@ class TotalsRecorder : public OwnCalls<Config> {
  protected:
   /// The totals to record in, in a recording section of `thread`; nullptr where that is, the system
   /// has no memory for them, or the call is not the program's.
-  ALLOCTAP_ALWAYS_INLINE static ThreadTotals* ready(ThreadState* thread,
-                                                    const CallOrigin& origin) noexcept {
-    if (OwnCalls<Config>::is_own_call(origin)) return nullptr;
-    ThreadTotals* totals = thread == nullptr ? nullptr : PerThread<JoinedTotals>::of(*thread);
+  ALLOCTAP_ALWAYS_INLINE static ThreadStats* ready(ThreadState* thread,
+                                                   const CallOrigin& origin) noexcept {
+    if (InternalCallFilter<Config>::is_internal_call(origin)) return nullptr;
+    ThreadStats* totals = thread == nullptr ? nullptr : PerThread<JoinedTotals>::of(*thread);
     if (totals == nullptr) [[unlikely]] {
       Recorder::books().count_dropped();
     }
@@ -59,20 +59,21 @@ class TotalsRecorder : public OwnCalls<Config> {
 
   /// The same for who asks later whether the call is the program's: of a thread that has totals, it
   /// may be anybody's.
-  ALLOCTAP_ALWAYS_INLINE static ThreadTotals* ready_for_anybody(ThreadState* thread,
-                                                                const CallOrigin& origin) noexcept {
-    ThreadTotals* totals = thread == nullptr ? nullptr : PerThread<JoinedTotals>::known(*thread);
+  ALLOCTAP_ALWAYS_INLINE static ThreadStats* stats_unfiltered(ThreadState* thread,
+                                                              const CallOrigin& origin) noexcept {
+    ThreadStats* totals =
+        thread == nullptr ? nullptr : PerThread<JoinedTotals>::get_if_exists(*thread);
     return totals != nullptr ? totals : make_ready(thread, origin);
   }
 
  private:
-  struct JoinedTotals : ThreadTotals {
+  struct JoinedTotals : ThreadStats {
     JoinedTotals() noexcept { Recorder::books().join(*this); }
   };
 
   /// By values, so that nothing of the calls that do not come here has to be in memory.
-  ALLOCTAP_NOINLINE static ThreadTotals* make_ready(ThreadState* thread,
-                                                    CallOrigin origin) noexcept {
+  ALLOCTAP_NOINLINE static ThreadStats* make_ready(ThreadState* thread,
+                                                   CallOrigin origin) noexcept {
     return ready(thread, origin);
   }
 };

@@ -51,7 +51,7 @@ class TrackerSession {
           "\" on the process's allocator; two would count one call twice. End its session first");
     }
     Undo give_back{[]() noexcept { HookClaims::release(target); }};
-    RecordingGate::initialize();
+    WorldGate::initialize();
     leave_out_own_module();
     Sink::begin_session();
     Status status = prepare();

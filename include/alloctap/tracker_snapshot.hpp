@@ -23,7 +23,7 @@ class TrackerSnapshot {
 
  public:
   /// A session has begun.
-  static void note_start() noexcept { whole_life_ = Sink::in_first_call(); }
+  static void note_start() noexcept { saw_process_start_ = Sink::in_first_call(); }
 
   /// As `Tracker::snapshot`, with no look for unreachable blocks.
   static Result<Snapshot> take(SnapshotOptions options = {}) {
@@ -71,7 +71,8 @@ class TrackerSnapshot {
   /// Whether whatever was ever allocated was recorded, and whatever was mapped.
   static bool knows_all_blocks() noexcept {
     const HookCapabilities capabilities = active_capabilities<typename Config::Hook>();
-    const bool since_first = whole_life_ || earlier_blocks<typename Config::Hook>().has_value();
+    const bool since_first =
+        saw_process_start_ || earlier_blocks<typename Config::Hook>().has_value();
     return since_first && Sink::detours().pauses() == 0 && !capabilities.misses_allocations &&
            capabilities.sees_mappings && Sink::records_mappings();
   }
@@ -94,13 +95,13 @@ class TrackerSnapshot {
                                         .resident_bytes = os::resident_bytes()});
   }
 
-  static void leave_out_unmatched(Account& account) noexcept {
+  static void leave_out_unmatched(DataQuality& account) noexcept {
     account.events -= account.unmatched_frees.value_or(0);
     account.unmatched_frees.reset();
   }
 
   /// Whether the present session, or the last, saw the first allocation of the process.
-  static inline constinit bool whole_life_ = false;
+  static inline constinit bool saw_process_start_ = false;
 };
 
 }  // namespace alloctap

@@ -12,7 +12,7 @@ struct HalfHook : alloctap::HookBackendArchetype {
 struct Config : alloctap::DefaultConfig {
   using Hook = HalfHook;
 #ifdef ALLOCTAP_COMPILE_FAIL
-  using Checks = alloctap::Checks<alloctap::RearGuard<>>;
+  using Checks = alloctap::Checks<alloctap::RightRedZone<>>;
 #else
   using Checks = alloctap::Checks<alloctap::Expand<>>;
 #endif

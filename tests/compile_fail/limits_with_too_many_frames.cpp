@@ -1,8 +1,8 @@
-// EXPECT: Config::limits.max_frames must be from 1 to ThreadState::kMostFrames
+// EXPECT: Config::limits.max_frames must be from 1 to ThreadState::kMaxFrames
 #include <alloctap/impl/tracker.hpp>
 
 #ifdef ALLOCTAP_COMPILE_FAIL
-constexpr alloctap::Limits kLimits{.max_frames = alloctap::ThreadState::kMostFrames + 1};
+constexpr alloctap::Limits kLimits{.max_frames = alloctap::ThreadState::kMaxFrames + 1};
 #else
 constexpr alloctap::Limits kLimits{.max_frames = 64};
 #endif

@@ -1,4 +1,4 @@
-// EXPECT: Config::limits.max_frames must be from 1 to ThreadState::kMostFrames
+// EXPECT: Config::limits.max_frames must be from 1 to ThreadState::kMaxFrames
 #include <alloctap/impl/tracker.hpp>
 
 #ifdef ALLOCTAP_COMPILE_FAIL

@@ -4,7 +4,7 @@
 #ifdef ALLOCTAP_COMPILE_FAIL
 struct Symbolizer {
   static constexpr std::string_view name = "mine";
-  static bool symbolize(std::span<const alloctap::CodePlace>, alloctap::Symbols&) noexcept {
+  static bool symbolize(std::span<const alloctap::CodeAddress>, alloctap::Symbols&) noexcept {
     return false;
   }
 };

@@ -3,7 +3,7 @@
 
 struct Symbolizer : alloctap::SymbolizerArchetype {
 #ifdef ALLOCTAP_COMPILE_FAIL
-  static void symbolize(std::span<const alloctap::CodePlace>, alloctap::Symbols&) {}
+  static void symbolize(std::span<const alloctap::CodeAddress>, alloctap::Symbols&) {}
 #endif
 };
 

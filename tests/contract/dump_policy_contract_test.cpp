@@ -13,9 +13,9 @@
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/status.hpp"
 #include "tests/support/all_dumps.hpp"
+#include "tests/support/exhausted_arena.hpp"
 #include "tests/support/piece_output.hpp"
 #include "tests/support/sample_report.hpp"
-#include "tests/support/starved_arena.hpp"
 #include "tests/support/tagged_report.hpp"
 
 namespace {

@@ -24,7 +24,7 @@ using Selectable = alloctap::SelectableStack<alloctap::NoStack, alloctap::Backtr
 }  // namespace
 
 TEST_CASE_TEMPLATE("the first frame is the caller", Stack, alloctap::NoStack,
-                   alloctap::BacktraceStack, alloctap::CarefulStack, alloctap::FramePointerStack,
+                   alloctap::BacktraceStack, alloctap::FullUnwindStack, alloctap::FramePointerStack,
                    alloctap::UnwindTableStack, Selectable) {
   const SeenStack seen = capture_known_stack<Stack>(3, 16);
   REQUIRE(seen.result.depth >= 1);
@@ -32,7 +32,7 @@ TEST_CASE_TEMPLATE("the first frame is the caller", Stack, alloctap::NoStack,
 }
 
 TEST_CASE_TEMPLATE("nothing is written beyond the depth that is told", Stack, alloctap::NoStack,
-                   alloctap::BacktraceStack, alloctap::CarefulStack, alloctap::FramePointerStack,
+                   alloctap::BacktraceStack, alloctap::FullUnwindStack, alloctap::FramePointerStack,
                    alloctap::UnwindTableStack, Selectable) {
   for (const std::size_t room : {1U, 2U, 5U, 200U}) {
     const SeenStack seen = capture_known_stack<Stack>(4, room);
@@ -44,7 +44,7 @@ TEST_CASE_TEMPLATE("nothing is written beyond the depth that is told", Stack, al
 }
 
 TEST_CASE_TEMPLATE("a stack is truncated, full, and not failed, or none of these", Stack,
-                   alloctap::NoStack, alloctap::BacktraceStack, alloctap::CarefulStack,
+                   alloctap::NoStack, alloctap::BacktraceStack, alloctap::FullUnwindStack,
                    alloctap::UnwindTableStack, Selectable) {
   const SeenStack seen = capture_known_stack<Stack>(6, 2);
   if (seen.result.truncated) {
@@ -54,7 +54,8 @@ TEST_CASE_TEMPLATE("a stack is truncated, full, and not failed, or none of these
 }
 
 TEST_CASE_TEMPLATE("captures that promise whole stacks give every frame in order", Stack,
-                   alloctap::BacktraceStack, alloctap::CarefulStack, alloctap::UnwindTableStack) {
+                   alloctap::BacktraceStack, alloctap::FullUnwindStack,
+                   alloctap::UnwindTableStack) {
   const SeenStack seen = capture_known_stack<Stack>(9, 64);
   REQUIRE(seen.result.depth > seen.expected.size());
   CHECK_FALSE(seen.result.failed);
@@ -62,7 +63,7 @@ TEST_CASE_TEMPLATE("captures that promise whole stacks give every frame in order
 }
 
 TEST_CASE_TEMPLATE("the hash of a stack is that of its frames, and its frames can be had", Stack,
-                   alloctap::NoStack, alloctap::BacktraceStack, alloctap::CarefulStack,
+                   alloctap::NoStack, alloctap::BacktraceStack, alloctap::FullUnwindStack,
                    alloctap::FramePointerStack, alloctap::UnwindTableStack, Selectable) {
   for (const std::uint32_t most : {1U, 3U, 200U}) {
     std::size_t checked = 0;
@@ -86,7 +87,7 @@ TEST_CASE_TEMPLATE("what is recalled is the stack, and only while nothing of it 
   const auto come_by = [](const alloctap::CallOrigin& origin, std::uint32_t most) {
     alloctap::ThreadState& thread = *alloctap::ThreadStates::mine();
     alloctap::RememberedStack* const recalled = Stack::recall(thread, origin, most);
-    const auto identified = Stack::identify_anew(thread, origin, most, recalled);
+    const auto identified = Stack::identify_uncached(thread, origin, most, recalled);
     const auto frames = Stack::identified_frames(thread, identified);
     REQUIRE(frames.size() == identified.stack.depth);
     CHECK(alloctap::hash_frames(frames) == identified.hash);
@@ -110,7 +111,8 @@ TEST_CASE_TEMPLATE("what is recalled is the stack, and only while nothing of it 
 }
 
 TEST_CASE_TEMPLATE("frames of the allocator are left out where they are the innermost", Stack,
-                   alloctap::BacktraceStack, alloctap::CarefulStack, alloctap::UnwindTableStack) {
+                   alloctap::BacktraceStack, alloctap::FullUnwindStack,
+                   alloctap::UnwindTableStack) {
   using alloctap::testing::CallChain;
   const std::vector<std::uintptr_t> chain =
       CallChain<>::call(6, [](const alloctap::CallOrigin&) {});

@@ -11,7 +11,7 @@
 
 namespace {
 
-using alloctap::CodePlace;
+using alloctap::CodeAddress;
 using alloctap::Module;
 using alloctap::ModuleTable;
 using alloctap::NoSymbolizer;
@@ -38,7 +38,7 @@ TEST_CASE_TEMPLATE("no symbolizer names an address where nothing is", Symbolizer
   nowhere.start = 0x1000;
   nowhere.end = 0x2000;
   nowhere.path = "/nowhere/at/all.so";
-  const std::array<CodePlace, 4> places{
+  const std::array<CodeAddress, 4> places{
       {{0, nullptr}, {1, nullptr}, {0x1800, &nowhere}, {~std::uintptr_t{0}, nullptr}}};
   Symbols symbols;
   REQUIRE(symbols.expect(places.size()));
@@ -58,8 +58,8 @@ TEST_CASE_TEMPLATE("a symbolizer answers the same for one place among many as fo
   const KnownFunction known;
   make_known(known);
   const ModuleTable modules = ModuleTable::read();
-  const CodePlace place{known.address, modules.find(known.address)};
-  const std::vector<CodePlace> many{{1, nullptr}, place, place, {~std::uintptr_t{0}, nullptr}};
+  const CodeAddress place{known.address, modules.find(known.address)};
+  const std::vector<CodeAddress> many{{1, nullptr}, place, place, {~std::uintptr_t{0}, nullptr}};
   Symbols of_many;
   Symbols of_one;
   REQUIRE(of_many.expect(many.size()));
@@ -81,7 +81,7 @@ TEST_CASE_TEMPLATE("a symbolizer that names functions names one of a library", S
   const KnownFunction known;
   make_known(known);
   const ModuleTable modules = ModuleTable::read();
-  const CodePlace place{known.address, modules.find(known.address)};
+  const CodeAddress place{known.address, modules.find(known.address)};
   Symbols symbols;
   REQUIRE(symbols.expect(1));
   Symbolizer::symbolize({&place, 1}, symbols);

@@ -91,11 +91,11 @@ void find(const Image& image, const UnwindTables& tables, std::uintptr_t pc) {
 }
 
 void run_tables(const Image& image, std::size_t header) {
-  constexpr std::size_t kMostEntries = 64;
+  constexpr std::size_t kMaxEntries = 64;
   const std::size_t size = image.span().size();
   const UnwindTables tables{image.low() + (size == 0 ? 0 : header % size), image.low(),
                             image.low() + size};
-  visit_frame_entries(tables, kMostEntries, [&](std::uintptr_t, const FrameEntry& entry) {
+  visit_frame_entries(tables, kMaxEntries, [&](std::uintptr_t, const FrameEntry& entry) {
     const auto description = decode_frame_description(tables, entry);
     if (!description) return true;
     run_rows(image, *description);

@@ -4,7 +4,7 @@
 // PRESENT: alloctap::TextDump
 // PRESENT: alloctap::InterposedOriginals
 // ABSENT: alloctap::TextGameFrames
-// ABSENT: alloctap::FrameRows
+// ABSENT: alloctap::GameFrameRows
 // ABSENT: alloctap::TextMisuse
 // ABSENT: alloctap::MisuseSorter
 // ABSENT: alloctap::TextRules
@@ -14,7 +14,7 @@
 // ABSENT: alloctap::ownership_matrix
 // ABSENT: alloctap::by_tag
 // ABSENT: alloctap::StackEstimates
-// ABSENT: alloctap::SampleBooks
+// ABSENT: alloctap::SampledHeap
 // ABSENT: alloctap::BlockChecker
 #include <alloctap/hook/interposed_malloc.hpp>
 #include <alloctap/implement.hpp>

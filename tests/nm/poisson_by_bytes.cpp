@@ -1,5 +1,5 @@
 // PRESENT: alloctap::PoissonSampler
-// PRESENT: alloctap::SampleBooks
+// PRESENT: alloctap::SampledHeap
 // ABSENT: alloctap::AdjustableSampling
 #include <alloctap/implement.hpp>
 

@@ -13,12 +13,12 @@ template <class Meta, class Test>
 class CountedContainer {
  public:
   struct Totals {
-    static ThreadTotals* mine() noexcept { return mine_; }
+    static ThreadStats* mine() noexcept { return mine_; }
     static Meta& meta() noexcept { return *meta_; }
-    static inline ThreadTotals* mine_ = nullptr;
+    static inline ThreadStats* mine_ = nullptr;
     static inline Meta* meta_ = nullptr;
   };
-  using Books = Bookkeeper<Meta, Totals>;
+  using Books = BlockTracker<Meta, Totals>;
 
   CountedContainer() {
     books_.join(totals_);
@@ -34,7 +34,7 @@ class CountedContainer {
 
   Books* operator->() { return &books_; }
   Meta& meta() { return meta_; }
-  ThreadTotals& totals() { return totals_; }
+  ThreadStats& totals() { return totals_; }
 
   [[nodiscard]] EventCounters counters() const {
     EventCounters counters = totals_.counters();
@@ -51,7 +51,7 @@ class CountedContainer {
  private:
   Meta meta_;
   Books books_;
-  ThreadTotals totals_;
+  ThreadStats totals_;
 };
 
 }  // namespace alloctap::testing

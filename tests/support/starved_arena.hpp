@@ -17,11 +17,11 @@ namespace alloctap::testing {
 class StarvedArena {
  public:
   /// So many blocks of every size can be given back at least.
-  static constexpr std::size_t kMostGivenBack = 4;
+  static constexpr std::size_t kMaxGivenBack = 4;
 
   StarvedArena() {
     for (std::size_t bytes = Arena::kLargestBlock; bytes >= Arena::kSmallestBlock; bytes /= 2) {
-      for (std::size_t i = 0; i < kMostGivenBack; ++i) keep(Arena::allocate(bytes), bytes);
+      for (std::size_t i = 0; i < kMaxGivenBack; ++i) keep(Arena::allocate(bytes), bytes);
     }
     bound_.emplace(kSlack);
     for (std::size_t bytes = Arena::kLargestBlock; bytes >= Arena::kSmallestBlock; bytes /= 2) {

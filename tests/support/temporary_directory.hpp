@@ -15,8 +15,8 @@ class TemporaryDirectory {
     const std::filesystem::path parent = std::filesystem::temp_directory_path();
     std::random_device random;
     // It makes none where there is one.
-    constexpr int kMostTries = 100;
-    for (int i = 0; i < kMostTries; ++i) {
+    constexpr int kMaxTries = 100;
+    for (int i = 0; i < kMaxTries; ++i) {
       path_ = parent / ("alloctap-test-" + std::to_string(random()));
       if (std::filesystem::create_directory(path_)) return;
     }

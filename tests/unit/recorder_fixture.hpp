@@ -30,7 +30,7 @@ template <class Test>
 struct RecorderConfig : DefaultConfig {
   using Stack = ScriptedStack;
   static constexpr Limits limits{.max_frames = 4};
-  static bool is_own_call(const CallOrigin& origin) noexcept {
+  static bool is_internal_call(const CallOrigin& origin) noexcept {
     return reinterpret_cast<std::uintptr_t>(origin.caller) == kOwnCaller;
   }
 };

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 #include "tests/unit/recorder_fixture.hpp"
 
 namespace {
@@ -55,7 +55,7 @@ TEST_CASE("a call that is not the program's is passed by") {
   CHECK(P::Record::counters().dropped == 0);
   // A thread that counts makes the peak of all others less exact.
   std::size_t threads = 0;
-  P::Record::for_each_totals([&](const ThreadTotals&) { ++threads; });
+  P::Record::for_each_totals([&](const ThreadStats&) { ++threads; });
   CHECK(threads == 0);
 }
 
@@ -208,7 +208,7 @@ TEST_CASE("a stack that could not be kept for want of memory is kept next time")
   {
     StarvedArena starved;
     // For the thread's totals alone.
-    starved.give_back(1, std::bit_ceil(sizeof(ThreadTotals)));
+    starved.give_back(1, std::bit_ceil(sizeof(ThreadStats)));
     P::allocate(0x1000, 10);
   }
   P::allocate(0x2000, 100);

@@ -18,7 +18,7 @@ using namespace alloctap::testing;
 template <class Test, std::uint64_t mean>
 struct SkippingConfig : RecorderConfig<Test> {
   using Sampling = PoissonByBytes<mean>;
-  static bool own_calls_to_come() noexcept { return own_calls; }
+  static bool may_have_internal_calls() noexcept { return own_calls; }
   static inline bool own_calls = false;
 };
 
@@ -33,7 +33,7 @@ using LastSampleConfig = SkippingConfig<struct LastSampleTest, kAlmostAlways>;
 /// Whether an allocation that comes now is skipped. It counts then.
 template <class P>
 bool skips_now() {
-  return P::Record::skips(at(0x5000), [] { return std::size_t{10}; });
+  return P::Record::try_skip(at(0x5000), [] { return std::size_t{10}; });
 }
 
 template <class P>
@@ -76,10 +76,10 @@ TEST_CASE("a thread skips calls behind its first one, in one session, and not in
   std::thread([] { CHECK_FALSE(skips_now<P>()); }).join();
   P::Record::detours().pause();
   CHECK_FALSE(skips_now<P>());
-  CHECK_FALSE(P::Record::skips_free(at(0x1000)));
+  CHECK_FALSE(P::Record::try_skip_free(at(0x1000)));
   P::Record::detours().resume();
   CHECK(skips_now<P>());
-  CHECK(P::Record::skips_free(at(0x1000)));
+  CHECK(P::Record::try_skip_free(at(0x1000)));
   CHECK(P::snapshot().totals.allocations == 3);
   CHECK(P::snapshot().totals.deallocations == 2);
 

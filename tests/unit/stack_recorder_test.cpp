@@ -34,8 +34,8 @@ struct RememberedFailure {
   static RememberedStack* recall(ThreadState&, const CallOrigin&, std::uint32_t) noexcept {
     return is_known ? &known : nullptr;
   }
-  static IdentifiedStack identify_anew(ThreadState& thread, const CallOrigin& origin,
-                                       std::uint32_t most, RememberedStack*) noexcept {
+  static IdentifiedStack identify_uncached(ThreadState& thread, const CallOrigin& origin,
+                                           std::uint32_t most, RememberedStack*) noexcept {
     ++made_anew;
     return identify(thread, origin, most);
   }

@@ -132,7 +132,7 @@ TEST_CASE("a pause belongs to a session, and is told in its account") {
     REQUIRE(session.ok());
     T::Hook::on_allocate(at(0x1000), 1);
     T::Hook::on_free(at(0x9000));
-    const Account account = T::snapshot()->account;
+    const DataQuality account = T::snapshot()->account;
     CHECK(account.pauses == 0);
     CHECK(account.unmatched_frees == 1);
     CHECK(account.events == 2);

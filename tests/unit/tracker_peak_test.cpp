@@ -19,8 +19,8 @@
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/sample/poisson_by_bytes.hpp"
 #include "alloctap/status.hpp"
+#include "tests/support/exhausted_arena.hpp"
 #include "tests/support/scripted_tracker.hpp"
-#include "tests/support/starved_arena.hpp"
 
 namespace {
 
@@ -257,10 +257,10 @@ TEST_CASE(
   std::atomic<bool> is_stopped{false};
   std::atomic<bool> may_go_on{false};
   std::thread stopped([&] {
-    RecordingGate::enter(ThreadStates::mine()->recording);
+    WorldGate::enter(ThreadStates::mine()->recording);
     is_stopped = true;
     while (!may_go_on) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    RecordingGate::leave(ThreadStates::mine()->recording);
+    WorldGate::leave(ThreadStates::mine()->recording);
   });
   while (!is_stopped) std::this_thread::yield();
   Program<T> program;

@@ -22,7 +22,7 @@ namespace {
 
 enum ExitCode : int { kFine = 0, kDamaged = 1, kFailed = kToolFailed };
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 40;
+constexpr std::size_t kMaxBytes = std::size_t{1} << 40;
 
 constexpr char kTool[] = "alloctap-convert";
 
@@ -52,7 +52,7 @@ int write_targets(const ConvertOptions& options, const Report& report) {
 int convert(const ConvertOptions& options) {
   const std::string name = join_text("'", escaped_text(options.record), "'");
   ArenaArray<char> record;
-  const int error = read_file(options.record.c_str(), kMostBytes, record);
+  const int error = read_file(options.record.c_str(), kMaxBytes, record);
   if (error != 0) {
     return say(kFailed, join_text(name, " cannot be read: ", os::error_text(error)));
   }

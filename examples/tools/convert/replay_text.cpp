@@ -13,7 +13,7 @@ namespace alloctap::run {
 namespace {
 
 /// Where there are more, how many is enough.
-constexpr std::size_t kMostLines = 20;
+constexpr std::size_t kMaxLines = 20;
 
 ReplayText cannot_compare(const Snapshot& snapshot) {
   if (snapshot.events.count == 0 && snapshot.events.missed == 0) {
@@ -60,10 +60,10 @@ ReplayText replay_text(const Snapshot& snapshot) {
   std::size_t differences = 0;
   std::string lines;
   visit_replay_differences(snapshot, replay, [&](const ReplayDifference& difference) {
-    if (++differences <= kMostLines) lines += describe(difference);
+    if (++differences <= kMaxLines) lines += describe(difference);
   });
   if (differences == 0) return {.equal = true, .text = describe_equal(snapshot, replay)};
-  if (differences > kMostLines) lines += "\n  ...";
+  if (differences > kMaxLines) lines += "\n  ...";
   return {.text = join_text("and its ", snapshot.events.count, " events differ in ",
                             count_of(differences, "number"), " (", snapshot.account.dropped,
                             " were dropped):", lines)};

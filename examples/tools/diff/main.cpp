@@ -23,7 +23,7 @@ namespace {
 
 enum ExitCode : int { kFine = 0, kGrewOrDamaged = 1, kNothingCompared = kToolFailed };
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 40;
+constexpr std::size_t kMaxBytes = std::size_t{1} << 40;
 
 constexpr char kTool[] = "alloctap-diff";
 
@@ -46,7 +46,7 @@ struct Input {
 void read(Input& input, bool keep_json) {
   const std::string name = join_text("'", escaped_text(input.file), "'");
   ArenaArray<char> text;
-  const int error = read_file(input.file.c_str(), kMostBytes, text);
+  const int error = read_file(input.file.c_str(), kMaxBytes, text);
   if (error != 0) {
     input.code = say(kNothingCompared, join_text(name, " cannot be read: ", os::error_text(error)));
     return;

@@ -83,8 +83,8 @@ BOOL WINAPI create_tracked(HANDLE token, LPCWSTR name, LPWSTR command_line,
       create_process(token, name, command_line, process_security, thread_security, inherits,
                      flags | CREATE_SUSPENDED, environment, directory, startup, made, new_token);
   if (done == 0 || made == nullptr || made->hProcess == nullptr) return done;
-  const os::ErrorPreserver error;
-  const OwnAllocations own;
+  const os::ErrnoGuard error;
+  const UseInternalArena own;
   track_or_say_why(*made, (flags & (DEBUG_PROCESS | DEBUG_ONLY_THIS_PROCESS)) != 0);
   if ((flags & CREATE_SUSPENDED) == 0) ::ResumeThread(made->hThread);
   return done;

@@ -72,7 +72,7 @@ void request_dump() noexcept { set(kDumpWanted); }
 
 void settle_report() noexcept {
   if (!report_owed()) return;
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   const ReentrancyGuard guard;
   if ((state.fetch_or(kEnding) & kEnding) != 0) return wait_until(kWritten);
   os::futex_wake_all(state);
@@ -89,12 +89,12 @@ void settle_report_alone() noexcept {
 }
 
 void settle_report_elsewhere() noexcept {
-  constexpr std::int64_t kPatience = 10'000'000'000;
+  constexpr std::int64_t kTimeoutNs = 10'000'000'000;
   if (!report_owed()) return;
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   if (!thread.running()) return settle_report();
   if ((state.fetch_or(kEnding | kWantedHere) & kEnding) == 0) os::futex_wake_all(state);
-  wait_until(kWritten, os::monotonic_ns() + kPatience);
+  wait_until(kWritten, os::monotonic_ns() + kTimeoutNs);
 }
 
 }  // namespace alloctap::run

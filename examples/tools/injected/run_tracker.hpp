@@ -16,7 +16,7 @@ struct RunConfig : DefaultConfig {
   using Sampling = AdjustableSampling;
   using Queue = RunQueue;
   using Symbolizer = DefaultSymbolizer;
-  static constexpr Limits limits{.max_frames = ThreadState::kMostFrames};
+  static constexpr Limits limits{.max_frames = ThreadState::kMaxFrames};
 
   /// Tells standard error, in a line.
   static void on_misuse(const Misuse& misuse) noexcept;

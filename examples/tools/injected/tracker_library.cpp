@@ -24,7 +24,7 @@ namespace alloctap::run {
 namespace {
 
 /// The settings point into it.
-constinit std::array<char, kMostEncodedBytes> encoded_settings{};
+constinit std::array<char, kMaxEncodedBytes> encoded_settings{};
 constinit std::optional<Settings> settings;
 constinit os::DumpEvent dump_event;
 
@@ -53,7 +53,7 @@ bool start_tracker() noexcept {
 
 /// False where nothing is tracked; why is said on stderr.
 bool start(std::string_view text) noexcept {
-  const OwnAllocations own;
+  const UseInternalArena own;
   note_standard_error();
   settings = decode(keep(text));
   if (!settings) {

@@ -16,8 +16,8 @@ namespace {
 
 /// What is wrong with `checks`; empty where nothing is.
 std::string why_no_checks(const std::string& checks, Options& options) {
-  if (checks.size() > kMostCheckBytes) {
-    return join_text("write at most ", kMostCheckBytes, " characters");
+  if (checks.size() > kMaxCheckBytes) {
+    return join_text("write at most ", kMaxCheckBytes, " characters");
   }
   const Result<CheckSettings> settings = parse_check_options(checks);
   if (!settings.ok()) return std::string(settings.status().message());
@@ -25,7 +25,7 @@ std::string why_no_checks(const std::string& checks, Options& options) {
   if (!description_of(options.hook).checks_blocks) {
     return join_text("blocks can be checked with --hook=", std::string(kCheckingHook), " alone");
   }
-  if (settings->guard_pages != 0 && !description_of(options.hook).places_blocks) {
+  if (settings->guard_pages != 0 && !description_of(options.hook).uses_guard_pages) {
     return "guard pages are not to be had on this system";
   }
   if (options.string_checks && !description_of(options.hook).checks_strings) {
@@ -61,10 +61,10 @@ Status set_error_exit_code(const std::string& value, Options& options) {
   const char* end = value.data() + value.size();
   const auto [stop, error] = std::from_chars(value.data(), end, options.error_exit_code);
   const bool in_range =
-      options.error_exit_code >= 1 && options.error_exit_code <= kMostErrorExitCode;
+      options.error_exit_code >= 1 && options.error_exit_code <= kMaxErrorExitCode;
   if (error != std::errc{} || stop != end || !in_range) {
     return Status::invalid_argument("--error-exitcode ", in_quotes(value),
-                                    ": write a whole number from 1 to ", kMostErrorExitCode);
+                                    ": write a whole number from 1 to ", kMaxErrorExitCode);
   }
   if (!options.checks.empty() || options.leaks != LeakChoice::kNone) return Status();
   return Status::invalid_argument("--error-exitcode ", in_quotes(value),

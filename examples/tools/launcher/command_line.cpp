@@ -81,7 +81,7 @@ CommandLine::CommandLine()
                "Default: unwind-table.",
                kStackNames);
   max_frames_ = add("--max-frames", "N",
-                    join_text("Keep the innermost N frames of a stack, from 1 to ", kMostFrames,
+                    join_text("Keep the innermost N frames of a stack, from 1 to ", kMaxFrames,
                               ".\nDefault: ", kDefaultFrames, "."));
   sample_ = add("--sample", "BYTES",
                 "Record about one allocation in BYTES allocated bytes, for\n"

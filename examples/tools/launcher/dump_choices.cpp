@@ -63,9 +63,9 @@ Status add_dump(const char* option, const std::string& argument, ReadArgument re
 
 Status set_dumps(const CommandLine& line, Options& options) {
   const std::size_t count = line.dumps().size() + line.outputs().size();
-  if (count > kMostDumps) {
+  if (count > kMaxDumps) {
     return Status::invalid_argument("--dump and --output are given ", count,
-                                    " times; give them at most ", kMostDumps);
+                                    " times; give them at most ", kMaxDumps);
   }
   // Who writes --dump expects nothing on standard error.
   if (!line.outputs().empty()) options.children_hint = ChildrenHint::kAlways;

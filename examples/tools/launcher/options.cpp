@@ -31,10 +31,10 @@ Status set_stack(const std::string& value, Options& options) {
 Status set_max_frames(const std::string& value, Options& options) {
   const char* end = value.data() + value.size();
   const auto [stop, error] = std::from_chars(value.data(), end, options.max_frames);
-  const bool in_range = options.max_frames >= 1 && options.max_frames <= kMostFrames;
+  const bool in_range = options.max_frames >= 1 && options.max_frames <= kMaxFrames;
   if (error == std::errc{} && stop == end && in_range) return Status();
   return Status::invalid_argument("--max-frames ", in_quotes(value),
-                                  ": write a whole number from 1 to ", kMostFrames);
+                                  ": write a whole number from 1 to ", kMaxFrames);
 }
 
 /// Sets `bytes` to the last of `values`, each from 1 to `most`.
@@ -53,7 +53,7 @@ Status set_bytes(const char* option, const std::vector<std::string>& values, std
 }
 
 Status set_sampling(const CommandLine& line, Options& options) {
-  Status status = set_bytes("--sample", line.sample_means(), kMostMeanBytes, options.mean_bytes);
+  Status status = set_bytes("--sample", line.sample_means(), kMaxMeanBytes, options.mean_bytes);
   status.update(set_bytes("--min-size", line.min_sizes(), UINT64_MAX, options.min_size));
   status.update(set_bytes("--max-size", line.max_sizes(), UINT64_MAX, options.max_size));
   if (!status.ok() || options.min_size <= options.max_size) return status;
@@ -153,8 +153,8 @@ Status add_modules(const char* option, const std::vector<std::string>& patterns,
     if (!why.empty()) append_text(why, ", at character ", error.position + 1);
     if (pattern.empty() || pattern.size() > kLongestModulePattern) {
       why = join_text("write 1 to ", kLongestModulePattern, " characters");
-    } else if (options.modules.size() == kMostModulePatterns) {
-      why = join_text("there are more than ", kMostModulePatterns, " patterns; join some by '|'");
+    } else if (options.modules.size() == kMaxModulePatterns) {
+      why = join_text("there are more than ", kMaxModulePatterns, " patterns; join some by '|'");
     } else if (!description_of(options.hook).chooses_modules) {
       why = "modules can be chosen with --hook=plt alone";
     }

@@ -22,7 +22,7 @@ namespace {
 
 /// How much of a script the kernel reads (BINPRM_BUF_SIZE), and how many scripts may run scripts.
 constexpr std::size_t kHeadBytes = 256;
-constexpr int kMostInterpreters = 5;
+constexpr int kMaxInterpreters = 5;
 
 /// 0, or why `path` cannot be executed.
 int execution_error(const std::string& path) {
@@ -87,7 +87,7 @@ Result<std::string> read_head(const std::string& path) {
 /// Follows "#!" lines from `path`. Empty where the system would not execute it at all.
 Result<std::string> resolve_image(const std::string& path) {
   std::string image = path;
-  for (int depth = 0; depth <= kMostInterpreters; ++depth) {
+  for (int depth = 0; depth <= kMaxInterpreters; ++depth) {
     const Result<std::string> head = read_head(image);
     if (!head.ok()) return head.status();
     if (head->starts_with(ELFMAG)) return image;

@@ -26,7 +26,7 @@ Status read_rules(const std::string& file, Suppressions& rules) {
     return refuse(file, "is a pipe, and it is to be read twice; write its text to a file");
   }
   ArenaArray<char> contents;
-  const int error = read_file(file.c_str(), kMostSuppressionBytes, contents);
+  const int error = read_file(file.c_str(), kMaxSuppressionBytes, contents);
   if (error != 0) return refuse(file, join_text("cannot be read: ", os::error_text(error)));
   const Status status = rules.add(text_of(contents), file);
   return status.ok() ? status : refuse(file, std::string(status.message()));
@@ -44,9 +44,9 @@ Result<std::string> resolve(const std::string& file) {
 }  // namespace
 
 Result<std::vector<std::string>> resolve_suppressions(std::span<const std::string> files) {
-  if (files.size() > kMostSuppressionFiles) {
+  if (files.size() > kMaxSuppressionFiles) {
     return Status::invalid_argument("--suppressions is given ", files.size(),
-                                    " times; give it at most ", kMostSuppressionFiles);
+                                    " times; give it at most ", kMaxSuppressionFiles);
   }
   std::vector<std::string> paths;
   for (const std::string& file : files) {

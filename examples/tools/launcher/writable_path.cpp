@@ -78,8 +78,8 @@ Status try_to_create_beside(const fs::path& path) {
 
 Result<fs::path> follow_links(fs::path path) {
   // As many as the kernel follows.
-  constexpr int kMostLinks = 40;
-  for (int i = 0; i < kMostLinks; ++i) {
+  constexpr int kMaxLinks = 40;
+  for (int i = 0; i < kMaxLinks; ++i) {
     std::error_code error;
     const fs::path target = fs::read_symlink(path, error);
     if (error || is_in_procfs(path)) return path;

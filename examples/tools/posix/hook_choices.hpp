@@ -11,7 +11,7 @@ inline constexpr auto kHooks = std::to_array<HookDescription>({
     {.name = "interpose",
      .exports_malloc = true,
      .checks_blocks = true,
-     .places_blocks = true,
+     .uses_guard_pages = true,
      .checks_strings = true},
     {.name = "plt", .chooses_modules = true},
     {.name = "inline"},

@@ -71,7 +71,7 @@ void note_earlier_children() noexcept {
 
 void note_helper() noexcept {
   if (has_helpers.load(std::memory_order_acquire)) return;
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   had_children_before_helpers = read_children(children_of_program);
   has_helpers.store(true, std::memory_order_release);
 }
@@ -80,13 +80,13 @@ bool has_untracked_children() noexcept {
   if (was_asked.exchange(true) || !is_hint_wanted()) return false;
   if (had_earlier_children) return true;
   if (has_helpers.load(std::memory_order_acquire)) return had_children_before_helpers;
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   return read_children(children_of_program);
 }
 
 bool did_little_else() noexcept {
   constexpr std::uint64_t kLittle = 512 * 1024;
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   return had_earlier_children || allocated_bytes_in_report() < kLittle || is_runner() ||
          left_work_to(children_of_program);
 }

@@ -38,7 +38,7 @@ void choose_slots(const char* own_path) noexcept {
 }
 
 void redirect_slots() noexcept {
-  const OwnAllocations own;
+  const UseInternalArena own;
   if (!PltState::active.load(std::memory_order_acquire)) {
     const std::lock_guard hold(control_lock);
     Dl_info info{};
@@ -52,7 +52,7 @@ void redirect_slots() noexcept {
 arch::ForwardedOpen begin_open(std::uintptr_t open, std::uintptr_t caller, int flags) noexcept {
   arch::ForwardedOpen forwarded{open, 0};
   if ((flags & RTLD_DEEPBIND) == 0 || ReentrancyGuard::inside()) return forwarded;
-  const os::ErrorPreserver error;
+  const os::ErrnoGuard error;
   if (!arch::has_shadow_stack()) forwarded.gadget = elf::find_return_gadget(caller);
   if (forwarded.gadget != 0) this_thread_slot().depth.store(1, std::memory_order_relaxed);
   return forwarded;
@@ -60,7 +60,7 @@ arch::ForwardedOpen begin_open(std::uintptr_t open, std::uintptr_t caller, int f
 
 /// Runs only where `begin_open` found a gadget.
 void end_open(const void* handle) noexcept {
-  const os::ErrorPreserver error;
+  const os::ErrnoGuard error;
   if (handle != nullptr) redirect_slots();
   this_thread_slot().depth.store(0, std::memory_order_relaxed);
 }

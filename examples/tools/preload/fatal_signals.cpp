@@ -82,13 +82,13 @@ void end_by_signal() noexcept {
 /// it may not, it was told of.
 bool is_settled(int signal, const siginfo_t& info, const void* context) noexcept {
   if (signal != SIGSEGV || !report_owed()) return false;
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   const os::MemoryFault fault = os::fault_of(info, context);
   return fault.address != 0 && os::ask_fault_listeners(fault) == os::FaultVerdict::kRetry;
 }
 
 void on_fatal_signal(int signal, siginfo_t* info, void* context) {
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   if (!report_owed()) return let_signal_act(signal, *info);
   if (is_settled(signal, *info, context)) return;
   const bool must_run_on = inside_tracker();
@@ -98,7 +98,7 @@ void on_fatal_signal(int signal, siginfo_t* info, void* context) {
   }
   int none = 0;
   const bool first = fatal_signal.compare_exchange_strong(none, signal);
-  RecordingGate::halt();
+  WorldGate::halt();
   request_report();
   // A thread inside the tracker has to run on, until it leaves and stops there.
   if (must_run_on) return end_process_after_report(&end_by_signal);
@@ -109,7 +109,7 @@ void on_fatal_signal(int signal, siginfo_t* info, void* context) {
 
 /// The signal of --signal, at its default action.
 void on_dump_signal(int signal, siginfo_t* info, void*) {
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   if (!report_owed()) return let_signal_act(signal, *info);
   request_dump();
 }
@@ -120,7 +120,7 @@ bool asks_for_dump(int signal) noexcept { return signal == report_settings().dum
 void tell_of_taken_signal(int signal) noexcept {
   static constinit std::atomic<bool> told{false};
   if (!asks_for_dump(signal) || !report_owed() || told.exchange(true)) return;
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   const std::string_view name = name_of_dump_signal(signal);
   char line[96];
   const int length = std::snprintf(line, sizeof line,

@@ -151,7 +151,7 @@ void stop_asking_for_process() noexcept { may_ask_for_process.store(false); }
 const Settings& report_settings() noexcept { return *current_settings; }
 
 void write_report() noexcept {
-  const OwnAllocations own;
+  const UseInternalArena own;
   absl::raw_logging_internal::RegisterLogFilterAndPrefixHook(&say_nothing);
   verify_blocks();
   const Result<Snapshot> snapshot = snapshot_for_reports();

@@ -112,7 +112,7 @@ bool start_without_signals(Start& start) noexcept {
 void HelperProcess::note_start_of_program() noexcept { confinement_at_start = read_confinement(); }
 
 bool HelperProcess::start(const char* path) noexcept {
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   int sockets[2];
   if (read_confinement() != confinement_at_start || ::access(path, X_OK) != 0 ||
       ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
@@ -120,15 +120,15 @@ bool HelperProcess::start(const char* path) noexcept {
   }
   socket_ = os::File(sockets[0]);
   const os::File theirs(sockets[1]);
-  constexpr timeval kPatience{.tv_sec = 300, .tv_usec = 0};
-  ::setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
-  ::setsockopt(sockets[0], SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
+  constexpr timeval kTimeoutNs{.tv_sec = 300, .tv_usec = 0};
+  ::setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &kTimeoutNs, sizeof kTimeoutNs);
+  ::setsockopt(sockets[0], SOL_SOCKET, SO_SNDTIMEO, &kTimeoutNs, sizeof kTimeoutNs);
   Start start{.path = path, .socket = sockets[1]};
   return start_without_signals(start);
 }
 
 bool HelperProcess::send(std::string_view bytes) noexcept {
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   while (!bytes.empty()) {
     const ssize_t sent = ::send(socket_.descriptor(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
@@ -139,12 +139,12 @@ bool HelperProcess::send(std::string_view bytes) noexcept {
 }
 
 void HelperProcess::end_of_sending() noexcept {
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   ::shutdown(socket_.descriptor(), SHUT_WR);
 }
 
 std::ptrdiff_t HelperProcess::receive(char* buffer, std::size_t size) noexcept {
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   for (;;) {
     const ssize_t count = ::recv(socket_.descriptor(), buffer, size, 0);
     if (count >= 0 || errno != EINTR) return count;

@@ -41,7 +41,7 @@ bool send(HelperProcess& helper, const T& value) noexcept {
 
 /// Asks for `places`, which are of one module.
 bool send_request(HelperProcess& helper, const Module& module,
-                  std::span<const CodePlace> places) noexcept {
+                  std::span<const CodeAddress> places) noexcept {
   ModuleRequest request{.process = os::current_process_id(),
                         .start = module.start,
                         .end = module.end,
@@ -53,13 +53,13 @@ bool send_request(HelperProcess& helper, const Module& module,
   std::memcpy(request.build_id, module.build_id, sizeof request.build_id);
   ArenaArray<std::uintptr_t> addresses;
   if (!addresses.reserve(places.size())) return false;
-  for (const CodePlace& place : places) static_cast<void>(addresses.push_back(place.address));
+  for (const CodeAddress& place : places) static_cast<void>(addresses.push_back(place.address));
   return send(helper, request) && helper.send(module.path) &&
          helper.send({reinterpret_cast<const char*>(addresses.data()),
                       addresses.size() * sizeof(std::uintptr_t)});
 }
 
-bool send_requests(HelperProcess& helper, std::span<const CodePlace> places) noexcept {
+bool send_requests(HelperProcess& helper, std::span<const CodeAddress> places) noexcept {
   // Places in no module are asked of one without a file, so that all are counted alike.
   const Module nowhere;
   for (std::size_t first = 0, end = 0; first < places.size(); first = end) {
@@ -108,7 +108,7 @@ void give_hint(std::string_view text) noexcept {
   if (!given.exchange(true)) print_line(text);
 }
 
-bool ask_helper(std::span<const CodePlace> places, Symbols& symbols) noexcept {
+bool ask_helper(std::span<const CodeAddress> places, Symbols& symbols) noexcept {
   std::array<char, kPathBytes> path;
   HelperProcess helper;
   Bytes bytes;
@@ -126,7 +126,7 @@ bool ask_helper(std::span<const CodePlace> places, Symbols& symbols) noexcept {
 }
 
 /// Returns whether the names are the helper's; otherwise they are Abseil's.
-bool ask(std::span<const CodePlace> places, Symbols& symbols) noexcept {
+bool ask(std::span<const CodeAddress> places, Symbols& symbols) noexcept {
   if (places.empty() || ask_helper(places, symbols)) return true;
   AbslSymbolizer::symbolize(places, symbols);
   return false;
@@ -136,7 +136,7 @@ bool ask(std::span<const CodePlace> places, Symbols& symbols) noexcept {
 class MissingPlaces {
  public:
   /// Begins with all of `places`. Returns false if out of memory.
-  [[nodiscard]] bool begin(std::span<const CodePlace> places) noexcept {
+  [[nodiscard]] bool begin(std::span<const CodeAddress> places) noexcept {
     for (std::size_t i = 0; i < places.size(); ++i) {
       if (!places_.push_back(places[i]) || !numbers_.push_back(i)) return false;
     }
@@ -168,14 +168,14 @@ class MissingPlaces {
   }
 
  private:
-  ArenaArray<CodePlace> places_;
+  ArenaArray<CodeAddress> places_;
   /// Their positions in what `begin` was given.
   ArenaArray<std::size_t> numbers_;
 };
 
 }  // namespace
 
-void HelperSymbolizer::symbolize(std::span<const CodePlace> places, Symbols& symbols) noexcept {
+void HelperSymbolizer::symbolize(std::span<const CodeAddress> places, Symbols& symbols) noexcept {
   MissingPlaces missing;
   if (!NameCache::exists() || !missing.begin(places)) {
     ask(places, symbols);

@@ -11,7 +11,7 @@ namespace alloctap::run {
 /// and lines. Allocates nothing from the host and may run in a program that has crashed.
 struct HelperSymbolizer {
   static constexpr std::string_view name = "libdw";
-  static void symbolize(std::span<const CodePlace> places, Symbols& symbols) noexcept;
+  static void symbolize(std::span<const CodeAddress> places, Symbols& symbols) noexcept;
 };
 
 static_assert(Symbolizer<HelperSymbolizer>);

@@ -65,7 +65,7 @@ class Hash {
 };
 
 /// Returns a key that is neither 0 nor, for the scan of memory, an address.
-std::uint64_t key_of(const CodePlace& code) noexcept {
+std::uint64_t key_of(const CodeAddress& code) noexcept {
   constexpr std::uint64_t kNoAddress = std::uint64_t{1} << 63;
   Hash hash;
   if (code.module != nullptr) {
@@ -139,15 +139,15 @@ bool reserve_record(std::size_t bytes, std::uint32_t& start) noexcept {
 
 /// Returns false after two seconds without a change. os/futex.hpp works within one process only.
 bool wait_for_change(std::uint32_t turn) noexcept {
-  constexpr timespec kPatience{.tv_sec = 2, .tv_nsec = 0};
-  ::syscall(SYS_futex, &table->turn, FUTEX_WAIT, turn, &kPatience);
+  constexpr timespec kTimeoutNs{.tv_sec = 2, .tv_nsec = 0};
+  ::syscall(SYS_futex, &table->turn, FUTEX_WAIT, turn, &kTimeoutNs);
   return table->turn.load() != turn;
 }
 
 }  // namespace
 
 void NameCache::create() noexcept {
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   const long pages = ::syscall(SYS_mmap, nullptr, sizeof(Table), PROT_READ | PROT_WRITE,
                                MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
   if (pages == -1) return;
@@ -157,7 +157,7 @@ void NameCache::create() noexcept {
 
 bool NameCache::exists() noexcept { return table != nullptr; }
 
-bool NameCache::find(const CodePlace& code, std::size_t place, Symbols& symbols) noexcept {
+bool NameCache::find(const CodeAddress& code, std::size_t place, Symbols& symbols) noexcept {
   const std::uint64_t key = key_of(code);
   const Slot* const slot = find_slot(key);
   if (slot == nullptr || slot->key.load(std::memory_order_relaxed) != key) return false;
@@ -173,7 +173,7 @@ bool NameCache::find(const CodePlace& code, std::size_t place, Symbols& symbols)
   return true;
 }
 
-void NameCache::add(const CodePlace& code, std::span<const SourceFrame> frames) noexcept {
+void NameCache::add(const CodeAddress& code, std::span<const SourceFrame> frames) noexcept {
   const std::uint64_t key = key_of(code);
   Slot* const slot = find_slot(key);
   std::uint64_t found = 0;
@@ -187,7 +187,7 @@ void NameCache::add(const CodePlace& code, std::span<const SourceFrame> frames) 
 }
 
 bool NameCache::take_turn() noexcept {
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   std::uint32_t holder = 0;
   const auto mine = static_cast<std::uint32_t>(os::current_thread_id());
   if (table->turn.compare_exchange_strong(holder, mine)) return true;
@@ -195,7 +195,7 @@ bool NameCache::take_turn() noexcept {
 }
 
 void NameCache::end_turn() noexcept {
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   auto mine = static_cast<std::uint32_t>(os::current_thread_id());
   table->turn.compare_exchange_strong(mine, 0);
   ::syscall(SYS_futex, &table->turn, FUTEX_WAKE, INT_MAX);

@@ -22,11 +22,11 @@ class NameCache {
 
   /// Adds the frames of `code` to `symbols` as those of its place `place`. Returns false if they
   /// are not in the cache. An address without a name is in it, with no frames.
-  [[nodiscard]] static bool find(const CodePlace& code, std::size_t place,
+  [[nodiscard]] static bool find(const CodeAddress& code, std::size_t place,
                                  Symbols& symbols) noexcept;
 
   /// Stores the frames of `code`, innermost first.
-  static void add(const CodePlace& code, std::span<const SourceFrame> frames) noexcept;
+  static void add(const CodeAddress& code, std::span<const SourceFrame> frames) noexcept;
 
   /// Single flight: returns true if this process is to find the names that are missing. Otherwise
   /// waits until the process that does has finished, and returns false: look them up again. Takes

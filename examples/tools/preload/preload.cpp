@@ -48,7 +48,7 @@ namespace alloctap::run {
 namespace {
 
 /// The settings point into it.
-constinit std::array<char, kMostEncodedBytes> encoded_settings{};
+constinit std::array<char, kMaxEncodedBytes> encoded_settings{};
 constinit std::optional<Settings> settings;
 
 bool reports_to_standard_output() noexcept {
@@ -190,7 +190,7 @@ void prepare_for_exceptions() noexcept {
 
 /// Runs before all other constructors: the object is linked with -z initfirst.
 __attribute__((constructor)) void when_loaded(int, char**, char** environment) {
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   prepare_for_exceptions();
   find_originals();
   find_exec_functions();
@@ -208,8 +208,8 @@ __attribute__((constructor)) void when_loaded(int, char**, char** environment) {
 
 const Settings* read_settings() noexcept {
   if (settings) return &*settings;
-  const os::ErrorPreserver preserve_error;
-  const OwnAllocations own;
+  const os::ErrnoGuard preserve_error;
+  const UseInternalArena own;
   const std::string_view text = os::initial_environment(kSettingsVariable, encoded_settings);
   if (text.empty()) return nullptr;
   settings = decode(text);
@@ -221,8 +221,8 @@ const Settings* read_settings() noexcept {
 }
 
 void begin_run(const TrackerKind& kind) noexcept {
-  const os::ErrorPreserver preserve_error;
-  const OwnAllocations own;
+  const os::ErrnoGuard preserve_error;
+  const UseInternalArena own;
   choose_tracker_kind(kind);
   if (!start_tracker(kind)) return;
   note_standard_error();

@@ -167,7 +167,7 @@ void wait_for_report() noexcept { wait_until(kWritten); }
 
 void settle_report() noexcept {
   if (!report_owed()) return;
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   if (holds_tracker_lock()) {
     forgive_report();
     return print_line("the program ended inside the tracker; there is no report");

@@ -19,7 +19,7 @@ Status add_file(std::string_view path, Suppressions& suppressions) {
   char name[kPathBytes + 1]{};
   path.copy(name, kPathBytes);
   ArenaArray<char> contents;
-  const int error = read_file(name, kMostSuppressionBytes, contents);
+  const int error = read_file(name, kMaxSuppressionBytes, contents);
   if (error == 0) return suppressions.add(text_of(contents), path);
   return Status::unavailable("cannot read the suppressions ", name, ": ", os::error_text(error));
 }
@@ -29,7 +29,7 @@ Status add_file(std::string_view path, Suppressions& suppressions) {
 void load_suppressions(const Settings& settings) noexcept {
   const bool asks_for_leaks = settings.leaks != LeakChoice::kNone;
   if (!asks_for_leaks && settings.suppression_count == 0) return;
-  const OwnAllocations own;
+  const UseInternalArena own;
   void* memory = Arena::allocate(sizeof(Suppressions));
   if (memory == nullptr) return print_line("the system has no memory for suppressions");
   auto* suppressions = ::new (memory) Suppressions;

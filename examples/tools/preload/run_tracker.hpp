@@ -27,18 +27,18 @@ struct RunConfig : DefaultConfig {
   using Observers = RunObservers;
   using Meta = MemoryMetaContainer<SpacedShadowIndex>;
   using Symbolizer = HelperSymbolizer;
-  static constexpr Limits limits{.max_frames = ThreadState::kMostFrames};
+  static constexpr Limits limits{.max_frames = ThreadState::kMaxFrames};
 
   /// Reads the settings and starts the tracker, before anything of the program runs.
   static void on_first_call() noexcept;
 
-  static bool is_own_call(const CallOrigin& origin) noexcept {
+  static bool is_internal_call(const CallOrigin& origin) noexcept {
     return OwnObject::is_caller(origin);
   }
 
   /// Until its constructors run. What it does later it does under guards, and the one call that its
   /// C++ library makes in the last of them comes before any of the program's.
-  static bool own_calls_to_come() noexcept {
+  static bool may_have_internal_calls() noexcept {
     return !OwnObject::is_loaded.load(std::memory_order_relaxed);
   }
 

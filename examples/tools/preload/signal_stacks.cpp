@@ -127,7 +127,7 @@ SignalStack* take(os::ThreadId owner) noexcept {
 }  // namespace
 
 SignalStack* reserve_signal_stack(const ThreadStart& start) noexcept {
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   SignalStack* stack = take(kThreadToCome);
   if (stack != nullptr) stack->start = start;
   return stack;
@@ -136,7 +136,7 @@ SignalStack* reserve_signal_stack(const ThreadStart& start) noexcept {
 void give_back_signal_stack(SignalStack& stack) noexcept { stack.pass_on(stack.owned(), kNobody); }
 
 ThreadStart enter_thread(SignalStack& stack) noexcept {
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   // First: as soon as the stack is this thread's, nobody else says what its argument keeps alive.
   const ThreadStart start = stack.start;
   stack.pass_on(stack.owned(), os::current_thread_id());
@@ -153,7 +153,7 @@ void for_each_argument_to_come(void (*visit)(void* context, const void* argument
 }
 
 void provide_signal_stack() noexcept {
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   stack_t present{};
   const long error = ::syscall(SYS_sigaltstack, nullptr, &present);
   if (mine != nullptr || error != 0 || (present.ss_flags & SS_DISABLE) == 0) return;
@@ -169,7 +169,7 @@ void keep_only_my_signal_stack() noexcept {
 }
 
 void restore_signal_stack() noexcept {
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   if (mine == nullptr) return;
   const stack_t stack{.ss_sp = mine->memory, .ss_flags = 0, .ss_size = SignalStack::kBytes};
   ::syscall(SYS_sigaltstack, &stack, nullptr);

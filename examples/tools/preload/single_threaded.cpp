@@ -17,7 +17,7 @@ char* own_word() noexcept {
   static constinit bool known = false;
   static constinit char* word = nullptr;
   if (known) return word;
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   word = static_cast<char*>(os::next_symbol("__libc_single_threaded"));
   known = true;
   return word;
@@ -32,7 +32,7 @@ void set(bool single) noexcept {
 }  // namespace
 
 bool uncount_new_thread() noexcept {
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   // Of glibc 2.34 and later. Not linked to: it is private, and a later one may hide it.
   auto* const count = static_cast<unsigned*>(os::next_symbol("__nptl_nthreads"));
   if (count == nullptr) return false;

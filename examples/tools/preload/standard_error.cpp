@@ -36,7 +36,7 @@ class StandardStream {
   void keep() noexcept {
     // Above what programs and select(2) use, below the usual limit.
     constexpr int kLeastNumber = 1000;
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     if (is_forked_ || copy_ >= 0 || !original_) return;
     if (!may_identify() || !may_call(SYS_fcntl)) return;
     if (identify(number_) == original_) copy_ = ::fcntl(number_, F_DUPFD_CLOEXEC, kLeastNumber);

@@ -63,7 +63,7 @@ bool read_request(ExchangeReader& reader, std::int64_t& process, Module& module,
 /// Answers for one module, whose first place has the number `first`.
 void answer(const Module& module, std::span<const std::uintptr_t> addresses, std::size_t first,
             std::string& answers) {
-  std::vector<CodePlace> places;
+  std::vector<CodeAddress> places;
   places.reserve(addresses.size());
   for (const std::uintptr_t address : addresses) places.push_back({address, &module});
   Symbols symbols;
@@ -83,11 +83,11 @@ void answer(const Module& module, std::span<const std::uintptr_t> addresses, std
 
 int serve() {
   // Nobody waits longer, and signals may be blocked: the program's were when this was started.
-  constexpr unsigned kPatience = 300;
+  constexpr unsigned kTimeoutNs = 300;
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  alarm(kPatience);
+  alarm(kTimeoutNs);
   const std::string requests = read_all(STDIN_FILENO);
   ExchangeReader reader(requests);
   std::string answers;

@@ -8,7 +8,7 @@ enum class HookChoice : std::uint8_t { kInline, kImports };
 inline constexpr HookChoice kDefaultHook = HookChoice::kInline;
 
 inline constexpr auto kHooks = std::to_array<HookDescription>({
-    {.name = "inline", .checks_blocks = true, .places_blocks = true, .checks_strings = true},
+    {.name = "inline", .checks_blocks = true, .uses_guard_pages = true, .checks_strings = true},
     {.name = "imports"},
 });
 

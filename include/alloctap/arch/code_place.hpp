@@ -12,15 +12,15 @@ namespace alloctap::arch {
 
 /// There are no frame records: a frame pointer points anywhere into its function's frame. The
 /// unwind rule of a place in the function leads to the caller from the registers that it has there.
-struct CodePlace {
+struct CodeAddress {
   std::uintptr_t address = 0;
   std::uintptr_t stack_pointer = 0;
   std::uintptr_t frame_pointer = 0;
 };
 
 /// The place that this is folded into.
-ALLOCTAP_ALWAYS_INLINE CodePlace this_place() noexcept {
-  CodePlace place;
+ALLOCTAP_ALWAYS_INLINE CodeAddress this_place() noexcept {
+  CodeAddress place;
   ALLOCTAP_ASM volatile(
       "movq %%rbp, %2\n\t"
       "movq %%rsp, %1\n\t"
@@ -33,22 +33,22 @@ ALLOCTAP_ALWAYS_INLINE CodePlace this_place() noexcept {
 #elif defined(__x86_64__)
 
 /// A frame record lies right below the caller's frame (`stack_pointer_of_caller`), so nobody asks.
-struct CodePlace {};
+struct CodeAddress {};
 
 /// The place that this is folded into.
-ALLOCTAP_ALWAYS_INLINE CodePlace this_place() noexcept { return {}; }
+ALLOCTAP_ALWAYS_INLINE CodeAddress this_place() noexcept { return {}; }
 
 #elif defined(__aarch64__)
 
 /// A frame record lies anywhere in its function's frame: the unwind rule of a place in the function
 /// says how far from the caller's.
-struct CodePlace {
+struct CodeAddress {
   std::uintptr_t address = 0;
 };
 
 /// The place that this is folded into.
-ALLOCTAP_ALWAYS_INLINE CodePlace this_place() noexcept {
-  CodePlace place;
+ALLOCTAP_ALWAYS_INLINE CodeAddress this_place() noexcept {
+  CodeAddress place;
   ALLOCTAP_ASM volatile("adr %0, ." : "=r"(place.address));
   return place;
 }

@@ -65,7 +65,7 @@ class AccessCheck {
   /// Notes a copy from `source` to where it writes, which have bytes in common.
   void add_overlap(const MemoryAccess& written, std::uintptr_t source, const BlockCall& call,
                    FoundMisuses& found) noexcept {
-    const BlockStory story = blocks_.story_around(reinterpret_cast<const void*>(written.address));
+    const BlockHistory story = blocks_.story_around(reinterpret_cast<const void*>(written.address));
     found.add(faults_.add_access(MisuseKind::kOverlappingCopy, written, call, story, source));
   }
 

@@ -41,7 +41,7 @@ class BlockChecker {
 
   /// Whether there may be something to say about `pointer`: else it is the allocator's alone, and
   /// none of the functions below is needed.
-  [[nodiscard]] bool looks_after(const void* pointer) const noexcept {
+  [[nodiscard]] bool is_checked(const void* pointer) const noexcept {
     return settings().blocks || guards_.contains(pointer);
   }
 
@@ -51,11 +51,11 @@ class BlockChecker {
   }
 
   /// A plan with a place beside an inaccessible page; without one where there is no room.
-  [[nodiscard]] BlockPlan place(const WantedBlock& wanted, std::uint32_t hint) noexcept {
+  [[nodiscard]] BlockPlan place(const AllocationRequest& wanted, std::uint32_t hint) noexcept {
     return guards_.place(settings(), wanted, blocks_.pool(), hint);
   }
 
-  [[nodiscard]] BlockPlan plan(const WantedBlock& wanted, std::uint32_t hint) noexcept {
+  [[nodiscard]] BlockPlan plan(const AllocationRequest& wanted, std::uint32_t hint) noexcept {
     BlockPlan plan = BlockLayout::plan(settings(), wanted);
     if (!settings().blocks || !BlockLayout::is_possible(wanted)) return plan;
     plan.number = blocks_.pool().take(hint);
@@ -67,7 +67,7 @@ class BlockChecker {
   }
 
   /// What the program gets for `raw`. Where it cannot be looked after that is `raw` itself.
-  [[nodiscard]] void* adopt(const BlockPlan& plan, void* raw, const WantedBlock& wanted,
+  [[nodiscard]] void* adopt(const BlockPlan& plan, void* raw, const AllocationRequest& wanted,
                             const BlockCall& call) noexcept {
     if (plan.place != nullptr) {
       return GuardedBlocks::adopt(settings(), blocks_[plan.number], wanted, call);
@@ -75,7 +75,7 @@ class BlockChecker {
     if (plan.number == BlockPool::kNone) {
       const bool is_filled = !wanted.has_content && BlockLayout::is_possible(wanted);
       if (is_filled) BlockLayout::fill_new(settings(), raw, wanted.size);
-      note_unchecked(raw);
+      register_unchecked_block(raw);
       return raw;
     }
     CheckedBlock& block = blocks_[plan.number];
@@ -83,7 +83,7 @@ class BlockChecker {
     Number replaced = BlockPool::kNone;
     if (!CheckedBlocks::covers(block.begin()) || !blocks_.insert(plan.number, replaced)) {
       drop(plan, hint_of(call));
-      note_unchecked(raw);
+      register_unchecked_block(raw);
       return raw;
     }
     if (replaced != BlockPool::kNone) blocks_.pool().give_back(replaced, hint_of(call));
@@ -98,7 +98,7 @@ class BlockChecker {
     const bool is_known = number != BlockPool::kNone && !blocks_[number].is_unused();
     if (!is_known) return release_unknown(gone, call, found);
     CheckedBlock& block = blocks_[number];
-    const BlockStory story = block.story();
+    const BlockHistory story = block.story();
     if (!blocks_.end_life(number, gone.pointer)) {
       found.add(faults_.add(MisuseKind::kDoubleFree, gone, call, story));
       return {.action = ReleasePlan::Action::kRefuse};
@@ -122,7 +122,7 @@ class BlockChecker {
       return false;
     }
     const bool is_plain = ChangedPages::is_plain(block);
-    const bool keeps = is_plain && KeptBlocks::takes(settings(), block);
+    const bool keeps = is_plain && QuarantineList::takes(settings(), block);
     if (keeps) BlockLayout::prepare_kept(settings(), block);
     if (is_plain && !keeps) BlockLayout::fill_freed(settings(), block);
     const std::lock_guard hold(lock_);
@@ -147,34 +147,34 @@ class BlockChecker {
   }
 
   /// Looks at a block that is to be reallocated, and leaves it as it is.
-  [[nodiscard]] BlockExtent before_reallocate(const DeallocationEvent& gone, const BlockCall& call,
+  [[nodiscard]] BlockLookup before_reallocate(const DeallocationEvent& gone, const BlockCall& call,
                                               FoundMisuses& found) noexcept {
-    const BlockExtent live = extent(gone.pointer);
-    if (live.verdict == BlockExtent::Verdict::kKnown) return live;
+    const BlockLookup live = extent(gone.pointer);
+    if (live.verdict == BlockLookup::Verdict::kKnown) return live;
     const ReleasePlan plan = release(gone, call, found);
     return {.verdict = plan.action == ReleasePlan::Action::kRefuse
-                           ? BlockExtent::Verdict::kRefused
-                           : BlockExtent::Verdict::kUnknown};
+                           ? BlockLookup::Verdict::kRefused
+                           : BlockLookup::Verdict::kUnknown};
   }
 
   /// Looks at what the program takes for a block of its own, whose size it asks for by `function`.
-  [[nodiscard]] BlockExtent before_measure(const void* pointer, std::string_view function,
+  [[nodiscard]] BlockLookup before_measure(const void* pointer, std::string_view function,
                                            const BlockCall& call, FoundMisuses& found) noexcept {
-    const BlockExtent live = extent(pointer);
-    if (live.verdict == BlockExtent::Verdict::kKnown) return live;
+    const BlockLookup live = extent(pointer);
+    if (live.verdict == BlockLookup::Verdict::kKnown) return live;
     if (!guards(pointer) && blocks_.may_be_unchecked(pointer)) return {};
-    const BlockStory story = story_around(pointer);
+    const BlockHistory story = story_around(pointer);
     const std::optional<MisuseKind> fault = find_pointer_fault(pointer, story);
     if (!fault) return {};
     found.add(faults_.add_question(*fault, pointer, function, call, story));
-    return {.verdict = BlockExtent::Verdict::kRefused};
+    return {.verdict = BlockLookup::Verdict::kRefused};
   }
 
-  [[nodiscard]] BlockExtent extent(const void* pointer) noexcept {
-    if (!looks_after(pointer)) return {};
+  [[nodiscard]] BlockLookup extent(const void* pointer) noexcept {
+    if (!is_checked(pointer)) return {};
     const Number number = find(pointer);
     if (number == BlockPool::kNone || blocks_[number].state.load() != State::kLive) return {};
-    return {.verdict = BlockExtent::Verdict::kKnown,
+    return {.verdict = BlockLookup::Verdict::kKnown,
             .size = BlockLayout::usable_bytes(settings(), blocks_[number]),
             .block = blocks_[number].guarded ? nullptr : blocks_[number].raw()};
   }
@@ -183,8 +183,8 @@ class BlockChecker {
   [[nodiscard]] AccessCheck accesses() noexcept { return {blocks_, faults_, settings().expand}; }
 
   /// `pointer` is a block that is not looked after.
-  void note_unchecked(const void* pointer) noexcept {
-    if (settings().blocks) blocks_.note_unchecked(pointer);
+  void register_unchecked_block(const void* pointer) noexcept {
+    if (settings().blocks) blocks_.register_unchecked_block(pointer);
   }
 
   /// Whether that was noted, or nothing needs to be; it is forgotten.
@@ -193,9 +193,9 @@ class BlockChecker {
   }
 
   /// Whether `release` would refuse `pointer` because nothing is known of it.
-  [[nodiscard]] bool is_stranger(const void* pointer) noexcept {
+  [[nodiscard]] bool is_unknown_block(const void* pointer) noexcept {
     return settings().blocks && settings().unknown_pointers && !guards(pointer) &&
-           blocks_.is_stranger(pointer);
+           blocks_.is_unknown_block(pointer);
   }
 
   /// As `ChangedPages::note`.
@@ -214,7 +214,7 @@ class BlockChecker {
 
   /// For a block that the tracker itself frees: without a look at it, and it is not remembered.
   [[nodiscard]] ReleasePlan release_unchecked(const void* pointer) noexcept {
-    if (!looks_after(pointer)) return {};
+    if (!is_checked(pointer)) return {};
     if (guards(pointer)) return release_placed(pointer);
     const Number number = blocks_.at(pointer);
     if (number == BlockPool::kNone || !blocks_.end_life(number, pointer)) {
@@ -232,10 +232,10 @@ class BlockChecker {
   }
 
   /// What is known of the block that an address belongs to; `known` is false where it is nobody's.
-  [[nodiscard]] BlockStory story_around(const void* pointer) noexcept {
+  [[nodiscard]] BlockHistory story_around(const void* pointer) noexcept {
     if (!guards(pointer)) return blocks_.story_around(pointer);
     const Number number = guards_.nearest(pointer, blocks_.pool());
-    return number == BlockPool::kNone ? BlockStory{} : blocks_[number].story();
+    return number == BlockPool::kNone ? BlockHistory{} : blocks_[number].story();
   }
 
   /// Keeps an access that the processor refused; false where no block is near. May run in a signal
@@ -244,7 +244,7 @@ class BlockChecker {
                                 FoundMisuses& found) noexcept {
     const auto* const address = reinterpret_cast<const void*>(fault.address);
     if (ChangedPages(settings(), blocks_, guards_).has_changed(address)) return false;
-    const BlockStory story = story_around(address);
+    const BlockHistory story = story_around(address);
     if (story.known) found.add(faults_.add_refused(fault, call, story));
     return story.known;
   }
@@ -266,14 +266,14 @@ class BlockChecker {
     const Number number = guards_.at(pointer, blocks_.pool());
     const bool is_live = number != BlockPool::kNone && blocks_.end_life(number, pointer);
     if (is_live) guards_.retire(blocks_[number]);
-    return {.action = ReleasePlan::Action::kTakenBack};
+    return {.action = ReleasePlan::Action::kReturnedToPool};
   }
 
   ReleasePlan release_unknown(const DeallocationEvent& gone, const BlockCall& call,
                               FoundMisuses& found) noexcept {
     const bool is_ours = guards(gone.pointer);
     if (!is_ours && (!settings().blocks || blocks_.take_unchecked(gone.pointer))) return {};
-    const BlockStory story = story_around(gone.pointer);
+    const BlockHistory story = story_around(gone.pointer);
     const std::optional<MisuseKind> fault = find_pointer_fault(gone.pointer, story);
     if (!fault) return {};
     found.add(faults_.add(*fault, gone, call, story));
@@ -282,7 +282,7 @@ class BlockChecker {
 
   /// What is wrong with an address that no block begins at now; `story` is of what is around it.
   [[nodiscard]] std::optional<MisuseKind> find_pointer_fault(
-      const void* pointer, const BlockStory& story) const noexcept {
+      const void* pointer, const BlockHistory& story) const noexcept {
     if (story.known && !story.freed) return MisuseKind::kInteriorPointer;
     const bool is_gone = story.known && story.address == reinterpret_cast<std::uintptr_t>(pointer);
     const bool is_fault = is_gone || guards(pointer) || settings().unknown_pointers;
@@ -293,7 +293,7 @@ class BlockChecker {
   GuardedBlocks guards_;
   BlockFaults faults_;
   FutexLock lock_;
-  KeptBlocks kept_;
+  QuarantineList kept_;
 };
 
 }  // namespace alloctap

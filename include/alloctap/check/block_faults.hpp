@@ -22,24 +22,24 @@ class BlockFaults {
 
   /// Keeps a fault of `gone`; as `MisuseLog::add`.
   const Misuse* add(MisuseKind kind, const DeallocationEvent& gone, const BlockCall& call,
-                    const BlockStory& story) noexcept {
+                    const BlockHistory& story) noexcept {
     return log_.add(make(kind, gone, call, story));
   }
 
   /// Keeps an access near the block of `story`, or to it, that the processor refused.
   const Misuse* add_refused(const os::MemoryFault& fault, const BlockCall& call,
-                            const BlockStory& story) noexcept;
+                            const BlockHistory& story) noexcept;
 
   /// Keeps a call of `function` with an address that is no block's. As `MisuseLog::add`.
   const Misuse* add_question(MisuseKind kind, const void* pointer, std::string_view function,
-                             const BlockCall& call, const BlockStory& story) noexcept;
+                             const BlockCall& call, const BlockHistory& story) noexcept;
 
   /// Keeps a fault of what a call reads or writes; `source` is of a copy. As `MisuseLog::add`.
   const Misuse* add_access(MisuseKind kind, const MemoryAccess& access, const BlockCall& call,
-                           const BlockStory& story, std::uintptr_t source = 0) noexcept;
+                           const BlockHistory& story, std::uintptr_t source = 0) noexcept;
 
   /// Whether `gone` gives a live block back as it came.
-  void check_kind(const DeallocationEvent& gone, const BlockCall& call, const BlockStory& story,
+  void check_kind(const DeallocationEvent& gone, const BlockCall& call, const BlockHistory& story,
                   FoundMisuses& found) noexcept;
 
   /// Whether a guard was changed of a block that is live, or was until now.
@@ -57,14 +57,14 @@ class BlockFaults {
     return fault.access == os::FaultAccess::kWrite;
   }
 
-  static MisuseKind kind_of(const os::MemoryFault& fault, const BlockStory& story) noexcept;
+  static MisuseKind kind_of(const os::MemoryFault& fault, const BlockHistory& story) noexcept;
 
   static Misuse make(MisuseKind kind, const DeallocationEvent& gone, const BlockCall& call,
-                     const BlockStory& story) noexcept;
+                     const BlockHistory& story) noexcept;
 
   /// Out of line: a `Misuse` takes more stack than all else on the way of a free.
   void add_changes(MisuseKind kind, const ChangedBytes& changed, const DeallocationEvent& gone,
-                   const BlockCall& call, const BlockStory& story, FoundMisuses& found) noexcept;
+                   const BlockCall& call, const BlockHistory& story, FoundMisuses& found) noexcept;
 
   MisuseLog log_;
 };

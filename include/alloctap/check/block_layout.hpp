@@ -25,14 +25,14 @@ class BlockLayout {
  public:
   /// Whether an allocator can have such a block. It is asked for others as they are: it refuses
   /// them, or hands out a smaller block (libstdc++ rounds sizes up to 0).
-  [[nodiscard]] static bool is_possible(const WantedBlock& wanted) noexcept {
+  [[nodiscard]] static bool is_possible(const AllocationRequest& wanted) noexcept {
     return wanted.size <= kLargest && wanted.alignment <= kLargest;
   }
 
   /// What to ask of the allocator; `number` is left to the caller. An allocator that takes an
   /// alignment that is no power of two rounds it up to the next one, as glibc's does.
   [[nodiscard]] static BlockPlan plan(const CheckSettings& settings,
-                                      const WantedBlock& wanted) noexcept {
+                                      const AllocationRequest& wanted) noexcept {
     if (!is_possible(wanted)) return plain(wanted);
     const std::size_t step = std::bit_ceil(std::max(kGranule, wanted.alignment));
     const std::size_t guard = step <= kLargestStep ? settings.front_guard : 0;
@@ -43,24 +43,25 @@ class BlockLayout {
 
   /// Returns the plan of a block that no record is kept of.
   [[nodiscard]] static BlockPlan plan_unrecorded(const CheckSettings& settings,
-                                                 const WantedBlock& wanted) noexcept {
+                                                 const AllocationRequest& wanted) noexcept {
     return surrounds(settings) ? plan(settings, wanted) : plain(wanted);
   }
 
   /// A block without anything around it.
-  [[nodiscard]] static BlockPlan plain(const WantedBlock& wanted) noexcept {
+  [[nodiscard]] static BlockPlan plain(const AllocationRequest& wanted) noexcept {
     return {.bytes = wanted.size};
   }
 
   /// Fills the record of a block of the allocator's, which is had by `plan` and begins at `raw`.
   static void describe(const CheckSettings& settings, CheckedBlock& block, const BlockPlan& plan,
-                       std::byte* raw, const WantedBlock& wanted, const BlockCall& call) noexcept {
+                       std::byte* raw, const AllocationRequest& wanted,
+                       const BlockCall& call) noexcept {
     block.kind = wanted.kind;
     block.guarded = false;
     block.set_alignment(wanted.alignment);
     block.front = static_cast<std::uint32_t>(plan.front);
     block.front_guard = static_cast<std::uint32_t>(
-        std::min(plan.front, std::max(settings.front_guard, kMostFrontBytes)));
+        std::min(plan.front, std::max(settings.front_guard, kMaxFrontBytes)));
     block.rear_guard = static_cast<std::uint32_t>(settings.rear_guard);
     block.set_begin(raw + plan.front);
     block.size = wanted.size;
@@ -167,7 +168,7 @@ class BlockLayout {
 
   /// Bytes of what an alignment leaves in front of a block that are a guard as well: more would
   /// bring in pages without use.
-  static constexpr std::size_t kMostFrontBytes = 4096;
+  static constexpr std::size_t kMaxFrontBytes = 4096;
 
   /// Whether anything is to stand around blocks of the allocator.
   static bool surrounds(const CheckSettings& settings) noexcept {

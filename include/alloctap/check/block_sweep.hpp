@@ -17,7 +17,7 @@ class BlockSweep {
              FoundMisuses& found) noexcept
       : settings_(settings), faults_(faults), call_(call), found_(found) {}
 
-  void look_at(CheckedBlocks& blocks, const KeptBlocks& kept) noexcept {
+  void look_at(CheckedBlocks& blocks, const QuarantineList& kept) noexcept {
     look_at_live(blocks);
     look_at_kept(blocks, kept);
   }
@@ -25,7 +25,7 @@ class BlockSweep {
  private:
   void look_at_live(CheckedBlocks& blocks) noexcept;
 
-  void look_at_kept(CheckedBlocks& blocks, const KeptBlocks& kept) noexcept;
+  void look_at_kept(CheckedBlocks& blocks, const QuarantineList& kept) noexcept;
 
   const CheckSettings& settings_;
   BlockFaults& faults_;

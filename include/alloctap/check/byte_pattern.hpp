@@ -17,7 +17,7 @@ inline constexpr std::uint8_t kFreedByte = 0xEF;
 
 /// Bytes that were to be all the same and are not.
 struct ChangedBytes {
-  static constexpr std::size_t kMostShown = 16;
+  static constexpr std::size_t kMaxShown = 16;
 
   /// How many differ; 0 where none does.
   std::size_t count = 0;
@@ -26,7 +26,7 @@ struct ChangedBytes {
   std::int64_t last = 0;
   std::uint8_t expected = 0;
   /// What stands from the first one on, as far as it goes: `shown` bytes.
-  std::array<std::uint8_t, kMostShown> found{};
+  std::array<std::uint8_t, kMaxShown> found{};
   std::uint8_t shown = 0;
 
   /// Adds what was found further up in the same block.
@@ -54,7 +54,7 @@ struct ChangedBytes {
     const auto place = offset + static_cast<std::int64_t>(i);
     if (changes.count == 0) {
       changes.first = place;
-      changes.shown = static_cast<std::uint8_t>(std::min(bytes - i, ChangedBytes::kMostShown));
+      changes.shown = static_cast<std::uint8_t>(std::min(bytes - i, ChangedBytes::kMaxShown));
       std::memcpy(changes.found.data(), at + i, changes.shown);
     }
     changes.last = place;

@@ -101,7 +101,7 @@ inline void level10(Settings& settings, Number) {
   free_track(settings, 100);
 }
 
-inline constexpr std::uint64_t kMostBytes = 16384;
+inline constexpr std::uint64_t kMaxBytes = 16384;
 inline constexpr std::uint64_t kRarestGuardPage = 1'000'000'000;
 inline constexpr auto kNumber = CheckOption::Value::kNumber;
 inline constexpr auto kNone = CheckOption::Value::kNone;
@@ -110,15 +110,15 @@ inline constexpr auto kKinds = CheckOption::Value::kKinds;
 }  // namespace check_options
 
 inline constexpr auto kCheckOptions = std::to_array<CheckOption>({
-    {"front_guard", check_options::kNumber, 32, 1, check_options::kMostBytes,
+    {"front_guard", check_options::kNumber, 32, 1, check_options::kMaxBytes,
      &check_options::front_guard},
-    {"rear_guard", check_options::kNumber, 32, 1, check_options::kMostBytes,
+    {"rear_guard", check_options::kNumber, 32, 1, check_options::kMaxBytes,
      &check_options::rear_guard},
-    {"guard", check_options::kNumber, 32, 1, check_options::kMostBytes, &check_options::guard},
+    {"guard", check_options::kNumber, 32, 1, check_options::kMaxBytes, &check_options::guard},
     {"fill_on_alloc", check_options::kNumber, SIZE_MAX, 1, SIZE_MAX, &check_options::fill_on_alloc},
     {"fill_on_free", check_options::kNumber, SIZE_MAX, 1, SIZE_MAX, &check_options::fill_on_free},
     {"fill", check_options::kNumber, SIZE_MAX, 1, SIZE_MAX, &check_options::fill},
-    {"expand_alloc", check_options::kNumber, 16, 1, check_options::kMostBytes,
+    {"expand_alloc", check_options::kNumber, 16, 1, check_options::kMaxBytes,
      &check_options::expand_alloc},
     {"free_track", check_options::kNumber, 100, 1, 16384, &check_options::free_track},
     {"free_track_backtrace_num_frames", check_options::kNumber, 16, 0, 256, nullptr},

@@ -15,7 +15,7 @@ struct CheckNeeds {
   /// program's bytes begin inside of it, nobody else can give it back.
   bool owns_every_free = false;
   /// The hook can hand out memory of the check's own in the allocator's place.
-  bool places_blocks = false;
+  bool uses_guard_pages = false;
 };
 
 /// One check. `apply` adds it to settings, `needs` says what it needs of the hook.

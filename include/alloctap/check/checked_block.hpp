@@ -74,7 +74,7 @@ struct CheckedBlock {
   /// As the allocator knows it.
   [[nodiscard]] void* raw() const noexcept { return begin() - front; }
 
-  [[nodiscard]] BlockStory story() const noexcept {
+  [[nodiscard]] BlockHistory story() const noexcept {
     return {.known = true,
             .freed = state.load(std::memory_order_relaxed) == State::kFreed,
             .address = reinterpret_cast<std::uintptr_t>(begin()),

@@ -91,9 +91,9 @@ class CheckedBlocks {
   }
 
   /// What is known of that block; `known` is false where none is.
-  [[nodiscard]] BlockStory story_around(const void* pointer) noexcept {
+  [[nodiscard]] BlockHistory story_around(const void* pointer) noexcept {
     const Number number = around(pointer);
-    return number == kNone ? BlockStory{} : pool_[number].story();
+    return number == kNone ? BlockHistory{} : pool_[number].story();
   }
 
   /// The first block that begins behind `address` and before `end`, and at most a region further
@@ -140,14 +140,14 @@ class CheckedBlocks {
 
   /// What begins at `pointer` is a block now that is not looked after: of the tracker, or of the
   /// allocator on the way of another call. Some of these end in the program's hands.
-  void note_unchecked(const void* pointer) noexcept {
+  void register_unchecked_block(const void* pointer) noexcept {
     Word* const word = covers(pointer) ? memory_.make(pointer) : nullptr;
     if (word == nullptr) return misses_some_.store(true, std::memory_order_relaxed);
     word->store(kUnchecked, std::memory_order_release);
   }
 
   /// Whether nothing is known of what stands at `pointer`, neither that nor a block.
-  [[nodiscard]] bool is_stranger(const void* pointer) noexcept {
+  [[nodiscard]] bool is_unknown_block(const void* pointer) noexcept {
     Word* const word = covers(pointer) ? memory_.find_made(pointer) : nullptr;
     const bool is_noted = word != nullptr && word->load(std::memory_order_acquire) == kUnchecked;
     return !is_noted && around(pointer) == kNone;

@@ -8,12 +8,12 @@ namespace alloctap {
 /// All of `Choices`. Any but `Expand` and `FillOnAllocate` finds blocks that are freed twice, and
 /// frees of addresses inside of blocks, too.
 ///
-///     using Checks = alloctap::Checks<alloctap::KindMismatch, alloctap::RearGuard<>>;
+///     using Checks = alloctap::Checks<alloctap::KindMismatch, alloctap::RightRedZone<>>;
 template <Check... Choices>
 struct Checks {
   static constexpr bool kChecks = true;
   static constexpr CheckNeeds needs{.owns_every_free = (Choices::needs.owns_every_free || ...),
-                                    .places_blocks = (Choices::needs.places_blocks || ...)};
+                                    .uses_guard_pages = (Choices::needs.uses_guard_pages || ...)};
 
   static constexpr CheckSettings settings() noexcept {
     CheckSettings settings;

@@ -19,7 +19,7 @@ class CloseName {
 
   /// `candidate` must outlive this.
   void offer(std::string_view candidate) noexcept {
-    if (misspelt_.empty() || candidate.size() > kMostLetters || misspelt_.size() > kMostLetters) {
+    if (misspelt_.empty() || candidate.size() > kMaxLetters || misspelt_.size() > kMaxLetters) {
       return;
     }
     const std::size_t distance = is_beginning_of(candidate) ? 1 : distance_to(candidate);
@@ -35,9 +35,9 @@ class CloseName {
 
  private:
   /// Longer names are close to nothing.
-  static constexpr std::size_t kMostLetters = 63;
+  static constexpr std::size_t kMaxLetters = 63;
   static constexpr std::size_t kFewestFirstLetters = 3;
-  using Row = std::array<std::size_t, kMostLetters + 1>;
+  using Row = std::array<std::size_t, kMaxLetters + 1>;
 
   static constexpr char folded(char letter) noexcept {
     if (letter == '-') return '_';

@@ -10,7 +10,7 @@ namespace alloctap {
 /// `kBytes`, rounded up to the alignment of the block, stand before it and must stay as they were
 /// (`kFrontGuardByte`) until it is freed.
 template <std::size_t kBytes = 32>
-struct FrontGuard {
+struct LeftRedZone {
   static_assert(kBytes > 0 && kBytes <= 16384, "a guard has from 1 to 16384 bytes");
   static constexpr CheckNeeds needs{.owns_every_free = true};
   static constexpr void apply(CheckSettings& settings) noexcept {
@@ -19,6 +19,6 @@ struct FrontGuard {
   }
 };
 
-static_assert(Check<FrontGuard<>>);
+static_assert(Check<LeftRedZone<>>);
 
 }  // namespace alloctap

@@ -5,7 +5,7 @@
 
 namespace alloctap {
 
-struct GuardAccount {
+struct GuardPageStats {
   /// One in so many blocks was chosen; 0: none, because nobody asked for it.
   std::uint32_t one_in = 0;
   std::uint64_t placed = 0;

@@ -27,7 +27,7 @@ namespace alloctap {
 template <std::uint32_t kOneIn = 1, PageEdge kEdge = PageEdge::kRight>
 struct GuardPages {
   static_assert(kOneIn > 0, "1 means each block; leave the check out for none");
-  static constexpr CheckNeeds needs{.owns_every_free = true, .places_blocks = true};
+  static constexpr CheckNeeds needs{.owns_every_free = true, .uses_guard_pages = true};
   static constexpr void apply(CheckSettings& settings) noexcept {
     settings.guard_pages = kOneIn;
     settings.guard_edge = kEdge;

@@ -29,16 +29,16 @@ class GuardedBlocks {
     return pool_.contains(address);
   }
 
-  [[nodiscard]] GuardAccount account(const CheckSettings& settings) const noexcept;
+  [[nodiscard]] GuardPageStats account(const CheckSettings& settings) const noexcept;
 
   /// A plan for a block beside an inaccessible page; without a place where there is no room or
   /// time. Its record says where the block lies and what guards it.
-  [[nodiscard]] BlockPlan place(const CheckSettings& settings, const WantedBlock& wanted,
+  [[nodiscard]] BlockPlan place(const CheckSettings& settings, const AllocationRequest& wanted,
                                 BlockPool& records, std::uint32_t hint) noexcept;
 
   /// The life of a block that was placed begins, in that call; what the program gets.
-  static void* adopt(const CheckSettings& settings, CheckedBlock& block, const WantedBlock& wanted,
-                     const BlockCall& call) noexcept;
+  static void* adopt(const CheckSettings& settings, CheckedBlock& block,
+                     const AllocationRequest& wanted, const BlockCall& call) noexcept;
 
   /// The block, whose life has ended, is inaccessible from now on.
   void retire(const CheckedBlock& block) noexcept;
@@ -66,10 +66,10 @@ class GuardedBlocks {
   static GuardedPool::Limits limits(const CheckSettings& settings) noexcept;
 
   /// What an allocator refuses must be refused by it.
-  static bool is_placeable(const WantedBlock& wanted) noexcept;
+  static bool is_placeable(const AllocationRequest& wanted) noexcept;
 
-  BlockPlan try_place(const CheckSettings& settings, const WantedBlock& wanted, BlockPool& records,
-                      std::uint32_t hint) noexcept;
+  BlockPlan try_place(const CheckSettings& settings, const AllocationRequest& wanted,
+                      BlockPool& records, std::uint32_t hint) noexcept;
 
   static bool is_left(PageEdge edge) noexcept {
     if (edge == PageEdge::kRandom) return (GuardSampler::random() & 1) != 0;

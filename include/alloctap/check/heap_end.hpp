@@ -23,7 +23,7 @@ class HeapEnd {
   using Number = BlockPool::Number;
 
   HeapEnd(const CheckSettings& settings, CheckedBlocks& blocks, GuardedBlocks& guards,
-          KeptBlocks& kept, BlockFaults& faults) noexcept
+          QuarantineList& kept, BlockFaults& faults) noexcept
       : settings_(settings), blocks_(blocks), guards_(guards), kept_(kept), faults_(faults) {}
 
   /// Ends the next block of `gone.heap` from `cursor` on, which begins with 0; nullptr where none
@@ -69,7 +69,7 @@ class HeapEnd {
   const CheckSettings& settings_;
   CheckedBlocks& blocks_;
   GuardedBlocks& guards_;
-  KeptBlocks& kept_;
+  QuarantineList& kept_;
   BlockFaults& faults_;
 };
 

@@ -14,11 +14,11 @@ namespace alloctap {
 
 /// Both are bounded, by settings that are the same in every call. Not thread-safe, but for
 /// `is_overfull`; runs inside malloc. Constant-initialized, never destroyed.
-class KeptBlocks {
+class QuarantineList {
  public:
   using Number = BlockPool::Number;
 
-  constexpr KeptBlocks() noexcept = default;
+  constexpr QuarantineList() noexcept = default;
 
   /// Whether a block is due for the allocator.
   [[nodiscard]] bool is_overfull() const noexcept {

@@ -20,7 +20,7 @@ using Level5 = Checks<FillOnAllocate<>, FillOnFree<>>;
 
 /// Everything: guards of 32 bytes on both sides, the last 100 freed blocks kept back, and every
 /// free looked at. Beyond malloc_debug's: the kinds of allocation and release must fit.
-using Level10 = Checks<KindMismatch, PointerVerification, FrontGuard<32>, RearGuard<32>,
+using Level10 = Checks<KindMismatch, PointerVerification, LeftRedZone<32>, RightRedZone<32>,
                        FillOnFree<>, Quarantine<100>>;
 
 }  // namespace alloctap

@@ -46,7 +46,7 @@ struct BlockCall {
 };
 
 /// What is known of a block.
-struct BlockStory {
+struct BlockHistory {
   /// False: nothing is, and all else is meaningless.
   bool known = false;
   bool freed = false;
@@ -78,7 +78,7 @@ struct Misuse {
   std::size_t stated_alignment = 0;
   /// The heap that the call named.
   [[no_unique_address]] os::HeapHandle heap{};
-  BlockStory block;
+  BlockHistory block;
   /// Of writes that were found by what they left.
   ChangedBytes changed;
   /// Of reads and writes that were seen when they came; of a copy, what it writes.

@@ -9,7 +9,7 @@ namespace alloctap {
 
 /// `kBytes` stand behind it and must stay as they were (`kRearGuardByte`) until it is freed.
 template <std::size_t kBytes = 32>
-struct RearGuard {
+struct RightRedZone {
   static_assert(kBytes > 0 && kBytes <= 16384, "a guard has from 1 to 16384 bytes");
   static constexpr CheckNeeds needs{.owns_every_free = true};
   static constexpr void apply(CheckSettings& settings) noexcept {
@@ -18,6 +18,6 @@ struct RearGuard {
   }
 };
 
-static_assert(Check<RearGuard<>>);
+static_assert(Check<RightRedZone<>>);
 
 }  // namespace alloctap

@@ -7,7 +7,7 @@ namespace alloctap {
 
 /// Every check is there; `select` says which are in force. Before the first call of the hook, or in
 /// `Config::on_first_call`: not thread-safe, and what was allocated before is not checked. Guard
-/// pages have an effect where the hook can place blocks (`HookCapabilities::places_blocks`).
+/// pages have an effect where the hook can place blocks (`HookCapabilities::uses_guard_pages`).
 /// `Domain` is any type: trackers with different domains have settings of their own.
 template <class Domain = void>
 class SelectableChecks {

@@ -27,7 +27,7 @@ inline void write_command(const ProgramInfo& program, DumpWriter& out) {
 /// Whom the report is about, how it was made and how far its numbers can be trusted: statements
 /// with `separator` between them, none of which has a control character.
 inline void write_account(const Report& report, std::string_view separator, DumpWriter& out) {
-  const Account& account = report.snapshot.account;
+  const DataQuality& account = report.snapshot.account;
   const BackendInfo& backend = report.backend;
   out << "alloctap " << kVersionString << ", pid " << report.program.pid << ' ';
   write_in_one_line(report.program.executable, out);

@@ -44,8 +44,8 @@ class CallPaths {
   [[nodiscard]] std::size_t calls() const noexcept { return labels_.list().size() + 2; }
 
   /// Where a call is; an address of 0 of a stand-in.
-  [[nodiscard]] CodePlace place(std::size_t call) const noexcept {
-    return call < labels_.list().size() ? labels_.list().place(call) : CodePlace{};
+  [[nodiscard]] CodeAddress place(std::size_t call) const noexcept {
+    return call < labels_.list().size() ? labels_.list().place(call) : CodeAddress{};
   }
 
   /// Calls `visit(const LabelledFrame&)` for the functions at a call, innermost first.

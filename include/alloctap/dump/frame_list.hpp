@@ -53,7 +53,9 @@ class FrameList {
   }
 
   /// Where its call is, and in which module.
-  [[nodiscard]] const CodePlace& place(std::size_t index) const noexcept { return places_[index]; }
+  [[nodiscard]] const CodeAddress& place(std::size_t index) const noexcept {
+    return places_[index];
+  }
 
   /// The place in the source of the call with that number: the innermost inlined function first;
   /// none where nothing is known. The report's symbolizer is asked once, for all frames.
@@ -114,7 +116,7 @@ class FrameList {
 
   const Report& report_;
   ArenaArray<Frame> frames_;
-  ArenaArray<CodePlace> places_;
+  ArenaArray<CodeAddress> places_;
   Symbols symbols_;
   std::size_t next_cleaning_ = kFirstCleaning;
   bool complete_ = true;

@@ -13,7 +13,7 @@ namespace alloctap {
 
 /// The blocks of a stack, and how many of them are temporary.
 struct HeaptrackShare {
-  HeldBlocks held;
+  LifetimeBreakdown held;
   /// Of `held.rest`.
   std::uint64_t temporary = 0;
   /// One block of `held.peak_only` is temporary too.
@@ -75,8 +75,9 @@ class HeaptrackPlan {
   static HeaptrackShare without_peak(const BlockCount& all, const BlockCount& at_peak,
                                      const BlockCount& at_end, std::uint64_t temporary) noexcept {
     const BlockCount rest = all - at_end;
-    const HeldBlocks held = at_peak.bytes >= at_end.bytes ? HeldBlocks{rest, {}, at_end, {}}
-                                                          : HeldBlocks{rest, {}, {}, at_end};
+    const LifetimeBreakdown held = at_peak.bytes >= at_end.bytes
+                                       ? LifetimeBreakdown{rest, {}, at_end, {}}
+                                       : LifetimeBreakdown{rest, {}, {}, at_end};
     return {.held = held, .temporary = temporary};
   }
 

@@ -24,7 +24,7 @@ struct BlockCount {
 };
 
 /// The blocks of a stack, in four parts.
-struct HeldBlocks {
+struct LifetimeBreakdown {
   /// Came and went, the peak apart.
   BlockCount rest;
   /// Were there at the peak and are not any more.
@@ -34,7 +34,8 @@ struct HeldBlocks {
   /// Came after the peak, or had gone and came again, and are there in the end.
   BlockCount end_only;
 
-  friend constexpr bool operator==(const HeldBlocks&, const HeldBlocks&) noexcept = default;
+  friend constexpr bool operator==(const LifetimeBreakdown&,
+                                   const LifetimeBreakdown&) noexcept = default;
 };
 
 namespace internal {
@@ -53,10 +54,9 @@ namespace internal {
 /// known. As many as can be is tried first, then one less, then as few as can be: if any number is
 /// possible, one of these is, because between the extremes no part is empty, so none must be of no
 /// bytes.
-[[nodiscard]] constexpr std::optional<HeldBlocks> split_held(const BlockCount& all,
-                                                             const BlockCount& at_peak,
-                                                             const BlockCount& at_end,
-                                                             std::uint64_t least_rest) noexcept {
+[[nodiscard]] constexpr std::optional<LifetimeBreakdown> split_held(
+    const BlockCount& all, const BlockCount& at_peak, const BlockCount& at_end,
+    std::uint64_t least_rest) noexcept {
   using internal::can_be_part;
   if (!can_be_part(at_peak, all) || !can_be_part(at_end, all)) return std::nullopt;
   const BlockCount most{std::min(at_peak.blocks, at_end.blocks),
@@ -68,7 +68,7 @@ namespace internal {
     const bool fits = both.blocks >= least.blocks && both.bytes >= least.bytes &&
                       can_be_part(both, at_peak) && can_be_part(both, at_end) &&
                       can_be_part(either, all) && (all - either).blocks >= least_rest;
-    if (fits) return HeldBlocks{all - either, at_peak - both, both, at_end - both};
+    if (fits) return LifetimeBreakdown{all - either, at_peak - both, both, at_end - both};
   }
   return std::nullopt;
 }

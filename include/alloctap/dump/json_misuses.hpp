@@ -29,7 +29,7 @@ inline void write_checks(JsonBuilder& json, const CheckSettings& checks) {
 }
 
 /// Null where nobody asked for guard pages.
-inline void write_guards(JsonBuilder& json, const GuardAccount& guards) {
+inline void write_guards(JsonBuilder& json, const GuardPageStats& guards) {
   if (guards.one_in == 0) return json.null();
   json.begin_object();
   json.number("one_in", guards.one_in);
@@ -116,7 +116,7 @@ class JsonMisuses {
   }
 
   void write_block(const Misuse& misuse) {
-    const BlockStory& block = misuse.block;
+    const BlockHistory& block = misuse.block;
     if (!block.known) return json_.null();
     json_.begin_object();
     json_.number("address", block.address);

@@ -63,7 +63,7 @@ class JsonOpening {
   }
 
   void write_account() {
-    const Account& account = report_.snapshot.account;
+    const DataQuality& account = report_.snapshot.account;
     json_.key("account");
     json_.begin_object();
     json_.number("events", account.events);

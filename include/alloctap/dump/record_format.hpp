@@ -38,7 +38,7 @@ struct RecordColumn {
 /// No text or list of a record is longer, in bytes and numbers, and no table has more columns.
 inline constexpr std::uint64_t kLongestRecordText = 1 << 20;
 inline constexpr std::uint64_t kLongestRecordList = 1 << 16;
-inline constexpr std::size_t kMostRecordColumns = 64;
+inline constexpr std::size_t kMaxRecordColumns = 64;
 
 [[nodiscard]] constexpr std::uint64_t to_zigzag(std::int64_t number) noexcept {
   return (static_cast<std::uint64_t>(number) << 1) ^ static_cast<std::uint64_t>(number >> 63);

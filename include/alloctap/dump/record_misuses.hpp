@@ -64,7 +64,7 @@ inline void write_misuses(RecordWriter& record, const Snapshot& snapshot) {
   };
   for (const CountedMisuse& counted : snapshot.misuses) {
     const Misuse& misuse = counted.first;
-    const BlockStory& block = misuse.block;
+    const BlockHistory& block = misuse.block;
     const ChangedBytes& changed = misuse.changed;
     const std::string_view found(reinterpret_cast<const char*>(changed.found.data()),
                                  changed.shown);
@@ -129,7 +129,7 @@ class MisuseRow {
     return last;
   }
 
-  [[nodiscard]] BlockStory block() const {
+  [[nodiscard]] BlockHistory block() const {
     return {.known = row_.number("block") != 0,
             .freed = row_.number("freed") != 0,
             .address = row_.number("block.address"),
@@ -151,7 +151,7 @@ class MisuseRow {
                          .first = row_.signed_number("changed.first"),
                          .last = row_.signed_number("changed.last"),
                          .expected = static_cast<std::uint8_t>(row_.number("changed.expected"))};
-    for (const char byte : row_.text("changed.found").substr(0, ChangedBytes::kMostShown)) {
+    for (const char byte : row_.text("changed.found").substr(0, ChangedBytes::kMaxShown)) {
       changed.found[changed.shown++] = static_cast<std::uint8_t>(byte);
     }
     return changed;

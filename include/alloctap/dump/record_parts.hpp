@@ -110,7 +110,7 @@ inline void write_given_back(RecordWriter& record, const Snapshot& snapshot) {
   if (snapshot.freed.blocks.empty()) return;
   record.begin_table(
       "freed", {{kNumber, "stack"}, {kNumber, "thread"}, {kNumber, "blocks"}, {kNumber, "bytes"}});
-  for (const GivenBack& freed : snapshot.freed.blocks) {
+  for (const FreesByThread& freed : snapshot.freed.blocks) {
     record.row(freed.stack, freed.thread, freed.blocks, freed.bytes);
   }
   record.end_table();

@@ -134,7 +134,7 @@ class RecordReader {
     std::uint64_t count = 0;
     columns_ = 0;
     if (!read_text(table_) || !read_number(count)) return false;
-    if (count > kMostRecordColumns) return fail();
+    if (count > kMaxRecordColumns) return fail();
     for (; columns_ < count; ++columns_) {
       if (rest_.empty() || !is_kind(rest_.front())) return fail();
       column_[columns_] = {.kind = static_cast<RecordKind>(rest_.front())};
@@ -172,7 +172,7 @@ class RecordReader {
   std::string_view record_;
   std::string_view rest_;
   std::string_view table_;
-  std::array<Column, kMostRecordColumns> column_{};
+  std::array<Column, kMaxRecordColumns> column_{};
   std::size_t columns_ = 0;
   ArenaArray<std::uint64_t> lists_;
   bool in_table_ = false;

@@ -58,7 +58,7 @@ struct Report {
   ProgramInfo program;
   BackendInfo backend;
   /// As `Symbolizer`. Dumps use `FrameList`, which asks it.
-  void (*symbolize)(std::span<const CodePlace> places, Symbols& symbols) noexcept;
+  void (*symbolize)(std::span<const CodeAddress> places, Symbols& symbols) noexcept;
 };
 
 /// The report of a tracker whose config has those features alone.

@@ -186,7 +186,7 @@ class SavedGameFrames {
     if (!measure) return false;
     ArenaArray<WorstFrame>& list = history_.worst[static_cast<std::size_t>(*measure)];
     const std::uint64_t place = row.number("place");
-    if (place >= list.size() || list[place].stack_count == WorstFrame::kMostStacks) return false;
+    if (place >= list.size() || list[place].stack_count == WorstFrame::kMaxStacks) return false;
     WorstFrame& frame = list[place];
     frame.stacks[frame.stack_count++] = amounts(row, row.stack);
     return true;

@@ -255,8 +255,8 @@ class SavedReport {
 
   void add_given_back(const RecordReader& row) {
     const std::uint64_t thread = row.number("thread");
-    const GivenBack freed{stack_of(row), static_cast<std::uint32_t>(thread), row.number("blocks"),
-                          row.number("bytes")};
+    const FreesByThread freed{stack_of(row), static_cast<std::uint32_t>(thread),
+                              row.number("blocks"), row.number("bytes")};
     const bool known = thread < snapshot_.threads.size() && has_allocated(snapshot_, freed.stack);
     damaged_ = damaged_ || !known;
     if (known) keep(snapshot_.freed.blocks, freed);

@@ -55,7 +55,7 @@ class SavedSymbols {
   }
 
   /// As `Symbolizer`.
-  static void symbolize(std::span<const CodePlace> places, Symbols& symbols) noexcept {
+  static void symbolize(std::span<const CodeAddress> places, Symbols& symbols) noexcept {
     for (std::size_t i = 0; i < places.size(); ++i) {
       for (const SourceFrame& function : current_->functions_at(places[i])) {
         symbols.add(i, function);
@@ -75,7 +75,7 @@ class SavedSymbols {
     return std::tie(one.unloaded, one.address) < std::tie(other.unloaded, other.address);
   }
 
-  [[nodiscard]] std::span<const SourceFrame> functions_at(const CodePlace& place) const noexcept {
+  [[nodiscard]] std::span<const SourceFrame> functions_at(const CodeAddress& place) const noexcept {
     const bool unloaded = place.module != nullptr && place.module->is_unloaded();
     const Frame sought{.unloaded = unloaded ? modules_->index_of(*place.module) + 1 : 0,
                        .address = place.address + 1};

@@ -81,7 +81,7 @@ class TextMisuse {
 
  private:
   void write_fault(const Misuse& misuse) {
-    const BlockStory& block = misuse.block;
+    const BlockHistory& block = misuse.block;
     switch (misuse.kind) {
       case MisuseKind::kDoubleFree:
         out_ << name_of(misuse.call) << " of ";
@@ -139,7 +139,7 @@ class TextMisuse {
     return misuse.access.function.empty() ? name_of(misuse.call) : misuse.access.function;
   }
 
-  void write_block(const BlockStory& block) {
+  void write_block(const BlockHistory& block) {
     out_ << "the block of " << with_commas(block.size) << (block.size == 1 ? " byte" : " bytes")
          << " at ";
     out_.hex(block.address);
@@ -155,7 +155,7 @@ class TextMisuse {
 
   /// Where the address of a call is in the block around it.
   void write_place(const Misuse& misuse) {
-    const BlockStory& block = misuse.block;
+    const BlockHistory& block = misuse.block;
     if (!block.known) return;
     out_ << ", ";
     write_offset(static_cast<std::int64_t>(misuse.address - block.address), block);
@@ -163,7 +163,7 @@ class TextMisuse {
   }
 
   /// "8 bytes inside the block of 24 bytes at 0x...".
-  void write_offset(std::int64_t offset, const BlockStory& block) {
+  void write_offset(std::int64_t offset, const BlockHistory& block) {
     const bool before = offset < 0;
     const bool behind = offset >= 0 && static_cast<std::uint64_t>(offset) >= block.size;
     const auto distance = static_cast<std::uint64_t>(before ? -offset : offset);
@@ -204,7 +204,7 @@ class TextMisuse {
       out_ << "at ";
       out_.hex(access.address) << ", ";
     }
-    const BlockStory& block = misuse.block;
+    const BlockHistory& block = misuse.block;
     const auto begin = static_cast<std::int64_t>(access.address - block.address);
     const auto size = static_cast<std::int64_t>(block.size);
     write_offset(block.freed || begin < 0 ? begin : std::max(begin, size), block);

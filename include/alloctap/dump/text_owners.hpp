@@ -70,7 +70,7 @@ class TextOwners {
     const Result<OwnershipMatrix> matrix = ownership_matrix(snapshot_);
     if (!matrix.ok()) return fail();
     out_ << "\nMemory given back by another thread than had allocated it, most first\n";
-    std::size_t left = kMostPairs;
+    std::size_t left = kMaxPairs;
     for (const OwnershipRow& row : matrix->threads) {
       if (!row.changes_hands() || left-- == 0) continue;
       out_ << "  " << human_bytes(row.bytes) << " in " << with_commas(row.blocks)
@@ -80,7 +80,7 @@ class TextOwners {
       write_thread(row.freeing);
       out_ << "\n";
     }
-    if (left == kMostPairs) out_ << "  none\n";
+    if (left == kMaxPairs) out_ << "  none\n";
     if (!matrix->complete) out_ << "  and some that the system had no memory to count\n";
   }
 
@@ -119,7 +119,7 @@ class TextOwners {
          << with_commas(sum.total.temporary_allocations) << " temporary   " << owner << "\n";
   }
 
-  static constexpr std::size_t kMostPairs = 20;
+  static constexpr std::size_t kMaxPairs = 20;
 
   void fail() { out_.fail("text: the system has no memory for tags and threads"); }
 

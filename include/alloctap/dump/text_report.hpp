@@ -158,7 +158,7 @@ class TextDumpWriter : public TextDump {
   }
 
   static void write_account(const Report& report, DumpWriter& out) {
-    const Account& account = report.snapshot.account;
+    const DataQuality& account = report.snapshot.account;
     out << "  account  " << counted(account.events, "event") << ", " << with_commas(account.dropped)
         << " dropped, ";
     write_unmatched(account, out);
@@ -198,7 +198,7 @@ class TextDumpWriter : public TextDump {
            failed >= report.snapshot.totals.allocations / kOneIn;
   }
 
-  static void write_unmatched(const Account& account, DumpWriter& out) {
+  static void write_unmatched(const DataQuality& account, DumpWriter& out) {
     if (account.unmatched_frees) {
       out << counted(*account.unmatched_frees, "free") << " of unknown blocks, ";
     } else {

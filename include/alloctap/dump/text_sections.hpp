@@ -8,7 +8,7 @@ namespace alloctap {
 class DumpWriter;
 class FrameList;
 class TextOwners;
-struct GuardAccount;
+struct GuardPageStats;
 struct Report;
 struct Snapshot;
 struct SortedMisuses;
@@ -27,7 +27,7 @@ struct TextSections {
   /// False where the system has no memory.
   bool (*sort_misuses)(const TextDump& dump, const TextParts& parts,
                        SortedMisuses& misuses) = nullptr;
-  void (*write_guards)(const GuardAccount& guards, DumpWriter& out) = nullptr;
+  void (*write_guards)(const GuardPageStats& guards, DumpWriter& out) = nullptr;
   void (*write_misuse_totals)(const Snapshot& snapshot, const SortedMisuses& misuses,
                               DumpWriter& out) = nullptr;
   void (*write_misuses)(const Report& report, const SortedMisuses& misuses, const FrameList& frames,

@@ -18,7 +18,7 @@ namespace alloctap {
 /// are cut.
 class ValgrindFrame {
  public:
-  ValgrindFrame(const LabelledFrame& frame, const CodePlace& place) noexcept {
+  ValgrindFrame(const LabelledFrame& frame, const CodeAddress& place) noexcept {
     if (frame.place != LabelledFrame::kNoPlace) {
       append("0x");
       append_number(place.address, 16);

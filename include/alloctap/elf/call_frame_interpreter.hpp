@@ -16,12 +16,12 @@
 namespace alloctap::elf {
 
 /// Yields the rows of one description by ascending address. About 4 KB; allocates nothing, reads
-/// only the description's instructions, and ends after `kMostInstructions` of them. Runs anywhere.
+/// only the description's instructions, and ends after `kMaxInstructions` of them. Runs anywhere.
 class CallFrameInterpreter {
  public:
   /// Compilers need one; what is written by hand, rarely two.
-  static constexpr std::size_t kMostRememberedRows = 8;
-  static constexpr std::size_t kMostInstructions = std::size_t{1} << 16;
+  static constexpr std::size_t kMaxRememberedRows = 8;
+  static constexpr std::size_t kMaxInstructions = std::size_t{1} << 16;
 
   /// Refers to `description`.
   explicit CallFrameInterpreter(const FrameDescription& description) noexcept
@@ -152,7 +152,7 @@ class CallFrameInterpreter {
   void execute_next() noexcept {
     const CallFrameOperation operation = decoder_.next();
     if (!decoder_.ok()) return fail(UnwindStatus::kMalformed);
-    if (++executed_ > kMostInstructions) return fail(UnwindStatus::kTooComplex);
+    if (++executed_ > kMaxInstructions) return fail(UnwindStatus::kTooComplex);
     switch (operation.action) {
       case Action::kUnknown:
         return fail(UnwindStatus::kTooComplex);
@@ -221,7 +221,7 @@ class CallFrameInterpreter {
   }
 
   void remember_row() noexcept {
-    if (remembered_count_ == kMostRememberedRows) return fail(UnwindStatus::kTooComplex);
+    if (remembered_count_ == kMaxRememberedRows) return fail(UnwindStatus::kTooComplex);
     static_assert(std::is_trivially_copyable_v<CallFrameRow>);
     std::memcpy(remembered_.data() + remembered_count_++ * sizeof row_, &row_, sizeof row_);
   }
@@ -243,7 +243,7 @@ class CallFrameInterpreter {
   std::array<RegisterRule, arch::DwarfRegisters::kCount> initial_registers_{};
   /// Rows, as bytes: nobody needs them to be anything before one is remembered.
   alignas(
-      CallFrameRow) std::array<std::byte, kMostRememberedRows * sizeof(CallFrameRow)> remembered_;
+      CallFrameRow) std::array<std::byte, kMaxRememberedRows * sizeof(CallFrameRow)> remembered_;
   std::size_t remembered_count_ = 0;
 };
 

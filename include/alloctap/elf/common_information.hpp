@@ -80,13 +80,13 @@ inline bool read_alignments(ByteReader& reader, std::uint8_t version,
 /// unknown here: versions other than 1, 3 and 4, or augmentations without a size. Runs anywhere.
 inline std::optional<CommonInformation> read_common_information(const UnwindTables& tables,
                                                                 std::uintptr_t address) noexcept {
-  constexpr std::size_t kMostLetters = 15;
+  constexpr std::size_t kMaxLetters = 15;
   FrameEntry entry = read_frame_entry(tables, address);
   if (entry.kind != FrameEntry::Kind::kCommonInformation) return std::nullopt;
   ByteReader& reader = entry.contents;
   const auto version = reader.read<std::uint8_t>();
   if (version != 1 && version != 3 && version != 4) return std::nullopt;
-  const std::string_view augmentation = reader.read_text(kMostLetters);
+  const std::string_view augmentation = reader.read_text(kMaxLetters);
   CommonInformation information;
   // GCC 2 wrote an address here that nobody needs.
   if (augmentation == "eh") static_cast<void>(reader.read<std::uintptr_t>());

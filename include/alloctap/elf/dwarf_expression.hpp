@@ -15,11 +15,11 @@
 
 namespace alloctap::elf {
 
-/// One evaluation. Ends after `kMostSteps` operations, so that a loop does; branches stay inside
+/// One evaluation. Ends after `kMaxSteps` operations, so that a loop does; branches stay inside
 /// the expression. Runs anywhere that the reader does.
 class DwarfExpression {
  public:
-  static constexpr std::size_t kMostSteps = 1024;
+  static constexpr std::size_t kMaxSteps = 1024;
 
   /// Refers to all of them.
   DwarfExpression(std::span<const std::byte> bytes, const RegisterFile& registers,
@@ -33,7 +33,7 @@ class DwarfExpression {
       std::optional<std::uintptr_t> initial) noexcept {
     if (initial) stack_.push(*initial);
     for (std::size_t steps = 0; !reader_.at_end(); ++steps) {
-      if (steps == kMostSteps) return std::nullopt;
+      if (steps == kMaxSteps) return std::nullopt;
       execute(reader_.read<std::uint8_t>());
       if (!reader_.ok() || !stack_.ok()) return std::nullopt;
     }

@@ -16,13 +16,13 @@ namespace alloctap::elf {
 class DwarfStack {
  public:
   /// GCC and glibc need four.
-  static constexpr std::size_t kMostWords = 32;
+  static constexpr std::size_t kMaxWords = 32;
 
   [[nodiscard]] bool ok() const noexcept { return ok_; }
   void fail() noexcept { ok_ = false; }
 
   void push(std::uintptr_t word) noexcept {
-    if (count_ == kMostWords) return fail();
+    if (count_ == kMaxWords) return fail();
     words_[count_++] = word;
   }
 
@@ -59,7 +59,7 @@ class DwarfStack {
   }
 
  private:
-  std::array<std::uintptr_t, kMostWords> words_;
+  std::array<std::uintptr_t, kMaxWords> words_;
   std::size_t count_ = 0;
   bool ok_ = true;
 };

@@ -104,7 +104,7 @@ struct FoundDescription {
 /// The way without a table, bounded: the largest programs have half a million functions.
 inline FoundDescription search_frame_description(const UnwindTables& tables,
                                                  std::uintptr_t pc) noexcept {
-  constexpr std::size_t kMostEntries = std::size_t{1} << 20;
+  constexpr std::size_t kMaxEntries = std::size_t{1} << 20;
   FoundDescription found;
   const auto does_not_cover = [&](std::uintptr_t, const FrameEntry& entry) {
     const auto description = decode_frame_description(tables, entry);
@@ -112,7 +112,7 @@ inline FoundDescription search_frame_description(const UnwindTables& tables,
     if (covers) found.description = *description;
     return !covers;
   };
-  found.status = visit_frame_entries(tables, kMostEntries, does_not_cover);
+  found.status = visit_frame_entries(tables, kMaxEntries, does_not_cover);
   return found;
 }
 
@@ -125,9 +125,9 @@ inline FoundDescription find_frame_description(const UnwindTables& tables,
   if (!header) return {UnwindStatus::kMalformed, {}};
   if (header->table.empty()) return search_frame_description(tables, pc);
   // Linkers may leave descriptions of no code, at the address where another function begins.
-  constexpr std::size_t kMostEmpty = 4;
+  constexpr std::size_t kMaxEmpty = 4;
   std::size_t row = count_rows_up_to(header->table, tables.header, pc);
-  for (std::size_t tries = 0; row != 0 && tries <= kMostEmpty; ++tries) {
+  for (std::size_t tries = 0; row != 0 && tries <= kMaxEmpty; ++tries) {
     const auto place = read_table_row(header->table, --row).description;
     const auto description =
         read_frame_description(tables, tables.header + static_cast<std::uintptr_t>(place));

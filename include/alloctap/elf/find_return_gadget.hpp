@@ -79,12 +79,12 @@ inline std::uintptr_t find_return_gadget_in(const LoadedMemory& memory,
 /// the nearest. Takes some hundred nanoseconds for each function. Runs anywhere.
 inline std::uintptr_t find_return_gadget(const LoadedMemory& memory, const UnwindTables& tables,
                                          std::uintptr_t pc) noexcept {
-  constexpr std::size_t kMostFunctions = 1000;
+  constexpr std::size_t kMaxFunctions = 1000;
   const auto header = read_eh_frame_header(tables);
   if (!header) return 0;
   const std::size_t count = header->table.size() / sizeof(EhFrameHeader::Row);
   const std::size_t own = count_rows_up_to(header->table, tables.header, pc);
-  for (std::size_t i = 0; i < kMostFunctions; ++i) {
+  for (std::size_t i = 0; i < kMaxFunctions; ++i) {
     // own - 1, own, own - 2, own + 1 and so on, of which those below 0 are too large.
     const std::size_t row = i % 2 == 0 ? own - 1 - i / 2 : own + i / 2;
     if (row >= count) continue;

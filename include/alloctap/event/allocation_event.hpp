@@ -21,7 +21,7 @@ struct CallOrigin {
   /// where the backend has none.
   const void* frame = nullptr;
   /// A place in the hooked function where `frame` is its frame address.
-  [[no_unique_address]] arch::CodePlace place{};
+  [[no_unique_address]] arch::CodeAddress place{};
   /// Frames that stacks leave out where they are the innermost; nullptr where there are none,
   /// because the hook stands in front of the allocator.
   const AllocatorFrames* allocator = nullptr;

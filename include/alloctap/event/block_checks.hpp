@@ -14,7 +14,7 @@
 namespace alloctap {
 
 /// A block that the program wants.
-struct WantedBlock {
+struct AllocationRequest {
   /// Bytes that the program asked for.
   std::size_t size = 0;
   /// Bytes; 0 where the call named none.
@@ -48,7 +48,7 @@ struct ReleasePlan {
     /// It is none. The allocator must not see it.
     kRefuse,
     /// It was the sink's own memory, and the sink has it back.
-    kTakenBack,
+    kReturnedToPool,
   };
   Action action = Action::kPassOn;
   /// As the allocator knows it.
@@ -63,7 +63,7 @@ struct ReleasePlan {
 };
 
 /// What is known of a block that is to be reallocated or looked at.
-struct BlockExtent {
+struct BlockLookup {
   enum class Verdict : std::uint8_t { kUnknown, kKnown, kRefused };
   Verdict verdict = Verdict::kUnknown;
   /// Bytes that the program may use, where it is known.
@@ -86,10 +86,10 @@ enum class PageChange : std::uint8_t {
 /// A sink that decides how blocks are had and given back. Every function runs inside malloc, on any
 /// thread, whether there is a session or not; blocks come and go through it from the first call on.
 ///
-/// A hook may ask first, so that what is nobody's business costs next to nothing: `leaves_alone`,
-/// whether the block that is about to come is an ordinary one, for which nothing below is called
-/// (asking counts the block where it is one, so once for each); `looks_after`, whether there may be
-/// something to say about one that is to go or to be moved.
+/// A hook may ask first, so that what is nobody's business costs next to nothing:
+/// `should_skip_checks`, whether the block that is about to come is an ordinary one, for which
+/// nothing below is called (asking counts the block where it is one, so once for each);
+/// `is_checked`, whether there may be something to say about one that is to go or to be moved.
 ///
 /// `plan_block` precedes the call of the allocator, and stands for it where the plan has a place;
 /// `adopt_block` follows it and gives what the program gets, or `drop_plan` where the allocator had
@@ -99,12 +99,12 @@ enum class PageChange : std::uint8_t {
 /// `before_reallocate` looks at a block and leaves it as it is; so does `before_measure`, where the
 /// program asks how large a block is, by a function whose name lives as long as the process.
 ///
-/// `note_unchecked`, `release_unchecked` and `forget_unchecked` are for calls that a hook passes
-/// through, of the allocator itself or of the tracker: a block that comes is not checked, one that
-/// goes may be. The last one says whether it was noted, or nothing needs to be.
+/// `register_unchecked_block`, `release_unchecked` and `forget_unchecked` are for calls that a hook
+/// passes through, of the allocator itself or of the tracker: a block that comes is not checked,
+/// one that goes may be. The last one says whether it was noted, or nothing needs to be.
 ///
-/// `is_stranger` says whether a block would be refused because nothing at all is known of it. A
-/// hook that comes after the first allocations asks, and notes it where the allocator knows it.
+/// `is_unknown_block` says whether a block would be refused because nothing at all is known of it.
+/// A hook that comes after the first allocations asks, and notes it where the allocator knows it.
 /// `on_page_change` follows a call by which the program changed the pages of a range.
 /// `end_next` is for a heap that goes with all that is in it: each call ends one block of
 /// `gone.heap`, from `cursor` on, which begins with 0, and gives what the program knew it by, or
@@ -112,24 +112,24 @@ enum class PageChange : std::uint8_t {
 template <class S>
 concept CheckingSink =
     EventSink<S> &&
-    requires(const WantedBlock& wanted, const BlockPlan& plan, void* block,
+    requires(const AllocationRequest& wanted, const BlockPlan& plan, void* block,
              const CallOrigin& origin, const DeallocationEvent& gone, ReleasePlan& release,
              std::uint32_t& cursor, std::string_view function, PageChange change) {
-      { S::leaves_alone() } noexcept -> std::same_as<bool>;
-      { S::looks_after(block) } noexcept -> std::same_as<bool>;
+      { S::should_skip_checks() } noexcept -> std::same_as<bool>;
+      { S::is_checked(block) } noexcept -> std::same_as<bool>;
       { S::plan_block(wanted) } noexcept -> std::same_as<BlockPlan>;
       { S::adopt_block(plan, block, wanted, origin) } noexcept -> std::same_as<void*>;
       { S::drop_plan(plan) } noexcept -> std::same_as<void>;
       { S::release_block(gone) } noexcept -> std::same_as<ReleasePlan>;
       { S::retire_block(release) } noexcept -> std::same_as<bool>;
       { S::next_evicted(release, origin) } noexcept -> std::same_as<bool>;
-      { S::before_reallocate(gone) } noexcept -> std::same_as<BlockExtent>;
-      { S::usable_size(block) } noexcept -> std::same_as<BlockExtent>;
-      { S::before_measure(block, function, origin) } noexcept -> std::same_as<BlockExtent>;
-      { S::note_unchecked(block) } noexcept -> std::same_as<void>;
+      { S::before_reallocate(gone) } noexcept -> std::same_as<BlockLookup>;
+      { S::usable_size(block) } noexcept -> std::same_as<BlockLookup>;
+      { S::before_measure(block, function, origin) } noexcept -> std::same_as<BlockLookup>;
+      { S::register_unchecked_block(block) } noexcept -> std::same_as<void>;
       { S::release_unchecked(block) } noexcept -> std::same_as<ReleasePlan>;
       { S::forget_unchecked(block) } noexcept -> std::same_as<bool>;
-      { S::is_stranger(block) } noexcept -> std::same_as<bool>;
+      { S::is_unknown_block(block) } noexcept -> std::same_as<bool>;
       { S::on_page_change(block, wanted.size, change) } noexcept -> std::same_as<void>;
       { S::end_next(gone, cursor) } noexcept -> std::same_as<void*>;
     };

@@ -43,18 +43,18 @@ concept EventSink =
     };
 
 /// A sink that passes over most calls. It is asked before `on_allocate` and `on_deallocate`, and
-/// before anything else that says whether events are wanted: `skips` of a block that the program
-/// was just given, of as many bytes as `bytes_of()` says; `skips_free` of one that it is about to
-/// give back; neither of them null. True: the sink has counted the call, and wants no event of it.
-/// Else it may be told by the functions that do not ask again.
+/// before anything else that says whether events are wanted: `try_skip` of a block that the program
+/// was just given, of as many bytes as `bytes_of()` says; `try_skip_free` of one that it is about
+/// to give back; neither of them null. True: the sink has counted the call, and wants no event of
+/// it. Else it may be told by the functions that do not ask again.
 template <class S>
 concept SkippingSink =
     EventSink<S> && requires(void* block, std::size_t (&bytes_of)(),
                              const AllocationEvent& allocation, const CallOrigin& origin) {
-      { S::skips(block, bytes_of) } noexcept -> std::same_as<bool>;
-      { S::skips_free(block) } noexcept -> std::same_as<bool>;
-      { S::on_allocate_unskipped(allocation) } noexcept -> std::same_as<void>;
-      { S::on_deallocate_unskipped(block, origin) } noexcept -> std::same_as<void>;
+      { S::try_skip(block, bytes_of) } noexcept -> std::same_as<bool>;
+      { S::try_skip_free(block) } noexcept -> std::same_as<bool>;
+      { S::on_allocate_sampled_in(allocation) } noexcept -> std::same_as<void>;
+      { S::on_deallocate_sampled_in(block, origin) } noexcept -> std::same_as<void>;
     };
 
 /// Whether `on_allocate` and `on_deallocate` of `S` leave errno, or what the system has in its

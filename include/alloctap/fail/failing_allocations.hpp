@@ -30,7 +30,7 @@ class FailingAllocations {
   FailingAllocations(const FailingAllocations&) = delete;
   FailingAllocations& operator=(const FailingAllocations&) = delete;
 
-  /// False where nothing fails by this scope: `RulesInForce::kMostOfAllThreads` rules of all
+  /// False where nothing fails by this scope: `ActiveFaultRules::kMaxOfAllThreads` rules of all
   /// threads were in force already, or the system gave threads no storage of their own.
   [[nodiscard]] bool active() const noexcept { return rule_ != nullptr; }
 

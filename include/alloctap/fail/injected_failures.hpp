@@ -12,15 +12,15 @@ namespace alloctap {
 struct InjectedFailures {
   static constexpr bool kFails = true;
 
-  ALLOCTAP_ALWAYS_INLINE static bool may_refuse() noexcept { return RulesInForce::any(); }
+  ALLOCTAP_ALWAYS_INLINE static bool may_refuse() noexcept { return ActiveFaultRules::any(); }
 
   static bool refuses(const AskedAllocation& asked,
                       const AllocationSurroundings& surroundings) noexcept {
-    if (RulesInForce::enter_asked() > 1) return false;
-    return RulesInForce::refuse(asked, surroundings);
+    if (ActiveFaultRules::enter_asked() > 1) return false;
+    return ActiveFaultRules::refuse(asked, surroundings);
   }
 
-  static void end_asked() noexcept { RulesInForce::leave_asked(); }
+  static void end_asked() noexcept { ActiveFaultRules::leave_asked(); }
 };
 
 static_assert(FailurePolicy<InjectedFailures>);

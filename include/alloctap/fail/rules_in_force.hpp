@@ -31,10 +31,10 @@ struct CommonRule {
 /// Each thread has a list of its own, innermost first; those of all threads lie in a few places
 /// that are never given back, so that the child of a fork finds them as they were. Whatever is
 /// process-wide is constant-initialized and never destroyed.
-class RulesInForce {
+class ActiveFaultRules {
  public:
   /// How many rules of all threads can be in force at once.
-  static constexpr std::size_t kMostOfAllThreads = 16;
+  static constexpr std::size_t kMaxOfAllThreads = 16;
 
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE static bool any() noexcept {
     return count_.load(std::memory_order_relaxed) != 0;
@@ -54,7 +54,7 @@ class RulesInForce {
   /// Whether a rule has that allocation fail; each rule that it fits counts it. Inside malloc.
   [[nodiscard]] static bool refuse(const AskedAllocation& asked,
                                    const AllocationSurroundings& surroundings) noexcept {
-    if (asked.is_own && OwnAllocations::active()) return false;
+    if (asked.is_own && UseInternalArena::active()) return false;
     const bool with_stack = !asked.is_own && asking_for_stacks_.load(std::memory_order_relaxed) > 0;
     const StackId stack = with_stack ? surroundings.stack(asked.origin) : kNoStackId;
     bool refused = false;
@@ -94,7 +94,7 @@ class RulesInForce {
   ALLOCTAP_NOINLINE static bool refuse_for_all(
       const AskedAllocation& asked, StackId stack,
       const AllocationSurroundings& surroundings) noexcept {
-    const RecordingSection forks_wait;
+    const RecordingScope forks_wait;
     const std::lock_guard hold(lock_);
     bool refused = false;
     for (CommonRule& place : places_) {
@@ -107,7 +107,7 @@ class RulesInForce {
   static inline constinit std::atomic<std::int32_t> asking_for_stacks_{0};
   static inline constinit std::atomic<std::int32_t> taken_{0};
   static inline constinit FutexLock lock_;
-  static inline constinit std::array<CommonRule, kMostOfAllThreads> places_{};
+  static inline constinit std::array<CommonRule, kMaxOfAllThreads> places_{};
 };
 
 }  // namespace alloctap

@@ -36,13 +36,13 @@ struct AllocationScopes {
   }
 
   ALLOCTAP_ALWAYS_INLINE static void on_track(const ObservedBlock& block) noexcept {
-    if (ScopeStack* scopes = ScopeStack::known()) {
+    if (ScopeStack* scopes = ScopeStack::get_if_exists()) {
       scopes->for_each_open([&](ScopeNode& node) { note_allocation(node, block); });
     }
   }
 
   ALLOCTAP_ALWAYS_INLINE static void on_untrack(const ObservedBlock& block) noexcept {
-    if (ScopeStack* scopes = ScopeStack::known()) {
+    if (ScopeStack* scopes = ScopeStack::get_if_exists()) {
       scopes->for_each_open([&](ScopeNode& node) { note_free(node, block); });
     }
   }
@@ -120,7 +120,7 @@ class AllocationScope {
   [[nodiscard]] std::uint64_t allocations() const noexcept { return sums().allocations; }
 
   /// Whether it counts: a tracker watches, the system had memory for it, and there are not
-  /// `ScopeStack::kMostScopes` around it.
+  /// `ScopeStack::kMaxScopes` around it.
   [[nodiscard]] bool counts() const noexcept {
     return place_.node != nullptr && AllocationScopes::watched();
   }

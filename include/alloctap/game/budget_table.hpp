@@ -70,7 +70,7 @@ class BudgetTable {
   using Place = std::uint8_t;
   static constexpr Place kUnknown = 0;
   static constexpr Place kNone = 1;
-  static constexpr std::size_t kTags = std::size_t{TagTable::kMostTags} + 1;
+  static constexpr std::size_t kTags = std::size_t{TagTable::kMaxTags} + 1;
 
   static constexpr std::size_t index_of(Place place) noexcept { return place - std::size_t{2}; }
 

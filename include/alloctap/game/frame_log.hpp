@@ -42,7 +42,7 @@ class FrameRowRing {
 
 /// What is kept of frames that have ended: the times of the last ones, and of all of them
 /// histograms and the worst. Begins as zeros; used by one thread at a time.
-class FrameLog {
+class GameFrameLog {
  public:
   static constexpr std::size_t kLastFrames = 4096;
 

@@ -38,7 +38,8 @@ constexpr bool has_waited(std::int64_t duration_ns, std::int64_t processor_ns) n
 
 /// Which calls of a thread have their time taken: each large one, with what the thread used up
 /// meanwhile, which costs a system call or two; and of the others one in `kTimedOneIn`, by chance,
-/// which stands for all of them (`UsualTime`). Small, for thread-local storage; begins as zeros.
+/// which stands for all of them (`TypicalLatency`). Small, for thread-local storage; begins as
+/// zeros.
 struct TimedCalls {
   /// Calls that are not large until the time of one is taken, and the state of the dice for that.
   std::uint32_t until_timed;

@@ -37,7 +37,7 @@ namespace alloctap {
 ///     while (running) { update(); render(); alloctap::frame_mark(); }
 ///
 /// What comes before the first mark is no frame: the program loads. Snapshots tell the last
-/// `FrameLog::kLastFrames` frames, as long as `FrameRowRing::kCapacity` rows have room for what
+/// `GameFrameLog::kLastFrames` frames, as long as `FrameRowRing::kCapacity` rows have room for what
 /// threads did in them (one for each thread, and one for each tag that it was in), and of all
 /// frames histograms and the worst, with the stacks that made them so. Memory is bounded: 3 MB, and
 /// 24 KiB for each thread.
@@ -54,7 +54,7 @@ namespace alloctap {
 /// come without one. Trackers whose observers have another `Name` have frames of their own. All
 /// static, constant-initialized, never destroyed.
 template <class Name = void>
-class FramesOf {
+class GameFramesOf {
  public:
   static constexpr bool kWantsOwners = true;
 
@@ -96,7 +96,7 @@ class FramesOf {
   static bool mark() noexcept {
     if (inside_tracker()) return refuse();
     // The section comes first: whoever forks waits for it, and so finds nobody inside of a mark.
-    const RecordingSection section;
+    const RecordingScope section;
     if (marking_.exchange(true, std::memory_order_acquire)) return refuse();
     note_marker(section.thread());
     end_frame(current_.load(std::memory_order_relaxed), os::monotonic_ns());
@@ -129,8 +129,8 @@ class FramesOf {
     return current_.load(std::memory_order_relaxed);
   }
 
-  /// For whoever takes a snapshot: the gate is closed, and `FrameRows` will make the rest. False
-  /// where the system has no memory for it.
+  /// For whoever takes a snapshot: the gate is closed, and `GameFrameRows` will make the rest.
+  /// False where the system has no memory for it.
   [[nodiscard]] static bool add_to(Snapshot& snapshot) noexcept {
     FrameHistory& history = snapshot.frames;
     const FrameNumber present = current();
@@ -139,7 +139,7 @@ class FramesOf {
     history.refused_marks = refused_.load(std::memory_order_relaxed);
     history.marking_thread_changes = marker_changes_;
     history.lost_events = lost_.load(std::memory_order_relaxed);
-    const FrameNumber oldest = present - std::min<FrameNumber>(present, FrameLog::kLastFrames);
+    const FrameNumber oldest = present - std::min<FrameNumber>(present, GameFrameLog::kLastFrames);
     const FrameNumber first = std::max({FrameNumber{1}, oldest, rows_.first_complete()});
     const std::int64_t to_wall_ns = os::wall_clock_ns() - os::monotonic_ns();
     return log_.copy(first, present, to_wall_ns, history) && rows_.copy(first, history.rows) &&
@@ -149,15 +149,16 @@ class FramesOf {
  private:
   /// The calling thread's.
   ALLOCTAP_ALWAYS_INLINE static TimedCalls& timed_calls() noexcept {
-    return os::ThreadLocal<TimedCalls, FramesOf>::mine();
+    return os::ThreadLocal<TimedCalls, GameFramesOf>::mine();
   }
 
   /// Outside of a recording section: what it uses is the thread's alone.
   ALLOCTAP_NOINLINE static const TimedCall* begin_timed(AllocatorCall call,
                                                         std::size_t bytes) noexcept {
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     const ThreadState* const state = this_thread_slot().state;
-    ThreadFrames* const thread = state == nullptr ? nullptr : PerThread<Joined>::known(*state);
+    ThreadFrames* const thread =
+        state == nullptr ? nullptr : PerThread<Joined>::get_if_exists(*state);
     if (thread == nullptr) return nullptr;
     thread->pending = {};
     timed_calls().begin(call, bytes, thread->timed);
@@ -215,7 +216,7 @@ class FramesOf {
 
   static void end_frame(FrameNumber ended, std::int64_t now) noexcept {
     if (ended != 0) {
-      FrameLog::Ended frame{.number = ended, .begin_ns = begin_ns_, .end_ns = now};
+      GameFrameLog::Ended frame{.number = ended, .begin_ns = begin_ns_, .end_ns = now};
       for_each_thread(ended,
                       [&](const ThreadFrames& thread) { frame.counts += thread.totals.counts(); });
       log_.add(frame, [&](FrameStackSums& stacks) { return describe(ended, stacks); });
@@ -261,14 +262,14 @@ class FramesOf {
   static inline constinit FrameRowRing rows_;
   static inline constinit BudgetTable budgets_;
   // What follows is of whoever marks.
-  static inline constinit FrameLog log_;
+  static inline constinit GameFrameLog log_;
   static inline constinit std::int64_t begin_ns_ = 0;
   static inline constinit const ThreadState* marker_ = nullptr;
   static inline constinit std::uint32_t marker_generation_ = 0;
   static inline constinit std::uint64_t marker_changes_ = 0;
 };
 
-using Frames = FramesOf<>;
+using Frames = GameFramesOf<>;
 static_assert(Observer<Frames> && TimingObserver<Frames>);
 
 }  // namespace alloctap
@@ -282,7 +283,7 @@ extern "C" ALLOCTAP_EXPORT inline constexpr alloctap_frame_functions alloctap_fr
 namespace alloctap {
 
 template <class Name>
-void FramesOf<Name>::offer(alloctap_slots& slots) noexcept
+void GameFramesOf<Name>::offer(alloctap_slots& slots) noexcept
   requires(std::is_void_v<Name>)
 {
   slots.frames = &alloctap_frames;

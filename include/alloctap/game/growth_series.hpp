@@ -11,11 +11,11 @@ namespace alloctap {
 
 /// Live bytes at marks, cut into windows of as many marks each. Of a window its floor is kept, the
 /// least that was held in it: what comes and goes inside of a window is not in it, what stays is.
-/// When there are `kMostWindows`, each two become one, so that there are always the younger and
+/// When there are `kMaxWindows`, each two become one, so that there are always the younger and
 /// the older half of all of them, in a window for each few marks. Half a KiB; trivially copyable.
 class GrowthSeries {
  public:
-  static constexpr std::size_t kMostWindows = 64;
+  static constexpr std::size_t kMaxWindows = 64;
 
   void add(std::uint64_t live_bytes) noexcept;
 
@@ -39,7 +39,7 @@ class GrowthSeries {
 
   void join_pairs() noexcept;
 
-  std::array<std::uint64_t, kMostWindows> floors_{};
+  std::array<std::uint64_t, kMaxWindows> floors_{};
   std::size_t windows_ = 0;
   std::uint64_t marks_of_window_ = 1;
   std::uint64_t open_marks_ = 0;

@@ -36,7 +36,7 @@ struct GrowthFinding {
 /// binomial. Floors of neighbouring windows lean a little in one direction together, so each move
 /// is taken to go up with a chance of `kChanceOfStep`, not of 1/2.
 ///
-/// A warm-up has steps too, and ends. Growth has ended when nothing came for `kMostGaps` times as
+/// A warm-up has steps too, and ends. Growth has ended when nothing came for `kMaxGaps` times as
 /// long as it usually takes from step to step, and dies down when a typical window of the younger
 /// half brings less than `kLeastPace` of what a typical one of the older half did: a leak goes on
 /// at its pace, what fills up to a limit slows down. Medians, so that a big load in a few windows
@@ -44,7 +44,7 @@ struct GrowthFinding {
 class GrowthTest {
  public:
   static constexpr double kChanceOfStep = 0.6;
-  static constexpr double kMostGaps = 3;
+  static constexpr double kMaxGaps = 3;
   static constexpr double kLeastPace = 0.5;
   /// In complete windows; below, nothing is said.
   static constexpr std::size_t kFewestWindows = 8;
@@ -55,7 +55,7 @@ class GrowthTest {
   [[nodiscard]] static double chance_of(std::uint32_t steps, std::uint32_t falls) noexcept;
 
  private:
-  static constexpr std::size_t kMost = GrowthSeries::kMostWindows;
+  static constexpr std::size_t kMost = GrowthSeries::kMaxWindows;
 
   struct Moves {
     std::uint32_t steps = 0;
@@ -74,7 +74,7 @@ class GrowthTest {
 
   static bool has_ended(const Moves& moves) noexcept {
     return moves.steps == 0 ||
-           static_cast<double>(moves.windows_since_step) * moves.steps > kMostGaps * moves.windows;
+           static_cast<double>(moves.windows_since_step) * moves.steps > kMaxGaps * moves.windows;
   }
 
   static bool dies_down(std::span<const std::uint64_t> floors) noexcept;

@@ -28,7 +28,7 @@ struct LeftMemory {
 };
 
 /// What was left in one tag.
-struct LeftTag {
+struct LeakedTag {
   TagId tag = kNoTag;
   /// Whether it is the level's tag, or inside of it.
   bool in_level = false;
@@ -43,7 +43,7 @@ struct LeftTag {
 };
 
 /// What was left of one asset, in whatever tag inside of the level.
-struct LeftAsset {
+struct LeakedAsset {
   std::string_view asset;
   LeftMemory left;
 };
@@ -58,12 +58,12 @@ class LevelLeftovers {
                                                    const SnapshotDiff& changes);
 
   /// The level's first, then others, and of each those first that hold most.
-  [[nodiscard]] std::span<const LeftTag> tags() const noexcept {
+  [[nodiscard]] std::span<const LeakedTag> tags() const noexcept {
     return {rows_.data(), rows_.size()};
   }
 
   /// Most first; one of no text for what is the level's and no asset's.
-  [[nodiscard]] std::span<const LeftAsset> assets() const noexcept {
+  [[nodiscard]] std::span<const LeakedAsset> assets() const noexcept {
     return {assets_.data(), assets_.size()};
   }
 
@@ -89,14 +89,14 @@ class LevelLeftovers {
 
   bool make_rows(TagId level, const TagTable* tags) noexcept;
 
-  void describe(LeftTag& row, TagId level, const TagTable* tags) const noexcept;
+  void describe(LeakedTag& row, TagId level, const TagTable* tags) const noexcept;
 
   bool make_assets() noexcept;
 
   TagPaths paths_;
   ArenaArray<StackChange> stacks_;
-  ArenaArray<LeftTag> rows_;
-  ArenaArray<LeftAsset> assets_;
+  ArenaArray<LeakedTag> rows_;
+  ArenaArray<LeakedAsset> assets_;
   LeftMemory level_;
   LeftMemory elsewhere_;
   const StackTable* table_ = nullptr;

@@ -94,7 +94,7 @@ struct ScopePlace {
 class ScopeStack {
  public:
   /// Scopes inside of so many others count nothing.
-  static constexpr std::uint32_t kMostScopes = 64;
+  static constexpr std::uint32_t kMaxScopes = 64;
 
   /// The calling thread's, made if need be; nullptr where the system has no memory. Not inside
   /// malloc.
@@ -104,17 +104,17 @@ class ScopeStack {
   }
 
   /// The calling thread's, where it has had a scope; else nullptr.
-  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE static ScopeStack* known() noexcept {
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE static ScopeStack* get_if_exists() noexcept {
     return slot().load(std::memory_order_relaxed);
   }
 
   /// Begins a scope; `limit` stays as long as the program, or is set by the caller to the node's
-  /// own before anything allocates. No place where there are `kMostScopes`. `name` outlives it.
+  /// own before anything allocates. No place where there are `kMaxScopes`. `name` outlives it.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE ScopePlace push(std::string_view name,
                                                        const AllocationLimit* limit,
                                                        ScopeNode::State state) noexcept {
     const std::uint32_t depth = depth_.load(std::memory_order_relaxed);
-    if (depth == kMostScopes) [[unlikely]] {
+    if (depth == kMaxScopes) [[unlikely]] {
       return {};
     }
     ScopeNode& node = nodes_[depth];
@@ -129,7 +129,7 @@ class ScopeStack {
   /// it have ended, too, and its own thread comes by.
   ALLOCTAP_ALWAYS_INLINE static void end(const ScopePlace& place) noexcept {
     ScopeNode& node = *place.node;
-    ScopeStack* const stack = known();
+    ScopeStack* const stack = get_if_exists();
     const bool is_usual = stack != nullptr && stack->is_innermost(node) && !node.has_counted();
     node.state.store(ScopeNode::State::kEnded, std::memory_order_relaxed);
     if (!is_usual) [[unlikely]] {
@@ -190,7 +190,7 @@ class ScopeStack {
   }
 
   std::atomic<std::uint32_t> depth_{0};
-  ScopeNode nodes_[kMostScopes];
+  ScopeNode nodes_[kMaxScopes];
 };
 
 }  // namespace alloctap

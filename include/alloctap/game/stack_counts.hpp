@@ -11,11 +11,11 @@
 
 namespace alloctap {
 
-/// An open-addressed table of sums by stack, in the arena, with room for `kMostStacks`. For one
+/// An open-addressed table of sums by stack, in the arena, with room for `kMaxStacks`. For one
 /// thread; may be used inside malloc. What finds no room counts as of `kNoStackId`.
 class StackCounts {
  public:
-  static constexpr std::size_t kMostStacks = 16'384;
+  static constexpr std::size_t kMaxStacks = 16'384;
 
   struct Entry {
     StackId stack = kNoStackId;
@@ -74,7 +74,7 @@ class StackCounts {
   }
 
   bool grow() noexcept {
-    if (used_ >= kMostStacks) return false;
+    if (used_ >= kMaxStacks) return false;
     ArenaArray<Entry> larger;
     if (!larger.resize(entries_.empty() ? kFirstCapacity : entries_.size() * 2)) return false;
     for (const Entry& entry : entries_) {

@@ -43,7 +43,7 @@ struct FramePart {
 /// gate. Begins as zeros; runs inside malloc.
 struct alignas(64) ThreadFrames {
   /// How many tags a thread tells apart in one frame; further ones share a row.
-  static constexpr std::size_t kMostTags = 127;
+  static constexpr std::size_t kMaxTags = 127;
 
   /// What whoever ends a frame reads; `frame` says which one they are of.
   struct Totals {
@@ -82,8 +82,8 @@ struct alignas(64) ThreadFrames {
   /// it stands.
   SlowCall pending{};
   std::uint64_t pending_ns = 0;
-  UsualTime usual_time;
-  RelaxedCopy<SlowCall> slowest;
+  TypicalLatency usual_time;
+  RelaxedAtomicStruct<SlowCall> slowest;
   /// The frame that `slowest` is of.
   std::atomic<FrameNumber> slowest_frame{0};
   /// As that of a part, for all tags.
@@ -140,7 +140,7 @@ struct alignas(64) ThreadFrames {
     [[nodiscard]] TagId tag() const noexcept { return static_cast<TagId>(tag_and_one - 1); }
   };
   static constexpr std::size_t kPlaces = 128;
-  static_assert(kMostTags < kPlaces, "there is always a free place");
+  static_assert(kMaxTags < kPlaces, "there is always a free place");
 
   ALLOCTAP_ALWAYS_INLINE static std::uint64_t add(std::atomic<std::uint64_t>& number,
                                                   std::uint64_t more) noexcept {
@@ -160,7 +160,7 @@ struct alignas(64) ThreadFrames {
       if (part.tag_and_one == tag + std::uint32_t{1}) return part;
       if (part.tag_and_one != 0) continue;
       // The last one is for all that find no place.
-      if (tag_count_ + 1 >= kMostTags && tag != kOtherTags) return find_or_add(kOtherTags);
+      if (tag_count_ + 1 >= kMaxTags && tag != kOtherTags) return find_or_add(kOtherTags);
       part.tag_and_one = tag + std::uint32_t{1};
       order_[tag_count_++] = static_cast<std::uint8_t>(at);
       return part;

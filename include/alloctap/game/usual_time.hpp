@@ -10,7 +10,7 @@ namespace alloctap {
 /// to wait, or met a fresh page) stands for itself: it happened once in its frame, and counted for
 /// all the others it would make a frame spend more time in the allocator than the frame lasted.
 /// Written and read by its thread alone, inside malloc; begins as zeros.
-struct UsualTime {
+struct TypicalLatency {
   /// More than this many times the usual is no usual time.
   static constexpr std::uint64_t kMuchLonger = 16;
   /// What the first call may say at most: it is often slow. In nanoseconds.

@@ -27,7 +27,7 @@ class FrameStackSums {
 
  private:
   static constexpr std::size_t kPlaces = 2048;
-  static constexpr std::size_t kMostStacks = kPlaces / 2;
+  static constexpr std::size_t kMaxStacks = kPlaces / 2;
 
   bool take(std::size_t at, StackId stack) noexcept;
 
@@ -36,7 +36,7 @@ class FrameStackSums {
   static void take_away(StackOfFrame& rest, const StackOfFrame& shown) noexcept;
 
   ZeroedArray<StackOfFrame, kPlaces> places_;
-  std::array<std::uint16_t, kMostStacks> used_{};
+  std::array<std::uint16_t, kMaxStacks> used_{};
   std::size_t used_count_ = 0;
 };
 

@@ -12,8 +12,9 @@ namespace alloctap {
 /// A static buffer that is handed out once, front to back, and never taken back.
 ///
 /// It serves the allocations that dlsym makes while the originals are looked up, and what the
-/// tracker itself allocates while the host's allocator may be locked (`OwnAllocations`). Every free
-/// of the program is checked against it by address, so its blocks may end up anywhere. Thread-safe.
+/// tracker itself allocates while the host's allocator may be locked (`UseInternalArena`). Every
+/// free of the program is checked against it by address, so its blocks may end up anywhere.
+/// Thread-safe.
 class BootstrapArena {
  public:
   static constexpr std::size_t kBytes = 256 * 1024;

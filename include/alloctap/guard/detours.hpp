@@ -9,9 +9,9 @@ namespace alloctap {
 /// One word, whose lower half is zero where an allocation need not look further: nobody has to be
 /// asked about it, no pause is in force, and all are recorded. The upper half tells sessions apart.
 /// Thread-safe, lock-free; what asks runs inside malloc.
-class Detours {
+class RecordingMode {
  public:
-  constexpr Detours() noexcept = default;
+  constexpr RecordingMode() noexcept = default;
 
   /// For a new session: no pause is in force. `samples`: not all allocations are recorded.
   void begin(bool ask, bool samples) noexcept {

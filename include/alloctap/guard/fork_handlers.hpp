@@ -23,7 +23,7 @@ class ForkHandlers {
   [[nodiscard]] static bool install(ChildCallback in_child) noexcept;
 
  private:
-  static constexpr std::size_t kMostCallbacks = 128;
+  static constexpr std::size_t kMaxCallbacks = 128;
 
   /// An output of a dump may fork: its thread has the control plane already.
   static void prepare();
@@ -41,7 +41,7 @@ class ForkHandlers {
   static void guard_depth(int change) noexcept { this_thread_slot().depth.fetch_add(change); }
 
   static inline constinit FutexLock lock_;
-  static inline constinit std::array<ChildCallback, kMostCallbacks> callbacks_{};
+  static inline constinit std::array<ChildCallback, kMaxCallbacks> callbacks_{};
   static inline constinit std::size_t count_ = 0;
   /// Behind the control lock.
   static inline constinit bool had_control_ = false;

@@ -41,7 +41,7 @@ class FutexLock {
   }
 
  private:
-  friend class LentLock;
+  friend class ScopedUnlock;
 
   static constexpr std::uint32_t kFree = 0;
   static constexpr std::uint32_t kHeld = 1;
@@ -62,13 +62,13 @@ class FutexLock {
 /// The time in which a lock that its holder took before all other threads were stopped is free for
 /// what the holder calls. Who waits for it is not woken, because that would take a lock of the
 /// system's, and is woken as ever when the holder gives it back.
-class LentLock {
+class ScopedUnlock {
  public:
-  explicit LentLock(FutexLock& lock) noexcept
+  explicit ScopedUnlock(FutexLock& lock) noexcept
       : lock_(lock), word_(lock.word_.exchange(FutexLock::kFree, std::memory_order_relaxed)) {}
-  ~LentLock() { lock_.word_.store(word_, std::memory_order_relaxed); }
-  LentLock(const LentLock&) = delete;
-  LentLock& operator=(const LentLock&) = delete;
+  ~ScopedUnlock() { lock_.word_.store(word_, std::memory_order_relaxed); }
+  ScopedUnlock(const ScopedUnlock&) = delete;
+  ScopedUnlock& operator=(const ScopedUnlock&) = delete;
 
  private:
   FutexLock& lock_;

@@ -10,9 +10,9 @@ namespace alloctap {
 /// work before constructors run: a constructor that ran later would wipe what they hold. Not
 /// thread-safe: the owner's lock covers `get`.
 template <class T>
-class LateConstruction {
+class NoDestroyLazy {
  public:
-  constexpr LateConstruction() noexcept = default;
+  constexpr NoDestroyLazy() noexcept = default;
 
   T& get() noexcept {
     if (!made_) {

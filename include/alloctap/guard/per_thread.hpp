@@ -19,7 +19,7 @@ template <class T>
 class PerThread {
  public:
   /// The calling thread's `T`, made if need be; nullptr where the system has no memory, or more
-  /// than `ThreadState::kMostKept` types are kept. Runs inside malloc, on the thread that owns
+  /// than `ThreadState::kMaxKept` types are kept. Runs inside malloc, on the thread that owns
   /// `thread`.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE static T* of(ThreadState& thread) noexcept {
     void* kept = thread.kept[number_.load(std::memory_order_relaxed)];
@@ -27,7 +27,7 @@ class PerThread {
   }
 
   /// The calling thread's `T` if it was made; else nullptr. Needs no recording section.
-  [[nodiscard]] static T* known(const ThreadState& thread) noexcept {
+  [[nodiscard]] static T* get_if_exists(const ThreadState& thread) noexcept {
     return static_cast<T*>(thread.kept[number_.load(std::memory_order_relaxed)]);
   }
 

@@ -7,21 +7,21 @@
 
 namespace alloctap {
 
-/// A `RecordingSection` at whose end the error number of the program's last system call is what it
+/// A `RecordingScope` at whose end the error number of the program's last system call is what it
 /// was at the beginning. On Linux its place is known to the thread's state: finding it by a call of
 /// the C library, twice for each pair of allocation and free, is slower than using it.
 ///
 /// The error number is the first base, so the last to go: waiting at the gate is a system call.
-class PreservingSection : os::ErrorPreserver, public RecordingSection {
+class ErrnoSafeRecordingScope : os::ErrnoGuard, public RecordingScope {
  public:
-  ALLOCTAP_ALWAYS_INLINE PreservingSection() noexcept : PreservingSection(ThreadStates::mine()) {}
+  ALLOCTAP_ALWAYS_INLINE ErrnoSafeRecordingScope() noexcept
+      : ErrnoSafeRecordingScope(ThreadStates::mine()) {}
   /// Inlined: a call of it would keep in memory what else stays in registers.
-  ALLOCTAP_ALWAYS_INLINE ~PreservingSection() {}
+  ALLOCTAP_ALWAYS_INLINE ~ErrnoSafeRecordingScope() {}
 
  private:
-  ALLOCTAP_ALWAYS_INLINE explicit PreservingSection(ThreadState* mine) noexcept
-      : ErrorPreserver(mine != nullptr ? mine->error : os::ErrorPlace::mine()),
-        RecordingSection(mine) {}
+  ALLOCTAP_ALWAYS_INLINE explicit ErrnoSafeRecordingScope(ThreadState* mine) noexcept
+      : ErrnoGuard(mine != nullptr ? mine->error : os::ErrnoSlot::mine()), RecordingScope(mine) {}
 };
 
 }  // namespace alloctap

@@ -16,11 +16,11 @@ namespace alloctap {
 /// The two sides form Dekker's pattern: store own word, then load the other's. The closing side
 /// pays for the order of both with a process-wide barrier, so that entering costs a store and a
 /// load. Where the system has no such barrier, entering pays for its own order.
-class RecordingGate {
+class WorldGate {
  public:
   using Flag = std::atomic<std::uint32_t>;
 
-  static constexpr std::int64_t kPatience = 5'000'000'000;
+  static constexpr std::int64_t kTimeoutNs = 5'000'000'000;
 
   /// Before the first use, once; may be called again.
   static void initialize() noexcept {
@@ -54,10 +54,10 @@ class RecordingGate {
     if ((word_.load(std::memory_order_relaxed) & kNeedsFence) == 0) os::process_wide_barrier();
   }
 
-  /// Waits until the thread with `recording` is outside; false after `patience_ns`. `kPatience`
+  /// Waits until the thread with `recording` is outside; false after `patience_ns`. `kTimeoutNs`
   /// only a thread that was stopped inside can use up.
   [[nodiscard]] static bool wait_for(const Flag& recording,
-                                     std::int64_t patience_ns = kPatience) noexcept;
+                                     std::int64_t patience_ns = kTimeoutNs) noexcept;
 
   static void open() noexcept {
     const std::uint32_t word = word_.fetch_and(~(kClosed | kAwaited), std::memory_order_release);
@@ -84,7 +84,7 @@ class RecordingGate {
   static constexpr std::uint32_t kNeedsFence = 4;
   /// Somebody waits until it is opened. Set while it is closed or halted.
   static constexpr std::uint32_t kAwaited = 8;
-  static constexpr std::int64_t kNap = 100'000;
+  static constexpr std::int64_t kBackoffNs = 100'000;
 
   static void enter_with_care(Flag& recording) noexcept;
 

@@ -20,7 +20,7 @@ struct ThreadSlot {
   /// Atomic so that the compiler keeps the stores around a direct call of malloc: GCC knows malloc
   /// as a function that reads no user data and deletes stores to a plain variable.
   std::atomic<std::int32_t> depth{0};
-  /// While positive, allocations of this thread are the tracker's own (`OwnAllocations`).
+  /// While positive, allocations of this thread are the tracker's own (`UseInternalArena`).
   std::atomic<std::int32_t> own_allocations{0};
   /// While positive, this thread holds or awaits a lock of the tracker (`FutexLock`), or changes
   /// what others need outside a recording section.
@@ -69,7 +69,7 @@ class ReentrancyGuard {
   }
 
   /// Whether this guard is the first on its thread.
-  [[nodiscard]] bool outermost() const noexcept { return depth_before_ == 0; }
+  [[nodiscard]] bool is_outermost() const noexcept { return depth_before_ == 0; }
 
   /// What the destructor does, for where none will run.
   void leave() const noexcept {
@@ -89,7 +89,7 @@ class OutermostGuard {
   OutermostGuard(const OutermostGuard&) = delete;
   OutermostGuard& operator=(const OutermostGuard&) = delete;
 
-  [[nodiscard]] static constexpr bool outermost() noexcept { return true; }
+  [[nodiscard]] static constexpr bool is_outermost() noexcept { return true; }
 
  private:
   ALLOCTAP_ALWAYS_INLINE static void set_depth(std::int32_t depth) noexcept {
@@ -101,12 +101,12 @@ class OutermostGuard {
 /// bootstrap arena instead of the host's allocator. For work that must not wait for the allocator's
 /// locks, such as a report that is written while a crashed thread may hold them. Implies
 /// ReentrancyGuard.
-class OwnAllocations {
+class UseInternalArena {
  public:
-  OwnAllocations() noexcept { this_thread_slot().own_allocations.fetch_add(1); }
-  ~OwnAllocations() { this_thread_slot().own_allocations.fetch_sub(1); }
-  OwnAllocations(const OwnAllocations&) = delete;
-  OwnAllocations& operator=(const OwnAllocations&) = delete;
+  UseInternalArena() noexcept { this_thread_slot().own_allocations.fetch_add(1); }
+  ~UseInternalArena() { this_thread_slot().own_allocations.fetch_sub(1); }
+  UseInternalArena(const UseInternalArena&) = delete;
+  UseInternalArena& operator=(const UseInternalArena&) = delete;
 
   [[nodiscard]] static bool active() noexcept {
     return this_thread_slot().own_allocations.load(std::memory_order_relaxed) > 0;

@@ -13,7 +13,7 @@ namespace alloctap {
 /// A copy that is made while the value changes is a mixture of the old and the new one. For numbers
 /// where that does no harm. Constant-initialized as zeros; may be used inside malloc.
 template <class T>
-class RelaxedCopy {
+class RelaxedAtomicStruct {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:

@@ -27,11 +27,11 @@ namespace alloctap {
 struct ThreadState
     : boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>> {
   /// The deepest stack that any tracker captures.
-  static constexpr std::size_t kMostFrames = 4000;
+  static constexpr std::size_t kMaxFrames = 4000;
   /// How many types `PerThread` can keep, and the place that stays empty.
-  static constexpr std::size_t kMostKept = 224;
+  static constexpr std::size_t kMaxKept = 224;
 
-  RecordingGate::Flag recording{0};
+  WorldGate::Flag recording{0};
   std::atomic<os::ThreadId> thread_id{0};
   /// Counts the threads that this state has belonged to. What was remembered of the stack of
   /// another one must not be looked at.
@@ -39,13 +39,13 @@ struct ThreadState
   /// Which one this is: 1 for the first that was made, 0 for those beyond the 65,535th.
   std::uint16_t number = 0;
   /// Where this thread's error number is.
-  os::ErrorPlace error;
+  os::ErrnoSlot error;
   /// What `PerThread` keeps; read by others only behind the closed gate.
-  std::array<void*, kMostKept> kept{};
+  std::array<void*, kMaxKept> kept{};
   /// Where this thread's stack is, as far as it was needed.
   os::StackBounds stack_bounds;
   /// Where stacks are captured: on no program's small stack. Untouched pages cost nothing.
-  std::uintptr_t frames[kMostFrames];
+  std::uintptr_t frames[kMaxFrames];
 };
 
 /// All thread states of the process.
@@ -61,14 +61,13 @@ class ThreadStates {
   /// Closes the gate and waits until no other thread records. False where one, or the calling one,
   /// was stopped while it recorded, for longer than `patience_ns`: the tables may then be in the
   /// middle of a change.
-  [[nodiscard]] static bool close_gate(
-      std::int64_t patience_ns = RecordingGate::kPatience) noexcept;
+  [[nodiscard]] static bool close_gate(std::int64_t patience_ns = WorldGate::kTimeoutNs) noexcept;
 
   /// The calling thread, in a signal handler, will not go back to where it was interrupted: nobody
   /// waits for it any more. Precondition: it holds no lock of the tracker.
   static void abandon_section() noexcept;
 
-  static void open_gate() noexcept { RecordingGate::open(); }
+  static void open_gate() noexcept { WorldGate::open(); }
 
   /// Calls `visit(ThreadState&)` for each state, those of ended threads included. No state is made
   /// or handed on meanwhile: `visit` must not be the first to ask for the calling thread's.
@@ -83,7 +82,7 @@ class ThreadStates {
   /// lock: whoever records may ask.
   [[nodiscard]] static std::uint32_t claim_kept() noexcept {
     const std::uint32_t next = next_kept_.fetch_add(1, std::memory_order_relaxed);
-    return next < ThreadState::kMostKept ? next : 0;
+    return next < ThreadState::kMaxKept ? next : 0;
   }
 
   /// Held around fork.
@@ -117,8 +116,8 @@ class ThreadStates {
   static void sweep() noexcept;
 
   static inline constinit FutexLock lock_;
-  static inline constinit LateConstruction<List> live_;
-  static inline constinit LateConstruction<List> spare_;
+  static inline constinit NoDestroyLazy<List> live_;
+  static inline constinit NoDestroyLazy<List> spare_;
   static inline constinit std::size_t count_ = 0;
   /// Those that have a number.
   static inline constinit std::uint16_t made_ = 0;
@@ -141,18 +140,18 @@ class ThreadStates {
 }
 
 /// The time in which the calling thread may touch the tracker's tables.
-class RecordingSection {
+class RecordingScope {
  public:
-  ALLOCTAP_ALWAYS_INLINE RecordingSection() noexcept : RecordingSection(ThreadStates::mine()) {}
+  ALLOCTAP_ALWAYS_INLINE RecordingScope() noexcept : RecordingScope(ThreadStates::mine()) {}
   /// For who knows the calling thread's state already; nullptr where it has none.
-  ALLOCTAP_ALWAYS_INLINE explicit RecordingSection(ThreadState* mine) noexcept : state_(mine) {
-    if (state_ != nullptr) RecordingGate::enter(state_->recording);
+  ALLOCTAP_ALWAYS_INLINE explicit RecordingScope(ThreadState* mine) noexcept : state_(mine) {
+    if (state_ != nullptr) WorldGate::enter(state_->recording);
   }
-  ALLOCTAP_ALWAYS_INLINE ~RecordingSection() {
-    if (state_ != nullptr) RecordingGate::leave(state_->recording);
+  ALLOCTAP_ALWAYS_INLINE ~RecordingScope() {
+    if (state_ != nullptr) WorldGate::leave(state_->recording);
   }
-  RecordingSection(const RecordingSection&) = delete;
-  RecordingSection& operator=(const RecordingSection&) = delete;
+  RecordingScope(const RecordingScope&) = delete;
+  RecordingScope& operator=(const RecordingScope&) = delete;
 
   /// nullptr where the thread could not get a state; nothing may be recorded then.
   [[nodiscard]] ThreadState* thread() const noexcept { return state_; }

@@ -23,7 +23,7 @@ template <class Visit>
 void visit_touched(std::byte* begin, std::size_t bytes, Visit&& visit) noexcept {
   const bool may_ask = !os::threads_are_confined.load(std::memory_order_relaxed);
   if (bytes < kLeastBytesAskedFor || !may_ask) return visit(begin, bytes);
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   const auto start = reinterpret_cast<std::uintptr_t>(begin);
   os::visit_present_pages(start, start + bytes, [&](std::uintptr_t from, std::uintptr_t to) {
     visit(reinterpret_cast<std::byte*>(from), to - from);

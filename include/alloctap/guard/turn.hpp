@@ -11,11 +11,11 @@ namespace alloctap {
 /// The first thread that comes does the work; others wait until it has ended and leave it at that.
 /// Guards no memory: what the work touches needs a lock of its own. Constant-initialized, never
 /// destroyed; may be used inside malloc. errno may change.
-class Turn {
+class SingleFlight {
  public:
-  constexpr Turn() noexcept = default;
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
+  constexpr SingleFlight() noexcept = default;
+  SingleFlight(const SingleFlight&) = delete;
+  SingleFlight& operator=(const SingleFlight&) = delete;
 
   /// True where the work falls to this thread, which has to call `end()`.
   [[nodiscard]] bool try_begin() noexcept {

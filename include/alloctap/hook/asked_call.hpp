@@ -24,7 +24,7 @@ class AskedCall {
  private:
   static bool ask(const CallOrigin& origin, std::size_t size) noexcept {
     const ReentrancyGuard guard;
-    return Sink::refuses({.size = size, .is_own = !guard.outermost(), .origin = origin});
+    return Sink::refuses({.size = size, .is_own = !guard.is_outermost(), .origin = origin});
   }
 
   bool refused_;

@@ -42,7 +42,7 @@ class BlockSpacing {
 
   static bool all_of_c_library() noexcept {
     // A look-up that fails keeps the text of its error in memory.
-    const OwnAllocations own;
+    const UseInternalArena own;
     // An allocator that replaces the operators does not bring the rest of the C++ library.
     const Libraries libraries{.c = module_of(os::next_symbol("mmap")),
                               .cxx = module_of(os::next_symbol("_ZSt15get_new_handlerv"))};

@@ -20,7 +20,7 @@ struct CallReport {
   ALLOCTAP_ALWAYS_INLINE static void allocated(void* block, const CallOrigin& origin,
                                                Arguments... arguments) noexcept {
     if constexpr (kIsHot<Function>) {
-      if (skips(block, [&] { return Function::request(arguments...).size; })) return;
+      if (try_skip(block, [&] { return Function::request(arguments...).size; })) return;
       if (!Originals::recording()) return;
       report(block, Function::request(arguments...), Function::kind, origin, nullptr);
     } else {
@@ -48,12 +48,11 @@ struct CallReport {
 
  private:
   struct NothingToPreserve {};
-  using Preserver =
-      std::conditional_t<kLeavesErrnoAlone<Sink>, NothingToPreserve, os::ErrorPreserver>;
+  using Preserver = std::conditional_t<kLeavesErrnoAlone<Sink>, NothingToPreserve, os::ErrnoGuard>;
 
   template <class BytesOf>
-  ALLOCTAP_ALWAYS_INLINE static bool skips(const void* block, const BytesOf& bytes_of) noexcept {
-    if constexpr (SkippingSink<Sink>) return Sink::skips(block, bytes_of);
+  ALLOCTAP_ALWAYS_INLINE static bool try_skip(const void* block, const BytesOf& bytes_of) noexcept {
+    if constexpr (SkippingSink<Sink>) return Sink::try_skip(block, bytes_of);
     return false;
   }
 
@@ -63,7 +62,7 @@ struct CallReport {
   ALLOCTAP_NOINLINE static void allocated_shared(void* block, BlockRequest request,
                                                  AllocationKind kind, const CallOrigin& origin,
                                                  const DetachedBlock* old = nullptr) noexcept {
-    if (skips(block, [&] { return request.size; })) return;
+    if (try_skip(block, [&] { return request.size; })) return;
     if (old != nullptr || Originals::recording()) report(block, request, kind, origin, old);
   }
 
@@ -77,12 +76,12 @@ struct CallReport {
                                                  DeallocationKind kind,
                                                  const CallOrigin& origin) noexcept {
     if constexpr (SkippingSink<Sink>) {
-      if (Sink::skips_free(block)) return true;
+      if (Sink::try_skip_free(block)) return true;
     }
     if (!Originals::recording()) return false;
     [[maybe_unused]] const Preserver preserve_error;
     if constexpr (SkippingSink<Sink>) {
-      Sink::on_deallocate_unskipped(block, origin);
+      Sink::on_deallocate_sampled_in(block, origin);
     } else {
       Sink::on_deallocate(DeallocationEvent{.pointer = block,
                                             .stated_size = stated.size,
@@ -104,7 +103,7 @@ struct CallReport {
                                 .origin = origin,
                                 .reallocated = old};
     if constexpr (SkippingSink<Sink>) {
-      Sink::on_allocate_unskipped(event);
+      Sink::on_allocate_sampled_in(event);
     } else {
       Sink::on_allocate(event);
     }

@@ -36,7 +36,7 @@ struct CheckedCall {
     if constexpr (is_copy<Function>() && AccessSink<Sink>)
       look_at_text<Function>(origin, arguments...);
     const BlockRequest request = Function::request(arguments...);
-    const WantedBlock asked = wanted_block<Function>(request);
+    const AllocationRequest asked = wanted_block<Function>(request);
     const BlockPlan plan = Sink::plan_block(asked);
     const PlanKeeper keeper{plan};
     void* const raw = call_for<Function>(plan, asked, arguments...);
@@ -49,7 +49,7 @@ struct CheckedCall {
   ALLOCTAP_NOINLINE static int allocate_into(bool wanted, CallOrigin origin, void** result,
                                              Arguments... arguments) {
     const BlockRequest request = Function::request(result, arguments...);
-    const WantedBlock asked = wanted_block<Function>(request);
+    const AllocationRequest asked = wanted_block<Function>(request);
     const BlockPlan plan = Sink::plan_block(asked);
     const PlanKeeper keeper{plan};
     void* raw = plan.place;
@@ -70,12 +70,12 @@ struct CheckedCall {
     if (old == nullptr) return allocate<functions::Malloc>(wanted, origin, size);
     const DeallocationEvent gone{
         .pointer = old, .kind = DeallocationKind::kRealloc, .origin = origin};
-    const BlockExtent extent = Sink::before_reallocate(gone);
-    if (extent.verdict == BlockExtent::Verdict::kRefused) {
+    const BlockLookup extent = Sink::before_reallocate(gone);
+    if (extent.verdict == BlockLookup::Verdict::kRefused) {
       errno = EINVAL;
       return nullptr;
     }
-    if (extent.verdict == BlockExtent::Verdict::kUnknown) {
+    if (extent.verdict == BlockLookup::Verdict::kUnknown) {
       return reallocate_unknown<Function>(wanted, gone, size, old, arguments...);
     }
     void* const block = size == 0 ? nullptr : allocate<functions::Malloc>(wanted, origin, size);
@@ -99,19 +99,19 @@ struct CheckedCall {
 
   /// `checks`: whether it is the program that asks.
   static std::size_t measure(bool checks, const CallOrigin& origin, void* block) {
-    const BlockExtent extent =
+    const BlockLookup extent =
         checks && block != nullptr
             ? Sink::before_measure(block, functions::MallocUsableSize::name, origin)
             : Sink::usable_size(block);
-    if (extent.verdict == BlockExtent::Verdict::kKnown) return extent.size;
-    if (extent.verdict == BlockExtent::Verdict::kRefused) return 0;
+    if (extent.verdict == BlockLookup::Verdict::kKnown) return extent.size;
+    if (extent.verdict == BlockLookup::Verdict::kRefused) return 0;
     return Originals::template get<functions::MallocUsableSize>()(block);
   }
 
   /// For calls that are not the program's.
   struct Unchecked {
     static void note(void* block) noexcept {
-      if (block != nullptr) Sink::note_unchecked(block);
+      if (block != nullptr) Sink::register_unchecked_block(block);
     }
 
     /// Whether `block`, one of the program's, was given back.
@@ -123,8 +123,8 @@ struct CheckedCall {
 
     /// Moves `old`, one of the program's, to a block that is not checked.
     static bool reallocate(void* old, std::size_t size, void** result) noexcept {
-      const BlockExtent extent = Sink::usable_size(old);
-      if (extent.verdict != BlockExtent::Verdict::kKnown) return false;
+      const BlockLookup extent = Sink::usable_size(old);
+      if (extent.verdict != BlockLookup::Verdict::kKnown) return false;
       *result = size == 0 ? nullptr : Originals::template get<functions::Malloc>()(size);
       if (*result == nullptr && size != 0) return true;
       note(*result);
@@ -147,7 +147,8 @@ struct CheckedCall {
       if (!adopted) Sink::drop_plan(plan);
     }
 
-    void* adopt(void* raw, const WantedBlock& asked, const CallOrigin& origin) const noexcept {
+    void* adopt(void* raw, const AllocationRequest& asked,
+                const CallOrigin& origin) const noexcept {
       if (raw == nullptr) return nullptr;
       adopted = true;
       return Sink::adopt_block(plan, raw, asked, origin);
@@ -157,7 +158,8 @@ struct CheckedCall {
   /// The text of strdup, or what strndup may read of it.
   template <class Function, class... Most>
   static void look_at_text(const CallOrigin& origin, const char* text, Most... most) noexcept {
-    if (Sink::checks_strings()) StringLook<Sink>(Function::name, origin).text(text, most...);
+    if (Sink::checks_strings())
+      StringAccessChecker<Sink>(Function::name, origin).text(text, most...);
   }
 
   template <class Function>
@@ -170,8 +172,9 @@ struct CheckedCall {
   }
 
   template <class Function>
-  static WantedBlock wanted_block(const BlockRequest& request) noexcept {
-    WantedBlock asked{.size = request.size, .alignment = request.alignment, .kind = Function::kind};
+  static AllocationRequest wanted_block(const BlockRequest& request) noexcept {
+    AllocationRequest asked{
+        .size = request.size, .alignment = request.alignment, .kind = Function::kind};
     if constexpr (requires { Function::has_content; }) asked.has_content = true;
     if constexpr (is_paged<Function>()) asked.alignment = os::page_size();
     if constexpr (is_copy<Function>()) asked.has_content = true;
@@ -197,7 +200,8 @@ struct CheckedCall {
   }
 
   template <class Function, class... Arguments>
-  static void* call_for(const BlockPlan& plan, const WantedBlock& asked, Arguments... arguments) {
+  static void* call_for(const BlockPlan& plan, const AllocationRequest& asked,
+                        Arguments... arguments) {
     if constexpr (is_copy<Function>()) {
       return copy_text(plan, asked.size, arguments...);
     } else if (plan.place != nullptr) {

@@ -31,7 +31,7 @@ struct HookCapabilities {
   /// block does, and a free of a block that came before is not taken for a fault.
   bool checks_blocks = false;
   /// A block may be of the sink's own memory (`BlockPlan::place`), which the allocator never sees.
-  bool places_blocks = false;
+  bool uses_guard_pages = false;
   /// A sink may have an allocation fail before the allocator is asked (`RefusingSink`).
   bool may_refuse = false;
   /// Modules loaded after start are seen.

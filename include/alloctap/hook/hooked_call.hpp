@@ -38,7 +38,7 @@ struct HookedCall {
     const GuardOf<Function> guard;
     auto* const original = original_of<Function>();
     if constexpr (CheckingSink<Sink>) {
-      if (guard.outermost() && !Sink::leaves_alone()) {
+      if (guard.is_outermost() && !Sink::should_skip_checks()) {
         return Checked::template allocate<Function>(Originals::recording(), origin, arguments...);
       }
     }
@@ -51,7 +51,7 @@ struct HookedCall {
     auto* const block = original(arguments...);
     timer.stop();
     if constexpr (CheckingSink<Sink>) Checked::Unchecked::note(block);
-    if (block != nullptr && guard.outermost())
+    if (block != nullptr && guard.is_outermost())
       Report::template allocated<Function>(block, origin, arguments...);
     return block;
   }
@@ -62,7 +62,7 @@ struct HookedCall {
     const ReentrancyGuard guard;
     auto* const original = Originals::template get<Function>();
     if constexpr (CheckingSink<Sink>) {
-      if (guard.outermost() && !Sink::leaves_alone()) {
+      if (guard.is_outermost() && !Sink::should_skip_checks()) {
         return Checked::template allocate_into<Function>(Originals::recording(), origin, result,
                                                          arguments...);
       }
@@ -78,7 +78,7 @@ struct HookedCall {
     if constexpr (CheckingSink<Sink>) {
       if (error == 0) Checked::Unchecked::note(*result);
     }
-    if (error == 0 && *result != nullptr && guard.outermost()) {
+    if (error == 0 && *result != nullptr && guard.is_outermost()) {
       Report::template allocated<Function>(*result, origin, result, arguments...);
     }
     return error;
@@ -90,8 +90,8 @@ struct HookedCall {
                                                  Arguments... arguments) {
     const ReentrancyGuard guard;
     if constexpr (CheckingSink<Sink>) {
-      if (Sink::looks_after(old) || (guard.outermost() && !Sink::leaves_alone())) {
-        return reallocate_checked<Function>(guard.outermost(), origin, old, arguments...);
+      if (Sink::is_checked(old) || (guard.is_outermost() && !Sink::should_skip_checks())) {
+        return reallocate_checked<Function>(guard.is_outermost(), origin, old, arguments...);
       }
     }
     if (!wanted(guard)) return Originals::template get<Function>()(old, arguments...);
@@ -101,7 +101,7 @@ struct HookedCall {
     if constexpr (TimingSink<Sink>) timer.begin(AllocatorCall::kReallocate, request.size);
     void* const block = Originals::template get<Function>()(old, arguments...);
     timer.stop();
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     if (block == nullptr && request.size != 0) {
       Sink::cancel_reallocate(detached);
       return block;
@@ -121,11 +121,11 @@ struct HookedCall {
     }
     const GuardOf<Function> guard;
     if constexpr (CheckingSink<Sink>) {
-      if (Sink::looks_after(block)) {
-        return deallocate_checked<Function>(guard.outermost(), origin, block, arguments...);
+      if (Sink::is_checked(block)) {
+        return deallocate_checked<Function>(guard.is_outermost(), origin, block, arguments...);
       }
     }
-    const bool is_told = block != nullptr && guard.outermost() &&
+    const bool is_told = block != nullptr && guard.is_outermost() &&
                          Report::template released<Function>(block, origin, arguments...);
     CallTimer<Sink> timer;
     if constexpr (TimingSink<Sink>) {
@@ -180,7 +180,7 @@ struct HookedCall {
   ALLOCTAP_ALWAYS_INLINE static std::size_t measure(const CallOrigin& origin, void* block) {
     if constexpr (CheckingSink<Sink>) {
       const ReentrancyGuard guard;
-      return Checked::measure(guard.outermost(), origin, block);
+      return Checked::measure(guard.is_outermost(), origin, block);
     }
     return Originals::template get<functions::MallocUsableSize>()(block);
   }
@@ -243,13 +243,13 @@ struct HookedCall {
   }
 
   ALLOCTAP_ALWAYS_INLINE static bool wanted(const auto& guard) noexcept {
-    return guard.outermost() && Originals::recording();
+    return guard.is_outermost() && Originals::recording();
   }
 
   ALLOCTAP_NOINLINE static DetachedBlock begin_reallocate(void* old,
                                                           const CallOrigin& origin) noexcept {
     if (old == nullptr) return {};
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     return Sink::begin_reallocate(
         DeallocationEvent{.pointer = old, .kind = DeallocationKind::kRealloc, .origin = origin});
   }
@@ -259,24 +259,24 @@ struct HookedCall {
   static void replace_pages([[maybe_unused]] const auto& guard, [[maybe_unused]] void* address,
                             [[maybe_unused]] std::size_t length) noexcept {
     if constexpr (CheckingSink<Sink>) {
-      if (guard.outermost()) Sink::on_page_change(address, length, PageChange::kReplaced);
+      if (guard.is_outermost()) Sink::on_page_change(address, length, PageChange::kReplaced);
     }
   }
 
   ALLOCTAP_NOINLINE static void report_mapping(void* address, std::size_t length,
                                                const CallOrigin& origin) noexcept {
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     Sink::on_map(MappingEvent{.address = address, .length = length, .origin = origin});
   }
 
   ALLOCTAP_NOINLINE static DetachedMappings begin_unmap(void* address, std::size_t length,
                                                         const CallOrigin& origin) noexcept {
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     return Sink::begin_unmap(MappingEvent{.address = address, .length = length, .origin = origin});
   }
 
   ALLOCTAP_NOINLINE static void end_unmap(DetachedMappings& detached, bool failed) noexcept {
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     if (failed) {
       Sink::cancel_unmap(detached);
     } else {

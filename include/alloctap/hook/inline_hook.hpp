@@ -230,7 +230,7 @@ struct InlineHook {
   static inline constinit Stop stop_ = nullptr;
   static inline constinit bool preloaded_ = false;
   static inline constinit UnpatchedFunctions left_out_;
-  static inline constinit LateConstruction<std::vector<FunctionPatch>> patches_;
+  static inline constinit NoDestroyLazy<std::vector<FunctionPatch>> patches_;
 };
 
 static_assert(HookBackend<InlineHook>);

@@ -27,7 +27,7 @@ struct InterposeHook {
       .target = HookTarget::kProcessAllocator,
       .owns_every_free = true,
       .checks_blocks = true,
-      .places_blocks = true,
+      .uses_guard_pages = true,
       .may_refuse = true,
       .sees_later_modules = true,
       .sees_mappings = true,
@@ -56,8 +56,8 @@ struct InterposeHook {
       }
     }
     // Checks put blocks where they like.
-    if constexpr (!CheckingSink<Sink> && requires { Sink::expect_spacing(std::size_t{}); }) {
-      Sink::expect_spacing(BlockSpacing<Originals>::find());
+    if constexpr (!CheckingSink<Sink> && requires { Sink::set_min_block_spacing(std::size_t{}); }) {
+      Sink::set_min_block_spacing(BlockSpacing<Originals>::find());
     }
     InterposedPages<Sink>::find_originals();
     stop_ = &stop_recording<Sink>;
@@ -78,7 +78,7 @@ struct InterposeHook {
     auto* const release = reinterpret_cast<void (*)(void*)>(os::default_symbol("free"));
     if (allocate == nullptr || release == nullptr) return false;
     Originals::forget_stand_in();
-    const OwnAllocations own;
+    const UseInternalArena own;
     void* const block = allocate(1);
     const bool arrived = Originals::stand_in_used();
     release(block);

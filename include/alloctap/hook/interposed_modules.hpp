@@ -34,7 +34,7 @@ class InterposedModules {
   static CloseFunction* find_original() noexcept {
     CloseFunction* original = original_.load(std::memory_order_acquire);
     if (original != nullptr) return original;
-    const OwnAllocations own;
+    const UseInternalArena own;
     original = reinterpret_cast<CloseFunction*>(os::next_symbol("dlclose"));
     original_.store(original, std::memory_order_release);
     return original;

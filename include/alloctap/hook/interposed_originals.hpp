@@ -26,14 +26,14 @@ class InterposedOriginals {
   /// allocations are the tracker's own.
   template <class Function>
   ALLOCTAP_ALWAYS_INLINE static typename Function::Signature* get() {
-    if (OwnAllocations::active()) [[unlikely]] {
+    if (UseInternalArena::active()) [[unlikely]] {
       note_stand_in();
       return &BootstrapCall<Function>::call;
     }
     return get_outermost<Function>();
   }
 
-  /// The same for a call below no `ReentrancyGuard`, and so below no `OwnAllocations`.
+  /// The same for a call below no `ReentrancyGuard`, and so below no `UseInternalArena`.
   template <class Function>
   ALLOCTAP_ALWAYS_INLINE static typename Function::Signature* get_outermost() {
     AnyFunction* original = original_<Function>.load(std::memory_order_acquire);
@@ -82,7 +82,7 @@ class InterposedOriginals {
       return;
     }
     {
-      const OwnAllocations own;
+      const UseInternalArena own;
       ProgramOperators::find();
       find_each(AllocationFunctions{});
     }

@@ -46,7 +46,7 @@ class InterposedPages {
   }
 
   static void find_originals() noexcept {
-    const OwnAllocations own;
+    const UseInternalArena own;
     find(protect_, "mprotect");
     find(protect_by_key_, "pkey_mprotect");
     find(advise_, "madvise");
@@ -65,7 +65,7 @@ class InterposedPages {
   static void tell(void* address, std::size_t bytes, PageChange change) noexcept {
     if constexpr (CheckingSink<Sink>) {
       const ReentrancyGuard guard;
-      if (guard.outermost()) Sink::on_page_change(address, bytes, change);
+      if (guard.is_outermost()) Sink::on_page_change(address, bytes, change);
     }
   }
 

@@ -146,7 +146,7 @@ struct ManualHook {
   };
 
   struct Scope {
-    os::ErrorPreserver preserve_error;
+    os::ErrnoGuard preserve_error;
     ReentrancyGuard guard;
   };
 

@@ -35,7 +35,7 @@ class PltEngine {
 
  private:
   /// Walks that find unknown modules or originals, before the rest is left for the next time.
-  static constexpr int kMostWalks = 8;
+  static constexpr int kMaxWalks = 8;
 
   static bool program_is_static() noexcept;
 

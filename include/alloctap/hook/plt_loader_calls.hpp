@@ -104,7 +104,7 @@ class PltLoaderCalls {
 
   static std::uintptr_t interposed_original() noexcept {
     if (open_.load(std::memory_order_acquire) == 0) {
-      const OwnAllocations own;
+      const UseInternalArena own;
       set<open_>(reinterpret_cast<std::uintptr_t>(os::next_symbol("dlopen")));
     }
     return open_.load(std::memory_order_acquire);
@@ -115,7 +115,7 @@ class PltLoaderCalls {
     if (!is_programs()) return open;
     refresh_if_opened();
     opened_ = true;
-    const os::ErrorPreserver error;
+    const os::ErrnoGuard error;
     if (!arch::has_shadow_stack()) open.gadget = elf::find_return_gadget(caller);
     if (open.gadget == 0) PltState::opened_blindly.fetch_add(1, std::memory_order_relaxed);
     return open;
@@ -125,7 +125,7 @@ class PltLoaderCalls {
   /// and after whatever changed.
   static void refresh_if_opened() noexcept {
     if (!opened_ && os::loader_counts() == PltState::last_counts()) return;
-    const os::ErrorPreserver error;
+    const os::ErrnoGuard error;
     opened_ = !callbacks_.load(std::memory_order_acquire)->refresh();
   }
 

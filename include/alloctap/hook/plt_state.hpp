@@ -96,7 +96,7 @@ struct PltState {
   [[nodiscard]] std::uint32_t groups_of(std::string_view path, std::string_view name) const;
 };
 
-inline constinit LateConstruction<PltState> lasting_plt_state;
+inline constinit NoDestroyLazy<PltState> lasting_plt_state;
 
 /// The one state. Behind the control lock.
 inline PltState& plt_state() noexcept { return lasting_plt_state.get(); }

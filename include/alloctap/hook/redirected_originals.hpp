@@ -23,7 +23,7 @@ class RedirectedOriginals : public OriginalFunctions<RedirectedOriginals<Sink>> 
   template <class Function>
   ALLOCTAP_ALWAYS_INLINE static typename Function::Signature* get() noexcept {
     if constexpr (requires { &BootstrapCall<Function>::call; }) {
-      if (OwnAllocations::active()) [[unlikely]] {
+      if (UseInternalArena::active()) [[unlikely]] {
         return &BootstrapCall<Function>::call;
       }
     }

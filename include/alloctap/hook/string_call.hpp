@@ -15,7 +15,7 @@ struct StringCall {
   ALLOCTAP_ALWAYS_INLINE static auto call(const CallOrigin& origin, Arguments... arguments) {
     auto* const original = Originals::template get<Function>();
     const bool looks = is_programs() && Sink::checks_strings();
-    const StringLook<Sink> look(Function::shown, origin);
+    const StringAccessChecker<Sink> look(Function::shown, origin);
     if constexpr (requires { Function::touch(look, arguments...); }) {
       if (looks) Function::touch(look, arguments...);
       return original(arguments...);
@@ -32,8 +32,8 @@ struct StringCall {
  private:
   static bool is_programs() noexcept {
     const ReentrancyGuard guard;
-    if (guard.outermost()) return true;
-    if (OwnAllocations::active()) [[unlikely]] {
+    if (guard.is_outermost()) return true;
+    if (UseInternalArena::active()) [[unlikely]] {
       Originals::note_arrival();
     }
     return false;

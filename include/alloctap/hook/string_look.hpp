@@ -18,9 +18,9 @@ namespace alloctap {
 /// as long as its block, and one character more, which is the first bad one. What the program's own
 /// memory is read by runs outside the `ReentrancyGuard`: it may fault, as the call itself would.
 template <AccessSink Sink>
-class StringLook {
+class StringAccessChecker {
  public:
-  StringLook(std::string_view function, const CallOrigin& origin) noexcept
+  StringAccessChecker(std::string_view function, const CallOrigin& origin) noexcept
       : function_(function), origin_(origin) {}
 
   void read(const void* from, std::size_t bytes) const noexcept { check(from, bytes, false); }

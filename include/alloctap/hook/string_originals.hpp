@@ -40,9 +40,9 @@ class StringOriginals {
   template <class Function>
   ALLOCTAP_NOINLINE static typename Function::Signature* find_first() noexcept {
     if constexpr (requires { StringStandIn<Function>::call; }) {
-      if (OwnAllocations::active()) return &StringStandIn<Function>::call;
+      if (UseInternalArena::active()) return &StringStandIn<Function>::call;
     }
-    const OwnAllocations own;
+    const UseInternalArena own;
     StringFunctions::for_each([](auto function) { find<decltype(function)>(); });
     return original_<Function>.load(std::memory_order_relaxed);
   }
@@ -65,7 +65,7 @@ template <class Sink>
   void* (*volatile copy)(void*, const void*, std::size_t) = &std::memcpy;
   char from = 0;
   char to = 1;
-  const OwnAllocations own;
+  const UseInternalArena own;
   StringOriginals<Sink>::forget_arrival();
   copy(&to, &from, 1);
   return StringOriginals<Sink>::arrived();

@@ -1,9 +1,9 @@
 /// What functions of strings and of memory read and write, by their shapes.
 ///
 /// A shape has the function's type, `Signature`, and `touch(look, arguments...)`, which tells a
-/// `StringLook` of each range. `C` is a type of characters, or void for bytes. What is said of each
-/// is what the C standard and POSIX let the function do; where it may stop early and the standard
-/// does not say where (memcmp), all that it was given counts.
+/// `StringAccessChecker` of each range. `C` is a type of characters, or void for bytes. What is
+/// said of each is what the C standard and POSIX let the function do; where it may stop early and
+/// the standard does not say where (memcmp), all that it was given counts.
 #pragma once
 
 #include <algorithm>

@@ -62,7 +62,7 @@ struct WindowsAlignedCalls {
   using Heaps = WindowsOriginals<Sink>;
   using Originals = WindowsAlignedOriginals<Sink, Library>;
   using Blocks = WindowsCheckedBlocks<Heaps, Sink>;
-  using Verdict = BlockExtent::Verdict;
+  using Verdict = BlockLookup::Verdict;
 
   template <class Function, class... Arguments>
   static void* allocate(const CallOrigin& origin, Arguments... arguments) {
@@ -77,7 +77,7 @@ struct WindowsAlignedCalls {
     auto* const original = Originals::template get<Function>();
     if (old == nullptr) return allocate_for(origin, request, original, old, arguments...);
     if (!is_active() || !request.is_valid()) return original(old, arguments...);
-    const BlockExtent extent = look_at(gone(old, origin));
+    const BlockLookup extent = look_at(gone(old, origin));
     if (extent.verdict == Verdict::kUnknown) return original(old, arguments...);
     if (extent.verdict == Verdict::kRefused) return nullptr;
     return move(origin, request, old, extent.size);
@@ -89,7 +89,7 @@ struct WindowsAlignedCalls {
   }
 
   static std::size_t measure(void* block, std::size_t alignment, std::size_t offset) {
-    const BlockExtent extent = Sink::usable_size(block);
+    const BlockLookup extent = Sink::usable_size(block);
     if (block != nullptr && extent.verdict == Verdict::kKnown) return extent.size;
     return Originals::template get<crt::AlignedMsize>()(block, alignment, offset);
   }
@@ -132,11 +132,11 @@ struct WindowsAlignedCalls {
   static void* allocate_checked(const CallOrigin& origin, const AlignedRequest& request) {
     const ReentrancyGuard guard;
     const HANDLE heap = ::GetProcessHeap();
-    const WantedBlock wanted{.size = request.size,
-                             .alignment = request.real_alignment(),
-                             .kind = AllocationKind::kAlignedMalloc,
-                             .has_content = request.is_zeroed,
-                             .heap = {heap}};
+    const AllocationRequest wanted{.size = request.size,
+                                   .alignment = request.real_alignment(),
+                                   .kind = AllocationKind::kAlignedMalloc,
+                                   .has_content = request.is_zeroed,
+                                   .heap = {heap}};
     const BlockPlan plan = Sink::plan_block(wanted);
     if (plan.number == 0) return nullptr;
     void* const raw = plan.place != nullptr ? plan.place : allocate_raw(heap, plan, wanted);
@@ -151,7 +151,7 @@ struct WindowsAlignedCalls {
     return block;
   }
 
-  static void* allocate_raw(HANDLE heap, const BlockPlan& plan, const WantedBlock& wanted) {
+  static void* allocate_raw(HANDLE heap, const BlockPlan& plan, const AllocationRequest& wanted) {
     auto* const original = Heaps::template get<ntdll::RtlAllocateHeap>();
     return WindowsAlignedMemory::allocate(
         plan.bytes, wanted.alignment, [&](std::size_t bytes) { return original(heap, 0, bytes); });
@@ -159,14 +159,15 @@ struct WindowsAlignedCalls {
 
   /// Of what nobody looks after the library could not tell where it came from.
   static void* give_up(HANDLE heap, void* raw) noexcept {
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     static_cast<void>(Sink::forget_unchecked(raw));
     Heaps::template get<ntdll::RtlFreeHeap>()(heap, 0, WindowsAlignedMemory::block_of(raw));
     return nullptr;
   }
 
-  static void tell(const WantedBlock& wanted, void* block, const CallOrigin& origin) noexcept {
-    const os::ErrorPreserver preserve_error;
+  static void tell(const AllocationRequest& wanted, void* block,
+                   const CallOrigin& origin) noexcept {
+    const os::ErrnoGuard preserve_error;
     Sink::on_allocate(AllocationEvent{.pointer = block,
                                       .size = wanted.size,
                                       .alignment = wanted.alignment,
@@ -176,11 +177,11 @@ struct WindowsAlignedCalls {
   }
 
   /// Unknown: it is the library's.
-  static BlockExtent look_at(const DeallocationEvent& gone) {
+  static BlockLookup look_at(const DeallocationEvent& gone) {
     const ReentrancyGuard guard;
-    if (!guard.outermost()) return Sink::usable_size(gone.pointer);
+    if (!guard.is_outermost()) return Sink::usable_size(gone.pointer);
     if (is_librarys(gone.pointer)) return {};
-    const BlockExtent extent = Sink::before_reallocate(gone);
+    const BlockLookup extent = Sink::before_reallocate(gone);
     if (extent.verdict == Verdict::kRefused) ::SetLastError(ERROR_INVALID_PARAMETER);
     return extent;
   }
@@ -188,7 +189,7 @@ struct WindowsAlignedCalls {
   /// False: it is the library's.
   static bool release(const DeallocationEvent& gone) {
     const ReentrancyGuard guard;
-    if (!guard.outermost()) return Blocks::release_inside(gone.pointer);
+    if (!guard.is_outermost()) return Blocks::release_inside(gone.pointer);
     if (is_librarys(gone.pointer)) return false;
     const ReleasePlan::Action action = Blocks::release(gone);
     if (action == ReleasePlan::Action::kRefuse) ::SetLastError(ERROR_INVALID_PARAMETER);
@@ -216,12 +217,12 @@ struct WindowsAlignedCalls {
   /// stands in front of it. Where the sink knows the block by itself, it is none.
   static bool is_librarys(void* block) noexcept {
     if (Sink::usable_size(block).verdict == Verdict::kKnown) return false;
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     const std::uintptr_t around = WindowsAlignedMemory::librarys_word(block);
     const std::uintptr_t distance = reinterpret_cast<std::uintptr_t>(block) - around;
     if (around == 0 || distance < sizeof(void*)) return false;
     auto* const outer = reinterpret_cast<void*>(around);
-    const BlockExtent known = Sink::usable_size(outer);
+    const BlockLookup known = Sink::usable_size(outer);
     if (known.verdict == Verdict::kKnown) return distance <= known.size;
     const HANDLE heap = Originals::heap();
     const auto is_block = Heaps::template get<ntdll::RtlValidateHeap>()(heap, 0, outer) & 0xFF;

@@ -134,7 +134,7 @@ class WindowsAlignedPatches {
 
   static inline constinit std::atomic<TakeUp> take_up_{nullptr};
   static inline constinit std::array<std::atomic<bool>, kAlignedLibraries.size()> taken_up_{};
-  static inline constinit std::array<LateConstruction<WindowsPatchGroup>, kAlignedLibraries.size()>
+  static inline constinit std::array<NoDestroyLazy<WindowsPatchGroup>, kAlignedLibraries.size()>
       patches_;
   static inline constinit os::ModuleNotices notices_{&on_notice};
 };

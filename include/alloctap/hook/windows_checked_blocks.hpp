@@ -38,7 +38,7 @@ struct WindowsCheckedBlocks {
 
   /// Where there is no memory for what surrounds a block, it comes without.
   static void* allocate_checked(const Call& call, SIZE_T bytes) {
-    const WantedBlock wanted{
+    const AllocationRequest wanted{
         .size = bytes, .has_content = (call.flags & HEAP_ZERO_MEMORY) != 0, .heap = {call.heap}};
     const BlockPlan plan = Sink::plan_block(wanted);
     if (plan.place != nullptr) return Sink::adopt_block(plan, plan.place, wanted, call.origin);
@@ -62,7 +62,7 @@ struct WindowsCheckedBlocks {
   }
 
   static ReleasePlan::Action release(const DeallocationEvent& gone) noexcept {
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     const ReleasePlan plan = Sink::release_block(gone);
     if (plan.action == ReleasePlan::Action::kRefuse) return plan.action;
     if (Originals::recording()) Sink::on_deallocate(gone);
@@ -81,7 +81,7 @@ struct WindowsCheckedBlocks {
 
   /// Whether `block`, one of the program's, was given back. For calls that are not the program's.
   static bool release_inside(void* block) noexcept {
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     const ReleasePlan plan = Sink::release_unchecked(block);
     if (plan.action == ReleasePlan::Action::kRelease) give_back(plan);
     return plan.action != ReleasePlan::Action::kPassOn;
@@ -96,15 +96,15 @@ struct WindowsCheckedBlocks {
   }
 
   static void note(void* block) noexcept {
-    const os::ErrorPreserver preserve_error;
-    if (block != nullptr) Sink::note_unchecked(block);
+    const os::ErrnoGuard preserve_error;
+    if (block != nullptr) Sink::register_unchecked_block(block);
   }
 
   static void note_stranger(HANDLE heap, void* block) noexcept {
-    const os::ErrorPreserver preserve_error;
-    if (!Sink::is_stranger(block)) return;
+    const os::ErrnoGuard preserve_error;
+    if (!Sink::is_unknown_block(block)) return;
     auto* const is_block = Originals::template get<ntdll::RtlValidateHeap>();
-    if ((is_block(heap, 0, block) & 0xFF) != 0) Sink::note_unchecked(block);
+    if ((is_block(heap, 0, block) & 0xFF) != 0) Sink::register_unchecked_block(block);
   }
 
   static void on_heap_made(HANDLE heap, ULONG flags) noexcept {
@@ -119,7 +119,7 @@ struct WindowsCheckedBlocks {
         : CallCleanup{&clean_up}, guard(entered), plan(made) {}
 
     static void clean_up(os::CallCleanup& self) noexcept {
-      const os::ErrorPreserver preserve_error;
+      const os::ErrnoGuard preserve_error;
       const auto& unwinding = static_cast<Unwinding&>(self);
       if (unwinding.plan != nullptr) Sink::drop_plan(*unwinding.plan);
       if (unwinding.detached.known) Sink::cancel_reallocate(unwinding.detached);
@@ -139,7 +139,7 @@ struct WindowsCheckedBlocks {
            !unserialized_.has(heap);
   }
 
-  static inline constinit UnserializedHeaps unserialized_;
+  static inline constinit NoSerializeHeaps unserialized_;
 };
 
 }  // namespace alloctap

@@ -39,7 +39,7 @@ struct WindowsCheckedCalls {
 
   static void* allocate(const CallOrigin& origin, HANDLE heap, ULONG flags, SIZE_T bytes) {
     const ReentrancyGuard guard;
-    if (!guard.outermost()) return Blocks::allocate_unchecked(guard, heap, flags, bytes);
+    if (!guard.is_outermost()) return Blocks::allocate_unchecked(guard, heap, flags, bytes);
     return Blocks::allocate_for_program({guard, origin, heap, flags}, bytes);
   }
 
@@ -48,15 +48,15 @@ struct WindowsCheckedCalls {
     const ReentrancyGuard guard;
     const Call call{guard, origin, heap, flags};
     if (old == nullptr) return Blocks::reallocate_raw(call, old, bytes);
-    if (!guard.outermost() || !Originals::checking()) return reallocate_inside(call, old, bytes);
+    if (!guard.is_outermost() || !Originals::checking()) return reallocate_inside(call, old, bytes);
     const DeallocationEvent gone = Events::gone(heap, old, DeallocationKind::kRealloc, origin);
     Blocks::note_stranger(heap, old);
-    const BlockExtent extent = Sink::before_reallocate(gone);
-    if (extent.verdict == BlockExtent::Verdict::kRefused) {
+    const BlockLookup extent = Sink::before_reallocate(gone);
+    if (extent.verdict == BlockLookup::Verdict::kRefused) {
       ::SetLastError(ERROR_INVALID_PARAMETER);
       return nullptr;
     }
-    if (extent.verdict == BlockExtent::Verdict::kUnknown) {
+    if (extent.verdict == BlockLookup::Verdict::kUnknown) {
       return reallocate_unknown(call, gone, bytes);
     }
     if ((flags & HEAP_REALLOC_IN_PLACE_ONLY) != 0) return resize(call, gone, extent, bytes);
@@ -67,7 +67,7 @@ struct WindowsCheckedCalls {
     const ReentrancyGuard guard;
     auto* const original = Originals::template get<ntdll::RtlFreeHeap>();
     if (block == nullptr) return original(heap, flags, block);
-    if (!guard.outermost() || !Originals::checking()) {
+    if (!guard.is_outermost() || !Originals::checking()) {
       return Blocks::release_inside(block) ? 1 : original(heap, flags, block);
     }
     Blocks::note_stranger(heap, block);
@@ -75,7 +75,7 @@ struct WindowsCheckedCalls {
       case ReleasePlan::Action::kPassOn:
         return original(heap, flags, block);
       case ReleasePlan::Action::kRelease:
-      case ReleasePlan::Action::kTakenBack:
+      case ReleasePlan::Action::kReturnedToPool:
         return 1;
       case ReleasePlan::Action::kRefuse:
         break;
@@ -85,15 +85,15 @@ struct WindowsCheckedCalls {
   }
 
   static SIZE_T measure(HANDLE heap, ULONG flags, const void* block) {
-    const BlockExtent extent = Sink::usable_size(const_cast<void*>(block));
-    if (extent.verdict == BlockExtent::Verdict::kKnown) return extent.size;
+    const BlockLookup extent = Sink::usable_size(const_cast<void*>(block));
+    if (extent.verdict == BlockLookup::Verdict::kKnown) return extent.size;
     return Originals::template get<ntdll::RtlSizeHeap>()(heap, flags, block);
   }
 
   template <class Function, class... Rest>
   static ULONG_PTR look_at(HANDLE heap, ULONG flags, void* block, Rest... rest) {
-    const BlockExtent extent = Sink::usable_size(block);
-    const bool is_known = extent.verdict == BlockExtent::Verdict::kKnown;
+    const BlockLookup extent = Sink::usable_size(block);
+    const bool is_known = extent.verdict == BlockLookup::Verdict::kKnown;
     if (is_known && extent.block == nullptr) return look_at_placed<Function>(rest...);
     return Originals::template get<Function>()(heap, flags, is_known ? extent.block : block,
                                                rest...);
@@ -105,10 +105,10 @@ struct WindowsCheckedCalls {
   static void before_heap_goes(const ReentrancyGuard& guard, const CallOrigin& origin,
                                HANDLE heap) noexcept {
     if (heap == nullptr || os::is_process_heap(heap)) return;
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     Blocks::on_heap_gone(heap);
     if (!Originals::checking()) return;
-    const bool tell = guard.outermost() && Originals::recording();
+    const bool tell = guard.is_outermost() && Originals::recording();
     const DeallocationEvent gone = Events::gone(heap, nullptr, DeallocationKind::kFree, origin);
     std::uint32_t cursor = 0;
     while (void* const block = Sink::end_next(gone, cursor)) {
@@ -137,8 +137,8 @@ struct WindowsCheckedCalls {
   /// For calls that are not the program's. One of the program's blocks moves to one that is not
   /// checked.
   static void* reallocate_inside(const Call& call, void* old, SIZE_T bytes) {
-    const BlockExtent extent = Sink::usable_size(old);
-    if (extent.verdict != BlockExtent::Verdict::kKnown) {
+    const BlockLookup extent = Sink::usable_size(old);
+    if (extent.verdict != BlockLookup::Verdict::kKnown) {
       void* const block = Blocks::reallocate_raw(call, old, bytes);
       if (block != nullptr && block != old) static_cast<void>(Sink::forget_unchecked(old));
       Blocks::note(block);
@@ -158,7 +158,7 @@ struct WindowsCheckedCalls {
     void* const block = Blocks::reallocate_raw(call, gone.pointer, bytes, detached);
     Blocks::note(block == nullptr ? gone.pointer : block);
     if (!tell) return block;
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     if (block == nullptr) {
       Sink::cancel_reallocate(detached);
       return block;
@@ -169,11 +169,11 @@ struct WindowsCheckedCalls {
   }
 
   static DetachedBlock begin_reallocate(const DeallocationEvent& gone) noexcept {
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     return Sink::begin_reallocate(gone);
   }
 
-  static void* move(const Call& call, const DeallocationEvent& gone, const BlockExtent& extent,
+  static void* move(const Call& call, const DeallocationEvent& gone, const BlockLookup& extent,
                     SIZE_T bytes) {
     void* const block = Blocks::allocate_for_program(call, bytes);
     if (block == nullptr) return nullptr;
@@ -185,23 +185,23 @@ struct WindowsCheckedCalls {
   /// The block ends, and another one begins in its place. One that is to grow, or stands beside an
   /// inaccessible page, fails as the system's own would that has no room behind it; the heap need
   /// not know it.
-  static void* resize(const Call& call, const DeallocationEvent& gone, const BlockExtent& extent,
+  static void* resize(const Call& call, const DeallocationEvent& gone, const BlockLookup& extent,
                       SIZE_T bytes) {
     constexpr SIZE_T kMoreThanThereIs = SIZE_T{1} << 60;
     if (extent.block == nullptr || bytes > extent.size) {
       return Blocks::allocate_unchecked(call.guard, call.heap, call.flags, kMoreThanThereIs);
     }
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     const ReleasePlan plan = Sink::release_block(gone);
     if (plan.action != ReleasePlan::Action::kRelease) return nullptr;
     if (Originals::recording()) Sink::on_deallocate(gone);
     auto* const begin = static_cast<std::byte*>(gone.pointer);
     const auto front = static_cast<std::size_t>(begin - static_cast<std::byte*>(plan.block));
-    const WantedBlock wanted{.size = bytes,
-                             .alignment = plan.alignment,
-                             .kind = plan.kind,
-                             .has_content = true,
-                             .heap = plan.heap};
+    const AllocationRequest wanted{.size = bytes,
+                                   .alignment = plan.alignment,
+                                   .kind = plan.kind,
+                                   .has_content = true,
+                                   .heap = plan.heap};
     const BlockPlan same{.bytes = front + bytes, .front = front, .number = plan.number};
     void* const block = Sink::adopt_block(same, plan.block, wanted, call.origin);
     if (Originals::recording()) Events::tell_allocation(call.heap, block, bytes, call.origin);

@@ -19,7 +19,7 @@ namespace alloctap {
 
 /// Who knows these blocks, and records all others, knows what of a heap's memory is in use. They
 /// are few where a tracker comes before the program's own code; beyond `kMost` they are not kept.
-class EarlierBlocks {
+class PreexistingBlocks {
  public:
   static constexpr std::size_t kMost = 16 * 1024;
 
@@ -29,9 +29,9 @@ class EarlierBlocks {
   static void note() noexcept {
     const std::lock_guard hold(lock_);
     static_cast<void>(blocks_.resize(0));
-    std::array<HANDLE, kMostHeaps> heaps{};
-    const DWORD count = ::GetProcessHeaps(kMostHeaps, heaps.data());
-    known_ = count > 0 && count <= kMostHeaps && blocks_.reserve(kMost);
+    std::array<HANDLE, kMaxHeaps> heaps{};
+    const DWORD count = ::GetProcessHeaps(kMaxHeaps, heaps.data());
+    known_ = count > 0 && count <= kMaxHeaps && blocks_.reserve(kMost);
     for (DWORD i = 0; known_ && i < count; ++i) note(heaps[i]);
   }
 
@@ -44,7 +44,7 @@ class EarlierBlocks {
   [[nodiscard]] static FutexLock& lock() noexcept { return lock_; }
 
  private:
-  static constexpr DWORD kMostHeaps = 256;
+  static constexpr DWORD kMaxHeaps = 256;
 
   static void note(HANDLE heap) noexcept {
     known_ = ::HeapLock(heap) != 0;

@@ -63,7 +63,7 @@ struct WindowsHeapCalls {
     void* const block = os::call_with_cleanup(unwinding, original, heap, flags, old, bytes);
     timer.stop();
     if (!tell) return block;
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     if (block == nullptr) {
       Sink::cancel_reallocate(unwinding.detached);
       return block;
@@ -107,13 +107,13 @@ struct WindowsHeapCalls {
     if constexpr (CheckingSink<Sink>) {
       Checked::before_heap_goes(guard, origin, heap);
     } else if (wanted(guard) && heap != nullptr && !os::is_process_heap(heap)) {
-      const os::ErrorPreserver preserve_error;
+      const os::ErrnoGuard preserve_error;
       os::visit_heap_blocks(
           heap, [&](void* block, SIZE_T) { Events::tell_deallocation(heap, block, origin); });
       // Of all of them no time is taken; a sink is not to wait for that of the last one's free.
       if constexpr (TimingSink<Sink>) CallTimer<Sink>().begin(AllocatorCall::kFree, 0);
     }
-    const std::lock_guard not_while_noting(EarlierBlocks::lock());
+    const std::lock_guard not_while_noting(PreexistingBlocks::lock());
     return Originals::template get<Function>()(heap);
   }
 
@@ -137,7 +137,7 @@ struct WindowsHeapCalls {
         : CallCleanup{&clean_up}, guard(entered) {}
 
     static void clean_up(os::CallCleanup& self) noexcept {
-      const os::ErrorPreserver preserve_error;
+      const os::ErrnoGuard preserve_error;
       const auto& unwinding = static_cast<Unwinding&>(self);
       if (unwinding.detached.known) Sink::cancel_reallocate(unwinding.detached);
       unwinding.guard.leave();
@@ -148,12 +148,12 @@ struct WindowsHeapCalls {
   };
 
   static bool wanted(const ReentrancyGuard& guard) noexcept {
-    return guard.outermost() && Originals::recording();
+    return guard.is_outermost() && Originals::recording();
   }
 
   static DetachedBlock begin_reallocate(HANDLE heap, void* old, const CallOrigin& origin) noexcept {
     if (old == nullptr) return {};
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     return Sink::begin_reallocate(Events::gone(heap, old, DeallocationKind::kRealloc, origin));
   }
 };

@@ -15,7 +15,7 @@ struct WindowsHeapEvents {
   ALLOCTAP_ALWAYS_INLINE static void tell_allocation(
       HANDLE heap, void* block, SIZE_T bytes, const CallOrigin& origin,
       const DetachedBlock* reallocated = nullptr) noexcept {
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     Sink::on_allocate(AllocationEvent{.pointer = block,
                                       .size = bytes,
                                       .kind = AllocationKind::kMalloc,
@@ -26,7 +26,7 @@ struct WindowsHeapEvents {
 
   ALLOCTAP_ALWAYS_INLINE static void tell_deallocation(HANDLE heap, void* block,
                                                        const CallOrigin& origin) noexcept {
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     Sink::on_deallocate(gone(heap, block, DeallocationKind::kFree, origin));
   }
 

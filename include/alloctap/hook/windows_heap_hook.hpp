@@ -48,7 +48,7 @@ struct WindowsHeapHook {
       .target = HookTarget::kProcessAllocator,
       .owns_every_free = true,
       .checks_blocks = true,
-      .places_blocks = true,
+      .uses_guard_pages = true,
       .may_refuse = true,
       .sees_later_modules = true,
       .sees_mappings = true,
@@ -77,7 +77,7 @@ struct WindowsHeapHook {
       WindowsOriginals<Sink>::begin_checking();
     }
     WindowsOriginals<Sink>::set_recording(true);
-    EarlierBlocks::note();
+    PreexistingBlocks::note();
     start_beside_heaps<Sink>();
     start_strings<Sink>();
     return status;
@@ -85,7 +85,7 @@ struct WindowsHeapHook {
 
   /// Where they were few.
   [[nodiscard]] static std::optional<std::span<const AddressRange>> earlier_blocks() noexcept {
-    return EarlierBlocks::get();
+    return PreexistingBlocks::get();
   }
 
   static void uninstall() noexcept {
@@ -105,7 +105,7 @@ struct WindowsHeapHook {
           "be the process's only tracker with this hook");
     }
     WindowsOriginals<Sink>::set_recording(true);
-    EarlierBlocks::note();
+    PreexistingBlocks::note();
     start_beside_heaps<Sink>();
     start_strings<Sink>();
     return Status();
@@ -170,7 +170,7 @@ struct WindowsHeapHook {
   static inline constinit Stop stop_strings_ = nullptr;
   /// Whether the functions stay patched.
   static inline constinit bool stays_ = false;
-  static inline constinit LateConstruction<std::vector<FunctionPatch>> patches_;
+  static inline constinit NoDestroyLazy<std::vector<FunctionPatch>> patches_;
 };
 
 static_assert(HookBackend<WindowsHeapHook>);

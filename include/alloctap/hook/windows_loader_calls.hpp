@@ -54,7 +54,7 @@ class WindowsLoaderCalls {
                                          void** module) {
     const NTSTATUS status = original<Load>(load_)(path, characteristics, name, module);
     if (const auto* const now = callbacks(); now != nullptr) {
-      const os::ErrorPreserver preserve_error;
+      const os::ErrnoGuard preserve_error;
       now->loaded();
     }
     return status;

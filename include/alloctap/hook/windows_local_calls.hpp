@@ -31,7 +31,7 @@ template <class Originals, class Sink>
 struct WindowsLocalCalls {
   using Heaps = WindowsRefusableCalls<Originals, Sink>;
   using Blocks = WindowsCheckedBlocks<Originals, Sink>;
-  using Verdict = BlockExtent::Verdict;
+  using Verdict = BlockLookup::Verdict;
 
   /// Once all functions are redirected, and for ever.
   static void begin() noexcept { is_complete_.store(true, std::memory_order_release); }
@@ -69,13 +69,13 @@ struct WindowsLocalCalls {
     auto* const original = Originals::template get<Function>();
     if (is_systems(handle)) return original(handle);
     const ReentrancyGuard guard;
-    if (!guard.outermost()) return Blocks::release_inside(handle) ? nullptr : original(handle);
+    if (!guard.is_outermost()) return Blocks::release_inside(handle) ? nullptr : original(handle);
     Blocks::note_stranger(::GetProcessHeap(), handle);
     switch (Blocks::release(gone(handle, DeallocationKind::kFree, origin))) {
       case ReleasePlan::Action::kPassOn:
         return original(handle);
       case ReleasePlan::Action::kRelease:
-      case ReleasePlan::Action::kTakenBack:
+      case ReleasePlan::Action::kReturnedToPool:
         return nullptr;
       case ReleasePlan::Action::kRefuse:
         break;
@@ -100,7 +100,7 @@ struct WindowsLocalCalls {
   static bool is_systems(HLOCAL handle) noexcept {
     if (handle == nullptr || !is_active()) return true;
     if (!is_like_movable(handle)) return false;
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     return ::LocalFlags(handle) != LMEM_INVALID_HANDLE;
   }
 
@@ -112,7 +112,7 @@ struct WindowsLocalCalls {
   /// What the sink does not know the heap's function is asked for once more, so it stays noted.
   static Verdict look_at(const DeallocationEvent& gone) noexcept {
     const ReentrancyGuard guard;
-    if (!guard.outermost()) return Sink::usable_size(gone.pointer).verdict;
+    if (!guard.is_outermost()) return Sink::usable_size(gone.pointer).verdict;
     Blocks::note_stranger(gone.heap.value, gone.pointer);
     const Verdict verdict = Sink::before_reallocate(gone).verdict;
     if (verdict == Verdict::kUnknown) Blocks::note(gone.pointer);

@@ -83,7 +83,7 @@ class WindowsLocalPatches {
   }
 
   static inline constinit bool is_started_ = false;
-  static inline constinit LateConstruction<WindowsPatchGroup> patches_;
+  static inline constinit NoDestroyLazy<WindowsPatchGroup> patches_;
 };
 
 }  // namespace alloctap

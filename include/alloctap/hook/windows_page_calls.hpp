@@ -64,8 +64,8 @@ struct WindowsPageCalls {
 
  private:
   static bool wanted(const ReentrancyGuard& guard, HANDLE process) noexcept {
-    if (!guard.outermost() || !Originals::recording()) return false;
-    const os::ErrorPreserver preserve_error;
+    if (!guard.is_outermost() || !Originals::recording()) return false;
+    const os::ErrnoGuard preserve_error;
     return os::is_this_process(process);
   }
 
@@ -73,21 +73,21 @@ struct WindowsPageCalls {
   static bool succeeded(NTSTATUS status) noexcept { return status >= 0; }
 
   static void tell_pages(const PagesRequest& request, const CallOrigin& origin) noexcept {
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     Sink::on_map(
         MappingEvent{.address = *request.address, .length = *request.bytes, .origin = origin});
   }
 
   template <class Find>
   static DetachedMappings begin_unmap(const Find& find, const CallOrigin& origin) noexcept {
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     const os::AddressSpan span = find();
     return Sink::begin_unmap(MappingEvent{
         .address = reinterpret_cast<void*>(span.start), .length = span.bytes, .origin = origin});
   }
 
   static void end_unmap(DetachedMappings& detached, NTSTATUS status) noexcept {
-    const os::ErrorPreserver preserve_error;
+    const os::ErrnoGuard preserve_error;
     if (succeeded(status)) {
       Sink::finish_unmap(detached);
     } else {

@@ -11,9 +11,9 @@ namespace alloctap {
 
 /// Those that were made with HEAP_NO_SERIALIZE while a hook looked on: only the program knows when
 /// it may call them. Thread-safe; runs inside malloc. Constant-initialized, never destroyed.
-class UnserializedHeaps {
+class NoSerializeHeaps {
  public:
-  constexpr UnserializedHeaps() noexcept = default;
+  constexpr NoSerializeHeaps() noexcept = default;
 
   void add(HANDLE heap) noexcept {
     for (std::atomic<HANDLE>& place : heaps_) {

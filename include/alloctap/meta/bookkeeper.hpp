@@ -24,20 +24,20 @@ struct AsRecorded {
 /// between, or the child of a fork, sees sums that add up; `put_back` undoes it. `count_pair`
 /// stands for an allocation and its free that met before either arrived.
 ///
-/// `Totals::mine()` gives the calling thread's `ThreadTotals*`; nullptr where the system has no
+/// `Totals::mine()` gives the calling thread's `ThreadStats*`; nullptr where the system has no
 /// memory for them, and then the event is applied, but counted as dropped alone. `Totals::meta()`
 /// gives the container: a function, so that the way to a record begins at a place that is known at
 /// compile time, and not at a pointer. Thread-safe; runs inside malloc. Constant-initialized, never
 /// destroyed.
 ///
-/// `Totals` may have `on_fall(record)`: the live bytes have just fallen from a peak, and the block
-/// of that record, which is out of the container already, was still part of it. Comes last in what
-/// a call does here, and may leave the recording section for a moment.
+/// `Totals` may have `on_peak_passed(record)`: the live bytes have just fallen from a peak, and the
+/// block of that record, which is out of the container already, was still part of it. Comes last in
+/// what a call does here, and may leave the recording section for a moment.
 ///
 /// `Weigh::bytes(record)` is how many live bytes a record stands for; samples stand for more than
 /// themselves.
 template <MetaContainer Meta, class Totals>
-class Bookkeeper {
+class BlockTracker {
  public:
   ALLOCTAP_ALWAYS_INLINE void record_allocation(const RecordedAllocation& allocation) noexcept {
     count_allocation<AsRecorded>(allocation.record,
@@ -54,7 +54,7 @@ class Bookkeeper {
   /// `totals` are the calling thread's.
   template <class Expected>
   ALLOCTAP_ALWAYS_INLINE void record_expected(const RecordedAllocation& allocation,
-                                              Expected expected, ThreadTotals& totals) noexcept
+                                              Expected expected, ThreadStats& totals) noexcept
     requires requires(Meta& meta) {
       meta.try_insert(allocation.pointer, allocation.record, expected);
     }
@@ -70,13 +70,13 @@ class Bookkeeper {
   }
 
   /// `totals` are the calling thread's.
-  ALLOCTAP_ALWAYS_INLINE void record_deallocation(void* pointer, ThreadTotals& totals) noexcept {
+  ALLOCTAP_ALWAYS_INLINE void record_deallocation(void* pointer, ThreadStats& totals) noexcept {
     count_take<AsRecorded>(totals, meta().take(pointer));
   }
 
   /// The same; where nothing is known at `pointer` it counts nothing and is false.
   ALLOCTAP_ALWAYS_INLINE bool record_known_deallocation(void* pointer,
-                                                        ThreadTotals& totals) noexcept {
+                                                        ThreadStats& totals) noexcept {
     const BlockRecord record = meta().take(pointer);
     if (record.stack == kNoStackId) [[unlikely]] {
       return false;
@@ -100,19 +100,19 @@ class Bookkeeper {
   template <class Weigh>
   ALLOCTAP_ALWAYS_INLINE void count_allocation(const BlockRecord& record,
                                                const InsertOutcome& outcome) noexcept {
-    ThreadTotals* totals = mine();
+    ThreadStats* totals = mine();
     if (totals != nullptr) count_insert<Weigh>(*totals, outcome, record);
   }
 
   template <class Weigh>
   ALLOCTAP_ALWAYS_INLINE void count_taken(const BlockRecord& record) noexcept {
-    ThreadTotals* totals = mine();
+    ThreadStats* totals = mine();
     if (totals != nullptr) count_take<Weigh>(*totals, record);
   }
 
   template <class Weigh>
   void count_put_back(const BlockRecord& record, bool kept) noexcept {
-    ThreadTotals* totals = mine();
+    ThreadStats* totals = mine();
     if (totals == nullptr) return;
     if (!kept) {
       ++totals->events.dropped;
@@ -124,14 +124,14 @@ class Bookkeeper {
   }
 
   void count_pair(const BlockRecord& record) noexcept {
-    ThreadTotals* totals = mine();
+    ThreadStats* totals = mine();
     if (totals == nullptr) return;
     live_.add(totals->live, record.size);
     count_gone<AsRecorded>(*totals, record);
   }
 
-  /// For `ThreadTotals` that are new, and never destroyed.
-  void join(ThreadTotals& totals) noexcept {
+  /// For `ThreadStats` that are new, and never destroyed.
+  void join(ThreadStats& totals) noexcept {
     live_.join(totals.live);
     totals.next = first_.load(std::memory_order_relaxed);
     while (!first_.compare_exchange_weak(totals.next, &totals, std::memory_order_release,
@@ -139,10 +139,10 @@ class Bookkeeper {
     }
   }
 
-  /// Calls `visit(const ThreadTotals&)` for all that have joined. Threads may go on meanwhile,
+  /// Calls `visit(const ThreadStats&)` for all that have joined. Threads may go on meanwhile,
   /// where `visit` uses only what is atomic.
   void for_each_joined(auto&& visit) const {
-    for (const ThreadTotals* totals = first_.load(std::memory_order_acquire); totals != nullptr;
+    for (const ThreadStats* totals = first_.load(std::memory_order_acquire); totals != nullptr;
          totals = totals->next) {
       visit(*totals);
     }
@@ -169,8 +169,8 @@ class Bookkeeper {
  private:
   ALLOCTAP_ALWAYS_INLINE static Meta& meta() noexcept { return Totals::meta(); }
 
-  ALLOCTAP_ALWAYS_INLINE ThreadTotals* mine() noexcept {
-    ThreadTotals* totals = Totals::mine();
+  ALLOCTAP_ALWAYS_INLINE ThreadStats* mine() noexcept {
+    ThreadStats* totals = Totals::mine();
     if (totals == nullptr) [[unlikely]] {
       count_dropped();
     }
@@ -179,13 +179,13 @@ class Bookkeeper {
 
   /// By value: the record need not be in memory for the calls that do not come here.
   ALLOCTAP_NOINLINE void record_with_care(void* pointer, BlockRecord record,
-                                          ThreadTotals& totals) noexcept {
-    const os::ErrorPreserver preserve_error;
+                                          ThreadStats& totals) noexcept {
+    const os::ErrnoGuard preserve_error;
     count_insert<AsRecorded>(totals, meta().insert(pointer, record), record);
   }
 
   template <class Weigh>
-  ALLOCTAP_ALWAYS_INLINE void count_insert(ThreadTotals& totals, const InsertOutcome& outcome,
+  ALLOCTAP_ALWAYS_INLINE void count_insert(ThreadStats& totals, const InsertOutcome& outcome,
                                            const BlockRecord& record) noexcept {
     live_.add(totals.live, Weigh::bytes(record));
     if (outcome.replaced.stack != kNoStackId) [[unlikely]] {
@@ -199,7 +199,7 @@ class Bookkeeper {
   }
 
   template <class Weigh>
-  ALLOCTAP_ALWAYS_INLINE void count_take(ThreadTotals& totals, const BlockRecord& record) noexcept {
+  ALLOCTAP_ALWAYS_INLINE void count_take(ThreadStats& totals, const BlockRecord& record) noexcept {
     if (record.stack == kNoStackId) [[unlikely]] {
       ++totals.events.unmatched_frees;
     } else {
@@ -208,23 +208,23 @@ class Bookkeeper {
   }
 
   template <class Weigh>
-  ALLOCTAP_ALWAYS_INLINE void count_gone(ThreadTotals& totals, const BlockRecord& record) noexcept {
+  ALLOCTAP_ALWAYS_INLINE void count_gone(ThreadStats& totals, const BlockRecord& record) noexcept {
     totals.recorded.count_deallocation();
     totals.freed.count(record.stack, record.size);
     if (live_.remove(totals.live, Weigh::bytes(record))) [[unlikely]] {
-      tell_of_fall(record);
+      notify_peak_passed(record);
     }
   }
 
   /// As above.
-  ALLOCTAP_NOINLINE static void tell_of_fall(BlockRecord record) noexcept {
-    const os::ErrorPreserver preserve_error;
-    if constexpr (requires { Totals::on_fall(record); }) Totals::on_fall(record);
+  ALLOCTAP_NOINLINE static void notify_peak_passed(BlockRecord record) noexcept {
+    const os::ErrnoGuard preserve_error;
+    if constexpr (requires { Totals::on_peak_passed(record); }) Totals::on_peak_passed(record);
   }
 
   LiveBytes live_;
   std::atomic<std::uint64_t> dropped_{0};
-  std::atomic<ThreadTotals*> first_{nullptr};
+  std::atomic<ThreadStats*> first_{nullptr};
 };
 
 }  // namespace alloctap

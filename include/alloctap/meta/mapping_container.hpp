@@ -52,7 +52,7 @@ struct MappingTotals {
 ///
 /// Thread-safe; runs inside malloc and mmap, never throws; errno may change. Constant-initialized,
 /// never destroyed. One lock protects the intervals and the totals; the arena's is taken inside it.
-/// It needs no care at fork as long as hooks call from within a `RecordingSection`: the gate is
+/// It needs no care at fork as long as hooks call from within a `RecordingScope`: the gate is
 /// closed then, and nobody holds it. What another thread has taken out at that moment is missing in
 /// the child.
 class MappingContainer {

@@ -107,7 +107,7 @@ class MappingSet {
   /// Makes one of two neighbours if they are pieces of one mapping and nothing is between them.
   void join(MappingInterval& left, MappingInterval& right) noexcept;
 
-  LateConstruction<Set> set_;
+  NoDestroyLazy<Set> set_;
   std::size_t count_ = 0;
   std::size_t bytes_ = 0;
 };

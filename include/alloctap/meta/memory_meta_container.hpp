@@ -42,10 +42,10 @@ class MemoryMetaContainer {
   }
 
   /// For an index that asks for it.
-  void expect_spacing(std::size_t bytes) noexcept
-    requires requires(Index& index) { index.expect_spacing(bytes); }
+  void set_min_block_spacing(std::size_t bytes) noexcept
+    requires requires(Index& index) { index.set_min_block_spacing(bytes); }
   {
-    index_.expect_spacing(bytes);
+    index_.set_min_block_spacing(bytes);
   }
 
   /// For an index that knows it.

@@ -10,7 +10,7 @@
 namespace alloctap {
 
 /// Holds the live blocks, as a `PointerIndex` does, and the mappings. It counts nothing: see
-/// `Bookkeeper`. Everything but `for_each_live` runs inside malloc, on any thread. Where it says
+/// `BlockTracker`. Everything but `for_each_live` runs inside malloc, on any thread. Where it says
 /// `leaves_errno_alone`, its functions do not change the error number, those of a type that derives
 /// from it neither; else the recorder keeps that, at each event. Its index may say so, too.
 template <class M>

@@ -87,7 +87,7 @@ class PoolAnnotations {
 
  private:
   struct Scope {
-    os::ErrorPreserver preserve_error;
+    os::ErrnoGuard preserve_error;
     ReentrancyGuard guard;
   };
 

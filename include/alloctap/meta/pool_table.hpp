@@ -51,7 +51,7 @@ class PoolTable {
   [[nodiscard]] PoolHandle create(std::string_view name) noexcept {
     name = name.substr(0, kMaxNameLength);
     // A fork waits for the section, and so finds the lock free.
-    const RecordingSection section;
+    const RecordingScope section;
     const std::lock_guard hold(lock_);
     std::uint32_t slot = find_destroyed(name);
     if (slot == 0) slot = add(name);

@@ -111,7 +111,7 @@ class BasicShadowIndex {
   /// So many bytes and one more reach beyond the bytes of the next word, wherever in its own word's
   /// a block begins.
   static constexpr std::uint64_t kLargestAlone = 2 * kSpacing - 16;
-  static_assert(kLargestAlone <= ShadowRecord::kMostAlone);
+  static_assert(kLargestAlone <= ShadowRecord::kMaxAlone);
 
   /// `ShadowRecord::kOdd` where `pointer` is in the upper half of its word's bytes.
   static std::uint32_t odd_bit(const void* pointer) noexcept {

@@ -33,10 +33,10 @@ class ShadowRecord {
   static constexpr std::uint32_t kBeginBits = std::uint32_t{3} << 30;
 
   /// The sizes that a word of its own can say.
-  static constexpr std::uint64_t kMostAlone = 63;
+  static constexpr std::uint64_t kMaxAlone = 63;
 
   /// Of a block that is not odd, alone in its word if it has up to `largest_alone` bytes, at most
-  /// `kMostAlone`. `kElsewhere` where it does not fit.
+  /// `kMaxAlone`. `kElsewhere` where it does not fit.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE static constexpr Words encode(
       const BlockRecord& record, std::uint64_t largest_alone) noexcept {
     if (record.size > largest_alone) {
@@ -60,7 +60,7 @@ class ShadowRecord {
       return {.stack = words.head & (kStackEnd - 1), .size = words.size & (kSizeEnd - 1)};
     }
     return {.stack = words.head & (kSmallStackEnd - 1),
-            .size = words.head >> kSmallSizeShift & kMostAlone};
+            .size = words.head >> kSmallSizeShift & kMaxAlone};
   }
 
   /// Whether a block begins at a word that says this.

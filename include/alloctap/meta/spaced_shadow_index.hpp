@@ -10,9 +10,9 @@
 
 namespace alloctap {
 
-/// `BasicShadowIndex<32>` where `expect_spacing` has told that blocks begin at least 32 bytes
-/// apart, as those of glibc do: half the memory of a `ShadowIndex`, and as many more blocks whose
-/// words are near. Else a `ShadowIndex`, behind a call. Thread-safe, runs inside malloc.
+/// `BasicShadowIndex<32>` where `set_min_block_spacing` has told that blocks begin at least 32
+/// bytes apart, as those of glibc do: half the memory of a `ShadowIndex`, and as many more blocks
+/// whose words are near. Else a `ShadowIndex`, behind a call. Thread-safe, runs inside malloc.
 class SpacedShadowIndex {
   using Wide = BasicShadowIndex<32>;
 
@@ -24,7 +24,7 @@ class SpacedShadowIndex {
   /// Blocks will begin at multiples of 16 that are at least `bytes` bytes apart. Only the first
   /// call counts: what is kept stays where it is. Before the first `insert`, while nobody else uses
   /// this.
-  void expect_spacing(std::size_t bytes) noexcept {
+  void set_min_block_spacing(std::size_t bytes) noexcept {
     if (!decided_) is_wide_.store(bytes >= 32, std::memory_order_relaxed);
     decided_ = true;
   }

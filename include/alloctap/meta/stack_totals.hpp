@@ -88,7 +88,7 @@ class StackTotals {
   /// Counts an allocation of `bytes`.
   ALLOCTAP_ALWAYS_INLINE static void count(Entry& entry, std::uint64_t bytes) noexcept {
     entry.allocated_bytes += bytes;
-    if (++entry.allocations == kMostAllocations) [[unlikely]] {
+    if (++entry.allocations == kMaxAllocations) [[unlikely]] {
       retire(entry);
     }
   }
@@ -120,7 +120,7 @@ class StackTotals {
 
  private:
   static constexpr std::size_t kFirstCapacity = NumberedSlots::kFirstCapacity / 2;
-  static constexpr std::uint32_t kMostAllocations = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t kMaxAllocations = std::numeric_limits<std::uint32_t>::max();
 
   static bool is_of(const Entry& entry, const StackHash& hash) noexcept {
     return entry.hash == hash.first && entry.check == check_of(hash);

@@ -158,7 +158,7 @@ struct MovedBlock {
 
 /// Written by its thread alone, inside malloc; others read it behind the closed gate. So nothing
 /// here is atomic, but for what others may look at any time. Not movable.
-struct ThreadTotals {
+struct ThreadStats {
   /// All that is counted while no policy samples.
   [[nodiscard]] EventCounters counters() const noexcept {
     EventCounters sum = events;
@@ -168,8 +168,8 @@ struct ThreadTotals {
     return sum;
   }
 
-  /// The next one that has joined a `Bookkeeper`.
-  ThreadTotals* next = nullptr;
+  /// The next one that has joined a `BlockTracker`.
+  ThreadStats* next = nullptr;
   LiveBytes::Share live;
   RecordedCalls recorded;
   /// What is counted of no call that went well: so not what `recorded` has.

@@ -69,7 +69,7 @@ class ObserverList {
 
 /// Is told of blocks as long as it lives; observers are told in the order in which they came. When
 /// the destructor returns, no thread is inside the functions, unless one stood still there for
-/// `RecordingGate::kPatience`. Thread-safe; neither made nor destroyed inside a hook, an observer
+/// `WorldGate::kTimeoutNs`. Thread-safe; neither made nor destroyed inside a hook, an observer
 /// or what an output calls.
 template <class List = ObserverList<>>
 class ListedObserver {

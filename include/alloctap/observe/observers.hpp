@@ -21,7 +21,7 @@ struct Observers {
   static void on_reallocate(const ObservedBlock& before, const ObservedBlock& after) noexcept
     requires(kObservesReallocations<Each> || ...)
   {
-    (tell_reallocation<Each>(before, after), ...);
+    (notify_realloc<Each>(before, after), ...);
   }
   static void on_map(const ObservedMapping& mapping) noexcept { (tell_map<Each>(mapping), ...); }
   static void on_unmap(const ObservedMapping& mapping) noexcept {
@@ -64,7 +64,7 @@ struct Observers {
     if constexpr (TimingObserver<One>) One::end_timing(timed, owner);
   }
   template <class One>
-  static void tell_reallocation(const ObservedBlock& before, const ObservedBlock& after) noexcept {
+  static void notify_realloc(const ObservedBlock& before, const ObservedBlock& after) noexcept {
     if constexpr (kObservesReallocations<One>) One::on_reallocate(before, after);
   }
   template <class One>

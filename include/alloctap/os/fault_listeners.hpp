@@ -8,9 +8,9 @@
 
 namespace alloctap::os {
 
-inline constexpr int kMostFaultListeners = 8;
+inline constexpr int kMaxFaultListeners = 8;
 
-inline constinit std::array<std::atomic<FaultListener>, kMostFaultListeners> fault_listeners{};
+inline constinit std::array<std::atomic<FaultListener>, kMaxFaultListeners> fault_listeners{};
 
 /// False where there is no room.
 inline bool add_fault_listener(FaultListener listener) noexcept {

@@ -11,7 +11,7 @@ namespace alloctap::os {
 /// is installed later takes our place on Linux, where there is one for each signal; it may call
 /// `ask_fault_listeners` itself.
 ///
-/// False where the system refuses, or `kMostFaultListeners` are there. The same listener counts
+/// False where the system refuses, or `kMaxFaultListeners` are there. The same listener counts
 /// once. Inside malloc. errno may change.
 bool catch_memory_faults(FaultListener listener) noexcept;
 

@@ -44,8 +44,8 @@ class PrologueReader {
     row_ = &row;
     executed_ = pc - function.begin;
     FunctionEntry part = function;
-    constexpr int kMostParts = 32;
-    for (int i = 0; i < kMostParts; ++i) {
+    constexpr int kMaxParts = 32;
+    for (int i = 0; i < kMaxParts; ++i) {
       const auto parent = read_part(part.unwind_info);
       if (failed_) return false;
       if (!parent) return finish();

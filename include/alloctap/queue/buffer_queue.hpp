@@ -186,7 +186,7 @@ struct BufferQueue {
 
     void sweep() noexcept {
       for (Shard& shard : shards_) {
-        const RecordingSection section;
+        const RecordingScope section;
         if (section.thread() != nullptr) drain_with_spare(shard);
       }
     }

@@ -16,7 +16,7 @@ namespace alloctap {
 class EventCoding {
  public:
   /// No event takes more.
-  static constexpr std::size_t kMostBytes = 64;
+  static constexpr std::size_t kMaxBytes = 64;
 
   /// Writes `event` to `to`; `before` was written last. Returns the end of what was written.
   ALLOCTAP_ALWAYS_INLINE static std::byte* encode(const LoggedEvent& event,

@@ -25,7 +25,7 @@ struct EventChunk {
     return reinterpret_cast<const std::byte*>(this + 1);
   }
   [[nodiscard]] bool has_room() const noexcept {
-    return used + EventCoding::kMostBytes <= kBytes - sizeof(EventChunk);
+    return used + EventCoding::kMaxBytes <= kBytes - sizeof(EventChunk);
   }
 };
 

@@ -11,7 +11,7 @@
 
 namespace alloctap {
 
-/// `Inner`, and an `EventLog` of all events in up to `kMostBytes` (or what `log().set_most_bytes`
+/// `Inner`, and an `EventLog` of all events in up to `kMaxBytes` (or what `log().set_most_bytes`
 /// says). Choose it where the order of events matters and not only what they add up to: for
 /// `RecordDump` and its replay, and for a full timeline in `HeaptrackDump`. Numbers stay exact when
 /// the log is full, because `Inner` goes on.
@@ -19,7 +19,7 @@ namespace alloctap {
 /// An event costs an atomic addition, a reading of the coarse clock and 4 to 8 bytes written to
 /// memory of its thread. Recorders hand samples on without a queue: a policy that samples leaves
 /// the log empty.
-template <class Inner = DirectQueue, std::size_t kMostBytes = 64 * 1024 * 1024>
+template <class Inner = DirectQueue, std::size_t kMaxBytes = 64 * 1024 * 1024>
 struct LoggingQueue {
   template <class Consumer>
   class For {
@@ -85,7 +85,7 @@ struct LoggingQueue {
     }
 
     Delivery inner_;
-    EventLog log_{kMostBytes};
+    EventLog log_{kMaxBytes};
   };
 };
 

@@ -51,7 +51,7 @@ class EndedThreads {
 
   static constexpr std::size_t kWord = sizeof(std::uintptr_t);
   /// Words of a description in front of the three, at most.
-  static constexpr std::size_t kMostBefore = 512;
+  static constexpr std::size_t kMaxBefore = 512;
   /// Of the thread's id, in a description that begins with its own address.
   static constexpr std::size_t kIdOffset = 720;
   /// Those of them that count where its begin is not known.
@@ -95,7 +95,7 @@ class EndedThreads {
   /// It begins with its own address where the processor reads thread-local storage through it.
   static std::uintptr_t begin_of_description(std::uintptr_t at, Words words,
                                              std::size_t three) noexcept {
-    const std::size_t most = std::min(three, kMostBefore);
+    const std::size_t most = std::min(three, kMaxBefore);
     for (std::size_t before = 0; before <= most; ++before) {
       const std::size_t i = three - before;
       const std::uintptr_t address = at + i * kWord;

@@ -137,7 +137,7 @@ struct StackOfFrame {
 
 /// One of the worst frames, with what made it so.
 struct WorstFrame {
-  static constexpr std::size_t kMostStacks = 8;
+  static constexpr std::size_t kMaxStacks = 8;
 
   FrameNumber number = 0;
   /// Nanoseconds since the Unix epoch.
@@ -147,7 +147,7 @@ struct WorstFrame {
   FrameCounts counts{};
   SlowCall slowest{};
   /// Most first; of frames that lasted long, by time in the allocator.
-  std::array<StackOfFrame, kMostStacks> stacks{};
+  std::array<StackOfFrame, kMaxStacks> stacks{};
   std::uint32_t stack_count = 0;
   /// The sum of all other stacks.
   StackOfFrame other_stacks{};

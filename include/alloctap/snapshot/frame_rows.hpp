@@ -16,10 +16,10 @@ namespace alloctap {
 
 /// Makes `tags`, and the sums in `last`, of the rows of a snapshot's frames. What is live now is
 /// known; what was held in each frame before follows from what changed since.
-class FrameRows {
+class GameFrameRows {
  public:
   /// Refers to `snapshot`, whose stacks and totals are complete.
-  explicit FrameRows(Snapshot& snapshot) noexcept
+  explicit GameFrameRows(Snapshot& snapshot) noexcept
       : snapshot_(snapshot), history_(snapshot.frames) {}
 
   /// False where the system has no memory for it.

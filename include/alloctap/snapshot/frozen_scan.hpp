@@ -199,7 +199,7 @@ class FrozenScan {
     for (const os::ThreadRegisters& thread : order_.threads) {
       if (thread.seen) marks_.add_root_words({thread.values.data(), thread.count});
     }
-    Source::for_each_totals([this](const ThreadTotals& totals, const ThreadState& state) {
+    Source::for_each_totals([this](const ThreadStats& totals, const ThreadState& state) {
       if (totals.moved.bytes > 0) add_moved(totals.moved, state.thread_id.load());
     });
     marks_.spread();

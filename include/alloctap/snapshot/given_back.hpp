@@ -11,7 +11,7 @@
 namespace alloctap {
 
 /// What one thread gave back of one stack's blocks, since the start.
-struct GivenBack {
+struct FreesByThread {
   StackId stack = kNoStackId;
   /// The thread that gave them back: its place in `Snapshot::threads`.
   std::uint32_t thread = 0;
@@ -47,7 +47,7 @@ template <class Source>
 struct FreedByThread {
   FreedKnowledge knowledge = FreedKnowledge::kNotAsked;
   /// By thread, and for each by stack. Memory from the arena.
-  ArenaArray<GivenBack> blocks;
+  ArenaArray<FreesByThread> blocks;
 
   /// Whether anything is to be copied.
   [[nodiscard]] bool is_told() const noexcept {

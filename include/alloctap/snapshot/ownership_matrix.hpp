@@ -132,7 +132,7 @@ inline void sort(ArenaArray<OwnershipRow>& rows) noexcept {
   matrix.complete = snapshot.freed.knowledge == FreedKnowledge::kAll;
   ArenaArray<std::uint32_t> places;
   bool has_memory = ownership::find_places(snapshot, places);
-  for (const GivenBack& freed : snapshot.freed.blocks) {
+  for (const FreesByThread& freed : snapshot.freed.blocks) {
     const ThreadNumber owner = snapshot.table->owner(freed.stack).thread;
     OwnershipRow row{.freeing = freed.thread, .blocks = freed.blocks, .bytes = freed.bytes};
     if (owner < places.size()) row.allocating = places[owner];

@@ -30,7 +30,7 @@
 namespace alloctap {
 
 /// How far the numbers can be trusted: what every report opens with.
-struct Account {
+struct DataQuality {
   /// Calls that were recorded or recognized: allocations, frees, mappings and unmappings.
   std::uint64_t events = 0;
   /// Events lost because the system had no memory for them.
@@ -113,7 +113,7 @@ struct MappingSummary {
 
 /// Memory from the arena. Move-only. `table` is the tracker's own and outlives every snapshot.
 struct Snapshot {
-  Account account;
+  DataQuality account;
   Totals totals;
   MappingTotals mapping_totals;
   SamplingSummary sampling;
@@ -143,7 +143,7 @@ struct Snapshot {
   ArenaArray<CountedMisuse> misuses;
   /// Faults for which there was no room.
   std::uint64_t misuses_left_out = 0;
-  GuardAccount guards;
+  GuardPageStats guards;
   /// Of a tracker with an observer of frames.
   FrameHistory frames;
   /// Of a tracker that knows of scopes that must not allocate: what was allocated in them, in the

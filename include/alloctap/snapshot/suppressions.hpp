@@ -135,10 +135,10 @@ class Suppressions {
   }
 
   static Status bad_line(std::string_view line, std::string_view source, std::uint32_t number) {
-    constexpr std::size_t kMostShown = 60;
-    const std::string_view shown(line.data(), std::min(line.size(), kMostShown));
+    constexpr std::size_t kMaxShown = 60;
+    const std::string_view shown(line.data(), std::min(line.size(), kMaxShown));
     return Status::invalid_argument(
-        source, ":", number, ": \"", escaped_text(shown), line.size() > kMostShown ? "..." : "",
+        source, ":", number, ": \"", escaped_text(shown), line.size() > kMaxShown ? "..." : "",
         "\" is no suppression; write leak:PATTERN, misuse:PATTERN or one kind of misuse such as "
         "double_free:PATTERN, each with only- in front of it if nothing else is to be reported, or "
         "# in front of the line");

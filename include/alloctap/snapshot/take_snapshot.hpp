@@ -79,7 +79,7 @@ class SnapshotBuilder {
                           .live_bytes_margin = live_.margin()};
     finish_counters();
     if constexpr (kHasFrames) {
-      if (!FrameRows(snapshot_).finish()) {
+      if (!GameFrameRows(snapshot_).finish()) {
         return Status::resource_exhausted("snapshot: the system has no memory for frames");
       }
     }
@@ -104,7 +104,7 @@ class SnapshotBuilder {
   [[nodiscard]] bool exact() const noexcept { return kIsExact || view_.estimates == nullptr; }
 
   void add_threads() {
-    source_.for_each_totals([&](const ThreadTotals& totals, const ThreadState& thread) {
+    source_.for_each_totals([&](const ThreadStats& totals, const ThreadState& thread) {
       ThreadSummary summary{
           .thread_id = thread.thread_id.load(std::memory_order_relaxed),
           .threads = thread.generation,
@@ -260,7 +260,7 @@ class SnapshotBuilder {
     snapshot_.totals.deallocations = counters_.deallocations;
     if (!exact()) add_sampled_calls();
     const MappingTotals& mappings = snapshot_.mapping_totals;
-    Account& account = snapshot_.account;
+    DataQuality& account = snapshot_.account;
     account.unmatched_frees = counters_.unmatched_frees;
     account.unseen_frees = counters_.unseen_frees;
     account.failed_unwinds = counters_.failed_unwinds;

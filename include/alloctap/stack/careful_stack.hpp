@@ -15,7 +15,7 @@ namespace alloctap {
 /// that the system makes, so that no word of it can make the walk touch what is not there, which
 /// the compiler's unwinder does. Some microseconds per frame: for the few stacks whose rules
 /// `UnwindTableStack` does not keep.
-struct CarefulStack {
+struct FullUnwindStack {
   static constexpr std::string_view name = "careful";
 
   static CapturedStack capture(ThreadState& thread, const CallOrigin& origin,
@@ -31,7 +31,7 @@ struct CarefulStack {
   }
 };
 
-static_assert(StackCapture<CarefulStack>);
+static_assert(StackCapture<FullUnwindStack>);
 
 }  // namespace alloctap
 

@@ -37,7 +37,7 @@ class ChainCapture {
   ALLOCTAP_ALWAYS_INLINE static RememberedStack* recall(ThreadState& thread,
                                                         const CallOrigin& origin,
                                                         std::uint32_t max_frames) noexcept {
-    Memory* const memory = PerThread<Memory>::known(thread);
+    Memory* const memory = PerThread<Memory>::get_if_exists(thread);
     if (memory == nullptr || origin.frame == nullptr || origin.allocator != nullptr) [[unlikely]] {
       return nullptr;
     }
@@ -51,17 +51,17 @@ class ChainCapture {
   }
 
   /// `RecallingStackCapture`.
-  static IdentifiedStack identify_anew(ThreadState& thread, const CallOrigin& origin,
-                                       std::uint32_t max_frames,
-                                       RememberedStack* recalled) noexcept {
-    Memory* const memory = PerThread<Memory>::known(thread);
+  static IdentifiedStack identify_uncached(ThreadState& thread, const CallOrigin& origin,
+                                           std::uint32_t max_frames,
+                                           RememberedStack* recalled) noexcept {
+    Memory* const memory = PerThread<Memory>::get_if_exists(thread);
     if (memory == nullptr || origin.frame == nullptr || origin.allocator != nullptr) [[unlikely]] {
-      return identify_specially(thread, origin, max_frames);
+      return identify_cold(thread, origin, max_frames);
     }
     const UnwindFrame leaf = calling_frame<Rules::kPointerDecides>(origin);
     StackChain* const stack = memory->stacks.find_again(thread, leaf.sp);
     if (stack == nullptr || !is_prepared(*stack, max_frames)) [[unlikely]] {
-      return identify_specially(thread, origin, max_frames);
+      return identify_cold(thread, origin, max_frames);
     }
     memory->begin(*stack, leaf, max_frames);
     if (recalled == nullptr) {
@@ -74,7 +74,7 @@ class ChainCapture {
 
   static IdentifiedStack identify(ThreadState& thread, const CallOrigin& origin,
                                   std::uint32_t max_frames) noexcept {
-    return identify_anew(thread, origin, max_frames, recall(thread, origin, max_frames));
+    return identify_uncached(thread, origin, max_frames, recall(thread, origin, max_frames));
   }
 
   static std::span<const std::uintptr_t> identified_frames(
@@ -84,7 +84,7 @@ class ChainCapture {
     if (memory == nullptr || memory->found == Found::kInThreadState) return frames;
     // The stack is still the one that was captured; its rules may be gone, with a module that
     // another thread has unloaded since.
-    const VerifiedChain& chain = memory->current.stack->chain;
+    const CachedFrameChain& chain = memory->current.stack->chain;
     const bool there = memory->found == Found::kInChain ||
                        (walk_current(*memory, Rules(memory->rules, Rules::current_epoch())) &&
                         chain.size() >= frames.size());
@@ -124,9 +124,9 @@ class ChainCapture {
 
   /// The first of a thread, or on another stack or under other rules than the one before, or from
   /// an origin that does not name the calling frame.
-  ALLOCTAP_NOINLINE static IdentifiedStack identify_specially(ThreadState& thread,
-                                                              const CallOrigin& origin,
-                                                              std::uint32_t max_frames) noexcept {
+  ALLOCTAP_NOINLINE static IdentifiedStack identify_cold(ThreadState& thread,
+                                                         const CallOrigin& origin,
+                                                         std::uint32_t max_frames) noexcept {
     Memory* const memory = PerThread<Memory>::of(thread);
     if (memory == nullptr) return fall_back(thread, origin, 1);
     if (origin.frame == nullptr) return fall_back(thread, origin, max_frames);
@@ -162,7 +162,7 @@ class ChainCapture {
     return at.frame;
   }
 
-  static IdentifiedStack identity_of(const VerifiedChain& chain,
+  static IdentifiedStack identity_of(const CachedFrameChain& chain,
                                      std::uint32_t max_frames) noexcept {
     if (chain.size() > max_frames) [[unlikely]] {
       return identity_of_inner(chain, max_frames);
@@ -206,7 +206,7 @@ class ChainCapture {
   }
 
   /// The hash of a part of the stack has to be made.
-  ALLOCTAP_NOINLINE static IdentifiedStack identity_of_inner(const VerifiedChain& chain,
+  ALLOCTAP_NOINLINE static IdentifiedStack identity_of_inner(const CachedFrameChain& chain,
                                                              std::uint32_t max_frames) noexcept {
     IdentifiedStack identified{.hash = {},
                                .stack = {.depth = max_frames,
@@ -224,7 +224,7 @@ class ChainCapture {
                                                           Memory& memory) noexcept {
     if (!memory.make_room()) return fall_back(thread, origin, 1);
     const std::uint32_t max_frames = memory.current.max_frames;
-    WalkedFrames& walked = memory.walked;
+    UnwindBuffer& walked = memory.walked;
     memory.copy.forget();
     walked.restart(memory.current.leaf);
     const std::uintptr_t high = memory.current.stack != nullptr

@@ -9,7 +9,7 @@
 
 namespace alloctap {
 
-/// A frame as a `VerifiedChain` keeps it.
+/// A frame as a `CachedFrameChain` keeps it.
 struct ChainFrame {
   UnwindFrame frame;
   /// Where its words end in the list of all; they begin where those of the frame outside end.

@@ -34,9 +34,9 @@ struct ChainMemory {
   };
 
   ThreadStacks stacks;
-  StackMemo memo;
+  StackCache memo;
   [[no_unique_address]] typename Rules::Cache rules;
-  WalkedFrames walked;
+  UnwindBuffer walked;
   Found found = Found::kInThreadState;
   /// The last one, where it was not found in the thread's state.
   Capture current;

@@ -32,7 +32,7 @@ class ChainWalk {
   }
 
   /// `stack` is the one that the chain belongs to. Refers to all of them.
-  ChainWalk(VerifiedChain& chain, WalkedFrames& walked, const os::StackBounds& stack,
+  ChainWalk(CachedFrameChain& chain, UnwindBuffer& walked, const os::StackBounds& stack,
             std::size_t most_frames, const Rules& rules) noexcept
       : chain_(chain), walked_(walked), stack_(stack), most_frames_(most_frames), rules_(rules) {}
 
@@ -40,7 +40,7 @@ class ChainWalk {
   /// or, if its end is `kCut`, more frames than are wanted. With `kBroken` and `kNeedsRegisters`
   /// the chain is as it was.
   ALLOCTAP_ALWAYS_INLINE UnwindOutcome walk_from(const UnwindFrame& leaf) noexcept {
-    const VerifiedChain::Place innermost = chain_.place(chain_.size() - 1);
+    const CachedFrameChain::Place innermost = chain_.place(chain_.size() - 1);
     if (innermost.is(leaf)) {
       const std::size_t number = chain_.size() - 1;
       if (find_next(number, 1) == number) return UnwindOutcome::kCaller;
@@ -55,7 +55,7 @@ class ChainWalk {
     const UnwindFrame leaf = loaded_apart(kept_leaf);
     if (!LiveStack::is_aligned(leaf.sp)) return UnwindOutcome::kBroken;
     const LiveStack memory(leaf.sp, stack_.high);
-    VerifiedChain::Place place = chain_.place(chain_.size() - 1);
+    CachedFrameChain::Place place = chain_.place(chain_.size() - 1);
     NotedFrame* reached = &walked_.restart(leaf);
     const NotedFrame* const furthest = reached + walked_frames_for(most_frames_) - 1;
     for (UnwindFrame frame = leaf;; ++reached) {
@@ -121,7 +121,7 @@ class ChainWalk {
     const std::size_t wanted = most_frames_ + 1 - std::min(walked, most_frames_ + 1);
     const std::size_t changed = chain_.find_changed(met - std::min(met, wanted), met);
     const bool reaches = met >= wanted || chain_.end_is_sure();
-    return changed != met || reaches ? changed : VerifiedChain::kEnd;
+    return changed != met || reaches ? changed : CachedFrameChain::kEnd;
   }
 
   /// The frames walked over take the place of those inside the one that was met.
@@ -176,8 +176,8 @@ class ChainWalk {
     chain_.push_walked(walked_.all(), use_of_last);
   }
 
-  VerifiedChain& chain_;
-  WalkedFrames& walked_;
+  CachedFrameChain& chain_;
+  UnwindBuffer& walked_;
   const os::StackBounds& stack_;
   std::size_t most_frames_;
   const Rules& rules_;

@@ -80,8 +80,8 @@ class Fibers {
   static std::uintptr_t first_number() noexcept { return reinterpret_cast<std::uintptr_t>(&lock_); }
 
   static inline constinit FutexLock lock_;
-  static inline constinit LateConstruction<Set<ByLowestAddress>> fibers_;
-  static inline constinit LateConstruction<Set<ByNumber>> numbered_;
+  static inline constinit NoDestroyLazy<Set<ByLowestAddress>> fibers_;
+  static inline constinit NoDestroyLazy<Set<ByNumber>> numbered_;
   static inline constinit std::uintptr_t added_ = 0;
   static inline constinit std::atomic<std::uint64_t> version_{0};
 };

@@ -44,15 +44,15 @@ concept IdentifyingStackCapture =
 
 /// An identifying capture in two parts. `recall`, which is short and folded into its caller,
 /// returns the stack if it is one that came again and again and was expected, else nullptr; what it
-/// changes is at most what it expects next. Valid until the thread captures again. `identify_anew`,
-/// given that, does what `identify` does.
+/// changes is at most what it expects next. Valid until the thread captures again.
+/// `identify_uncached`, given that, does what `identify` does.
 template <class S>
 concept RecallingStackCapture =
     IdentifyingStackCapture<S> && requires(ThreadState& thread, const CallOrigin& origin,
                                            std::uint32_t max_frames, RememberedStack* recalled) {
       { S::recall(thread, origin, max_frames) } noexcept -> std::same_as<RememberedStack*>;
       {
-        S::identify_anew(thread, origin, max_frames, recalled)
+        S::identify_uncached(thread, origin, max_frames, recalled)
       } noexcept -> std::same_as<IdentifiedStack>;
     };
 

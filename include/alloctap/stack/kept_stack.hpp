@@ -12,9 +12,9 @@ namespace alloctap {
 
 /// The innermost frames of a stack, leaf first, behind this header; those outside belong to
 /// `outer`, which other stacks share. Never changes.
-struct KeptStack {
+struct StackTableEntry {
   StackHash hash;
-  const KeptStack* outer = nullptr;
+  const StackTableEntry* outer = nullptr;
   /// Nobody of a part that stacks share.
   StackOwner owner;
   /// Frames in all.
@@ -45,7 +45,7 @@ class StackFrames {
     using reference = const std::uintptr_t&;
 
     constexpr Iterator() noexcept = default;
-    explicit Iterator(const KeptStack* stack) noexcept : stack_(stack) {}
+    explicit Iterator(const StackTableEntry* stack) noexcept : stack_(stack) {}
 
     reference operator*() const noexcept { return stack_->frames()[at_]; }
     Iterator& operator++() noexcept {
@@ -63,12 +63,12 @@ class StackFrames {
     friend bool operator==(const Iterator&, const Iterator&) noexcept = default;
 
    private:
-    const KeptStack* stack_ = nullptr;
+    const StackTableEntry* stack_ = nullptr;
     std::uint32_t at_ = 0;
   };
 
   constexpr StackFrames() noexcept = default;
-  explicit StackFrames(const KeptStack* stack) noexcept : stack_(stack) {}
+  explicit StackFrames(const StackTableEntry* stack) noexcept : stack_(stack) {}
 
   [[nodiscard]] std::size_t size() const noexcept { return stack_ == nullptr ? 0 : stack_->depth; }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
@@ -77,13 +77,13 @@ class StackFrames {
 
   /// Precondition: `index < size()`. Takes a step for each few frames.
   std::uintptr_t operator[](std::size_t index) const noexcept {
-    const KeptStack* stack = stack_;
+    const StackTableEntry* stack = stack_;
     for (; index >= stack->own(); stack = stack->outer) index -= stack->own();
     return stack->frames()[index];
   }
 
  private:
-  const KeptStack* stack_ = nullptr;
+  const StackTableEntry* stack_ = nullptr;
 };
 
 }  // namespace alloctap

@@ -15,7 +15,7 @@ namespace alloctap {
 /// A small table in front of `UnwindRules`, which all threads share and which is too large for the
 /// inner caches of a processor: a walk waits for the rule of each frame before it can ask for the
 /// next. Direct-mapped, by the address of a call. Belongs to one thread; runs inside malloc.
-class RecentRules {
+class ThreadUnwindRuleCache {
   struct Entry {
     std::uintptr_t address;
     UnwindRule rule;
@@ -40,7 +40,7 @@ class RecentRules {
     }
 
    private:
-    friend RecentRules;
+    friend ThreadUnwindRuleCache;
     OfEpoch(Entry* entries, Epoch epoch) noexcept : entries_(entries), epoch_(epoch) {}
 
     /// nullptr where the system has no memory.

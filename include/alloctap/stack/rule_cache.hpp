@@ -19,7 +19,7 @@ namespace alloctap {
 /// Lock-free and thread-safe without ordering: an entry holds the rule and its address mixed with
 /// the rule, so that a torn read, half of it another thread's, matches no address and counts as a
 /// miss. Constant-initialized.
-class RuleCache {
+class UnwindRuleCache {
  public:
   /// Changes whenever code may have gone; rules are found only under the epoch they were kept in.
   using Epoch = std::uint64_t;

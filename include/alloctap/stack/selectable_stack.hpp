@@ -43,12 +43,13 @@ struct SelectableStack {
     }
     return First::recall(thread, origin, max_frames);
   }
-  static IdentifiedStack identify_anew(ThreadState& thread, const CallOrigin& origin,
-                                       std::uint32_t max_frames, RememberedStack* recalled) noexcept
+  static IdentifiedStack identify_uncached(ThreadState& thread, const CallOrigin& origin,
+                                           std::uint32_t max_frames,
+                                           RememberedStack* recalled) noexcept
     requires RecallingStackCapture<First>
   {
     const std::size_t selected = selected_.load(std::memory_order_relaxed);
-    if (selected == 0) return First::identify_anew(thread, origin, max_frames, recalled);
+    if (selected == 0) return First::identify_uncached(thread, origin, max_frames, recalled);
     return kIdentifications[selected](thread, origin, max_frames);
   }
 

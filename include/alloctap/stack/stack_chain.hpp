@@ -14,7 +14,7 @@ namespace alloctap {
 /// What is remembered of one stack: a thread's own, or a fiber's. Used by one thread at a time.
 struct StackChain {
   os::StackBounds bounds;
-  VerifiedChain chain;
+  CachedFrameChain chain;
   /// Under which rules the chain was made, and in which of their epochs.
   const void* rules = nullptr;
   std::uint64_t epoch = 0;

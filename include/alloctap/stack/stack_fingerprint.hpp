@@ -14,7 +14,7 @@
 
 namespace alloctap {
 
-/// Where up to `kMostWords` words lie, and digests of what they held: 3 bytes a word in place of
+/// Where up to `kMaxWords` words lie, and digests of what they held: 3 bytes a word in place of
 /// the 16 of a `StackWord`, because a thread has hundreds of these, and asks one of them at each
 /// allocation. What it reads for that takes the place of what the program has in its caches.
 ///
@@ -25,15 +25,15 @@ namespace alloctap {
 /// which no address of a program has, could be taken for each other.
 ///
 /// Zeros are the fingerprint of no words. Belongs to one thread; runs inside malloc.
-template <std::size_t kMostWords>
-class StackFingerprint {
+template <std::size_t kMaxWords>
+class StackChecksum {
  public:
   /// Takes the place of what there was. `words` are outermost first, none of them inside `sp`.
   /// False where they are too many, or further out than 512 KiB: then `matches` means nothing.
   [[nodiscard]] ALLOCTAP_NOINLINE bool take(std::span<const StackWord> words,
                                             std::uintptr_t sp) noexcept {
     count_ = 0;
-    if (words.size() > kMostWords) return false;
+    if (words.size() > kMaxWords) return false;
     std::uintptr_t furthest = 0;
     std::size_t left = words.size();
     for (; left >= kWordsAtOnce; left -= kWordsAtOnce) {
@@ -111,7 +111,7 @@ class StackFingerprint {
   };
 
   std::uint32_t count_ = 0;
-  std::array<Block, (kMostWords + kWordsAtOnce - 1) / kWordsAtOnce> blocks_{};
+  std::array<Block, (kMaxWords + kWordsAtOnce - 1) / kWordsAtOnce> blocks_{};
 };
 
 }  // namespace alloctap

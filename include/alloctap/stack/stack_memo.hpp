@@ -25,10 +25,10 @@ namespace alloctap {
 /// when it comes again while few others have come since, so that a program whose stacks all differ
 /// pays a few comparisons and no copies, and the stacks that are known stay. Belongs to one thread;
 /// runs inside malloc.
-class StackMemo {
+class StackCache {
  public:
   /// Stacks with more words, or with words 512 KiB apart, are left to the chain.
-  static constexpr std::size_t kMostWords = 160;
+  static constexpr std::size_t kMaxWords = 160;
   /// How many stacks are kept for a frame, and for those that share its place.
   static constexpr std::size_t kStacks = 8;
   /// How many of those that were not known are remembered: one of them that comes again is kept.
@@ -66,9 +66,10 @@ class StackMemo {
   }
 
   /// `leaf` was found to be the innermost frame of `chain`, a whole stack.
-  void learn(const UnwindFrame& leaf, std::uint64_t serial, const VerifiedChain& chain) noexcept {
+  void learn(const UnwindFrame& leaf, std::uint64_t serial,
+             const CachedFrameChain& chain) noexcept {
     const std::span<const StackWord> words = chain.words();
-    if (words.size() > kMostWords || !make_room()) return;
+    if (words.size() > kMaxWords || !make_room()) return;
     const std::uint64_t bits = mixed(leaf);
     Set& set = sets_[place_of(bits)];
     if (!set.has_come(static_cast<std::uint16_t>(chain.hash(chain.size() - 1).first))) return;
@@ -82,7 +83,7 @@ class StackMemo {
   }
 
  private:
-  using Fingerprint = StackFingerprint<kMostWords>;
+  using Fingerprint = StackChecksum<kMaxWords>;
 
   static constexpr std::size_t kCacheLine = 64;
 
@@ -96,7 +97,7 @@ class StackMemo {
 
     /// From now on it is of that stack, or of none where its words are too far apart.
     ALLOCTAP_NOINLINE void keep(const UnwindFrame& frame, std::uint64_t number,
-                                const VerifiedChain& chain) noexcept {
+                                const CachedFrameChain& chain) noexcept {
       const std::size_t innermost = chain.size() - 1;
       leaf = {};
       if (!words.take(chain.words(), frame.sp)) return;

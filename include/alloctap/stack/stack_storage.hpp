@@ -19,7 +19,7 @@ namespace alloctap {
 /// Constant-initialized, never destroyed.
 class StackStorage {
  public:
-  static constexpr std::size_t kPartFrames = KeptStack::kPartFrames;
+  static constexpr std::size_t kPartFrames = StackTableEntry::kPartFrames;
 
   constexpr StackStorage() noexcept = default;
   StackStorage(const StackStorage&) = delete;
@@ -27,11 +27,13 @@ class StackStorage {
 
   /// Keeps `frames`, leaf first, under `hash`; nullptr where the system has no memory. Stacks of
   /// the same frames with other owners share all but the innermost part.
-  [[nodiscard]] const KeptStack* keep(const StackHash& hash, std::span<const std::uintptr_t> frames,
-                                      StackOwner owner = {}) noexcept;
+  [[nodiscard]] const StackTableEntry* keep(const StackHash& hash,
+                                            std::span<const std::uintptr_t> frames,
+                                            StackOwner owner = {}) noexcept;
 
   /// Keeps the frames of `stack` under another hash; nullptr where the system has no memory.
-  [[nodiscard]] const KeptStack* keep_under(const StackHash& hash, const KeptStack& stack) noexcept;
+  [[nodiscard]] const StackTableEntry* keep_under(const StackHash& hash,
+                                                  const StackTableEntry& stack) noexcept;
 
  private:
   /// A part, and in the 16 bits that no address of a program has, those of its hash: another part
@@ -39,13 +41,13 @@ class StackStorage {
   class PartPointer {
    public:
     PartPointer() noexcept = default;
-    explicit PartPointer(const KeptStack* part) noexcept
+    explicit PartPointer(const StackTableEntry* part) noexcept
         : bits_(reinterpret_cast<std::uintptr_t>(part) | tag_of(part->hash)) {}
 
     [[nodiscard]] bool empty() const noexcept { return bits_ == 0; }
     /// nullptr where it is empty.
-    [[nodiscard]] const KeptStack* get() const noexcept {
-      return reinterpret_cast<const KeptStack*>(bits_ & kAddress);
+    [[nodiscard]] const StackTableEntry* get() const noexcept {
+      return reinterpret_cast<const StackTableEntry*>(bits_ & kAddress);
     }
     [[nodiscard]] bool is_of(const StackHash& hash) const noexcept {
       return (bits_ & ~kAddress) == tag_of(hash) && get()->hash == hash;
@@ -68,7 +70,7 @@ class StackStorage {
   struct Cut {
     /// Of all its frames.
     StackHash hash;
-    const KeptStack* part;
+    const StackTableEntry* part;
   };
 
   bool make_room_for_cuts(std::size_t count) noexcept;
@@ -85,15 +87,15 @@ class StackStorage {
                   std::size_t cuts) noexcept;
 
   /// `innermost` is the part of the last of `cuts`.
-  void remember_parts(const KeptStack* innermost, std::size_t cuts) noexcept;
+  void remember_parts(const StackTableEntry* innermost, std::size_t cuts) noexcept;
 
-  [[nodiscard]] const KeptStack* find_part(const StackHash& hash) const noexcept {
+  [[nodiscard]] const StackTableEntry* find_part(const StackHash& hash) const noexcept {
     return capacity_ == 0 ? nullptr : place_of(parts_, capacity_, hash)->get();
   }
 
   /// Of one that is not known; nullptr where the system has no memory.
-  const KeptStack* add_part(const StackHash& hash, std::span<const std::uintptr_t> frames,
-                            const KeptStack* outer) noexcept;
+  const StackTableEntry* add_part(const StackHash& hash, std::span<const std::uintptr_t> frames,
+                                  const StackTableEntry* outer) noexcept;
 
   /// Where the part with that hash is, or would be.
   static PartPointer* place_of(PartPointer* parts, std::size_t capacity,
@@ -102,11 +104,11 @@ class StackStorage {
   bool grow() noexcept;
 
   /// Keeps what of `frames` is inside `outer`.
-  const KeptStack* store(const StackHash& hash, std::span<const std::uintptr_t> frames,
-                         const KeptStack* outer, StackOwner owner = {}) noexcept;
+  const StackTableEntry* store(const StackHash& hash, std::span<const std::uintptr_t> frames,
+                               const StackTableEntry* outer, StackOwner owner = {}) noexcept;
 
   /// A stack with room for `own` frames behind it.
-  KeptStack* make_room_for(std::size_t own) noexcept;
+  StackTableEntry* make_room_for(std::size_t own) noexcept;
 
   /// Small ones first: most programs fill few.
   bool begin_chunk() noexcept;

@@ -82,7 +82,7 @@ class StackTable {
   }
 
  private:
-  using Slot = std::atomic<const KeptStack*>;
+  using Slot = std::atomic<const StackTableEntry*>;
 
   /// An open-addressed table of ids with the upper half of the hash beside each.
   struct Buckets {

@@ -28,8 +28,8 @@ struct StackWord {
 };
 
 /// The words that a frame was found by: a signal's are the most.
-inline constexpr std::size_t kMostWordsOfFrame = 4;
-using FrameWords = std::array<StackWord, kMostWordsOfFrame>;
+inline constexpr std::size_t kMaxWordsOfFrame = 4;
+using FrameWords = std::array<StackWord, kMaxWordsOfFrame>;
 
 /// What the way from a frame to its caller does with the frame pointer.
 enum class FramePointerUse : std::uint8_t {

@@ -23,7 +23,7 @@ struct CallFrameRow;
 /// thread-safe; runs inside malloc.
 class UnwindRules {
  public:
-  using Epoch = RuleCache::Epoch;
+  using Epoch = UnwindRuleCache::Epoch;
 
   /// The rule of the instruction at `address`; `kNone` where its code has no unwind table.
   [[nodiscard]] static UnwindRule find(std::uintptr_t address, Epoch epoch) noexcept {
@@ -46,7 +46,7 @@ class UnwindRules {
   /// Keeps the error number, because who only looks for a frame's caller does not.
   static UnwindRule read_from_table(std::uintptr_t address, Epoch epoch) noexcept;
 
-  static inline constinit RuleCache cache_;
+  static inline constinit UnwindRuleCache cache_;
   static inline constinit std::atomic<Epoch> epoch_{1};
 };
 

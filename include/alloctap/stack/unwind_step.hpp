@@ -36,7 +36,7 @@ class StepReader {
 
   /// False where the word may not be read, or more are read than a frame has room for.
   bool operator()(std::uintptr_t address, std::uintptr_t& word) noexcept {
-    if (notes_.step.word_count == kMostWordsOfFrame || !read_(memory_, address, word)) {
+    if (notes_.step.word_count == kMaxWordsOfFrame || !read_(memory_, address, word)) {
       refused_ = true;
       return false;
     }

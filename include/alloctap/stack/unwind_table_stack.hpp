@@ -16,9 +16,9 @@ namespace alloctap {
 /// The rules of .eh_frame, as of one epoch.
 class TableRules {
  public:
-  using Fallback = CarefulStack;
+  using Fallback = FullUnwindStack;
   struct Cache {
-    RecentRules rules;
+    ThreadUnwindRuleCache rules;
     CodeRegions code;
   };
   static constexpr bool kPointerDecides = false;
@@ -34,7 +34,7 @@ class TableRules {
   [[nodiscard]] bool is_code(std::uintptr_t address) const noexcept;
 
  private:
-  RecentRules::OfEpoch recent_;
+  ThreadUnwindRuleCache::OfEpoch recent_;
   CodeRegions* code_;
 };
 
@@ -56,9 +56,9 @@ struct UnwindTableStack {
                                                         std::uint32_t max_frames) noexcept {
     return Capture::recall(thread, origin, max_frames);
   }
-  static IdentifiedStack identify_anew(ThreadState& thread, const CallOrigin& origin,
-                                       std::uint32_t max_frames,
-                                       RememberedStack* recalled) noexcept;
+  static IdentifiedStack identify_uncached(ThreadState& thread, const CallOrigin& origin,
+                                           std::uint32_t max_frames,
+                                           RememberedStack* recalled) noexcept;
   static std::span<const std::uintptr_t> identified_frames(
       ThreadState& thread, const IdentifiedStack& identified) noexcept;
 

@@ -50,7 +50,7 @@ enum class ChainEnd : std::uint8_t {
 /// hash of the stack up to it; and the words that the end of the stack was found by. Memory from
 /// the arena, given back by `release` alone: the chain lives as long as its thread's state. Belongs
 /// to one thread; runs inside malloc.
-class VerifiedChain {
+class CachedFrameChain {
   using Frame = ChainFrame;
 
  public:
@@ -73,7 +73,7 @@ class VerifiedChain {
   [[nodiscard]] bool end_is_sure() const noexcept { return end_ != ChainEnd::kCut; }
 
   /// Forgets all frames. The next one is the outermost before such an end, which was found by
-  /// `words`: at most `kMostWordsOfFrame`, in live stack as long as that frame is.
+  /// `words`: at most `kMaxWordsOfFrame`, in live stack as long as that frame is.
   /// Precondition: there is room.
   void begin_at(ChainEnd end, std::span<const StackWord> words) noexcept {
     size_ = 0;
@@ -168,7 +168,7 @@ class VerifiedChain {
   /// all of them stays in registers.
   class Tail {
    public:
-    explicit Tail(VerifiedChain& chain) noexcept
+    explicit Tail(CachedFrameChain& chain) noexcept
         : frame_(chain.frames_ + chain.size_),
           hash_(chain.hashes_ + chain.size_),
           words_(chain.words_),

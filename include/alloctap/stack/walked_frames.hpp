@@ -10,7 +10,7 @@ namespace alloctap {
 
 /// Frames leaf first, each with the words that it was found by. Memory from the arena, given back
 /// by `release` alone. Belongs to one thread; runs inside malloc.
-class WalkedFrames {
+class UnwindBuffer {
  public:
   /// Makes room for `frames` frames, whose content is arbitrary. False where the system has no
   /// memory.

@@ -15,7 +15,7 @@ namespace alloctap {
 struct AbslSymbolizer {
   static constexpr std::string_view name = "absl";
 
-  static void symbolize(std::span<const CodePlace> places, Symbols& symbols) noexcept;
+  static void symbolize(std::span<const CodeAddress> places, Symbols& symbols) noexcept;
 
   /// The name of the function that holds the instruction at `address`, written to `buffer`; empty
   /// where it is unknown.

@@ -12,7 +12,7 @@ namespace alloctap {
 
 /// A ring between the loader's notices, which come one at a time, and whoever holds the control
 /// lock. Neither side waits or allocates. Constant-initialized, never destroyed.
-class DepartedModules {
+class UnloadedModuleQueue {
  public:
   static constexpr std::size_t kCapacity = 32;
 

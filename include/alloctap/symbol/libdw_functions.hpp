@@ -32,7 +32,7 @@ class FunctionSymbols {
     // Behind a function that another one encloses, the enclosing one is a few entries back.
     const char* best = nullptr;
     std::uint64_t start = 0;
-    for (int i = 0; i < kMostNested && function != functions_.begin(); ++i) {
+    for (int i = 0; i < kMaxNested && function != functions_.begin(); ++i) {
       --function;
       if (best != nullptr && function->start != start) break;
       if (address >= function->end) continue;
@@ -43,7 +43,7 @@ class FunctionSymbols {
   }
 
  private:
-  static constexpr int kMostNested = 32;
+  static constexpr int kMaxNested = 32;
 
   struct Function {
     std::uint64_t start;

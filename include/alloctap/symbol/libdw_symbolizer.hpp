@@ -24,11 +24,11 @@ struct LibdwSymbolizer {
   /// none so far.
   static std::string_view note() noexcept;
 
-  static void symbolize(std::span<const CodePlace> places, Symbols& symbols) noexcept;
+  static void symbolize(std::span<const CodeAddress> places, Symbols& symbols) noexcept;
 
  private:
   /// Where the host has no memory, the rest of the module has no names.
-  static void symbolize_module(const Module& module, std::span<const CodePlace> places,
+  static void symbolize_module(const Module& module, std::span<const CodeAddress> places,
                                std::size_t first, Symbols& symbols) noexcept;
 };
 

@@ -19,7 +19,7 @@ struct UnloadedModule {
   Module module;
   /// The instructions of calls in it that are in stacks, ascending, and what they are called:
   /// symbolized when it went, because its file may be built anew at any time.
-  ArenaArray<CodePlace> places;
+  ArenaArray<CodeAddress> places;
   Symbols symbols;
   UnloadedModule* next = nullptr;
 };
@@ -73,7 +73,7 @@ class ModuleHistory {
   [[nodiscard]] bool add_to(ModuleTable& modules) const noexcept;
 
   /// As a symbolizer, for places in unloaded modules alone.
-  void symbolize(std::span<const CodePlace> places, Symbols& symbols) const noexcept;
+  void symbolize(std::span<const CodeAddress> places, Symbols& symbols) const noexcept;
 
  private:
   static bool is_same(const Module& a, const Module& b) noexcept;

@@ -8,7 +8,7 @@ namespace alloctap {
 /// Knows no name. Needs no library.
 struct NoSymbolizer {
   static constexpr std::string_view name = "none";
-  static void symbolize(std::span<const CodePlace>, Symbols&) noexcept {}
+  static void symbolize(std::span<const CodeAddress>, Symbols&) noexcept {}
 };
 
 static_assert(Symbolizer<NoSymbolizer>);

@@ -9,7 +9,7 @@ namespace alloctap {
 struct Module;
 
 /// An instruction whose place in the source is wanted.
-struct CodePlace {
+struct CodeAddress {
   /// In the process. Of a call it is the last byte of the call instruction, not the return address.
   std::uintptr_t address = 0;
   /// The module that holds it, or held it when it was recorded; nullptr if none is known.

@@ -21,7 +21,7 @@ namespace alloctap {
 /// for reports of crashed programs allocates nothing from the host, whose locks may be held for
 /// ever; one that does says so.
 template <class S>
-concept Symbolizer = requires(std::span<const CodePlace> places, Symbols& symbols) {
+concept Symbolizer = requires(std::span<const CodeAddress> places, Symbols& symbols) {
   { S::name } -> std::convertible_to<std::string_view>;
   { S::symbolize(places, symbols) } noexcept -> std::same_as<void>;
 };
@@ -29,7 +29,7 @@ concept Symbolizer = requires(std::span<const CodePlace> places, Symbols& symbol
 /// The least that models `Symbolizer`.
 struct SymbolizerArchetype {
   static constexpr std::string_view name = "archetype";
-  static void symbolize(std::span<const CodePlace>, Symbols&) noexcept {}
+  static void symbolize(std::span<const CodeAddress>, Symbols&) noexcept {}
 };
 
 static_assert(Symbolizer<SymbolizerArchetype>);

@@ -26,15 +26,15 @@ struct SystemSymbolizer {
   static constexpr bool kExists = !os::kSymbolLibrary.empty();
   static constexpr std::string_view name = kExists ? os::kSymbolLibrary : "none";
 
-  static void symbolize(std::span<const CodePlace> places, Symbols& symbols) noexcept;
+  static void symbolize(std::span<const CodeAddress> places, Symbols& symbols) noexcept;
 
   /// What is wrong with it, for reports; empty if nothing is. Loads the library.
   static std::string_view note() noexcept;
 
  private:
   /// `places` are of `module`; the first has the number `first` in `symbols`.
-  static void symbolize(const Module& module, std::span<const CodePlace> places, std::size_t first,
-                        Symbols& symbols) noexcept;
+  static void symbolize(const Module& module, std::span<const CodeAddress> places,
+                        std::size_t first, Symbols& symbols) noexcept;
 
   static bool is_file_of(const Module& module, std::span<const std::byte> file) noexcept;
 

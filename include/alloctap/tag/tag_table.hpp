@@ -19,7 +19,7 @@ namespace alloctap {
 /// never destroyed.
 class TagTable {
  public:
-  static constexpr std::size_t kMostTags = 16'383;
+  static constexpr std::size_t kMaxTags = 16'383;
   /// In bytes; longer names are cut.
   static constexpr std::size_t kLongestName = 200;
 
@@ -88,7 +88,7 @@ class TagTable {
   FutexLock lock_;
   /// Initially 0, so that a static table takes no room in files.
   std::atomic<TagId> added_{0};
-  ZeroedArray<std::atomic<const Entry*>, kMostTags + 1> entries_;
+  ZeroedArray<std::atomic<const Entry*>, kMaxTags + 1> entries_;
   ZeroedArray<std::atomic<TagId>, kPlaces> places_;
 };
 

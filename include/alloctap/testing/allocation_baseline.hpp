@@ -168,7 +168,7 @@ template <class Tracker, class Body, class Counter = ScopeCounter>
 [[nodiscard]] BaselineResult allocation_baseline(std::string_view name, Body&& body,
                                                  const BaselineOptions& options = {},
                                                  Counter&& counter = {}) {
-  MeasuredBody work(body);
+  MeasuredCallable work(body);
   const auto counted = counter(work);
   const ReentrancyGuard guard;
   Result<Baseline> measured;

@@ -28,7 +28,7 @@ struct AllocationCount {
   AllocationSums sums;
   /// Those that allocated, most allocations first.
   std::vector<CountedStack> stacks;
-  /// As `MeasuredBody::caller`.
+  /// As `MeasuredCallable::caller`.
   std::uintptr_t caller = 0;
 };
 
@@ -55,7 +55,7 @@ struct AllocationCount {
 /// Calls `body()` and counts what it allocates on this thread. What it throws passes through.
 template <class Body>
 [[nodiscard]] AllocationCount count_allocations(Body&& body) {
-  MeasuredBody measured(body);
+  MeasuredCallable measured(body);
   const AllocationScope scope;
   measured();
   AllocationCount count = read_count(scope);

@@ -45,7 +45,7 @@ enum class BaselineUpdate : unsigned char { kByEnvironment, kNever, kAlways };
 class BaselineFile {
  public:
   /// A longer one is none that a person wrote or reads.
-  static constexpr std::size_t kMostBytes = 64 * 1024 * 1024;
+  static constexpr std::size_t kMaxBytes = 64 * 1024 * 1024;
 
   /// Of the baseline `name`: letters, digits, spaces, and "-_.,+()"; what would leave the
   /// directory, or is no file name on some system, is refused. `directory`: empty for what the
@@ -70,7 +70,7 @@ class BaselineFile {
   /// Fails with `kNotFound` where there is none. Control plane.
   [[nodiscard]] Result<Baseline> read() const {
     ArenaArray<char> contents;
-    const int error = read_file(path_.c_str(), kMostBytes, contents);
+    const int error = read_file(path_.c_str(), kMaxBytes, contents);
     if (error == -ENOENT) return Status::not_found("there is no file ", path_);
     if (error != 0) {
       return Status::unavailable("cannot read ", path_, ": ", os::error_text(error));

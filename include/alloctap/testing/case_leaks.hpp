@@ -32,7 +32,7 @@ namespace alloctap::testing {
 /// leaks where the second run leaves a block of the same stack again, and that of the first run is
 /// still there: caches and statics that the first run fills, and tables that grow, do neither.
 /// Threads that a case starts are its own, however long they run. What the framework allocates by
-/// itself is nobody's leak, nor is what `ExpectedToStay` covers, what rules of suppressions name,
+/// itself is nobody's leak, nor is what `ExpectedLeak` covers, what rules of suppressions name,
 /// or what a case leaves that fails.
 ///
 /// Control plane. The calls come from one thread, that of the cases. What this allocates itself is

@@ -14,7 +14,7 @@
 namespace alloctap::testing {
 
 using alloctap::expected_to_stay;
-using alloctap::ExpectedToStay;
+using alloctap::ExpectedLeak;
 
 /// The tags of the cases of one run of a test program: "RUN/CASE/PART/PART". Control plane; the
 /// calls come from one thread at a time.

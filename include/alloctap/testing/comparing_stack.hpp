@@ -31,7 +31,7 @@ template <StackCapture Tested, StackCapture Trusted>
 struct ComparingStack {
   static constexpr std::string_view name = "comparing";
   /// How many differences are kept.
-  static constexpr std::size_t kMostKept = 16;
+  static constexpr std::size_t kMaxKept = 16;
 
   static IdentifiedStack identify(ThreadState& thread, const CallOrigin& origin,
                                   std::uint32_t max_frames) noexcept {
@@ -88,7 +88,7 @@ struct ComparingStack {
   /// The first differences; a later `forget` changes what is there.
   [[nodiscard]] static std::span<const StackDifference> differences() noexcept {
     const std::lock_guard hold(lock_);
-    return {kept_.data(), std::min<std::size_t>(comparison_.different, kMostKept)};
+    return {kept_.data(), std::min<std::size_t>(comparison_.different, kMaxKept)};
   }
 
   /// Counts from zero again.
@@ -100,7 +100,7 @@ struct ComparingStack {
  private:
   struct Room {
     std::uint64_t agreements = 0;
-    std::uintptr_t frames[ThreadState::kMostFrames];
+    std::uintptr_t frames[ThreadState::kMaxFrames];
   };
 
   /// Where hashes agree, so do the frames, and one capture in so many shows it. A recorder asks for
@@ -122,7 +122,7 @@ struct ComparingStack {
     StackDifference difference = describe_difference(tested, trusted);
     difference.wrong_hash = wrong_hash;
     count(difference);
-    if (comparison_.different <= kMostKept) kept_[comparison_.different - 1] = difference;
+    if (comparison_.different <= kMaxKept) kept_[comparison_.different - 1] = difference;
   }
 
   static void count(const SeenFrames& tested, const SeenFrames& trusted) noexcept {
@@ -150,7 +150,7 @@ struct ComparingStack {
   static inline constinit FutexLock lock_;
   static inline constinit StackComparison comparison_{};
   static inline constinit std::uint64_t every_ = 1;
-  static inline constinit std::array<StackDifference, kMostKept> kept_{};
+  static inline constinit std::array<StackDifference, kMaxKept> kept_{};
 };
 
 }  // namespace alloctap::testing

@@ -11,19 +11,19 @@
 
 namespace alloctap::testing {
 
-/// A `MeasuredBody`, whatever it calls. Refers to it.
+/// A `MeasuredCallable`, whatever it calls. Refers to it.
 class MeasuredCall {
  public:
   template <class Body>
-  explicit MeasuredCall(MeasuredBody<Body>& body) noexcept
+  explicit MeasuredCall(MeasuredCallable<Body>& body) noexcept
       : body_(&body),
-        run_([](void* measured) { (*static_cast<MeasuredBody<Body>*>(measured))(); }),
+        run_([](void* measured) { (*static_cast<MeasuredCallable<Body>*>(measured))(); }),
         caller_([](const void* measured) noexcept {
-          return static_cast<const MeasuredBody<Body>*>(measured)->caller();
+          return static_cast<const MeasuredCallable<Body>*>(measured)->caller();
         }) {}
 
   void operator()() const { run_(body_); }
-  /// As `MeasuredBody::caller`.
+  /// As `MeasuredCallable::caller`.
   [[nodiscard]] std::uintptr_t caller() const noexcept { return caller_(body_); }
 
  private:
@@ -61,7 +61,7 @@ extern template struct Expectations<void>;
 template <class Body>
 bool expect_allocations(std::uint64_t most, Body&& body,
                         const std::source_location& where = std::source_location::current()) {
-  MeasuredBody measured(body);
+  MeasuredCallable measured(body);
   return Expectations<>::allocations(most, MeasuredCall(measured), where);
 }
 
@@ -79,7 +79,7 @@ bool expect_no_allocation(Body&& body,
 template <class Body>
 bool expect_no_growth(std::uint32_t iterations, Body&& body,
                       const std::source_location& where = std::source_location::current()) {
-  MeasuredBody measured(body);
+  MeasuredCallable measured(body);
   return Expectations<>::no_growth(iterations, MeasuredCall(measured), where);
 }
 
@@ -90,7 +90,7 @@ bool expect_no_growth(std::uint32_t iterations, Body&& body,
 template <class Body>
 bool expect_baseline(Name name, Body&& body, const BaselinePlace& place = {},
                      const std::source_location& where = std::source_location::current()) {
-  MeasuredBody measured(body);
+  MeasuredCallable measured(body);
   return Expectations<>::baseline(name, MeasuredCall(measured), place, where);
 }
 

@@ -38,7 +38,7 @@ class ExpectedLeaks {
   /// Adds the rules in the file at `path`.
   [[nodiscard]] Status add_file(const char* path) {
     ArenaArray<char> contents;
-    const int error = read_file(path, kMostBytes, contents);
+    const int error = read_file(path, kMaxBytes, contents);
     if (error == 0) return add(text_of(contents), path);
     return Status::unavailable("cannot read the suppressions ", path, ": ", os::error_text(error));
   }
@@ -53,7 +53,7 @@ class ExpectedLeaks {
   }
 
  private:
-  static constexpr std::size_t kMostBytes = 1 << 20;
+  static constexpr std::size_t kMaxBytes = 1 << 20;
 
   [[nodiscard]] std::uint32_t innermost(std::span<const NamedFrame> frames, bool only) const {
     for (const NamedFrame& frame : frames) {

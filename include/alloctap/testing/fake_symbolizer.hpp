@@ -30,7 +30,7 @@ struct FakeSymbolizer {
     functions_.assign(functions.begin(), functions.end());
   }
 
-  static void symbolize(std::span<const CodePlace> places, Symbols& symbols) noexcept {
+  static void symbolize(std::span<const CodeAddress> places, Symbols& symbols) noexcept {
     for (std::size_t i = 0; i < places.size(); ++i) {
       for (const Function& function : functions_) {
         if (places[i].address < function.start || places[i].address >= function.end) continue;

@@ -104,7 +104,7 @@ template <class Tracker>
 [[nodiscard]] inline Finding misuse_finding(const CountedMisuse& counted, const NamedStacks& names,
                                             const TestPlace& test) {
   const Misuse& misuse = counted.first;
-  const BlockStory& block = misuse.block;
+  const BlockHistory& block = misuse.block;
   Finding finding = make_finding(FindingKind::kMisuse, std::string(name_of(misuse)), test);
   finding.count = counted.times;
   const auto add_stack = [&](const BlockCall& call, const char* title) {

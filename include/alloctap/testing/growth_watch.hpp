@@ -45,7 +45,7 @@ class GrowthWatch {
   }
 
   /// What grew between the first look and the second and between the second and the third, in
-  /// `calls` calls; empty where nothing did. `caller`: as `MeasuredBody::caller`.
+  /// `calls` calls; empty where nothing did. `caller`: as `MeasuredCallable::caller`.
   [[nodiscard]] std::string describe(std::uint32_t calls, std::uintptr_t caller) const {
     if (!status_.ok()) return std::string(status_.message());
     constexpr std::size_t kLooks = 3;

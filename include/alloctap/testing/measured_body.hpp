@@ -12,9 +12,9 @@ namespace alloctap::testing {
 /// An address finds that place in programs without names too. Refers to the function. For one
 /// thread.
 template <class Body>
-class MeasuredBody {
+class MeasuredCallable {
  public:
-  explicit MeasuredBody(Body& body) noexcept : body_(body) {}
+  explicit MeasuredCallable(Body& body) noexcept : body_(body) {}
 
   /// What the function throws passes through.
   ALLOCTAP_NOINLINE void operator()() {

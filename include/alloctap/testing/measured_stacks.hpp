@@ -17,9 +17,9 @@
 namespace alloctap::testing {
 
 /// The frames of `frames` inside of the measured function: without the call at `caller`, what is
-/// outside of it, and the frame inside, which is that of `MeasuredBody` (of the functions that the
-/// compiler put into that one frame, only the last). All of them where no frame is that call, as on
-/// other threads, and where a stack was cut before it.
+/// outside of it, and the frame inside, which is that of `MeasuredCallable` (of the functions that
+/// the compiler put into that one frame, only the last). All of them where no frame is that call,
+/// as on other threads, and where a stack was cut before it.
 [[nodiscard]] inline std::span<const NamedFrame> frames_inside(std::span<const NamedFrame> frames,
                                                                std::uintptr_t caller) noexcept {
   std::size_t end = frames.size();

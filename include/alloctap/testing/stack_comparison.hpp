@@ -44,7 +44,7 @@ struct StackComparison {
 /// Two captures of one stack that differ, around the first frame that does.
 struct StackDifference {
   /// How many frames there are to look at on each side.
-  static constexpr std::size_t kMostFrames = 24;
+  static constexpr std::size_t kMaxFrames = 24;
   /// How many of them are the last ones, further in, that both agree on.
   static constexpr std::size_t kCommonFrames = 8;
 
@@ -56,8 +56,8 @@ struct StackDifference {
   /// The number of the frame that `tested_frames` and `trusted_frames` begin with.
   std::size_t first_kept = 0;
   /// 0 where a stack has ended.
-  std::array<std::uintptr_t, kMostFrames> tested_frames{};
-  std::array<std::uintptr_t, kMostFrames> trusted_frames{};
+  std::array<std::uintptr_t, kMaxFrames> tested_frames{};
+  std::array<std::uintptr_t, kMaxFrames> trusted_frames{};
 };
 
 /// The number of the first frame in which they differ; the smaller depth where there is none.

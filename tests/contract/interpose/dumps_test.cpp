@@ -34,7 +34,7 @@
 #include "counting_malloc.hpp"
 #include "interposed_tracker.hpp"
 #include "tests/support/child_process.hpp"
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace {
@@ -100,7 +100,7 @@ bool report_all(int rounds, const Suppressions& suppressions) {
 template <class Policy>
 bool dump_without_memory(const Policy& policy, const std::string& path, std::size_t slack) {
   // As in the report of a program that has no memory left.
-  const OwnAllocations own;
+  const UseInternalArena own;
   const StarvedArena starved;
   rlimit limit{};
   ::getrlimit(RLIMIT_AS, &limit);
@@ -126,7 +126,7 @@ TEST_CASE(
   std::size_t pairs = 0;
   bool sound = false;
   {
-    const OwnAllocations own;
+    const UseInternalArena own;
     BusyThread busy;
     busy.wait_for_work();
     sound = report_all(20, suppressions);

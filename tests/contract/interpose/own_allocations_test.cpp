@@ -23,7 +23,7 @@ using alloctap::testing::InterposedTracker;
 /// Calls of the original during `call`, which is a report's.
 template <class Call>
 std::size_t calls_of_original(Call call) {
-  const alloctap::OwnAllocations own;
+  const alloctap::UseInternalArena own;
   const std::size_t before = calls_of_the_original();
   call();
   return calls_of_the_original() - before;
@@ -94,7 +94,7 @@ TEST_CASE("what a report allocated is freed without harm after it, and moves out
   std::string* text = nullptr;
   char* block = nullptr;
   {
-    const alloctap::OwnAllocations own;
+    const alloctap::UseInternalArena own;
     text = new std::string(1000, 'x');
     block = strdup("content");
   }

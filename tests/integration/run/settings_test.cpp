@@ -19,8 +19,8 @@ Settings every_field() {
   Settings settings{.root_pid = 2147483647,
                     .follow_children = true,
                     .stack = StackChoice::kFramePointer,
-                    .max_frames = kMostFrames,
-                    .mean_bytes = kMostMeanBytes,
+                    .max_frames = kMaxFrames,
+                    .mean_bytes = kMaxMeanBytes,
                     .min_size = 12,
                     .max_size = UINT64_MAX - 1,
                     .event_bytes = UINT64_MAX - 2,
@@ -93,19 +93,19 @@ TEST_CASE("settings survive the environment") {
 
 TEST_CASE("the most dumps with the longest paths stay within the stated size") {
   Settings settings = every_field();
-  settings.dump_count = kMostDumps;
+  settings.dump_count = kMaxDumps;
   settings.min_size = settings.max_size = UINT64_MAX;
-  const std::string checks(kMostCheckBytes, ';');
+  const std::string checks(kMaxCheckBytes, ';');
   settings.checks = checks;
   const std::string path = "/" + std::string(kPathBytes - 1, ';');
   settings.dumps.fill({DumpFormat::kText, WriteMode::kReplace, path});
-  settings.suppression_count = kMostSuppressionFiles;
+  settings.suppression_count = kMaxSuppressionFiles;
   settings.suppressions.fill(path);
   const std::string pattern(kLongestModulePattern, ';');
-  settings.hook.pattern_count = kMostModulePatterns;
+  settings.hook.pattern_count = kMaxModulePatterns;
   settings.hook.patterns.fill({pattern, true});
   const std::string text = encode(settings);
-  CHECK(text.size() <= kMostEncodedBytes);
+  CHECK(text.size() <= kMaxEncodedBytes);
   const auto decoded = decode(text);
   REQUIRE(decoded.has_value());
   check_equal(*decoded, settings);
@@ -129,12 +129,12 @@ TEST_CASE("a changed byte is rejected or yields settings within their limits") {
       changed[i] = c;
       const auto decoded = decode(changed);
       if (!decoded) continue;
-      CHECK(decoded->dump_count <= kMostDumps);
-      CHECK(decoded->suppression_count <= kMostSuppressionFiles);
+      CHECK(decoded->dump_count <= kMaxDumps);
+      CHECK(decoded->suppression_count <= kMaxSuppressionFiles);
       CHECK(decoded->max_frames >= 1);
-      CHECK(decoded->max_frames <= kMostFrames);
+      CHECK(decoded->max_frames <= kMaxFrames);
       CHECK(decoded->root_pid > 0);
-      CHECK(decoded->mean_bytes <= kMostMeanBytes);
+      CHECK(decoded->mean_bytes <= kMaxMeanBytes);
       CHECK(decoded->min_size <= decoded->max_size);
       CHECK(decoded->interval_ns <= kLongestInterval);
     }

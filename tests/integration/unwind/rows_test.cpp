@@ -69,7 +69,7 @@ class Comparison {
     const auto status = visit_frame_entries(
         tables_, SIZE_MAX, [this](std::uintptr_t address, const FrameEntry& entry) {
           compare(address, decode_frame_description(tables_, entry));
-          return differences_ < kMostDifferences;
+          return differences_ < kMaxDifferences;
         });
     CHECK(status == UnwindStatus::kNoDescription);
     CHECK_FALSE(next_description().has_value());
@@ -81,7 +81,7 @@ class Comparison {
   [[nodiscard]] std::size_t rows() const { return rows_; }
 
  private:
-  static constexpr std::size_t kMostDifferences = 5;
+  static constexpr std::size_t kMaxDifferences = 5;
 
   void differ(const std::string& what) {
     ++differences_;

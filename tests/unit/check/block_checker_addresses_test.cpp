@@ -44,7 +44,7 @@ TEST_CASE("an unknown address passes, unless every block is known") {
 }
 
 TEST_CASE("the size of what is no live block is told of, unless the block may be another's") {
-  using Verdict = BlockExtent::Verdict;
+  using Verdict = BlockLookup::Verdict;
   static constinit BlockChecker<Guards> checker;
   static constinit BlockChecker<Checks<PointerVerification>> strict;
   CheckedHeap heap(checker);
@@ -62,7 +62,7 @@ TEST_CASE("the size of what is no live block is told of, unless the block may be
   CHECK(verdict(checker, block) == Verdict::kRefused);
   CHECK(heap.kinds() == Kinds{MisuseKind::kInteriorPointer, MisuseKind::kUnknownPointer});
   CHECK(heap.fault(0).access.function == "size_of");
-  strict.note_unchecked(on_stack);
+  strict.register_unchecked_block(on_stack);
   CHECK(verdict(strict, on_stack) == Verdict::kUnknown);
   CHECK(verdict(strict, on_stack + 16) == Verdict::kRefused);
   // It was noted, and still is.
@@ -74,23 +74,23 @@ TEST_CASE("a stranger is what stands nowhere near a block and was not noted") {
   static constinit BlockChecker<Level10> checker;
   CheckedHeap heap(checker);
   alignas(16) static std::byte other[32];
-  CHECK(checker.is_stranger(other));
-  checker.note_unchecked(other);
-  CHECK_FALSE(checker.is_stranger(other));
+  CHECK(checker.is_unknown_block(other));
+  checker.register_unchecked_block(other);
+  CHECK_FALSE(checker.is_unknown_block(other));
   CHECK(checker.forget_unchecked(other));
   CHECK_FALSE(checker.forget_unchecked(other));
-  CHECK(checker.is_stranger(other));
+  CHECK(checker.is_unknown_block(other));
   std::byte* const block = heap.allocate(24);
-  for (const int offset : {-32, 0, 16, 40}) CHECK_FALSE(checker.is_stranger(block + offset));
+  for (const int offset : {-32, 0, 16, 40}) CHECK_FALSE(checker.is_unknown_block(block + offset));
   heap.free(block);
-  CHECK_FALSE(checker.is_stranger(block));
+  CHECK_FALSE(checker.is_unknown_block(block));
 }
 
 TEST_CASE("where unknown addresses are no faults there are no strangers") {
   static constinit BlockChecker<Guards> checker;
   alignas(16) static std::byte other[32];
-  CHECK_FALSE(checker.is_stranger(other));
+  CHECK_FALSE(checker.is_unknown_block(other));
   static constinit BlockChecker<Checks<Expand<>>> unaware;
-  CHECK_FALSE(unaware.is_stranger(other));
+  CHECK_FALSE(unaware.is_unknown_block(other));
   CHECK(unaware.forget_unchecked(other));
 }

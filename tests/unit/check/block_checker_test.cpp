@@ -139,7 +139,7 @@ TEST_CASE("blocks are filled as they come and go, but for what calloc promised")
 }
 
 TEST_CASE("room to expand may be used, and what is behind it may not") {
-  static constinit BlockChecker<Checks<Expand<16>, RearGuard<32>>> checker;
+  static constinit BlockChecker<Checks<Expand<16>, RightRedZone<32>>> checker;
   CheckedHeap heap(checker);
   std::byte* const block = heap.allocate(24);
   CHECK(heap.asked == 24 + 16 + 32);
@@ -158,15 +158,16 @@ TEST_CASE("room alone needs no record") {
   std::byte* const block = heap.allocate(24);
   CHECK(heap.asked == 40);
   CHECK(all_are(block, 8, kAllocatedByte));
-  CHECK(checker.extent(block).verdict == BlockExtent::Verdict::kUnknown);
+  CHECK(checker.extent(block).verdict == BlockLookup::Verdict::kUnknown);
   CHECK(heap.free(block) == Action::kPassOn);
 }
 
 TEST_CASE(
     "what no allocator has is asked for as it is, and what comes all the same is left alone") {
-  static constinit BlockChecker<Checks<FrontGuard<32>, RearGuard<32>, FillOnAllocate<>>> checker;
+  static constinit BlockChecker<Checks<LeftRedZone<32>, RightRedZone<32>, FillOnAllocate<>>>
+      checker;
   // As libstdc++ does, whose aligned operator new rounds the size up to 0.
-  const WantedBlock wanted{
+  const AllocationRequest wanted{
       .size = SIZE_MAX - 8, .alignment = 16, .kind = AllocationKind::kAlignedNew};
   const BlockPlan plan = checker.plan(wanted, 0);
   CHECK(plan.bytes == wanted.size);
@@ -174,7 +175,7 @@ TEST_CASE(
   alignas(16) std::byte raw[16]{};
   CHECK(checker.adopt(plan, raw, wanted, {}) == raw);
   CHECK(std::ranges::count(raw, std::byte{0}) == 16);
-  CHECK(checker.extent(raw).verdict == BlockExtent::Verdict::kUnknown);
+  CHECK(checker.extent(raw).verdict == BlockLookup::Verdict::kUnknown);
 }
 
 TEST_CASE("an alignment that is no power of two is rounded up to one, as the allocator does") {
@@ -219,7 +220,7 @@ TEST_CASE(
   CheckedHeap heap(checker);
   std::byte* const block = heap.allocate(24);
   heap.free(block);
-  checker.note_unchecked(block);
+  checker.register_unchecked_block(block);
   CHECK(heap.free(block) == Action::kPassOn);
   CHECK(heap.kinds() == Kinds{});
 }
@@ -228,14 +229,14 @@ TEST_CASE("a block that is not looked after may end in the program's hands, wher
   static constinit BlockChecker<Level10> checker;
   CheckedHeap heap(checker);
   alignas(16) std::byte memory[32];
-  checker.note_unchecked(memory);
+  checker.register_unchecked_block(memory);
   CHECK(heap.free(memory) == Action::kPassOn);
   CHECK(heap.free(memory) == Action::kRefuse);
-  checker.note_unchecked(memory);
+  checker.register_unchecked_block(memory);
   CHECK(checker.release_unchecked(memory).action == Action::kPassOn);
   CHECK(heap.free(memory) == Action::kRefuse);
   CHECK(heap.free(memory + 8) == Action::kRefuse);
-  checker.note_unchecked(memory + 8);
+  checker.register_unchecked_block(memory + 8);
   CHECK(heap.free(memory + 8) == Action::kPassOn);
   CHECK(heap.free(memory + 4) == Action::kRefuse);
 }

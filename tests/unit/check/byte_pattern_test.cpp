@@ -50,7 +50,7 @@ TEST_CASE("each changed byte is found, at its offset from the block") {
     CHECK(changed.first == static_cast<std::int64_t>(at) - 8);
     CHECK(changed.last == changed.first);
     CHECK(changed.expected == kRearGuardByte);
-    CHECK(changed.shown == std::min<std::size_t>(32 - at, ChangedBytes::kMostShown));
+    CHECK(changed.shown == std::min<std::size_t>(32 - at, ChangedBytes::kMaxShown));
     CHECK(changed.found[0] == 1);
   }
 }

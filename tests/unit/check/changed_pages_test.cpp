@@ -25,7 +25,7 @@ template <class Policy>
 class PagedBlock {
  public:
   explicit PagedBlock(BlockChecker<Policy>& checker) : checker_(checker) {
-    const WantedBlock wanted{.size = bytes, .alignment = page};
+    const AllocationRequest wanted{.size = bytes, .alignment = page};
     const BlockPlan plan = checker.plan(wanted, 0);
     begin = static_cast<std::byte*>(checker.adopt(plan, memory_.begin(), wanted, {}));
     REQUIRE(begin == memory_.begin() + page);
@@ -116,7 +116,7 @@ TEST_CASE("of a page with many blocks each that is live is left alone") {
   const UntouchedMemory memory(2 * page);
   std::vector<std::byte*> blocks;
   for (std::size_t offset = 0; offset < page; offset += 256) {
-    const WantedBlock wanted{.size = 100};
+    const AllocationRequest wanted{.size = 100};
     void* const raw = memory.begin() + offset;
     blocks.push_back(
         static_cast<std::byte*>(checker.adopt(checker.plan(wanted, 0), raw, wanted, {})));

@@ -15,7 +15,7 @@
 namespace alloctap::testing {
 
 /// On both sides of each block.
-using Guards = Checks<FrontGuard<32>, RearGuard<32>>;
+using Guards = Checks<LeftRedZone<32>, RightRedZone<32>>;
 
 /// Its blocks stay until it goes, so that tests may look at them and no address comes twice. What
 /// goes by and is found is kept for tests, too; each call has a stack of its own, `call`.
@@ -31,7 +31,7 @@ class CheckedHeap {
 
   std::byte* allocate(std::size_t size, AllocationKind kind = AllocationKind::kMalloc,
                       std::size_t alignment = 0, bool has_content = false) {
-    const WantedBlock wanted{
+    const AllocationRequest wanted{
         .size = size, .alignment = alignment, .kind = kind, .has_content = has_content};
     const BlockPlan plan = checker_.plan(wanted, 0);
     asked = plan.bytes;

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "tests/support/brought_in.hpp"
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 #include "tests/support/untouched_memory.hpp"
 
 using alloctap::FilledParts;

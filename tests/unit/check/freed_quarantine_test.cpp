@@ -65,7 +65,7 @@ TEST_CASE("writes to a large freed block are found, whether it had been touched 
   const bool tells = alloctap::testing::tells_untouched();
   for (const std::size_t offset : {100'000U, 300'000U, 500'000U}) {
     CAPTURE(offset);
-    const WantedBlock wanted{.size = kBytes};
+    const AllocationRequest wanted{.size = kBytes};
     const BlockPlan plan = checker.plan(wanted, 0);
     auto* const block = static_cast<std::byte*>(
         checker.adopt(plan, memory.begin() + (offset / 200'000) * kBytes, wanted, {}));

@@ -13,7 +13,7 @@
 #include "alloctap/check/guard_pages.hpp"
 #include "alloctap/check/kind_mismatch.hpp"
 #include "alloctap/os/memory_protection.hpp"
-#include "tests/support/kept_object.hpp"
+#include "tests/support/live_object.hpp"
 
 namespace {
 
@@ -26,7 +26,7 @@ class GuardedHeap {
  public:
   std::byte* allocate(std::size_t size, std::size_t alignment = 0,
                       AllocationKind kind = AllocationKind::kMalloc) {
-    const WantedBlock wanted{.size = size, .alignment = alignment, .kind = kind};
+    const AllocationRequest wanted{.size = size, .alignment = alignment, .kind = kind};
     const BlockPlan plan = checker.place(wanted, 0);
     if (plan.place == nullptr) return nullptr;
     return static_cast<std::byte*>(checker.adopt(plan, plan.place, wanted, next_call()));
@@ -47,7 +47,7 @@ class GuardedHeap {
     return checker.guards(address) && checker.note_fault(fault, next_call(), found);
   }
 
-  [[nodiscard]] GuardAccount account() const {
+  [[nodiscard]] GuardPageStats account() const {
     return checker.guarded().account(Checks<Choices...>::settings());
   }
 
@@ -130,7 +130,7 @@ TEST_CASE("a block is known by where it begins, with the size that was asked for
   Right heap;
   std::byte* const block = heap.allocate(24);
   CHECK(heap.checker.extent(block).size == 24);
-  CHECK(heap.checker.extent(block + 8).verdict == BlockExtent::Verdict::kUnknown);
+  CHECK(heap.checker.extent(block + 8).verdict == BlockLookup::Verdict::kUnknown);
   CHECK(heap.free(block + 8) == Action::kRefuse);
   CHECK(heap.free(block) == Action::kRelease);
   CHECK(heap.free(block) == Action::kRefuse);
@@ -269,9 +269,9 @@ TEST_CASE("pages that the program replaced are its own for ever") {
 TEST_CASE("a block that is freed inside another call is gone, too") {
   Right heap;
   std::byte* const block = heap.allocate(32);
-  CHECK(heap.checker.release_unchecked(block).action == Action::kTakenBack);
-  CHECK(heap.checker.extent(block).verdict == BlockExtent::Verdict::kUnknown);
-  CHECK(heap.checker.release_unchecked(block).action == Action::kTakenBack);
+  CHECK(heap.checker.release_unchecked(block).action == Action::kReturnedToPool);
+  CHECK(heap.checker.extent(block).verdict == BlockLookup::Verdict::kUnknown);
+  CHECK(heap.checker.release_unchecked(block).action == Action::kReturnedToPool);
   int local = 0;
   CHECK(heap.checker.release_unchecked(&local).action == Action::kPassOn);
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "alloctap/os/virtual_memory.hpp"
-#include "tests/support/kept_object.hpp"
+#include "tests/support/live_object.hpp"
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "alloctap/status.hpp"
+#include "tests/support/exhausted_arena.hpp"
 #include "tests/support/piece_output.hpp"
-#include "tests/support/starved_arena.hpp"
 
 using alloctap::DumpWriter;
 using alloctap::testing::PieceOutput;

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/exhausted_arena.hpp"
 #include "tests/support/sample_report.hpp"
-#include "tests/support/starved_arena.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "alloctap/testing/fake_symbolizer.hpp"
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 namespace {
 

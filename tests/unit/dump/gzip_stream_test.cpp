@@ -5,8 +5,8 @@
 #include <string>
 
 #include "alloctap/status.hpp"
+#include "tests/support/exhausted_arena.hpp"
 #include "tests/support/piece_output.hpp"
-#include "tests/support/starved_arena.hpp"
 
 namespace {
 

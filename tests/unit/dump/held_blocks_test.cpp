@@ -5,21 +5,22 @@
 #include <random>
 
 using alloctap::BlockCount;
-using alloctap::HeldBlocks;
+using alloctap::LifetimeBreakdown;
 using alloctap::split_held;
 
 TEST_CASE("blocks that never went were there both times") {
   const BlockCount all{5, 500};
-  CHECK(split_held(all, all, all, 0) == HeldBlocks{{}, {}, all, {}});
+  CHECK(split_held(all, all, all, 0) == LifetimeBreakdown{{}, {}, all, {}});
 }
 
 TEST_CASE("blocks that went were there at the peak alone") {
-  CHECK(split_held({10, 1000}, {4, 400}, {}, 3) == HeldBlocks{{6, 600}, {4, 400}, {}, {}});
-  CHECK(split_held({10, 1000}, {}, {4, 400}, 3) == HeldBlocks{{6, 600}, {}, {}, {4, 400}});
+  CHECK(split_held({10, 1000}, {4, 400}, {}, 3) == LifetimeBreakdown{{6, 600}, {4, 400}, {}, {}});
+  CHECK(split_held({10, 1000}, {}, {4, 400}, 3) == LifetimeBreakdown{{6, 600}, {}, {}, {4, 400}});
 }
 
 TEST_CASE("a large block at the peak and small ones in the end are others") {
-  CHECK(split_held({6, 1050}, {1, 1000}, {5, 50}, 0) == HeldBlocks{{}, {1, 1000}, {}, {5, 50}});
+  CHECK(split_held({6, 1050}, {1, 1000}, {5, 50}, 0) ==
+        LifetimeBreakdown{{}, {1, 1000}, {}, {5, 50}});
 }
 
 TEST_CASE("numbers that do not go together have no parts") {
@@ -36,7 +37,7 @@ TEST_CASE("whatever blocks did, parts are found that add up") {
     return BlockCount{blocks, blocks == 0 ? 0 : random() % 5};
   };
   for (int i = 0; i < 100'000; ++i) {
-    const HeldBlocks truth{some(), some(), some(), some()};
+    const LifetimeBreakdown truth{some(), some(), some(), some()};
     const BlockCount at_peak = truth.peak_only + truth.both;
     const BlockCount at_end = truth.both + truth.end_only;
     const BlockCount all = truth.rest + at_peak + truth.end_only;

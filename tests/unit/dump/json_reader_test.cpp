@@ -8,8 +8,8 @@
 #include "alloctap/dump/json_dump.hpp"
 #include "alloctap/snapshot/profile_diff.hpp"
 #include "alloctap/status.hpp"
+#include "tests/support/exhausted_arena.hpp"
 #include "tests/support/sample_report.hpp"
-#include "tests/support/starved_arena.hpp"
 #include "tests/support/tagged_report.hpp"
 
 namespace {

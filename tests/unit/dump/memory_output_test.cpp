@@ -5,7 +5,7 @@
 
 #include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/status.hpp"
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 using alloctap::MemoryOutput;
 using alloctap::testing::StarvedArena;

@@ -7,7 +7,7 @@
 #include <protozero/pbf_writer.hpp>
 #include <string>
 
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 namespace {
 

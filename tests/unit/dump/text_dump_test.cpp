@@ -5,8 +5,8 @@
 #include <string>
 
 #include "alloctap/status.hpp"
+#include "tests/support/exhausted_arena.hpp"
 #include "tests/support/sample_report.hpp"
-#include "tests/support/starved_arena.hpp"
 #include "tests/support/tagged_report.hpp"
 
 namespace {
@@ -276,9 +276,8 @@ TEST_CASE("only what is shown is symbolized") {
   static std::size_t asked = 0;
   const SampleReport sample;
   alloctap::Report report = sample.report();
-  report.symbolize = [](std::span<const alloctap::CodePlace> places, alloctap::Symbols&) noexcept {
-    asked += places.size();
-  };
+  report.symbolize = [](std::span<const alloctap::CodeAddress> places,
+                        alloctap::Symbols&) noexcept { asked += places.size(); };
   CHECK(render(TextDump{.most_stacks = 1}, report).find("#1") != std::string::npos);
   CHECK(asked == 4);
 }

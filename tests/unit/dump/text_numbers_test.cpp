@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 using alloctap::TextNumbers;
 

@@ -150,13 +150,13 @@ TEST_CASE("a remembered row comes back whole, but for the location") {
 
 TEST_CASE("rows are remembered in a stack of eight") {
   std::vector<std::byte> nested;
-  for (unsigned depth = 1; depth <= CallFrameInterpreter::kMostRememberedRows; ++depth) {
+  for (unsigned depth = 1; depth <= CallFrameInterpreter::kMaxRememberedRows; ++depth) {
     for (const auto byte : raw({0x0E, 8 * depth, 0x0A})) nested.push_back(byte);
   }
   auto too_deep = nested;
   too_deep.push_back(std::byte{0x0A});
   CHECK(status_of(too_deep) == kTooComplex);
-  for (unsigned depth = 1; depth <= CallFrameInterpreter::kMostRememberedRows; ++depth) {
+  for (unsigned depth = 1; depth <= CallFrameInterpreter::kMaxRememberedRows; ++depth) {
     for (const auto byte : raw({0x41, 0x0B})) nested.push_back(byte);
   }
   Function function(nested);
@@ -232,9 +232,9 @@ TEST_CASE("instructions that break off are malformed, unknown ones too complex")
 }
 
 TEST_CASE("there is an end to the instructions of one function") {
-  std::vector<std::byte> nops(CallFrameInterpreter::kMostInstructions - 10);
+  std::vector<std::byte> nops(CallFrameInterpreter::kMaxInstructions - 10);
   CHECK(status_of(nops) == kFound);
-  nops.resize(CallFrameInterpreter::kMostInstructions + 10);
+  nops.resize(CallFrameInterpreter::kMaxInstructions + 10);
   CHECK(status_of(nops) == kTooComplex);
 }
 

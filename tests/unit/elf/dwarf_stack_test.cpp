@@ -15,9 +15,9 @@ constexpr auto kSmallest = static_cast<std::uintptr_t>(INTPTR_MIN);
 
 TEST_CASE("a stack gives back the last word first, and fails when it is empty or full") {
   DwarfStack stack;
-  for (std::uintptr_t word = 0; word < DwarfStack::kMostWords; ++word) stack.push(word);
+  for (std::uintptr_t word = 0; word < DwarfStack::kMaxWords; ++word) stack.push(word);
   CHECK(stack.ok());
-  CHECK(stack.pop() == DwarfStack::kMostWords - 1);
+  CHECK(stack.pop() == DwarfStack::kMaxWords - 1);
   stack.push(7);
   CHECK(stack.ok());
   stack.push(8);

@@ -175,7 +175,7 @@ TEST_CASE("failures: those of the tracker itself only where they are asked for")
   const FailingAllocations failing({.own_allocations = true});
   CHECK(fails(8, true));
   CHECK(fails(8, false));
-  const OwnAllocations from_the_arena;
+  const UseInternalArena from_the_arena;
   CHECK_FALSE(fails(8, true));
 }
 
@@ -209,7 +209,7 @@ TEST_CASE(
     "failures: more rules of all threads than there are places for say that they do nothing") {
   std::vector<std::unique_ptr<FailingAllocations>> rules;
   const FailureRule rule{.max_size = 0, .all_threads = true};
-  for (std::size_t i = 0; i < RulesInForce::kMostOfAllThreads; ++i) {
+  for (std::size_t i = 0; i < ActiveFaultRules::kMaxOfAllThreads; ++i) {
     rules.push_back(std::make_unique<FailingAllocations>(rule));
     CHECK(rules.back()->active());
   }

@@ -162,7 +162,7 @@ TEST_CASE("scopes that end in the wrong order, on the wrong thread or too deep h
   allocate(0x240, 1);
   CHECK(after.allocations() == 1);
   std::vector<std::unique_ptr<AllocationScope>> deep;
-  for (std::uint32_t i = 0; i < ScopeStack::kMostScopes; ++i) {
+  for (std::uint32_t i = 0; i < ScopeStack::kMaxScopes; ++i) {
     deep.push_back(std::make_unique<AllocationScope>());
   }
   CHECK_FALSE(deep.back()->counts());
@@ -175,7 +175,7 @@ TEST_CASE("scopes that end in the wrong order, on the wrong thread or too deep h
 
 TEST_CASE("scopes that end in the wrong order leave their places to later ones") {
   const Session session = started<ScopeTracker>();
-  for (std::uint32_t i = 0; i < 2 * ScopeStack::kMostScopes; ++i) {
+  for (std::uint32_t i = 0; i < 2 * ScopeStack::kMaxScopes; ++i) {
     auto outer = std::make_optional<AllocationScope>();
     auto inner = std::make_optional<AllocationScope>();
     outer.reset();
@@ -187,7 +187,7 @@ TEST_CASE("scopes that end in the wrong order leave their places to later ones")
 
 TEST_CASE("many stacks are counted each, and no more than there is room for") {
   StackCounts counts;
-  constexpr StackId kStacks = 3 * StackCounts::kMostStacks;
+  constexpr StackId kStacks = 3 * StackCounts::kMaxStacks;
   for (StackId stack = 1; stack <= kStacks; ++stack) {
     counts.add(stack, {.allocations = 1, .bytes = stack});
   }
@@ -201,7 +201,7 @@ TEST_CASE("many stacks are counted each, and no more than there is room for") {
   });
   CHECK(allocations == kStacks);
   CHECK(others > 0);
-  CHECK(others <= 2 * StackCounts::kMostStacks);
+  CHECK(others <= 2 * StackCounts::kMaxStacks);
   counts.clear();
   counts.for_each([](const StackCounts::Entry&) { CHECK(false); });
 }

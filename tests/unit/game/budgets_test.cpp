@@ -177,7 +177,7 @@ TEST_CASE("a budget can be changed and lifted, and goes on counting") {
 }
 
 TEST_CASE("budgets that are one too many, and paths that are none, are refused") {
-  using F = FramesOf<FullTest>;
+  using F = GameFramesOf<FullTest>;
   for (std::size_t i = 0; i < BudgetTable::kMost; ++i) {
     REQUIRE(F::set_budget(tag_named("budgets_test/full/" + std::to_string(i)), {}).ok());
   }
@@ -189,7 +189,7 @@ TEST_CASE("budgets that are one too many, and paths that are none, are refused")
   CHECK(set_budget("/budgets_test", {}).code() == alloctap::StatusCode::kInvalidArgument);
   CHECK(tag_named("").id == kNoTag);
   CHECK(tag_named(std::string(200, 'x')).id != kNoTag);
-  const RecordingSection section;
+  const RecordingScope section;
   CHECK(F::set_budget(Tag{}, {}).code() == alloctap::StatusCode::kFailedPrecondition);
 }
 

@@ -31,7 +31,7 @@ std::array<Tag, 100> many_tags() {
 
 TEST_CASE("of many frames the last are kept, and all are counted") {
   using G = Game<LongTest>;
-  constexpr std::size_t kFrames = FrameLog::kLastFrames + 10;
+  constexpr std::size_t kFrames = GameFrameLog::kLastFrames + 10;
   G::Frames::mark();
   for (std::size_t i = 0; i < kFrames; ++i) {
     G::allocate(0x1000, 3);
@@ -43,8 +43,8 @@ TEST_CASE("of many frames the last are kept, and all are counted") {
   CHECK(snapshot.frames.frames == kFrames);
   CHECK(snapshot.frames.histograms[0][1] == kFrames);
   CHECK(snapshot.frames.histograms[1][2] == kFrames);
-  REQUIRE(last.size() == FrameLog::kLastFrames);
-  CHECK(last[0].number == kFrames - FrameLog::kLastFrames + 1);
+  REQUIRE(last.size() == GameFrameLog::kLastFrames);
+  CHECK(last[0].number == kFrames - GameFrameLog::kLastFrames + 1);
   for (const FrameSummary& frame : last) REQUIRE(frame.counts.allocations == 1);
 }
 

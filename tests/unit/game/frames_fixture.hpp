@@ -16,13 +16,13 @@ namespace alloctap::testing {
 template <class Test>
 struct FramesConfig : RecorderConfig<Test> {
   using Tags = ScopedTags;
-  using Observers = FramesOf<Test>;
+  using Observers = GameFramesOf<Test>;
 };
 
 /// A program whose frames are counted.
 template <class Test>
 struct Game : Program<FramesConfig<Test>> {
-  using Frames = FramesOf<Test>;
+  using Frames = GameFramesOf<Test>;
 
   static void allocate(std::uintptr_t block, std::size_t size, std::uintptr_t caller = 0x100) {
     const std::array<std::uintptr_t, 2> frames{caller, 0x200};

@@ -136,9 +136,9 @@ TEST_CASE("a thread that is in too many tags in one frame tells of the others as
   REQUIRE(snapshot.frames.last.size() == 2);
   const FrameSummary& full = snapshot.frames.last[0];
   CHECK(full.counts.allocations == 200);
-  CHECK(full.tag_count == ThreadFrames::kMostTags);
+  CHECK(full.tag_count == ThreadFrames::kMaxTags);
   CHECK(tag_of(snapshot, full, {kOtherTags}).counts.allocations ==
-        200 - (ThreadFrames::kMostTags - 1));
+        200 - (ThreadFrames::kMaxTags - 1));
   CHECK(tag_of(snapshot, snapshot.frames.last[1], {process_tags.find_or_add(outer, "199")})
             .counts.allocations == 1);
 }
@@ -210,13 +210,14 @@ TEST_CASE("of marks that meet one is refused, and each other one ends a frame") 
   CHECK(snapshot.frames.frames + 1 == made);
   CHECK(snapshot.frames.refused_marks == tried - made);
   CHECK(snapshot.frames.marking_thread_changes >= 1);
-  CHECK(snapshot.frames.last.size() == std::min<std::uint64_t>(made - 1, FrameLog::kLastFrames));
+  CHECK(snapshot.frames.last.size() ==
+        std::min<std::uint64_t>(made - 1, GameFrameLog::kLastFrames));
 }
 
 TEST_CASE("a mark inside of the tracker is refused") {
   using G = Game<MarkInsideTest>;
   {
-    const RecordingSection section;
+    const RecordingScope section;
     CHECK_FALSE(G::Frames::mark());
   }
   CHECK(G::Frames::current() == 0);
@@ -226,7 +227,7 @@ TEST_CASE("a mark inside of the tracker is refused") {
 namespace {
 
 struct NoTagsConfig : RecorderConfig<NoTagsTest> {
-  using Observers = alloctap::Observers<NoObservers, FramesOf<NoTagsTest>>;
+  using Observers = alloctap::Observers<NoObservers, GameFramesOf<NoTagsTest>>;
 };
 static_assert(kWantsOwners<NoTagsConfig::Observers>);
 static_assert(!kWantsOwners<Observers<NoObservers>>);
@@ -236,10 +237,10 @@ static_assert(!kWantsOwners<Observers<NoObservers>>);
 TEST_CASE("without tags all is of none, and other observers may stand beside") {
   using P = Program<NoTagsConfig>;
   ScriptedStack::play(kStack);
-  FramesOf<NoTagsTest>::mark();
+  GameFramesOf<NoTagsTest>::mark();
   const tag_scope scope{"frames_test ignored"};
   P::allocate(0x1000, 10);
-  FramesOf<NoTagsTest>::mark();
+  GameFramesOf<NoTagsTest>::mark();
   const Snapshot snapshot = P::snapshot();
   REQUIRE(snapshot.frames.last.size() == 1);
   CHECK(tag_of(snapshot, snapshot.frames.last[0], {}).counts.allocations == 1);

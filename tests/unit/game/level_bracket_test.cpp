@@ -11,9 +11,9 @@
 
 #include "alloctap/status.hpp"
 #include "alloctap/tag/scoped_tags.hpp"
+#include "tests/support/exhausted_arena.hpp"
 #include "tests/support/path_here.hpp"
 #include "tests/support/scripted_tracker.hpp"
-#include "tests/support/starved_arena.hpp"
 
 namespace {
 
@@ -69,7 +69,7 @@ TEST_CASE("what a level leaves is told by tag and by asset") {
   CHECK(left.level().blocks == 4);
   CHECK(left.elsewhere().bytes == 1000);
   REQUIRE(left.tags().size() == 4);
-  const LeftTag& streamed = left.tags()[0];
+  const LeakedTag& streamed = left.tags()[0];
   CHECK(streamed.path == path_here("leaving level/Streaming/textures/hero.png"));
   CHECK(streamed.asset == "textures/hero.png");
   CHECK(streamed.left.bytes == 110);

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "alloctap/status.hpp"
+#include "tests/support/exhausted_arena.hpp"
 #include "tests/support/scripted_tracker.hpp"
-#include "tests/support/starved_arena.hpp"
 
 namespace {
 

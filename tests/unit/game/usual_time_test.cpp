@@ -2,11 +2,11 @@
 
 #include <doctest/doctest.h>
 
-using alloctap::UsualTime;
+using alloctap::TypicalLatency;
 
 TEST_CASE(
     "a usual call stands for those whose time is not taken, one that took much longer for itself") {
-  UsualTime time;
+  TypicalLatency time;
   CHECK(time.estimate(50, 64) == 64 * 50);
   CHECK(time.estimate(800, 64) == 64 * 800);
   CHECK(time.estimate(1'000'000, 64) == 1'000'000);
@@ -14,7 +14,7 @@ TEST_CASE(
 }
 
 TEST_CASE("what is usual follows what calls take, and one call hardly changes it") {
-  UsualTime time;
+  TypicalLatency time;
   for (int i = 0; i < 100; ++i) time.estimate(40, 64);
   CHECK(time.ns == 40);
   time.estimate(1'000'000'000, 64);
@@ -29,9 +29,9 @@ TEST_CASE("what is usual follows what calls take, and one call hardly changes it
 }
 
 TEST_CASE("a slow first call makes nothing usual that is not") {
-  UsualTime time;
+  TypicalLatency time;
   CHECK(time.estimate(50'000'000, 64) == 50'000'000);
   CHECK(time.estimate(50'000'000, 64) == 50'000'000);
-  CHECK(time.ns <= 4 * UsualTime::kFirstAtMost);
+  CHECK(time.ns <= 4 * TypicalLatency::kFirstAtMost);
   CHECK(time.estimate(2'000, 64) == 64 * 2'000);
 }

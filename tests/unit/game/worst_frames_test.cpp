@@ -90,9 +90,9 @@ TEST_CASE("stacks that find no room in a frame are told as one") {
   const auto& by_count = worst_of(snapshot, FrameMeasure::kAllocations);
   REQUIRE(by_count.size() == 1);
   const WorstFrame& worst = by_count[0];
-  CHECK(worst.stack_count == WorstFrame::kMostStacks);
+  CHECK(worst.stack_count == WorstFrame::kMaxStacks);
   CHECK(worst.stacks[0].allocations == 51);
-  CHECK(worst.other_stacks.allocations == 1050 - 51 - (WorstFrame::kMostStacks - 1));
+  CHECK(worst.other_stacks.allocations == 1050 - 51 - (WorstFrame::kMaxStacks - 1));
   CHECK(worst.other_stacks.allocated_bytes == 2 * worst.other_stacks.allocations);
 }
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "tests/support/exhausted_arena.hpp"
 #include "tests/support/huge_pages.hpp"
-#include "tests/support/starved_arena.hpp"
 
 namespace {
 

@@ -16,9 +16,9 @@
 #include "alloctap/os/memory_map.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 #include "tests/support/brought_in.hpp"
+#include "tests/support/exhausted_arena.hpp"
 #include "tests/support/huge_pages.hpp"
 #include "tests/support/is_aligned.hpp"
-#include "tests/support/starved_arena.hpp"
 
 namespace {
 

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
-using alloctap::Detours;
+using alloctap::RecordingMode;
 
 TEST_CASE("pauses nest, and one that is not in force cannot be resumed") {
-  Detours detours;
+  RecordingMode detours;
   CHECK_FALSE(detours.any());
   detours.resume();
   CHECK_FALSE(detours.any());
@@ -23,7 +23,7 @@ TEST_CASE("pauses nest, and one that is not in force cannot be resumed") {
 }
 
 TEST_CASE("a policy that has to be asked is a detour, and no pause") {
-  Detours detours;
+  RecordingMode detours;
   detours.begin(true, false);
   CHECK(detours.any());
   CHECK_FALSE(detours.paused());
@@ -37,7 +37,7 @@ TEST_CASE("a policy that has to be asked is a detour, and no pause") {
 }
 
 TEST_CASE("a new session starts without a pause, and keeps their number") {
-  Detours detours;
+  RecordingMode detours;
   detours.pause();
   detours.begin(false, false);
   CHECK_FALSE(detours.any());
@@ -45,26 +45,26 @@ TEST_CASE("a new session starts without a pause, and keeps their number") {
 }
 
 TEST_CASE("the word is another one in each session, each pause, and behind them") {
-  Detours detours;
+  RecordingMode detours;
   CHECK(detours.word() != 0);
   CHECK_FALSE(detours.samples());
   detours.begin(true, true);
   const std::uint64_t first = detours.word();
   CHECK(detours.samples());
-  CHECK(Detours::only_samples(first));
+  CHECK(RecordingMode::only_samples(first));
   detours.pause();
   CHECK(detours.samples());
   CHECK(detours.word() != first);
-  CHECK_FALSE(Detours::only_samples(detours.word()));
+  CHECK_FALSE(RecordingMode::only_samples(detours.word()));
   detours.resume();
   CHECK(detours.word() == first);
   detours.end();
   CHECK(detours.samples());
-  CHECK_FALSE(Detours::only_samples(detours.word()));
+  CHECK_FALSE(RecordingMode::only_samples(detours.word()));
   detours.begin(true, true);
-  CHECK(Detours::only_samples(detours.word()));
+  CHECK(RecordingMode::only_samples(detours.word()));
   CHECK(detours.word() != first);
   detours.begin(true, false);
   CHECK_FALSE(detours.samples());
-  CHECK_FALSE(Detours::only_samples(detours.word()));
+  CHECK_FALSE(RecordingMode::only_samples(detours.word()));
 }

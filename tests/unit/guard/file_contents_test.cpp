@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace {

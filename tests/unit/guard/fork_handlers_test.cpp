@@ -22,16 +22,16 @@ namespace {
 using alloctap::Arena;
 using alloctap::ForkHandlers;
 using alloctap::FutexLock;
-using alloctap::RecordingGate;
-using alloctap::RecordingSection;
+using alloctap::RecordingScope;
 using alloctap::ThreadStates;
+using alloctap::WorldGate;
 using alloctap::testing::holds_in_child;
 
 /// A table as the tracker has them: a lock and two numbers that are equal outside of it.
 class Table {
  public:
   void record() {
-    const RecordingSection section;
+    const RecordingScope section;
     const std::lock_guard hold(lock_);
     first_ = first_ + 1;
     void* block = Arena::allocate(64 + first_ % 2048);
@@ -114,7 +114,7 @@ std::size_t install_all(std::index_sequence<Indices...>) {
 }  // namespace
 
 TEST_CASE("a process whose threads record forks 200 times and every child is whole") {
-  RecordingGate::initialize();
+  WorldGate::initialize();
   REQUIRE(ForkHandlers::install(&count_child));
   REQUIRE(ForkHandlers::install(&count_child));
   Table table;
@@ -132,7 +132,7 @@ TEST_CASE("a process whose threads record forks 200 times and every child is who
 }
 
 TEST_CASE("children of children are whole too") {
-  RecordingGate::initialize();
+  WorldGate::initialize();
   REQUIRE(ForkHandlers::install(&count_child));
   Table table;
   table.record();
@@ -144,7 +144,7 @@ TEST_CASE("children of children are whole too") {
 }
 
 TEST_CASE("callbacks of a child find the guard layer whole and the control lock held") {
-  RecordingGate::initialize();
+  WorldGate::initialize();
   CHECK(holds_in_child([] {
     const bool installed = ForkHandlers::install([]() noexcept {
       void* block = Arena::allocate(64);

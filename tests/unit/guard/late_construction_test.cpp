@@ -12,7 +12,7 @@ struct Counting {
   static inline int destroyed = 0;
 };
 
-constinit alloctap::LateConstruction<Counting> late;
+constinit alloctap::NoDestroyLazy<Counting> late;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ TEST_CASE("a late object is made on first use, once, and never destroyed") {
   CHECK(late.get().value == 7);
   CHECK(Counting::made == 1);
   {
-    alloctap::LateConstruction<Counting>().get();
+    alloctap::NoDestroyLazy<Counting>().get();
   }
   CHECK(Counting::made == 2);
   CHECK(Counting::destroyed == 0);

@@ -12,7 +12,7 @@
 
 #include "alloctap/os/thread.hpp"
 #include "tests/support/child_process.hpp"
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 namespace {
 
@@ -40,10 +40,10 @@ int claim(ThreadState& thread, std::integer_sequence<int, kNumbers...>) {
 
 TEST_CASE("each thread keeps one object of a type, and another one of another type") {
   ThreadState& mine = *ThreadStates::mine();
-  CHECK(PerThread<Tally>::known(mine) == nullptr);
+  CHECK(PerThread<Tally>::get_if_exists(mine) == nullptr);
   Tally* const tally = PerThread<Tally>::of(mine);
   REQUIRE(tally != nullptr);
-  CHECK(PerThread<Tally>::known(mine) == tally);
+  CHECK(PerThread<Tally>::get_if_exists(mine) == tally);
   CHECK(tally->count == 0);
   tally->count = 5;
   CHECK(PerThread<Tally>::of(mine) == tally);
@@ -96,8 +96,8 @@ TEST_CASE("more types than there are places get nothing and harm nobody") {
   CHECK(holds_in_child([] {
     ThreadState& mine = *ThreadStates::mine();
     Tally* const tally = PerThread<Tally>::of(mine);
-    const int claimed = claim(mine, std::make_integer_sequence<int, ThreadState::kMostKept + 10>{});
-    return claimed > 0 && claimed < static_cast<int>(ThreadState::kMostKept) &&
+    const int claimed = claim(mine, std::make_integer_sequence<int, ThreadState::kMaxKept + 10>{});
+    return claimed > 0 && claimed < static_cast<int>(ThreadState::kMaxKept) &&
            PerThread<Tally>::of(mine) == tally;
   }));
 }
@@ -116,7 +116,7 @@ TEST_CASE("what a thread wrote before it ended is there for who looks, though no
     id.store(0, std::memory_order_relaxed);
     std::thread([] {
       {
-        const alloctap::RecordingSection section;
+        const alloctap::RecordingScope section;
         ++PerThread<Counted>::of(*section.thread())->count;
       }
       id.store(alloctap::os::current_thread_id(), std::memory_order_relaxed);

@@ -11,7 +11,7 @@
 
 namespace {
 
-using alloctap::PreservingSection;
+using alloctap::ErrnoSafeRecordingScope;
 using alloctap::ThreadState;
 using alloctap::ThreadStates;
 
@@ -19,7 +19,7 @@ using alloctap::ThreadStates;
 int error_after_section(int error) {
   errno = error;
   {
-    const PreservingSection section;
+    const ErrnoSafeRecordingScope section;
     errno = ENOMEM;
   }
   return errno;
@@ -31,7 +31,7 @@ TEST_CASE("a preserving section is a recording section of the calling thread") {
   const ThreadState* const mine = ThreadStates::mine();
   REQUIRE(mine != nullptr);
   {
-    const PreservingSection section;
+    const ErrnoSafeRecordingScope section;
     CHECK(section.thread() == mine);
     CHECK(mine->recording == 1);
   }

@@ -14,9 +14,9 @@ extern "C" void free(void* pointer) noexcept __asm__("alloctap_test_free");
 
 namespace {
 
-using alloctap::OwnAllocations;
 using alloctap::ReentrancyGuard;
 using alloctap::this_thread_slot;
+using alloctap::UseInternalArena;
 
 // Volatile for the same reason that makes the guard atomic.
 volatile std::int32_t depth_in_malloc = -1;
@@ -42,17 +42,17 @@ TEST_CASE("the outermost guard is the first, and each is undone") {
   CHECK(depth() == 0);
   {
     const ReentrancyGuard outer;
-    CHECK(outer.outermost());
+    CHECK(outer.is_outermost());
     {
       const ReentrancyGuard inner;
-      CHECK_FALSE(inner.outermost());
+      CHECK_FALSE(inner.is_outermost());
       CHECK(depth() == 2);
     }
     CHECK(depth() == 1);
   }
   CHECK(depth() == 0);
   const ReentrancyGuard again;
-  CHECK(again.outermost());
+  CHECK(again.is_outermost());
 }
 
 TEST_CASE("a guard is up while malloc and free are called directly") {
@@ -72,21 +72,21 @@ TEST_CASE("a guard is up while malloc and free are called directly") {
 TEST_CASE("a guard holds for its own thread only") {
   const ReentrancyGuard guard;
   bool outermost = false;
-  std::thread([&] { outermost = ReentrancyGuard().outermost(); }).join();
+  std::thread([&] { outermost = ReentrancyGuard().is_outermost(); }).join();
   CHECK(outermost);
 }
 
 TEST_CASE("own allocations are active, and guarded, while one is alive") {
-  CHECK_FALSE(OwnAllocations::active());
+  CHECK_FALSE(UseInternalArena::active());
   {
-    const OwnAllocations outer;
-    const OwnAllocations inner;
-    CHECK(OwnAllocations::active());
-    CHECK_FALSE(ReentrancyGuard().outermost());
+    const UseInternalArena outer;
+    const UseInternalArena inner;
+    CHECK(UseInternalArena::active());
+    CHECK_FALSE(ReentrancyGuard().is_outermost());
     bool active_elsewhere = true;
-    std::thread([&] { active_elsewhere = OwnAllocations::active(); }).join();
+    std::thread([&] { active_elsewhere = UseInternalArena::active(); }).join();
     CHECK_FALSE(active_elsewhere);
   }
-  CHECK_FALSE(OwnAllocations::active());
-  CHECK(ReentrancyGuard().outermost());
+  CHECK_FALSE(UseInternalArena::active());
+  CHECK(ReentrancyGuard().is_outermost());
 }

@@ -9,8 +9,8 @@
 
 #include "alloctap/guard/arena.hpp"
 #include "tests/support/brought_in.hpp"
+#include "tests/support/exhausted_arena.hpp"
 #include "tests/support/huge_pages.hpp"
-#include "tests/support/starved_arena.hpp"
 
 namespace {
 

@@ -11,15 +11,15 @@
 #include <thread>
 
 #include "tests/support/child_process.hpp"
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 namespace {
 
 using alloctap::inside_tracker;
-using alloctap::RecordingGate;
-using alloctap::RecordingSection;
+using alloctap::RecordingScope;
 using alloctap::ThreadState;
 using alloctap::ThreadStates;
+using alloctap::WorldGate;
 using std::chrono::milliseconds;
 
 /// Runs `body` on a thread of its own, to the end.
@@ -42,15 +42,15 @@ TEST_CASE("a thread has one state for life, and no other thread has it") {
   CHECK(ThreadStates::mine() == mine);
   CHECK(mine->thread_id == alloctap::os::current_thread_id());
   on_new_thread([&] { CHECK(ThreadStates::mine() != mine); });
-  on_new_thread([&] { CHECK(RecordingSection().thread() == ThreadStates::mine()); });
+  on_new_thread([&] { CHECK(RecordingScope().thread() == ThreadStates::mine()); });
 }
 
 TEST_CASE("closing the gate waits for the thread that records") {
-  RecordingGate::initialize();
+  WorldGate::initialize();
   std::atomic<bool> inside{false};
   std::atomic<bool> done{false};
   std::thread thread([&] {
-    const RecordingSection section;
+    const RecordingScope section;
     inside = true;
     std::this_thread::sleep_for(milliseconds(50));
     done = true;
@@ -63,19 +63,19 @@ TEST_CASE("closing the gate waits for the thread that records") {
 }
 
 TEST_CASE("a closed gate blocks threads that come, known and new, until it opens") {
-  RecordingGate::initialize();
+  WorldGate::initialize();
   std::atomic<int> ready{0};
   std::atomic<bool> closed{false};
   std::atomic<int> entered{0};
   const auto enter = [&] {
     ++ready;
     while (!closed) std::this_thread::yield();
-    const RecordingSection section;
+    const RecordingScope section;
     ++entered;
   };
   std::thread known([&] {
     {
-      const RecordingSection section;
+      const RecordingScope section;
     }
     enter();
   });
@@ -92,27 +92,27 @@ TEST_CASE("a closed gate blocks threads that come, known and new, until it opens
 }
 
 TEST_CASE("2,000 short threads need few states") {
-  RecordingGate::initialize();
+  WorldGate::initialize();
   // Those of earlier tests count: as many as twice them may be made before anybody looks for ended
   // threads.
   const std::size_t few = std::max<std::size_t>(64, 2 * states_made());
   REQUIRE(few < 1000);
   int without = 0;
   for (int i = 0; i < 2000; ++i) {
-    on_new_thread([&] { without += RecordingSection().thread() == nullptr; });
+    on_new_thread([&] { without += RecordingScope().thread() == nullptr; });
   }
   CHECK(without == 0);
   CHECK(states_made() <= few);
 }
 
 TEST_CASE("a state that is taken over remembers nothing of the thread before") {
-  RecordingGate::initialize();
+  WorldGate::initialize();
   std::set<const ThreadState*> used;
   int taken_over = 0;
   int stale = 0;
   for (int i = 0; i < 1000; ++i) {
     on_new_thread([&] {
-      const RecordingSection section;
+      const RecordingScope section;
       ThreadState& state = *section.thread();
       if (!used.insert(&state).second) {
         ++taken_over;
@@ -126,7 +126,7 @@ TEST_CASE("a state that is taken over remembers nothing of the thread before") {
 }
 
 TEST_CASE("a thread without memory for a state records nothing, and does once there is memory") {
-  RecordingGate::initialize();
+  WorldGate::initialize();
   // More threads than states that earlier ones may have left.
   std::array<std::thread, 100> threads;
   std::atomic<int> phase{0};
@@ -138,10 +138,10 @@ TEST_CASE("a thread without memory for a state records nothing, and does once th
     thread = std::thread([&] {
       ++started;
       while (phase < 1) std::this_thread::yield();
-      if (RecordingSection().thread() == nullptr) ++without;
+      if (RecordingScope().thread() == nullptr) ++without;
       ++tried;
       while (phase < 2) std::this_thread::yield();
-      if (RecordingSection().thread() == nullptr) ++without_later;
+      if (RecordingScope().thread() == nullptr) ++without_later;
     });
   }
   while (started < 100) std::this_thread::yield();
@@ -157,8 +157,8 @@ TEST_CASE("a thread without memory for a state records nothing, and does once th
 }
 
 TEST_CASE("closing the gate tells a caller that was stopped inside, and does not wait for it") {
-  RecordingGate::initialize();
-  const RecordingSection section;
+  WorldGate::initialize();
+  const RecordingScope section;
   const auto start = std::chrono::steady_clock::now();
   CHECK_FALSE(ThreadStates::close_gate());
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(4));
@@ -167,14 +167,14 @@ TEST_CASE("closing the gate tells a caller that was stopped inside, and does not
 
 TEST_CASE("a thread that abandons its section is not waited for, but remembered") {
   CHECK(alloctap::testing::holds_in_child([] {
-    RecordingGate::initialize();
+    WorldGate::initialize();
     const bool whole_before = ThreadStates::close_gate();
     ThreadStates::open_gate();
     on_new_thread([] { ThreadStates::abandon_section(); });
     const bool whole_outside = ThreadStates::close_gate();
     ThreadStates::open_gate();
     on_new_thread([] {
-      const RecordingSection section;
+      const RecordingScope section;
       ThreadStates::abandon_section();
     });
     return whole_before && whole_outside && !ThreadStates::close_gate();
@@ -182,10 +182,10 @@ TEST_CASE("a thread that abandons its section is not waited for, but remembered"
 }
 
 TEST_CASE("a thread is inside the tracker exactly while it records") {
-  RecordingGate::initialize();
+  WorldGate::initialize();
   CHECK_FALSE(inside_tracker());
   {
-    const RecordingSection section;
+    const RecordingScope section;
     CHECK(inside_tracker());
     on_new_thread([] { CHECK_FALSE(inside_tracker()); });
   }

@@ -10,13 +10,13 @@
 
 namespace {
 
-using alloctap::Turn;
+using alloctap::SingleFlight;
 
 constexpr std::int64_t kLongWait = 60'000'000'000;
 
-constinit Turn static_turn;
+constinit SingleFlight static_turn;
 
-std::chrono::nanoseconds time_to_await(Turn& turn, std::int64_t nanoseconds) {
+std::chrono::nanoseconds time_to_await(SingleFlight& turn, std::int64_t nanoseconds) {
   const auto start = std::chrono::steady_clock::now();
   turn.await_end(nanoseconds);
   return std::chrono::steady_clock::now() - start;
@@ -30,7 +30,7 @@ TEST_CASE("a static turn is free without a constructor") {
 }
 
 TEST_CASE("a turn is one thread's until it ends") {
-  Turn turn;
+  SingleFlight turn;
   REQUIRE(turn.try_begin());
   CHECK_FALSE(turn.try_begin());
   turn.end();
@@ -38,14 +38,14 @@ TEST_CASE("a turn is one thread's until it ends") {
 }
 
 TEST_CASE("nobody waits where it is nobody's turn") {
-  Turn turn;
+  SingleFlight turn;
   CHECK(time_to_await(turn, kLongWait) < std::chrono::nanoseconds(kLongWait));
   CHECK(turn.try_begin());
 }
 
 TEST_CASE("who waits too long goes on, and the turn stays taken") {
   constexpr std::int64_t kShort = 20'000'000;
-  Turn turn;
+  SingleFlight turn;
   REQUIRE(turn.try_begin());
   CHECK(time_to_await(turn, kShort) >= std::chrono::nanoseconds(kShort));
   CHECK(time_to_await(turn, kShort) >= std::chrono::nanoseconds(kShort));
@@ -55,7 +55,7 @@ TEST_CASE("who waits too long goes on, and the turn stays taken") {
 }
 
 TEST_CASE("all who wait go on when the turn ends, and none before") {
-  Turn turn;
+  SingleFlight turn;
   std::atomic<int> gone_on{0};
   std::vector<std::thread> threads;
   REQUIRE(turn.try_begin());
@@ -73,7 +73,7 @@ TEST_CASE("all who wait go on when the turn ends, and none before") {
 }
 
 TEST_CASE("a child of a fork has the turn to itself") {
-  Turn turn;
+  SingleFlight turn;
   REQUIRE(turn.try_begin());
   turn.after_fork();
   CHECK(turn.try_begin());

@@ -23,19 +23,19 @@ struct SkippingFake : FakeSink<> {
   static inline std::size_t told = 0;
 
   template <class BytesOf>
-  static bool skips(const void*, const BytesOf& bytes_of) noexcept {
+  static bool try_skip(const void*, const BytesOf& bytes_of) noexcept {
     ++asked;
     bytes = bytes_of();
     return passes_over;
   }
-  static bool skips_free(const void*) noexcept {
+  static bool try_skip_free(const void*) noexcept {
     ++asked;
     return passes_over;
   }
-  static void on_allocate_unskipped(const alloctap::AllocationEvent& event) noexcept {
+  static void on_allocate_sampled_in(const alloctap::AllocationEvent& event) noexcept {
     told += event.pointer == kSkipped && event.size == bytes ? 1U : 100U;
   }
-  static void on_deallocate_unskipped(void* block, const alloctap::CallOrigin&) noexcept {
+  static void on_deallocate_sampled_in(void* block, const alloctap::CallOrigin&) noexcept {
     told += block == kSkipped ? 1U : 100U;
   }
 };

@@ -62,7 +62,7 @@ ALLOCTAP_NOINLINE void allocate_here() {
 struct GuardSink : alloctap::EventSinkArchetype {
   static void on_allocate(const alloctap::AllocationEvent&) noexcept {
     const ReentrancyGuard guard;
-    outermost = guard.outermost();
+    outermost = guard.is_outermost();
   }
   static inline bool outermost = true;
 };

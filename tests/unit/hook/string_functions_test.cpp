@@ -66,7 +66,8 @@ std::vector<Range> touched(std::string_view text, Arguments... arguments) {
   Memory::ranges.clear();
   Memory::overlaps.clear();
   const CallOrigin origin;
-  StringFunctionNamed<Name>::touch(StringLook<KeepingSink>(Name.view(), origin), arguments...);
+  StringFunctionNamed<Name>::touch(StringAccessChecker<KeepingSink>(Name.view(), origin),
+                                   arguments...);
   return Memory::ranges;
 }
 
@@ -194,7 +195,7 @@ TEST_CASE("a number is read to what ends it") {
   std::memcpy(block, "12x", 4);
   Memory::ranges.clear();
   const CallOrigin origin;
-  const StringLook<KeepingSink> look("strtol", origin);
+  const StringAccessChecker<KeepingSink> look("strtol", origin);
   char* end = nullptr;
   using Strtol = StringFunctionNamed<"strtol">;
   CHECK(Strtol::run(&look, &std::strtol, block, &end, 10) == 12);

@@ -40,10 +40,10 @@ using Books = CountedContainer<MemoryMetaContainer<TinyIndex>, struct Bookkeeper
 
 /// Keeps what it is told of the end of a peak.
 struct FallTotals {
-  static alloctap::ThreadTotals* mine() noexcept { return mine_; }
+  static alloctap::ThreadStats* mine() noexcept { return mine_; }
   static MemoryMetaContainer<TinyIndex>& meta() noexcept { return meta_; }
-  static void on_fall(const BlockRecord& gone) noexcept { told = gone; }
-  static inline alloctap::ThreadTotals* mine_ = nullptr;
+  static void on_peak_passed(const BlockRecord& gone) noexcept { told = gone; }
+  static inline alloctap::ThreadStats* mine_ = nullptr;
   static inline MemoryMetaContainer<TinyIndex> meta_;
   static inline BlockRecord told;
 };
@@ -84,8 +84,8 @@ TEST_CASE("what is given back is counted by stack, and not where it is put back"
 }
 
 TEST_CASE("whoever keeps pictures of the peak is told of the block whose free ended it") {
-  alloctap::Bookkeeper<MemoryMetaContainer<TinyIndex>, FallTotals> books;
-  const auto totals = std::make_unique<alloctap::ThreadTotals>();
+  alloctap::BlockTracker<MemoryMetaContainer<TinyIndex>, FallTotals> books;
+  const auto totals = std::make_unique<alloctap::ThreadStats>();
   books.join(*totals);
   FallTotals::mine_ = totals.get();
   books.record_allocation(

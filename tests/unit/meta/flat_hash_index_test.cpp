@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "tests/support/child_process.hpp"
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 namespace {
 

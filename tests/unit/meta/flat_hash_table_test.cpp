@@ -7,7 +7,7 @@
 #include <random>
 
 #include "alloctap/guard/arena.hpp"
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 namespace {
 

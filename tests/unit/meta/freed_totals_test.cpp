@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "alloctap/meta/mapping_container.hpp"
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 #include "tests/unit/meta/mapping_pages.hpp"
 
 namespace {

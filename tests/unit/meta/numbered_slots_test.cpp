@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "alloctap/event/stack_identity.hpp"
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 namespace {
 

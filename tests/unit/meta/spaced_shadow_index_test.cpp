@@ -18,11 +18,11 @@ void* spaced_block(std::uintptr_t address) { return reinterpret_cast<void*>(addr
 /// What the arena maps for 16 MiB of blocks that begin so far apart.
 std::size_t bytes_with(std::size_t told, std::size_t told_later) {
   const auto index = std::make_unique<SpacedShadowIndex>();
-  if (told != 0) index->expect_spacing(told);
+  if (told != 0) index->set_min_block_spacing(told);
   const std::size_t before = Arena::mapped_bytes();
   constexpr std::uintptr_t kBegin = std::uintptr_t{1} << 40;
   CHECK(index->insert(spaced_block(kBegin), {.stack = 1, .size = 10}).kept);
-  if (told_later != 0) index->expect_spacing(told_later);
+  if (told_later != 0) index->set_min_block_spacing(told_later);
   std::size_t blocks = 0;
   for (std::uintptr_t at = kBegin + 48; at < kBegin + (std::uintptr_t{16} << 20); at += 48) {
     CHECK(index->insert(spaced_block(at), {.stack = 1, .size = 10}).kept);

@@ -5,7 +5,7 @@
 #include <map>
 #include <memory>
 
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 namespace {
 

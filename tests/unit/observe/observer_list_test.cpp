@@ -75,7 +75,7 @@ TEST_CASE("no thread is inside an observer that was removed") {
   for (std::thread& thread : threads) {
     thread = std::thread([&] {
       while (!done) {
-        const RecordingSection section;
+        const RecordingScope section;
         List::on_untrack({});
       }
     });

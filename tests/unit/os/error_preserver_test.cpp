@@ -7,7 +7,7 @@
 TEST_CASE("an error number survives what happens in between") {
   errno = EEXIST;
   {
-    const alloctap::os::ErrorPreserver preserve;
+    const alloctap::os::ErrnoGuard preserve;
     errno = ENOMEM;
   }
   CHECK(errno == EEXIST);

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 namespace {
 
@@ -71,7 +71,7 @@ TEST_CASE("the largest event there can be takes no more room than is kept for on
                           .address = std::uintptr_t{1} << 63,
                           .size = kMost,
                           .time_ns = std::numeric_limits<std::int64_t>::min()};
-  std::array<std::byte, EventCoding::kMostBytes> bytes{};
+  std::array<std::byte, EventCoding::kMaxBytes> bytes{};
   const std::byte* end = EventCoding::encode(event, kBeforeFirstEvent, bytes.data());
   CHECK(static_cast<std::size_t>(end - bytes.data()) <= bytes.size());
   LoggedEvent decoded = kBeforeFirstEvent;
@@ -85,7 +85,7 @@ TEST_CASE("a usual allocation takes seven bytes, its free four") {
       .sequence = 10, .thread = 1, .stack = 701, .address = 0x55'5555'a000, .size = 100};
   const LoggedEvent free{
       .sequence = 11, .kind = kDeallocation, .thread = 1, .address = 0x55'5555'5000};
-  std::array<std::byte, EventCoding::kMostBytes> bytes{};
+  std::array<std::byte, EventCoding::kMaxBytes> bytes{};
   CHECK(EventCoding::encode(allocation, before, bytes.data()) - bytes.data() == 7);
   CHECK(EventCoding::encode(free, allocation, bytes.data()) - bytes.data() == 4);
 }

@@ -9,7 +9,7 @@
 #include "alloctap/os/clock.hpp"
 #include "alloctap/queue/buffer_queue.hpp"
 #include "alloctap/testing/fake_consumer.hpp"
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 namespace {
 
@@ -20,9 +20,9 @@ using testing::FakeConsumer;
 void* block(std::size_t number) { return reinterpret_cast<void*>(0x10000 + number * 16); }
 
 /// A queue of its own, in front of a consumer that keeps everything.
-template <class Inner = DirectQueue, std::size_t kMostBytes = 1 << 20>
+template <class Inner = DirectQueue, std::size_t kMaxBytes = 1 << 20>
 struct Logged {
-  using Queue = typename LoggingQueue<Inner, kMostBytes>::template For<FakeConsumer>;
+  using Queue = typename LoggingQueue<Inner, kMaxBytes>::template For<FakeConsumer>;
 
   FakeConsumer consumer;
   std::unique_ptr<Queue> queue = std::make_unique<Queue>(consumer);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "alloctap/testing/fake_consumer.hpp"
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 namespace {
 

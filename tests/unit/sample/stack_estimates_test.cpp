@@ -5,7 +5,7 @@
 #include <memory>
 #include <thread>
 
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 using alloctap::StackEstimates;
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/made_up_memory.hpp"
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
+#include "tests/support/fake_memory.hpp"
 
 namespace {
 

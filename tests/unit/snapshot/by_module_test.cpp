@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "alloctap/status.hpp"
+#include "tests/support/exhausted_arena.hpp"
 #include "tests/support/sample_report.hpp"
-#include "tests/support/starved_arena.hpp"
 
 namespace {
 

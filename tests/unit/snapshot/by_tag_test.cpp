@@ -6,8 +6,8 @@
 
 #include "alloctap/snapshot/tag_paths.hpp"
 #include "alloctap/status.hpp"
+#include "tests/support/exhausted_arena.hpp"
 #include "tests/support/sample_report.hpp"
-#include "tests/support/starved_arena.hpp"
 #include "tests/support/tagged_report.hpp"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <initializer_list>
 
 #include "alloctap/status.hpp"
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 namespace {
 

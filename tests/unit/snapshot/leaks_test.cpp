@@ -8,8 +8,8 @@
 #include "alloctap/annotate.h"
 #include "alloctap/dump/frame_list.hpp"
 #include "alloctap/status.hpp"
+#include "tests/support/exhausted_arena.hpp"
 #include "tests/support/sample_report.hpp"
-#include "tests/support/starved_arena.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include "alloctap/hook/manual_hook.hpp"
 #include "alloctap/impl/tracker.hpp"
 #include "alloctap/testing/scripted_stack.hpp"
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 namespace {
 

@@ -9,8 +9,8 @@
 #include "alloctap/sample/poisson_by_bytes.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/tag/thread_owners.hpp"
+#include "tests/support/exhausted_arena.hpp"
 #include "tests/support/scripted_tracker.hpp"
-#include "tests/support/starved_arena.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "alloctap/status.hpp"
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 namespace {
 

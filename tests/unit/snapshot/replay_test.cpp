@@ -11,8 +11,8 @@
 #include "alloctap/queue/buffer_queue.hpp"
 #include "alloctap/snapshot/replay_check.hpp"
 #include "tests/support/child_process.hpp"
+#include "tests/support/exhausted_arena.hpp"
 #include "tests/support/logged_program.hpp"
-#include "tests/support/starved_arena.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "alloctap/status.hpp"
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 // Found by whoever asks the program for suppressions.
 extern "C" const char* __lsan_default_suppressions();

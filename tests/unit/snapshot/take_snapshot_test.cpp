@@ -12,7 +12,7 @@
 #include "alloctap/status.hpp"
 #include "alloctap/tag/tag_policy.hpp"
 #include "tests/support/counted_container.hpp"
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 namespace {
 

@@ -16,7 +16,7 @@ namespace {
 using namespace alloctap;
 using namespace alloctap::testing;
 
-using Comparing = ComparingStack<CarefulStack, BacktraceStack>;
+using Comparing = ComparingStack<FullUnwindStack, BacktraceStack>;
 
 constexpr std::size_t kCarefulRoom = 300;
 
@@ -66,7 +66,7 @@ TEST_CASE("a careful walk that never meets the caller is the caller alone, and f
   std::array<std::uintptr_t, 8> frames{};
   const int not_code = 0;
   const CapturedStack stack =
-      CarefulStack::capture(*ThreadStates::mine(), CallOrigin{.caller = &not_code}, frames);
+      FullUnwindStack::capture(*ThreadStates::mine(), CallOrigin{.caller = &not_code}, frames);
   CHECK(stack.depth == 1);
   CHECK(stack.failed);
   CHECK(frames[0] == reinterpret_cast<std::uintptr_t>(&not_code));

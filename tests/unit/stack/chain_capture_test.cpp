@@ -9,7 +9,7 @@
 
 #include "alloctap/stack/unwind_table_stack.hpp"
 #include "tests/support/call_chain.hpp"
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 namespace {
 

@@ -14,7 +14,7 @@ namespace {
 using namespace alloctap;
 using namespace alloctap::testing;
 
-constexpr std::size_t kMostKept = KeptChain::kMost;
+constexpr std::size_t kMaxKept = KeptChain::kMost;
 constexpr std::array kEndsByZero{ModelFunctions::kFixed, ModelFunctions::kFixedSaving,
                                  ModelFunctions::kByPointer};
 /// In a function that is the outermost: a stack that goes on to it ends there.
@@ -28,9 +28,9 @@ struct EndOfStack {
     walk();
   }
 
-  void walk() { REQUIRE(kept.walk(model, kMostKept) == UnwindOutcome::kCaller); }
+  void walk() { REQUIRE(kept.walk(model, kMaxKept) == UnwindOutcome::kCaller); }
   /// All frames, leaf first.
-  [[nodiscard]] std::vector<std::uintptr_t> seen() const { return kept.innermost(kMostKept); }
+  [[nodiscard]] std::vector<std::uintptr_t> seen() const { return kept.innermost(kMaxKept); }
   std::uintptr_t& zero() { return model.word_at(model.outermost_return_place()); }
 
   StackModel model;
@@ -93,7 +93,7 @@ TEST_CASE("a frame pointer that leads to the 0 matters") {
   UnwindFrame leaf = stack.model.leaf();
   leaf.fp += 16;
   stack.model.word_at(leaf.fp + 8) = kFurtherOut;
-  REQUIRE(stack.kept.walk(stack.model, leaf, kMostKept) == UnwindOutcome::kCaller);
+  REQUIRE(stack.kept.walk(stack.model, leaf, kMaxKept) == UnwindOutcome::kCaller);
   CHECK(stack.seen() == std::vector{leaf.pc, kFurtherOut});
   stack.walk();
   CHECK(stack.seen() == stack.model.truth());
@@ -103,7 +103,7 @@ TEST_CASE("a memo of a stack that ends at a return address of 0 looks at that, t
   constexpr std::uint64_t kSerial = 3;
   for (const auto outermost : kEndsByZero) {
     EndOfStack stack(outermost, 6);
-    StackMemo memo;
+    StackCache memo;
     const UnwindFrame leaf = stack.model.leaf();
     for (int i = 0; i < 2; ++i) memo.learn(leaf, kSerial, stack.kept.chain);
     CHECK(memo.find_expected(leaf, kSerial) != nullptr);
@@ -146,7 +146,7 @@ TEST_CASE("each word that led to the 0 is looked at") {
   const auto walk = [&] {
     std::size_t asked = 0;
     const RealignedRules rules{.asked = &asked};
-    ChainWalk<RealignedRules> walking(kept.chain, kept.walked, bounds, kMostKept, rules);
+    ChainWalk<RealignedRules> walking(kept.chain, kept.walked, bounds, kMaxKept, rules);
     REQUIRE(walking.walk_from(leaf) == UnwindOutcome::kCaller);
     return asked;
   };
@@ -157,12 +157,12 @@ TEST_CASE("each word that led to the 0 is looked at") {
     CHECK(walk() == 0);
     words[3] = at(12);
     CHECK(walk() == 2);
-    CHECK(kept.innermost(kMostKept) == std::vector<std::uintptr_t>{1, 2});
+    CHECK(kept.innermost(kMaxKept) == std::vector<std::uintptr_t>{1, 2});
     words[3] = at(10);
     CHECK(walk() == 1);
     words[9] = 3;
     CHECK(walk() == 2);
-    CHECK(kept.innermost(kMostKept) == std::vector<std::uintptr_t>{1, 3});
+    CHECK(kept.innermost(kMaxKept) == std::vector<std::uintptr_t>{1, 3});
     words[9] = 0;
   }
 }
@@ -175,7 +175,7 @@ TEST_CASE("a CFA in a word is refused where it is further in, or the end of the 
   const auto walk = [&](const UnwindFrame& leaf) {
     std::size_t asked = 0;
     const RealignedRules rules{.asked = &asked};
-    return ChainWalk<RealignedRules>(kept.chain, kept.walked, bounds, kMostKept, rules)
+    return ChainWalk<RealignedRules>(kept.chain, kept.walked, bounds, kMaxKept, rules)
         .walk_from(leaf);
   };
   const UnwindFrame leaf{.pc = 1, .sp = at(0), .fp = at(4)};

@@ -37,7 +37,7 @@ struct ChainOfWords {
 
   /// Forgets the frames; the first `count` of `end_words` told this end.
   void begin_at(ChainEnd end, std::size_t count) {
-    std::array<StackWord, kMostWordsOfFrame> told;
+    std::array<StackWord, kMaxWordsOfFrame> told;
     for (std::size_t i = 0; i < count; ++i) {
       told[i] = {.address = reinterpret_cast<std::uintptr_t>(&end_words[i]), .value = end_words[i]};
     }
@@ -49,8 +49,8 @@ struct ChainOfWords {
   }
 
   std::array<std::uintptr_t, 64> words{};
-  std::array<std::uintptr_t, kMostWordsOfFrame> end_words{};
-  VerifiedChain chain;
+  std::array<std::uintptr_t, kMaxWordsOfFrame> end_words{};
+  CachedFrameChain chain;
 };
 
 }  // namespace alloctap::testing

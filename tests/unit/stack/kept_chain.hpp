@@ -48,8 +48,8 @@ struct KeptChain {
     return pcs;
   }
 
-  VerifiedChain chain;
-  WalkedFrames walked;
+  CachedFrameChain chain;
+  UnwindBuffer walked;
   /// `ModelRules::without_tables`.
   bool without_tables = false;
   /// How many frames the last walk had to ask the rules of.

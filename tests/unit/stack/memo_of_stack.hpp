@@ -41,7 +41,7 @@ struct MemoOfStack {
   }
 
   ChainOfWords stack{4};
-  StackMemo memo;
+  StackCache memo;
 };
 
 /// The same frames, but for the outermost function, which was called from elsewhere.
@@ -61,6 +61,6 @@ struct StackElsewhere {
 };
 
 /// As many as are kept for one frame.
-using StacksElsewhere = std::array<std::optional<StackElsewhere>, StackMemo::kStacks>;
+using StacksElsewhere = std::array<std::optional<StackElsewhere>, StackCache::kStacks>;
 
 }  // namespace alloctap::testing

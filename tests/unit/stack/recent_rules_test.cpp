@@ -4,11 +4,11 @@
 
 #include <cstdint>
 
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 namespace {
 
-using alloctap::RecentRules;
+using alloctap::ThreadUnwindRuleCache;
 using alloctap::UnwindRule;
 using alloctap::UnwindRules;
 
@@ -17,7 +17,7 @@ std::uintptr_t code() { return reinterpret_cast<std::uintptr_t>(&code) + 1; }
 }  // namespace
 
 TEST_CASE("recent rules are those of the tables, asked once or again") {
-  RecentRules recent;
+  ThreadUnwindRuleCache recent;
   const auto epoch = UnwindRules::epoch();
   for (int round = 0; round < 2; ++round) {
     for (std::uintptr_t i = 0; i < 20'000; ++i) {
@@ -27,7 +27,7 @@ TEST_CASE("recent rules are those of the tables, asked once or again") {
 }
 
 TEST_CASE("an address without a table has no rule") {
-  RecentRules recent;
+  ThreadUnwindRuleCache recent;
   for (int round = 0; round < 2; ++round) {
     CHECK(recent.of(UnwindRules::epoch()).find(0x10).kind == UnwindRule::Kind::kNone);
   }
@@ -36,7 +36,7 @@ TEST_CASE("an address without a table has no rule") {
 // That they are forgotten with a module is seen where one takes another's place: the tests of
 // `tests/integration/unwind/switches` do that.
 TEST_CASE("rules are found again when the epoch changes") {
-  RecentRules recent;
+  ThreadUnwindRuleCache recent;
   const auto epoch = UnwindRules::epoch();
   const UnwindRule rule = recent.of(epoch).find(code());
   CHECK(rule.kind != UnwindRule::Kind::kNone);
@@ -45,7 +45,7 @@ TEST_CASE("rules are found again when the epoch changes") {
 }
 
 TEST_CASE("without memory the tables are asked") {
-  RecentRules recent;
+  ThreadUnwindRuleCache recent;
   const alloctap::testing::StarvedArena starved;
   const auto epoch = UnwindRules::epoch();
   CHECK(recent.of(epoch).find(code()) == UnwindRules::find(code(), epoch));

@@ -9,8 +9,8 @@
 
 namespace {
 
-using alloctap::RuleCache;
 using alloctap::UnwindRule;
+using alloctap::UnwindRuleCache;
 
 /// A rule that tells which address it was made for.
 UnwindRule rule_for(std::uintptr_t address) {
@@ -25,7 +25,7 @@ bool is_missing(const UnwindRule& rule) { return rule.kind == UnwindRule::Kind::
 }  // namespace
 
 TEST_CASE("a rule is found under the address and the epoch that it was kept under") {
-  const auto cache = std::make_unique<RuleCache>();
+  const auto cache = std::make_unique<UnwindRuleCache>();
   CHECK(is_missing(cache->find(0x401000, 1)));
   cache->keep(0x401000, rule_for(0x401000), 1);
   CHECK(cache->find(0x401000, 1) == rule_for(0x401000));
@@ -35,7 +35,7 @@ TEST_CASE("a rule is found under the address and the epoch that it was kept unde
 }
 
 TEST_CASE("a rule of a new epoch takes the place of the old one") {
-  const auto cache = std::make_unique<RuleCache>();
+  const auto cache = std::make_unique<UnwindRuleCache>();
   cache->keep(0x401000, rule_for(1), 1);
   cache->keep(0x401000, rule_for(2), 2);
   CHECK(cache->find(0x401000, 2) == rule_for(2));
@@ -43,14 +43,14 @@ TEST_CASE("a rule of a new epoch takes the place of the old one") {
 }
 
 TEST_CASE("no address of an empty cache is known, 0 neither") {
-  const auto cache = std::make_unique<RuleCache>();
+  const auto cache = std::make_unique<UnwindRuleCache>();
   for (std::uintptr_t address = 0; address < 100'000; ++address) {
     REQUIRE(is_missing(cache->find(address, 1)));
   }
 }
 
 TEST_CASE("of few addresses most are found") {
-  const auto cache = std::make_unique<RuleCache>();
+  const auto cache = std::make_unique<UnwindRuleCache>();
   for (std::uintptr_t i = 0; i < 2000; ++i) cache->keep(0x401000 + i * 7, rule_for(i), 1);
   std::size_t found = 0;
   for (std::uintptr_t i = 0; i < 2000; ++i) {
@@ -62,7 +62,7 @@ TEST_CASE("of few addresses most are found") {
 }
 
 TEST_CASE("rules of a new epoch are found when the first table is full of those of the old one") {
-  const auto cache = std::make_unique<RuleCache>();
+  const auto cache = std::make_unique<UnwindRuleCache>();
   for (std::uintptr_t i = 0; i < 10'000; ++i) cache->keep(0x401000 + i * 7, rule_for(i), 1);
   std::size_t found = 0;
   for (std::uintptr_t i = 0; i < 10'000; ++i) {
@@ -78,7 +78,7 @@ TEST_CASE("rules of a new epoch are found when the first table is full of those 
 }
 
 TEST_CASE("of more addresses than there is room for, each has its own rule or none") {
-  const auto cache = std::make_unique<RuleCache>();
+  const auto cache = std::make_unique<UnwindRuleCache>();
   constexpr std::uintptr_t kAddresses = 300'000;
   const auto address_of = [](std::uintptr_t i) { return 0x7F0000000000 + i * 5; };
   for (std::uintptr_t i = 0; i < kAddresses; ++i) {
@@ -97,7 +97,7 @@ TEST_CASE("of more addresses than there is room for, each has its own rule or no
 }
 
 TEST_CASE("threads that keep rules in one place never find a mixture") {
-  const auto cache = std::make_unique<RuleCache>();
+  const auto cache = std::make_unique<UnwindRuleCache>();
   // Enough for many to share a place.
   constexpr std::uintptr_t kAddresses = 200'000;
   std::atomic<std::size_t> wrong{0};
@@ -106,7 +106,7 @@ TEST_CASE("threads that keep rules in one place never find a mixture") {
     for (int i = 0; i < 400'000; ++i) {
       number = number * 6364136223846793005U + 1442695040888963407U;
       const std::uintptr_t address = 0x10000 + (number >> 33U) % kAddresses;
-      const RuleCache::Epoch epoch = 1 + (number >> 20U) % 2;
+      const UnwindRuleCache::Epoch epoch = 1 + (number >> 20U) % 2;
       const UnwindRule right = rule_for(address + epoch);
       const UnwindRule rule = cache->find(address, epoch);
       if (is_missing(rule)) {

@@ -46,7 +46,7 @@ TEST_CASE("stacks are recalled while the first of the choices is in force") {
     CHECK(Recalls::recall(thread, same, 100) != nullptr);
     REQUIRE(Recalls::select("none"));
     CHECK(Recalls::recall(thread, same, 100) == nullptr);
-    CHECK(Recalls::identify_anew(thread, same, 100, nullptr).stack.depth == 1);
+    CHECK(Recalls::identify_uncached(thread, same, 100, nullptr).stack.depth == 1);
     REQUIRE(Recalls::select("unwind-table"));
     CHECK(Recalls::recall(thread, same, 100) != nullptr);
   });

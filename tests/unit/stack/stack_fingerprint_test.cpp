@@ -11,7 +11,7 @@
 namespace {
 
 using alloctap::StackWord;
-using Fingerprint = alloctap::StackFingerprint<24>;
+using Fingerprint = alloctap::StackChecksum<24>;
 
 /// Grows downwards, as stacks do: the last word of a list is the lowest.
 std::array<std::uintptr_t, 64> watched{};

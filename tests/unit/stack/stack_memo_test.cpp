@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 #include "tests/unit/stack/chain_of_words.hpp"
 #include "tests/unit/stack/memo_of_stack.hpp"
 
@@ -131,7 +131,7 @@ TEST_CASE("a stack with words too far apart is left to the chain, and what is kn
   MemoOfStack first;
   for (int i = 0; i < 2; ++i) first.come_by();
   const auto distant = std::make_unique<StackElsewhere>(0x6000);
-  for (std::size_t i = 0; i < 2 * StackMemo::kStacks; ++i) distant->come_by(first);
+  for (std::size_t i = 0; i < 2 * StackCache::kStacks; ++i) distant->come_by(first);
   CHECK(first.known_hash() == first.stack.chain.hash(3));
   first.stack.words[2] = 1;
   CHECK_FALSE(first.knows(first.leaf()));
@@ -158,11 +158,11 @@ TEST_CASE("a stack with one word too far away is not known as the one whose plac
 }
 
 TEST_CASE("a stack with more words than there is room for is left to the chain") {
-  constexpr std::size_t kFrames = StackMemo::kMostWords / 2 + 1;
+  constexpr std::size_t kFrames = StackCache::kMaxWords / 2 + 1;
   std::vector<std::uintptr_t> words(2 * kFrames);
-  VerifiedChain chain;
+  CachedFrameChain chain;
   REQUIRE(chain.reserve(kFrames));
-  StackMemo memo;
+  StackCache memo;
   for (std::size_t frames = 1; frames <= kFrames; ++frames) {
     NotedFrame noted;
     noted.frame = ChainOfWords::frame(frames - 1);

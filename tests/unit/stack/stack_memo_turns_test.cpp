@@ -48,14 +48,14 @@ TEST_CASE("stacks that come by turns from the beginning are known") {
 TEST_CASE("what is known stays while other stacks from its frame come once") {
   MemoOfStack first;
   for (int i = 0; i < 2; ++i) first.come_by();
-  for (std::uintptr_t i = 0; i < 3 * StackMemo::kStacks; ++i) {
+  for (std::uintptr_t i = 0; i < 3 * StackCache::kStacks; ++i) {
     StackElsewhere(0x5000 + i).come_by(first);
   }
   CHECK(first.known_hash() == first.stack.chain.hash(3));
 }
 
 TEST_CASE("a stack that comes again is kept if few others have come since") {
-  constexpr std::uintptr_t kFew = StackMemo::kNewcomers - 1;
+  constexpr std::uintptr_t kFew = StackCache::kNewcomers - 1;
   for (const std::uintptr_t others : {kFew, kFew + 1}) {
     CAPTURE(others);
     MemoOfStack first;
@@ -67,7 +67,7 @@ TEST_CASE("a stack that comes again is kept if few others have come since") {
 }
 
 TEST_CASE("a stack that comes again is kept, however many have come before it") {
-  for (std::uintptr_t before = 0; before < 2 * StackMemo::kNewcomers; ++before) {
+  for (std::uintptr_t before = 0; before < 2 * StackCache::kNewcomers; ++before) {
     CAPTURE(before);
     MemoOfStack first;
     for (std::uintptr_t i = 0; i < before; ++i) StackElsewhere(0x5000 + i).come_by(first);
@@ -80,7 +80,7 @@ TEST_CASE("one stack more from a frame than are kept takes the place of the one 
   MemoOfStack first;
   for (int i = 0; i < 2; ++i) first.come_by();
   StacksElsewhere others;
-  for (std::uintptr_t i = 0; i < StackMemo::kStacks; ++i) {
+  for (std::uintptr_t i = 0; i < StackCache::kStacks; ++i) {
     others[i].emplace(0x5000 + i);
     CHECK(first.knows(first.leaf()));
     for (int twice = 0; twice < 2; ++twice) others[i]->come_by(first);

@@ -8,23 +8,23 @@
 #include <random>
 #include <vector>
 
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 namespace {
 
 using alloctap::Arena;
-using alloctap::KeptStack;
 using alloctap::StackFrames;
 using alloctap::StackStorage;
+using alloctap::StackTableEntry;
 using alloctap::testing::StarvedArena;
 
 using Frames = std::vector<std::uintptr_t>;
 
-const KeptStack* keep(StackStorage& storage, const Frames& frames) {
+const StackTableEntry* keep(StackStorage& storage, const Frames& frames) {
   return storage.keep(alloctap::hash_frames(frames), frames);
 }
 
-bool holds(const KeptStack* stack, const Frames& frames) {
+bool holds(const StackTableEntry* stack, const Frames& frames) {
   const StackFrames kept(stack);
   if (kept.size() != frames.size() || stack->hash != alloctap::hash_frames(frames)) return false;
   for (std::size_t i = 0; i < frames.size(); ++i) {
@@ -61,7 +61,7 @@ TEST_CASE("parts whose hashes are alike in part are told apart") {
   std::size_t wrong = 0;
   for (std::uintptr_t i = 0; i < kStacks; ++i) {
     const std::array<std::uintptr_t, 9> frames{1, 2, 3, 4, 5, 6, 7, 8, 0x400000 + i};
-    const KeptStack* stack = storage.keep(alloctap::hash_frames(frames), frames);
+    const StackTableEntry* stack = storage.keep(alloctap::hash_frames(frames), frames);
     REQUIRE(stack != nullptr);
     if (StackFrames(stack)[8] != frames[8]) ++wrong;
   }
@@ -79,7 +79,7 @@ TEST_CASE("stacks of every depth come back as they were, whatever they share") {
   std::vector<Frames> stacks;
   for (std::size_t depth = 1; depth <= 40; ++depth) stacks.emplace_back(depth, depth % 3);
   for (int i = 0; i < 20'000; ++i) stacks.push_back(program.next());
-  std::vector<const KeptStack*> kept;
+  std::vector<const StackTableEntry*> kept;
   for (const Frames& frames : stacks) kept.push_back(keep(storage, frames));
   std::size_t right = 0;
   for (std::size_t i = 0; i < stacks.size(); ++i) {
@@ -92,9 +92,9 @@ TEST_CASE("what stacks have in common outside is kept once") {
   StackStorage storage;
   Frames frames(100);
   for (std::size_t i = 0; i < frames.size(); ++i) frames[i] = i * 7 + 1;
-  const KeptStack* first = keep(storage, frames);
+  const StackTableEntry* first = keep(storage, frames);
   frames[0] = 2;
-  const KeptStack* second = keep(storage, frames);
+  const StackTableEntry* second = keep(storage, frames);
   CHECK(first->outer == second->outer);
   CHECK(first->own() <= StackStorage::kPartFrames);
   frames[50] = 2;
@@ -113,7 +113,7 @@ TEST_CASE("what stacks have in common outside is kept once") {
 TEST_CASE("without memory nothing is kept that is not whole, and later it is") {
   StackStorage storage;
   Frames frames(30, 5);
-  const KeptStack* refused = nullptr;
+  const StackTableEntry* refused = nullptr;
   {
     const StarvedArena starved;
     refused = keep(storage, frames);
@@ -126,7 +126,7 @@ TEST_CASE("a stack that was not kept does not mislead the next one") {
   StackStorage storage;
   const Frames inner(30, 5);
   const Frames deeper(40, 5);
-  const KeptStack* const first = keep(storage, deeper);
+  const StackTableEntry* const first = keep(storage, deeper);
   REQUIRE(first != nullptr);
   REQUIRE(keep(storage, inner) != nullptr);
   {
@@ -137,7 +137,7 @@ TEST_CASE("a stack that was not kept does not mislead the next one") {
       ++frame;
     }
   }
-  const KeptStack* const again = keep(storage, deeper);
+  const StackTableEntry* const again = keep(storage, deeper);
   CHECK(holds(again, deeper));
   CHECK(again->outer == first->outer);
 }
@@ -148,8 +148,8 @@ TEST_CASE("stacks that leave by turns what they share come back as they were") {
   Frames other(50, 5);
   other[20] = 6;
   const Frames shorter(17, 5);
-  const KeptStack* const kept_one = keep(storage, one);
-  const KeptStack* const kept_other = keep(storage, other);
+  const StackTableEntry* const kept_one = keep(storage, one);
+  const StackTableEntry* const kept_other = keep(storage, other);
   REQUIRE(kept_one != nullptr);
   REQUIRE(kept_other != nullptr);
   CHECK(kept_one->outer != kept_other->outer);
@@ -167,8 +167,8 @@ TEST_CASE("stacks of two owners share all frames but the innermost ones") {
   for (std::size_t i = 0; i < frames.size(); ++i) frames[i] = i + 1;
   const alloctap::StackHash hash = alloctap::hash_frames(frames);
   const alloctap::StackOwner owner{.tag = 7};
-  const KeptStack* nobodys = storage.keep(hash, frames);
-  const KeptStack* owned = storage.keep(hash.owned_by(owner), frames, owner);
+  const StackTableEntry* nobodys = storage.keep(hash, frames);
+  const StackTableEntry* owned = storage.keep(hash.owned_by(owner), frames, owner);
   REQUIRE(nobodys != nullptr);
   REQUIRE(owned != nullptr);
   CHECK(owned != nobodys);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "alloctap/stack/stack_table.hpp"
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 TEST_CASE("with memory for half of its buckets, a table has none, and gives that half back") {
   constexpr std::size_t kBuckets = 4096 * sizeof(std::uint64_t);

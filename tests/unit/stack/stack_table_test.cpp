@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "alloctap/guard/thread_state.hpp"
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 namespace {
 
@@ -172,7 +172,7 @@ TEST_CASE("the unknown stack is an empty one, and so is what was never given out
 
 TEST_CASE("the deepest stack that a tracker captures is kept whole") {
   const auto table = std::make_unique<StackTable>();
-  Frames frames(alloctap::ThreadState::kMostFrames);
+  Frames frames(alloctap::ThreadState::kMaxFrames);
   for (std::size_t i = 0; i < frames.size(); ++i) frames[i] = i * 7 + 1;
   for (std::uintptr_t i = 0; i < 20; ++i) {
     frames[0] = i;

@@ -105,7 +105,7 @@ TEST_CASE("a chain that is full forgets its outer half") {
 }
 
 TEST_CASE("the words of the end are looked at from the outermost frame on, after all others") {
-  for (std::size_t count = 0; count <= kMostWordsOfFrame; ++count) {
+  for (std::size_t count = 0; count <= kMaxWordsOfFrame; ++count) {
     ChainOfWords kept(2);
     kept.begin_at(ChainEnd::kOutermost, count);
     CHECK(kept.chain.size() == 0);
@@ -114,8 +114,8 @@ TEST_CASE("the words of the end are looked at from the outermost frame on, after
     CHECK(kept.chain.find_changed(0, kChained) == kChained);
     for (std::size_t word = 0; word < count; ++word) {
       kept.end_words[word] = 1;
-      CHECK(kept.chain.find_changed(0, 0) == VerifiedChain::kEnd);
-      CHECK(kept.chain.find_changed(0, kChained) == VerifiedChain::kEnd);
+      CHECK(kept.chain.find_changed(0, 0) == CachedFrameChain::kEnd);
+      CHECK(kept.chain.find_changed(0, kChained) == CachedFrameChain::kEnd);
       CHECK(kept.chain.find_changed(1, kChained) == kChained);
       kept.words[0] = 1;
       CHECK(kept.chain.find_changed(0, kChained) == 0);
@@ -168,14 +168,14 @@ std::vector<NotedFrame> make_walk(std::minstd_rand& random) {
   for (NotedFrame& noted : leaf_first) {
     noted.frame = {.pc = random(), .sp = random(), .fp = random()};
     for (StackWord& word : noted.words) word = {.address = random(), .value = random()};
-    noted.step.word_count = static_cast<std::uint8_t>(random() % (kMostWordsOfFrame + 1));
+    noted.step.word_count = static_cast<std::uint8_t>(random() % (kMaxWordsOfFrame + 1));
     noted.step.last_word_is_frame_pointer = noted.step.word_count > 0 && random() % 2 == 0;
     noted.step.use = static_cast<FramePointerUse>(random() % 3);
   }
   return leaf_first;
 }
 
-void check_same(const VerifiedChain& chain, const ObviousChain& expected) {
+void check_same(const CachedFrameChain& chain, const ObviousChain& expected) {
   REQUIRE(chain.size() == expected.frames.size());
   for (std::size_t i = 0; i < chain.size(); ++i) {
     CHECK(chain.is(i, expected.frames[i].noted.frame));
@@ -215,7 +215,7 @@ TEST_CASE("what walks find is kept with its words, however much of it there is")
 }
 
 TEST_CASE("walked frames begin with the leaf and are added in the place of the next") {
-  WalkedFrames walked;
+  UnwindBuffer walked;
   REQUIRE(walked.reserve(4));
   CHECK(walked.capacity() == 4);
   walked.restart({.pc = 1, .sp = 2, .fp = 3});

@@ -7,15 +7,15 @@
 namespace {
 
 using alloctap::NotedFrame;
+using alloctap::UnwindBuffer;
 using alloctap::UnwindFrame;
-using alloctap::WalkedFrames;
 
 constexpr std::size_t kWalked = 4;
 
 }  // namespace
 
 TEST_CASE("a walk begins with a frame that no word told, whatever was in the memory before") {
-  WalkedFrames walked;
+  UnwindBuffer walked;
   REQUIRE(walked.reserve(kWalked));
   for (const int content : {0xFF, 0x01, 0x00}) {
     for (std::size_t i = 0; i < kWalked; ++i) {
@@ -32,7 +32,7 @@ TEST_CASE("a walk begins with a frame that no word told, whatever was in the mem
 }
 
 TEST_CASE("frames are added outwards") {
-  WalkedFrames walked;
+  UnwindBuffer walked;
   REQUIRE(walked.reserve(kWalked));
   walked.restart({.pc = 1, .sp = 2, .fp = 3});
   walked.next().frame = {.pc = 4, .sp = 5, .fp = 6};
@@ -46,7 +46,7 @@ TEST_CASE("frames are added outwards") {
 }
 
 TEST_CASE("frames that were written where they go are kept up to one of them") {
-  WalkedFrames walked;
+  UnwindBuffer walked;
   REQUIRE(walked.reserve(kWalked));
   NotedFrame* const leaf = &walked.restart({.pc = 1, .sp = 2, .fp = 3});
   CHECK(leaf == &walked[0]);

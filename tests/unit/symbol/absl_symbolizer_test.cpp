@@ -89,7 +89,7 @@ TEST_CASE("what was unloaded is not asked for: another module may be in its plac
   alloctap::Module module;
   module.unloaded_before = 1;
   const std::uintptr_t address = known::address_in_known_function();
-  const std::array<alloctap::CodePlace, 2> places{{{address, &module}, {address, nullptr}}};
+  const std::array<alloctap::CodeAddress, 2> places{{{address, &module}, {address, nullptr}}};
   alloctap::Symbols symbols;
   REQUIRE(symbols.expect(2));
   AbslSymbolizer::symbolize(places, symbols);

@@ -8,9 +8,9 @@
 
 namespace {
 
-using alloctap::DepartedModules;
 using alloctap::Module;
 using alloctap::StackId;
+using alloctap::UnloadedModuleQueue;
 
 struct Seen {
   std::uintptr_t start;
@@ -18,7 +18,7 @@ struct Seen {
   std::string path;
 };
 
-std::vector<Seen> take(DepartedModules& departed, std::size_t most = SIZE_MAX) {
+std::vector<Seen> take(UnloadedModuleQueue& departed, std::size_t most = SIZE_MAX) {
   std::vector<Seen> seen;
   departed.take([&](const Module& module, StackId before) {
     if (seen.size() == most) return false;
@@ -38,7 +38,7 @@ Module module_at(std::uintptr_t start, std::string_view path) {
 }  // namespace
 
 TEST_CASE("modules that departed are given out once, the first first, with paths of their own") {
-  static constinit DepartedModules departed;
+  static constinit UnloadedModuleQueue departed;
   std::string path = "/one";
   departed.add(module_at(0x1000, path), 7);
   path = "/two";
@@ -54,7 +54,7 @@ TEST_CASE("modules that departed are given out once, the first first, with paths
 }
 
 TEST_CASE("a module that nobody has the time for stays, with those behind it") {
-  static constinit DepartedModules departed;
+  static constinit UnloadedModuleQueue departed;
   for (std::uintptr_t i = 1; i <= 3; ++i) departed.add(module_at(i, "x"), 3);
   CHECK(take(departed, 1).size() == 1);
   const auto rest = take(departed);
@@ -63,15 +63,15 @@ TEST_CASE("a module that nobody has the time for stays, with those behind it") {
 }
 
 TEST_CASE("modules without room are left out, which is told once, and there is room again") {
-  static constinit DepartedModules departed;
-  for (std::uintptr_t i = 1; i <= DepartedModules::kCapacity; ++i) {
+  static constinit UnloadedModuleQueue departed;
+  for (std::uintptr_t i = 1; i <= UnloadedModuleQueue::kCapacity; ++i) {
     departed.add(module_at(i, "x"), 3);
   }
   CHECK_FALSE(departed.take_overflow());
   departed.add(module_at(99, "x"), 3);
   CHECK(departed.take_overflow());
   CHECK_FALSE(departed.take_overflow());
-  CHECK(take(departed).size() == DepartedModules::kCapacity);
+  CHECK(take(departed).size() == UnloadedModuleQueue::kCapacity);
   departed.add(module_at(100, "x"), 3);
   const auto seen = take(departed);
   REQUIRE(seen.size() == 1);

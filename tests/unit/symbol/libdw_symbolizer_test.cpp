@@ -17,7 +17,7 @@
 namespace {
 
 namespace fs = std::filesystem;
-using alloctap::CodePlace;
+using alloctap::CodeAddress;
 using alloctap::LibdwSymbolizer;
 using alloctap::Module;
 using alloctap::ModuleTable;
@@ -62,7 +62,7 @@ class LoadedPlugin {
   LoadedPlugin& operator=(const LoadedPlugin&) = delete;
 
   /// The call that the plugin's function with that name tells of.
-  [[nodiscard]] CodePlace place(const char* function = "plugin_place") const {
+  [[nodiscard]] CodeAddress place(const char* function = "plugin_place") const {
     auto* place = reinterpret_cast<const void* (*)()>(dlsym(handle_, function));
     const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(place()) - 1;
     return {address, modules_.find(address)};
@@ -83,7 +83,7 @@ std::string text_of(std::span<const SourceFrame> frames) {
   return text;
 }
 
-std::string symbolized(const CodePlace& place) {
+std::string symbolized(const CodeAddress& place) {
   REQUIRE(place.module != nullptr);
   Symbols symbols;
   REQUIRE(symbols.expect(1));
@@ -151,7 +151,7 @@ TEST_CASE("a call is told by function, file and line, through all that was inlin
 TEST_CASE("a source file has the whole path that the compiler noted") {
   const PluginFile file(ALLOCTAP_PLUGIN_FIRST);
   const LoadedPlugin plugin(file);
-  const CodePlace place = plugin.place();
+  const CodeAddress place = plugin.place();
   Symbols symbols;
   REQUIRE(symbols.expect(1));
   LibdwSymbolizer::symbolize({&place, 1}, symbols);
@@ -243,11 +243,11 @@ TEST_CASE("a file that was removed or built anew since it was loaded is read whe
   SUBCASE("without a build-id") { has_build_id = false; }
   if (!has_build_id) remove_build_id(file.path);
   const LoadedPlugin plugin(file);
-  const CodePlace before = plugin.place();
+  const CodeAddress before = plugin.place();
   fs::remove(file.path);
   const std::string expected = can_read_mapped_files() ? expected_of_first_build() : "";
   const ModuleTable modules = ModuleTable::read();
-  const CodePlace place{before.address, modules.find(before.address)};
+  const CodeAddress place{before.address, modules.find(before.address)};
   REQUIRE(place.module != nullptr);
   CHECK(place.module->path == file.path);
   CHECK(place.module->is_gone);
@@ -271,7 +271,7 @@ TEST_CASE("many places of several modules are answered at once, each as if alone
   const PluginFile second_file(ALLOCTAP_PLUGIN_SECOND);
   const LoadedPlugin first(first_file);
   const LoadedPlugin second(second_file);
-  std::vector<CodePlace> places;
+  std::vector<CodeAddress> places;
   for (const LoadedPlugin* plugin : {&first, &second}) {
     const std::uintptr_t from = plugin->place().address - 64;
     for (std::uintptr_t address = from; address < from + 256; ++address) {

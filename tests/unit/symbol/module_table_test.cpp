@@ -15,8 +15,8 @@
 
 #include "alloctap/os/file.hpp"
 #include "tests/support/address_of.hpp"
+#include "tests/support/exhausted_arena.hpp"
 #include "tests/support/no_descriptors.hpp"
-#include "tests/support/starved_arena.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace {

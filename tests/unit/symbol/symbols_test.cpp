@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 using alloctap::Symbols;
 

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/support/starved_arena.hpp"
+#include "tests/support/exhausted_arena.hpp"
 
 namespace {
 
@@ -55,7 +55,7 @@ TEST_CASE("a name that is too long is cut") {
 TEST_CASE("when all tags are used up, what is new counts as the tag around it") {
   const auto tags = std::make_unique<TagTable>();
   const TagId game = tags->find_or_add(kNoTag, "Game");
-  for (std::size_t i = 1; i < TagTable::kMostTags; ++i) {
+  for (std::size_t i = 1; i < TagTable::kMaxTags; ++i) {
     const std::string name = std::to_string(i);
     const TagId tag = tags->find_or_add(game, name);
     REQUIRE(tag == i + 1);

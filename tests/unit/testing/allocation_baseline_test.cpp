@@ -142,7 +142,7 @@ TEST_CASE("names that are no files, places that are none, and counters that fail
 TEST_CASE("frames outside of the measured function are left out") {
   const NamedFrame inner{.function = "inner", .address = 7};
   const NamedFrame inlined{.function = "lambda", .inlined = true, .address = 6};
-  const NamedFrame measuring{.function = "MeasuredBody", .address = 6};
+  const NamedFrame measuring{.function = "MeasuredCallable", .address = 6};
   const NamedFrame inlined_caller{.function = "counter", .inlined = true, .address = 5};
   const NamedFrame caller{.function = "baseline", .address = 5};
   const NamedFrame main{.function = "main", .address = 4};

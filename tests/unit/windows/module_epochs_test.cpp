@@ -24,7 +24,7 @@ using nlohmann::json;
 struct PathSymbolizer {
   static constexpr std::string_view name = "paths";
 
-  static void symbolize(std::span<const alloctap::CodePlace> places,
+  static void symbolize(std::span<const alloctap::CodeAddress> places,
                         alloctap::Symbols& symbols) noexcept {
     for (std::size_t i = 0; i < places.size(); ++i) {
       if (places[i].module != nullptr) symbols.add(i, {.function = places[i].module->path});

@@ -118,7 +118,7 @@ class EntryPatch {
   void visit_moved(Visit&& visit) const noexcept {
     visit(start(), trampoline_, trampoline_ + kIslandBytes - kTrampolineOffset);
   }
-  static constexpr std::size_t kMostMoved = 1;
+  static constexpr std::size_t kMaxMoved = 1;
 
  private:
   static constexpr std::size_t kTrampolineOffset = 16;

@@ -107,7 +107,7 @@ class EntryPatch {
   }
 
   /// Calls `visit(from, to, to_end)` for each displaced instruction: where it stood, and where it
-  /// stands in the trampoline. In ascending order; at most `kMostMoved`.
+  /// stands in the trampoline. In ascending order; at most `kMaxMoved`.
   template <class Visit>
   void visit_moved(Visit&& visit) const noexcept {
     for (std::size_t i = 0; i < displaced_.count; ++i) {
@@ -116,7 +116,7 @@ class EntryPatch {
             trampoline_ + (is_last ? relocated_.size : relocated_.offsets[i + 1]));
     }
   }
-  static constexpr std::size_t kMostMoved = kPatchBytes;
+  static constexpr std::size_t kMaxMoved = kPatchBytes;
 
  private:
   static constexpr std::size_t kTrampolineOffset = 16;

@@ -18,7 +18,7 @@ namespace alloctap {
 
 ALLOCTAP_INLINE const Misuse* BlockFaults::add_refused(const os::MemoryFault& fault,
                                                        const BlockCall& call,
-                                                       const BlockStory& story) noexcept {
+                                                       const BlockHistory& story) noexcept {
   MemoryAccess access;
   access.address = fault.address;
   access.writes = writes(fault);
@@ -28,7 +28,7 @@ ALLOCTAP_INLINE const Misuse* BlockFaults::add_refused(const os::MemoryFault& fa
 ALLOCTAP_INLINE const Misuse* BlockFaults::add_question(MisuseKind kind, const void* pointer,
                                                         std::string_view function,
                                                         const BlockCall& call,
-                                                        const BlockStory& story) noexcept {
+                                                        const BlockHistory& story) noexcept {
   MemoryAccess access;
   access.function = function;
   access.address = reinterpret_cast<std::uintptr_t>(pointer);
@@ -37,7 +37,7 @@ ALLOCTAP_INLINE const Misuse* BlockFaults::add_question(MisuseKind kind, const v
 
 ALLOCTAP_INLINE const Misuse* BlockFaults::add_access(MisuseKind kind, const MemoryAccess& access,
                                                       const BlockCall& call,
-                                                      const BlockStory& story,
+                                                      const BlockHistory& story,
                                                       std::uintptr_t source) noexcept {
   Misuse misuse;
   misuse.kind = kind;
@@ -50,7 +50,7 @@ ALLOCTAP_INLINE const Misuse* BlockFaults::add_access(MisuseKind kind, const Mem
 }
 
 ALLOCTAP_INLINE void BlockFaults::check_kind(const DeallocationEvent& gone, const BlockCall& call,
-                                             const BlockStory& story,
+                                             const BlockHistory& story,
                                              FoundMisuses& found) noexcept {
   if (os::are_different(gone.heap, story.heap)) {
     return found.add(add(MisuseKind::kWrongHeap, gone, call, story));
@@ -70,7 +70,7 @@ ALLOCTAP_INLINE bool BlockFaults::check_guards(const CheckSettings& settings,
   const ChangedBytes before = BlockLayout::front_changes(block);
   const ChangedBytes behind = BlockLayout::rear_changes(settings, block);
   if (before.count == 0 && behind.count == 0) return false;
-  BlockStory story = block.story();
+  BlockHistory story = block.story();
   story.freed = false;
   add_changes(MisuseKind::kWriteBefore, before, gone, call, story, found);
   add_changes(MisuseKind::kWriteBehind, behind, gone, call, story, found);
@@ -86,7 +86,7 @@ ALLOCTAP_INLINE bool BlockFaults::check_freed(const CheckSettings& settings,
   if (before.count == 0 && inside.count == 0 && behind.count == 0) return false;
   DeallocationEvent none;
   none.pointer = block.begin();
-  const BlockStory story = block.story();
+  const BlockHistory story = block.story();
   add_changes(MisuseKind::kWriteAfterFree, before, none, call, story, found);
   add_changes(MisuseKind::kWriteAfterFree, inside, none, call, story, found);
   add_changes(MisuseKind::kWriteAfterFree, behind, none, call, story, found);
@@ -94,7 +94,7 @@ ALLOCTAP_INLINE bool BlockFaults::check_freed(const CheckSettings& settings,
 }
 
 ALLOCTAP_INLINE MisuseKind BlockFaults::kind_of(const os::MemoryFault& fault,
-                                                const BlockStory& story) noexcept {
+                                                const BlockHistory& story) noexcept {
   const bool is_write = writes(fault);
   if (story.freed) return is_write ? MisuseKind::kWriteAfterFree : MisuseKind::kReadAfterFree;
   if (fault.address < story.address) {
@@ -104,7 +104,8 @@ ALLOCTAP_INLINE MisuseKind BlockFaults::kind_of(const os::MemoryFault& fault,
 }
 
 ALLOCTAP_INLINE Misuse BlockFaults::make(MisuseKind kind, const DeallocationEvent& gone,
-                                         const BlockCall& call, const BlockStory& story) noexcept {
+                                         const BlockCall& call,
+                                         const BlockHistory& story) noexcept {
   Misuse misuse;
   misuse.kind = kind;
   misuse.found = call;
@@ -120,7 +121,7 @@ ALLOCTAP_INLINE Misuse BlockFaults::make(MisuseKind kind, const DeallocationEven
 
 ALLOCTAP_NOINLINE ALLOCTAP_INLINE void BlockFaults::add_changes(
     MisuseKind kind, const ChangedBytes& changed, const DeallocationEvent& gone,
-    const BlockCall& call, const BlockStory& story, FoundMisuses& found) noexcept {
+    const BlockCall& call, const BlockHistory& story, FoundMisuses& found) noexcept {
   if (changed.count == 0) return;
   Misuse misuse = make(kind, gone, call, story);
   misuse.changed = changed;

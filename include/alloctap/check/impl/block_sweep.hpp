@@ -25,7 +25,7 @@ ALLOCTAP_INLINE void BlockSweep::look_at_live(CheckedBlocks& blocks) noexcept {
 }
 
 ALLOCTAP_INLINE void BlockSweep::look_at_kept(CheckedBlocks& blocks,
-                                              const KeptBlocks& kept) noexcept {
+                                              const QuarantineList& kept) noexcept {
   kept.for_each([&](BlockPool::Number number) {
     const CheckedBlock& block = blocks[number];
     if (!faults_.check_freed(settings_, block, call_, found_)) return;

@@ -20,7 +20,8 @@
 
 namespace alloctap {
 
-ALLOCTAP_INLINE GuardAccount GuardedBlocks::account(const CheckSettings& settings) const noexcept {
+ALLOCTAP_INLINE GuardPageStats
+GuardedBlocks::account(const CheckSettings& settings) const noexcept {
   return {.one_in = settings.guard_pages,
           .placed = placed_.load(std::memory_order_relaxed),
           .fell_back = fell_back_.load(std::memory_order_relaxed),
@@ -28,7 +29,7 @@ ALLOCTAP_INLINE GuardAccount GuardedBlocks::account(const CheckSettings& setting
 }
 
 ALLOCTAP_INLINE BlockPlan GuardedBlocks::place(const CheckSettings& settings,
-                                               const WantedBlock& wanted, BlockPool& records,
+                                               const AllocationRequest& wanted, BlockPool& records,
                                                std::uint32_t hint) noexcept {
   const bool is_wanted =
       is_placeable(wanted) && budget_.take(settings.guard_pages, os::coarse_monotonic_ns());
@@ -39,7 +40,7 @@ ALLOCTAP_INLINE BlockPlan GuardedBlocks::place(const CheckSettings& settings,
 }
 
 ALLOCTAP_INLINE void* GuardedBlocks::adopt(const CheckSettings& settings, CheckedBlock& block,
-                                           const WantedBlock& wanted,
+                                           const AllocationRequest& wanted,
                                            const BlockCall& call) noexcept {
   block.kind = wanted.kind;
   block.set_alignment(wanted.alignment);
@@ -95,7 +96,7 @@ ALLOCTAP_INLINE GuardedPool::Limits GuardedBlocks::limits(const CheckSettings& s
           .split_runs = std::min(runs, ranges)};
 }
 
-ALLOCTAP_INLINE bool GuardedBlocks::is_placeable(const WantedBlock& wanted) noexcept {
+ALLOCTAP_INLINE bool GuardedBlocks::is_placeable(const AllocationRequest& wanted) noexcept {
   const bool names_alignment =
       wanted.alignment != 0 || wanted.kind == AllocationKind::kAlignedAlloc ||
       wanted.kind == AllocationKind::kAlignedNew || wanted.kind == AllocationKind::kAlignedNewArray;
@@ -105,7 +106,8 @@ ALLOCTAP_INLINE bool GuardedBlocks::is_placeable(const WantedBlock& wanted) noex
 }
 
 ALLOCTAP_INLINE BlockPlan GuardedBlocks::try_place(const CheckSettings& settings,
-                                                   const WantedBlock& wanted, BlockPool& records,
+                                                   const AllocationRequest& wanted,
+                                                   BlockPool& records,
                                                    std::uint32_t hint) noexcept {
   const Number number = records.take(hint);
   if (number == kNone) return {};

@@ -117,7 +117,7 @@ class HeaptrackDumpWriter : public HeaptrackDump {
   void write_end(const Snapshot& snapshot, const HeaptrackTraces& traces, const HeaptrackPlan& plan,
                  HeaptrackEvents& events) const {
     for (std::size_t i = 0; i < snapshot.stacks.size(); ++i) {
-      const HeldBlocks& held = plan.share(i).held;
+      const LifetimeBreakdown& held = plan.share(i).held;
       if (only_live) events.live(traces.trace(i), held.both);
       events.live(traces.trace(i), held.end_only);
     }

@@ -194,7 +194,7 @@ class JsonWriting {
     json_.value_unless(frame.line, 0);
   }
 
-  void write_module(const CodePlace& place) {
+  void write_module(const CodeAddress& place) {
     json_.key("module");
     if (place.module == nullptr) {
       json_.null();

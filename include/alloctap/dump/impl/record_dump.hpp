@@ -103,7 +103,7 @@ class RecordWriting {
     visit_numbers(snapshot_, add);
     // Where they cannot be told, there are no such rows.
     if (snapshot_.tags != nullptr) add("tags", snapshot_.tags->end_id() - 1);
-    const Account& account = snapshot_.account;
+    const DataQuality& account = snapshot_.account;
     if (account.unmatched_frees) add("account.unmatched_frees", *account.unmatched_frees);
     record_.end_table();
   }

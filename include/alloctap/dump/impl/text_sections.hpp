@@ -15,7 +15,7 @@
 
 namespace alloctap {
 
-ALLOCTAP_INLINE void write_text_guards(const GuardAccount& guards, DumpWriter& out) {
+ALLOCTAP_INLINE void write_text_guards(const GuardPageStats& guards, DumpWriter& out) {
   if (guards.one_in == 0) return;
   out << "  guarded  " << counted(guards.placed, "block") << " beside an inaccessible page";
   if (guards.one_in > 1) out << ", 1 in " << with_commas(guards.one_in);

@@ -12,8 +12,8 @@ namespace alloctap {
 ALLOCTAP_INLINE FailingAllocations::FailingAllocations(const FailureRule& rule) noexcept
     : mine_{CountedRule(rule)} {
   if (rule.all_threads) {
-    rule_ = RulesInForce::begin_for_all(rule);
-  } else if (RulesInForce::begin(mine_)) {
+    rule_ = ActiveFaultRules::begin_for_all(rule);
+  } else if (ActiveFaultRules::begin(mine_)) {
     rule_ = &mine_.counted;
   }
   // Compilers know malloc as a function that reads no variable, and the rule is not atomic.
@@ -22,9 +22,9 @@ ALLOCTAP_INLINE FailingAllocations::FailingAllocations(const FailureRule& rule) 
 
 ALLOCTAP_INLINE FailingAllocations::~FailingAllocations() {
   if (rule_ == &mine_.counted) {
-    RulesInForce::end(mine_);
+    ActiveFaultRules::end(mine_);
   } else if (rule_ != nullptr) {
-    RulesInForce::end_for_all(*rule_);
+    ActiveFaultRules::end_for_all(*rule_);
   }
 }
 

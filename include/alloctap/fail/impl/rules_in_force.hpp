@@ -11,7 +11,7 @@
 
 namespace alloctap {
 
-ALLOCTAP_NOINLINE ALLOCTAP_INLINE bool RulesInForce::begin(ThreadRule& rule) noexcept {
+ALLOCTAP_NOINLINE ALLOCTAP_INLINE bool ActiveFaultRules::begin(ThreadRule& rule) noexcept {
   if (!Local::is_own()) return false;
   // Who left a call by no way that ends it (longjmp, an exception of Windows) is not in it.
   Local::mine().asked.store(0, std::memory_order_relaxed);
@@ -22,7 +22,7 @@ ALLOCTAP_NOINLINE ALLOCTAP_INLINE bool RulesInForce::begin(ThreadRule& rule) noe
   return true;
 }
 
-ALLOCTAP_NOINLINE ALLOCTAP_INLINE void RulesInForce::end(const ThreadRule& rule) noexcept {
+ALLOCTAP_NOINLINE ALLOCTAP_INLINE void ActiveFaultRules::end(const ThreadRule& rule) noexcept {
   auto& innermost = Local::mine().innermost;
   ThreadRule* inner = innermost.load(std::memory_order_relaxed);
   if (inner == &rule) {
@@ -34,8 +34,8 @@ ALLOCTAP_NOINLINE ALLOCTAP_INLINE void RulesInForce::end(const ThreadRule& rule)
   note(rule.counted.rule(), -1);
 }
 
-ALLOCTAP_INLINE CountedRule* RulesInForce::begin_for_all(const FailureRule& rule) noexcept {
-  const RecordingSection forks_wait;
+ALLOCTAP_INLINE CountedRule* ActiveFaultRules::begin_for_all(const FailureRule& rule) noexcept {
+  const RecordingScope forks_wait;
   const std::lock_guard hold(lock_);
   for (CommonRule& place : places_) {
     if (place.taken) continue;
@@ -48,8 +48,8 @@ ALLOCTAP_INLINE CountedRule* RulesInForce::begin_for_all(const FailureRule& rule
   return nullptr;
 }
 
-ALLOCTAP_INLINE void RulesInForce::end_for_all(const CountedRule& rule) noexcept {
-  const RecordingSection forks_wait;
+ALLOCTAP_INLINE void ActiveFaultRules::end_for_all(const CountedRule& rule) noexcept {
+  const RecordingScope forks_wait;
   const std::lock_guard hold(lock_);
   for (CommonRule& place : places_) {
     if (&place.counted != &rule) continue;

@@ -48,8 +48,8 @@ ALLOCTAP_INLINE bool FrameRowRing::copy(FrameNumber first,
   return kept;
 }
 
-ALLOCTAP_INLINE bool FrameLog::copy(FrameNumber first, FrameNumber end, std::int64_t to_wall_ns,
-                                    FrameHistory& history) const noexcept {
+ALLOCTAP_INLINE bool GameFrameLog::copy(FrameNumber first, FrameNumber end, std::int64_t to_wall_ns,
+                                        FrameHistory& history) const noexcept {
   bool kept = true;
   for (FrameNumber number = first; number < end; ++number) {
     const Span& span = last_[number % kLastFrames];
@@ -66,8 +66,8 @@ ALLOCTAP_INLINE bool FrameLog::copy(FrameNumber first, FrameNumber end, std::int
   return kept;
 }
 
-ALLOCTAP_INLINE void FrameLog::keep(const Ended& frame, const SlowCall& slowest,
-                                    FrameMeasure measure, WorstFrame& worst) noexcept {
+ALLOCTAP_INLINE void GameFrameLog::keep(const Ended& frame, const SlowCall& slowest,
+                                        FrameMeasure measure, WorstFrame& worst) noexcept {
   worst.number = frame.number;
   worst.begin_ns = frame.begin_ns;
   worst.duration_ns = frame.end_ns - frame.begin_ns;

@@ -18,7 +18,7 @@ ALLOCTAP_INLINE void GrowthSeries::add(std::uint64_t live_bytes) noexcept {
   floors_[windows_++] = open_floor_;
   open_floor_ = kNothingYet;
   open_marks_ = 0;
-  if (windows_ == kMostWindows) join_pairs();
+  if (windows_ == kMaxWindows) join_pairs();
 }
 
 ALLOCTAP_INLINE void GrowthSeries::join_pairs() noexcept {

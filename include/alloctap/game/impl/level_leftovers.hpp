@@ -38,7 +38,7 @@ ALLOCTAP_INLINE bool LevelLeftovers::keep_grown(const SnapshotDiff& changes) noe
 
 ALLOCTAP_INLINE bool LevelLeftovers::make_rows(TagId level, const TagTable* tags) noexcept {
   for (std::size_t first = 0; first < stacks_.size();) {
-    LeftTag row;
+    LeakedTag row;
     row.tag = tag_of(stacks_[first]);
     std::size_t end = first;
     for (; end < stacks_.size() && tag_of(stacks_[end]) == row.tag; ++end) {
@@ -50,14 +50,14 @@ ALLOCTAP_INLINE bool LevelLeftovers::make_rows(TagId level, const TagTable* tags
     if (!rows_.push_back(row)) return false;
     first = end;
   }
-  std::sort(rows_.begin(), rows_.end(), [](const LeftTag& a, const LeftTag& b) {
+  std::sort(rows_.begin(), rows_.end(), [](const LeakedTag& a, const LeakedTag& b) {
     if (a.in_level != b.in_level) return a.in_level;
     return a.left.bytes != b.left.bytes ? a.left.bytes > b.left.bytes : a.tag < b.tag;
   });
   return true;
 }
 
-ALLOCTAP_INLINE void LevelLeftovers::describe(LeftTag& row, TagId level,
+ALLOCTAP_INLINE void LevelLeftovers::describe(LeakedTag& row, TagId level,
                                               const TagTable* tags) const noexcept {
   row.path = paths_.of(row.tag);
   if (tags == nullptr) return;
@@ -68,12 +68,12 @@ ALLOCTAP_INLINE void LevelLeftovers::describe(LeftTag& row, TagId level,
 }
 
 ALLOCTAP_INLINE bool LevelLeftovers::make_assets() noexcept {
-  for (const LeftTag& row : rows_) {
+  for (const LeakedTag& row : rows_) {
     if (row.in_level && !assets_.push_back({row.asset, row.left})) return false;
   }
-  join_equal(assets_, &LeftAsset::asset,
-             [](LeftAsset& sum, const LeftAsset& next) { sum.left += next.left; });
-  std::sort(assets_.begin(), assets_.end(), [](const LeftAsset& a, const LeftAsset& b) {
+  join_equal(assets_, &LeakedAsset::asset,
+             [](LeakedAsset& sum, const LeakedAsset& next) { sum.left += next.left; });
+  std::sort(assets_.begin(), assets_.end(), [](const LeakedAsset& a, const LeakedAsset& b) {
     return a.left.bytes != b.left.bytes ? a.left.bytes > b.left.bytes : a.asset < b.asset;
   });
   return true;

@@ -21,13 +21,13 @@ namespace alloctap {
 
 ALLOCTAP_NOINLINE ALLOCTAP_INLINE void ScopeOffences::add(const ScopeNode& node) noexcept {
   // A fork waits for the section, and so finds the lock free.
-  const RecordingSection section;
+  const RecordingScope section;
   const std::lock_guard hold(lock_);
   node.stacks.for_each([&](const StackCounts::Entry& entry) { add(node.name, entry); });
 }
 
 ALLOCTAP_INLINE bool ScopeOffences::copy_to(ArenaArray<OffenceSum>& list) const noexcept {
-  const RecordingSection section;
+  const RecordingScope section;
   const std::lock_guard hold(lock_);
   for (std::size_t i = 0; i < size_; ++i) {
     if (!list.push_back(sums_[i])) return false;
@@ -45,13 +45,13 @@ ALLOCTAP_INLINE bool ScopeOffences::add_to(Snapshot& snapshot) const noexcept {
 }
 
 ALLOCTAP_INLINE std::uint64_t ScopeOffences::left_out() const noexcept {
-  const RecordingSection section;
+  const RecordingScope section;
   const std::lock_guard hold(lock_);
   return left_out_;
 }
 
 ALLOCTAP_INLINE void ScopeOffences::clear() noexcept {
-  const RecordingSection section;
+  const RecordingScope section;
   const std::lock_guard hold(lock_);
   size_ = 0;
   left_out_ = 0;

@@ -9,8 +9,8 @@
 
 namespace alloctap {
 
-ALLOCTAP_INLINE std::uint64_t UsualTime::estimate(std::uint64_t taken,
-                                                  std::uint64_t weight) noexcept {
+ALLOCTAP_INLINE std::uint64_t TypicalLatency::estimate(std::uint64_t taken,
+                                                       std::uint64_t weight) noexcept {
   if (weight == 1) return taken;
   if (ns == 0) ns = std::clamp<std::uint64_t>(taken, 1, kFirstAtMost);
   const bool is_usual = taken <= kMuchLonger * ns;

@@ -35,7 +35,7 @@ ALLOCTAP_INLINE void FrameStackSums::copy_most(FrameMeasure measure, WorstFrame&
                         .allocated_bytes = frame.counts.allocated_bytes,
                         .allocator_ns = frame.counts.allocator_ns};
   frame.stack_count = 0;
-  for (const auto* at = used_.data(); at != end && frame.stack_count < WorstFrame::kMostStacks;
+  for (const auto* at = used_.data(); at != end && frame.stack_count < WorstFrame::kMaxStacks;
        ++at) {
     frame.stacks[frame.stack_count++] = places_[*at];
     take_away(frame.other_stacks, places_[*at]);
@@ -43,7 +43,7 @@ ALLOCTAP_INLINE void FrameStackSums::copy_most(FrameMeasure measure, WorstFrame&
 }
 
 ALLOCTAP_INLINE bool FrameStackSums::take(std::size_t at, StackId stack) noexcept {
-  if (used_count_ == kMostStacks) return false;
+  if (used_count_ == kMaxStacks) return false;
   used_[used_count_++] = static_cast<std::uint16_t>(at);
   places_[at].stack = stack;
   return true;

@@ -51,8 +51,8 @@ ALLOCTAP_INLINE void ForkHandlers::in_child_process() {
   Arena::lock().unlock();
   ThreadStates::keep_only_mine();
   ThreadStates::lock().unlock();
-  RecordingGate::reset();
-  RecordingGate::initialize();
+  WorldGate::reset();
+  WorldGate::initialize();
   for (std::size_t i = 0; i < count_; ++i) callbacks_[i]();
   leave_control();
 }

@@ -12,20 +12,19 @@
 
 namespace alloctap {
 
-ALLOCTAP_INLINE bool RecordingGate::wait_for(const Flag& recording,
-                                             std::int64_t patience_ns) noexcept {
+ALLOCTAP_INLINE bool WorldGate::wait_for(const Flag& recording, std::int64_t patience_ns) noexcept {
   if (recording.load(std::memory_order_seq_cst) == 0) return true;
   const std::int64_t give_up = os::monotonic_ns() + patience_ns;
   for (int round = 0; recording.load(std::memory_order_seq_cst) != 0; ++round) {
     arch::pause();
     if (round % 1024 != 1023) continue;
     if (os::monotonic_ns() > give_up) return false;
-    os::futex_wait(word_, word_.load(std::memory_order_relaxed), kNap);
+    os::futex_wait(word_, word_.load(std::memory_order_relaxed), kBackoffNs);
   }
   return true;
 }
 
-ALLOCTAP_NOINLINE ALLOCTAP_INLINE void RecordingGate::enter_with_care(Flag& recording) noexcept {
+ALLOCTAP_NOINLINE ALLOCTAP_INLINE void WorldGate::enter_with_care(Flag& recording) noexcept {
   for (;;) {
     recording.store(1, std::memory_order_seq_cst);
     if ((word_.load(std::memory_order_seq_cst) & (kClosed | kHalted)) == 0) return;
@@ -34,7 +33,7 @@ ALLOCTAP_NOINLINE ALLOCTAP_INLINE void RecordingGate::enter_with_care(Flag& reco
   }
 }
 
-ALLOCTAP_NOINLINE ALLOCTAP_INLINE void RecordingGate::wait_while(std::uint32_t bits) noexcept {
+ALLOCTAP_NOINLINE ALLOCTAP_INLINE void WorldGate::wait_while(std::uint32_t bits) noexcept {
   for (auto word = word_.load(std::memory_order_acquire); (word & bits) != 0;
        word = word_.load(std::memory_order_acquire)) {
     if (word_.compare_exchange_strong(word, word | kAwaited, std::memory_order_relaxed)) {

@@ -19,15 +19,15 @@
 namespace alloctap {
 
 ALLOCTAP_INLINE bool ThreadStates::close_gate(std::int64_t patience_ns) noexcept {
-  RecordingGate::close();
+  WorldGate::close();
   // Who has no state yet has to take the lock for one, and finds the gate closed.
   const std::lock_guard hold(lock_);
   const ThreadState* mine = this_thread_slot().state;
   const auto is_other = [mine](const ThreadState& state) { return &state != mine; };
   const List& live = live_.get();
-  if (std::any_of(live.begin(), live.end(), is_other)) RecordingGate::synchronize();
+  if (std::any_of(live.begin(), live.end(), is_other)) WorldGate::synchronize();
   const bool others_outside = std::all_of(live.begin(), live.end(), [&](const ThreadState& state) {
-    return !is_other(state) || RecordingGate::wait_for(state.recording, patience_ns);
+    return !is_other(state) || WorldGate::wait_for(state.recording, patience_ns);
   });
   return others_outside && !section_abandoned_.load(std::memory_order_relaxed) &&
          (mine == nullptr || mine->recording.load(std::memory_order_relaxed) == 0);
@@ -52,7 +52,7 @@ ALLOCTAP_INLINE void ThreadStates::keep_only_mine() noexcept {
 }
 
 ALLOCTAP_NOINLINE ALLOCTAP_INLINE ThreadState* ThreadStates::create() noexcept {
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   this_thread_slot().enter_critical();
   this_thread_slot().state = make_or_reuse();
   this_thread_slot().leave_critical();
@@ -79,7 +79,7 @@ ALLOCTAP_INLINE void ThreadStates::adopt(ThreadState& state) noexcept {
   // time.
   state.recording.exchange(0, std::memory_order_acquire);
   ++state.generation;
-  state.error = os::ErrorPlace::mine();
+  state.error = os::ErrnoSlot::mine();
   state.thread_id.store(os::current_thread_id(), std::memory_order_relaxed);
   live_.get().push_back(state);
   ++count_;

@@ -10,7 +10,7 @@
 
 namespace alloctap {
 
-ALLOCTAP_INLINE void Turn::await_end(std::int64_t nanoseconds) noexcept {
+ALLOCTAP_INLINE void SingleFlight::await_end(std::int64_t nanoseconds) noexcept {
   std::uint32_t state = kTaken;
   const bool is_on = word_.compare_exchange_strong(state, kAwaited, std::memory_order_relaxed) ||
                      state == kAwaited;

@@ -76,7 +76,7 @@ class PatchIslandMaker {
     constexpr std::uintptr_t kAlignment = alignof(std::uint64_t);
     room = (room + kAlignment - 1) & ~(kAlignment - 1);
     const std::uintptr_t page = os::page_size();
-    std::array<os::MovedInstruction, arch::EntryPatch::kMostMoved> moved{};
+    std::array<os::MovedInstruction, arch::EntryPatch::kMaxMoved> moved{};
     std::size_t count = 0;
     patch_.visit_moved([&](std::uintptr_t from, std::uintptr_t to, std::uintptr_t to_end) {
       moved[count++] = {from, to, to_end};

@@ -19,10 +19,10 @@ namespace alloctap {
 /// `FunctionPatch` does not do that by itself: patching a function that only calls another one is
 /// not patching that one, which has callers of its own. Control plane.
 inline const void* follow_thunks(const void* address) noexcept {
-  constexpr int kMostThunks = 8;
+  constexpr int kMaxThunks = 8;
   constexpr std::size_t kThunkBytes = 24;
   auto at = reinterpret_cast<std::uintptr_t>(address);
-  for (int i = 0; i < kMostThunks; ++i) {
+  for (int i = 0; i < kMaxThunks; ++i) {
     std::byte code[kThunkBytes];
     const std::span read(code, os::copy_memory(at, code));
     if (i > 0 && arch::is_binding_stub(read)) break;

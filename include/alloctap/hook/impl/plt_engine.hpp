@@ -126,7 +126,7 @@ ALLOCTAP_INLINE ArenaArray<PltModule> PltEngine::hook_until_settled() {
     ArenaArray<MissingOriginal> missing = copy(pass.missing());
     find_missing(missing);
     again = publish_found(missing) || again;
-    if (!again || walk == kMostWalks) return copy(pass.modules());
+    if (!again || walk == kMaxWalks) return copy(pass.modules());
   }
 }
 
@@ -152,7 +152,7 @@ ALLOCTAP_INLINE bool PltEngine::refresh_locked(ArenaArray<MissingOriginal>& miss
   static_cast<void>(publish_found(missing));
   for (int walk = 1;; ++walk) {
     PltPass pass = walk_once();
-    if (decide(pass.unknown()) && walk < kMostWalks) continue;
+    if (decide(pass.unknown()) && walk < kMaxWalks) continue;
     missing = copy(pass.missing());
     return true;
   }

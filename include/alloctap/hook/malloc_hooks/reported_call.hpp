@@ -19,8 +19,8 @@ struct ReportedCall {
   ALLOCTAP_ALWAYS_INLINE static void allocated(CallOrigin origin, const volatile void* block,
                                                std::size_t size) noexcept {
     const ReentrancyGuard guard;
-    if (block == nullptr || !guard.outermost() || !HookFeed::connected()) return;
-    const os::ErrorPreserver preserve_error;
+    if (block == nullptr || !guard.is_outermost() || !HookFeed::connected()) return;
+    const os::ErrnoGuard preserve_error;
     origin.allocator = &hooked_allocator_frames;
     HookFeed::on_allocate(AllocationEvent{.pointer = const_cast<void*>(block),
                                           .size = size,
@@ -32,8 +32,8 @@ struct ReportedCall {
   ALLOCTAP_ALWAYS_INLINE static void freeing(CallOrigin origin, const volatile void* block,
                                              std::size_t size) noexcept {
     const ReentrancyGuard guard;
-    if (block == nullptr || !guard.outermost() || !HookFeed::connected()) return;
-    const os::ErrorPreserver preserve_error;
+    if (block == nullptr || !guard.is_outermost() || !HookFeed::connected()) return;
+    const os::ErrnoGuard preserve_error;
     origin.allocator = &hooked_allocator_frames;
     HookFeed::on_deallocate(DeallocationEvent{.pointer = const_cast<void*>(block),
                                               .stated_size = size,

@@ -41,7 +41,7 @@ ALLOCTAP_INLINE bool StackTotals::grow(std::size_t capacity) noexcept {
   entries_.store(entries, std::memory_order_release);
   mask_ = capacity - 1;
   // Behind a closed gate this thread was stopped in here, and somebody may be reading.
-  if (old != first_.data() && RecordingGate::is_open()) {
+  if (old != first_.data() && WorldGate::is_open()) {
     Arena::deallocate(old, old_capacity * sizeof(Entry));
   }
   return true;

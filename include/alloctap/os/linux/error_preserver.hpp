@@ -5,35 +5,35 @@
 namespace alloctap::os {
 
 /// Where a thread has its errno, which takes a call of the C library to find out.
-class ErrorPlace {
+class ErrnoSlot {
  public:
   /// Nowhere.
-  constexpr ErrorPlace() noexcept = default;
+  constexpr ErrnoSlot() noexcept = default;
 
   /// The calling thread's: for itself alone, as long as it lives.
-  [[nodiscard]] static ErrorPlace mine() noexcept { return ErrorPlace(&errno); }
+  [[nodiscard]] static ErrnoSlot mine() noexcept { return ErrnoSlot(&errno); }
 
   [[nodiscard]] int get() const noexcept { return *errno_; }
   void set(int error) const noexcept { *errno_ = error; }
 
  private:
-  constexpr explicit ErrorPlace(int* place) noexcept : errno_(place) {}
+  constexpr explicit ErrnoSlot(int* place) noexcept : errno_(place) {}
 
   int* errno_ = nullptr;
 };
 
 /// Saves errno where it is made and restores it where it ends.
-class ErrorPreserver {
+class ErrnoGuard {
  public:
-  ErrorPreserver() noexcept : ErrorPreserver(ErrorPlace::mine()) {}
+  ErrnoGuard() noexcept : ErrnoGuard(ErrnoSlot::mine()) {}
   /// For who knows the calling thread's place already.
-  explicit ErrorPreserver(ErrorPlace mine) noexcept : place_(mine), saved_(mine.get()) {}
-  ~ErrorPreserver() { place_.set(saved_); }
-  ErrorPreserver(const ErrorPreserver&) = delete;
-  ErrorPreserver& operator=(const ErrorPreserver&) = delete;
+  explicit ErrnoGuard(ErrnoSlot mine) noexcept : place_(mine), saved_(mine.get()) {}
+  ~ErrnoGuard() { place_.set(saved_); }
+  ErrnoGuard(const ErrnoGuard&) = delete;
+  ErrnoGuard& operator=(const ErrnoGuard&) = delete;
 
  private:
-  ErrorPlace place_;
+  ErrnoSlot place_;
   int saved_;
 };
 

@@ -91,7 +91,7 @@ inline bool ends_of_processes_go_unnoticed() noexcept {
 void copy_unstopped(CopyJob& job) noexcept;
 
 inline int FrozenProcess::start(const FreezeRequest& request) noexcept {
-  const ErrorPreserver preserve_error;
+  const ErrnoGuard preserve_error;
   const TaskList tasks = TaskList::of_this_process();
   CopyJob job{.request = &request, .tasks = &tasks, .caller = current_thread_id()};
   // A handler of the program must not run in another process, nor while others wait for this one.
@@ -116,7 +116,7 @@ inline int FrozenProcess::start(const FreezeRequest& request) noexcept {
 }
 
 inline void FrozenProcess::wait() noexcept {
-  const ErrorPreserver preserve_error;
+  const ErrnoGuard preserve_error;
   if (process_ > 0) await_process(process_);
   process_ = 0;
 }

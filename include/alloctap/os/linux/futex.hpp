@@ -20,17 +20,17 @@ inline void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t exp
                        std::int64_t timeout_ns) noexcept {
   constexpr std::int64_t kSecond = 1'000'000'000;
   const timespec limit{.tv_sec = timeout_ns / kSecond, .tv_nsec = timeout_ns % kSecond};
-  const ErrorPreserver preserve_error;
+  const ErrnoGuard preserve_error;
   ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, timeout_ns < 0 ? nullptr : &limit);
 }
 
 inline void futex_wake_one(const std::atomic<std::uint32_t>& word) noexcept {
-  const ErrorPreserver preserve_error;
+  const ErrnoGuard preserve_error;
   ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1);
 }
 
 inline void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept {
-  const ErrorPreserver preserve_error;
+  const ErrnoGuard preserve_error;
   ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX);
 }
 

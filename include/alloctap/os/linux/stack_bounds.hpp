@@ -22,7 +22,7 @@ inline std::uintptr_t initial_stack_pointer() noexcept {
 
 inline bool is_initial_frame(std::uintptr_t sp) noexcept {
   if (sp < initial_stack_pointer()) return false;
-  const ErrorPreserver preserve_error;
+  const ErrnoGuard preserve_error;
   // The kernel writes this name above all else that it puts on the stack.
   const auto name = static_cast<std::uintptr_t>(::getauxval(AT_EXECFN));
   return name == 0 || sp <= name;

@@ -43,8 +43,7 @@ class ThreadStops {
   using Registers = user_regs_struct;
 
   /// A signal that a thread stopped on its way to is kept in the last of `values`.
-  static constexpr std::size_t kMostWords =
-      std::tuple_size_v<decltype(ThreadRegisters::values)> - 1;
+  static constexpr std::size_t kMaxWords = std::tuple_size_v<decltype(ThreadRegisters::values)> - 1;
 #if defined(__x86_64__)
   static constexpr int kVectorRegisters = NT_X86_XSTATE;
 #else
@@ -68,7 +67,7 @@ class ThreadStops {
 
   static std::size_t read_vectors(ThreadRegisters& thread) noexcept {
     iovec vectors{.iov_base = thread.values.data() + thread.count,
-                  .iov_len = (kMostWords - thread.count) * sizeof(std::uintptr_t)};
+                  .iov_len = (kMaxWords - thread.count) * sizeof(std::uintptr_t)};
     const bool read = ::ptrace(PTRACE_GETREGSET, thread.id, kVectorRegisters, &vectors) == 0;
     return read ? vectors.iov_len / sizeof(std::uintptr_t) : 0;
   }

@@ -17,7 +17,7 @@ namespace alloctap::os {
 inline std::size_t page_size() noexcept { return ::getauxval(AT_PAGESZ); }
 
 inline void* map_pages(std::size_t bytes) noexcept {
-  const ErrorPreserver preserve_error;
+  const ErrnoGuard preserve_error;
   const long result = ::syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
   return result == -1 ? nullptr : reinterpret_cast<void*>(result);
@@ -26,7 +26,7 @@ inline void* map_pages(std::size_t bytes) noexcept {
 inline bool map_pages_at(std::uintptr_t address, std::size_t bytes) noexcept {
   // Kernels before 4.17 do not know the flag, take the address for a hint, and may map elsewhere.
   constexpr int kFixedNoReplace = 0x100000;
-  const ErrorPreserver preserve_error;
+  const ErrnoGuard preserve_error;
   const long result =
       ::syscall(SYS_mmap, address, bytes, PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | kFixedNoReplace, -1, 0L);
@@ -37,19 +37,19 @@ inline bool map_pages_at(std::uintptr_t address, std::size_t bytes) noexcept {
 }
 
 inline void unmap_pages(void* address, std::size_t bytes) noexcept {
-  const ErrorPreserver preserve_error;
+  const ErrnoGuard preserve_error;
   ::syscall(SYS_munmap, address, bytes);
 }
 
 inline void use_huge_pages(void* address, std::size_t bytes, bool wanted) noexcept {
-  const ErrorPreserver preserve_error;
+  const ErrnoGuard preserve_error;
   ::syscall(SYS_madvise, address, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }
 
 inline void bring_in_pages(void* address, std::size_t bytes) noexcept {
   // MADV_POPULATE_WRITE, of Linux 5.14 and later.
   constexpr int kPopulateForWriting = 23;
-  const ErrorPreserver preserve_error;
+  const ErrnoGuard preserve_error;
   ::syscall(SYS_madvise, address, bytes, kPopulateForWriting);
 }
 

@@ -22,7 +22,7 @@ inline std::size_t count_threads() noexcept {
 }
 
 inline int FrozenProcess::start(const FreezeRequest& request) noexcept {
-  const ErrorPreserver preserve_error;
+  const ErrnoGuard preserve_error;
   const std::size_t room = request.stack.size() / sizeof(HANDLE);
   ThreadStops stops({reinterpret_cast<HANDLE*>(request.stack.data()), room}, request.threads);
   {

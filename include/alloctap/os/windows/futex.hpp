@@ -24,18 +24,18 @@ inline void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t exp
   constexpr std::int64_t kMillisecond = 1'000'000;
   constexpr std::int64_t kLongest = INFINITE - 1;
   const std::int64_t limit = timeout_ns / kMillisecond + (timeout_ns % kMillisecond != 0 ? 1 : 0);
-  const ErrorPreserver preserve_error;
+  const ErrnoGuard preserve_error;
   ::WaitOnAddress(word_address(word), &expected, sizeof expected,
                   timeout_ns < 0 ? INFINITE : static_cast<DWORD>(std::min(limit, kLongest)));
 }
 
 inline void futex_wake_one(const std::atomic<std::uint32_t>& word) noexcept {
-  const ErrorPreserver preserve_error;
+  const ErrnoGuard preserve_error;
   ::WakeByAddressSingle(word_address(word));
 }
 
 inline void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept {
-  const ErrorPreserver preserve_error;
+  const ErrnoGuard preserve_error;
   ::WakeByAddressAll(word_address(word));
 }
 

@@ -39,7 +39,7 @@ inline bool protect_pages(std::uintptr_t address, std::size_t bytes,
 inline bool may_write(std::uintptr_t address, std::size_t bytes) noexcept {
   constexpr DWORD kWritable =
       PAGE_READWRITE | PAGE_WRITECOPY | PAGE_EXECUTE_READWRITE | PAGE_EXECUTE_WRITECOPY;
-  const ErrorPreserver preserve_error;
+  const ErrnoGuard preserve_error;
   MEMORY_BASIC_INFORMATION region;
   for (std::uintptr_t at = address; at < address + bytes;) {
     if (::VirtualQuery(reinterpret_cast<void*>(at), &region, sizeof region) == 0) return false;

@@ -18,7 +18,7 @@ namespace alloctap::os {
 inline std::size_t page_size() noexcept { return 4096; }
 
 inline void* map_pages(std::size_t bytes) noexcept {
-  const ErrorPreserver preserve_error;
+  const ErrnoGuard preserve_error;
   return ::VirtualAlloc(nullptr, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
 }
 
@@ -65,7 +65,7 @@ inline char* unmap_in_allocation(char* start, char* end) noexcept {
 }
 
 inline void unmap_pages(void* address, std::size_t bytes) noexcept {
-  const ErrorPreserver preserve_error;
+  const ErrnoGuard preserve_error;
   char* start = static_cast<char*>(address);
   char* const end = start + bytes;
   while (start < end) start = unmap_in_allocation(start, end);
@@ -73,7 +73,7 @@ inline void unmap_pages(void* address, std::size_t bytes) noexcept {
 
 /// In pieces of one step each, because other pages of a step may be mapped at by other calls.
 inline bool map_pages_at(std::uintptr_t address, std::size_t bytes) noexcept {
-  const ErrorPreserver preserve_error;
+  const ErrnoGuard preserve_error;
   const std::uintptr_t end = address + bytes;
   for (std::uintptr_t start = address; start < end;) {
     const std::uintptr_t stop = std::min(end, AddressSteps::step_of(start) + AddressSteps::kBytes);

@@ -17,12 +17,12 @@
 namespace alloctap {
 
 /// From this function outwards.
-class CarefulStack::Walk : public RegisterWalk {
+class FullUnwindStack::Walk : public RegisterWalk {
  public:
   /// Goes to the frame that returns to `caller`. False where there is none near.
   [[nodiscard]] bool leave_tracker(std::uintptr_t caller) noexcept {
-    constexpr int kMostFrames = 64;
-    for (int i = 0; i < kMostFrames && step() == Outcome::kCaller; ++i) {
+    constexpr int kMaxFrames = 64;
+    for (int i = 0; i < kMaxFrames && step() == Outcome::kCaller; ++i) {
       if (pc() == caller) return true;
     }
     return false;
@@ -57,7 +57,7 @@ class CarefulStack::Walk : public RegisterWalk {
   }
 };
 
-ALLOCTAP_NOINLINE ALLOCTAP_INLINE CapturedStack CarefulStack::capture(
+ALLOCTAP_NOINLINE ALLOCTAP_INLINE CapturedStack FullUnwindStack::capture(
     ThreadState& thread, const CallOrigin& origin, std::span<std::uintptr_t> frames) noexcept {
   const auto caller = reinterpret_cast<std::uintptr_t>(origin.caller);
   Walk* walk = PerThread<Walk>::of(thread);

@@ -22,7 +22,7 @@ ALLOCTAP_INLINE void* Fibers::add(const void* stack, std::size_t bytes) noexcept
   fiber->chain.bounds = {.low = reinterpret_cast<std::uintptr_t>(stack),
                          .high = reinterpret_cast<std::uintptr_t>(stack) + bytes};
   // A fork waits for the section, and so finds the lock free.
-  const RecordingSection section;
+  const RecordingScope section;
   const std::lock_guard hold(lock_);
   fiber->number = first_number() + ++added_;
   numbered_.get().insert(*fiber);
@@ -34,7 +34,7 @@ ALLOCTAP_INLINE void* Fibers::add(const void* stack, std::size_t bytes) noexcept
 ALLOCTAP_INLINE void Fibers::remove(void* added) noexcept {
   Fiber* fiber = nullptr;
   {
-    const RecordingSection section;
+    const RecordingScope section;
     const std::lock_guard hold(lock_);
     const auto found = numbered_.get().find(reinterpret_cast<std::uintptr_t>(added), ByNumber{});
     if (found == numbered_.get().end()) return;

@@ -16,9 +16,9 @@
 
 namespace alloctap {
 
-ALLOCTAP_INLINE const KeptStack* StackStorage::keep(const StackHash& hash,
-                                                    std::span<const std::uintptr_t> frames,
-                                                    StackOwner owner) noexcept {
+ALLOCTAP_INLINE const StackTableEntry* StackStorage::keep(const StackHash& hash,
+                                                          std::span<const std::uintptr_t> frames,
+                                                          StackOwner owner) noexcept {
   const std::size_t cuts = frames.empty() ? 0 : (frames.size() - 1) / kPartFrames;
   if (cuts > cut_capacity_ && !make_room_for_cuts(cuts)) return nullptr;
   const std::size_t same = parts_as_before(frames, cuts);
@@ -27,7 +27,7 @@ ALLOCTAP_INLINE const KeptStack* StackStorage::keep(const StackHash& hash,
   hash_parts(frames, same, cuts);
   // From the innermost on: where a part is known, those outside it are.
   std::size_t known = cuts;
-  const KeptStack* outer = nullptr;
+  const StackTableEntry* outer = nullptr;
   while (known > same && (outer = find_part(cuts_[known - 1].hash)) == nullptr) --known;
   if (known == same && same > 0) outer = cuts_[same - 1].part;
   for (; known < cuts; ++known) {
@@ -38,9 +38,9 @@ ALLOCTAP_INLINE const KeptStack* StackStorage::keep(const StackHash& hash,
   return store(hash, frames, outer, owner);
 }
 
-ALLOCTAP_INLINE const KeptStack* StackStorage::keep_under(const StackHash& hash,
-                                                          const KeptStack& stack) noexcept {
-  KeptStack* copy = make_room_for(stack.own());
+ALLOCTAP_INLINE const StackTableEntry* StackStorage::keep_under(
+    const StackHash& hash, const StackTableEntry& stack) noexcept {
+  StackTableEntry* copy = make_room_for(stack.own());
   if (copy == nullptr) return nullptr;
   *copy = stack;
   copy->hash = hash;
@@ -80,7 +80,7 @@ ALLOCTAP_INLINE void StackStorage::hash_parts(std::span<const std::uintptr_t> fr
   }
 }
 
-ALLOCTAP_INLINE void StackStorage::remember_parts(const KeptStack* innermost,
+ALLOCTAP_INLINE void StackStorage::remember_parts(const StackTableEntry* innermost,
                                                   std::size_t cuts) noexcept {
   for (std::size_t cut = cuts; cut > cuts_before_; --cut, innermost = innermost->outer) {
     cuts_[cut - 1].part = innermost;
@@ -88,11 +88,11 @@ ALLOCTAP_INLINE void StackStorage::remember_parts(const KeptStack* innermost,
   cuts_before_ = cuts;
 }
 
-ALLOCTAP_INLINE const KeptStack* StackStorage::add_part(const StackHash& hash,
-                                                        std::span<const std::uintptr_t> frames,
-                                                        const KeptStack* outer) noexcept {
+ALLOCTAP_INLINE const StackTableEntry* StackStorage::add_part(
+    const StackHash& hash, std::span<const std::uintptr_t> frames,
+    const StackTableEntry* outer) noexcept {
   if ((part_count_ + 1) * 2 > capacity_ && !grow()) return nullptr;
-  const KeptStack* part = store(hash, frames, outer);
+  const StackTableEntry* part = store(hash, frames, outer);
   if (part == nullptr) return nullptr;
   *place_of(parts_, capacity_, hash) = PartPointer(part);
   ++part_count_;
@@ -121,12 +121,12 @@ ALLOCTAP_INLINE bool StackStorage::grow() noexcept {
   return true;
 }
 
-ALLOCTAP_INLINE const KeptStack* StackStorage::store(const StackHash& hash,
-                                                     std::span<const std::uintptr_t> frames,
-                                                     const KeptStack* outer,
-                                                     StackOwner owner) noexcept {
+ALLOCTAP_INLINE const StackTableEntry* StackStorage::store(const StackHash& hash,
+                                                           std::span<const std::uintptr_t> frames,
+                                                           const StackTableEntry* outer,
+                                                           StackOwner owner) noexcept {
   const std::size_t own = frames.size() - (outer == nullptr ? 0 : outer->depth);
-  KeptStack* stack = make_room_for(own);
+  StackTableEntry* stack = make_room_for(own);
   if (stack == nullptr) return nullptr;
   *stack = {.hash = hash,
             .outer = outer,
@@ -137,10 +137,10 @@ ALLOCTAP_INLINE const KeptStack* StackStorage::store(const StackHash& hash,
   return stack;
 }
 
-ALLOCTAP_INLINE KeptStack* StackStorage::make_room_for(std::size_t own) noexcept {
-  const std::size_t bytes = sizeof(KeptStack) + own * sizeof(std::uintptr_t);
+ALLOCTAP_INLINE StackTableEntry* StackStorage::make_room_for(std::size_t own) noexcept {
+  const std::size_t bytes = sizeof(StackTableEntry) + own * sizeof(std::uintptr_t);
   if (bytes > chunk_left_ && !begin_chunk()) return nullptr;
-  auto* stack = ::new (chunk_) KeptStack;
+  auto* stack = ::new (chunk_) StackTableEntry;
   chunk_ += bytes;
   chunk_left_ -= bytes;
   return stack;

@@ -20,9 +20,9 @@ namespace alloctap {
 
 ALLOCTAP_INLINE void StackTable::retire(StackId id) noexcept {
   const std::lock_guard hold(lock_);
-  const KeptStack* stack = slot(id).load(std::memory_order_relaxed);
+  const StackTableEntry* stack = slot(id).load(std::memory_order_relaxed);
   if (stack->hash == hash_of_retired(id)) return;
-  const KeptStack* retired = storage_.keep_under(hash_of_retired(id), *stack);
+  const StackTableEntry* retired = storage_.keep_under(hash_of_retired(id), *stack);
   if (retired != nullptr) slot(id).store(retired, std::memory_order_release);
 }
 
@@ -34,7 +34,7 @@ ALLOCTAP_NOINLINE ALLOCTAP_INLINE StackId StackTable::add(const StackHash& hash,
   if (known != kNoStackId) return known;
   const StackId id = kFirstStack + added_.load(std::memory_order_relaxed);
   if (id == kEndOfIds || !make_room(id)) return kUnknownStack;
-  const KeptStack* stack = storage_.keep(hash, frames, owner);
+  const StackTableEntry* stack = storage_.keep(hash, frames, owner);
   if (stack == nullptr) return kUnknownStack;
   slot(id).store(stack, std::memory_order_release);
   added_.store(id + 1 - kFirstStack, std::memory_order_release);

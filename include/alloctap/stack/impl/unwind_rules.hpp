@@ -31,7 +31,7 @@ ALLOCTAP_INLINE const elf::CallFrameRow* find_unwind_row(std::uintptr_t address)
 
 ALLOCTAP_NOINLINE ALLOCTAP_INLINE UnwindRule UnwindRules::read_from_table(std::uintptr_t address,
                                                                           Epoch epoch) noexcept {
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   const elf::CallFrameRow* const row = find_unwind_row(address);
   if (row == nullptr) return {};
   const UnwindRule rule = rule_of(*row);

@@ -12,7 +12,7 @@
 namespace alloctap {
 
 ALLOCTAP_INLINE bool TableRules::is_code(std::uintptr_t address) const noexcept {
-  const os::ErrorPreserver preserve_error;
+  const os::ErrnoGuard preserve_error;
   return native::is_module_code(address) || code_->contains(address);
 }
 
@@ -29,9 +29,9 @@ ALLOCTAP_INLINE IdentifiedStack UnwindTableStack::identify(ThreadState& thread,
 }
 
 ALLOCTAP_INLINE IdentifiedStack
-UnwindTableStack::identify_anew(ThreadState& thread, const CallOrigin& origin,
-                                std::uint32_t max_frames, RememberedStack* recalled) noexcept {
-  return Capture::identify_anew(thread, origin, max_frames, recalled);
+UnwindTableStack::identify_uncached(ThreadState& thread, const CallOrigin& origin,
+                                    std::uint32_t max_frames, RememberedStack* recalled) noexcept {
+  return Capture::identify_uncached(thread, origin, max_frames, recalled);
 }
 
 ALLOCTAP_INLINE std::span<const std::uintptr_t> UnwindTableStack::identified_frames(

@@ -13,7 +13,7 @@
 
 namespace alloctap {
 
-ALLOCTAP_NOINLINE ALLOCTAP_INLINE bool VerifiedChain::reserve(std::size_t frames) noexcept {
+ALLOCTAP_NOINLINE ALLOCTAP_INLINE bool CachedFrameChain::reserve(std::size_t frames) noexcept {
   release();
   memory_ = static_cast<std::byte*>(Arena::allocate(bytes_for(frames)));
   if (memory_ == nullptr) return false;
@@ -25,13 +25,13 @@ ALLOCTAP_NOINLINE ALLOCTAP_INLINE bool VerifiedChain::reserve(std::size_t frames
   return true;
 }
 
-ALLOCTAP_INLINE void VerifiedChain::release() noexcept {
+ALLOCTAP_INLINE void CachedFrameChain::release() noexcept {
   if (memory_ != nullptr) Arena::deallocate(memory_, bytes_for(capacity_));
   memory_ = nullptr;
   capacity_ = size_ = 0;
 }
 
-ALLOCTAP_NOINLINE ALLOCTAP_INLINE void VerifiedChain::forget_outer_half() noexcept {
+ALLOCTAP_NOINLINE ALLOCTAP_INLINE void CachedFrameChain::forget_outer_half() noexcept {
   const std::size_t gone = (size_ + 1) / 2;
   const std::size_t gone_words = words_begin(gone);
   const std::size_t kept = size_ - gone;

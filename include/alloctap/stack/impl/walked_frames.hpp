@@ -10,7 +10,7 @@
 
 namespace alloctap {
 
-ALLOCTAP_NOINLINE ALLOCTAP_INLINE bool WalkedFrames::reserve(std::size_t frames) noexcept {
+ALLOCTAP_NOINLINE ALLOCTAP_INLINE bool UnwindBuffer::reserve(std::size_t frames) noexcept {
   release();
   frames_ = static_cast<NotedFrame*>(Arena::allocate(frames * sizeof(NotedFrame)));
   if (frames_ == nullptr) return false;
@@ -18,7 +18,7 @@ ALLOCTAP_NOINLINE ALLOCTAP_INLINE bool WalkedFrames::reserve(std::size_t frames)
   return true;
 }
 
-ALLOCTAP_INLINE void WalkedFrames::release() noexcept {
+ALLOCTAP_INLINE void UnwindBuffer::release() noexcept {
   if (frames_ != nullptr) Arena::deallocate(frames_, capacity_ * sizeof(NotedFrame));
   frames_ = nullptr;
   capacity_ = size_ = 0;

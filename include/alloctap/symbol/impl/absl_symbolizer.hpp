@@ -13,7 +13,7 @@
 
 namespace alloctap {
 
-ALLOCTAP_INLINE void AbslSymbolizer::symbolize(std::span<const CodePlace> places,
+ALLOCTAP_INLINE void AbslSymbolizer::symbolize(std::span<const CodeAddress> places,
                                                Symbols& symbols) noexcept {
   std::array<char, Symbols::kLongestText + 1> buffer;
   for (std::size_t i = 0; i < places.size(); ++i) {

@@ -13,7 +13,7 @@
 
 namespace alloctap {
 
-ALLOCTAP_INLINE void DepartedModules::add(const Module& module, StackId before) noexcept {
+ALLOCTAP_INLINE void UnloadedModuleQueue::add(const Module& module, StackId before) noexcept {
   const std::size_t end = end_.load(std::memory_order_relaxed);
   if (end - begin_.load(std::memory_order_acquire) == kCapacity) {
     overflow_.store(true, std::memory_order_relaxed);

@@ -26,10 +26,10 @@ namespace alloctap::libdw {
 class ModuleSymbolizer {
  public:
   /// `places`, ascending, are of `module`; the first has the number `first` in `symbols`.
-  ModuleSymbolizer(const Module& module, std::span<const CodePlace> places, std::size_t first,
+  ModuleSymbolizer(const Module& module, std::span<const CodeAddress> places, std::size_t first,
                    Symbols& symbols)
       : debug_(module), path_(module.path), first_(first), symbols_(symbols) {
-    for (const CodePlace& place : places) addresses_.push_back(place.address - module.bias);
+    for (const CodeAddress& place : places) addresses_.push_back(place.address - module.bias);
   }
 
   void symbolize() {
@@ -138,7 +138,7 @@ ALLOCTAP_INLINE std::string_view LibdwSymbolizer::note() noexcept {
 }
 
 ALLOCTAP_INLINE void LibdwSymbolizer::symbolize_module(const Module& module,
-                                                       std::span<const CodePlace> places,
+                                                       std::span<const CodeAddress> places,
                                                        std::size_t first, Symbols& symbols) noexcept
     try {
   libdw::ModuleSymbolizer(module, places, first, symbols).symbolize();
@@ -149,7 +149,7 @@ ALLOCTAP_INLINE void LibdwSymbolizer::symbolize_module(const Module& module,
 
 namespace alloctap {
 
-ALLOCTAP_INLINE void LibdwSymbolizer::symbolize(std::span<const CodePlace> places,
+ALLOCTAP_INLINE void LibdwSymbolizer::symbolize(std::span<const CodeAddress> places,
                                                 Symbols& symbols) noexcept {
   for (std::size_t first = 0, end = 0; first < places.size(); first = end) {
     const Module* module = places[first].module;

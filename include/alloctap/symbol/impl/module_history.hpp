@@ -54,7 +54,7 @@ ALLOCTAP_INLINE bool ModuleHistory::add_to(ModuleTable& modules) const noexcept 
   return true;
 }
 
-ALLOCTAP_INLINE void ModuleHistory::symbolize(std::span<const CodePlace> places,
+ALLOCTAP_INLINE void ModuleHistory::symbolize(std::span<const CodeAddress> places,
                                               Symbols& symbols) const noexcept {
   for (std::size_t i = 0; i < places.size(); ++i) {
     const Module* module = places[i].module;
@@ -78,7 +78,7 @@ ALLOCTAP_INLINE std::span<const SourceFrame> ModuleHistory::frames_of(
     const UnloadedModule& unloaded, std::uintptr_t address) noexcept {
   const auto* place = std::lower_bound(
       unloaded.places.begin(), unloaded.places.end(), address,
-      [](const CodePlace& other, std::uintptr_t value) { return other.address < value; });
+      [](const CodeAddress& other, std::uintptr_t value) { return other.address < value; });
   if (place == unloaded.places.end() || place->address != address) return {};
   return unloaded.symbols.of(static_cast<std::size_t>(place - unloaded.places.begin()));
 }

@@ -21,7 +21,7 @@
 
 namespace alloctap {
 
-ALLOCTAP_INLINE void SystemSymbolizer::symbolize(std::span<const CodePlace> places,
+ALLOCTAP_INLINE void SystemSymbolizer::symbolize(std::span<const CodeAddress> places,
                                                  Symbols& symbols) noexcept {
   for (std::size_t i = 0; i < places.size();) {
     const Module* const module = places[i].module;
@@ -48,7 +48,7 @@ ALLOCTAP_INLINE std::string_view SystemSymbolizer::note() noexcept {
 }
 
 ALLOCTAP_INLINE void SystemSymbolizer::symbolize(const Module& module,
-                                                 std::span<const CodePlace> places,
+                                                 std::span<const CodeAddress> places,
                                                  std::size_t first, Symbols& symbols) noexcept {
   const os::FileView file = os::FileView::open(std::string(module.path).c_str());
   if (!is_file_of(module, file.bytes())) return;

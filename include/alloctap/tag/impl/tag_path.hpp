@@ -27,7 +27,7 @@ ALLOCTAP_INLINE Result<Tag> tag_at_path(std::string_view path) {
     const TagId inner = process_tags.find_or_add(tag.id, name);
     if (inner == tag.id) {
       return Status::resource_exhausted("there is no room for another tag; at most ",
-                                        TagTable::kMostTags);
+                                        TagTable::kMaxTags);
     }
     tag.id = inner;
     more = slash != std::string_view::npos;

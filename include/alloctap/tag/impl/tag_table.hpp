@@ -51,12 +51,12 @@ ALLOCTAP_INLINE TagTable::Place TagTable::find(std::string_view name,
 ALLOCTAP_NOINLINE ALLOCTAP_INLINE TagId TagTable::add(TagId parent, std::string_view name,
                                                       std::uint64_t hash) noexcept {
   // A fork waits for the section, and so finds the lock free.
-  const RecordingSection section;
+  const RecordingScope section;
   const std::lock_guard hold(lock_);
   const Place place = find(name, hash);
   if (place.id != kNoTag) return place.id;
   const auto id = static_cast<TagId>(added_.load(std::memory_order_relaxed) + 1);
-  void* memory = id > kMostTags ? nullptr : Arena::allocate(sizeof(Entry) + name.size());
+  void* memory = id > kMaxTags ? nullptr : Arena::allocate(sizeof(Entry) + name.size());
   if (memory == nullptr) return parent;
   auto* entry = ::new (memory) Entry;
   entry->hash = hash;

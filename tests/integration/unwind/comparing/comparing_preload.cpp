@@ -33,7 +33,7 @@ using Json = rapidjson::Writer<rapidjson::StringBuffer>;
 struct ComparingConfig : DefaultConfig {
   using Hook = InterposeHook;
   using Stack = Comparing;
-  static constexpr Limits limits{.max_frames = ThreadState::kMostFrames};
+  static constexpr Limits limits{.max_frames = ThreadState::kMaxFrames};
 
   static void on_first_call() noexcept;
 };
@@ -128,7 +128,7 @@ void write_line() noexcept {
   const os::ProcessId owing = owing_process.load();
   if (owing == 0 || owing != os::current_process_id()) return;
   owing_process.store(0);
-  const OwnAllocations own;
+  const UseInternalArena own;
   const ModuleTable modules = ModuleTable::read();
   std::array<char, 4096> executable{};
   rapidjson::StringBuffer text(nullptr, kTextBytes);
@@ -185,7 +185,7 @@ ALLOCTAP_EXPORT void _Exit(int status) noexcept { write_line_and_leave(status); 
 ALLOCTAP_DEFINE_INTERPOSED_MALLOC(ComparingTracker);
 
 void ComparingConfig::on_first_call() noexcept {
-  const OwnAllocations own;
+  const UseInternalArena own;
   if (os::initial_environment("ALLOCTAP_COMPARE", path).empty() || !start_tracker()) return;
   owing_process.store(os::current_process_id());
   // The first to be registered and so the last to be called.

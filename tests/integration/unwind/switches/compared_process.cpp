@@ -15,7 +15,7 @@ using Comparing = ComparingStack<UnwindTableStack, BacktraceStack>;
 struct ComparedConfig : DefaultConfig {
   using Hook = InterposeHook;
   using Stack = Comparing;
-  static constexpr Limits limits{.max_frames = ThreadState::kMostFrames};
+  static constexpr Limits limits{.max_frames = ThreadState::kMaxFrames};
 };
 using ComparedTracker = Tracker<ComparedConfig>;
 
@@ -33,7 +33,7 @@ void show(const StackDifference& difference) {
   MESSAGE("depth " << tested.depth << ", not " << trusted.depth);
   MESSAGE("failed " << tested.failed << ", not " << trusted.failed);
   MESSAGE("truncated " << tested.truncated << ", not " << trusted.truncated);
-  for (std::size_t i = 0; i < StackDifference::kMostFrames; ++i) {
+  for (std::size_t i = 0; i < StackDifference::kMaxFrames; ++i) {
     const std::size_t number = difference.first_kept + i;
     MESSAGE("frame " << number << ": " << std::hex << difference.tested_frames[i] << ", not "
                      << difference.trusted_frames[i]);

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-using alloctap::UnserializedHeaps;
+using alloctap::NoSerializeHeaps;
 
 namespace {
 
@@ -13,7 +13,7 @@ HANDLE heap_number(std::uintptr_t number) { return reinterpret_cast<HANDLE>(numb
 }  // namespace
 
 TEST_CASE("heaps without a lock are known until they go") {
-  static constinit UnserializedHeaps heaps;
+  static constinit NoSerializeHeaps heaps;
   CHECK_FALSE(heaps.has(heap_number(1)));
   heaps.add(heap_number(1));
   heaps.add(heap_number(2));
@@ -27,7 +27,7 @@ TEST_CASE("heaps without a lock are known until they go") {
 }
 
 TEST_CASE("where there are more heaps without a lock than are kept, any may be one") {
-  static constinit UnserializedHeaps heaps;
+  static constinit NoSerializeHeaps heaps;
   for (std::uintptr_t i = 1; i <= 64; ++i) heaps.add(heap_number(i));
   CHECK_FALSE(heaps.has(heap_number(100)));
   heaps.add(heap_number(65));

@@ -81,7 +81,7 @@ TEST_CASE("a pinned module of Windows stays when it is closed") {
 TEST_CASE("what GetLastError says survives what happens in between") {
   ::SetLastError(ERROR_DISK_FULL);
   {
-    const os::ErrorPreserver preserve;
+    const os::ErrnoGuard preserve;
     ::SetLastError(ERROR_ACCESS_DENIED);
   }
   CHECK(::GetLastError() == ERROR_DISK_FULL);

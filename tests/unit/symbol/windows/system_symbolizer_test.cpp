@@ -12,7 +12,7 @@
 
 namespace {
 
-using alloctap::CodePlace;
+using alloctap::CodeAddress;
 using alloctap::Module;
 using alloctap::ModuleTable;
 using alloctap::SourceFrame;
@@ -47,7 +47,7 @@ struct Frame {
 std::vector<Frame> frames_of(std::uintptr_t address, const Module* module) {
   Symbols symbols;
   REQUIRE(symbols.expect(1));
-  const CodePlace place{.address = address, .module = module};
+  const CodeAddress place{.address = address, .module = module};
   SystemSymbolizer::symbolize({&place, 1}, symbols);
   std::vector<Frame> frames;
   for (const SourceFrame& frame : symbols.of(0)) {
@@ -114,8 +114,8 @@ TEST_CASE("two libraries that were at one place are told apart in one answer") {
   REQUIRE(old_place.module.start == new_place.module.start);
   Symbols symbols;
   REQUIRE(symbols.expect(2));
-  const CodePlace places[] = {{old_place.address, &old_place.module},
-                              {new_place.address, &new_place.module}};
+  const CodeAddress places[] = {{old_place.address, &old_place.module},
+                                {new_place.address, &new_place.module}};
   SystemSymbolizer::symbolize(places, symbols);
   REQUIRE(symbols.of(0).size() == 1);
   CHECK(symbols.of(0)[0].function == "first_build::exported");

@@ -38,7 +38,7 @@ ALLOCTAP_INLINE bool protect_pages(std::uintptr_t address, std::size_t bytes,
 /// which every malloc with threads needs, so that filters of system calls let it pass.
 ALLOCTAP_INLINE bool may_write(std::uintptr_t address, std::size_t bytes) noexcept {
   constexpr unsigned kAddNothing = FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0);
-  const ErrorPreserver preserve_error;
+  const ErrnoGuard preserve_error;
   const std::uintptr_t page = ::getauxval(AT_PAGESZ);
   std::uint32_t nobody_waits_here = 0;
   for (std::uintptr_t at = address / page * page; at < address + bytes; at += page) {
