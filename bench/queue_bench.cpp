@@ -5,7 +5,7 @@
 
 #include <alloctap/config.hpp>
 #include <alloctap/guard/per_thread.hpp>
-#include <alloctap/meta/bookkeeper.hpp>
+#include <alloctap/meta/block_tracker.hpp>
 #include <alloctap/meta/flat_hash_index.hpp>
 #include <alloctap/meta/memory_meta_container.hpp>
 #include <alloctap/meta/shadow_index.hpp>

@@ -1,4 +1,4 @@
 // The bodies of fail/.
+#include "alloctap/fail/impl/active_fault_rules.hpp"
 #include "alloctap/fail/impl/counted_rule.hpp"
 #include "alloctap/fail/impl/failing_allocations.hpp"
-#include "alloctap/fail/impl/rules_in_force.hpp"

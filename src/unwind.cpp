@@ -1,6 +1,6 @@
 // The bodies of stack/ that read unwind tables.
-#include "alloctap/stack/impl/careful_stack.hpp"
 #include "alloctap/stack/impl/code_regions.hpp"
+#include "alloctap/stack/impl/full_unwind_stack.hpp"
 #include "alloctap/stack/impl/register_walk.hpp"
 #include "alloctap/stack/impl/unwind_rule.hpp"
 #include "alloctap/stack/impl/unwind_rules.hpp"

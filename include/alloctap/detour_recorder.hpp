@@ -2,7 +2,7 @@
 #pragma once
 
 #include "alloctap/event/allocation_event.hpp"
-#include "alloctap/guard/detours.hpp"
+#include "alloctap/guard/recording_mode.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/sample/sampling_policy.hpp"
 

@@ -8,9 +8,9 @@
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/meta/thread_totals.hpp"
+#include "alloctap/meta/thread_stats.hpp"
 #include "alloctap/observe/observer.hpp"
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 
 namespace alloctap {
 

@@ -5,11 +5,11 @@
 
 #include "alloctap/event/allocation_event.hpp"
 #include "alloctap/event/allocator_call.hpp"
-#include "alloctap/guard/preserving_section.hpp"
+#include "alloctap/guard/errno_safe_recording_scope.hpp"
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/observe/observer.hpp"
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/stack/stack_table.hpp"
 #include "alloctap/tag/tag_policy.hpp"
 

@@ -12,7 +12,7 @@
 #include "alloctap/meta/pool_annotations.hpp"
 #include "alloctap/meta/pool_books.hpp"
 #include "alloctap/meta/pool_table.hpp"
-#include "alloctap/meta/thread_totals.hpp"
+#include "alloctap/meta/thread_stats.hpp"
 #include "alloctap/snapshot/pool_summary.hpp"
 
 namespace alloctap {

@@ -8,8 +8,8 @@
 #include "alloctap/fail/failure_policy.hpp"
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/meta/thread_totals.hpp"
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/meta/thread_stats.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/recorder.hpp"
 #include "alloctap/tag/tag_scope.hpp"
 

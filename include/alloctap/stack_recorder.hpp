@@ -12,7 +12,7 @@
 #include "alloctap/guard/arena.hpp"
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/meta/thread_totals.hpp"
+#include "alloctap/meta/thread_stats.hpp"
 #include "alloctap/stack/identified_stack.hpp"
 #include "alloctap/stack/stack_table.hpp"
 #include "alloctap/tag/tag_policy.hpp"

@@ -10,10 +10,10 @@
 
 #include "alloctap/guard/control_lock.hpp"
 #include "alloctap/guard/futex_lock.hpp"
-#include "alloctap/guard/late_construction.hpp"
+#include "alloctap/guard/no_destroy_lazy.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/guard/thread_state.hpp"
-#include "alloctap/meta/thread_totals.hpp"
+#include "alloctap/meta/thread_stats.hpp"
 #include "alloctap/os/clock.hpp"
 #include "alloctap/os/process.hpp"
 #include "alloctap/sample/stack_estimates.hpp"

@@ -4,10 +4,10 @@
 #include "alloctap/event/allocation_event.hpp"
 #include "alloctap/guard/per_thread.hpp"
 #include "alloctap/guard/thread_state.hpp"
+#include "alloctap/internal_call_filter.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/meta/event_counters.hpp"
-#include "alloctap/meta/thread_totals.hpp"
-#include "alloctap/own_calls.hpp"
+#include "alloctap/meta/thread_stats.hpp"
 
 namespace alloctap {
 

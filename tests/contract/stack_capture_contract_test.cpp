@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "alloctap/stack/backtrace_stack.hpp"
-#include "alloctap/stack/careful_stack.hpp"
 #include "alloctap/stack/frame_pointer_stack.hpp"
+#include "alloctap/stack/full_unwind_stack.hpp"
 #include "alloctap/stack/no_stack.hpp"
 #include "alloctap/stack/selectable_stack.hpp"
 #include "alloctap/stack/unwind_table_stack.hpp"

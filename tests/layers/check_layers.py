@@ -23,7 +23,7 @@ LAYERS = [
      "observe", "fail"},
     {"snapshot"},
     {"dump", "game"},
-    {"checking_recorder.hpp", "config.hpp", "config_slips.hpp", "detour_recorder.hpp", "own_calls.hpp", "sample_books.hpp", "mapping_recorder.hpp", "module_epochs.hpp",
+    {"checking_recorder.hpp", "config.hpp", "config_slips.hpp", "detour_recorder.hpp", "internal_call_filter.hpp", "sampled_heap.hpp", "mapping_recorder.hpp", "module_tracker.hpp",
      "observer_recorder.hpp",
      "peak_recorder.hpp", "reachability_scan.hpp", "heaptrack_api.hpp", "named_pools.hpp", "pool_recorder.hpp", "recorder.hpp", "refusing_recorder.hpp", "session.hpp", "session_annotations.hpp", "stack_recorder.hpp", "timeline_recorder.hpp", "totals_recorder.hpp",
      "tracker.hpp", "tracker_report.hpp", "tracker_session.hpp", "tracker_snapshot.hpp", "alloctap.hpp", "implement.hpp"},

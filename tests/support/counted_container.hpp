@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/meta/bookkeeper.hpp"
+#include "alloctap/meta/block_tracker.hpp"
 
 namespace alloctap::testing {
 

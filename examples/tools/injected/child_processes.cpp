@@ -2,7 +2,7 @@
 
 #include <alloctap/guard/reentrancy_guard.hpp>
 #include <alloctap/os/windows/api.hpp>
-#include <alloctap/os/windows/error_preserver.hpp>
+#include <alloctap/os/windows/errno_guard.hpp>
 #include <exception>
 #include <string>
 #include <string_view>

@@ -4,7 +4,7 @@
 #include <alloctap/guard/reentrancy_guard.hpp>
 #include <alloctap/guard/thread_state.hpp>
 #include <alloctap/os/clock.hpp>
-#include <alloctap/os/error_preserver.hpp>
+#include <alloctap/os/errno_guard.hpp>
 #include <alloctap/os/futex.hpp>
 #include <alloctap/os/worker_thread.hpp>
 #include <atomic>

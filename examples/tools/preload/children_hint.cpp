@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
-#include <alloctap/os/error_preserver.hpp>
+#include <alloctap/os/errno_guard.hpp>
 #include <alloctap/os/process.hpp>
 #include <array>
 #include <atomic>

@@ -8,7 +8,7 @@
 #include <alloctap/guard/reentrancy_guard.hpp>
 #include <alloctap/hook/allocation_functions.hpp>
 #include <alloctap/hook/plt_engine.hpp>
-#include <alloctap/os/error_preserver.hpp>
+#include <alloctap/os/errno_guard.hpp>
 #include <alloctap/os/module_symbols.hpp>
 #include <alloctap/os/next_symbol.hpp>
 #include <array>

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <alloctap/guard/thread_state.hpp>
 #include <alloctap/macros.hpp>
-#include <alloctap/os/error_preserver.hpp>
+#include <alloctap/os/errno_guard.hpp>
 #include <alloctap/os/memory_faults.hpp>
 #include <alloctap/os/trap_signals.hpp>
 #include <array>

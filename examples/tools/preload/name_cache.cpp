@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include <alloctap/guard/arena_regions.hpp>
-#include <alloctap/os/error_preserver.hpp>
+#include <alloctap/os/errno_guard.hpp>
 #include <alloctap/os/thread.hpp>
 #include <alloctap/symbol/module_table.hpp>
 #include <array>

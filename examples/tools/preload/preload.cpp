@@ -11,7 +11,7 @@
 #include <alloctap/guard/arena.hpp>
 #include <alloctap/guard/fork_handlers.hpp>
 #include <alloctap/guard/reentrancy_guard.hpp>
-#include <alloctap/os/error_preserver.hpp>
+#include <alloctap/os/errno_guard.hpp>
 #include <alloctap/os/linux/raw_system_call.hpp>
 #include <array>
 #include <atomic>

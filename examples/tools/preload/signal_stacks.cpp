@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <alloctap/guard/arena.hpp>
 #include <alloctap/macros.hpp>
-#include <alloctap/os/error_preserver.hpp>
+#include <alloctap/os/errno_guard.hpp>
 #include <alloctap/os/thread.hpp>
 #include <atomic>
 #include <cstddef>

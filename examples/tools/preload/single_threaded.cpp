@@ -1,6 +1,6 @@
 #include "single_threaded.hpp"
 
-#include <alloctap/os/error_preserver.hpp>
+#include <alloctap/os/errno_guard.hpp>
 #include <alloctap/os/next_symbol.hpp>
 #include <atomic>
 

@@ -18,7 +18,7 @@
 #include "alloctap/check/found_misuses.hpp"
 #include "alloctap/check/guarded_blocks.hpp"
 #include "alloctap/check/heap_end.hpp"
-#include "alloctap/check/kept_blocks.hpp"
+#include "alloctap/check/quarantine_list.hpp"
 #include "alloctap/event/block_checks.hpp"
 #include "alloctap/guard/futex_lock.hpp"
 #include "alloctap/os/memory_faults.hpp"

@@ -5,7 +5,7 @@
 #include "alloctap/check/check_settings.hpp"
 #include "alloctap/check/checked_blocks.hpp"
 #include "alloctap/check/found_misuses.hpp"
-#include "alloctap/check/kept_blocks.hpp"
+#include "alloctap/check/quarantine_list.hpp"
 
 namespace alloctap {
 

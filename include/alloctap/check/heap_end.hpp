@@ -10,7 +10,7 @@
 #include "alloctap/check/checked_blocks.hpp"
 #include "alloctap/check/found_misuses.hpp"
 #include "alloctap/check/guarded_blocks.hpp"
-#include "alloctap/check/kept_blocks.hpp"
+#include "alloctap/check/quarantine_list.hpp"
 #include "alloctap/event/allocation_event.hpp"
 #include "alloctap/os/heap_handle.hpp"
 

@@ -4,11 +4,11 @@
 #include "alloctap/check/checks.hpp"
 #include "alloctap/check/fill_on_allocate.hpp"
 #include "alloctap/check/fill_on_free.hpp"
-#include "alloctap/check/front_guard.hpp"
 #include "alloctap/check/kind_mismatch.hpp"
+#include "alloctap/check/left_red_zone.hpp"
 #include "alloctap/check/pointer_verification.hpp"
 #include "alloctap/check/quarantine.hpp"
-#include "alloctap/check/rear_guard.hpp"
+#include "alloctap/check/right_red_zone.hpp"
 
 namespace alloctap {
 

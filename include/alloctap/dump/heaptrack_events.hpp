@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "alloctap/dump/heaptrack_lines.hpp"
-#include "alloctap/dump/held_blocks.hpp"
+#include "alloctap/dump/lifetime_breakdown.hpp"
 #include "alloctap/dump/path_tree.hpp"
 #include "alloctap/guard/arena_array.hpp"
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "alloctap/dump/account_text.hpp"
+#include "alloctap/dump/data_quality_text.hpp"
 #include "alloctap/dump/dump_writer.hpp"
 
 namespace alloctap {

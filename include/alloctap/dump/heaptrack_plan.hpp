@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "alloctap/dump/held_blocks.hpp"
+#include "alloctap/dump/lifetime_breakdown.hpp"
 #include "alloctap/guard/arena_array.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 

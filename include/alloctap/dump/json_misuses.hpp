@@ -8,7 +8,7 @@
 #include "alloctap/check/active_checks.hpp"
 #include "alloctap/check/call_names.hpp"
 #include "alloctap/check/check_settings.hpp"
-#include "alloctap/check/guard_account.hpp"
+#include "alloctap/check/guard_page_stats.hpp"
 #include "alloctap/check/misuse_keys.hpp"
 #include "alloctap/check/misuse_log.hpp"
 #include "alloctap/dump/check_text.hpp"

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/arch/code_place.hpp"
+#include "alloctap/arch/code_address.hpp"
 #include "alloctap/event/allocation_kind.hpp"
 #include "alloctap/event/allocator_frames.hpp"
 #include "alloctap/event/stack_identity.hpp"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "alloctap/fail/rules_in_force.hpp"
+#include "alloctap/fail/active_fault_rules.hpp"
 
 namespace alloctap {
 

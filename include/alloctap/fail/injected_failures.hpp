@@ -1,9 +1,9 @@
 /// Allocations fail where a `failing_allocations` says so.
 #pragma once
 
+#include "alloctap/fail/active_fault_rules.hpp"
 #include "alloctap/fail/failing_allocations.hpp"
 #include "alloctap/fail/failure_policy.hpp"
-#include "alloctap/fail/rules_in_force.hpp"
 #include "alloctap/macros.hpp"
 
 namespace alloctap {

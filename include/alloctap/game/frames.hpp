@@ -10,8 +10,8 @@
 
 #include "alloctap/annotate.hpp"
 #include "alloctap/game/budget_table.hpp"
-#include "alloctap/game/frame_log.hpp"
 #include "alloctap/game/frame_timing.hpp"
+#include "alloctap/game/game_frame_log.hpp"
 #include "alloctap/game/thread_frames.hpp"
 #include "alloctap/guard/control_lock.hpp"
 #include "alloctap/guard/per_thread.hpp"
@@ -20,7 +20,7 @@
 #include "alloctap/macros.hpp"
 #include "alloctap/observe/observer.hpp"
 #include "alloctap/os/clock.hpp"
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/thread_local.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/status.hpp"

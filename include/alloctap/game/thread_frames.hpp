@@ -8,8 +8,8 @@
 
 #include "alloctap/event/stack_owner.hpp"
 #include "alloctap/game/frame_stacks.hpp"
-#include "alloctap/game/usual_time.hpp"
-#include "alloctap/guard/relaxed_copy.hpp"
+#include "alloctap/game/typical_latency.hpp"
+#include "alloctap/guard/relaxed_atomic_struct.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/snapshot/frame_history.hpp"
 

@@ -10,11 +10,11 @@
 #include <span>
 
 #include "alloctap/guard/futex_lock.hpp"
-#include "alloctap/guard/late_construction.hpp"
-#include "alloctap/guard/recording_gate.hpp"
+#include "alloctap/guard/no_destroy_lazy.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/guard/world_gate.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/stack_bounds.hpp"
 #include "alloctap/os/thread.hpp"
 

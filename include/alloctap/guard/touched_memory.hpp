@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "alloctap/os/confinement.hpp"
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/memory_map.hpp"
 
 namespace alloctap {

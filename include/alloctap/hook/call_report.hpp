@@ -7,7 +7,7 @@
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/hook/function_description.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 
 namespace alloctap {
 

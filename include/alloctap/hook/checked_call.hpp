@@ -13,7 +13,7 @@
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/guard/touched_memory.hpp"
 #include "alloctap/hook/allocation_functions.hpp"
-#include "alloctap/hook/string_look.hpp"
+#include "alloctap/hook/string_access_checker.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 

@@ -17,7 +17,7 @@
 #include "alloctap/hook/call_timer.hpp"
 #include "alloctap/hook/checked_call.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/mapping_calls.hpp"
 #include "alloctap/os/mapping_result.hpp"
 

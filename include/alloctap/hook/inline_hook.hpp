@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "alloctap/guard/late_construction.hpp"
+#include "alloctap/guard/no_destroy_lazy.hpp"
 #include "alloctap/hook/allocation_functions.hpp"
 #include "alloctap/hook/function_patch.hpp"
 #include "alloctap/hook/function_patch/thunk.hpp"

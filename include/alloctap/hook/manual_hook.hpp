@@ -7,7 +7,7 @@
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {

@@ -21,7 +21,7 @@
 #include "alloctap/hook/internal_frames.hpp"
 #include "alloctap/hook/plt_state.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/loaded_images.hpp"
 #include "alloctap/os/next_symbol.hpp"
 

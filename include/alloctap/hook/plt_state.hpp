@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "alloctap/guard/arena_array.hpp"
-#include "alloctap/guard/late_construction.hpp"
+#include "alloctap/guard/no_destroy_lazy.hpp"
 #include "alloctap/guard/text_hash.hpp"
 #include "alloctap/guard/text_pool.hpp"
 #include "alloctap/hook/module_selection.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "alloctap/guard/reentrancy_guard.hpp"
-#include "alloctap/hook/string_look.hpp"
+#include "alloctap/hook/string_access_checker.hpp"
 #include "alloctap/macros.hpp"
 
 namespace alloctap {

@@ -18,7 +18,7 @@
 #include "alloctap/hook/windows_checked_blocks.hpp"
 #include "alloctap/hook/windows_functions.hpp"
 #include "alloctap/hook/windows_originals.hpp"
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 
 namespace alloctap {
 

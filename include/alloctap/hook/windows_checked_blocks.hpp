@@ -8,8 +8,8 @@
 #include "alloctap/hook/windows_aligned_memory.hpp"
 #include "alloctap/hook/windows_functions.hpp"
 #include "alloctap/hook/windows_heap_events.hpp"
-#include "alloctap/hook/windows_unserialized_heaps.hpp"
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/hook/windows_no_serialize_heaps.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/windows/raising_call.hpp"
 
 namespace alloctap {

@@ -12,7 +12,7 @@
 #include "alloctap/hook/windows_checked_blocks.hpp"
 #include "alloctap/hook/windows_functions.hpp"
 #include "alloctap/hook/windows_heap_events.hpp"
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/windows/heap_blocks.hpp"
 
 namespace alloctap {

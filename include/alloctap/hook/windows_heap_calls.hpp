@@ -10,11 +10,11 @@
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/call_timer.hpp"
 #include "alloctap/hook/windows_checked_calls.hpp"
-#include "alloctap/hook/windows_earlier_blocks.hpp"
 #include "alloctap/hook/windows_functions.hpp"
 #include "alloctap/hook/windows_heap_events.hpp"
+#include "alloctap/hook/windows_preexisting_blocks.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/windows/heap_blocks.hpp"
 #include "alloctap/os/windows/raising_call.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/windows/api.hpp"
 
 namespace alloctap {

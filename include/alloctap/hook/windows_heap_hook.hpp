@@ -8,14 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "alloctap/guard/late_construction.hpp"
+#include "alloctap/guard/no_destroy_lazy.hpp"
 #include "alloctap/hook/function_patch.hpp"
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/hook/memory_regions.hpp"
 #include "alloctap/hook/windows_aligned_patches.hpp"
-#include "alloctap/hook/windows_earlier_blocks.hpp"
 #include "alloctap/hook/windows_entry_points.hpp"
 #include "alloctap/hook/windows_local_patches.hpp"
+#include "alloctap/hook/windows_preexisting_blocks.hpp"
 #include "alloctap/hook/windows_string_entries.hpp"
 #include "alloctap/hook/windows_string_slots.hpp"
 #include "alloctap/hook/windows_system_function.hpp"

@@ -7,7 +7,7 @@
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/plt_target.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/windows/api.hpp"
 
 namespace alloctap {

@@ -11,7 +11,7 @@
 #include "alloctap/hook/windows_functions.hpp"
 #include "alloctap/hook/windows_local_functions.hpp"
 #include "alloctap/hook/windows_refusable_calls.hpp"
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 
 namespace alloctap {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "alloctap/event/block_checks.hpp"
-#include "alloctap/guard/late_construction.hpp"
+#include "alloctap/guard/no_destroy_lazy.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/memory_regions.hpp"
 #include "alloctap/hook/windows_local_calls.hpp"

@@ -5,7 +5,7 @@
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/windows_functions.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/windows/address_space.hpp"
 
 namespace alloctap {

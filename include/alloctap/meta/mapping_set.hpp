@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "alloctap/guard/arena.hpp"
-#include "alloctap/guard/late_construction.hpp"
+#include "alloctap/guard/no_destroy_lazy.hpp"
 #include "alloctap/meta/mapping_interval.hpp"
 
 namespace alloctap {

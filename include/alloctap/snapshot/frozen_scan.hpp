@@ -13,7 +13,7 @@
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/meta/mapping_container.hpp"
-#include "alloctap/meta/thread_totals.hpp"
+#include "alloctap/meta/thread_stats.hpp"
 #include "alloctap/os/frozen_process.hpp"
 #include "alloctap/pe/native_sections.hpp"
 #include "alloctap/snapshot/allocator_lists.hpp"

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "alloctap/check/check_settings.hpp"
-#include "alloctap/check/guard_account.hpp"
+#include "alloctap/check/guard_page_stats.hpp"
 #include "alloctap/check/misuse_log.hpp"
 #include "alloctap/event/allocation_event.hpp"
 #include "alloctap/guard/arena_array.hpp"
@@ -16,7 +16,7 @@
 #include "alloctap/queue/logged_events.hpp"
 #include "alloctap/sample/sampling_policy.hpp"
 #include "alloctap/snapshot/frame_history.hpp"
-#include "alloctap/snapshot/given_back.hpp"
+#include "alloctap/snapshot/frees_by_thread.hpp"
 #include "alloctap/snapshot/offence_sum.hpp"
 #include "alloctap/snapshot/pool_summary.hpp"
 #include "alloctap/snapshot/reachability.hpp"

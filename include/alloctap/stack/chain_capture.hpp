@@ -15,8 +15,8 @@
 #include "alloctap/stack/identified_stack.hpp"
 #include "alloctap/stack/record_step.hpp"
 #include "alloctap/stack/stack_memory.hpp"
+#include "alloctap/stack/unwind_buffer.hpp"
 #include "alloctap/stack/unwind_step.hpp"
-#include "alloctap/stack/walked_frames.hpp"
 
 namespace alloctap {
 

@@ -7,12 +7,12 @@
 
 #include "alloctap/macros.hpp"
 #include "alloctap/stack/chain_walk.hpp"
+#include "alloctap/stack/stack_cache.hpp"
 #include "alloctap/stack/stack_chain.hpp"
-#include "alloctap/stack/stack_memo.hpp"
 #include "alloctap/stack/stack_memory.hpp"
 #include "alloctap/stack/thread_stacks.hpp"
+#include "alloctap/stack/unwind_buffer.hpp"
 #include "alloctap/stack/unwind_frame.hpp"
-#include "alloctap/stack/walked_frames.hpp"
 
 namespace alloctap {
 

@@ -8,12 +8,12 @@
 
 #include "alloctap/macros.hpp"
 #include "alloctap/os/stack_bounds.hpp"
+#include "alloctap/stack/cached_frame_chain.hpp"
 #include "alloctap/stack/record_step.hpp"
 #include "alloctap/stack/stack_memory.hpp"
+#include "alloctap/stack/unwind_buffer.hpp"
 #include "alloctap/stack/unwind_frame.hpp"
 #include "alloctap/stack/unwind_step.hpp"
-#include "alloctap/stack/verified_chain.hpp"
-#include "alloctap/stack/walked_frames.hpp"
 
 namespace alloctap {
 

@@ -8,7 +8,7 @@
 
 #include "alloctap/annotate.hpp"
 #include "alloctap/guard/futex_lock.hpp"
-#include "alloctap/guard/late_construction.hpp"
+#include "alloctap/guard/no_destroy_lazy.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/stack/stack_chain.hpp"
 

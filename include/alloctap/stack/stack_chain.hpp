@@ -7,7 +7,7 @@
 
 #include "alloctap/macros.hpp"
 #include "alloctap/os/stack_bounds.hpp"
-#include "alloctap/stack/verified_chain.hpp"
+#include "alloctap/stack/cached_frame_chain.hpp"
 
 namespace alloctap {
 

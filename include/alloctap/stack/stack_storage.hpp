@@ -6,7 +6,7 @@
 #include <span>
 
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/stack/kept_stack.hpp"
+#include "alloctap/stack/stack_table_entry.hpp"
 
 namespace alloctap {
 

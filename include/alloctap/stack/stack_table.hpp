@@ -10,8 +10,8 @@
 #include "alloctap/event/stack_owner.hpp"
 #include "alloctap/guard/futex_lock.hpp"
 #include "alloctap/guard/zeroed_array.hpp"
-#include "alloctap/stack/kept_stack.hpp"
 #include "alloctap/stack/stack_storage.hpp"
+#include "alloctap/stack/stack_table_entry.hpp"
 
 namespace alloctap {
 

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "alloctap/stack/rule_cache.hpp"
 #include "alloctap/stack/unwind_rule.hpp"
+#include "alloctap/stack/unwind_rule_cache.hpp"
 
 namespace alloctap {
 

@@ -4,11 +4,11 @@
 #include <cstdint>
 
 #include "alloctap/macros.hpp"
-#include "alloctap/stack/careful_stack.hpp"
 #include "alloctap/stack/chain_capture.hpp"
 #include "alloctap/stack/code_regions.hpp"
-#include "alloctap/stack/recent_rules.hpp"
+#include "alloctap/stack/full_unwind_stack.hpp"
 #include "alloctap/stack/stack_capture.hpp"
+#include "alloctap/stack/thread_unwind_rule_cache.hpp"
 #include "alloctap/stack/unwind_rules.hpp"
 
 namespace alloctap {
@@ -40,10 +40,12 @@ class TableRules {
 
 /// Walks by the unwind tables that every module has for exceptions (Linux Standard Base, ".eh_frame
 /// sections"), so it needs no frame pointers and sees what `BacktraceStack` sees. What makes it two
-/// orders of magnitude faster: rules of 8 bytes, read once (`unwind_rule.hpp`, `rule_cache.hpp`),
-/// and the chain of the last capture, of which most frames are still there
-/// (`verified_chain.hpp`), on Windows too. Takes no lock but on a fiber that it meets for the first
-/// time. Code without tables (JIT compilers') is left by its frame records (`record_step.hpp`).
+/// orders of magnitude faster: rules of 8 bytes, read once (`unwind_rule.hpp`,
+/// `unwind_rule_cache.hpp`), and the chain of the last capture, of which most frames are still
+/// there
+/// (`cached_frame_chain.hpp`), on Windows too. Takes no lock but on a fiber that it meets for the
+/// first time. Code without tables (JIT compilers') is left by its frame records
+/// (`record_step.hpp`).
 struct UnwindTableStack {
   static constexpr std::string_view name = "unwind-table";
 

@@ -14,7 +14,7 @@
 #include "alloctap/testing/baseline_comparison.hpp"
 #include "alloctap/testing/baseline_difference.hpp"
 #include "alloctap/testing/baseline_file.hpp"
-#include "alloctap/testing/measured_body.hpp"
+#include "alloctap/testing/measured_callable.hpp"
 #include "alloctap/testing/measured_stacks.hpp"
 #include "alloctap/testing/scope_counter.hpp"
 #include "alloctap/testing/unrecorded.hpp"

@@ -14,7 +14,7 @@
 #include "alloctap/status.hpp"
 #include "alloctap/testing/counted_stack.hpp"
 #include "alloctap/testing/framework_frames.hpp"
-#include "alloctap/testing/measured_body.hpp"
+#include "alloctap/testing/measured_callable.hpp"
 #include "alloctap/testing/measured_stacks.hpp"
 #include "alloctap/testing/test_framework.hpp"
 #include "alloctap/testing/test_tracker.hpp"

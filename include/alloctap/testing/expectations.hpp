@@ -7,7 +7,7 @@
 #include <source_location>
 
 #include "alloctap/annotate.hpp"
-#include "alloctap/testing/measured_body.hpp"
+#include "alloctap/testing/measured_callable.hpp"
 
 namespace alloctap::testing {
 

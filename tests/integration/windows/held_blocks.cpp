@@ -1,10 +1,10 @@
-#include "held_blocks.hpp"
-
 #include <windows.h>
 
 #include <cstdint>
 #include <cstdlib>
 #include <initializer_list>
+
+#include "lifetime_breakdown.hpp"
 
 namespace {
 

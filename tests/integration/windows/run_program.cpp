@@ -10,7 +10,7 @@
 /// suspended   starts itself with "child" so that it stands still, and lets it run
 /// debugger    runs itself with "child" as a debugger would
 /// child       keeps a block and ends
-/// held        holds blocks wherever a program can, and loses others (held_blocks.hpp)
+/// held        holds blocks wherever a program can, and loses others (lifetime_breakdown.hpp)
 /// moving      allocates, moves and frees on many threads for a second, and loses nothing
 /// misuse      frees a block twice, and writes behind another one that it keeps; "terminated"
 /// behind
@@ -25,7 +25,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "held_blocks.hpp"
+#include "lifetime_breakdown.hpp"
 
 namespace {
 

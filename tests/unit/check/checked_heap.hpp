@@ -9,8 +9,8 @@
 
 #include "alloctap/check/block_checker.hpp"
 #include "alloctap/check/checks.hpp"
-#include "alloctap/check/front_guard.hpp"
-#include "alloctap/check/rear_guard.hpp"
+#include "alloctap/check/left_red_zone.hpp"
+#include "alloctap/check/right_red_zone.hpp"
 
 namespace alloctap::testing {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "alloctap/hook/string_look.hpp"
+#include "alloctap/hook/string_access_checker.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/stack/stack_memo.hpp"
+#include "alloctap/stack/stack_cache.hpp"
 #include "tests/unit/stack/kept_chain.hpp"
 #include "tests/unit/stack/stack_model.hpp"
 

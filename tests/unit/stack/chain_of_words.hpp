@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <span>
 
+#include "alloctap/stack/cached_frame_chain.hpp"
 #include "alloctap/stack/unwind_frame.hpp"
-#include "alloctap/stack/verified_chain.hpp"
 
 namespace alloctap::testing {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "alloctap/stack/stack_memo.hpp"
+#include "alloctap/stack/stack_cache.hpp"
 #include "tests/unit/stack/chain_of_words.hpp"
 
 namespace alloctap::testing {

@@ -7,7 +7,7 @@
 #include "alloctap/check/block_sweep.hpp"
 #include "alloctap/check/changed_pages.hpp"
 #include "alloctap/check/checked_blocks.hpp"
-#include "alloctap/check/kept_blocks.hpp"
+#include "alloctap/check/quarantine_list.hpp"
 #include "alloctap/event/allocation_event.hpp"
 #include "alloctap/macros.hpp"
 

@@ -10,7 +10,7 @@
 #include "alloctap/check/block_layout.hpp"
 #include "alloctap/check/block_pool.hpp"
 #include "alloctap/check/check_settings.hpp"
-#include "alloctap/check/guard_account.hpp"
+#include "alloctap/check/guard_page_stats.hpp"
 #include "alloctap/check/guarded_blocks.hpp"
 #include "alloctap/check/guarded_pool.hpp"
 #include "alloctap/event/block_checks.hpp"

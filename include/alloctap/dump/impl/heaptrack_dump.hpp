@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "alloctap/dump/account_text.hpp"
+#include "alloctap/dump/data_quality_text.hpp"
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/heaptrack_dump.hpp"
 #include "alloctap/dump/heaptrack_events.hpp"

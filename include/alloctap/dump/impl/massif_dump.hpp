@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "alloctap/dump/account_text.hpp"
 #include "alloctap/dump/call_paths.hpp"
+#include "alloctap/dump/data_quality_text.hpp"
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/massif_dump.hpp"
 #include "alloctap/dump/massif_tree.hpp"

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <string_view>
 
-#include "alloctap/dump/account_list.hpp"
+#include "alloctap/dump/data_quality_list.hpp"
 #include "alloctap/dump/dump_policy.hpp"
-#include "alloctap/dump/json_account.hpp"
 #include "alloctap/dump/json_builder.hpp"
+#include "alloctap/dump/json_data_quality.hpp"
 #include "alloctap/dump/matrix_dump.hpp"
 #include "alloctap/dump/module_stacks.hpp"
 #include "alloctap/guard/text_pool.hpp"

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "alloctap/dump/account_list.hpp"
+#include "alloctap/dump/data_quality_list.hpp"
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/frame_labels.hpp"
 #include "alloctap/dump/matrix_log_dump.hpp"

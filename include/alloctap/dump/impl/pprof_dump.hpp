@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "alloctap/dump/account_list.hpp"
+#include "alloctap/dump/data_quality_list.hpp"
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/frame_labels.hpp"
 #include "alloctap/dump/owner_labels.hpp"

@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <string_view>
 
-#include "alloctap/dump/account_list.hpp"
+#include "alloctap/dump/data_quality_list.hpp"
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/frame_labels.hpp"
 #include "alloctap/dump/function_numbers.hpp"
-#include "alloctap/dump/json_account.hpp"
 #include "alloctap/dump/json_builder.hpp"
+#include "alloctap/dump/json_data_quality.hpp"
 #include "alloctap/dump/speedscope_dump.hpp"
 #include "alloctap/dump/stack_count.hpp"
 #include "alloctap/macros.hpp"

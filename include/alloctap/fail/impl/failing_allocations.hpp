@@ -3,8 +3,8 @@
 
 #include <atomic>
 
+#include "alloctap/fail/active_fault_rules.hpp"
 #include "alloctap/fail/failing_allocations.hpp"
-#include "alloctap/fail/rules_in_force.hpp"
 #include "alloctap/macros.hpp"
 
 namespace alloctap {

@@ -9,11 +9,11 @@
 #include <new>
 
 #include "alloctap/guard/arena.hpp"
-#include "alloctap/guard/recording_gate.hpp"
 #include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/guard/thread_state.hpp"
+#include "alloctap/guard/world_gate.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/thread.hpp"
 
 namespace alloctap {

@@ -8,7 +8,7 @@
 #include "alloctap/hook/malloc_hooks/hook_feed.hpp"
 #include "alloctap/hook/malloc_hooks/hook_provider.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 
 namespace alloctap {
 

@@ -8,7 +8,7 @@
 
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/guard/arena.hpp"
-#include "alloctap/guard/recording_gate.hpp"
+#include "alloctap/guard/world_gate.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/meta/stack_totals.hpp"
 

@@ -13,7 +13,7 @@
 #include <atomic>
 #include <cerrno>
 
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/file.hpp"
 #include "alloctap/os/frozen_process.hpp"
 #include "alloctap/os/futex.hpp"

@@ -9,7 +9,7 @@
 #include <climits>
 #include <cstdint>
 
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/futex.hpp"
 
 namespace alloctap::os {

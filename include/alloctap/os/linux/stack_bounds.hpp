@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "alloctap/macros.hpp"
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/memory_map.hpp"
 #include "alloctap/os/stack_bounds.hpp"
 #include "alloctap/os/virtual_memory.hpp"

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 
 namespace alloctap::os {

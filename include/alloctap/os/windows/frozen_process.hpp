@@ -2,7 +2,7 @@
 // stand still for as long as somebody looks.
 #pragma once
 
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/frozen_process.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 #include "alloctap/os/windows/thread_stops.hpp"

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/futex.hpp"
 #include "alloctap/os/windows/api.hpp"
 

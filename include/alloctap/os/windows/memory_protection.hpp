@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/memory_protection.hpp"
 #include "alloctap/os/windows/address_steps.hpp"
 #include "alloctap/os/windows/api.hpp"

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 #include "alloctap/os/windows/address_steps.hpp"
 #include "alloctap/os/windows/api.hpp"

@@ -11,8 +11,8 @@
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/guard/arena.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/stack/kept_stack.hpp"
 #include "alloctap/stack/stack_storage.hpp"
+#include "alloctap/stack/stack_table_entry.hpp"
 
 namespace alloctap {
 

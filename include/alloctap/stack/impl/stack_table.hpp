@@ -12,9 +12,9 @@
 #include "alloctap/event/stack_owner.hpp"
 #include "alloctap/guard/arena.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/stack/kept_stack.hpp"
 #include "alloctap/stack/stack_storage.hpp"
 #include "alloctap/stack/stack_table.hpp"
+#include "alloctap/stack/stack_table_entry.hpp"
 
 namespace alloctap {
 

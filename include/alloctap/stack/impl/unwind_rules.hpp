@@ -7,10 +7,10 @@
 #include "alloctap/guard/per_thread.hpp"
 #include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/pe/native_row.hpp"
-#include "alloctap/stack/rule_cache.hpp"
 #include "alloctap/stack/unwind_rule.hpp"
+#include "alloctap/stack/unwind_rule_cache.hpp"
 #include "alloctap/stack/unwind_rules.hpp"
 
 namespace alloctap {

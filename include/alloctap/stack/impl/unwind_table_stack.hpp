@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "alloctap/macros.hpp"
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/pe/native_row.hpp"
 #include "alloctap/stack/stack_capture.hpp"
 #include "alloctap/stack/unwind_table_stack.hpp"

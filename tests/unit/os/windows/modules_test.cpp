@@ -6,7 +6,7 @@
 #include <string>
 
 #include "alloctap/os/default_suppressions.hpp"
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/find_module.hpp"
 #include "alloctap/os/function_symbol.hpp"
 #include "alloctap/os/module_symbols.hpp"

@@ -10,7 +10,7 @@
 #include <cerrno>
 
 #include "alloctap/macros.hpp"
-#include "alloctap/os/error_preserver.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/linux/memory_protection.hpp"
 #include "alloctap/os/memory_protection.hpp"
 

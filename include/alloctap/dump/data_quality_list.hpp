@@ -1,0 +1,39 @@
+/// The account of a report as a list of texts, for formats that have no lines.
+#pragma once
+
+#include <string_view>
+
+#include "alloctap/dump/data_quality_text.hpp"
+#include "alloctap/dump/impl/outputs.hpp"
+
+namespace alloctap {
+
+/// Owns the texts. Memory from the arena.
+class AccountList {
+ public:
+  explicit AccountList(const Report& report) {
+    DumpWriter lines(text_);
+    write_account(report, "\n", lines);
+    lines << '\n';
+    complete_ = lines.finish().ok();
+  }
+
+  /// False: the system had no memory for them.
+  [[nodiscard]] bool complete() const noexcept { return complete_; }
+
+  /// Calls `visit(std::string_view)` for each.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    std::string_view rest = text_.text();
+    for (std::size_t end = rest.find('\n'); end != rest.npos; end = rest.find('\n')) {
+      visit(rest.substr(0, end));
+      rest.remove_prefix(end + 1);
+    }
+  }
+
+ private:
+  MemoryOutput text_;
+  bool complete_ = false;
+};
+
+}  // namespace alloctap

@@ -1,0 +1,117 @@
+/// The rules of failures that are in force in this process.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include "alloctap/fail/counted_rule.hpp"
+#include "alloctap/guard/futex_lock.hpp"
+#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/guard/thread_state.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/os/thread_local.hpp"
+
+namespace alloctap {
+
+/// A rule of one thread's allocations, in a list of that thread's.
+struct ThreadRule {
+  CountedRule counted;
+  ThreadRule* outer = nullptr;
+};
+
+/// A place for a rule of all threads' allocations.
+struct CommonRule {
+  CountedRule counted;
+  bool taken = false;
+};
+
+/// Each thread has a list of its own, innermost first; those of all threads lie in a few places
+/// that are never given back, so that the child of a fork finds them as they were. Whatever is
+/// process-wide is constant-initialized and never destroyed.
+class ActiveFaultRules {
+ public:
+  /// How many rules of all threads can be in force at once.
+  static constexpr std::size_t kMaxOfAllThreads = 16;
+
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE static bool any() noexcept {
+    return count_.load(std::memory_order_relaxed) != 0;
+  }
+
+  /// False where threads have no storage of their own.
+  static bool begin(ThreadRule& rule) noexcept;
+
+  /// On the thread where `rule` began, in any order.
+  static void end(const ThreadRule& rule) noexcept;
+
+  /// nullptr where all places are taken.
+  [[nodiscard]] static CountedRule* begin_for_all(const FailureRule& rule) noexcept;
+
+  static void end_for_all(const CountedRule& rule) noexcept;
+
+  /// Whether a rule has that allocation fail; each rule that it fits counts it. Inside malloc.
+  [[nodiscard]] static bool refuse(const AskedAllocation& asked,
+                                   const AllocationSurroundings& surroundings) noexcept {
+    if (asked.is_own && UseInternalArena::active()) return false;
+    const bool with_stack = !asked.is_own && asking_for_stacks_.load(std::memory_order_relaxed) > 0;
+    const StackId stack = with_stack ? surroundings.stack(asked.origin) : kNoStackId;
+    bool refused = false;
+    ThreadRule* rule = Local::mine().innermost.load(std::memory_order_relaxed);
+    for (; rule != nullptr; rule = rule->outer) {
+      refused |= rule->counted.meet(asked, stack, surroundings);
+    }
+    if (asked.is_own || taken_.load(std::memory_order_relaxed) == 0) return refused;
+    return refuse_for_all(asked, stack, surroundings) || refused;
+  }
+
+  /// How deep the calling thread is in calls that were asked for; 1 is the outermost.
+  static std::int32_t enter_asked() noexcept {
+    auto& depth = Local::mine().asked;
+    const std::int32_t now = depth.load(std::memory_order_relaxed) + 1;
+    depth.store(now, std::memory_order_relaxed);
+    return now;
+  }
+  static void leave_asked() noexcept {
+    auto& depth = Local::mine().asked;
+    depth.store(depth.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  }
+
+ private:
+  /// Atomic for the same reason as `ThreadSlot::depth`.
+  struct OfThread {
+    std::atomic<ThreadRule*> innermost;
+    std::atomic<std::int32_t> asked;
+  };
+  using Local = os::ThreadLocal<OfThread>;
+
+  static void note(const FailureRule& rule, std::int32_t change) noexcept {
+    count_.fetch_add(change, std::memory_order_relaxed);
+    if (rule.asks_for_stacks()) asking_for_stacks_.fetch_add(change, std::memory_order_relaxed);
+  }
+
+  ALLOCTAP_NOINLINE static bool refuse_for_all(
+      const AskedAllocation& asked, StackId stack,
+      const AllocationSurroundings& surroundings) noexcept {
+    const RecordingScope forks_wait;
+    const std::lock_guard hold(lock_);
+    bool refused = false;
+    for (CommonRule& place : places_) {
+      if (place.taken) refused |= place.counted.meet(asked, stack, surroundings);
+    }
+    return refused;
+  }
+
+  static inline constinit std::atomic<std::int32_t> count_{0};
+  static inline constinit std::atomic<std::int32_t> asking_for_stacks_{0};
+  static inline constinit std::atomic<std::int32_t> taken_{0};
+  static inline constinit FutexLock lock_;
+  static inline constinit std::array<CommonRule, kMaxOfAllThreads> places_{};
+};
+
+}  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/fail/impl/active_fault_rules.hpp"
+#endif

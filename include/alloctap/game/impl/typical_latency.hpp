@@ -1,0 +1,23 @@
+/// The bodies of game/typical_latency.hpp.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "alloctap/game/typical_latency.hpp"
+#include "alloctap/macros.hpp"
+
+namespace alloctap {
+
+ALLOCTAP_INLINE std::uint64_t TypicalLatency::estimate(std::uint64_t taken,
+                                                       std::uint64_t weight) noexcept {
+  if (weight == 1) return taken;
+  if (ns == 0) ns = std::clamp<std::uint64_t>(taken, 1, kFirstAtMost);
+  const bool is_usual = taken <= kMuchLonger * ns;
+  // A mean over about eight calls, which none more than doubles, and which grows where it is
+  // small.
+  ns = (7 * ns + std::min(taken, 9 * ns) + 7) / 8;
+  return is_usual ? taken * weight : taken;
+}
+
+}  // namespace alloctap

@@ -1,0 +1,10 @@
+/// Keeps the error number of the program's last system call across the tracker's own work.
+#pragma once
+
+#if defined(__linux__)
+#include "alloctap/os/linux/errno_guard.hpp"
+#elif defined(_WIN32)
+#include "alloctap/os/windows/errno_guard.hpp"
+#else
+#error "alloctap/os/errno_guard.hpp has no implementation for this system"
+#endif

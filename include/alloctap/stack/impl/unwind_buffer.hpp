@@ -1,0 +1,27 @@
+/// The bodies of stack/unwind_buffer.hpp.
+#pragma once
+
+#include <cstddef>
+
+#include "alloctap/guard/arena.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/stack/unwind_buffer.hpp"
+#include "alloctap/stack/unwind_frame.hpp"
+
+namespace alloctap {
+
+ALLOCTAP_NOINLINE ALLOCTAP_INLINE bool UnwindBuffer::reserve(std::size_t frames) noexcept {
+  release();
+  frames_ = static_cast<NotedFrame*>(Arena::allocate(frames * sizeof(NotedFrame)));
+  if (frames_ == nullptr) return false;
+  capacity_ = frames;
+  return true;
+}
+
+ALLOCTAP_INLINE void UnwindBuffer::release() noexcept {
+  if (frames_ != nullptr) Arena::deallocate(frames_, capacity_ * sizeof(NotedFrame));
+  frames_ = nullptr;
+  capacity_ = size_ = 0;
+}
+
+}  // namespace alloctap
