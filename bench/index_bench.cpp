@@ -3,9 +3,9 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <alloctap/guard/arena.hpp>
 #include <alloctap/meta/flat_hash_index.hpp>
 #include <alloctap/meta/shadow_index.hpp>
+#include <alloctap/runtime/arena.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -4,13 +4,13 @@
 #include <benchmark/benchmark.h>
 
 #include <alloctap/config.hpp>
-#include <alloctap/guard/per_thread.hpp>
-#include <alloctap/meta/block_tracker.hpp>
 #include <alloctap/meta/flat_hash_index.hpp>
 #include <alloctap/meta/memory_meta_container.hpp>
 #include <alloctap/meta/shadow_index.hpp>
 #include <alloctap/queue/buffer_queue.hpp>
 #include <alloctap/queue/direct_queue.hpp>
+#include <alloctap/record/block_tracker.hpp>
+#include <alloctap/runtime/per_thread.hpp>
 #include <array>
 #include <atomic>
 #include <cstddef>

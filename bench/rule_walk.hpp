@@ -1,7 +1,7 @@
 /// A walk by our rules that keeps nothing of the last capture.
 #pragma once
 
-#include <alloctap/guard/per_thread.hpp>
+#include <alloctap/runtime/per_thread.hpp>
 #include <alloctap/stack/calling_frame.hpp>
 #include <alloctap/stack/thread_stacks.hpp>
 #include <alloctap/stack/unwind_step.hpp>

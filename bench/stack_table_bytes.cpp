@@ -1,6 +1,6 @@
 // stack_table_bytes FILE: what a stack table takes for the stacks in FILE, one a line, frames in
 // hexadecimal and leaf first. Prints how many stacks and frames there are, and bytes of the arena.
-#include <alloctap/guard/arena.hpp>
+#include <alloctap/runtime/arena.hpp>
 #include <alloctap/stack/stack_table.hpp>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The bodies of PltHook.
-#include "alloctap/hook/impl/plt_engine.hpp"
-#include "alloctap/hook/impl/plt_pass.hpp"
-#include "alloctap/hook/impl/plt_report.hpp"
-#include "alloctap/hook/impl/plt_state.hpp"
+#include "alloctap/hook/plt/impl/engine.hpp"
+#include "alloctap/hook/plt/impl/pass.hpp"
+#include "alloctap/hook/plt/impl/report.hpp"
+#include "alloctap/hook/plt/impl/state.hpp"

@@ -18,7 +18,7 @@
 #include <string>
 #include <string_view>
 
-#include "alloctap/guard/thread_state.hpp"
+#include "alloctap/runtime/thread_state.hpp"
 #include "dump_signals.hpp"
 #include "field_reader.hpp"
 #include "hook_settings.hpp"

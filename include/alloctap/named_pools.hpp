@@ -4,7 +4,7 @@
 #include "alloctap/annotate.h"
 #include "alloctap/meta/pool_annotations.hpp"
 #include "alloctap/meta/pool_policy.hpp"
-#include "alloctap/pool_recorder.hpp"
+#include "alloctap/record/pool_recorder.hpp"
 
 namespace alloctap {
 

@@ -8,15 +8,15 @@
 #include <string>
 #include <string_view>
 
-#include "alloctap/checking_recorder.hpp"
 #include "alloctap/config.hpp"
 #include "alloctap/event/internal_code.hpp"
 #include "alloctap/event/offered_annotations.hpp"
-#include "alloctap/guard/control_lock.hpp"
-#include "alloctap/guard/fork_handlers.hpp"
-#include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/hook_claims.hpp"
 #include "alloctap/os/thread_local.hpp"
+#include "alloctap/record/checking_recorder.hpp"
+#include "alloctap/runtime/control_lock.hpp"
+#include "alloctap/runtime/fork_handlers.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/session_annotations.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/tag/tag_scope.hpp"

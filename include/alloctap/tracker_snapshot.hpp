@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "alloctap/arch/own_registers.hpp"
-#include "alloctap/checking_recorder.hpp"
-#include "alloctap/guard/thread_state.hpp"
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/os/process.hpp"
 #include "alloctap/reachability_scan.hpp"
-#include "alloctap/recorder.hpp"
+#include "alloctap/record/checking_recorder.hpp"
+#include "alloctap/record/recorder.hpp"
+#include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/snapshot/take_snapshot.hpp"
 #include "alloctap/status.hpp"

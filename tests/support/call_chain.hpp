@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "alloctap/event/allocation_event.hpp"
-#include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/stack/stack_capture.hpp"
 
 namespace alloctap::testing {

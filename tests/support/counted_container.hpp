@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/meta/block_tracker.hpp"
+#include "alloctap/record/block_tracker.hpp"
 
 namespace alloctap::testing {
 

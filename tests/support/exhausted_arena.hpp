@@ -6,7 +6,7 @@
 #include <new>
 #include <optional>
 
-#include "alloctap/guard/arena.hpp"
+#include "alloctap/runtime/arena.hpp"
 #include "tests/support/bounded_memory.hpp"
 
 namespace alloctap::testing {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "alloctap/meta/mapping_interval.hpp"
-#include "alloctap/snapshot/block_index.hpp"
+#include "alloctap/snapshot/reach/block_index.hpp"
 
 namespace alloctap::testing {
 

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "alloctap/impl/tracker.hpp"
-#include "tests/unit/recorder_fixture.hpp"
+#include "tests/unit/record/recorder_fixture.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <alloctap/dump/dump_writer.hpp>
 #include <alloctap/dump/impl/outputs.hpp>
 #include <alloctap/dump/saved_report.hpp>
-#include <alloctap/guard/file_contents.hpp>
+#include <alloctap/runtime/file_contents.hpp>
 #include <cstddef>
 #include <cstdio>
 #include <span>

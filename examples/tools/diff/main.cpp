@@ -3,7 +3,7 @@
 #include <alloctap/dump/dump_writer.hpp>
 #include <alloctap/dump/impl/outputs.hpp>
 #include <alloctap/dump/json_reader.hpp>
-#include <alloctap/guard/file_contents.hpp>
+#include <alloctap/runtime/file_contents.hpp>
 #include <alloctap/snapshot/profile_diff.hpp>
 #include <cstddef>
 #include <span>

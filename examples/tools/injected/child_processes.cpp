@@ -1,8 +1,8 @@
 #include "child_processes.hpp"
 
-#include <alloctap/guard/reentrancy_guard.hpp>
 #include <alloctap/os/windows/api.hpp>
 #include <alloctap/os/windows/errno_guard.hpp>
+#include <alloctap/runtime/reentrancy_guard.hpp>
 #include <exception>
 #include <string>
 #include <string_view>

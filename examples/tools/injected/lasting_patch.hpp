@@ -1,8 +1,8 @@
 /// Patches that last as long as the process.
 #pragma once
 
-#include <alloctap/guard/arena.hpp>
-#include <alloctap/hook/function_patch.hpp>
+#include <alloctap/hook/inline/function_patch.hpp>
+#include <alloctap/runtime/arena.hpp>
 #include <new>
 #include <utility>
 

@@ -1,6 +1,6 @@
 #include "process_end.hpp"
 
-#include <alloctap/hook/windows_system_function.hpp>
+#include <alloctap/hook/windows/system_function.hpp>
 #include <alloctap/os/windows/address_space.hpp>
 #include <cstdint>
 

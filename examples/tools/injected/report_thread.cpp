@@ -1,12 +1,12 @@
 #include "report_thread.hpp"
 
 #include <algorithm>
-#include <alloctap/guard/reentrancy_guard.hpp>
-#include <alloctap/guard/thread_state.hpp>
 #include <alloctap/os/clock.hpp>
 #include <alloctap/os/errno_guard.hpp>
 #include <alloctap/os/futex.hpp>
 #include <alloctap/os/worker_thread.hpp>
+#include <alloctap/runtime/reentrancy_guard.hpp>
+#include <alloctap/runtime/thread_state.hpp>
 #include <atomic>
 #include <cstdint>
 

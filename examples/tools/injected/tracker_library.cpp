@@ -1,7 +1,7 @@
 // The library that alloctap-run loads into a program of Windows before its first instruction.
-#include <alloctap/guard/arena.hpp>
-#include <alloctap/guard/reentrancy_guard.hpp>
 #include <alloctap/os/windows/dump_event.hpp>
+#include <alloctap/runtime/arena.hpp>
+#include <alloctap/runtime/reentrancy_guard.hpp>
 #include <array>
 #include <new>
 #include <optional>

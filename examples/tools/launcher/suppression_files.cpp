@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "alloctap/guard/file_contents.hpp"
 #include "alloctap/message_text.hpp"
+#include "alloctap/runtime/file_contents.hpp"
 #include "alloctap/snapshot/suppressions.hpp"
 #include "alloctap/status.hpp"
 #include "launcher/failure.hpp"

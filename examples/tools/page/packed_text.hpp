@@ -5,7 +5,7 @@
 
 #include <alloctap/dump/dump_writer.hpp>
 #include <alloctap/dump/zlib_memory.hpp>
-#include <alloctap/guard/arena_array.hpp>
+#include <alloctap/runtime/arena_array.hpp>
 #include <cstddef>
 #include <span>
 #include <string_view>

@@ -4,13 +4,13 @@
 
 #include <alloctap/arch/shadow_stack.hpp>
 #include <alloctap/elf/find_return_gadget.hpp>
-#include <alloctap/guard/control_lock.hpp>
-#include <alloctap/guard/reentrancy_guard.hpp>
 #include <alloctap/hook/allocation_functions.hpp>
-#include <alloctap/hook/plt_engine.hpp>
+#include <alloctap/hook/plt/engine.hpp>
 #include <alloctap/os/errno_guard.hpp>
 #include <alloctap/os/module_symbols.hpp>
 #include <alloctap/os/next_symbol.hpp>
+#include <alloctap/runtime/control_lock.hpp>
+#include <alloctap/runtime/reentrancy_guard.hpp>
 #include <array>
 #include <cstdint>
 #include <mutex>

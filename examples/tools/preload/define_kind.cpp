@@ -1,5 +1,5 @@
 // Defines one kind of tracker, but for what the program's calls run through.
-#include <alloctap/guard/arena.hpp>
+#include <alloctap/runtime/arena.hpp>
 #include <alloctap/session.hpp>
 #include <new>
 #include <type_traits>

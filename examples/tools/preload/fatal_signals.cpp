@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <alloctap/guard/thread_state.hpp>
 #include <alloctap/macros.hpp>
 #include <alloctap/os/errno_guard.hpp>
 #include <alloctap/os/memory_faults.hpp>
 #include <alloctap/os/trap_signals.hpp>
+#include <alloctap/runtime/thread_state.hpp>
 #include <array>
 #include <atomic>
 #include <cstdio>

@@ -3,9 +3,9 @@
 #include <absl/base/internal/raw_logging.h>
 
 #include <algorithm>
-#include <alloctap/guard/reentrancy_guard.hpp>
 #include <alloctap/os/file.hpp>
 #include <alloctap/os/process.hpp>
+#include <alloctap/runtime/reentrancy_guard.hpp>
 #include <atomic>
 #include <cstring>
 #include <string>

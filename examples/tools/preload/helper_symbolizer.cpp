@@ -1,7 +1,7 @@
 #include "helper_symbolizer.hpp"
 
-#include <alloctap/guard/arena_array.hpp>
 #include <alloctap/os/thread.hpp>
+#include <alloctap/runtime/arena_array.hpp>
 #include <alloctap/symbol/absl_symbolizer.hpp>
 #include <alloctap/symbol/module_table.hpp>
 #include <array>

@@ -8,11 +8,11 @@
 
 #include <algorithm>
 #include <alloctap/event/offered_annotations.hpp>
-#include <alloctap/guard/arena.hpp>
-#include <alloctap/guard/fork_handlers.hpp>
-#include <alloctap/guard/reentrancy_guard.hpp>
 #include <alloctap/os/errno_guard.hpp>
 #include <alloctap/os/linux/raw_system_call.hpp>
+#include <alloctap/runtime/arena.hpp>
+#include <alloctap/runtime/fork_handlers.hpp>
+#include <alloctap/runtime/reentrancy_guard.hpp>
 #include <array>
 #include <atomic>
 #include <cstdio>

@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <alloctap/arch/pause.hpp>
-#include <alloctap/guard/reentrancy_guard.hpp>
-#include <alloctap/guard/thread_state.hpp>
 #include <alloctap/os/clock.hpp>
 #include <alloctap/os/errno_guard.hpp>
 #include <alloctap/os/futex.hpp>
 #include <alloctap/os/worker_thread.hpp>
+#include <alloctap/runtime/reentrancy_guard.hpp>
+#include <alloctap/runtime/thread_state.hpp>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>

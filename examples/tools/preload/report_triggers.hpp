@@ -2,8 +2,8 @@
 #pragma once
 
 #include <algorithm>
-#include <alloctap/guard/reentrancy_guard.hpp>
 #include <alloctap/os/clock.hpp>
+#include <alloctap/runtime/reentrancy_guard.hpp>
 #include <alloctap/snapshot/timeline_ring.hpp>
 #include <cstdint>
 

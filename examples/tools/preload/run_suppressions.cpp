@@ -1,7 +1,7 @@
 #include "run_suppressions.hpp"
 
-#include <alloctap/guard/file_contents.hpp>
-#include <alloctap/guard/reentrancy_guard.hpp>
+#include <alloctap/runtime/file_contents.hpp>
+#include <alloctap/runtime/reentrancy_guard.hpp>
 #include <atomic>
 #include <cstring>
 #include <new>

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <alloctap/guard/arena.hpp>
 #include <alloctap/macros.hpp>
 #include <alloctap/os/errno_guard.hpp>
 #include <alloctap/os/thread.hpp>
+#include <alloctap/runtime/arena.hpp>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>

@@ -20,8 +20,8 @@
 #include "alloctap/check/heap_end.hpp"
 #include "alloctap/check/quarantine_list.hpp"
 #include "alloctap/event/block_checks.hpp"
-#include "alloctap/guard/futex_lock.hpp"
 #include "alloctap/os/memory_faults.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
 
 namespace alloctap {
 

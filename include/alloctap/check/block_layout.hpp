@@ -11,8 +11,8 @@
 #include "alloctap/check/check_settings.hpp"
 #include "alloctap/check/checked_block.hpp"
 #include "alloctap/event/block_checks.hpp"
-#include "alloctap/guard/touched_memory.hpp"
 #include "alloctap/os/memory_protection.hpp"
+#include "alloctap/runtime/touched_memory.hpp"
 
 namespace alloctap {
 

@@ -9,9 +9,9 @@
 #include <new>
 
 #include "alloctap/check/checked_block.hpp"
-#include "alloctap/guard/arena.hpp"
-#include "alloctap/guard/futex_lock.hpp"
-#include "alloctap/guard/zeroed_array.hpp"
+#include "alloctap/runtime/arena.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
+#include "alloctap/runtime/zeroed_array.hpp"
 
 namespace alloctap {
 

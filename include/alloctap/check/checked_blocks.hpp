@@ -9,7 +9,7 @@
 
 #include "alloctap/check/block_pool.hpp"
 #include "alloctap/check/checked_block.hpp"
-#include "alloctap/guard/shadow_memory.hpp"
+#include "alloctap/runtime/shadow_memory.hpp"
 
 namespace alloctap {
 

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/guard/arena.hpp"
-#include "alloctap/guard/touched_memory.hpp"
+#include "alloctap/runtime/arena.hpp"
+#include "alloctap/runtime/touched_memory.hpp"
 
 namespace alloctap {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "alloctap/check/block_pool.hpp"
-#include "alloctap/guard/arena.hpp"
+#include "alloctap/runtime/arena.hpp"
 
 namespace alloctap {
 

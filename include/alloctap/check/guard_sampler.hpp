@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "alloctap/check/check_settings.hpp"
-#include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/clock.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 
 namespace alloctap {
 

@@ -8,9 +8,9 @@
 #include <cstdint>
 
 #include "alloctap/check/block_pool.hpp"
-#include "alloctap/guard/arena.hpp"
-#include "alloctap/guard/futex_lock.hpp"
 #include "alloctap/os/reserved_pages.hpp"
+#include "alloctap/runtime/arena.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
 
 namespace alloctap {
 

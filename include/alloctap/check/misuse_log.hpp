@@ -9,8 +9,8 @@
 #include <new>
 
 #include "alloctap/check/misuse.hpp"
-#include "alloctap/guard/arena.hpp"
-#include "alloctap/guard/futex_lock.hpp"
+#include "alloctap/runtime/arena.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
 
 namespace alloctap {
 

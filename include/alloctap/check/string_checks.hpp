@@ -12,7 +12,7 @@ namespace alloctap {
 ///
 /// Where malloc is interposed, needs `ALLOCTAP_DEFINE_INTERPOSED_STRINGS(Tracker)`
 /// (hook/interposed_strings.hpp) in the source file that does so. On Windows the calls are those
-/// that modules make through their tables of imports (hook/windows_string_slots.hpp), until the
+/// that modules make through their tables of imports (hook/windows/string_slots.hpp), until the
 /// tracker stops; not those into a C library that is linked in, as GCC's own printf is in C++, nor
 /// the values that a format of wchar_t prints there.
 struct StringChecks {

@@ -10,8 +10,8 @@
 #include <type_traits>
 
 #include "alloctap/dump/outputs.hpp"
-#include "alloctap/guard/arena_array.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {

@@ -10,8 +10,8 @@
 
 #include "alloctap/dump/frame_list.hpp"
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/guard/arena_array.hpp"
-#include "alloctap/guard/text_pool.hpp"
+#include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/text_pool.hpp"
 
 namespace alloctap {
 

@@ -9,7 +9,7 @@
 
 #include "alloctap/dump/misuse_stacks.hpp"
 #include "alloctap/dump/report.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 
 namespace alloctap {

@@ -9,7 +9,7 @@
 #include "alloctap/dump/frame_labels.hpp"
 #include "alloctap/dump/path_tree.hpp"
 #include "alloctap/dump/text_numbers.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 
 namespace alloctap {
 

@@ -5,7 +5,7 @@
 
 #include "alloctap/dump/heaptrack_lines.hpp"
 #include "alloctap/dump/path_tree.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 
 namespace alloctap {
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "alloctap/dump/lifetime_breakdown.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 
 namespace alloctap {

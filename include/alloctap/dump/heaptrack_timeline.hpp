@@ -9,8 +9,8 @@
 #include "alloctap/dump/heaptrack_lines.hpp"
 #include "alloctap/dump/heaptrack_times.hpp"
 #include "alloctap/dump/heaptrack_traces.hpp"
-#include "alloctap/guard/arena_array.hpp"
 #include "alloctap/meta/flat_hash_table.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 
 namespace alloctap {

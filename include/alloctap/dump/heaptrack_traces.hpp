@@ -10,7 +10,7 @@
 #include "alloctap/dump/path_tree.hpp"
 #include "alloctap/dump/report.hpp"
 #include "alloctap/dump/text_numbers.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 
 namespace alloctap {
 

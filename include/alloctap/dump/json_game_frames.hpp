@@ -9,7 +9,7 @@
 #include "alloctap/dump/json_builder.hpp"
 #include "alloctap/dump/json_owners.hpp"
 #include "alloctap/dump/owner_labels.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/frame_history.hpp"
 #include "alloctap/snapshot/size_histogram.hpp"
 

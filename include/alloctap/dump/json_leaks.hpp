@@ -7,7 +7,7 @@
 #include "alloctap/dump/json_builder.hpp"
 #include "alloctap/dump/json_rules.hpp"
 #include "alloctap/snapshot/leaks.hpp"
-#include "alloctap/snapshot/reachability.hpp"
+#include "alloctap/snapshot/reach/reachability.hpp"
 #include "alloctap/snapshot/suppressions.hpp"
 
 namespace alloctap {

@@ -4,7 +4,7 @@
 #include "alloctap/dump/json_builder.hpp"
 #include "alloctap/dump/owner_labels.hpp"
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/by_tag.hpp"
 
 namespace alloctap {

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "alloctap/dump/json_events.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/saved_profile.hpp"
 #include "alloctap/status.hpp"
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "alloctap/dump/json_builder.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/thread_summary.hpp"
 
 namespace alloctap {

@@ -9,7 +9,7 @@
 #include "alloctap/dump/call_paths.hpp"
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/valgrind_frame.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 
 namespace alloctap {
 

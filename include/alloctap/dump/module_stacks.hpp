@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "alloctap/dump/report.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/by_module.hpp"
 
 namespace alloctap {

@@ -10,8 +10,8 @@
 
 #include "alloctap/dump/frame_list.hpp"
 #include "alloctap/dump/report.hpp"
-#include "alloctap/guard/arena_array.hpp"
-#include "alloctap/guard/text_set.hpp"
+#include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/text_set.hpp"
 #include "alloctap/stack/stack_table.hpp"
 #include "alloctap/status.hpp"
 

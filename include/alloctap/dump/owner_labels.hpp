@@ -8,8 +8,8 @@
 
 #include "alloctap/dump/human_units.hpp"
 #include "alloctap/event/stack_owner.hpp"
-#include "alloctap/guard/arena_array.hpp"
-#include "alloctap/guard/text_pool.hpp"
+#include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/text_pool.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/snapshot/tag_paths.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 
 namespace alloctap {
 

@@ -10,7 +10,7 @@
 #include "alloctap/dump/frame_labels.hpp"
 #include "alloctap/dump/function_numbers.hpp"
 #include "alloctap/dump/pprof_stream.hpp"
-#include "alloctap/guard/text_pool.hpp"
+#include "alloctap/runtime/text_pool.hpp"
 
 namespace alloctap::pprof {
 

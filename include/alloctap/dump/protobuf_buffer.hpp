@@ -8,7 +8,7 @@
 #include <protozero/buffer_tmpl.hpp>
 #include <string_view>
 
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 
 namespace alloctap {
 

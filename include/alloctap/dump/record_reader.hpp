@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "alloctap/dump/record_format.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {

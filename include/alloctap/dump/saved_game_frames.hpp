@@ -12,7 +12,7 @@
 #include "alloctap/dump/record_numbers.hpp"
 #include "alloctap/dump/record_reader.hpp"
 #include "alloctap/dump/saved_owners.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/frame_history.hpp"
 
 namespace alloctap {

@@ -6,7 +6,7 @@
 
 #include "alloctap/dump/record_reader.hpp"
 #include "alloctap/dump/saved_stacks.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/symbol/module_table.hpp"
 
 namespace alloctap {

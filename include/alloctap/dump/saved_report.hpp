@@ -20,7 +20,7 @@
 #include "alloctap/dump/saved_pools.hpp"
 #include "alloctap/dump/saved_stacks.hpp"
 #include "alloctap/dump/saved_symbols.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {

@@ -7,7 +7,7 @@
 #include <span>
 #include <tuple>
 
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/symbol/module_table.hpp"
 #include "alloctap/symbol/symbolizer.hpp"
 

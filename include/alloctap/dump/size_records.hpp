@@ -7,7 +7,7 @@
 #include <span>
 #include <tuple>
 
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 
 namespace alloctap {

@@ -8,9 +8,9 @@
 
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/human_units.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/leaks.hpp"
-#include "alloctap/snapshot/reachability.hpp"
+#include "alloctap/snapshot/reach/reachability.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 
 namespace alloctap {

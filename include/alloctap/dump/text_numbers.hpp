@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "alloctap/guard/arena_array.hpp"
-#include "alloctap/guard/text_hash.hpp"
+#include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/text_hash.hpp"
 
 namespace alloctap {
 

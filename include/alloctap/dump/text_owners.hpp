@@ -9,7 +9,7 @@
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/human_units.hpp"
 #include "alloctap/dump/owner_labels.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/by_tag.hpp"
 #include "alloctap/snapshot/ownership_matrix.hpp"
 #include "alloctap/snapshot/snapshot.hpp"

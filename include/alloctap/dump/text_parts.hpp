@@ -9,7 +9,7 @@
 #include "alloctap/dump/report.hpp"
 #include "alloctap/dump/text_owners.hpp"
 #include "alloctap/dump/text_peak.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/snapshot/sorted_misuses.hpp"
 #include "alloctap/snapshot/suppressions.hpp"

@@ -19,7 +19,7 @@
 #include "alloctap/dump/text_rules.hpp"
 #include "alloctap/dump/text_sections.hpp"
 #include "alloctap/dump/wrapped_text.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/version.hpp"
 

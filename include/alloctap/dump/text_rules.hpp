@@ -8,7 +8,7 @@
 
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/human_units.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/leaks.hpp"
 #include "alloctap/snapshot/sorted_misuses.hpp"
 #include "alloctap/snapshot/suppressions.hpp"

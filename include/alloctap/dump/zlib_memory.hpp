@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <new>
 
-#include "alloctap/guard/arena.hpp"
+#include "alloctap/runtime/arena.hpp"
 
 namespace alloctap {
 

@@ -8,11 +8,11 @@
 #include <mutex>
 
 #include "alloctap/fail/counted_rule.hpp"
-#include "alloctap/guard/futex_lock.hpp"
-#include "alloctap/guard/reentrancy_guard.hpp"
-#include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/thread_local.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
+#include "alloctap/runtime/thread_state.hpp"
 
 namespace alloctap {
 

@@ -7,10 +7,10 @@
 #include <cstdint>
 
 #include "alloctap/game/budget.hpp"
-#include "alloctap/guard/futex_lock.hpp"
-#include "alloctap/guard/zeroed_array.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/clock.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
+#include "alloctap/runtime/zeroed_array.hpp"
 #include "alloctap/snapshot/frame_history.hpp"
 #include "alloctap/tag/tag_scope.hpp"
 

@@ -9,8 +9,8 @@
 
 #include "alloctap/game/thread_frames.hpp"
 #include "alloctap/game/worst_frames.hpp"
-#include "alloctap/guard/arena_array.hpp"
-#include "alloctap/guard/zeroed_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/zeroed_array.hpp"
 #include "alloctap/snapshot/frame_history.hpp"
 
 namespace alloctap {

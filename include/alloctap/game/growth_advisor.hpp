@@ -10,13 +10,13 @@
 
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/game/growth_chains.hpp"
-#include "alloctap/guard/arena_array.hpp"
-#include "alloctap/guard/control_lock.hpp"
-#include "alloctap/guard/join_equal.hpp"
-#include "alloctap/guard/per_thread.hpp"
-#include "alloctap/guard/reentrancy_guard.hpp"
-#include "alloctap/guard/thread_state.hpp"
 #include "alloctap/observe/observer.hpp"
+#include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/control_lock.hpp"
+#include "alloctap/runtime/join_equal.hpp"
+#include "alloctap/runtime/per_thread.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
+#include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {

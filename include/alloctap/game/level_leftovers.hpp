@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "alloctap/event/stack_owner.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/diff.hpp"
 #include "alloctap/snapshot/tag_paths.hpp"
 #include "alloctap/status.hpp"

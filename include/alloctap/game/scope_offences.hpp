@@ -9,9 +9,9 @@
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/game/scope_stack.hpp"
 #include "alloctap/game/stack_counts.hpp"
-#include "alloctap/guard/arena_array.hpp"
-#include "alloctap/guard/futex_lock.hpp"
-#include "alloctap/guard/zeroed_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
+#include "alloctap/runtime/zeroed_array.hpp"
 #include "alloctap/snapshot/offence_sum.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 

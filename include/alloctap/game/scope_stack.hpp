@@ -8,11 +8,11 @@
 
 #include "alloctap/annotate.h"
 #include "alloctap/game/stack_counts.hpp"
-#include "alloctap/guard/per_thread.hpp"
-#include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/observe/observer.hpp"
 #include "alloctap/os/thread_local.hpp"
+#include "alloctap/runtime/per_thread.hpp"
+#include "alloctap/runtime/thread_state.hpp"
 
 namespace alloctap {
 

@@ -7,7 +7,7 @@
 
 #include "alloctap/game/growth_series.hpp"
 #include "alloctap/game/growth_test.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/status.hpp"
 

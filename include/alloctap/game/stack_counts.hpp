@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/offence_sum.hpp"
 
 namespace alloctap {

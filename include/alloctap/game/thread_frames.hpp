@@ -9,8 +9,8 @@
 #include "alloctap/event/stack_owner.hpp"
 #include "alloctap/game/frame_stacks.hpp"
 #include "alloctap/game/typical_latency.hpp"
-#include "alloctap/guard/relaxed_atomic_struct.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/relaxed_atomic_struct.hpp"
 #include "alloctap/snapshot/frame_history.hpp"
 
 namespace alloctap {

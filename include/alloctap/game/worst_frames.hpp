@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/guard/arena_array.hpp"
-#include "alloctap/guard/zeroed_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/zeroed_array.hpp"
 #include "alloctap/snapshot/frame_history.hpp"
 
 namespace alloctap {

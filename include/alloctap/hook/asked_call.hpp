@@ -5,7 +5,7 @@
 
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/event/refusing_sink.hpp"
-#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 
 namespace alloctap {
 

@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/allocation_functions.hpp"
 #include "alloctap/hook/c_functions.hpp"
 #include "alloctap/hook/fallback_operators.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/find_module.hpp"
 #include "alloctap/os/next_symbol.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 
 namespace alloctap {
 

@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstring>
 
-#include "alloctap/guard/bootstrap_arena.hpp"
 #include "alloctap/hook/allocation_functions.hpp"
 #include "alloctap/os/mapping_calls.hpp"
+#include "alloctap/runtime/bootstrap_arena.hpp"
 
 namespace alloctap {
 

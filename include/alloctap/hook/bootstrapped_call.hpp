@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstring>
 
-#include "alloctap/guard/bootstrap_arena.hpp"
 #include "alloctap/hook/program_operators.hpp"
 #include "alloctap/hook/refusable_call.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/bootstrap_arena.hpp"
 
 namespace alloctap {
 

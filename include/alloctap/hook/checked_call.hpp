@@ -10,12 +10,12 @@
 #include <type_traits>
 
 #include "alloctap/event/block_checks.hpp"
-#include "alloctap/guard/reentrancy_guard.hpp"
-#include "alloctap/guard/touched_memory.hpp"
 #include "alloctap/hook/allocation_functions.hpp"
-#include "alloctap/hook/string_access_checker.hpp"
+#include "alloctap/hook/strings/string_access_checker.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/virtual_memory.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
+#include "alloctap/runtime/touched_memory.hpp"
 
 namespace alloctap {
 

@@ -11,7 +11,6 @@
 
 #include "alloctap/event/allocator_call.hpp"
 #include "alloctap/event/event_sink.hpp"
-#include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/allocation_functions.hpp"
 #include "alloctap/hook/call_report.hpp"
 #include "alloctap/hook/call_timer.hpp"
@@ -20,6 +19,7 @@
 #include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/mapping_calls.hpp"
 #include "alloctap/os/mapping_result.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 
 namespace alloctap {
 

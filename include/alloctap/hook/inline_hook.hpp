@@ -10,16 +10,16 @@
 #include <utility>
 #include <vector>
 
-#include "alloctap/guard/no_destroy_lazy.hpp"
 #include "alloctap/hook/allocation_functions.hpp"
-#include "alloctap/hook/function_patch.hpp"
-#include "alloctap/hook/function_patch/thunk.hpp"
 #include "alloctap/hook/hook_backend.hpp"
+#include "alloctap/hook/inline/function_patch.hpp"
+#include "alloctap/hook/inline/thunk.hpp"
 #include "alloctap/hook/internal_frames.hpp"
 #include "alloctap/hook/program_operators.hpp"
 #include "alloctap/hook/redirected_entry.hpp"
 #include "alloctap/os/function_symbol.hpp"
 #include "alloctap/os/module_symbols.hpp"
+#include "alloctap/runtime/no_destroy_lazy.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {

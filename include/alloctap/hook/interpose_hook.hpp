@@ -11,7 +11,7 @@
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/hook/interposed_originals.hpp"
 #include "alloctap/hook/interposed_pages.hpp"
-#include "alloctap/hook/string_originals.hpp"
+#include "alloctap/hook/strings/string_originals.hpp"
 #include "alloctap/os/module_symbols.hpp"
 #include "alloctap/status.hpp"
 

@@ -4,10 +4,10 @@
 #include <atomic>
 
 #include "alloctap/event/event_sink.hpp"
-#include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/internal_frames.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/next_symbol.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 
 namespace alloctap {
 

@@ -5,7 +5,6 @@
 #include <type_traits>
 
 #include "alloctap/event/event_sink.hpp"
-#include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/allocation_functions.hpp"
 #include "alloctap/hook/bootstrap_calls.hpp"
 #include "alloctap/hook/fallback_operators.hpp"
@@ -14,6 +13,7 @@
 #include "alloctap/os/futex.hpp"
 #include "alloctap/os/next_symbol.hpp"
 #include "alloctap/os/thread.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 
 namespace alloctap {
 

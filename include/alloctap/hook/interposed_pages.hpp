@@ -6,9 +6,9 @@
 
 #include "alloctap/event/block_checks.hpp"
 #include "alloctap/event/event_sink.hpp"
-#include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/os/mapping_calls.hpp"
 #include "alloctap/os/next_symbol.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 
 namespace alloctap {
 

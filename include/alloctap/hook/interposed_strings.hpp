@@ -9,8 +9,8 @@
 
 #include "alloctap/event/allocation_event.hpp"
 #include "alloctap/event/memory_access.hpp"
-#include "alloctap/hook/string_call.hpp"
-#include "alloctap/hook/string_originals.hpp"
+#include "alloctap/hook/strings/string_call.hpp"
+#include "alloctap/hook/strings/string_originals.hpp"
 #include "alloctap/macros.hpp"
 
 namespace alloctap {

@@ -4,10 +4,10 @@
 #include <atomic>
 #include <cstddef>
 
-#include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/errno_guard.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <utility>
 
-#include "alloctap/guard/arena_array.hpp"
-#include "alloctap/guard/text_pool.hpp"
 #include "alloctap/os/memory_map.hpp"
+#include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/text_pool.hpp"
 
 namespace alloctap {
 

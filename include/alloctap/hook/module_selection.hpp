@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/os/path_pattern.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {

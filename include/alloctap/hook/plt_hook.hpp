@@ -10,7 +10,7 @@
 
 #include "alloctap/hook/allocation_functions.hpp"
 #include "alloctap/hook/hook_backend.hpp"
-#include "alloctap/hook/plt_engine.hpp"
+#include "alloctap/hook/plt/engine.hpp"
 #include "alloctap/hook/program_operators.hpp"
 #include "alloctap/hook/redirected_entry.hpp"
 #include "alloctap/os/find_module.hpp"

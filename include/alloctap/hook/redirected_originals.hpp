@@ -6,10 +6,10 @@
 #include <cstdint>
 
 #include "alloctap/event/event_sink.hpp"
-#include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/bootstrap_calls.hpp"
 #include "alloctap/hook/original_functions.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 
 namespace alloctap {
 

@@ -8,23 +8,23 @@
 #include <utility>
 #include <vector>
 
-#include "alloctap/guard/no_destroy_lazy.hpp"
-#include "alloctap/hook/function_patch.hpp"
 #include "alloctap/hook/hook_backend.hpp"
+#include "alloctap/hook/inline/function_patch.hpp"
 #include "alloctap/hook/memory_regions.hpp"
-#include "alloctap/hook/windows_aligned_patches.hpp"
-#include "alloctap/hook/windows_entry_points.hpp"
-#include "alloctap/hook/windows_local_patches.hpp"
-#include "alloctap/hook/windows_preexisting_blocks.hpp"
-#include "alloctap/hook/windows_string_entries.hpp"
-#include "alloctap/hook/windows_string_slots.hpp"
-#include "alloctap/hook/windows_system_function.hpp"
+#include "alloctap/hook/windows/aligned_patches.hpp"
+#include "alloctap/hook/windows/entry_points.hpp"
+#include "alloctap/hook/windows/local_patches.hpp"
+#include "alloctap/hook/windows/preexisting_blocks.hpp"
+#include "alloctap/hook/windows/string_entries.hpp"
+#include "alloctap/hook/windows/string_slots.hpp"
+#include "alloctap/hook/windows/system_function.hpp"
 #include "alloctap/os/module_symbols.hpp"
+#include "alloctap/runtime/no_destroy_lazy.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {
 
-/// Whatever a program allocates with ends in the functions of `windows_functions.hpp`. They are
+/// Whatever a program allocates with ends in the functions of `functions.hpp`. They are
 /// patched (`function_patch.hpp`): a call is seen wherever it comes from, ntdll.dll itself
 /// included. When the tracker stops they are restored, byte for byte; but not where it checks
 /// blocks, because those that are still out there may begin inside of a block of the heap's: then
@@ -37,8 +37,8 @@ namespace alloctap {
 /// and the loader is not asked.
 ///
 /// A tracker that checks blocks has those of `_aligned_malloc` from the C libraries' own functions
-/// (`windows_aligned_patches.hpp`), because in the heap they lie inside of larger ones; and those
-/// of LocalAlloc and GlobalAlloc that do not move from theirs (`windows_local_patches.hpp`),
+/// (`aligned_patches.hpp`), because in the heap they lie inside of larger ones; and those
+/// of LocalAlloc and GlobalAlloc that do not move from theirs (`local_patches.hpp`),
 /// because the system shows the heap no bad free of them.
 ///
 /// Where code must not be changed (a process's policy on dynamic code), `WindowsImportHook` may do.

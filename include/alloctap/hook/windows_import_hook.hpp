@@ -5,14 +5,14 @@
 #include <string_view>
 
 #include "alloctap/hook/hook_backend.hpp"
-#include "alloctap/hook/windows_entry_points.hpp"
-#include "alloctap/hook/windows_import_engine.hpp"
+#include "alloctap/hook/windows/entry_points.hpp"
+#include "alloctap/hook/windows/import_engine.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {
 
 /// For processes that do not let code be changed. Whatever a program allocates with ends in some
-/// library's call of ntdll.dll (`windows_functions.hpp`), and that goes through a slot of the
+/// library's call of ntdll.dll (`functions.hpp`), and that goes through a slot of the
 /// library's import address table: the slots of all modules that hold one of these functions get a
 /// handler, those of the program and of the module with the tracker included. Modules that are
 /// loaded later are hooked before their DllMain where the system binds their imports first, and

@@ -8,14 +8,14 @@
 #include <utility>
 
 #include "alloctap/arch/own_registers.hpp"
-#include "alloctap/checking_recorder.hpp"
 #include "alloctap/config.hpp"
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/dump/named_stacks.hpp"
 #include "alloctap/event/event_sink.hpp"
-#include "alloctap/guard/control_lock.hpp"
-#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/record/checking_recorder.hpp"
+#include "alloctap/runtime/control_lock.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/snapshot/diff.hpp"
 #include "alloctap/snapshot/leaks.hpp"
 #include "alloctap/snapshot/snapshot.hpp"

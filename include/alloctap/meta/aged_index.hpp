@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "alloctap/guard/shadow_memory.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/meta/flat_hash_index.hpp"
 #include "alloctap/meta/pointer_index.hpp"
 #include "alloctap/os/clock.hpp"
+#include "alloctap/runtime/shadow_memory.hpp"
 
 namespace alloctap {
 

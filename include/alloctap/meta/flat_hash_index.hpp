@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <mutex>
 
-#include "alloctap/guard/futex_lock.hpp"
 #include "alloctap/meta/flat_hash_table.hpp"
 #include "alloctap/meta/pointer_index.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
 
 namespace alloctap {
 

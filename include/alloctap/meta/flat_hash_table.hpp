@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "alloctap/guard/arena.hpp"
 #include "alloctap/meta/pointer_index.hpp"
+#include "alloctap/runtime/arena.hpp"
 
 namespace alloctap {
 

@@ -9,9 +9,9 @@
 
 #include "alloctap/event/allocation_event.hpp"
 #include "alloctap/event/event_sink.hpp"
-#include "alloctap/guard/futex_lock.hpp"
 #include "alloctap/meta/mapping_interval.hpp"
 #include "alloctap/meta/mapping_set.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
 
 namespace alloctap {
 

@@ -7,9 +7,9 @@
 #include <new>
 #include <utility>
 
-#include "alloctap/guard/arena.hpp"
-#include "alloctap/guard/no_destroy_lazy.hpp"
 #include "alloctap/meta/mapping_interval.hpp"
+#include "alloctap/runtime/arena.hpp"
+#include "alloctap/runtime/no_destroy_lazy.hpp"
 
 namespace alloctap {
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/guard/arena.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/arena.hpp"
 
 namespace alloctap {
 

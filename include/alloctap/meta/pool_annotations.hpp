@@ -8,11 +8,11 @@
 #include "alloctap/annotate.h"
 #include "alloctap/event/allocation_event.hpp"
 #include "alloctap/event/offered_annotations.hpp"
-#include "alloctap/guard/reentrancy_guard.hpp"
-#include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/meta/pool_table.hpp"
 #include "alloctap/os/errno_guard.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
+#include "alloctap/runtime/thread_state.hpp"
 
 namespace alloctap {
 

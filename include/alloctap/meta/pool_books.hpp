@@ -8,12 +8,12 @@
 #include <mutex>
 
 #include "alloctap/event/allocation_event.hpp"
-#include "alloctap/guard/futex_lock.hpp"
-#include "alloctap/guard/zeroed_array.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/meta/flat_hash_table.hpp"
 #include "alloctap/meta/pool_stacks.hpp"
 #include "alloctap/meta/pool_table.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
+#include "alloctap/runtime/zeroed_array.hpp"
 
 namespace alloctap {
 

@@ -6,7 +6,7 @@
 #include <new>
 
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/guard/arena.hpp"
+#include "alloctap/runtime/arena.hpp"
 
 namespace alloctap {
 

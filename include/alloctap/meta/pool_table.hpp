@@ -9,11 +9,11 @@
 #include <new>
 #include <string_view>
 
-#include "alloctap/guard/arena.hpp"
-#include "alloctap/guard/futex_lock.hpp"
-#include "alloctap/guard/text_hash.hpp"
-#include "alloctap/guard/thread_state.hpp"
-#include "alloctap/guard/zeroed_array.hpp"
+#include "alloctap/runtime/arena.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
+#include "alloctap/runtime/text_hash.hpp"
+#include "alloctap/runtime/thread_state.hpp"
+#include "alloctap/runtime/zeroed_array.hpp"
 
 namespace alloctap {
 

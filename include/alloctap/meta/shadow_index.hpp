@@ -6,11 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/guard/shadow_memory.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/meta/flat_hash_index.hpp"
 #include "alloctap/meta/pointer_index.hpp"
 #include "alloctap/meta/shadow_record.hpp"
+#include "alloctap/runtime/shadow_memory.hpp"
 
 namespace alloctap {
 

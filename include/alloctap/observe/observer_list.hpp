@@ -4,9 +4,9 @@
 #include <atomic>
 #include <mutex>
 
-#include "alloctap/guard/control_lock.hpp"
-#include "alloctap/guard/thread_state.hpp"
 #include "alloctap/observe/observer.hpp"
+#include "alloctap/runtime/control_lock.hpp"
+#include "alloctap/runtime/thread_state.hpp"
 
 namespace alloctap {
 

@@ -9,14 +9,14 @@
 #include <mutex>
 #include <utility>
 
-#include "alloctap/guard/futex_lock.hpp"
-#include "alloctap/guard/reentrancy_guard.hpp"
-#include "alloctap/guard/thread_state.hpp"
 #include "alloctap/os/file.hpp"
 #include "alloctap/os/futex.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 #include "alloctap/os/worker_thread.hpp"
 #include "alloctap/queue/queue_buffer.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
+#include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {

@@ -10,14 +10,14 @@
 #include <new>
 
 #include "alloctap/event/allocation_event.hpp"
-#include "alloctap/guard/arena.hpp"
-#include "alloctap/guard/futex_lock.hpp"
-#include "alloctap/guard/per_thread.hpp"
-#include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/clock.hpp"
 #include "alloctap/queue/event_stream.hpp"
 #include "alloctap/queue/logged_events.hpp"
+#include "alloctap/runtime/arena.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
+#include "alloctap/runtime/per_thread.hpp"
+#include "alloctap/runtime/thread_state.hpp"
 
 namespace alloctap {
 

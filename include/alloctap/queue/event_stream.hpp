@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "alloctap/event/logged_event.hpp"
-#include "alloctap/guard/arena.hpp"
 #include "alloctap/queue/event_coding.hpp"
+#include "alloctap/runtime/arena.hpp"
 
 namespace alloctap {
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <new>
 
-#include "alloctap/guard/arena_array.hpp"
 #include "alloctap/queue/event_stream.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 
 namespace alloctap {
 

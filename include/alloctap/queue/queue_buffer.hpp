@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/guard/arena.hpp"
 #include "alloctap/queue/event_queue.hpp"
+#include "alloctap/runtime/arena.hpp"
 
 namespace alloctap {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/guard/zeroed_array.hpp"
+#include "alloctap/runtime/zeroed_array.hpp"
 
 namespace alloctap {
 

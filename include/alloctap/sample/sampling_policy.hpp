@@ -7,7 +7,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "alloctap/guard/thread_state.hpp"
+#include "alloctap/runtime/thread_state.hpp"
 
 namespace alloctap {
 

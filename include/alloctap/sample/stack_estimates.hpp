@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/guard/zeroed_array.hpp"
+#include "alloctap/runtime/zeroed_array.hpp"
 #include "alloctap/sample/sampling_policy.hpp"
 
 namespace alloctap {

@@ -4,10 +4,10 @@
 #include <atomic>
 #include <cstdint>
 
-#include "alloctap/guard/per_thread.hpp"
 #include "alloctap/os/clock.hpp"
 #include "alloctap/os/confinement.hpp"
 #include "alloctap/os/thread.hpp"
+#include "alloctap/runtime/per_thread.hpp"
 #include "alloctap/sample/poisson_sampler.hpp"
 
 namespace alloctap {

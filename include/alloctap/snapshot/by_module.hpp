@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/guard/arena_array.hpp"
-#include "alloctap/meta/stack_totals.hpp"
+#include "alloctap/record/stack_totals.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/symbol/module_table.hpp"

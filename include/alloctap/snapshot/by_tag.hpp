@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "alloctap/event/stack_owner.hpp"
-#include "alloctap/guard/arena_array.hpp"
-#include "alloctap/meta/stack_totals.hpp"
+#include "alloctap/record/stack_totals.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/diff.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/status.hpp"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/stack/stack_table.hpp"
 #include "alloctap/status.hpp"

@@ -9,7 +9,7 @@
 #include "alloctap/event/allocator_call.hpp"
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/event/stack_owner.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/budget_summary.hpp"
 #include "alloctap/snapshot/frame_counts.hpp"
 

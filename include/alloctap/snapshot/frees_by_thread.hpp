@@ -5,8 +5,8 @@
 #include <type_traits>
 
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/guard/arena_array.hpp"
-#include "alloctap/meta/freed_totals.hpp"
+#include "alloctap/record/freed_totals.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 
 namespace alloctap {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <tuple>
 
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/by_tag.hpp"
 #include "alloctap/snapshot/frame_history.hpp"
 #include "alloctap/snapshot/snapshot.hpp"

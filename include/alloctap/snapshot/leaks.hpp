@@ -7,7 +7,7 @@
 
 #include "alloctap/annotate.h"
 #include "alloctap/event/stack_owner.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/rule_match.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/snapshot/suppressions.hpp"

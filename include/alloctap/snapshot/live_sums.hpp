@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "alloctap/event/allocation_event.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/sample/elementary_functions.hpp"
 #include "alloctap/sample/sampling_policy.hpp"
 #include "alloctap/snapshot/size_histogram.hpp"

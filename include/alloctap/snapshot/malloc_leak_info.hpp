@@ -8,9 +8,9 @@
 #include <new>
 #include <utility>
 
-#include "alloctap/guard/arena.hpp"
-#include "alloctap/guard/arena_array.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/arena.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/stack/stack_table.hpp"
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 
 namespace alloctap {
 

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "alloctap/event/stack_owner.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/status.hpp"
 

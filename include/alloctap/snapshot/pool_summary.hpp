@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 
 namespace alloctap {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/diff.hpp"
 #include "alloctap/snapshot/saved_profile.hpp"
 #include "alloctap/snapshot/stack_key.hpp"

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "alloctap/event/logged_event.hpp"
-#include "alloctap/guard/arena_array.hpp"
 #include "alloctap/meta/flat_hash_table.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 
 namespace alloctap {

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/symbol/module_table.hpp"
 #include "alloctap/symbol/source_frame.hpp"

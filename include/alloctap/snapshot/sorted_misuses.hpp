@@ -6,7 +6,7 @@
 
 #include "alloctap/check/misuse_log.hpp"
 #include "alloctap/check/misuse_stacks.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/rule_match.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/snapshot/suppressions.hpp"

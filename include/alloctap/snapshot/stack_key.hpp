@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/guard/arena_array.hpp"
-#include "alloctap/guard/text_hash.hpp"
+#include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/text_hash.hpp"
 #include "alloctap/snapshot/tag_paths.hpp"
 #include "alloctap/stack/stack_table.hpp"
 #include "alloctap/symbol/module_table.hpp"

@@ -11,10 +11,10 @@
 
 #include "alloctap/check/misuse_keys.hpp"
 #include "alloctap/check/misuse_kinds.hpp"
-#include "alloctap/guard/arena_array.hpp"
-#include "alloctap/guard/text_pool.hpp"
 #include "alloctap/message_text.hpp"
 #include "alloctap/os/default_suppressions.hpp"
+#include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/text_pool.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {

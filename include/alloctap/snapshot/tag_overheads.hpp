@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "alloctap/event/stack_owner.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/tag/tag_table.hpp"
 
 namespace alloctap {

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "alloctap/event/stack_owner.hpp"
-#include "alloctap/guard/arena_array.hpp"
-#include "alloctap/guard/text_pool.hpp"
+#include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/text_pool.hpp"
 #include "alloctap/tag/tag_table.hpp"
 
 namespace alloctap {

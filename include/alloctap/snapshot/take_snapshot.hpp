@@ -7,13 +7,13 @@
 #include <cstdint>
 #include <utility>
 
-#include "alloctap/guard/arena.hpp"
-#include "alloctap/guard/join_equal.hpp"
-#include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/meta/mapping_container.hpp"
-#include "alloctap/meta/thread_stats.hpp"
 #include "alloctap/os/clock.hpp"
+#include "alloctap/record/thread_stats.hpp"
+#include "alloctap/runtime/arena.hpp"
+#include "alloctap/runtime/join_equal.hpp"
+#include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/sample/stack_estimates.hpp"
 #include "alloctap/snapshot/frees_by_thread.hpp"
 #include "alloctap/snapshot/game_frame_rows.hpp"

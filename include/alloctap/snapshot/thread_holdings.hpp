@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "alloctap/event/stack_owner.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/snapshot/thread_summary.hpp"
 #include "alloctap/tag/tag_policy.hpp"

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "alloctap/event/stack_owner.hpp"
-#include "alloctap/meta/stack_totals.hpp"
 #include "alloctap/os/thread.hpp"
+#include "alloctap/record/stack_totals.hpp"
 
 namespace alloctap {
 

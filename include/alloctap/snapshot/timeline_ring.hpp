@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/timeline.hpp"
 
 namespace alloctap {

@@ -7,8 +7,8 @@
 #include <span>
 
 #include "alloctap/arch/frame_record.hpp"
-#include "alloctap/guard/per_thread.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/per_thread.hpp"
 #include "alloctap/stack/calling_frame.hpp"
 #include "alloctap/stack/chain_memory.hpp"
 #include "alloctap/stack/chain_walk.hpp"

@@ -7,9 +7,9 @@
 #include <cstdint>
 
 #include "alloctap/annotate.hpp"
-#include "alloctap/guard/futex_lock.hpp"
-#include "alloctap/guard/no_destroy_lazy.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
+#include "alloctap/runtime/no_destroy_lazy.hpp"
 #include "alloctap/stack/stack_chain.hpp"
 
 namespace alloctap {

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/guard/thread_state.hpp"
+#include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/stack/stack_capture.hpp"
 
 namespace alloctap {

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <span>
 
-#include "alloctap/guard/arena.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/arena.hpp"
 #include "alloctap/stack/cached_frame_chain.hpp"
 #include "alloctap/stack/identified_stack.hpp"
 #include "alloctap/stack/stack_capture.hpp"

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "alloctap/event/allocation_event.hpp"
-#include "alloctap/guard/thread_state.hpp"
+#include "alloctap/runtime/thread_state.hpp"
 
 namespace alloctap {
 

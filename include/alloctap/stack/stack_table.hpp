@@ -8,8 +8,8 @@
 
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/event/stack_owner.hpp"
-#include "alloctap/guard/futex_lock.hpp"
-#include "alloctap/guard/zeroed_array.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
+#include "alloctap/runtime/zeroed_array.hpp"
 #include "alloctap/stack/stack_storage.hpp"
 #include "alloctap/stack/stack_table_entry.hpp"
 

@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/stack_bounds.hpp"
 #include "alloctap/os/thread.hpp"
+#include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/stack/fibers.hpp"
 #include "alloctap/stack/stack_chain.hpp"
 

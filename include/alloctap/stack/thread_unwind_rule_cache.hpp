@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "alloctap/guard/arena.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/arena.hpp"
 #include "alloctap/stack/unwind_rule.hpp"
 #include "alloctap/stack/unwind_rules.hpp"
 

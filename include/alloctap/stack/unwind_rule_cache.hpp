@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/guard/zeroed_array.hpp"
+#include "alloctap/runtime/zeroed_array.hpp"
 #include "alloctap/stack/unwind_rule.hpp"
 
 namespace alloctap {

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/guard/arena.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/symbol/module_table.hpp"
 #include "alloctap/symbol/symbols.hpp"
 

@@ -8,10 +8,10 @@
 #include <string_view>
 
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/guard/arena_array.hpp"
-#include "alloctap/guard/text_pool.hpp"
 #include "alloctap/os/memory_map.hpp"
 #include "alloctap/pe/native_image.hpp"
+#include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/text_pool.hpp"
 
 namespace alloctap {
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <string_view>
 
-#include "alloctap/guard/arena_array.hpp"
-#include "alloctap/guard/text_set.hpp"
+#include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/text_set.hpp"
 #include "alloctap/symbol/source_frame.hpp"
 
 namespace alloctap {

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "alloctap/event/stack_owner.hpp"
-#include "alloctap/guard/thread_state.hpp"
+#include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/tag/tag_table.hpp"
 
 namespace alloctap {

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "alloctap/event/stack_owner.hpp"
-#include "alloctap/guard/futex_lock.hpp"
-#include "alloctap/guard/text_hash.hpp"
-#include "alloctap/guard/zeroed_array.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
+#include "alloctap/runtime/text_hash.hpp"
+#include "alloctap/runtime/zeroed_array.hpp"
 
 namespace alloctap {
 

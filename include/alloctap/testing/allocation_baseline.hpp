@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "alloctap/dump/named_stacks.hpp"
-#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/testing/baseline.hpp"
 #include "alloctap/testing/baseline_comparison.hpp"

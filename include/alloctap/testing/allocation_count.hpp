@@ -10,7 +10,7 @@
 #include "alloctap/dump/named_stacks.hpp"
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/game/allocation_scopes.hpp"
-#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/testing/counted_stack.hpp"
 #include "alloctap/testing/framework_frames.hpp"

@@ -12,10 +12,10 @@
 
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/impl/outputs.hpp"
-#include "alloctap/guard/arena_array.hpp"
-#include "alloctap/guard/file_contents.hpp"
 #include "alloctap/os/file.hpp"
 #include "alloctap/os/process.hpp"
+#include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/file_contents.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/testing/baseline.hpp"
 #include "alloctap/testing/baseline_text.hpp"

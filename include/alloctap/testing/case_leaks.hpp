@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "alloctap/dump/named_stacks.hpp"
-#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/session.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/stack/stack_table.hpp"

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/testing/case_leaks.hpp"
 #include "alloctap/testing/impl/expectations.hpp"

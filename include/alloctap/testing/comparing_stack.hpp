@@ -8,8 +8,8 @@
 #include <mutex>
 #include <span>
 
-#include "alloctap/guard/futex_lock.hpp"
-#include "alloctap/guard/per_thread.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
+#include "alloctap/runtime/per_thread.hpp"
 #include "alloctap/stack/identified_stack.hpp"
 #include "alloctap/stack/stack_capture.hpp"
 #include "alloctap/testing/stack_comparison.hpp"

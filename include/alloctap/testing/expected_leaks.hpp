@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "alloctap/dump/named_stacks.hpp"
-#include "alloctap/guard/arena_array.hpp"
-#include "alloctap/guard/file_contents.hpp"
 #include "alloctap/os/file.hpp"
+#include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/file_contents.hpp"
 #include "alloctap/snapshot/rule_match.hpp"
 #include "alloctap/snapshot/suppression_pattern.hpp"
 #include "alloctap/snapshot/suppressions.hpp"

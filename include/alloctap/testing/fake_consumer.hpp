@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "alloctap/event/allocation_event.hpp"
-#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 
 namespace alloctap::testing {
 

@@ -6,7 +6,7 @@
 
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/outputs.hpp"
-#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/testing/finding.hpp"
 

@@ -13,7 +13,7 @@
 #include "alloctap/dump/misuse_stacks.hpp"
 #include "alloctap/dump/named_stacks.hpp"
 #include "alloctap/game/scope_offences.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/budget_summary.hpp"
 #include "alloctap/snapshot/leaks.hpp"
 #include "alloctap/snapshot/snapshot.hpp"

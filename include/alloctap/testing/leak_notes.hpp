@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/os/file.hpp"
 #include "alloctap/os/process.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/testing/leaked_case.hpp"
 

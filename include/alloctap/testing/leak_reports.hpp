@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "alloctap/dump/impl/outputs.hpp"
-#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/testing/finding.hpp"
 #include "alloctap/testing/finding_format.hpp"

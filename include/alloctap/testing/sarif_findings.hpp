@@ -9,7 +9,7 @@
 
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/json_builder.hpp"
-#include "alloctap/guard/text_hash.hpp"
+#include "alloctap/runtime/text_hash.hpp"
 #include "alloctap/testing/finding.hpp"
 #include "alloctap/testing/finding_format.hpp"
 #include "alloctap/testing/finding_place.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "alloctap/game/allocation_scopes.hpp"
-#include "alloctap/guard/arena_array.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/testing/counted_stack.hpp"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 
 namespace alloctap::testing {
 

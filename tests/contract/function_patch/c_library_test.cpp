@@ -13,7 +13,7 @@
 #include <map>
 #include <string>
 
-#include "alloctap/hook/function_patch.hpp"
+#include "alloctap/hook/inline/function_patch.hpp"
 #include "tests/support/busy_threads.hpp"
 #include "tests/support/mapped_files.hpp"
 

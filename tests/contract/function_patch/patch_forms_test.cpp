@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "alloctap/hook/function_patch.hpp"
+#include "alloctap/hook/inline/function_patch.hpp"
 #include "tests/contract/function_patch/targets.hpp"
 #include "tests/support/mapped_files.hpp"
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "alloctap/hook/function_patch.hpp"
+#include "alloctap/hook/inline/function_patch.hpp"
 #include "alloctap/message_text.hpp"
 #include "alloctap/status.hpp"
 #include "tests/support/child_process.hpp"

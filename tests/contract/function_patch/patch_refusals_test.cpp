@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "alloctap/hook/function_patch.hpp"
+#include "alloctap/hook/inline/function_patch.hpp"
 #include "alloctap/message_text.hpp"
 #include "alloctap/os/memory_map.hpp"
 #include "alloctap/os/memory_protection.hpp"

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "alloctap/hook/function_patch.hpp"
+#include "alloctap/hook/inline/function_patch.hpp"
 #include "tests/contract/function_patch/targets.hpp"
 #include "tests/support/busy_threads.hpp"
 #include "tests/support/code_in_file.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "alloctap/hook/function_patch.hpp"
+#include "alloctap/hook/inline/function_patch.hpp"
 #include "alloctap/os/module_symbols.hpp"
 #include "tests/contract/inline/allocator_calls.hpp"
 #include "tests/support/busy_threads.hpp"

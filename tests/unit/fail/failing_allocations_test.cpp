@@ -12,8 +12,8 @@
 
 #include "alloctap/fail/function_range.hpp"
 #include "alloctap/fail/injected_failures.hpp"
-#include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 
 namespace {
 

@@ -8,7 +8,7 @@
 
 #include "alloctap/game/frames.hpp"
 #include "alloctap/tag/scoped_tags.hpp"
-#include "tests/unit/recorder_fixture.hpp"
+#include "tests/unit/record/recorder_fixture.hpp"
 
 namespace alloctap::testing {
 

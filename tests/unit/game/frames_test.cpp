@@ -7,8 +7,8 @@
 #include <string>
 #include <thread>
 
-#include "alloctap/guard/thread_state.hpp"
 #include "alloctap/observe/observers.hpp"
+#include "alloctap/runtime/thread_state.hpp"
 #include "tests/unit/game/frames_fixture.hpp"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 #include <random>
 
-#include "alloctap/guard/arena.hpp"
+#include "alloctap/runtime/arena.hpp"
 #include "tests/support/exhausted_arena.hpp"
 
 namespace {

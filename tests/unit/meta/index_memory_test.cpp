@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "alloctap/guard/arena.hpp"
 #include "alloctap/meta/flat_hash_index.hpp"
 #include "alloctap/meta/shadow_index.hpp"
+#include "alloctap/runtime/arena.hpp"
 #include "bench/made_up_heap.hpp"
 
 namespace {

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "alloctap/guard/arena.hpp"
+#include "alloctap/runtime/arena.hpp"
 #include "tests/unit/meta/mapping_pages.hpp"
 
 namespace {

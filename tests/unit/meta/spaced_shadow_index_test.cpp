@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "alloctap/guard/arena.hpp"
+#include "alloctap/runtime/arena.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "alloctap/guard/thread_state.hpp"
+#include "alloctap/runtime/thread_state.hpp"
 #include "tests/support/exhausted_arena.hpp"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 #include "tests/support/naming_tracker.hpp"
 #include "tests/support/sample_report.hpp"
 #include "tests/support/tagged_report.hpp"

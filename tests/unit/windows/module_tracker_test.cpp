@@ -1,4 +1,4 @@
-#include "alloctap/module_tracker.hpp"
+#include "alloctap/record/module_tracker.hpp"
 
 #include <doctest/doctest.h>
 

@@ -7,10 +7,10 @@
 #include <cstring>
 
 #include "alloctap/check/filled_parts.hpp"
-#include "alloctap/guard/arena.hpp"
-#include "alloctap/guard/touched_memory.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/virtual_memory.hpp"
+#include "alloctap/runtime/arena.hpp"
+#include "alloctap/runtime/touched_memory.hpp"
 
 namespace alloctap {
 

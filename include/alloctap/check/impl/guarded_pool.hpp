@@ -10,11 +10,11 @@
 
 #include "alloctap/check/block_pool.hpp"
 #include "alloctap/check/guarded_pool.hpp"
-#include "alloctap/guard/arena.hpp"
-#include "alloctap/guard/arena_regions.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/reserved_pages.hpp"
 #include "alloctap/os/virtual_memory.hpp"
+#include "alloctap/runtime/arena.hpp"
+#include "alloctap/runtime/arena_regions.hpp"
 
 namespace alloctap {
 

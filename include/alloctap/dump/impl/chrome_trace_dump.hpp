@@ -12,8 +12,8 @@
 #include "alloctap/dump/human_units.hpp"
 #include "alloctap/dump/json_builder.hpp"
 #include "alloctap/dump/json_opening.hpp"
-#include "alloctap/guard/arena_array.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/snapshot/tag_paths.hpp"
 

@@ -12,8 +12,8 @@
 #include "alloctap/dump/json_builder.hpp"
 #include "alloctap/dump/json_opening.hpp"
 #include "alloctap/dump/valgrind_frame.hpp"
-#include "alloctap/guard/arena_array.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 
 namespace alloctap {
 

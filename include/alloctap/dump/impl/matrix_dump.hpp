@@ -13,8 +13,8 @@
 #include "alloctap/dump/json_data_quality.hpp"
 #include "alloctap/dump/matrix_dump.hpp"
 #include "alloctap/dump/module_stacks.hpp"
-#include "alloctap/guard/text_pool.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/text_pool.hpp"
 
 namespace alloctap {
 

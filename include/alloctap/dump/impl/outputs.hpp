@@ -7,10 +7,10 @@
 #include <string_view>
 
 #include "alloctap/dump/outputs.hpp"
-#include "alloctap/guard/arena.hpp"
-#include "alloctap/guard/arena_array.hpp"
 #include "alloctap/os/file.hpp"
 #include "alloctap/os/thread.hpp"
+#include "alloctap/runtime/arena.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 
 namespace alloctap {
 

@@ -17,8 +17,8 @@
 #include "alloctap/dump/record_parts.hpp"
 #include "alloctap/dump/record_pools.hpp"
 #include "alloctap/dump/record_writer.hpp"
-#include "alloctap/guard/arena_array.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/version.hpp"
 
 namespace alloctap {

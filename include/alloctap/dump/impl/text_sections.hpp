@@ -10,8 +10,8 @@
 #include "alloctap/dump/text_pools.hpp"
 #include "alloctap/dump/text_scope_offences.hpp"
 #include "alloctap/dump/text_sections.hpp"
-#include "alloctap/guard/arena_array.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 
 namespace alloctap {
 

@@ -6,8 +6,8 @@
 
 #include "alloctap/fail/active_fault_rules.hpp"
 #include "alloctap/fail/counted_rule.hpp"
-#include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/thread_state.hpp"
 
 namespace alloctap {
 

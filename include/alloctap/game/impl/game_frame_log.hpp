@@ -8,8 +8,8 @@
 
 #include "alloctap/game/game_frame_log.hpp"
 #include "alloctap/game/thread_frames.hpp"
-#include "alloctap/guard/arena_array.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/frame_history.hpp"
 
 namespace alloctap {

@@ -6,8 +6,8 @@
 
 #include "alloctap/event/stack_owner.hpp"
 #include "alloctap/game/level_leftovers.hpp"
-#include "alloctap/guard/join_equal.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/join_equal.hpp"
 #include "alloctap/snapshot/diff.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/tag/tag_table.hpp"

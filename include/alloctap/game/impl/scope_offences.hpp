@@ -11,9 +11,9 @@
 #include "alloctap/game/scope_offences.hpp"
 #include "alloctap/game/scope_stack.hpp"
 #include "alloctap/game/stack_counts.hpp"
-#include "alloctap/guard/arena_array.hpp"
-#include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/snapshot/offence_sum.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 

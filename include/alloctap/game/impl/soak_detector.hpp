@@ -7,8 +7,8 @@
 
 #include "alloctap/game/growth_test.hpp"
 #include "alloctap/game/soak_detector.hpp"
-#include "alloctap/guard/arena_array.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/status.hpp"
 

@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "alloctap/game/worst_frames.hpp"
-#include "alloctap/guard/arena_array.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/frame_history.hpp"
 
 namespace alloctap {

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "alloctap/guard/arena_array.hpp"
 #include "alloctap/hook/memory_regions.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/memory_map.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 
 namespace alloctap {
 

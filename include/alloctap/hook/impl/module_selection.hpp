@@ -4,10 +4,10 @@
 #include <string>
 #include <utility>
 
-#include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/module_selection.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/path_pattern.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {

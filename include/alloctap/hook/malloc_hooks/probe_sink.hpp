@@ -10,8 +10,8 @@
 
 #include "alloctap/event/allocator_frames.hpp"
 #include "alloctap/event/event_sink.hpp"
-#include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 
 namespace alloctap {
 

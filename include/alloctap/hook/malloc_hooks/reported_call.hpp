@@ -4,11 +4,11 @@
 #include <cstddef>
 
 #include "alloctap/event/allocation_event.hpp"
-#include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/hook/malloc_hooks/hook_feed.hpp"
 #include "alloctap/hook/malloc_hooks/hook_provider.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/errno_guard.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 
 namespace alloctap {
 

@@ -5,9 +5,9 @@
 #include <new>
 #include <utility>
 
-#include "alloctap/guard/arena.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/meta/flat_hash_table.hpp"
+#include "alloctap/runtime/arena.hpp"
 
 namespace alloctap {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/guard/arena.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/arena.hpp"
 #include "alloctap/sample/stack_estimates.hpp"
 
 namespace alloctap {

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/guard/arena.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/arena.hpp"
 #include "alloctap/stack/cached_frame_chain.hpp"
 #include "alloctap/stack/unwind_frame.hpp"
 

@@ -7,9 +7,9 @@
 #include <mutex>
 #include <new>
 
-#include "alloctap/guard/arena.hpp"
-#include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/arena.hpp"
+#include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/stack/fibers.hpp"
 #include "alloctap/stack/stack_chain.hpp"
 

@@ -6,10 +6,10 @@
 
 #include "alloctap/arch/dwarf_registers.hpp"
 #include "alloctap/arch/own_registers.hpp"
-#include "alloctap/guard/per_thread.hpp"
-#include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/stack_bounds.hpp"
+#include "alloctap/runtime/per_thread.hpp"
+#include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/stack/full_unwind_stack.hpp"
 #include "alloctap/stack/register_walk.hpp"
 #include "alloctap/stack/stack_capture.hpp"

@@ -10,8 +10,8 @@
 
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/event/stack_owner.hpp"
-#include "alloctap/guard/arena.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/arena.hpp"
 #include "alloctap/stack/stack_storage.hpp"
 #include "alloctap/stack/stack_table.hpp"
 #include "alloctap/stack/stack_table_entry.hpp"

@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-#include "alloctap/guard/arena.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/arena.hpp"
 #include "alloctap/stack/unwind_buffer.hpp"
 #include "alloctap/stack/unwind_frame.hpp"
 

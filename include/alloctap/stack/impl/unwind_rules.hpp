@@ -4,11 +4,11 @@
 #include <cstdint>
 
 #include "alloctap/elf/call_frame.hpp"
-#include "alloctap/guard/per_thread.hpp"
-#include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/errno_guard.hpp"
 #include "alloctap/pe/native_row.hpp"
+#include "alloctap/runtime/per_thread.hpp"
+#include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/stack/unwind_rule.hpp"
 #include "alloctap/stack/unwind_rule_cache.hpp"
 #include "alloctap/stack/unwind_rules.hpp"

@@ -9,8 +9,8 @@
 #include <span>
 
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/guard/arena.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/arena.hpp"
 #include "alloctap/symbol/module_history.hpp"
 #include "alloctap/symbol/module_table.hpp"
 #include "alloctap/symbol/symbols.hpp"

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/guard/arena_array.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/memory_map.hpp"
 #include "alloctap/pe/native_image.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/symbol/module_table.hpp"
 
 namespace alloctap {

@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-#include "alloctap/guard/reentrancy_guard.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/tag/tag_path.hpp"
 #include "alloctap/tag/tag_scope.hpp"

@@ -10,9 +10,9 @@
 #include <string_view>
 
 #include "alloctap/event/stack_owner.hpp"
-#include "alloctap/guard/arena.hpp"
-#include "alloctap/guard/thread_state.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/arena.hpp"
+#include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/tag/tag_table.hpp"
 
 namespace alloctap {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "alloctap/event/offered_annotations.hpp"
-#include "alloctap/guard/reentrancy_guard.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/testing/allocation_baseline.hpp"
 #include "alloctap/testing/allocation_count.hpp"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "alloctap/hook/function_patch.hpp"
+#include "alloctap/hook/inline/function_patch.hpp"
 #include "tests/contract/function_patch/aarch64/guarded_targets.hpp"
 #include "tests/contract/function_patch/targets.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/hook/function_patch.hpp"
+#include "alloctap/hook/inline/function_patch.hpp"
 #include "tests/contract/function_patch/target_macros.hpp"
 
 /// What target_store_registers finds.

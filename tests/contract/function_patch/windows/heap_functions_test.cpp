@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "alloctap/hook/function_patch.hpp"
+#include "alloctap/hook/inline/function_patch.hpp"
 #include "alloctap/os/windows/api.hpp"
 #include "tests/support/busy_threads.hpp"
 #include "tests/support/code_in_file.hpp"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <thread>
 
-#include "alloctap/hook/function_patch.hpp"
+#include "alloctap/hook/inline/function_patch.hpp"
 #include "alloctap/os/windows/api.hpp"
 #include "alloctap/os/windows/handle.hpp"
 #include "tests/contract/function_patch/target_macros.hpp"

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <string>
 
-#include "alloctap/hook/function_patch.hpp"
+#include "alloctap/hook/inline/function_patch.hpp"
 #include "alloctap/os/windows/api.hpp"
 #include "alloctap/status.hpp"
 #include "tests/contract/function_patch/targets.hpp"

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "alloctap/hook/function_patch.hpp"
+#include "alloctap/hook/inline/function_patch.hpp"
 #include "alloctap/os/windows/api.hpp"
 #include "tests/contract/function_patch/native_call.hpp"
 #include "tests/contract/function_patch/target_macros.hpp"

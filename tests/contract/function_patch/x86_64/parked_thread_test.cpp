@@ -13,7 +13,7 @@
 #include <thread>
 #include <utility>
 
-#include "alloctap/hook/function_patch.hpp"
+#include "alloctap/hook/inline/function_patch.hpp"
 #include "tests/contract/function_patch/targets.hpp"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "alloctap/hook/function_patch.hpp"
+#include "alloctap/hook/inline/function_patch.hpp"
 #include "tests/contract/function_patch/x86_64/register_probe.hpp"
 
 namespace {

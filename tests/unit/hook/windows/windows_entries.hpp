@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "alloctap/hook/windows_entry_points.hpp"
+#include "alloctap/hook/windows/entry_points.hpp"
 #include "alloctap/os/windows/api.hpp"
 #include "alloctap/testing/fake_sink.hpp"
 

@@ -1,0 +1,95 @@
+/// Memory for a stub and a trampoline, within a jump's reach.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <span>
+
+#include "alloctap/arch/entry_patch.hpp"
+#include "alloctap/arch/patch_refusal.hpp"
+#include "alloctap/hook/inline/patch_record.hpp"
+#include "alloctap/hook/memory_regions.hpp"
+#include "alloctap/os/memory_protection.hpp"
+#include "alloctap/os/moved_code.hpp"
+#include "alloctap/os/virtual_memory.hpp"
+
+namespace alloctap {
+
+/// What came of making one: `record`, or why there is none at any place that was tried. kNone means
+/// that no place was free, unless `may_not_execute`: the system lets no memory become executable.
+struct PatchIsland {
+  PatchRecord* record = nullptr;
+  arch::PatchRefusal refusal = arch::PatchRefusal::kNone;
+  bool may_not_execute = false;
+};
+
+/// Each function has an island of its own: two pages of code, written before they are executable
+/// and never again, since another function's threads would run in them; then a page for the record.
+class PatchIslandMaker {
+ public:
+  /// `regions` spares asking the system for places that are taken; it may be out of date.
+  PatchIslandMaker(const arch::EntryPatch& patch, const MemoryRegions& regions) noexcept
+      : patch_(patch), regions_(regions) {}
+
+  PatchIsland make() noexcept {
+    patch_.visit_places([this](std::uintptr_t place) { return try_place(place); });
+    return island_;
+  }
+
+ private:
+  bool try_place(std::uintptr_t place) noexcept {
+    const std::uintptr_t page = os::page_size();
+    const std::uintptr_t pages = place & ~(page - 1);
+    const std::uintptr_t bytes = (kCodePages + 1) * page;
+    const os::MemoryRegion* region = regions_.find(pages);
+    if (region != nullptr && !region->reserved) return false;
+    if (!os::map_pages_at(pages, bytes)) return false;
+    if (fill(pages, place)) return true;
+    os::unmap_pages(reinterpret_cast<void*>(pages), bytes);
+    // It would be the same everywhere.
+    return island_.may_not_execute;
+  }
+
+  bool fill(std::uintptr_t pages, std::uintptr_t place) noexcept {
+    const std::size_t code_bytes = kCodePages * os::page_size();
+    const std::uintptr_t data = pages + code_bytes;
+    const std::span<std::byte, arch::EntryPatch::kIslandBytes> room(
+        reinterpret_cast<std::byte*>(place), arch::EntryPatch::kIslandBytes);
+    island_.refusal = patch_.write_island(room, place, data);
+    if (island_.refusal != arch::PatchRefusal::kNone) return false;
+    island_.may_not_execute =
+        !os::protect_pages(pages, code_bytes, {.readable = true, .executable = true});
+    if (island_.may_not_execute) return false;
+    island_.record = new (reinterpret_cast<void*>(data)) PatchRecord;
+    describe(data + sizeof(PatchRecord));
+    island_.record->patch = patch_;
+    // A thread may read ahead of the instruction that leads it here, and must find a function.
+    island_.record->destination.store(patch_.trampoline(), std::memory_order_relaxed);
+    return true;
+  }
+
+  /// Of the data page, what is behind the record. Without it the function is patched all the same.
+  void describe(std::uintptr_t room) noexcept {
+    constexpr std::uintptr_t kAlignment = alignof(std::uint64_t);
+    room = (room + kAlignment - 1) & ~(kAlignment - 1);
+    const std::uintptr_t page = os::page_size();
+    std::array<os::MovedInstruction, arch::EntryPatch::kMaxMoved> moved{};
+    std::size_t count = 0;
+    patch_.visit_moved([&](std::uintptr_t from, std::uintptr_t to, std::uintptr_t to_end) {
+      moved[count++] = {from, to, to_end};
+    });
+    const std::span<std::byte> behind(reinterpret_cast<std::byte*>(room), page - room % page);
+    static_cast<void>(os::describe_moved_code(std::span(moved).first(count), behind));
+  }
+
+  static constexpr std::size_t kCodePages = 2;
+
+  arch::EntryPatch patch_;
+  const MemoryRegions& regions_;
+  PatchIsland island_;
+};
+
+}  // namespace alloctap

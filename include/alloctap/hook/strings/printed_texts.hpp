@@ -1,0 +1,106 @@
+/// Which texts a call of printf's family reads, by its format.
+#pragma once
+
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "alloctap/hook/strings/printf_conversion.hpp"
+
+namespace alloctap {
+
+/// Goes through a format of `C` and the values that it prints, as C11 7.21.6.1 and 7.29.2.1 say,
+/// before they are printed. What cannot be told beforehand is not looked at: how much is read of a
+/// text that is converted between char and wchar_t up to a precision, and what follows a conversion
+/// that is not known (one that the program registered) or that names its value by number (%1$s).
+template <class Look, class C>
+class PrintedTexts {
+ public:
+  /// `values` is left as it is.
+  static void look_at(const Look& look, const C* format, std::va_list values) noexcept {
+    if (format == nullptr) return;
+    look.text(format);
+    PrintedTexts texts(look, values);
+    texts.walk(format, format + look.length_of(format));
+  }
+
+  PrintedTexts(const PrintedTexts&) = delete;
+  PrintedTexts& operator=(const PrintedTexts&) = delete;
+
+ private:
+  PrintedTexts(const Look& look, std::va_list values) noexcept : look_(look) {
+    va_copy(values_, values);
+  }
+  ~PrintedTexts() { va_end(values_); }
+
+  void walk(const C* at, const C* end) noexcept {
+    while (at < end) {
+      if (*at++ != C{'%'}) continue;
+      PrintfConversion<C> conversion(at, end);
+      const auto next_int = [this]() noexcept { return va_arg(values_, int); };
+      at = conversion.read(next_int);
+      if (!take_value(conversion)) return;
+    }
+  }
+
+  /// False where nobody knows what the call takes for it.
+  bool take_value(const PrintfConversion<C>& conversion) noexcept {
+    switch (conversion.kind()) {
+      case PrintfKind::kNothing:
+        return true;
+      case PrintfKind::kInteger:
+        take_integer(conversion.value_bytes());
+        return true;
+      case PrintfKind::kReal:
+        take_real(conversion.is_long_double());
+        return true;
+      case PrintfKind::kPointer:
+        static_cast<void>(va_arg(values_, const void*));
+        return true;
+      case PrintfKind::kCount:
+        look_.write(va_arg(values_, void*), conversion.value_bytes());
+        return true;
+      case PrintfKind::kText:
+        look_at_text(va_arg(values_, const char*), conversion.precision());
+        return true;
+      case PrintfKind::kWideText:
+        look_at_text(va_arg(values_, const wchar_t*), conversion.precision());
+        return true;
+      case PrintfKind::kUnknown:
+        break;
+    }
+    return false;
+  }
+
+  void take_integer(std::size_t bytes) noexcept {
+    if (bytes == sizeof(std::int64_t)) {
+      static_cast<void>(va_arg(values_, std::int64_t));
+    } else {
+      static_cast<void>(va_arg(values_, int));
+    }
+  }
+
+  void take_real(bool is_long_double) noexcept {
+    if (is_long_double) {
+      static_cast<void>(va_arg(values_, long double));
+    } else {
+      static_cast<void>(va_arg(values_, double));
+    }
+  }
+
+  template <class Text>
+  void look_at_text(const Text* text, int precision) noexcept {
+    if (text == nullptr) return;  // Printed as (null).
+    if (precision < 0) {
+      look_.text(text);
+    } else if (std::is_same_v<Text, C>) {
+      look_.text(text, static_cast<std::size_t>(precision));
+    }
+  }
+
+  const Look& look_;
+  std::va_list values_;
+};
+
+}  // namespace alloctap

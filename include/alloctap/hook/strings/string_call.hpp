@@ -1,0 +1,43 @@
+/// What happens between a program's call and a function of strings or of memory.
+#pragma once
+
+#include "alloctap/hook/strings/string_access_checker.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
+
+namespace alloctap {
+
+/// The handler of all of `StringFunctions`: tells `Sink` what the call is going to read and write,
+/// where it is the program's own, and hands it on as it is. errno is the original's alone.
+template <AccessSink Sink, class Originals>
+struct StringCall {
+  template <class Function, class... Arguments>
+  ALLOCTAP_ALWAYS_INLINE static auto call(const CallOrigin& origin, Arguments... arguments) {
+    auto* const original = Originals::template get<Function>();
+    const bool looks = is_programs() && Sink::checks_strings();
+    const StringAccessChecker<Sink> look(Function::shown, origin);
+    if constexpr (requires { Function::touch(look, arguments...); }) {
+      if (looks) Function::touch(look, arguments...);
+      return original(arguments...);
+    } else if constexpr (requires { Function::run(&look, original, arguments...); }) {
+      return Function::run(looks ? &look : nullptr, original, arguments...);
+    } else {
+      if (looks) Function::touch_before(look, arguments...);
+      const auto result = original(arguments...);
+      if (looks) Function::touch_after(look, result, arguments...);
+      return result;
+    }
+  }
+
+ private:
+  static bool is_programs() noexcept {
+    const ReentrancyGuard guard;
+    if (guard.is_outermost()) return true;
+    if (UseInternalArena::active()) [[unlikely]] {
+      Originals::note_arrival();
+    }
+    return false;
+  }
+};
+
+}  // namespace alloctap

@@ -1,0 +1,212 @@
+/// What happens between a program's call and the heaps of Windows where blocks are checked.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "alloctap/event/block_checks.hpp"
+#include "alloctap/hook/windows/checked_blocks.hpp"
+#include "alloctap/hook/windows/functions.hpp"
+#include "alloctap/hook/windows/heap_events.hpp"
+#include "alloctap/os/errno_guard.hpp"
+#include "alloctap/os/windows/heap_blocks.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
+
+namespace alloctap {
+
+/// The handlers of `WindowsHeapCalls` for a `CheckingSink`: it says how large a block is to be and
+/// where in it the program's bytes begin, and which frees the heap sees. So blocks are checked
+/// whether events are recorded or not, from when `Originals::checking()` on.
+///
+/// Blocks that came before are met when they go: what the sink does not know at all and the heap
+/// calls a block of its own (RtlValidateHeap) is the heap's. Not checked are blocks with a user
+/// value or flags (movable memory of LocalAlloc and GlobalAlloc), which the system reads where it
+/// pleases, and blocks of heaps or calls with HEAP_NO_SERIALIZE: a block that is kept back is given
+/// to its heap on another thread.
+///
+/// A reallocation is an allocation, a copy and a free; with HEAP_REALLOC_IN_PLACE_ONLY it makes a
+/// block smaller where it is, and never larger. What is refused returns null or false with
+/// ERROR_INVALID_PARAMETER. A block that is given to another heap than it came from goes back to
+/// its own.
+template <class Originals, class Sink>
+struct WindowsCheckedCalls {
+  using Blocks = WindowsCheckedBlocks<Originals, Sink>;
+  using Call = typename Blocks::Call;
+  using Events = typename Blocks::Events;
+
+  static void* allocate(const CallOrigin& origin, HANDLE heap, ULONG flags, SIZE_T bytes) {
+    const ReentrancyGuard guard;
+    if (!guard.is_outermost()) return Blocks::allocate_unchecked(guard, heap, flags, bytes);
+    return Blocks::allocate_for_program({guard, origin, heap, flags}, bytes);
+  }
+
+  static void* reallocate(const CallOrigin& origin, HANDLE heap, ULONG flags, void* old,
+                          SIZE_T bytes) {
+    const ReentrancyGuard guard;
+    const Call call{guard, origin, heap, flags};
+    if (old == nullptr) return Blocks::reallocate_raw(call, old, bytes);
+    if (!guard.is_outermost() || !Originals::checking()) return reallocate_inside(call, old, bytes);
+    const DeallocationEvent gone = Events::gone(heap, old, DeallocationKind::kRealloc, origin);
+    Blocks::note_stranger(heap, old);
+    const BlockLookup extent = Sink::before_reallocate(gone);
+    if (extent.verdict == BlockLookup::Verdict::kRefused) {
+      ::SetLastError(ERROR_INVALID_PARAMETER);
+      return nullptr;
+    }
+    if (extent.verdict == BlockLookup::Verdict::kUnknown) {
+      return reallocate_unknown(call, gone, bytes);
+    }
+    if ((flags & HEAP_REALLOC_IN_PLACE_ONLY) != 0) return resize(call, gone, extent, bytes);
+    return move(call, gone, extent, bytes);
+  }
+
+  static ULONG_PTR deallocate(const CallOrigin& origin, HANDLE heap, ULONG flags, void* block) {
+    const ReentrancyGuard guard;
+    auto* const original = Originals::template get<ntdll::RtlFreeHeap>();
+    if (block == nullptr) return original(heap, flags, block);
+    if (!guard.is_outermost() || !Originals::checking()) {
+      return Blocks::release_inside(block) ? 1 : original(heap, flags, block);
+    }
+    Blocks::note_stranger(heap, block);
+    switch (Blocks::release(Events::gone(heap, block, DeallocationKind::kFree, origin))) {
+      case ReleasePlan::Action::kPassOn:
+        return original(heap, flags, block);
+      case ReleasePlan::Action::kRelease:
+      case ReleasePlan::Action::kReturnedToPool:
+        return 1;
+      case ReleasePlan::Action::kRefuse:
+        break;
+    }
+    ::SetLastError(ERROR_INVALID_PARAMETER);
+    return 0;
+  }
+
+  static SIZE_T measure(HANDLE heap, ULONG flags, const void* block) {
+    const BlockLookup extent = Sink::usable_size(const_cast<void*>(block));
+    if (extent.verdict == BlockLookup::Verdict::kKnown) return extent.size;
+    return Originals::template get<ntdll::RtlSizeHeap>()(heap, flags, block);
+  }
+
+  template <class Function, class... Rest>
+  static ULONG_PTR look_at(HANDLE heap, ULONG flags, void* block, Rest... rest) {
+    const BlockLookup extent = Sink::usable_size(block);
+    const bool is_known = extent.verdict == BlockLookup::Verdict::kKnown;
+    if (is_known && extent.block == nullptr) return look_at_placed<Function>(rest...);
+    return Originals::template get<Function>()(heap, flags, is_known ? extent.block : block,
+                                               rest...);
+  }
+
+  static void on_heap_made(HANDLE heap, ULONG flags) noexcept { Blocks::on_heap_made(heap, flags); }
+
+  /// All blocks of the heap go with it, those that are kept back included.
+  static void before_heap_goes(const ReentrancyGuard& guard, const CallOrigin& origin,
+                               HANDLE heap) noexcept {
+    if (heap == nullptr || os::is_process_heap(heap)) return;
+    const os::ErrnoGuard preserve_error;
+    Blocks::on_heap_gone(heap);
+    if (!Originals::checking()) return;
+    const bool tell = guard.is_outermost() && Originals::recording();
+    const DeallocationEvent gone = Events::gone(heap, nullptr, DeallocationKind::kFree, origin);
+    std::uint32_t cursor = 0;
+    while (void* const block = Sink::end_next(gone, cursor)) {
+      if (tell) Events::tell_deallocation(heap, block, origin);
+    }
+    os::visit_heap_blocks(heap, [&](void* block, std::size_t) {
+      if (Sink::forget_unchecked(block) && tell) Events::tell_deallocation(heap, block, origin);
+    });
+  }
+
+ private:
+  /// Of a block that no heap knows: it is sound, and has neither a user value nor flags, nor room
+  /// for them.
+  template <class Function, class... Rest>
+  static ULONG_PTR look_at_placed([[maybe_unused]] Rest... rest) noexcept {
+    if constexpr (std::is_same_v<Function, ntdll::RtlGetUserInfoHeap>) {
+      const auto clear = [](auto* word) {
+        if (word != nullptr) *word = {};
+      };
+      (clear(rest), ...);
+    }
+    return std::is_same_v<Function, ntdll::RtlValidateHeap> ||
+           std::is_same_v<Function, ntdll::RtlGetUserInfoHeap>;
+  }
+
+  /// For calls that are not the program's. One of the program's blocks moves to one that is not
+  /// checked.
+  static void* reallocate_inside(const Call& call, void* old, SIZE_T bytes) {
+    const BlockLookup extent = Sink::usable_size(old);
+    if (extent.verdict != BlockLookup::Verdict::kKnown) {
+      void* const block = Blocks::reallocate_raw(call, old, bytes);
+      if (block != nullptr && block != old) static_cast<void>(Sink::forget_unchecked(old));
+      Blocks::note(block);
+      return block;
+    }
+    if ((call.flags & HEAP_REALLOC_IN_PLACE_ONLY) != 0) return bytes <= extent.size ? old : nullptr;
+    void* const block = Blocks::allocate_unchecked(call.guard, call.heap, call.flags, bytes);
+    if (block == nullptr) return nullptr;
+    std::memcpy(block, old, std::min(bytes, extent.size));
+    static_cast<void>(Blocks::release_inside(old));
+    return block;
+  }
+
+  static void* reallocate_unknown(const Call& call, const DeallocationEvent& gone, SIZE_T bytes) {
+    const bool tell = Originals::recording();
+    const DetachedBlock detached = tell ? begin_reallocate(gone) : DetachedBlock{};
+    void* const block = Blocks::reallocate_raw(call, gone.pointer, bytes, detached);
+    Blocks::note(block == nullptr ? gone.pointer : block);
+    if (!tell) return block;
+    const os::ErrnoGuard preserve_error;
+    if (block == nullptr) {
+      Sink::cancel_reallocate(detached);
+      return block;
+    }
+    Sink::finish_reallocate(detached);
+    Events::tell_allocation(call.heap, block, bytes, call.origin, &detached);
+    return block;
+  }
+
+  static DetachedBlock begin_reallocate(const DeallocationEvent& gone) noexcept {
+    const os::ErrnoGuard preserve_error;
+    return Sink::begin_reallocate(gone);
+  }
+
+  static void* move(const Call& call, const DeallocationEvent& gone, const BlockLookup& extent,
+                    SIZE_T bytes) {
+    void* const block = Blocks::allocate_for_program(call, bytes);
+    if (block == nullptr) return nullptr;
+    std::memcpy(block, gone.pointer, std::min(bytes, extent.size));
+    static_cast<void>(Blocks::release(gone));
+    return block;
+  }
+
+  /// The block ends, and another one begins in its place. One that is to grow, or stands beside an
+  /// inaccessible page, fails as the system's own would that has no room behind it; the heap need
+  /// not know it.
+  static void* resize(const Call& call, const DeallocationEvent& gone, const BlockLookup& extent,
+                      SIZE_T bytes) {
+    constexpr SIZE_T kMoreThanThereIs = SIZE_T{1} << 60;
+    if (extent.block == nullptr || bytes > extent.size) {
+      return Blocks::allocate_unchecked(call.guard, call.heap, call.flags, kMoreThanThereIs);
+    }
+    const os::ErrnoGuard preserve_error;
+    const ReleasePlan plan = Sink::release_block(gone);
+    if (plan.action != ReleasePlan::Action::kRelease) return nullptr;
+    if (Originals::recording()) Sink::on_deallocate(gone);
+    auto* const begin = static_cast<std::byte*>(gone.pointer);
+    const auto front = static_cast<std::size_t>(begin - static_cast<std::byte*>(plan.block));
+    const AllocationRequest wanted{.size = bytes,
+                                   .alignment = plan.alignment,
+                                   .kind = plan.kind,
+                                   .has_content = true,
+                                   .heap = plan.heap};
+    const BlockPlan same{.bytes = front + bytes, .front = front, .number = plan.number};
+    void* const block = Sink::adopt_block(same, plan.block, wanted, call.origin);
+    if (Originals::recording()) Events::tell_allocation(call.heap, block, bytes, call.origin);
+    return block;
+  }
+};
+
+}  // namespace alloctap

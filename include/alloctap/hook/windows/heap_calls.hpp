@@ -1,0 +1,161 @@
+/// What happens between a program's call and the heaps of Windows.
+#pragma once
+
+#include <cstddef>
+#include <mutex>
+
+#include "alloctap/event/allocator_call.hpp"
+#include "alloctap/event/block_checks.hpp"
+#include "alloctap/event/event_sink.hpp"
+#include "alloctap/hook/call_timer.hpp"
+#include "alloctap/hook/windows/checked_calls.hpp"
+#include "alloctap/hook/windows/functions.hpp"
+#include "alloctap/hook/windows/heap_events.hpp"
+#include "alloctap/hook/windows/preexisting_blocks.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/os/errno_guard.hpp"
+#include "alloctap/os/windows/heap_blocks.hpp"
+#include "alloctap/os/windows/raising_call.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
+
+namespace alloctap {
+
+/// Handlers of the functions of ntdll.dll whose names begin with Rtl, in the order of `HookedCall`:
+/// a block that comes is told after the real call, one that goes before it.
+///
+/// Arguments and results are handed on as they are, and so is GetLastError. What a call does below,
+/// such as to get pages for the heap, is not the program's and is not told. The blocks of malloc
+/// and operator new come through here too. A `CheckingSink` has a say in blocks:
+/// `WindowsCheckedCalls`. `Originals` as `HookedCall`.
+template <class Originals, EventSink Sink>
+struct WindowsHeapCalls {
+  template <class Function>
+  ALLOCTAP_ALWAYS_INLINE static void* allocate(const CallOrigin& origin, HANDLE heap, ULONG flags,
+                                               SIZE_T bytes) {
+    if constexpr (CheckingSink<Sink>) return Checked::allocate(origin, heap, flags, bytes);
+    const ReentrancyGuard guard;
+    Unwinding unwinding(guard);
+    auto* const original = Originals::template get<Function>();
+    CallTimer<Sink> timer;
+    if constexpr (TimingSink<Sink>) {
+      if (wanted(guard)) timer.begin(AllocatorCall::kAllocate, bytes);
+    }
+    void* const block = os::call_with_cleanup(unwinding, original, heap, flags, bytes);
+    timer.stop();
+    if (wanted(guard) && block != nullptr) Events::tell_allocation(heap, block, bytes, origin);
+    return block;
+  }
+
+  /// A null result always means that the block lives on, whatever the size.
+  template <class Function>
+  ALLOCTAP_ALWAYS_INLINE static void* reallocate(const CallOrigin& origin, HANDLE heap, ULONG flags,
+                                                 void* old, SIZE_T bytes) {
+    if constexpr (CheckingSink<Sink>) return Checked::reallocate(origin, heap, flags, old, bytes);
+    const ReentrancyGuard guard;
+    const bool tell = wanted(guard);
+    Unwinding unwinding(guard);
+    if (tell) unwinding.detached = begin_reallocate(heap, old, origin);
+    auto* const original = Originals::template get<Function>();
+    CallTimer<Sink> timer;
+    if constexpr (TimingSink<Sink>) {
+      if (tell) timer.begin(AllocatorCall::kReallocate, bytes);
+    }
+    void* const block = os::call_with_cleanup(unwinding, original, heap, flags, old, bytes);
+    timer.stop();
+    if (!tell) return block;
+    const os::ErrnoGuard preserve_error;
+    if (block == nullptr) {
+      Sink::cancel_reallocate(unwinding.detached);
+      return block;
+    }
+    Sink::finish_reallocate(unwinding.detached);
+    Events::tell_allocation(heap, block, bytes, origin, &unwinding.detached);
+    return block;
+  }
+
+  template <class Function>
+  ALLOCTAP_ALWAYS_INLINE static ULONG_PTR deallocate(const CallOrigin& origin, HANDLE heap,
+                                                     ULONG flags, void* block) {
+    if constexpr (CheckingSink<Sink>) return Checked::deallocate(origin, heap, flags, block);
+    const ReentrancyGuard guard;
+    const bool tell = wanted(guard) && block != nullptr;
+    if (tell) Events::tell_deallocation(heap, block, origin);
+    CallTimer<Sink> timer;
+    if constexpr (TimingSink<Sink>) {
+      if (tell) timer.begin(AllocatorCall::kFree, 0);
+    }
+    const ULONG_PTR freed = Originals::template get<Function>()(heap, flags, block);
+    timer.stop();
+    return freed;
+  }
+
+  /// The pages of a heap are no mapping of the program's.
+  template <class Function, class... Arguments>
+  ALLOCTAP_ALWAYS_INLINE static HANDLE make_heap(ULONG flags, Arguments... arguments) {
+    const ReentrancyGuard guard;
+    const HANDLE heap = Originals::template get<Function>()(flags, arguments...);
+    if constexpr (CheckingSink<Sink>) Checked::on_heap_made(heap, flags);
+    return heap;
+  }
+
+  /// All blocks of the heap are told as freed. They are found by walking the heap, which has them
+  /// all on a list: a list of our own would cost each allocation and each free of every heap. The
+  /// process's own heap is never destroyed; the system refuses to.
+  template <class Function>
+  ALLOCTAP_ALWAYS_INLINE static HANDLE destroy_heap(const CallOrigin& origin, HANDLE heap) {
+    const ReentrancyGuard guard;
+    if constexpr (CheckingSink<Sink>) {
+      Checked::before_heap_goes(guard, origin, heap);
+    } else if (wanted(guard) && heap != nullptr && !os::is_process_heap(heap)) {
+      const os::ErrnoGuard preserve_error;
+      os::visit_heap_blocks(
+          heap, [&](void* block, SIZE_T) { Events::tell_deallocation(heap, block, origin); });
+      // Of all of them no time is taken; a sink is not to wait for that of the last one's free.
+      if constexpr (TimingSink<Sink>) CallTimer<Sink>().begin(AllocatorCall::kFree, 0);
+    }
+    const std::lock_guard not_while_noting(PreexistingBlocks::lock());
+    return Originals::template get<Function>()(heap);
+  }
+
+  /// Of a `CheckingSink` alone.
+  ALLOCTAP_ALWAYS_INLINE static SIZE_T measure(HANDLE heap, ULONG flags, const void* block) {
+    return Checked::measure(heap, flags, block);
+  }
+
+  template <class Function, class... Arguments>
+  ALLOCTAP_ALWAYS_INLINE static ULONG_PTR look_at(Arguments... arguments) {
+    return Checked::template look_at<Function>(arguments...);
+  }
+
+ private:
+  using Checked = WindowsCheckedCalls<Originals, Sink>;
+  using Events = WindowsHeapEvents<Sink>;
+
+  /// HEAP_GENERATE_EXCEPTIONS, of a call or of a heap, makes a call that fails raise an exception.
+  struct Unwinding : os::CallCleanup {
+    explicit Unwinding(const ReentrancyGuard& entered) noexcept
+        : CallCleanup{&clean_up}, guard(entered) {}
+
+    static void clean_up(os::CallCleanup& self) noexcept {
+      const os::ErrnoGuard preserve_error;
+      const auto& unwinding = static_cast<Unwinding&>(self);
+      if (unwinding.detached.known) Sink::cancel_reallocate(unwinding.detached);
+      unwinding.guard.leave();
+    }
+
+    const ReentrancyGuard& guard;
+    DetachedBlock detached;
+  };
+
+  static bool wanted(const ReentrancyGuard& guard) noexcept {
+    return guard.is_outermost() && Originals::recording();
+  }
+
+  static DetachedBlock begin_reallocate(HANDLE heap, void* old, const CallOrigin& origin) noexcept {
+    if (old == nullptr) return {};
+    const os::ErrnoGuard preserve_error;
+    return Sink::begin_reallocate(Events::gone(heap, old, DeallocationKind::kRealloc, origin));
+  }
+};
+
+}  // namespace alloctap

@@ -1,0 +1,157 @@
+/// Finds originals and walks slots, in the order that is safe.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "alloctap/hook/plt/target.hpp"
+#include "alloctap/hook/windows/import_pass.hpp"
+#include "alloctap/hook/windows/import_report.hpp"
+#include "alloctap/hook/windows/loader_calls.hpp"
+#include "alloctap/message_text.hpp"
+#include "alloctap/os/module_notices.hpp"
+#include "alloctap/os/module_symbols.hpp"
+#include "alloctap/os/windows/loader_modules.hpp"
+#include "alloctap/os/windows/utf8.hpp"
+#include "alloctap/os/windows/wide_path.hpp"
+#include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
+#include "alloctap/runtime/text_pool.hpp"
+#include "alloctap/status.hpp"
+
+namespace alloctap {
+
+/// The part of `WindowsImportHook` that knows no sink.
+///
+/// The loader's lock is taken first and the walk's own inside of it, everywhere: a walk runs inside
+/// of the loader's list, or inside of its notice of a module. Memory comes from the arena, for the
+/// loader's lock may be held by a thread that waits for the heap's.
+class WindowsImportEngine {
+ public:
+  /// Filled by the backend before `install`, and kept.
+  static PltTargets& targets() noexcept { return targets_; }
+
+  /// Behind the control lock. Waits for the loader's lock.
+  static Status install() {
+    if (!os::pin_module(reinterpret_cast<const void*>(&refresh))) {
+      return Status::failed_precondition(
+          "WindowsImportHook: the loader does not know the module that this code is in, so it "
+          "could "
+          "be unloaded while threads are in it. Link it into the program or a DLL");
+    }
+    if (Status status = find_originals(); !status.ok()) return status;
+    active_.store(true, std::memory_order_release);
+    WindowsLoaderCalls::set(&kCallbacks);
+    notices_work_ = notices_.start() == 0;
+    const Walk walk = walk_all(ImportAction::kHook);
+    for (const ImportModule& module : walk.modules) {
+      if (module.counts.hooked > 0) return Status();
+    }
+    uninstall();
+    return Status::failed_precondition(why_nothing(walk));
+  }
+
+  /// Hooks what was loaded or bound since the last time, in all modules. Waits for the loader's
+  /// lock.
+  static void refresh() noexcept {
+    if (!active_.load(std::memory_order_acquire)) return;
+    const ReentrancyGuard guard;
+    static_cast<void>(walk_all(ImportAction::kHook));
+  }
+
+  /// Restores the slots that still hold handlers. Behind the control lock.
+  static void uninstall() noexcept {
+    active_.store(false, std::memory_order_release);
+    WindowsLoaderCalls::set(nullptr);
+    notices_.stop();
+    static_cast<void>(walk_all(ImportAction::kUnhook));
+  }
+
+  [[nodiscard]] static ImportReport report() {
+    const ReentrancyGuard guard;
+    ImportReport report = make_import_report(walk_all(ImportAction::kLook).modules);
+    if (active_.load(std::memory_order_acquire) && !notices_work_) {
+      report.warnings.emplace_back(
+          "The system gives no notice of modules: those that are loaded later are hooked when "
+          "LoadLibrary returns, so behind their DllMain");
+    }
+    return report;
+  }
+
+ private:
+  /// What was found, for who wants to know. Paths are as the loader has them, in UTF-8.
+  struct Walk {
+    ArenaArray<ImportModule> modules;
+    TextPool paths;
+  };
+
+  static Status find_originals() {
+    const HMODULE system = ::GetModuleHandleW(L"ntdll.dll");
+    for (PltTarget& target : targets_.all()) {
+      target.original = reinterpret_cast<std::uintptr_t>(os::exported_symbol(system, target.name));
+      if (target.original != 0) target.publish(target.original);
+    }
+    if (targets_.find("RtlAllocateHeap")->original != 0) return Status();
+    return Status::failed_precondition(
+        "WindowsImportHook: ntdll.dll exports no RtlAllocateHeap; is this Windows?");
+  }
+
+  static Walk walk_all(ImportAction action) noexcept {
+    Walk walk;
+    const ImportPass pass(targets_.all(), action);
+    os::visit_loader_modules([&](const os::LoaderModule& module) {
+      const ImportCounts counts = pass.run(module.start, active_);
+      std::array<char, 1024> buffer;
+      const std::string_view path = os::to_utf8(module.path, buffer);
+      os::use_slashes(std::span(buffer).first(path.size()));
+      static_cast<void>(walk.modules.push_back({.path = walk.paths.keep(path), .counts = counts}));
+    });
+    return walk;
+  }
+
+  /// Wine, and Windows as far as is known, bind a module's imports before they give notice of it;
+  /// what the documentation says is the opposite. So a module is hooked now, before its DllMain
+  /// runs, and whatever was not bound yet is hooked when LoadLibrary returns.
+  static void hook_new_module(const os::ModuleNotice& notice) noexcept {
+    if (notice.what != os::ModuleNotice::What::kLoaded) return;
+    const ReentrancyGuard guard;
+    ImportPass(targets_.all(), ImportAction::kHook).run(notice.start, active_);
+    loaded_.store(true, std::memory_order_release);
+  }
+
+  static void refresh_if_loaded() noexcept {
+    const bool noticed = loaded_.exchange(false, std::memory_order_acq_rel);
+    if (noticed || !notices_work_) refresh();
+  }
+
+  static std::uintptr_t handler_of(std::uintptr_t address) noexcept {
+    for (const PltTarget& target : targets_.all()) {
+      if (target.original == address) return target.handler;
+    }
+    return address;
+  }
+
+  static std::string why_nothing(const Walk& walk) {
+    std::string why =
+        join_text("WindowsImportHook: no slot was hooked in ", walk.modules.size(), " modules.");
+    for (const ImportModuleReport& module : make_import_report(walk.modules).modules) {
+      append_text(why, " ", module.path, ": ", module.why, ".");
+    }
+    return why;
+  }
+
+  static constexpr WindowsLoaderCallbacks kCallbacks{.handler_of = &handler_of,
+                                                     .loaded = &refresh_if_loaded};
+
+  static inline constinit PltTargets targets_;
+  static inline constinit os::ModuleNotices notices_{&hook_new_module};
+  static inline constinit bool notices_work_ = false;
+  static inline constinit std::atomic<bool> active_{false};
+  /// Since the last refresh.
+  static inline constinit std::atomic<bool> loaded_{false};
+};
+
+}  // namespace alloctap

@@ -1,0 +1,138 @@
+/// What happens between a program's call and memory of LocalAlloc and GlobalAlloc where blocks are
+/// checked.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+#include "alloctap/event/block_checks.hpp"
+#include "alloctap/hook/windows/checked_blocks.hpp"
+#include "alloctap/hook/windows/functions.hpp"
+#include "alloctap/hook/windows/local_functions.hpp"
+#include "alloctap/hook/windows/refusable_calls.hpp"
+#include "alloctap/os/errno_guard.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
+
+namespace alloctap {
+
+/// Handlers of `WindowsLocalFunctions` for a `CheckingSink`: fixed memory is had of the process's
+/// heap and given back there, as by HeapAlloc and HeapFree. The system's own would give it a user
+/// value (Wine does), which leaves it unchecked, and show the heap no free of what the heap does
+/// not know.
+///
+/// Memory that may move is the system's, and so is whatever the sink knows nothing of. A bad free
+/// gives the handle back, and a bad reallocation null, with ERROR_INVALID_HANDLE. LMEM_MODIFY
+/// leaves fixed memory what it is; without LMEM_MOVEABLE a reallocation makes it smaller in its
+/// place, and never larger.
+///
+/// `Originals` as in `WindowsCheckedCalls`, with those of `WindowsLocalFunctions` as well. Run
+/// inside malloc, on any thread.
+template <class Originals, class Sink>
+struct WindowsLocalCalls {
+  using Heaps = WindowsRefusableCalls<Originals, Sink>;
+  using Blocks = WindowsCheckedBlocks<Originals, Sink>;
+  using Verdict = BlockLookup::Verdict;
+
+  /// Once all functions are redirected, and for ever.
+  static void begin() noexcept { is_complete_.store(true, std::memory_order_release); }
+
+  template <class Function>
+  static HLOCAL allocate(const CallOrigin& origin, UINT flags, SIZE_T bytes) {
+    const LocalFlagsOf wanted{flags};
+    if (!is_active() || wanted.is_movable() || ReentrancyGuard::inside()) {
+      return Originals::template get<Function>()(flags, bytes);
+    }
+    void* const block = Heaps::template allocate<ntdll::RtlAllocateHeap>(
+        origin, ::GetProcessHeap(), wanted.to_allocate(), Function::size(bytes));
+    if (block == nullptr) ::SetLastError(ERROR_NOT_ENOUGH_MEMORY);
+    return block;
+  }
+
+  template <class Function>
+  static HLOCAL reallocate(const CallOrigin& origin, HLOCAL old, SIZE_T bytes, UINT flags) {
+    auto* const original = Originals::template get<Function>();
+    if (is_systems(old)) return original(old, bytes, flags);
+    switch (look_at(gone(old, DeallocationKind::kRealloc, origin))) {
+      case Verdict::kKnown:
+        return reallocate_known(origin, old, bytes, {flags});
+      case Verdict::kUnknown:
+        return original(old, bytes, flags);
+      case Verdict::kRefused:
+        break;
+    }
+    ::SetLastError(ERROR_INVALID_HANDLE);
+    return nullptr;
+  }
+
+  template <class Function>
+  static HLOCAL deallocate(const CallOrigin& origin, HLOCAL handle) {
+    auto* const original = Originals::template get<Function>();
+    if (is_systems(handle)) return original(handle);
+    const ReentrancyGuard guard;
+    if (!guard.is_outermost()) return Blocks::release_inside(handle) ? nullptr : original(handle);
+    Blocks::note_stranger(::GetProcessHeap(), handle);
+    switch (Blocks::release(gone(handle, DeallocationKind::kFree, origin))) {
+      case ReleasePlan::Action::kPassOn:
+        return original(handle);
+      case ReleasePlan::Action::kRelease:
+      case ReleasePlan::Action::kReturnedToPool:
+        return nullptr;
+      case ReleasePlan::Action::kRefuse:
+        break;
+    }
+    ::SetLastError(ERROR_INVALID_HANDLE);
+    return handle;
+  }
+
+  template <class Function, class Handle>
+  static void* find(Handle handle) {
+    const bool is_ours = Sink::usable_size(handle).verdict == Verdict::kKnown;
+    return is_ours ? const_cast<void*>(static_cast<const void*>(handle))
+                   : Originals::template get<Function>()(handle);
+  }
+
+ private:
+  static bool is_active() noexcept {
+    return Originals::checking() && is_complete_.load(std::memory_order_acquire);
+  }
+
+  /// Whether it is none, or one of memory that may move.
+  static bool is_systems(HLOCAL handle) noexcept {
+    if (handle == nullptr || !is_active()) return true;
+    if (!is_like_movable(handle)) return false;
+    const os::ErrnoGuard preserve_error;
+    return ::LocalFlags(handle) != LMEM_INVALID_HANDLE;
+  }
+
+  static DeallocationEvent gone(void* block, DeallocationKind kind,
+                                const CallOrigin& origin) noexcept {
+    return Blocks::Events::gone(::GetProcessHeap(), block, kind, origin);
+  }
+
+  /// What the sink does not know the heap's function is asked for once more, so it stays noted.
+  static Verdict look_at(const DeallocationEvent& gone) noexcept {
+    const ReentrancyGuard guard;
+    if (!guard.is_outermost()) return Sink::usable_size(gone.pointer).verdict;
+    Blocks::note_stranger(gone.heap.value, gone.pointer);
+    const Verdict verdict = Sink::before_reallocate(gone).verdict;
+    if (verdict == Verdict::kUnknown) Blocks::note(gone.pointer);
+    return verdict;
+  }
+
+  static HLOCAL reallocate_known(const CallOrigin& origin, HLOCAL old, SIZE_T bytes,
+                                 LocalFlagsOf wanted) {
+    if (wanted.modifies()) return old;
+    if (wanted.is_discardable()) {
+      ::SetLastError(ERROR_INVALID_PARAMETER);
+      return nullptr;
+    }
+    void* const block = Heaps::template reallocate<ntdll::RtlReAllocateHeap>(
+        origin, ::GetProcessHeap(), wanted.to_reallocate(), old, bytes);
+    if (block == nullptr) ::SetLastError(ERROR_NOT_ENOUGH_MEMORY);
+    return block;
+  }
+
+  static inline constinit std::atomic<bool> is_complete_{false};
+};
+
+}  // namespace alloctap

@@ -1,0 +1,99 @@
+/// What happens between a program's call and the pages and views of Windows.
+#pragma once
+
+#include "alloctap/event/event_sink.hpp"
+#include "alloctap/hook/windows/functions.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/os/errno_guard.hpp"
+#include "alloctap/os/windows/address_space.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
+
+namespace alloctap {
+
+/// Handlers of the functions of ntdll.dll whose names begin with Nt.
+///
+/// A mapping is what is committed: MEM_COMMIT tells the pages that the call named, rounded as the
+/// system did, whoever reserved them, and also where they were committed before: then the last call
+/// has them. MEM_RESERVE alone hands out addresses and no memory, and tells nothing. MEM_DECOMMIT
+/// and MEM_RELEASE take away what lies inside. A view is told whole, of its length as the system
+/// states it, also where it is of a section of which nothing is committed yet (SEC_RESERVE).
+///
+/// Calls for other processes are handed on and not told; so are those that fail, and those that
+/// something else makes below. Arguments, results and GetLastError stay as they are. `Originals` as
+/// `HookedCall`.
+template <class Originals, EventSink Sink>
+struct WindowsPageCalls {
+  /// For NtAllocateVirtualMemory and NtMapViewOfSection, each with its Ex. Wine 8 calls it a
+  /// success when more is asked for than there are addresses, and leaves the address null.
+  template <class Function, class... Arguments>
+  ALLOCTAP_ALWAYS_INLINE static NTSTATUS map(const CallOrigin& origin, Arguments... arguments) {
+    const ReentrancyGuard guard;
+    const NTSTATUS status = Originals::template get<Function>()(arguments...);
+    const PagesRequest request = Function::request(arguments...);
+    const bool tell = succeeded(status) && request.is_memory && *request.address != nullptr;
+    if (tell && wanted(guard, request.process)) tell_pages(request, origin);
+    return status;
+  }
+
+  template <class Function>
+  ALLOCTAP_ALWAYS_INLINE static NTSTATUS free_pages(const CallOrigin& origin, HANDLE process,
+                                                    void** address, SIZE_T* bytes, ULONG type) {
+    const ReentrancyGuard guard;
+    auto* const original = Originals::template get<Function>();
+    const bool complete = address != nullptr && bytes != nullptr;
+    if (!complete || !wanted(guard, process)) return original(process, address, bytes, type);
+    DetachedMappings detached =
+        begin_unmap([&] { return os::find_freed_pages(*address, *bytes); }, origin);
+    const NTSTATUS status = original(process, address, bytes, type);
+    end_unmap(detached, status);
+    return status;
+  }
+
+  /// For NtUnmapViewOfSection and its Ex. Any address in a view stands for all of it.
+  template <class Function, class... Flags>
+  ALLOCTAP_ALWAYS_INLINE static NTSTATUS unmap_view(const CallOrigin& origin, HANDLE process,
+                                                    void* address, Flags... flags) {
+    const ReentrancyGuard guard;
+    auto* const original = Originals::template get<Function>();
+    if (!wanted(guard, process)) return original(process, address, flags...);
+    DetachedMappings detached = begin_unmap([&] { return os::find_allocation(address); }, origin);
+    const NTSTATUS status = original(process, address, flags...);
+    end_unmap(detached, status);
+    return status;
+  }
+
+ private:
+  static bool wanted(const ReentrancyGuard& guard, HANDLE process) noexcept {
+    if (!guard.is_outermost() || !Originals::recording()) return false;
+    const os::ErrnoGuard preserve_error;
+    return os::is_this_process(process);
+  }
+
+  /// Some successes say more, such as that an image is not where it was linked for.
+  static bool succeeded(NTSTATUS status) noexcept { return status >= 0; }
+
+  static void tell_pages(const PagesRequest& request, const CallOrigin& origin) noexcept {
+    const os::ErrnoGuard preserve_error;
+    Sink::on_map(
+        MappingEvent{.address = *request.address, .length = *request.bytes, .origin = origin});
+  }
+
+  template <class Find>
+  static DetachedMappings begin_unmap(const Find& find, const CallOrigin& origin) noexcept {
+    const os::ErrnoGuard preserve_error;
+    const os::AddressSpan span = find();
+    return Sink::begin_unmap(MappingEvent{
+        .address = reinterpret_cast<void*>(span.start), .length = span.bytes, .origin = origin});
+  }
+
+  static void end_unmap(DetachedMappings& detached, NTSTATUS status) noexcept {
+    const os::ErrnoGuard preserve_error;
+    if (succeeded(status)) {
+      Sink::finish_unmap(detached);
+    } else {
+      Sink::cancel_unmap(detached);
+    }
+  }
+};
+
+}  // namespace alloctap

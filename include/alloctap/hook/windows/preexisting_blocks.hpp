@@ -1,0 +1,64 @@
+/// What was in the heaps of Windows before a hook came.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <span>
+
+#include "alloctap/event/address_range.hpp"
+#include "alloctap/os/windows/api.hpp"
+#include "alloctap/os/windows/heap_blocks.hpp"
+#include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
+
+namespace alloctap {
+
+/// Who knows these blocks, and records all others, knows what of a heap's memory is in use. They
+/// are few where a tracker comes before the program's own code; beyond `kMost` they are not kept.
+class PreexistingBlocks {
+ public:
+  static constexpr std::size_t kMost = 16 * 1024;
+
+  /// Notes what is there now. Control plane, while all calls that make blocks are hooked already,
+  /// and those that destroy heaps hold `lock()`. A heap without a lock of its own must not change
+  /// meanwhile.
+  static void note() noexcept {
+    const std::lock_guard hold(lock_);
+    static_cast<void>(blocks_.resize(0));
+    std::array<HANDLE, kMaxHeaps> heaps{};
+    const DWORD count = ::GetProcessHeaps(kMaxHeaps, heaps.data());
+    known_ = count > 0 && count <= kMaxHeaps && blocks_.reserve(kMost);
+    for (DWORD i = 0; known_ && i < count; ++i) note(heaps[i]);
+  }
+
+  /// As they were then; nothing where they are not known. Valid until `note` is called again.
+  [[nodiscard]] static std::optional<std::span<const AddressRange>> get() noexcept {
+    if (!known_) return std::nullopt;
+    return std::span<const AddressRange>(blocks_.data(), blocks_.size());
+  }
+
+  [[nodiscard]] static FutexLock& lock() noexcept { return lock_; }
+
+ private:
+  static constexpr DWORD kMaxHeaps = 256;
+
+  static void note(HANDLE heap) noexcept {
+    known_ = ::HeapLock(heap) != 0;
+    if (!known_) return;
+    os::visit_heap_blocks(heap, [](const void* block, std::size_t bytes) {
+      const auto start = reinterpret_cast<std::uintptr_t>(block);
+      known_ = known_ && blocks_.size() < kMost && blocks_.push_back({start, start + bytes});
+    });
+    ::HeapUnlock(heap);
+  }
+
+  static inline constinit FutexLock lock_;
+  static inline constinit ArenaArray<AddressRange> blocks_;
+  static inline constinit bool known_ = false;
+};
+
+}  // namespace alloctap

@@ -1,0 +1,152 @@
+/// The functions that print on Windows, and what they read and write; as `printing_shapes.hpp`.
+#pragma once
+
+#include <algorithm>
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string_view>
+#include <type_traits>
+
+#include "alloctap/hook/strings/string_function.hpp"
+#include "alloctap/hook/windows/printed_texts.hpp"
+
+namespace alloctap {
+namespace string_shapes {
+
+using ValueList = PrintedValues::List;
+
+template <class Look, class C>
+void look_at_windows_printed(const Look& look, const C* format, ValueList values) noexcept {
+  if constexpr (std::is_same_v<C, char>) {
+    WindowsPrintedTexts<Look>::look_at(look, format, PrintedValues(values));
+  } else {
+    look.text(format);
+  }
+}
+
+/// What was printed where there is room for `most`. A negative result says that there was not
+/// enough, and that it is full; of most functions also that they have failed.
+template <class C>
+void look_at_room(const auto& look, int result, C* to, std::size_t most) noexcept {
+  if (to == nullptr || (result < 0 && most > INT_MAX)) return;
+  const std::size_t printed = result < 0 ? most : static_cast<std::size_t>(result) + 1;
+  look.write(to, std::min(printed, most) * sizeof(C));
+}
+
+/// vsprintf.
+struct WindowsPrintsText {
+  using Signature = int(char*, const char*, ValueList);
+  static void touch_before(const auto& look, char*, const char* format, ValueList values) noexcept {
+    look_at_windows_printed(look, format, values);
+  }
+  static void touch_after(const auto& look, int result, char* to, const char*, ValueList) noexcept {
+    look_at_room(look, result, to, SIZE_MAX);
+  }
+};
+
+/// _vsnprintf and _vsnwprintf, which leave no end where there is no room for it.
+template <class C>
+struct WindowsPrintsTextUpTo {
+  using Signature = int(C*, std::size_t, const C*, ValueList);
+  static void touch_before(const auto& look, C*, std::size_t, const C* format,
+                           ValueList values) noexcept {
+    look_at_windows_printed(look, format, values);
+  }
+  static void touch_after(const auto& look, int result, C* to, std::size_t most, const C*,
+                          ValueList) noexcept {
+    look_at_room(look, result, to, most);
+  }
+};
+
+/// What the headers of the Universal C Runtime make of sprintf, snprintf, their relatives and those
+/// that end in _s: the first argument tells them apart, the last but one is a locale.
+template <class C>
+struct UniversalPrintsText {
+  using Signature = int(unsigned long long, C*, std::size_t, const C*, void*, ValueList);
+  static void touch_before(const auto& look, unsigned long long, C*, std::size_t, const C* format,
+                           void*, ValueList values) noexcept {
+    look_at_windows_printed(look, format, values);
+  }
+  static void touch_after(const auto& look, int result, unsigned long long, C* to, std::size_t most,
+                          const C*, void*, ValueList) noexcept {
+    look_at_room(look, result, to, most);
+  }
+};
+
+/// And of printf and fprintf.
+struct UniversalPrintsTo {
+  using Signature = int(unsigned long long, std::FILE*, const char*, void*, ValueList);
+  static void touch(const auto& look, unsigned long long, std::FILE*, const char* format, void*,
+                    ValueList values) noexcept {
+    look_at_windows_printed(look, format, values);
+  }
+};
+
+/// vprintf.
+struct WindowsPrints {
+  using Signature = int(const char*, ValueList);
+  static void touch(const auto& look, const char* format, ValueList values) noexcept {
+    look_at_windows_printed(look, format, values);
+  }
+};
+
+/// vfprintf.
+struct WindowsPrintsTo {
+  using Signature = int(std::FILE*, const char*, ValueList);
+  static void touch(const auto& look, std::FILE*, const char* format, ValueList values) noexcept {
+    look_at_windows_printed(look, format, values);
+  }
+};
+
+/// The type of a function that takes its values one by one, where another one takes a list.
+template <class Signature>
+struct WithoutList;
+template <class Result, class A>
+struct WithoutList<Result(A, ValueList)> {
+  using Signature = Result(A, ...);
+};
+template <class Result, class A, class B>
+struct WithoutList<Result(A, B, ValueList)> {
+  using Signature = Result(A, B, ...);
+};
+template <class Result, class A, class B, class D>
+struct WithoutList<Result(A, B, D, ValueList)> {
+  using Signature = Result(A, B, D, ...);
+};
+
+/// Calls of `Name` end in the function `List`, which each library has that has `Name`.
+template <FunctionName Name, class List>
+struct VariadicFunction : List {
+  static constexpr const char* name = Name.text;
+  static constexpr std::string_view shown = Name.view();
+  using Signature = typename WithoutList<typename List::Signature>::Signature;
+  using WithList = List;
+};
+
+using PrintsByList = StringFunction<"vprintf", WindowsPrints>;
+using PrintsToByList = StringFunction<"vfprintf", WindowsPrintsTo>;
+using PrintsTextByList = StringFunction<"vsprintf", WindowsPrintsText>;
+using PrintsTextUpToByList = StringFunction<"_vsnprintf", WindowsPrintsTextUpTo<char>>;
+using PrintsWideTextUpToByList = StringFunction<"_vsnwprintf", WindowsPrintsTextUpTo<wchar_t>>;
+
+}  // namespace string_shapes
+
+/// Those of msvcrt.dll and of ntdll.dll, and those of the Universal C Runtime. Functions of the
+/// same name that have other arguments in another library are left out: swprintf, vswprintf.
+using WindowsPrintingFunctions = FunctionList<
+    string_shapes::PrintsByList, string_shapes::PrintsToByList, string_shapes::PrintsTextByList,
+    string_shapes::PrintsTextUpToByList, string_shapes::PrintsWideTextUpToByList,
+    string_shapes::VariadicFunction<"printf", string_shapes::PrintsByList>,
+    string_shapes::VariadicFunction<"fprintf", string_shapes::PrintsToByList>,
+    string_shapes::VariadicFunction<"sprintf", string_shapes::PrintsTextByList>,
+    string_shapes::VariadicFunction<"_snprintf", string_shapes::PrintsTextUpToByList>,
+    string_shapes::VariadicFunction<"_snwprintf", string_shapes::PrintsWideTextUpToByList>,
+    StringFunction<"__stdio_common_vfprintf", string_shapes::UniversalPrintsTo>,
+    StringFunction<"__stdio_common_vsprintf", string_shapes::UniversalPrintsText<char>>,
+    StringFunction<"__stdio_common_vsprintf_s", string_shapes::UniversalPrintsText<char>>,
+    StringFunction<"__stdio_common_vswprintf", string_shapes::UniversalPrintsText<wchar_t>>,
+    StringFunction<"__stdio_common_vswprintf_s", string_shapes::UniversalPrintsText<wchar_t>>>;
+
+}  // namespace alloctap

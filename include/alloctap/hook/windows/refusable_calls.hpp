@@ -1,0 +1,54 @@
+/// Handlers of calls of Windows' heaps that a sink may refuse.
+#pragma once
+
+#include "alloctap/hook/asked_call.hpp"
+#include "alloctap/hook/windows/heap_calls.hpp"
+#include "alloctap/macros.hpp"
+
+namespace alloctap {
+
+/// `WindowsHeapCalls`, but that a `RefusingSink` is asked before anything else of a call that
+/// allocates. What it refuses returns null, with ERROR_NOT_ENOUGH_MEMORY for GetLastError, and
+/// nobody else hears of it. No exception is raised, whatever HEAP_GENERATE_EXCEPTIONS says.
+template <class Originals, EventSink Sink>
+struct WindowsRefusableCalls : WindowsHeapCalls<Originals, Sink> {
+  using Base = WindowsHeapCalls<Originals, Sink>;
+
+  template <class Function>
+  ALLOCTAP_ALWAYS_INLINE static void* allocate(const CallOrigin& origin, HANDLE heap, ULONG flags,
+                                               SIZE_T bytes) {
+    if constexpr (RefusingSink<Sink>) {
+      if (Sink::may_refuse()) [[unlikely]] {
+        return ask(origin, bytes, [=](const CallOrigin& from) {
+          return Base::template allocate<Function>(from, heap, flags, bytes);
+        });
+      }
+    }
+    return Base::template allocate<Function>(origin, heap, flags, bytes);
+  }
+
+  template <class Function>
+  ALLOCTAP_ALWAYS_INLINE static void* reallocate(const CallOrigin& origin, HANDLE heap, ULONG flags,
+                                                 void* old, SIZE_T bytes) {
+    if constexpr (RefusingSink<Sink>) {
+      if (Sink::may_refuse()) [[unlikely]] {
+        return ask(origin, bytes, [=](const CallOrigin& from) {
+          return Base::template reallocate<Function>(from, heap, flags, old, bytes);
+        });
+      }
+    }
+    return Base::template reallocate<Function>(origin, heap, flags, old, bytes);
+  }
+
+ private:
+  /// `call` goes on where it is not refused. Out of the way of calls that are not asked for.
+  template <class Call>
+  ALLOCTAP_NOINLINE static void* ask(CallOrigin origin, SIZE_T bytes, Call call) {
+    const AskedCall<Sink> asked(origin, bytes);
+    if (!asked.is_refused()) return call(origin);
+    ::SetLastError(ERROR_NOT_ENOUGH_MEMORY);
+    return nullptr;
+  }
+};
+
+}  // namespace alloctap

@@ -1,0 +1,116 @@
+/// What redirected calls of functions of strings and of memory reach on Windows.
+#pragma once
+
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/event/memory_access.hpp"
+#include "alloctap/hook/original_functions.hpp"
+#include "alloctap/hook/plt/target.hpp"
+#include "alloctap/hook/strings/string_call.hpp"
+#include "alloctap/hook/windows/string_functions.hpp"
+#include "alloctap/macros.hpp"
+
+namespace alloctap {
+
+/// The functions of the library that stands at `Library` in `kStringLibraries`.
+template <AccessSink Sink, std::size_t Library>
+class WindowsStringOriginals : public OriginalFunctions<WindowsStringOriginals<Sink, Library>> {
+ public:
+  /// Nobody asks whether calls arrive: slots are seen to hold what leads here.
+  static void note_arrival() noexcept {}
+};
+
+/// Where a function of a library is redirected, in the group of that library.
+template <class Function, class Originals, std::size_t Library, class Call>
+PltTarget string_target(Call* call) noexcept {
+  return {.name = Function::name,
+          .handler = reinterpret_cast<std::uintptr_t>(call),
+          .group = Library,
+          .publish = &Originals::template set<Function>};
+}
+
+/// `call` stands in for a function of one library.
+template <class Function, AccessSink Sink, std::size_t Library,
+          class Signature = typename Function::Signature>
+struct WindowsStringEntry;
+
+template <class Function, AccessSink Sink, std::size_t Library, class Result, class... Arguments>
+struct WindowsStringEntry<Function, Sink, Library, Result(Arguments...)> {
+  using Originals = WindowsStringOriginals<Sink, Library>;
+
+  ALLOCTAP_NOINLINE static Result call(Arguments... arguments) {
+    return StringCall<Sink, Originals>::template call<Function>(ALLOCTAP_CALL_ORIGIN(),
+                                                                arguments...);
+  }
+};
+
+/// What a `VariadicFunction` does: the library's function that takes a list of values has them.
+template <class Function, AccessSink Sink, std::size_t Library>
+struct WindowsListCall {
+  struct Originals {
+    template <class>
+    static auto* get() noexcept {
+      return WindowsStringOriginals<Sink, Library>::template get<typename Function::WithList>();
+    }
+    static void note_arrival() noexcept {}
+  };
+
+  template <class... Arguments>
+  ALLOCTAP_ALWAYS_INLINE static int call(const CallOrigin& origin, Arguments... arguments) {
+    return StringCall<Sink, Originals>::template call<Function>(origin, arguments...);
+  }
+};
+
+template <class Function, AccessSink Sink, std::size_t Library, class A>
+struct WindowsStringEntry<Function, Sink, Library, int(A, ...)> {
+  ALLOCTAP_NOINLINE static int call(A a, ...) {
+    std::va_list values;
+    va_start(values, a);
+    const int result =
+        WindowsListCall<Function, Sink, Library>::call(ALLOCTAP_CALL_ORIGIN(), a, values);
+    va_end(values);
+    return result;
+  }
+};
+
+template <class Function, AccessSink Sink, std::size_t Library, class A, class B>
+struct WindowsStringEntry<Function, Sink, Library, int(A, B, ...)> {
+  ALLOCTAP_NOINLINE static int call(A a, B b, ...) {
+    std::va_list values;
+    va_start(values, b);
+    const int result =
+        WindowsListCall<Function, Sink, Library>::call(ALLOCTAP_CALL_ORIGIN(), a, b, values);
+    va_end(values);
+    return result;
+  }
+};
+
+template <class Function, AccessSink Sink, std::size_t Library, class A, class B, class C>
+struct WindowsStringEntry<Function, Sink, Library, int(A, B, C, ...)> {
+  ALLOCTAP_NOINLINE static int call(A a, B b, C c, ...) {
+    std::va_list values;
+    va_start(values, c);
+    const int result =
+        WindowsListCall<Function, Sink, Library>::call(ALLOCTAP_CALL_ORIGIN(), a, b, c, values);
+    va_end(values);
+    return result;
+  }
+};
+
+/// Calls `add(const PltTarget&)` for each function of each library, from that one on.
+template <AccessSink Sink, std::size_t Library = 0, class Add>
+void for_each_string_target(Add& add) {
+  WindowsStringFunctions::for_each([&add](auto function) {
+    using Function = decltype(function);
+    using Originals = WindowsStringOriginals<Sink, Library>;
+    add(string_target<Function, Originals, Library>(
+        &WindowsStringEntry<Function, Sink, Library>::call));
+  });
+  if constexpr (Library + 1 < kStringLibraries.size()) {
+    for_each_string_target<Sink, Library + 1>(add);
+  }
+}
+
+}  // namespace alloctap

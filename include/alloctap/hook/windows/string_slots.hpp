@@ -1,0 +1,112 @@
+/// Redirects functions of strings and of memory on Windows, in the slots of the program's modules.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "alloctap/hook/plt/target.hpp"
+#include "alloctap/hook/windows/import_pass.hpp"
+#include "alloctap/hook/windows/string_functions.hpp"
+#include "alloctap/os/find_module.hpp"
+#include "alloctap/os/module_notices.hpp"
+#include "alloctap/os/windows/export_table.hpp"
+#include "alloctap/os/windows/loader_modules.hpp"
+#include "alloctap/os/windows/system_path.hpp"
+#include "alloctap/os/windows/utf8.hpp"
+#include "alloctap/os/windows/wide_path.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
+
+namespace alloctap {
+
+/// Modules below Windows' own folder are left alone, but for the program itself: what they copy is
+/// their own affair, and they may hold any lock. So is the library that this code is in. A module
+/// that comes later is redirected before its DllMain runs, where the system binds its imports
+/// before it gives notice of it.
+///
+/// The loader's lock is held wherever targets or slots are looked at. Allocates nothing.
+class WindowsStringSlots {
+ public:
+  static constexpr std::size_t kMost = kStringLibraries.size() * WindowsStringFunctions::size;
+
+  /// Before `start`, and kept from then on.
+  static void clear() noexcept { count_ = 0; }
+  static void add(const PltTarget& target) noexcept {
+    if (count_ < kMost) targets_[count_++] = target;
+  }
+
+  /// Behind the control lock. Waits for the loader's lock.
+  static void start() noexcept {
+    system_ = os::SystemPath::read();
+    program_ = reinterpret_cast<std::uintptr_t>(::GetModuleHandleW(nullptr));
+    active_.store(true, std::memory_order_release);
+    static_cast<void>(notices_.start());
+    // Whatever is loaded, functions are known before a slot is changed.
+    visit_modules([](std::uintptr_t module, std::string_view path) { find_in(module, path); });
+    visit_modules([](std::uintptr_t module, std::string_view path) { redirect(module, path); });
+  }
+
+  /// Behind the control lock. Waits for the loader's lock. What threads are in runs on.
+  static void stop() noexcept {
+    active_.store(false, std::memory_order_release);
+    notices_.stop();
+    const ImportPass pass({targets_.data(), count_}, ImportAction::kUnhook);
+    visit_modules([&](std::uintptr_t module, std::string_view) { pass.run(module, active_); });
+  }
+
+ private:
+  template <class Visit>
+  static void visit_modules(Visit&& visit) noexcept {
+    const ReentrancyGuard guard;
+    os::visit_loader_modules([&](const os::LoaderModule& module) {
+      std::array<char, 1024> buffer;
+      const std::string_view path = os::to_utf8(module.path, buffer);
+      os::use_slashes(std::span(buffer).first(path.size()));
+      visit(module.start, path);
+    });
+  }
+
+  static void on_notice(const os::ModuleNotice& notice) noexcept {
+    if (notice.what != os::ModuleNotice::What::kLoaded) return;
+    const ReentrancyGuard guard;
+    find_in(notice.start, notice.path);
+    redirect(notice.start, notice.path);
+  }
+
+  /// Finds the functions of `module` if it is one of the libraries that have them.
+  static void find_in(std::uintptr_t module, std::string_view path) noexcept {
+    const std::string_view name = path.substr(path.find_last_of('/') + 1);
+    const auto* const library =
+        std::find_if(kStringLibraries.begin(), kStringLibraries.end(),
+                     [name](std::string_view known) { return os::is_same_path(known, name); });
+    if (library == kStringLibraries.end()) return;
+    const auto group = static_cast<std::uint32_t>(library - kStringLibraries.begin());
+    const os::ExportTable exports(module);
+    for (PltTarget& target : std::span(targets_).first(count_)) {
+      if (target.group != group || target.original != 0) continue;
+      const std::uintptr_t original = exports.find(target.name);
+      if (original != 0) target.publish(original);
+      target.original = original;
+    }
+  }
+
+  static void redirect(std::uintptr_t module, std::string_view path) noexcept {
+    const auto here = reinterpret_cast<std::uintptr_t>(&start);
+    const bool is_left_out = system_.holds(path) || os::find_module(here).start == module;
+    if (is_left_out && module != program_) return;
+    ImportPass({targets_.data(), count_}, ImportAction::kHook).run(module, active_);
+  }
+
+  static inline constinit std::array<PltTarget, kMost> targets_{};
+  static inline constinit std::size_t count_ = 0;
+  static inline constinit os::SystemPath system_;
+  static inline constinit std::uintptr_t program_ = 0;
+  static inline constinit os::ModuleNotices notices_{&on_notice};
+  static inline constinit std::atomic<bool> active_{false};
+};
+
+}  // namespace alloctap

@@ -1,0 +1,308 @@
+/// A recorder that looks after blocks, too.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <type_traits>
+
+#include "alloctap/check/block_checker.hpp"
+#include "alloctap/check/guard_sampler.hpp"
+#include "alloctap/event/block_checks.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/os/clock.hpp"
+#include "alloctap/os/errno_guard.hpp"
+#include "alloctap/os/memory_faults.hpp"
+#include "alloctap/record/refusing_recorder.hpp"
+#include "alloctap/runtime/errno_safe_recording_scope.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/status.hpp"
+
+namespace alloctap {
+
+/// The `CheckingSink` of a tracker whose `Config::Checks` has something to check. It tells
+/// `Config::on_misuse(const Misuse&)`, where there is one, of each fault that is new: inside
+/// malloc, on the thread that the fault was found on, which may allocate there.
+///
+/// All static, constant-initialized and never destroyed, as `Recorder`.
+template <class Config>
+class CheckingRecorder : public Recorder<Config> {
+ public:
+  using Base = Recorder<Config>;
+  using Checks = typename Config::Checks;
+
+  /// In the first call of the hook, or before the hook is installed. What is allocated for it is
+  /// the tracker's own.
+  static void on_first_call() noexcept {
+    read_environment();
+    Base::on_first_call();
+  }
+
+  static void read_environment() noexcept {
+    if constexpr (requires { Checks::read_environment(); }) {
+      const os::ErrnoGuard preserve_error;
+      const UseInternalArena own;
+      Checks::read_environment();
+    }
+  }
+
+  ALLOCTAP_ALWAYS_INLINE static bool should_skip_checks() noexcept {
+    return (kPlaces && GuardSampler::passes_over()) || !has_checks();
+  }
+
+  /// Whether there may be a block that is looked after.
+  ALLOCTAP_ALWAYS_INLINE static bool has_checks() noexcept {
+    const CheckSettings& settings = Checks::settings();
+    return settings.touches_all() || (kPlaces && settings.guard_pages != 0);
+  }
+
+  ALLOCTAP_ALWAYS_INLINE static bool is_checked(const void* block) noexcept {
+    return checker_.is_checked(block);
+  }
+
+  static BlockPlan plan_block(const AllocationRequest& wanted) noexcept {
+    const bool is_chosen = kPlaces && GuardSampler::is_due(Checks::settings());
+    if (!is_chosen && !Checks::settings().blocks) {
+      return BlockLayout::plan_unrecorded(Checks::settings(), wanted);
+    }
+    const ErrnoSafeRecordingScope section;
+    if (is_chosen && catches_faults()) {
+      const BlockPlan plan = checker_.place(wanted, hint_of(section));
+      if (plan.place != nullptr) return plan;
+    }
+    return checker_.plan(wanted, hint_of(section));
+  }
+
+  static void* adopt_block(const BlockPlan& plan, void* block, const AllocationRequest& wanted,
+                           const CallOrigin& origin) noexcept {
+    if (plan.number == 0) return checker_.adopt(plan, block, wanted, {});
+    const ErrnoSafeRecordingScope section;
+    return checker_.adopt(plan, block, wanted, call_of(section, origin));
+  }
+
+  static void drop_plan(const BlockPlan& plan) noexcept {
+    if (plan.number == 0) return;
+    const ErrnoSafeRecordingScope section;
+    checker_.drop(plan, hint_of(section));
+  }
+
+  static ReleasePlan release_block(const DeallocationEvent& gone) noexcept {
+    if (!checker_.is_checked(gone.pointer)) return {};
+    return check(gone.origin, [&](const BlockCall& call, FoundMisuses& found) {
+      return checker_.release(gone, call, found);
+    });
+  }
+
+  static bool retire_block(const ReleasePlan& plan) noexcept {
+    const ErrnoSafeRecordingScope section;
+    return checker_.retire(plan, hint_of(section));
+  }
+
+  static bool next_evicted(ReleasePlan& plan, const CallOrigin& origin) noexcept {
+    if (!checker_.is_overfull()) return false;
+    return check(origin, [&](const BlockCall& call, FoundMisuses& found) {
+      return checker_.evict(plan, call, found);
+    });
+  }
+
+  static BlockLookup before_reallocate(const DeallocationEvent& gone) noexcept {
+    if (!checker_.is_checked(gone.pointer)) return {};
+    return check(gone.origin, [&](const BlockCall& call, FoundMisuses& found) {
+      return checker_.before_reallocate(gone, call, found);
+    });
+  }
+
+  /// Whether functions of strings and of memory are to be checked.
+  static bool checks_strings() noexcept { return Checks::settings().strings; }
+
+  /// Whether that may ever be so.
+  static constexpr bool kMayCheckStrings = may_check_strings<Checks>();
+
+  /// As `AccessCheck::room_at`.
+  static std::size_t room_at(const void* pointer) noexcept {
+    return checker_.accesses().room_at(pointer);
+  }
+
+  /// Notes `access`, of a call that comes from `origin`, where it is a fault.
+  static void check_access(const MemoryAccess& access, const CallOrigin& origin) noexcept {
+    const std::optional<AccessFault> fault = checker_.accesses().find_fault(access);
+    if (!fault.has_value()) return;
+    check(origin, [&](const BlockCall& call, FoundMisuses& found) {
+      checker_.accesses().add(*fault, access, call, found);
+      return true;
+    });
+  }
+
+  /// Notes a copy of ranges that overlap.
+  static void note_overlap(const MemoryAccess& written, std::uintptr_t source,
+                           const CallOrigin& origin) noexcept {
+    check(origin, [&](const BlockCall& call, FoundMisuses& found) {
+      checker_.accesses().add_overlap(written, source, call, found);
+      return true;
+    });
+  }
+
+  static BlockLookup usable_size(const void* block) noexcept { return checker_.extent(block); }
+
+  static BlockLookup before_measure(const void* block, std::string_view function,
+                                    const CallOrigin& origin) noexcept {
+    const BlockLookup live = checker_.extent(block);
+    const bool is_sound = live.verdict == BlockLookup::Verdict::kKnown;
+    if (is_sound || !checker_.is_checked(block)) return live;
+    return check(origin, [&](const BlockCall& call, FoundMisuses& found) {
+      return checker_.before_measure(block, function, call, found);
+    });
+  }
+
+  static void register_unchecked_block(const void* block) noexcept {
+    checker_.register_unchecked_block(block);
+  }
+
+  /// Inside another call of the tracker's own, which may be in a section already.
+  static ReleasePlan release_unchecked(const void* block) noexcept {
+    return checker_.release_unchecked(block);
+  }
+
+  static bool forget_unchecked(const void* old) noexcept { return checker_.forget_unchecked(old); }
+  static bool is_unknown_block(const void* block) noexcept {
+    return checker_.is_unknown_block(block);
+  }
+
+  static void on_page_change(const void* address, std::size_t bytes, PageChange change) noexcept {
+    const ErrnoSafeRecordingScope section;
+    if (has_checks()) checker_.note_page_change(address, bytes, change);
+  }
+
+  static void* end_next(const DeallocationEvent& gone, std::uint32_t& cursor) noexcept {
+    return check(gone.origin, [&](const BlockCall& call, FoundMisuses& found) {
+      return checker_.end_next(gone, cursor, call, found);
+    });
+  }
+
+  /// Looks at all blocks now; the gate is closed. Hand the result to `act`, with the gate open.
+  static FoundMisuses sweep() noexcept {
+    FoundMisuses found;
+    checker_.sweep({.thread = os::current_thread_id(), .time_ns = os::coarse_monotonic_ns()},
+                   found);
+    return found;
+  }
+
+  static void act(const FoundMisuses& found) noexcept {
+    for (const Misuse* misuse : found) {
+      if constexpr (requires { Config::on_misuse(*misuse); }) Config::on_misuse(*misuse);
+      if (Checks::settings().abort_on.contains(misuse->kind)) std::abort();
+    }
+  }
+
+  static const MisuseLog& misuses() noexcept { return checker_.log(); }
+  /// What is checked; without guard pages where the hook cannot place them.
+  static CheckSettings check_settings() noexcept {
+    CheckSettings settings = Checks::settings();
+    if (!kPlaces) settings.guard_pages = 0;
+    return settings;
+  }
+  static GuardPageStats guard_account() noexcept {
+    return checker_.guarded().account(Checks::settings());
+  }
+
+ private:
+  /// Elsewhere guard pages that are chosen at run time are without effect.
+  static constexpr bool kPlaces = Config::Hook::capabilities.uses_guard_pages;
+
+  /// Whether accesses that are refused come to `on_fault`; from the first call on.
+  static bool catches_faults() noexcept {
+    enum State : int { kUnknown, kCaught, kUncaught };
+    static constinit std::atomic<int> state{kUnknown};
+    int now = state.load(std::memory_order_acquire);
+    if (now == kUnknown) {
+      bool is_caught = false;
+      if constexpr (requires { Config::catch_faults(&on_fault); }) {
+        is_caught = Config::catch_faults(&on_fault);
+      } else {
+        is_caught = os::catch_memory_faults(&on_fault);
+      }
+      now = is_caught ? kCaught : kUncaught;
+      state.store(now, std::memory_order_release);
+    }
+    return now == kCaught;
+  }
+
+  /// In a signal handler, in the middle of the program. Within the tracker there is nothing to
+  /// tell: the program's own accesses are never there.
+  static os::FaultVerdict on_fault(const os::MemoryFault& fault) noexcept {
+    const auto* const address = reinterpret_cast<const void*>(fault.address);
+    if (!checker_.guards(address) || inside_tracker()) return os::FaultVerdict::kPassOn;
+    const ReentrancyGuard guard;
+    const CallOrigin origin{.caller = reinterpret_cast<const void*>(fault.code)};
+    const bool is_told = check(origin, [&](const BlockCall& call, FoundMisuses& found) {
+      return checker_.note_fault(fault, call, found);
+    });
+    const bool goes_on =
+        is_told && Checks::settings().outlives_faults && checker_.guarded().open_page(address);
+    return goes_on ? os::FaultVerdict::kRetry : os::FaultVerdict::kPassOn;
+  }
+
+  static std::uint32_t hint_of(const RecordingScope& section) noexcept {
+    return section.thread() == nullptr ? 0 : section.thread()->number;
+  }
+
+  static BlockCall call_of(const RecordingScope& section, const CallOrigin& origin) noexcept {
+    ThreadStats* const totals = section.thread() == nullptr ? nullptr : Base::mine();
+    if (totals == nullptr) return {.stack = kUnknownStack};
+    ThreadState& thread = *section.thread();
+    return {.stack = Base::capture(thread, *totals, origin),
+            .thread = thread.thread_id.load(std::memory_order_relaxed),
+            .time_ns = os::coarse_monotonic_ns()};
+  }
+
+  template <class Work>
+  static auto check(const CallOrigin& origin, Work&& work) noexcept {
+    const os::ErrnoGuard preserve_error;
+    FoundMisuses found;
+    const auto result = [&] {
+      const RecordingScope section;
+      return work(call_of(section, origin), found);
+    }();
+    act(found);
+    return result;
+  }
+
+  static inline constinit BlockChecker<Checks> checker_;
+};
+
+/// Copies what `Sink` found, where it checks; false where the system has no memory for it.
+template <class Sink>
+[[nodiscard]] bool copy_misuses(Snapshot& snapshot) noexcept {
+  bool copied = true;
+  if constexpr (requires { Sink::misuses(); }) {
+    snapshot.checks = Sink::check_settings();
+    snapshot.misuses_left_out = Sink::misuses().left_out();
+    snapshot.guards = Sink::guard_account();
+    Sink::misuses().for_each([&](const CountedMisuse& misuse) {
+      copied = copied && snapshot.misuses.push_back(misuse);
+    });
+  }
+  return copied;
+}
+
+/// What checks need before the hook is installed, or why they cannot be had.
+template <class Config>
+[[nodiscard]] Status prepare_checks() {
+  using Checks = typename Config::Checks;
+  if constexpr (requires { Checks::status(); }) {
+    if (Status status = Checks::status(); !status.ok()) return status;
+    CheckingRecorder<Config>::read_environment();
+  }
+  return Status();
+}
+
+/// What the hook of a tracker with that `Config` feeds.
+template <class Config>
+using RecorderOf =
+    WithFailures<Config, std::conditional_t<Config::Checks::kChecks, CheckingRecorder<Config>,
+                                            Recorder<Config>>>;
+
+}  // namespace alloctap

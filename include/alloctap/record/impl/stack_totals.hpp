@@ -1,0 +1,60 @@
+/// The bodies of record/stack_totals.hpp.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/event/stack_identity.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/record/stack_totals.hpp"
+#include "alloctap/runtime/arena.hpp"
+#include "alloctap/runtime/world_gate.hpp"
+
+namespace alloctap {
+
+ALLOCTAP_NOINLINE ALLOCTAP_INLINE StackTotals::Entry* StackTotals::add(const StackHash& hash,
+                                                                       StackId stack) noexcept {
+  const std::size_t number = used_.load(std::memory_order_relaxed) + 1;
+  if (number > mask_ && !grow(next_capacity())) return nullptr;
+  Entry& entry = entries_.load(std::memory_order_relaxed)[number];
+  entry = {.hash = hash.first, .check = check_of(hash), .stack = stack};
+  slots_.insert(hash.first, static_cast<std::uint32_t>(number));
+  used_.store(number, std::memory_order_release);
+  return &entry;
+}
+
+ALLOCTAP_INLINE bool StackTotals::grow(std::size_t capacity) noexcept {
+  const std::size_t bytes = capacity * sizeof(Entry);
+  auto* const entries = static_cast<Entry*>(Arena::allocate_dense_zeroed(bytes));
+  if (entries == nullptr || !slots_.restart_with(2 * capacity)) {
+    if (entries != nullptr) Arena::deallocate(entries, bytes);
+    return false;
+  }
+  Entry* const old = entries_.load(std::memory_order_relaxed);
+  const std::size_t old_capacity = mask_ + 1;
+  std::copy(old, old + old_capacity, entries);
+  for (std::size_t i = 1; i < old_capacity; ++i) {
+    slots_.insert(entries[i].hash, static_cast<std::uint32_t>(i));
+  }
+  entries_.store(entries, std::memory_order_release);
+  mask_ = capacity - 1;
+  // Behind a closed gate this thread was stopped in here, and somebody may be reading.
+  if (old != first_.data() && WorldGate::is_open()) {
+    Arena::deallocate(old, old_capacity * sizeof(Entry));
+  }
+  return true;
+}
+
+}  // namespace alloctap
+
+namespace alloctap {
+
+ALLOCTAP_INLINE StackTotals::Entry* StackTotals::find_or_add(const StackHash& hash,
+                                                             StackId stack) noexcept {
+  Entry* entry = find(hash);
+  return entry != nullptr ? entry : add(hash, stack);
+}
+
+}  // namespace alloctap

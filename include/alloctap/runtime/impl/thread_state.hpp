@@ -1,0 +1,111 @@
+/// The bodies of runtime/thread_state.hpp.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <mutex>
+#include <new>
+
+#include "alloctap/macros.hpp"
+#include "alloctap/os/errno_guard.hpp"
+#include "alloctap/os/thread.hpp"
+#include "alloctap/runtime/arena.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
+#include "alloctap/runtime/thread_state.hpp"
+#include "alloctap/runtime/world_gate.hpp"
+
+namespace alloctap {
+
+ALLOCTAP_INLINE bool ThreadStates::close_gate(std::int64_t patience_ns) noexcept {
+  WorldGate::close();
+  // Who has no state yet has to take the lock for one, and finds the gate closed.
+  const std::lock_guard hold(lock_);
+  const ThreadState* mine = this_thread_slot().state;
+  const auto is_other = [mine](const ThreadState& state) { return &state != mine; };
+  const List& live = live_.get();
+  if (std::any_of(live.begin(), live.end(), is_other)) WorldGate::synchronize();
+  const bool others_outside = std::all_of(live.begin(), live.end(), [&](const ThreadState& state) {
+    return !is_other(state) || WorldGate::wait_for(state.recording, patience_ns);
+  });
+  return others_outside && !section_abandoned_.load(std::memory_order_relaxed) &&
+         (mine == nullptr || mine->recording.load(std::memory_order_relaxed) == 0);
+}
+
+ALLOCTAP_INLINE void ThreadStates::abandon_section() noexcept {
+  ThreadState* state = this_thread_slot().state;
+  if (state == nullptr || state->recording.load(std::memory_order_relaxed) == 0) return;
+  section_abandoned_.store(true, std::memory_order_relaxed);
+  state->recording.store(0, std::memory_order_release);
+}
+
+ALLOCTAP_INLINE void ThreadStates::keep_only_mine() noexcept {
+  List& live = live_.get();
+  live.clear_and_dispose([](ThreadState* state) {
+    if (state != this_thread_slot().state) spare_.get().push_back(*state);
+  });
+  count_ = 0;
+  next_sweep_ = kFirstSweep;
+  section_abandoned_.store(false, std::memory_order_relaxed);
+  if (this_thread_slot().state != nullptr) adopt(*this_thread_slot().state);
+}
+
+ALLOCTAP_NOINLINE ALLOCTAP_INLINE ThreadState* ThreadStates::create() noexcept {
+  const os::ErrnoGuard preserve_error;
+  this_thread_slot().enter_critical();
+  this_thread_slot().state = make_or_reuse();
+  this_thread_slot().leave_critical();
+  return this_thread_slot().state;
+}
+
+ALLOCTAP_INLINE ThreadState* ThreadStates::make_or_reuse() noexcept {
+  const std::lock_guard hold(lock_);
+  if (spare_.get().empty() && count_ >= next_sweep_) sweep();
+  ThreadState* state = take_spare();
+  if (state == nullptr) {
+    void* memory = Arena::allocate(sizeof(ThreadState));
+    if (memory == nullptr) return nullptr;
+    state = ::new (memory) ThreadState;
+    if (made_ < std::numeric_limits<std::uint16_t>::max()) state->number = ++made_;
+  }
+  adopt(*state);
+  state->stack_bounds = {};
+  return state;
+}
+
+ALLOCTAP_INLINE void ThreadStates::adopt(ThreadState& state) noexcept {
+  // Whatever the thread before read or wrote, it did before it lowered its flag for the last
+  // time.
+  state.recording.exchange(0, std::memory_order_acquire);
+  ++state.generation;
+  state.error = os::ErrnoSlot::mine();
+  state.thread_id.store(os::current_thread_id(), std::memory_order_relaxed);
+  live_.get().push_back(state);
+  ++count_;
+}
+
+ALLOCTAP_INLINE ThreadState* ThreadStates::take_spare() noexcept {
+  if (spare_.get().empty()) return nullptr;
+  ThreadState& state = spare_.get().front();
+  spare_.get().pop_front();
+  return &state;
+}
+
+ALLOCTAP_INLINE void ThreadStates::sweep() noexcept {
+  const os::ThreadId mine = os::current_thread_id();
+  List& live = live_.get();
+  for (auto state = live.begin(); state != live.end();) {
+    const os::ThreadId id = state->thread_id.load(std::memory_order_relaxed);
+    ThreadState& current = *state++;
+    if (id != mine && os::thread_is_alive(id)) continue;
+    // Who looks at it from now on waits for no flag: what its thread wrote comes with this one.
+    static_cast<void>(current.recording.load(std::memory_order_acquire));
+    live.erase(live.iterator_to(current));
+    spare_.get().push_back(current);
+    --count_;
+  }
+  next_sweep_ = std::max(kFirstSweep, count_ * 2);
+}
+
+}  // namespace alloctap

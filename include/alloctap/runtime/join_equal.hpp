@@ -1,0 +1,30 @@
+/// Adding up what belongs together in a list.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+
+#include "alloctap/runtime/arena_array.hpp"
+
+namespace alloctap {
+
+/// Sorts `list` by `key`, a member or a function of an element, and leaves one element for each
+/// key: the first, to which `add(sum, next)` has added the others. Not thread-safe, needs no
+/// memory.
+template <class T, class Key, class Add>
+void join_equal(ArenaArray<T>& list, Key key, Add add) noexcept {
+  std::sort(list.begin(), list.end(),
+            [&](const T& a, const T& b) { return std::invoke(key, a) < std::invoke(key, b); });
+  std::size_t kept = 0;
+  for (const T& next : list) {
+    if (kept > 0 && std::invoke(key, list[kept - 1]) == std::invoke(key, next)) {
+      add(list[kept - 1], next);
+    } else {
+      list[kept++] = next;
+    }
+  }
+  list.shrink(kept);
+}
+
+}  // namespace alloctap

@@ -1,0 +1,273 @@
+/// A word for each 16 bytes of address space, or for more of them.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+
+#include "alloctap/macros.hpp"
+#include "alloctap/runtime/arena.hpp"
+#include "alloctap/runtime/zeroed_array.hpp"
+
+namespace alloctap {
+
+/// A sparse array over the 48-bit address space in three levels, with a word for each
+/// 2^`kGranuleBits` bytes. A leaf has 2 MiB of words, for 8 MiB or more, which come as zeroed pages
+/// when they are first asked for. Where half of the leaf below is there, a heap is growing that
+/// will most likely fill the next one too, which is asked for as one huge page in place of many
+/// small ones: who frees old blocks waits for the processor's table of pages as well. Small ones
+/// come 64 KiB at a time where a heap grows upwards.
+///
+/// Which parts of a leaf were ever asked for is noted: what was not need not be visited, and is not
+/// read by who is about to write, because for that the system would map a page of zeros, and
+/// another when it is written.
+///
+/// Thread-safe, runs inside malloc. Constant-initialized, never destroyed.
+template <int kGranuleBits>
+class BasicShadowMemory {
+ public:
+  using Word = std::atomic<std::uint32_t>;
+  /// Bytes.
+  static constexpr std::uintptr_t kRegion = 4096;
+
+  constexpr BasicShadowMemory() noexcept = default;
+
+  /// Whether `pointer` has a word: multiples of 16 below the end of the address space, in one
+  /// comparison.
+  static bool covers(const void* pointer) noexcept {
+    return std::rotr(address_of(pointer), kAlignmentBits) >> (kAddressBits - kAlignmentBits) == 0;
+  }
+
+  /// Whether `word[1]` of `pointer`'s word is that of the next bytes, in the same 4 KiB: a queue
+  /// that keeps the order of events within so much never changes neighbours on two threads at once.
+  static bool has_neighbour(const void* pointer) noexcept {
+    return address_of(pointer) % kRegion < kRegion - (std::uintptr_t{1} << kGranuleBits);
+  }
+
+  /// The word of `pointer`, which is covered, to be read: 0 where it was never made. nullptr where
+  /// no word near it was.
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE Word* find(const void* pointer) noexcept {
+    const std::uintptr_t address = address_of(pointer);
+    Middle* const middle = root_[top_of(address)].load(std::memory_order_acquire);
+    if (middle == nullptr) [[unlikely]] {
+      return nullptr;
+    }
+    Leaf* const leaf = middle->leaves[middle_of(address)].load(std::memory_order_acquire);
+    return leaf != nullptr ? &leaf->words[word_of(address)] : nullptr;
+  }
+
+  /// The same, to be written: nullptr where it was never made.
+  [[nodiscard]] ALLOCTAP_ALWAYS_INLINE Word* find_made(const void* pointer) noexcept {
+    const std::uintptr_t address = address_of(pointer);
+    Middle* const middle = root_[top_of(address)].load(std::memory_order_acquire);
+    if (middle == nullptr) [[unlikely]] {
+      return nullptr;
+    }
+    if (middle->made[part_of(address)].load(std::memory_order_acquire) == 0) [[unlikely]] {
+      return nullptr;
+    }
+    Leaf* const leaf = middle->leaves[middle_of(address)].load(std::memory_order_relaxed);
+    return &leaf->words[word_of(address)];
+  }
+
+  /// The same, made if need be; nullptr where the system has no memory for it.
+  [[nodiscard]] ALLOCTAP_NOINLINE Word* make(const void* pointer) noexcept {
+    const std::uintptr_t address = address_of(pointer);
+    Middle* const middle = middle_at(root_[top_of(address)]);
+    if (middle == nullptr) return nullptr;
+    const std::size_t number = middle_of(address);
+    Leaf* const leaf = leaf_at(*middle, number);
+    if (leaf == nullptr) return nullptr;
+    if (!middle->is_made(part_of(address))) {
+      bring_in(*middle, *leaf, address);
+      middle->made[part_of(address)].store(1, std::memory_order_release);
+      set_bit(middle->used, number);
+    }
+    return &leaf->words[word_of(address)];
+  }
+
+  /// Calls `visit(pointer, Word&)` for each word that has one of `bits` (default: is not 0), in the
+  /// order of addresses: `pointer` is the first address that it stands for.
+  template <class Visit>
+  void for_each(Visit&& visit, std::uint32_t bits = ~std::uint32_t{0}) {
+    for (std::size_t top = 0; top < root_.size(); ++top) {
+      Middle* middle = root_[top].load(std::memory_order_acquire);
+      if (middle == nullptr) continue;
+      for_each_bit(middle->used, [&](std::size_t i) {
+        visit_leaf(*middle, i, (top << kMiddleBits) + i, bits, visit);
+      });
+    }
+  }
+
+ private:
+  static constexpr int kAlignmentBits = 4;
+  static constexpr int kAddressBits = 48;
+  static constexpr int kLeafBits = 19;
+  static constexpr int kMiddleBits = 11;
+  static constexpr int kTopBits = kAddressBits - kGranuleBits - kLeafBits - kMiddleBits;
+  static_assert(kGranuleBits >= kAlignmentBits);
+  static constexpr std::size_t kWords = std::size_t{1} << kLeafBits;
+  static constexpr int kPartBits = 8;
+  static constexpr std::size_t kParts = std::size_t{1} << kPartBits;
+  static constexpr int kPartShift = kGranuleBits + kLeafBits - kPartBits;
+  static constexpr std::size_t kWordsInPart = kWords / kParts;
+  /// 64 KiB of words, so that a heap that grows no further wastes little.
+  static constexpr std::size_t kPartsAtOnce = 8;
+  static constexpr std::size_t kWordsAtOnce = 64;
+  static constexpr std::size_t kSmallPage = 4096;
+  static_assert(kWords * sizeof(Word) == Arena::kHugePage);
+
+  struct Leaf {
+    std::array<Word, kWords> words;
+  };
+  struct Middle {
+    std::array<std::atomic<Leaf*>, std::size_t{1} << kMiddleBits> leaves;
+    /// For each part of each leaf: 1 where it was made.
+    std::array<std::atomic<std::uint8_t>, kParts << kMiddleBits> made;
+    /// One bit for each leaf that is there: most pages of the above are never touched.
+    std::array<std::atomic<std::uint64_t>, (std::size_t{1} << kMiddleBits) / 64> used;
+
+    [[nodiscard]] bool is_made(std::size_t part) const noexcept {
+      return made[part].load(std::memory_order_relaxed) != 0;
+    }
+
+    /// Whether at least half of the leaf below `leaf` was asked for; of the one below the first,
+    /// which another middle has, nothing is known here.
+    [[nodiscard]] bool is_dense_below(std::size_t leaf) const noexcept {
+      if (leaf == 0) return false;
+      std::size_t parts = 0;
+      for (std::size_t i = (leaf - 1) * kParts; i < leaf * kParts; ++i) {
+        parts += is_made(i) ? 1 : 0;
+      }
+      return parts >= kParts / 2;
+    }
+  };
+
+  template <class Bits>
+  static void set_bit(Bits& bits, std::size_t bit) noexcept {
+    bits[bit / 64].fetch_or(std::uint64_t{1} << (bit % 64), std::memory_order_release);
+  }
+
+  template <class Bits, class Visit>
+  static void for_each_bit(const Bits& bits, Visit&& visit) {
+    for (std::size_t i = 0; i < bits.size(); ++i) {
+      for (std::uint64_t left = bits[i].load(std::memory_order_acquire); left != 0;
+           left &= left - 1) {
+        visit(i * 64 + static_cast<std::size_t>(std::countr_zero(left)));
+      }
+    }
+  }
+
+  static std::uintptr_t address_of(const void* pointer) noexcept {
+    return reinterpret_cast<std::uintptr_t>(pointer);
+  }
+  static std::size_t top_of(std::uintptr_t address) noexcept {
+    return address >> (kAddressBits - kTopBits);
+  }
+  static std::size_t middle_of(std::uintptr_t address) noexcept {
+    return (address >> (kGranuleBits + kLeafBits)) % (std::size_t{1} << kMiddleBits);
+  }
+  /// Of all that a middle has.
+  static std::size_t part_of(std::uintptr_t address) noexcept {
+    return (address >> kPartShift) % (kParts << kMiddleBits);
+  }
+  static std::size_t word_of(std::uintptr_t address) noexcept {
+    return (address >> kGranuleBits) % kWords;
+  }
+
+  /// Makes the system map the pages of a part for writing. Where a heap grows upwards, those of
+  /// several parts at a time: one call for all of them takes less than a fault for each.
+  static void bring_in(const Middle& middle, Leaf& leaf, std::uintptr_t address) noexcept {
+    const std::size_t part = part_of(address);
+    Word* const words = &leaf.words[word_of(address) / kWordsInPart * kWordsInPart];
+    if (part % kPartsAtOnce == 0 && part > 0 && middle.is_made(part - 1)) {
+      os::bring_in_pages(words, kPartsAtOnce * kWordsInPart * sizeof(Word));
+    }
+    for (std::size_t i = 0; i < kWordsInPart; i += kSmallPage / sizeof(Word)) {
+      words[i].fetch_or(0, std::memory_order_relaxed);
+    }
+  }
+
+  static Middle* middle_at(std::atomic<Middle*>& place) noexcept {
+    Middle* known = place.load(std::memory_order_acquire);
+    if (known != nullptr) return known;
+    auto* fresh = static_cast<Middle*>(Arena::allocate_pages(sizeof(Middle)));
+    if (fresh == nullptr) return nullptr;
+    os::use_huge_pages(fresh, sizeof(Middle), false);
+    if (place.compare_exchange_strong(known, fresh)) return fresh;
+    Arena::deallocate_pages(fresh, sizeof(Middle));
+    return known;
+  }
+
+  static Leaf* leaf_at(Middle& middle, std::size_t number) noexcept {
+    std::atomic<Leaf*>& place = middle.leaves[number];
+    Leaf* known = place.load(std::memory_order_acquire);
+    if (known != nullptr) return known;
+    auto* fresh = static_cast<Leaf*>(Arena::allocate_aligned_pages(sizeof(Leaf), Arena::kHugePage));
+    if (fresh == nullptr) return nullptr;
+    os::use_huge_pages(fresh, Arena::kHugePage, middle.is_dense_below(number));
+    if (place.compare_exchange_strong(known, fresh)) return fresh;
+    Arena::deallocate_pages(fresh, sizeof(Leaf));
+    return known;
+  }
+
+  template <class Visit>
+  static void visit_leaf(Middle& middle, std::size_t leaf, std::uintptr_t number,
+                         std::uint32_t bits, Visit& visit) {
+    Word* const words = middle.leaves[leaf].load(std::memory_order_relaxed)->words.data();
+    for (std::size_t part = 0; part < kParts; ++part) {
+      if (middle.made[leaf * kParts + part].load(std::memory_order_acquire) == 0) continue;
+      visit_part(words + part * kWordsInPart, (number << kLeafBits) + part * kWordsInPart, bits,
+                 visit);
+    }
+  }
+
+  /// `granule` is the number of the bytes that the first of `words` stands for.
+  template <class Visit>
+  static void visit_part(Word* words, std::uintptr_t granule, std::uint32_t bits, Visit& visit) {
+    for (std::size_t i = 0; i < kWordsInPart; i += kWordsAtOnce) {
+      for (std::uint64_t left = with_bits(words + i, bits); left != 0; left &= left - 1) {
+        const std::size_t word = i + static_cast<std::size_t>(std::countr_zero(left));
+        visit(reinterpret_cast<const void*>((granule + word) << kGranuleBits), words[word]);
+      }
+    }
+  }
+
+  /// Which of `kWordsAtOnce` words have one of `bits`, a bit for each. Without a branch: which
+  /// words of a heap's shadow do is anybody's guess, and a wrong one costs more than all of this.
+  static std::uint64_t with_bits(const Word* words, std::uint32_t bits) noexcept {
+    return half_with_bits(words, bits) | half_with_bits(words + kWordsAtOnce / 2, bits)
+                                             << (kWordsAtOnce / 2);
+  }
+
+  using FourWords = std::uint32_t ALLOCTAP_VECTOR_OF(4 * sizeof(std::uint32_t));
+
+  /// Four words a time: each adds its bit to a sum of its own.
+  static std::uint64_t half_with_bits(const Word* words, std::uint32_t bits) noexcept {
+    FourWords found{};
+    FourWords weights{1, 2, 4, 8};
+    for (std::size_t i = 0; i < kWordsAtOnce / 2; i += 4) {
+      const FourWords have = load_four(words + i) & bits;
+      found |= reinterpret_cast<FourWords>(have != 0) & weights;
+      weights <<= 4;
+    }
+    return found[0] | found[1] | found[2] | found[3];
+  }
+
+  /// As one, which no atomic can do. Whoever writes meanwhile writes single words.
+  ALLOCTAP_NO_SANITIZE static FourWords load_four(const Word* words) noexcept {
+    FourWords four{};
+    std::memcpy(&four, static_cast<const void*>(words), sizeof four);
+    return four;
+  }
+
+  ZeroedArray<std::atomic<Middle*>, std::size_t{1} << kTopBits> root_;
+};
+
+using ShadowMemory = BasicShadowMemory<4>;
+
+}  // namespace alloctap

@@ -1,0 +1,141 @@
+/// Marks the blocks that can be reached, and parts the others.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "alloctap/meta/mapping_interval.hpp"
+#include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/snapshot/reach/block_index.hpp"
+
+namespace alloctap {
+
+/// What a scan reads. `visit_words(range, visit)` calls `visit(std::span<const std::uintptr_t>)`
+/// for the whole, aligned words in `range`, in one or more pieces, and leaves out what cannot be
+/// read. It may be called from inside `visit` no more.
+template <class M>
+concept MemoryImage = requires(M& memory, AddressRange range) {
+  memory.visit_words(range, [](std::span<const std::uintptr_t>) {});
+};
+
+/// What was found out about a block.
+enum class BlockMark : std::uint8_t {
+  kUnknown,
+  kReachable,
+  /// Not reachable, and another such block points at it.
+  kPointedAt,
+  kDefinite,
+  kIndirect,
+};
+
+/// A conservative mark in three steps: roots (`add_root`), then what they lead to (`spread`), then
+/// which of the rest is definitely lost and which indirectly (`part_unreachable`). A word points at
+/// a block if it is the address of one of its bytes; as LeakSanitizer has it, one behind its end is
+/// not. A block that points at itself alone is pointed at by none.
+///
+/// Not recursive, however long chains are: 5 bytes for each block from the arena. Not thread-safe.
+template <MemoryImage Memory>
+class BlockMarks {
+ public:
+  /// Both outlive this.
+  BlockMarks(const BlockIndex& index, Memory& memory) noexcept : index_(index), memory_(memory) {}
+
+  /// First. False where the system has no memory for it.
+  [[nodiscard]] bool prepare() noexcept {
+    return marks_.resize(index_.blocks().size()) && waiting_.reserve(index_.blocks().size());
+  }
+
+  void add_root(AddressRange range) {
+    memory_.visit_words(range, [this](Words words) { add_root_words(words); });
+  }
+
+  void add_root_words(std::span<const std::uintptr_t> words) {
+    for (const std::uintptr_t word : words) {
+      const std::uint32_t block = index_.find(word);
+      if (block != BlockIndex::kNone) mark(block, BlockMark::kUnknown, BlockMark::kReachable);
+    }
+  }
+
+  /// Marks whatever can be reached from what was marked.
+  void spread() { spread(BlockMark::kUnknown, BlockMark::kReachable); }
+
+  void part_unreachable() {
+    note_pointed_at();
+    for (std::uint32_t block = 0; block < marks_.size(); ++block) {
+      if (marks_[block] != BlockMark::kUnknown) continue;
+      mark(block, BlockMark::kUnknown, BlockMark::kDefinite);
+      spread(BlockMark::kPointedAt, BlockMark::kIndirect);
+    }
+    // What is left is in circles, or behind one.
+    for (std::uint32_t block = 0; block < marks_.size(); ++block) {
+      if (marks_[block] != BlockMark::kPointedAt) continue;
+      mark(block, BlockMark::kPointedAt, BlockMark::kDefinite);
+      spread_from_circle(block);
+    }
+  }
+
+  [[nodiscard]] BlockMark of(std::size_t block) const noexcept { return marks_[block]; }
+
+ private:
+  using Words = std::span<const std::uintptr_t>;
+
+  void mark(std::uint32_t block, BlockMark from, BlockMark to) noexcept {
+    if (marks_[block] != from) return;
+    marks_[block] = to;
+    static_cast<void>(waiting_.push_back(block));
+  }
+
+  /// Calls `visit(block)` for each block that `block` points at, but for itself.
+  template <class Visit>
+  void for_each_target(std::uint32_t block, Visit&& visit) {
+    const ScannedBlock& scanned = index_.blocks()[block];
+    memory_.visit_words({scanned.start, scanned.start + scanned.size}, [&](Words words) {
+      for (const std::uintptr_t word : words) {
+        const std::uint32_t target = index_.find(word);
+        if (target != BlockIndex::kNone && target != block) visit(target);
+      }
+    });
+  }
+
+  std::uint32_t take_waiting() noexcept {
+    const std::uint32_t block = waiting_.back();
+    static_cast<void>(waiting_.resize(waiting_.size() - 1));
+    return block;
+  }
+
+  void spread(BlockMark from, BlockMark to) {
+    while (!waiting_.empty()) {
+      for_each_target(take_waiting(), [&](std::uint32_t target) { mark(target, from, to); });
+    }
+  }
+
+  void note_pointed_at() {
+    for (std::uint32_t block = 0; block < marks_.size(); ++block) {
+      if (marks_[block] == BlockMark::kReachable) continue;
+      for_each_target(block, [this](std::uint32_t target) {
+        if (marks_[target] == BlockMark::kUnknown) marks_[target] = BlockMark::kPointedAt;
+      });
+    }
+  }
+
+  /// What was taken for the beginning of a loss earlier, at a lower address, may lie behind this.
+  void spread_from_circle(std::uint32_t first) {
+    while (!waiting_.empty()) {
+      for_each_target(take_waiting(), [&](std::uint32_t target) {
+        mark(target, BlockMark::kPointedAt, BlockMark::kIndirect);
+        if (marks_[target] == BlockMark::kDefinite && target != first) {
+          marks_[target] = BlockMark::kIndirect;
+        }
+      });
+    }
+  }
+
+  const BlockIndex& index_;
+  Memory& memory_;
+  ArenaArray<BlockMark> marks_;
+  ArenaArray<std::uint32_t> waiting_;
+};
+
+}  // namespace alloctap

@@ -1,0 +1,98 @@
+/// Where the pointers begin that keep blocks reachable.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "alloctap/meta/mapping_interval.hpp"
+#include "alloctap/snapshot/reach/address_ranges.hpp"
+#include "alloctap/snapshot/reach/scan_layout.hpp"
+#include "alloctap/snapshot/reach/thread_places.hpp"
+
+namespace alloctap {
+
+/// Chooses roots in memory: the data of modules; whatever else a program can write to and no
+/// allocator cuts blocks from; where it does, what the program mapped itself, stacks and storage of
+/// threads. Never the insides of blocks, which count once they are reached themselves.
+///
+/// When in doubt memory is a root: a loss may stay unnoticed for it, but nothing is called lost
+/// that is not.
+class ScanRoots {
+ public:
+  /// The layout is settled and outlives this.
+  explicit ScanRoots(const ScanLayout& layout) noexcept : layout_(layout), places_(layout) {}
+
+  /// First. False where the system has no memory for it.
+  [[nodiscard]] bool find() noexcept { return places_.find(); }
+
+  /// Calls `visit(AddressRange)` for each.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const ScanRegion& region : layout_.regions) {
+      if (!may_hold_pointers(region)) continue;
+      layout_.modules.for_each_inside(region.range,
+                                      [&](AddressRange part) { visit_part(part, visit); });
+      layout_.modules.for_each_outside(region.range, [&](AddressRange part) {
+        if (is_allocators(region, part)) {
+          visit_known(part, visit);
+        } else {
+          visit_part(part, visit);
+        }
+      });
+    }
+  }
+
+ private:
+  [[nodiscard]] bool may_hold_pointers(const ScanRegion& region) const noexcept {
+    if (region.is_protected) return !region.executable;
+    if (!region.readable) return false;
+    return region.writable || (region.anonymous && !region.executable) || was_writable(region);
+  }
+
+  /// What a loader protects once it has filled it in: as the module's file says, or what lies
+  /// before what stays writable.
+  [[nodiscard]] bool was_writable(const ScanRegion& region) const noexcept {
+    if (region.for_writing) return *region.for_writing && !region.executable;
+    const ScanRegion* const next = &region + 1;
+    return !region.shared && !region.executable && next != layout_.regions.end() &&
+           next->range.start == region.range.end && next->writable &&
+           layout_.modules.touches(region.range) && layout_.modules.touches(next->range);
+  }
+
+  [[nodiscard]] bool is_allocators(const ScanRegion& region, AddressRange part) const noexcept {
+    return layout_.all_blocks_known && region.anonymous && !region.shared && !region.main_stack &&
+           layout_.holds_blocks(part);
+  }
+
+  template <class Visit>
+  void visit_known(AddressRange part, Visit& visit) const {
+    const auto visit_inside = [&](AddressRange inside) { visit_part(inside, visit); };
+    layout_.programs.for_each_inside(part, visit_inside);
+    places_.used().for_each_inside(part, visit_inside);
+  }
+
+  template <class Visit>
+  void visit_part(AddressRange part, Visit& visit) const {
+    layout_.left_out.for_each_outside(part, [&](AddressRange own_left_out) {
+      places_.unused().for_each_outside(
+          own_left_out, [&](AddressRange used) { visit_between_blocks(used, visit); });
+    });
+  }
+
+  template <class Visit>
+  void visit_between_blocks(AddressRange range, Visit& visit) const {
+    const ScannedBlock* const end = layout_.blocks.data() + layout_.blocks.size();
+    std::uintptr_t start = range.start;
+    for (const ScannedBlock* block = layout_.first_block_behind(start);
+         block != end && block->start < range.end; ++block) {
+      if (start < block->start) visit(AddressRange{start, block->start});
+      start = block->end();
+    }
+    if (start < range.end) visit(AddressRange{start, range.end});
+  }
+
+  const ScanLayout& layout_;
+  ThreadPlaces places_;
+};
+
+}  // namespace alloctap
