@@ -10,7 +10,6 @@
 #include <alloctap/queue/buffer_queue.hpp>
 #include <alloctap/queue/direct_queue.hpp>
 #include <alloctap/record/block_tracker.hpp>
-#include <alloctap/runtime/per_thread.hpp>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -30,25 +29,25 @@ constexpr int kMaxThreads = 4;
 template <class Queue, class Index>
 struct QueueAndIndex {
   using Meta = MemoryMetaContainer<Index>;
-  using Books = BlockTracker<Meta, QueueAndIndex>;
+  using Blocks = BlockTracker<Meta, QueueAndIndex>;
+  static constexpr bool kKeepsPeak = false;
   static inline constinit Meta container;
-  static inline constinit Books books;
-  static inline constinit typename Queue::template For<Books> queue{books};
+  static inline constinit Blocks blocks;
+  static inline constinit ThreadStatsTable table;
+  static inline constinit typename Queue::template For<Blocks> queue{blocks};
 
-  struct JoinedTotals : ThreadStats {
-    JoinedTotals() noexcept { books.join(*this); }
-  };
   static Meta& meta() { return container; }
-  static ThreadStats* mine() { return PerThread<JoinedTotals>::of(*ThreadStates::mine()); }
+  static ThreadStatsTable& threads() { return table; }
+  static ThreadStats* mine() { return table.mine(); }
 
   static void allocate(const Block& block) {
-    ThreadStats& totals = *mine();
+    ThreadStats& stats = *mine();
     const auto stack = static_cast<StackId>(block.size);
     const StackHash hash = StackHash{}.with(block.size);
-    StackTotals::Entry* entry = totals.stacks.find(hash);
-    if (entry == nullptr) entry = totals.stacks.add(hash, stack);
+    StackTotals::Entry* entry = stats.stacks.find(hash);
+    if (entry == nullptr) entry = stats.stacks.add(hash, stack);
     StackTotals::count(*entry, block.size);
-    totals.last.remember(block.address, entry, 0);
+    stats.last.remember(block.address, entry, 0);
     queue.push_allocation(
         {.pointer = block.address, .record = {.stack = stack, .size = block.size}});
   }

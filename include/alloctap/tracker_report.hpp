@@ -33,9 +33,9 @@ class TrackerReport {
  public:
   /// As `Tracker::modules`, as far as is known.
   static Result<ModuleTable> modules() {
-    Sink::Epochs::settle_locked();
+    Sink::modules().settle_locked();
     ModuleTable modules = ModuleTable::read();
-    const ModuleHistory& history = Sink::Epochs::history();
+    const ModuleHistory& history = Sink::modules().history();
     bool complete = modules.reading() != ModuleReading::kNoMemory;
     if (modules.reading() == ModuleReading::kUnreadable) {
       modules = ModuleTable();
@@ -100,7 +100,7 @@ class TrackerReport {
                     .executable = os::executable_path({executable.data(), executable.size()}),
                     .command = os::command_line({command.data(), command.size()})},
         .backend = backend_info(),
-        .symbolize = &Sink::Epochs::symbolize,
+        .symbolize = &symbolize,
     }};
     if (Status status = output.open(); !status.ok()) return status;
     DumpWriter writer(output);
@@ -121,7 +121,11 @@ class TrackerReport {
             .modules = modules,
             .program = {},
             .backend = {},
-            .symbolize = &Sink::Epochs::symbolize};
+            .symbolize = &symbolize};
+  }
+
+  static void symbolize(std::span<const CodeAddress> addresses, Symbols& symbols) noexcept {
+    Sink::modules().symbolize(addresses, symbols);
   }
 
   static std::string_view find_symbolizer_note() noexcept {

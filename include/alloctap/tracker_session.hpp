@@ -50,7 +50,7 @@ class TrackerSession {
           "\": another tracker has the hook \"", std::string(*holder),
           "\" on the process's allocator; two would count one call twice. End its session first");
     }
-    Undo give_back{[]() noexcept { HookClaims::release(target); }};
+    ScopeExit give_back{[]() noexcept { HookClaims::release(target); }};
     WorldGate::initialize();
     leave_out_own_module();
     Sink::begin_session();
@@ -62,7 +62,7 @@ class TrackerSession {
     if constexpr (requires { Observers::on_start(); }) Observers::on_start();
     if constexpr (Pools::kHears) Pools::template For<Sink>::on_start();
     TrackerSnapshot<Config>::note_start();
-    Sink::add_timeline_point_locked();
+    Sink::timeline().add_point_locked(Sink::data());
     return Status();
   }
 
@@ -83,7 +83,7 @@ class TrackerSession {
   /// Takes the control lock.
   static void stop() noexcept {
     const ReentrancyGuard guard;
-    Sink::Epochs::unwatch();
+    Sink::modules().unwatch();
     const std::lock_guard hold(control_lock);
     Hook::uninstall();
     Sink::end_session();
@@ -97,14 +97,14 @@ class TrackerSession {
  private:
   /// What is done at the end of its scope unless it is forgotten: where the program has no memory,
   /// a start ends by std::bad_alloc, and leaves nothing behind.
-  class Undo {
+  class ScopeExit {
    public:
-    explicit Undo(void (*action)() noexcept) noexcept : action_(action) {}
-    ~Undo() {
+    explicit ScopeExit(void (*action)() noexcept) noexcept : action_(action) {}
+    ~ScopeExit() {
       if (action_ != nullptr) action_();
     }
-    Undo(const Undo&) = delete;
-    Undo& operator=(const Undo&) = delete;
+    ScopeExit(const ScopeExit&) = delete;
+    ScopeExit& operator=(const ScopeExit&) = delete;
     void forget() noexcept { action_ = nullptr; }
 
    private:
@@ -136,8 +136,8 @@ class TrackerSession {
     Status status = prepare_checks<Config>();
     if (status.ok()) status = Sink::queue().start(Config::limits.max_queue_bytes);
     if (!status.ok()) return status;
-    Undo stop_queue{[]() noexcept { Sink::queue().stop(); }};
-    Undo uninstall{[]() noexcept { Hook::uninstall(); }};
+    ScopeExit stop_queue{[]() noexcept { Sink::queue().stop(); }};
+    ScopeExit uninstall{[]() noexcept { Hook::uninstall(); }};
     status = Hook::template install<Sink>();
     uninstall.forget();
     if (status.ok()) stop_queue.forget();
@@ -145,7 +145,6 @@ class TrackerSession {
   }
 
   static void in_forked_child() noexcept {
-    Sink::queue().after_fork();
     Sink::after_fork();
     if constexpr (requires { Config::Sampling::after_fork(); }) Config::Sampling::after_fork();
   }
@@ -154,13 +153,13 @@ class TrackerSession {
   static inline constinit SessionAnnotations::Tracker annotations_{
       .mark =
           [](std::string_view name) noexcept {
-            if (running()) Sink::mark(name);
+            if (running()) Sink::timeline().mark(name);
           },
       .pause =
           []() noexcept {
-            if (running()) Sink::detours().pause();
+            if (running()) Sink::mode().pause();
           },
-      .resume = []() noexcept { Sink::detours().resume(); },
+      .resume = []() noexcept { Sink::mode().resume(); },
   };
   static inline constinit std::atomic<bool> running_{false};
 };

@@ -1,20 +1,37 @@
 /// How a tracker takes its snapshots.
 #pragma once
 
+#include <span>
 #include <utility>
 
 #include "alloctap/arch/own_registers.hpp"
 #include "alloctap/hook/hook_backend.hpp"
-#include "alloctap/os/process.hpp"
-#include "alloctap/reachability_scan.hpp"
+#include "alloctap/observe/observer.hpp"
 #include "alloctap/record/checking_recorder.hpp"
 #include "alloctap/record/recorder.hpp"
 #include "alloctap/runtime/thread_state.hpp"
+#include "alloctap/snapshot/game_frame_rows.hpp"
+#include "alloctap/snapshot/reach/reachability_scan.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/snapshot/take_snapshot.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {
+
+/// Copies what `Sink` found, where it checks; false where the system has no memory for it.
+template <class Sink>
+[[nodiscard]] bool copy_misuses(Snapshot& snapshot) noexcept {
+  bool copied = true;
+  if constexpr (requires { Sink::misuses(); }) {
+    snapshot.checks = Sink::check_settings();
+    snapshot.misuses_left_out = Sink::misuses().left_out();
+    snapshot.guards = Sink::guard_account();
+    Sink::misuses().for_each([&](const CountedMisuse& misuse) {
+      copied = copied && snapshot.misuses.push_back(misuse);
+    });
+  }
+  return copied;
+}
 
 /// Snapshots of the tracker with that `Config`. Control plane, behind the control lock.
 template <class Config>
@@ -27,9 +44,8 @@ class TrackerSnapshot {
 
   /// As `Tracker::snapshot`, with no look for unreachable blocks.
   static Result<Snapshot> take(SnapshotOptions options = {}) {
-    Sink::Epochs::update_locked();
-    Sink recorder;
-    SnapshotBuilder builder(recorder, options);
+    Sink::modules().update_locked();
+    SnapshotBuilder builder(Sink::data(), options, observed_parts());
     const bool quiet = ThreadStates::close_gate();
     if (quiet) Sink::queue().flush();
     builder.read();
@@ -41,11 +57,11 @@ class TrackerSnapshot {
     Snapshot snapshot = *std::move(finished);
     snapshot.pools = std::move(pools);
     if (!has_pools) return Status::resource_exhausted("snapshot: no memory for pools");
-    if (!add_timeline(snapshot)) {
+    if (!copy_misuses<Sink>(snapshot) || !add_timeline(Sink::timeline(), snapshot)) {
       return Status::resource_exhausted("snapshot: the system has no memory for its timeline");
     }
     snapshot.account.consistent = quiet;
-    snapshot.account.pauses = Sink::detours().pauses();
+    snapshot.account.pauses = Sink::mode().pauses();
     if (snapshot.account.pauses > 0 || !snapshot.sampling.exact ||
         active_capabilities<typename Config::Hook>().misses_allocations) {
       leave_out_unmatched(snapshot.account);
@@ -57,7 +73,7 @@ class TrackerSnapshot {
   /// registers of a caller.
   static Result<Snapshot> take_scanned(SnapshotOptions options, const arch::RegisterValues& mine,
                                        bool running) {
-    ReachabilityScan<Config> scan;
+    ReachabilityScan scan(scanned_tracker());
     Status status = scan.begin(mine, running && knows_all_blocks());
     if (!status.ok()) return status;
     Result<Snapshot> snapshot = take(options);
@@ -73,26 +89,39 @@ class TrackerSnapshot {
     const HookCapabilities capabilities = active_capabilities<typename Config::Hook>();
     const bool since_first =
         saw_process_start_ || earlier_blocks<typename Config::Hook>().has_value();
-    return since_first && Sink::detours().pauses() == 0 && !capabilities.misses_allocations &&
+    return since_first && Sink::mode().pauses() == 0 && !capabilities.misses_allocations &&
            capabilities.sees_mappings && Sink::records_mappings();
   }
 
-  /// Behind the closed gate.
+  /// The world is stopped.
   static bool add_pools([[maybe_unused]] PoolsSummary& pools) noexcept {
     if constexpr (Config::Pools::kHears) return Config::Pools::template For<Sink>::add_to(pools);
     return true;
   }
 
-  /// With the present as its last point.
-  static bool add_timeline(Snapshot& snapshot) noexcept {
-    const Totals& totals = snapshot.totals;
-    return Sink::copy_timeline(snapshot) && copy_misuses<Sink>(snapshot) &&
-           snapshot.timeline.push_back({.time_ns = snapshot.time_ns,
-                                        .live_bytes = totals.live_bytes,
-                                        .live_allocations = totals.live_allocations,
-                                        .allocations = totals.allocations,
-                                        .allocated_bytes = totals.allocated_bytes,
-                                        .resident_bytes = os::resident_bytes()});
+  static ScannedTracker scanned_tracker() noexcept {
+    ScannedTracker tracker{.data = Sink::data(), .own_module = {}, .earlier_blocks = {}};
+    if constexpr (requires { Config::own_module(); }) tracker.own_module = Config::own_module();
+    tracker.earlier_blocks =
+        earlier_blocks<typename Config::Hook>().value_or(std::span<const AddressRange>());
+    if constexpr (requires { &Config::for_each_kept_pointer; }) {
+      tracker.for_each_kept_pointer = &Config::for_each_kept_pointer;
+    }
+    return tracker;
+  }
+
+  static constexpr ObservedParts observed_parts() noexcept {
+    ObservedParts parts;
+    if constexpr (kObserves<typename Config::Observers>) {
+      parts.read = [](Snapshot& snapshot) noexcept {
+        if constexpr (requires { Config::Observers::add_to(snapshot); }) {
+          return Config::Observers::add_to(snapshot);
+        }
+        return true;
+      };
+      parts.finish = [](Snapshot& snapshot) noexcept { return GameFrameRows(snapshot).finish(); };
+    }
+    return parts;
   }
 
   static void leave_out_unmatched(DataQuality& account) noexcept {

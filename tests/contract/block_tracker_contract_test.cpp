@@ -1,4 +1,4 @@
-// Over every container the books agree with a plain count of what they were told.
+// Over every container the counts agree with a plain count of the events.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -58,36 +58,36 @@ struct Model {
   }
 };
 
-template <class Books>
-void check_equal(Books& books, const Model& model) {
-  books.meta().for_each_live([&](const void* pointer, const BlockRecord& record) {
+template <class Blocks>
+void check_equal(Blocks& blocks, const Model& model) {
+  blocks.meta().for_each([&](const void* pointer, const BlockRecord& record) {
     const auto place = model.live.find(const_cast<void*>(pointer));
     REQUIRE(place != model.live.end());
     CHECK(place->second.stack == record.stack);
     CHECK(place->second.size == record.size);
   });
-  CHECK(books.live_blocks() == model.live.size());
-  const alloctap::EventCounters counters = books.counters();
+  CHECK(blocks.live_blocks() == model.live.size());
+  const alloctap::EventCounters counters = blocks.counters();
   CHECK(counters.deallocations == model.counters.deallocations);
   CHECK(counters.unmatched_frees == model.counters.unmatched_frees);
   CHECK(counters.unseen_frees == model.counters.unseen_frees);
   CHECK(counters.dropped == 0);
-  CHECK(books->peak_live_bytes() == model.peak_live_bytes);
+  CHECK(blocks.threads().live().peak() == model.peak_live_bytes);
 }
 
 /// A reallocation as a recorder tells it: taken out, then put back or replaced.
-template <class Books>
-void reallocate(Books& books, Model& model, void* pointer, void* next, const BlockRecord& grown,
+template <class Blocks>
+void reallocate(Blocks& blocks, Model& model, void* pointer, void* next, const BlockRecord& grown,
                 bool fails) {
-  const BlockRecord taken = books->take(pointer);
+  const BlockRecord taken = blocks->take(pointer);
   if (taken.stack == kNoStackId) {
     ++model.counters.unmatched_frees;
   } else if (fails) {
-    books->put_back(pointer, taken);
+    blocks->put_back(pointer, taken);
   } else {
     model.go(model.live[pointer]);
     model.live.erase(pointer);
-    books->record_allocation({.pointer = next, .record = grown});
+    blocks->record_allocation({.pointer = next, .record = grown});
     model.allocate(next, grown);
   }
 }
@@ -96,7 +96,7 @@ void reallocate(Books& books, Model& model, void* pointer, void* next, const Blo
 
 TEST_CASE_TEMPLATE("counters, live blocks and the peak follow every kind of event", Meta, OverHash,
                    OverShadow) {
-  static CountedContainer<Meta, struct BookkeeperContract> books;
+  static CountedContainer<Meta, struct BlockTrackerContract> blocks;
   Model model;
   std::mt19937_64 random(3);
   for (int step = 0; step < 30'000; ++step) {
@@ -105,21 +105,21 @@ TEST_CASE_TEMPLATE("counters, live blocks and the peak follow every kind of even
                              .size = random() % 1000};
     switch (random() % 4) {
       case 0:
-        books->record_allocation({.pointer = pointer, .record = record});
+        blocks->record_allocation({.pointer = pointer, .record = record});
         model.allocate(pointer, record);
         break;
       case 1:
-        books->record_deallocation(pointer);
+        blocks->record_deallocation(pointer);
         model.deallocate(pointer);
         break;
       case 2:
-        reallocate(books, model, pointer, block(random() % 200), record, step % 2 == 0);
+        reallocate(blocks, model, pointer, block(random() % 200), record, step % 2 == 0);
         break;
       default:
-        books->count_pair(record);
+        blocks->count_pair(record);
         model.come(record);
         model.go(record);
     }
   }
-  check_equal(books, model);
+  check_equal(blocks, model);
 }

@@ -24,7 +24,7 @@ LAYERS = [
     {"record"},
     {"snapshot"},
     {"dump", "game"},
-    {"config.hpp", "config_slips.hpp", "reachability_scan.hpp", "heaptrack_api.hpp",
+    {"config.hpp", "config_slips.hpp", "heaptrack_api.hpp",
      "named_pools.hpp", "session.hpp", "session_annotations.hpp", "tracker.hpp",
      "tracker_report.hpp", "tracker_session.hpp", "tracker_snapshot.hpp", "alloctap.hpp",
      "implement.hpp"},

@@ -43,15 +43,15 @@ TEST_CASE("a pause keeps allocations out and lets known blocks go") {
   const P program;
   P::allocate(0x1000, 10);
   P::allocate(0x2000, 20);
-  P::Record::detours().pause();
-  CHECK(P::Record::detours().paused());
+  P::Record::mode().pause();
+  CHECK(P::Record::mode().paused());
   P::allocate(0x3000, 30);
   P::allocate(0x4000, 40);
   P::free(0x1000);
   P::free(0x3000);
   P::check_live(1, 20);
-  P::Record::detours().resume();
-  CHECK_FALSE(P::Record::detours().paused());
+  P::Record::mode().resume();
+  CHECK_FALSE(P::Record::mode().paused());
   P::free(0x4000);
   P::allocate(0x5000, 50);
   P::check_live(2, 70);
@@ -67,11 +67,11 @@ TEST_CASE("a reallocation in a pause ends the block that was known") {
   const P program;
   P::allocate(0x1000, 10);
   P::allocate(0x2000, 20);
-  P::Record::detours().pause();
+  P::Record::mode().pause();
   P::reallocate(0x1000, 0x3000, 100);
   P::Record::cancel_reallocate(P::begin_reallocate(0x2000));
   P::check_live(1, 20);
-  P::Record::detours().resume();
+  P::Record::mode().resume();
   P::reallocate(0x3000, 0x3000, 200);
   P::check_live(2, 220);
 }
@@ -80,9 +80,9 @@ TEST_CASE("what is allocated between two others keeps them from being temporary,
   using P = Paused<2>;
   const P program;
   P::allocate(0x1000, 10);
-  P::Record::detours().pause();
+  P::Record::mode().pause();
   P::allocate(0x2000, 20);
-  P::Record::detours().resume();
+  P::Record::mode().resume();
   P::free(0x2000);
   P::free(0x1000);
   CHECK(P::snapshot().totals.temporary_allocations == 0);
@@ -91,35 +91,35 @@ TEST_CASE("what is allocated between two others keeps them from being temporary,
 TEST_CASE("mappings are recorded in a pause too") {
   using P = Paused<3>;
   const P program;
-  P::Record::detours().pause();
+  P::Record::mode().pause();
   P::Record::on_map({.address = at(0x100000), .length = 0x3000, .origin = {}});
   DetachedMappings gone =
       P::Record::begin_unmap({.address = at(0x101000), .length = 0x1000, .origin = {}});
   P::Record::finish_unmap(gone);
-  P::Record::detours().resume();
+  P::Record::mode().resume();
   CHECK(P::snapshot().mapping_totals.live_bytes == 0x2000);
 }
 
 TEST_CASE("pauses nest, and one that is not in force cannot be resumed") {
   using P = Paused<4>;
   const P program;
-  P::Record::detours().resume();
+  P::Record::mode().resume();
   P::allocate(0x1000, 1);
-  P::Record::detours().pause();
-  P::Record::detours().pause();
-  P::Record::detours().resume();
-  CHECK(P::Record::detours().paused());
+  P::Record::mode().pause();
+  P::Record::mode().pause();
+  P::Record::mode().resume();
+  CHECK(P::Record::mode().paused());
   P::allocate(0x2000, 2);
-  P::Record::detours().resume();
-  P::Record::detours().resume();
-  CHECK_FALSE(P::Record::detours().paused());
+  P::Record::mode().resume();
+  P::Record::mode().resume();
+  CHECK_FALSE(P::Record::mode().paused());
   P::allocate(0x3000, 4);
   P::check_live(2, 5);
-  P::Record::detours().pause();
+  P::Record::mode().pause();
   P::allocate(0x4000, 8);
   P::check_live(2, 5);
-  P::Record::detours().resume();
-  CHECK(P::Record::detours().pauses() == 3);
+  P::Record::mode().resume();
+  CHECK(P::Record::mode().pauses() == 3);
 }
 
 TEST_CASE("a pause belongs to a session, and is told in its account") {
@@ -158,19 +158,19 @@ TEST_CASE("a pause holds for every thread, and every thread may make one") {
   const P program;
   constexpr std::uintptr_t kBlocks = 1000;
   for (std::uintptr_t i = 1; i <= kBlocks; ++i) P::allocate(0x10000 + 16 * i, 1);
-  P::Record::detours().pause();
+  P::Record::mode().pause();
   std::thread([] {
     ScriptedStack::play(kStack);
     for (std::uintptr_t i = 1; i <= kBlocks; ++i) {
       P::allocate(0x80000 + 16 * i, 1);
       if (i % 2 == 0) P::free(0x10000 + 16 * i);
     }
-    P::Record::detours().pause();
+    P::Record::mode().pause();
   }).join();
   P::check_live(kBlocks / 2, kBlocks / 2);
-  P::Record::detours().resume();
-  CHECK(P::Record::detours().paused());
-  P::Record::detours().resume();
+  P::Record::mode().resume();
+  CHECK(P::Record::mode().paused());
+  P::Record::mode().resume();
   std::thread([] {
     ScriptedStack::play(kStack);
     for (std::uintptr_t i = 1; i <= kBlocks; ++i) P::free(0x80000 + 16 * i);
@@ -185,10 +185,10 @@ TEST_CASE("threads that pause and resume at random leave recording on, and live 
   std::atomic<bool> done{false};
   std::thread switcher([&done] {
     while (!done.load()) {
-      P::Record::detours().pause();
-      P::Record::detours().pause();
-      P::Record::detours().resume();
-      P::Record::detours().resume();
+      P::Record::mode().pause();
+      P::Record::mode().pause();
+      P::Record::mode().resume();
+      P::Record::mode().resume();
     }
   });
   const auto work = [](std::uintptr_t base) {
@@ -204,7 +204,7 @@ TEST_CASE("threads that pause and resume at random leave recording on, and live 
   other.join();
   done.store(true);
   switcher.join();
-  CHECK_FALSE(P::Record::detours().paused());
+  CHECK_FALSE(P::Record::mode().paused());
   P::check_live(0, 0);
   P::allocate(0x300000, 8);
   P::check_live(1, 8);

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <alloctap/os/clock.hpp>
+#include <alloctap/record/timeline_ring.hpp>
 #include <alloctap/runtime/reentrancy_guard.hpp>
-#include <alloctap/snapshot/timeline_ring.hpp>
 #include <cstdint>
 
 #include "dump_schedule.hpp"

@@ -4,8 +4,8 @@
 #include <cstddef>
 
 #include "alloctap/dump/json_builder.hpp"
+#include "alloctap/record/timeline_point.hpp"
 #include "alloctap/snapshot/size_histogram.hpp"
-#include "alloctap/snapshot/timeline.hpp"
 
 namespace alloctap {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "alloctap/dump/json_builder.hpp"
-#include "alloctap/snapshot/pool_summary.hpp"
+#include "alloctap/record/pool_summary.hpp"
 
 namespace alloctap {
 

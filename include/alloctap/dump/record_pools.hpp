@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "alloctap/dump/record_writer.hpp"
-#include "alloctap/snapshot/pool_summary.hpp"
+#include "alloctap/record/pool_summary.hpp"
 
 namespace alloctap {
 

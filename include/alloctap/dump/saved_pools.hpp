@@ -8,7 +8,7 @@
 #include "alloctap/dump/record_pools.hpp"
 #include "alloctap/dump/record_reader.hpp"
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/snapshot/pool_summary.hpp"
+#include "alloctap/record/pool_summary.hpp"
 
 namespace alloctap {
 

@@ -11,8 +11,8 @@
 #include "alloctap/dump/human_units.hpp"
 #include "alloctap/dump/report.hpp"
 #include "alloctap/dump/text_frames.hpp"
+#include "alloctap/record/pool_summary.hpp"
 #include "alloctap/runtime/arena_array.hpp"
-#include "alloctap/snapshot/pool_summary.hpp"
 
 namespace alloctap {
 

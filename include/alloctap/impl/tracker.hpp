@@ -43,7 +43,7 @@ Result<Session> Tracker<Config>::start() {
     const std::lock_guard hold(control_lock);
     if (Status status = TrackerSession<Config>::start_locked(); !status.ok()) return status;
   }
-  RecorderOf<Config>::Epochs::watch();
+  RecorderOf<Config>::modules().watch();
   TrackerSession<Config>::offer_annotations();
   return Session(&TrackerSession<Config>::stop);
 }
@@ -80,7 +80,7 @@ Result<ModuleTable> Tracker<Config>::modules() {
   if (Status status = refuse_inside_dump(); !status.ok()) return status;
   const ReentrancyGuard guard;
   const std::lock_guard hold(control_lock);
-  RecorderOf<Config>::Epochs::update_locked();
+  RecorderOf<Config>::modules().update_locked();
   return TrackerReport<Config>::modules();
 }
 
@@ -123,7 +123,7 @@ Result<NamedStacks> Tracker<Config>::name_stacks(std::span<const StackId> stacks
   if (Status status = refuse_inside_dump(); !status.ok()) return status;
   const ReentrancyGuard guard;
   const std::lock_guard hold(control_lock);
-  RecorderOf<Config>::Epochs::update_locked();
+  RecorderOf<Config>::modules().update_locked();
   return TrackerReport<Config>::name_stacks(stacks);
 }
 
@@ -151,27 +151,27 @@ Status Tracker<Config>::dump(const Snapshot& snapshot, const Policy& policy, Out
 
 template <class Config>
 void Tracker<Config>::pause() noexcept {
-  if (running()) RecorderOf<Config>::detours().pause();
+  if (running()) RecorderOf<Config>::mode().pause();
 }
 
 template <class Config>
 void Tracker<Config>::resume() noexcept {
-  RecorderOf<Config>::detours().resume();
+  RecorderOf<Config>::mode().resume();
 }
 
 template <class Config>
 bool Tracker<Config>::paused() noexcept {
-  return RecorderOf<Config>::detours().paused();
+  return RecorderOf<Config>::mode().paused();
 }
 
 template <class Config>
 void Tracker<Config>::mark(std::string_view name) noexcept {
-  if (running()) RecorderOf<Config>::mark(name);
+  if (running()) RecorderOf<Config>::timeline().mark(name);
 }
 
 template <class Config>
 std::uint64_t Tracker<Config>::live_bytes() noexcept {
-  return RecorderOf<Config>::books().live_bytes();
+  return RecorderOf<Config>::threads().live().live();
 }
 
 template <class Config>
@@ -193,7 +193,7 @@ bool Tracker<Config>::verify_all()
 
 template <class Config>
 void Tracker<Config>::add_timeline_point() noexcept {
-  if (running()) RecorderOf<Config>::add_timeline_point();
+  if (running()) RecorderOf<Config>::timeline().add_point(RecorderOf<Config>::data());
 }
 
 template <class Config>

@@ -3,31 +3,22 @@
 
 #include <concepts>
 
-#include "alloctap/event/allocation_event.hpp"
 #include "alloctap/meta/mapping_container.hpp"
 #include "alloctap/meta/pointer_index.hpp"
 
 namespace alloctap {
 
-/// Holds the live blocks, as a `PointerIndex` does, and the mappings. It counts nothing: see
-/// `BlockTracker`. Everything but `for_each_live` runs inside malloc, on any thread. Where it says
-/// `leaves_errno_alone`, its functions do not change the error number, those of a type that derives
-/// from it neither; else the recorder keeps that, at each event. Its index may say so, too.
+/// A `PointerIndex` of the live blocks that holds the mappings, too. It counts nothing: see
+/// `BlockTracker`. If it says `leaves_errno_alone`, its functions do not change the error number,
+/// those of a type that derives from it neither; else the recorder keeps that, at each event.
 template <class M>
-concept MetaContainer = requires(M& meta, const void* pointer, const BlockRecord& record) {
-  { meta.insert(pointer, record) } noexcept -> std::same_as<InsertOutcome>;
-  { meta.take(pointer) } noexcept -> std::same_as<BlockRecord>;
+concept MetaContainer = PointerIndex<M> && requires(M& meta) {
   { meta.mappings() } noexcept -> std::same_as<MappingContainer&>;
-  meta.for_each_live([](const void*, const BlockRecord&) {});
 };
 
 /// The least that models `MetaContainer`.
-struct MetaContainerArchetype {
-  InsertOutcome insert(const void*, const BlockRecord&) noexcept { return {}; }
-  BlockRecord take(const void*) noexcept { return {}; }
+struct MetaContainerArchetype : PointerIndexArchetype {
   MappingContainer& mappings() noexcept { return mappings_; }
-  template <class Visit>
-  void for_each_live(Visit&&) {}
 
   MappingContainer mappings_;
 };

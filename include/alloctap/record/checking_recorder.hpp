@@ -18,7 +18,6 @@
 #include "alloctap/record/refusing_recorder.hpp"
 #include "alloctap/runtime/errno_safe_recording_scope.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
-#include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {
@@ -272,21 +271,6 @@ class CheckingRecorder : public Recorder<Config> {
 
   static inline constinit BlockChecker<Checks> checker_;
 };
-
-/// Copies what `Sink` found, where it checks; false where the system has no memory for it.
-template <class Sink>
-[[nodiscard]] bool copy_misuses(Snapshot& snapshot) noexcept {
-  bool copied = true;
-  if constexpr (requires { Sink::misuses(); }) {
-    snapshot.checks = Sink::check_settings();
-    snapshot.misuses_left_out = Sink::misuses().left_out();
-    snapshot.guards = Sink::guard_account();
-    Sink::misuses().for_each([&](const CountedMisuse& misuse) {
-      copied = copied && snapshot.misuses.push_back(misuse);
-    });
-  }
-  return copied;
-}
 
 /// What checks need before the hook is installed, or why they cannot be had.
 template <class Config>

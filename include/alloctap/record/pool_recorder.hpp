@@ -11,9 +11,9 @@
 #include "alloctap/meta/pool_annotations.hpp"
 #include "alloctap/meta/pool_books.hpp"
 #include "alloctap/meta/pool_table.hpp"
+#include "alloctap/record/pool_summary.hpp"
 #include "alloctap/record/thread_stats.hpp"
 #include "alloctap/runtime/thread_state.hpp"
-#include "alloctap/snapshot/pool_summary.hpp"
 
 namespace alloctap {
 
@@ -41,7 +41,7 @@ class PoolRecorder {
     sum.unknown_pools = faults.unknown_pools;
     sum.dropped = faults.dropped;
     sum.refused_pools = process_pools.refused();
-    if (Recorder::detours().pauses() > 0) sum.unknown_frees.reset();
+    if (Recorder::mode().pauses() > 0) sum.unknown_frees.reset();
     for (std::uint32_t slot = 1; slot < process_pools.end_slot(); ++slot) {
       if (!add_pool(slot, sum)) return false;
     }
@@ -79,13 +79,12 @@ class PoolRecorder {
 
   static void allocate(PoolHandle pool, void* pointer, std::size_t bytes,
                        const CallOrigin& origin) noexcept {
-    if (!is_running() || Recorder::detours().paused() || Recorder::is_internal_call(origin)) return;
+    if (!is_running() || Recorder::mode().paused() || Recorder::is_internal_call(origin)) return;
     const RecordingScope section;
-    ThreadStats* const totals = section.thread() == nullptr ? nullptr : Recorder::mine();
-    if (totals == nullptr) return books_.note_dropped();
-    books_.allocate(
-        pool, pointer,
-        {.stack = Recorder::capture(*section.thread(), *totals, origin), .size = bytes});
+    ThreadStats* const stats = section.thread() == nullptr ? nullptr : Recorder::mine();
+    if (stats == nullptr) return books_.note_dropped();
+    books_.allocate(pool, pointer,
+                    {.stack = Recorder::capture(*section.thread(), *stats, origin), .size = bytes});
   }
 
   static void free(PoolHandle pool, void* pointer) noexcept {

@@ -1,299 +1,663 @@
 /// The recording half of a tracker: what a hook feeds and what a snapshot reads.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
-#include "alloctap/config.hpp"
+#include "alloctap/event/allocation_event.hpp"
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/meta/meta_container.hpp"
+#include "alloctap/observe/observer.hpp"
 #include "alloctap/os/errno_guard.hpp"
+#include "alloctap/queue/direct_queue.hpp"
 #include "alloctap/record/block_tracker.hpp"
-#include "alloctap/record/detour_recorder.hpp"
-#include "alloctap/record/mapping_recorder.hpp"
 #include "alloctap/record/module_tracker.hpp"
-#include "alloctap/record/observer_recorder.hpp"
-#include "alloctap/record/peak_recorder.hpp"
+#include "alloctap/record/observer_notifier.hpp"
+#include "alloctap/record/peak_tracker.hpp"
+#include "alloctap/record/recorded_data.hpp"
+#include "alloctap/record/recording_mode.hpp"
 #include "alloctap/record/sampled_heap.hpp"
-#include "alloctap/record/stack_recorder.hpp"
-#include "alloctap/record/thread_stats.hpp"
-#include "alloctap/record/timeline_recorder.hpp"
-#include "alloctap/record/totals_recorder.hpp"
+#include "alloctap/record/thread_stats_table.hpp"
+#include "alloctap/record/timeline.hpp"
 #include "alloctap/runtime/errno_safe_recording_scope.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/runtime/thread_state.hpp"
+#include "alloctap/sample/sampling_policy.hpp"
 #include "alloctap/stack/identified_stack.hpp"
 #include "alloctap/stack/stack_table.hpp"
+#include "alloctap/tag/tag_policy.hpp"
 
 namespace alloctap {
 
-/// The tables of one tracker and the way of an event into them: sample, stack, queue, container. It
-/// is the `EventSink` that the tracker's hook feeds. All static; constant-initialized, so events
-/// may come before constructors; deliberately never destroyed, so they may come after destructors.
+/// The tables of one tracker and the way of an event into them: sample, capture the stack, count,
+/// and change the container, at once or by a queue. It is the `EventSink` that the tracker's hook
+/// feeds. All static; constant-initialized, so events may come before constructors; deliberately
+/// never destroyed, so they may come after destructors.
 ///
 /// What is counted per event is counted in memory of the calling thread (`ThreadStats`): no two
 /// threads write one cache line for it.
 template <class Config>
-class Recorder : public DetourRecorder<Recorder<Config>, Config>,
-                 public MappingRecorder<Recorder<Config>>,
-                 public ObserverRecorder<Recorder<Config>, Config>,
-                 public PeakRecorder<Recorder<Config>>,
-                 public StackRecorder<Config>,
-                 public TimelineRecorder<Recorder<Config>>,
-                 public TotalsRecorder<Recorder<Config>, Config> {
+class Recorder {
  public:
   using Meta = typename Config::Meta;
-  using Books = BlockTracker<Meta, Recorder>;
-  using Queue = typename Config::Queue::template For<Books>;
+  using Blocks = BlockTracker<Meta, Recorder>;
+  using Queue = typename Config::Queue::template For<Blocks>;
   using Sampling = typename Config::Sampling;
-  using Observers = typename Config::Observers;
-  using Epochs = ModuleTracker<Recorder, Config>;
+
+  /// `sampling().estimate` is always nullptr if false.
+  static constexpr bool kMaySample = !kNeverSamples<Sampling>;
+  /// Whether each event is applied on the thread that it comes from.
+  static constexpr bool kDeliversAtOnce = requires { requires Queue::kDeliversAtOnce; };
+
+  // The parts.
 
   static Meta& meta() noexcept { return meta_; }
-  static auto& queue() noexcept { return queue_; }
+  static Queue& queue() noexcept { return queue_; }
+  static RecordingMode& mode() noexcept { return mode_; }
+  static ThreadStatsTable& threads() noexcept { return threads_; }
+  static const StackTable& stacks() noexcept { return stacks_; }
+  static ModuleTracker& modules() noexcept { return modules_; }
+  static Timeline& timeline() noexcept { return timeline_; }
+
+  /// Returns the parts for code that is compiled once. Control plane.
+  static RecordedData data() noexcept {
+    RecordedData data{.threads = threads_,
+                      .stacks = stacks_,
+                      .mappings = meta_.mappings(),
+                      .peak = peak_,
+                      .timeline = timeline_,
+                      .tags = Config::Tags::description(),
+                      .sampling = sampling(),
+                      .for_each_live = &for_each_live,
+                      .for_each_table = &for_each_table};
+    if constexpr (!kDeliversAtOnce) data.flush_queue = []() noexcept { queue_.flush(); };
+    if constexpr (requires { meta_.age_ns(nullptr); }) {
+      data.age_ns = [](const void* pointer) noexcept { return meta_.age_ns(pointer); };
+    }
+    if constexpr (requires { queue_.log(); }) {
+      data.cut_log = [](LoggedEvents& events) noexcept { return queue_.log().cut(events); };
+    }
+    return data;
+  }
+
+  // The session.
+
+  /// Asks the policy what it will be asked about, and ends all pauses. Before the hook is
+  /// installed.
+  static void begin_session() noexcept {
+    mode_.begin(Sampling::selects(), !Sampling::records_everything());
+  }
+  /// After the hook is uninstalled.
+  static void end_session() noexcept { mode_.end(); }
+
+  /// In the child of a fork, alone.
+  static void after_fork() noexcept {
+    queue_.after_fork();
+    peak_.after_fork();
+  }
+
+  /// Sets how many frames are captured from now on; between 1 and `Config::limits.max_frames`.
+  static void set_max_frames(std::uint32_t frames) noexcept {
+    max_frames_.store(std::clamp<std::uint32_t>(frames, 1, Config::limits.max_frames),
+                      std::memory_order_relaxed);
+  }
+  static std::uint32_t max_frames() noexcept { return max_frames_.load(std::memory_order_relaxed); }
+
+  /// Sets whether mappings are recorded from now on; they are at first. Before a session.
+  static void record_mappings(bool on) noexcept {
+    records_mappings_.store(on, std::memory_order_relaxed);
+  }
+  static bool records_mappings() noexcept {
+    return records_mappings_.load(std::memory_order_relaxed);
+  }
 
   /// For a hook that knows how far apart blocks begin, before any of them is recorded, and a
   /// container that asks for it.
   static void set_min_block_spacing(std::size_t bytes) noexcept
     requires requires(Meta& meta) { meta.set_min_block_spacing(bytes); }
   {
-    // So that every thread that records afterwards knows of it.
+    // Stops the world so that every thread that records afterwards knows of it.
     static_cast<void>(ThreadStates::close_gate());
     meta_.set_min_block_spacing(bytes);
     ThreadStates::open_gate();
   }
-  static Books& books() noexcept { return books_; }
 
-  /// Whether `sampling().estimates` may ever be there.
-  static constexpr bool kMaySample = !kNeverSamples<Sampling>;
+  // Calls that are not the program's.
 
-  static SamplingView sampling() noexcept {
-    return {.policy = Sampling::description(),
-            .weight = &Sampling::weight,
-            .estimates = Sampling::records_everything() ? nullptr : sample_books_.estimates()};
+  static bool is_internal_call(const CallOrigin& origin) noexcept {
+    if constexpr (requires { Config::is_internal_call(origin); }) {
+      return Config::is_internal_call(origin);
+    }
+    return false;
   }
 
-  /// Calls `visit(const auto&)` for each variable that may hold the program's pointers.
-  static void for_each_table(auto&& visit) { (visit(meta_), visit(queue_), visit(sample_books_)); }
-
-  static std::uint64_t peak_live_bytes() noexcept { return books_.peak_live_bytes(); }
-  /// Calls `visit(const void*, const BlockRecord&)` for each block that a report counts as live.
-  template <class Visit>
-  static void for_each_live(Visit&& visit) {
-    if (samples()) return sample_books_.for_each_live(visit);
-    meta_.for_each_live(visit);
+  /// Whether `is_internal_call` may yet return true, if it has not so far. While it may, each call
+  /// is asked about, which costs what sampling saves.
+  static bool may_have_internal_calls() noexcept {
+    if constexpr (requires { Config::may_have_internal_calls(); }) {
+      return Config::may_have_internal_calls();
+    }
+    return requires(const CallOrigin& origin) { Config::is_internal_call(origin); };
   }
+
+  /// Only hooks that are called before the tracker starts call it.
+  static void on_first_call() noexcept {
+    in_first_call_ = true;
+    if constexpr (requires { Config::on_first_call(); }) Config::on_first_call();
+    in_first_call_ = false;
+  }
+  /// Whether nothing was allocated before now.
+  static bool in_first_call() noexcept { return in_first_call_; }
+
+  // `EventSink`, `SkippingSink` and `TimingSink`.
 
   static constexpr bool leaves_errno_alone = true;
 
+  template <class BytesOf>
+  ALLOCTAP_ALWAYS_INLINE static bool try_skip(const void* block, const BytesOf& bytes_of) noexcept {
+    return sampled_heap_.try_skip(block, bytes_of);
+  }
+  ALLOCTAP_ALWAYS_INLINE static bool try_skip_free(const void* block) noexcept {
+    return sampled_heap_.try_skip_free(block);
+  }
+
+  ALLOCTAP_ALWAYS_INLINE static void on_allocate(const AllocationEvent& event) noexcept {
+    if (try_skip(event.pointer, [&] { return event.size; })) return;
+    on_allocate_sampled_in(copy_of(event));
+  }
+  ALLOCTAP_ALWAYS_INLINE static void on_deallocate(const DeallocationEvent& event) noexcept {
+    if (try_skip_free(event.pointer)) return;
+    on_deallocate_sampled_in(event.pointer, event.origin);
+  }
+
+  ALLOCTAP_ALWAYS_INLINE static void on_allocate_sampled_in(const AllocationEvent& event) noexcept {
+    if constexpr (kMaySample) {
+      allocate_or_sample(event);
+    } else {
+      allocate(event);
+    }
+  }
+  ALLOCTAP_ALWAYS_INLINE static void on_deallocate_sampled_in(void* pointer,
+                                                              const CallOrigin& origin) noexcept {
+    if constexpr (kMaySample) {
+      deallocate_or_sample(pointer, copy_of(origin));
+    } else {
+      deallocate(pointer, origin);
+    }
+  }
+
   static DetachedBlock begin_reallocate(const DeallocationEvent& event) noexcept {
-    if (samples()) return sample_books_.begin_reallocate(event);
-    const ErrnoSafeRecordingScope section;
-    ThreadStats* totals = ready(section.thread(), event.origin);
-    if (totals == nullptr) return {};
-    totals->moved.begin(event.pointer);
-    const BlockRecord record = queue_.take(event.pointer);
-    totals->moved.bytes = record.size;
-    if constexpr (kObserves<Observers>) notify_free(event.pointer, record);
+    if (samples()) return sampled_heap_.begin_reallocate(event);
+    const ErrnoSafeRecordingScope scope;
+    ThreadStats* stats = stats_for(scope.thread(), event.origin);
+    if (stats == nullptr) return {};
+    stats->moved.begin(event.pointer);
+    const BlockRecord record = take(event.pointer);
+    stats->moved.bytes = record.size;
+    if constexpr (kNotifies) Notifier::notify_free(stacks_, event.pointer, record);
     return {.pointer = event.pointer, .record = record, .known = record.stack != kNoStackId};
   }
 
   static void cancel_reallocate(const DetachedBlock& block) noexcept {
-    if (samples()) return sample_books_.cancel_reallocate(block);
-    const RecordingScope section;
-    if (!block.known || Totals::mine() == nullptr) return;
-    queue_.put_back(block.pointer, block.record);
-    Totals::mine()->moved = {};
-    if constexpr (kObserves<Observers>) notify_realloc_failed(block.pointer, block.record);
+    if (samples()) return sampled_heap_.cancel_reallocate(block);
+    const RecordingScope scope;
+    if (!block.known || mine() == nullptr) return;
+    put_back(block.pointer, block.record);
+    mine()->moved = {};
+    if constexpr (kNotifies) Notifier::notify_realloc_failed(stacks_, block.pointer, block.record);
   }
 
   static void finish_reallocate(const DetachedBlock& block) noexcept {
-    if (samples()) return sample_books_.finish_reallocate(block);
-    const RecordingScope section;
-    ThreadStats* totals = block.known ? Totals::mine() : nullptr;
-    if (totals != nullptr) totals->last.note_free(block.pointer, section.thread()->generation);
+    if (samples()) return sampled_heap_.finish_reallocate(block);
+    const RecordingScope scope;
+    ThreadStats* stats = block.known ? mine() : nullptr;
+    if (stats != nullptr) stats->last.note_free(block.pointer, scope.thread()->generation);
   }
 
-  static void on_modules_unloading() noexcept { Epochs::update(); }
-  static void on_modules_unloaded() noexcept { Epochs::on_modules_unloaded(); }
+  // Mappings change the container at once, whatever the queue.
+
+  static void on_map(const MappingEvent& event) noexcept {
+    if (!records_mappings()) return;
+    const RecordingScope scope;
+    ThreadStats* stats = stats_for(scope.thread(), event.origin);
+    if (stats == nullptr) return;
+    meta_.mappings().map(reinterpret_cast<std::uintptr_t>(event.address), event.length,
+                         capture(*scope.thread(), *stats, event.origin));
+    Notifier::notify_map({.address = event.address, .length = event.length});
+  }
+
+  static DetachedMappings begin_unmap(const MappingEvent& event) noexcept {
+    if (!records_mappings()) return {};
+    const RecordingScope scope;
+    if (stats_for(scope.thread(), event.origin) == nullptr) return {};
+    DetachedMappings detached =
+        meta_.mappings().begin_unmap(reinterpret_cast<std::uintptr_t>(event.address), event.length);
+    detached.address = event.address;
+    detached.length = event.length;
+    Notifier::notify_unmap({.address = event.address, .length = event.length});
+    return detached;
+  }
+
+  static void cancel_unmap(DetachedMappings& detached) noexcept {
+    const RecordingScope scope;
+    meta_.mappings().cancel_unmap(detached);
+    if (detached.length == 0) return;
+    Notifier::notify_map({.address = detached.address, .length = detached.length});
+  }
+
+  static void finish_unmap(DetachedMappings& detached) noexcept {
+    if (!records_mappings()) return;
+    const RecordingScope scope;
+    meta_.mappings().finish_unmap(detached);
+  }
+
+  static void on_modules_unloading() noexcept { modules_.update(); }
+  static void on_modules_unloaded() noexcept { modules_.on_modules_unloaded(); }
+
+  /// Takes the time of calls that are not the program's, too.
+  ALLOCTAP_ALWAYS_INLINE static const TimedCall* begin_timing(AllocatorCall call,
+                                                              std::size_t bytes) noexcept
+    requires TimingObserver<typename Config::Observers>
+  {
+    return Config::Observers::begin_timing(call, bytes);
+  }
+
+  ALLOCTAP_NOINLINE static void end_timing(const TimedCall& timed) noexcept
+    requires TimingObserver<typename Config::Observers>
+  {
+    const ErrnoSafeRecordingScope scope;
+    if (scope.thread() == nullptr) return;
+    Config::Observers::end_timing(timed, Config::Tags::current(*scope.thread()));
+  }
+
+  // For recorders of a special kind, and for the parts.
+
+  /// Returns the calling thread's stats, made if need be; nullptr if the system has no memory.
+  static ThreadStats* mine() noexcept { return threads_.mine(); }
+
+  /// Returns the calling thread's stats for a call that is in no recording scope; nullptr as
+  /// `stats_for`.
+  static ThreadStats* stats_outside(const CallOrigin& origin) noexcept {
+    const RecordingScope scope;
+    return stats_for(scope.thread(), origin);
+  }
+
+  /// Returns the stack of a call. Inside malloc.
+  static StackId capture(ThreadState& thread, ThreadStats& stats,
+                         const CallOrigin& origin) noexcept {
+    const IdentifiedStack identified = identify_stack<Stack>(thread, origin, max_frames());
+    count_incomplete(stats, identified.stack);
+    return intern(thread, identified);
+  }
+
+  static constexpr bool kKeepsPeak = kDeliversAtOnce;
+  static void on_peak_passed(const BlockRecord& gone) noexcept {
+    peak_.on_peak_passed(gone, data());
+  }
 
  private:
-  using Detoured = DetourRecorder<Recorder, Config>;
-  using Detoured::detours_;
-  using Detoured::samples;
-  using ObserverRecorder<Recorder, Config>::notify_realloc_failed;
-  using ObserverRecorder<Recorder, Config>::notify_free;
-  using ObserverRecorder<Recorder, Config>::notify_alloc;
-  using ObserverRecorder<Recorder, Config>::notify_realloc;
-  using Stacks = StackRecorder<Config>;
-  using Stacks::count_incomplete;
-  using Stacks::hash_of;
-  using Stacks::identify_uncached;
-  using Stacks::intern;
-  using Stacks::recall;
-  using Totals = TotalsRecorder<Recorder, Config>;
-  using Totals::ready;
-  using Totals::stats_unfiltered;
+  using Stack = typename Config::Stack;
+  using Tags = typename Config::Tags;
+  using Notifier = ObserverNotifier<Config>;
 
-  friend DetourRecorder<Recorder, Config>;
-  friend MappingRecorder<Recorder>;
-  friend Epochs;
+  static constexpr bool kNotifies = Notifier::kNotifies;
+  static constexpr bool kHasQueue = !std::is_same_v<typename Config::Queue, DirectQueue>;
 
-  /// For an event that takes the usual way: most touch nothing that changes the error number, and
-  /// what is called on the way of the others keeps it.
-  static constexpr bool kCallsLeaveErrnoAlone = !kObserves<Observers> && requires {
+  /// Most events touch nothing that changes the error number, and what is called on the slow paths
+  /// keeps it.
+  static constexpr bool kCallsLeaveErrnoAlone = !kNotifies && requires {
     requires Queue::leaves_errno_alone;
     requires Meta::leaves_errno_alone;
-    requires kTellsNobody<typename Config::Tags> ||
-                 requires { requires Config::Tags::leaves_errno_alone; };
+    requires kTellsNobody<Tags> || requires { requires Tags::leaves_errno_alone; };
   };
-  using EventSection =
+  using EventScope =
       std::conditional_t<kCallsLeaveErrnoAlone, RecordingScope, ErrnoSafeRecordingScope>;
 
-  /// Whether a free need be the program's only where its block is not known: what is known was the
-  /// program's.
-  static constexpr bool kAsksWhoseFreeLater =
-      !kObserves<Observers> && requires(Queue& queue, ThreadStats& totals) {
-        queue.push_known_deallocation(nullptr, totals);
-      };
+  /// Whether a free is looked up before it is known to be the program's: what is recorded was.
+  static constexpr bool kFiltersUnknownFrees = !kNotifies && !kHasQueue;
 
-  ALLOCTAP_NOINLINE static void count_unmatched(ThreadStats& totals, CallOrigin origin) noexcept {
-    if (!Totals::is_internal_call(origin)) ++totals.events.unmatched_frees;
+  // What is recorded.
+
+  static void for_each_live(RecordedData::BlockVisitor visit) noexcept {
+    if (samples()) return sampled_heap_.for_each_live(visit);
+    meta_.for_each(visit);
   }
 
-  /// No stack's.
-  static constexpr StackHash kHashOfNotTaken{.first = 1, .second = 1};
-  ALLOCTAP_ALWAYS_INLINE static void deallocate(void* pointer, const CallOrigin& origin) noexcept {
-    // The allocator is about to touch the block: if it is not in the cache, let it come while the
-    // record does, which is in another place.
-    ALLOCTAP_PREFETCH_FOR_WRITING(pointer);
-    const EventSection section;
-    ThreadStats* totals = kAsksWhoseFreeLater ? stats_unfiltered(section.thread(), origin)
-                                              : ready(section.thread(), origin);
-    if (totals == nullptr) return;
-    totals->last.note_free(pointer, section.thread()->generation);
-    if constexpr (kObserves<Observers>) {
-      notify_free(pointer, queue_.take(pointer));
-    } else if constexpr (kAsksWhoseFreeLater) {
-      const bool known = queue_.push_known_deallocation(pointer, *totals);
-      if (!known) [[unlikely]] {
-        count_unmatched(*totals, origin);
+  static void for_each_table(
+      FunctionRef<void(const void* start, std::size_t bytes)> visit) noexcept {
+    visit(&meta_, sizeof meta_);
+    visit(&queue_, sizeof queue_);
+    visit(&sampled_heap_, sizeof sampled_heap_);
+  }
+
+  static SamplingView sampling() noexcept {
+    SamplingView view{.policy = Sampling::description(), .weight = &Sampling::weight};
+    if constexpr (kMaySample) {
+      if (!Sampling::records_everything()) {
+        view.estimate = [](StackId stack) noexcept { return sampled_heap_.estimates().of(stack); };
       }
-    } else if constexpr (requires { queue_.push_deallocation(pointer, *totals); }) {
-      queue_.push_deallocation(pointer, *totals);
+    }
+    return view;
+  }
+
+  /// Whether the policy samples now. If it never does, nothing of the sampled heap is compiled.
+  ALLOCTAP_ALWAYS_INLINE static bool samples() noexcept { return kMaySample && mode_.samples(); }
+
+  // The way of an event.
+
+  /// Kept out of calls that are skipped, so that those need few registers.
+  ALLOCTAP_NOINLINE static void allocate_or_sample(const AllocationEvent& event) noexcept {
+    if (samples()) return sampled_heap_.apply(event);
+    allocate(event);
+  }
+  ALLOCTAP_NOINLINE static void deallocate_or_sample(void* pointer,
+                                                     const CallOrigin& origin) noexcept {
+    if (samples()) {
+      return sampled_heap_.apply(DeallocationEvent{.pointer = pointer, .origin = origin});
+    }
+    deallocate(pointer, origin);
+  }
+
+  ALLOCTAP_ALWAYS_INLINE static void deallocate(void* pointer, const CallOrigin& origin) noexcept {
+    // The allocator is about to touch the block: fetches it while the record is looked up.
+    ALLOCTAP_PREFETCH_FOR_WRITING(pointer);
+    const EventScope scope;
+    ThreadStats* stats = kFiltersUnknownFrees ? stats_unfiltered(scope.thread(), origin)
+                                              : stats_for(scope.thread(), origin);
+    if (stats == nullptr) return;
+    stats->last.note_free(pointer, scope.thread()->generation);
+    if constexpr (kNotifies) {
+      Notifier::notify_free(stacks_, pointer, take(pointer));
+    } else if constexpr (kFiltersUnknownFrees) {
+      const bool known = Blocks::record_known_deallocation(pointer, *stats);
+      if (!known) [[unlikely]] {
+        count_unmatched(*stats, origin);
+      }
+    } else if constexpr (requires { queue_.push_deallocation(pointer, *stats); }) {
+      queue_.push_deallocation(pointer, *stats);
     } else {
       queue_.push_deallocation(pointer);
     }
   }
 
   ALLOCTAP_ALWAYS_INLINE static void allocate(const AllocationEvent& event) noexcept {
-    const EventSection section;
-    ThreadStats* totals = stats_unfiltered(section.thread(), event.origin);
-    if (totals == nullptr) return;
-    if (detours_.any()) [[unlikely]] {
-      return allocate_on_detour(*section.thread(), *totals, Detoured::copy_of(event));
+    const EventScope scope;
+    ThreadStats* stats = stats_unfiltered(scope.thread(), event.origin);
+    if (stats == nullptr) return;
+    if (mode_.any()) [[unlikely]] {
+      return allocate_selected(*scope.thread(), *stats, copy_of(event));
     }
-    allocate(*section.thread(), *totals, event);
+    allocate(*scope.thread(), *stats, event);
   }
 
-  /// An allocation while recording is paused, or that the policy decides on.
-  ALLOCTAP_NOINLINE static void allocate_on_detour(ThreadState& thread, ThreadStats& totals,
-                                                   const AllocationEvent& event) noexcept {
-    if (Totals::is_internal_call(event.origin)) return;
-    totals.last.forget();
-    if (detours_.paused()) return;
+  /// Slow path: recording is paused, or the policy decides.
+  ALLOCTAP_NOINLINE static void allocate_selected(ThreadState& thread, ThreadStats& stats,
+                                                  const AllocationEvent& event) noexcept {
+    if (is_internal_call(event.origin)) return;
+    stats.last.forget();
+    if (mode_.paused()) return;
     const os::ErrnoGuard preserve_error;
     const SampleDecision decision = Sampling::decide(thread, event.size);
-    if (decision == SampleDecision::kWithStack) return allocate(thread, totals, event);
-    record(thread, event, totals, kStackNotTaken,
-           totals.stacks.find_or_add(kHashOfNotTaken, kStackNotTaken));
+    if (decision == SampleDecision::kWithStack) return allocate(thread, stats, event);
+    record(thread, event, stats, kStackNotTaken,
+           stats.stacks.find_or_add(kHashOfNotTaken, kStackNotTaken));
   }
 
-  ALLOCTAP_ALWAYS_INLINE static void allocate(ThreadState& thread, ThreadStats& totals,
+  ALLOCTAP_ALWAYS_INLINE static void allocate(ThreadState& thread, ThreadStats& stats,
                                               const AllocationEvent& event) noexcept {
     const auto expected = expect(event.pointer);
-    RememberedStack* const recalled = recall(thread, totals, event.origin);
+    RememberedStack* const recalled = recall(thread, stats, event.origin);
     if (recalled != nullptr) [[likely]] {
       StackTotals::Entry* const entry =
-          totals.stacks.find_at(recalled->place, hash_of(thread, recalled->hash));
+          stats.stacks.find_at(recalled->place, hash_of(thread, recalled->hash));
       if (entry != nullptr) [[likely]] {
-        return record(thread, event, totals, entry->stack, entry, expected);
+        return record(thread, event, stats, entry->stack, entry, expected);
       }
     }
-    allocate_anew(thread, totals, Detoured::copy_of(event), recalled, expected);
+    allocate_uncached(thread, stats, copy_of(event), recalled, expected);
   }
 
-  /// From a stack that does not come again and again, which is not remembered where the call is not
-  /// the program's. The event is a copy, because the one that it was made of is not in memory.
+  /// Slow path: the stack is none that comes again and again. Does not remember it if the call is
+  /// not the program's. The event is a copy, because the caller's is not in memory.
   template <class Expected>
-  ALLOCTAP_NOINLINE static void allocate_anew(ThreadState& thread, ThreadStats& totals,
-                                              const AllocationEvent& event,
-                                              RememberedStack* recalled,
-                                              Expected expected) noexcept {
-    if (Totals::is_internal_call(event.origin)) return;
+  ALLOCTAP_NOINLINE static void allocate_uncached(ThreadState& thread, ThreadStats& stats,
+                                                  const AllocationEvent& event,
+                                                  RememberedStack* recalled,
+                                                  Expected expected) noexcept {
+    if (is_internal_call(event.origin)) return;
     const os::ErrnoGuard preserve_error;
-    totals.last.forget();
+    stats.last.forget();
     const IdentifiedStack identified = identify_uncached(thread, event.origin, recalled);
-    if (recalled == nullptr) count_incomplete(totals, identified.stack);
+    if (recalled == nullptr) count_incomplete(stats, identified.stack);
     StackTotals::Entry* entry =
-        totals.stacks.find(hash_of(thread, identified.hash), identified.place);
+        stats.stacks.find(hash_of(thread, identified.hash), identified.place);
     if (entry != nullptr) [[likely]] {
-      return record(thread, event, totals, entry->stack, entry, expected);
+      return record(thread, event, stats, entry->stack, entry, expected);
     }
-    allocate_first(thread, totals, event, identified);
+    allocate_first(thread, stats, event, identified);
   }
 
   /// The first allocation of a thread with that stack. Stacks that could not be kept share one
   /// entry, so that each is tried again next time.
-  ALLOCTAP_NOINLINE static void allocate_first(ThreadState& thread, ThreadStats& totals,
+  ALLOCTAP_NOINLINE static void allocate_first(ThreadState& thread, ThreadStats& stats,
                                                const AllocationEvent& event,
                                                const IdentifiedStack& identified) noexcept {
     const StackId stack = intern(thread, identified);
     const StackHash hash = stack == kUnknownStack ? StackHash{} : hash_of(thread, identified.hash);
-    record(thread, event, totals, stack, totals.stacks.find_or_add(hash, stack));
+    record(thread, event, stats, stack, stats.stacks.find_or_add(hash, stack));
   }
 
-  /// What the queue makes of knowing an allocation before its stack is known.
+  /// Counts and hands on an allocation; `entry` is nullptr if there is no memory to count it.
+  template <class Expected = std::nullptr_t>
+  ALLOCTAP_ALWAYS_INLINE static void record(ThreadState& thread, const AllocationEvent& event,
+                                            ThreadStats& stats, StackId stack,
+                                            StackTotals::Entry* entry,
+                                            Expected expected = {}) noexcept {
+    stats.recorded.count_allocation(event.size);
+    if (entry != nullptr) [[likely]] {
+      StackTotals::count(*entry, event.size);
+      stats.last.remember(event.pointer, entry, thread.generation);
+    } else {
+      ++stats.events.dropped;
+    }
+    const RecordedAllocation allocation{.pointer = event.pointer,
+                                        .record = {.stack = stack, .size = event.size}};
+    hand_on(allocation, stats, expected);
+    if constexpr (kNotifies) {
+      Notifier::notify_alloc(thread, event.pointer, allocation.record);
+      Notifier::notify_realloc(stacks_, event, allocation.record);
+    }
+  }
+
+  // The stats of a thread.
+
+  /// Returns the stats to record in, in a recording scope of `thread`; nullptr if that is, if the
+  /// system has no memory for them, or if the call is not the program's.
+  ALLOCTAP_ALWAYS_INLINE static ThreadStats* stats_for(ThreadState* thread,
+                                                       const CallOrigin& origin) noexcept {
+    if (is_internal_call(origin)) return nullptr;
+    ThreadStats* stats = thread == nullptr ? nullptr : threads_.of(*thread);
+    if (stats == nullptr) [[unlikely]] {
+      threads_.count_dropped();
+    }
+    return stats;
+  }
+
+  /// As `stats_for`, but does not ask whether the call is the program's if the thread has stats:
+  /// the caller does, later.
+  ALLOCTAP_ALWAYS_INLINE static ThreadStats* stats_unfiltered(ThreadState* thread,
+                                                              const CallOrigin& origin) noexcept {
+    ThreadStats* stats = thread == nullptr ? nullptr : threads_.get_if_exists(*thread);
+    return stats != nullptr ? stats : make_stats(thread, origin);
+  }
+
+  /// The origin is a copy, so that callers on the fast path need not have it in memory.
+  ALLOCTAP_NOINLINE static ThreadStats* make_stats(ThreadState* thread,
+                                                   CallOrigin origin) noexcept {
+    return stats_for(thread, origin);
+  }
+
+  ALLOCTAP_NOINLINE static void count_unmatched(ThreadStats& stats, CallOrigin origin) noexcept {
+    if (!is_internal_call(origin)) ++stats.events.unmatched_frees;
+  }
+
+  // Stacks.
+
+  ALLOCTAP_ALWAYS_INLINE static void count_incomplete(ThreadStats& stats,
+                                                      const CapturedStack& stack) noexcept {
+    if (!stack.is_whole()) [[unlikely]] {
+      count_incomplete_slow(stats, stack);
+    }
+  }
+
+  ALLOCTAP_NOINLINE static void count_incomplete_slow(ThreadStats& stats,
+                                                      CapturedStack stack) noexcept {
+    if (stack.by_records) ++stats.events.frame_pointer_unwinds;
+    if (stack.failed) ++stats.events.failed_unwinds;
+    if (stack.truncated) ++stats.events.truncated_stacks;
+  }
+
+  /// Returns the stack of a call, if the capture remembers it; else nullptr.
+  ALLOCTAP_ALWAYS_INLINE static RememberedStack* recall(ThreadState& thread, ThreadStats& stats,
+                                                        const CallOrigin& origin) noexcept {
+    if constexpr (RecallingStackCapture<Stack>) {
+      RememberedStack* const recalled = Stack::recall(thread, origin, max_frames());
+      if (recalled != nullptr) count_incomplete(stats, recalled->stack);
+      return recalled;
+    } else {
+      return nullptr;
+    }
+  }
+
+  /// Returns the stack of a call for which `recall` returned `recalled`. The caller counts what is
+  /// incomplete of it: a copy here would wait until the capture's has reached the cache.
+  ALLOCTAP_ALWAYS_INLINE static IdentifiedStack identify_uncached(
+      ThreadState& thread, const CallOrigin& origin, RememberedStack* recalled) noexcept {
+    if constexpr (RecallingStackCapture<Stack>) {
+      return Stack::identify_uncached(thread, origin, max_frames(), recalled);
+    } else {
+      return identify_stack<Stack>(thread, origin, max_frames());
+    }
+  }
+
+  /// Returns the hash under which a stack is kept: that of its frames and of its owner. What a
+  /// capture remembers of frames stays right whatever the tag.
+  ALLOCTAP_ALWAYS_INLINE static decltype(auto) hash_of(const ThreadState& thread,
+                                                       const StackHash& frames) noexcept {
+    if constexpr (kTellsNobody<Tags>) {
+      return (frames);
+    } else {
+      return frames.owned_by(Tags::current(thread));
+    }
+  }
+
+  static StackId intern(ThreadState& thread, const IdentifiedStack& identified) noexcept {
+    const StackOwner owner = Tags::current(thread);
+    const StackHash hash = identified.hash.owned_by(owner);
+    const StackId known = stacks_.find(hash);
+    if (known != kNoStackId) return known;
+    return stacks_.intern_program(hash, frames_of<Stack>(thread, identified), owner);
+  }
+
+  // What events go to: the container itself, or the queue before it.
+
+  /// Returns what the container, or the queue, makes of knowing an allocation before its stack is
+  /// known.
   ALLOCTAP_ALWAYS_INLINE static auto expect(const void* pointer) noexcept {
-    if constexpr (requires { queue_.expect_allocation(pointer); }) {
+    if constexpr (!kHasQueue && requires { Blocks::expect(pointer); }) {
+      return Blocks::expect(pointer);
+    } else if constexpr (kHasQueue && requires { queue_.expect_allocation(pointer); }) {
       return queue_.expect_allocation(pointer);
     } else {
       return nullptr;
     }
   }
 
-  /// Counts and hands on an allocation; `entry` is nullptr where there is no memory to count it.
-  template <class Expected = std::nullptr_t>
-  ALLOCTAP_ALWAYS_INLINE static void record(ThreadState& thread, const AllocationEvent& event,
-                                            ThreadStats& totals, StackId stack,
-                                            StackTotals::Entry* entry,
-                                            Expected expected = {}) noexcept {
-    totals.recorded.count_allocation(event.size);
-    if (entry != nullptr) [[likely]] {
-      StackTotals::count(*entry, event.size);
-      totals.last.remember(event.pointer, entry, thread.generation);
-    } else {
-      ++totals.events.dropped;
-    }
-    const RecordedAllocation allocation{.pointer = event.pointer,
-                                        .record = {.stack = stack, .size = event.size}};
-    if constexpr (requires { queue_.push_expected(allocation, expected, totals); }) {
-      queue_.push_expected(allocation, expected, totals);
+  template <class Expected>
+  ALLOCTAP_ALWAYS_INLINE static void hand_on(const RecordedAllocation& allocation,
+                                             ThreadStats& stats, Expected expected) noexcept {
+    if constexpr (!kHasQueue &&
+                  requires { Blocks::record_expected(allocation, expected, stats); }) {
+      Blocks::record_expected(allocation, expected, stats);
+    } else if constexpr (!kHasQueue) {
+      Blocks::record_allocation(allocation);
+    } else if constexpr (requires { queue_.push_expected(allocation, expected, stats); }) {
+      queue_.push_expected(allocation, expected, stats);
     } else {
       queue_.push_allocation(allocation);
     }
-    if constexpr (kObserves<Observers>) notify_alloc(thread, event.pointer, allocation.record);
-    if constexpr (kObservesReallocations<Observers>) {
-      notify_realloc(event, allocation.record);
-    }
   }
 
+  ALLOCTAP_ALWAYS_INLINE static BlockRecord take(void* pointer) noexcept {
+    if constexpr (kHasQueue) return queue_.take(pointer);
+    return Blocks::take(pointer);
+  }
+
+  static void put_back(void* pointer, const BlockRecord& record) noexcept {
+    if constexpr (kHasQueue) return queue_.put_back(pointer, record);
+    Blocks::put_back(pointer, record);
+  }
+
+  /// Copies field by field: what is skipped after all need not be in memory.
+  ALLOCTAP_ALWAYS_INLINE static AllocationEvent copy_of(const AllocationEvent& event) noexcept {
+    return {.pointer = event.pointer,
+            .size = event.size,
+            .alignment = event.alignment,
+            .kind = event.kind,
+            .heap = event.heap,
+            .origin = copy_of(event.origin),
+            .reallocated = event.reallocated};
+  }
+  ALLOCTAP_ALWAYS_INLINE static CallOrigin copy_of(const CallOrigin& origin) noexcept {
+    return {.caller = origin.caller,
+            .frame = origin.frame,
+            .place = origin.place,
+            .allocator = origin.allocator};
+  }
+
+  static void on_module_notice(const os::ModuleNotice& notice) noexcept {
+    modules_.on_notice(notice);
+  }
+
+  static constexpr UnloadedModuleQueue* departed_modules() noexcept {
+    if constexpr (os::kLoaderGivesNotice) return &departed_modules_;
+    return nullptr;
+  }
+
+  static constexpr auto forget_code() noexcept -> void (*)() noexcept {
+    if constexpr (requires { Stack::forget_unloaded_modules(); }) {
+      return []() noexcept { Stack::forget_unloaded_modules(); };
+    }
+    return nullptr;
+  }
+
+  /// The hash of no stack.
+  static constexpr StackHash kHashOfNotTaken{.first = 1, .second = 1};
+
+  static inline constinit RecordingMode mode_;
   static inline constinit Meta meta_;
-  static inline constinit Books books_;
-  static constexpr bool kHasConstantQueue =
-      requires { requires std::is_same_v<typename Queue::Unchanging, Queue>; };
-  static inline constinit std::conditional_t<kHasConstantQueue, const Queue, Queue> queue_{books_};
-  static inline constinit SampleBooksFor<Recorder, Sampling> sample_books_;
+  static inline constinit Blocks blocks_;
+  static inline constinit Queue queue_{blocks_};
+  static inline constinit SampledHeapFor<Recorder, Sampling> sampled_heap_;
+  static inline constinit ThreadStatsTable threads_;
+  static inline constinit StackTable stacks_;
+  static inline constinit PeakTracker peak_;
+  static inline constinit Timeline timeline_;
+  static inline constinit UnloadedModuleQueue departed_modules_;
+  static inline constinit ModuleTracker modules_{{.stacks = stacks_,
+                                                  .threads = threads_,
+                                                  .departed = departed_modules(),
+                                                  .forget_code = forget_code(),
+                                                  .symbolize = &Config::Symbolizer::symbolize,
+                                                  .listener = &on_module_notice}};
+  static inline constinit std::atomic<std::uint32_t> max_frames_{Config::limits.max_frames};
+  static inline constinit std::atomic<bool> records_mappings_{true};
+  static inline constinit bool in_first_call_ = false;
 };
 
 }  // namespace alloctap

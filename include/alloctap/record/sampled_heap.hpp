@@ -1,4 +1,4 @@
-/// The books of a tracker while its policy samples.
+/// What a tracker records while its policy samples.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 #include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/thread_local.hpp"
 #include "alloctap/record/block_tracker.hpp"
+#include "alloctap/record/recorded_data.hpp"
 #include "alloctap/record/recording_mode.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/sample/address_filter.hpp"
@@ -18,21 +19,18 @@
 
 namespace alloctap {
 
-/// Keeps samples and the estimates per stack, and counts them in the books of all blocks with the
-/// weights of `Sampling`. Samples come without a queue: they are few, and a free has to be told at
-/// once whether its block is one. They have an index of their own, because they lie far apart.
-/// Frees in a session that does not sample never come here. Thread-safe; runs inside malloc.
-/// Constant-initialized by zeros alone, because its 4 MiB would else stand in the program's file;
-/// never destroyed.
+/// The samples and the estimates per stack. Samples are counted with the weights of `Sampling`.
+/// They go to no queue: they are few, and a free has to know at once whether its block is one. They
+/// have an index of their own, because they lie far apart. Only for sessions that sample.
 ///
-/// What a call costs that has nothing to do with a sample is all in `try_skip`: it touches memory
-/// of its thread and reads a byte that hardly changes, waits for no snapshot, and is folded into
-/// the hooked function. A thread skips nothing before its first call went through `apply`, and
-/// nobody does while calls may come that are not the program's: they are told from others there
-/// alone.
+/// `try_skip` is all that a call costs that has nothing to do with a sample: it touches memory of
+/// its thread and reads a byte that hardly changes, waits for no snapshot, and is inlined into the
+/// hooked function. A thread skips nothing before its first call went through `apply`. No thread
+/// does while internal calls are possible: only `apply` tells them from the program's.
 ///
-/// `Recorder` is the one that it belongs to: it has the totals of threads, captures stacks, knows
-/// of pauses.
+/// `Recorder` is its owner: it has the stats of threads and the mode, and captures stacks.
+/// Thread-safe; runs inside malloc. Constant-initialized by zeros alone, because its 4 MiB would
+/// else be in the program's file; never destroyed.
 template <class Recorder, SamplingPolicy Sampling>
 class SampledHeap {
  public:
@@ -57,7 +55,7 @@ class SampledHeap {
     const os::ErrnoGuard preserve_error;
     SampledCalls* calls = calls_for(event.origin);
     if (calls == nullptr) return;
-    if (Recorder::detours().paused()) return calls->forget_last();
+    if (Recorder::mode().paused()) return calls->forget_last();
     calls->count_allocation(event.pointer, event.size);
     const SampleDecision decision = Sampling::decide(*this_thread_slot().state, event.size);
     if (decision == SampleDecision::kSkip) return;
@@ -89,7 +87,7 @@ class SampledHeap {
     if (!block.known) return;
     const RecordingScope section;
     recorded_.add(block.pointer);
-    Recorder::books().template count_put_back<Weighted>(
+    Recorder::Blocks::template count_put_back<Weighted>(
         block.record, samples_.insert(block.pointer, block.record).kept);
   }
 
@@ -99,12 +97,9 @@ class SampledHeap {
     if (temporary && block.known) add_temporary(block.record);
   }
 
-  [[nodiscard]] const StackEstimates* estimates() const noexcept { return &estimates_; }
+  [[nodiscard]] const StackEstimates& estimates() const noexcept { return estimates_; }
 
-  template <class Visit>
-  void for_each_live(Visit&& visit) {
-    samples_.for_each(visit);
-  }
+  void for_each_live(RecordedData::BlockVisitor visit) { samples_.for_each(visit); }
 
  private:
   struct Weighted {
@@ -126,11 +121,11 @@ class SampledHeap {
     return os::ThreadLocal<Skipping, SampledHeap>::mine();
   }
   ALLOCTAP_ALWAYS_INLINE static bool may_skip() noexcept {
-    return mine().when == Recorder::detours().word();
+    return mine().when == Recorder::mode().word();
   }
 
   static void let_skip(SampledCalls& calls) noexcept {
-    const std::uint64_t now = Recorder::detours().word();
+    const std::uint64_t now = Recorder::mode().word();
     if (!RecordingMode::only_samples(now) || Recorder::may_have_internal_calls()) return;
     mine() = {.when = now, .calls = &calls};
   }
@@ -138,14 +133,14 @@ class SampledHeap {
   /// What the calling thread counts in; nullptr where the call is not the program's, or the system
   /// has no memory.
   SampledCalls* calls_for(const CallOrigin& origin) noexcept {
-    ThreadStats* totals = Recorder::totals_outside(origin);
-    if (totals == nullptr) return nullptr;
+    ThreadStats* stats = Recorder::stats_outside(origin);
+    if (stats == nullptr) return nullptr;
     ThreadState& thread = *this_thread_slot().state;
-    if (!totals->calls.has_begun(thread.generation)) {
-      totals->calls.begin(countdown_of(thread), thread.generation);
+    if (!stats->calls.has_begun(thread.generation)) {
+      stats->calls.begin(countdown_of(thread), thread.generation);
     }
-    let_skip(totals->calls);
-    return &totals->calls;
+    let_skip(stats->calls);
+    return &stats->calls;
   }
 
   static std::uint64_t& countdown_of(ThreadState& thread) noexcept {
@@ -157,16 +152,16 @@ class SampledHeap {
 
   void record(const AllocationEvent& event, SampleDecision decision) noexcept {
     const RecordingScope section;
-    ThreadStats& totals = *Recorder::mine();
+    ThreadStats& stats = *Recorder::mine();
     const bool with_stack = decision == SampleDecision::kWithStack;
     const StackId stack =
-        with_stack ? Recorder::capture(*section.thread(), totals, event.origin) : kStackNotTaken;
-    if (!estimates_.add(stack, Sampling::weight(event.size), event.size)) ++totals.events.dropped;
+        with_stack ? Recorder::capture(*section.thread(), stats, event.origin) : kStackNotTaken;
+    if (!estimates_.add(stack, Sampling::weight(event.size), event.size)) ++stats.events.dropped;
     const BlockRecord record{.stack = stack, .size = event.size};
     const InsertOutcome outcome = samples_.insert(event.pointer, record);
     const bool is_new = outcome.kept && outcome.replaced.stack == kNoStackId;
     if (is_new) recorded_.add(event.pointer);
-    Recorder::books().template count_allocation<Weighted>(record, outcome);
+    Recorder::Blocks::template count_allocation<Weighted>(record, outcome);
   }
 
   /// The record of a sample, taken out; that of no stack where `block` is none.
@@ -176,7 +171,7 @@ class SampledHeap {
     const BlockRecord record = samples_.take(block);
     if (record.stack == kNoStackId) return {};
     recorded_.remove(block);
-    Recorder::books().template count_taken<Weighted>(record);
+    Recorder::Blocks::template count_taken<Weighted>(record);
     return record;
   }
 
@@ -193,19 +188,18 @@ class SampledHeap {
 };
 
 /// What a tracker has whose policy never samples.
-struct NoSampleBooks {
+struct NoSampledHeap {
   static bool try_skip(const void*, const auto&) noexcept { return false; }
   static bool try_skip_free(const void*) noexcept { return false; }
   static void apply(const auto&) noexcept {}
   static DetachedBlock begin_reallocate(const DeallocationEvent&) noexcept { return {}; }
   static void cancel_reallocate(const DetachedBlock&) noexcept {}
   static void finish_reallocate(const DetachedBlock&) noexcept {}
-  static const StackEstimates* estimates() noexcept { return nullptr; }
   static void for_each_live(const auto&) noexcept {}
 };
 
 template <class Recorder, SamplingPolicy Sampling>
-using SampleBooksFor =
-    std::conditional_t<kNeverSamples<Sampling>, NoSampleBooks, SampledHeap<Recorder, Sampling>>;
+using SampledHeapFor =
+    std::conditional_t<kNeverSamples<Sampling>, NoSampledHeap, SampledHeap<Recorder, Sampling>>;
 
 }  // namespace alloctap

@@ -8,7 +8,7 @@
 
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/runtime/zeroed_array.hpp"
-#include "alloctap/sample/sampling_policy.hpp"
+#include "alloctap/sample/sampling_view.hpp"
 
 namespace alloctap {
 
@@ -16,12 +16,6 @@ namespace alloctap {
 /// Thread-safe, lock-free, runs inside malloc. Constant-initialized, never destroyed.
 class StackEstimates {
  public:
-  struct Estimate {
-    double allocations = 0;
-    double allocated_bytes = 0;
-    double temporary_allocations = 0;
-  };
-
   constexpr StackEstimates() noexcept = default;
 
   /// Adds a sample of `bytes` bytes that stands for `weight` allocations. False where the system
@@ -34,7 +28,7 @@ class StackEstimates {
     if (sums != nullptr) sums->temporary.fetch_add(weight, std::memory_order_relaxed);
   }
 
-  [[nodiscard]] Estimate of(StackId stack) const noexcept;
+  [[nodiscard]] StackEstimate of(StackId stack) const noexcept;
 
  private:
   struct Sums {
@@ -56,14 +50,6 @@ class StackEstimates {
   Sums* find_or_make(StackId stack) noexcept;
 
   ZeroedArray<std::atomic<Chunk*>, kChunks> chunks_;
-};
-
-/// What a snapshot has to know of the sampling behind it.
-struct SamplingView {
-  SamplingDescription policy;
-  double (*weight)(std::size_t size) noexcept = nullptr;
-  /// nullptr where every allocation was recorded: then what was counted is exact.
-  const StackEstimates* estimates = nullptr;
 };
 
 }  // namespace alloctap

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/record/freed_totals.hpp"
@@ -31,18 +30,6 @@ enum class FreedKnowledge : std::uint8_t {
   kSampled,
 };
 
-/// What can be known of what `source`, as of a snapshot, counts; `exact`: every call is counted.
-template <class Source>
-[[nodiscard]] FreedKnowledge known_of_freed(Source& source, bool exact) noexcept {
-  if (!exact) return FreedKnowledge::kSampled;
-  if constexpr (requires { source.queue(); }) {
-    using Queue = std::remove_cvref_t<decltype(source.queue())>;
-    const bool counts_on_caller = requires { requires Queue::kDeliversAtOnce; };
-    if (!counts_on_caller) return FreedKnowledge::kNotTold;
-  }
-  return FreedKnowledge::kAll;
-}
-
 /// What a snapshot holds of it.
 struct FreedByThread {
   FreedKnowledge knowledge = FreedKnowledge::kNotAsked;
@@ -50,7 +37,7 @@ struct FreedByThread {
   ArenaArray<FreesByThread> blocks;
 
   /// Whether anything is to be copied.
-  [[nodiscard]] bool is_told() const noexcept {
+  [[nodiscard]] bool is_available() const noexcept {
     return knowledge == FreedKnowledge::kAll || knowledge == FreedKnowledge::kIncomplete;
   }
 

@@ -114,7 +114,7 @@ inline void sort(ArenaArray<OwnershipRow>& rows) noexcept {
 
 /// Whether `ownership_matrix` of it has rows to make, and no reason not to.
 [[nodiscard]] inline bool tells_ownership(const Snapshot& snapshot) noexcept {
-  return snapshot.freed.is_told() && ownership::knows_owners(snapshot);
+  return snapshot.freed.is_available() && ownership::knows_owners(snapshot);
 }
 
 /// Sums up who gave back whose blocks, of a snapshot that was taken with `SnapshotOptions::freed`

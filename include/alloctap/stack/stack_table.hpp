@@ -52,6 +52,12 @@ class StackTable {
     return intern(hash_frames(frames).owned_by(owner), frames, owner);
   }
 
+  /// As `intern`, without the frames of the tracker's own code, on which the hash depends too. The
+  /// stack is known not to be there.
+  [[nodiscard]] StackId intern_program(const StackHash& hash,
+                                       std::span<const std::uintptr_t> frames,
+                                       StackOwner owner) noexcept;
+
   /// The frames of `id`, leaf first; empty for `kUnknownStack`, `kStackNotTaken` and ids that were
   /// never given out.
   [[nodiscard]] StackFrames frames(StackId id) const noexcept {

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <string>
 
-#include "tests/integration/windows/held_blocks.hpp"
+#include "tests/integration/windows/lifetime_breakdown.hpp"
 #include "tests/integration/windows/run_workplace.hpp"
 
 namespace {

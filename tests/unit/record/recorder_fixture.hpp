@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "alloctap/config.hpp"
 #include "alloctap/record/recorder.hpp"
 #include "alloctap/sample/size_range.hpp"
 #include "alloctap/snapshot/take_snapshot.hpp"
@@ -66,8 +67,7 @@ struct Program {
     allocate(block, size);
   }
   static Snapshot snapshot() {
-    Record recorder;
-    SnapshotBuilder builder(recorder);
+    SnapshotBuilder builder(Record::data());
     builder.read();
     Result<Snapshot> snapshot = builder.finish();
     REQUIRE(snapshot.ok());

@@ -182,12 +182,12 @@ TEST_CASE("a pause keeps calls out of the count, sampled or not") {
   begin<P>();
   P::allocate(0x1000, 10);
   P::allocate(0x2000, 200);
-  P::Record::detours().pause();
+  P::Record::mode().pause();
   P::allocate(0x3000, 10);
   P::allocate(0x4000, 200);
   P::free(0x4000);
   P::free(0x2000);
-  P::Record::detours().resume();
+  P::Record::mode().resume();
   const Snapshot snapshot = P::snapshot();
   CHECK(snapshot.totals.allocations == 2);
   CHECK(snapshot.totals.allocated_bytes == 210);

@@ -52,10 +52,10 @@ TEST_CASE("a call that is not the program's is passed by") {
   CHECK(none.first == nullptr);
   const Snapshot snapshot = P::snapshot();
   CHECK(snapshot.account.events == 0);
-  CHECK(P::Record::counters().dropped == 0);
+  CHECK(P::Record::threads().counters().dropped == 0);
   // A thread that counts makes the peak of all others less exact.
   std::size_t threads = 0;
-  P::Record::for_each_totals([&](const ThreadStats&) { ++threads; });
+  P::Record::threads().for_each([&](const ThreadStats&, const ThreadState&) { ++threads; });
   CHECK(threads == 0);
 }
 
@@ -69,9 +69,9 @@ TEST_CASE_TEMPLATE("among the program's calls, those of the tracker itself leave
   P::Record::on_allocate({.pointer = at(0x2000), .size = 20, .origin = own});
   P::Record::on_deallocate({.pointer = at(0x2000), .origin = own});
   P::free(0x3000);
-  P::Record::detours().pause();
+  P::Record::mode().pause();
   P::Record::on_allocate({.pointer = at(0x4000), .size = 40, .origin = own});
-  P::Record::detours().resume();
+  P::Record::mode().resume();
   const Snapshot snapshot = P::snapshot();
   CHECK(snapshot.totals.allocations == 1);
   CHECK(snapshot.totals.live_bytes == 10);
@@ -113,7 +113,7 @@ TEST_CASE("frames are captured up to the limit, and walks that fail are counted"
   ScriptedStack::play(deep);
   CHECK(P::Record::max_frames() == 4);
   P::allocate(0x1000, 1);
-  CHECK(P::Record::counters().truncated_stacks == 1);
+  CHECK(P::Record::threads().counters().truncated_stacks == 1);
   P::Record::set_max_frames(2);
   P::allocate(0x2000, 1);
   P::Record::set_max_frames(0);
@@ -125,8 +125,8 @@ TEST_CASE("frames are captured up to the limit, and walks that fail are counted"
   P::allocate(0x4000, 1);
   ScriptedStack::play({}, true);
   P::allocate(0x5000, 1);
-  CHECK(P::Record::counters().truncated_stacks == 3);
-  CHECK(P::Record::counters().failed_unwinds == 2);
+  CHECK(P::Record::threads().counters().truncated_stacks == 3);
+  CHECK(P::Record::threads().counters().failed_unwinds == 2);
 
   const Snapshot snapshot = P::snapshot();
   std::vector<std::size_t> depths;

@@ -74,10 +74,10 @@ TEST_CASE("a thread skips calls behind its first one, in one session, and not in
   P::allocate(0x1000, 10);
   CHECK(skips_now<P>());
   std::thread([] { CHECK_FALSE(skips_now<P>()); }).join();
-  P::Record::detours().pause();
+  P::Record::mode().pause();
   CHECK_FALSE(skips_now<P>());
   CHECK_FALSE(P::Record::try_skip_free(at(0x1000)));
-  P::Record::detours().resume();
+  P::Record::mode().resume();
   CHECK(skips_now<P>());
   CHECK(P::Record::try_skip_free(at(0x1000)));
   CHECK(P::snapshot().totals.allocations == 3);

@@ -16,7 +16,7 @@ TEST_CASE("the weights of a stack's samples add up, and those of others stay apa
   CHECK(estimates->add(20'000, 7, 1));
   estimates->add_temporary(3, 2.25);
   estimates->add_temporary(1'000'000, 1);
-  const StackEstimates::Estimate three = estimates->of(3);
+  const alloctap::StackEstimate three = estimates->of(3);
   CHECK(three.allocations == 3.75);
   CHECK(three.allocated_bytes == 1522.5);
   CHECK(three.temporary_allocations == 2.25);

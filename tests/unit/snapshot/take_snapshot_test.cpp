@@ -8,10 +8,12 @@
 
 #include "alloctap/meta/memory_meta_container.hpp"
 #include "alloctap/meta/shadow_index.hpp"
+#include "alloctap/record/block_tracker.hpp"
+#include "alloctap/record/peak_tracker.hpp"
+#include "alloctap/record/recorded_data.hpp"
+#include "alloctap/record/timeline.hpp"
 #include "alloctap/sample/every_allocation.hpp"
 #include "alloctap/status.hpp"
-#include "alloctap/tag/tag_policy.hpp"
-#include "tests/support/counted_container.hpp"
 #include "tests/support/exhausted_arena.hpp"
 
 namespace {
@@ -26,64 +28,81 @@ using alloctap::StackTable;
 using alloctap::testing::StarvedArena;
 
 using Meta = alloctap::MemoryMetaContainer<alloctap::ShadowIndex>;
-using Books = alloctap::testing::CountedContainer<Meta, struct SnapshotTest>;
 
-/// What a tracker holds.
+/// What a tracker holds; one lives at a time.
 class Tables {
  public:
+  Tables() {
+    current_ = this;
+    Owner::stats = stats_;
+  }
+  ~Tables() {
+    current_ = nullptr;
+    // It is the arena's, and another table's thread must not find it.
+    Owner::stats = nullptr;
+  }
+  Tables(const Tables&) = delete;
+  Tables& operator=(const Tables&) = delete;
+
   StackId stack(std::uintptr_t frame) { return table_->intern(std::vector{frame}); }
 
   void allocate(std::uintptr_t address, std::uint64_t size, StackId id) {
-    (*books_)->record_allocation(
+    Blocks::record_allocation(
         {.pointer = reinterpret_cast<void*>(address), .record = {.stack = id, .size = size}});
-    alloctap::StackTotals& stacks = books_->totals().stacks;
     const auto hash = alloctap::StackHash{}.with(id);
-    last_ = stacks.find(hash) != nullptr ? stacks.find(hash) : stacks.add(hash, id);
+    last_ = stats_->stacks.find_or_add(hash, id);
     alloctap::StackTotals::count(*last_, size);
   }
   /// `temporary`: it counts as one of the stack that allocated last.
   void free(std::uintptr_t address, bool temporary = false) {
-    (*books_)->record_deallocation(reinterpret_cast<void*>(address));
+    Blocks::record_deallocation(reinterpret_cast<void*>(address));
     if (temporary) alloctap::StackTotals::count_temporary(*last_);
   }
 
   Snapshot take(alloctap::SnapshotOptions options = {}) {
-    SnapshotBuilder builder(*this, options);
+    SnapshotBuilder builder(data(), options);
     builder.read();
     alloctap::Result<Snapshot> snapshot = builder.finish();
     REQUIRE(snapshot.ok());
     return *std::move(snapshot);
   }
 
-  // What a snapshot is made from.
-  Meta& meta() { return books_->meta(); }
-  template <class Visit>
-  void for_each_live(Visit&& visit) {
-    books_->meta().for_each_live(visit);
-  }
+  Meta& meta() { return *meta_; }
   const StackTable& stacks() { return *table_; }
-  [[nodiscard]] alloctap::EventCounters counters() const { return books_->counters(); }
-  static alloctap::TagsDescription tags() { return {}; }
-  [[nodiscard]] alloctap::SamplingView sampling() const {
-    return {.policy = alloctap::EveryAllocation::description(),
-            .weight = &alloctap::EveryAllocation::weight};
-  }
-  [[nodiscard]] const alloctap::Peak& peak() const { return last_peak; }
-  std::uint64_t peak_live_bytes() { return (*books_)->peak_live_bytes(); }
-  template <class Visit>
-  void for_each_totals(Visit&& visit) {
-    visit(books_->totals(), *thread_);
-  }
 
-  alloctap::ThreadState& thread() { return *thread_; }
-
-  /// What was live when it began to fall from a peak.
-  alloctap::Peak last_peak;
+  /// What a snapshot is made from.
+  alloctap::RecordedData data() {
+    return {.threads = *threads_,
+            .stacks = *table_,
+            .mappings = meta_->mappings(),
+            .peak = *peak_,
+            .timeline = *timeline_,
+            .tags = {},
+            .sampling = {.policy = alloctap::EveryAllocation::description(),
+                         .weight = &alloctap::EveryAllocation::weight},
+            .for_each_live = [](auto visit) noexcept { current_->meta_->for_each(visit); },
+            .for_each_table = nullptr};
+  }
 
  private:
-  std::unique_ptr<Books> books_ = std::make_unique<Books>();
+  struct Owner {
+    static constexpr bool kKeepsPeak = false;
+    static Meta& meta() noexcept { return current_->meta(); }
+    static alloctap::ThreadStatsTable& threads() noexcept { return *current_->threads_; }
+    static alloctap::ThreadStats* mine() noexcept { return stats; }
+    static inline alloctap::ThreadStats* stats = nullptr;
+  };
+  using Blocks = alloctap::BlockTracker<Meta, Owner>;
+
+  static inline Tables* current_ = nullptr;
+
+  std::unique_ptr<Meta> meta_ = std::make_unique<Meta>();
   std::unique_ptr<StackTable> table_ = std::make_unique<StackTable>();
-  std::unique_ptr<alloctap::ThreadState> thread_ = std::make_unique<alloctap::ThreadState>();
+  std::unique_ptr<alloctap::ThreadStatsTable> threads_ =
+      std::make_unique<alloctap::ThreadStatsTable>();
+  std::unique_ptr<alloctap::PeakTracker> peak_ = std::make_unique<alloctap::PeakTracker>();
+  std::unique_ptr<alloctap::Timeline> timeline_ = std::make_unique<alloctap::Timeline>();
+  alloctap::ThreadStats* stats_ = threads_->mine();
   alloctap::StackTotals::Entry* last_ = nullptr;
 };
 
@@ -162,8 +181,6 @@ TEST_CASE("a snapshot tells what a thread did, and what it is called") {
   Tables tables;
   const StackId a = tables.stack(0xA);
   const StackId b = tables.stack(0xB);
-  tables.thread().thread_id = alloctap::os::current_thread_id();
-  tables.thread().generation = 3;
   tables.allocate(0x1000, 100, a);
   tables.allocate(0x2000, 50, b);
   tables.free(0x2000, true);
@@ -172,7 +189,7 @@ TEST_CASE("a snapshot tells what a thread did, and what it is called") {
   const alloctap::ThreadSummary& thread = snapshot.threads[0];
   CHECK(thread.thread_id == alloctap::os::current_thread_id());
   CHECK(thread.alive);
-  CHECK(thread.threads == 3);
+  CHECK(thread.threads == alloctap::ThreadStates::mine()->generation);
   CHECK(thread.total.allocations == 2);
   CHECK(thread.total.allocated_bytes == 150);
   CHECK(thread.total.temporary_allocations == 1);
@@ -208,7 +225,7 @@ TEST_CASE("a snapshot that finds no memory for its blocks fails") {
   alloctap::Status status;
   {
     const StarvedArena starved;
-    SnapshotBuilder builder(tables, {.blocks = true});
+    SnapshotBuilder builder(tables.data(), {.blocks = true});
     builder.read();
     status = builder.finish().status();
   }
@@ -270,7 +287,7 @@ TEST_CASE("a snapshot that finds no memory fails") {
   alloctap::Status status;
   {
     const StarvedArena starved;
-    SnapshotBuilder builder(tables);
+    SnapshotBuilder builder(tables.data());
     builder.read();
     status = builder.finish().status();
   }
@@ -280,7 +297,7 @@ TEST_CASE("a snapshot that finds no memory fails") {
 TEST_CASE("a snapshot that finds no memory for its mappings alone fails") {
   Tables tables;
   tables.meta().mappings().map(0x100000, 0x1000, tables.stack(0xA));
-  SnapshotBuilder builder(tables);
+  SnapshotBuilder builder(tables.data());
   auto starved = std::make_unique<StarvedArena>();
   for (const std::size_t bytes : {1024U, 2048U, 4096U}) starved->give_back(1, bytes);
   builder.read();

@@ -20,7 +20,7 @@ ALLOCTAP_INLINE bool StackEstimates::add(StackId stack, double weight,
   return true;
 }
 
-ALLOCTAP_INLINE StackEstimates::Estimate StackEstimates::of(StackId stack) const noexcept {
+ALLOCTAP_INLINE StackEstimate StackEstimates::of(StackId stack) const noexcept {
   const Sums* sums = find(stack);
   if (sums == nullptr) return {};
   return {.allocations = sums->allocations.load(std::memory_order_relaxed),

@@ -10,7 +10,7 @@
 #include "alloctap/meta/mapping_container.hpp"
 #include "alloctap/os/frozen_process.hpp"
 #include "alloctap/pe/native_sections.hpp"
-#include "alloctap/record/thread_stats.hpp"
+#include "alloctap/record/recorded_data.hpp"
 #include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/runtime/arena_regions.hpp"
 #include "alloctap/runtime/bootstrap_arena.hpp"
@@ -31,249 +31,62 @@
 
 namespace alloctap {
 
-/// Finds the unreachable blocks among those that `Source`, a recorder, holds. Runs while all other
-/// threads stand still, or are not there; uses no memory but the arena's.
-template <class Source>
+/// Finds the unreachable blocks among those that a recorder holds. Runs while all other threads are
+/// stopped, or are not there; uses no memory but the arena's.
 class FrozenScan {
  public:
   using State = ScanResults::State;
 
-  explicit FrozenScan(const ScanOrder& order) noexcept : order_(order) {}
+  FrozenScan(const RecordedData& data, const ScanOrder& order) noexcept
+      : data_(data), order_(order) {}
 
   /// Once.
-  [[nodiscard]] State run() noexcept {
-    if (!read_blocks() || !index_.build(blocks())) return State::kNoMemory;
-    bool described = true;
-    const bool has_memory =
-        read_regions(described) && leave_out_own() && add_programs() && add_modules();
-    if (!described) return State::kNoMemoryMap;
-    if (!has_memory) return State::kNoMemory;
-    leave_tracker();
-    layout_.threads = order_.threads;
-    layout_.blocks = blocks();
-    layout_.all_blocks_known = order_.all_blocks_known;
-    layout_.all_threads_seen = order_.all_threads_seen;
-    ScanRoots roots(layout_);
-    EndedThreads ended(layout_, memory_);
-    if (!memory_.prepare() || !ended.leave_out() || !leave_out_lists() || !roots.find() ||
-        !marks_.prepare()) {
-      return State::kNoMemory;
-    }
-    mark(roots);
-    order_.results->unread_bytes = order_.unread_bytes + memory_.unread_bytes();
-    add_up();
-    return State::kDone;
-  }
+  [[nodiscard]] State run() noexcept;
 
  private:
   using Words = std::span<const std::uintptr_t>;
 
-  [[nodiscard]] std::span<const ScannedBlock> blocks() const noexcept {
-    return {blocks_.data(), blocks_.size()};
-  }
+  [[nodiscard]] std::span<const ScannedBlock> blocks() const noexcept;
 
-  bool read_blocks() noexcept {
-    std::size_t count = 0;
-    Source::for_each_live([&](const void*, const BlockRecord&) { ++count; });
-    if (!blocks_.reserve(count + 1)) return false;
-    bool complete = true;
-    Source::for_each_live([&](const void* pointer, const BlockRecord& record) {
-      const ScannedBlock block{.start = reinterpret_cast<std::uintptr_t>(pointer),
-                               .size = record.size,
-                               .stack = record.stack};
-      complete = blocks_.push_back(block) && complete;
-    });
-    const auto lower = [](const ScannedBlock& a, const ScannedBlock& b) {
-      return a.start < b.start;
-    };
-    if (!std::is_sorted(blocks_.begin(), blocks_.end(), lower)) {
-      std::sort(blocks_.begin(), blocks_.end(), lower);
-    }
-    return complete;
-  }
+  bool read_blocks() noexcept;
 
   /// Nothing is allocated or given back while regions are noted: what is gone later must not be
   /// among them, but for what the arena holds then, which is left out.
-  bool read_regions(bool& described) noexcept {
-    constexpr std::size_t kMoreRegions = 64;
-    ArenaArray<char> buffer;
-    if (!buffer.reserve(kMapBytes)) return false;
-    const std::span<char> map(buffer.data(), kMapBytes);
-    std::size_t count = 0;
-    described = os::visit_nameless_memory_map(map, [&](const auto&) { return ++count != 0; });
-    if (!layout_.regions.reserve(count + kMoreRegions) || !leave_out_arena()) return false;
-    bool complete = true;
-    const auto add = [&](const os::MemoryRegion& region) {
-      complete = layout_.regions.size() < count + kMoreRegions &&
-                 layout_.regions.push_back(ScanRegion::of(region));
-      return complete;
-    };
-    described = described && os::visit_nameless_memory_map(map, add);
-    return complete;
-  }
+  bool read_regions(bool& described) noexcept;
 
-  bool add_programs() noexcept {
-    bool complete = true;
-    Source::meta().mappings().for_each([&](const MappingRecord& mapping) {
-      complete = layout_.programs.add({mapping.start, mapping.start + mapping.length}) && complete;
-    });
-    for (const AddressRange block : order_.earlier_blocks) {
-      complete = layout_.programs.add(block) && complete;
-    }
-    layout_.programs.settle();
-    return complete;
-  }
+  bool add_programs() noexcept;
 
-  bool add_modules() noexcept {
-    for (const Module& module : order_.modules) {
-      if (!layout_.modules.add({module.start, module.end})) return false;
-      ask_file({module.start, module.end});
-    }
-    layout_.modules.settle();
-    return true;
-  }
+  bool add_modules() noexcept;
 
   /// What the file of `module`, which may be gone by now, says of what can only be read.
-  void ask_file(AddressRange module) noexcept {
-    const ScanRegion* const first = layout_.find_region(module.start);
-    if (first == nullptr || !first->readable || first->anonymous) return;
-    const std::size_t bytes = std::min(first->range.end, module.end) - module.start;
-    const std::span file(reinterpret_cast<const std::byte*>(module.start), bytes);
-    for (ScanRegion& region : layout_.regions) {
-      const AddressRange range = region.range;
-      if (region.writable || range.start < module.start || range.end > module.end) continue;
-      region.for_writing =
-          native::has_written_section(file, range.start - module.start, range.end - module.start);
-    }
-  }
+  void ask_file(AddressRange module) noexcept;
 
-  void leave_tracker() noexcept {
-    ProgramFrames frames(order_.tracker_code, order_.c_library_code);
-    for (os::ThreadRegisters& thread : order_.threads) {
-      if (!thread.seen) continue;
-      const ThreadSlot* const slot = slot_of(thread);
-      const bool awaits_report = slot != nullptr && slot->awaits_report.load();
-      frames.leave_tracker(thread, awaits_report || &thread == order_.threads.data());
-    }
-  }
+  void leave_tracker() noexcept;
 
   /// The tracker's tables are full of the program's pointers.
-  bool leave_out_own() noexcept {
-    bool complete = true;
-    const auto leave_out = [&](AddressRange range) {
-      complete = layout_.left_out.add(range) && complete;
-    };
-    for (const AddressRange range : order_.own_memory) leave_out(range);
-    return complete && leave_out_arena();
-  }
+  bool leave_out_own() noexcept;
 
-  bool leave_out_arena() noexcept {
-    bool complete = true;
-    ArenaRegions::for_each([&](const ArenaRegions::Region& region) {
-      complete = layout_.left_out.add({region.start, region.end}) && complete;
-    });
-    return complete;
-  }
+  bool leave_out_arena() noexcept;
 
-  bool leave_out_lists() noexcept {
-    bool complete = true;
-    const auto leave_out = [&](AddressRange data) {
-      memory_.visit_pieces(data, [&](std::uintptr_t at, Words words) {
-        complete = layout_.left_out.add(find_allocator_lists(words, at)) && complete;
-      });
-    };
-    for (const ScanRegion& region : layout_.regions) {
-      if (!region.writable || region.shared) continue;
-      layout_.modules.for_each_inside(region.range, leave_out);
-      const std::uintptr_t start = region.range.start;
-      const bool may_be_arena = region.anonymous && start % kArenaAlignment == 0;
-      if (may_be_arena) leave_out({start, std::min(start + kArenaHead, region.range.end)});
-    }
-    layout_.left_out.settle();
-    return complete;
-  }
+  bool leave_out_lists() noexcept;
 
-  void mark(const ScanRoots& roots) noexcept {
-    roots.for_each([this](AddressRange root) { add_root(root); });
-    marks_.add_root_words(order_.kept_pointers);
-    for (const os::ThreadRegisters& thread : order_.threads) {
-      if (thread.seen) marks_.add_root_words({thread.values.data(), thread.count});
-    }
-    Source::for_each_totals([this](const ThreadStats& totals, const ThreadState& state) {
-      if (totals.moved.bytes > 0) add_moved(totals.moved, state.thread_id.load());
-    });
-    marks_.spread();
-    marks_.part_unreachable();
-  }
+  void mark(const ScanRoots& roots) noexcept;
 
-  void add_root(AddressRange root) noexcept {
-    memory_.visit_root(root, [this](Words words) { marks_.add_root_words(words); });
-  }
+  void add_root(AddressRange root) noexcept;
 
   /// A block that is being moved is in no table; its new place only its thread knows.
-  void add_moved(const MovedBlock& moved, os::ThreadId id) noexcept {
-    const auto threads = order_.threads;
-    const auto thread = std::find_if(threads.begin(), threads.end(),
-                                     [id](const auto& candidate) { return candidate.id == id; });
-    const bool seen = thread != threads.end() && thread->seen;
-    if (seen && !is_inside_hook(*thread)) return;
-    if (const ScanRegion* const region = layout_.find_region(moved.start)) {
-      const AddressRange around = layout_.between_blocks(region->range, moved.start);
-      add_root({moved.start, moved.start + std::min(moved.bytes, around.end - moved.start)});
-    }
-    if (!seen || moved.bytes == MovedBlock::kNotKnownYet) return;
-    for (const std::uintptr_t word : Words(thread->values.data(), thread->count)) {
-      add_moved_to(word, moved.bytes);
-    }
-    const ScanRegion* const stack = layout_.find_region(thread->stack_pointer);
-    if (stack == nullptr) return;
-    constexpr std::size_t kDeepestHook = 64 * 1024;
-    const std::uintptr_t end = std::min(stack->range.end, thread->stack_pointer + kDeepestHook);
-    memory_.visit_words({thread->stack_pointer, end}, [&](Words words) {
-      for (const std::uintptr_t word : words) add_moved_to(word, moved.bytes);
-    });
-  }
+  void add_moved(const MovedBlock& moved, os::ThreadId id) noexcept;
 
   /// `word` may be where a block is that is not recorded yet.
-  void add_moved_to(std::uintptr_t word, std::size_t bytes) noexcept {
-    const ScanRegion* const region = layout_.find_region(word);
-    const bool may_be_block = region != nullptr && region->readable && region->anonymous &&
-                              !region->main_stack && index_.find(word) == BlockIndex::kNone &&
-                              layout_.holds_blocks(region->range);
-    if (may_be_block) add_root({word, std::min(region->range.end, word + bytes)});
-  }
+  void add_moved_to(std::uintptr_t word, std::size_t bytes) noexcept;
 
   /// Whether the thread is in a hooked call.
-  [[nodiscard]] bool is_inside_hook(const os::ThreadRegisters& thread) const noexcept {
-    const ThreadSlot* const slot = slot_of(thread);
-    return slot == nullptr || slot->depth.load(std::memory_order_relaxed) > 0;
-  }
+  [[nodiscard]] bool is_inside_hook(const os::ThreadRegisters& thread) const noexcept;
 
   /// nullptr where it cannot be read.
-  [[nodiscard]] const ThreadSlot* slot_of(const os::ThreadRegisters& thread) const noexcept {
-    const std::uintptr_t offset =
-        reinterpret_cast<std::uintptr_t>(&this_thread_slot()) - os::thread_storage();
-    const std::uintptr_t slot = thread.thread_storage + offset;
-    const ScanRegion* const region = layout_.find_region(slot);
-    const bool is_readable = region != nullptr && region->readable;
-    return is_readable ? reinterpret_cast<const ThreadSlot*>(slot) : nullptr;
-  }
+  [[nodiscard]] const ThreadSlot* slot_of(const os::ThreadRegisters& thread) const noexcept;
 
-  void add_up() noexcept {
-    UnreachableSum* const sums = order_.results->by_stack();
-    for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      const ScannedBlock& block = blocks_[i];
-      UnreachableSum& sum =
-          sums[block.stack < order_.results->stacks ? block.stack : kUnknownStack];
-      if (marks_.of(i) == BlockMark::kDefinite) {
-        ++sum.definite_allocations;
-        sum.definite_bytes += block.size;
-      } else if (marks_.of(i) == BlockMark::kIndirect) {
-        ++sum.indirect_allocations;
-        sum.indirect_bytes += block.size;
-      }
-    }
-  }
+  void add_up() noexcept;
 
   /// glibc's arenas for threads other than the main one begin at the start of a heap, with the
   /// lists (malloc/arena.c, HEAP_MAX_SIZE).
@@ -281,6 +94,7 @@ class FrozenScan {
   static constexpr std::size_t kArenaHead = 4096;
   static constexpr std::size_t kMapBytes = 256 * 1024;
 
+  const RecordedData& data_;
   const ScanOrder& order_;
   ArenaArray<ScannedBlock> blocks_;
   BlockIndex index_;
@@ -290,3 +104,7 @@ class FrozenScan {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/snapshot/reach/impl/frozen_scan.hpp"
+#endif

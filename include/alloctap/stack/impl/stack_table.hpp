@@ -1,6 +1,7 @@
 /// The bodies of stack/stack_table.hpp.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <new>
 #include <span>
 
+#include "alloctap/event/internal_code.hpp"
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/event/stack_owner.hpp"
 #include "alloctap/macros.hpp"
@@ -76,6 +78,21 @@ ALLOCTAP_INLINE StackTable::Buckets* StackTable::make_buckets(std::size_t capaci
   if (buckets != nullptr) Arena::deallocate(buckets, sizeof(Buckets));
   if (entries != nullptr) Arena::deallocate(entries, bytes);
   return nullptr;
+}
+
+ALLOCTAP_INLINE StackId StackTable::intern_program(const StackHash& hash,
+                                                   std::span<const std::uintptr_t> frames,
+                                                   StackOwner owner) noexcept {
+  const auto is_internal = [](std::uintptr_t frame) {
+    return internal_code.contains(call_address(frame));
+  };
+  if (std::none_of(frames.begin(), frames.end(), is_internal)) return intern(hash, frames, owner);
+  auto* const left = static_cast<std::uintptr_t*>(Arena::allocate(frames.size_bytes()));
+  if (left == nullptr) return kUnknownStack;
+  auto* const end = std::remove_copy_if(frames.begin(), frames.end(), left, is_internal);
+  const StackId id = intern(hash, {left, end}, owner);
+  Arena::deallocate(left, frames.size_bytes());
+  return id;
 }
 
 }  // namespace alloctap

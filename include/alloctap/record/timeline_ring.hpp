@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "alloctap/record/timeline_point.hpp"
 #include "alloctap/runtime/arena_array.hpp"
-#include "alloctap/snapshot/timeline.hpp"
 
 namespace alloctap {
 

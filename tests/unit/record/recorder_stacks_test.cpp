@@ -1,11 +1,10 @@
-#include "alloctap/record/stack_recorder.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdint>
 #include <span>
 #include <string_view>
 
+#include "alloctap/record/recorder.hpp"
 #include "alloctap/stack/identified_stack.hpp"
 #include "tests/support/scripted_tracker.hpp"
 

@@ -1,4 +1,4 @@
-#include "alloctap/snapshot/timeline_ring.hpp"
+#include "alloctap/record/timeline_ring.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "alloctap/snapshot/time_budget.hpp"
+#include "alloctap/record/time_budget.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "alloctap/snapshot/marker_ring.hpp"
+#include "alloctap/record/marker_ring.hpp"
 
 #include <doctest/doctest.h>
 

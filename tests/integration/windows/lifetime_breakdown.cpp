@@ -1,10 +1,10 @@
+#include "lifetime_breakdown.hpp"
+
 #include <windows.h>
 
 #include <cstdint>
 #include <cstdlib>
 #include <initializer_list>
-
-#include "lifetime_breakdown.hpp"
 
 namespace {
 

@@ -1,0 +1,195 @@
+/// The bodies of record/module_tracker.hpp.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <span>
+#include <utility>
+
+#include "alloctap/event/offered_annotations.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/os/errno_guard.hpp"
+#include "alloctap/os/memory_map.hpp"
+#include "alloctap/os/module_notices.hpp"
+#include "alloctap/pe/native_image.hpp"
+#include "alloctap/record/module_tracker.hpp"
+#include "alloctap/runtime/control_lock.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
+#include "alloctap/runtime/thread_state.hpp"
+
+namespace alloctap {
+
+/// The module that a notice describes, with its build-id if its headers can be read.
+inline Module module_of(const os::ModuleNotice& notice) noexcept {
+  Module module{.start = notice.start, .end = notice.end, .path = notice.path};
+  alignas(8) std::array<std::byte, 4096> headers;
+  const std::size_t bytes = os::copy_memory(notice.start, headers);
+  const auto image = native::read_mapped_image(std::span(headers).first(bytes), notice.start);
+  if (!image) return module;
+  module.bias = image->bias;
+  module.build_id_bytes = std::min(sizeof module.build_id, image->build_id.size());
+  if (module.build_id_bytes > 0) {
+    std::memcpy(module.build_id, image->build_id.data(), module.build_id_bytes);
+  }
+  return module;
+}
+
+ALLOCTAP_INLINE void ModuleTracker::update() noexcept {
+  const ReentrancyGuard guard;
+  if (!guard.is_outermost() || tables_.stacks.end_id() == kFirstStack) return;
+  const std::lock_guard hold(control_lock);
+  update_locked();
+}
+
+ALLOCTAP_INLINE void ModuleTracker::on_modules_unloaded() noexcept {
+  forget_code();
+  update();
+}
+
+ALLOCTAP_INLINE void ModuleTracker::update_locked() noexcept {
+  const bool is_informed = has_all_notices();
+  if (is_informed) settle_locked();
+  history_.update([&](const Module& module) {
+    if (!is_informed) retire(module);
+  });
+}
+
+ALLOCTAP_INLINE void ModuleTracker::settle_locked() noexcept {
+  if constexpr (os::kLoaderGivesNotice) {
+    retire_departed(WorldGate::kTimeoutNs);
+    history_.for_each_unnamed([this](UnloadedModule& unloaded) { name(unloaded); });
+  }
+}
+
+ALLOCTAP_INLINE void ModuleTracker::watch() noexcept {
+  if constexpr (os::kLoaderGivesNotice) {
+    if (notices_.start() != 0) return;
+    const std::lock_guard hold(control_lock);
+    update_locked();
+    gets_notices_.store(true, std::memory_order_relaxed);
+  }
+}
+
+ALLOCTAP_INLINE void ModuleTracker::unwatch() noexcept {
+  if constexpr (os::kLoaderGivesNotice) {
+    notices_.stop();
+    const std::lock_guard hold(control_lock);
+    if (gets_notices_.load(std::memory_order_relaxed)) update_locked();
+    gets_notices_.store(false, std::memory_order_relaxed);
+  }
+}
+
+ALLOCTAP_INLINE void ModuleTracker::symbolize(std::span<const CodeAddress> addresses,
+                                              Symbols& symbols) const noexcept {
+  const auto unloaded =
+      std::find_if(addresses.begin(), addresses.end(), [](const CodeAddress& address) {
+        return address.module != nullptr && address.module->is_unloaded();
+      });
+  tables_.symbolize(addresses.first(static_cast<std::size_t>(unloaded - addresses.begin())),
+                    symbols);
+  history_.symbolize(addresses, symbols);
+}
+
+/// Whether the loader gave notice of every module that was unloaded.
+ALLOCTAP_INLINE bool ModuleTracker::has_all_notices() noexcept {
+  if constexpr (os::kLoaderGivesNotice) {
+    return gets_notices_.load(std::memory_order_relaxed) && !tables_.departed->take_overflow();
+  }
+  return false;
+}
+
+/// Rules are forgotten once more before the next module runs: a thread may have walked through the
+/// old one after its notice.
+ALLOCTAP_INLINE void ModuleTracker::on_notice(const os::ModuleNotice& notice) noexcept {
+  const os::ErrnoGuard preserve_error;
+  const ReentrancyGuard guard;
+  if (notice.what == os::ModuleNotice::What::kUnloading) {
+    rules_may_be_old_.store(true, std::memory_order_relaxed);
+    forget_code();
+    if (tables_.stacks.end_id() == kFirstStack) return;
+    tables_.departed->add(module_of(notice), tables_.stacks.end_id());
+  } else {
+    OfferedAnnotations::offer_to(notice.start);
+    if (!rules_may_be_old_.exchange(false, std::memory_order_relaxed)) return;
+    forget_code();
+  }
+  // A thread that holds this lock may be waiting for the loader. One that is inside the tables is
+  // not: that ends.
+  if (!control_lock.try_lock()) return;
+  retire_departed(kNoticeTimeoutNs);
+  control_lock.unlock();
+}
+
+/// Keeps what cannot be retired now for the next time.
+ALLOCTAP_INLINE void ModuleTracker::retire_departed(std::int64_t timeout_ns) noexcept {
+  tables_.departed->take([&](const Module& module, StackId before) {
+    const bool stopped = ThreadStates::close_gate(timeout_ns);
+    if (stopped) static_cast<void>(retire_stopped(module, before));
+    ThreadStates::open_gate();
+    return stopped;
+  });
+}
+
+ALLOCTAP_INLINE void ModuleTracker::retire(const Module& module) noexcept {
+  const bool stopped = ThreadStates::close_gate();
+  UnloadedModule* unloaded = stopped ? retire_stopped(module, tables_.stacks.end_id()) : nullptr;
+  ThreadStates::open_gate();
+  if (unloaded != nullptr) name(*unloaded);
+}
+
+/// Retires the stacks before `end` with addresses in `module`; returns nullptr if there are none.
+/// The world is stopped.
+ALLOCTAP_INLINE UnloadedModule* ModuleTracker::retire_stopped(const Module& module,
+                                                              StackId end) noexcept {
+  UnloadedModule* unloaded = retire_stacks(module, end);
+  if (unloaded == nullptr) return nullptr;
+  tables_.threads.for_each([this](ThreadStats& stats, const ThreadState&) {
+    stats.stacks.forget_stacks([this](StackId id) { return tables_.stacks.is_retired(id); });
+  });
+  return unloaded;
+}
+
+ALLOCTAP_INLINE UnloadedModule* ModuleTracker::retire_stacks(const Module& module,
+                                                             StackId end) noexcept {
+  ArenaArray<CodeAddress> addresses;
+  for (StackId id = kFirstStack; id < end; ++id) {
+    const std::size_t before = addresses.size();
+    add_addresses(module, id, addresses);
+    if (addresses.size() > before) tables_.stacks.retire(id);
+  }
+  if (addresses.empty()) return nullptr;
+  UnloadedModule* unloaded = history_.add(module, end);
+  if (unloaded != nullptr) unloaded->places = std::move(addresses);
+  return unloaded;
+}
+
+/// Adds those of the stack `id` in `module`, without looking for some that are there already.
+ALLOCTAP_INLINE void ModuleTracker::add_addresses(
+    const Module& module, StackId id, ArenaArray<CodeAddress>& addresses) const noexcept {
+  for (const std::uintptr_t frame : tables_.stacks.frames(id)) {
+    const std::uintptr_t address = frame - 1;
+    if (!module.contains(address) || history_.find(address, id) != nullptr) continue;
+    static_cast<void>(addresses.push_back({.address = address, .module = nullptr}));
+  }
+}
+
+/// Looks up the names of the frames of an unloaded module.
+ALLOCTAP_INLINE void ModuleTracker::name(UnloadedModule& unloaded) const noexcept {
+  ArenaArray<CodeAddress>& addresses = unloaded.places;
+  std::sort(addresses.begin(), addresses.end(),
+            [](const CodeAddress& a, const CodeAddress& b) { return a.address < b.address; });
+  const auto* end = std::unique(
+      addresses.begin(), addresses.end(),
+      [](const CodeAddress& a, const CodeAddress& b) { return a.address == b.address; });
+  static_cast<void>(addresses.resize(static_cast<std::size_t>(end - addresses.begin())));
+  for (CodeAddress& address : addresses) address.module = &unloaded.module;
+  if (!unloaded.symbols.expect(addresses.size())) return;
+  tables_.symbolize({addresses.data(), addresses.size()}, unloaded.symbols);
+}
+
+}  // namespace alloctap

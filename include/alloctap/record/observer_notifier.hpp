@@ -1,0 +1,94 @@
+/// How a recorder notifies the observers of its config.
+#pragma once
+
+#include <cstddef>
+
+#include "alloctap/event/allocation_event.hpp"
+#include "alloctap/event/allocator_call.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/observe/observer.hpp"
+#include "alloctap/os/errno_guard.hpp"
+#include "alloctap/runtime/errno_safe_recording_scope.hpp"
+#include "alloctap/stack/stack_table.hpp"
+#include "alloctap/tag/tag_policy.hpp"
+
+namespace alloctap {
+
+/// Notifies `Config::Observers`, and does nothing for abilities that they do not have. Without
+/// state; runs inside malloc.
+template <class Config>
+class ObserverNotifier {
+ public:
+  using Observers = typename Config::Observers;
+  static constexpr bool kNotifies = kObserves<Observers>;
+
+  /// `thread` has just allocated the block. Leaves errno to the caller.
+  ALLOCTAP_ALWAYS_INLINE static void notify_alloc(const ThreadState& thread, void* pointer,
+                                                  const BlockRecord& record) noexcept {
+    ObservedBlock block = observed(pointer, record);
+    // What the thread is doing now is the owner of a stack that it has just captured.
+    if constexpr (kNeedsOwners) {
+      if (record.stack >= kFirstStack) block.owner = Config::Tags::current(thread);
+    }
+    Observers::on_track(block);
+  }
+
+  /// Leaves errno to the caller.
+  ALLOCTAP_ALWAYS_INLINE static void notify_free(const StackTable& stacks, void* pointer,
+                                                 const BlockRecord& record) noexcept {
+    if (record.stack == kNoStackId) return;
+    Observers::on_untrack(with_owner(stacks, observed(pointer, record)));
+  }
+
+  /// A block that was freed for a reallocation is there again.
+  static void notify_realloc_failed(const StackTable& stacks, void* pointer,
+                                    const BlockRecord& record) noexcept {
+    const os::ErrnoGuard preserve_error;
+    Observers::on_track(with_owner(stacks, observed(pointer, record)));
+  }
+
+  /// If `event`, whose block is now kept as `record`, is the second half of a reallocation of a
+  /// block that was known.
+  static void notify_realloc(const StackTable& stacks, const AllocationEvent& event,
+                             const BlockRecord& record) noexcept {
+    if constexpr (kObservesReallocations<Observers>) {
+      if (event.reallocated == nullptr || !event.reallocated->known) return;
+      const os::ErrnoGuard preserve_error;
+      const DetachedBlock& before = *event.reallocated;
+      Observers::on_reallocate(with_owner(stacks, observed(before.pointer, before.record)),
+                               with_owner(stacks, observed(event.pointer, record)));
+    }
+  }
+
+  static void notify_map(const ObservedMapping& mapping) noexcept {
+    if constexpr (requires { Observers::on_map(mapping); }) {
+      const os::ErrnoGuard preserve_error;
+      Observers::on_map(mapping);
+    }
+  }
+
+  static void notify_unmap(const ObservedMapping& mapping) noexcept {
+    if constexpr (requires { Observers::on_unmap(mapping); }) {
+      const os::ErrnoGuard preserve_error;
+      Observers::on_unmap(mapping);
+    }
+  }
+
+ private:
+  static constexpr bool kNeedsOwners =
+      kWantsOwners<Observers> && !kTellsNobody<typename Config::Tags>;
+
+  ALLOCTAP_ALWAYS_INLINE static ObservedBlock observed(void* pointer,
+                                                       const BlockRecord& record) noexcept {
+    return {.pointer = pointer, .size = record.size, .stack = record.stack, .owner = {}};
+  }
+
+  /// The owner is the stack's, so that a block is allocated and freed for the same tag.
+  ALLOCTAP_ALWAYS_INLINE static ObservedBlock with_owner([[maybe_unused]] const StackTable& stacks,
+                                                         ObservedBlock block) noexcept {
+    if constexpr (kNeedsOwners) block.owner = stacks.owner(block.stack);
+    return block;
+  }
+};
+
+}  // namespace alloctap
