@@ -1,5 +1,5 @@
 // EXPECT: EventSink
-#include <alloctap/hook/hooked_call.hpp>
+#include <alloctap/hook/call_wrapper.hpp>
 
 struct Sink : alloctap::EventSinkArchetype {
 #ifdef ALLOCTAP_COMPILE_FAIL
@@ -9,4 +9,4 @@ struct Sink : alloctap::EventSinkArchetype {
 
 struct Originals {};
 
-int main() { return sizeof(alloctap::HookedCall<Originals, Sink>) == 0 ? 1 : 0; }
+int main() { return sizeof(alloctap::CallWrapper<Originals, Sink>) == 0 ? 1 : 0; }

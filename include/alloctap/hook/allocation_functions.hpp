@@ -1,5 +1,5 @@
 /// The one table of allocation functions: what each is called, what it does and where its arguments
-/// say so. Every backend makes its handlers from these descriptions (`hooked_call.hpp`).
+/// say so. Every backend makes its handlers from these descriptions (`call_wrapper.hpp`).
 #pragma once
 
 #include "alloctap/hook/c_functions.hpp"

@@ -19,7 +19,7 @@
 
 namespace alloctap {
 
-/// The handlers of `HookedCall` for functions of the heap, for a `CheckingSink`: it says how large
+/// The handlers of `CallWrapper` for functions of the heap, for a `CheckingSink`: it says how large
 /// a block is to be and where in it the program's bytes begin, and which frees the allocator sees.
 /// So blocks are checked whether events are `wanted` or not, from the first call of the process on.
 ///

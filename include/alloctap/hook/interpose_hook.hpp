@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "alloctap/hook/block_spacing.hpp"
-#include "alloctap/hook/bootstrapped_call.hpp"
+#include "alloctap/hook/call_wrapper.hpp"
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/hook/interposed_originals.hpp"
 #include "alloctap/hook/interposed_pages.hpp"
@@ -98,6 +98,6 @@ static_assert(HookBackend<InterposeHook>);
 
 /// The handlers behind the interposed functions.
 template <EventSink Sink>
-using InterposedCall = BootstrappedCall<InterposedOriginals<Sink>, Sink>;
+using InterposedCall = CallWrapper<InterposedOriginals<Sink>, Sink>;
 
 }  // namespace alloctap

@@ -1,6 +1,6 @@
 /// The definitions that `InterposeHook` needs.
 ///
-/// A list of entry points and nothing else: what each does is in `hooked_call.hpp`. Entry points
+/// A list of entry points and nothing else: what each does is in `call_wrapper.hpp`. Entry points
 /// cannot be made by a template, because each needs its own C name and its own return address.
 #pragma once
 

@@ -22,6 +22,9 @@ namespace alloctap {
 template <EventSink Sink>
 class InterposedOriginals {
  public:
+  /// Before the originals are found, calls are served from the bootstrap arena.
+  static constexpr bool kHandsOutStandIns = true;
+
   /// Never null: the original, or a stand-in while originals are looked up and while this thread's
   /// allocations are the tracker's own.
   template <class Function>

@@ -1,7 +1,7 @@
 /// What redirected calls reach: through slots, or from the functions themselves.
 #pragma once
 
-#include "alloctap/hook/bootstrapped_call.hpp"
+#include "alloctap/hook/call_wrapper.hpp"
 #include "alloctap/hook/function_description.hpp"
 #include "alloctap/hook/redirected_originals.hpp"
 #include "alloctap/macros.hpp"
@@ -16,7 +16,7 @@ template <class Function, EventSink Sink, CallRole Role = Function::role,
 struct RedirectedEntry;
 
 template <EventSink Sink>
-using RedirectedCall = BootstrappedCall<RedirectedOriginals<Sink>, Sink>;
+using RedirectedCall = CallWrapper<RedirectedOriginals<Sink>, Sink>;
 
 template <class Function, EventSink Sink, class Result, class... Arguments>
 struct RedirectedEntry<Function, Sink, CallRole::kAllocate, Result(Arguments...)> {

@@ -18,6 +18,9 @@ namespace alloctap {
 template <EventSink Sink>
 class RedirectedOriginals : public OriginalFunctions<RedirectedOriginals<Sink>> {
  public:
+  /// Before the originals are found, calls are served from the bootstrap arena.
+  static constexpr bool kHandsOutStandIns = true;
+
   /// Never null inside a handler: the original, or a stand-in while this thread's allocations are
   /// the tracker's own.
   template <class Function>

@@ -67,7 +67,7 @@ constexpr const char* kRequired[] = {
     "operator delete[](void*, std::align_val_t, std::nothrow_t const&)",
 };
 
-/// Whether a function with this role and result belongs to a handler of `HookedCall`.
+/// Whether a function with this role and result belongs to a handler of `CallWrapper`.
 template <class Function, class Signature = typename Function::Signature>
 struct FitsRole;
 

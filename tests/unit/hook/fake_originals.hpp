@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "alloctap/hook/hooked_call.hpp"
+#include "alloctap/hook/call_wrapper.hpp"
 #include "alloctap/testing/fake_sink.hpp"
 
 namespace alloctap::testing {
@@ -71,7 +71,7 @@ struct FakeOriginal<Result(Arguments...)> {
   }
 };
 
-/// The `Originals` of `HookedCall`.
+/// The `Originals` of `CallWrapper`.
 struct FakeOriginals {
   static bool recording() noexcept { return original_script.recording; }
   template <class Function>
@@ -80,7 +80,7 @@ struct FakeOriginals {
   }
 };
 
-using FakeHookedCall = HookedCall<FakeOriginals, FakeSink<>>;
+using FakeCallWrapper = CallWrapper<FakeOriginals, FakeSink<>>;
 
 /// A test begins with empty hands.
 inline void forget_calls() {

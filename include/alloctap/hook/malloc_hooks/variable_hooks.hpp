@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "alloctap/hook/hooked_call.hpp"
+#include "alloctap/hook/call_wrapper.hpp"
 #include "alloctap/hook/malloc_hooks/hook_feed.hpp"
 #include "alloctap/hook/malloc_hooks/hook_provider.hpp"
 #include "alloctap/macros.hpp"
@@ -73,7 +73,7 @@ class VariableHooks {
   }
 
  private:
-  /// Where `HookedCall` finds the real functions.
+  /// Where `CallWrapper` finds the real functions.
   struct Originals {
     static bool recording() noexcept { return HookFeed::connected(); }
     template <class Function>
@@ -90,7 +90,7 @@ class VariableHooks {
       }
     }
   };
-  using Call = HookedCall<Originals, HookFeed>;
+  using Call = CallWrapper<Originals, HookFeed>;
 
   ALLOCTAP_ALWAYS_INLINE static CallOrigin outside(CallOrigin origin) noexcept {
     origin.allocator = &hooked_allocator_frames;

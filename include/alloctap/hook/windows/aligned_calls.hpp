@@ -10,7 +10,7 @@
 
 #include "alloctap/event/block_checks.hpp"
 #include "alloctap/event/refusing_sink.hpp"
-#include "alloctap/hook/asked_call.hpp"
+#include "alloctap/hook/fault_injected_call.hpp"
 #include "alloctap/hook/original_functions.hpp"
 #include "alloctap/hook/windows/aligned_functions.hpp"
 #include "alloctap/hook/windows/aligned_memory.hpp"
@@ -122,7 +122,7 @@ struct WindowsAlignedCalls {
   template <class Serve>
   static void* ask(const CallOrigin& origin, const AlignedRequest& request, Serve& serve) {
     constexpr std::size_t kMoreThanThereIs = std::size_t{1} << 60;
-    const AskedCall<Sink> asked(origin, request.size);
+    const FaultInjectedCall<Sink> asked(origin, request.size);
     if (!asked.is_refused()) return serve();
     const ReentrancyGuard guard;
     return Originals::template get<crt::AlignedMalloc>()(kMoreThanThereIs, request.alignment);

@@ -20,13 +20,13 @@
 
 namespace alloctap {
 
-/// Handlers of the functions of ntdll.dll whose names begin with Rtl, in the order of `HookedCall`:
-/// a block that comes is told after the real call, one that goes before it.
+/// Handlers of the functions of ntdll.dll whose names begin with Rtl, in the order of
+/// `CallWrapper`: a block that comes is told after the real call, one that goes before it.
 ///
 /// Arguments and results are handed on as they are, and so is GetLastError. What a call does below,
 /// such as to get pages for the heap, is not the program's and is not told. The blocks of malloc
 /// and operator new come through here too. A `CheckingSink` has a say in blocks:
-/// `WindowsCheckedCalls`. `Originals` as `HookedCall`.
+/// `WindowsCheckedCalls`. `Originals` as `CallWrapper`.
 template <class Originals, EventSink Sink>
 struct WindowsHeapCalls {
   template <class Function>

@@ -20,7 +20,7 @@ namespace alloctap {
 ///
 /// Calls for other processes are handed on and not told; so are those that fail, and those that
 /// something else makes below. Arguments, results and GetLastError stay as they are. `Originals` as
-/// `HookedCall`.
+/// `CallWrapper`.
 template <class Originals, EventSink Sink>
 struct WindowsPageCalls {
   /// For NtAllocateVirtualMemory and NtMapViewOfSection, each with its Ex. Wine 8 calls it a

@@ -1,7 +1,7 @@
 /// Handlers of calls of Windows' heaps that a sink may refuse.
 #pragma once
 
-#include "alloctap/hook/asked_call.hpp"
+#include "alloctap/hook/fault_injected_call.hpp"
 #include "alloctap/hook/windows/heap_calls.hpp"
 #include "alloctap/macros.hpp"
 
@@ -44,7 +44,7 @@ struct WindowsRefusableCalls : WindowsHeapCalls<Originals, Sink> {
   /// `call` goes on where it is not refused. Out of the way of calls that are not asked for.
   template <class Call>
   ALLOCTAP_NOINLINE static void* ask(CallOrigin origin, SIZE_T bytes, Call call) {
-    const AskedCall<Sink> asked(origin, bytes);
+    const FaultInjectedCall<Sink> asked(origin, bytes);
     if (!asked.is_refused()) return call(origin);
     ::SetLastError(ERROR_NOT_ENOUGH_MEMORY);
     return nullptr;

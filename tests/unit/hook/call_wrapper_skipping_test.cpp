@@ -1,10 +1,8 @@
-#include "alloctap/hook/call_report.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstddef>
 
-#include "alloctap/hook/hooked_call.hpp"
+#include "alloctap/hook/call_wrapper.hpp"
 #include "tests/unit/hook/fake_originals.hpp"
 
 namespace {
@@ -42,7 +40,7 @@ struct SkippingFake : FakeSink<> {
 static_assert(alloctap::SkippingSink<SkippingFake>);
 static_assert(!alloctap::SkippingSink<FakeSink<>>);
 
-using SkippingCall = alloctap::HookedCall<FakeOriginals, SkippingFake>;
+using SkippingCall = alloctap::CallWrapper<FakeOriginals, SkippingFake>;
 
 void begin_skipping(bool passes_over) {
   forget_calls();

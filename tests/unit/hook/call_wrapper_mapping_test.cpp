@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <vector>
 
-#include "alloctap/hook/hooked_call.hpp"
+#include "alloctap/hook/call_wrapper.hpp"
 #include "tests/unit/hook/fake_originals.hpp"
 
 namespace {
@@ -17,17 +17,17 @@ void* const kOld = reinterpret_cast<void*>(0x10000);
 void* const kNew = reinterpret_cast<void*>(0x80000);
 
 void* call_mmap(std::size_t length) {
-  return FakeHookedCall::map<functions::Mmap>(some_origin(), kOld, length, PROT_READ, MAP_PRIVATE,
-                                              5, 0x2000);
+  return FakeCallWrapper::map<functions::Mmap>(some_origin(), kOld, length, PROT_READ, MAP_PRIVATE,
+                                               5, 0x2000);
 }
 
 int call_munmap(void* address, std::size_t length) {
-  return FakeHookedCall::unmap<functions::Munmap>(some_origin(), address, length);
+  return FakeCallWrapper::unmap<functions::Munmap>(some_origin(), address, length);
 }
 
 void* call_mremap(std::size_t old_length, std::size_t length, int flags) {
-  return FakeHookedCall::remap<functions::Mremap>(some_origin(), kOld, old_length, length, flags,
-                                                  kNew);
+  return FakeCallWrapper::remap<functions::Mremap>(some_origin(), kOld, old_length, length, flags,
+                                                   kNew);
 }
 
 struct Told {
@@ -152,6 +152,6 @@ TEST_CASE("mapping calls inside a call, or while nothing is recorded, pass throu
     original_script.meanwhile = nullptr;
     call_all();
   };
-  FakeHookedCall::deallocate<functions::Free>(some_origin(), kOld);
+  FakeCallWrapper::deallocate<functions::Free>(some_origin(), kOld);
   CHECK(told() == std::vector<Told>{{SinkFunction::kDeallocate, kOld, 0}});
 }

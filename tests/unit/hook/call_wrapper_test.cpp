@@ -1,4 +1,4 @@
-#include "alloctap/hook/hooked_call.hpp"
+#include "alloctap/hook/call_wrapper.hpp"
 
 #include <doctest/doctest.h>
 
@@ -27,14 +27,14 @@ int block_place;
 void* const kBlock = &block_place;
 
 void* call_malloc(std::size_t size) {
-  return FakeHookedCall::allocate<functions::Malloc>(some_origin(), size);
+  return FakeCallWrapper::allocate<functions::Malloc>(some_origin(), size);
 }
 
-void call_free(void* block) { FakeHookedCall::deallocate<functions::Free>(some_origin(), block); }
+void call_free(void* block) { FakeCallWrapper::deallocate<functions::Free>(some_origin(), block); }
 
 int call_posix_memalign(void** result, std::size_t alignment, std::size_t size) {
-  return FakeHookedCall::allocate_into<functions::PosixMemalign>(some_origin(), result, alignment,
-                                                                 size);
+  return FakeCallWrapper::allocate_into<functions::PosixMemalign>(some_origin(), result, alignment,
+                                                                  size);
 }
 
 /// Notes the order of what happens: a begin with its bytes, the end of what is timed.
@@ -55,7 +55,7 @@ struct TimingFake : FakeSink<> {
   static void on_deallocate(const alloctap::DeallocationEvent&) noexcept { order += "go, "; }
 };
 
-using TimedFake = alloctap::HookedCall<FakeOriginals, TimingFake>;
+using TimedFake = alloctap::CallWrapper<FakeOriginals, TimingFake>;
 
 /// What happens in `call`, whose original gives a block.
 template <class Call>
@@ -114,8 +114,8 @@ TEST_CASE("an allocation is reported after it was made, with all that the call s
 TEST_CASE("an aligned operator new reports alignment and kind") {
   forget_calls();
   original_script.block = kBlock;
-  CHECK(FakeHookedCall::allocate<functions::NewArrayAligned>(some_origin(), std::size_t{96},
-                                                             std::align_val_t{32}) == kBlock);
+  CHECK(FakeCallWrapper::allocate<functions::NewArrayAligned>(some_origin(), std::size_t{96},
+                                                              std::align_val_t{32}) == kBlock);
   CHECK(original_script.arguments == std::vector<std::uintptr_t>{96, 32});
   REQUIRE(Sink::calls().size() == 1);
   CHECK(Sink::calls()[0].size == 96);
@@ -136,7 +136,7 @@ TEST_CASE("an allocation that throws is not reported, and the next one is") {
   forget_calls();
   original_script.meanwhile = [] { throw std::bad_alloc(); };
   const auto call_new = [] {
-    return FakeHookedCall::allocate<functions::New>(some_origin(), std::size_t{100});
+    return FakeCallWrapper::allocate<functions::New>(some_origin(), std::size_t{100});
   };
   CHECK_THROWS_AS(static_cast<void>(call_new()), std::bad_alloc);
   CHECK(Sink::calls().empty());
@@ -181,8 +181,8 @@ TEST_CASE("a free is reported before the block is given back") {
 
 TEST_CASE("a sized aligned delete reports what it states, and passes it on") {
   forget_calls();
-  FakeHookedCall::deallocate<functions::DeleteSizedAligned>(some_origin(), kBlock, std::size_t{96},
-                                                            std::align_val_t{32});
+  FakeCallWrapper::deallocate<functions::DeleteSizedAligned>(some_origin(), kBlock, std::size_t{96},
+                                                             std::align_val_t{32});
   CHECK(original_script.arguments ==
         std::vector<std::uintptr_t>{reinterpret_cast<std::uintptr_t>(kBlock), 96, 32});
   REQUIRE(Sink::calls().size() == 1);
@@ -196,7 +196,7 @@ TEST_CASE(
   forget_calls();
   call_free(nullptr);
   CHECK(original_script.calls == 0);
-  FakeHookedCall::deallocate<EngineFree>(some_origin(), nullptr);
+  FakeCallWrapper::deallocate<EngineFree>(some_origin(), nullptr);
   CHECK(original_script.calls == 1);
   CHECK(Sink::calls().empty());
 }

@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <vector>
 
-#include "alloctap/hook/hooked_call.hpp"
+#include "alloctap/hook/call_wrapper.hpp"
 #include "tests/unit/hook/fake_originals.hpp"
 
 namespace {
@@ -19,11 +19,11 @@ void* const kOld = &old_place;
 void* const kNew = &new_place;
 
 void* call_realloc(void* old, std::size_t size) {
-  return FakeHookedCall::reallocate<functions::Realloc>(some_origin(), old, size);
+  return FakeCallWrapper::reallocate<functions::Realloc>(some_origin(), old, size);
 }
 
 void* call_reallocarray(void* old, std::size_t count, std::size_t size) {
-  return FakeHookedCall::reallocate<functions::Reallocarray>(some_origin(), old, count, size);
+  return FakeCallWrapper::reallocate<functions::Reallocarray>(some_origin(), old, count, size);
 }
 
 std::vector<SinkFunction> told() {
@@ -147,6 +147,6 @@ TEST_CASE("a reallocation inside a call, or while nothing is recorded, passes th
     original_script.meanwhile = nullptr;
     CHECK(call_realloc(kOld, 1) == kNew);
   };
-  FakeHookedCall::allocate<functions::Malloc>(some_origin(), std::size_t{100});
+  FakeCallWrapper::allocate<functions::Malloc>(some_origin(), std::size_t{100});
   CHECK(told() == std::vector<SinkFunction>{SinkFunction::kAllocate});
 }

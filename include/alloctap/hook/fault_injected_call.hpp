@@ -1,0 +1,62 @@
+/// A call that a sink may refuse.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <type_traits>
+
+#include "alloctap/event/event_sink.hpp"
+#include "alloctap/event/refusing_sink.hpp"
+#include "alloctap/hook/function_description.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/os/throw_bad_alloc.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
+
+namespace alloctap {
+
+/// Asks `Sink` whether a call is refused, and tells it when that has ended. Lives as long as the
+/// call; begins before its `ReentrancyGuard`, so that what is thrown for a call that is refused is
+/// an exception of the program's. Runs inside malloc.
+template <RefusingSink Sink>
+class FaultInjectedCall {
+ public:
+  FaultInjectedCall(const CallOrigin& origin, std::size_t size) noexcept
+      : refused_(ask(origin, size)) {}
+  ~FaultInjectedCall() { Sink::end_asked(); }
+  FaultInjectedCall(const FaultInjectedCall&) = delete;
+  FaultInjectedCall& operator=(const FaultInjectedCall&) = delete;
+
+  [[nodiscard]] bool is_refused() const noexcept { return refused_; }
+
+  /// Returns what `Function` returns if there is no memory, in its own type of result.
+  template <class Function>
+  ALLOCTAP_NOINLINE static auto refuse() {
+    using Result = typename ResultOf<typename Function::Signature>::Type;
+    if constexpr (std::is_same_v<Result, int>) {
+      return ENOMEM;
+    } else {
+      if constexpr (requires { requires Function::throws; }) os::throw_bad_alloc();
+      errno = ENOMEM;
+      return Result{};
+    }
+  }
+
+  /// Calls `real_call(origin)` unless it is refused. The origin is a copy, so that the caller's
+  /// stays in registers.
+  template <class Function, class Call>
+  ALLOCTAP_NOINLINE static auto call(CallOrigin origin, std::size_t size, Call real_call) {
+    const FaultInjectedCall asked(origin, size);
+    if (asked.is_refused()) return refuse<Function>();
+    return real_call(origin);
+  }
+
+ private:
+  static bool ask(const CallOrigin& origin, std::size_t size) noexcept {
+    const ReentrancyGuard guard;
+    return Sink::refuses({.size = size, .is_own = !guard.is_outermost(), .origin = origin});
+  }
+
+  bool refused_;
+};
+
+}  // namespace alloctap
