@@ -2,7 +2,7 @@
 #pragma once
 
 #include <alloctap/runtime/per_thread.hpp>
-#include <alloctap/stack/calling_frame.hpp>
+#include <alloctap/stack/chain_capture.hpp>
 #include <alloctap/stack/thread_stacks.hpp>
 #include <alloctap/stack/unwind_step.hpp>
 #include <alloctap/stack/unwind_table_stack.hpp>

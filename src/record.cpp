@@ -1,5 +1,4 @@
 // The bodies of record/.
-#include "alloctap/record/impl/freed_totals.hpp"
 #include "alloctap/record/impl/live_bytes.hpp"
 #include "alloctap/record/impl/module_tracker.hpp"
 #include "alloctap/record/impl/peak_tracker.hpp"

@@ -9,4 +9,3 @@
 #include "alloctap/runtime/impl/text_set.hpp"
 #include "alloctap/runtime/impl/thread_state.hpp"
 #include "alloctap/runtime/impl/touched_memory.hpp"
-#include "alloctap/runtime/impl/world_gate.hpp"

@@ -6,11 +6,9 @@
 
 #include "alloctap/arch/own_registers.hpp"
 #include "alloctap/hook/hook_backend.hpp"
-#include "alloctap/observe/observer.hpp"
 #include "alloctap/record/checking_recorder.hpp"
 #include "alloctap/record/recorder.hpp"
 #include "alloctap/runtime/thread_state.hpp"
-#include "alloctap/snapshot/game_frame_rows.hpp"
 #include "alloctap/snapshot/reach/reachability_scan.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/snapshot/take_snapshot.hpp"
@@ -45,7 +43,7 @@ class TrackerSnapshot {
   /// As `Tracker::snapshot`, with no look for unreachable blocks.
   static Result<Snapshot> take(SnapshotOptions options = {}) {
     Sink::modules().update_locked();
-    SnapshotBuilder builder(Sink::data(), options, observed_parts());
+    SnapshotBuilder builder(Sink::data(), options, observed_parts<typename Config::Observers>());
     const bool quiet = ThreadStates::close_gate();
     if (quiet) Sink::queue().flush();
     builder.read();
@@ -108,20 +106,6 @@ class TrackerSnapshot {
       tracker.for_each_kept_pointer = &Config::for_each_kept_pointer;
     }
     return tracker;
-  }
-
-  static constexpr ObservedParts observed_parts() noexcept {
-    ObservedParts parts;
-    if constexpr (kObserves<typename Config::Observers>) {
-      parts.read = [](Snapshot& snapshot) noexcept {
-        if constexpr (requires { Config::Observers::add_to(snapshot); }) {
-          return Config::Observers::add_to(snapshot);
-        }
-        return true;
-      };
-      parts.finish = [](Snapshot& snapshot) noexcept { return GameFrameRows(snapshot).finish(); };
-    }
-    return parts;
   }
 
   static void leave_out_unmatched(DataQuality& account) noexcept {

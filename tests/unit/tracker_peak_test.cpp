@@ -16,7 +16,6 @@
 #include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/runtime/thread_state.hpp"
-#include "alloctap/runtime/world_gate.hpp"
 #include "alloctap/sample/poisson_by_bytes.hpp"
 #include "alloctap/status.hpp"
 #include "tests/support/exhausted_arena.hpp"

@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "alloctap/macros.hpp"
-#include "alloctap/record/event_counters.hpp"
 #include "alloctap/record/live_bytes.hpp"
 #include "alloctap/record/thread_stats.hpp"
 #include "alloctap/runtime/function_ref.hpp"

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/record/freed_totals.hpp"
+#include "alloctap/record/stack_totals.hpp"
 #include "alloctap/runtime/arena_array.hpp"
 
 namespace alloctap {

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/record/event_counters.hpp"
+#include "alloctap/observe/observer.hpp"
 #include "alloctap/record/recorded_data.hpp"
+#include "alloctap/record/thread_stats.hpp"
+#include "alloctap/snapshot/game_frame_rows.hpp"
 #include "alloctap/snapshot/live_sums.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/snapshot/snapshot_options.hpp"
@@ -21,6 +23,19 @@ struct ObservedParts {
   /// Later.
   bool (*finish)(Snapshot& snapshot) noexcept = nullptr;
 };
+
+template <class Observers>
+[[nodiscard]] constexpr ObservedParts observed_parts() noexcept {
+  ObservedParts parts;
+  if constexpr (kObserves<Observers>) {
+    parts.read = [](Snapshot& snapshot) noexcept {
+      if constexpr (requires { Observers::add_to(snapshot); }) return Observers::add_to(snapshot);
+      return true;
+    };
+    parts.finish = [](Snapshot& snapshot) noexcept { return GameFrameRows(snapshot).finish(); };
+  }
+  return parts;
+}
 
 /// Sums up what a recorder holds. Control plane.
 ///

@@ -1,8 +1,8 @@
-#include "alloctap/meta/shadow_record.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdint>
+
+#include "alloctap/meta/shadow_index.hpp"
 
 namespace {
 

@@ -1,11 +1,10 @@
-#include "alloctap/record/freed_totals.hpp"
-
 #include <doctest/doctest.h>
 
 #include <map>
 #include <memory>
 #include <utility>
 
+#include "alloctap/record/stack_totals.hpp"
 #include "tests/support/exhausted_arena.hpp"
 
 namespace {

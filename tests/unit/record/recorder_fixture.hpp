@@ -67,7 +67,7 @@ struct Program {
     allocate(block, size);
   }
   static Snapshot snapshot() {
-    SnapshotBuilder builder(Record::data());
+    SnapshotBuilder builder(Record::data(), {}, observed_parts<typename ConfigType::Observers>());
     builder.read();
     Result<Snapshot> snapshot = builder.finish();
     REQUIRE(snapshot.ok());

@@ -1,5 +1,3 @@
-#include "alloctap/runtime/world_gate.hpp"
-
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -7,6 +5,7 @@
 #include <cstdint>
 #include <thread>
 
+#include "alloctap/runtime/thread_state.hpp"
 #include "tests/support/child_process.hpp"
 
 namespace {

@@ -1,5 +1,3 @@
-#include "alloctap/stack/stack_checksum.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -7,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <vector>
+
+#include "alloctap/stack/stack_cache.hpp"
 
 namespace {
 

@@ -13,7 +13,6 @@
 #include "alloctap/record/peak_tracker.hpp"
 #include "alloctap/runtime/control_lock.hpp"
 #include "alloctap/runtime/thread_state.hpp"
-#include "alloctap/runtime/world_gate.hpp"
 
 namespace alloctap {
 

@@ -5,12 +5,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/record/stack_totals.hpp"
 #include "alloctap/runtime/arena.hpp"
-#include "alloctap/runtime/world_gate.hpp"
+#include "alloctap/runtime/thread_state.hpp"
 
 namespace alloctap {
 
@@ -55,6 +56,16 @@ ALLOCTAP_INLINE StackTotals::Entry* StackTotals::find_or_add(const StackHash& ha
                                                              StackId stack) noexcept {
   Entry* entry = find(hash);
   return entry != nullptr ? entry : add(hash, stack);
+}
+
+ALLOCTAP_NOINLINE ALLOCTAP_INLINE FreedTotals::Entry* FreedTotals::make_entry(
+    StackId stack) noexcept {
+  const std::size_t piece = stack / kPiece;
+  if (piece >= pieces_.size() && !pieces_.resize(piece + 1)) return nullptr;
+  void* memory = Arena::allocate(sizeof(Piece));
+  if (memory == nullptr) return nullptr;
+  pieces_[piece] = ::new (memory) Piece{};
+  return &(*pieces_[piece])[stack % kPiece];
 }
 
 }  // namespace alloctap
