@@ -6,7 +6,7 @@
 
 #include "alloctap/arch/own_counter.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/record/stack_totals.hpp"
+#include "alloctap/record/allocation_totals.hpp"
 
 namespace alloctap {
 

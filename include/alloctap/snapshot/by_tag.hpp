@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "alloctap/event/stack_owner.hpp"
-#include "alloctap/record/stack_totals.hpp"
+#include "alloctap/record/allocation_totals.hpp"
 #include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/diff.hpp"
 #include "alloctap/snapshot/snapshot.hpp"

@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/record/stack_totals.hpp"
 #include "alloctap/runtime/arena_array.hpp"
 
 namespace alloctap {
@@ -39,18 +38,6 @@ struct FreedByThread {
   /// Whether anything is to be copied.
   [[nodiscard]] bool is_available() const noexcept {
     return knowledge == FreedKnowledge::kAll || knowledge == FreedKnowledge::kIncomplete;
-  }
-
-  /// Copies what the thread at that place counted. False where the system has no memory for it.
-  [[nodiscard]] bool add(std::uint32_t thread, const FreedTotals& freed) noexcept {
-    bool kept = true;
-    if (!freed.complete()) knowledge = FreedKnowledge::kIncomplete;
-    freed.for_each([&](StackId stack, const FreedTotals::Entry& entry) {
-      // More was put back here than taken: another thread took it.
-      if (static_cast<std::int64_t>(entry.blocks) <= 0) return;
-      kept = blocks.push_back({stack, thread, entry.blocks, entry.bytes}) && kept;
-    });
-    return kept;
   }
 };
 

@@ -58,6 +58,7 @@ class SnapshotBuilder {
   [[nodiscard]] bool expect_stacks(std::size_t end) noexcept;
   [[nodiscard]] FreedKnowledge knowledge_of_freed() const noexcept;
   void add_threads() noexcept;
+  void add_freed(std::uint32_t thread, const FreedTotals& freed) noexcept;
   AllocationTotals add_stacks(const StackTotals& stacks) noexcept;
   void add_live() noexcept;
   void add_block(const void* pointer, const BlockRecord& record) noexcept;

@@ -10,7 +10,7 @@
 
 #include "alloctap/event/stack_owner.hpp"
 #include "alloctap/os/thread.hpp"
-#include "alloctap/record/stack_totals.hpp"
+#include "alloctap/record/allocation_totals.hpp"
 
 namespace alloctap {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "alloctap/record/stack_totals.hpp"
+#include "alloctap/record/thread_stats.hpp"
 #include "tests/support/exhausted_arena.hpp"
 
 namespace {

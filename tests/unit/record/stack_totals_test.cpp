@@ -1,10 +1,9 @@
-#include "alloctap/record/stack_totals.hpp"
-
 #include <doctest/doctest.h>
 
 #include <map>
 #include <memory>
 
+#include "alloctap/record/thread_stats.hpp"
 #include "tests/support/exhausted_arena.hpp"
 
 namespace {

@@ -89,8 +89,19 @@ ALLOCTAP_INLINE void SnapshotBuilder::add_threads() noexcept {
         .number = thread.number};
     complete_ = snapshot_.threads.push_back(summary) && complete_;
     if (!snapshot_.freed.is_available()) return;
-    const auto slot = static_cast<std::uint32_t>(snapshot_.threads.size() - 1);
-    complete_ = snapshot_.freed.add(slot, stats.freed) && complete_;
+    add_freed(static_cast<std::uint32_t>(snapshot_.threads.size() - 1), stats.freed);
+  });
+}
+
+/// `thread`: its position in `Snapshot::threads`.
+ALLOCTAP_INLINE void SnapshotBuilder::add_freed(std::uint32_t thread,
+                                                const FreedTotals& freed) noexcept {
+  if (!freed.complete()) snapshot_.freed.knowledge = FreedKnowledge::kIncomplete;
+  freed.for_each([&](StackId stack, const FreedTotals::Entry& entry) {
+    // More was put back here than taken: another thread took it.
+    if (static_cast<std::int64_t>(entry.blocks) <= 0) return;
+    complete_ =
+        snapshot_.freed.blocks.push_back({stack, thread, entry.blocks, entry.bytes}) && complete_;
   });
 }
 

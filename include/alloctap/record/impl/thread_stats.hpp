@@ -1,4 +1,4 @@
-/// The bodies of record/stack_totals.hpp.
+/// The bodies of record/thread_stats.hpp.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/record/stack_totals.hpp"
+#include "alloctap/record/thread_stats.hpp"
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 

@@ -1,0 +1,22 @@
+/// How much was allocated.
+#pragma once
+
+#include <cstdint>
+
+namespace alloctap {
+
+/// The cumulative numbers of one stack, or of all.
+struct AllocationTotals {
+  std::uint64_t allocations = 0;
+  std::uint64_t allocated_bytes = 0;
+  std::uint64_t temporary_allocations = 0;
+
+  constexpr AllocationTotals& operator+=(const AllocationTotals& other) noexcept {
+    allocations += other.allocations;
+    allocated_bytes += other.allocated_bytes;
+    temporary_allocations += other.temporary_allocations;
+    return *this;
+  }
+};
+
+}  // namespace alloctap
