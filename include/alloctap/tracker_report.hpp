@@ -110,7 +110,7 @@ class TrackerReport {
   }
 
  private:
-  static constexpr ReportFeatures kFeatures{.owners = !kTellsNobody<typename Config::Tags>,
+  static constexpr ReportFeatures kFeatures{.owners = !kHasNoOwners<typename Config::Tags>,
                                             .misuses = Config::Checks::kChecks,
                                             .game_frames = kObserves<typename Config::Observers>,
                                             .pools = Config::Pools::kHears};

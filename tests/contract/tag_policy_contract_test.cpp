@@ -59,7 +59,7 @@ TEST_CASE_TEMPLATE("owners tell what the description says", Policy, ALLOCTAP_TAG
   if (description.tags != nullptr) CHECK(description.tags->name(inside.tag) == "Scope");
   CHECK((inside.thread != kNoThread) == description.threads);
   CHECK((elsewhere.thread != inside.thread) == description.threads);
-  CHECK(kTellsNobody<Policy> == (description.tags == nullptr && !description.threads));
+  CHECK(kHasNoOwners<Policy> == (description.tags == nullptr && !description.threads));
 }
 
 TEST_CASE_TEMPLATE("what lives is its owner's, whoever frees, and stacks keep their frames", Policy,

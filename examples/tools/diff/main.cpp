@@ -60,7 +60,7 @@ void read(Input& input, bool keep_json) {
 }
 
 /// A file that was built anew has other places, so its stacks are not recognized.
-void tell_rebuilt(const SavedProfile& before, const SavedProfile& after) {
+void report_rebuilt(const SavedProfile& before, const SavedProfile& after) {
   for (const Module& old : before.modules) {
     for (const Module& now : after.modules) {
       const bool same_build = std::equal(old.build_id, old.build_id + old.build_id_bytes,
@@ -101,7 +101,7 @@ int compare(const DiffOptions& options) {
   if (!before.comparable() || !after.comparable()) return readable;
   Result<ProfileDiff> change = diff(before.profile, after.profile, options.match);
   if (!change.ok()) return say(kNothingCompared, std::string(change.status().message()));
-  if (options.match == StackMatch::kPlaces) tell_rebuilt(before.profile, after.profile);
+  if (options.match == StackMatch::kPlaces) report_rebuilt(before.profile, after.profile);
   DescriptorOutput output(1);
   DumpWriter out(output);
   write_difference({before.file, before.profile}, {after.file, after.profile}, *change,

@@ -72,7 +72,7 @@ Status become(const ProgramFile& program, std::span<char*> command) {
 ObjectKind object_kind(const Options& options) {
   if (options.string_checks) return ObjectKind::kChecksStrings;
   if (!options.checks.empty()) return ObjectKind::kChecksBlocks;
-  if (options.tags) return ObjectKind::kTellsTags;
+  if (options.tags) return ObjectKind::kWithTags;
   if (options.event_bytes > 0) return ObjectKind::kLogsEvents;
   return options.chooses_blocks() ? ObjectKind::kChoosesBlocks : ObjectKind::kCounts;
 }

@@ -14,7 +14,7 @@ enum class ObjectKind : std::uint8_t {
   kCounts,
   kChoosesBlocks,
   kLogsEvents,
-  kTellsTags,
+  kWithTags,
   kChecksBlocks,
   kChecksStrings
 };

@@ -117,7 +117,7 @@ void on_dump_signal(int signal, siginfo_t* info, void*) {
 bool asks_for_dump(int signal) noexcept { return signal == report_settings().dump_signal; }
 
 /// The program gave the signal of --signal an action of its own, which is all that happens then.
-void tell_of_taken_signal(int signal) noexcept {
+void warn_of_taken_signal(int signal) noexcept {
   static constinit std::atomic<bool> told{false};
   if (!asks_for_dump(signal) || !report_owed() || told.exchange(true)) return;
   const os::ErrnoGuard preserve_error;
@@ -207,7 +207,7 @@ void keep_watching(int signal) noexcept {
   if (!is_watched(signal) || !watching.load(std::memory_order_acquire)) return;
   struct sigaction present{};
   if (real_sigaction(signal, nullptr, &present) != 0) return;
-  if (!is_default(present) && !is_ours(present)) tell_of_taken_signal(signal);
+  if (!is_default(present) && !is_ours(present)) warn_of_taken_signal(signal);
   if (!is_default(present) && !is_one_shot(present) && !comes_second(signal, present)) return;
   program_action(signal) = present;
   const struct sigaction stand_in = stand_in_for(signal, present);

@@ -19,8 +19,8 @@ void RunHook::choose(const HookSettings& settings, const void* own_code) {
   PltHook::leave_alone(own_code);
   // dlclose is exported by every preloaded object.
   InlineHook::serves_preloaded_library();
-  MallocHooks::tells_of_modules();
-  PltHook::tells_of_modules();
+  MallocHooks::reports_modules();
+  PltHook::reports_modules();
   for (const ModulePatternSetting& pattern : settings.module_patterns()) {
     const std::string text(pattern.text);
     // An error comes back when the hook is installed.

@@ -19,7 +19,7 @@ namespace alloctap::run {
 namespace {
 
 /// The owner of a stack, where it is no thread's id.
-constexpr os::ThreadId kNobody = 0;
+constexpr os::ThreadId kNoThread = 0;
 constexpr os::ThreadId kThreadToCome = -1;
 
 /// The count tells an owner from a later one to whom the system gave the same id.
@@ -69,7 +69,7 @@ SignalStack* take_free(os::ThreadId owner) noexcept {
   SignalStack* stack = newest.load(std::memory_order_acquire);
   for (; stack != nullptr; stack = stack->next) {
     const Ownership now = stack->owned();
-    if (now.owner == kNobody && stack->pass_on(now, owner)) return stack;
+    if (now.owner == kNoThread && stack->pass_on(now, owner)) return stack;
   }
   return nullptr;
 }
@@ -81,11 +81,11 @@ void sweep() noexcept {
   std::size_t used = 0;
   for_each_stack([&used](SignalStack& stack) {
     const Ownership now = stack.owned();
-    if (now.owner == kNobody) return;
+    if (now.owner == kNoThread) return;
     if (now.owner == kThreadToCome || os::thread_is_alive(now.owner)) {
       ++used;
     } else {
-      stack.pass_on(now, kNobody);
+      stack.pass_on(now, kNoThread);
     }
   });
   next_sweep.store(std::max(kFirstSweep, 2 * used), std::memory_order_relaxed);
@@ -133,7 +133,9 @@ SignalStack* reserve_signal_stack(const ThreadStart& start) noexcept {
   return stack;
 }
 
-void give_back_signal_stack(SignalStack& stack) noexcept { stack.pass_on(stack.owned(), kNobody); }
+void give_back_signal_stack(SignalStack& stack) noexcept {
+  stack.pass_on(stack.owned(), kNoThread);
+}
 
 ThreadStart enter_thread(SignalStack& stack) noexcept {
   const os::ErrnoGuard preserve_error;
@@ -163,7 +165,7 @@ void provide_signal_stack() noexcept {
 
 void keep_only_my_signal_stack() noexcept {
   for_each_stack([](SignalStack& stack) {
-    stack.pass_on(stack.owned(), &stack == mine ? os::current_thread_id() : kNobody);
+    stack.pass_on(stack.owned(), &stack == mine ? os::current_thread_id() : kNoThread);
   });
   next_sweep.store(kFirstSweep, std::memory_order_relaxed);
 }

@@ -8,14 +8,14 @@
 
 namespace alloctap {
 
-/// Up to `kMost` faults, which a `MisuseLog` keeps. Of a sweep over all blocks more may be new.
+/// Up to `kMaxKept` faults, which a `MisuseLog` keeps. Of a sweep over all blocks more may be new.
 class FoundMisuses {
  public:
-  static constexpr std::size_t kMost = 8;
+  static constexpr std::size_t kMaxKept = 8;
 
   /// Does nothing where `misuse` is null.
   void add(const Misuse* misuse) noexcept {
-    if (misuse != nullptr && size_ < kMost) misuses_[size_++] = misuse;
+    if (misuse != nullptr && size_ < kMaxKept) misuses_[size_++] = misuse;
   }
 
   [[nodiscard]] const Misuse* const* begin() const noexcept { return misuses_.data(); }
@@ -23,7 +23,7 @@ class FoundMisuses {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
  private:
-  std::array<const Misuse*, kMost> misuses_{};
+  std::array<const Misuse*, kMaxKept> misuses_{};
   std::size_t size_ = 0;
 };
 

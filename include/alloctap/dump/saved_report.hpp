@@ -155,7 +155,7 @@ class SavedReport {
     const std::uint64_t id = row.number("id");
     StackOwner owner;
     damaged_ = !owners_.read_owner(row, owner) || damaged_;
-    if ((calls.empty() && owner.is_nobody()) || id < kFirstStack) return;
+    if ((calls.empty() && owner.is_empty()) || id < kFirstStack) return;
     damaged_ = !stacks_.add(id, {calls.data(), calls.size()}, owner) || damaged_;
   }
 

@@ -18,7 +18,7 @@ struct StackOwner {
   TagId tag = kNoTag;
   ThreadNumber thread = kNoThread;
 
-  [[nodiscard]] constexpr bool is_nobody() const noexcept {
+  [[nodiscard]] constexpr bool is_empty() const noexcept {
     return tag == kNoTag && thread == kNoThread;
   }
   [[nodiscard]] constexpr std::uint32_t bits() const noexcept {

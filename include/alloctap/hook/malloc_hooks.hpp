@@ -80,7 +80,7 @@ class MallocHooksOf {
 
   /// For a program that calls the two functions below, before its first start: reports do not say
   /// then that dlclose is not seen.
-  static void tells_of_modules() noexcept { told_of_modules_ = true; }
+  static void reports_modules() noexcept { reports_modules_ = true; }
 
   /// No allocator tells of modules: to be called before dlclose, and after it, so that frames keep
   /// their names and what is remembered of the code is dropped. Does nothing outside a session.
@@ -126,7 +126,7 @@ class MallocHooksOf {
     HookFeed::connect<ProbeSink>();
     active.findings = AllocatorProbe::run(hooked_allocator_frames);
     HookFeed::disconnect();
-    active.findings.modules = told_of_modules_;
+    active.findings.modules = reports_modules_;
     if constexpr (requires { Provider::also_unseen(); }) {
       active.unseen.write(active.findings, Provider::also_unseen());
     } else {
@@ -140,7 +140,7 @@ class MallocHooksOf {
   template <class Provider>
   static inline constinit Active active_of;
   static inline constinit std::atomic<const Active*> active_{nullptr};
-  static inline constinit bool told_of_modules_ = false;
+  static inline constinit bool reports_modules_ = false;
 };
 
 /// In the order in which they are tried: first what can be taken back.

@@ -92,8 +92,8 @@ class PltHookWith {
 
   /// For a library that is preloaded and exports a dlclose which tells the sink: what is closed is
   /// told once. To be called before the first start.
-  static void tells_of_modules(bool told = true) noexcept {
-    PltLoaderCalls::set_told_elsewhere(told);
+  static void reports_modules(bool told = true) noexcept {
+    PltLoaderCalls::set_other_notices(told);
   }
 
   /// Hooks what was opened since the last time, where a program opens modules by other means than

@@ -183,7 +183,7 @@ class BasicShadowIndex {
         },
         ShadowRecord::kBeginBits);
     others_.for_each([&](const void* pointer, const BlockRecord& record) {
-      if (!is_told_elsewhere(pointer)) visit(pointer, record);
+      if (!is_visited_elsewhere(pointer)) visit(pointer, record);
     });
   }
 
@@ -217,7 +217,7 @@ class BasicShadowIndex {
   }
 
   /// Whether a word says of the block at `pointer` that it is elsewhere.
-  bool is_told_elsewhere(const void* pointer) noexcept {
+  bool is_visited_elsewhere(const void* pointer) noexcept {
     const Word* const word = Memory::covers(pointer) ? memory_.find(pointer) : nullptr;
     const std::uint32_t head = word == nullptr ? 0 : get(*word);
     return is_of(head, pointer) && ShadowRecord::is_elsewhere(head);
@@ -243,7 +243,7 @@ class BasicShadowIndex {
     if (!crowded() && insert_in_free(word, pointer, record)) [[likely]] {
       return {};
     }
-    return insert_with_care(pointer, word, record);
+    return insert_slow(pointer, word, record);
   }
 
   /// False where something is in the way, or the record does not fit.
@@ -299,8 +299,8 @@ class BasicShadowIndex {
   }
 
   /// Where `insert_in_free` does not.
-  ALLOCTAP_NOINLINE InsertOutcome insert_with_care(const void* pointer, Word* word,
-                                                   const BlockRecord& record) noexcept {
+  ALLOCTAP_NOINLINE InsertOutcome insert_slow(const void* pointer, Word* word,
+                                              const BlockRecord& record) noexcept {
     const BlockRecord replaced = take(pointer);
     if (ShadowRecord::begins_block(get(word[0]))) {
       crowded_.store(true, std::memory_order_release);

@@ -23,9 +23,9 @@ struct Observers {
   {
     (notify_realloc<Each>(before, after), ...);
   }
-  static void on_map(const ObservedMapping& mapping) noexcept { (tell_map<Each>(mapping), ...); }
+  static void on_map(const ObservedMapping& mapping) noexcept { (notify_map<Each>(mapping), ...); }
   static void on_unmap(const ObservedMapping& mapping) noexcept {
-    (tell_unmap<Each>(mapping), ...);
+    (notify_unmap<Each>(mapping), ...);
   }
   template <class Snapshot>
   [[nodiscard]] static bool add_to(Snapshot& snapshot) noexcept {
@@ -46,8 +46,8 @@ struct Observers {
     (end_timing<Each>(timed, owner), ...);
   }
 
-  static void on_start() noexcept { (tell_start<Each>(), ...); }
-  static void on_stop() noexcept { (tell_stop<Each>(), ...); }
+  static void on_start() noexcept { (notify_start<Each>(), ...); }
+  static void on_stop() noexcept { (notify_stop<Each>(), ...); }
   static void offer(alloctap_slots& slots) noexcept { (let_offer<Each>(slots), ...); }
 
  private:
@@ -68,11 +68,11 @@ struct Observers {
     if constexpr (kObservesReallocations<One>) One::on_reallocate(before, after);
   }
   template <class One>
-  static void tell_start() noexcept {
+  static void notify_start() noexcept {
     if constexpr (requires { One::on_start(); }) One::on_start();
   }
   template <class One>
-  static void tell_stop() noexcept {
+  static void notify_stop() noexcept {
     if constexpr (requires { One::on_stop(); }) One::on_stop();
   }
   template <class One>
@@ -80,11 +80,11 @@ struct Observers {
     if constexpr (requires { One::offer(slots); }) One::offer(slots);
   }
   template <class One>
-  static void tell_map(const ObservedMapping& mapping) noexcept {
+  static void notify_map(const ObservedMapping& mapping) noexcept {
     if constexpr (requires { One::on_map(mapping); }) One::on_map(mapping);
   }
   template <class One>
-  static void tell_unmap(const ObservedMapping& mapping) noexcept {
+  static void notify_unmap(const ObservedMapping& mapping) noexcept {
     if constexpr (requires { One::on_unmap(mapping); }) One::on_unmap(mapping);
   }
   template <class One, class Snapshot>

@@ -76,7 +76,7 @@ class ObserverNotifier {
 
  private:
   static constexpr bool kNeedsOwners =
-      kWantsOwners<Observers> && !kTellsNobody<typename Config::Tags>;
+      kWantsOwners<Observers> && !kHasNoOwners<typename Config::Tags>;
 
   ALLOCTAP_ALWAYS_INLINE static ObservedBlock observed(void* pointer,
                                                        const BlockRecord& record) noexcept {

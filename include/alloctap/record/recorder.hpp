@@ -313,7 +313,7 @@ class Recorder {
   static constexpr bool kCallsLeaveErrnoAlone = !kNotifies && requires {
     requires Queue::leaves_errno_alone;
     requires Meta::leaves_errno_alone;
-    requires kTellsNobody<Tags> || requires { requires Tags::leaves_errno_alone; };
+    requires kHasNoOwners<Tags> || requires { requires Tags::leaves_errno_alone; };
   };
   using EventScope =
       std::conditional_t<kCallsLeaveErrnoAlone, RecordingScope, ErrnoSafeRecordingScope>;
@@ -549,7 +549,7 @@ class Recorder {
   /// capture remembers of frames stays right whatever the tag.
   ALLOCTAP_ALWAYS_INLINE static decltype(auto) hash_of(const ThreadState& thread,
                                                        const StackHash& frames) noexcept {
-    if constexpr (kTellsNobody<Tags>) {
+    if constexpr (kHasNoOwners<Tags>) {
       return (frames);
     } else {
       return frames.owned_by(Tags::current(thread));

@@ -93,9 +93,9 @@ class StackTotals {
   void forget_stacks(IsRetired&& is_retired) noexcept {
     for (Entry& entry : used_entries()) {
       if (!is_retired(entry.stack)) continue;
-      const StackHash nobodys = hash_of_retired(entry.stack);
-      entry.hash = nobodys.first;
-      entry.check = check_of(nobodys);
+      const StackHash retired = hash_of_retired(entry.stack);
+      entry.hash = retired.first;
+      entry.check = check_of(retired);
     }
   }
 

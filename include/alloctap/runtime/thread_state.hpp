@@ -42,7 +42,7 @@ class WorldGate {
     recording.store(1, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
     if (word_.load(std::memory_order_seq_cst) != kOpen) [[unlikely]] {
-      enter_with_care(recording);
+      enter_slow(recording);
     }
   }
 
@@ -96,7 +96,7 @@ class WorldGate {
   static constexpr std::uint32_t kAwaited = 8;
   static constexpr std::int64_t kBackoffNs = 100'000;
 
-  static void enter_with_care(Flag& recording) noexcept;
+  static void enter_slow(Flag& recording) noexcept;
 
   static void wait_while(std::uint32_t bits) noexcept;
 

@@ -24,7 +24,7 @@ enum class FreedKnowledge : std::uint8_t {
   /// The system had no memory to count some.
   kIncomplete,
   /// The tracker's queue applies events on other threads than those that called.
-  kNotTold,
+  kNotKnown,
   /// The tracker samples, and counts what it recorded alone.
   kSampled,
 };

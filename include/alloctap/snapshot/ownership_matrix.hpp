@@ -53,7 +53,7 @@ namespace ownership {
     case FreedKnowledge::kNotAsked:
       return Status::failed_precondition(
           "ownership_matrix: this snapshot was not asked for it; take it with {.freed = true}");
-    case FreedKnowledge::kNotTold:
+    case FreedKnowledge::kNotKnown:
       return Status::failed_precondition(
           "ownership_matrix: the tracker's queue gives blocks back on threads of its own; use "
           "DirectQueue");

@@ -205,7 +205,7 @@ class ChainCapture {
     const std::size_t frames = ChainWalk<Rules>::chain_frames_for(max_frames);
     memory->current = {.stack = stack, .leaf = leaf, .max_frames = max_frames};
     if (stack == nullptr || !stack->prepare(frames, &kIdentity, Rules::current_epoch())) {
-      return walk_with_care(thread, origin, *memory);
+      return walk_slow(thread, origin, *memory);
     }
     return walk_and_learn(thread, origin, *memory);
   }
@@ -245,7 +245,7 @@ class ChainCapture {
                                                           const CallOrigin& origin,
                                                           Memory& memory) noexcept {
     if (!walk_current(memory, Rules(memory.rules, memory.current.stack->epoch))) [[unlikely]] {
-      return walk_with_care(thread, origin, memory);
+      return walk_slow(thread, origin, memory);
     }
     return learn_current(memory);
   }
@@ -286,9 +286,8 @@ class ChainCapture {
   }
 
   /// Without a chain, and touching only what is there.
-  ALLOCTAP_NOINLINE static IdentifiedStack walk_with_care(ThreadState& thread,
-                                                          const CallOrigin& origin,
-                                                          Memory& memory) noexcept {
+  ALLOCTAP_NOINLINE static IdentifiedStack walk_slow(ThreadState& thread, const CallOrigin& origin,
+                                                     Memory& memory) noexcept {
     if (!memory.make_room()) return fall_back(thread, origin, 1);
     const std::uint32_t max_frames = memory.current.max_frames;
     UnwindBuffer& walked = memory.walked;

@@ -73,7 +73,7 @@ class ChainWalk {
       }
       const UnwindRule rule = rules.find(frame);
       if (!rule.is_plain()) [[unlikely]] {
-        const UnwindOutcome outcome = step_with_care(*reached, rule);
+        const UnwindOutcome outcome = step_slow(*reached, rule);
         if (outcome != UnwindOutcome::kCaller) return end_with(outcome, rule);
         frame = reached[1].frame;
         continue;
@@ -90,7 +90,7 @@ class ChainWalk {
 
   /// From a frame of the walk, by a rule that is not plain. Apart, and by values, because what is
   /// referred to is not in registers.
-  ALLOCTAP_NOINLINE UnwindOutcome step_with_care(NotedFrame& reached, UnwindRule rule) noexcept {
+  ALLOCTAP_NOINLINE UnwindOutcome step_slow(NotedFrame& reached, UnwindRule rule) noexcept {
     walked_.add_up_to(reached);
     const UnwindFrame frame = reached.frame;
     NotedFrame& caller = walked_.next();

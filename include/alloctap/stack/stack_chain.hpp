@@ -26,7 +26,7 @@ struct StackChain {
   [[nodiscard]] bool prepare(std::size_t frames, const void* wanted_rules,
                              std::uint64_t wanted_epoch) noexcept {
     return is_prepared(frames, wanted_rules, wanted_epoch) ||
-           begin_anew(frames, wanted_rules, wanted_epoch);
+           restart(frames, wanted_rules, wanted_epoch);
   }
 
   /// Whether there is nothing to prepare.
@@ -40,8 +40,7 @@ struct StackChain {
   void move_to(const os::StackBounds& stack) noexcept;
 
  private:
-  bool begin_anew(std::size_t frames, const void* wanted_rules,
-                  std::uint64_t wanted_epoch) noexcept;
+  bool restart(std::size_t frames, const void* wanted_rules, std::uint64_t wanted_epoch) noexcept;
 
   static std::uint64_t next_serial() noexcept {
     static constinit std::atomic<std::uint64_t> last{0};

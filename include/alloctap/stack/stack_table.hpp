@@ -41,7 +41,7 @@ class StackTable {
   /// are used up; of no frames too, unless they have an owner and are known to be none.
   [[nodiscard]] StackId intern(const StackHash& hash, std::span<const std::uintptr_t> frames,
                                StackOwner owner = {}) noexcept {
-    const bool is_told = !owner.is_nobody() && hash == StackHash{}.owned_by(owner);
+    const bool is_told = !owner.is_empty() && hash == StackHash{}.owned_by(owner);
     if (frames.empty() && !is_told) return kUnknownStack;
     const StackId known = find(hash);
     return known != kNoStackId ? known : add(hash, frames, owner);

@@ -26,7 +26,7 @@ class ThreadStacks {
   /// vanish at any time.
   [[nodiscard]] StackChain* find(const ThreadState& thread, std::uintptr_t address) noexcept {
     StackChain* const again = find_again(thread, address);
-    return again != nullptr ? again : find_anew(thread, address);
+    return again != nullptr ? again : find_uncached(thread, address);
   }
 
   /// The same if it is what was found last; else nullptr.
@@ -56,7 +56,7 @@ class ThreadStacks {
            stack.bounds.high == os::thread_pointer();
   }
 
-  StackChain* find_anew(const ThreadState& thread, std::uintptr_t address) noexcept;
+  StackChain* find_uncached(const ThreadState& thread, std::uintptr_t address) noexcept;
 
   StackChain* look_at_map(std::uintptr_t address) noexcept;
 

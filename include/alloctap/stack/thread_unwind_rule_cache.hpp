@@ -34,7 +34,7 @@ class ThreadUnwindRuleCache {
       }
       Entry& entry = entries_[place_of(address)];
       if (entry.address != address) [[unlikely]] {
-        return find_anew(address, epoch_, entry);
+        return find_uncached(address, epoch_, entry);
       }
       return entry.rule;
     }
@@ -64,8 +64,8 @@ class ThreadUnwindRuleCache {
   }
 
   /// What has no rule is asked for each time, as there.
-  ALLOCTAP_NOINLINE static UnwindRule find_anew(std::uintptr_t address, Epoch epoch,
-                                                Entry& entry) noexcept {
+  ALLOCTAP_NOINLINE static UnwindRule find_uncached(std::uintptr_t address, Epoch epoch,
+                                                    Entry& entry) noexcept {
     const UnwindRule rule = UnwindRules::find(address, epoch);
     if (rule.kind != UnwindRule::Kind::kNone) entry = {address, rule};
     return rule;

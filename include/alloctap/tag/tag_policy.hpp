@@ -36,7 +36,7 @@ concept TagPolicy = requires(const ThreadState& thread) {
 /// Whether stacks have no owner for `T`, whatever happens. Then nothing of owners is compiled into
 /// a tracker.
 template <class T>
-inline constexpr bool kTellsNobody = requires {
+inline constexpr bool kHasNoOwners = requires {
   requires std::bool_constant<T::description().tags == nullptr && !T::description().threads>::value;
 };
 

@@ -171,7 +171,7 @@ TEST_CASE("what is closed is told before and after, unless the program's dlclose
   };
   const Installed hook;
   CHECK(closings() == std::vector{SinkFunction::kModulesUnloading, SinkFunction::kModulesUnloaded});
-  PltHook::tells_of_modules();
+  PltHook::reports_modules();
   CHECK(closings().empty());
-  PltHook::tells_of_modules(false);
+  PltHook::reports_modules(false);
 }

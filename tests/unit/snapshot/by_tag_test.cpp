@@ -57,7 +57,7 @@ TEST_CASE("growth is summed up by tag") {
   SnapshotDiff difference;
   difference.table = after.snapshot.table;
   for (const StackSummary& stack : after.snapshot.stacks) {
-    if (!after.snapshot.table->owner(stack.stack).is_nobody()) {
+    if (!after.snapshot.table->owner(stack.stack).is_empty()) {
       REQUIRE(difference.stacks.push_back({stack.stack, change_between({}, stack)}));
     }
   }

@@ -39,7 +39,7 @@ class NamedThread {
   std::thread thread_;
 };
 
-constexpr os::ThreadId kNobody = 0x7FFFFFFF;
+constexpr os::ThreadId kNoThread = 0x7FFFFFFF;
 
 }  // namespace
 
@@ -59,7 +59,7 @@ TEST_CASE("the longest name that the system allows is whole") {
 }
 
 TEST_CASE("a thread that ended has no name") {
-  std::array<ThreadSummary, 1> threads{ThreadSummary{.thread_id = kNobody}};
+  std::array<ThreadSummary, 1> threads{ThreadSummary{.thread_id = kNoThread}};
   name_threads(threads);
   CHECK_FALSE(threads[0].alive);
   CHECK(threads[0].name().empty());

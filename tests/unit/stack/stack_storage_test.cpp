@@ -167,14 +167,14 @@ TEST_CASE("stacks of two owners share all frames but the innermost ones") {
   for (std::size_t i = 0; i < frames.size(); ++i) frames[i] = i + 1;
   const alloctap::StackHash hash = alloctap::hash_frames(frames);
   const alloctap::StackOwner owner{.tag = 7};
-  const StackTableEntry* nobodys = storage.keep(hash, frames);
+  const StackTableEntry* retired = storage.keep(hash, frames);
   const StackTableEntry* owned = storage.keep(hash.owned_by(owner), frames, owner);
-  REQUIRE(nobodys != nullptr);
+  REQUIRE(retired != nullptr);
   REQUIRE(owned != nullptr);
-  CHECK(owned != nobodys);
-  CHECK(owned->outer == nobodys->outer);
+  CHECK(owned != retired);
+  CHECK(owned->outer == retired->outer);
   CHECK(owned->owner == owner);
-  CHECK(owned->outer->owner.is_nobody());
+  CHECK(owned->outer->owner.is_empty());
   CHECK(owned->depth == frames.size());
   CHECK(owned->own() == frames.size() % StackStorage::kPartFrames);
 }

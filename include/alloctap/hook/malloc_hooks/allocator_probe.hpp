@@ -81,18 +81,18 @@ class AllocatorProbe {
   void look_at_reallocation() noexcept {
     constexpr std::size_t kLarger = 64 * 1024;
     void* old = nullptr;
-    ProbeSink::told_by([&] { return program_.malloc(kSize); }, frames_, old);
+    ProbeSink::calls_of([&] { return program_.malloc(kSize); }, frames_, old);
     if (old == nullptr) return;
     void* block = nullptr;
-    const ToldCall told =
-        ProbeSink::told_by([&] { return program_.realloc(old, kLarger); }, frames_, block);
+    const ProbedCall told =
+        ProbeSink::calls_of([&] { return program_.realloc(old, kLarger); }, frames_, block);
     if (block != nullptr && told.allocated == block && told.freed == old) {
       findings_.reallocation = kind_of(told);
     }
     program_.free(block == nullptr ? old : block);
   }
 
-  static ProbeFindings::Reallocation kind_of(const ToldCall& reallocation) noexcept {
+  static ProbeFindings::Reallocation kind_of(const ProbedCall& reallocation) noexcept {
     using Reallocation = ProbeFindings::Reallocation;
     if (reallocation.reallocation) return Reallocation::kWhole;
     return reallocation.freed_first ? Reallocation::kFreedFirst : Reallocation::kAsPair;
@@ -104,10 +104,10 @@ class AllocatorProbe {
   bool sees(Function* function, Allocate allocate, Release release) noexcept {
     if (function == nullptr) return true;
     void* block = nullptr;
-    const ToldCall told = ProbeSink::told_by(allocate, frames_, block);
+    const ProbedCall told = ProbeSink::calls_of(allocate, frames_, block);
     if (block == nullptr) return false;
     void* nothing = nullptr;
-    const ToldCall gone = ProbeSink::told_by(
+    const ProbedCall gone = ProbeSink::calls_of(
         [&] {
           release(block);
           return static_cast<void*>(nullptr);

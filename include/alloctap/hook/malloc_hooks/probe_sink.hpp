@@ -16,7 +16,7 @@
 namespace alloctap {
 
 /// What hooks told of one call.
-struct ToldCall {
+struct ProbedCall {
   const void* allocated = nullptr;
   std::size_t size = 0;
   const void* freed = nullptr;
@@ -31,33 +31,33 @@ class ProbeSink {
   /// Carries out `call`, which returns a block or nullptr, as if the program did, and says what was
   /// told of it. New frames go to `frames`.
   template <class Call>
-  ALLOCTAP_NOINLINE static ToldCall told_by(Call call, AllocatorFrames& frames,
-                                            void*& block) noexcept {
+  ALLOCTAP_NOINLINE static ProbedCall calls_of(Call call, AllocatorFrames& frames,
+                                               void*& block) noexcept {
     const AsProgram as_program;
-    told_ = {};
+    seen_ = {};
     frames_ = &frames;
     caller_ = reinterpret_cast<std::uintptr_t>(ALLOCTAP_RETURN_ADDRESS());
     thread_.store(&this_thread_slot(), std::memory_order_release);
     block = call();
     thread_.store(nullptr, std::memory_order_release);
-    return told_;
+    return seen_;
   }
 
   static void on_allocate(const AllocationEvent& event) noexcept {
     if (!mine()) return;
-    told_.allocated = event.pointer;
-    told_.size = event.size;
+    seen_.allocated = event.pointer;
+    seen_.size = event.size;
     learn_frames(event.origin);
   }
   static void on_deallocate(const DeallocationEvent& event) noexcept {
     if (!mine()) return;
-    told_.freed = event.pointer;
-    told_.freed_first = told_.allocated == nullptr;
+    seen_.freed = event.pointer;
+    seen_.freed_first = seen_.allocated == nullptr;
     learn_frames(event.origin);
   }
   static DetachedBlock begin_reallocate(const DeallocationEvent& event) noexcept {
     on_deallocate(event);
-    if (mine()) told_.reallocation = true;
+    if (mine()) seen_.reallocation = true;
     return {};
   }
   static void cancel_reallocate(const DetachedBlock&) noexcept {}
@@ -115,7 +115,7 @@ class ProbeSink {
   }
 
   static inline constinit std::atomic<const ThreadSlot*> thread_{nullptr};
-  static inline constinit ToldCall told_;
+  static inline constinit ProbedCall seen_;
   static inline constinit AllocatorFrames* frames_ = nullptr;
   static inline constinit std::uintptr_t caller_ = 0;
 };

@@ -53,8 +53,8 @@ class PltLoaderCalls {
   }
 
   /// Whether the dlclose behind the slots tells of what is closed by itself.
-  static void set_told_elsewhere(bool told) noexcept {
-    told_elsewhere_.store(told, std::memory_order_relaxed);
+  static void set_other_notices(bool told) noexcept {
+    has_other_notices_.store(told, std::memory_order_relaxed);
   }
 
   /// False where there is no room.
@@ -136,7 +136,7 @@ class PltLoaderCalls {
     if (!is_programs()) return original(handle);
     leave_out_caller();
     refresh_if_opened();
-    if (told_elsewhere_.load(std::memory_order_relaxed)) return original(handle);
+    if (has_other_notices_.load(std::memory_order_relaxed)) return original(handle);
     const PltLoaderCallbacks& callbacks = *callbacks_.load(std::memory_order_acquire);
     callbacks.unloading();
     const int error = original(handle);
@@ -161,7 +161,7 @@ class PltLoaderCalls {
 
   static inline constinit std::atomic<const PltLoaderCallbacks*> callbacks_{nullptr};
   static inline constinit std::atomic<const PltInterposedOpen*> interposed_open_{nullptr};
-  static inline constinit std::atomic<bool> told_elsewhere_{false};
+  static inline constinit std::atomic<bool> has_other_notices_{false};
   static inline constinit Original open_{0};
   static inline constinit Original open_in_{0};
   static inline constinit Original symbol_{0};

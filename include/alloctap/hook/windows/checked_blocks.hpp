@@ -56,7 +56,7 @@ struct WindowsCheckedBlocks {
                             ? allocate_checked(call, bytes)
                             : allocate_unchecked(call.guard, call.heap, call.flags, bytes);
     if (block != nullptr && Originals::recording()) {
-      Events::tell_allocation(call.heap, block, bytes, call.origin);
+      Events::report_allocation(call.heap, block, bytes, call.origin);
     }
     return block;
   }

@@ -112,10 +112,10 @@ struct WindowsCheckedCalls {
     const DeallocationEvent gone = Events::gone(heap, nullptr, DeallocationKind::kFree, origin);
     std::uint32_t cursor = 0;
     while (void* const block = Sink::end_next(gone, cursor)) {
-      if (tell) Events::tell_deallocation(heap, block, origin);
+      if (tell) Events::report_deallocation(heap, block, origin);
     }
     os::visit_heap_blocks(heap, [&](void* block, std::size_t) {
-      if (Sink::forget_unchecked(block) && tell) Events::tell_deallocation(heap, block, origin);
+      if (Sink::forget_unchecked(block) && tell) Events::report_deallocation(heap, block, origin);
     });
   }
 
@@ -164,7 +164,7 @@ struct WindowsCheckedCalls {
       return block;
     }
     Sink::finish_reallocate(detached);
-    Events::tell_allocation(call.heap, block, bytes, call.origin, &detached);
+    Events::report_allocation(call.heap, block, bytes, call.origin, &detached);
     return block;
   }
 
@@ -204,7 +204,7 @@ struct WindowsCheckedCalls {
                                    .heap = plan.heap};
     const BlockPlan same{.bytes = front + bytes, .front = front, .number = plan.number};
     void* const block = Sink::adopt_block(same, plan.block, wanted, call.origin);
-    if (Originals::recording()) Events::tell_allocation(call.heap, block, bytes, call.origin);
+    if (Originals::recording()) Events::report_allocation(call.heap, block, bytes, call.origin);
     return block;
   }
 };

@@ -42,7 +42,7 @@ struct WindowsHeapCalls {
     }
     void* const block = os::call_with_cleanup(unwinding, original, heap, flags, bytes);
     timer.stop();
-    if (wanted(guard) && block != nullptr) Events::tell_allocation(heap, block, bytes, origin);
+    if (wanted(guard) && block != nullptr) Events::report_allocation(heap, block, bytes, origin);
     return block;
   }
 
@@ -69,7 +69,7 @@ struct WindowsHeapCalls {
       return block;
     }
     Sink::finish_reallocate(unwinding.detached);
-    Events::tell_allocation(heap, block, bytes, origin, &unwinding.detached);
+    Events::report_allocation(heap, block, bytes, origin, &unwinding.detached);
     return block;
   }
 
@@ -79,7 +79,7 @@ struct WindowsHeapCalls {
     if constexpr (CheckingSink<Sink>) return Checked::deallocate(origin, heap, flags, block);
     const ReentrancyGuard guard;
     const bool tell = wanted(guard) && block != nullptr;
-    if (tell) Events::tell_deallocation(heap, block, origin);
+    if (tell) Events::report_deallocation(heap, block, origin);
     CallTimer<Sink> timer;
     if constexpr (TimingSink<Sink>) {
       if (tell) timer.begin(AllocatorCall::kFree, 0);
@@ -109,7 +109,7 @@ struct WindowsHeapCalls {
     } else if (wanted(guard) && heap != nullptr && !os::is_process_heap(heap)) {
       const os::ErrnoGuard preserve_error;
       os::visit_heap_blocks(
-          heap, [&](void* block, SIZE_T) { Events::tell_deallocation(heap, block, origin); });
+          heap, [&](void* block, SIZE_T) { Events::report_deallocation(heap, block, origin); });
       // Of all of them no time is taken; a sink is not to wait for that of the last one's free.
       if constexpr (TimingSink<Sink>) CallTimer<Sink>().begin(AllocatorCall::kFree, 0);
     }

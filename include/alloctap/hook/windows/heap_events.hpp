@@ -12,7 +12,7 @@ namespace alloctap {
 /// `kMalloc`, and each event has the heap's handle. GetLastError is kept. Run inside malloc.
 template <EventSink Sink>
 struct WindowsHeapEvents {
-  ALLOCTAP_ALWAYS_INLINE static void tell_allocation(
+  ALLOCTAP_ALWAYS_INLINE static void report_allocation(
       HANDLE heap, void* block, SIZE_T bytes, const CallOrigin& origin,
       const DetachedBlock* reallocated = nullptr) noexcept {
     const os::ErrnoGuard preserve_error;
@@ -24,8 +24,8 @@ struct WindowsHeapEvents {
                                       .reallocated = reallocated});
   }
 
-  ALLOCTAP_ALWAYS_INLINE static void tell_deallocation(HANDLE heap, void* block,
-                                                       const CallOrigin& origin) noexcept {
+  ALLOCTAP_ALWAYS_INLINE static void report_deallocation(HANDLE heap, void* block,
+                                                         const CallOrigin& origin) noexcept {
     const os::ErrnoGuard preserve_error;
     Sink::on_deallocate(gone(heap, block, DeallocationKind::kFree, origin));
   }

@@ -31,7 +31,7 @@ struct WindowsPageCalls {
     const NTSTATUS status = Originals::template get<Function>()(arguments...);
     const PagesRequest request = Function::request(arguments...);
     const bool tell = succeeded(status) && request.is_memory && *request.address != nullptr;
-    if (tell && wanted(guard, request.process)) tell_pages(request, origin);
+    if (tell && wanted(guard, request.process)) report_pages(request, origin);
     return status;
   }
 
@@ -72,7 +72,7 @@ struct WindowsPageCalls {
   /// Some successes say more, such as that an image is not where it was linked for.
   static bool succeeded(NTSTATUS status) noexcept { return status >= 0; }
 
-  static void tell_pages(const PagesRequest& request, const CallOrigin& origin) noexcept {
+  static void report_pages(const PagesRequest& request, const CallOrigin& origin) noexcept {
     const os::ErrnoGuard preserve_error;
     Sink::on_map(
         MappingEvent{.address = *request.address, .length = *request.bytes, .origin = origin});

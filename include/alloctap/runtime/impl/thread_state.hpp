@@ -32,7 +32,7 @@ ALLOCTAP_INLINE bool WorldGate::wait_for(const Flag& recording, std::int64_t pat
   return true;
 }
 
-ALLOCTAP_NOINLINE ALLOCTAP_INLINE void WorldGate::enter_with_care(Flag& recording) noexcept {
+ALLOCTAP_NOINLINE ALLOCTAP_INLINE void WorldGate::enter_slow(Flag& recording) noexcept {
   for (;;) {
     recording.store(1, std::memory_order_seq_cst);
     if ((word_.load(std::memory_order_seq_cst) & (kClosed | kHalted)) == 0) return;

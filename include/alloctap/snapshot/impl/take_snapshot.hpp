@@ -74,7 +74,7 @@ ALLOCTAP_INLINE bool SnapshotBuilder::expect_stacks(std::size_t end) noexcept {
 
 ALLOCTAP_INLINE FreedKnowledge SnapshotBuilder::knowledge_of_freed() const noexcept {
   if (!data_.sampling.is_exact()) return FreedKnowledge::kSampled;
-  return data_.delivers_at_once() ? FreedKnowledge::kAll : FreedKnowledge::kNotTold;
+  return data_.delivers_at_once() ? FreedKnowledge::kAll : FreedKnowledge::kNotKnown;
 }
 
 ALLOCTAP_INLINE void SnapshotBuilder::add_threads() noexcept {

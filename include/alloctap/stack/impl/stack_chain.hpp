@@ -16,9 +16,9 @@ ALLOCTAP_INLINE void StackChain::move_to(const os::StackBounds& stack) noexcept 
   serial = next_serial();
 }
 
-ALLOCTAP_NOINLINE ALLOCTAP_INLINE bool StackChain::begin_anew(std::size_t frames,
-                                                              const void* wanted_rules,
-                                                              std::uint64_t wanted_epoch) noexcept {
+ALLOCTAP_NOINLINE ALLOCTAP_INLINE bool StackChain::restart(std::size_t frames,
+                                                           const void* wanted_rules,
+                                                           std::uint64_t wanted_epoch) noexcept {
   if (chain.capacity() < frames && !chain.reserve(frames)) return false;
   chain.cut_to(0);
   rules = wanted_rules;

@@ -14,7 +14,7 @@
 
 namespace alloctap {
 
-ALLOCTAP_NOINLINE ALLOCTAP_INLINE StackChain* ThreadStacks::find_anew(
+ALLOCTAP_NOINLINE ALLOCTAP_INLINE StackChain* ThreadStacks::find_uncached(
     const ThreadState& thread, std::uintptr_t address) noexcept {
   if (generation_ != thread.generation) {
     generation_ = thread.generation;

@@ -40,10 +40,10 @@ ALLOCTAP_INLINE bool may_write(std::uintptr_t address, std::size_t bytes) noexce
   constexpr unsigned kAddNothing = FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0);
   const ErrnoGuard preserve_error;
   const std::uintptr_t page = ::getauxval(AT_PAGESZ);
-  std::uint32_t nobody_waits_here = 0;
+  std::uint32_t no_waiters = 0;
   for (std::uintptr_t at = address / page * page; at < address + bytes; at += page) {
-    const long woken = ::syscall(SYS_futex, &nobody_waits_here, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG,
-                                 0, 0UL, at, kAddNothing);
+    const long woken = ::syscall(SYS_futex, &no_waiters, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0UL,
+                                 at, kAddNothing);
     if (woken < 0 && errno == EFAULT) return false;
   }
   return true;
