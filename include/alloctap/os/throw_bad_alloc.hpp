@@ -1,15 +1,12 @@
 /// Throwing from code that may be compiled without exceptions.
 #pragma once
 
+#include <memory>
+
 namespace alloctap::os {
 
-/// Throws std::bad_alloc through the C++ library, which ends the process where nothing can catch.
-[[noreturn]] void throw_bad_alloc();
+/// Throws std::bad_alloc through the C++ library, which ends the process if nothing can catch it.
+/// libstdc++ and libc++ have the function that does it.
+[[noreturn]] inline void throw_bad_alloc() { std::__throw_bad_alloc(); }
 
 }  // namespace alloctap::os
-
-#if defined(__linux__)
-#include "alloctap/os/linux/throw_bad_alloc.hpp"
-#else
-#error "alloctap/os/throw_bad_alloc.hpp has no implementation for this system"
-#endif
