@@ -11,7 +11,7 @@ namespace alloctap::run {
 /// Stands for the dump policy behind `format`. All of them are compiled once, in a file of their
 /// own, for every tracker and output. `suppressions` and `leaks` are theirs.
 struct ChosenDump {
-  DumpFormat format = DumpFormat::kText;
+  DumpFormat format = format_of<TextDump>;
   const Suppressions* suppressions = nullptr;
   bool leaks = false;
 

@@ -1,7 +1,6 @@
 /// Which report a path asks for: by its ending, or by FORMAT= in front.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -14,22 +13,15 @@
 
 namespace alloctap::run {
 
-struct FormatEnding {
-  std::string_view text;
-  DumpFormat format;
-};
-
-/// Beside the names of formats, which are endings too. The first that fits counts.
-inline constexpr auto kFormatEndings =
-    std::to_array<FormatEnding>({{".txt", DumpFormat::kText},
-                                 {".log", DumpFormat::kText},
-                                 {".htm", DumpFormat::kHtml},
-                                 {".pb.gz", DumpFormat::kPprof},
-                                 {".collapsed", DumpFormat::kFolded},
-                                 {".speedscope.json", DumpFormat::kSpeedscope},
-                                 {".trace.json", DumpFormat::kChromeTrace},
-                                 {".dhat.json", DumpFormat::kDhat},
-                                 {".matrix.json", DumpFormat::kMatrix}});
+/// Calls `visit(ending, format)` for each ending of files but the names of formats.
+template <class Visit>
+void for_each_ending(Visit&& visit) {
+  for_each_dump_format([&](const auto& row, std::size_t index) {
+    for (const std::string_view ending : row.endings) {
+      if (!ending.empty()) visit(ending, DumpFormat(index));
+    }
+  });
+}
 
 inline constexpr char kSomeEndings[] = "such as .txt, .html, .json, .folded, .pb.gz or .record";
 
@@ -43,11 +35,13 @@ inline constexpr char kSomeEndings[] = "such as .txt, .html, .json, .folded, .pb
 /// False where no format is usual for the ending of `path`.
 [[nodiscard]] inline bool find_format_by_ending(const std::string& path, DumpFormat& format) {
   const std::string lower = absl::AsciiStrToLower(path);
-  for (const FormatEnding& ending : kFormatEndings) {
-    if (!std::string_view(lower).ends_with(ending.text)) continue;
-    format = ending.format;
-    return true;
-  }
+  bool found = false;
+  for_each_ending([&](std::string_view ending, DumpFormat of_ending) {
+    if (!std::string_view(lower).ends_with(ending)) return;
+    format = of_ending;
+    found = true;
+  });
+  if (found) return true;
   const std::string ending = ending_of(lower);
   return !ending.empty() && find_name(kFormatNames, ending.substr(1), format);
 }
@@ -76,7 +70,7 @@ inline constexpr char kSomeEndings[] = "such as .txt, .html, .json, .folded, .pb
   if (ending.empty()) return "";
   CloseName close(ending.substr(1));
   for (const std::string_view format : kFormatNames) close.offer(format);
-  for (const FormatEnding& usual : kFormatEndings) close.offer(usual.text.substr(1));
+  for_each_ending([&](std::string_view usual, DumpFormat) { close.offer(usual.substr(1)); });
   return close.found().empty() ? ""
                                : join_text("; did you mean .", std::string(close.found()), "?");
 }

@@ -1,29 +1,28 @@
 /// What the options of alloctap-run that have a list of values can be.
 #pragma once
 
+#include <alloctap/dump/dump_formats.hpp>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 namespace alloctap::run {
 
 enum class StackChoice : std::uint8_t { kUnwindTable, kBacktrace, kFramePointer, kNone };
-enum class DumpFormat : std::uint8_t {
-  kText,
-  kJson,
-  kFolded,
-  kHeaptrack,
-  kPprof,
-  kDhat,
-  kMassif,
-  kChromeTrace,
-  kSpeedscope,
-  kAndroid,
-  kHtml,
-  kMatrix,
-  kMatrixLog,
-  kRecord,
-};
+
+/// A row of `kDumpFormats`; that of a policy is `format_of<Policy>`.
+enum class DumpFormat : std::uint8_t {};
+
+template <class Policy>
+inline constexpr DumpFormat format_of = [] {
+  DumpFormat found{kDumpFormatCount};
+  for_each_dump_format([&]<class Row>(const Row&, std::size_t index) {
+    if constexpr (std::is_same_v<typename Row::Policy, Policy>) found = DumpFormat(index);
+  });
+  return found;
+}();
 
 /// What counts as a leak.
 enum class LeakChoice : std::uint8_t {
@@ -56,22 +55,11 @@ enum class WriteMode : std::uint8_t {
 /// The names on the command line and in the variable, in the order of the enumerators.
 inline constexpr std::array<std::string_view, 4> kStackNames{"unwind-table", "backtrace",
                                                              "frame-pointer", "none"};
-inline constexpr auto kFormatNames = std::to_array<std::string_view>({
-    "text",
-    "json",
-    "folded",
-    "heaptrack",
-    "pprof",
-    "dhat",
-    "massif",
-    "chrome-trace",
-    "speedscope",
-    "android",
-    "html",
-    "matrix",
-    "matrix-log",
-    "record",
-});
+inline constexpr auto kFormatNames = [] {
+  std::array<std::string_view, kDumpFormatCount> names;
+  for_each_dump_format([&](const auto& row, std::size_t index) { names[index] = row.name; });
+  return names;
+}();
 inline constexpr std::array<std::string_view, 2> kWriteModeNames{"replace", "append"};
 inline constexpr std::array<std::string_view, 3> kLeakNames{"none", "live", "unreachable"};
 inline constexpr std::array<std::string_view, 2> kMappingsNames{"on", "off"};

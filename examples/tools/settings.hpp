@@ -58,7 +58,7 @@ inline constexpr std::int32_t kMaxErrorExitCode = 255;
 inline constexpr std::size_t kTemporarySuffixBytes = 24;
 
 struct DumpTarget {
-  DumpFormat format = DumpFormat::kText;
+  DumpFormat format = format_of<TextDump>;
   WriteMode mode = WriteMode::kReplace;
   /// An absolute path for `expand_path`.
   std::string_view pattern;

@@ -7,6 +7,7 @@ usage: check_docs.py ROOT [DIRECTORY_OF_COMMANDS] | --self-test
 - Relative links lead to files, and to headings, that exist.
 - docs/README.md has a link to each page below docs/.
 - Each option that a command prints for --help is on that command's page.
+- The table of docs/formats.md has the formats and endings of dump/dump_formats.hpp.
 """
 
 import pathlib
@@ -27,6 +28,12 @@ PAGES_OF_COMMANDS = {
     "alloctap-convert": "docs/formats.md",
     "alloctap-diff": "docs/formats.md",
 }
+
+FORMATS = "include/alloctap/dump/dump_formats.hpp"
+FORMATS_PAGE = "docs/formats.md"
+
+FORMAT_ROW = re.compile(r'DumpFormatRow<(\w+)>\{\.name = "([\w-]+)"(?:, \.endings = \{([^}]*)\})?')
+TABLE_ROW = re.compile(r"^\| `([\w-]+)` \| ([^|]*)\| `(\w+)` \|")
 
 FENCE = re.compile(r"^\s*(```+|~~~+)")
 INLINE_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
@@ -166,6 +173,28 @@ def check_options(root, help_texts):
                 yield page, 1, f"{option} of {command} is not described"
 
 
+def check_formats(root):
+    if not (root / FORMATS).exists():
+        return
+    rows = {name: (policy, set(re.findall(r'"(\.[\w.-]+)"', endings)))
+            for policy, name, endings in FORMAT_ROW.findall((root / FORMATS).read_text(encoding="utf-8"))}
+    described = {}
+    for number, line in enumerate(lines_of(root / FORMATS_PAGE), 1):
+        if match := TABLE_ROW.match(line):
+            described[match[1]] = (number, match[3], set(re.findall(r"`(\.[\w.-]+)`", match[2])))
+    if not rows:
+        yield FORMATS, 1, "there is no row of a format"
+    for name, (policy, endings) in rows.items():
+        number, described_policy, described_endings = described.pop(name, (1, None, set()))
+        # The name of a format is an ending, too, which the page need not list.
+        if described_policy != policy:
+            yield FORMATS_PAGE, number, f"the format {name} of {policy} is not in the table"
+        elif described_endings - {"." + name} != endings:
+            yield FORMATS_PAGE, number, f"{name} has the endings {', '.join(sorted(endings)) or 'of its name alone'}"
+    for name, (number, _, _) in described.items():
+        yield FORMATS_PAGE, number, f"there is no format {name}"
+
+
 def help_texts_of(directory):
     texts = {}
     for command in PAGES_OF_COMMANDS:
@@ -176,12 +205,14 @@ def help_texts_of(directory):
 
 def check_tree(root, help_texts):
     """Returns a list of "file:line: sentence", relative to root."""
-    checks = [check_lengths, check_cells, check_links, check_index]
+    checks = [check_lengths, check_cells, check_links, check_index, check_formats]
     problems = [problem for check in checks for problem in check(root)]
     problems += check_options(root, help_texts)
     return [f"{name}:{number}: {sentence}" for name, number, sentence in problems]
 
 
+GOOD_TABLE = "| `folded` | `.folded`, `.x.y` | `Folded` | z |\n"
+GOOD_FORMATS = "`--replay`, `--version`, `--allow=BYTES`\n" + GOOD_TABLE
 GOOD_TREE = {
     "README.md": "# Title\n\n[pages](docs/README.md#all-pages), [web](https://example.com/x#y)\n\n"
     "| a | b |\n|---|---|\n| " + "word " * 20 + "| `--x | y` |\n\n`[no](link)`\n```\n[no](link)\n```\n",
@@ -189,7 +220,8 @@ GOOD_TREE = {
     "docs/README.md": "# Docs\n\n## All pages\n\n[run][r], [a\nb](formats.md), [deep](deep/page.md#a-b--c-1)\n"
     "[diff](leaks.md)\n\n[r]: alloctap_run.md\n",
     "docs/alloctap_run.md": "`-h`, `--help`, `-o PATH`, `--output=PATH`, `--hook`\n",
-    "docs/formats.md": "`--replay`, `--version`, `--allow=BYTES`\n",
+    "docs/formats.md": GOOD_FORMATS,
+    FORMATS: '  DumpFormatRow<Folded>{.name = "folded", .endings = {".x.y"}},\n',
     "docs/leaks.md": "text\n",
     "docs/deep/page.md": "## A, b & [c](../README.md)\n## A b  c\n## `a` b, c\n## a b  c\n",
 }
@@ -216,9 +248,15 @@ SEEDED = [
     ("docs/lonely.md", "text\n", "docs/lonely.md:1: docs/README.md has no link to this page"),
     ("docs/alloctap_run.md", "`-h`, `--help`, `-o`, `--output-x`, `--hook`\n",
      "docs/alloctap_run.md:1: --output of alloctap-run is not described"),
-    ("docs/formats.md", "--version --allow\n",
+    ("docs/formats.md", "`--replay`, `--version`, `--allow=BYTES`\n",
+     "docs/formats.md:1: the format folded of Folded is not in the table"),
+    ("docs/formats.md", "`--replay`, `--version`, `--allow=BYTES`\n| `folded` | `.z` | `Folded` | z |\n",
+     "docs/formats.md:2: folded has the endings .x.y"),
+    ("docs/formats.md", GOOD_FORMATS + "| `other` | `.z` | `Other` | z |\n",
+     "docs/formats.md:3: there is no format other"),
+    ("docs/formats.md", GOOD_TABLE + "--version --allow\n",
      "docs/formats.md:1: --replay of alloctap-convert is not described"),
-    ("docs/formats.md", "--version --replay --allowed\n",
+    ("docs/formats.md", GOOD_TABLE + "--version --replay --allowed\n",
      "docs/formats.md:1: --allow of alloctap-diff is not described"),
 ]
 

@@ -6,6 +6,7 @@
 #include "alloctap/dump/android_heap_dump.hpp"
 #include "alloctap/dump/chrome_trace_dump.hpp"
 #include "alloctap/dump/dhat_dump.hpp"
+#include "alloctap/dump/dump_formats.hpp"
 #include "alloctap/dump/folded_dump.hpp"
 #include "alloctap/dump/heaptrack_dump.hpp"
 #include "alloctap/dump/html_dump.hpp"
@@ -20,20 +21,9 @@
 
 namespace alloctap::testing {
 
-/// One line each.
-using AllDumps = std::tuple<TextDump,         //
-                            JsonDump,         //
-                            HtmlDump,         //
-                            FoldedDump,       //
-                            HeaptrackDump,    //
-                            PprofDump,        //
-                            DhatDump,         //
-                            SpeedscopeDump,   //
-                            AndroidHeapDump,  //
-                            MassifDump,       //
-                            ChromeTraceDump,  //
-                            MatrixDump,       //
-                            MatrixLogDump,    //
-                            RecordDump>;
+template <class... Rows>
+std::tuple<typename Rows::Policy...> policies_of(const std::tuple<Rows...>&);
+
+using AllDumps = decltype(policies_of(kDumpFormats));
 
 }  // namespace alloctap::testing

@@ -26,7 +26,7 @@ void describe(CLI::App& app, ConvertTexts& texts);
 
 struct ConvertOptions {
   struct Target {
-    DumpFormat format = DumpFormat::kText;
+    DumpFormat format = format_of<TextDump>;
     std::string path;
   };
 

@@ -14,7 +14,7 @@ namespace alloctap::run {
 
 /// A dump whose path was found to be writable.
 struct ResolvedDump {
-  DumpFormat format = DumpFormat::kText;
+  DumpFormat format = format_of<TextDump>;
   WriteMode mode = WriteMode::kReplace;
   /// Absolute, because the program may change its directory. A `%p` in the directory part is
   /// replaced: it was the launcher's process that the directory was checked for.

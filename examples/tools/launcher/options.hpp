@@ -15,7 +15,7 @@ namespace alloctap::run {
 struct DumpRequest {
   /// The option and its value, for messages.
   std::string argument;
-  DumpFormat format = DumpFormat::kText;
+  DumpFormat format = format_of<TextDump>;
   std::string path;
 };
 

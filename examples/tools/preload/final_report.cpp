@@ -47,7 +47,7 @@ constinit const char* spare_directory = nullptr;
 /// Without a format and a path. Where the program has closed or replaced its standard error, the
 /// report is a file; not of children, which may be many and mean it.
 Status dump_by_default(const Snapshot& snapshot) {
-  const ChosenDump text = policy_of(DumpFormat::kText);
+  const ChosenDump text = policy_of(format_of<TextDump>);
   const int output = standard_error();
   if (output >= 0) return dump(snapshot, text, DescriptorOutput(output));
   const os::ProcessId process = os::current_process_id();
@@ -86,14 +86,13 @@ Status write_dump(const Snapshot& snapshot, const DumpTarget& target) {
 
 /// Whether some format shows blocks one by one.
 bool blocks_wanted() noexcept {
-  for (const DumpTarget& target : current_settings->targets()) {
-    const DumpFormat format = target.format;
-    if (format == DumpFormat::kAndroid || format == DumpFormat::kMatrixLog ||
-        format == DumpFormat::kPprof) {
-      return true;
+  bool wanted = false;
+  for_each_dump_format([&](const auto& row, std::size_t index) {
+    for (const DumpTarget& target : current_settings->targets()) {
+      wanted = wanted || (row.shows_blocks && target.format == DumpFormat(index));
     }
-  }
-  return false;
+  });
+  return wanted;
 }
 
 /// Where unreachable blocks cannot be told, that is said, and reports show all that is live.

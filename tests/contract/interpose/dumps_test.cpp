@@ -14,25 +14,15 @@
 #include <thread>
 #include <vector>
 
-#include "alloctap/dump/android_heap_dump.hpp"
-#include "alloctap/dump/chrome_trace_dump.hpp"
-#include "alloctap/dump/dhat_dump.hpp"
 #include "alloctap/dump/folded_dump.hpp"
-#include "alloctap/dump/heaptrack_dump.hpp"
-#include "alloctap/dump/html_dump.hpp"
 #include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/dump/json_dump.hpp"
-#include "alloctap/dump/massif_dump.hpp"
-#include "alloctap/dump/matrix_dump.hpp"
-#include "alloctap/dump/matrix_log_dump.hpp"
-#include "alloctap/dump/pprof_dump.hpp"
-#include "alloctap/dump/record_dump.hpp"
-#include "alloctap/dump/speedscope_dump.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/snapshot/by_module.hpp"
 #include "alloctap/status.hpp"
 #include "counting_malloc.hpp"
 #include "interposed_tracker.hpp"
+#include "tests/support/all_dumps.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/exhausted_arena.hpp"
 #include "tests/support/temporary_directory.hpp"
@@ -265,10 +255,8 @@ TEST_CASE("a dump that finds no memory leaves no half of a report") {
   for (void* block : blocks) std::free(block);
 }
 
-TEST_CASE_TEMPLATE("a dump of any format that finds no memory leaves no half of it", Policy,
-                   AndroidHeapDump, ChromeTraceDump, DhatDump, FoldedDump, HeaptrackDump, HtmlDump,
-                   JsonDump, MassifDump, MatrixDump, MatrixLogDump, PprofDump, RecordDump,
-                   SpeedscopeDump, TextDump) {
+TEST_CASE_TEMPLATE_DEFINE("a dump of any format that finds no memory leaves no half of it", Policy,
+                          without_memory) {
   const auto session = T::start();
   REQUIRE(session.ok());
   void* const block = escape(std::malloc(24));
@@ -291,3 +279,4 @@ TEST_CASE_TEMPLATE("a dump of any format that finds no memory leaves no half of 
   CHECK(written);
   std::free(block);
 }
+TEST_CASE_TEMPLATE_APPLY(without_memory, AllDumps);

@@ -31,9 +31,9 @@ Settings every_field() {
                     .checks = "guard=64,fill;x",
                     .error_exit_code = 77,
                     .dump_count = 3};
-  settings.dumps[0] = {DumpFormat::kText, WriteMode::kReplace, kHostilePath};
-  settings.dumps[1] = {DumpFormat::kJson, WriteMode::kAppend, "/"};
-  settings.dumps[2] = {DumpFormat::kJson, WriteMode::kReplace, "/heap.%p.json"};
+  settings.dumps[0] = {format_of<alloctap::TextDump>, WriteMode::kReplace, kHostilePath};
+  settings.dumps[1] = {format_of<alloctap::JsonDump>, WriteMode::kAppend, "/"};
+  settings.dumps[2] = {format_of<alloctap::JsonDump>, WriteMode::kReplace, "/heap.%p.json"};
   settings.leaks = LeakChoice::kUnreachable;
   settings.suppression_count = 2;
   settings.suppressions[0] = kHostilePath;
@@ -98,7 +98,7 @@ TEST_CASE("the most dumps with the longest paths stay within the stated size") {
   const std::string checks(kMaxCheckBytes, ';');
   settings.checks = checks;
   const std::string path = "/" + std::string(kPathBytes - 1, ';');
-  settings.dumps.fill({DumpFormat::kText, WriteMode::kReplace, path});
+  settings.dumps.fill({format_of<alloctap::TextDump>, WriteMode::kReplace, path});
   settings.suppression_count = kMaxSuppressionFiles;
   settings.suppressions.fill(path);
   const std::string pattern(kLongestModulePattern, ';');
