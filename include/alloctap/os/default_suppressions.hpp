@@ -1,4 +1,4 @@
-/// What a program says of its own leaks, to whoever looks for them.
+/// The leak suppressions that a program defines for itself.
 #pragma once
 
 namespace alloctap::os {

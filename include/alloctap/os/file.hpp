@@ -36,7 +36,7 @@ File open_for_reading(const char* path, int& error) noexcept;
 File create_for_writing(const char* path, int& error) noexcept;
 
 /// Opens what is at `path` for writing at its end; creates and empties nothing. Fails on a pipe
-/// that nobody reads, and never waits.
+/// without a reader, and never waits.
 File open_for_appending(const char* path, int& error) noexcept;
 
 /// Reads up to `buffer.size()` bytes; 0 at the end of the file.

@@ -7,9 +7,9 @@
 
 namespace alloctap::os {
 
-/// A file that is mapped for reading, for as long as this lives. Where somebody makes the file
-/// shorter meanwhile, reading what is gone is a fault: for files of code, which systems and tools
-/// replace instead. Move-only. Control plane.
+/// A file that is mapped for reading, for as long as this lives. If the file is truncated
+/// meanwhile, reading the removed part is a fault. Meant for files of code, which systems and tools
+/// replace instead of truncating. Move-only. Control plane.
 class FileView {
  public:
   FileView() noexcept = default;

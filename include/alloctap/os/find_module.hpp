@@ -16,10 +16,10 @@ struct LoadedModule {
   std::uintptr_t unwind_tables = 0;
 };
 
-/// The module that holds `address`; none for code that nobody loaded from a file, such as a JIT
-/// compiler's. Takes no lock, allocates nothing; may run inside malloc and inside a signal handler.
-/// The answer holds as long as the module stays loaded, which is the caller's affair: a return
-/// address on the caller's own stack keeps it loaded. errno may change.
+/// Returns the module that holds `address`; an empty one for code that was not loaded from a file,
+/// such as a JIT compiler's. Takes no lock, allocates nothing; may run inside malloc and inside a
+/// signal handler. The answer holds as long as the module stays loaded, which is the caller's
+/// affair: a return address on the caller's own stack keeps it loaded. errno may change.
 LoadedModule find_module(std::uintptr_t address) noexcept;
 
 }  // namespace alloctap::os

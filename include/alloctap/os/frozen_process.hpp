@@ -57,7 +57,7 @@ class FrozenProcess {
 
  private:
   std::size_t unseen_ = 0;
-  // Where no copies are made nobody reads it.
+  // Not read if no copies are made.
   [[maybe_unused]] std::int32_t process_ = 0;
 };
 

@@ -19,7 +19,7 @@ struct LoadedImage {
 };
 
 /// Calls `visit(const LoadedImage&)` for each module of this namespace, the main program first,
-/// with the loader's list locked: nobody opens or closes modules meanwhile. `visit` allocates
+/// with the loader's list locked: no module is opened or closed meanwhile. `visit` allocates
 /// nothing of the host's. A module that another thread is opening may be there before it is
 /// relocated. Control plane; never inside malloc.
 template <class Visit>

@@ -18,7 +18,7 @@ struct MemoryFault {
 
 /// What is to become of a thread after a fault.
 enum class FaultVerdict : std::uint8_t {
-  /// Whoever comes next decides: the handler that was there, or the end of the process.
+  /// The next handler decides; without one, the process ends.
   kPassOn,
   /// It does its access again, which will succeed.
   kRetry,

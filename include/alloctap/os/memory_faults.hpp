@@ -5,9 +5,9 @@
 
 namespace alloctap::os {
 
-/// Has `listener` asked of each fault, after those that were added before it. Faults that nobody
-/// retries take the way that they took before: to the handler that was there when the first
-/// listener came, or to the end of the process, with a core dump. A handler of the program's that
+/// Has `listener` asked of each fault, after those that were added before it. Faults that no
+/// listener retries are handled as before: by the handler that was there when the first listener
+/// was added, or by the end of the process, with a core dump. A handler of the program's that
 /// is installed later takes our place on Linux, where there is one for each signal; it may call
 /// `ask_fault_listeners` itself.
 ///

@@ -23,7 +23,7 @@ struct MemoryRegion {
   bool executable = false;
   /// Others may see what is written there.
   bool shared = false;
-  /// Nothing is there yet: whoever reserved the addresses may map something.
+  /// Reserved addresses: nothing is mapped there yet.
   bool reserved = false;
   /// The file was removed or replaced since: another one may be at `path`.
   bool is_gone = false;
@@ -54,7 +54,7 @@ bool may_hold_module(const MemoryRegion& region) noexcept;
 std::size_t copy_memory(std::uintptr_t address, std::span<std::byte> buffer) noexcept;
 
 // `kPrivateMemoryIsPlain`, a constant of every system, says whether private memory of no file that
-// may be read survives being read in place, too, while nobody changes it: no device is behind it,
+// may be read survives being read in place, too, while it does not change: no device is behind it,
 // and nothing but its protection forbids it.
 
 // `kCopiesProtectedMemory`, another one, says whether `copy_memory` reads private memory that its

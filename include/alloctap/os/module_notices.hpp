@@ -20,8 +20,8 @@ struct ModuleNotice {
 
 /// Has a function called for each module that comes or goes; modules that were there before are not
 /// told of. The loader's lock is held meanwhile, and notices come one at a time: the function
-/// allocates nothing of the host's, asks the loader nothing, and waits for nobody who might.
-/// Constant-initialized, never destroyed. Not thread-safe.
+/// allocates nothing of the host's, calls no function of the loader, and waits for no thread that
+/// might. Constant-initialized, never destroyed. Not thread-safe.
 class ModuleNotices {
  public:
   using Listener = void (*)(const ModuleNotice&) noexcept;

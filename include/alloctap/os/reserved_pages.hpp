@@ -25,8 +25,8 @@ AddressLimits address_limits() noexcept;
 /// different pages. errno may change.
 template <class T>
 concept PageReserve = requires(T reserve, const T& reserved, void* address, std::size_t bytes) {
-  /// Once: sets addresses aside that nobody can access and that cost no memory. False where the
-  /// system refuses.
+  /// Reserves addresses that cannot be accessed and cost no memory. Returns false if the system
+  /// refuses. To be called once.
   { reserve.reserve(bytes) } noexcept -> std::same_as<bool>;
   /// Gives them all back.
   { reserve.unreserve() } noexcept;

@@ -12,7 +12,7 @@ namespace alloctap::os {
 /// What one thread had in its registers.
 struct ThreadRegisters {
   ThreadId id = 0;
-  /// False: nothing else is known. The thread could not be stopped: somebody debugs it, the system
+  /// False: nothing else is known. The thread could not be stopped: a debugger has it, the system
   /// forbids it, or it waits inside the system and cannot be woken.
   bool seen = false;
   std::uintptr_t stack_pointer = 0;

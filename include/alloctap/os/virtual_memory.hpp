@@ -27,8 +27,8 @@ void unmap_pages(void* address, std::size_t bytes) noexcept;
 /// the system makes of it changes nothing but speed and resident memory.
 void use_huge_pages(void* address, std::size_t bytes, bool wanted) noexcept;
 
-/// Brings the pages of `[address, address + bytes)`, as `map_pages` gave them and nobody has yet
-/// touched, in at once, for writing: a page that is read before it is written is brought in twice.
+/// Brings the pages of `[address, address + bytes)`, as `map_pages` returned them, not touched
+/// yet, in at once, for writing: a page that is read before it is written is brought in twice.
 /// What the system cannot bring in comes when it is touched.
 void bring_in_pages(void* address, std::size_t bytes) noexcept;
 

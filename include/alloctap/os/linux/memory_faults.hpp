@@ -17,7 +17,7 @@ class FaultSignal {
  public:
   static bool take_over() noexcept;
 
-  /// Somebody has the signal who is to have it back: the next `take_over` is the first one.
+  /// Another handler has the signal, and gets it back: the next `take_over` counts as the first.
   static void forget() noexcept { taken_.store(false); }
 
  private:
@@ -25,8 +25,8 @@ class FaultSignal {
 
   static void pass_on(int number, siginfo_t* info, void* context) noexcept;
 
-  /// By the instruction that faulted, which is executed once more; or by the signal, where somebody
-  /// sent it.
+  /// By the instruction that faulted, which is executed once more; or by the signal, if another
+  /// thread or process sent it.
   static void end_process(const siginfo_t& info) noexcept;
 
   static inline constinit std::atomic<bool> taken_{false};

@@ -33,8 +33,8 @@ inline constinit TrapSignal breakpoint_signal{SIGTRAP};
 inline constinit TrapSignal undefined_instruction_signal{SIGILL};
 inline constinit std::atomic<ResumePlace> resume_place{nullptr};
 
-/// A trap that was passed on, and the handler's frame then. Whoever came between calls us with the
-/// same context from a deeper frame; another trap at the same depth has the same frame.
+/// A trap that was passed on, and the handler's frame then. A handler in between calls this one
+/// with the same context from a deeper frame; another trap at the same depth has the same frame.
 struct PassedTrap {
   const void* context = nullptr;
   const void* frame = nullptr;

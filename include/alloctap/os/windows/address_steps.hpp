@@ -23,7 +23,7 @@ class AddressSteps {
   static bool knows(std::uintptr_t step) noexcept { return find(step) != nullptr; }
 
   /// Makes `[start, end)`, pages of one step, readable and writable. False where any of it is in
-  /// use, or the step is somebody else's.
+  /// use, or the step belongs to other code.
   static bool commit(std::uintptr_t start, std::uintptr_t end) noexcept {
     const std::uintptr_t step = step_of(start);
     void* const place = reinterpret_cast<void*>(step);

@@ -46,7 +46,7 @@ class ArgumentSplitter {
     }
   }
 
-  /// In front of a quote, two stand for one, and one more makes the quote a letter.
+  /// In front of a quote, two backslashes mean one, and one more makes the quote a letter.
   void write_backslashes() noexcept {
     const std::size_t count = std::min(line_.find_first_not_of(L'\\'), line_.size());
     line_.remove_prefix(count);

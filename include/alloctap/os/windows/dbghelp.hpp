@@ -38,7 +38,7 @@ struct DbgHelp {
   /// Another library of that kind; with an error where there is none, or it lacks a function.
   static DbgHelp load(const wchar_t* name) noexcept;
 
-  /// Names alloctap's session; any value that is nobody's else will do.
+  /// Names alloctap's session; any value that no other session has will do.
   static HANDLE session() noexcept {
     static char place = 0;
     return &place;

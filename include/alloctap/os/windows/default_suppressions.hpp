@@ -1,5 +1,5 @@
-// A weak symbol that nobody defines is an error for the linkers of PE files, so the program is
-// asked for what it exports.
+// An undefined weak symbol is an error for the linkers of PE files, so the program is asked for
+// what it exports.
 #pragma once
 
 #include "alloctap/os/default_suppressions.hpp"

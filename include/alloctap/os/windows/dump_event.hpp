@@ -25,7 +25,7 @@ class DumpEventName {
   std::array<wchar_t, 40> text_{};
 };
 
-/// Calls a function, on a thread of its own, each time that somebody sets the event
+/// Calls a function, on a thread of its own, each time that a process sets the event
 /// `Local\alloctap.dump.<process id>`. What is to be dumped, in which form and where to, is the
 /// function's:
 ///
@@ -33,8 +33,8 @@ class DumpEventName {
 ///     event.start([]() noexcept { static_cast<void>(Tracker::dump(alloctap::TextDump{}, file));
 ///     });
 ///
-/// The event resets itself: whoever sets it gets one report, and need not know when that is done;
-/// set again while a report is written, it asks for one more. A process has one such event.
+/// The event resets itself: setting it once asks for one report. Set again while a report is
+/// written, it asks for one more. A process has one such event.
 /// Constant-initialized, never destroyed. Control plane; not thread-safe.
 class DumpEvent {
  public:

@@ -1,5 +1,4 @@
-// A key by which whoever sits in front of the program asks it for a report, as MemoryWatcher had
-// Ctrl+Alt+D.
+// A key that asks the program for a report, as MemoryWatcher had Ctrl+Alt+D.
 #pragma once
 
 #include <array>
@@ -67,8 +66,8 @@ class DumpKey {
     end();
   }
 
-  /// The thread that is told of the key, from `start` to `stop`, then 0. Whoever posts WM_HOTKEY to
-  /// it, as Windows does, gets a report as well.
+  /// The thread that is told of the key, from `start` to `stop`, then 0. A thread
+  /// that posts WM_HOTKEY to it, as Windows does, gets a report as well.
   [[nodiscard]] DWORD thread_id() const noexcept { return thread_id_; }
 
  private:

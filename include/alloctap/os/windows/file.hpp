@@ -1,6 +1,6 @@
 // A descriptor is the lower half of a handle, whose upper half says nothing ("Interprocess
 // Communication Between 32-bit and 64-bit Applications"). Handles are multiples of 4, so 0, 1 and 2
-// can stand for the three standard streams, as everywhere.
+// can mean the three standard streams, as everywhere.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ inline int File::close() noexcept {
   return ::CloseHandle(handle_of(descriptor)) != 0 ? 0 : negated_last_error();
 }
 
-/// Nobody is kept from the file meanwhile: it may be read, written and renamed.
+/// The file is not locked: others may read, write and rename it meanwhile.
 inline File open_file(const char* path, DWORD access, DWORD creation, int& error) noexcept {
   constexpr DWORD kShareAll = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
   const WidePath wide(path);

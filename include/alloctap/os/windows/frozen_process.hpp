@@ -1,5 +1,5 @@
 // Windows makes no copy of a process that Wine would make too (PssCaptureSnapshot): the threads
-// stand still for as long as somebody looks.
+// are stopped for as long as the scan runs.
 #pragma once
 
 #include "alloctap/os/errno_guard.hpp"

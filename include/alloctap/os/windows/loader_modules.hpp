@@ -18,9 +18,9 @@ struct LoaderModule {
 };
 
 /// Calls `visit(const LoaderModule&)` for each module, in the order in which they were loaded, with
-/// the loader's lock held: none goes away meanwhile. So `visit` asks the loader nothing, allocates
-/// nothing of the host's, and waits for nobody who might. Control plane; false where this Windows
-/// does not offer its list.
+/// the loader's lock held: no module is unloaded meanwhile. So `visit` calls no function of
+/// the loader, allocates nothing of the host's, and waits for no thread that might. Control plane;
+/// false where this Windows does not offer its list.
 template <class Visit>
 bool visit_loader_modules(Visit&& visit) noexcept {
   using Callback = void NTAPI(const LDR_DATA_TABLE_ENTRY*, void* context, BOOLEAN* stop);

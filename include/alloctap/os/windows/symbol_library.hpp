@@ -86,7 +86,7 @@ inline std::uintptr_t next_module_place(std::size_t bytes) noexcept {
   return place;
 }
 
-/// Its file may be built anew from then on. Wine's frees what it never set where a module names a
+/// Its file may be rebuilt from then on. Wine's frees what it never set where a module names a
 /// PDB file that is nowhere.
 inline void unload_module(std::uintptr_t module) noexcept {
   if (!is_wine()) DbgHelp::get().unload_module(DbgHelp::session(), module);

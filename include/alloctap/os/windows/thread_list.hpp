@@ -23,7 +23,7 @@ void visit_threads(Visit&& visit) noexcept {
     Handle thread(next);
     at = next;
     if (::GetThreadId(next) != self) visit(thread);
-    // Whoever keeps a handle keeps it open for the next step, too.
+    // A caller that keeps a handle keeps it open for the next step, too.
     last = std::move(thread);
   }
 }

@@ -25,8 +25,8 @@ class ThreadStops {
   ThreadStops(const ThreadStops&) = delete;
   ThreadStops& operator=(const ThreadStops&) = delete;
 
-  /// Threads that run make others, so it looks until there are no more. Whoever makes one may stand
-  /// before that has begun, which it then will not.
+  /// Threads that run make others, so it looks until there are no more. A thread may be
+  /// stopped before one that it makes has begun, which then does not run.
   void stop_all() noexcept {
     for (bool more = true; more;) {
       const std::size_t before = count_;

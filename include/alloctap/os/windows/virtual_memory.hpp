@@ -33,8 +33,8 @@ inline bool is_given_back(const void* base) noexcept {
 }
 
 /// The right to give pages back, of one thread at a time: two that give back the last two parts of
-/// an allocation must not both release the addresses. Whoever has to wait looks again and again, so
-/// that nobody has to be woken: the one who waits may be stopped.
+/// an allocation must not both release the addresses. A thread that has to wait polls, so that no
+/// thread has to be woken: the waiting one may be stopped.
 class PageRelease {
  public:
   PageRelease() noexcept {

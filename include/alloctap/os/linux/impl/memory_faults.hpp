@@ -49,7 +49,7 @@ ALLOCTAP_INLINE void FaultSignal::handle(int number, siginfo_t* info, void* cont
 ALLOCTAP_INLINE void FaultSignal::pass_on(int number, siginfo_t* info, void* context) noexcept {
   const struct sigaction before = previous_;
   const bool is_handled = before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN;
-  // Also where it is ignored: the system kills for a fault that nobody handles.
+  // Also where it is ignored: the system kills the process for an unhandled fault.
   if (!is_handled) return end_process(*info);
   if ((before.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) previous_.sa_handler = SIG_DFL;
   if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(number, info, context);

@@ -34,7 +34,7 @@ ALLOCTAP_INLINE void TrapSignal::pass_on(siginfo_t* info, void* context,
   if (previous_.sa_handler != SIG_DFL && previous_.sa_handler != SIG_IGN) {
     return previous_.sa_handler(number_);
   }
-  // Also where it is ignored: the system kills for a trap that nobody handles.
+  // Also where it is ignored: the system kills the process for an unhandled trap.
   end_process();
 }
 
