@@ -67,6 +67,11 @@ struct HasNoSlips {
   ALLOCTAP_VALUE_SLIP(max_frames, limits);
   ALLOCTAP_VALUE_SLIP(max_queue_bytes, limits);
   static_assert(
+      !requires { &C::is_own_call; }, "Config::is_own_call is named is_internal_call now");
+  static_assert(
+      !requires { &C::own_calls_to_come; },
+      "Config::own_calls_to_come is named may_have_internal_calls now");
+  static_assert(
       !requires { typename C::Index; } && !requires { typename C::Container; },
       "Config::Index and Config::Container are not slots; say "
       "Meta = MemoryMetaContainer<Index>");

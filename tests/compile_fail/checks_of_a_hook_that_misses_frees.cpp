@@ -1,7 +1,7 @@
 // EXPECT: Config::Checks has a check that remembers blocks, and Config::Hook does not
 #include <alloctap/check/checks.hpp>
 #include <alloctap/check/expand.hpp>
-#include <alloctap/check/right_red_zone.hpp>
+#include <alloctap/check/rear_guard.hpp>
 #include <alloctap/hook/hook_backend.hpp>
 #include <alloctap/impl/tracker.hpp>
 
@@ -12,7 +12,7 @@ struct HalfHook : alloctap::HookBackendArchetype {
 struct Config : alloctap::DefaultConfig {
   using Hook = HalfHook;
 #ifdef ALLOCTAP_COMPILE_FAIL
-  using Checks = alloctap::Checks<alloctap::RightRedZone<>>;
+  using Checks = alloctap::Checks<alloctap::RearGuard<>>;
 #else
   using Checks = alloctap::Checks<alloctap::Expand<>>;
 #endif

@@ -8,7 +8,7 @@ namespace alloctap {
 /// All of `Choices`. Any but `Expand` and `FillOnAllocate` finds blocks that are freed twice, and
 /// frees of addresses inside of blocks, too.
 ///
-///     using Checks = alloctap::Checks<alloctap::KindMismatch, alloctap::RightRedZone<>>;
+///     using Checks = alloctap::Checks<alloctap::KindMismatch, alloctap::RearGuard<>>;
 template <Check... Choices>
 struct Checks {
   static constexpr bool kChecks = true;

@@ -65,7 +65,7 @@ TEST_CASE("a range inside a block is in order, and one that leaves it is not") {
 }
 
 TEST_CASE("a range in a guard belongs to the block of the guard") {
-  static constinit BlockChecker<Checks<LeftRedZone<32>, RightRedZone<32>, StringChecks>> checker;
+  static constinit BlockChecker<Checks<FrontGuard<32>, RearGuard<32>, StringChecks>> checker;
   CheckedHeap heap(checker);
   std::byte* const block = heap.allocate(24);
   CHECK(is_fault(checker, block - 20, 4, MisuseKind::kReadBefore, MisuseKind::kWriteBefore));

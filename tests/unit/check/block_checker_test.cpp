@@ -139,7 +139,7 @@ TEST_CASE("blocks are filled as they come and go, but for what calloc promised")
 }
 
 TEST_CASE("room to expand may be used, and what is behind it may not") {
-  static constinit BlockChecker<Checks<Expand<16>, RightRedZone<32>>> checker;
+  static constinit BlockChecker<Checks<Expand<16>, RearGuard<32>>> checker;
   CheckedHeap heap(checker);
   std::byte* const block = heap.allocate(24);
   CHECK(heap.asked == 24 + 16 + 32);
@@ -164,8 +164,7 @@ TEST_CASE("room alone needs no record") {
 
 TEST_CASE(
     "what no allocator has is asked for as it is, and what comes all the same is left alone") {
-  static constinit BlockChecker<Checks<LeftRedZone<32>, RightRedZone<32>, FillOnAllocate<>>>
-      checker;
+  static constinit BlockChecker<Checks<FrontGuard<32>, RearGuard<32>, FillOnAllocate<>>> checker;
   // As libstdc++ does, whose aligned operator new rounds the size up to 0.
   const AllocationRequest wanted{
       .size = SIZE_MAX - 8, .alignment = 16, .kind = AllocationKind::kAlignedNew};

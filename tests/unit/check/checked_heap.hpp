@@ -9,13 +9,13 @@
 
 #include "alloctap/check/block_checker.hpp"
 #include "alloctap/check/checks.hpp"
-#include "alloctap/check/left_red_zone.hpp"
-#include "alloctap/check/right_red_zone.hpp"
+#include "alloctap/check/front_guard.hpp"
+#include "alloctap/check/rear_guard.hpp"
 
 namespace alloctap::testing {
 
 /// On both sides of each block.
-using Guards = Checks<LeftRedZone<32>, RightRedZone<32>>;
+using Guards = Checks<FrontGuard<32>, RearGuard<32>>;
 
 /// Its blocks stay until it goes, so that tests may look at them and no address comes twice. What
 /// goes by and is found is kept for tests, too; each call has a stack of its own, `call`.

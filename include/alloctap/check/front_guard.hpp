@@ -1,4 +1,4 @@
-/// Finds writes behind a block.
+/// Finds writes before a block.
 #pragma once
 
 #include <cstddef>
@@ -7,17 +7,18 @@
 
 namespace alloctap {
 
-/// `kBytes` stand behind it and must stay as they were (`kRearGuardByte`) until it is freed.
+/// `kBytes`, rounded up to the alignment of the block, stand before it and must stay as they were
+/// (`kFrontGuardByte`) until it is freed.
 template <std::size_t kBytes = 32>
-struct RightRedZone {
+struct FrontGuard {
   static_assert(kBytes > 0 && kBytes <= 16384, "a guard has from 1 to 16384 bytes");
   static constexpr CheckNeeds needs{.owns_every_free = true};
   static constexpr void apply(CheckSettings& settings) noexcept {
     settings.blocks = true;
-    settings.rear_guard = kBytes;
+    settings.front_guard = kBytes;
   }
 };
 
-static_assert(Check<RightRedZone<>>);
+static_assert(Check<FrontGuard<>>);
 
 }  // namespace alloctap

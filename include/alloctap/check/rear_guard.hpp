@@ -1,4 +1,4 @@
-/// Finds writes before a block.
+/// Finds writes behind a block.
 #pragma once
 
 #include <cstddef>
@@ -7,18 +7,17 @@
 
 namespace alloctap {
 
-/// `kBytes`, rounded up to the alignment of the block, stand before it and must stay as they were
-/// (`kFrontGuardByte`) until it is freed.
+/// `kBytes` stand behind it and must stay as they were (`kRearGuardByte`) until it is freed.
 template <std::size_t kBytes = 32>
-struct LeftRedZone {
+struct RearGuard {
   static_assert(kBytes > 0 && kBytes <= 16384, "a guard has from 1 to 16384 bytes");
   static constexpr CheckNeeds needs{.owns_every_free = true};
   static constexpr void apply(CheckSettings& settings) noexcept {
     settings.blocks = true;
-    settings.front_guard = kBytes;
+    settings.rear_guard = kBytes;
   }
 };
 
-static_assert(Check<LeftRedZone<>>);
+static_assert(Check<RearGuard<>>);
 
 }  // namespace alloctap
