@@ -1,4 +1,4 @@
-/// Statuses as Abseil's, for programs that have those. The only header of tracking that needs it.
+/// Conversions between alloctap's and Abseil's status types. No other light header needs Abseil.
 #pragma once
 
 #include <absl/status/status.h>
@@ -12,7 +12,7 @@
 
 namespace alloctap {
 
-/// The same code and message. Allocate; not for use inside malloc.
+/// Converts code and message. Allocates; must not be called inside malloc.
 [[nodiscard]] inline absl::Status to_absl(const Status& status) {
   const std::string_view message = status.message();
   return absl::Status(static_cast<absl::StatusCode>(status.code()),
@@ -24,7 +24,7 @@ namespace alloctap {
   return Status(static_cast<StatusCode>(status.code()), {message.data(), message.size()});
 }
 
-/// The value moved, or the error.
+/// Converts a result; moves the value.
 template <class T>
 [[nodiscard]] absl::StatusOr<T> to_absl(Result<T> result) {
   if (!result.ok()) return to_absl(result.status());

@@ -1,5 +1,5 @@
-/// What the files of a program include that start a tracker, write reports and ask for numbers:
-/// declarations, light. One file of the program includes implement.hpp as well.
+/// Umbrella header of declarations for files that start a tracker, write reports or read snapshots.
+/// One source file of the program also includes implement.hpp.
 #pragma once
 
 #include "alloctap/annotate.hpp"

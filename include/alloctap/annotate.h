@@ -1,14 +1,15 @@
-/* What a program tells alloctap of itself: tags, frames, scopes that must not allocate, fibers,
-   marks, pools. For every file of a program, a library or a plug-in: C99 and C++11 on, two small headers
-   of the language, nothing to link.
+/* Annotations of a program for alloctap: tags, game frames, no-allocation scopes, fibers,
+   session marks and pools. Any source file may include it (C99, C++11 or later; nothing to
+   link).
 
-   Without a tracker in the process each function costs a load and a branch, and does nothing. With
-   one (a program that embeds alloctap, or alloctap-run) it calls the tracker's functions, which are
-   found when the module is loaded or when the tracker starts. Calls before that do nothing. ALLOCTAP_DISABLED leaves the declarations, and makes every function empty.
+   Without a tracker in the process each function costs a load and a branch, and does nothing. An
+   embedded tracker or alloctap-run supplies the implementations when it starts, or when a module
+   is loaded later. Calls before that do nothing. With ALLOCTAP_DISABLED defined, every function
+   is empty.
 
-   Thread-safe. Not to be called inside malloc or in a signal handler. A name is a text that ends in
-   a zero; it is copied unless the comment says otherwise. annotate.hpp has the
-   same as C++ scopes. */
+   Thread-safe. Must not be called inside malloc or in a signal handler. Names are
+   zero-terminated; they are copied unless the function says otherwise. annotate.hpp wraps this
+   API in C++ scope guards. */
 #ifndef ALLOCTAP_ANNOTATE_H
 #define ALLOCTAP_ANNOTATE_H
 
@@ -19,44 +20,45 @@
 extern "C" {
 #endif
 
-/* A tag, such as "Game/Physics", as a number of at most 16 bits; 0 is none. */
+/* Identifies a tag, such as "Game/Physics", in at most 16 bits; 0 means no tag. */
 typedef uint32_t alloctap_tag;
 
-/* A pool of the program's own: an arena, a slab, a free list. 0 is none. */
+/* Identifies an allocator of the program (arena, slab, free list); 0 means no pool. */
 typedef uint32_t alloctap_pool;
 
-/* A scope that must not allocate. What it holds is the tracker's. */
+/* A scope in which allocations are offences. The tracker owns the contents. */
 struct alloctap_scope {
   void* node;
   uint32_t depth;
 };
 
-/* An allocation, or a free, where there should be none. */
+/* An allocation or free that violates a no-allocation scope. */
 struct alloctap_offence {
-  const char* scope; /* its name, of `scope_length` bytes; no zero need follow */
+  const char* scope; /* name of the scope; not necessarily zero-terminated */
   size_t scope_length;
   const void* block;
   size_t bytes;
-  uint32_t stack; /* that allocates or frees; its number in snapshots */
+  uint32_t stack; /* id in snapshots of the stack that allocates or frees */
   int is_free;
-  uint64_t allocations; /* of the scope so far, this one included */
+  uint64_t allocations; /* in this scope so far, including this one */
   uint64_t frees;
 };
 
-/* What a scope does about allocations. All zeros: each is an offence that is counted. */
+/* Policy of a no-allocation scope. All zeros: each allocation is counted as an offence. */
 struct alloctap_scope_options {
-  uint64_t allowed;  /* so many are no offence */
-  int forbids_frees; /* each free is an offence, too */
-  int aborts;        /* the first one ends the program, after a line on standard error */
-  /* Called for each offence, inside malloc, on the thread that allocates. May allocate. */
+  uint64_t allowed;  /* number of allocations that are no offence */
+  int forbids_frees; /* nonzero: each free is an offence, too */
+  int aborts;        /* nonzero: prints the first offence to standard error and aborts */
+  /* Called for each offence, inside malloc, on the allocating thread. May allocate. */
   void (*on_offence)(const struct alloctap_offence* offence);
 };
 
-/* What a tracker offers. `size` is that of the structure: later versions append members, and check
-   it before they use one. `length` may be ALLOCTAP_ENDS_IN_ZERO. */
+/* Function tables of a tracker, one per group. `size` is the size of the structure: later
+   versions append members and check it before they use one. `length` may be
+   ALLOCTAP_ENDS_IN_ZERO. */
 #define ALLOCTAP_ENDS_IN_ZERO SIZE_MAX
 #if defined(__GNUC__) || defined(__clang__)
-/* Known to the compiler where the name is a literal. */
+/* A compile-time constant if the name is a literal. */
 #define ALLOCTAP_LENGTH_OF(name) ((name) ? __builtin_strlen(name) : 0)
 #else
 #define ALLOCTAP_LENGTH_OF(name) ALLOCTAP_ENDS_IN_ZERO
@@ -103,7 +105,7 @@ struct alloctap_pool_functions {
   void (*destroy)(alloctap_pool pool);
 };
 
-/* Where a module finds them: null until a tracker offers them. */
+/* A module's pointers to the function tables; null until a tracker sets them. */
 struct alloctap_slots {
   const struct alloctap_tag_functions* tags;
   const struct alloctap_frame_functions* frames;
@@ -115,14 +117,12 @@ struct alloctap_slots {
 
 #if defined(ALLOCTAP_DISABLED)
 
-/* Nothing is offered. */
 
 #elif defined(__ELF__) && (defined(__GNUC__) || defined(__clang__))
 
-/* One for each module, hidden from the others, with weak references that the linker or the loader
-   resolves if it knows a tracker. Beside it a note ("Note Section" of the ELF gABI) of type 1, whose
-   description is the distance to the slots. A tracker finds unresolved slots by it, as in programs
-   that are not position-independent. */
+/* One hidden object per module, with weak references that the linker or loader resolves if a
+   tracker exports the tables. An ELF note (gABI, "Note Section") of type 1 holds the distance to
+   the object. A tracker follows it to fill slots left unresolved, as in non-PIC executables. */
 #if defined(__LP64__)
 #define ALLOCTAP_ADDRESS ".quad "
 #else
@@ -169,8 +169,8 @@ extern struct alloctap_slots alloctap_slots_of_module __attribute__((visibility(
 
 #elif defined(_WIN32)
 
-/* One for each source file, in a section by whose name a tracker finds them in each module. The
-   number tells them from what the linker puts between. */
+/* One object per source file, in a section that a tracker finds by name in each module. `number`
+   distinguishes the objects from padding that the linker inserts between them. */
 struct alloctap_marked_slots {
   uint64_t number;
   struct alloctap_slots slots;
@@ -189,8 +189,8 @@ static struct alloctap_marked_slots alloctap_slots_of_file = {ALLOCTAP_SLOTS_NUM
 
 #endif
 
-/* What is offered of one group, "tag" for instance; null where nothing is. Volatile: a tracker may
-   write it at any time. */
+/* Returns the function table of a group, such as `tag`; null if no tracker set it. The read is
+   volatile: a tracker may set the slot at any time. */
 #define ALLOCTAP_OFFERED(group) alloctap_offered_##group##_functions()
 #if !defined(ALLOCTAP_SLOTS)
 #define ALLOCTAP_READ_SLOT(type, name) return NULL
@@ -225,56 +225,55 @@ static inline const struct alloctap_pool_functions* alloctap_offered_pool_functi
 #undef ALLOCTAP_READ_SLOT
 #undef ALLOCTAP_SLOTS
 
-/* Tags: what a thread allocates is put down to the tag that it is in. */
+/* Tags: each allocation is attributed to the current tag of the allocating thread. */
 
-/* The tag that the calling thread is in, to be handed to another thread. */
+/* Returns the calling thread's current tag, for example to pass it to another thread. */
 static inline alloctap_tag alloctap_tag_current(void) {
   const struct alloctap_tag_functions* const tags = ALLOCTAP_OFFERED(tag);
   return tags ? tags->current() : 0;
 }
 
-/* The tag `name` inside of the one that the calling thread is in. */
+/* Returns the tag `name` nested in the calling thread's current tag. */
 static inline alloctap_tag alloctap_tag_nested(const char* name) {
   const struct alloctap_tag_functions* const tags = ALLOCTAP_OFFERED(tag);
   return tags ? tags->nested(name, ALLOCTAP_LENGTH_OF(name)) : 0;
 }
 
-/* The calling thread is in just `tag` from now on. Returns the tag that it was in, for
-   alloctap_tag_end. */
+/* Makes `tag` the calling thread's current tag. Returns the previous one, for alloctap_tag_end. */
 static inline alloctap_tag alloctap_tag_enter(alloctap_tag tag) {
   const struct alloctap_tag_functions* const tags = ALLOCTAP_OFFERED(tag);
   return tags ? tags->enter(tag) : 0;
 }
 
-/* The same with the tag `name` inside of the present one. */
+/* Enters the tag `name` nested in the current tag. Returns the previous one. */
 static inline alloctap_tag alloctap_tag_begin(const char* name) {
   const struct alloctap_tag_functions* const tags = ALLOCTAP_OFFERED(tag);
   return tags ? tags->begin(name, ALLOCTAP_LENGTH_OF(name)) : 0;
 }
 
-/* The calling thread is back in `before`, as alloctap_tag_begin returned it. */
+/* Restores `before`, the result of alloctap_tag_begin or alloctap_tag_enter. */
 static inline void alloctap_tag_end(alloctap_tag before) {
   const struct alloctap_tag_functions* const tags = ALLOCTAP_OFFERED(tag);
   if (tags) tags->enter(before);
 }
 
-/* What is allocated in the tag of this name, and in tags inside of it, is meant to stay: a cache,
-   or a table that grows. It is no leak. */
+/* Name of a tag whose allocations, including those in nested tags, are meant to stay, such as
+   caches. Leak reports omit them. */
 #define ALLOCTAP_EXPECTED_TO_STAY "(expected to stay)"
 
-/* Frames. */
+/* Game frames. */
 
-/* Ends a frame of a game and begins the next. Returns 0 if no tracker counts frames, or another
-   thread is in the middle of a mark. */
+/* Ends the current game frame and begins the next. Returns 0 if no tracker counts frames or
+   another thread is executing this function. */
 static inline int alloctap_frame_mark(void) {
   const struct alloctap_frame_functions* const frames = ALLOCTAP_OFFERED(frame);
   return frames ? frames->mark() : 0;
 }
 
-/* Scopes that must not allocate: each ends on the thread that it began on, in the reverse order. */
+/* No-allocation scopes: each ends on the thread that began it, in LIFO order. */
 
-/* What its thread allocates until alloctap_no_allocation_end is an offence. `name` outlives the
-   scope; `options` may be null. */
+/* Begins a scope in which each allocation of the calling thread is an offence. `name` is not
+   copied and must outlive the scope; `options` may be null. */
 static inline void alloctap_no_allocation_begin(struct alloctap_scope* scope, const char* name,
                                                 const struct alloctap_scope_options* options) {
   const struct alloctap_scope_functions* const scopes = ALLOCTAP_OFFERED(scope);
@@ -283,7 +282,7 @@ static inline void alloctap_no_allocation_begin(struct alloctap_scope* scope, co
   if (scopes) scopes->begin(scope, name, ALLOCTAP_LENGTH_OF(name), options);
 }
 
-/* Returns whether there was an offence. */
+/* Ends the scope. Returns nonzero if it had an offence. */
 static inline int alloctap_no_allocation_end(struct alloctap_scope* scope) {
   const struct alloctap_scope_functions* const scopes = ALLOCTAP_OFFERED(scope);
   const int offended = scopes && scope->node ? scopes->end(scope) : 0;
@@ -291,7 +290,7 @@ static inline int alloctap_no_allocation_end(struct alloctap_scope* scope) {
   return offended;
 }
 
-/* What is allocated until alloctap_allowed_end is none of the scopes around it. */
+/* Begins a scope whose allocations are not counted by the enclosing scopes. */
 static inline void alloctap_allowed_begin(struct alloctap_scope* scope) {
   const struct alloctap_scope_functions* const scopes = ALLOCTAP_OFFERED(scope);
   scope->node = NULL;
@@ -305,9 +304,9 @@ static inline void alloctap_allowed_end(struct alloctap_scope* scope) {
 
 /* Fibers. */
 
-/* `[stack, stack + bytes)` is the stack of a fiber until alloctap_fiber_remove gets what this
-   returns, before the memory is freed. Captures on it are as fast as on a thread's stack. Null
-   without a tracker. */
+/* Registers `[stack, stack + bytes)` as a fiber's stack, so that captures on it are as fast as
+   on a thread's stack. Pass the result to alloctap_fiber_remove before the memory is freed.
+   Returns null without a tracker. */
 static inline void* alloctap_fiber_add(const void* stack, size_t bytes) {
   const struct alloctap_fiber_functions* const fibers = ALLOCTAP_OFFERED(fiber);
   return fibers ? fibers->add(stack, bytes) : NULL;
@@ -318,15 +317,16 @@ static inline void alloctap_fiber_remove(void* fiber) {
   if (fibers && fiber) fibers->remove(fiber);
 }
 
-/* Sessions: of every tracker that records now. */
+/* Session control; applies to every tracker that records. */
 
-/* Notes the time under that name: "level 2 loaded". */
+/* Adds a named time marker, such as "level 2 loaded". */
 static inline void alloctap_mark(const char* name) {
   const struct alloctap_session_functions* const sessions = ALLOCTAP_OFFERED(session);
   if (sessions) sessions->mark(name, ALLOCTAP_LENGTH_OF(name));
 }
 
-/* New blocks are not recorded until alloctap_resume was called as often, over all threads. */
+/* Stops recording of new blocks until alloctap_resume has been called equally often, on any
+   thread. */
 static inline void alloctap_pause(void) {
   const struct alloctap_session_functions* const sessions = ALLOCTAP_OFFERED(session);
   if (sessions) sessions->pause();
@@ -337,10 +337,10 @@ static inline void alloctap_resume(void) {
   if (sessions) sessions->resume();
 }
 
-/* Pools: what they hand out lies in memory that the tracker knows already, and is counted for the
-   pool alone. Each block is recorded with its stack, whatever a tracker samples. */
+/* Pools: suballocators whose memory comes from an allocator that the tracker already records.
+   Their blocks are counted per pool only, each with its stack, and are never sampled. */
 
-/* Folded into the caller, so that stacks begin in the program's allocator. */
+/* Inlined, so that captured stacks begin in the program's allocator. */
 #if defined(__GNUC__) || defined(__clang__)
 #define ALLOCTAP_POOL_METHOD __attribute__((always_inline)) inline
 #else
@@ -348,49 +348,49 @@ static inline void alloctap_resume(void) {
 #endif
 #define ALLOCTAP_POOL_FUNCTION static ALLOCTAP_POOL_METHOD
 
-/* A new pool, until alloctap_pool_destroy. Pools may have one name. 0 without a tracker, or where
-   there are 4,095 pools: functions of such a pool do nothing. */
+/* Creates a pool; alloctap_pool_destroy ends it. Names need not be unique. Returns 0 without a
+   tracker or if 4,095 pools exist; functions that receive 0 do nothing. */
 static inline alloctap_pool alloctap_pool_create(const char* name) {
   const struct alloctap_pool_functions* const pools = ALLOCTAP_OFFERED(pool);
   return pools ? pools->create(name, ALLOCTAP_LENGTH_OF(name)) : 0;
 }
 
-/* The pool has handed out `size` bytes at `pointer`. To be called before another thread can give
-   them back. */
+/* Records that the pool allocated `size` bytes at `pointer`. Call it before another thread can
+   free the block. */
 ALLOCTAP_POOL_FUNCTION void alloctap_pool_allocate(alloctap_pool pool, void* pointer, size_t size) {
   const struct alloctap_pool_functions* const pools = ALLOCTAP_OFFERED(pool);
   if (pools && pool) pools->allocate(pool, pointer, size);
 }
 
-/* The block at `pointer` ends. To be called before the pool can hand it out again. */
+/* Records the free of the block at `pointer`. Call it before the pool can reuse the memory. */
 ALLOCTAP_POOL_FUNCTION void alloctap_pool_free(alloctap_pool pool, void* pointer) {
   const struct alloctap_pool_functions* const pools = ALLOCTAP_OFFERED(pool);
   if (pools && pool) pools->free(pool, pointer);
 }
 
-/* The block at `old_pointer`, which may be null, is one of `size` bytes at `new_pointer` now. Where
-   that is null the reallocation has failed and nothing changes, unless `size` is 0: then the old
-   block ends. Other threads must not get the old block before. */
+/* Records a reallocation; `old_pointer` may be null. A null `new_pointer` means that it failed,
+   or that it freed the old block if `size` is 0. Call it before another thread can receive the
+   old block. */
 ALLOCTAP_POOL_FUNCTION void alloctap_pool_reallocate(alloctap_pool pool, void* old_pointer,
                                                      void* new_pointer, size_t size) {
   const struct alloctap_pool_functions* const pools = ALLOCTAP_OFFERED(pool);
   if (pools && pool) pools->reallocate(pool, old_pointer, new_pointer, size);
 }
 
-/* The pool holds that many bytes beside its blocks from now on: headers, and memory that waits. */
+/* Sets the bytes that the pool holds beyond its blocks: headers and free memory. */
 static inline void alloctap_pool_overhead(alloctap_pool pool, uint64_t bytes) {
   const struct alloctap_pool_functions* const pools = ALLOCTAP_OFFERED(pool);
   if (pools && pool) pools->overhead(pool, bytes);
 }
 
-/* All its blocks end, and the pool goes on: an arena at the end of a frame. */
+/* Ends all blocks of the pool, as for an arena at the end of a frame. The pool stays usable. */
 static inline void alloctap_pool_reset(alloctap_pool pool) {
   const struct alloctap_pool_functions* const pools = ALLOCTAP_OFFERED(pool);
   if (pools && pool) pools->reset(pool);
 }
 
-/* All its blocks end, and so does the pool. Reports keep what it has allocated; the next pool of its
-   name goes on with these numbers. */
+/* Ends the pool and all its blocks. Reports keep its totals; the next pool with that name
+   continues them. */
 static inline void alloctap_pool_destroy(alloctap_pool pool) {
   const struct alloctap_pool_functions* const pools = ALLOCTAP_OFFERED(pool);
   if (pools && pool) pools->destroy(pool);

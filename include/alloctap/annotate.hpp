@@ -1,21 +1,21 @@
-/// What a program tells alloctap of itself, as scopes of C++11: annotate.h has what holds of all.
+/// C++11 scope guards over the annotations of annotate.h, which documents the common rules.
 #pragma once
 
 #include "alloctap/annotate.h"
 
 namespace alloctap {
 
-/// A text, as a function takes it: a literal, or anything that has `data()` and `size()`.
+/// A string argument: a literal, or anything that has `data()` and `size()`.
 class Name {
  public:
-  // NOLINTBEGIN(google-explicit-constructor): names are written where they are used
+  // NOLINTBEGIN(google-explicit-constructor): lets callers pass literals and strings
   Name(const char* text) noexcept : data_(text), size_(ALLOCTAP_LENGTH_OF(text)) {}
   template <class Text, class = decltype(static_cast<const Text*>(nullptr)->data())>
   Name(const Text& text) noexcept : data_(text.data()), size_(text.size()) {}
   // NOLINTEND(google-explicit-constructor)
 
   const char* data() const noexcept { return data_; }
-  /// Or `ALLOCTAP_ENDS_IN_ZERO`.
+  /// Returns the length, or `ALLOCTAP_ENDS_IN_ZERO` if it is not known.
   size_t size() const noexcept { return size_; }
 
  private:
@@ -23,37 +23,36 @@ class Name {
   size_t size_;
 };
 
-/// A tag as a value, to be kept or handed to another thread. A default one is none.
+/// A tag as a value that can be stored or passed to another thread. Default: no tag.
 struct Tag {
   uint16_t id = 0;
 };
 
-/// What is said of a scope that should not allocate.
+/// Policy of a no-allocation scope.
 struct NoAllocationOptions {
-  /// So many are no offence.
+  /// Number of allocations that are no offence.
   uint64_t allowed = 0;
-  /// Whether each free is an offence as well.
+  /// Makes each free an offence, too.
   bool forbids_frees = false;
-  /// Whether the first offence ends the program, by std::abort, after a line on standard error.
+  /// Prints the first offence to standard error and calls std::abort.
   bool aborts = false;
-  /// Called for each offence, on the thread that allocates, inside malloc. May allocate.
+  /// Called for each offence, inside malloc, on the allocating thread. May allocate.
   void (*on_offence)(const alloctap_offence* offence) = nullptr;
 };
 
 #if defined(ALLOCTAP_DISABLED)
-// A program may have files with and without it, and their functions differ.
+// A distinct namespace avoids ODR violations between files with and without ALLOCTAP_DISABLED.
 inline namespace disabled {
 #endif
 
-/// The tag that the calling thread is in.
+/// Returns the calling thread's current tag.
 inline Tag current_tag() noexcept {
   Tag tag;
   tag.id = static_cast<uint16_t>(alloctap_tag_current());
   return tag;
 }
 
-/// The tag `name` inside of the one that the calling thread is in. Takes a lock where the tag is
-/// new.
+/// Returns the tag `name` nested in the calling thread's current tag. Locks if the tag is new.
 inline Tag nested_tag(Name name) noexcept {
   Tag tag;
   if (const alloctap_tag_functions* const tags = ALLOCTAP_OFFERED(tag)) {
@@ -62,17 +61,17 @@ inline Tag nested_tag(Name name) noexcept {
   return tag;
 }
 
-/// While one is alive, what its thread allocates counts as its tag's:
+/// A scope guard that attributes allocations of its thread to a tag:
 ///
 ///     alloctap::tag_scope physics{"Physics"};        // inside of "Game": "Game/Physics"
 ///
-/// A scope made of a value enters just that tag, wherever the thread was, and is the way to take a
-/// tag along to a job on another thread:
+/// A scope made from a `Tag` enters exactly that tag, regardless of the current one. Use it to
+/// carry a tag to a job on another thread:
 ///
 ///     queue.push([tag = alloctap::current_tag()] { alloctap::tag_scope job{tag}; ... });
 ///
-/// Scopes of one thread end in the reverse order of their beginning, and on the thread that they
-/// began on. A coroutine or fiber that may go on on another thread must not wait inside of one.
+/// Scopes end in LIFO order, on the thread that began them. A coroutine or fiber must not suspend
+/// inside a scope if it may resume on another thread.
 class TagScope {
  public:
   explicit TagScope(Name name) noexcept : before_(begin(name)) {}
@@ -91,40 +90,39 @@ class TagScope {
 };
 using tag_scope = TagScope;
 
-/// What is allocated while one is alive is meant to stay: a cache, or a table that grows. It is
-/// never taken for a leak.
+/// A scope guard for allocations that are meant to stay: a cache, or a table that grows. Leak
+/// reports omit them.
 class ExpectedLeak {
  private:
   TagScope scope_{ALLOCTAP_EXPECTED_TO_STAY};
 };
 using expected_to_stay = ExpectedLeak;
 
-/// Notes the time under that name, in every tracker that records: "level 2 loaded".
+/// Adds a named time marker, such as "level 2 loaded", in every tracker that records.
 inline void mark(Name name) noexcept {
   if (const alloctap_session_functions* const sessions = ALLOCTAP_OFFERED(session)) {
     sessions->mark(name.data(), name.size());
   }
 }
 
-/// Ends a frame of a game, and begins the next. To be called once in a loop, by any thread: the
-/// loop may go from one to another, which reports count, as two loops that mark at once end each
-/// other's frames. Returns false and does nothing if no tracker counts frames, if another thread is
-/// in the middle of a mark, or inside an observer. Takes about the time of reading the clock;
-/// allocates nothing, takes no lock, and waits while a snapshot copies.
+/// Ends a game frame and begins the next. Call it once per iteration of the game loop. The loop may
+/// change threads; reports count the changes. Two loops that both mark end each other's frames.
+/// Returns false without effect if no tracker counts frames, if another thread is executing this
+/// function, or inside an observer. Costs about a clock read; allocates nothing, takes no lock, and
+/// blocks while a snapshot copies.
 inline bool frame_mark() noexcept { return alloctap_frame_mark() != 0; }
 
-/// While one is alive, every allocation of its thread is an offence, in any code:
+/// A scope guard that makes every allocation of its thread an offence, whichever code allocates:
 ///
 ///     {
 ///       alloctap::no_allocation_scope mixing{"mix audio"};
 ///       mixer.run();
 ///     }
 ///
-/// Offences are counted by scope and stack, and may call a function or end the program.
-/// `allocations_allowed` makes an exception. Needs a tracker with `AllocationScopes` among its
-/// observers, or alloctap-run; without, nothing is an offence.
-///
-/// The name outlives the scope. One without allocations costs a few stores.
+/// Offences are counted per scope and stack, and may call a function or abort.
+/// `allocations_allowed` makes an exception. Requires `AllocationScopes` among the tracker's
+/// observers, or alloctap-run; otherwise nothing is an offence. The name is not copied and must
+/// outlive the scope. A scope without allocations costs a few stores.
 class NoAllocationScope {
  public:
   explicit NoAllocationScope(Name name) noexcept : scope_() { begin(name, nullptr); }
@@ -142,7 +140,7 @@ class NoAllocationScope {
   NoAllocationScope(const NoAllocationScope&) = delete;
   NoAllocationScope& operator=(const NoAllocationScope&) = delete;
 
-  /// Whether there was an offence so far.
+  /// Returns true if an offence has occurred so far.
   bool offends() const noexcept {
     const alloctap_scope_functions* const scopes = ALLOCTAP_OFFERED(scope);
     return scopes != nullptr && scope_.node != nullptr && scopes->offends(&scope_) != 0;
@@ -158,7 +156,7 @@ class NoAllocationScope {
 };
 using no_allocation_scope = NoAllocationScope;
 
-/// What is allocated while one is alive does not count for the scopes around it.
+/// A scope guard whose allocations the enclosing no-allocation scopes do not count.
 class AllocationsAllowed {
  public:
   AllocationsAllowed() noexcept : scope_() { alloctap_allowed_begin(&scope_); }
@@ -171,15 +169,15 @@ class AllocationsAllowed {
 };
 using allocations_allowed = AllocationsAllowed;
 
-/// `[stack, stack + bytes)` is the stack of a fiber (ucontext, Boost.Context, a job system's) for
-/// as long as this object lives. Captures on it are then as fast as on a thread's own stack.
-/// Without it they are right too, but slow: the stack's memory may be unmapped at any time, so it
-/// is read by system calls.
+/// A scope guard that registers `[stack, stack + bytes)` as the stack of a fiber (ucontext,
+/// Boost.Context, a job system). Captures on it are then as fast as on a thread's own stack.
+/// Captures on an unregistered stack are correct but slow: the memory may be unmapped at any time,
+/// so it is read by system calls.
 ///
 ///     alloctap::fiber_scope scope{stack.memory(), stack.size()};
 ///
-/// Make it before the fiber first runs, or first thing in it, and destroy it when the fiber runs no
-/// more, before its memory is given back. The fiber may go from thread to thread.
+/// Construct it before the fiber runs, or first inside it. Destroy it when the fiber has ended,
+/// before its memory is freed. The fiber may migrate between threads.
 class FiberScope {
  public:
   FiberScope(const void* stack, size_t bytes) noexcept : fiber_(alloctap_fiber_add(stack, bytes)) {}
@@ -192,14 +190,14 @@ class FiberScope {
 };
 using fiber_scope = FiberScope;
 
-/// A pool of the program's own, under its name in reports:
+/// A suballocator of the program that reports show by name:
 ///
 ///     alloctap::memory_pool arena{"FrameArena"};
 ///     void* const block = bump(bytes);  arena.allocate(block, bytes);  ...  arena.reset();
 ///
-/// Move-only; ends with its blocks in its destructor. Functions are those of annotate.h.
-/// Thread-safe but for moves and the destructor. One that is made before a tracker can be found
-/// stays unheard: see docs/annotations.md.
+/// Move-only; its destructor ends its blocks. annotate.h documents the functions. Thread-safe
+/// except for moves and the destructor. A pool constructed before a tracker can be found is never
+/// recorded: see docs/annotations.md.
 class MemoryPool {
  public:
   explicit MemoryPool(Name name) noexcept : pool_(0) {
@@ -217,21 +215,21 @@ class MemoryPool {
   }
   ~MemoryPool() { alloctap_pool_destroy(pool_); }
 
-  /// It has handed out `bytes` at `block`.
+  /// Records an allocation of `bytes` at `block`.
   ALLOCTAP_POOL_METHOD void allocate(void* block, size_t bytes) const noexcept {
     alloctap_pool_allocate(pool_, block, bytes);
   }
   ALLOCTAP_POOL_METHOD void free(void* block) const noexcept { alloctap_pool_free(pool_, block); }
-  /// The block at `old_block`, or none, is one of `bytes` at `block` now.
+  /// Records a reallocation; `old_block` may be null.
   ALLOCTAP_POOL_METHOD void reallocate(void* old_block, void* block, size_t bytes) const noexcept {
     alloctap_pool_reallocate(pool_, old_block, block, bytes);
   }
-  /// It holds that many bytes beside its blocks from now on.
+  /// Sets the bytes that the pool holds beyond its blocks.
   void set_overhead(uint64_t bytes) const noexcept { alloctap_pool_overhead(pool_, bytes); }
-  /// All its blocks end.
+  /// Ends all blocks; the pool stays usable.
   void reset() const noexcept { alloctap_pool_reset(pool_); }
 
-  /// For the functions of annotate.h; 0 where no tracker hears of it.
+  /// Returns the handle for the functions of annotate.h; 0 if no tracker records the pool.
   alloctap_pool handle() const noexcept { return pool_; }
 
  private:

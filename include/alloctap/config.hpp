@@ -1,4 +1,4 @@
-/// What a tracker is made of, and what it is made of unless told otherwise.
+/// Configuration of a tracker: its policy slots, their defaults, and the checks of both.
 #pragma once
 
 #include <concepts>
@@ -28,30 +28,31 @@
 
 namespace alloctap {
 
-/// Bounds that a tracker keeps to.
+/// Resource limits of a tracker.
 struct Limits {
-  /// The deepest stack that is captured, at most `ThreadState::kMaxFrames`.
+  /// Maximum number of captured frames, at most `ThreadState::kMaxFrames`.
   std::uint32_t max_frames = 256;
-  /// The most memory that a queue may hold, in bytes.
+  /// Maximum memory of the event queue, in bytes.
   std::size_t max_queue_bytes = 16 * 1024 * 1024;
 };
 
-/// The choice for every slot of a tracker. Derive from it and name others:
+/// The default policy of every slot of a tracker. Derive from it and override slots:
 ///
 ///     struct GameConfig : alloctap::DefaultConfig {
 ///       using Hook = alloctap::InterposeHook;
 ///     };
 ///
-/// Six static functions may be added. `on_first_call()` runs once, inside the first interposed
-/// call of the process, before constructors: a place to start early. `is_internal_call(const
-/// CallOrigin&)` tells calls that are not the program's; `may_have_internal_calls()`, whether there
-/// may be any yet: sampling is slow until there are none. `own_module()` is a `std::span<const
-/// char>` of a module that holds the tracker and nothing of the program: what its variables point
-/// at may be lost all the same, and so may what its frames on the stack of a thread do that waits
-/// for a report; its frames are left out of stacks. `for_each_kept_pointer(void (*visit)(void*,
-/// const void*), void* context)` calls `visit` with `context` and each pointer of the program's
-/// that is kept in such variables, or in the arena, for it. `on_misuse(const Misuse&)` is told of
-/// each fault that `Checks` find, once, inside malloc.
+/// A config may also define static functions:
+/// - `on_first_call()` runs once, in the first interposed call, before constructors: starts early.
+/// - `is_internal_call(const CallOrigin&)` returns true for calls that are not the program's.
+/// `may_have_internal_calls()` returns false once no such call can follow; until then, sampling
+/// has no fast path.
+/// - `own_module()` returns as `std::span<const char>` a module that has the tracker and no code of
+/// the program. Its frames are left out of stacks. Its variables, and its frames on the reporting
+/// thread's stack, are no roots of the leak scan.
+/// - `for_each_kept_pointer(void (*visit)(void*, const void*), void* context)` calls `visit` with
+/// `context` and each pointer that such variables or the arena keep for the program.
+/// - `on_misuse(const Misuse&)` receives each fault that `Checks` find, once, inside malloc.
 struct DefaultConfig {
   using Hook = ManualHook<>;
   using Stack = UnwindTableStack;
@@ -67,7 +68,7 @@ struct DefaultConfig {
   static constexpr Limits limits{};
 };
 
-/// Whether `C` fills every slot. `Tracker` says which one is wrong.
+/// Satisfied if `C` fills every slot. `Tracker` diagnoses which slot is wrong.
 template <class C>
 concept TrackerConfig =
     HookBackend<typename C::Hook> && StackCapture<typename C::Stack> &&
@@ -79,7 +80,7 @@ concept TrackerConfig =
 
 static_assert(TrackerConfig<DefaultConfig>);
 
-/// Instantiating it checks each slot in turn, with a sentence for whoever got it wrong.
+/// Checks each slot in turn when instantiated; each error message names the slot and its concept.
 template <class C>
 struct CheckedConfig {
   static_assert(HookBackend<typename C::Hook>,

@@ -1,4 +1,4 @@
-/// Members of a config that look like a slot of a tracker.
+/// Compile-time detection of misspelt slot names in a tracker's config.
 #pragma once
 
 #include <type_traits>
@@ -7,9 +7,9 @@
 
 namespace alloctap {
 
-/// Instantiating it refuses names that are no slot, which would compile and change nothing: a name
-/// that was misspelt, or that of a concept. C++20 cannot list the members of a class, so these are
-/// the usual slips. Costs nothing at run time.
+/// Rejects member names that look like a slot but are not: misspelt names, or names of concepts.
+/// They would compile and change nothing. C++20 cannot list the members of a class, so this tests
+/// common mistakes. No run-time cost.
 template <class C>
 struct HasNoSlips {
   ALLOCTAP_SLIP(hook, Hook);

@@ -1,5 +1,4 @@
-/// Answers what a program says to heaptrack of its pools (heaptrack_api.h), so that it need not say
-/// it twice.
+/// heaptrack_api.h, implemented by a tracker: a program annotated for heaptrack needs no changes.
 #pragma once
 
 #include <atomic>
@@ -13,8 +12,8 @@
 
 namespace alloctap {
 
-/// The one pool of such a program: heaptrack's functions name none. Thread-safe, as
-/// `PoolAnnotations`. Blocks are counted in this pool alone, where heaptrack adds them to the heap.
+/// The pool for all calls of heaptrack_api.h, which has no pool names. Thread-safe. Blocks are
+/// counted in this pool only; heaptrack adds them to the heap.
 class HeaptrackPool {
  public:
   static void allocate(void* pointer, std::size_t bytes, const CallOrigin& origin) noexcept {
@@ -38,7 +37,7 @@ class HeaptrackPool {
     const alloctap_pool made = PoolAnnotations::create(kName.data(), kName.size());
     alloctap_pool none = 0;
     if (handle_.compare_exchange_strong(none, made, std::memory_order_acq_rel)) return made;
-    // Another thread was faster.
+    // Another thread won the race.
     PoolAnnotations::destroy(made);
     return none;
   }
@@ -48,7 +47,7 @@ class HeaptrackPool {
 
 }  // namespace alloctap
 
-/// Defines the functions of heaptrack_api.h: for one source file of a program whose tracker has the
+/// Defines the functions of heaptrack_api.h, in one source file of a program whose tracker has the
 /// policy `NamedPools`. On Linux, a library that includes heaptrack_api.h finds them if the program
 /// exports them (`-Wl,--export-dynamic-symbol=heaptrack_malloc` and so on, or `-rdynamic`).
 #define ALLOCTAP_DEFINE_HEAPTRACK_API()                                                            \

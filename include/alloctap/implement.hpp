@@ -1,6 +1,6 @@
-/// What one file of a program includes: the bodies of what alloctap.hpp declares, and the portable
-/// policies that a `Config` can name. Hook backends other than the manual one, and dumps and
-/// symbolizers that need a library, are included one by one: see README.md beside this file.
+/// Implementation header for one source file of a program: the bodies of alloctap.hpp and the
+/// portable policies. Include other hook backends, and dumps and symbolizers with dependencies, one
+/// by one: see README.md in this folder.
 #pragma once
 
 #include "alloctap/alloctap.hpp"
@@ -53,7 +53,7 @@
 
 namespace alloctap {
 
-/// What the options of a dump may call beside what writes it.
+/// Functions that a dump's options can enable; without bodies, other files could not link them.
 template <class Policy>
 struct CalledByOptions {};
 template <>
@@ -61,7 +61,7 @@ struct CalledByOptions<TextDump> {
   void (*write_suppressed)(const TextDump&, const TextParts&) = &SuppressedText<>::write;
 };
 
-/// Keeps what writes a `Policy` for files that do not have its body.
+/// Instantiates the functions that dump `Policy`, for files that include only declarations.
 template <class Tracker, class Policy>
 struct KeptDump {
   Status (*now)(const Policy&, OutputRef) = &Tracker::template dump<Policy>;
@@ -69,8 +69,8 @@ struct KeptDump {
   CalledByOptions<Policy> options;
 };
 
-/// Keeps all that files without bodies may call. Of one tracker there may be one in a program:
-/// `defined_here` is defined in one file.
+/// Instantiates everything that files without bodies may call. `defined_here` has one definition,
+/// so a second implementation of a tracker in the program fails to link.
 template <class Tracker, class... Policies>
 struct Implementation {
   struct Dumps : KeptDump<Tracker, Policies>... {};
@@ -83,11 +83,10 @@ struct Implemented {
 
 }  // namespace alloctap
 
-/// Stands in one file of a program, outside of namespaces, where others call functions of the
-/// tracker: compiles these, and what writes each of the dump policies that follow its name. A dump
-/// that is not among them does not link: "undefined reference to
-/// alloctap::Tracker<...>::dump<...>". Two files with it do not link either. A program of one file
-/// does not need it.
+/// Instantiates a tracker and the listed dump policies. Place it in one source file, outside of
+/// namespaces, if other files call the tracker. A dump that is not listed does not link: "undefined
+/// reference to alloctap::Tracker<...>::dump<...>". A second use in a program does not link either.
+/// Programs of a single file do not need it.
 ///
 ///     ALLOCTAP_IMPLEMENT(Tracker, alloctap::TextDump, alloctap::HtmlDump)
 #define ALLOCTAP_IMPLEMENT(TrackerType, ...)                                          \

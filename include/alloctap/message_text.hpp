@@ -1,4 +1,4 @@
-/// Sentences for people, put together.
+/// Text formatting: joining, hexadecimal numbers, C escapes.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace alloctap {
 
-/// Appends `parts`: texts, characters, integers. Allocates.
+/// Appends `parts`: strings, characters, integers. Allocates.
 template <class... Parts>
 void append_text(std::string& text, const Parts&... parts) {
   (text.append(MessagePart(parts).text()), ...);
 }
 
-/// `parts` behind each other.
+/// Returns the concatenation of `parts`.
 template <class... Parts>
 [[nodiscard]] std::string join_text(const Parts&... parts) {
   std::string text;
@@ -23,13 +23,13 @@ template <class... Parts>
   return text;
 }
 
-/// "OK", or as in "NOT_FOUND: no such file".
+/// Returns "OK", or code and message: "NOT_FOUND: no such file".
 [[nodiscard]] inline std::string to_string(const Status& status) {
   if (status.ok()) return "OK";
   return join_text(name_of(status.code()), ": ", status.message());
 }
 
-/// `number` in lower-case hexadecimal digits, without "0x".
+/// Returns `number` in lower-case hexadecimal digits, without "0x".
 [[nodiscard]] inline std::string hex_text(std::uint64_t number) {
   std::string digits;
   do {
@@ -39,7 +39,7 @@ template <class... Parts>
   return digits;
 }
 
-/// `text` with control characters, quotes and backslashes as C writes them: \n, \", \x1b.
+/// Escapes control characters, quotes and backslashes as in C: \n, \", \x1b.
 [[nodiscard]] inline std::string escaped_text(std::string_view text) {
   std::string escaped;
   for (const char character : text) {

@@ -1,4 +1,4 @@
-/// A tracker that hears what the program says of its pools.
+/// The pool policy that records the pools of annotate.h.
 #pragma once
 
 #include "alloctap/annotate.h"
@@ -8,8 +8,8 @@
 
 namespace alloctap {
 
-/// For the slot `Pools`: snapshots and reports have a row for each pool of annotate.h
-/// (`alloctap::memory_pool` in C++), with its stacks. Costs nothing where the program has no pools.
+/// Policy for the slot `Pools`. Snapshots and reports get a row for each pool of annotate.h
+/// (`alloctap::memory_pool` in C++), with its stacks. Costs nothing in a program without pools.
 struct NamedPools {
   static constexpr bool kHears = true;
   template <class Recorder>

@@ -1,14 +1,14 @@
-/// The time in which a tracker records.
+/// A scope guard for the time during which a tracker records.
 #pragma once
 
 #include <utility>
 
 namespace alloctap {
 
-/// Ends the recording in its destructor. Move-only; may outlive main.
+/// Stops recording in its destructor. Move-only; may outlive main. Made by `Tracker::start`.
 class [[nodiscard]] Session {
  public:
-  /// `stop` ends what the session stands for. Sessions come from `Tracker::start`.
+  /// Calls `stop` when the session ends.
   explicit Session(void (*stop)() noexcept) noexcept : stop_(stop) {}
   Session(Session&& other) noexcept : stop_(std::exchange(other.stop_, nullptr)) {}
   Session& operator=(Session&& other) noexcept {
@@ -20,7 +20,7 @@ class [[nodiscard]] Session {
   }
   ~Session() { end(); }
 
-  /// Ends the recording now. Does nothing the second time.
+  /// Stops recording now. Later calls do nothing.
   void end() noexcept {
     if (auto* stop = std::exchange(stop_, nullptr); stop != nullptr) stop();
   }

@@ -1,4 +1,4 @@
-/// Marks and pauses of annotate.h, for every tracker that has a session.
+/// Marks and pauses of annotate.h, forwarded to every tracker that has a session.
 #pragma once
 
 #include <atomic>
@@ -11,11 +11,11 @@
 
 namespace alloctap {
 
-/// The trackers of this process that had a session. Constant-initialized, never destroyed;
-/// thread-safe. Not to be used inside a hook.
+/// A lock-free list of the trackers of this process that have ever had a session.
+/// Constant-initialized, never destroyed; thread-safe. Control plane.
 class SessionAnnotations {
  public:
-  /// Of one tracker; each function does nothing where it has no session. Stays for ever.
+  /// Functions of one tracker; they do nothing while it has no session. Never destroyed.
   struct Tracker {
     void (*mark)(std::string_view name) noexcept;
     void (*pause)() noexcept;
@@ -24,7 +24,7 @@ class SessionAnnotations {
     const Tracker* next = nullptr;
   };
 
-  /// Once is enough.
+  /// Adds a tracker; does nothing if it was added before.
   static void add(Tracker& tracker) noexcept {
     if (tracker.is_known.exchange(true, std::memory_order_relaxed)) return;
     tracker.next = first_.load(std::memory_order_relaxed);
@@ -55,7 +55,7 @@ class SessionAnnotations {
 
 }  // namespace alloctap
 
-/// The functions of sessions of annotate.h.
+/// The function table for sessions of annotate.h.
 extern "C" ALLOCTAP_EXPORT inline constexpr alloctap_session_functions alloctap_sessions{
     .size = sizeof(alloctap_session_functions),
     .mark = &alloctap::SessionAnnotations::mark,

@@ -1,4 +1,4 @@
-/// What a function that can fail answers with.
+/// Status codes and results of functions that can fail.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace alloctap {
 
-/// Why something failed. Names and numbers are those of absl::StatusCode.
+/// Error codes; names and numbers are those of absl::StatusCode.
 enum class StatusCode : std::uint8_t {
   kOk = 0,
   kCancelled = 1,
@@ -31,14 +31,14 @@ enum class StatusCode : std::uint8_t {
   kUnauthenticated = 16,
 };
 
-/// "FAILED_PRECONDITION" and the like.
+/// Returns the code in capitals, such as "FAILED_PRECONDITION".
 [[nodiscard]] std::string_view name_of(StatusCode code) noexcept;
 
-/// A piece of a message: text, which it refers to, or a number, which it writes out.
+/// A piece of a message: a string, by reference, or a number, formatted inside.
 class MessagePart {
  public:
   explicit MessagePart(std::string_view text) noexcept : data_(text.data()), size_(text.size()) {}
-  /// nullptr is an empty text.
+  /// Accepts nullptr as the empty string.
   explicit MessagePart(const char* text) noexcept
       : MessagePart(text == nullptr ? std::string_view() : std::string_view(text)) {}
   explicit MessagePart(char character) noexcept : data_(digits_), size_(1) {
@@ -64,12 +64,12 @@ class MessagePart {
   char digits_[21];
 };
 
-/// Success, or a code and a sentence that names what failed, on what, why, and what to do. A copy
-/// has a text of its own, from malloc; where that has no memory the code remains. Not for use
-/// inside malloc, but for success.
+/// Success, or an error code with a message that names what failed, on what, why, and the remedy.
+/// Each copy owns its message, allocated by malloc; if out of memory, only the code is kept. Errors
+/// must not be made inside malloc; success may.
 class [[nodiscard]] Status {
  public:
-  /// Success.
+  /// Makes a success.
   Status() noexcept = default;
   Status(StatusCode code, std::string_view message) noexcept;
   Status(const Status& other) noexcept;
@@ -87,7 +87,7 @@ class [[nodiscard]] Status {
     if (message_ != nullptr) release();
   }
 
-  /// Failures, each with the message that its `parts` are joined to: texts, characters, integers.
+  /// Return an error whose message is the concatenation of `parts`: strings, characters, integers.
   template <class... Parts>
   static Status cancelled(const Parts&... parts) noexcept {
     return make(StatusCode::kCancelled, parts...);
@@ -137,24 +137,24 @@ class [[nodiscard]] Status {
     return make(StatusCode::kDataLoss, parts...);
   }
 
-  /// Takes what `later` says where there is no error yet: of several, the first remains.
+  /// Replaces a success by `later`, so that the first of several errors is kept.
   void update(Status later) noexcept {
     if (ok()) *this = std::move(later);
   }
 
-  /// For callers to whom success and failure are the same.
+  /// Documents that the caller ignores a failure.
   void ignore_error() const noexcept {}
 
   [[nodiscard]] bool ok() const noexcept { return code_ == StatusCode::kOk; }
   [[nodiscard]] StatusCode code() const noexcept { return code_; }
-  /// Empty for success; valid as long as the status is not changed.
+  /// Returns the message; empty for success. Valid until the status is modified.
   [[nodiscard]] std::string_view message() const noexcept { return {message_, size_}; }
 
   friend bool operator==(const Status& a, const Status& b) noexcept {
     return a.code_ == b.code_ && a.message() == b.message();
   }
 
-  /// "OK", or as in "NOT_FOUND: no such file".
+  /// Writes "OK", or code and message: "NOT_FOUND: no such file".
   template <class Stream>
   friend auto operator<<(Stream& out, const Status& status) -> decltype(out << std::string_view()) {
     out << name_of(status.code());
@@ -169,7 +169,7 @@ class [[nodiscard]] Status {
   }
 
   Status(StatusCode code, const MessagePart* parts, std::size_t count) noexcept;
-  /// Makes room for a message of `size` bytes, or leaves it empty.
+  /// Allocates a message of `size` bytes; leaves it empty if out of memory.
   void reserve(std::size_t size) noexcept;
   void release() noexcept;
 
@@ -178,22 +178,22 @@ class [[nodiscard]] Status {
   std::size_t size_ = 0;
 };
 
-/// Writes the error to standard error and aborts: a result was used without a look at `ok`.
+/// Prints the error to standard error and aborts: a caller used a result without checking `ok`.
 [[noreturn]] void die_of_unlooked_error(const Status& status) noexcept;
 
-/// A `T`, or the status that says why there is none.
+/// A `T`, or the status of the failure.
 template <class T>
 class [[nodiscard]] Result {
  public:
   using value_type = T;
 
-  /// An error without a word: no value yet.
+  /// Makes an error without a message; a placeholder.
   Result() noexcept : status_(StatusCode::kUnknown, {}) {}
-  /// An error. A status of success in its place counts as an internal one.
+  /// Makes an error. Passing a success makes an internal error.
   Result(Status error) noexcept : status_(std::move(error)) {
     if (status_.ok()) status_ = Status(StatusCode::kInternal, "a result without a value");
   }
-  /// What a `T` can be made of.
+  /// Makes a success from anything convertible to `T`.
   template <class U = T>
     requires(std::is_convertible_v<U &&, T> && !std::is_same_v<std::remove_cvref_t<U>, Result> &&
              !std::is_same_v<std::remove_cvref_t<U>, Status>)
@@ -220,7 +220,7 @@ class [[nodiscard]] Result {
   [[nodiscard]] const Status& status() const& noexcept { return status_; }
   [[nodiscard]] Status status() && noexcept { return status_; }
 
-  /// The value. Without one the program ends with the error on standard error: ask `ok` first.
+  /// Returns the value. Prints the error and aborts if `ok` is false.
   [[nodiscard]] T& operator*() & noexcept { return checked(); }
   [[nodiscard]] const T& operator*() const& noexcept {
     return const_cast<Result*>(this)->checked();
@@ -241,7 +241,7 @@ class [[nodiscard]] Result {
     if (ok()) value_.~T();
   }
 
-  /// Never moved from: it says whether there is a value.
+  /// Never moved from: it determines whether `value_` is alive.
   Status status_;
   union {
     T value_;

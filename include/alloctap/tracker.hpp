@@ -1,4 +1,4 @@
-/// The tracker: one type made of policies.
+/// The tracker: a class template composed of policies.
 #pragma once
 
 #include <cstdint>
@@ -25,136 +25,134 @@ struct Snapshot;
 struct SnapshotDiff;
 struct SortedMisuses;
 
-/// In config.hpp, which implement.hpp includes.
+/// Defined in config.hpp, which implement.hpp includes.
 struct DefaultConfig;
 template <class Config>
 struct CheckedConfig;
 
-/// True; where `Config` is complete, it is checked for that, so implement.hpp must be there.
+/// Always true. Checks `Config` if it is complete, which requires implement.hpp.
 template <class Config>
 inline constexpr bool kCheckedIfComplete = true;
 template <class Config>
   requires requires { sizeof(Config); }
 inline constexpr bool kCheckedIfComplete<Config> = CheckedConfig<Config>::ok;
 
-/// Records what the program allocates while a `Session` lives, and writes reports of it.
+/// Records the allocations of the program while a `Session` lives, and writes reports of them.
 ///
-/// Everything is static: hooks belong to the process, and so does a tracker. Its tables appear in a
-/// program that uses the type, and only those of the policies that `Config` names. All functions
-/// are thread-safe and none may be called inside a hook; they allocate, but what they allocate is
-/// not recorded.
+/// All functions are static: hooks belong to the process, and so does a tracker. Its tables exist
+/// in a program that uses the type, and only those of the policies in `Config`. All functions are
+/// thread-safe and control plane: never call them inside a hook. Their own allocations are not
+/// recorded.
 ///
-/// `Config` (config.hpp) may be incomplete, but in the one file that includes implement.hpp: a
-/// header of a game needs `struct GameConfig; using Tracker = alloctap::Tracker<GameConfig>;` and
-/// nothing else. Where other files call its functions, that file has `ALLOCTAP_IMPLEMENT(Tracker,
-/// ...)`. Results are of types that headers of their own define, such as snapshot/snapshot.hpp.
+/// `Config` (config.hpp) may be incomplete except in the file that includes implement.hpp. Other
+/// files need only `struct GameConfig; using Tracker = alloctap::Tracker<GameConfig>;`. If they
+/// call functions of the tracker, that one file contains `ALLOCTAP_IMPLEMENT(Tracker, ...)`. Result
+/// types have headers of their own, such as snapshot/snapshot.hpp.
 template <class Config = DefaultConfig>
 class Tracker {
   static_assert(kCheckedIfComplete<Config>);
 
  public:
   using ConfigType = Config;
-  /// Those of `Config`, by their static functions, where it is complete.
+  /// Expose the static functions of the policies if `Config` is complete.
   struct Hook : Config::Hook {};
   struct Tags : Config::Tags {};
 
-  /// Starts recording. The session ends it. Fails where the hook cannot be installed, where a
-  /// session of this tracker lives, or where another tracker has a backend on the same target.
+  /// Starts recording until the session ends. Fails if the hook cannot be installed, if this
+  /// tracker has a session already, or if another tracker hooks that target.
   [[nodiscard]] static Result<Session> start();
 
-  /// Whether a session lives.
+  /// Returns true while a session lives.
   [[nodiscard]] static bool running() noexcept;
 
-  /// The state at one moment: no event is half in it. Blocks and totals stay after the session, so
-  /// this works then too.
+  /// Returns a consistent snapshot: no event is half recorded in it. Works after the session, too:
+  /// blocks and totals are kept.
   [[nodiscard]] static Result<Snapshot> snapshot(SnapshotOptions options = {});
 
-  /// What `work()` leaves behind: the difference of a snapshot after it and one before it, both of
-  /// them with other threads going on. Between two idle moments, such as before a level is loaded
-  /// and after it was left, whatever grew is worth a look (`sort_by_growth`). What `work` throws
-  /// passes through.
+  /// Returns what `work()` leaves allocated: the difference of a snapshot after it and one before.
+  /// Other threads run during both and are included. Call it between idle moments, such as before
+  /// loading and after unloading a level, and inspect what grew (`sort_by_growth`). Passes
+  /// exceptions of `work` on.
   template <class Work, class Diff = SnapshotDiff>
   [[nodiscard]] static Result<Diff> growth_over(Work&& work) {
     auto call = [&work] { std::forward<Work>(work)(); };
     return growth_over(&call, [](void* given) { (*static_cast<decltype(call)*>(given))(); });
   }
 
-  /// The modules that frames of this tracker's snapshots are in, those that were unloaded too.
+  /// Returns all modules that snapshots of this tracker refer to, including unloaded ones.
   [[nodiscard]] static Result<ModuleTable> modules();
 
-  /// What is live in `snapshot`, one of this tracker's that outlives the result, and is not named
-  /// by `suppressions`; where unreachable blocks were looked for, those alone. Taken when the
-  /// program has given back all that it wants to: leaks.
+  /// Returns the live blocks of `snapshot` that `suppressions` does not match; only the unreachable
+  /// ones if the snapshot looked for those. They are leaks if the program has done all intended
+  /// frees. `snapshot` must be one of this tracker and must outlive the result.
   [[nodiscard]] static Result<Leaks> leaks(const Snapshot& snapshot,
                                            const Suppressions& suppressions);
 
-  /// The leaks of this moment, with the snapshot that they are of. `Reachability::kScan`: of what
-  /// is live, only what the program cannot reach any more. All threads stop while the process
-  /// forks; those that allocate wait, as always, while the snapshot is read. The scan itself is of
-  /// the fork, and the program goes on meanwhile; where there is no fork, the threads stop for it.
+  /// Returns the current leaks with their snapshot. `Reachability::kScan` reports only live blocks
+  /// that the program cannot reach. It stops all threads while the process forks, and scans the
+  /// child while the program runs. Without fork, threads stay stopped during the scan. Allocating
+  /// threads also block while any snapshot is copied.
   [[nodiscard]] static Result<FoundLeaks> leaks(Reachability reachability,
                                                 const Suppressions& suppressions);
   [[nodiscard]] static Result<FoundLeaks> leaks(Reachability reachability);
 
-  /// Which faults of `snapshot`, one of this tracker's, `suppressions` name, and which they do not.
+  /// Sorts the faults of `snapshot`, one of this tracker, into suppressed and reported ones.
   [[nodiscard]] static Result<SortedMisuses> misuses(const Snapshot& snapshot,
                                                      const Suppressions& suppressions);
 
-  /// What the frames of `stacks`, ids of this tracker's, are called, inlined functions included.
+  /// Symbolizes the frames of `stacks`, ids of this tracker, including inlined functions.
   [[nodiscard]] static Result<NamedStacks> name_stacks(std::span<const StackId> stacks);
 
-  /// Writes a report of the present state to `output`, a `DumpOutput`, in the form of `policy`, a
-  /// `DumpPolicy` (dumps.hpp has those of alloctap).
+  /// Writes a report of the current state to `output`, a `DumpOutput`. `policy`, a `DumpPolicy`,
+  /// determines the format (dumps.hpp lists those of alloctap).
   template <class Policy>
   static Status dump(const Policy& policy, OutputRef output);
 
-  /// Writes a report of `snapshot`, one of this tracker's: for several forms of the same moment.
+  /// Writes a report of `snapshot`, one of this tracker; for several formats of one moment.
   template <class Policy>
   static Status dump(const Snapshot& snapshot, const Policy& policy, OutputRef output);
 
-  /// Until `resume`, allocations are neither recorded nor counted. Frees of blocks that were
-  /// recorded before still take them out, and a reallocation of one ends it, so what is reported as
-  /// live is live. A block that came in a pause stays unknown for ever, and its free, in the pause
-  /// or after it, changes nothing. Mappings go on being recorded: only a whole map of the address
-  /// space stays right. From the first pause on reports do not tell frees of unknown blocks, and
-  /// say how many pauses there were.
+  /// Suspends recording and counting of allocations until `resume`. Frees of recorded blocks are
+  /// still processed, and a reallocation of one ends it, so all blocks reported as live are live.
+  /// Blocks allocated during a pause stay unknown, and their frees have no effect. Mappings are
+  /// still recorded, because an incomplete map of the address space would be wrong. After the first
+  /// pause, reports omit the number of frees of unknown blocks and state the number of pauses.
   ///
-  /// Pauses nest, over all threads: recording goes on when each was resumed. An allocation that is
-  /// under way on another thread may still be recorded. Without a session it does nothing, and a
-  /// session starts with no pause in force. Costs an atomic addition; takes no lock.
+  /// Pauses nest across all threads. An allocation in progress on another thread may still be
+  /// recorded. Has no effect without a session; each session starts unpaused. Costs an atomic
+  /// addition; takes no lock.
   static void pause() noexcept;
 
-  /// Ends one pause; does nothing where none is in force.
+  /// Ends one pause; does nothing if not paused.
   static void resume() noexcept;
 
-  /// Whether a pause is in force.
+  /// Returns true while paused.
   [[nodiscard]] static bool paused() noexcept;
 
-  /// Notes the time under that name, cut to `MarkerRing::kLongestName`: for "level 2 loaded" and
-  /// the like. The last `MarkerRing::kCapacity` are kept. Copies the name; costs a lock that is
-  /// never held for long. Without a session it does nothing.
+  /// Adds a named time marker, such as "level 2 loaded". Copies the name, cut to
+  /// `MarkerRing::kLongestName`; the last `MarkerRing::kCapacity` markers are kept. Takes a lock
+  /// that is held briefly. Does nothing without a session.
   static void mark(std::string_view name) noexcept;
 
-  /// About how many bytes are live: what other threads do meanwhile may be counted or not. Costs a
-  /// read for each thread that ever had an event, and stops none.
+  /// Returns the approximate number of live bytes: concurrent events may be missing. Reads one
+  /// counter for each thread that ever had an event; stops no thread.
   [[nodiscard]] static std::uint64_t live_bytes() noexcept;
 
-  /// Looks at the guards of every live block, and at every freed one that is kept back, for what
-  /// `Config::Checks` watch; false where a thread was stopped inside the tracker, so that nothing
-  /// was looked at. What is found stands in every snapshot from then on. Stops other threads
-  /// meanwhile.
+  /// Checks the red zones of all live blocks and the contents of quarantined ones, as
+  /// `Config::Checks` demand. Stops other threads meanwhile. Later snapshots contain the faults
+  /// found. Returns false, without checking, if a thread could not be stopped outside of the
+  /// tracker.
   static bool verify_all()
     requires(Config::Checks::kChecks);
 
-  /// Adds what is live now to the timeline of snapshots, which keeps a thousand points, the denser
-  /// the younger. To be called as often as points are wanted: once in a frame, or by a timer. Other
-  /// threads go on meanwhile, and what they are just allocating or freeing may be in one number of
-  /// the point and not yet in another; a queue that delivers later stops them for some
-  /// microseconds. Without a session, and while another thread starts, stops or dumps, it does
-  /// nothing.
+  /// Adds the current live bytes to the timeline of snapshots, which keeps about a thousand points,
+  /// denser for recent times. Call it once per frame or from a timer. Other threads keep running,
+  /// so an event in progress may be in one number of the point and missing in another. A queue with
+  /// delayed delivery stops them for microseconds. Does nothing without a session, or while another
+  /// thread starts, stops or dumps.
   static void add_timeline_point() noexcept;
 
-  /// How many frames are captured from now on; cut to what `Config::limits` allows.
+  /// Sets the number of captured frames for future events, limited by `Config::limits`.
   static void set_max_frames(std::uint32_t frames) noexcept;
 
  private:

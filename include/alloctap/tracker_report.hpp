@@ -1,4 +1,4 @@
-/// What a tracker makes of its snapshots.
+/// Reports, leaks and faults of a tracker, computed from its snapshots.
 #pragma once
 
 #include <cstddef>
@@ -25,13 +25,13 @@
 
 namespace alloctap {
 
-/// Reports and leaks of the tracker with that `Config`. Control plane, behind the control lock.
+/// Implements the report functions of `Tracker`. Control plane; the caller holds the control lock.
 template <class Config>
 class TrackerReport {
   using Sink = Recorder<Config>;
 
  public:
-  /// As `Tracker::modules`, as far as is known.
+  /// Implements `Tracker::modules` for the modules recorded so far.
   static Result<ModuleTable> modules() {
     Sink::modules().settle_locked();
     ModuleTable modules = ModuleTable::read();
@@ -45,7 +45,6 @@ class TrackerReport {
     return Status::resource_exhausted("dump: the system has no memory for its modules");
   }
 
-  /// As `Tracker::leaks`.
   static Result<Leaks> leaks(const Snapshot& snapshot, const Suppressions& suppressions) {
     const Result<ModuleTable> modules = TrackerReport::modules();
     if (!modules.ok()) return modules.status();
@@ -57,7 +56,6 @@ class TrackerReport {
     return find_leaks(snapshot, suppressions, frames);
   }
 
-  /// As `Tracker::misuses`.
   static Result<SortedMisuses> misuses(const Snapshot& snapshot, const Suppressions& suppressions) {
     ArenaArray<StackId> stacks;
     bool complete = true;
@@ -73,7 +71,6 @@ class TrackerReport {
     return sort_misuses(snapshot, suppressions, frames);
   }
 
-  /// As `Tracker::name_stacks`.
   static Result<NamedStacks> name_stacks(std::span<const StackId> stacks) {
     const Result<ModuleTable> modules = TrackerReport::modules();
     if (!modules.ok()) return modules.status();
@@ -82,7 +79,6 @@ class TrackerReport {
     return NamedStacks::name(report_of(frames_alone, *modules), stacks);
   }
 
-  /// As `Tracker::dump`.
   template <class Policy, class Output>
   static Status write(const Snapshot& snapshot, const Policy& policy, Output& output) {
     constexpr std::size_t kLongestText = 16 * 1024;
@@ -115,7 +111,7 @@ class TrackerReport {
                                             .game_frames = kObserves<typename Config::Observers>,
                                             .pools = Config::Pools::kHears};
 
-  /// One for its frames alone.
+  /// Returns a report that is only used for its frames.
   static Report report_of(const Snapshot& snapshot, const ModuleTable& modules) noexcept {
     return {.snapshot = snapshot,
             .modules = modules,
@@ -142,7 +138,7 @@ class TrackerReport {
             .blind_spots = active_capabilities<typename Config::Hook>().blind_spots};
   }
 
-  /// A policy that stands for several says which one is in force.
+  /// Returns the name of the selected policy if the config's policy can choose among several.
   static std::string_view stack_name() noexcept {
     if constexpr (requires { Config::Stack::selected(); }) {
       return Config::Stack::selected();

@@ -1,4 +1,4 @@
-/// How the session of a tracker begins and ends.
+/// Start and stop of a tracker.
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,7 @@
 
 namespace alloctap {
 
-/// The only one of the tracker with that `Config`: what it needs is prepared, its hook installed,
-/// and both are undone. Control plane.
+/// The session of a tracker: prepares its parts, installs its hook, and undoes both. Control plane.
 template <class Config>
 class TrackerSession {
   static_assert(CheckedConfig<Config>::ok);
@@ -37,7 +36,7 @@ class TrackerSession {
  public:
   [[nodiscard]] static bool running() noexcept { return running_.load(std::memory_order_acquire); }
 
-  /// Behind the control lock.
+  /// Starts the session; the caller holds the control lock.
   static Status start_locked() {
     if (running()) {
       return Status::failed_precondition("this tracker has a session already; end that one first");
@@ -66,13 +65,13 @@ class TrackerSession {
     return Status();
   }
 
-  /// Gives every module the functions of annotate.h that this tracker has an ear for. Without the
-  /// control lock: the loader's may be held by a thread that waits for it.
+  /// Gives every module the function tables of annotate.h that this tracker implements. The caller
+  /// must not hold the control lock: a thread that waits for it may hold the loader's lock.
   static void offer_annotations() noexcept {
     alloctap_slots slots{};
     slots.sessions = &alloctap_sessions;
     let_offer<typename Config::Tags>(slots);
-    // A rule may name a tag.
+    // Failure rules may refer to tags, even without a tag policy.
     if constexpr (Config::Failures::kFails) slots.tags = &alloctap_tags;
     let_offer<typename Config::Stack>(slots);
     let_offer<Observers>(slots);
@@ -80,7 +79,7 @@ class TrackerSession {
     OfferedAnnotations::offer(slots);
   }
 
-  /// Takes the control lock.
+  /// Stops the session. Acquires the control lock.
   static void stop() noexcept {
     const ReentrancyGuard guard;
     Sink::modules().unwatch();
@@ -95,8 +94,8 @@ class TrackerSession {
   }
 
  private:
-  /// What is done at the end of its scope unless it is forgotten: where the program has no memory,
-  /// a start ends by std::bad_alloc, and leaves nothing behind.
+  /// A scope guard that runs an action unless `forget` is called. A start that ends by
+  /// std::bad_alloc thus leaves nothing installed.
   class ScopeExit {
    public:
     explicit ScopeExit(void (*action)() noexcept) noexcept : action_(action) {}

@@ -1,4 +1,4 @@
-/// How a tracker takes its snapshots.
+/// Snapshots of a tracker, with or without a leak scan.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@
 
 namespace alloctap {
 
-/// Copies what `Sink` found, where it checks; false where the system has no memory for it.
+/// Copies the faults that `Sink` found, if it checks. Returns false if out of memory.
 template <class Sink>
 [[nodiscard]] bool copy_misuses(Snapshot& snapshot) noexcept {
   bool copied = true;
@@ -31,16 +31,16 @@ template <class Sink>
   return copied;
 }
 
-/// Snapshots of the tracker with that `Config`. Control plane, behind the control lock.
+/// Implements the snapshots of `Tracker`. Control plane; the caller holds the control lock.
 template <class Config>
 class TrackerSnapshot {
   using Sink = RecorderOf<Config>;
 
  public:
-  /// A session has begun.
+  /// Notes whether the session that has begun saw the first allocation of the process.
   static void note_start() noexcept { saw_process_start_ = Sink::in_first_call(); }
 
-  /// As `Tracker::snapshot`, with no look for unreachable blocks.
+  /// Takes a snapshot without a leak scan. Stops the world while it copies.
   static Result<Snapshot> take(SnapshotOptions options = {}) {
     Sink::modules().update_locked();
     SnapshotBuilder builder(Sink::data(), options, observed_parts<typename Config::Observers>());
@@ -67,8 +67,8 @@ class TrackerSnapshot {
     return snapshot;
   }
 
-  /// With one: first the copy is made, and while it is scanned, the snapshot is taken. `mine`: the
-  /// registers of a caller.
+  /// Takes a snapshot with a leak scan: freezes a copy of the process, then snapshots while the
+  /// copy is scanned. `mine`: registers of a caller; memory below its stack pointer is no root.
   static Result<Snapshot> take_scanned(SnapshotOptions options, const arch::RegisterValues& mine,
                                        bool running) {
     ReachabilityScan scan(scanned_tracker());
@@ -82,7 +82,7 @@ class TrackerSnapshot {
   }
 
  private:
-  /// Whether whatever was ever allocated was recorded, and whatever was mapped.
+  /// Returns true if every allocation and every mapping of the process was recorded.
   static bool knows_all_blocks() noexcept {
     const HookCapabilities capabilities = active_capabilities<typename Config::Hook>();
     const bool since_first =
@@ -91,7 +91,7 @@ class TrackerSnapshot {
            capabilities.sees_mappings && Sink::records_mappings();
   }
 
-  /// The world is stopped.
+  /// Copies the pools; called while the world is stopped.
   static bool add_pools([[maybe_unused]] PoolsSummary& pools) noexcept {
     if constexpr (Config::Pools::kHears) return Config::Pools::template For<Sink>::add_to(pools);
     return true;
@@ -113,7 +113,7 @@ class TrackerSnapshot {
     account.unmatched_frees.reset();
   }
 
-  /// Whether the present session, or the last, saw the first allocation of the process.
+  /// True if the current or latest session saw the first allocation of the process.
   static inline constinit bool saw_process_start_ = false;
 };
 

@@ -1,4 +1,4 @@
-/// The version of the library; CMakeLists.txt states the same number and a test compares them.
+/// The version of the library. A test compares it with the one in CMakeLists.txt.
 #pragma once
 
 namespace alloctap {

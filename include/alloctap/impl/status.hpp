@@ -1,4 +1,4 @@
-/// Bodies of status.hpp.
+/// Function bodies of status.hpp.
 #pragma once
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-/// Bodies of tracker.hpp.
+/// Function bodies of tracker.hpp.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@
 
 namespace alloctap {
 
-/// What the hook of a tracker feeds.
+/// Maps a tracker to the recorder that its hook calls.
 template <class Config>
 struct SinkOfTracker<Tracker<Config>> {
   using Type = RecorderOf<Config>;
