@@ -1,4 +1,4 @@
-/// Counting what one thread allocates between two moments.
+/// Counting of one thread's allocations within a scope.
 #pragma once
 
 #include <atomic>
@@ -18,9 +18,9 @@
 
 namespace alloctap {
 
-/// For the slot `Observers` of one tracker, alone or among others: what it records counts for the
-/// scopes that the allocating thread is in, whoever's code allocates. A reallocation is a free and
-/// an allocation.
+/// Policy for the slot `Observers` of one tracker, alone or combined: counts the recorded events of
+/// a thread for its open scopes, regardless of the calling code. A reallocation counts as a free
+/// and an allocation.
 struct AllocationScopes {
   static void on_start() noexcept { watchers_.fetch_add(1, std::memory_order_relaxed); }
   static void on_stop() noexcept { watchers_.fetch_sub(1, std::memory_order_relaxed); }
@@ -30,7 +30,7 @@ struct AllocationScopes {
   }
   static void offer(alloctap_slots& slots) noexcept { slots.scopes = &alloctap_scopes; }
 
-  /// Whether a tracker with these observers records now. Scopes count nothing else.
+  /// Returns true while a tracker with this observer records; otherwise scopes count nothing.
   [[nodiscard]] static bool watched() noexcept {
     return watchers_.load(std::memory_order_relaxed) > 0;
   }
@@ -94,13 +94,13 @@ struct AllocationScopes {
 
 static_assert(Observer<AllocationScopes>);
 
-/// While one is alive, counts what its thread allocates and gives back, if `AllocationScopes` are
-/// among the observers of a tracker that has a session. Scopes nest; each counts what those inside
-/// of it do. What another thread does for it is not its own.
+/// A scope guard that counts allocations and frees of its thread. Requires `AllocationScopes` among
+/// the observers of a tracker that has a session. Scopes nest, and outer ones include inner ones.
+/// Work that other threads do on behalf of the scope is not counted.
 ///
-/// Scopes of one thread end in the reverse order of their beginning, and on that thread: one that
-/// ends too early no longer counts, and one that another thread ends counts nothing from then on.
-/// Costs a few stores. Not to be used inside a hook or an observer.
+/// Scopes end in LIFO order, on the thread that began them. A scope that ends too early, or on
+/// another thread, counts nothing from then on. Costs a few stores. Control plane, not for
+/// observers.
 class AllocationScope {
  public:
   AllocationScope() noexcept {
@@ -113,20 +113,20 @@ class AllocationScope {
   AllocationScope(const AllocationScope&) = delete;
   AllocationScope& operator=(const AllocationScope&) = delete;
 
-  /// So far.
+  /// Returns the counts so far.
   [[nodiscard]] AllocationSums sums() const noexcept {
     return place_.node == nullptr ? AllocationSums{} : place_.node->sums();
   }
   [[nodiscard]] std::uint64_t allocations() const noexcept { return sums().allocations; }
 
-  /// Whether it counts: a tracker watches, the system had memory for it, and there are not
-  /// `ScopeStack::kMaxScopes` around it.
+  /// Returns true if the scope counts: a tracker observes, memory sufficed, and fewer than
+  /// `ScopeStack::kMaxScopes` scopes enclose it.
   [[nodiscard]] bool counts() const noexcept {
     return place_.node != nullptr && AllocationScopes::watched();
   }
 
-  /// Calls `visit(StackId, const AllocationSums&)` for each stack that allocated so far. The ids
-  /// are the tracker's. On its own thread; `visit` must not allocate.
+  /// Calls `visit(StackId, const AllocationSums&)` for each stack that has allocated, with ids of
+  /// the tracker. Call it on the scope's thread; `visit` must not allocate.
   template <class Visit>
   void for_each_stack(Visit&& visit) const {
     if (place_.node == nullptr) return;

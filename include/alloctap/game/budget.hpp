@@ -1,4 +1,4 @@
-/// The limits of one tag, and what is done where they are exceeded.
+/// Memory limits of one tag, and the action if one is exceeded.
 #pragma once
 
 #include <array>
@@ -13,48 +13,47 @@
 
 namespace alloctap {
 
-/// What a tag may use, with all tags inside of it. 0 is a budget of nothing: the first allocation
-/// exceeds it.
+/// Limits of a tag, including nested tags. The first allocation exceeds a limit of 0.
 struct BudgetLimits {
   std::uint64_t held_bytes = kUnlimited;
   std::uint64_t allocations_per_frame = kUnlimited;
   std::uint64_t bytes_per_frame = kUnlimited;
-  /// What the tag holds when its first budget is set, as `by_tag` tells it: from then on each block
-  /// counts that comes and goes. Nothing to say where budgets are set before the tag is used.
+  /// Live bytes of the tag (see `by_tag`) when its first budget is set; later events adjust them.
+  /// Leave at 0 if the budget is set before the tag is used.
   std::uint64_t held_already = 0;
 };
 
-/// What is done where a limit is exceeded, beside telling of it in reports.
+/// The action if a limit is exceeded. Reports list each offence anyway.
 struct BudgetAction {
-  /// Called inside malloc, on the thread that allocates, with the block already recorded: may
-  /// allocate, which is not recorded; must not throw, mark a frame, set a budget, begin a scope of
-  /// a tag or wait for what another thread holds while that allocates. nullptr: nothing.
-  /// `abort_on_offence` ends the program.
+  /// Called inside malloc, on the allocating thread, after the block was recorded. May allocate;
+  /// that is not recorded. Must not throw, mark a frame, set a budget, enter a tag, or wait for a
+  /// lock whose holder allocates. nullptr: no action. `abort_on_offence` aborts.
   void (*on_offence)(const BudgetOffence& offence) noexcept = nullptr;
 };
 
-/// Room for a line about an offence.
+/// A buffer for a one-line description of an offence.
 using OffenceLine = std::array<char, 400>;
 static_assert(TagTable::kLongestName + 150 < OffenceLine{}.size());
 
-/// What `abort_on_offence` says of an offence, written to `line`.
+/// Writes the message of `abort_on_offence` to `line`, and returns it.
 [[nodiscard]] std::string_view describe_offence(const BudgetOffence& offence,
                                                 OffenceLine& line) noexcept;
 
-/// The hard action: says what was exceeded on standard error, and aborts.
+/// Prints the exceeded limit to standard error and aborts.
 [[noreturn]] void abort_on_offence(const BudgetOffence& offence) noexcept;
 
-/// A budget as it is kept: numbers that all threads of the tag add to. Thread-safe, inside malloc,
-/// but for `set` and `end_frame`, which one thread at a time calls. Begins as zeros.
+/// The counters and limits of one budget, updated by all threads that use the tag. Thread-safe and
+/// callable inside malloc, except `set` and `end_frame`, whose callers must be serialized.
+/// Zero-initialized.
 class alignas(64) Budget {
  public:
   using OnOffence = void (*)(const BudgetOffence&) noexcept;
 
   void set(const BudgetLimits& limits, const BudgetAction& action, bool is_new) noexcept;
 
-  /// Counts a block of `bytes` in `frame`, and calls `offend(kind, limit, value)` for each limit
-  /// that it is the first to exceed: of what is held, once for each time that it rises above; of
-  /// all, at most once in a frame.
+  /// Counts a block of `bytes` in `frame`. Calls `offend(kind, limit, value)` for each limit that
+  /// this block exceeds first: at most once per frame and limit, and for live bytes only when they
+  /// rise above the limit.
   template <class Offend>
   void allocate(std::size_t bytes, FrameNumber frame, Offend&& offend) noexcept {
     const std::uint64_t held = add(0, bytes);
@@ -65,7 +64,7 @@ class alignas(64) Budget {
     const std::array<std::uint64_t, kBudgetKinds> added{0, 1, bytes};
     for (std::size_t i = 1; i < kBudgetKinds; ++i) {
       const std::uint64_t value = in_frame(i, add(i, added[i]));
-      // Before the first mark the program loads.
+      // Before the first mark, the program is loading.
       if (frame != 0 && exceeds(i, value)) [[unlikely]] {
         offend_once(i, frame, value, offend);
       }
@@ -85,7 +84,7 @@ class alignas(64) Budget {
  private:
   using Number = std::atomic<std::uint64_t>;
 
-  /// What was freed and had come before the budget makes it negative.
+  /// Clamps at 0: frees of blocks that are older than the budget make the sum negative.
   static std::uint64_t positive(std::uint64_t number) noexcept {
     return static_cast<std::int64_t>(number) < 0 ? 0 : number;
   }
@@ -94,7 +93,7 @@ class alignas(64) Budget {
     return used_[kind].fetch_add(more, std::memory_order_relaxed) + more;
   }
 
-  /// Who ends a frame may have seen more than the caller has.
+  /// The result is clamped: the thread that ended the frame may have read a newer sum than `used`.
   [[nodiscard]] std::uint64_t in_frame(std::size_t kind, std::uint64_t used) const noexcept {
     return positive(used - at_begin_[kind].load(std::memory_order_relaxed));
   }
@@ -115,13 +114,13 @@ class alignas(64) Budget {
     offend(static_cast<BudgetKind>(kind), limits_[kind].load(std::memory_order_relaxed), value);
   }
 
-  // By `BudgetKind`; sums since the budget was set first.
+  // Indexed by `BudgetKind`. `used_` counts since the first `set`.
   std::array<Number, kBudgetKinds> used_{};
   std::array<Number, kBudgetKinds> at_begin_{};
   std::array<Number, kBudgetKinds> limits_{};
   std::array<Number, kBudgetKinds> most_{};
   std::array<Number, kBudgetKinds> offences_{};
-  /// One more than the number of the frame.
+  /// Frame number plus one; 0 if there was no offence.
   std::array<Number, kBudgetKinds> last_offence_{};
   std::atomic<OnOffence> on_offence_{nullptr};
 };

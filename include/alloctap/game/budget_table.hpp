@@ -1,4 +1,4 @@
-/// The budgets of all tags.
+/// A lookup table from tags to their budgets.
 #pragma once
 
 #include <array>
@@ -16,19 +16,20 @@
 
 namespace alloctap {
 
-/// Finds the budgets of a tag: its own, and those of the tags around it. `set` and `copy` are for
-/// who has closed the gate; the rest runs inside malloc, thread-safe. Constant-initialized.
+/// The budgets that apply to a tag: its own, and those of enclosing tags. `set` and `copy` require
+/// a stopped world; the other functions are thread-safe and run inside malloc.
+/// Constant-initialized.
 class BudgetTable {
  public:
   static constexpr std::size_t kMost = 64;
   static constexpr std::size_t kKeptOffences = 64;
 
-  /// Where none is set, that is all that they cost.
+  /// Returns true if a budget was set. Without budgets, this check is the only cost.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool any() const noexcept {
     return count_.load(std::memory_order_relaxed) != 0;
   }
 
-  /// Sets the budget of `tag`, or changes it; false where there is no room for another one.
+  /// Sets or changes the budget of `tag`. Returns false if the table is full.
   [[nodiscard]] bool set(TagId tag, const BudgetLimits& limits,
                          const BudgetAction& action) noexcept;
 
@@ -56,17 +57,17 @@ class BudgetTable {
     }
   }
 
-  /// For who ends a frame.
+  /// Called by the thread that ends the frame.
   void end_frame(FrameNumber ended) noexcept {
     const std::size_t count = count_.load(std::memory_order_acquire);
     for (std::size_t i = 0; i < count; ++i) budgets_[i].end_frame(ended);
   }
 
-  /// False where the system has no memory.
+  /// Copies budgets and recent offences. Returns false if out of memory.
   [[nodiscard]] bool copy(FrameNumber frame, FrameHistory& history) const noexcept;
 
  private:
-  /// Of a budget, or one of the first two.
+  /// A budget's index plus 2, or one of the two constants.
   using Place = std::uint8_t;
   static constexpr Place kUnknown = 0;
   static constexpr Place kNone = 1;
@@ -81,14 +82,14 @@ class BudgetTable {
 
   Place learn_nearest(TagId tag) noexcept;
 
-  /// The budget of `tag`, or of the innermost tag around it that has one.
+  /// Returns the slot of `tag`'s budget, or of the innermost enclosing tag with a budget.
   [[nodiscard]] Place find_nearest(TagId tag) const noexcept;
 
   void report(const BudgetOffence& offence, Budget::OnOffence on_offence) noexcept;
 
   std::atomic<std::size_t> count_{0};
   std::array<TagId, kMost> tags_{};
-  /// The next budget further out.
+  /// The next enclosing budget of each budget.
   std::array<Place, kMost> outer_{};
   ZeroedArray<std::atomic<Place>, kTags> nearest_;
   std::array<Budget, kMost> budgets_{};

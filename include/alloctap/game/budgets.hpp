@@ -1,4 +1,4 @@
-/// Budgets of tags: so much a part of the game may hold, and allocate in a frame.
+/// Budgets: limits on the memory that a tag holds, and allocates per frame.
 #pragma once
 
 #include <string_view>
@@ -9,22 +9,22 @@
 
 namespace alloctap {
 
-/// Limits `tag` and all that is inside of it, in trackers whose observers are `Frames`:
+/// Limits the memory of `tag` and nested tags in trackers with the observer `Frames`:
 ///
 ///     alloctap::set_budget("Game/Physics",
 ///                          {.held_bytes = 64 << 20, .allocations_per_frame = 100},
 ///                          {.on_offence = &log_offence});
 ///
-/// `path` is a tag as reports write it (`tag_at_path`); an empty one, and a default `Tag`, is the
-/// whole program. A second call changes the limits and the action, and what is counted goes on; one
-/// without limits lifts them. Limits of a frame hold from the first mark on. An offence of what is
-/// held is that it rises above the limit, not that it stays there; no limit offends more than once
-/// in a frame. Reports tell the last `BudgetTable::kKeptOffences`.
+/// `path` is a tag as printed in reports (`tag_at_path`). An empty path or a default `Tag` means
+/// the whole program. A second call changes limits and action, and keeps the counts; empty limits
+/// remove the budget's effect. Limits per frame apply from the first mark on. Live bytes offend
+/// when they rise above the limit, not while they stay there. A limit offends at most once per
+/// frame. Reports list the last `BudgetTable::kKeptOffences` offences.
 ///
-/// Fails where `path` is none, where there are `BudgetTable::kMost` budgets already, and inside of
-/// a dump, a hook or an observer. Control plane; stops other threads for some microseconds. A tag
-/// with a budget shares its counters: some nanoseconds for each of its blocks, more where several
-/// threads allocate for it at once. Where no budget is set they cost a load.
+/// Fails if `path` is invalid, if `BudgetTable::kMost` budgets exist, or inside a dump, hook or
+/// observer. Control plane; stops other threads for microseconds. Threads share the counters of a
+/// budget: each block costs nanoseconds more, and contention adds to it. Without budgets the cost
+/// is one load.
 [[nodiscard]] inline Status set_budget(Tag tag, const BudgetLimits& limits,
                                        const BudgetAction& action = {}) {
   return Frames::set_budget(tag, limits, action);

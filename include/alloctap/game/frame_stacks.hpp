@@ -1,4 +1,4 @@
-/// Which stacks allocated in the present frame.
+/// A bounded table of the stacks that allocated in the current game frame.
 #pragma once
 
 #include <algorithm>
@@ -13,10 +13,10 @@
 
 namespace alloctap {
 
-/// What the stacks of one thread did in one frame: a bounded table. A stack that finds its places
-/// taken in this frame is not in it, and counts in `FrameCounts` alone. A new frame costs nothing:
-/// entries of an earlier one are free. Written by its thread, inside malloc; read by any. Begins as
-/// zeros.
+/// Per-stack sums of one thread in one frame: a hash table with at most 4 probes. If all probed
+/// slots are in use, the stack is dropped and only `FrameCounts` has its events. A new frame needs
+/// no clearing: slots of earlier frames are free. Written by its thread, inside malloc; read by any
+/// thread. Zero-initialized.
 class FrameStacks {
  public:
   static constexpr std::size_t kPlaces = 256;
@@ -51,12 +51,12 @@ class FrameStacks {
     std::atomic<StackId> stack{kNoStackId};
     std::atomic<std::uint64_t> bytes{0};
     std::atomic<std::uint32_t> allocations{0};
-    /// Up to four seconds.
+    /// Saturates after four seconds.
     std::atomic<std::uint32_t> allocator_ns{0};
   };
   static constexpr std::size_t kProbes = 4;
 
-  /// Zero is no frame's, but of one in four billion, whose stacks are not told.
+  /// Returns the slot mark of `frame`. 0 means unused, so every 2^32nd frame loses its stacks.
   static constexpr std::uint32_t mark_of(FrameNumber frame) noexcept {
     return static_cast<std::uint32_t>(frame + 1);
   }

@@ -1,4 +1,4 @@
-/// The time that a frame spends inside the allocator.
+/// Measurement of the time that a game frame spends in the allocator.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,8 @@
 
 namespace alloctap {
 
-/// What reading the clock adds to a time that is taken, in nanoseconds. Inside malloc.
+/// Returns the cost of a clock read that a measured duration contains, in nanoseconds. Callable
+/// inside malloc.
 inline std::int64_t clock_cost_ns() noexcept {
   static constinit std::atomic<std::int64_t> known{-1};
   std::int64_t cost = known.load(std::memory_order_relaxed);
@@ -30,24 +31,23 @@ inline std::int64_t clock_cost_ns() noexcept {
   return cost;
 }
 
-/// Whether a thread that had a processor for `processor_ns` of `duration_ns` did not for the most
-/// part. One that ran all the time has half of it to its account at least, however the steps lie.
+/// Returns true if the thread was off the processor for most of `duration_ns`. Processor time has
+/// coarse steps: a thread that ran throughout is still credited with at least half.
 constexpr bool has_waited(std::int64_t duration_ns, std::int64_t processor_ns) noexcept {
   return duration_ns >= os::kProcessorTimeStep && processor_ns * 2 < duration_ns;
 }
 
-/// Which calls of a thread have their time taken: each large one, with what the thread used up
-/// meanwhile, which costs a system call or two; and of the others one in `kTimedOneIn`, by chance,
-/// which stands for all of them (`TypicalLatency`). Small, for thread-local storage; begins as
-/// zeros.
+/// Selects which calls of a thread are timed. All large calls are, with resource usage, which costs
+/// a system call or two. Of the others, one in `kTimedOneIn` is sampled at random and weighted
+/// (`TypicalLatency`). Zero-initialized and small, for thread-local storage.
 struct TimedCalls {
-  /// Calls that are not large until the time of one is taken, and the state of the dice for that.
+  /// Small calls until the next sample, and the state of the random generator.
   std::uint32_t until_timed;
   std::uint32_t dice;
-  /// Of the block that is about to be freed.
+  /// Size of the block that is about to be freed.
   std::size_t gone_bytes;
 
-  /// Whether the time of this call is taken; `bytes` become those of the block of a free.
+  /// Returns true if this call is timed. For a free, sets `bytes` to the size of its block.
   ALLOCTAP_ALWAYS_INLINE bool takes(AllocatorCall call, std::size_t& bytes) noexcept {
     if (call != AllocatorCall::kAllocate) {
       const std::size_t gone = std::exchange(gone_bytes, 0);
@@ -60,7 +60,7 @@ struct TimedCalls {
     return false;
   }
 
-  /// Begins with one whose time is taken.
+  /// Starts the timing of a call.
   void begin(AllocatorCall call, std::size_t bytes, TimedCall& timed) noexcept {
     timed = {.weight = 1, .call = call, .bytes = bytes};
     if (bytes >= kLargeCallBytes) {
@@ -73,7 +73,8 @@ struct TimedCalls {
   }
 
  private:
-  /// From 1 to 127, all as probable, so that no rhythm of the program's is met.
+  /// Returns a uniform random number from 1 to 127: sampling must not follow a rhythm of the
+  /// program.
   std::uint32_t next_distance() noexcept {
     if (dice == 0) dice = static_cast<std::uint32_t>(os::monotonic_ns()) | 1;
     // Marsaglia, "Xorshift RNGs", 2003.
@@ -84,13 +85,13 @@ struct TimedCalls {
   }
 };
 
-/// What becomes of the time of calls. Runs inside malloc, on the thread that it is about.
+/// Attributes measured durations to tags and stacks. Runs inside malloc, on the measured thread.
 struct FrameTiming {
-  /// `tag`: what the thread is doing.
+  /// Ends the timing of a call; `tag` is the thread's current tag.
   static void end(ThreadFrames& thread, const TimedCall& timed, TagId tag) noexcept;
 
-  /// A block of `bytes` has come to the thread, or gone, by a call of which it may have taken the
-  /// time; `stack` is the block's.
+  /// Attributes the pending duration to `stack`, the stack of a block that was allocated or freed,
+  /// if `bytes` is the size in the timed call.
   static void settle(ThreadFrames& thread, StackId stack, std::size_t bytes) noexcept;
 
  private:

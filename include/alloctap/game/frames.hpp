@@ -1,4 +1,4 @@
-/// What each frame of a game allocates, and the budgets of its tags.
+/// An observer that counts allocations per game frame and tag, and enforces budgets of tags.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@
 
 namespace alloctap {
 
-/// An observer that counts by frame and tag:
+/// An observer that counts allocations per game frame and tag:
 ///
 ///     struct GameConfig : alloctap::DefaultConfig {
 ///       using Hook = alloctap::InterposeHook;
@@ -36,23 +36,21 @@ namespace alloctap {
 ///     };
 ///     while (running) { update(); render(); alloctap::frame_mark(); }
 ///
-/// What comes before the first mark is no frame: the program loads. Snapshots tell the last
-/// `GameFrameLog::kLastFrames` frames, as long as `FrameRowRing::kCapacity` rows have room for what
-/// threads did in them (one for each thread, and one for each tag that it was in), and of all
-/// frames histograms and the worst, with the stacks that made them so. Memory is bounded: 3 MB, and
-/// 24 KiB for each thread.
+/// Events before the first mark belong to no frame: the program is loading. Snapshots contain the
+/// last `GameFrameLog::kLastFrames` frames, limited by the `FrameRowRing::kCapacity` rows (per
+/// frame one for each thread, and one for each tag of it). Histograms cover all frames; the worst
+/// frames are kept with their stacks. Memory is bounded: 3 MB, and 24 KiB per thread.
 ///
-/// Each thread counts alone, and shares no cache line with another that is written for each call.
-/// Where a mark and an event on another thread meet, the event counts in either frame. Frees count
-/// for the tag that the block was allocated in, in the frame in which it is freed.
+/// Each thread counts alone; cache lines written by every call are not shared. An event concurrent
+/// with a mark counts in either frame. A free counts for the tag that the block was allocated in,
+/// in the frame of the free.
 ///
-/// The time inside the allocator is taken where the hook stands in front of it (InterposeHook,
-/// PltHook, InlineHook, WindowsHeapHook, WindowsImportHook), but not of blocks that `Checks` look
-/// after, nor of HeapDestroy.
+/// Time in the allocator is measured if the hook wraps it (InterposeHook, PltHook, InlineHook,
+/// WindowsHeapHook, WindowsImportHook), except for blocks with `Checks` and for HeapDestroy.
 ///
-/// Frames are of the process: a session that ends changes nothing of what is known, and marks may
-/// come without one. Trackers whose observers have another `Name` have frames of their own. All
-/// static, constant-initialized, never destroyed.
+/// Frames belong to the process: they survive the end of a session, and can be marked without one.
+/// Trackers whose observers have a different `Name` have separate frames. All static,
+/// constant-initialized, never destroyed; thread-safe; observer functions run inside malloc.
 template <class Name = void>
 class GameFramesOf {
  public:
@@ -92,10 +90,10 @@ class GameFramesOf {
     if (thread != nullptr) FrameTiming::end(*thread, timed, owner.tag);
   }
 
-  /// As `frame_mark`, for frames of any name. Not inside a hook.
+  /// Ends a game frame and begins the next, like `frame_mark`, for any `Name`. Never inside a hook.
   static bool mark() noexcept {
     if (inside_tracker()) return refuse();
-    // The section comes first: whoever forks waits for it, and so finds nobody inside of a mark.
+    // Fork waits for recording scopes, so entering one first keeps a mark from being cut by a fork.
     const RecordingScope section;
     if (marking_.exchange(true, std::memory_order_acquire)) return refuse();
     note_marker(section.thread());
@@ -104,7 +102,7 @@ class GameFramesOf {
     return true;
   }
 
-  /// As `alloctap::set_budget`.
+  /// Implements `alloctap::set_budget`.
   [[nodiscard]] static Status set_budget(Tag tag, const BudgetLimits& limits,
                                          const BudgetAction& action = {}) {
     const ReentrancyGuard guard;
@@ -120,17 +118,17 @@ class GameFramesOf {
     return Status::resource_exhausted("at most ", BudgetTable::kMost, " tags can have budgets");
   }
 
-  /// `frame_mark` is for the frames without a name.
+  /// Exports `frame_mark`, which marks the frames without a `Name`.
   static void offer(alloctap_slots& slots) noexcept
     requires(std::is_void_v<Name>);
 
-  /// The number of the present frame; 0 before the first mark.
+  /// Returns the number of the current frame; 0 before the first mark.
   [[nodiscard]] static FrameNumber current() noexcept {
     return current_.load(std::memory_order_relaxed);
   }
 
-  /// For whoever takes a snapshot: the gate is closed, and `GameFrameRows` will make the rest.
-  /// False where the system has no memory for it.
+  /// Copies the frames into a snapshot while the world is stopped; `GameFrameRows` completes it
+  /// later. Returns false if out of memory.
   [[nodiscard]] static bool add_to(Snapshot& snapshot) noexcept {
     FrameHistory& history = snapshot.frames;
     const FrameNumber present = current();
@@ -147,12 +145,11 @@ class GameFramesOf {
   }
 
  private:
-  /// The calling thread's.
   ALLOCTAP_ALWAYS_INLINE static TimedCalls& timed_calls() noexcept {
     return os::ThreadLocal<TimedCalls, GameFramesOf>::mine();
   }
 
-  /// Outside of a recording section: what it uses is the thread's alone.
+  /// Needs no recording scope: it uses only data of the calling thread.
   ALLOCTAP_NOINLINE static const TimedCall* begin_timed(AllocatorCall call,
                                                         std::size_t bytes) noexcept {
     const os::ErrnoGuard preserve_error;
@@ -173,7 +170,7 @@ class GameFramesOf {
     }
   };
 
-  /// The calling thread's, in the present frame; nullptr where the system has no memory.
+  /// Returns the calling thread's counts, moved to the current frame; nullptr if out of memory.
   ALLOCTAP_ALWAYS_INLINE static ThreadFrames* mine() noexcept {
     ThreadState* const state = ThreadStates::mine();
     ThreadFrames* const thread = state == nullptr ? nullptr : PerThread<Joined>::of(*state);
@@ -226,7 +223,7 @@ class GameFramesOf {
     current_.store(ended + 1, std::memory_order_release);
   }
 
-  /// Adds the stacks of a frame that has not ended yet for its threads; returns its slowest call.
+  /// Adds all threads' stacks of `frame`, which must not have ended. Returns its slowest call.
   ALLOCTAP_NOINLINE static SlowCall describe(FrameNumber frame, FrameStackSums& stacks) noexcept {
     SlowCall slowest{};
     for_each_thread(frame, [&](const ThreadFrames& thread) {
@@ -238,7 +235,7 @@ class GameFramesOf {
     return slowest;
   }
 
-  /// What threads have not written yet, because they have met no later frame.
+  /// Copies rows that threads have not pushed yet because they had no event in a later frame.
   static bool copy_unwritten(FrameNumber first, FrameNumber present,
                              ArenaArray<FrameRow>& rows) noexcept {
     bool kept = true;
@@ -253,7 +250,7 @@ class GameFramesOf {
     return kept;
   }
 
-  /// Changes once in a frame; all threads read it.
+  /// Written once per frame; read by all threads.
   alignas(64) static inline constinit std::atomic<FrameNumber> current_{0};
   alignas(64) static inline constinit std::atomic<ThreadFrames*> first_{nullptr};
   static inline constinit std::atomic<bool> marking_{false};
@@ -261,7 +258,7 @@ class GameFramesOf {
   static inline constinit std::atomic<std::uint64_t> lost_{0};
   static inline constinit FrameRowRing rows_;
   static inline constinit BudgetTable budgets_;
-  // What follows is of whoever marks.
+  // Accessed only by the marking thread.
   static inline constinit GameFrameLog log_;
   static inline constinit std::int64_t begin_ns_ = 0;
   static inline constinit const ThreadState* marker_ = nullptr;
@@ -274,7 +271,7 @@ static_assert(Observer<Frames> && TimingObserver<Frames>);
 
 }  // namespace alloctap
 
-/// The functions of frames of annotate.h.
+/// The function table for frames of annotate.h.
 extern "C" ALLOCTAP_EXPORT inline constexpr alloctap_frame_functions alloctap_frames{
     .size = sizeof(alloctap_frame_functions),
     .mark = [] { return alloctap::Frames::mark() ? 1 : 0; },

@@ -1,4 +1,4 @@
-/// The frames of the past, in bounded memory.
+/// Bounded history of past game frames.
 #pragma once
 
 #include <array>
@@ -15,24 +15,25 @@
 
 namespace alloctap {
 
-/// The rows that threads wrote last. Each thread writes what it did in a frame when it meets the
-/// next one; any number may do so at once. Constant-initialized.
+/// A lock-free ring buffer of the latest rows. A thread pushes its rows of a frame when it has its
+/// first event in a later one; threads may push concurrently. Constant-initialized.
 class FrameRowRing {
  public:
   static constexpr std::size_t kCapacity = 32'768;
 
-  /// `present`: the frame that the thread has just met. Inside malloc. A thread that stood still in
-  /// here while all others wrote thousands of rows would spoil one of theirs; nothing worse.
+  /// Pushes the rows of the thread's previous frame; `present` is the current one. Runs inside
+  /// malloc. A thread suspended in here while others push a full ring can overwrite one of their
+  /// rows; nothing else breaks.
   void push(const ThreadFrames& thread, FrameNumber present) noexcept;
 
   [[nodiscard]] static FrameRow row_of(TagId tag, const FramePart& part, FrameNumber frame,
                                        FrameNumber present) noexcept;
 
-  /// Of this frame, and of all that followed, all rows are still there. The caller has closed the
-  /// gate; so for `copy`.
+  /// Returns the oldest frame from which on all rows are still in the ring. Requires a stopped
+  /// world, as does `copy`.
   [[nodiscard]] FrameNumber first_complete() const noexcept;
 
-  /// Appends the rows of frame `first` and later ones; false where the system has no memory.
+  /// Appends the rows of frame `first` and later ones. Returns false if out of memory.
   [[nodiscard]] bool copy(FrameNumber first, ArenaArray<FrameRow>& rows) const noexcept;
 
  private:
@@ -40,13 +41,13 @@ class FrameRowRing {
   ZeroedArray<FrameRow, kCapacity> rows_;
 };
 
-/// What is kept of frames that have ended: the times of the last ones, and of all of them
-/// histograms and the worst. Begins as zeros; used by one thread at a time.
+/// The history of ended frames: times of the last ones, histograms of all, and the worst.
+/// Zero-initialized; accessed by one thread at a time.
 class GameFrameLog {
  public:
   static constexpr std::size_t kLastFrames = 4096;
 
-  /// A frame that has ended; times are of `os::monotonic_ns`.
+  /// A frame that has ended; times are those of `os::monotonic_ns`.
   struct Ended {
     FrameNumber number = 0;
     std::int64_t begin_ns = 0;
@@ -54,8 +55,8 @@ class GameFrameLog {
     FrameCounts counts{};
   };
 
-  /// `describe(FrameStackSums&)` adds the stacks of the frame and returns its slowest call; it is
-  /// called where the frame is one of the worst.
+  /// Adds a frame. If it is one of the worst, calls `describe(FrameStackSums&)`, which adds the
+  /// frame's stacks and returns its slowest call.
   template <class Describe>
   void add(const Ended& frame, Describe&& describe) noexcept {
     const std::int64_t duration = frame.end_ns - frame.begin_ns;
@@ -74,8 +75,8 @@ class GameFrameLog {
     if (is_described) stacks_.clear();
   }
 
-  /// The frames from `first` to `end`, which is none of them. `to_wall_ns`: what is to be added to
-  /// the times of frames to have those of the Unix epoch. False where the system has no memory.
+  /// Copies the frames of `[first, end)`. `to_wall_ns` is added to frame times to convert them to
+  /// the Unix epoch. Returns false if out of memory.
   [[nodiscard]] bool copy(FrameNumber first, FrameNumber end, std::int64_t to_wall_ns,
                           FrameHistory& history) const noexcept;
 

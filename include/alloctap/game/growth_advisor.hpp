@@ -1,4 +1,4 @@
-/// Tells where room should be reserved at once, instead of growing step by step.
+/// An observer that finds buffers which should reserve capacity instead of growing repeatedly.
 #pragma once
 
 #include <algorithm>
@@ -21,22 +21,22 @@
 
 namespace alloctap {
 
-/// What `reserve(sums.largest_bytes)` by `stack` would have saved: `sums.steps` growths, and the
-/// copying of `sums.bytes_copied`.
+/// One suggestion: `reserve(sums.largest_bytes)` at `stack` would have saved `sums.steps`
+/// reallocations and up to `sums.bytes_copied` bytes of copying.
 struct GrowthAdvice {
   StackId stack = kNoStackId;
   GrowthSums sums = {};
 };
 
-/// An observer that looks for blocks that grow step by step, by `realloc` or as a vector does:
+/// An observer that finds buffers which grow step by step, by `realloc` or like std::vector:
 ///
 ///     using Observers = alloctap::GrowthAdvisor<>;
 ///     ...
 ///     const auto advice = alloctap::GrowthAdvisor<>::advice();
 ///
-/// What counts, and what is missed, says `GrowthChains`. Advisors with another `Name`, any type,
-/// are other ones: for several trackers. Costs each event about ten nanoseconds and each thread 60
-/// KiB, no more; no thread waits for another.
+/// `GrowthChains` documents what is detected and missed. Use a different `Name`, any type, for each
+/// of several trackers. Costs about ten nanoseconds per event and 60 KiB per thread; takes no lock
+/// inside malloc.
 template <class Name = void>
 class GrowthAdvisor {
  public:
@@ -50,8 +50,8 @@ class GrowthAdvisor {
     if (GrowthChains* chains = mine()) chains->move(before, after);
   }
 
-  /// By what was copied, most first, of all threads together. Other threads wait meanwhile. Not
-  /// inside a hook or an observer; fails in what an output calls.
+  /// Returns the suggestions of all threads, sorted by bytes copied, highest first. Stops the other
+  /// threads meanwhile. Control plane, not for observers; fails inside a dump.
   [[nodiscard]] static Result<ArenaArray<GrowthAdvice>> advice() {
     if (holds_tracker_lock()) {
       return Status::failed_precondition(
@@ -74,8 +74,8 @@ class GrowthAdvisor {
     return list;
   }
 
-  /// How many chains are in no advice because their thread had no room for one more stack. Where
-  /// `advice` may be asked for.
+  /// Returns the number of chains missing from `advice` because a thread's table was full. Callable
+  /// wherever `advice` is.
   [[nodiscard]] static std::uint64_t lost() noexcept {
     std::uint64_t lost = 0;
     const std::lock_guard hold(control_lock);
@@ -119,7 +119,7 @@ class GrowthAdvisor {
 static_assert(Observer<GrowthAdvisor<>>);
 static_assert(kObservesReallocations<GrowthAdvisor<>>);
 
-/// A line for people; what the stack is called says `Tracker::name_stacks`, or a report.
+/// Returns a one-line description without the stack; use `Tracker::name_stacks` for its names.
 [[nodiscard]] std::string describe(const GrowthAdvice& advice);
 
 }  // namespace alloctap

@@ -1,4 +1,4 @@
-/// Blocks that one thread replaced by larger ones, again and again.
+/// Detection of blocks that one thread replaces by larger ones repeatedly.
 #pragma once
 
 #include <array>
@@ -11,16 +11,14 @@
 
 namespace alloctap {
 
-/// What growing step by step has cost a stack.
+/// The cost of step-by-step growth at one stack.
 struct GrowthSums {
-  /// Blocks that grew at least twice before they went or stayed.
+  /// Number of blocks that grew at least twice.
   std::uint64_t chains = 0;
-  /// How often they grew.
   std::uint64_t steps = 0;
-  /// At the most: all that was in the smaller blocks; where a reallocation left a block at its
-  /// place, nothing.
+  /// Upper bound: the sizes of all replaced blocks, except those that realloc extended in place.
   std::uint64_t bytes_copied = 0;
-  /// The largest that one came to be, in bytes.
+  /// Size of the largest block, in bytes.
   std::uint64_t largest_bytes = 0;
 
   constexpr GrowthSums& operator+=(const GrowthSums& other) noexcept {
@@ -32,7 +30,7 @@ struct GrowthSums {
   }
 };
 
-/// A block that has grown so far, and into what it is now.
+/// A growing block: its current address and size, and its growth so far.
 struct GrowthChain {
   const void* block = nullptr;
   StackId stack = kNoStackId;
@@ -40,33 +38,33 @@ struct GrowthChain {
   std::uint64_t bytes_copied = 0;
   std::uint64_t bytes = 0;
 
-  /// One step alone is no habit.
+  /// Ignores single steps: one reallocation is no pattern.
   [[nodiscard]] constexpr bool counts() const noexcept { return steps >= 2; }
   [[nodiscard]] constexpr GrowthSums sums() const noexcept {
     return {.chains = 1, .steps = steps, .bytes_copied = bytes_copied, .largest_bytes = bytes};
   }
 };
 
-/// What one thread's blocks grow like, in 60 KiB, whatever it does. A reallocation to a larger size
-/// is a step. So is what a vector does: a stack gets a block, and of what it got before the last
-/// one, a smaller one, goes on the same thread before that stack gets another one and soon: within
-/// `kSoonCalls` calls of the thread and another for each `kBytesOfElement` of the smaller block,
-/// as moving an element may allocate. Where the smaller block goes first, nothing has grown, and in
-/// a queue what goes is not what came last.
+/// Step-by-step growth of one thread's blocks, detected in 60 KiB. A realloc to a larger size is a
+/// step. So is the pattern of std::vector: a stack allocates a block, then the thread frees the
+/// smaller one that this stack allocated before. The free must come before the stack's next
+/// allocation, and within `kSoonCalls` calls of the thread. One call per `kBytesOfElement` of the
+/// smaller block is added, because moving an element may allocate. If the smaller block is freed
+/// first, nothing has grown. A queue does not match: it frees its oldest block, not the last but
+/// one.
 ///
-/// So vectors that grow by turns on one stack, and those that grow on several threads, are missed;
-/// and who replaces a block by a larger one soon after it was made, again and again, counts as who
-/// grows it, as no call tells whether anything was copied. Tables are full some day: a chain whose
-/// place another one takes begins anew, and of sums that find no room `lost` counts the chains.
+/// Misses vectors that grow alternately at one stack, or on several threads. Counts blocks that are
+/// repeatedly replaced by larger ones without copying, because allocator calls do not show copies.
+/// The tables are bounded: a chain whose slot is reused starts from zero, and `lost` counts dropped
+/// chains.
 ///
-/// Used by its thread alone, inside malloc: an event costs a place or two in tables of a fixed
-/// size.
+/// Accessed only by its thread, inside malloc. An event costs a table slot or two.
 class GrowthChains {
  public:
   static constexpr std::uint64_t kSoonCalls = 64;
   static constexpr std::uint64_t kBytesOfElement = 8;
 
-  /// The thread is another one than before: what is known of its last blocks means nothing.
+  /// Forgets the recent blocks: the object is reused for a new thread.
   void begin_thread() noexcept {
     finish_all();
     recent_.fill({});
@@ -96,7 +94,7 @@ class GrowthChains {
     moving_ = take(block.pointer);
   }
 
-  /// Follows `go(before)` and `come(after)`.
+  /// Handles a realloc; called after `go(before)` and `come(after)`.
   void move(const ObservedBlock& before, const ObservedBlock& after) noexcept {
     take_back_copy(before);
     GrowthChain chain;
@@ -107,8 +105,8 @@ class GrowthChains {
     step(chain, after, after.pointer == before.pointer ? 0 : before.size);
   }
 
-  /// Calls `visit(StackId, const GrowthSums&)`, maybe several times for a stack: for what has ended
-  /// and what has not.
+  /// Calls `visit(StackId, const GrowthSums&)`, possibly several times per stack, for ended and
+  /// unfinished chains.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (const Ended& ended : ended_) {
@@ -120,7 +118,7 @@ class GrowthChains {
     if (moving_.counts()) visit(moving_.stack, moving_.sums());
   }
 
-  /// Chains for whose stack there was no room.
+  /// Returns the number of chains dropped because the table was full.
   [[nodiscard]] std::uint64_t lost() const noexcept { return lost_; }
 
  private:
@@ -132,16 +130,16 @@ class GrowthChains {
     std::size_t size = 0;
   };
 
-  /// The last two blocks that a stack got, as far as they live and are together.
+  /// The last two blocks that a stack allocated, if they are live and were not matched.
   struct Recent {
     StackId stack = kNoStackId;
-    /// When `last` came.
+    /// Number of the call that allocated `last`.
     std::uint64_t call = 0;
     Block before = {};
     Block last = {};
   };
 
-  /// The last growth that was taken for a copy.
+  /// The last step that was classified as a copy.
   struct Copy {
     const void* from = nullptr;
     const void* to = nullptr;
@@ -165,7 +163,7 @@ class GrowthChains {
          gone.size);
   }
 
-  /// What went looked as if it had been copied, and has moved.
+  /// Undoes `grow_by_copy`: the free belonged to a realloc, which moved the block.
   void take_back_copy(const ObservedBlock& before) noexcept {
     if (copy_.from != before.pointer || copy_.call + 1 != calls_) return;
     moving_ = take(copy_.to);
@@ -184,7 +182,7 @@ class GrowthChains {
     return calls_ - recent.call <= kSoonCalls + gone.size / kBytesOfElement;
   }
 
-  /// The chain that has come to `block`; else a new one.
+  /// Removes and returns the chain that ends at `block`, or an empty one.
   GrowthChain take(const void* block) noexcept {
     GrowthChain& place = place_of_chain(block);
     if (block == nullptr || place.block != block) return {};
@@ -228,7 +226,7 @@ class GrowthChains {
 
   std::uint64_t calls_ = 0;
   std::uint64_t lost_ = 0;
-  /// That of the block that went last: it may go on elsewhere.
+  /// The chain of the block freed last: a realloc may continue it.
   GrowthChain moving_;
   Copy copy_;
   std::array<Recent, kPlaces> recent_{};

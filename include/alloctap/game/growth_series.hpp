@@ -1,4 +1,4 @@
-/// What one stack held over time, in a few numbers, however long that is.
+/// A bounded time series of the live bytes of one stack.
 #pragma once
 
 #include <array>
@@ -9,10 +9,10 @@
 
 namespace alloctap {
 
-/// Live bytes at marks, cut into windows of as many marks each. Of a window its floor is kept, the
-/// least that was held in it: what comes and goes inside of a window is not in it, what stays is.
-/// When there are `kMaxWindows`, each two become one, so that there are always the younger and
-/// the older half of all of them, in a window for each few marks. Half a KiB; trivially copyable.
+/// Live bytes at marks, reduced to the minimum (floor) of each window of several marks. Temporary
+/// allocations within a window do not show in the floor; permanent ones do. When `kMaxWindows`
+/// windows are full, adjacent pairs merge, so the series always covers the whole run. Half a KiB;
+/// trivially copyable.
 class GrowthSeries {
  public:
   static constexpr std::size_t kMaxWindows = 64;
@@ -21,15 +21,15 @@ class GrowthSeries {
 
   [[nodiscard]] std::uint64_t marks() const noexcept { return marks_; }
 
-  /// What was held at the youngest mark, in bytes.
+  /// Returns the live bytes at the latest mark.
   [[nodiscard]] std::uint64_t last() const noexcept { return last_; }
 
-  /// Of complete windows, the oldest first, in bytes.
+  /// Returns the floors of complete windows in bytes, oldest first.
   [[nodiscard]] std::span<const std::uint64_t> floors() const noexcept {
     return {floors_.data(), windows_};
   }
 
-  /// The least that was held since the youngest complete window.
+  /// Returns the minimum since the latest complete window.
   [[nodiscard]] std::uint64_t open_floor() const noexcept { return open_floor_; }
 
   [[nodiscard]] std::uint64_t marks_of_window() const noexcept { return marks_of_window_; }

@@ -1,4 +1,4 @@
-/// Whether what a stack holds grows, or only moves.
+/// A statistical test that distinguishes growth from fluctuation.
 #pragma once
 
 #include <cstddef>
@@ -10,48 +10,45 @@
 
 namespace alloctap {
 
-/// What a test of one series found.
+/// The result of a test on one series.
 struct GrowthFinding {
-  /// Windows at which the stack came to a height that it had never had before and never left after.
+  /// Windows whose floor, and all later floors, exceed every earlier floor.
   std::uint32_t steps = 0;
-  /// Windows in which it held less than in the one before.
+  /// Windows whose floor is below that of the window before.
   std::uint32_t falls = 0;
-  /// How probable that many steps are, at the most, where nothing grows; 1 where the growth has
-  /// ended or dies down.
+  /// Upper bound of the p-value of `steps` if nothing grows; 1 if the growth has ended or is
+  /// slowing.
   double chance = 1;
-  /// How much is kept of what comes in a mark.
+  /// Average lasting growth per mark.
   double bytes_per_mark = 0;
 };
 
 /// A sign test (Dixon and Mood 1946) on the floors of the last three quarters of all windows.
 ///
-/// What goes up and down counts for nothing: a window counts for growth only where all floors from
-/// it on are above all floors before it. So a cache that fills and is emptied has its first flank
-/// alone, against all its falls; noise has next to no steps; of a vector that doubles each jump is
-/// one step, and there are few, however large they are. Windows that bring nothing count on neither
-/// side, so a leak of a block every few marks shows when enough blocks have come.
+/// A window counts as a step only if all floors from it on exceed all floors before it. So a cache
+/// that fills and is cleared has one rise against many falls; noise has almost no steps. A doubling
+/// vector has few steps, however large they are. Windows without change count on neither side, so a
+/// leak of one block every few marks shows once enough blocks have accumulated.
 ///
-/// If a stack's floor moved up as often as down by chance, which is what a load that comes and
-/// goes does at its worst (a random walk), the number of steps among steps and falls would be
-/// binomial. Floors of neighbouring windows lean a little in one direction together, so each move
-/// is taken to go up with a chance of `kChanceOfStep`, not of 1/2.
+/// Under the null hypothesis a floor rises as often as it falls: at worst a random walk. The number
+/// of steps among steps and falls is then binomial. Adjacent floors are slightly correlated, so the
+/// test assumes a step probability of `kChanceOfStep` instead of 1/2.
 ///
-/// A warm-up has steps too, and ends. Growth has ended when nothing came for `kMaxGaps` times as
-/// long as it usually takes from step to step, and dies down when a typical window of the younger
-/// half brings less than `kLeastPace` of what a typical one of the older half did: a leak goes on
-/// at its pace, what fills up to a limit slows down. Medians, so that a big load in a few windows
-/// changes nothing.
+/// A warm-up also has steps, but ends. Growth has ended if no step came for `kMaxGaps` times the
+/// usual distance of steps. It is slowing if the median rise of the newer half is below
+/// `kLeastPace` times that of the older half. A leak keeps its pace; a cache that fills up slows
+/// down. Medians make the test robust against a few large loads.
 class GrowthTest {
  public:
   static constexpr double kChanceOfStep = 0.6;
   static constexpr double kMaxGaps = 3;
   static constexpr double kLeastPace = 0.5;
-  /// In complete windows; below, nothing is said.
+  /// Minimum number of complete windows for a result.
   static constexpr std::size_t kFewestWindows = 8;
 
   [[nodiscard]] static GrowthFinding run(const GrowthSeries& series) noexcept;
 
-  /// That of `steps` and more among as many moves as `steps` and `falls`.
+  /// Returns the binomial probability of at least `steps` successes in `steps + falls` trials.
   [[nodiscard]] static double chance_of(std::uint32_t steps, std::uint32_t falls) noexcept;
 
  private:
@@ -60,14 +57,14 @@ class GrowthTest {
   struct Moves {
     std::uint32_t steps = 0;
     std::uint32_t falls = 0;
-    /// Counted windows, and those of them since the last step.
+    /// Tested windows, and how many of them follow the last step.
     std::uint32_t windows = 0;
     std::uint32_t windows_since_step = 0;
-    /// The least that was held from the last window on.
+    /// The minimum from the last complete window on.
     std::uint64_t lasting = 0;
   };
 
-  /// All but the oldest quarter; not the first window, which nothing precedes.
+  /// Skips the oldest quarter, and always the first window, which has no predecessor.
   static std::size_t first_counted(std::size_t windows) noexcept { return windows / 4; }
 
   static Moves look_at(const GrowthSeries& series) noexcept;

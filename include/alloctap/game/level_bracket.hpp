@@ -1,4 +1,4 @@
-/// What a level leaves behind when it is unloaded.
+/// Leak detection for a level: what its unloading leaves allocated.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace alloctap {
 
-/// Brackets a level, or whatever else should leave nothing:
+/// Brackets a level, or any phase that should leave nothing allocated:
 ///
 ///     alloctap::LevelBracket<Tracker> level{"level 2"};
 ///     load();                 // for each asset: alloctap::tag_scope asset{"textures/hero.png"};
@@ -23,11 +23,11 @@ namespace alloctap {
 ///     unload();
 ///     const auto left = level.finish();    // Result<LevelLeftovers>
 ///
-/// From its beginning to `finish` the thread is in the tag of that name, and so all that it
-/// allocates is the level's, where the tracker's `Tags` tell tags; jobs on other threads take the
-/// tag along as always (`tag_scope`). What grew outside of the level's tag is told too, and told
-/// apart. Begins and ends on one thread; brackets may stand inside one another as scopes do. Takes
-/// a snapshot at its beginning and at `finish`; not to be used inside a hook.
+/// The thread is in the tag `name` until `finish`, so its allocations are attributed to the level
+/// if the tracker's `Tags` support tags. Jobs on other threads must carry the tag (`tag_scope`).
+/// Growth outside of the level's tag is reported separately. Begins and ends on one thread;
+/// brackets nest like scopes. Takes a snapshot in the constructor and one in `finish`. Control
+/// plane.
 template <class Tracker>
 class LevelBracket {
  public:
@@ -45,10 +45,9 @@ class LevelBracket {
   LevelBracket& operator=(const LevelBracket&) = delete;
   ~LevelBracket() = default;
 
-  /// What is live now and was not at the beginning: to be asked when all is unloaded. The level's
-  /// tag ends with it. Fails where there was or is no session, where it was asked before, on
-  /// another thread than the level's, and where a scope that began in the level has not ended:
-  /// after the last two it can be asked again.
+  /// Returns what is live now and was not at the beginning; call it after unloading. Ends the
+  /// level's tag. Fails without a session, on a second call, on another thread, or if a tag scope
+  /// that began in the level is still open. After the last two it can be called again.
   [[nodiscard]] Result<LevelLeftovers> finish() {
     if (Status status = check_place(); !status.ok()) return status;
     scope_.reset();

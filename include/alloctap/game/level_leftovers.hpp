@@ -1,4 +1,4 @@
-/// What grew between two moments, by what the program was doing.
+/// Memory growth between two snapshots, by tag and asset.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace alloctap {
 
-/// Blocks and bytes that were left.
+/// Number and bytes of leaked blocks.
 struct LeftMemory {
   std::int64_t blocks = 0;
   std::int64_t bytes = 0;
@@ -27,51 +27,51 @@ struct LeftMemory {
   }
 };
 
-/// What was left in one tag.
+/// The leaks of one tag.
 struct LeakedTag {
   TagId tag = kNoTag;
-  /// Whether it is the level's tag, or inside of it.
+  /// True for the level's tag and tags nested in it.
   bool in_level = false;
-  /// "Game/level 2/Loading/textures/hero.png"; empty of no tag.
+  /// Full path, "Game/level 2/Loading/textures/hero.png"; empty for untagged memory.
   std::string_view path;
-  /// The innermost tag's own text, "textures/hero.png"; empty of the level's own tag, and of tags
-  /// that are not inside of it.
+  /// Name of the innermost tag, "textures/hero.png"; empty for the level's own tag and for tags
+  /// outside of the level.
   std::string_view asset;
   LeftMemory left;
-  /// Most first.
+  /// Sorted, largest first.
   std::span<const StackChange> stacks;
 };
 
-/// What was left of one asset, in whatever tag inside of the level.
+/// The leaks of one asset, summed over all tags of the level.
 struct LeakedAsset {
   std::string_view asset;
   LeftMemory left;
 };
 
-/// Stacks that hold more after than before, and their sums; what holds less is in no number. All
-/// texts and lists live as long as this, or what it was moved to. Memory from the arena; move-only.
+/// Stacks that hold more after than before, and their sums; stacks that hold less are ignored. Owns
+/// all strings and lists, also when moved. Memory from the arena; move-only.
 class LevelLeftovers {
  public:
-  /// What grew of `changes`; `tags` may be nullptr, then all is in one row. Control plane; fails
-  /// where the system has no memory for it.
+  /// Extracts the growth from `changes`. Without `tags` (nullptr) all is in one row. Control plane;
+  /// fails if out of memory.
   [[nodiscard]] static Result<LevelLeftovers> find(TagId level, const TagTable* tags,
                                                    const SnapshotDiff& changes);
 
-  /// The level's first, then others, and of each those first that hold most.
+  /// Returns the level's tags, then all others; each group sorted by size, largest first.
   [[nodiscard]] std::span<const LeakedTag> tags() const noexcept {
     return {rows_.data(), rows_.size()};
   }
 
-  /// Most first; one of no text for what is the level's and no asset's.
+  /// Returns the assets, largest first; memory of the level outside of assets has an empty name.
   [[nodiscard]] std::span<const LeakedAsset> assets() const noexcept {
     return {assets_.data(), assets_.size()};
   }
 
-  /// Of the level, and of all else that went on meanwhile.
+  /// Return the sums inside the level, and of all other growth in that time.
   [[nodiscard]] const LeftMemory& level() const noexcept { return level_; }
   [[nodiscard]] const LeftMemory& elsewhere() const noexcept { return elsewhere_; }
 
-  /// The frames of stacks; the tracker's own.
+  /// Returns the tracker's stack table, which has the frames.
   [[nodiscard]] const StackTable* table() const noexcept { return table_; }
 
  private:

@@ -1,4 +1,4 @@
-/// An allocator of the program's that reports show under its name.
+/// Attribution of a custom allocator's blocks and overhead to its name.
 #pragma once
 
 #include <atomic>
@@ -12,23 +12,21 @@
 
 namespace alloctap {
 
-/// `Hook`, a `ManualHook`, for one of the program's allocators: what it hands out is put down to
-/// the tag of its name, and what it holds beyond that, in headers and in memory that waits for the
-/// next block, is shown beside it:
+/// A wrapper of `Hook`, a `ManualHook`, for one custom allocator. Attributes its blocks to a tag of
+/// its name, and shows its overhead (headers, and free memory it holds) beside it:
 ///
 ///     alloctap::NamedAllocator<Tracker::Hook> arena{"FrameArena"};
 ///     ...  arena.on_allocate(block, bytes);  ...  arena.on_free(block);
 ///     ...  arena.set_overhead(pages_held - bytes_in_use);
 ///
-/// The tag is an outermost one, whatever tag the calling thread is in: an allocator is one thing
-/// with one overhead, and who called it stands in the stack. One that belongs to a part of the
-/// program is put inside of that part's tag by the second constructor. Allocators with one name
-/// share a tag, and their overheads add up. One without a name, or for which there is no room in
-/// the table of tags, is its parent's; of no tag no overhead is kept. Trackers whose `Tags` do not
-/// tell tags see the blocks alone. Overheads are in no other number: nobody allocated them.
+/// The tag is a top-level one, regardless of the thread's current tag: the stack shows the caller.
+/// Pass `parent` if the allocator belongs to a part of the program. Allocators of one name share a
+/// tag, and their overheads add up. Without a name, or if the tag table is full, the parent's tag
+/// is used; no overhead is kept for memory without a tag. If the tracker's `Tags` do not support
+/// tags, only blocks are recorded. Overhead is in no other total, because it was not allocated.
 ///
-/// Thread-safe. The functions of blocks may be called where those of `Hook` may, inside malloc too;
-/// the others not inside a hook. Its overhead ends with it.
+/// Thread-safe. Block functions are callable wherever those of `Hook` are, including inside malloc;
+/// the others are control plane. The destructor removes the overhead.
 template <class Hook>
 class NamedAllocator {
  public:
@@ -38,9 +36,9 @@ class NamedAllocator {
   NamedAllocator& operator=(const NamedAllocator&) = delete;
   ~NamedAllocator() { set_overhead(0); }
 
-  // All are inlined, so that stacks begin where the program calls.
+  // All inlined, so that stacks begin in the program.
 
-  /// As those of `ManualHook`; sizes and alignments in bytes.
+  /// Forward to `ManualHook` inside the tag; sizes and alignments in bytes.
   ALLOCTAP_ALWAYS_INLINE void on_allocate(void* block, std::size_t size,
                                           std::size_t alignment = 0) const noexcept {
     const EnteredTag scope{tag_.id};
@@ -58,20 +56,19 @@ class NamedAllocator {
     Hook::end_reallocate(old, block, size, alignment);
   }
 
-  /// It holds so many bytes beyond its blocks now.
+  /// Sets the bytes held beyond the blocks.
   void set_overhead(std::uint64_t bytes) noexcept {
     const auto now = static_cast<std::int64_t>(bytes);
     const std::int64_t before = overhead_.exchange(now, std::memory_order_relaxed);
     process_tags.add_overhead(tag_.id, now - before);
   }
 
-  /// It holds so many bytes more beyond its blocks, or fewer. Below zero counts as none.
+  /// Adjusts the bytes held beyond the blocks. A negative sum is reported as 0.
   void add_overhead(std::int64_t bytes) noexcept {
     overhead_.fetch_add(bytes, std::memory_order_relaxed);
     process_tags.add_overhead(tag_.id, bytes);
   }
 
-  /// Its tag.
   [[nodiscard]] Tag tag() const noexcept { return tag_; }
 
  private:

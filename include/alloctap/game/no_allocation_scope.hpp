@@ -1,5 +1,5 @@
-/// `no_allocation_scope` is in alloctap/annotate.hpp, for every file; what counts for it is
-/// `AllocationScopes`. This header is for programs of 0.1, and goes with 0.3.
+/// Deprecated forwarding header of version 0.1, removed in 0.3: include alloctap/annotate.hpp for
+/// `no_allocation_scope`. The observer is `AllocationScopes`.
 #pragma once
 
 #include "alloctap/annotate.hpp"

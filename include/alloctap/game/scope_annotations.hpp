@@ -1,4 +1,4 @@
-/// Code that must not allocate: what alloctap/annotate.hpp's `no_allocation_scope` begins.
+/// Implementation of the no-allocation scopes of annotate.h.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace alloctap {
 
-/// The functions of scopes of annotate.h. Not to be used inside a hook.
+/// The functions behind `no_allocation_scope` and `allocations_allowed`. Control plane.
 struct ScopeAnnotations {
   static void begin(alloctap_scope* scope, const char* name, std::size_t length,
                     const alloctap_scope_options* options) noexcept;
@@ -39,7 +39,7 @@ struct ScopeAnnotations {
 
 }  // namespace alloctap
 
-/// The functions of scopes of annotate.h.
+/// The function table for scopes of annotate.h.
 extern "C" ALLOCTAP_EXPORT inline constexpr alloctap_scope_functions alloctap_scopes{
     .size = sizeof(alloctap_scope_functions),
     .begin = &alloctap::ScopeAnnotations::begin,

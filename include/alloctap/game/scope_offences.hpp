@@ -1,4 +1,4 @@
-/// What was allocated where nothing should have been.
+/// A table of offences against no-allocation scopes.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 
 namespace alloctap {
 
-/// Offences by scope and stack, in the order in which they came first; bounded. Thread-safe, safe
-/// around fork; not inside a hook. Constant-initialized, never destroyed.
+/// Offences summed by scope and stack, in order of first occurrence; bounded. Thread-safe,
+/// fork-safe; control plane. Constant-initialized, never destroyed.
 class ScopeOffences {
  public:
   static constexpr std::size_t kMost = 2048;
@@ -27,17 +27,16 @@ class ScopeOffences {
   ScopeOffences(const ScopeOffences&) = delete;
   ScopeOffences& operator=(const ScopeOffences&) = delete;
 
-  /// Adds what `node`, of the calling thread, has counted.
+  /// Adds the counts of `node`, a scope of the calling thread.
   void add(const ScopeNode& node) noexcept;
 
-  /// Those so far; false where the system has no memory for them.
+  /// Copies all offences to `list`. Returns false if out of memory.
   [[nodiscard]] bool copy_to(ArenaArray<OffenceSum>& list) const noexcept;
 
-  /// Puts them into a snapshot, behind the closed gate, so that none is added meanwhile. Returns
-  /// false if the system has no memory for them.
+  /// Copies all offences to a snapshot while the world is stopped. Returns false if out of memory.
   [[nodiscard]] bool add_to(Snapshot& snapshot) const noexcept;
 
-  /// Of how many there was no room.
+  /// Returns the number of offences dropped because the table was full.
   [[nodiscard]] std::uint64_t left_out() const noexcept;
 
   void clear() noexcept;
@@ -53,7 +52,7 @@ class ScopeOffences {
   std::uint64_t left_out_ = 0;
 };
 
-/// Those of this process.
+/// The offences of this process.
 inline constinit ScopeOffences scope_offences;
 
 }  // namespace alloctap

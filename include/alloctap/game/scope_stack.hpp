@@ -1,4 +1,4 @@
-/// The allocation scopes that a thread is in.
+/// The stack of allocation scopes of a thread.
 #pragma once
 
 #include <atomic>
@@ -16,27 +16,27 @@
 
 namespace alloctap {
 
-/// What a scope does about allocations beyond those that it allows.
+/// Policy of a scope: what it allows, and the action if more happens.
 struct AllocationLimit {
-  /// So many are no offence.
+  /// Number of allocations that are no offence.
   std::uint64_t allowed = ~std::uint64_t{0};
-  /// Whether each free is an offence as well.
+  /// Makes each free an offence, too.
   bool forbids_frees = false;
-  /// Whether the first offence ends the program, by std::abort, after a line on standard error.
+  /// Prints the first offence to standard error and calls std::abort.
   bool aborts = false;
-  /// Told of each offence, on the thread that commits it, inside malloc, where it may allocate.
+  /// Called for each offence, on the offending thread, inside malloc. May allocate.
   void (*on_offence)(const alloctap_offence* offence) = nullptr;
 };
 
-/// What is counted for one scope. Read and written by its thread alone, and in memory that stays,
-/// so that a scope which another thread ends by mistake hurts nobody. Numbers are atomic because
-/// GCC takes malloc for a function that changes none of the program's variables.
+/// The counters of one scope. Accessed only by its thread. The memory is never freed, so a scope
+/// that another thread ends by mistake corrupts nothing. Atomic, because GCC assumes that malloc
+/// does not modify the program's variables.
 struct ScopeNode {
-  /// `kBarrier`: what is outside of it hears nothing of what is inside.
+  /// `kBarrier`: hides events inside it from the enclosing scopes.
   enum class State : std::uint8_t { kEnded, kOpen, kBarrier };
 
   std::string_view name;
-  /// `own_limit`, or one that stays as long as the program.
+  /// Points to `own_limit`, or to a static limit.
   const AllocationLimit* limit = nullptr;
   AllocationLimit own_limit;
   std::atomic<State> state{State::kEnded};
@@ -62,13 +62,13 @@ struct ScopeNode {
     stacks.clear();
   }
 
-  /// From now on its limit is a copy of `copied`.
+  /// Copies `copied` and uses the copy.
   void set_limit(const AllocationLimit& copied) noexcept {
     own_limit = copied;
     limit = &own_limit;
   }
 
-  /// Whether more happened than its limit allows.
+  /// Returns true if more happened than the limit allows.
   [[nodiscard]] bool offends() const noexcept {
     if (!has_counted()) return false;
     const AllocationSums now = sums();
@@ -82,34 +82,35 @@ struct ScopeNode {
   }
 };
 
-/// Where the node of a scope is.
+/// A handle to a scope.
 struct ScopePlace {
-  /// nullptr: it has none, and counts nothing.
+  /// nullptr: the scope counts nothing.
   ScopeNode* node = nullptr;
-  /// How many scopes are around it.
+  /// Number of enclosing scopes.
   std::uint32_t depth = 0;
 };
 
-/// Those of one thread, innermost last. Lives in the arena, and is handed on to a later thread.
+/// The scopes of one thread, innermost last. Lives in the arena; reused by a later thread.
 class ScopeStack {
  public:
-  /// Scopes inside of so many others count nothing.
+  /// Maximum nesting; deeper scopes count nothing.
   static constexpr std::uint32_t kMaxScopes = 64;
 
-  /// The calling thread's, made if need be; nullptr where the system has no memory. Not inside
-  /// malloc.
+  /// Returns the calling thread's stack; creates it on first use. Returns nullptr if out of memory.
+  /// Control plane.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE static ScopeStack* mine() noexcept {
     ScopeStack* stack = slot().load(std::memory_order_relaxed);
     return stack != nullptr ? stack : make();
   }
 
-  /// The calling thread's, where it has had a scope; else nullptr.
+  /// Returns the calling thread's stack; nullptr if the thread never had a scope.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE static ScopeStack* get_if_exists() noexcept {
     return slot().load(std::memory_order_relaxed);
   }
 
-  /// Begins a scope; `limit` stays as long as the program, or is set by the caller to the node's
-  /// own before anything allocates. No place where there are `kMaxScopes`. `name` outlives it.
+  /// Begins a scope. `limit` must be static, or the caller replaces it by the node's own limit
+  /// before anything allocates. Returns an empty handle at `kMaxScopes`. `name` must outlive the
+  /// scope.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE ScopePlace push(std::string_view name,
                                                        const AllocationLimit* limit,
                                                        ScopeNode::State state) noexcept {
@@ -125,8 +126,8 @@ class ScopeStack {
     return {.node = &node, .depth = depth};
   }
 
-  /// Ends the scope at `place`, whichever thread does; the place is free once the scopes inside of
-  /// it have ended, too, and its own thread comes by.
+  /// Ends the scope at `place`, on any thread. Its slot is reused after the inner scopes have ended
+  /// and its own thread ends a scope.
   ALLOCTAP_ALWAYS_INLINE static void end(const ScopePlace& place) noexcept {
     ScopeNode& node = *place.node;
     ScopeStack* const stack = get_if_exists();
@@ -136,12 +137,12 @@ class ScopeStack {
       if (stack != nullptr) stack->drop_ended();
       return;
     }
-    // Known since the scope began: what comes next need not wait for what was stored then.
+    // Uses `place.depth`, not `depth_`: avoids a dependency on a recent store.
     stack->depth_.store(place.depth, std::memory_order_relaxed);
   }
 
-  /// Calls `visit(ScopeNode&)` for each open one, the innermost first, up to a barrier. Inside
-  /// malloc, on its thread.
+  /// Calls `visit(ScopeNode&)` for each open scope, innermost first, up to a barrier. Runs inside
+  /// malloc, on the owning thread.
   template <class Visit>
   void for_each_open(Visit&& visit) noexcept {
     for (std::uint32_t i = depth_.load(std::memory_order_relaxed); i > 0; --i) {
@@ -163,13 +164,13 @@ class ScopeStack {
     ThreadState* thread = ThreadStates::mine();
     ScopeStack* stack = thread == nullptr ? nullptr : PerThread<ScopeStack>::of(*thread);
     if (stack == nullptr) return nullptr;
-    // The thread before may have ended in the middle of its scopes.
+    // The previous thread may have ended inside scopes.
     while (stack->depth_.load(std::memory_order_relaxed) > 0) stack->drop_innermost();
     slot().store(stack, std::memory_order_relaxed);
     return stack;
   }
 
-  /// Whether it is the last of this thread's, and the one around it is open.
+  /// Returns true if `node` is the thread's last scope and the enclosing one is open.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool is_innermost(const ScopeNode& node) const noexcept {
     const std::uint32_t depth = depth_.load(std::memory_order_relaxed);
     return depth > 0 && &node == &nodes_[depth - 1] &&

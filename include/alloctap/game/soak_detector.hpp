@@ -1,4 +1,4 @@
-/// Names the stacks that leak slowly in a long run.
+/// Detection of slow leaks in long runs (soak tests).
 #pragma once
 
 #include <cstddef>
@@ -14,64 +14,62 @@
 namespace alloctap {
 
 struct SoakOptions {
-  /// Marks at the beginning that are passed over: what is still being loaded then grows.
+  /// Initial marks to ignore: loading grows, too.
   std::uint64_t warm_up_marks = 0;
-  /// How many marks a stack must have been seen at before anything is said of it. What grows
-  /// steadily for that long cannot be told from a leak, and is named until it stops.
+  /// Minimum marks of a stack before it can be reported. A stack that grows steadily for that long
+  /// is indistinguishable from a leak, and is reported until it stops.
   std::uint64_t fewest_marks = 50;
-  /// The least confidence that is named: from 0 to 1.
+  /// Minimum confidence to report, from 0 to 1.
   double confidence = 0.99;
-  /// How many stacks are watched, of those that have grown: half a KiB for each, beside 8 bytes for
-  /// each stack that there is.
+  /// Maximum number of watched stacks, among those that have grown. Each takes half a KiB, besides
+  /// 8 bytes per known stack.
   std::size_t most_stacks = 4096;
 };
 
-/// A stack whose live bytes grow.
+/// A stack whose live bytes keep growing.
 struct SoakSuspect {
   StackId stack = kNoStackId;
-  /// 1 less a bound of the chance that any stack looks like this where none leaks.
+  /// 1 minus an upper bound of the probability that any stack looks like this without a leak.
   double confidence = 0;
   double bytes_per_mark = 0;
-  /// What it held at the first of the marks that are known of it, and at the last.
+  /// Live bytes at the first known mark and at the last.
   std::uint64_t first_bytes = 0;
   std::uint64_t last_bytes = 0;
   std::uint64_t marks = 0;
   GrowthFinding finding = {};
 };
 
-/// Looks for stacks that hold more and more over many marks, in what stays bounded however many
-/// there are:
+/// Finds stacks whose live bytes keep growing over many marks, in bounded memory:
 ///
 ///     alloctap::SoakDetector soak;
 ///     ... every 20 frames:   soak.add(*Tracker::snapshot());
 ///     ... at any time:       const auto suspects = soak.suspects();
 ///
-/// What growth is says `GrowthTest`. Its chance is multiplied by the number of stacks that moved,
-/// because the more there are, the more likely one of them climbs by chance (Bonferroni). Marks
-/// should be as far apart as the program does the same again, or less: a level of its, a round.
-/// A stack is one of a tracker: where `Tags` tell owners, one for each of them, and so a leak that
-/// is spread over many threads or levels is found later.
+/// `GrowthTest` decides what is growth. Its p-value is multiplied by the number of watched stacks
+/// (Bonferroni correction). The interval of marks should be at most one cycle of the program, such
+/// as a level or a round. If `Tags` distinguish owners, each owner has separate stacks, so a leak
+/// spread over many threads or levels is found later.
 ///
-/// Memory from the arena, so that a tracker does not see it. Thread-safe; not to be used inside a
-/// hook. A mark costs time in proportion to the stacks of the snapshot.
+/// Memory from the arena, invisible to the tracker. Thread-safe; control plane. The time of a mark
+/// is linear in the stacks of the snapshot.
 class SoakDetector {
  public:
   explicit SoakDetector(const SoakOptions& options = {}) noexcept : options_(options) {}
 
-  /// A mark. Snapshots are of one tracker, each later than the one before: threads that take marks
-  /// at the same time may come in another order, and what comes too late fails and changes nothing.
+  /// Adds a mark. Snapshots must be of one tracker and in order of time; an older one than the last
+  /// fails and has no effect. Threads that mark concurrently may cause that.
   Status add(const Snapshot& snapshot);
 
-  /// Stacks that are thought to leak, by confidence and then by pace, highest first.
+  /// Returns the suspected leaks, sorted by confidence, then by growth rate, highest first.
   [[nodiscard]] Result<ArenaArray<SoakSuspect>> suspects() const;
 
-  /// Marks that were accepted, those of the warm-up too.
+  /// Returns the number of accepted marks, including the warm-up.
   [[nodiscard]] std::uint64_t marks() const {
     const std::lock_guard hold(lock_);
     return marks_;
   }
 
-  /// How many stacks there was no room for at the last mark.
+  /// Returns the number of stacks not watched at the last mark because the limit was reached.
   [[nodiscard]] std::size_t left_out() const {
     const std::lock_guard hold(lock_);
     return left_out_;
@@ -88,10 +86,10 @@ class SoakDetector {
     return Status::resource_exhausted("SoakDetector: the system has no memory for it");
   }
 
-  /// Both lists are by StackId.
+  /// Merges two lists that are sorted by StackId.
   bool add_stacks(const Snapshot& snapshot);
 
-  /// Since the mark before.
+  /// Compares with the mark before.
   [[nodiscard]] bool has_grown(const StackSummary& stack) const noexcept {
     return stack.live_bytes > held_by(stack.stack);
   }
@@ -100,29 +98,29 @@ class SoakDetector {
     return stack < held_.size() ? held_[stack] : 0;
   }
 
-  /// False where the system has no memory. Where there is no room for all, each gets its turn.
+  /// Starts to watch a stack; at the limit, stacks take turns. Returns false if out of memory.
   bool watch(const StackSummary& stack) noexcept;
 
-  /// Makes room for others. What holds no more than at first begins anew when it grows again.
+  /// Drops stacks that hold no more than at first; they are watched again if they grow.
   void forget_idle_stacks() noexcept;
 
-  /// What each stack holds at this mark, for the next one.
+  /// Stores the live bytes of each stack for the next mark.
   bool note_held(const Snapshot& snapshot) noexcept;
 
   [[nodiscard]] SoakSuspect judge(const Watched& watched) const noexcept;
 
   const SoakOptions options_;
   mutable std::mutex lock_;
-  /// By StackId.
+  /// Sorted by StackId.
   ArenaArray<Watched> watched_;
-  /// By StackId: live bytes at the last mark.
+  /// Live bytes at the last mark, indexed by StackId.
   ArenaArray<std::uint64_t> held_;
   const StackTable* table_ = nullptr;
   std::uint64_t allocations_ = 0;
   std::uint64_t marks_ = 0;
   std::size_t left_out_ = 0;
   StackId first_left_out_ = kNoStackId;
-  /// Stacks below had their turn.
+  /// Stacks below this id have had their turn.
   StackId admit_from_ = kNoStackId;
 };
 

@@ -1,4 +1,4 @@
-/// How often each stack allocated, in a short time.
+/// Per-stack allocation counters of a short period.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace alloctap {
 
-/// An open-addressed table of sums by stack, in the arena, with room for `kMaxStacks`. For one
-/// thread; may be used inside malloc. What finds no room counts as of `kNoStackId`.
+/// An open-addressing hash table of sums per stack, in the arena, for at most `kMaxStacks`. Not
+/// thread-safe; callable inside malloc. Stacks that do not fit are summed under `kNoStackId`.
 class StackCounts {
  public:
   static constexpr std::size_t kMaxStacks = 16'384;
@@ -24,7 +24,7 @@ class StackCounts {
 
   constexpr StackCounts() noexcept = default;
 
-  /// Adds to what is known of `stack`.
+  /// Adds `sums` to those of `stack`.
   void add(StackId stack, const AllocationSums& sums) noexcept {
     AllocationSums& known = find_or_add(stack).sums;
     known.allocations += sums.allocations;
@@ -32,7 +32,7 @@ class StackCounts {
     known.frees += sums.frees;
   }
 
-  /// Forgets everything, and keeps its memory.
+  /// Removes all entries; keeps the memory.
   void clear() noexcept {
     if (used_ > 0) {
       for (Entry& entry : entries_) entry = {};
@@ -55,7 +55,7 @@ class StackCounts {
 
   Entry& find_or_add(StackId stack) noexcept {
     if (stack == kNoStackId) return others_;
-    // At most half full, so a look-up ends.
+    // Load factor at most 1/2, so every probe sequence ends.
     const bool has_room = used_ * 2 < entries_.size() || grow();
     if (entries_.empty()) return others_;
     Entry& entry = place_of(entries_, stack);
@@ -86,7 +86,7 @@ class StackCounts {
 
   ArenaArray<Entry> entries_;
   std::size_t used_ = 0;
-  /// Of what has no stack, or no room.
+  /// Sums of calls without a stack, and of stacks that do not fit.
   Entry others_;
 };
 

@@ -1,4 +1,4 @@
-/// What one thread counts in a frame.
+/// Counters of one thread in one game frame.
 #pragma once
 
 #include <array>
@@ -15,10 +15,10 @@
 
 namespace alloctap {
 
-/// Counts of a part of a frame, kept by one thread alone.
+/// Counters of one tag in a frame. Not thread-safe.
 struct FramePart {
   FrameCounts counts;
-  /// How far what was allocated rose above what was freed, in bytes.
+  /// Maximum of allocated minus freed bytes within the frame.
   std::int64_t highest = 0;
 
   ALLOCTAP_ALWAYS_INLINE void allocate(std::size_t bytes) noexcept {
@@ -38,14 +38,14 @@ struct FramePart {
   }
 };
 
-/// The counts of one thread in the frame that it had its last event in. `totals` are what other
-/// threads read, on a cache line of their own; the rest is the thread's, or of who has closed the
-/// gate. Begins as zeros; runs inside malloc.
+/// Counters of one thread in the frame of its last event. Other threads read `totals`, which has a
+/// cache line of its own. The rest is accessed by its thread, or while the world is stopped.
+/// Zero-initialized; runs inside malloc.
 struct alignas(64) ThreadFrames {
-  /// How many tags a thread tells apart in one frame; further ones share a row.
+  /// Maximum number of tags per thread and frame; further tags share one row.
   static constexpr std::size_t kMaxTags = 127;
 
-  /// What whoever ends a frame reads; `frame` says which one they are of.
+  /// Read by the thread that ends a frame; `frame` identifies the frame counted.
   struct Totals {
     std::atomic<FrameNumber> frame{0};
     std::atomic<std::uint64_t> allocations{0};
@@ -74,19 +74,18 @@ struct alignas(64) ThreadFrames {
 
   Totals totals;
   ThreadFrames* next = nullptr;
-  /// Of the block that is about to be freed.
+  /// Stack of the block that is about to be freed.
   StackId gone_stack = kNoStackId;
-  /// The call whose time is being taken.
+  /// The call that is being timed.
   TimedCall timed{};
-  /// A call whose time was taken, until its block comes and tells the stack; and for how much time
-  /// it stands.
+  /// A timed call whose stack is not known until its block is recorded, and its weighted duration.
   SlowCall pending{};
   std::uint64_t pending_ns = 0;
   TypicalLatency usual_time;
   RelaxedAtomicStruct<SlowCall> slowest;
-  /// The frame that `slowest` is of.
+  /// The frame of `slowest`.
   std::atomic<FrameNumber> slowest_frame{0};
-  /// As that of a part, for all tags.
+  /// Maximum of allocated minus freed bytes, over all tags.
   std::int64_t highest = 0;
   FrameStacks stacks;
 
@@ -109,7 +108,7 @@ struct alignas(64) ThreadFrames {
     add(totals.allocator_ns, ns);
   }
 
-  /// How many rows there are.
+  /// Returns the number of rows.
   [[nodiscard]] std::size_t row_count() const noexcept {
     return tag_count_ == 0 ? 0 : 1 + tag_count_;
   }
@@ -125,7 +124,7 @@ struct alignas(64) ThreadFrames {
     }
   }
 
-  /// Goes on with frame `number`, with all counts at zero.
+  /// Starts frame `number` with all counters at zero.
   void restart(FrameNumber number) noexcept {
     for (std::size_t i = 0; i < tag_count_; ++i) parts_[order_[i]] = {};
     tag_count_ = 0;
@@ -135,7 +134,7 @@ struct alignas(64) ThreadFrames {
 
  private:
   struct TagPart : FramePart {
-    /// 0: free.
+    /// 0: unused slot.
     std::uint32_t tag_and_one = 0;
     [[nodiscard]] TagId tag() const noexcept { return static_cast<TagId>(tag_and_one - 1); }
   };
@@ -159,7 +158,7 @@ struct alignas(64) ThreadFrames {
       TagPart& part = parts_[at];
       if (part.tag_and_one == tag + std::uint32_t{1}) return part;
       if (part.tag_and_one != 0) continue;
-      // The last one is for all that find no place.
+      // The last entry is reserved for tags that do not fit.
       if (tag_count_ + 1 >= kMaxTags && tag != kOtherTags) return find_or_add(kOtherTags);
       part.tag_and_one = tag + std::uint32_t{1};
       order_[tag_count_++] = static_cast<std::uint8_t>(at);

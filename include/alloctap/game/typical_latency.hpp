@@ -1,25 +1,24 @@
-/// What the time of one call says of those whose time is not taken.
+/// Estimation of allocator time from sampled call durations.
 #pragma once
 
 #include <cstdint>
 
 namespace alloctap {
 
-/// Of one thread's calls that are not large. One in so many has its time taken and stands for the
-/// others, as long as it took about as long as they usually do. One that took much longer (it had
-/// to wait, or met a fresh page) stands for itself: it happened once in its frame, and counted for
-/// all the others it would make a frame spend more time in the allocator than the frame lasted.
-/// Written and read by its thread alone, inside malloc; begins as zeros.
+/// The typical duration of small calls of one thread, from samples. A sample near the mean
+/// represents its whole sampling interval. A much longer one (it waited, or touched a fresh page)
+/// counts only once: weighted, it could make the frame's allocator time exceed the frame's
+/// duration. Accessed only by its thread, inside malloc; zero-initialized.
 struct TypicalLatency {
-  /// More than this many times the usual is no usual time.
+  /// A sample longer than this multiple of the mean is an outlier.
   static constexpr std::uint64_t kMuchLonger = 16;
-  /// What the first call may say at most: it is often slow. In nanoseconds.
+  /// Caps the first sample, which is often slow, in nanoseconds.
   static constexpr std::uint64_t kFirstAtMost = 1'000;
 
-  /// A moving mean, in nanoseconds; 0 before the first call.
+  /// Moving average, in nanoseconds; 0 before the first sample.
   std::uint64_t ns = 0;
 
-  /// Nanoseconds that stand for `weight` calls, of which one took `taken`.
+  /// Returns the estimated nanoseconds of `weight` calls, one of which took `taken`.
   std::uint64_t estimate(std::uint64_t taken, std::uint64_t weight) noexcept;
 };
 

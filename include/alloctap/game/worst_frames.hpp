@@ -1,4 +1,4 @@
-/// The frames that had most of something.
+/// The frames with the highest values of a measure, such as duration or bytes.
 #pragma once
 
 #include <array>
@@ -11,13 +11,13 @@
 
 namespace alloctap {
 
-/// Sums of what the stacks of several threads did in one frame. Bounded: stacks that find no room
-/// are left out. Begins as zeros; used by one thread at a time.
+/// Per-stack sums of one frame over all threads. Bounded; stacks that do not fit are dropped.
+/// Zero-initialized; accessed by one thread at a time.
 class FrameStackSums {
  public:
   void add(const StackOfFrame& stack) noexcept;
 
-  /// Those that have most of `measure`, and the rest of the frame.
+  /// Copies the stacks with the highest `measure`, and the sum of the rest, to `frame`.
   void copy_most(FrameMeasure measure, WorstFrame& frame) noexcept;
 
   void clear() noexcept {
@@ -40,28 +40,28 @@ class FrameStackSums {
   std::size_t used_count_ = 0;
 };
 
-/// Keeps the `kMost` frames that have most of one measure. Of those that have as much the earlier
-/// stay; those that have none never come in. Begins as zeros; used by one thread at a time.
+/// The `kMost` frames with the highest values of one measure. Ties keep the earlier frame; zeros
+/// are never kept. Zero-initialized; accessed by one thread at a time.
 class WorstFrames {
  public:
   static constexpr std::size_t kMost = 16;
 
   [[nodiscard]] bool admits(std::uint64_t measure) const noexcept { return measure > least_; }
 
-  /// `measure` is one that is admitted; the caller fills in the frame.
+  /// Adds a frame with an admitted `measure`; the caller fills in the result.
   [[nodiscard]] WorstFrame& add(std::uint64_t measure) noexcept;
 
-  /// Appends them to `list`, the worst first; false where the system has no memory.
+  /// Appends the frames to `list`, worst first. Returns false if out of memory.
   [[nodiscard]] bool copy(ArenaArray<WorstFrame>& list) const noexcept;
 
  private:
-  /// Of those that have as little, the latest.
+  /// Returns the latest of the frames with the lowest measure.
   [[nodiscard]] std::size_t place_of_least() const noexcept;
 
   std::array<WorstFrame, kMost> frames_{};
   std::array<std::uint64_t, kMost> measures_{};
   std::size_t count_ = 0;
-  /// The least measure of a full list.
+  /// Lowest measure in a full list; 0 before.
   std::uint64_t least_ = 0;
 };
 

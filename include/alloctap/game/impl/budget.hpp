@@ -1,4 +1,4 @@
-/// The bodies of game/budget.hpp.
+/// Function bodies of game/budget.hpp.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-/// The bodies of game/budget_table.hpp.
+/// Function bodies of game/budget_table.hpp.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-/// The bodies of game/frame_timing.hpp.
+/// Function bodies of game/frame_timing.hpp.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ ALLOCTAP_INLINE void FrameTiming::end(ThreadFrames& thread, const TimedCall& tim
 ALLOCTAP_NOINLINE ALLOCTAP_INLINE void FrameTiming::settle(ThreadFrames& thread, StackId stack,
                                                            std::size_t bytes) noexcept {
   SlowCall call = std::exchange(thread.pending, SlowCall{});
-  // The block of the call itself may be none that is recorded.
+  // The timed call's own block may be unrecorded; this one is another then.
   if (call.bytes != bytes) return;
   call.stack = stack;
   const FrameNumber frame = thread.totals.frame.load(std::memory_order_relaxed);

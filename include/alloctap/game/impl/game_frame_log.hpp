@@ -1,4 +1,4 @@
-/// The bodies of game/game_frame_log.hpp.
+/// Function bodies of game/game_frame_log.hpp.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ ALLOCTAP_INLINE FrameRow FrameRowRing::row_of(TagId tag, const FramePart& part, 
 
 ALLOCTAP_INLINE FrameNumber FrameRowRing::first_complete() const noexcept {
   const std::uint64_t end = next_.load(std::memory_order_relaxed);
-  // Two threads may take their places in the other order than they saw the frame end.
+  // Adds 1: threads may reserve slots in a different order than they saw the frame end.
   return end <= kCapacity ? 1 : rows_[end % kCapacity].written + 1;
 }
 

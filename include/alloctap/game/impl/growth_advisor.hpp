@@ -1,4 +1,4 @@
-/// The bodies of game/growth_advisor.hpp.
+/// Function bodies of game/growth_advisor.hpp.
 #pragma once
 
 #include <string>

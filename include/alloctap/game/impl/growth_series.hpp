@@ -1,4 +1,4 @@
-/// The bodies of game/growth_series.hpp.
+/// Function bodies of game/growth_series.hpp.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-/// The bodies of game/growth_test.hpp.
+/// Function bodies of game/growth_test.hpp.
 #pragma once
 
 #include <algorithm>

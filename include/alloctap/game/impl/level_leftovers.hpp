@@ -1,4 +1,4 @@
-/// The bodies of game/level_leftovers.hpp.
+/// Function bodies of game/level_leftovers.hpp.
 #pragma once
 
 #include <algorithm>

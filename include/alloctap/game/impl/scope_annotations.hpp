@@ -1,4 +1,4 @@
-/// The bodies of game/scope_annotations.hpp.
+/// Function bodies of game/scope_annotations.hpp.
 #pragma once
 
 #include <cstddef>

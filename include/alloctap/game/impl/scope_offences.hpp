@@ -1,4 +1,4 @@
-/// The bodies of game/scope_offences.hpp.
+/// Function bodies of game/scope_offences.hpp.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 namespace alloctap {
 
 ALLOCTAP_NOINLINE ALLOCTAP_INLINE void ScopeOffences::add(const ScopeNode& node) noexcept {
-  // A fork waits for the section, and so finds the lock free.
+  // Fork waits for recording scopes, so the child finds the lock free.
   const RecordingScope section;
   const std::lock_guard hold(lock_);
   node.stacks.for_each([&](const StackCounts::Entry& entry) { add(node.name, entry); });

@@ -1,4 +1,4 @@
-/// The bodies of game/soak_detector.hpp.
+/// Function bodies of game/soak_detector.hpp.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-/// The bodies of game/worst_frames.hpp.
+/// Function bodies of game/worst_frames.hpp.
 #pragma once
 
 #include <algorithm>
