@@ -1,4 +1,4 @@
-/// A test that a piece of the program allocates what it did, stack by stack.
+/// Regression tests of allocation counts per stack against a baseline file.
 #pragma once
 
 #include <ostream>
@@ -22,22 +22,23 @@
 namespace alloctap::testing {
 
 struct BaselineOptions {
-  /// Empty: what ALLOCTAP_BASELINES says, or "baselines" in the working directory.
+  /// Empty: the environment variable ALLOCTAP_BASELINES, or else "baselines" in the working
+  /// directory.
   std::string_view directory = {};
   BaselineTolerance tolerance = {};
   BaselineUpdate update = BaselineUpdate::kByEnvironment;
-  /// As of `BaselineFrames`.
+  /// See `BaselineFrames`.
   bool without_library = false;
 };
 
-/// What `allocation_baseline` found: true where it passed. Move-only.
+/// The result of `allocation_baseline`: true if the test passed. Move-only.
 class BaselineResult {
  public:
   struct Contents {
     bool passed = false;
     std::string name = {};
     std::string message = {};
-    /// Where one was made.
+    /// Empty if no comparison was made.
     BaselineComparison comparison = {};
   };
 
@@ -45,16 +46,15 @@ class BaselineResult {
 
   explicit operator bool() const noexcept { return contents_->passed; }
   [[nodiscard]] const std::string& name() const noexcept { return contents_->name; }
-  /// Where it failed, the stacks that changed, or what is wrong with the file; where it passed,
-  /// with what.
+  /// On failure: the changed stacks, or what is wrong with the file. On success: the file compared.
   [[nodiscard]] const std::string& message() const noexcept { return contents_->message; }
-  /// The first line of it.
+  /// Returns the first line of the message.
   [[nodiscard]] std::string summary() const { return message().substr(0, message().find('\n')); }
   [[nodiscard]] const BaselineComparison& comparison() const noexcept {
     return contents_->comparison;
   }
 
-  /// So that `CHECK(result)` and the like show the message.
+  /// Writes the message, so that `CHECK(result)` of a test framework shows it.
   friend std::ostream& operator<<(std::ostream& out, const BaselineResult& result) {
     return out << result.message();
   }
@@ -63,7 +63,7 @@ class BaselineResult {
   Unrecorded<Contents> contents_;
 };
 
-/// Holds one measurement against its file, or keeps it there. Control plane.
+/// Compares one measurement with its baseline file, or writes the file. Control plane.
 class BaselineCheck {
  public:
   BaselineCheck(std::string_view name, const BaselineOptions& options) : options_(options) {
@@ -137,7 +137,7 @@ class BaselineCheck {
   BaselineResult::Contents contents_;
 };
 
-/// The names of what `counted` holds.
+/// Symbolizes the stacks of `counted`, and returns the counts as a baseline.
 template <class Tracker, class Counts>
 [[nodiscard]] Result<Baseline> name_counts(const Counts& counted, const BaselineFrames& which) {
   std::vector<StackId> stacks;
@@ -147,23 +147,20 @@ template <class Tracker, class Counts>
   return baseline_of(counted, *named, which);
 }
 
-/// Runs `body` once, by `counter`, and compares what it allocated, stack by stack, with the file
-/// `<directory>/<name>.baseline`; or writes that file where ALLOCTAP_UPDATE_BASELINES is 1.
+/// Runs `body` once and compares its allocations per stack with `<directory>/<name>.baseline`.
+/// Writes that file instead if ALLOCTAP_UPDATE_BASELINES is 1.
 ///
 ///     CHECK(allocation_baseline<Tracker>("load level", [] { load("first"); }));
 ///
-/// A stack is known by the modules and functions of its frames, leaf first, from the allocation to
-/// `body`; neither addresses nor lines are in the file, and calls of one function at several places
-/// are one. The compiler decides by its options which functions are in a stack: each build that
-/// differs in them wants a directory of its own. Which frames have names is up to the tracker's
-/// `Symbolizer`.
+/// A stack is identified by the modules and functions of its frames, leaf first, from the
+/// allocation to `body`. Addresses and lines are ignored, so several call sites in one function
+/// merge. Inlining depends on compiler options: use a directory for each build configuration.
+/// Function names come from the tracker's `Symbolizer`.
 ///
-/// The counter, where none is named, is a `ScopeCounter`: `Tracker` has `AllocationScopes` among
-/// its observers, as that of a `TestConfig` has.
-///
-/// `counter(work)`: calls `work()` once and returns an `Result` of a range of
-/// `CountedStack`, or of what has members of these names, by ids of `Tracker`. Control plane; what
-/// `body` throws passes through. Not for two threads at once with one name.
+/// `counter(work)` calls `work()` once and returns a `Result` of a range of `CountedStack` (or of a
+/// type with such members), with ids of `Tracker`. The default `ScopeCounter` requires the observer
+/// `AllocationScopes`, which `TestConfig` has. Control plane; passes exceptions of `body` on. Two
+/// threads must not use one name concurrently.
 template <class Tracker, class Body, class Counter = ScopeCounter>
 [[nodiscard]] BaselineResult allocation_baseline(std::string_view name, Body&& body,
                                                  const BaselineOptions& options = {},

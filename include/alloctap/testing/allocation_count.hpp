@@ -1,4 +1,4 @@
-/// What a piece of code allocates.
+/// Counting of the allocations of a callable.
 #pragma once
 
 #include <algorithm>
@@ -21,18 +21,18 @@
 
 namespace alloctap::testing {
 
-/// What the calling thread allocated in the time that was measured, whatever became of it.
+/// The allocations of the calling thread during a measurement, whether freed since or not.
 struct AllocationCount {
-  /// Why nothing was counted.
+  /// An error if nothing was counted.
   Status status;
   AllocationSums sums;
-  /// Those that allocated, most allocations first.
+  /// Stacks that allocated, most allocations first.
   std::vector<CountedStack> stacks;
-  /// As `MeasuredCallable::caller`.
+  /// See `MeasuredCallable::caller`.
   std::uintptr_t caller = 0;
 };
 
-/// What `scope` has counted so far. What this allocates itself does not count.
+/// Returns the counts of `scope` so far. Its own allocations are not counted.
 [[nodiscard]] inline AllocationCount read_count(const AllocationScope& scope) {
   const ReentrancyGuard guard;
   AllocationCount count;
@@ -52,7 +52,7 @@ struct AllocationCount {
   return count;
 }
 
-/// Calls `body()` and counts what it allocates on this thread. What it throws passes through.
+/// Calls `body()` and counts its allocations on this thread. Passes exceptions on.
 template <class Body>
 [[nodiscard]] AllocationCount count_allocations(Body&& body) {
   MeasuredCallable measured(body);
@@ -63,14 +63,14 @@ template <class Body>
   return count;
 }
 
-/// `frames`, leaf first, inside of the function that was called at `caller`; without what is inside
-/// of the standard library.
+/// Returns the part of `frames` (leaf first) inside the function called at `caller`, without
+/// internals of the standard library.
 [[nodiscard]] inline std::span<const NamedFrame> shown_frames(std::span<const NamedFrame> frames,
                                                               std::uintptr_t caller) noexcept {
   return FrameworkFrames::without_library(frames_inside(frames, caller));
 }
 
-/// Takes what the test framework has allocated by itself, for its assertions, out of `count`.
+/// Subtracts from `count` what the test framework allocated for its assertions.
 inline void leave_out_framework(AllocationCount& count, const NamedStacks& names) {
   const FrameworkFrames framework = TestFramework::frames();
   std::erase_if(count.stacks, [&](const CountedStack& stack) {
@@ -83,7 +83,7 @@ inline void leave_out_framework(AllocationCount& count, const NamedStacks& names
   });
 }
 
-/// The names of what `count` knows of. Takes its time: debug information is read.
+/// Symbolizes the stacks of `count`. Slow: reads debug information.
 [[nodiscard]] inline Result<NamedStacks> name_stacks(const AllocationCount& count) {
   const TestTracker* const tracker = TestTracker::current();
   if (tracker == nullptr) return TestTracker::missing();

@@ -1,5 +1,4 @@
-/// testing/expectations.hpp is the light one, for files with tests. This header is for programs of
-/// 0.1, and goes with 0.3.
+/// Deprecated header of version 0.1, removed in 0.3: include the lighter testing/expectations.hpp.
 #pragma once
 
 #include "alloctap/testing/expectations.hpp"

@@ -1,4 +1,4 @@
-/// What a piece of a program allocates, by stacks that have the same names in every run and build.
+/// Allocation counts by symbolized stack, comparable between runs and builds.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace alloctap::testing {
 
-/// The text of each frame, leaf first: "module  function", with "?" for what is not known. Never
-/// empty: a stack of which nothing is known has one line that says so.
+/// One string per frame, leaf first: "module  function", with "?" for unknown parts. Never empty:
+/// an unknown stack has one line that says so.
 using BaselineStack = std::vector<std::string>;
 
-/// Counts by stack. Stacks that read the same are one, as those of two calls in one function.
+/// Allocation counts by stack. Stacks with equal strings merge, such as two calls in one function.
 struct Baseline {
-  /// In the order of their text.
+  /// Sorted by the stacks' strings.
   std::map<BaselineStack, BaselineCount> stacks;
 
   [[nodiscard]] BaselineCount total() const noexcept {

@@ -1,4 +1,4 @@
-/// What changed since a baseline, and whether that is too much.
+/// Comparison of allocation counts with a baseline, within tolerances.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,13 @@
 
 namespace alloctap::testing {
 
-/// How far a number may be from that of the baseline: by so much, or by so many percent of it,
-/// whichever is more. Percents below 0, and those that are no number, are 0.
+/// Maximum deviation from the baseline: absolute or in percent, whichever is larger. A negative or
+/// NaN percentage counts as 0.
 struct Tolerance {
   std::uint64_t absolute = 0;
   double percent = 0;
 
-  /// Whatever it is.
+  /// Returns a tolerance without limits.
   [[nodiscard]] static constexpr Tolerance any() noexcept {
     return {.absolute = std::numeric_limits<std::uint64_t>::max()};
   }
@@ -30,19 +30,19 @@ struct Tolerance {
   }
 };
 
-/// What a comparison lets pass. With the defaults every stack has to be as it was, and so are the
-/// sums; who tolerates changes of stacks bounds their sum too by setting a tolerance for it.
+/// Tolerances of a comparison. By default every stack must match exactly, which also fixes the
+/// totals. With a tolerance for stacks, set one for the totals to bound their sum.
 struct BaselineTolerance {
   Tolerance stack_allocations = {};
   Tolerance stack_bytes = {};
   Tolerance total_allocations = Tolerance::any();
   Tolerance total_bytes = Tolerance::any();
-  /// Whether fewer allocations and bytes always pass. They fail otherwise, so that a baseline does
-  /// not leave room for what was won to be lost again.
+  /// Lets any decrease pass. By default a decrease fails, so that the baseline is updated and a
+  /// later regression cannot hide in the difference.
   bool allows_fewer = false;
 };
 
-/// A stack that is not what it was; `before` or `after` is zero where it is new or gone.
+/// A stack whose counts changed; `before` is zero for a new stack, `after` for a vanished one.
 struct BaselineChange {
   BaselineStack stack;
   BaselineCount before;
@@ -52,16 +52,16 @@ struct BaselineChange {
 struct BaselineComparison {
   BaselineCount before;
   BaselineCount after;
-  /// Beyond the tolerance: the largest growth in bytes first, then in allocations, then by text.
+  /// Changes beyond the tolerance: sorted by growth in bytes, then in allocations, then by stack.
   std::vector<BaselineChange> changes;
-  /// How many more stacks changed within it.
+  /// Number of further stacks that changed within the tolerance.
   std::size_t tolerated = 0;
   bool total_exceeded = false;
 
   [[nodiscard]] bool passes() const noexcept { return changes.empty() && !total_exceeded; }
 };
 
-/// Compares what was measured with the baseline. Control plane.
+/// Compares a measurement with a baseline. Control plane.
 class BaselineComparer {
  public:
   explicit BaselineComparer(const BaselineTolerance& tolerance) noexcept : tolerance_(tolerance) {}
@@ -103,7 +103,7 @@ class BaselineComparer {
   }
 
   static bool is_larger(const BaselineChange& a, const BaselineChange& b) noexcept {
-    // Differences of unsigned numbers, read as signed: right whichever is larger.
+    // Unsigned subtraction wraps; the signed result is correct for either order.
     const auto growth = [](std::uint64_t from, std::uint64_t to) {
       return static_cast<std::int64_t>(to - from);
     };
@@ -119,7 +119,7 @@ class BaselineComparer {
   BaselineComparison result_;
 };
 
-/// As `BaselineComparer`.
+/// Compares a measurement with a baseline. Control plane.
 [[nodiscard]] inline BaselineComparison compare_baselines(const Baseline& before,
                                                           const Baseline& after,
                                                           const BaselineTolerance& tolerance = {}) {

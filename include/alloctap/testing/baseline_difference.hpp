@@ -1,4 +1,4 @@
-/// What a comparison with a baseline comes to, in words.
+/// Text output of a comparison with a baseline.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace alloctap::testing {
 
-/// "12 -> 13 allocations (+1)", or "12 allocations" where nothing changed.
+/// Returns "12 -> 13 allocations (+1)", or "12 allocations" without a change.
 [[nodiscard]] inline std::string change_text(std::uint64_t before, std::uint64_t after,
                                              std::string_view unit) {
   std::string text;
@@ -33,14 +33,14 @@ namespace alloctap::testing {
   return text + ')';
 }
 
-/// "12 -> 13 allocations (+1), 4,096 -> 5,000 bytes (+904)".
+/// Returns "12 -> 13 allocations (+1), 4,096 -> 5,000 bytes (+904)".
 [[nodiscard]] inline std::string change_text(const BaselineCount& before,
                                              const BaselineCount& after) {
   return change_text(before.allocations, after.allocations, "allocation") + ", " +
          change_text(before.bytes, after.bytes, "byte");
 }
 
-/// "new: 1 allocation, 8 bytes", "gone: ..." or "changed: 1 -> 2 allocations (+1), ...".
+/// Returns "new: 1 allocation, 8 bytes", "gone: ..." or "changed: 1 -> 2 allocations (+1), ...".
 [[nodiscard]] inline std::string change_text(const BaselineChange& change) {
   const BaselineCount none;
   if (change.before == none) return "new: " + change_text(change.after, change.after);
@@ -48,8 +48,8 @@ namespace alloctap::testing {
   return "changed: " + change_text(change.before, change.after);
 }
 
-/// The sums, then each stack that changed, most growth first, at most `most` of them; with a line
-/// feed at the end of each line.
+/// Returns the totals, then at most `most` changed stacks, largest growth first. Each line ends in
+/// a line feed.
 [[nodiscard]] inline std::string difference_text(const BaselineComparison& comparison,
                                                  std::size_t most = 20) {
   std::string text = "  total: " + change_text(comparison.before, comparison.after) +

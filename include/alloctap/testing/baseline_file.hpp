@@ -1,4 +1,4 @@
-/// Where baselines are kept, and who may change them.
+/// Files of baselines: location, environment variables, reading and writing.
 #pragma once
 
 #include <algorithm>
@@ -22,15 +22,16 @@
 
 namespace alloctap::testing {
 
-/// The directory, where the program names none; "baselines" in the working directory else.
+/// Directory of baselines if the program specifies none. Default: "baselines" in the working
+/// directory.
 inline constexpr std::string_view kBaselinesVariable = "ALLOCTAP_BASELINES";
-/// "1": what is measured becomes the baseline; "0", nothing or not set: it is compared.
+/// "1" overwrites baselines by measurements; "0", empty or unset compares.
 inline constexpr std::string_view kUpdateBaselinesVariable = "ALLOCTAP_UPDATE_BASELINES";
 
 enum class BaselineUpdate : unsigned char { kByEnvironment, kNever, kAlways };
 
-/// Whether baselines are to be written, by the environment that the program started with. Anything
-/// but the values above is refused.
+/// Returns true if baselines are to be written. Reads the environment at process start. Fails for
+/// values other than those of `kUpdateBaselinesVariable`.
 [[nodiscard]] inline Result<bool> updates_baselines(BaselineUpdate update) {
   if (update != BaselineUpdate::kByEnvironment) return update == BaselineUpdate::kAlways;
   std::array<char, 64> buffer{};
@@ -41,15 +42,14 @@ enum class BaselineUpdate : unsigned char { kByEnvironment, kNever, kAlways };
                                   ": say 1 to update baselines, or 0");
 }
 
-/// The file of one baseline.
 class BaselineFile {
  public:
-  /// A longer one is none that a person wrote or reads.
+  /// Rejects implausibly large files.
   static constexpr std::size_t kMaxBytes = 64 * 1024 * 1024;
 
-  /// Of the baseline `name`: letters, digits, spaces, and "-_.,+()"; what would leave the
-  /// directory, or is no file name on some system, is refused. `directory`: empty for what the
-  /// environment says.
+  /// Returns the file of the baseline `name`. Allows letters, digits, spaces and "-_.,+()"; rejects
+  /// names that leave the directory or are invalid on some system. An empty `directory` selects
+  /// that of the environment.
   [[nodiscard]] static Result<BaselineFile> find(std::string_view name,
                                                  std::string_view directory) {
     if (!is_file_name(name)) {
@@ -67,7 +67,7 @@ class BaselineFile {
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
-  /// Fails with `kNotFound` where there is none. Control plane.
+  /// Reads the file. Fails with `kNotFound` if it does not exist. Control plane.
   [[nodiscard]] Result<Baseline> read() const {
     ArenaArray<char> contents;
     const int error = read_file(path_.c_str(), kMaxBytes, contents);
@@ -78,8 +78,7 @@ class BaselineFile {
     return read_baseline(text_of(contents), path_);
   }
 
-  /// Puts `baseline` in the place of what was there, as a whole or not at all; makes the directory.
-  /// Control plane.
+  /// Replaces the file atomically; creates the directory. Control plane.
   [[nodiscard]] Status write(const Baseline& baseline) const {
     std::error_code error;
     std::filesystem::create_directories(

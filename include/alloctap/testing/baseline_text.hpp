@@ -1,4 +1,4 @@
-/// Baselines as text: one file each, made to be read in the diff of a review.
+/// Text format of baselines: one file each, meant for diffs in code review.
 ///
 ///     alloctap baseline 1
 ///     2 stacks, 13 allocations, 5096 bytes
@@ -13,8 +13,8 @@
 ///
 ///     end
 ///
-/// Stacks stand in the order of their text, so that what did not change does not move. The sums and
-/// the last line tell a file that was cut or merged by halves.
+/// Stacks are sorted by their strings, so unchanged ones do not move. The totals and the last line
+/// reveal files that are truncated or merged wrongly.
 #pragma once
 
 #include <charconv>
@@ -49,14 +49,14 @@ inline void write_baseline(const Baseline& baseline, DumpWriter& out) {
   out << "\nend\n";
 }
 
-/// Reads one baseline. Lines may end as on Windows.
+/// A parser of one baseline. Accepts CRLF line ends.
 class BaselineReader {
  public:
-  /// `path` is what errors call the file. Both outlive the reader.
+  /// `path` names the file in error messages. Both arguments must outlive the reader.
   BaselineReader(std::string_view text, std::string_view path) noexcept
       : text_(text), path_(path) {}
 
-  /// Once. Errors are one sentence behind "FILE:LINE: ". Control plane.
+  /// Parses the text; call it once. Errors have the form "FILE:LINE: sentence". Control plane.
   [[nodiscard]] Result<Baseline> read() {
     if (Status status = refuse_conflicts(); !status.ok()) return status;
     if (Status status = read_opening(); !status.ok()) return status;
@@ -73,13 +73,13 @@ class BaselineReader {
   }
 
  private:
-  /// Of the second line, the only one that it has all of.
+  /// The totals in the second line.
   struct Sums {
     std::uint64_t stacks = 0;
     BaselineCount count;
   };
 
-  /// False at the end, where `line_` is what it was.
+  /// Moves to the next line. Returns false at the end and leaves `line_` unchanged.
   bool next_line() noexcept {
     if (rest_.empty()) return false;
     ++number_;
@@ -159,7 +159,7 @@ class BaselineReader {
     return BaselineCount{.allocations = *allocations, .bytes = *bytes};
   }
 
-  /// Takes a number and the word behind it from the line.
+  /// Removes a number followed by `word` from the front of the line.
   std::optional<std::uint64_t> take_number(std::string_view word) noexcept {
     std::uint64_t number = 0;
     const char* const end = line_.data() + line_.size();
@@ -179,7 +179,7 @@ class BaselineReader {
   Baseline baseline_;
 };
 
-/// The baseline that `text` holds; `path` is what errors call it. Control plane.
+/// Parses `text`; `path` names the file in error messages. Control plane.
 [[nodiscard]] inline Result<Baseline> read_baseline(std::string_view text, std::string_view path) {
   return BaselineReader(text, path).read();
 }

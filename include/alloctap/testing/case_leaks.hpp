@@ -1,4 +1,4 @@
-/// Which test cases leak.
+/// Leak detection per test case.
 #pragma once
 
 #include <algorithm>
@@ -27,22 +27,21 @@
 
 namespace alloctap::testing {
 
-/// Finds the cases that leave blocks behind, for the adapter of a test framework. Every case runs
-/// once; those of which something is left when all have run are suspects and run once more. A case
-/// leaks where the second run leaves a block of the same stack again, and that of the first run is
-/// still there: caches and statics that the first run fills, and tables that grow, do neither.
-/// Threads that a case starts are its own, however long they run. What the framework allocates by
-/// itself is nobody's leak, nor is what `ExpectedLeak` covers, what rules of suppressions name,
-/// or what a case leaves that fails.
+/// Detects leaking test cases, for adapters of test frameworks. Every case runs once; cases with
+/// live blocks afterwards are suspects and run again. A case leaks if the second run leaves a block
+/// of a stack of the first run, and the first block is still live. Caches, statics and growing
+/// tables do not fit that pattern. Threads started by a case belong to it, however long they run.
+/// Ignored are: allocations of the framework itself, `ExpectedLeak` scopes, suppressed leaks, and
+/// cases that fail.
 ///
-/// Control plane. The calls come from one thread, that of the cases. What this allocates itself is
+/// Control plane; all calls must come from the thread that runs the cases. Its own allocations are
 /// not recorded.
 class CaseLeaks {
  public:
-  /// `framework` tells its frames; its scopes outlive this.
+  /// `framework` identifies the framework's frames; its scopes must outlive this object.
   explicit CaseLeaks(FrameworkFrames framework) : framework_(framework) {}
 
-  /// Starts the tracker, unless it has a session already, and reads what leaks are expected.
+  /// Starts the tracker unless it has a session, and reads the rules for expected leaks.
   [[nodiscard]] Status start() {
     const ReentrancyGuard guard;
     if (Status status = expected_.read(); !status.ok()) return status;
@@ -55,17 +54,17 @@ class CaseLeaks {
     return Status();
   }
 
-  /// Where rules can be added, before the first run ends.
+  /// Returns the rules; more can be added before the first run ends.
   [[nodiscard]] ExpectedLeaks& expected() noexcept { return expected_; }
 
-  /// The case `name` begins, on the calling thread.
+  /// Begins the case `name` on the calling thread.
   void begin_case(std::string_view name) {
     const ReentrancyGuard guard;
     name_ = name;
     tag_ = std::make_unique<ProcessTag>(tags().add(name));
   }
 
-  /// A part of it begins: a sub-case, a section. Parts nest.
+  /// Begins a part of the case, such as a subcase or section. Parts nest.
   void begin_part(std::string_view name) {
     const ReentrancyGuard guard;
     parts_.push_back(std::make_unique<TagScope>(name));
@@ -75,7 +74,7 @@ class CaseLeaks {
     if (!parts_.empty()) parts_.pop_back();
   }
 
-  /// All of them: an exception may have left some.
+  /// Ends all open parts: an exception may have skipped their ends.
   void end_parts() {
     const ReentrancyGuard guard;
     while (!parts_.empty()) parts_.pop_back();
@@ -83,8 +82,8 @@ class CaseLeaks {
 
   [[nodiscard]] bool is_second_run() const noexcept { return is_second_; }
 
-  /// The case ends. `failed`: its leaks are not looked for. In the second run the answer is what it
-  /// leaks; in the first it is nothing.
+  /// Ends the case. In the second run, returns its leaks; otherwise nothing. A case that `failed`
+  /// is not examined.
   [[nodiscard]] Result<LeakedCase> end_case(bool failed) {
     const ReentrancyGuard guard;
     end_parts();
@@ -100,8 +99,8 @@ class CaseLeaks {
     return leaked;
   }
 
-  /// The first run ends: the names of the cases that are to run again. Beginning with the next
-  /// case, everything belongs to the second run.
+  /// Ends the first run. Returns the names of the cases to run again; all later cases belong to the
+  /// second run.
   [[nodiscard]] Result<std::vector<std::string>> end_first_run() {
     const ReentrancyGuard guard;
     const Result<Snapshot> now = tracker_->snapshot();
@@ -114,7 +113,7 @@ class CaseLeaks {
       const std::span<const NamedFrame> names_of_left = stacks->frames(left.stack->stack);
       if (framework_.allocated(names_of_left) || expected_.have(names_of_left)) continue;
       Frames inner = left.frames;
-      // What is outside may have another address in the second run.
+      // Outer frames, those of the runner, may differ in the second run.
       if (const std::size_t inside = framework_.addresses_inside(names_of_left))
         inner.resize(inside);
       suspects_[std::string(left.place.name)].insert(std::move(inner));
@@ -128,7 +127,7 @@ class CaseLeaks {
  private:
   using Frames = std::vector<std::uintptr_t>;
 
-  /// Live blocks of one stack of one case.
+  /// Live blocks of one stack, attributed to one case.
   struct Left {
     CaseTags::Place place;
     const StackSummary* stack = nullptr;
@@ -137,7 +136,7 @@ class CaseLeaks {
 
   CaseTags& tags() noexcept { return is_second_ ? second_ : first_; }
 
-  /// What is live of the cases of `run`, but for what is expected.
+  /// Returns the live blocks of the cases in `run`, except expected leaks.
   static std::vector<Left> left_of(const Snapshot& snapshot, const CaseTags& run) {
     std::vector<Left> left;
     for (const StackSummary& stack : snapshot.stacks) {
@@ -150,20 +149,20 @@ class CaseLeaks {
     return left;
   }
 
-  /// Takes time where there is something to name: debug information is read.
+  /// Symbolizes the stacks. Slow if there are any: reads debug information.
   Result<NamedStacks> name(const std::vector<Left>& lefts) const {
     std::vector<StackId> ids;
     for (const Left& left : lefts) ids.push_back(left.stack->stack);
     return tracker_->name_stacks(ids);
   }
 
-  /// Whether `left` is of `name` and was allocated inside of the frames `inner`.
+  /// Returns true if `left` belongs to the case `name` and its innermost frames are `inner`.
   static bool is_of(const Left& left, std::string_view name, const Frames& inner) {
     return left.place.name == name && left.frames.size() >= inner.size() &&
            std::equal(inner.begin(), inner.end(), left.frames.begin());
   }
 
-  /// Adds to `leaked` what is left of both runs, of the stacks in `suspected`.
+  /// Adds to `leaked` the suspected stacks that left blocks in both runs.
   Status find_repeated(const Snapshot& now, const std::set<Frames>& suspected,
                        LeakedCase& leaked) const {
     const std::vector<Left> earlier = left_of(now, first_);
@@ -204,7 +203,7 @@ class CaseLeaks {
   std::unique_ptr<ProcessTag> tag_;
   std::vector<std::unique_ptr<TagScope>> parts_;
   std::set<std::string, std::less<>> failed_;
-  /// By case, the innermost frames of what its first run left, leaf first.
+  /// Innermost frames, leaf first, of the blocks that the first run left, by case.
   std::map<std::string, std::set<Frames>> suspects_;
 };
 

@@ -1,4 +1,4 @@
-/// Which test case the blocks of a snapshot belong to.
+/// Attribution of blocks to test cases by tags.
 #pragma once
 
 #include <cstddef>
@@ -16,23 +16,22 @@ namespace alloctap::testing {
 using alloctap::expected_to_stay;
 using alloctap::ExpectedLeak;
 
-/// The tags of the cases of one run of a test program: "RUN/CASE/PART/PART". Control plane; the
-/// calls come from one thread at a time.
+/// The tags of one run's test cases: "RUN/CASE/PART/PART". Control plane; calls must be serialized.
 class CaseTags {
  public:
-  /// Whose blocks those of a tag are.
+  /// The test case that a tag belongs to.
   struct Place {
-    /// False of a tag that is of no case of this run.
+    /// False if the tag belongs to no case of this run.
     bool is_case = false;
     std::string_view name;
-    /// The part of the case; empty of the case itself.
+    /// The part of the case; empty for the case itself.
     std::string part;
     bool expected = false;
   };
 
   explicit CaseTags(std::string_view run) : run_(process_tags.find_or_add(kNoTag, run)) {}
 
-  /// The tag of the case `name`; that of the run where there is no room for more tags.
+  /// Creates the tag of the case `name`. Returns the run's tag if the tag table is full.
   [[nodiscard]] Tag add(std::string_view name) {
     std::string text(name.substr(0, kLongestName));
     if (text.empty()) text = "(no name)";

@@ -1,4 +1,4 @@
-/// Leaks of test cases for programs of Catch2, version 2.
+/// Adapter for Catch2 2.x: makes test programs fail on leaks.
 #pragma once
 
 #if !defined(CATCH_CONFIG_RUNNER)
@@ -23,12 +23,12 @@
 
 namespace alloctap::testing {
 
-/// Tells `CaseLeaks` of the cases and sections that Catch2 runs.
+/// A Catch2 listener that reports cases and sections to `CaseLeaks`.
 class Catch2Listener : public Catch::TestEventListenerBase {
  public:
   static constexpr std::array<std::string_view, 1> kScopes{"Catch::"};
 
-  /// What the listeners that Catch2 makes tell. Both outlive its runs.
+  /// Sets the receivers of all listeners that Catch2 creates. Both must outlive the test runs.
   static void tell(CaseLeaks& leaks, LeakNotes& notes) noexcept {
     leaks_ = &leaks;
     notes_ = &notes;
@@ -46,7 +46,7 @@ class Catch2Listener : public Catch::TestEventListenerBase {
     notes_->add(*std::move(leaked));
   }
 
-  /// The outermost section is the case itself.
+  /// Ignores the outermost section, which is the case itself.
   void sectionStarting(const Catch::SectionInfo& section) override {
     if (depth_++ > 0) leaks_->begin_part(section.name);
   }
@@ -66,7 +66,7 @@ inline constexpr TestFramework kCatch2{
       FAIL_CHECK(file << ":" << line << ": " << message);
     }};
 
-/// One specification of tests that selects `names`.
+/// Returns a Catch2 test specification that selects exactly `names`.
 [[nodiscard]] inline std::string select_names(const std::vector<std::string>& names) {
   const ReentrancyGuard guard;
   std::string spec;
@@ -81,7 +81,7 @@ inline constexpr TestFramework kCatch2{
   return spec;
 }
 
-/// Runs the tests as Catch2's own main does, and fails where one leaks (`CaseLeaks`):
+/// Runs the tests like Catch2's own main, and fails if one leaks (`CaseLeaks`):
 ///
 ///     #define CATCH_CONFIG_RUNNER
 ///     #include <alloctap/testing/catch2_adapter.hpp>
@@ -90,8 +90,8 @@ inline constexpr TestFramework kCatch2{
 ///       return alloctap::testing::run_catch2<Tracker>(argc, argv);
 ///     }
 ///
-/// Leaks are told on standard error. Cases that leave memory behind run twice; what the reporter
-/// says of the second run goes to standard output.
+/// Prints leaks to standard error. Cases that leave memory behind run twice; the reporter prints
+/// the second run to standard output.
 template <class Tracker>
 [[nodiscard]] int run_catch2(int argc, const char* const* argv) {
   TestTracker::use<Tracker>();

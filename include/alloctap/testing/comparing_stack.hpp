@@ -1,4 +1,4 @@
-/// A capture that checks another one: for tests of stack captures in real programs.
+/// A stack capture policy that verifies another one, for tests in real programs.
 #pragma once
 
 #include <algorithm>
@@ -16,27 +16,28 @@
 
 namespace alloctap::testing {
 
-/// Captures with `Tested`, again with `Trusted`, and counts where the two differ: in depth, in a
-/// frame, in `truncated` or `failed`, or in the hash where `Tested` tells one. Where `Trusted`
-/// fails and `Tested` goes on by frame records, what is further out is not compared. The first
-/// differences are kept. What it hands on is the capture of `Tested`.
+/// Captures with `Tested`, again with `Trusted`, and counts differences in depth, frames,
+/// `truncated`, `failed`, or in the hash if `Tested` supplies one. If `Trusted` fails where
+/// `Tested` continues by frame pointers, outer frames are not compared. The first differences are
+/// kept. Returns the capture of `Tested`.
 ///
 ///     struct CheckedConfig : alloctap::DefaultConfig {
 ///       using Stack = alloctap::testing::ComparingStack<MyStack, alloctap::BacktraceStack>;
 ///     };
 ///
-/// Runs inside malloc; costs what both cost. All static and thread-safe: one comparison per pair of
-/// types and process. A child of fork goes on from its parent's counts.
+/// Runs inside malloc; costs the sum of both. All static and thread-safe: each pair of types has
+/// one set of counts per process. A forked child continues its parent's counts.
 template <StackCapture Tested, StackCapture Trusted>
 struct ComparingStack {
   static constexpr std::string_view name = "comparing";
-  /// How many differences are kept.
+  /// Maximum number of stored differences.
   static constexpr std::size_t kMaxKept = 16;
 
   static IdentifiedStack identify(ThreadState& thread, const CallOrigin& origin,
                                   std::uint32_t max_frames) noexcept {
     Room* room = is_due() ? PerThread<Room>::of(thread) : nullptr;
-    // First, because it may use what `Tested` leaves its frames in.
+    // `Trusted` captures first, because it may overwrite the buffer in which `Tested` returns
+    // frames.
     CapturedStack trusted;
     if (room != nullptr) trusted = Trusted::capture(thread, origin, {room->frames, max_frames});
     const IdentifiedStack identified = identify_stack<Tested>(thread, origin, max_frames);
@@ -72,26 +73,26 @@ struct ComparingStack {
     }
   }
 
-  /// Only one capture in `captures` is compared from now on, over all threads: for long programs.
-  /// `Tested` captures all the same.
+  /// Compares only every `captures`-th capture from now on, over all threads, for long programs.
+  /// `Tested` still captures all.
   static void compare_every(std::uint64_t captures) noexcept {
     const std::lock_guard hold(lock_);
     every_ = std::max<std::uint64_t>(captures, 1);
   }
 
-  /// What was counted so far.
+  /// Returns the counts so far.
   [[nodiscard]] static StackComparison comparison() noexcept {
     const std::lock_guard hold(lock_);
     return comparison_;
   }
 
-  /// The first differences; a later `forget` changes what is there.
+  /// Returns the first differences; `forget` followed by new ones overwrites them.
   [[nodiscard]] static std::span<const StackDifference> differences() noexcept {
     const std::lock_guard hold(lock_);
     return {kept_.data(), std::min<std::size_t>(comparison_.different, kMaxKept)};
   }
 
-  /// Counts from zero again.
+  /// Resets the counts.
   static void forget() noexcept {
     const std::lock_guard hold(lock_);
     comparison_ = {};
@@ -103,8 +104,8 @@ struct ComparingStack {
     std::uintptr_t frames[ThreadState::kMaxFrames];
   };
 
-  /// Where hashes agree, so do the frames, and one capture in so many shows it. A recorder asks for
-  /// the frames of new stacks alone, and what `Tested` keeps between captures depends on that.
+  /// If hashes agree, every `kAsked`-th capture also compares frames. Not all do: a recorder only
+  /// requests the frames of new stacks, and caches of `Tested` depend on that.
   static constexpr std::uint64_t kAsked = 3;
 
   static bool is_due() noexcept {

@@ -1,4 +1,4 @@
-/// Numbers of things, for messages of tests.
+/// Counts with singular or plural nouns, for messages of tests.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace alloctap::testing {
 
-/// "1 block", "12345 blocks", of a regular noun. Control plane.
+/// Returns "1 block" or "12345 blocks"; for regular nouns. Control plane.
 [[nodiscard]] inline std::string count_text(std::uint64_t count, std::string_view noun) {
   return std::to_string(count).append(" ").append(noun).append(plural(count));
 }

@@ -1,4 +1,4 @@
-/// What one stack allocated while something was measured.
+/// Allocation counts of one stack during a measurement.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace alloctap::testing {
 
-/// Calls and bytes, as the program asked for them; what was freed meanwhile is in it too.
+/// Number of allocations and requested bytes, including blocks freed meanwhile.
 struct BaselineCount {
   std::uint64_t allocations = 0;
   std::uint64_t bytes = 0;

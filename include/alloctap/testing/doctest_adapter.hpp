@@ -1,4 +1,4 @@
-/// Leaks of test cases for programs of doctest.
+/// Adapter for doctest: makes test programs fail on leaks.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -21,12 +21,12 @@
 
 namespace alloctap::testing {
 
-/// Tells `CaseLeaks` of the cases and sub-cases that doctest runs.
+/// A doctest reporter that passes cases and subcases to `CaseLeaks`.
 class DoctestListener : public doctest::IReporter {
  public:
   static constexpr std::array<std::string_view, 1> kScopes{"doctest::"};
 
-  /// What the listeners that doctest makes tell. Both outlive its runs.
+  /// Sets the receivers of all reporters that doctest creates. Both must outlive the test runs.
   static void tell(CaseLeaks& leaks, LeakNotes& notes) noexcept {
     leaks_ = &leaks;
     notes_ = &notes;
@@ -36,9 +36,9 @@ class DoctestListener : public doctest::IReporter {
     ignores_failures_ = options.no_exitcode;
   }
 
-  /// Returns whether test cases ran, rather than being listed or counted.
+  /// Returns true if test cases ran, rather than being listed or counted.
   [[nodiscard]] static bool has_run_cases() noexcept { return has_run_cases_; }
-  /// Returns whether the exit code is 0 whatever fails: --no-exitcode.
+  /// Returns true if failures do not affect the exit code (--no-exitcode).
   [[nodiscard]] static bool ignores_failures() noexcept { return ignores_failures_; }
 
   void test_case_start(const doctest::TestCaseData& data) override {
@@ -71,7 +71,7 @@ class DoctestListener : public doctest::IReporter {
   static inline LeakNotes* notes_ = nullptr;
   static inline bool has_run_cases_ = false;
   static inline bool ignores_failures_ = false;
-  /// Of the case; doctest's own, which stays.
+  /// Name of the current case; owned by doctest.
   std::string_view name_;
 };
 
@@ -81,11 +81,11 @@ inline constexpr TestFramework kDoctest{
       ADD_FAIL_CHECK_AT(file, line, message);
     }};
 
-/// The second run, of `names`; without output, as the first has had it.
+/// Configures the second run: only `names`, and no output.
 inline void select_cases(doctest::Context& context, const std::vector<std::string>& names) {
   context.clearFilters();
   for (std::string name : names) {
-    // A comma would end the filter, and not every version has an escape for it.
+    // A comma would end the filter, and not every doctest version has an escape for it.
     std::replace_if(name.begin(), name.end(), [](char c) { return c == ',' || c == '\\'; }, '?');
     context.addFilter("test-case", name.c_str());
   }
@@ -94,7 +94,7 @@ inline void select_cases(doctest::Context& context, const std::vector<std::strin
   context.setOption("quiet", true);
 }
 
-/// Runs the tests as doctest's own main does, and fails where one leaks (`CaseLeaks`):
+/// Runs the tests like doctest's own main, and fails if one leaks (`CaseLeaks`):
 ///
 ///     #define DOCTEST_CONFIG_IMPLEMENT
 ///     #include <alloctap/testing/doctest_adapter.hpp>
@@ -103,7 +103,7 @@ inline void select_cases(doctest::Context& context, const std::vector<std::strin
 ///       return alloctap::testing::run_doctest<Tracker>(argc, argv);
 ///     }
 ///
-/// Leaks are told on standard error. Cases that leave memory behind run twice.
+/// Prints leaks to standard error. Cases that leave memory behind run twice.
 template <class Tracker>
 [[nodiscard]] int run_doctest(int argc, const char* const* argv) {
   TestTracker::use<Tracker>();

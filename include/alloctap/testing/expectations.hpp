@@ -1,6 +1,6 @@
-/// What a test says of allocations: for every file with tests, and light. The bodies are in
-/// testing/impl/expectations.hpp, which the file that runs the tests has from its adapter
-/// (testing/doctest_adapter.hpp and the like).
+/// Assertions about allocations, declared for files with tests. The file that runs the tests gets
+/// the bodies, testing/impl/expectations.hpp, from its adapter (such as
+/// testing/doctest_adapter.hpp).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace alloctap::testing {
 
-/// A `MeasuredCallable`, whatever it calls. Refers to it.
+/// A type-erased reference to a `MeasuredCallable`.
 class MeasuredCall {
  public:
   template <class Body>
@@ -23,7 +23,7 @@ class MeasuredCall {
         }) {}
 
   void operator()() const { run_(body_); }
-  /// As `MeasuredCallable::caller`.
+  /// See `MeasuredCallable::caller`.
   [[nodiscard]] std::uintptr_t caller() const noexcept { return caller_(body_); }
 
  private:
@@ -32,16 +32,16 @@ class MeasuredCall {
   std::uintptr_t (*caller_)(const void* measured) noexcept;
 };
 
-/// Where a baseline is kept.
+/// Location and format of a baseline.
 struct BaselinePlace {
-  /// nullptr: what ALLOCTAP_BASELINES says, or "baselines" in the working directory.
+  /// nullptr: the environment variable ALLOCTAP_BASELINES, or "baselines" in the working directory.
   const char* directory = nullptr;
-  /// Whether stacks end where the program calls the C++ standard library: shorter, and the same
-  /// with other versions of it.
+  /// Omits frames inside the C++ standard library, which makes stacks shorter and independent of
+  /// its version.
   bool without_library = false;
 };
 
-/// The bodies, which do not depend on what is measured.
+/// The parts of the assertions that do not depend on the callable's type.
 template <class = void>
 struct Expectations {
   static bool allocations(std::uint64_t most, MeasuredCall body, const std::source_location& where);
@@ -53,11 +53,11 @@ struct Expectations {
 
 extern template struct Expectations<void>;
 
-/// Calls `body()`. If the calling thread allocated more than `most` times in it, the test fails and
-/// continues; the failure has the stacks. What the framework's own assertions in it
-/// allocate does not count. What `body` throws passes through. Whether it was well.
+/// Calls `body()`. Fails the test, which continues, if the calling thread allocated more than
+/// `most` times in it; the failure message has the stacks. Allocations of the framework's
+/// assertions do not count. Passes exceptions on. Returns true on success.
 ///
-/// Needs a tracker with `TestConfig` that runs: `run_doctest` and the like start it.
+/// Requires a running tracker with `TestConfig`, which `run_doctest` and other adapters start.
 template <class Body>
 bool expect_allocations(std::uint64_t most, Body&& body,
                         const std::source_location& where = std::source_location::current()) {
@@ -65,17 +65,16 @@ bool expect_allocations(std::uint64_t most, Body&& body,
   return Expectations<>::allocations(most, MeasuredCall(measured), where);
 }
 
-/// The same, where `body()` must not allocate at all.
+/// Fails the test if `body()` allocates on the calling thread, like `expect_allocations(0, body)`.
 template <class Body>
 bool expect_no_allocation(Body&& body,
                           const std::source_location& where = std::source_location::current()) {
   return expect_allocations(0, body, where);
 }
 
-/// Calls `body()` twice, and then `iterations` times more, at least 2. The test fails where blocks
-/// or bytes that it holds, on this thread or on those that it starts, grew in the first half of
-/// these calls and in the second: by one call or by all of them. Caches that the first calls fill
-/// are no growth.
+/// Calls `body()` twice as a warm-up, then `iterations` times (at least 2). Fails the test if the
+/// live blocks or bytes of a stack grew in both halves of these calls. Includes threads that `body`
+/// starts. Caches filled by the first calls are no growth.
 template <class Body>
 bool expect_no_growth(std::uint32_t iterations, Body&& body,
                       const std::source_location& where = std::source_location::current()) {
@@ -83,10 +82,10 @@ bool expect_no_growth(std::uint32_t iterations, Body&& body,
   return Expectations<>::no_growth(iterations, MeasuredCall(measured), where);
 }
 
-/// Calls `body()`. The test fails where it allocated otherwise, stack by stack, than the file
-/// `<directory>/<name>.baseline` says; ALLOCTAP_UPDATE_BASELINES=1 writes that file. What
-/// `allocation_baseline` says of stacks and files holds here too; that has tolerances, and a result
-/// to look at.
+/// Calls `body()`. Fails the test if its allocations per stack differ from
+/// `<directory>/<name>.baseline`; ALLOCTAP_UPDATE_BASELINES=1 writes that file.
+/// `allocation_baseline` documents stacks and files, and also offers tolerances and a result
+/// object.
 template <class Body>
 bool expect_baseline(Name name, Body&& body, const BaselinePlace& place = {},
                      const std::source_location& where = std::source_location::current()) {

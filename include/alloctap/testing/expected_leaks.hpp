@@ -1,4 +1,4 @@
-/// Leaks of test cases that are known and expected.
+/// Suppression rules for known leaks of test cases.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,12 @@
 
 namespace alloctap::testing {
 
-/// Rules about leaks in LeakSanitizer's syntax, as `Suppressions` has them. Memory from the arena.
-/// Control plane; not thread-safe.
+/// Leak suppressions in LeakSanitizer's syntax (`Suppressions`). Memory from the arena. Control
+/// plane; not thread-safe.
 class ExpectedLeaks {
  public:
-  /// Adds the rules that the program brings itself (`Suppressions::add_defaults`), and those of the
-  /// file that ALLOCTAP_SUPPRESSIONS names. Fails where the file cannot be read or a rule is wrong.
+  /// Adds the program's built-in rules (`Suppressions::add_defaults`) and those of the file named
+  /// by ALLOCTAP_SUPPRESSIONS. Fails if the file cannot be read or a rule is invalid.
   [[nodiscard]] Status read() {
     Status status = rules_.add_defaults();
     const char* const path = std::getenv("ALLOCTAP_SUPPRESSIONS");
@@ -43,8 +43,9 @@ class ExpectedLeaks {
     return Status::unavailable("cannot read the suppressions ", path, ": ", os::error_text(error));
   }
 
-  /// Whether what was allocated by `frames`, leaf first, is expected: a rule names the innermost
-  /// frame of those that are named, or there is an allow-list that names none of them.
+  /// Returns true if the allocation by `frames`, leaf first, is expected: the rule for the
+  /// innermost matched frame suppresses it, or an allow-list exists that matches none of the
+  /// frames.
   [[nodiscard]] bool have(std::span<const NamedFrame> frames) const {
     const std::uint32_t first_allowing =
         find_rule(rules_.leak_rules(), true, [](const SuppressionRule&) { return true; });

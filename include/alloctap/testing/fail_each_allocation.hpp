@@ -1,4 +1,4 @@
-/// Every allocation of a function, failed once.
+/// Exhaustive fault injection: fails each allocation of a function once.
 #pragma once
 
 #include <concepts>
@@ -10,35 +10,33 @@
 
 namespace alloctap {
 
-/// What `fail_each_allocation` did.
+/// The result of `fail_each_allocation`.
 struct FailureWalk {
-  /// How many allocations were made to fail: one in each run but the last.
+  /// Number of injected failures: one in each run but the last.
   std::uint64_t points = 0;
-  /// In how many of these runs std::bad_alloc came out of the body.
+  /// Number of runs that ended by std::bad_alloc.
   std::uint64_t bad_allocs = 0;
-  /// How many allocations the last run made, which got through; 0 where none did.
+  /// Number of allocations in the final run without a failure; 0 if there was no such run.
   std::uint64_t allocations = 0;
-  /// Whether a run got through without a failure; false where `most_runs` ended the walk, where
-  /// there is no memory in earnest, or where failures cannot be had (`FailingAllocations::active`).
+  /// True if a run ended without a failure. False if `most_runs` was reached, memory really ran
+  /// out, or fault injection is unavailable (`FailingAllocations::active`).
   bool complete = false;
 };
 
-/// How to walk.
 struct FailureWalkOptions {
-  /// Which allocations are walked; its second group is the walk's own and is not looked at.
+  /// Selects allocations to fail. Its second group of members is overwritten.
   FailureRule rule{};
-  /// For a body that makes more allocations each time it is called.
+  /// Limit for bodies that allocate more often in each run.
   std::uint64_t most_runs = 100'000;
 };
 
-/// Calls `body` again and again: first its first allocation fails, then its second, until it makes
-/// none that is left to fail. After each of the runs that had a failure `after_failure` is called
-/// with the number of the allocation, from 1 on, and with nothing failing any more: the place to
-/// check that all is as it was, or that nothing leaked.
+/// Calls `body` repeatedly: in run n its n-th allocation fails, until a run has no failure. Calls
+/// `after_failure(n)` after each run with a failure, with injection off. Use it to check for leaks
+/// and for an unchanged state.
 ///
-/// std::bad_alloc that comes out of the body is what is to be expected, and ends a run; any other
-/// exception ends the walk and passes on. The tracker needs `Failures = InjectedFailures`; without
-/// such a tracker nothing fails and the first run is the last.
+/// A run may end by std::bad_alloc. Any other exception ends the test and is passed on. Requires a
+/// tracker with `Failures = InjectedFailures`; otherwise nothing fails and the first run is the
+/// last.
 ///
 ///     const alloctap::FailureWalk walk = alloctap::fail_each_allocation([&] { parse(text); });
 ///     CHECK(walk.complete);

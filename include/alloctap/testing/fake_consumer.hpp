@@ -1,4 +1,4 @@
-/// The receiving end of a queue that keeps what arrives: for tests of queues.
+/// A queue consumer that stores all calls, for tests of queues.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,6 @@
 
 namespace alloctap::testing {
 
-/// Which function of a consumer was called.
 enum class ConsumerFunction : std::uint8_t {
   kAllocation,
   kDeallocation,
@@ -20,16 +19,16 @@ enum class ConsumerFunction : std::uint8_t {
   kPair,
 };
 
-/// One call of a consumer, with what it said.
+/// One call of a consumer, with its arguments.
 struct ConsumerCall {
   ConsumerFunction function = ConsumerFunction::kAllocation;
-  /// nullptr for a pair, which names no pointer.
+  /// nullptr for a pair, which has no pointer.
   void* pointer = nullptr;
   BlockRecord record;
 };
 
-/// Keeps all calls in order, and the records that are live, so that `take` finds them. Thread-safe.
-/// It allocates, but as a tracker does: no hook reports it, whichever thread of a queue it runs on.
+/// Stores all calls in order, and the live records, which `take` looks up. Thread-safe. Its own
+/// allocations are not recorded, on whichever thread of a queue it runs.
 class FakeConsumer {
  public:
   void record_allocation(const RecordedAllocation& allocation) noexcept {
@@ -66,13 +65,13 @@ class FakeConsumer {
     calls_.push_back({ConsumerFunction::kPair, nullptr, record});
   }
 
-  /// A copy of all calls so far.
+  /// Returns a copy of all calls so far.
   [[nodiscard]] std::vector<ConsumerCall> calls() {
     const std::lock_guard hold(lock_);
     return calls_;
   }
 
-  /// A copy of what is live.
+  /// Returns a copy of the live records.
   [[nodiscard]] std::map<void*, BlockRecord> live() {
     const std::lock_guard hold(lock_);
     return live_;

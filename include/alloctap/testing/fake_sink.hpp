@@ -1,4 +1,4 @@
-/// An event sink that keeps what it is told: for tests of hook backends.
+/// An event sink that stores all calls, for tests of hook backends.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,6 @@
 
 namespace alloctap::testing {
 
-/// Which function of a sink was called.
 enum class SinkFunction : std::uint8_t {
   kAllocate,
   kDeallocate,
@@ -28,11 +27,11 @@ enum class SinkFunction : std::uint8_t {
   kModulesUnloaded,
 };
 
-/// One call of a sink. What a function does not state is 0.
+/// One call of a sink. Members that a function does not have are 0.
 struct SinkCall {
   SinkFunction function = SinkFunction::kAllocate;
   void* pointer = nullptr;
-  /// Bytes asked for, stated or mapped.
+  /// Requested, stated or mapped bytes.
   std::size_t size = 0;
   std::size_t alignment = 0;
   AllocationKind allocation_kind = AllocationKind::kMalloc;
@@ -40,9 +39,9 @@ struct SinkCall {
   CallOrigin origin{};
 };
 
-/// Keeps the first `kMost` calls in a fixed array, so that it works inside malloc, and leaves errno
-/// changed after each, as a real one may. Thread-safe, but for reading what others still write.
-/// `Tag` is any type: sinks with different tags are apart.
+/// Stores the first `kMost` calls in a fixed array, so it works inside malloc. Changes errno in
+/// each call, as a real sink may. Thread-safe, except reading while calls arrive. Sinks with
+/// different `Tag` types are independent.
 template <class Tag = void>
 struct FakeSink {
   static constexpr std::size_t kMost = 1024;
@@ -88,12 +87,12 @@ struct FakeSink {
   }
   static void on_modules_unloaded() noexcept { keep({.function = SinkFunction::kModulesUnloaded}); }
 
-  /// What was told since `clear`.
+  /// Returns the stored calls since `clear`.
   [[nodiscard]] static std::span<const SinkCall> calls() noexcept {
     return {calls_.data(), std::min(count(), kMost)};
   }
 
-  /// How many calls there were, kept or not.
+  /// Returns the number of calls since `clear`, stored or not.
   [[nodiscard]] static std::size_t count() noexcept {
     return count_.load(std::memory_order_acquire);
   }

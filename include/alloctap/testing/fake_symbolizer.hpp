@@ -1,4 +1,4 @@
-/// Names that a test chooses: for tests of dumps.
+/// A symbolizer with names defined by a test, for tests of dumps.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace alloctap::testing {
 
-/// Knows what it was told with `know`.
+/// A symbolizer that knows the functions passed to `know`.
 struct FakeSymbolizer {
   /// A function at `[start, end)`.
   struct Function {
@@ -24,8 +24,8 @@ struct FakeSymbolizer {
 
   static constexpr std::string_view name = "fake";
 
-  /// Forgets all functions but these, whose names and files outlive their use. Of functions that
-  /// overlap, an earlier one was inlined into a later one. Not thread-safe.
+  /// Replaces all functions; their strings must stay valid while in use. If functions overlap, an
+  /// earlier one was inlined into a later one. Not thread-safe.
   static void know(std::span<const Function> functions) {
     functions_.assign(functions.begin(), functions.end());
   }

@@ -1,4 +1,4 @@
-/// What tests found out about memory, in a form that reports for other programs are made from.
+/// Findings: memory problems found by tests, as input for report formats.
 #pragma once
 
 #include <cstdint>
@@ -12,39 +12,39 @@ namespace alloctap::testing {
 
 enum class FindingKind : std::uint8_t {
   kLeak,
-  /// An allocation where none was allowed.
+  /// An allocation in a scope that forbids it.
   kAllocation,
-  /// Memory that grows from run to run.
+  /// Memory that grows with each run.
   kGrowth,
   kBudget,
   kBaseline,
   kMisuse,
-  /// Blocks that grow step by step.
+  /// Blocks that should be reserved instead of growing repeatedly.
   kReserve,
 };
 
 enum class FindingLevel : std::uint8_t { kError, kWarning, kNote };
 
-/// A stack that is told with a finding, leaf first, and what it is: "allocated by".
+/// A stack of a finding, leaf first, with its role, such as "allocated by".
 struct FindingStack {
   std::string title = {};
   std::vector<FrameText> frames = {};
 };
 
-/// One thing that is wrong. Whatever is not known is empty, or 0.
+/// One problem. Unknown members are empty or 0.
 struct Finding {
   FindingKind kind = FindingKind::kLeak;
   FindingLevel level = FindingLevel::kError;
-  /// The name of the rule that was broken; that of its kind where it is empty.
+  /// Id of the violated rule; if empty, that of `kind`.
   std::string rule = {};
   std::string message = {};
   std::string test_suite = {};
   std::string test_case = {};
-  /// Where it is to be shown; the place of the first stack where it is empty.
+  /// Location to show; if empty, that of the first stack.
   std::string file = {};
   std::uint32_t line = 0;
   std::vector<FindingStack> stacks = {};
-  /// Blocks, calls or times, and bytes; of whatever `message` says.
+  /// Numbers that `message` refers to: blocks, calls or occurrences, and bytes.
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;
 };
@@ -56,15 +56,15 @@ struct RunTest {
   std::uint64_t milliseconds = 0;
 };
 
-/// What a report is made of.
+/// The input of a report.
 struct Findings {
   std::vector<Finding> all;
-  /// Those that passed too, for reports that count them; a finding of a test that is not among them
-  /// adds it.
+  /// Tests that ran, including passed ones, for formats that count them. Tests of findings are
+  /// added automatically.
   std::vector<RunTest> tests;
 };
 
-/// What is said of all findings of a kind.
+/// The description of a kind of finding.
 struct FindingRule {
   std::string_view id;
   std::string_view name;
@@ -95,13 +95,13 @@ struct FindingRule {
   return finding.rule.empty() ? rule_of(finding.kind).id : std::string_view(finding.rule);
 }
 
-/// Never empty.
+/// Returns the message, or the summary of the finding's kind. Never empty.
 [[nodiscard]] inline std::string_view message_of(const Finding& finding) noexcept {
   return finding.message.empty() ? rule_of(finding.kind).summary
                                  : std::string_view(finding.message);
 }
 
-/// The stacks in lines that end in line feeds.
+/// Returns all stacks as text; each line ends in a line feed.
 [[nodiscard]] inline std::string stacks_text(const Finding& finding) {
   std::string text;
   for (const FindingStack& stack : finding.stacks) {

@@ -1,4 +1,4 @@
-/// The contract of forms in which findings are written.
+/// The concept of report formats for findings.
 #pragma once
 
 #include <concepts>
@@ -12,14 +12,14 @@
 
 namespace alloctap::testing {
 
-/// Writes all of `findings`; the writer keeps errors.
+/// A format that writes `findings`. Errors of the output are kept in the writer.
 template <class F>
 concept FindingFormat = requires(const F& format, const Findings& findings, DumpWriter& out) {
   { format.write(findings, out) } -> std::same_as<void>;
 };
 
-/// Writes `findings` to `output`, a `DumpOutput`, in the form of `format`. Control plane; what it
-/// allocates is not recorded.
+/// Writes `findings` to `output`, a `DumpOutput`, in the given format. Control plane; its
+/// allocations are not recorded.
 template <FindingFormat Format, class Output>
   requires DumpOutput<std::remove_reference_t<Output>>
 Status write_findings(const Findings& findings, const Format& format, Output&& output) {

@@ -1,4 +1,4 @@
-/// Where findings are in the source, as other programs name it.
+/// Source locations of findings, as paths and URIs.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace alloctap::testing {
 
-/// A line of a file; an empty one where nothing is known, line 0 where only the file is.
+/// A source location: `file` is empty if unknown; line 0 if only the file is known.
 struct SourcePlace {
   std::string file;
   std::uint32_t line = 0;
@@ -23,8 +23,8 @@ struct SourcePlace {
   return path.size() > 1 && path[1] == ':';
 }
 
-/// `file` as seen from the directory `root`, with slashes; as it is where it is not below it, or
-/// where `root` is empty.
+/// Returns `file` relative to the directory `root`, with slashes. Returns it unchanged if it is not
+/// below `root`, or if `root` is empty.
 [[nodiscard]] inline std::string path_below(std::string_view file, std::string_view root) {
   std::string path(file);
   std::string parent(root);
@@ -38,15 +38,15 @@ struct SourcePlace {
   return is_below ? path.substr(parent.size() + 1) : path;
 }
 
-/// Whether the frame is of the C++ standard library, which works for whoever calls it.
+/// Returns true for frames of the C++ standard library, which acts on behalf of its caller.
 [[nodiscard]] inline bool is_of_standard_library(const FrameText& frame) noexcept {
   const std::string_view name = qualified_name(frame.function);
   return name.starts_with("std::") || name.starts_with("__gnu_cxx::");
 }
 
-/// Where to show `finding`: the place that it names, or that of the innermost frame of its first
-/// stack that is below `root`; where none is, of the innermost that is not of the standard library,
-/// or that has a place at all. In paths below `root`.
+/// Returns the location to show for `finding`. Prefers its own; then the innermost frame of the
+/// first stack that is below `root`, outside of the standard library, or has a location at all.
+/// Paths are relative to `root`.
 [[nodiscard]] inline SourcePlace place_of(const Finding& finding, std::string_view root) {
   if (!finding.file.empty()) return {path_below(finding.file, root), finding.line};
   SourcePlace innermost;
@@ -62,7 +62,7 @@ struct SourcePlace {
   return innermost_own.file.empty() ? innermost : innermost_own;
 }
 
-/// `path` as a reference by URI (RFC 3986): relative ones stay so.
+/// Returns `path` as a URI reference (RFC 3986); relative paths stay relative.
 [[nodiscard]] inline std::string uri_of(std::string_view path) {
   constexpr char kDigits[] = "0123456789ABCDEF";
   constexpr std::string_view kPlain = "-._~/";

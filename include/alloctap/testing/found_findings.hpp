@@ -1,4 +1,4 @@
-/// Findings of what trackers and tests found.
+/// Conversion of results of trackers and tests into findings.
 #pragma once
 
 #include <algorithm>
@@ -27,13 +27,13 @@
 
 namespace alloctap::testing {
 
-/// What a finding is told of the test that it was made in; either may be empty.
+/// The test that a finding belongs to; either member may be empty.
 struct TestPlace {
   std::string_view test_suite = {};
   std::string_view test_case = {};
 };
 
-/// One of that kind with the text, in that test.
+/// Makes a finding of `kind` with `message`.
 [[nodiscard]] inline Finding make_finding(FindingKind kind, std::string message,
                                           const TestPlace& test = {}) {
   return {.kind = kind,
@@ -42,7 +42,7 @@ struct TestPlace {
           .test_case = std::string(test.test_case)};
 }
 
-/// A finding for each stack of `leaked`.
+/// Adds a finding for each stack of `leaked`.
 inline void add_leaks(Findings& findings, const LeakedCase& leaked,
                       std::string_view test_suite = {}) {
   for (const LeakedStack& stack : leaked.stacks) {
@@ -57,7 +57,7 @@ inline void add_leaks(Findings& findings, const LeakedCase& leaked,
   }
 }
 
-/// Nothing where `result` passed; else one finding, with each stack that changed.
+/// Adds one finding with all changed stacks if `result` failed.
 inline void add_baseline(Findings& findings, const BaselineResult& result,
                          const TestPlace& test = {}) {
   if (result) return;
@@ -78,7 +78,7 @@ inline void add_baseline(Findings& findings, const BaselineResult& result,
   findings.all.push_back(std::move(finding));
 }
 
-/// A finding for each stack of `found`, leaks of `Tracker`. Control plane, as are those below.
+/// Adds a finding for each leaking stack of `found`, leaks of `Tracker`. Control plane.
 template <class Tracker>
 [[nodiscard]] Status add_leaks(Findings& findings, const FoundLeaks& found,
                                const TestPlace& test = {}) {
@@ -100,7 +100,7 @@ template <class Tracker>
   return Status();
 }
 
-/// What `counted` is, with its stacks.
+/// Returns a finding of the misuse, with its stacks.
 [[nodiscard]] inline Finding misuse_finding(const CountedMisuse& counted, const NamedStacks& names,
                                             const TestPlace& test) {
   const Misuse& misuse = counted.first;
@@ -119,8 +119,7 @@ template <class Tracker>
   return finding;
 }
 
-/// A finding for each way in which blocks were misused, of `snapshot`, that `sorted` does not
-/// suppress.
+/// Adds a finding for each fault of `snapshot` that `sorted` does not suppress. Control plane.
 template <class Tracker>
 [[nodiscard]] Status add_misuses(Findings& findings, const Snapshot& snapshot,
                                  const SortedMisuses& sorted, const TestPlace& test = {}) {
@@ -135,7 +134,7 @@ template <class Tracker>
   return Status();
 }
 
-/// A finding for each stack that allocated, or gave back, in a scope that forbids it.
+/// Adds a finding for each stack that violated a no-allocation scope. Control plane.
 template <class Tracker>
 [[nodiscard]] Status add_offences(Findings& findings, const ScopeOffences& offences,
                                   const TestPlace& test = {}) {
@@ -161,7 +160,7 @@ template <class Tracker>
   return Status();
 }
 
-/// A finding for each time that a tag was over its budget, of those that `snapshot` tells.
+/// Adds a finding for each budget offence in `snapshot`. Control plane.
 template <class Tracker>
 [[nodiscard]] Status add_budgets(Findings& findings, const Snapshot& snapshot,
                                  const TestPlace& test = {}) {

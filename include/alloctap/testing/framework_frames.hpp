@@ -1,4 +1,4 @@
-/// Which frames are a test framework's own.
+/// Identification of a test framework's frames by function names.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace alloctap::testing {
 
-/// The name of `function` without what it returns and takes: "testing::Test::Run" of "void
-/// testing::Test::Run()". Of a name that does not look like one of C++, some part of it.
+/// Returns the name of `function` without return type and parameters: "testing::Test::Run" for
+/// "void testing::Test::Run()". For a name that is not C++, returns some part.
 [[nodiscard]] inline std::string_view qualified_name(std::string_view function) noexcept {
   constexpr std::string_view kOperator = "operator";
   constexpr std::string_view kAnonymous = "(anonymous namespace)";
@@ -36,10 +36,10 @@ namespace alloctap::testing {
   return function.substr(begin);
 }
 
-/// Tells what a framework does from what the tests do, by the names of functions. Thread-safe.
+/// Separates frames of a test framework from those of tests, by function name. Thread-safe.
 class FrameworkFrames {
  public:
-  /// `scopes`: how the names of its functions begin, such as "testing::". They outlive this.
+  /// `scopes`: name prefixes of the framework, such as "testing::". They must outlive this object.
   explicit constexpr FrameworkFrames(std::span<const std::string_view> scopes) noexcept
       : scopes_(scopes) {}
 
@@ -47,18 +47,17 @@ class FrameworkFrames {
     return begins_with_one_of(qualified_name(frame.function), scopes_);
   }
 
-  /// Whether the tests have no part in an allocation. The framework made it: the innermost of
-  /// `frames`, leaf first, that is neither an allocation function nor of the standard library, is
-  /// its own. Or the C library did, for what it keeps: the stack of a thread, for the next one,
-  /// what is to be done when a thread ends, and where modules are.
+  /// Returns true if an allocation is not caused by the tests. Either its innermost frame outside
+  /// of allocators and the standard library is the framework's, or the C library allocated for its
+  /// own caches: thread stacks, thread exit handlers, module maps. `frames` are leaf first.
   [[nodiscard]] bool allocated(std::span<const NamedFrame> frames) const noexcept {
     if (std::any_of(frames.begin(), frames.end(), &is_kept_by_library)) return true;
     const auto* const first = std::find_if_not(frames.data(), end_of(frames), &is_neutral);
     return first != end_of(frames) && has(*first);
   }
 
-  /// `frames`, leaf first, without those of the standard library inside of its function that was
-  /// called first.
+  /// Returns `frames` (leaf first) without internals of the standard library: keeps only its
+  /// outermost function, which the program called.
   [[nodiscard]] static std::span<const NamedFrame> without_library(
       std::span<const NamedFrame> frames) noexcept {
     const auto caller = std::find_if_not(frames.begin(), frames.end(), &is_neutral);
@@ -68,13 +67,13 @@ class FrameworkFrames {
                : frames.subspan(static_cast<std::size_t>(inner) - 1);
   }
 
-  /// The same without the framework's that run the test, and what is outside of them.
+  /// Returns `without_library(frames)` without the frames of the framework that run the test.
   [[nodiscard]] std::span<const NamedFrame> cut(std::span<const NamedFrame> frames) const noexcept {
     return without_library(frames.first(size_inside(frames)));
   }
 
-  /// How many return addresses `frames`, leaf first, have inside of those of the framework that run
-  /// the test.
+  /// Returns the number of return addresses in `frames` (leaf first) inside of the frames of the
+  /// framework that run the test.
   [[nodiscard]] std::size_t addresses_inside(std::span<const NamedFrame> frames) const noexcept {
     const auto inside = frames.first(size_inside(frames));
     return static_cast<std::size_t>(std::count_if(
@@ -98,7 +97,7 @@ class FrameworkFrames {
                        [name](std::string_view scope) { return name.starts_with(scope); });
   }
 
-  /// Works for whoever calls it.
+  /// Returns true for allocation functions and the standard library, which act for their caller.
   static bool is_neutral(const NamedFrame& frame) noexcept {
     static constexpr std::array<std::string_view, 4> kLibrary{
         "std::", "__gnu_cxx::", "__cxxabiv1::", "__gnu_debug::"};
@@ -110,7 +109,7 @@ class FrameworkFrames {
            std::find(kFunctions.begin(), kFunctions.end(), frame.function) != kFunctions.end();
   }
 
-  /// Of glibc, whose debug information knows them by other names than its symbol table.
+  /// Functions of glibc; debug information and symbol table use different names for them.
   static bool is_kept_by_library(const NamedFrame& frame) noexcept {
     static constexpr std::array<std::string_view, 5> kBeginnings{
         "_dl_allocate_tls", "pthread_create@", "__pthread_create", "__cxa_thread_atexit",

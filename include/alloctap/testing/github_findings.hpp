@@ -1,4 +1,4 @@
-/// Findings as annotations of a workflow on GitHub: lines on its standard output.
+/// Report format: annotations of GitHub workflows on standard output.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@
 
 namespace alloctap::testing {
 
-/// One line for each finding:
+/// Writes one workflow command per finding:
 ///
 ///     ::error file=src/load.cpp,line=12,title=leak%3A load level::24 bytes in 1 block%0A  load ...
 ///
-/// They are to go to the standard output of a step, as by `DescriptorOutput(1)`. GitHub shows the
-/// first ten errors, warnings and notices each of a step; all are in its log.
+/// Write it to the standard output of a step, such as by `DescriptorOutput(1)`. GitHub shows the
+/// first ten errors, warnings and notices of a step; its log has all.
 struct GithubFindings {
-  /// The directory of the repository: files below it are named from there.
+  /// Root directory of the repository; paths below it are written relative to it.
   std::string_view source_root = {};
 
   void write(const Findings& findings, DumpWriter& out) const {
@@ -54,7 +54,7 @@ struct GithubFindings {
     return "error";
   }
 
-  /// "leak: suite / case".
+  /// Returns "leak: suite / case".
   static std::string title_of(const Finding& finding) {
     std::string title(rule_id(finding));
     std::string_view between = ": ";

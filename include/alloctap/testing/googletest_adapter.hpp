@@ -1,4 +1,4 @@
-/// Leaks of tests for programs of GoogleTest.
+/// Adapter for GoogleTest: makes leaking tests fail.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,13 +20,13 @@
 
 namespace alloctap::testing {
 
-/// Tells `CaseLeaks` of the tests that GoogleTest runs, and makes those fail that leak. What a
-/// fixture does in SetUp and TearDown is part of the test; what it does for its suite is nobody's.
+/// A GoogleTest listener that reports tests to `CaseLeaks` and fails those that leak. SetUp and
+/// TearDown belong to the test; allocations of suite-level set-up are not attributed.
 class GoogleTestListener : public ::testing::EmptyTestEventListener {
  public:
   static constexpr std::array<std::string_view, 1> kScopes{"testing::"};
 
-  /// Both outlive this.
+  /// Both arguments must outlive this object.
   GoogleTestListener(CaseLeaks& leaks, LeakNotes& notes) noexcept : leaks_(leaks), notes_(notes) {}
 
   void OnTestStart(const ::testing::TestInfo& info) override { leaks_.begin_case(name_of(info)); }
@@ -57,7 +57,7 @@ inline constexpr TestFramework kGoogleTest{
       ADD_FAILURE_AT(file, line) << message;
     }};
 
-/// The second run, of `names`. Reports in files stay those of the first.
+/// Configures the second run: only `names`, without overwriting report files of the first.
 inline void select_tests(const std::vector<std::string>& names) {
   std::string filter;
   for (const std::string& name : names) filter += (filter.empty() ? "" : ":") + name;
@@ -67,16 +67,15 @@ inline void select_tests(const std::vector<std::string>& names) {
   delete listeners.Release(listeners.default_xml_generator());
 }
 
-/// Runs the tests and makes those fail that leak (`CaseLeaks`), each with the stacks of what it
-/// left:
+/// Runs the tests and fails those that leak (`CaseLeaks`), with the stacks of the leaks:
 ///
 ///     int main(int argc, char** argv) {
 ///       ::testing::InitGoogleTest(&argc, argv);
 ///       return alloctap::testing::run_googletest<Tracker>();
 ///     }
 ///
-/// Those that leave memory behind run twice, and with them the global environments. After
-/// InitGoogleTest, of version 1.12 or newer.
+/// Tests that leave memory behind run twice, and so do the global environments. Call it after
+/// InitGoogleTest. Requires GoogleTest 1.12 or newer.
 template <class Tracker>
 [[nodiscard]] int run_googletest() {
   TestTracker::use<Tracker>();

@@ -1,4 +1,4 @@
-/// Findings of memory that grows: what leaks slowly, and what should be reserved at once.
+/// Findings for slow leaks and for buffers that should reserve capacity.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace alloctap::testing {
 
-/// "grows by 100.5 bytes with each mark: from 64 to 5089 bytes in 50 marks".
+/// Returns "grows by 100.5 bytes with each mark: from 64 to 5089 bytes in 50 marks".
 [[nodiscard]] inline std::string growth_text(const SoakSuspect& suspect) {
   const auto tenths = static_cast<std::uint64_t>(suspect.bytes_per_mark * 10 + 0.5);
   return "grows by " + std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) +
@@ -26,7 +26,7 @@ namespace alloctap::testing {
          count_text(suspect.last_bytes, "byte") + " in " + count_text(suspect.marks, "mark");
 }
 
-/// "reserve(4096 bytes) would save 20 growths and 8184 bytes copied in 2 blocks".
+/// Returns "reserve(4096 bytes) would save 20 growths and 8184 bytes copied in 2 blocks".
 [[nodiscard]] inline std::string growth_text(const GrowthAdvice& advice) {
   const GrowthSums& sums = advice.sums;
   return "reserve(" + count_text(sums.largest_bytes, "byte") + ") would save " +
@@ -34,7 +34,7 @@ namespace alloctap::testing {
          " copied in " + count_text(sums.chains, "block");
 }
 
-/// Adds `make(element)` for each of `grown`, with the name of its stack.
+/// Adds `make(element)` for each element of `grown`, with its symbolized stack.
 template <class Tracker, class Grown, class Make>
 [[nodiscard]] Status add_grown(Findings& findings, std::span<const Grown> grown, Make&& make) {
   std::vector<StackId> stacks;
@@ -49,9 +49,8 @@ template <class Tracker, class Grown, class Make>
   return Status();
 }
 
-/// A finding for each stack that leaks slowly, as `SoakDetector::suspects` tells of `Tracker`: an
-/// `ArenaArray` of its is a span. Its count is of marks, its bytes are what it holds more than at
-/// the first of them. Control plane.
+/// Adds a finding for each slow leak in `suspects`, from `SoakDetector::suspects` with snapshots of
+/// `Tracker`. `count` is the number of marks, `bytes` the growth since the first. Control plane.
 template <class Tracker>
 [[nodiscard]] Status add_growth(Findings& findings, std::span<const SoakSuspect> suspects,
                                 const TestPlace& test = {}) {
@@ -63,8 +62,8 @@ template <class Tracker>
   });
 }
 
-/// A note for each stack whose blocks grow step by step, as `GrowthAdvisor::advice` tells of
-/// `Tracker`. Its count is of growths, its bytes are those that were copied. Control plane.
+/// Adds a note for each suggestion in `advice`, from `GrowthAdvisor::advice` of `Tracker`. `count`
+/// is the number of growth steps, `bytes` those copied. Control plane.
 template <class Tracker>
 [[nodiscard]] Status add_growth(Findings& findings, std::span<const GrowthAdvice> advice,
                                 const TestPlace& test = {}) {

@@ -1,4 +1,4 @@
-/// Whether what a piece of code holds grows as it is called.
+/// Detection of memory growth over repeated calls.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@
 
 namespace alloctap::testing {
 
-/// Looks three times at what is live of that which this thread, and those that it starts, allocate
-/// while the watch lives. Control plane, one at a time. What it allocates is not recorded.
+/// Compares live blocks at three moments, for allocations of this thread, and of threads it starts,
+/// while the watch lives. Control plane; one at a time. Its own allocations are not recorded.
 class GrowthWatch {
  public:
   void look() {
@@ -44,8 +44,8 @@ class GrowthWatch {
     }
   }
 
-  /// What grew between the first look and the second and between the second and the third, in
-  /// `calls` calls; empty where nothing did. `caller`: as `MeasuredCallable::caller`.
+  /// Describes the stacks that grew from each `look` to the next, in `calls` calls. Returns an
+  /// empty string if no stack did. `caller`: see `MeasuredCallable::caller`.
   [[nodiscard]] std::string describe(std::uint32_t calls, std::uintptr_t caller) const {
     if (!status_.ok()) return std::string(status_.message());
     constexpr std::size_t kLooks = 3;

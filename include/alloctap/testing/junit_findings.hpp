@@ -1,4 +1,4 @@
-/// Findings as test results in JUnit's XML.
+/// Report format: JUnit XML.
 #pragma once
 
 #include <chrono>
@@ -17,12 +17,12 @@
 
 namespace alloctap::testing {
 
-/// What Ant's schema asks for, which is more than most readers do. Each test has one `failure` for
-/// all that was found in it, as some readers keep only one; notes and warnings are failures too.
-/// What belongs to no test stands in the suite "alloctap", in a test named by its rule.
+/// Writes all that Ant's schema requires; most readers need less. Each test has one `failure` for
+/// all findings, because some readers keep only one. Notes and warnings are failures, too. Findings
+/// without a test are in the suite "alloctap", in a test named by their rule.
 struct JunitFindings {
   std::string_view hostname = "localhost";
-  /// When the tests ran, as `os::wall_clock_ns` tells it; 0: now.
+  /// Time of the tests in the unit of `os::wall_clock_ns`; 0: now.
   std::int64_t time_ns = 0;
 
   void write(const Findings& findings, DumpWriter& out) const {
@@ -40,7 +40,7 @@ struct JunitFindings {
     std::vector<const Finding*> findings = {};
   };
 
-  /// In the order in which they came, and found by name.
+  /// A list in insertion order with lookup by name.
   template <class Named>
   class List {
    public:
@@ -132,7 +132,7 @@ struct JunitFindings {
     return std::to_string(milliseconds / 1000) + "." + rest.substr(1);
   }
 
-  /// UTC, as "2024-02-29T23:59:58".
+  /// Returns the time in UTC, such as "2024-02-29T23:59:58".
   [[nodiscard]] std::string timestamp() const {
     using namespace std::chrono;
     const nanoseconds since(time_ns == 0 ? os::wall_clock_ns() : time_ns);

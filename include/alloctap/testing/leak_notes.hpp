@@ -1,4 +1,4 @@
-/// What the adapters of test frameworks print.
+/// Messages and results of test framework adapters.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@
 
 namespace alloctap::testing {
 
-/// Collects what was found, and says it on standard error at once. Control plane; what it allocates
-/// is not recorded.
+/// Collects leaks, and prints messages to standard error immediately. Control plane; its
+/// allocations are not recorded.
 class LeakNotes {
  public:
   void add(LeakedCase leaked) {
@@ -24,20 +24,20 @@ class LeakNotes {
     keep(std::move(leaked));
   }
 
-  /// The framework says it.
+  /// Adds a leak without printing it, because the framework does.
   void keep(LeakedCase leaked) {
     const ReentrancyGuard guard;
     cases_.push_back(std::move(leaked));
   }
 
-  /// `what` could not be done: the tests do not pass then.
+  /// Reports that `what` was impossible; makes the test run fail.
   void add_failure(std::string_view what, const Status& status) {
     const ReentrancyGuard guard;
     say(std::string(what) + ": " + std::string(status.message()) + "\n");
     failed_ = true;
   }
 
-  /// `name` failed when it ran again, so nothing is known of its leaks.
+  /// Reports that `name` failed in its second run, so its leaks are unknown.
   void add_unrepeatable(std::string_view name) {
     const ReentrancyGuard guard;
     say("\"" + std::string(name) + "\" passes once and fails when it runs again in the same " +

@@ -1,4 +1,4 @@
-/// What the adapters of test frameworks leave for continuous integration.
+/// Leak reports of test framework adapters for continuous integration.
 #pragma once
 
 #include <cstdlib>
@@ -16,10 +16,10 @@
 
 namespace alloctap::testing {
 
-/// Writes the leaks in `notes` to the file that ALLOCTAP_JUNIT names, as JUnit's XML, and where
-/// GITHUB_ACTIONS is true, as the service sets it, as annotations to standard output. A file that
-/// cannot be written is a failure. For SARIF, give `LeakNotes::cases` to `add_leaks` and
-/// `SarifFindings`, which need RapidJSON. Control plane.
+/// Writes the leaks in `notes` as JUnit XML to the file that ALLOCTAP_JUNIT names. If
+/// GITHUB_ACTIONS is "true", also writes annotations to standard output. A write error fails the
+/// tests. For SARIF, pass `LeakNotes::cases` to `add_leaks` and `SarifFindings`, which need
+/// RapidJSON. Control plane.
 inline void write_leak_reports(LeakNotes& notes) {
   const ReentrancyGuard guard;
   Findings findings;

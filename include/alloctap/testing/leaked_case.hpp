@@ -1,4 +1,4 @@
-/// What a test case left behind, in words.
+/// Leaks of a test case, and their description as text.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace alloctap::testing {
 
-/// As `NamedFrame`, with texts of its own.
+/// A `NamedFrame` that owns its strings.
 struct FrameText {
   std::string function = {};
   std::string module = {};
@@ -34,7 +34,7 @@ struct FrameText {
   return texts;
 }
 
-/// "function   file:line", or what else is known: "module+0x12ab".
+/// Returns "function   file:line", or without a file "function   module+0x12ab".
 [[nodiscard]] inline std::string to_text(const FrameText& frame) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string text = frame.function.empty() ? "??" : frame.function;
@@ -50,29 +50,29 @@ struct FrameText {
          (digits.empty() ? "0" : digits);
 }
 
-/// Blocks of one stack that are left.
+/// Leaked blocks of one stack.
 struct LeakedStack {
   std::uint64_t blocks = 0;
   std::uint64_t bytes = 0;
-  /// The part of the case that allocated them, "outer/inner"; empty of the case itself.
+  /// The part of the case that allocated them, "outer/inner"; empty for the case itself.
   std::string part;
-  /// Leaf first, without those of the framework that run the case.
+  /// Leaf first, without frames of the framework's runner.
   std::vector<FrameText> frames;
 };
 
-/// A test case that left blocks of the same stacks behind each time it ran.
+/// A test case that leaked blocks of equal stacks in both runs.
 struct LeakedCase {
   std::string name;
-  /// Most bytes first.
+  /// Sorted by bytes, largest first.
   std::vector<LeakedStack> stacks;
 };
 
-/// "64 bytes in 2 blocks".
+/// Returns "64 bytes in 2 blocks".
 [[nodiscard]] inline std::string count_text(std::uint64_t bytes, std::uint64_t blocks) {
   return count_text(bytes, "byte") + " in " + count_text(blocks, "block");
 }
 
-/// Some lines that say what leaked and where it was allocated.
+/// Returns a multi-line description of the leaks and their stacks.
 [[nodiscard]] inline std::string to_text(const LeakedCase& leaked) {
   std::uint64_t blocks = 0;
   std::uint64_t bytes = 0;

@@ -1,4 +1,4 @@
-/// The function that is measured, and where its callers begin.
+/// A callable whose outer frames can be removed from captured stacks.
 #pragma once
 
 #include <cstdint>
@@ -7,28 +7,27 @@
 
 namespace alloctap::testing {
 
-/// Calls a function and notes from where: the frames from there on outwards, of the counter, of the
-/// test and of what runs tests, are the same in every stack of the function and tell nothing of it.
-/// An address finds that place in programs without names too. Refers to the function. For one
-/// thread.
+/// Calls a function and notes the address of the call. Frames from there outwards (counter, test,
+/// runner) are in every stack of the function and carry no information. An address identifies them
+/// without symbols, too. Refers to the function. Not thread-safe.
 template <class Body>
 class MeasuredCallable {
  public:
   explicit MeasuredCallable(Body& body) noexcept : body_(body) {}
 
-  /// What the function throws passes through.
+  /// Passes exceptions on.
   ALLOCTAP_NOINLINE void operator()() {
     ++runs_;
-    // One before the place that it returns to, as `call_address` has it.
+    // Points into the call instruction, like `call_address`.
     caller_ = reinterpret_cast<std::uintptr_t>(ALLOCTAP_RETURN_ADDRESS()) - 1;
     body_();
-    // Something to do after the call: else the frame could be gone by then.
+    // A side effect after the call prevents a tail call, which would remove this frame.
     finished_ = runs_;
   }
 
   [[nodiscard]] std::uint32_t runs() const noexcept { return runs_; }
 
-  /// The address of the call, as `NamedFrame::address` has it; 0 before the first.
+  /// Returns the call address as in `NamedFrame::address`; 0 before the first call.
   [[nodiscard]] std::uintptr_t caller() const noexcept { return caller_; }
 
  private:

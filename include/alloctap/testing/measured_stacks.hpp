@@ -1,4 +1,4 @@
-/// From counts by stack to counts by the names of stacks.
+/// Conversion of counts by stack id to counts by symbolized stack.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@
 
 namespace alloctap::testing {
 
-/// The frames of `frames` inside of the measured function: without the call at `caller`, what is
-/// outside of it, and the frame inside, which is that of `MeasuredCallable` (of the functions that
-/// the compiler put into that one frame, only the last). All of them where no frame is that call,
-/// as on other threads, and where a stack was cut before it.
+/// Returns the part of `frames` inside the measured function. Removes the frames from the call at
+/// `caller` outwards, and the adjacent inner frame, which is `MeasuredCallable` (of functions
+/// inlined there, only the outermost). Returns all frames if none is at `caller`, as on other
+/// threads or in truncated stacks.
 [[nodiscard]] inline std::span<const NamedFrame> frames_inside(std::span<const NamedFrame> frames,
                                                                std::uintptr_t caller) noexcept {
   std::size_t end = frames.size();
@@ -29,7 +29,7 @@ namespace alloctap::testing {
   return frames.first(end > 0 ? end - 1 : 0);
 }
 
-/// "module  function", without what could break a line.
+/// Returns "module  function", without control characters.
 [[nodiscard]] inline std::string frame_text(const NamedFrame& frame) {
   std::string text(frame.module.empty() ? "?" : frame.module_name());
   text += "  ";
@@ -40,18 +40,17 @@ namespace alloctap::testing {
   return text;
 }
 
-/// From whose frames a baseline is made.
+/// Selects the frames of a baseline.
 struct BaselineFrames {
-  /// Of the call of the measured function, as for `frames_inside`.
+  /// Call address of the measured function, as for `frames_inside`.
   std::uintptr_t caller = 0;
-  /// Whether those are left out that are inside of the function of the C++ standard library that
-  /// the program called: shorter, and the same with other versions of it.
+  /// Omits frames inside the standard library function that the program called, which makes stacks
+  /// shorter and independent of the library's version.
   bool without_library = false;
 };
 
-/// What the counts come to by name. `named` has their stacks. What the test framework allocates,
-/// for assertions inside of the function, is not in it. `counted`: a range of `CountedStack` or of
-/// what has members of these names.
+/// Symbolizes `counted`, a range of `CountedStack` or of a type with such members. `named` must
+/// contain its stacks. Leaves out what the test framework allocates for assertions in the function.
 template <class Counts>
 [[nodiscard]] Baseline baseline_of(const Counts& counted, const NamedStacks& named,
                                    const BaselineFrames& which) {

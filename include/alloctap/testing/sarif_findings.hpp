@@ -1,4 +1,4 @@
-/// Findings in SARIF 2.1.0, the form of code scanning (OASIS standard of 2020).
+/// Report format: SARIF 2.1.0 (OASIS standard, 2020), for code scanning.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,12 @@
 
 namespace alloctap::testing {
 
-/// One run, with a rule for each kind of finding in it. The first stack of a finding is a code flow
-/// too, as that is what GitHub shows; lines move, so a finding is told from another run's by its
-/// rule, its test and the functions of its stacks. Needs RapidJSON: target alloctap::json_dump.
+/// Writes one run, with a rule for each kind of finding. The first stack is also written as a code
+/// flow, which GitHub displays. The fingerprint has rule, test and functions of the stacks, but no
+/// lines, because lines move. Needs RapidJSON: target alloctap::json_dump.
 struct SarifFindings {
-  /// The directory of the repository: files below it are named from there, as GitHub wants.
+  /// Root directory of the repository; paths below it are written relative to it, as GitHub
+  /// requires.
   std::string_view source_root = {};
 
   void write(const Findings& findings, DumpWriter& out) const {
@@ -82,7 +83,7 @@ struct SarifFindings {
       json_.end_object();
     }
 
-    /// As many as there are where it is none of them.
+    /// Returns the index of `rule`, or `rules_.size()` if it is not in the list.
     [[nodiscard]] std::size_t number_of(std::string_view rule) const noexcept {
       std::size_t number = 0;
       while (number < rules_.size() && rules_[number] != rule) ++number;
@@ -146,7 +147,7 @@ struct SarifFindings {
     const std::string_view source_root_;
     JsonBuilder json_;
     SarifPlaces places_;
-    /// In the order of their numbers.
+    /// Sorted by rule index.
     std::vector<std::string_view> rules_;
   };
 };

@@ -1,4 +1,4 @@
-/// Places, stacks and messages of findings as SARIF has them.
+/// SARIF output of locations, stacks and messages.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@
 
 namespace alloctap::testing {
 
-/// Writes them into an object that is open. Refers to the builder and to the text.
+/// Writes members into the open JSON object. Refers to the builder and to the path.
 class SarifPlaces {
  public:
-  /// Files below `source_root` are named from there.
+  /// Paths below `source_root` are written relative to it.
   SarifPlaces(JsonBuilder& json, std::string_view source_root) noexcept
       : json_(json), source_root_(source_root) {}
 
-  /// `text` under `key`.
+  /// Writes `text` as a message object under `key`.
   void write_message(const char* key, std::string_view text) {
     json_.key(key);
     json_.begin_object();
@@ -27,7 +27,7 @@ class SarifPlaces {
     json_.end_object();
   }
 
-  /// With the function that the place is in, where it is known.
+  /// Writes a location, with the function's name if known.
   void write_location(const SourcePlace& place, std::string_view function) {
     json_.begin_object();
     if (!place.file.empty()) write_physical_location(place);
@@ -44,7 +44,7 @@ class SarifPlaces {
     json_.end_object();
   }
 
-  /// All stacks, under "stacks"; nothing where there are none.
+  /// Writes all stacks under "stacks"; omits an empty list.
   void write_stacks(const Finding& finding) {
     if (finding.stacks.empty()) return;
     json_.key("stacks");
@@ -66,7 +66,7 @@ class SarifPlaces {
     json_.end_array();
   }
 
-  /// The first stack, under "codeFlows", in the order of the calls: the outermost first.
+  /// Writes the first stack under "codeFlows" in call order, outermost first.
   void write_code_flow(const Finding& finding) {
     if (finding.stacks.empty() || finding.stacks.front().frames.empty()) return;
     const std::vector<FrameText>& frames = finding.stacks.front().frames;

@@ -1,4 +1,4 @@
-/// What a piece of the program allocates, counted by a scope around it.
+/// The default allocation counter of baselines.
 #pragma once
 
 #include "alloctap/game/allocation_scopes.hpp"
@@ -8,9 +8,9 @@
 
 namespace alloctap::testing {
 
-/// Counts what the calling thread allocates while `work()` runs, by stacks of the tracker that has
-/// `AllocationScopes` among its observers. Fails where none has a session. What `work` throws
-/// passes through. Control plane.
+/// Counts allocations of the calling thread while `work()` runs, by stacks of the tracker with the
+/// observer `AllocationScopes`. Fails if no such tracker has a session. Passes exceptions on.
+/// Control plane.
 struct ScopeCounter {
   template <class Work>
   [[nodiscard]] Result<ArenaArray<CountedStack>> operator()(Work& work) const {

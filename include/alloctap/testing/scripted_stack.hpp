@@ -1,4 +1,4 @@
-/// Stacks that a test chooses: for tests of everything behind the capture.
+/// A stack capture policy with frames defined by a test.
 #pragma once
 
 #include <algorithm>
@@ -10,13 +10,13 @@
 
 namespace alloctap::testing {
 
-/// Captures, on each thread, what that thread said last with `play`; nothing before that, which
-/// counts as a failed walk.
+/// Captures the frames that the calling thread last passed to `play`. Before that, returns a failed
+/// capture without frames.
 struct ScriptedStack {
   static constexpr std::string_view name = "scripted";
 
-  /// From now on the stack of the calling thread is `frames`, leaf first, which outlives its use.
-  /// `failed`: the walk ends before the outermost frame.
+  /// Sets the calling thread's frames, leaf first; they must stay valid while in use. `failed`: the
+  /// walk ends before the outermost frame.
   static void play(std::span<const std::uintptr_t> frames, bool failed = false) noexcept {
     script = {.frames = frames, .failed = failed};
   }

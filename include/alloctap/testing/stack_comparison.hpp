@@ -1,4 +1,4 @@
-/// What two captures of one stack have to agree on, and where they do not.
+/// Comparison of two captures of one stack.
 #pragma once
 
 #include <algorithm>
@@ -11,56 +11,56 @@
 
 namespace alloctap::testing {
 
-/// A capture and what it wrote, leaf first.
+/// A capture and its frames, leaf first.
 struct SeenFrames {
   CapturedStack stack;
   std::span<const std::uintptr_t> frames;
 };
 
-/// How many captures were compared, and in what they differed. One may differ in several ways.
+/// Numbers of compared captures and of differences. One capture may differ in several ways.
 struct StackComparison {
   std::uint64_t captures = 0;
   std::uint64_t compared = 0;
-  /// Compared captures that differ in anything.
+  /// Compared captures with any difference.
   std::uint64_t different = 0;
   std::uint64_t different_depth = 0;
   std::uint64_t different_truncated = 0;
   std::uint64_t different_failed = 0;
   std::uint64_t different_frames = 0;
-  /// The tested capture told a hash that is not that of its frames.
+  /// Captures with a hash that does not match their frames.
   std::uint64_t wrong_hash = 0;
-  /// Of the compared: how many each policy counts as failed, and how many as truncated.
+  /// Compared captures that each policy marks as failed, and those truncated.
   std::uint64_t tested_failed = 0;
   std::uint64_t trusted_failed = 0;
   std::uint64_t truncated = 0;
-  /// Of the compared: how many the trusted policy ended where the tested one went on by frame
-  /// records.
+  /// Compared captures that the trusted policy ended early, but the tested one continued by frame
+  /// pointers.
   std::uint64_t by_records = 0;
-  /// Frames that were compared, and the most of one stack.
+  /// Number of compared frames, and the maximum depth.
   std::uint64_t frames = 0;
   std::uint64_t deepest = 0;
 };
 
-/// Two captures of one stack that differ, around the first frame that does.
+/// An excerpt of two different captures around their first different frame.
 struct StackDifference {
-  /// How many frames there are to look at on each side.
+  /// Maximum number of frames in the excerpt.
   static constexpr std::size_t kMaxFrames = 24;
-  /// How many of them are the last ones, further in, that both agree on.
+  /// Number of equal frames before the first difference.
   static constexpr std::size_t kCommonFrames = 8;
 
   CapturedStack tested;
   CapturedStack trusted;
   bool wrong_hash = false;
-  /// The number of the first frame that differs; the smaller depth where none does.
+  /// Index of the first different frame; the smaller depth if all common frames are equal.
   std::size_t first_different = 0;
-  /// The number of the frame that `tested_frames` and `trusted_frames` begin with.
+  /// Index of the first frame in the excerpt.
   std::size_t first_kept = 0;
-  /// 0 where a stack has ended.
+  /// 0 beyond the end of a stack.
   std::array<std::uintptr_t, kMaxFrames> tested_frames{};
   std::array<std::uintptr_t, kMaxFrames> trusted_frames{};
 };
 
-/// The number of the first frame in which they differ; the smaller depth where there is none.
+/// Returns the index of the first different frame, or the smaller depth.
 [[nodiscard]] inline std::size_t first_different_frame(const SeenFrames& tested,
                                                        const SeenFrames& trusted) noexcept {
   const auto both = std::min(tested.frames.size(), trusted.frames.size());
@@ -69,15 +69,15 @@ struct StackDifference {
   return static_cast<std::size_t>(place.first - tested.frames.begin());
 }
 
-/// Whether the tested walk left code by its frame records, and the trusted one, which knows none,
-/// ended there.
+/// Returns true if the tested walk continued by frame pointers through code without unwind rows,
+/// which ended the trusted walk.
 [[nodiscard]] inline bool goes_on_by_records(const SeenFrames& tested,
                                              const SeenFrames& trusted) noexcept {
   return tested.stack.by_records && trusted.stack.failed;
 }
 
-/// Whether they agree on every frame and on how the walk ended; where one goes on by frame records,
-/// on every frame that the other has.
+/// Returns true if frames and end of both walks are equal. If `tested` continued by frame pointers,
+/// compares only the frames that both have.
 [[nodiscard]] inline bool same_stack(const SeenFrames& tested, const SeenFrames& trusted) noexcept {
   if (goes_on_by_records(tested, trusted)) {
     return first_different_frame(tested, trusted) == trusted.frames.size();
@@ -88,7 +88,7 @@ struct StackDifference {
                     trusted.frames.end());
 }
 
-/// What there is to see of two captures that differ.
+/// Returns an excerpt around the first difference.
 [[nodiscard]] inline StackDifference describe_difference(const SeenFrames& tested,
                                                          const SeenFrames& trusted) noexcept {
   StackDifference difference;

@@ -1,4 +1,4 @@
-/// What a tracker of tests is made of.
+/// The base config of a tracker for tests.
 #pragma once
 
 #include "alloctap/config.hpp"
@@ -7,8 +7,8 @@
 
 namespace alloctap::testing {
 
-/// What the functions of testing/ need of a tracker: memory is put down to test cases, and what a
-/// thread allocates is counted. Derive from it and name the hook and the symbolizer:
+/// A config that attributes memory to test cases and counts allocations per thread, as the
+/// functions of testing/ require. Derive from it and choose the hook and the symbolizer:
 ///
 ///     struct Config : alloctap::testing::TestConfig {
 ///       using Hook = alloctap::InterposeHook;

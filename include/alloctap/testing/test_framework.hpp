@@ -1,4 +1,4 @@
-/// The test framework that the functions of testing/ tell of failures.
+/// The interface to the test framework that reports failures.
 #pragma once
 
 #include <atomic>
@@ -11,14 +11,14 @@
 
 namespace alloctap::testing {
 
-/// What a framework's adapter knows of it.
+/// Functions and names of one framework, supplied by its adapter.
 struct TestFramework {
-  /// How the names of its functions begin.
+  /// Prefixes of the framework's function names.
   std::span<const std::string_view> scopes;
-  /// The test that runs on this thread fails, at that place, and goes on.
+  /// Fails the current test of this thread, which continues; the failure is shown at `file:line`.
   void (*fail)(const char* file, int line, const std::string& message) = nullptr;
 
-  /// From now on failures go to `framework`, which stays. `run_doctest` and the like call it.
+  /// Selects the framework, which must stay valid. Called by adapters such as `run_doctest`.
   static void use(const TestFramework& framework) noexcept {
     current_.store(&framework, std::memory_order_release);
   }
@@ -29,7 +29,7 @@ struct TestFramework {
                                                 : framework->scopes);
   }
 
-  /// Fails the test; without a framework, a line on standard error says so.
+  /// Fails the test. Without a framework, prints the message to standard error.
   static void report(const char* file, int line, const std::string& message) {
     const TestFramework* const framework = current_.load(std::memory_order_acquire);
     if (framework != nullptr) return framework->fail(file, line, message);

@@ -1,4 +1,4 @@
-/// The tracker that the functions of testing/ ask, without its type.
+/// A type-erased interface to the tracker of a test program.
 #pragma once
 
 #include <atomic>
@@ -13,11 +13,11 @@
 
 namespace alloctap::testing {
 
-/// The functions of a tracker, so that one source of a test program names its type and compiles it,
-/// and the others, which have the tests, need not.
+/// The functions of a tracker behind pointers: only one source file of a test program needs the
+/// tracker's type and compiles it.
 class TestTracker {
  public:
-  /// From now on that is the tracker to ask. `run_doctest` and the like call it. Thread-safe.
+  /// Selects the tracker. Called by adapters such as `run_doctest`. Thread-safe.
   template <class Tracker>
   static void use() noexcept {
     static_assert(std::is_base_of_v<InheritedTags, typename Tracker::Tags>,
@@ -32,12 +32,12 @@ class TestTracker {
     current_.store(&kTracker, std::memory_order_release);
   }
 
-  /// nullptr where `use` was not called.
+  /// Returns the selected tracker; nullptr before `use`.
   [[nodiscard]] static const TestTracker* current() noexcept {
     return current_.load(std::memory_order_acquire);
   }
 
-  /// Why there is none.
+  /// Returns the error for a missing tracker.
   [[nodiscard]] static Status missing() {
     return Status::failed_precondition(
         "no tracker watches this test: start the tests by alloctap::testing::run_doctest<Tracker>, "

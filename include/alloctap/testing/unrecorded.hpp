@@ -1,4 +1,4 @@
-/// Objects of the tests' own machinery, of which a tracker shall not know.
+/// A wrapper for objects that a tracker must not record.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace alloctap::testing {
 
-/// Holds a `Value` that was made while this thread had a `ReentrancyGuard`, and frees it behind
-/// one: what it holds was never recorded, and no free of it shall look like that of an unknown
-/// block. Move-only. As thread-safe as `Value`.
+/// Holds a `Value` made under a `ReentrancyGuard`, and destroys it under one. Its allocations were
+/// not recorded, so their frees must not look like frees of unknown blocks. Move-only. As
+/// thread-safe as `Value`.
 template <class Value>
 class Unrecorded {
  public:

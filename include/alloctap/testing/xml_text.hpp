@@ -1,4 +1,4 @@
-/// Text that XML can hold.
+/// Escaping of text for XML.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace alloctap::testing {
 
-/// The entity for a character that XML, or the normalization of attributes, would take otherwise;
-/// empty where there is none.
+/// Returns the entity for characters that are special in XML or changed by attribute normalization;
+/// otherwise an empty string.
 [[nodiscard]] constexpr std::string_view xml_entity(char character) noexcept {
   switch (character) {
     case '&':
@@ -31,8 +31,8 @@ namespace alloctap::testing {
   }
 }
 
-/// `text` for an attribute in double quotes, or between elements. What is not UTF-8, and the two
-/// code points that XML 1.0 has not, become U+FFFD; control characters are left out.
+/// Escapes `text` for elements and double-quoted attributes. Replaces invalid UTF-8 and the two
+/// code points that XML 1.0 forbids by U+FFFD; omits control characters.
 [[nodiscard]] inline std::string xml_text(std::string_view text) {
   constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
   std::string escaped;

@@ -1,4 +1,4 @@
-/// The bodies of testing/expectations.hpp.
+/// Function bodies of testing/expectations.hpp.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,12 @@
 
 namespace alloctap::testing {
 
-/// "3 allocations of 120 bytes".
+/// Returns "3 allocations of 120 bytes".
 [[nodiscard]] inline std::string allocations_text(const BaselineCount& sums) {
   return count_text(sums.allocations, "allocation") + " of " + count_text(sums.bytes, "byte");
 }
 
-/// What `count` has beyond `most` allocations, stack by stack; empty where there is nothing.
+/// Describes the allocations beyond `most`, by stack. Returns an empty string within the limit.
 [[nodiscard]] inline std::string describe_excess(AllocationCount count, std::uint64_t most) {
   if (!count.status.ok()) return std::string(count.status.message());
   if (count.sums.allocations <= most) return {};
@@ -51,7 +51,7 @@ namespace alloctap::testing {
   return text;
 }
 
-/// Fails the test at `where` unless `problem` is empty; true where it is.
+/// Returns true if `problem` is empty; otherwise fails the test at `where`.
 inline bool expect_nothing(const std::string& problem, const std::source_location& where) {
   if (problem.empty()) return true;
   TestFramework::report(where.file_name(), static_cast<int>(where.line()), problem);
@@ -74,7 +74,7 @@ bool Expectations<T>::no_growth(std::uint32_t iterations, MeasuredCall body,
                                 const std::source_location& where) {
   GrowthWatch watch;
   constexpr std::uint32_t kWarmUp = 2;
-  // One place calls it, so that its stacks are the same each time.
+  // A single call site: stacks must be equal in all iterations.
   for (std::uint32_t i = 0; i < kWarmUp + iterations; ++i) {
     if (i == kWarmUp || i == kWarmUp + iterations / 2) watch.look();
     body();
@@ -86,7 +86,7 @@ bool Expectations<T>::no_growth(std::uint32_t iterations, MeasuredCall body,
                         where);
 }
 
-/// The tracker of the tests, as `allocation_baseline` asks one.
+/// Adapts `TestTracker` to the interface that `name_counts` expects.
 struct NamingTestTracker {
   static Result<NamedStacks> name_stacks(std::span<const StackId> stacks) {
     const TestTracker* const tracker = TestTracker::current();
