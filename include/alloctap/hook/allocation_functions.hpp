@@ -1,5 +1,5 @@
-/// The one table of allocation functions: what each is called, what it does and where its arguments
-/// say so. Every backend makes its handlers from these descriptions (`call_wrapper.hpp`).
+/// Table of the allocation functions of C, POSIX and C++. Every backend generates its handlers from
+/// this table (`call_wrapper.hpp`).
 #pragma once
 
 #include "alloctap/hook/c_functions.hpp"
@@ -9,7 +9,7 @@
 
 namespace alloctap {
 
-/// What hands out and takes back blocks of the heap.
+/// Functions that allocate, free or measure heap blocks.
 using HeapFunctions = FunctionList<
     functions::Malloc, functions::Calloc, functions::Realloc, functions::Free, functions::Memalign,
     functions::PosixMemalign, functions::AlignedAlloc, functions::Valloc, functions::Pvalloc,
@@ -22,7 +22,7 @@ using HeapFunctions = FunctionList<
     functions::DeleteSizedAligned, functions::DeleteArraySizedAligned,
     functions::DeleteAlignedNothrow, functions::DeleteArrayAlignedNothrow>;
 
-/// What maps and unmaps pages.
+/// Functions that map and unmap pages.
 using MappingFunctions =
     FunctionList<functions::Mmap, functions::Mmap64, functions::Munmap, functions::Mremap>;
 

@@ -1,4 +1,4 @@
-/// How close together an allocator's blocks may begin.
+/// Minimum distance between the starts of an allocator's blocks.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@
 
 namespace alloctap {
 
-/// The least distance in bytes of two blocks that live at one time and come from `Originals`, as
-/// far as it is known: 32 where all of them are the C library's, or operators that call it, and its
-/// smallest block has room for more than 16 bytes, as glibc's has; else 16. Blocks begin at
-/// multiples of 16, so one of more bytes leaves room for no other within 32. Allocates a block.
+/// Measures the least distance in bytes between two live blocks of `Originals`. It is 32 if every
+/// function is the C library's, or an operator that calls it, and its smallest block holds over 16
+/// bytes (glibc: 24). Otherwise it is 16. Blocks are 16-aligned, so one above 16 bytes covers 32.
+/// Allocates a block.
 template <class Originals>
 class BlockSpacing {
  public:
@@ -41,9 +41,9 @@ class BlockSpacing {
   }
 
   static bool all_of_c_library() noexcept {
-    // A look-up that fails keeps the text of its error in memory.
+    // A failed look-up allocates the text of its dlerror.
     const UseInternalArena own;
-    // An allocator that replaces the operators does not bring the rest of the C++ library.
+    // Located by this function because an allocator that replaces the operators does not define it.
     const Libraries libraries{.c = module_of(os::next_symbol("mmap")),
                               .cxx = module_of(os::next_symbol("_ZSt15get_new_handlerv"))};
     return all_are_of(libraries, AllocationFunctions{});
@@ -51,7 +51,7 @@ class BlockSpacing {
 
   struct Libraries {
     std::uintptr_t c;
-    /// 0 where there is none.
+    /// 0 if no C++ library is loaded.
     std::uintptr_t cxx;
   };
 
@@ -62,7 +62,7 @@ class BlockSpacing {
             ...);
   }
 
-  /// `fallback`: nullptr for what is no operator.
+  /// `fallback` is nullptr unless the function is an operator.
   ALLOCTAP_NOINLINE static bool is_of(const Libraries& libraries, const void* function,
                                       const void* fallback) noexcept {
     const std::uintptr_t module = module_of(function);
@@ -83,7 +83,7 @@ class BlockSpacing {
   static constexpr bool kIsOperator =
       requires { FallbackOperator<Function, Originals>::call; } && Function::name[0] == '_';
 
-  /// 0 of nullptr, and of no code of a module.
+  /// Returns 0 for nullptr, or if no module holds `code`.
   static std::uintptr_t module_of(const void* code) noexcept {
     return code == nullptr ? 0 : os::find_module(reinterpret_cast<std::uintptr_t>(code)).start;
   }

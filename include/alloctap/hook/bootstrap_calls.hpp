@@ -1,4 +1,4 @@
-/// Stand-ins for the allocation functions where the host's own must not be entered.
+/// Allocation functions on the bootstrap arena, for when the host's allocator must not be entered.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,13 @@
 
 namespace alloctap {
 
-/// `call` has the signature of `Function` and serves it from the bootstrap arena. Blocks are never
-/// given back, whoever owned them.
+/// `call` has the signature of `Function` and allocates from the bootstrap arena. Freeing has no
+/// effect.
 template <class Function, CallRole Role = Function::role,
           class Signature = typename Function::Signature>
 struct BootstrapCall;
 
-/// A block for `request`, or nullptr with errno set.
+/// Returns a block, or nullptr with errno set to ENOMEM.
 inline void* bootstrap_block(const BlockRequest& request) noexcept {
   void* block = BootstrapArena::allocate(request.size, request.alignment);
   if (block == nullptr) errno = ENOMEM;
@@ -32,7 +32,7 @@ struct BootstrapCall<Function, CallRole::kAllocate, Result*(Arguments...)> {
   }
 };
 
-/// The copying functions: the block ends in '\0' because it comes zeroed.
+/// strdup and strndup. The arena's blocks are zeroed, which terminates the copy.
 template <class Function, class... Arguments>
 struct BootstrapCall<Function, CallRole::kAllocate, char*(const char*, Arguments...)> {
   static char* call(const char* text, Arguments... arguments) noexcept {
@@ -53,8 +53,8 @@ struct BootstrapCall<Function, CallRole::kAllocateInto, int(void**, std::size_t,
   }
 };
 
-/// The old block may be the host's, whose size is not known here: the least of both is copied where
-/// it is ours, and nothing can be where it is not, so the call fails then.
+/// Copies the smaller of both sizes. Returns nullptr for a block of the host's allocator, because
+/// its size is unknown here.
 template <class Function, class... Arguments>
 struct BootstrapCall<Function, CallRole::kReallocate, void*(void*, Arguments...)> {
   static void* call(void* old, Arguments... arguments) noexcept {
@@ -70,8 +70,7 @@ struct BootstrapCall<Function, CallRole::kReallocate, void*(void*, Arguments...)
   }
 };
 
-/// A block of the host that is freed here is left to it: entering the host's free is what must not
-/// happen.
+/// Leaks a block of the host's allocator, because the host's free must not be entered.
 template <class Function, class... Arguments>
 struct BootstrapCall<Function, CallRole::kDeallocate, void(void*, Arguments...)> {
   static void call(void*, Arguments...) noexcept {}

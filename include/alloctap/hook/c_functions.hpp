@@ -1,4 +1,4 @@
-/// The allocation functions of C, POSIX and glibc.
+/// Descriptions of the allocation functions of C, POSIX and glibc.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace alloctap::functions {
 
-/// `count * size`, or the largest number where that overflows: no allocator has so many bytes.
+/// Returns `count * size`, or SIZE_MAX, which no allocator can serve, on overflow.
 constexpr std::size_t array_bytes(std::size_t count, std::size_t size) noexcept {
   std::size_t bytes = 0;
   return ALLOCTAP_MULTIPLY_OVERFLOWS(count, size, &bytes) ? SIZE_MAX : bytes;
@@ -64,7 +64,7 @@ struct Valloc : Allocates<AllocationKind::kAlignedAlloc> {
 
 struct Pvalloc : Valloc {
   static constexpr const char* name = "pvalloc";
-  /// The program may use whole pages.
+  /// The program may use the block up to the end of its last page.
   static constexpr bool gives_whole_pages = true;
 };
 

@@ -1,4 +1,4 @@
-/// Taking the time of a real call, for sinks that ask for it.
+/// Timer for the real allocator call.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace alloctap {
 
-/// Of one call, from `begin` to `stop`; nothing where it is not begun. Holds nothing for a sink
-/// that does not take the time, and cannot be begun then.
+/// Measures one call for a `TimingSink`, from `begin` to `stop`. Has no effect unless begun. Empty
+/// for sinks without timing.
 template <class Sink, bool = TimingSink<Sink>>
 class CallTimer {
  public:
@@ -19,7 +19,7 @@ class CallTimer {
 template <class Sink>
 class CallTimer<Sink, true> {
  public:
-  /// `bytes`: what the program asks for.
+  /// `bytes` is the size that the program requested.
   ALLOCTAP_ALWAYS_INLINE void begin(AllocatorCall call, std::size_t bytes) noexcept {
     timed_ = Sink::begin_timing(call, bytes);
   }

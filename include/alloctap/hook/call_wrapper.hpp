@@ -1,5 +1,5 @@
-/// What happens between a program's call and the allocator: one handler per shape of function,
-/// shared by all backends.
+/// Handlers that run between a hooked call and the allocator, one per `CallRole`, shared by all
+/// backends.
 #pragma once
 
 #include <algorithm>
@@ -25,21 +25,19 @@
 
 namespace alloctap {
 
-/// Handlers of one backend that feed one sink. Each is inlined into the entry point that calls it,
-/// which passes its own `CallOrigin`. In this order:
+/// Handlers for one backend and one sink. Each is inlined into its entry point, which passes its
+/// own `CallOrigin`. Steps, in order:
 ///
-///  1. Operators that the program replaces, and blocks of the bootstrap arena, are kept away from
-///     the host's allocator. Only for `Originals` with `kHandsOutStandIns`.
-///  2. A `RefusingSink` may refuse an allocation; then it is not recorded.
-///  3. Only the outermost call of a thread is the program's: what is called below it passes
-///  through.
-///  4. A `CheckingSink` lays out and checks blocks (`CheckedCall`).
-///  5. Allocations are recorded after the real call; frees, and the old block of a reallocation,
-///     before it, because afterwards another thread may own the address.
+///   1. Operators new and delete that the program replaces pass through. Blocks of the bootstrap
+///      arena never reach the host's allocator. Only if `Originals::kHandsOutStandIns`.
+///   2. A `RefusingSink` may make an allocation fail; a failed one is not recorded.
+///   3. Only a thread's outermost call is recorded; calls nested inside it pass through.
+///   4. A `CheckingSink` lays out and checks blocks (`CheckedCall`).
+///   5. Allocations are recorded after the real call. Frees, and the old block of a reallocation,
+///      are recorded before it: afterwards another thread may own the address.
 ///
-/// `Originals` says where the real functions are: `Originals::template get<Function>()` returns a
-/// callable of the description's signature, never null; `Originals::recording()` whether events are
-/// wanted now.
+/// `Originals::get<Function>()` returns the real function, never null. `Originals::recording()`
+/// returns true while a tracker records.
 template <class Originals, EventSink Sink>
 struct CallWrapper {
   template <class Function, class... Arguments>
@@ -130,7 +128,7 @@ struct CallWrapper {
     auto* const original = Originals::template get<Function>();
     replace_pages(guard, old, old_length);
     if (!wanted(guard)) return original(old, old_length, length, flags, address);
-    // A length of 0 makes a second view of a shared mapping, and the old one may be asked to stay.
+    // An old length of 0 maps shared pages a second time, and MREMAP_DONTUNMAP keeps the old range.
     const bool leaves_old = os::remap_keeps_old(old_length, flags);
     DetachedMappings detached =
         leaves_old ? DetachedMappings{} : begin_unmap(old, old_length, origin);
@@ -160,7 +158,7 @@ struct CallWrapper {
     return kHandsOutStandIns && BootstrapArena::owns(block);
   }
 
-  /// Moves a block that was allocated early out of the bootstrap arena.
+  /// Copies a block of the bootstrap arena to a new block of the host's allocator.
   template <class Function, class... Arguments>
   ALLOCTAP_NOINLINE static void* move_out(const CallOrigin& origin, void* old,
                                           Arguments... arguments) {
@@ -172,7 +170,7 @@ struct CallWrapper {
     return block;
   }
 
-  /// A reallocation to 0 bytes is a free, which is not refused.
+  /// Asks a `RefusingSink` first, except for a size of 0, which frees.
   template <class Function, class... Arguments>
   ALLOCTAP_ALWAYS_INLINE static void* reallocate_or_refuse(const CallOrigin& origin, void* old,
                                                            Arguments... arguments) {
@@ -242,7 +240,8 @@ struct CallWrapper {
     return error;
   }
 
-  /// A null result with a size of 0 means that the block was freed (glibc), else that it lives on.
+  /// A null result for size 0 means that the old block was freed (glibc). For other sizes it lives
+  /// on.
   template <class Function, class... Arguments>
   ALLOCTAP_ALWAYS_INLINE static void* call_reallocate(const CallOrigin& origin, void* old,
                                                       Arguments... arguments) {
@@ -292,7 +291,7 @@ struct CallWrapper {
     timer.stop();
   }
 
-  // Arguments are copies, here and in `Checked`: what has no address stays in registers.
+  // Arguments are passed by value, here and in `Checked`, so that they stay in registers.
   template <class Function, class... Arguments>
   ALLOCTAP_NOINLINE static void* reallocate_checked(bool outermost, CallOrigin origin, void* old,
                                                     Arguments... arguments) {
@@ -321,14 +320,14 @@ struct CallWrapper {
     if (!Checked::Unchecked::deallocate(block)) original(block, arguments...);
   }
 
-  /// Whether a call has nothing to do here: what the allocator calls on the way of another call
-  /// need not be counted, but for checks, which want to know all blocks.
+  /// Returns true if the call is nested in another one and can go straight to the allocator. With a
+  /// `CheckingSink`, nested calls do not: checks need to know every block.
   ALLOCTAP_ALWAYS_INLINE static bool passes_through() noexcept {
     return !CheckingSink<Sink> && ReentrancyGuard::inside();
   }
 
-  /// Whether a call of `Function` is known to be the outermost: `passes_through` said no. Calls
-  /// that are not hot have no way of their own past the guard.
+  /// True if a call of `Function` that gets past `passes_through` is outermost. Only hot functions
+  /// have that early exit.
   template <class Function>
   static constexpr bool kIsOutermost = kIsHot<Function> && !CheckingSink<Sink>;
 
@@ -357,8 +356,8 @@ struct CallWrapper {
         DeallocationEvent{.pointer = old, .kind = DeallocationKind::kRealloc, .origin = origin});
   }
 
-  /// Blocks in that range are not read or written any more. Also where the call fails: it seldom
-  /// does, and afterwards another thread may have the addresses.
+  /// Reports the pages as replaced, so that checks no longer access blocks in them. Also reported
+  /// if the call fails: that is rare, and afterwards another thread may own the addresses.
   static void replace_pages([[maybe_unused]] const auto& guard, [[maybe_unused]] void* address,
                             [[maybe_unused]] std::size_t length) noexcept {
     if constexpr (CheckingSink<Sink>) {
@@ -387,9 +386,9 @@ struct CallWrapper {
     }
   }
 
-  // What the sink is fed. Calls are outermost ones, and blocks are not null; errno stays as it is.
+  // Reports to the sink: for outermost calls and non-null blocks only. errno is preserved.
 
-  /// Reports a block that the call has handed out, if events are wanted.
+  /// Reports a block that the call returned, if a tracker records.
   template <class Function, class... Arguments>
   ALLOCTAP_ALWAYS_INLINE static void report_allocated(void* block, const CallOrigin& origin,
                                                       Arguments... arguments) noexcept {
@@ -402,7 +401,7 @@ struct CallWrapper {
     }
   }
 
-  /// Reports a block that the call is about to free; returns whether events are wanted.
+  /// Reports a block that the call is about to free. Returns true if a tracker records.
   template <class Function, class... Arguments>
   ALLOCTAP_ALWAYS_INLINE static bool report_released(void* block, const CallOrigin& origin,
                                                      Arguments... arguments) noexcept {
@@ -423,9 +422,8 @@ struct CallWrapper {
     return false;
   }
 
-  /// For all functions that are not hot: one body that they share. The entry point's frame, which
-  /// `origin` is of, stays as long as its `ReentrancyGuard`. `old`: the block before a reallocation
-  /// whose start was recorded; else nullptr.
+  /// Shared by all functions that are not hot. `origin` refers to the entry point's frame, which
+  /// outlives its `ReentrancyGuard`. `old` is the detached block of a reallocation, or nullptr.
   ALLOCTAP_NOINLINE static void report_allocated_shared(
       void* block, BlockRequest request, AllocationKind kind, const CallOrigin& origin,
       const DetachedBlock* old = nullptr) noexcept {

@@ -1,4 +1,4 @@
-/// What happens between a program's call and the allocator where blocks are checked.
+/// Handlers for heap functions whose blocks have red zones, guard pages or a quarantine.
 #pragma once
 
 #include <algorithm>
@@ -19,15 +19,15 @@
 
 namespace alloctap {
 
-/// The handlers of `CallWrapper` for functions of the heap, for a `CheckingSink`: it says how large
-/// a block is to be and where in it the program's bytes begin, and which frees the allocator sees.
-/// So blocks are checked whether events are `wanted` or not, from the first call of the process on.
+/// Handlers of `CallWrapper` for a `CheckingSink`. The sink chooses the size of each block, the
+/// offset of the program's bytes in it, and which frees reach the allocator. Blocks are checked
+/// from the first call of the process, even while nothing is recorded (`wanted` is false).
 ///
-/// A reallocation is an allocation, a copy and a free. One to 0 bytes frees the block and returns
-/// null, as glibc's does, whatever the allocator's own would do.
+/// A reallocation is an allocation, a copy and a free. Size 0 frees the block and returns null, as
+/// in glibc, whatever the host's allocator does.
 ///
-/// The caller holds a `ReentrancyGuard` that says whether the call is the program's; others pass
-/// through, in `Unchecked`.
+/// The caller holds a `ReentrancyGuard`. Nested calls, of the allocator or the tracker, use
+/// `Unchecked`.
 template <class Originals, class Sink>
 struct CheckedCall {
   template <class Function, class... Arguments>
@@ -97,7 +97,7 @@ struct CheckedCall {
     if (!release(wanted, gone)) Originals::template get<Function>()(block, arguments...);
   }
 
-  /// `checks`: whether it is the program that asks.
+  /// `checks` is true for the program's own calls, false for nested ones.
   static std::size_t measure(bool checks, const CallOrigin& origin, void* block) {
     const BlockLookup extent =
         checks && block != nullptr
@@ -108,20 +108,22 @@ struct CheckedCall {
     return Originals::template get<functions::MallocUsableSize>()(block);
   }
 
-  /// For calls that are not the program's.
+  /// Handlers for nested calls: the blocks that they allocate are not checked.
   struct Unchecked {
     static void note(void* block) noexcept {
       if (block != nullptr) Sink::register_unchecked_block(block);
     }
 
-    /// Whether `block`, one of the program's, was given back.
+    /// Returns true if `block` is a checked one, which was freed or refused; false if the allocator
+    /// must free it.
     static bool deallocate(void* block) noexcept {
       const ReleasePlan plan = Sink::release_unchecked(block);
       if (plan.action == ReleasePlan::Action::kRelease) give_back(plan);
       return plan.action != ReleasePlan::Action::kPassOn;
     }
 
-    /// Moves `old`, one of the program's, to a block that is not checked.
+    /// Moves the checked block `old` to an unchecked one. Returns false if `old` is not a checked
+    /// block.
     static bool reallocate(void* old, std::size_t size, void** result) noexcept {
       const BlockLookup extent = Sink::usable_size(old);
       if (extent.verdict != BlockLookup::Verdict::kKnown) return false;
@@ -135,7 +137,7 @@ struct CheckedCall {
   };
 
  private:
-  /// A plan that is dropped where the allocator fails, also by an exception.
+  /// Scope guard: drops the plan if the allocator returns null or throws.
   struct PlanKeeper {
     const BlockPlan& plan;
     mutable bool adopted = false;
@@ -155,7 +157,7 @@ struct CheckedCall {
     }
   };
 
-  /// The text of strdup, or what strndup may read of it.
+  /// Checks the characters that strdup or strndup may read.
   template <class Function, class... Most>
   static void look_at_text(const CallOrigin& origin, const char* text, Most... most) noexcept {
     if (Sink::checks_strings())
@@ -182,13 +184,12 @@ struct CheckedCall {
     return asked;
   }
 
-  /// `bytes`, rounded up; the largest number, which no allocator has, where that overflows.
+  /// Rounds up to whole pages. Returns SIZE_MAX, which no allocator can serve, on overflow.
   static std::size_t whole_pages(std::size_t bytes) noexcept {
     const std::size_t page = os::page_size();
     return bytes > SIZE_MAX - page ? SIZE_MAX : (bytes + page - 1) / page * page;
   }
 
-  /// strdup and strndup.
   template <class Function>
   static consteval bool is_copy() {
     return std::is_same_v<Function, functions::Strdup> ||
@@ -214,7 +215,7 @@ struct CheckedCall {
     }
   }
 
-  /// `size` includes the end of the copy.
+  /// `size` includes the terminating null character.
   template <class... Most>
   static void* copy_text(const BlockPlan& plan, std::size_t size, const char* text, Most...) {
     void* const memory = plan.place != nullptr
@@ -227,7 +228,7 @@ struct CheckedCall {
     return raw;
   }
 
-  /// A null result with a size of 0 means that the block was freed.
+  /// A null result for size 0 means that the block was freed.
   template <class Function, class... Arguments>
   static void* reallocate_unknown(bool wanted, const DeallocationEvent& gone, std::size_t size,
                                   void* old, Arguments... arguments) {
@@ -250,7 +251,7 @@ struct CheckedCall {
     return block;
   }
 
-  /// False where the caller is to hand it on as it is.
+  /// Returns false if the caller must pass the block to the allocator unchanged.
   static bool release(bool wanted, const DeallocationEvent& gone) noexcept {
     const ReleasePlan plan = Sink::release_block(gone);
     if (plan.action == ReleasePlan::Action::kRefuse) return true;

@@ -1,4 +1,4 @@
-/// operator new and delete in terms of malloc and free, for processes without a C++ library.
+/// operator new and delete on top of malloc and free, for processes without a C++ library.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace alloctap {
 
-/// `call` has the signature of `Function`; `Originals` gives malloc, aligned_alloc and free. The
-/// loop over new-handlers is that of the C++ standard, [new.delete.single].
+/// `call` has the signature of `Function`. `Originals` provides malloc, memalign and free. Calls
+/// the new-handler in a loop, as [new.delete.single] requires.
 template <class Function, class Originals, class Signature = typename Function::Signature>
 struct FallbackOperator;
 

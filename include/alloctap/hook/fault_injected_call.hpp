@@ -1,4 +1,4 @@
-/// A call that a sink may refuse.
+/// Fault injection for one allocation call.
 #pragma once
 
 #include <cerrno>
@@ -14,9 +14,9 @@
 
 namespace alloctap {
 
-/// Asks `Sink` whether a call is refused, and tells it when that has ended. Lives as long as the
-/// call; begins before its `ReentrancyGuard`, so that what is thrown for a call that is refused is
-/// an exception of the program's. Runs inside malloc.
+/// Asks `Sink` whether the call must fail, and notifies it when the call ends. Construct it before
+/// the call's `ReentrancyGuard`, so that a std::bad_alloc thrown here counts as the program's
+/// allocation. Runs inside malloc.
 template <RefusingSink Sink>
 class FaultInjectedCall {
  public:
@@ -28,7 +28,8 @@ class FaultInjectedCall {
 
   [[nodiscard]] bool is_refused() const noexcept { return refused_; }
 
-  /// Returns what `Function` returns if there is no memory, in its own type of result.
+  /// Returns the out-of-memory result of `Function`: ENOMEM, null with errno set, or
+  /// std::bad_alloc.
   template <class Function>
   ALLOCTAP_NOINLINE static auto refuse() {
     using Result = typename ResultOf<typename Function::Signature>::Type;
@@ -41,7 +42,7 @@ class FaultInjectedCall {
     }
   }
 
-  /// Calls `real_call(origin)` unless it is refused. The origin is a copy, so that the caller's
+  /// Calls `real_call(origin)` unless the call must fail. `origin` is a copy, so that the caller's
   /// stays in registers.
   template <class Function, class Call>
   ALLOCTAP_NOINLINE static auto call(CallOrigin origin, std::size_t size, Call real_call) {

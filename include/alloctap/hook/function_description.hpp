@@ -1,18 +1,16 @@
-/// What a description of an allocation function says.
+/// Traits that describe one allocation function to the hook handlers.
 ///
-/// A description is a type with
-///   `name`      the symbol, as the linker knows it;
-///   `Signature` the function's type;
-///   `role`      which handler fits;
-///   `kind`      the family that a block belongs to, for roles that allocate or free;
-///   `request`   size and alignment in bytes, from the arguments of the call;
-///   `with_bytes`  the arguments of the call that asks for another number of bytes, for functions
-///               that allocate and have one; `has_content` where the caller may rely on what is in
-///               the block; `throws` where it throws std::bad_alloc if there is no memory;
-///   `is_hot`    true where programs call it so often that its handler is folded together; the
-///               others share the code that records;
-///   `ignores_null`  true where a null pointer is given back without any effect, for roles that
-///               free: then the function is not called for one.
+/// A description is a type with these members:
+///   `name`         linker symbol
+///   `Signature`    function type
+///   `role`         which handler of `CallWrapper` fits
+///   `kind`         family (malloc, new, new[], ...), for roles that allocate or free
+///   `request`      reads size and alignment in bytes from the arguments
+///   `with_bytes`   optional: the arguments for another size, for functions that allocate
+///   `has_content`  true if the caller may rely on the block's initial bytes
+///   `throws`       true if it throws std::bad_alloc when out of memory
+///   `is_hot`       true if calls are so frequent that its handler is inlined; others share code
+///   `ignores_null` true if freeing a null pointer has no effect; the hook then skips the real call
 #pragma once
 
 #include <cstddef>
@@ -22,7 +20,7 @@
 
 namespace alloctap {
 
-/// The shape of a function, as handlers see it.
+/// Kind of function: selects the handler.
 enum class CallRole : std::uint8_t {
   kAllocate,      // returns a block, or nullptr
   kAllocateInto,  // stores a block through its first argument, returns an error number
@@ -34,13 +32,14 @@ enum class CallRole : std::uint8_t {
   kRemap,
 };
 
-/// What a call asks for, or states of the block it frees; 0 where it says nothing.
+/// Size and alignment that a call requests, or states when it frees; 0 if the call does not give
+/// it.
 struct BlockRequest {
   std::size_t size = 0;
   std::size_t alignment = 0;
 };
 
-/// The type that a function of type `Signature` returns.
+/// Return type of a function type.
 template <class Signature>
 struct ResultOf;
 template <class Result, class... Arguments>
@@ -62,7 +61,7 @@ struct Deallocates {
   static constexpr DeallocationKind kind = Kind;
 };
 
-/// Of the C and C++ standards, which give a null pointer no effect.
+/// A function that the C or C++ standard defines to ignore a null pointer.
 template <DeallocationKind Kind>
 struct DeallocatesBlock : Deallocates<Kind> {
   static constexpr bool ignores_null = true;
@@ -70,15 +69,13 @@ struct DeallocatesBlock : Deallocates<Kind> {
 
 }  // namespace functions
 
-/// Whether the description says so.
 template <class Function>
 inline constexpr bool kIgnoresNull = requires { requires Function::ignores_null; };
 
-/// Whether the description says so.
 template <class Function>
 inline constexpr bool kIsHot = requires { requires Function::is_hot; };
 
-/// A list of descriptions, for code that goes through all of them.
+/// Compile-time list of descriptions.
 template <class... Functions>
 struct FunctionList {
   template <class Visit>
@@ -97,7 +94,7 @@ struct JoinFunctions<First, FunctionList<Functions...>> {
   using Type = typename First::template With<Functions...>;
 };
 
-/// One list of the functions of two.
+/// Concatenation of two lists.
 template <class First, class Second>
 using JoinedFunctions = typename JoinFunctions<First, Second>::Type;
 

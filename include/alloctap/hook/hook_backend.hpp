@@ -1,4 +1,4 @@
-/// The contract of hook backends: how the program's calls reach the tracker.
+/// Contract of hook backends, which route the program's allocation calls to a tracker's event sink.
 #pragma once
 
 #include <concepts>
@@ -13,41 +13,42 @@
 
 namespace alloctap {
 
-/// Whose calls a backend intercepts. Two backends with the same target would count one call twice,
-/// so only one of them can be installed at a time.
+/// What a backend intercepts. At most one backend of the process may be installed on the process
+/// allocator: two would count each call twice.
 enum class HookTarget : std::uint8_t {
   kProcessAllocator,
   kManual,
 };
 
-/// What a backend can promise. A policy that needs an ability says
-/// `requires Hook::capabilities.<ability>`; every report's header states them.
+/// Abilities that a backend promises at compile time. A policy requires one by `requires
+/// Hook::capabilities.<ability>`; the header of every report lists them.
 struct HookCapabilities {
   HookTarget target = HookTarget::kProcessAllocator;
   /// Every free of a tracked block reaches the backend before the allocator sees it.
   bool owns_every_free = false;
-  /// Blocks pass through a sink that checks them (`CheckingSink`), whether a session lives or not:
-  /// from the first call of the process, or from `install` on, to the last. Every free of a checked
-  /// block does, and a free of a block that came before is not taken for a fault.
+  /// A `CheckingSink` sees every block from the first call of the process, or from `install`, even
+  /// while no tracker runs. It sees every free of a checked block. Freeing a block that existed
+  /// before is not reported as an error.
   bool checks_blocks = false;
-  /// A block may be of the sink's own memory (`BlockPlan::place`), which the allocator never sees.
+  /// A block may lie in the sink's own memory beside a guard page (`BlockPlan::place`), unknown to
+  /// the allocator.
   bool uses_guard_pages = false;
-  /// A sink may have an allocation fail before the allocator is asked (`RefusingSink`).
+  /// A `RefusingSink` can make an allocation fail without calling the allocator.
   bool may_refuse = false;
-  /// Modules loaded after start are seen.
+  /// Calls from modules that are loaded after the start are seen.
   bool sees_later_modules = false;
-  /// mmap and its relatives are seen.
+  /// Mappings are reported: mmap, munmap and mremap, or their Windows counterparts.
   bool sees_mappings = false;
-  /// Blocks come from functions that the backend does not see, and their frees do reach it: a free
-  /// of an unknown block is then no news, and reports do not count it.
+  /// Frees may arrive of blocks whose allocation the backend did not see. Reports then do not count
+  /// frees of unknown blocks.
   bool misses_allocations = false;
-  /// What it cannot see, as a clause for the reader of a report.
+  /// Calls that the backend cannot see: a clause that reports print.
   std::string_view blind_spots;
 };
 
-/// A backend is a stateless type. `install<Sink>()` makes calls flow to `Sink`'s functions and
-/// reports why it cannot; `uninstall()` stops the flow. Both run in the control plane, one at a
-/// time. `name` appears in reports.
+/// A stateless type. `install<Sink>()` routes calls to `Sink`'s functions, or returns why it
+/// cannot. `uninstall()` stops that. Both run in the control plane, one at a time. Reports print
+/// `name`.
 template <class H>
 concept HookBackend = requires {
   { H::name } -> std::convertible_to<std::string_view>;
@@ -56,7 +57,7 @@ concept HookBackend = requires {
   { H::uninstall() } noexcept -> std::same_as<void>;
 };
 
-/// The least that models `HookBackend`.
+/// Minimal model of `HookBackend`.
 struct HookBackendArchetype {
   static constexpr std::string_view name = "archetype";
   static constexpr HookCapabilities capabilities{};
@@ -69,8 +70,8 @@ struct HookBackendArchetype {
 
 static_assert(HookBackend<HookBackendArchetype>);
 
-/// What `H` promises now. A backend that finds out when it is installed says so in a static
-/// function `active_capabilities()`, which never promises less than `capabilities`.
+/// Returns the abilities that hold now. A backend that determines them in `install` returns them
+/// from `active_capabilities()`, never fewer than `capabilities`.
 template <HookBackend H>
 [[nodiscard]] HookCapabilities active_capabilities() noexcept {
   if constexpr (requires { H::active_capabilities(); }) {
@@ -80,8 +81,8 @@ template <HookBackend H>
   }
 }
 
-/// What reports call `H`: its name, or what its static function `active_name()` says, which lives
-/// as long as the process.
+/// Returns the name that reports print: `H::active_name()` if it exists, else `H::name`. The text
+/// has static storage duration.
 template <HookBackend H>
 [[nodiscard]] std::string_view active_name() noexcept {
   if constexpr (requires { H::active_name(); }) {
@@ -91,9 +92,9 @@ template <HookBackend H>
   }
 }
 
-/// The blocks that the program had when `H` was installed last, as they were then: for a backend
-/// that knows them, `H::earlier_blocks()`; valid until it is installed again. With those and the
-/// recorded ones all are known. Control plane.
+/// Returns the blocks that existed when `H` was last installed, or nullopt if it does not know
+/// them. With the recorded blocks, they are all blocks of the process. Valid until the next
+/// `install`. Control plane.
 template <HookBackend H>
 [[nodiscard]] std::optional<std::span<const AddressRange>> earlier_blocks() noexcept {
   if constexpr (requires { H::earlier_blocks(); }) {

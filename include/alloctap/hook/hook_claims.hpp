@@ -1,4 +1,4 @@
-/// Keeps two backends from counting one call twice.
+/// Registry that keeps two backends from hooking one target.
 #pragma once
 
 #include <array>
@@ -13,9 +13,9 @@ namespace alloctap {
 /// Which targets have a backend installed, for all trackers of the process. Thread-safe.
 class HookClaims {
  public:
-  /// Claims `target` for the backend called `name`, whose text lives for ever. Returns the name of
-  /// the backend that another tracker has on it; nullptr where the claim holds. Manual hooks never
-  /// count a call twice: each program's own call goes to one of them.
+  /// Claims `target` for the backend called `name`, which must have static storage duration.
+  /// Returns nullptr if claimed, else the current holder's name. A claim of `kManual` always
+  /// succeeds: each call of the program goes to one manual hook only.
   [[nodiscard]] static const std::string_view* claim(HookTarget target,
                                                      const std::string_view& name) noexcept;
 

@@ -1,4 +1,4 @@
-/// Hooks the allocation functions themselves, for every caller in the process.
+/// Backend that patches the prologues of the allocation functions, for every caller in the process.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +24,8 @@
 
 namespace alloctap {
 
-/// Names of functions that cannot be patched, and the clause of a report that lists them.
-/// Constant-initialized; not thread-safe.
+/// Names of functions that cannot be patched, as a clause for reports. Constant-initialized; not
+/// thread-safe.
 class UnpatchedFunctions {
  public:
   void clear() noexcept { used_ = 0; }
@@ -36,7 +36,7 @@ class UnpatchedFunctions {
     append(name);
   }
 
-  /// Valid until the next call of this object. `besides` is what else is not seen.
+  /// Returns the clause, followed by `besides`, the other blind spots. Valid until the next call.
   std::string_view text(std::string_view besides) noexcept {
     if (used_ == 0) return besides;
     const std::size_t names = used_;
@@ -56,15 +56,14 @@ class UnpatchedFunctions {
   std::size_t used_ = 0;
 };
 
-/// The functions that the program knows by the names of `AllocationFunctions` are patched
-/// (`function_patch.hpp`): a call is seen wherever it comes from and whatever it went through.
-/// Functions that are one under several names are patched once. When the tracker stops they are
-/// restored, byte for byte.
+/// Backend that patches all `AllocationFunctions` that the program can resolve
+/// (`function_patch.hpp`), so calls are seen however they reach the function. Aliases are patched
+/// once. Stopping restores the code byte for byte.
 ///
-/// A function that is too short to patch, or has code that cannot be moved, is left out, and
-/// reports name it; operators new and delete are left out together, and their blocks
-/// recorded as malloc's. Without malloc or free, or for any other reason, `install` fails, and all
-/// are as they were. Calls are recorded from the moment when all are patched.
+/// Functions that are too short, or cannot be relocated, stay unpatched, and reports name them. If
+/// that is an operator, all operators stay unpatched and their blocks are recorded as malloc's.
+/// `install` fails without side effects if malloc or free cannot be patched, or on any other error.
+/// Recording begins after all are patched.
 struct InlineHook {
   static constexpr std::string_view name = "inline";
   static constexpr HookCapabilities capabilities{
@@ -73,8 +72,7 @@ struct InlineHook {
       .may_refuse = true,
       .sees_later_modules = true,
       .sees_mappings = true,
-      // When a thread ends, glibc calls free for what lies in its cache, once more, and for the
-      // cache.
+      // At thread exit, glibc frees the blocks in the tcache a second time, then the tcache.
       .misses_allocations = true,
       .blind_spots =
           "calls before the start, allocators that a module brings for itself, calls that the C "
@@ -104,28 +102,28 @@ struct InlineHook {
     patches_.get().clear();
   }
 
-  /// With the functions that were left out at the last start.
+  /// Returns `capabilities` with the functions that the last start could not patch.
   [[nodiscard]] static HookCapabilities active_capabilities() noexcept {
     HookCapabilities active = capabilities;
     active.blind_spots = left_out_.text(capabilities.blind_spots);
     return active;
   }
 
-  /// In a forked child that is not to be tracked: the functions stay patched, and calls pass
-  /// through. Restoring them would take the child, which mostly calls exec next, a hundred system
-  /// calls.
+  /// Call in a forked child that is not tracked: functions stay patched, and calls pass through.
+  /// Restoring them takes a hundred system calls, and most children call exec next.
   static void abandon() noexcept {
     if (stop_ != nullptr) stop_();
   }
 
-  /// For a library that is preloaded, starts the tracker in its constructor and exports a dlclose
-  /// which tells the sink; to be called before the first start. What is closed is told once. And no
-  /// module is pinned: those that are there then stay, and the loader would take a call of dlopen
-  /// for the time to run everyone's constructors.
+  /// Call before the first start from a preloaded library that starts the tracker in its
+  /// constructor and has its own dlclose. Then dlclose is not patched, so the sink is not notified
+  /// twice. No module is pinned: dlopen would run all constructors early, and modules present then
+  /// stay loaded anyway.
   static void serves_preloaded_library() noexcept { preloaded_ = true; }
 
  private:
-  /// dlclose: what a module's destructors free is the program's, so no guard is held.
+  /// Replaces dlclose. Holds no `ReentrancyGuard`: what the module's destructors free is the
+  /// program's.
   template <EventSink Sink>
   struct Close {
     static inline constinit std::atomic<int (*)(void*)> original{nullptr};
@@ -140,16 +138,16 @@ struct InlineHook {
     }
   };
 
-  /// Which patches one start needs, none enabled yet.
+  /// The patches that one start needs, not yet enabled.
   struct Preparation {
     std::vector<FunctionPatch>& patches;
     std::vector<const void*> seen = {};
     Status status = {};
-    /// Whether operators are to be left out, of which some may be in `patches`.
+    /// True if operators must stay unpatched although `patches` may hold some.
     bool has_left_out_operators = false;
 
-    /// Prepares the patch of `symbol`, where there is such a function and it is none of those
-    /// before; `publish` stores the original. An error that `is_left_out` takes is none.
+    /// Prepares the patch of `symbol` unless it is undefined or an alias of an earlier one.
+    /// `publish` stores the original. Ignores an error for which `is_left_out` returns true.
     template <class Handler, class Publish, class IsLeftOut>
     void add(const char* symbol, Handler* handler, Publish publish, IsLeftOut is_left_out) {
       const PatchTarget target = find(symbol);
@@ -181,7 +179,7 @@ struct InlineHook {
     }
   }
 
-  /// Originals are known before any function is patched.
+  /// Stores all originals before any function is patched.
   template <EventSink Sink>
   static void prepare(Preparation& preparation) {
     AllocationFunctions::for_each([&](auto function) {
@@ -201,7 +199,7 @@ struct InlineHook {
         [](const Status&) { return false; });
   }
 
-  /// False where the tracker is of no use without `Function`, or the reason is not the function's.
+  /// Returns false if the tracker needs `Function`, or if the error is not specific to it.
   template <class Function>
   static bool leave_out(const Status& status, Preparation& preparation) noexcept {
     constexpr bool kIsNeeded =
@@ -215,8 +213,8 @@ struct InlineHook {
     return true;
   }
 
-  /// The function of that name; no address if there is none. A symbol without a length is a stub of
-  /// the program, which stands for the function.
+  /// Returns the function, or a null address if undefined. A symbol without a size is a stub in the
+  /// executable, which is followed.
   static PatchTarget find(const char* symbol) {
     PatchTarget target{
         .address = os::default_symbol(symbol), .name = symbol, .modules_stay = preloaded_};

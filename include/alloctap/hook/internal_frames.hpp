@@ -1,4 +1,4 @@
-/// Keeps functions of hooks that code of the program runs inside of out of stacks.
+/// Excludes hook functions that call program code from captured stacks.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace alloctap {
 
-/// Adds the function that calls this one, as far as unwind tables tell its extent. Takes no lock;
-/// outside of malloc.
+/// Adds the calling function's range, taken from unwind tables, to `internal_code`. Lock-free; must
+/// not be called inside malloc.
 ALLOCTAP_NOINLINE inline void leave_out_caller() noexcept {
   const auto address = arch::DwarfRegisters::strip_signature(
       reinterpret_cast<std::uintptr_t>(ALLOCTAP_RETURN_ADDRESS()));

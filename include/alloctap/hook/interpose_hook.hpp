@@ -1,4 +1,4 @@
-/// Symbol interposition: the program's own malloc family, in front of the C library's.
+/// Backend that interposes malloc and its family in front of the C library's (ELF).
 #pragma once
 
 #include <cerrno>
@@ -17,10 +17,10 @@
 
 namespace alloctap {
 
-/// Sees every call from every module, from before main, ld.so's included. Needs
+/// Backend that sees every call from every module, ld.so's and those before main included. Needs
 /// `ALLOCTAP_DEFINE_INTERPOSED_MALLOC(Tracker)` (interposed_malloc.hpp) in exactly one source file
-/// of the executable, or of an object that LD_PRELOAD names. The functions stay when the tracker
-/// stops; they pass through then.
+/// of the executable, or of an object that LD_PRELOAD names. After the tracker stops, calls pass
+/// through.
 struct InterposeHook {
   static constexpr std::string_view name = "interpose";
   static constexpr HookCapabilities capabilities{
@@ -55,7 +55,7 @@ struct InterposeHook {
             "ALLOCTAP_DEFINE_INTERPOSED_MALLOC(Tracker)");
       }
     }
-    // Checks put blocks where they like.
+    // Not for checked blocks: the sink chooses their addresses.
     if constexpr (!CheckingSink<Sink> && requires { Sink::set_min_block_spacing(std::size_t{}); }) {
       Sink::set_min_block_spacing(BlockSpacing<Originals>::find());
     }
@@ -70,8 +70,8 @@ struct InterposeHook {
   }
 
  private:
-  /// Calls malloc as other modules do and looks whether it came by. A library's own calls may be
-  /// bound inside it.
+  /// Calls malloc through the address that other modules would use, and returns true if it reaches
+  /// this hook. A direct call could be bound inside this library.
   template <class Originals>
   static bool calls_arrive() noexcept {
     auto* const allocate = reinterpret_cast<void* (*)(std::size_t)>(os::default_symbol("malloc"));
@@ -96,7 +96,7 @@ struct InterposeHook {
 
 static_assert(HookBackend<InterposeHook>);
 
-/// The handlers behind the interposed functions.
+/// Handlers of the interposed functions.
 template <EventSink Sink>
 using InterposedCall = CallWrapper<InterposedOriginals<Sink>, Sink>;
 

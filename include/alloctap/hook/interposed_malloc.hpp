@@ -1,7 +1,7 @@
-/// The definitions that `InterposeHook` needs.
+/// Interposed malloc, operator new and mmap families, for `InterposeHook`.
 ///
-/// A list of entry points and nothing else: what each does is in `call_wrapper.hpp`. Entry points
-/// cannot be made by a template, because each needs its own C name and its own return address.
+/// Entry points only: `call_wrapper.hpp` has the handlers. They are macros, not templates, because
+/// each needs its own C name and its own return address.
 #pragma once
 
 #include <cstdarg>
@@ -14,9 +14,9 @@
 #include "alloctap/os/mapping_calls.hpp"
 
 // clang-format off
-/// Defines malloc and its family, operator new and delete in all forms, mmap and its relatives,
-/// mprotect, pkey_mprotect, madvise, and dlclose, for `Tracker` (a type name in scope; its Hook is InterposeHook). At global scope, in exactly one
-/// source file of the program.
+/// Defines malloc, operator new and delete, mmap and their relatives, mprotect, pkey_mprotect,
+/// madvise and dlclose. `Tracker` is a type name in scope whose Hook is InterposeHook. Use at
+/// global scope, in exactly one source file of the program.
 #define ALLOCTAP_DEFINE_INTERPOSED_MALLOC(Tracker) \
   extern "C" {                                                                                   \
   ALLOCTAP_EXPORT ALLOCTAP_NOINLINE void* malloc(std::size_t size) noexcept {                    \

@@ -1,4 +1,4 @@
-/// The loader's function that takes code away, interposed.
+/// Interposed dlclose.
 #pragma once
 
 #include <atomic>
@@ -11,13 +11,14 @@
 
 namespace alloctap {
 
-/// Tells `Sink` of modules that the program closes. What the C library closes of its own (character
-/// conversion, name services) does not pass here; it seldom does.
+/// Reports to `Sink` the modules that the program closes. Modules that the C library closes itself
+/// (iconv, NSS) bypass it; that is rare.
 template <EventSink Sink>
 class InterposedModules {
  public:
-  /// As dlclose(3). Destructors of the module run inside, and what they free is the program's: so
-  /// no guard is held. Folded into dlclose, so that they run inside of one function of ours.
+  /// Implements dlclose(3). Holds no `ReentrancyGuard`, because the module's destructors run inside
+  /// and their frees are the program's. Inlined, so that only one frame of the hook is on the stack
+  /// then.
   ALLOCTAP_ALWAYS_INLINE static int close(void* handle) noexcept {
     CloseFunction* const original = find_original();
     if (original == nullptr) return -1;

@@ -1,4 +1,4 @@
-/// The functions behind the interposed ones.
+/// Real functions behind interposed ones, found by RTLD_NEXT.
 #pragma once
 
 #include <atomic>
@@ -17,16 +17,16 @@
 
 namespace alloctap {
 
-/// Finds the originals on the first call of any of them, which comes before constructors run.
-/// `Sink::on_first_call`, where there is one, follows.
+/// Finds all originals on the first call of any hooked function, before any constructor runs. Then
+/// calls `Sink::on_first_call()` if it exists. Thread-safe; runs inside malloc.
 template <EventSink Sink>
 class InterposedOriginals {
  public:
-  /// Before the originals are found, calls are served from the bootstrap arena.
+  /// Until the originals are found, calls are served from the bootstrap arena.
   static constexpr bool kHandsOutStandIns = true;
 
-  /// Never null: the original, or a stand-in while originals are looked up and while this thread's
-  /// allocations are the tracker's own.
+  /// Returns the original, never null. Returns a stand-in of the bootstrap arena during look-up,
+  /// and while this thread allocates for the tracker.
   template <class Function>
   ALLOCTAP_ALWAYS_INLINE static typename Function::Signature* get() {
     if (UseInternalArena::active()) [[unlikely]] {
@@ -36,7 +36,7 @@ class InterposedOriginals {
     return get_outermost<Function>();
   }
 
-  /// The same for a call below no `ReentrancyGuard`, and so below no `UseInternalArena`.
+  /// Variant for a call outside any `ReentrancyGuard`, and so outside any `UseInternalArena`.
   template <class Function>
   ALLOCTAP_ALWAYS_INLINE static typename Function::Signature* get_outermost() {
     AnyFunction* original = original_<Function>.load(std::memory_order_acquire);
@@ -49,12 +49,11 @@ class InterposedOriginals {
   static bool recording() noexcept { return recording_.load(std::memory_order_relaxed); }
   static void set_recording(bool on) noexcept { recording_.store(on, std::memory_order_release); }
 
-  /// Whether a stand-in was asked for since `forget_stand_in`: how `install` sees that calls of
-  /// malloc arrive here.
+  /// Returns true if a stand-in was used since `forget_stand_in`. `install` tests with it that
+  /// calls of malloc arrive here.
   static bool stand_in_used() noexcept { return stand_in_used_.load(std::memory_order_relaxed); }
   static void forget_stand_in() noexcept { stand_in_used_.store(false); }
 
-  /// Looks the originals up unless that was done.
   static void find_all_once() noexcept {
     if (found_.load(std::memory_order_acquire) != kFound) find_all();
   }
@@ -64,7 +63,7 @@ class InterposedOriginals {
   static constexpr std::uint32_t kSearching = 1;
   static constexpr std::uint32_t kFound = 2;
 
-  /// One type for all originals: code that handles them is made once.
+  /// Type-erased, so that the code that handles originals is instantiated once.
   using AnyFunction = void();
   using Slot = std::atomic<AnyFunction*>;
 
@@ -99,7 +98,7 @@ class InterposedOriginals {
     (find(Functions::name, original_<Functions>, substitute<Functions>()), ...);
   }
 
-  /// `substitute`: for what no module behind this one defines.
+  /// Stores `substitute` if no later module in search order defines `name`.
   ALLOCTAP_NOINLINE static void find(const char* name, Slot& slot,
                                      AnyFunction* substitute) noexcept {
     auto* const original = reinterpret_cast<AnyFunction*>(os::next_symbol(name));

@@ -1,4 +1,4 @@
-/// The system's functions that change pages and map none, interposed.
+/// Interposed mprotect, pkey_mprotect and madvise.
 #pragma once
 
 #include <atomic>
@@ -12,10 +12,10 @@
 
 namespace alloctap {
 
-/// Passes calls on, and has a `CheckingSink` know which pages the program may not access any more,
-/// or has thrown away: a block may lie in them. What an allocator does inside another call is left
-/// out. The originals may run in signal handlers, so `find_originals` looks them up before; until
-/// then the system is called.
+/// Reports to a `CheckingSink` pages that the program protects or discards, because checked blocks
+/// may lie in them. Ignores calls nested in another allocator call. Programs may call these from
+/// signal handlers, so `find_originals` looks the originals up beforehand. Until then the system
+/// call is made directly.
 template <EventSink Sink>
 class InterposedPages {
  public:

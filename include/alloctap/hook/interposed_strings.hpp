@@ -1,6 +1,6 @@
-/// The definitions that `StringChecks` needs.
+/// Interposed string, memory and printf functions, for `StringChecks`.
 ///
-/// A list of entry points and nothing else: what each is checked for is in `string_functions.hpp`.
+/// Entry points only: `string_functions.hpp` describes what each may read and write.
 #pragma once
 
 #include <cstdarg>
@@ -21,9 +21,9 @@ using InterposedStringCall = StringCall<Sink, StringOriginals<Sink>>;
 }  // namespace alloctap
 
 // clang-format off
-/// The entry point of the function NAME, with its PARAMETERS and their names. It goes by a name of its own in
-/// C++: the C library's headers declare some functions twice. None is noexcept: a thread that prints may be
-/// cancelled, which unwinds its stack.
+/// Defines the entry point of the C function NAME; the last arguments name its PARAMETERS. Its C++
+/// name differs, because C headers declare some functions twice. It is not noexcept: pthread_cancel
+/// unwinds threads that print.
 #define ALLOCTAP_DEFINE_STRING_ENTRY(Tracker, NAME, PARAMETERS, ...) \
   ::alloctap::StringResult<#NAME> alloctap_string_##NAME PARAMETERS ALLOCTAP_ASM(#NAME); \
   ALLOCTAP_EXPORT ALLOCTAP_NOINLINE ::alloctap::StringResult<#NAME> alloctap_string_##NAME PARAMETERS { \
@@ -144,7 +144,8 @@ using InterposedStringCall = StringCall<Sink, StringOriginals<Sink>>;
   ALLOCTAP_DEFINE_STRING_ENTRY_1(Tracker, atol) \
   ALLOCTAP_DEFINE_STRING_ENTRY_1(Tracker, atoll)
 
-/// Of a function with `...`: what the one named V_NAME does with a list of them, which follow LAST.
+/// Defines a function with `...` by V_NAME, which takes a va_list. LAST is the parameter before
+/// `...`.
 #define ALLOCTAP_DEFINE_PRINTING_ENTRY(Tracker, NAME, V_NAME, PARAMETERS, LAST, ...) \
   int alloctap_string_##NAME PARAMETERS ALLOCTAP_ASM(#NAME); \
   ALLOCTAP_EXPORT ALLOCTAP_NOINLINE int alloctap_string_##NAME PARAMETERS { \
@@ -208,8 +209,9 @@ using InterposedStringCall = StringCall<Sink, StringOriginals<Sink>>;
   ALLOCTAP_DEFINE_PRINTING_ENTRY(Tracker, __dprintf_chk, __vdprintf_chk, \
                                  (int a, int b, const char* c, ...), c, a, b, c)
 
-/// Defines all of `StringFunctions` for `Tracker` (a type name in scope; its Hook is InterposeHook and its
-/// Checks may check strings). At global scope, beside ALLOCTAP_DEFINE_INTERPOSED_MALLOC.
+/// Defines all `StringFunctions` for `Tracker`: a type name in scope whose Hook is InterposeHook
+/// and whose Checks may check strings. Use at global scope, beside
+/// ALLOCTAP_DEFINE_INTERPOSED_MALLOC.
 #define ALLOCTAP_DEFINE_INTERPOSED_STRINGS(Tracker) \
   ALLOCTAP_DEFINE_INTERPOSED_MEMORY_FUNCTIONS(Tracker) \
   ALLOCTAP_DEFINE_INTERPOSED_TEXT_FUNCTIONS(Tracker) \

@@ -1,4 +1,4 @@
-/// The allocator's own hooks: nothing is patched and nothing interposed.
+/// Backend on the allocator's own hooks: patches and interposes nothing.
 #pragma once
 
 #include <atomic>
@@ -19,11 +19,10 @@
 
 namespace alloctap {
 
-/// Takes the first of `Providers` whose hooks can be had and are told of a call of malloc that is
-/// made for this. What hooks tell differs from one allocator and release to the next, so it is
-/// found out by calls at the first start: `active_capabilities()` says it, reports show it.
-/// `capabilities` promises what holds for all. Stacks begin at the program's frames, as far as the
-/// functions are those that were called at that start.
+/// Backend on the first of `Providers` whose hooks report a test call of malloc. What hooks report
+/// depends on the allocator and its release. A probe determines it at the first start;
+/// `active_capabilities()` and reports show the result. `capabilities` promises what holds for all
+/// providers. Stacks begin at the program's frames if the probe called that allocation function.
 template <HookProvider... Providers>
 class MallocHooksOf {
  public:
@@ -37,8 +36,7 @@ class MallocHooksOf {
       .blind_spots = "what the allocator's hooks do not tell, which is not known before the start",
   };
 
-  /// FailedPrecondition where no provider is there; says what was looked for, and how to provide
-  /// it.
+  /// Returns FailedPrecondition if no provider works, with each one's reason and how to enable it.
   template <EventSink Sink>
   static Status install() {
     std::string reasons;
@@ -60,35 +58,35 @@ class MallocHooksOf {
     if (active != nullptr) active->uninstall();
   }
 
-  /// Of the provider that was installed last; before, `capabilities`.
+  /// Returns those of the last installed provider, or `capabilities` before the first start.
   [[nodiscard]] static HookCapabilities active_capabilities() noexcept {
     const Active* active = active_.load(std::memory_order_acquire);
     return active == nullptr ? capabilities : active->findings.capabilities(active->unseen.text());
   }
 
-  /// With the provider's name, as in "malloc-hooks (sanitizer)".
+  /// Returns the name with the provider, as in "malloc-hooks (sanitizer)".
   [[nodiscard]] static std::string_view active_name() noexcept {
     const Active* active = active_.load(std::memory_order_acquire);
     return active == nullptr ? name : std::string_view(active->name);
   }
 
-  /// What was found out of the provider in use; all false before the first start.
+  /// Returns what the probe found; all false before the first start.
   [[nodiscard]] static ProbeFindings findings() noexcept {
     const Active* active = active_.load(std::memory_order_acquire);
     return active == nullptr ? ProbeFindings{} : active->findings;
   }
 
-  /// For a program that calls the two functions below, before its first start: reports do not say
-  /// then that dlclose is not seen.
+  /// Call before the first start if the program calls the two functions below. Reports then do not
+  /// list dlclose as unseen.
   static void reports_modules() noexcept { reports_modules_ = true; }
 
-  /// No allocator tells of modules: to be called before dlclose, and after it, so that frames keep
-  /// their names and what is remembered of the code is dropped. Does nothing outside a session.
+  /// Call before and after dlclose: allocators do not report it. Keeps names of the module's
+  /// frames, and drops cached data about its code. No effect unless a tracker runs.
   static void on_modules_unloading() noexcept { HookFeed::on_modules_unloading(); }
   static void on_modules_unloaded() noexcept { HookFeed::on_modules_unloaded(); }
 
  private:
-  /// A provider that told of a call.
+  /// A provider that passed the probe.
   struct Active {
     char name[48] = {};
     ProbeFindings findings;
@@ -143,7 +141,7 @@ class MallocHooksOf {
   static inline constinit bool reports_modules_ = false;
 };
 
-/// In the order in which they are tried: first what can be taken back.
+/// Tried in this order: hooks that can be uninstalled come first.
 using MallocHooks =
     MallocHooksOf<BionicHooks<>, GlibcDebugHooks<>, GperftoolsHooks<>, SanitizerHooks<>>;
 

@@ -1,4 +1,4 @@
-/// The program tells of its allocations itself: for allocators of its own.
+/// Backend for custom allocators: the program reports each allocation by a call.
 #pragma once
 
 #include <atomic>
@@ -12,12 +12,12 @@
 
 namespace alloctap {
 
-/// Patches nothing. The program calls these functions from its allocator; before `start` and after
-/// the session they do nothing. Thread-safe. They may be called inside malloc.
+/// Backend that patches nothing: the program calls these functions from its allocator. They do
+/// nothing unless a tracker runs. Thread-safe; callable inside malloc.
 ///
-/// Call `on_allocate` after the allocator has handed out the block and `on_free` before it takes it
-/// back. For a reallocation that may fail, hold what `begin_reallocate` returns until the outcome
-/// is known. `Domain` is any type: trackers with different domains are fed apart.
+/// Call `on_allocate` after the allocator returned a block, and `on_free` before it frees one.
+/// Around a reallocation, which may fail, call `begin_reallocate` and pass its result to
+/// `end_reallocate`. `Domain` is any type: each domain feeds at most one tracker.
 template <class Domain = void>
 struct ManualHook {
   static constexpr std::string_view name = "manual";
@@ -29,7 +29,7 @@ struct ManualHook {
       .blind_spots = "what the program does not report",
   };
 
-  /// `size` and `alignment` in bytes.
+  /// `size` and `alignment` are in bytes.
   ALLOCTAP_NOINLINE static void on_allocate(void* block, std::size_t size,
                                             std::size_t alignment = 0) noexcept {
     const Feed* feed = feed_.load(std::memory_order_acquire);
@@ -50,7 +50,7 @@ struct ManualHook {
         .pointer = block, .kind = DeallocationKind::kCustom, .origin = ALLOCTAP_CALL_ORIGIN()});
   }
 
-  /// Takes the record of `block` out while the allocator moves it.
+  /// Detaches the record of `block`, before the allocator moves it.
   [[nodiscard]] ALLOCTAP_NOINLINE static DetachedBlock begin_reallocate(void* block) noexcept {
     const Feed* feed = feed_.load(std::memory_order_acquire);
     if (feed == nullptr || block == nullptr) return {};
@@ -59,7 +59,7 @@ struct ManualHook {
         .pointer = block, .kind = DeallocationKind::kCustom, .origin = ALLOCTAP_CALL_ORIGIN()});
   }
 
-  /// The reallocation gave `block`, or failed if that is nullptr: then nothing has changed.
+  /// Records that the reallocation returned `block`. If it is nullptr, restores the old record.
   ALLOCTAP_NOINLINE static void end_reallocate(const DetachedBlock& old, void* block,
                                                std::size_t size,
                                                std::size_t alignment = 0) noexcept {
@@ -76,7 +76,7 @@ struct ManualHook {
                                    .reallocated = &old});
   }
 
-  /// `[address, address + length)` was mapped by the program.
+  /// Records that the program mapped `[address, address + length)`.
   ALLOCTAP_NOINLINE static void on_map(void* address, std::size_t length) noexcept {
     const Feed* feed = feed_.load(std::memory_order_acquire);
     if (feed == nullptr) return;
@@ -84,7 +84,7 @@ struct ManualHook {
     feed->map(MappingEvent{.address = address, .length = length, .origin = ALLOCTAP_CALL_ORIGIN()});
   }
 
-  /// `[address, address + length)` is about to be unmapped, which cannot fail.
+  /// Records that `[address, address + length)` is about to be unmapped, which must not fail.
   ALLOCTAP_NOINLINE static void on_unmap(void* address, std::size_t length) noexcept {
     const Feed* feed = feed_.load(std::memory_order_acquire);
     if (feed == nullptr) return;
@@ -93,15 +93,14 @@ struct ManualHook {
         MappingEvent{.address = address, .length = length, .origin = ALLOCTAP_CALL_ORIGIN()});
   }
 
-  /// A module is about to be unloaded: to be called before dlclose, where nothing else sees it, so
-  /// that its frames keep their names.
+  /// Call before dlclose, unless a backend hooks it, so that the module's frames keep their names.
   static void on_modules_unloading() noexcept {
     const Feed* feed = feed_.load(std::memory_order_acquire);
     if (feed != nullptr) feed->modules_unloading();
   }
 
-  /// A module was unloaded: to be called after dlclose, where nothing else sees it. What is
-  /// remembered of its code must not be taken for that of the next one at its place.
+  /// Call after dlclose, unless a backend hooks it. Drops cached data about the module's code,
+  /// whose addresses the next module may reuse.
   static void on_modules_unloaded() noexcept {
     const Feed* feed = feed_.load(std::memory_order_acquire);
     if (feed != nullptr) feed->modules_unloaded();
@@ -132,7 +131,7 @@ struct ManualHook {
   static void uninstall() noexcept { feed_.store(nullptr, std::memory_order_release); }
 
  private:
-  /// The sink's functions, so that the program's calls need not name the tracker.
+  /// Type-erased sink, so that callers need not name the tracker.
   struct Feed {
     void (*allocate)(const AllocationEvent&) noexcept;
     void (*deallocate)(const DeallocationEvent&) noexcept;

@@ -1,4 +1,4 @@
-/// The functions that map and unmap address space.
+/// Descriptions of the functions that map and unmap pages.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct Munmap {
   static constexpr CallRole role = CallRole::kUnmap;
   using Signature = int(void*, std::size_t);
 };
-/// The fifth argument counts only with MREMAP_FIXED; passing it always is harmless.
+/// The fifth argument is used only with MREMAP_FIXED; passing it always is harmless.
 struct Mremap {
   static constexpr const char* name = "mremap";
   static constexpr CallRole role = CallRole::kRemap;

@@ -1,4 +1,4 @@
-/// A copy of the description of the address space.
+/// Snapshot of the address space (/proc/self/maps or VirtualQuery).
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,17 @@
 
 namespace alloctap {
 
-/// What is mapped, and how, at one moment. Memory from the arena. Move-only.
+/// The regions that were mapped at one moment, with their protection. Allocates from the tracker's
+/// arena. Move-only.
 class MemoryRegions {
  public:
-  /// Empty where the description cannot be read or the system has no memory.
+  /// Returns no regions if the memory map cannot be read or out of memory.
   [[nodiscard]] static MemoryRegions read() noexcept;
 
-  /// The region that holds `address`, or nullptr.
+  /// Returns the region that holds `address`, or nullptr.
   [[nodiscard]] const os::MemoryRegion* find(std::uintptr_t address) const noexcept;
 
-  /// Whether all of `[address, address + bytes)` may be read.
+  /// Returns true if all of `[address, address + bytes)` is readable.
   [[nodiscard]] bool is_readable(std::uintptr_t address, std::uint64_t bytes) const noexcept;
 
  private:

@@ -1,4 +1,4 @@
-/// Which modules a backend is to hook.
+/// Set of loaded modules, chosen by patterns on their paths.
 #pragma once
 
 #include <string>
@@ -12,17 +12,15 @@
 
 namespace alloctap {
 
-/// One pattern of a selection.
 struct ModulePattern {
   std::string text;
   os::PathPattern compiled;
   bool leaves_out = false;
 };
 
-/// A set of modules, told by their paths: those that some pattern or the predicate chooses (all,
-/// where there is neither), without those that a pattern leaves out. Constant-initialized; what it
-/// holds is freed by `clear` alone, so it may be used until the process ends. Control plane; not
-/// thread-safe.
+/// Modules that a pattern or the predicate chooses, minus those that a pattern excludes. With
+/// neither it holds all modules, or none if not `selects_by_default`. Constant-initialized; only
+/// `clear` frees its memory, so it stays usable until process exit. Control plane; not thread-safe.
 class ModuleSelection {
  public:
   using Predicate = bool (*)(std::string_view path);
@@ -33,30 +31,30 @@ class ModuleSelection {
   ModuleSelection(const ModuleSelection&) = delete;
   ModuleSelection& operator=(const ModuleSelection&) = delete;
 
-  /// Chooses modules of whose path some part matches `pattern`, a POSIX extended regular
-  /// expression. InvalidArgument, which `status` goes on to tell, where it is none.
+  /// Chooses modules with a part of the path that matches the POSIX extended regular expression
+  /// `pattern`. Returns InvalidArgument if it is malformed; `status` then keeps returning that.
   Status modules_matching(const std::string& pattern) { return add(pattern, false); }
 
-  /// Leaves modules out, whatever else chooses them.
+  /// Excludes modules, even if a pattern or the predicate chooses them.
   Status modules_not_matching(const std::string& pattern) { return add(pattern, true); }
 
-  /// Chooses modules for which `predicate`, called in the control plane, is true.
+  /// Chooses modules for which `predicate` returns true. It is called in the control plane.
   void modules_where(Predicate predicate) {
     const ReentrancyGuard guard;
     rules().predicate = predicate;
   }
 
-  /// As it was made.
+  /// Removes all patterns, the predicate and the error.
   void clear() {
     const ReentrancyGuard guard;
     delete std::exchange(rules_, nullptr);
   }
 
-  /// The first error of those that were given.
+  /// Returns the first error of the functions above.
   [[nodiscard]] Status status() const { return rules_ == nullptr ? Status() : rules_->status; }
 
-  /// Whether the module is one of the set. It is known by two names: where its file is, and what
-  /// the loader was asked for, which may be a link to it.
+  /// Returns true if the set holds the module. `path` is the path of its file; `name` is what the
+  /// loader was asked for, perhaps a symbolic link.
   [[nodiscard]] bool selects(const std::string& path, const std::string& name) const;
 
   [[nodiscard]] static bool matches(const ModulePattern& pattern, const std::string& path,
@@ -79,7 +77,7 @@ class ModuleSelection {
     return *rules_;
   }
 
-  /// Whether all modules are meant that no pattern leaves out.
+  /// Returns true if nothing but exclusions was given and all modules are chosen by default.
   [[nodiscard]] bool chooses_nothing() const;
 
   Status add(const std::string& pattern, bool leaves_out);

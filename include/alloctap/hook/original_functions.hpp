@@ -1,4 +1,4 @@
-/// The functions that calls were meant for, where something redirects them.
+/// Addresses of the real functions behind hooked ones.
 #pragma once
 
 #include <atomic>
@@ -6,13 +6,13 @@
 
 namespace alloctap {
 
-/// One address for each description of a function; `Owner` has addresses of its own. Found before
-/// any call is redirected, and kept for ever: a call may be on its way through a handler when all
-/// is restored. Thread-safe; may be read inside malloc.
+/// One address per function description and `Owner`. Set before any call is redirected and never
+/// cleared, because a thread may still be in a handler after uninstall. Thread-safe; readable
+/// inside malloc.
 template <class Owner>
 class OriginalFunctions {
  public:
-  /// nullptr before `set`.
+  /// Returns nullptr before `set`.
   template <class Function>
   static typename Function::Signature* get() noexcept {
     return original_<Function>.load(std::memory_order_acquire);

@@ -1,4 +1,4 @@
-/// Hooks the calls of chosen modules, in the slots through which they call.
+/// Backend that patches GOT slots of chosen modules (ELF).
 #pragma once
 
 #include <algorithm>
@@ -18,24 +18,24 @@
 
 namespace alloctap {
 
-/// A module calls what it imports through slots that the loader fills with addresses. This backend
-/// puts its handlers there, in the modules that patterns choose, and gives the slots back what they
-/// held when the tracker stops. Calls of other modules cost nothing and are not seen.
+/// A module calls imported functions through GOT slots that the loader fills. This backend stores
+/// handlers in the slots of chosen modules and restores them at stop. Calls from other modules cost
+/// nothing and are not seen.
 ///
-/// Each list of functions is a group with patterns of its own. The heap's functions are hooked in
-/// all modules unless patterns say otherwise; pages are opt-in; an engine's own functions are
-/// hooked where they are imported:
+/// Each function list is a group with its own patterns. By default, heap functions are hooked in
+/// all modules, mapping functions in none, and an engine's own functions wherever they are
+/// imported:
 ///
 /// - `struct EngineAllocate : functions::Allocates<AllocationKind::kMalloc>` with `name`,
-///   `Signature` and `request` (`function_description.hpp`), and the like for what frees;
+///   `Signature` and `request` (`function_description.hpp`), and `EngineFree` accordingly;
 /// - `using EngineFunctions = FunctionList<EngineAllocate, EngineFree>;`
 /// - `using Hook = PltHookWith<EngineFunctions>;` in the config;
 /// - `Hook::modules_matching("/libgame[^/]*$")` for the heap's functions,
 ///   `Hook::group<MappingFunctions>().modules_matching("/libgpu")`,
 ///   `Hook::group<EngineFunctions>().modules_not_matching("/libaudio")`.
 ///
-/// Choose modules before `Tracker::start()`. All functions belong to the control plane; `refresh`
-/// and `report` are thread-safe and may not be called from what an output of a dump calls.
+/// Choose modules before `Tracker::start()`. Control plane. `refresh` and `report` are thread-safe,
+/// but must not be called from a dump's output.
 template <class... EngineLists>
 class PltHookWith {
  public:
@@ -55,13 +55,13 @@ class PltHookWith {
           "for, raw system calls",
   };
 
-  /// The patterns for one of the lists.
+  /// Returns the patterns of one function list.
   template <class List>
   [[nodiscard]] static ModuleSelection& group() noexcept {
     return selection_<List>;
   }
 
-  /// For the heap's functions: as `ModuleSelection`.
+  /// Forward to `ModuleSelection`, for the heap functions.
   static Status modules_matching(const std::string& pattern) {
     return group<HeapFunctions>().modules_matching(pattern);
   }
@@ -72,15 +72,15 @@ class PltHookWith {
     group<HeapFunctions>().modules_where(predicate);
   }
 
-  /// Forgets all patterns, of all groups. Not while a session lives.
+  /// Removes all patterns of all groups. Not while a tracker runs.
   static void clear_modules() {
     group<HeapFunctions>().clear();
     group<MappingFunctions>().clear();
     (group<EngineLists>().clear(), ...);
   }
 
-  /// The module that holds `code` is never hooked: for a tracker in a library that is preloaded,
-  /// and not itself to be tracked. False where there are four already.
+  /// Excludes the module that holds `code`, such as a preloaded library with the tracker. Returns
+  /// false if four are excluded already.
   static bool leave_alone(const void* code) noexcept {
     for (const void*& place : PltState::left_alone) {
       if (place != nullptr && place != code) continue;
@@ -90,18 +90,18 @@ class PltHookWith {
     return false;
   }
 
-  /// For a library that is preloaded and exports a dlclose which tells the sink: what is closed is
-  /// told once. To be called before the first start.
+  /// Call before the first start from a preloaded library whose own dlclose notifies the sink, so
+  /// that it is not notified twice.
   static void reports_modules(bool told = true) noexcept {
     PltLoaderCalls::set_other_notices(told);
   }
 
-  /// Hooks what was opened since the last time, where a program opens modules by other means than
-  /// dlopen, or wants it at once. Not while a tracker starts, stops or makes a report for longer
-  /// than a tenth of a second: then at the thread's next call of the loader.
+  /// Hooks modules opened since the last walk: for modules opened without dlopen, or to hook them
+  /// at once. If another thread holds the control lock for over 0.1 s, this happens at the thread's
+  /// next dlopen, dlsym or dlclose instead.
   static void refresh() noexcept { static_cast<void>(PltEngine::refresh()); }
 
-  /// What is hooked now.
+  /// Returns the slots that are hooked now.
   [[nodiscard]] static PltReport report() { return PltEngine::report(); }
 
   template <EventSink Sink>
@@ -129,8 +129,8 @@ class PltHookWith {
     return status;
   }
 
-  /// In a forked child that is not to be tracked: the hook stays in the slots, and calls pass
-  /// through. The loader must not be asked there: a thread that is no more may have its lock.
+  /// Call in a forked child that is not tracked: slots keep their handlers, and calls pass through.
+  /// Must not ask the loader, whose lock a thread of the parent may have held at the fork.
   static void abandon() noexcept {
     PltState::active.store(false, std::memory_order_release);
     if (stop_ != nullptr) stop_();
@@ -145,7 +145,7 @@ class PltHookWith {
  private:
   static_assert(sizeof...(EngineLists) + 2 < kLoaderGroup, "too many groups of functions");
 
-  /// Control lock held.
+  /// Requires the control lock.
   static bool has_hooked_slots(std::uintptr_t module) noexcept {
     const auto& slots = plt_state().hooked;
     return std::any_of(slots.begin(), slots.end(), [=](const HookedSlot& slot) {

@@ -1,4 +1,4 @@
-/// Whether the program replaces operator new and delete.
+/// Detects replaced operators new and delete.
 #pragma once
 
 #include <array>
@@ -22,27 +22,26 @@ constexpr bool is_operator(DeallocationKind kind) noexcept {
          kind == DeallocationKind::kAlignedDelete || kind == DeallocationKind::kAlignedDeleteArray;
 }
 
-/// Whether the description is one of a form of operator new or delete.
+/// True if the function is a form of operator new or delete.
 template <class Function>
 inline constexpr bool kIsOperator = requires { requires is_operator(Function::kind); };
 
-/// A program that replaces operator new and delete mostly replaces some forms only. The C++
-/// library's other forms call the replaced ones ([new.delete]), which may put a header in front of
-/// a block or take blocks from a pool. So a hook passes calls of all forms through then, and
-/// records the blocks that the program's operators get from malloc.
+/// Whether calls of operators pass through unrecorded because the program replaces some. The C++
+/// library's other forms call the replaced ones ([new.delete]). These may add a header or allocate
+/// from a pool. The hook then records the blocks that they get from malloc instead.
 ///
-/// `serve` may run inside malloc; the rest belongs to the control plane.
+/// `serve` may run inside malloc; the other functions belong to the control plane.
 class ProgramOperators {
  public:
-  /// Whether calls of `Function` are to pass through.
+  /// Returns true if calls of `Function` must pass through unrecorded.
   template <class Function>
   [[nodiscard]] static bool serve() noexcept {
     return kIsOperator<Function> && are_served_.load(std::memory_order_relaxed);
   }
 
-  /// Looks for operators in the executable, and in libraries that define no malloc of their own and
-  /// are not the C++ library. `sees_calls_of` says whether the hook sees what a module that begins
-  /// at an address gets from malloc. Asks the loader, which may allocate.
+  /// Looks for operators in the executable and in libraries, except the C++ library and any that
+  /// defines malloc. `sees_calls_of(start)` returns true if the hook sees the mallocs of the module
+  /// at that address. Asks the loader, which may allocate.
   template <class SeesCallsOf>
   static void find(SeesCallsOf sees_calls_of) noexcept {
     const Definers definers;
@@ -55,11 +54,11 @@ class ProgramOperators {
   }
   static void find() noexcept { find(&sees_all_calls); }
 
-  /// Has calls pass through until `find` is called again, as if the program replaced operators.
+  /// Makes operators pass through until the next `find`.
   static void pass_through() noexcept { are_served_.store(true, std::memory_order_relaxed); }
 
  private:
-  /// nullptr for what is no operator.
+  /// Holds nullptr for functions that are not operators.
   template <class... Functions>
   static constexpr std::array<const char*, sizeof...(Functions)> operator_names(
       FunctionList<Functions...>) noexcept {
@@ -68,14 +67,14 @@ class ProgramOperators {
 
   static bool sees_all_calls(std::uintptr_t) noexcept { return true; }
 
-  /// The modules whose definitions matter, by the address where each begins.
+  /// Start addresses of the modules whose definitions matter.
   struct Definers {
     std::uintptr_t own = module_of(reinterpret_cast<std::uintptr_t>(&are_served_));
     std::uintptr_t executable = module_of(os::executable_address());
     std::uintptr_t allocator = module_behind_own("malloc");
     std::uintptr_t cxx_library = module_behind_own("__cxa_allocate_exception");
 
-    /// Where the program's module begins that defines `name`; 0 if the definition is another's.
+    /// Returns the start of the program's module that defines `name`, or 0 if another module does.
     [[nodiscard]] std::uintptr_t find_programs(const char* name) const noexcept;
 
    private:
@@ -83,7 +82,7 @@ class ProgramOperators {
       return os::find_module(address).start;
     }
 
-    /// The first module that defines `name` and is not this one.
+    /// Returns the start of the first module in search order, except this one, that defines `name`.
     [[nodiscard]] std::uintptr_t module_behind_own(const char* name) const noexcept;
   };
 

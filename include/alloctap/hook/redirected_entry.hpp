@@ -1,4 +1,4 @@
-/// What redirected calls reach: through slots, or from the functions themselves.
+/// Entry points that patched GOT slots and patched functions lead to.
 #pragma once
 
 #include "alloctap/hook/call_wrapper.hpp"
@@ -8,9 +8,8 @@
 
 namespace alloctap {
 
-/// `call` has the arguments and the result of `Function`, hands what happens to `Sink` and calls
-/// the original. One entry per role; it is called in the place of the original, so its caller is
-/// the program.
+/// `call` has the signature of `Function`, reports the call to `Sink` and calls the original. It
+/// replaces the original, so its caller is the program. One specialization per role.
 template <class Function, EventSink Sink, CallRole Role = Function::role,
           class Signature = typename Function::Signature>
 struct RedirectedEntry;

@@ -1,5 +1,4 @@
-/// The functions that calls were meant for, where a hook redirects calls: slots, or the functions
-/// themselves.
+/// Real functions behind patched GOT slots or patched functions.
 #pragma once
 
 #include <atomic>
@@ -13,16 +12,16 @@
 
 namespace alloctap {
 
-/// Found before any call is redirected, and kept for ever: a call may be on its way through a
-/// handler when all is restored.
+/// Set before any call is redirected and never cleared, because a thread may still be in a handler
+/// after uninstall. Thread-safe.
 template <EventSink Sink>
 class RedirectedOriginals : public OriginalFunctions<RedirectedOriginals<Sink>> {
  public:
-  /// Before the originals are found, calls are served from the bootstrap arena.
+  /// Until the originals are known, calls are served from the bootstrap arena.
   static constexpr bool kHandsOutStandIns = true;
 
-  /// Never null inside a handler: the original, or a stand-in while this thread's allocations are
-  /// the tracker's own.
+  /// Returns the original, never null inside a handler. Returns a stand-in while this thread
+  /// allocates for the tracker.
   template <class Function>
   ALLOCTAP_ALWAYS_INLINE static typename Function::Signature* get() noexcept {
     if constexpr (requires { &BootstrapCall<Function>::call; }) {

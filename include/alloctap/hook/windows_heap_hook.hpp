@@ -1,4 +1,4 @@
-/// Hooks heaps, pages and views on Windows in the functions of ntdll.dll themselves.
+/// Backend that patches ntdll.dll's heap, page and view functions (Windows).
 #pragma once
 
 #include <cstdint>
@@ -24,24 +24,23 @@
 
 namespace alloctap {
 
-/// Whatever a program allocates with ends in the functions of `functions.hpp`. They are
-/// patched (`function_patch.hpp`): a call is seen wherever it comes from, ntdll.dll itself
-/// included. When the tracker stops they are restored, byte for byte; but not where it checks
-/// blocks, because those that are still out there may begin inside of a block of the heap's: then
-/// no other tracker can hook them in this process. The module with the handlers is never unloaded:
-/// threads may be inside them.
+/// All allocation APIs end in the functions of `functions.hpp`. This backend patches their
+/// prologues (`function_patch.hpp`), so calls from any module are seen, ntdll.dll's own included.
+/// Stopping restores the code byte for byte, unless blocks are checked. Live checked blocks may
+/// begin inside a heap block, so the patches then stay, and no other tracker can hook this process.
+/// The module with the handlers is never unloaded, because threads may be inside them.
 ///
-/// All or nothing: if one of them cannot be patched, `install` fails with that one's reason, and
-/// all are as they were. Functions that this Windows does not have are left out. Calls are recorded
-/// from the moment when all of them are patched. No thread is stopped with a lock that this needs,
-/// and the loader is not asked.
+/// `install` is all or nothing: if a function cannot be patched, it undoes the others and returns
+/// the reason. Functions that this Windows lacks are skipped. Recording begins after all are
+/// patched. Stops no thread while it needs a lock that the thread may hold. Linked into the
+/// executable and without checks, it does not wait for the loader lock.
 ///
-/// A tracker that checks blocks has those of `_aligned_malloc` from the C libraries' own functions
-/// (`aligned_patches.hpp`), because in the heap they lie inside of larger ones; and those
-/// of LocalAlloc and GlobalAlloc that do not move from theirs (`local_patches.hpp`),
-/// because the system shows the heap no bad free of them.
+/// With checks, `_aligned_malloc` is also hooked in the C libraries (`aligned_patches.hpp`),
+/// because the heap sees only a larger block around it. Fixed LocalAlloc and GlobalAlloc blocks are
+/// hooked in their own functions (`local_patches.hpp`), because the system hides bad frees of them
+/// from the heap.
 ///
-/// Where code must not be changed (a process's policy on dynamic code), `WindowsImportHook` may do.
+/// Choose `WindowsImportHook` if the process forbids changing code (dynamic code policy).
 struct WindowsHeapHook {
   static constexpr std::string_view name = "windows-heap";
   static constexpr HookCapabilities capabilities{
@@ -83,7 +82,7 @@ struct WindowsHeapHook {
     return status;
   }
 
-  /// Where they were few.
+  /// Returns nullopt if there were too many, or the heaps could not be walked.
   [[nodiscard]] static std::optional<std::span<const AddressRange>> earlier_blocks() noexcept {
     return PreexistingBlocks::get();
   }
@@ -116,7 +115,7 @@ struct WindowsHeapHook {
     WindowsOriginals<Sink>::set_recording(false);
   }
 
-  /// For checks of blocks.
+  /// Hooks the aligned and local functions, for checks.
   template <EventSink Sink>
   static void start_beside_heaps() {
     if constexpr (CheckingSink<Sink> && requires { Sink::has_checks(); }) {
@@ -126,7 +125,7 @@ struct WindowsHeapHook {
     }
   }
 
-  /// For `StringChecks`.
+  /// Redirects the string functions, for `StringChecks`.
   template <EventSink Sink>
   static void start_strings() noexcept {
     if constexpr (requires { requires Sink::kMayCheckStrings; }) {
@@ -138,7 +137,7 @@ struct WindowsHeapHook {
     }
   }
 
-  /// None changed yet; originals are known before any is patched.
+  /// Prepares the patches without enabling them. Stores all originals.
   template <EventSink Sink>
   static Status prepare(std::vector<FunctionPatch>& patches) {
     Status status;
@@ -148,7 +147,7 @@ struct WindowsHeapHook {
       const auto handler = reinterpret_cast<const void*>(&WindowsEntry<Function, Sink>::call);
       const PatchTarget target = find_system_target(Function::name);
       if (!status.ok() || target.address == nullptr) return;
-      // Of the target's module nobody can let go.
+      // ntdll.dll can never be unloaded, so only the handler's module is pinned.
       os::pin_module(handler);
       auto patch = FunctionPatch::prepare(target, handler, regions);
       if (!patch.ok()) {
@@ -168,7 +167,7 @@ struct WindowsHeapHook {
   using Stop = void (*)() noexcept;
   static inline constinit Stop stop_ = nullptr;
   static inline constinit Stop stop_strings_ = nullptr;
-  /// Whether the functions stay patched.
+  /// Whether the functions stay patched after `uninstall`.
   static inline constinit bool stays_ = false;
   static inline constinit NoDestroyLazy<std::vector<FunctionPatch>> patches_;
 };

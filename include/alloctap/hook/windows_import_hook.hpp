@@ -1,4 +1,4 @@
-/// Hooks the calls of heaps, pages and views on Windows in the slots through which modules call.
+/// Backend that patches import address table slots for ntdll.dll's functions (Windows).
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,18 @@
 
 namespace alloctap {
 
-/// For processes that do not let code be changed. Whatever a program allocates with ends in some
-/// library's call of ntdll.dll (`functions.hpp`), and that goes through a slot of the
-/// library's import address table: the slots of all modules that hold one of these functions get a
-/// handler, those of the program and of the module with the tracker included. Modules that are
-/// loaded later are hooked before their DllMain where the system binds their imports first, and
-/// otherwise when LoadLibrary returns. GetProcAddress answers with handlers, too, while the hook is
-/// installed. What ntdll.dll calls in itself goes through no slot.
+/// Backend for processes that forbid changing code. All allocation APIs end in a library's call of
+/// ntdll.dll (`functions.hpp`), through a slot of its import address table. This backend stores
+/// handlers in such slots of all modules, including the program's and the tracker's. Later modules
+/// are hooked before their DllMain if the system binds imports first, else when LoadLibrary
+/// returns. GetProcAddress also returns handlers while the hook is installed. Calls inside
+/// ntdll.dll use no slot and are not seen.
 ///
-/// When the tracker stops, slots that still hold a handler hold again what they held before. The
-/// module with the handlers is never unloaded: threads may be inside them, and addresses that
-/// GetProcAddress told lead there for ever.
+/// Stopping restores slots that still hold a handler. The module with the handlers is never
+/// unloaded: threads may be inside them, and addresses from GetProcAddress lead there for ever.
 ///
-/// All functions belong to the control plane and wait for the loader's lock: none is to be called
-/// from DllMain, or while a DllMain waits for the caller. `refresh` and `report` are thread-safe.
+/// Control plane. All functions wait for the loader lock: call none from DllMain, or while a
+/// DllMain waits for the caller. `refresh` and `report` are thread-safe.
 struct WindowsImportHook {
   static constexpr std::string_view name = "windows-imports";
   static constexpr HookCapabilities capabilities{
@@ -41,11 +39,11 @@ struct WindowsImportHook {
           "own, stacks of threads",
   };
 
-  /// Hooks what was loaded or bound since the last time: slots that are bound when they are first
-  /// called (delay-loaded), or modules that came by other ways than LoadLibrary.
+  /// Hooks slots that were bound or modules that were loaded since the last walk: delay-loaded
+  /// imports, and modules loaded without LoadLibrary.
   static void refresh() noexcept { WindowsImportEngine::refresh(); }
 
-  /// What is hooked now.
+  /// Returns the slots that are hooked now.
   [[nodiscard]] static ImportReport report() { return WindowsImportEngine::report(); }
 
   template <EventSink Sink>

@@ -1,4 +1,4 @@
-/// The bodies of hook/hook_claims.hpp.
+/// Definitions for hook/hook_claims.hpp.
 #pragma once
 
 #include <atomic>

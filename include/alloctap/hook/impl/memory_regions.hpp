@@ -1,4 +1,4 @@
-/// The bodies of hook/memory_regions.hpp.
+/// Definitions for hook/memory_regions.hpp.
 #pragma once
 
 #include <algorithm>

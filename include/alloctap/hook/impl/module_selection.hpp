@@ -1,4 +1,4 @@
-/// The bodies of hook/module_selection.hpp.
+/// Definitions for hook/module_selection.hpp.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ ALLOCTAP_INLINE bool ModuleSelection::selects(const std::string& path,
 
 ALLOCTAP_INLINE bool ModuleSelection::matches(const ModulePattern& pattern, const std::string& path,
                                               const std::string& name) {
-  // The pattern keeps what it allocates to match, and `clear` frees it.
+  // The guard hides what the matcher allocates: it keeps that until `clear`.
   const ReentrancyGuard guard;
   return pattern.compiled.matches(path) || (!name.empty() && pattern.compiled.matches(name));
 }

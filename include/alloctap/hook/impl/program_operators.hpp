@@ -1,4 +1,4 @@
-/// The bodies of hook/program_operators.hpp.
+/// Definitions for hook/program_operators.hpp.
 #pragma once
 
 #include <cstdint>
