@@ -1,4 +1,4 @@
-/// Finds originals, asks patterns and walks slots, in the order that is safe.
+/// Engine of `PltHook`: finds originals, evaluates patterns and walks GOT slots.
 #pragma once
 
 #include <cstddef>
@@ -12,64 +12,61 @@
 
 namespace alloctap {
 
-/// The part of `PltHook` that knows no sink. Patterns are asked, and the loader for symbols,
-/// between walks and not in them: a walk holds the loader's list, and what those take or allocate
-/// may wait for it.
+/// The part of `PltHook` that does not depend on the sink. A walk holds the loader's list lock.
+/// Evaluating patterns and looking up symbols may wait for that lock, so both happen between walks.
 class PltEngine {
  public:
-  /// `plt_state` has targets and selections. Behind the control lock.
+  /// Requires the control lock, and targets and selections in `plt_state`.
   static Status install();
 
-  /// Hooks what was opened since the last time. Waits for the control lock, but not for long: this
-  /// thread may be in a constructor, where it holds the loader's lock, and who holds the control
-  /// lock may wait for that. False where it was held, or the system had no memory: what was not
-  /// hooked is the next time, and the report counts it.
+  /// Hooks modules opened since the last walk. Waits at most 0.1 s for the control lock: this
+  /// thread may hold the loader's lock, in a constructor, and the lock's holder may wait for that.
+  /// Returns false on timeout or out of memory; the next call retries, and reports count it.
   static bool refresh() noexcept;
 
-  /// Restores the slots that still hold handlers, in the modules that are there. Behind the control
-  /// lock.
+  /// Restores the slots of loaded modules that still hold handlers. Requires the control lock.
   static void uninstall() noexcept;
 
-  /// Takes the control lock.
+  /// Acquires the control lock.
   [[nodiscard]] static PltReport report();
 
  private:
-  /// Walks that find unknown modules or originals, before the rest is left for the next time.
+  /// Maximum of walks per call, as long as each finds unknown modules or originals.
   static constexpr int kMaxWalks = 8;
 
   static bool program_is_static() noexcept;
 
-  /// Threads may be in handlers long after the slots are restored. A library that is left alone was
-  /// there from the start, and may be in its constructor now, where the loader would take a call of
-  /// dlopen for the time to run everyone's constructors.
+  /// Pins this module, because threads may be in handlers after the slots are restored. Skipped if
+  /// a module is excluded: it was loaded at program start and may now run its constructor. There,
+  /// dlopen would run all other constructors early.
   static bool pin_own_module() noexcept;
 
   static void find_originals() noexcept;
 
   static void publish(PltTarget& target, std::uintptr_t original) noexcept;
 
-  /// An undefined symbol with a value is a stub that stands for the function everywhere (System V
-  /// ABI, AMD64 supplement, "Function Addresses").
+  /// Finds undefined symbols with a value: a PLT entry in the executable is the function's address
+  /// in every module (System V ABI, AMD64 supplement, "Function Addresses").
   static void find_program_stubs() noexcept;
 
-  /// Control lock held.
+  /// Requires the control lock.
   static ArenaArray<PltModule> hook_until_settled();
 
   static bool try_refresh() noexcept;
 
-  /// With what was found without the lock; leaves what is missing still. False where the lock is
-  /// held.
+  /// First publishes what was found without the lock, then stores the originals still missing.
+  /// Returns false if the lock was held for 0.1 s.
   static bool refresh_locked(ArenaArray<MissingOriginal>& missing);
 
   static PltPass walk_once() noexcept;
 
-  /// Whether there was something to decide.
+  /// Evaluates the patterns for unknown modules. Returns true if it stored a result.
   static bool decide(const ArenaArray<PltModule>& unknown);
 
-  /// Takes the loader's lock.
+  /// Acquires the loader's lock.
   static void find_missing(ArenaArray<MissingOriginal>& missing);
 
-  /// Whether some original is known now. Control lock held.
+  /// Returns true if it published an original. Requires the control lock.
   static bool publish_found(const ArenaArray<MissingOriginal>& missing) noexcept;
 
   template <class T>
@@ -79,7 +76,7 @@ class PltEngine {
     return result;
   }
 
-  /// Whether something is hooked, or may be: what patterns choose may be opened later.
+  /// Returns true if a slot is hooked, or one may be in a module opened later.
   static bool can_hook(const ArenaArray<PltModule>& modules) noexcept;
 
   static std::string why_nothing(const ArenaArray<PltModule>& modules);

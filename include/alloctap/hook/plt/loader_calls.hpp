@@ -1,14 +1,14 @@
-/// The functions of the loader that bring and take away code, hooked in slots.
+/// Hooks dlopen, dlmopen, dlsym and dlclose in GOT slots.
 ///
-/// dlopen, dlmopen and dlsym look at who calls them: for RPATH, $ORIGIN, namespaces, RTLD_NEXT.
-/// They are entered by a jump, so they see the program. What opens modules is made to return
-/// through a gadget in its caller's module: the loader sees that module, and the slots of what it
-/// opened are hooked before the caller goes on. Where there is no gadget, as in code without unwind
-/// tables, or where the processor checks returns, nothing of this runs behind dlopen: then they are
-/// hooked when the program next asks for a symbol, or opens or closes a module.
+/// dlopen, dlmopen and dlsym depend on their caller: for RPATH, $ORIGIN, namespaces and RTLD_NEXT.
+/// The hook enters them by a jump, so their return address lies in the program. dlopen and dlmopen
+/// return through a gadget in the caller's module, which leads to the hook. It patches the GOT
+/// slots of what was opened before the caller continues. Without a gadget (no unwind tables), or
+/// under a hardware shadow stack, it patches them at the program's next dlopen, dlmopen, dlsym or
+/// dlclose.
 ///
-/// What a module allocates in its constructors is not seen. Modules in namespaces of their own
-/// (dlmopen) are not seen at all: the loader does not list them here.
+/// Allocations in constructors of opened modules are not seen. Modules in other dlmopen namespaces
+/// are never seen: the loader does not list them here.
 #pragma once
 
 #include <atomic>
@@ -27,37 +27,37 @@
 
 namespace alloctap {
 
-/// What they do beside their calls of the originals.
+/// What the hooked loader functions call besides the originals.
 struct PltLoaderCallbacks {
   using Callback = void (*)() noexcept;
-  /// False where it could not be done now.
+  /// Returns false if it could not hook new modules now.
   bool (*refresh)() noexcept = nullptr;
   Callback unloading = nullptr;
   Callback unloaded = nullptr;
 };
 
-/// What happens around a call of dlopen(3) where that is interposed and slots are not hooked.
+/// Functions called around dlopen(3) if it is interposed and slots are not hooked.
 struct PltInterposedOpen {
-  /// `open` is the original, `caller` the address that the call returns to.
+  /// `open` is the original dlopen, `caller` the return address.
   arch::ForwardedOpen (*begin)(std::uintptr_t open, std::uintptr_t caller, int flags) noexcept;
-  /// Only after a call that `begin` found a gadget for.
+  /// Called only if `begin` found a gadget.
   void (*end)(const void* handle) noexcept;
 };
 
-/// Handlers of dlopen, dlmopen, dlsym and dlclose. Calls of the tracker itself pass through.
+/// Handlers of dlopen, dlmopen, dlsym and dlclose. Calls by the tracker pass through. Thread-safe.
 class PltLoaderCalls {
  public:
-  /// `callbacks` live as long as the process: threads may be inside while the next ones are set.
+  /// `callbacks` must have static storage duration: threads may use them after the next `set`.
   static void set(const PltLoaderCallbacks& callbacks) noexcept {
     callbacks_.store(&callbacks, std::memory_order_release);
   }
 
-  /// Whether the dlclose behind the slots tells of what is closed by itself.
+  /// Sets whether the dlclose called through slots notifies the sink itself.
   static void set_other_notices(bool told) noexcept {
     has_other_notices_.store(told, std::memory_order_relaxed);
   }
 
-  /// False where there is no room.
+  /// Returns false if `targets` is full.
   [[nodiscard]] static bool add_to(PltTargets& targets) noexcept {
     return targets.add(describe<open_>("dlopen", address_of(&alloctap_forward_open))) &&
            targets.add(describe<open_in_>("dlmopen", address_of(&alloctap_forward_open_in))) &&
@@ -65,24 +65,24 @@ class PltLoaderCalls {
            targets.add(describe<close_>("dlclose", address_of(&close)));
   }
 
-  /// `interposed` lives as long as the process. Before slots are hooked, if they are.
+  /// `interposed` must have static storage duration. Call before slots are hooked, if ever.
   static void set_interposed_open(const PltInterposedOpen& interposed) noexcept {
     interposed_open_.store(&interposed, std::memory_order_release);
   }
 
-  /// `caller` is the address that a call of dlopen returns to, `flags` its second argument.
+  /// `caller` is the return address of a call of dlopen, `flags` its second argument.
   static arch::ForwardedOpen before_open(std::uintptr_t caller, int flags) noexcept {
     const PltInterposedOpen* const interposed = interposed_open_.load(std::memory_order_acquire);
     if (interposed != nullptr) return interposed->begin(interposed_original(), caller, flags);
     return before(open_, caller);
   }
 
-  /// dlmopen(3).
+  /// Variant for dlmopen(3).
   static arch::ForwardedOpen before_open_in(std::uintptr_t caller) noexcept {
     return before(open_in_, caller);
   }
 
-  /// What failed has opened nothing, and dlerror(3) is to tell of it.
+  /// Does nothing for a failed call: it opened nothing, and dlerror(3) must still report its error.
   static void after_open(const void* handle) noexcept {
     const PltInterposedOpen* const interposed = interposed_open_.load(std::memory_order_acquire);
     if (interposed != nullptr) return interposed->end(handle);
@@ -121,16 +121,16 @@ class PltLoaderCalls {
     return open;
   }
 
-  /// Other threads' modules may be listed, and not be ready; so each thread looks after its own,
-  /// and after whatever changed.
+  /// Hooks modules that this thread opened, and if the loader's counts changed. A module that
+  /// another thread is opening may be listed before it is ready.
   static void refresh_if_opened() noexcept {
     if (!opened_ && os::loader_counts() == PltState::last_counts()) return;
     const os::ErrnoGuard error;
     opened_ = !callbacks_.load(std::memory_order_acquire)->refresh();
   }
 
-  /// As dlclose(3). Destructors of the module run inside, and what they free is the program's: so
-  /// no guard is held.
+  /// Implements dlclose(3). Holds no `ReentrancyGuard`: the module's destructors run inside, and
+  /// what they free is the program's.
   ALLOCTAP_NOINLINE static int close(void* handle) {
     auto* const original = reinterpret_cast<int (*)(void*)>(close_.load(std::memory_order_acquire));
     if (!is_programs()) return original(handle);
@@ -166,7 +166,7 @@ class PltLoaderCalls {
   static inline constinit Original open_in_{0};
   static inline constinit Original symbol_{0};
   static inline constinit Original close_{0};
-  /// Whether this thread has opened modules since it last looked at their slots.
+  /// Whether this thread opened modules whose slots are not hooked yet.
   ALLOCTAP_INITIAL_EXEC static inline constinit thread_local bool opened_ = false;
 };
 

@@ -1,4 +1,4 @@
-/// One walk over the slots of all modules.
+/// One walk over the GOT slots of all modules.
 #pragma once
 
 #include <array>
@@ -18,41 +18,40 @@ namespace alloctap {
 
 enum class PltAction : std::uint8_t { kHook, kUnhook, kLook };
 
-/// What a walk met in one module.
+/// Result of a walk for one module.
 struct PltModule {
-  /// Where its file is, and what the loader calls it.
+  /// Path of the file, and the loader's name.
   std::string_view path;
   std::string_view name;
-  /// The groups of functions that are chosen for it.
+  /// Groups of functions that are chosen for it.
   std::uint32_t groups = 0;
-  /// Whether its memory is there; a module may have been unmapped behind the loader's back.
+  /// False if its memory was unmapped without dlclose.
   bool is_mapped = true;
   bool has_imports = false;
-  /// Slots of chosen functions: that lead to a handler now,
+  /// Slots of chosen functions that hold a handler.
   std::uint32_t hooked = 0;
-  /// that lead elsewhere than the function, to another allocator or another tool's handler,
+  /// Slots that hold another address, of another allocator or another tool's handler.
   std::uint32_t foreign = 0;
-  /// of a module that another thread is opening,
+  /// Slots of a module that another thread is opening.
   std::uint32_t unfinished = 0;
-  /// and that could not be written.
+  /// Slots that could not be written.
   std::uint32_t refused = 0;
 };
 
-/// A function that some module imports, and nobody knows where it is.
+/// A function that a module imports and whose address is unknown.
 struct MissingOriginal {
   PltTarget* target = nullptr;
-  /// The module's name for the loader.
+  /// The importing module's name in the loader.
   std::string_view importer;
-  /// Once it was looked for; 0 where that module does not see it either.
+  /// Its address after the look-up; 0 if not visible to that module.
   std::uintptr_t original = 0;
 };
 
-/// Hooks, restores or counts the slots of all modules. To be used once, behind the control lock.
+/// Hooks, restores or counts the slots of all modules. Single use; requires the control lock.
 ///
-/// A slot is only written where it holds what the function is known by, or the module's own stub
-/// that binds it on the first call: a module is listed before its slots are filled, and may have an
-/// allocator of its own. Sources: glibc's elf/dl-object.c and
-/// elf/dl-reloc.c.
+/// Writes a slot only if it holds the function's known address, or the module's lazy-binding stub.
+/// The loader lists a module before it fills the slots, and the module may have its own allocator.
+/// Sources: glibc's elf/dl-object.c, elf/dl-reloc.c.
 class PltPass {
  public:
   PltPass(PltState& state, PltAction action) noexcept : state_(state), action_(action) {}
@@ -60,17 +59,18 @@ class PltPass {
   void run() noexcept;
 
   [[nodiscard]] const ArenaArray<PltModule>& modules() const noexcept { return modules_; }
-  /// Those that no pattern was asked for yet; nothing was done with them.
+  /// Returns the modules for which patterns must be evaluated first; the walk skipped them.
   [[nodiscard]] const ArenaArray<PltModule>& unknown() const noexcept { return unknown_; }
   [[nodiscard]] const ArenaArray<MissingOriginal>& missing() const noexcept { return missing_; }
 
  private:
   void visit(const os::LoadedImage& image) noexcept;
 
-  /// The names are the loader's and this walk's: copies stay.
+  /// Stores copies of the names, which belong to the loader and this walk.
   void note(PltModule module, ArenaArray<PltModule>& modules) noexcept;
 
-  /// A module that slots of are looked at has been asked patterns for: its name is kept.
+  /// Returns the persistent copy of the name. It exists: patterns were evaluated for a walked
+  /// module.
   [[nodiscard]] std::string_view kept_name(const PltModule& module) const noexcept {
     const ChosenModule* chosen = state_.chosen.find(module.path, module.name);
     return chosen == nullptr ? std::string_view{} : chosen->name;
@@ -96,13 +96,14 @@ class PltPass {
   static bool leads_to(const elf::LoadedMemory& memory, const elf::SymbolSlot& slot,
                        std::uintptr_t value, const PltTarget& target) noexcept;
 
-  /// Until the loader has filled it, a slot holds what stands in the file: an offset.
+  /// Returns false for a slot that the loader has not filled: it holds an offset from the file.
   [[nodiscard]] bool is_code(std::uintptr_t value) const noexcept {
     const os::MemoryRegion* region = regions_.find(value);
     return region != nullptr && region->executable;
   }
 
-  /// The loader write-protects these pages last of all. It might do so while they are written.
+  /// Returns true if the RELRO pages are still writable. The loader write-protects them last,
+  /// perhaps while they are patched.
   [[nodiscard]] bool is_unfinished(const elf::LoadedMemory& memory,
                                    std::uintptr_t slot) const noexcept;
 

@@ -1,4 +1,4 @@
-/// What `PltHook` did, for people.
+/// Human-readable report of `PltHook`.
 #pragma once
 
 #include <cstdint>
@@ -9,32 +9,32 @@
 
 namespace alloctap {
 
-/// One module and its slots; for the loader's own functions nothing is counted.
+/// Slots of one module, except those of the loader's functions.
 struct PltModuleReport {
   std::string path;
   /// Slots that lead to the tracker.
   std::uint32_t hooked = 0;
-  /// Slots that do not, though their functions are chosen for the module.
+  /// Slots of chosen functions that do not lead to the tracker.
   std::uint32_t skipped = 0;
-  /// Why slots were skipped, or why none is hooked; empty where all is well.
+  /// Why slots were skipped, or none is hooked; empty if all are hooked.
   std::string why;
 };
 
 struct PltReport {
   std::vector<PltModuleReport> modules;
-  /// Patterns that had no effect, and modules that may have been hooked late.
+  /// Patterns without effect, and modules that may have been hooked late.
   std::vector<std::string> warnings;
   std::uint32_t hooked_slots = 0;
 };
 
-/// In words, why not all of `module` is hooked.
+/// Returns why slots of `module` are not hooked.
 [[nodiscard]] std::string why_skipped(const PltModule& module);
 
-/// The pattern's effect on `modules`: a warning, or nothing.
+/// Returns a warning if the pattern hooked nothing in `modules`, else an empty string.
 [[nodiscard]] std::string warn_of(const ModulePattern& pattern,
                                   const ArenaArray<PltModule>& modules);
 
-/// `modules` are those of a finished walk. Allocates.
+/// `modules` is the result of a finished walk. Allocates.
 [[nodiscard]] PltReport make_plt_report(const PltState& state,
                                         const ArenaArray<PltModule>& modules);
 

@@ -1,4 +1,4 @@
-/// Stores into words of modules that may be write-protected.
+/// Atomic stores to GOT slots in write-protected pages.
 #pragma once
 
 #include <algorithm>
@@ -13,16 +13,16 @@
 
 namespace alloctap {
 
-/// What a word holds, and what it is to hold.
+/// A compare-and-exchange on one slot.
 struct SlotStore {
   std::uintptr_t address = 0;
   std::uintptr_t expected = 0;
   std::uintptr_t desired = 0;
 };
 
-/// Writes each word whole, and only if it still holds what is expected, because other threads call
-/// through it. Protected pages are made writable for as long as that takes and then given back what
-/// they had. Control plane; the modules must not be unloaded meanwhile. errno may change.
+/// Stores each slot by an atomic compare-and-exchange, because other threads call through it. Makes
+/// protected pages writable for that time and then restores their protection. Control plane; the
+/// modules must stay loaded meanwhile. errno may change.
 class SlotWriter {
  public:
   explicit SlotWriter(const MemoryRegions& regions) noexcept : regions_(regions) {}
@@ -32,7 +32,7 @@ class SlotWriter {
         .load(std::memory_order_acquire);
   }
 
-  /// Sorts `stores`; calls `visit(const SlotStore&, bool stored)` for each.
+  /// Sorts `stores`, and calls `visit(const SlotStore&, bool stored)` for each.
   template <class Visit>
   void write(std::span<SlotStore> stores, Visit&& visit) const noexcept {
     std::sort(stores.begin(), stores.end(),

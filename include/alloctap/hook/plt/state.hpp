@@ -1,4 +1,4 @@
-/// What the PLT backend remembers.
+/// State of the PLT backend.
 #pragma once
 
 #include <array>
@@ -18,20 +18,20 @@
 
 namespace alloctap {
 
-/// The functions of the loader are hooked in every module, whatever is chosen.
+/// Group of the loader's functions, which are hooked in every module.
 inline constexpr std::uint32_t kLoaderGroup = 31;
 
 constexpr std::uint32_t group_bit(std::uint32_t group) noexcept {
   return std::uint32_t{1} << group;
 }
 
-/// A word that holds a handler, and what it held before.
+/// A slot that holds a handler, and its previous value.
 struct HookedSlot {
   std::uintptr_t address = 0;
   std::uintptr_t previous = 0;
 };
 
-/// Which groups of functions are hooked in a module: what the patterns say of its names.
+/// Result of the patterns for one module: the groups of functions to hook.
 struct ChosenModule {
   std::string_view path;
   std::string_view name;
@@ -39,8 +39,8 @@ struct ChosenModule {
   std::uint32_t groups = 0;
 };
 
-/// Answers of patterns, which are too slow, and allocate too much, to be asked with the loader's
-/// lists locked. Memory from the arena.
+/// Cache of pattern results. Matching is too slow, and allocates too much, while the loader's list
+/// is locked. Allocates from the tracker's arena.
 class ChosenModules {
  public:
   static std::size_t hash(std::string_view path, std::string_view name) noexcept {
@@ -50,7 +50,7 @@ class ChosenModules {
   [[nodiscard]] const ChosenModule* find(std::string_view path,
                                          std::string_view name) const noexcept;
 
-  /// False where the system has no memory.
+  /// Returns false if out of memory.
   [[nodiscard]] bool add(const ChosenModule& module) noexcept { return modules_.push_back(module); }
 
   void clear() noexcept { modules_.clear(); }
@@ -59,27 +59,27 @@ class ChosenModules {
   ArenaArray<ChosenModule> modules_;
 };
 
-/// The state behind all `PltHook`s: one of them is installed at a time. Guarded by the control
-/// lock, but for what is static.
+/// State shared by all `PltHook`s, of which one is installed at a time. Guarded by the control
+/// lock, except static members.
 struct PltState {
-  /// Names of modules that were seen; they stay for reports.
+  /// Names of all modules seen, kept for reports.
   TextPool names;
   PltTargets targets;
   ChosenModules chosen;
-  /// By address. A slot that holds a handler was hooked in the module that lies there now, and
-  /// every pass writes this list anew: so nothing here is ever older than the module.
+  /// Sorted by address. Every hooking walk rebuilds the list, and a slot that holds a handler was
+  /// hooked in the module now mapped there. So no entry is older than its module.
   ArenaArray<HookedSlot> hooked;
-  /// In the order of groups.
+  /// Indexed by group.
   std::span<const ModuleSelection* const> selections;
-  /// Modules that hold one of these addresses are left alone.
+  /// Modules that hold one of these addresses are never hooked.
   static inline constinit std::array<const void*, 4> left_alone{};
-  /// The loader's counts at the last walk that hooked slots; compared without the lock, where a
-  /// torn reading costs one walk.
+  /// The loader's counts at the last hooking walk. Read without the lock; a torn read costs one
+  /// extra walk.
   static inline constinit std::atomic<std::uint64_t> loaded{0};
   static inline constinit std::atomic<std::uint64_t> unloaded{0};
-  /// Calls of dlopen that nothing could be done behind, since the start.
+  /// Calls of dlopen without a return gadget, since the start.
   static inline constinit std::atomic<std::uint64_t> opened_blindly{0};
-  /// Refreshes that were left for the thread's next call of the loader, since the start.
+  /// Refreshes postponed to a later call of the loader, since the start.
   static inline constinit std::atomic<std::uint64_t> refreshes_put_off{0};
   /// Whether slots are hooked.
   static inline constinit std::atomic<bool> active{false};
@@ -89,16 +89,16 @@ struct PltState {
             .unloaded = unloaded.load(std::memory_order_relaxed)};
   }
 
-  /// What the slot at `address` held before; 0 where that is not known.
+  /// Returns the value of the slot before it was hooked; 0 if unknown.
   [[nodiscard]] std::uintptr_t previous(std::uintptr_t address) const noexcept;
 
-  /// Asks the patterns for the groups of a module. Allocates.
+  /// Evaluates the patterns for a module. Returns a bit mask of groups. Allocates.
   [[nodiscard]] std::uint32_t groups_of(std::string_view path, std::string_view name) const;
 };
 
 inline constinit NoDestroyLazy<PltState> lasting_plt_state;
 
-/// The one state. Behind the control lock.
+/// Returns the only instance. Requires the control lock.
 inline PltState& plt_state() noexcept { return lasting_plt_state.get(); }
 
 }  // namespace alloctap

@@ -1,4 +1,4 @@
-/// What the slots of modules are compared with.
+/// Functions to hook in GOT slots or import tables, by name.
 #pragma once
 
 #include <array>
@@ -9,24 +9,23 @@
 
 namespace alloctap {
 
-/// One function that is hooked in slots.
+/// One function to hook.
 struct PltTarget {
-  /// As the linker knows it; ends in '\0'.
+  /// Linker symbol; null-terminated.
   const char* name = nullptr;
-  /// What slots are made to hold.
+  /// Address to store in slots.
   std::uintptr_t handler = 0;
-  /// The real function; 0 as long as no module that was looked at imports it.
+  /// Address of the real function; 0 until a walked module imports it.
   std::uintptr_t original = 0;
-  /// What stands for the function in a program that is not position-independent and takes its
-  /// address: a stub of that program. 0 where there is none.
+  /// Address of the PLT entry that is the function's address in a non-PIE executable; else 0.
   std::uintptr_t program_stub = 0;
-  /// Which group of functions it belongs to.
+  /// Group of functions that it belongs to.
   std::uint32_t group = 0;
-  /// Tells the handler where the original is; called before any slot holds the handler.
+  /// Passes the original's address to the handler; called before any slot holds the handler.
   void (*publish)(std::uintptr_t original) noexcept = nullptr;
 };
 
-/// All of them, found by name. Constant-initialized; not thread-safe.
+/// Table of the functions to hook. Constant-initialized; not thread-safe.
 class PltTargets {
  public:
   static constexpr std::size_t kMost = 160;
@@ -36,10 +35,10 @@ class PltTargets {
     starts_ = {};
   }
 
-  /// False where there are `kMost`.
+  /// Returns false if the table is full.
   [[nodiscard]] bool add(const PltTarget& target) noexcept;
 
-  /// nullptr for a name that is none of them, which nearly all are.
+  /// Returns nullptr for other names. A Bloom filter on the first characters rejects most of them.
   [[nodiscard]] PltTarget* find(const char* name) noexcept;
 
   [[nodiscard]] std::span<PltTarget> all() noexcept { return std::span(targets_).first(count_); }
@@ -47,7 +46,8 @@ class PltTargets {
  private:
   static constexpr std::uint32_t kHashes = 1024;
 
-  /// Of the first four characters, which tell operators new and delete from other C++ names.
+  /// Hashes the first four characters: enough to distinguish operators new and delete from other
+  /// C++ names.
   static std::uint32_t hash_start(const char* name) noexcept;
 
   std::array<PltTarget, kMost> targets_{};

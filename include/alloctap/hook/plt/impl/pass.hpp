@@ -1,4 +1,4 @@
-/// The bodies of hook/plt/pass.hpp.
+/// Definitions for hook/plt/pass.hpp.
 #pragma once
 
 #include <algorithm>

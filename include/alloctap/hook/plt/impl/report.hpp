@@ -1,4 +1,4 @@
-/// The bodies of hook/plt/report.hpp.
+/// Definitions for hook/plt/report.hpp.
 #pragma once
 
 #include <algorithm>

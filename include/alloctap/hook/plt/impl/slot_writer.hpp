@@ -1,4 +1,4 @@
-/// The bodies of hook/plt/slot_writer.hpp.
+/// Definitions for hook/plt/slot_writer.hpp.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-/// The bodies of hook/plt/state.hpp.
+/// Definitions for hook/plt/state.hpp.
 #pragma once
 
 #include <algorithm>

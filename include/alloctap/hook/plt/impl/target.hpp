@@ -1,4 +1,4 @@
-/// The bodies of hook/plt/target.hpp.
+/// Definitions for hook/plt/target.hpp.
 #pragma once
 
 #include <cstdint>
