@@ -1,11 +1,11 @@
-/// One function of this process, replaced by another one while the program runs.
+/// Inline hook: replaces one function of this process at run time, for all callers.
 ///
 ///     auto patch = alloctap::FunctionPatch::prepare(&puts, &my_puts);
 ///     if (patch.ok()) original_puts = patch->original(&puts);
 ///     if (patch.ok()) status = patch->enable();
 ///
-/// Every call from everywhere reaches the replacement then, because the function's first bytes
-/// jump to it. The replacement may call the original, which does what the function did before.
+/// The function's first bytes then jump to the replacement. The replacement may call the original,
+/// which behaves like the function before the patch.
 #pragma once
 
 #include <cstdint>
@@ -28,48 +28,45 @@
 
 namespace alloctap {
 
-/// Owns the patch of one function; move-only; the function is restored in the destructor.
+/// Inline hook of one function. Move-only; the destructor restores the function.
 ///
-/// Threads: any number may run the function while it is patched and restored. None is stopped, none
-/// needs to be elsewhere. An object itself is used by one thread at a time. On AArch64 a jump
-/// displaces one instruction (arch/aarch64/entry_patch.hpp). On x86-64 it may be several: a thread
-/// that was interrupted between them finds a trap when it goes on, and SIGTRAP's or SIGILL's
-/// handler, on Windows one of the process's exceptions, sends it to where these instructions stand
-/// now. It must not block these signals, and no other handler may be installed over ours while
-/// functions are patched. (On Windows handlers that come first pass on what is not theirs, but a
-/// debugger stops at the breakpoint.) Where the jump lies across two words, Windows stops each
-/// thread for a moment, one after the other.
+/// Threads: any number may run the function while it is patched or restored; none is stopped. Use
+/// each object from one thread at a time. On AArch64 the jump displaces one instruction
+/// (arch/aarch64/entry_patch.hpp). On x86-64 it may displace several. A thread that was interrupted
+/// between them traps when it resumes. The handler of SIGTRAP or SIGILL, or a vectored exception
+/// handler on Windows, moves it to the relocated instructions. While functions are patched, threads
+/// must not block these signals, and no other handler may replace this one. (Windows passes foreign
+/// traps on, but a debugger stops at the breakpoint.) If the jump crosses a word boundary, Windows
+/// briefly stops each thread in turn.
 ///
-/// Memory: an island of three pages per function, within 2 GiB of it on x86-64 and 128 MiB on
-/// AArch64, never given back, used again when the function is patched again. No page of ours is
-/// ever writable and executable at once; the function's own page is for the moment of the change,
-/// and has then what it had before, guarded branch targets included (pe/native_guarded_code.hpp).
+/// Memory: three pages per function, within 2 GiB on x86-64 and 128 MiB on AArch64. They are never
+/// unmapped, and are reused when the function is patched again. No page of the hook is writable and
+/// executable at once. The function's own page is, during the change; then its protection is
+/// restored, guarded branch targets included (pe/native_guarded_code.hpp).
 ///
-/// Unwinding: neither stub nor trampoline is on the stack while anything is called, so exceptions
-/// and captured stacks pass through a patched function. A signal that interrupts a trampoline, of a
-/// few instructions, finds no unwind information there. An exception of Windows' that an
-/// instruction in it raises goes the way that it would have gone in the function, but for handlers
-/// of that function itself.
+/// Unwinding: neither stub nor trampoline is on the stack during a call, so exceptions and stack
+/// captures pass through a patched function. A signal that interrupts the trampoline's few
+/// instructions finds no unwind information. A Windows exception raised by one of them reaches the
+/// handlers of the callers, but not those of the function itself.
 ///
-/// The modules of function and replacement stay loaded for ever once it was enabled. Control plane:
-/// not inside malloc, not in a signal handler. errno may change.
+/// Enabling pins the modules of function and replacement for ever. Control plane: not inside
+/// malloc, not in a signal handler. errno may change.
 class FunctionPatch {
  public:
-  /// Looks at the function and makes what is needed; changes nothing of it. Errors, each with the
-  /// function's name, address and bytes: InvalidArgument (its length is unknown, it is not mapped
-  /// or not executable), Unimplemented (arch/patch_refusal.hpp), AlreadyExists (another
-  /// FunctionPatch has it), ResourceExhausted (no free memory in reach), PermissionDenied (the
-  /// system lets no memory become executable).
+  /// Analyzes the function and allocates stub and trampoline without changing it. Errors name its
+  /// address and bytes. InvalidArgument: unknown length, not mapped, or not executable.
+  /// Unimplemented: see arch/patch_refusal.hpp. AlreadyExists: another FunctionPatch has it.
+  /// ResourceExhausted: no free memory in reach. PermissionDenied: no memory may become executable.
   static Result<FunctionPatch> prepare(const PatchTarget& target, const void* replacement) {
     return prepare(target, replacement, MemoryRegions::read());
   }
 
-  /// The same for one of several functions. `regions` was read when their modules were loaded.
+  /// Variant for several functions. `regions` must have been read after their modules were loaded.
   static Result<FunctionPatch> prepare(const PatchTarget& target, const void* replacement,
                                        const MemoryRegions& regions) {
     const PatchTarget described = target.described();
     if (auto status = check_memory(described, regions); !status.ok()) return status;
-    // Before the lock: the loader has locks of its own.
+    // Before the lock, because the loader has its own locks.
     if (!target.modules_stay) {
       os::pin_module(target.address);
       os::pin_module(replacement);
@@ -102,8 +99,8 @@ class FunctionPatch {
   }
   ~FunctionPatch() { release(); }
 
-  /// What the function did before, at another address; as good as the function while it is not
-  /// patched. Valid for ever. The argument is anything of its type.
+  /// Returns the trampoline: a callable original at another address. Callable even while the
+  /// function is not patched. Valid for ever. The argument only gives the type.
   template <class Function>
     requires std::is_function_v<Function>
   Function* original(Function*) const noexcept {
@@ -112,10 +109,10 @@ class FunctionPatch {
 
   [[nodiscard]] bool is_enabled() const noexcept { return record_->enabled; }
 
-  /// From now on calls reach the replacement; does nothing if they do already. On an error the
-  /// function is as it was. FailedPrecondition: its bytes are not those that were prepared, or
-  /// there is no way to make the change safe for other threads. PermissionDenied: the system does
-  /// not let code be written. Internal: it did not give a page back its protection.
+  /// Redirects calls to the replacement; does nothing if enabled. FailedPrecondition: its bytes
+  /// changed since `prepare`, or the change cannot be made safe for other threads.
+  /// PermissionDenied: code may not be written. After both, the function is unchanged. Internal: it
+  /// is patched, but a page's protection was not restored.
   Status enable() {
     const std::lock_guard held(PatchRecords::lock);
     if (record_->enabled) return Status();
@@ -125,10 +122,9 @@ class FunctionPatch {
     return change(true);
   }
 
-  /// From now on calls run the function as it was, byte for byte; does nothing if they do already.
-  /// Threads may be in the replacement still. FailedPrecondition: another tool has changed the
-  /// bytes since, so they stay, and calls that come to our stub through its jump pass to the
-  /// original.
+  /// Restores the function byte for byte; does nothing if disabled. Threads may still run the
+  /// replacement. FailedPrecondition: another tool changed the bytes, so they stay. Calls that
+  /// reach the stub then pass to the original.
   Status disable() {
     const std::lock_guard held(PatchRecords::lock);
     if (!record_->enabled) return Status();
@@ -158,7 +154,7 @@ class FunctionPatch {
     return Status();
   }
 
-  /// The record of the function, made if there is none yet. Under the lock.
+  /// Finds or creates the function's record. Requires the lock.
   static Result<PatchRecord*> find_record(const PatchTarget& target, const MemoryRegions& regions) {
     const auto patch = arch::EntryPatch::analyze(target.code(regions));
     const bool covered = PatchRecords::find_enabled(target.start()) != nullptr ||
@@ -211,7 +207,7 @@ class FunctionPatch {
                                        what);
   }
 
-  /// What threads need that may be between displaced instructions.
+  /// Ensures that threads between displaced instructions can resume.
   [[nodiscard]] Status prepare_threads() const {
     if (record_->patch.needs_synchronization() && !os::synchronize_cores()) {
       return changed_by_others(
@@ -234,7 +230,7 @@ class FunctionPatch {
     return Status::internal(target_.in_words(), ": its page did not get back its protection");
   }
 
-  /// What cannot be restored stays in use, so that nobody else takes its island.
+  /// Keeps a function that cannot be restored in use, so that its memory is not reused.
   void release() noexcept {
     if (record_ == nullptr || !disable().ok()) return;
     const std::lock_guard held(PatchRecords::lock);

@@ -1,4 +1,4 @@
-/// Memory for a stub and a trampoline, within a jump's reach.
+/// Allocates memory for stub and trampoline within reach of a jump.
 #pragma once
 
 #include <array>
@@ -18,19 +18,20 @@
 
 namespace alloctap {
 
-/// What came of making one: `record`, or why there is none at any place that was tried. kNone means
-/// that no place was free, unless `may_not_execute`: the system lets no memory become executable.
+/// Result: `record`, or why it is null. `refusal` is kNone if no memory in reach was free, or if
+/// `may_not_execute`: the system lets no memory become executable.
 struct PatchIsland {
   PatchRecord* record = nullptr;
   arch::PatchRefusal refusal = arch::PatchRefusal::kNone;
   bool may_not_execute = false;
 };
 
-/// Each function has an island of its own: two pages of code, written before they are executable
-/// and never again, since another function's threads would run in them; then a page for the record.
+/// Allocates three pages per function: two for code, one for the record. Code is written before it
+/// becomes executable and never after. Functions share no page, because threads could run code in
+/// it.
 class PatchIslandMaker {
  public:
-  /// `regions` spares asking the system for places that are taken; it may be out of date.
+  /// `regions` avoids system calls for occupied addresses; it may be out of date.
   PatchIslandMaker(const arch::EntryPatch& patch, const MemoryRegions& regions) noexcept
       : patch_(patch), regions_(regions) {}
 
@@ -49,7 +50,7 @@ class PatchIslandMaker {
     if (!os::map_pages_at(pages, bytes)) return false;
     if (fill(pages, place)) return true;
     os::unmap_pages(reinterpret_cast<void*>(pages), bytes);
-    // It would be the same everywhere.
+    // Stops here if no memory may become executable: other addresses would fail too.
     return island_.may_not_execute;
   }
 
@@ -66,12 +67,13 @@ class PatchIslandMaker {
     island_.record = new (reinterpret_cast<void*>(data)) PatchRecord;
     describe(data + sizeof(PatchRecord));
     island_.record->patch = patch_;
-    // A thread may read ahead of the instruction that leads it here, and must find a function.
+    // A processor may speculatively follow the stub, which must lead to a function.
     island_.record->destination.store(patch_.trampoline(), std::memory_order_relaxed);
     return true;
   }
 
-  /// Of the data page, what is behind the record. Without it the function is patched all the same.
+  /// Writes unwind data for relocated instructions behind the record. If it fails, the patch works
+  /// without it.
   void describe(std::uintptr_t room) noexcept {
     constexpr std::uintptr_t kAlignment = alignof(std::uint64_t);
     room = (room + kAlignment - 1) & ~(kAlignment - 1);

@@ -1,4 +1,4 @@
-/// All functions that were ever patched in this process.
+/// Registry of all functions ever patched in this process.
 #pragma once
 
 #include <atomic>
@@ -10,13 +10,13 @@
 
 namespace alloctap {
 
-/// One function. Lies in its island and is never removed: threads may be in the trampoline, or be
-/// about to trap, at any later time. The same function is patched again by the same record.
+/// One function. Lies in its island and is never freed: threads may enter the trampoline, or trap,
+/// at any later time. Patching the function again reuses the record.
 struct PatchRecord {
-  /// Where the function's calls go while it is patched. What the stub jumps through.
+  /// Address that the stub jumps to: the replacement, or the trampoline while not patched.
   std::atomic<std::uintptr_t> destination{0};
   arch::EntryPatch patch;
-  /// Of the page with the first byte that changes, and of the page with the last.
+  /// Protection of the pages that hold the first and the last patched byte.
   os::Protection first_page;
   os::Protection last_page;
   bool in_use = false;
@@ -24,7 +24,8 @@ struct PatchRecord {
   PatchRecord* next = nullptr;
 };
 
-/// The list of them. Reading needs no lock, so that signal handlers may; all else under `lock`.
+/// Linked list of records. Lock-free to read, so that signal handlers may; other access requires
+/// `lock`.
 class PatchRecords {
  public:
   /// Held while functions are prepared, patched and restored.
@@ -35,7 +36,7 @@ class PatchRecords {
     head_.store(&record, std::memory_order_release);
   }
 
-  /// The record for the same code, or nullptr.
+  /// Returns the record of equal code, or nullptr.
   static PatchRecord* find(const arch::EntryPatch& patch) noexcept {
     for (PatchRecord* record = head_.load(std::memory_order_acquire); record != nullptr;
          record = record->next) {
@@ -44,7 +45,7 @@ class PatchRecords {
     return nullptr;
   }
 
-  /// The record whose patch lies over the byte at `address` now, or nullptr.
+  /// Returns the record of the enabled patch that covers `address`, or nullptr.
   static PatchRecord* find_enabled(std::uintptr_t address) noexcept {
     for (PatchRecord* record = head_.load(std::memory_order_acquire); record != nullptr;
          record = record->next) {
@@ -54,7 +55,7 @@ class PatchRecords {
     return nullptr;
   }
 
-  /// For `os::catch_traps`.
+  /// Callback for `os::catch_traps`: returns where to resume, or 0 for a foreign trap.
   static std::uintptr_t resume_place(std::uintptr_t place) noexcept {
     for (const PatchRecord* record = head_.load(std::memory_order_acquire); record != nullptr;
          record = record->next) {

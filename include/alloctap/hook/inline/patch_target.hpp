@@ -1,4 +1,4 @@
-/// A function that is to be patched, and how messages name it.
+/// A function to patch, and its name in error messages.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,9 @@
 
 namespace alloctap {
 
-/// `bytes` is the function's length, 0 where an exported symbol tells it. `name` is for messages.
-/// `modules_stay` says that the modules of function and replacement are never unloaded, as all that
-/// a program starts with.
+/// `bytes` is the function's length; 0 means the length of its exported symbol. `name` is for
+/// messages. `modules_stay` is true if the modules of function and replacement are never unloaded,
+/// such as those loaded at program start.
 struct PatchTarget {
   const void* address = nullptr;
   std::size_t bytes = 0;
@@ -29,9 +29,9 @@ struct PatchTarget {
     return reinterpret_cast<std::uintptr_t>(address);
   }
 
-  /// Completed by what the module's symbols say. Control plane.
+  /// Returns a copy with the missing length and name from the symbol table. Control plane.
   [[nodiscard]] PatchTarget described() const {
-    // The loader looks at every symbol of the module.
+    // Skips the search, which visits every symbol of the module.
     if (bytes != 0 && !name.empty()) return *this;
     const os::FunctionSymbol symbol = os::find_function_symbol(address);
     PatchTarget target = *this;
@@ -40,12 +40,13 @@ struct PatchTarget {
     return target;
   }
 
-  /// "FunctionPatch: malloc at 0x7f...".
+  /// Returns text such as "FunctionPatch: malloc at 0x7f...".
   [[nodiscard]] std::string in_words() const {
     return join_text("FunctionPatch: ", name, " at 0x", hex_text(start()));
   }
 
-  /// The code, and what follows as far as padding goes. It is mapped and may be read.
+  /// Returns the code and up to 16 bytes of padding after it. Requires that it is mapped and
+  /// readable.
   [[nodiscard]] arch::FunctionCode code(const MemoryRegions& regions) const noexcept {
     constexpr std::size_t kBehind = 16;
     const auto* first = static_cast<const std::byte*>(address);
@@ -54,7 +55,7 @@ struct PatchTarget {
   }
 };
 
-/// The first bytes at `target`, in hexadecimal, if they may be read.
+/// Returns the first 16 bytes in hexadecimal, if readable.
 inline std::string first_bytes_of(const PatchTarget& target) {
   std::byte bytes[16];
   const std::size_t count = os::copy_memory(target.start(), bytes);
@@ -66,7 +67,7 @@ inline std::string first_bytes_of(const PatchTarget& target) {
   return text;
 }
 
-/// Why `target` cannot be patched, with where and the bytes that are there.
+/// Returns Unimplemented with the reason, the offset and the bytes.
 inline Status refuse_patch(const PatchTarget& target, arch::PatchRefusal refusal,
                            std::uintptr_t at) {
   const std::string text = join_text(target.in_words(), ", ", target.bytes, " bytes long, ",

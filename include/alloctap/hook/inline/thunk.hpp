@@ -1,4 +1,4 @@
-/// From the address of a function to the function.
+/// Follows jump-only functions to their destination.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,12 @@
 
 namespace alloctap {
 
-/// Where a call of `address` ends up, through any number of jumps that are all that a function
-/// consists of: entries of a procedure linkage table, which stand for functions in programs that
-/// are not position-independent, and aliases. `address` itself where one of these is not bound yet,
-/// or leads nowhere.
+/// Returns the function that a call of `address` reaches through up to eight jump-only functions:
+/// aliases, and PLT entries that are a function's address in a non-PIE executable. Returns
+/// `address` if one is not bound yet or leads nowhere.
 ///
-/// `FunctionPatch` does not do that by itself: patching a function that only calls another one is
-/// not patching that one, which has callers of its own. Control plane.
+/// `FunctionPatch` does not follow them itself: the destination has callers of its own. Control
+/// plane.
 inline const void* follow_thunks(const void* address) noexcept {
   constexpr int kMaxThunks = 8;
   constexpr std::size_t kThunkBytes = 24;

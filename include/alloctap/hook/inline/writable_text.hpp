@@ -1,4 +1,4 @@
-/// Pages of code that may be written for a moment.
+/// Makes code pages temporarily writable.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace alloctap {
 
-/// Makes the bytes that a record's patch changes writable, and leaves them executable, because
-/// other threads run them. `restore` gives back exactly what they had.
+/// Makes the pages that a patch changes writable. They stay executable, because other threads run
+/// them. `restore` restores their exact protection.
 class WritableText {
  public:
   explicit WritableText(const PatchRecord& record) noexcept : record_(record) {}
