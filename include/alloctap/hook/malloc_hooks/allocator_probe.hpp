@@ -1,4 +1,4 @@
-/// Calls the allocator and looks what its hooks tell.
+/// Probes which calls an allocator's hooks report.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@
 
 namespace alloctap {
 
-/// Finds out what an allocator's hooks tell, by one call of each function. Control plane; allocates
-/// and frees. The caller has connected `ProbeSink`.
+/// Calls each allocation function once and compares what the hooks report. Control plane; allocates
+/// and frees. Requires that `ProbeSink` is connected.
 class AllocatorProbe {
  public:
-  /// The frames that were met go to `frames`.
+  /// Adds the allocator's frames that it meets to `frames`.
   [[nodiscard]] static ProbeFindings run(AllocatorFrames& frames) noexcept {
     AllocatorProbe probe(frames);
     ProbeFindings& findings = probe.findings_;
@@ -31,7 +31,7 @@ class AllocatorProbe {
   }
 
  private:
-  /// No multiple of an alignment.
+  /// Not a multiple of an alignment.
   static constexpr std::size_t kSize = 200;
   static constexpr std::size_t kOne = 1;
   static constexpr std::size_t kAlignment = 64;
@@ -56,7 +56,8 @@ class AllocatorProbe {
         program_.strdup, [&] { return static_cast<void*>(program_.strdup("alloctap")); }, free);
   }
 
-  /// Those that the program replaces may not be ready yet, and get their blocks from malloc.
+  /// Skips operators that the program replaces: they allocate by malloc, and may not be initialized
+  /// yet.
   void look_at_operators() noexcept {
     constexpr std::align_val_t kAligned{kAlignment};
     ProgramOperators::find();
@@ -77,7 +78,7 @@ class AllocatorProbe {
             [&](void* block) { program_.aligned_delete(block, kAligned); });
   }
 
-  /// A block is made larger, so that it has to move.
+  /// Grows a block so far that it must move.
   void look_at_reallocation() noexcept {
     constexpr std::size_t kLarger = 64 * 1024;
     void* old = nullptr;
@@ -98,8 +99,8 @@ class AllocatorProbe {
     return reallocation.freed_first ? Reallocation::kFreedFirst : Reallocation::kAsPair;
   }
 
-  /// Whether `allocate`, which calls `function`, is told as an allocation of what it returns; gives
-  /// the block back. A function that is not there has nothing that could be missed.
+  /// Returns true if the hooks report `allocate`, which calls `function` and returns a block. Frees
+  /// the block. Returns true for a missing function: nothing can be missed.
   template <class Function, class Allocate, class Release>
   bool sees(Function* function, Allocate allocate, Release release) noexcept {
     if (function == nullptr) return true;

@@ -1,4 +1,4 @@
-/// bionic's __malloc_hook family. Source: bionic/libc/malloc_hooks/README.md.
+/// Provider for bionic's __malloc_hook family. Source: bionic/libc/malloc_hooks/README.md.
 #pragma once
 
 #include "alloctap/hook/malloc_hooks/variable_hooks.hpp"
@@ -11,8 +11,8 @@ struct BionicLibrary {
   static os::MallocHookVariables variables() noexcept { return os::bionic_hook_variables(); }
 };
 
-/// The variables hold bionic's own functions while hooks are enabled, which is what tells that they
-/// are; those are called in turn, so that other hooks go on working.
+/// Hooks are enabled if the variables are set, initially to bionic's own functions. Calls the
+/// previous hooks, so that they keep working.
 template <class Library = BionicLibrary>
 class BionicHooks {
   struct Tag;

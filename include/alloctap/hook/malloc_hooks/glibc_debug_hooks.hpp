@@ -1,4 +1,4 @@
-/// The hooks of glibc's libc_malloc_debug.
+/// Provider for the hooks of glibc's libc_malloc_debug.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@ struct GlibcLibrary {
   static std::string_view file_of(const void* address) noexcept { return os::module_path(address); }
 };
 
-/// Since 2.34, glibc's `__malloc_hook` does something only where libc_malloc_debug.so.0 stands in
-/// front of libc.so: preloaded, or linked. libc.so has variables of these names as well, which
-/// nobody reads: so the file that holds a variable decides. The hooks call `__libc_malloc` and its
-/// relatives, which lie behind the library, and are never switched off for a call.
+/// Since glibc 2.34, `__malloc_hook` works only if libc_malloc_debug.so.0 precedes libc.so:
+/// preloaded or linked. libc.so still has variables of that name but ignores them, so the file that
+/// holds the variable decides. Hooks call `__libc_malloc` and its relatives, which bypass the
+/// library, so they stay set during calls.
 template <class Library = GlibcLibrary>
 class GlibcDebugHooks {
   struct Tag;
@@ -28,7 +28,7 @@ class GlibcDebugHooks {
 
  public:
   static constexpr std::string_view name = "glibc-debug";
-  /// In the name of the file that the variables must lie in.
+  /// Part of the name of the file that must hold the variables.
   static constexpr std::string_view kLibrary = "libc_malloc_debug";
 
   static Status install() {
@@ -86,9 +86,9 @@ class GlibcDebugHooks {
         ", where it does nothing since glibc 2.34", std::string(kHow));
   }
 
-  /// Whether the variables are free to be used, and blocks are the C library's own.
+  /// Returns an error if the variables are in use, or if libc_malloc_debug checks blocks.
   static Status check_use(const os::MallocHookVariables& variables) {
-    // The first call of all resets the variables.
+    // The first call of malloc resets the variables.
     const bool plain = blocks_are_plain();
     if (Hooks::load(variables.malloc) != nullptr || Hooks::load(variables.realloc) != nullptr ||
         Hooks::load(variables.free) != nullptr || Hooks::load(variables.memalign) != nullptr) {
@@ -102,8 +102,8 @@ class GlibcDebugHooks {
         "cannot do with hooks; switch that off");
   }
 
-  /// A checked block is exactly as large as was asked for. The size asked for is one that the
-  /// C library rounds up.
+  /// A checked block has exactly the requested usable size. Requests a size that plain malloc
+  /// rounds up.
   static bool blocks_are_plain() noexcept {
     constexpr std::size_t kOddSize = 25;
     auto* const allocate = function<void*(std::size_t)>("malloc");

@@ -1,4 +1,4 @@
-/// The MallocHook of gperftools' tcmalloc. Source: gperftools/malloc_hook_c.h.
+/// Provider for MallocHook of gperftools' tcmalloc. Source: gperftools/malloc_hook_c.h.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,7 @@ ALLOCTAP_WEAK int MallocHook_RemoveDeleteHook(void (*hook)(const void*));
 
 namespace alloctap {
 
-/// The tcmalloc that this process has, if any. What adds and removes returns 1, or 0 where it
-/// could not.
+/// The tcmalloc of this process, if any. `add` and `remove` return 1, or 0 on failure.
 struct GperftoolsLibrary {
   using NewHook = void(const void*, std::size_t);
   using DeleteHook = void(const void*);
@@ -33,7 +32,7 @@ struct GperftoolsLibrary {
   static int remove(DeleteHook* hook) noexcept { return MallocHook_RemoveDeleteHook(hook); }
 };
 
-/// tcmalloc has room for seven hooks of each kind and takes them back.
+/// tcmalloc has room for seven hooks of each kind, which can be removed.
 template <class Library = GperftoolsLibrary>
 class GperftoolsHooks {
  public:

@@ -1,4 +1,4 @@
-/// Where the allocators' own hooks deliver.
+/// Event sink that allocators' own hooks report to.
 #pragma once
 
 #include <atomic>
@@ -7,9 +7,8 @@
 
 namespace alloctap {
 
-/// An `EventSink` that hands on to the one that is connected, and swallows what comes while none
-/// is. An allocator's hooks are set for the process, some of them for good; sinks come and go.
-/// Thread-safe; runs inside malloc.
+/// Forwards events to the connected sink; drops them if no sink is connected. Needed because some
+/// hooks cannot be uninstalled, while trackers start and stop. Thread-safe; runs inside malloc.
 class HookFeed {
  public:
   template <EventSink Sink>
@@ -51,7 +50,7 @@ class HookFeed {
     if (const Receiver* to = receiver()) to->modules_unloaded();
   }
 
-  /// No allocator tells of these.
+  /// No allocator's hooks report mappings.
   static void on_map(const MappingEvent&) noexcept {}
   static DetachedMappings begin_unmap(const MappingEvent&) noexcept { return {}; }
   static void cancel_unmap(DetachedMappings&) noexcept {}

@@ -1,4 +1,4 @@
-/// The contract of those whose hooks `MallocHooks` can use.
+/// Contract of the providers of `MallocHooks`.
 #pragma once
 
 #include <concepts>
@@ -9,12 +9,11 @@
 
 namespace alloctap {
 
-/// A stateless type that makes an allocator tell `HookFeed` of its calls. `install()` does nothing
-/// but say why where the allocator is not there, or its hooks cannot be had: what was looked for,
-/// and how a program provides it. `uninstall()` ends the telling as far as the allocator allows;
-/// while no sink is connected what still comes is swallowed. Both run in the control plane, one at
-/// a time. A static function `also_unseen()` may name what is missed and no call shows. Events name
-/// `hooked_allocator_frames`.
+/// A stateless type that makes an allocator's hooks report to `HookFeed`. If the allocator is
+/// missing or its hooks are unusable, `install()` changes nothing and returns what it needs.
+/// `uninstall()` removes the hooks if the allocator can; `HookFeed` drops later events. Both run in
+/// the control plane, one at a time. An optional `also_unseen()` names blind spots that the probe
+/// cannot detect. Events refer to `hooked_allocator_frames`.
 template <class P>
 concept HookProvider = requires {
   { P::name } -> std::convertible_to<std::string_view>;
@@ -22,7 +21,7 @@ concept HookProvider = requires {
   { P::uninstall() } noexcept -> std::same_as<void>;
 };
 
-/// The allocator's frames of this process, found when hooks are installed for the first time.
+/// Return addresses inside the allocator, which stacks omit. The probe fills it at the first start.
 inline constinit AllocatorFrames hooked_allocator_frames;
 
 }  // namespace alloctap

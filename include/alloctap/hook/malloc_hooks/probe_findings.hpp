@@ -1,4 +1,4 @@
-/// What an allocator's hooks tell, and what a report says of it.
+/// Result of the probe of an allocator's hooks, and its text for reports.
 #pragma once
 
 #include <algorithm>
@@ -10,16 +10,16 @@
 
 namespace alloctap {
 
-/// Whether calls are told by hooks, each found by a call.
+/// Which calls the hooks report, each determined by a test call.
 struct ProbeFindings {
   enum class Reallocation : std::uint8_t {
-    /// Not told: a block that moved or grew stays recorded as it was.
+    /// Not reported: a block that moved or grew keeps its old record.
     kUnseen,
-    /// As a free of the old block and an allocation, in either order, when both are done.
+    /// Reported as an allocation, then a free of the old block.
     kAsPair,
-    /// The free is told before the call, so one that fails loses its block.
+    /// Reported as a free before the allocation: a realloc that fails loses its block's record.
     kFreedFirst,
-    /// As a reallocation, which may fail.
+    /// Reported as one reallocation, which may fail.
     kWhole,
   };
 
@@ -32,9 +32,9 @@ struct ProbeFindings {
   bool aligned_new = false;
   bool strdup = false;
   bool free = false;
-  /// What was asked for, as it was asked for.
+  /// Reported sizes are the requested ones, not rounded up.
   bool exact_sizes = true;
-  /// By the program: no allocator tells of dlclose.
+  /// The program reports dlclose, because no allocator does.
   bool modules = false;
   Reallocation reallocation = Reallocation::kUnseen;
 
@@ -53,10 +53,10 @@ struct ProbeFindings {
   }
 };
 
-/// What hooks do not tell, as a clause for the reader of a report. Owns its text.
+/// List of what the hooks do not report, as a clause for reports. Owns its text.
 class BlindSpotText {
  public:
-  /// `besides`: another clause, or nothing.
+  /// `besides` is another clause, or empty.
   void write(const ProbeFindings& findings, std::string_view besides = {}) noexcept {
     using Reallocation = ProbeFindings::Reallocation;
     used_ = 0;

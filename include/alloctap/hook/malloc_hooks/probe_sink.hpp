@@ -1,4 +1,4 @@
-/// Notes what an allocator's hooks tell of single calls.
+/// Event sink that captures what hooks report of single test calls.
 #pragma once
 
 #include <unwind.h>
@@ -15,7 +15,7 @@
 
 namespace alloctap {
 
-/// What hooks told of one call.
+/// What hooks reported of one call.
 struct ProbedCall {
   const void* allocated = nullptr;
   std::size_t size = 0;
@@ -24,12 +24,12 @@ struct ProbedCall {
   bool freed_first = false;
 };
 
-/// A sink for the time of a probe: notes what the calling thread's calls are told as, and by which
-/// frames. Events of other threads are lost meanwhile. Used by one thread at a time.
+/// Event sink during a probe: captures the calling thread's events and the allocator's frames.
+/// Drops events of other threads. For one thread at a time.
 class ProbeSink {
  public:
-  /// Carries out `call`, which returns a block or nullptr, as if the program did, and says what was
-  /// told of it. New frames go to `frames`.
+  /// Runs `call`, which returns a block or nullptr, as an outermost call. Returns what the hooks
+  /// reported, and adds the allocator's frames to `frames`.
   template <class Call>
   ALLOCTAP_NOINLINE static ProbedCall calls_of(Call call, AllocatorFrames& frames,
                                                void*& block) noexcept {
@@ -70,7 +70,7 @@ class ProbeSink {
   static void on_modules_unloaded() noexcept {}
 
  private:
-  /// Makes calls the program's where the tracker's guard is held around.
+  /// Scope guard that makes calls outermost although the tracker's `ReentrancyGuard` is held.
   class AsProgram {
    public:
     AsProgram() noexcept : depth_(this_thread_slot().depth.exchange(0)) {}
@@ -82,7 +82,7 @@ class ProbeSink {
     std::int32_t depth_;
   };
 
-  /// From the hook's caller to the probe. A walk that does not meet both ends teaches nothing.
+  /// Frames between the hook's caller and the probe. Ignored unless the walk finds both ends.
   struct Walk {
     static constexpr std::size_t kMost = 32;
     std::uintptr_t first = 0;

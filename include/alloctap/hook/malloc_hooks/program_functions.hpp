@@ -1,4 +1,4 @@
-/// The allocation functions as the program calls them.
+/// The allocation functions that the program's calls resolve to.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@
 
 namespace alloctap {
 
-/// Found when made; those that the program has not are null. An object that is preloaded may have a
-/// malloc of its own, which the program's calls do not reach: so the loader is asked, and what is
-/// linked here counts only where the loader knows nothing else.
+/// Addresses, found by the constructor; nullptr if undefined. A preloaded object may have its own
+/// malloc, which the program does not call. So the loader is asked first. The functions linked here
+/// are used only if it knows no other malloc.
 struct ProgramFunctions {
   ProgramFunctions() noexcept {
     void* const program_malloc = os::program_symbol("malloc");

@@ -1,4 +1,4 @@
-/// What an allocator says of a call that it carries out itself.
+/// Handlers for hooks that an allocator calls besides doing its work.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace alloctap {
 
-/// For hooks that stand beside the call: the allocator calls one after it has made a block, and one
-/// before it takes a block back. Runs inside malloc; thread-safe.
+/// Called by the allocator after it allocated a block, and before it frees one. Runs inside malloc;
+/// thread-safe.
 struct ReportedCall {
-  /// nullptr for a call that failed.
+  /// `block` is nullptr for a call that failed.
   ALLOCTAP_ALWAYS_INLINE static void allocated(CallOrigin origin, const volatile void* block,
                                                std::size_t size) noexcept {
     const ReentrancyGuard guard;
@@ -28,7 +28,7 @@ struct ReportedCall {
                                           .origin = origin});
   }
 
-  /// `size` in bytes, where the allocator tells; else 0.
+  /// `size` is in bytes; 0 if the allocator does not report it.
   ALLOCTAP_ALWAYS_INLINE static void freeing(CallOrigin origin, const volatile void* block,
                                              std::size_t size) noexcept {
     const ReentrancyGuard guard;

@@ -1,5 +1,5 @@
-/// The malloc hooks of the sanitizers' runtimes (AddressSanitizer, LeakSanitizer, MemorySanitizer,
-/// ThreadSanitizer; gcc's and clang's). Source: sanitizer/allocator_interface.h.
+/// Provider for the malloc hooks of the sanitizer runtimes (AddressSanitizer, LeakSanitizer,
+/// MemorySanitizer, ThreadSanitizer; gcc's and clang's). Source: sanitizer/allocator_interface.h.
 #pragma once
 
 #include <cstddef>
@@ -20,27 +20,27 @@ ALLOCTAP_WEAK void __tsan_init();
 
 namespace alloctap {
 
-/// The runtime that this process has, if any.
+/// The sanitizer runtime of this process, if any.
 struct SanitizerRuntime {
   using AllocationHook = void(const volatile void*, std::size_t);
   using FreeHook = void(const volatile void*);
 
   static bool present() noexcept { return &__sanitizer_install_malloc_and_free_hooks != nullptr; }
-  /// The place that the pair got, or 0 where all are taken.
+  /// Returns the number of the installed pair, or 0 if no room is left.
   static int install(AllocationHook* allocated, FreeHook* freeing) noexcept {
     return __sanitizer_install_malloc_and_free_hooks(allocated, freeing);
   }
-  /// ThreadSanitizer's looks away in a child that was forked while there were several threads.
+  /// ThreadSanitizer stops calling hooks in a child forked from a process with several threads.
   static bool is_silent_after_fork() noexcept { return &__tsan_init != nullptr; }
-  /// What the program asked for, in bytes; 0 where the runtime does not tell.
+  /// Returns the requested size in bytes, or 0 if the runtime cannot report it.
   static std::size_t size_of(const volatile void* block) noexcept {
     return &__sanitizer_get_allocated_size == nullptr ? 0 : __sanitizer_get_allocated_size(block);
   }
 };
 
-/// A runtime has room for five pairs of hooks and takes none back: the pair is installed once per
-/// process, and tells nobody while no sink is connected. Installing is not thread-safe in the
-/// runtime: start the first tracker before other threads do the like.
+/// A runtime has room for five pairs of hooks and removes none. So the pair is installed once per
+/// process and does nothing while no sink is connected. The runtime's install is not thread-safe:
+/// start the first tracker before other threads install hooks.
 template <class Runtime = SanitizerRuntime>
 class SanitizerHooks {
  public:
@@ -61,7 +61,7 @@ class SanitizerHooks {
 
   static void uninstall() noexcept {}
 
-  /// As `HookProvider` says.
+  /// Implements `HookProvider`.
   static std::string_view also_unseen() noexcept {
     return Runtime::is_silent_after_fork() ? "children that were forked while there were threads"
                                            : "";

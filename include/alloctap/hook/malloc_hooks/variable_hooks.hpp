@@ -1,4 +1,4 @@
-/// Hooks that are variables: the C library calls what they hold in place of its own functions.
+/// Hook variables of the C library, whose functions it calls instead of its own.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace alloctap {
 
-/// The functions behind the hooks. They must not come by the hooks again.
+/// The real functions. They must not call the hooks again.
 struct VariableHookOriginals {
   void* (*malloc)(std::size_t) = nullptr;
   void* (*realloc)(void*, std::size_t) = nullptr;
@@ -25,13 +25,13 @@ struct VariableHookOriginals {
   }
 };
 
-/// Sets the variables to functions that feed `HookFeed` and call the originals. `Tag` is any type:
-/// each has variables and originals of its own. `set` and `restore` run in the control plane, one
-/// at a time; calls of other threads go on meanwhile and see old hooks or new ones.
+/// Sets the variables to functions that report to `HookFeed` and call the originals. Each `Tag`,
+/// any type, has its own variables and originals. `set` and `restore` run in the control plane, one
+/// at a time. Concurrent calls see old or new hooks.
 template <class Tag>
 class VariableHooks {
  public:
-  /// Precondition: both are complete.
+  /// Requires that both are complete.
   static void set(const os::MallocHookVariables& variables,
                   const VariableHookOriginals& originals) noexcept {
     if (called_by_another_) return;
@@ -47,8 +47,9 @@ class VariableHooks {
     store(variables.malloc, &on_malloc);
   }
 
-  /// What was there before. A variable that another has changed since is left alone: it may call
-  /// ours for ever, which passes through then, and is not to be set in front of itself.
+  /// Restores the previous values. Skips a variable that another tool changed since: its hook may
+  /// still call this one, which then passes through. `set` must not overwrite it, or the two would
+  /// call each other.
   static void restore() noexcept {
     if (!variables_.complete()) return;
     called_by_another_ = false;
@@ -58,7 +59,7 @@ class VariableHooks {
     put_back(variables_.free, &on_free, previous_.free);
   }
 
-  /// What the variables held before `set`; nullptr where they held nothing.
+  /// Values before `set`; nullptr if unset.
   struct Previous {
     os::MallocHook* malloc = nullptr;
     os::ReallocHook* realloc = nullptr;
@@ -73,7 +74,7 @@ class VariableHooks {
   }
 
  private:
-  /// Where `CallWrapper` finds the real functions.
+  /// Source of the real functions for `CallWrapper`.
   struct Originals {
     static bool recording() noexcept { return HookFeed::connected(); }
     template <class Function>
