@@ -1,4 +1,4 @@
-/// What functions read that make numbers of texts; as `string_shapes.hpp`.
+/// Models of the functions that convert text to numbers (`string_shapes.hpp`).
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace alloctap::string_shapes {
 
-/// strtol: to the first character that is of no number, which is known when it returns. `run` makes
-/// the call.
+/// Models strtol and its relatives. They read up to the first character after the number, known
+/// only after the call. So `run` makes the call itself.
 template <class C, class Result>
 struct ParsesInteger {
   using Signature = Result(const C*, C**, int);
@@ -21,7 +21,7 @@ struct ParsesInteger {
   }
 };
 
-/// strtod.
+/// Models strtof, strtod and wcstod.
 template <class C, class Result>
 struct ParsesReal {
   using Signature = Result(const C*, C**);
@@ -34,7 +34,7 @@ struct ParsesReal {
   }
 };
 
-/// atoi.
+/// Models atoi, atol and atoll.
 template <class Result>
 struct ReadsInteger {
   using Signature = Result(const char*);
@@ -43,7 +43,7 @@ struct ReadsInteger {
   }
 
  private:
-  /// Tells what ends a number: white space, then a sign, then digits.
+  /// Returns true at the end of a number: white space, a sign, then digits.
   struct Ends {
     bool began = false;
     bool operator()(char c) noexcept {

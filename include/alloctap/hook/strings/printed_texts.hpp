@@ -1,4 +1,4 @@
-/// Which texts a call of printf's family reads, by its format.
+/// Determines which strings a printf call reads.
 #pragma once
 
 #include <cstdarg>
@@ -10,14 +10,14 @@
 
 namespace alloctap {
 
-/// Goes through a format of `C` and the values that it prints, as C11 7.21.6.1 and 7.29.2.1 say,
-/// before they are printed. What cannot be told beforehand is not looked at: how much is read of a
-/// text that is converted between char and wchar_t up to a precision, and what follows a conversion
-/// that is not known (one that the program registered) or that names its value by number (%1$s).
+/// Parses a format of `C` with its va_list before the call (C11 7.21.6.1 and 7.29.2.1). Does not
+/// check what it cannot predict: a string with a precision that is converted between char and
+/// wchar_t. Stops at an unknown conversion (one that the program registered), or one that numbers
+/// its argument (%1$s).
 template <class Look, class C>
 class PrintedTexts {
  public:
-  /// `values` is left as it is.
+  /// Does not advance `values`.
   static void look_at(const Look& look, const C* format, std::va_list values) noexcept {
     if (format == nullptr) return;
     look.text(format);
@@ -44,7 +44,7 @@ class PrintedTexts {
     }
   }
 
-  /// False where nobody knows what the call takes for it.
+  /// Returns false if the type of the argument is unknown.
   bool take_value(const PrintfConversion<C>& conversion) noexcept {
     switch (conversion.kind()) {
       case PrintfKind::kNothing:

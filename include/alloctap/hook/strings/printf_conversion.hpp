@@ -1,4 +1,4 @@
-/// One conversion of a format of printf's.
+/// Parser for one conversion specification of a printf format.
 #pragma once
 
 #include <algorithm>
@@ -9,27 +9,27 @@
 
 namespace alloctap {
 
-/// What a conversion takes of the values.
+/// Type of a conversion's argument.
 enum class PrintfKind {
   kUnknown,
   kNothing,  ///< %% and %m
   kInteger,
   kReal,
   kPointer,
-  kCount,  ///< %n: where the count of what was printed goes
+  kCount,  ///< %n: pointer to the count of printed characters
   kText,
   kWideText,
 };
 
-/// What stands behind a percent sign (C11 7.21.6.1; glibc adds the flags ' and I, %m, %C, %S and
-/// the lengths q and Z).
+/// A conversion specification (C11 7.21.6.1), with glibc's extensions: flags ' and I, %m, %C, %S,
+/// lengths q and Z.
 template <class C>
 class PrintfConversion {
  public:
-  /// From behind the percent sign to the end of the format.
+  /// `at` points after the percent sign, `end` to the end of the format.
   PrintfConversion(const C* at, const C* end) noexcept : at_(at), end_(end) {}
 
-  /// Takes what a `*` stands for from `next_int()`. Returns where the format goes on.
+  /// Gets the value of a `*` from `next_int()`. Returns the position after the specification.
   const C* read(auto&& next_int) noexcept {
     while (is_one_of("-+ #0'I")) ++at_;
     read_number(next_int);
@@ -43,9 +43,9 @@ class PrintfConversion {
   }
 
   [[nodiscard]] PrintfKind kind() const noexcept { return kind_; }
-  /// Of characters; negative where there is none.
+  /// Returns the precision in characters; negative if there is none.
   [[nodiscard]] int precision() const noexcept { return precision_; }
-  /// Of what is written for %n, and of an integer, which is passed as an int where it is smaller.
+  /// Returns the size that %n writes, or that of the integer; smaller integers are passed as int.
   [[nodiscard]] std::size_t value_bytes() const noexcept { return value_bytes_; }
   [[nodiscard]] bool is_long_double() const noexcept { return is_long_double_; }
 
@@ -58,7 +58,7 @@ class PrintfConversion {
     return at_ < end_ && is_in(set, *at_);
   }
 
-  /// 0 where there is none, as printf has it.
+  /// Returns 0 if there is no number, as printf does.
   int read_number(auto&& next_int) noexcept {
     if (is_one_of("*")) {
       ++at_;

@@ -1,6 +1,6 @@
-/// What functions read and write that print; as `string_shapes.hpp`. Besides,
-/// `touch_before(look, arguments...)` stands in front of a call, and
-/// `touch_after(look, result, arguments...)` follows it, which knows how much was printed.
+/// Models of the printf family (`string_shapes.hpp`). `touch_before(look, arguments...)` runs
+/// before the call. `touch_after(look, result, arguments...)` runs after it, when the printed
+/// length is known.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,13 @@
 
 namespace alloctap::string_shapes {
 
-/// The format, and what it has printed.
+/// Checks the format and the strings that it prints.
 template <class Look, class C>
 void look_at_printed(const Look& look, const C* format, std::va_list values) noexcept {
   PrintedTexts<Look, C>::look_at(look, format, values);
 }
 
-/// vsprintf.
+/// Models vsprintf.
 struct PrintsText {
   using Signature = int(char*, const char*, std::va_list);
   static void touch_before(const auto& look, char*, const char* format,
@@ -31,7 +31,7 @@ struct PrintsText {
   }
 };
 
-/// vsnprintf.
+/// Models vsnprintf.
 struct PrintsTextUpTo {
   using Signature = int(char*, std::size_t, const char*, std::va_list);
   static void touch_before(const auto& look, char*, std::size_t, const char* format,
@@ -44,7 +44,7 @@ struct PrintsTextUpTo {
   }
 };
 
-/// vswprintf, which fails where there is no room, and has filled what there was.
+/// Models vswprintf, which fills the buffer and fails if the text does not fit.
 struct PrintsWideTextUpTo {
   using Signature = int(wchar_t*, std::size_t, const wchar_t*, std::va_list);
   static void touch_before(const auto& look, wchar_t*, std::size_t, const wchar_t* format,
@@ -58,7 +58,7 @@ struct PrintsWideTextUpTo {
   }
 };
 
-/// vasprintf: the text is a block of its own.
+/// Models vasprintf, which allocates the text.
 struct PrintsNewText {
   using Signature = int(char**, const char*, std::va_list);
   static void touch(const auto& look, char** to, const char* format, std::va_list values) noexcept {
@@ -67,7 +67,7 @@ struct PrintsNewText {
   }
 };
 
-/// vprintf.
+/// Models vprintf and vwprintf.
 template <class C>
 struct Prints {
   using Signature = int(const C*, std::va_list);
@@ -76,7 +76,7 @@ struct Prints {
   }
 };
 
-/// vfprintf, to a stream, or vdprintf, to a descriptor.
+/// Models vfprintf and vfwprintf (to a stream), and vdprintf (to a file descriptor).
 template <class C, class To>
 struct PrintsTo {
   using Signature = int(To, const C*, std::va_list);
@@ -85,20 +85,20 @@ struct PrintsTo {
   }
 };
 
-/// puts.
+/// Models puts.
 struct PutsText {
   using Signature = int(const char*);
   static void touch(const auto& look, const char* text) noexcept { look.text(text); }
 };
 
-/// fputs.
+/// Models fputs and fputws.
 template <class C>
 struct PutsTextTo {
   using Signature = int(const C*, std::FILE*);
   static void touch(const auto& look, const C* text, std::FILE*) noexcept { look.text(text); }
 };
 
-/// __vsprintf_chk.
+/// Models __vsprintf_chk.
 struct PrintsFortifiedText {
   using Signature = int(char*, int, std::size_t, const char*, std::va_list);
   static void touch_before(const auto& look, char* to, int, std::size_t, const char* format,
@@ -111,7 +111,7 @@ struct PrintsFortifiedText {
   }
 };
 
-/// __vsnprintf_chk, and with `C` and `Shape` of wide characters __vswprintf_chk.
+/// Models __vsnprintf_chk, or __vswprintf_chk if `C` and `Shape` are those of wide characters.
 template <class C, class Shape>
 struct PrintsFortifiedTextUpTo {
   using Signature = int(C*, std::size_t, int, std::size_t, const C*, std::va_list);
@@ -125,7 +125,7 @@ struct PrintsFortifiedTextUpTo {
   }
 };
 
-/// __vprintf_chk.
+/// Models __vprintf_chk and __vwprintf_chk.
 template <class C>
 struct PrintsFortified {
   using Signature = int(int, const C*, std::va_list);
@@ -134,7 +134,7 @@ struct PrintsFortified {
   }
 };
 
-/// __vfprintf_chk, __vdprintf_chk and __vasprintf_chk: as `Shape`, whose first argument `To` is.
+/// Models __vfprintf_chk, __vdprintf_chk and __vasprintf_chk; `To` is the first type of `Shape`.
 template <class C, class To, class Shape>
 struct PrintsFortifiedTo {
   using Signature = int(To, int, const C*, std::va_list);

@@ -1,4 +1,4 @@
-/// What the arguments of functions of strings and of memory reach.
+/// Checks the memory that a call of a string or memory function accesses.
 #pragma once
 
 #include <algorithm>
@@ -13,10 +13,10 @@
 
 namespace alloctap {
 
-/// One call of `function`, from `origin`; the functions of `string_shapes.hpp` say which ranges it
-/// reads and writes. Texts are never read beyond the block that they are in: one without an end is
-/// as long as its block, and one character more, which is the first bad one. What the program's own
-/// memory is read by runs outside the `ReentrancyGuard`: it may fault, as the call itself would.
+/// One call of `function` from `origin`; the models (`string_shapes.hpp`) report which ranges it
+/// reads and writes. Never reads a text beyond its block: an unterminated one counts as the rest of
+/// the block plus one character, the first out of bounds. Reads program memory outside the
+/// `ReentrancyGuard`, because that may fault as the call itself would.
 template <AccessSink Sink>
 class StringAccessChecker {
  public:
@@ -26,14 +26,14 @@ class StringAccessChecker {
   void read(const void* from, std::size_t bytes) const noexcept { check(from, bytes, false); }
   void write(const void* to, std::size_t bytes) const noexcept { check(to, bytes, true); }
 
-  /// A copy that a function makes of ranges that must not overlap.
+  /// Checks a copy between ranges that must not overlap.
   void copy(const void* to, const void* from, std::size_t bytes) const noexcept {
     read(from, bytes);
     write(to, bytes);
     if (to != from) keep_apart(to, bytes, from, bytes);
   }
 
-  /// Notes where the two have bytes in common.
+  /// Reports an overlap of the two ranges.
   void keep_apart(const void* to, std::size_t written, const void* from,
                   std::size_t taken) const noexcept {
     const auto target = reinterpret_cast<std::uintptr_t>(to);
@@ -44,14 +44,15 @@ class StringAccessChecker {
     Sink::note_overlap(access_of(target, written, true), source, origin_);
   }
 
-  /// How many characters `text` has before its end, the end of its block, or `most` of them.
+  /// Returns the characters before the terminator, the end of the block or `most`.
   template <class Character>
   static std::size_t length_of(const Character* text, std::size_t most = SIZE_MAX) noexcept {
     const std::size_t limit = std::min(characters_at(text), most);
     return scan_text(text, limit, [](Character) { return false; }).length;
   }
 
-  /// A text that is read to its end, to a character that `stops`, or for `most` characters.
+  /// Checks a text that is read up to its terminator, a character that `stops`, or `most`
+  /// characters.
   template <class Character, class Stops>
   void text_until(const Character* text, std::size_t most, Stops stops) const noexcept {
     const std::size_t room = characters_at(text);
@@ -60,14 +61,14 @@ class StringAccessChecker {
     read(text, (part.length + (part.length < most ? 1 : 0)) * sizeof(Character));
   }
 
-  /// A text that is read to its end, or for `most` characters.
+  /// Checks a text that is read up to its terminator or `most` characters.
   template <class Character>
   void text(const Character* text, std::size_t most = SIZE_MAX) const noexcept {
     text_until(text, most, [](Character) { return false; });
   }
 
-  /// How many characters there are from `text` to the end of its block; `SIZE_MAX` where no block
-  /// is known.
+  /// Returns the number of characters from `text` to the end of its block, or SIZE_MAX if it lies
+  /// in no checked block.
   template <class Character>
   static std::size_t characters_at(const Character* text) noexcept {
     const std::size_t room = room_at(text);

@@ -1,4 +1,4 @@
-/// What happens between a program's call and a function of strings or of memory.
+/// Handler that runs between a hooked string function and the original.
 #pragma once
 
 #include "alloctap/hook/strings/string_access_checker.hpp"
@@ -7,8 +7,8 @@
 
 namespace alloctap {
 
-/// The handler of all of `StringFunctions`: tells `Sink` what the call is going to read and write,
-/// where it is the program's own, and hands it on as it is. errno is the original's alone.
+/// Handler of all `StringFunctions`. Checks what an outermost call will access, then calls the
+/// original with unchanged arguments. errno is the original's.
 template <AccessSink Sink, class Originals>
 struct StringCall {
   template <class Function, class... Arguments>

@@ -1,10 +1,10 @@
-/// What a description of a function of strings or of memory says.
+/// Traits that describe one string or memory function to the hook handlers.
 ///
-/// A description is a type with
-///   `name`      the symbol, as the linker knows it;
-///   `shown`     what reports call it: a fortified form goes by the name that stands in the source;
-///   `Signature` the function's type;
-///   `touch`     which ranges a call reads and writes (`string_shapes.hpp`).
+/// A description is a type with these members:
+///   `name`      linker symbol
+///   `shown`     name in reports: __memcpy_chk is shown as memcpy
+///   `Signature` function type
+///   `touch`     reports which ranges a call reads and writes (`string_shapes.hpp`)
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace alloctap {
 
-/// A name as an argument of a template.
+/// String literal as a template argument.
 template <std::size_t Size>
 struct FunctionName {
   char text[Size] = {};
@@ -34,8 +34,8 @@ struct StringFunction : Shape {
   static constexpr std::string_view shown = Shown.view();
 };
 
-/// The shape of a function that was compiled with _FORTIFY_SOURCE: as `Shape`, with the size of the
-/// object that is written behind the other arguments.
+/// Model of a _FORTIFY_SOURCE variant: `Shape` with the destination's size as an additional last
+/// argument.
 template <class Shape, class Signature = typename Shape::Signature>
 struct Fortified;
 template <class Shape, class Result, class... Arguments>
@@ -46,7 +46,7 @@ struct Fortified<Shape, Result(Arguments...)> {
   }
 };
 
-/// What the entry point of a function is made of.
+/// Result and argument types of a function type.
 template <class Signature>
 struct SignatureParts;
 template <class R, class... Arguments>
@@ -63,7 +63,7 @@ struct FindFunction<Name, FunctionList<First, Others...>>
     : std::conditional_t<Name.view() == First::name, std::type_identity<First>,
                          FindFunction<Name, FunctionList<Others...>>> {};
 
-/// The description of that name in a `FunctionList`.
+/// Finds the description with that name in a `FunctionList`.
 template <FunctionName Name, class List>
 using FunctionNamed = typename FindFunction<Name, List>::type;
 

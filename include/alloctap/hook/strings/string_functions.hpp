@@ -1,4 +1,4 @@
-/// The one table of functions of strings and of memory that are checked.
+/// Table of the string and memory functions that are checked.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 namespace alloctap {
 namespace string_shapes {
 
-/// Of bytes.
+/// Functions on bytes.
 using MemoryFunctions = FunctionList<
     StringFunction<"memcpy", CopiesRange<void>>, StringFunction<"mempcpy", CopiesRange<void>>,
     StringFunction<"memmove", MovesRange<void>>, StringFunction<"bcopy", MovesBytesFrom>,
@@ -24,7 +24,7 @@ using MemoryFunctions = FunctionList<
     StringFunction<"memchr", FindsInRange<void, int, unsigned char>>,
     StringFunction<"memrchr", FindsLastInRange>, StringFunction<"memmem", FindsRange>>;
 
-/// Of strings.
+/// Functions on strings.
 using TextFunctions = FunctionList<
     StringFunction<"strcpy", CopiesText<char>>, StringFunction<"stpcpy", CopiesText<char>>,
     StringFunction<"strncpy", CopiesTextUpTo<char>>,
@@ -45,7 +45,7 @@ using TextFunctions = FunctionList<
     StringFunction<"strcspn", FindsOneOf<char, std::size_t>>,
     StringFunction<"strpbrk", FindsOneOf<char, char*>>>;
 
-/// Of wide characters.
+/// Functions on wide characters.
 using WideFunctions = FunctionList<
     StringFunction<"wmemcpy", CopiesRange<wchar_t>>,
     StringFunction<"wmemmove", MovesRange<wchar_t>>,
@@ -69,7 +69,7 @@ using WideFunctions = FunctionList<
     StringFunction<"wcscspn", FindsOneOf<wchar_t, std::size_t>>,
     StringFunction<"wcspbrk", FindsOneOf<wchar_t, wchar_t*>>>;
 
-/// Between texts and numbers.
+/// Conversions from text to numbers.
 using NumberFunctions =
     FunctionList<StringFunction<"strtol", ParsesInteger<char, long>>,
                  StringFunction<"strtoul", ParsesInteger<char, unsigned long>>,
@@ -84,7 +84,7 @@ using NumberFunctions =
                  StringFunction<"atol", ReadsInteger<long>>,
                  StringFunction<"atoll", ReadsInteger<long long>>>;
 
-/// That print. The forms with `...` are made of these.
+/// Functions that print. Those with `...` are defined by the ones with a va_list.
 using PrintingFunctions =
     FunctionList<StringFunction<"vsprintf", PrintsText, "sprintf">,
                  StringFunction<"vsnprintf", PrintsTextUpTo, "snprintf">,
@@ -98,7 +98,7 @@ using PrintingFunctions =
                  StringFunction<"puts", PutsText>, StringFunction<"fputs", PutsTextTo<char>>,
                  StringFunction<"fputws", PutsTextTo<wchar_t>>>;
 
-/// The same, as _FORTIFY_SOURCE has them.
+/// Printing functions of _FORTIFY_SOURCE.
 using FortifiedPrintingFunctions = FunctionList<
     StringFunction<"__vsprintf_chk", PrintsFortifiedText, "sprintf">,
     StringFunction<"__vsnprintf_chk", PrintsFortifiedTextUpTo<char, PrintsTextUpTo>, "snprintf">,
@@ -114,7 +114,7 @@ using FortifiedPrintingFunctions = FunctionList<
                    "fwprintf">,
     StringFunction<"__vdprintf_chk", PrintsFortifiedTo<char, int, PrintsTo<char, int>>, "dprintf">>;
 
-/// What _FORTIFY_SOURCE makes of calls.
+/// Other functions of _FORTIFY_SOURCE.
 using FortifiedFunctions = FunctionList<
     StringFunction<"__memcpy_chk", Fortified<CopiesRange<void>>, "memcpy">,
     StringFunction<"__mempcpy_chk", Fortified<CopiesRange<void>>, "mempcpy">,

@@ -1,4 +1,4 @@
-/// The functions behind the interposed ones of strings and of memory.
+/// Original string and memory functions behind the interposed ones.
 #pragma once
 
 #include <atomic>
@@ -13,13 +13,12 @@
 
 namespace alloctap {
 
-/// Looked up all at once on the first call of any, which comes before constructors run: later a
-/// thread that calls one for the first time may have to wait for the loader. Threads that do it at
-/// the same time find the same.
+/// All are looked up on the first call of any function, before constructors run; later that could
+/// wait for the loader's lock. Concurrent look-ups store equal values, so no lock is needed.
 template <class Sink>
 class StringOriginals {
  public:
-  /// Never null for a function that the C library has.
+  /// Never returns null for a function that the C library defines.
   template <class Function>
   ALLOCTAP_ALWAYS_INLINE static typename Function::Signature* get() noexcept {
     auto* const original = original_<Function>.load(std::memory_order_relaxed);
@@ -29,14 +28,14 @@ class StringOriginals {
     return find_first<Function>();
   }
 
-  /// Whether a call came by since `forget_arrival` on a thread whose allocations are the tracker's
-  /// own: how a hook sees that calls arrive here.
+  /// Returns true if the tracker itself called a hooked function since `forget_arrival`. `install`
+  /// tests with it that calls arrive here.
   static bool arrived() noexcept { return arrived_.load(std::memory_order_relaxed); }
   static void forget_arrival() noexcept { arrived_.store(false, std::memory_order_relaxed); }
   static void note_arrival() noexcept { arrived_.store(true, std::memory_order_relaxed); }
 
  private:
-  /// On its way to the loader's tables a thread may come by here again.
+  /// Looks all functions up. Recursive calls during the look-up get stand-ins.
   template <class Function>
   ALLOCTAP_NOINLINE static typename Function::Signature* find_first() noexcept {
     if constexpr (requires { StringStandIn<Function>::call; }) {
@@ -59,7 +58,7 @@ class StringOriginals {
   static inline constinit std::atomic<bool> arrived_{false};
 };
 
-/// Whether the program's calls come by the handlers of `Sink`.
+/// Returns true if a call of memcpy reaches the handlers of `Sink`.
 template <class Sink>
 [[nodiscard]] bool string_calls_arrive() noexcept {
   void* (*volatile copy)(void*, const void*, std::size_t) = &std::memcpy;

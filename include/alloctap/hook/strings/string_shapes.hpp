@@ -1,9 +1,9 @@
-/// What functions of strings and of memory read and write, by their shapes.
+/// Models of the memory functions: which ranges a call reads and writes.
 ///
-/// A shape has the function's type, `Signature`, and `touch(look, arguments...)`, which tells a
-/// `StringAccessChecker` of each range. `C` is a type of characters, or void for bytes. What is
-/// said of each is what the C standard and POSIX let the function do; where it may stop early and
-/// the standard does not say where (memcmp), all that it was given counts.
+/// A model has a function type, `Signature`, and `touch(look, arguments...)`, which reports each
+/// range to a `StringAccessChecker`. `C` is a character type, or void for bytes. Models follow the
+/// C standard and POSIX. If a function may stop early at an unspecified point (memcmp), the whole
+/// range counts.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +14,13 @@
 
 namespace alloctap::string_shapes {
 
-/// Bytes of a `C`.
+/// Size of a `C` in bytes.
 template <class C>
 inline constexpr std::size_t kUnit = sizeof(C);
 template <>
 inline constexpr std::size_t kUnit<void> = 1;
 
-/// memcpy.
+/// Models memcpy, mempcpy and wmemcpy.
 template <class C>
 struct CopiesRange {
   using Signature = C*(C*, const C*, std::size_t);
@@ -29,7 +29,7 @@ struct CopiesRange {
   }
 };
 
-/// memmove.
+/// Models memmove and wmemmove.
 template <class C>
 struct MovesRange {
   using Signature = C*(C*, const C*, std::size_t);
@@ -39,7 +39,7 @@ struct MovesRange {
   }
 };
 
-/// bcopy, whose arguments are the other way round.
+/// Models bcopy, whose first two arguments are swapped.
 struct MovesBytesFrom {
   using Signature = void(const void*, void*, std::size_t);
   static void touch(const auto& look, const void* from, void* to, std::size_t bytes) noexcept {
@@ -47,7 +47,7 @@ struct MovesBytesFrom {
   }
 };
 
-/// memccpy: to the first byte that is `last`.
+/// Models memccpy, which stops after the first byte equal to `last`.
 struct CopiesUntil {
   using Signature = void*(void*, const void*, int, std::size_t);
   static void touch(const auto& look, void* to, const void* from, int last,
@@ -67,7 +67,7 @@ struct CopiesUntil {
   }
 };
 
-/// memset, for `C` and what stands for it in arguments.
+/// Models memset and wmemset. `Argument` is the type of the fill value.
 template <class C, class Argument>
 struct FillsRange {
   using Signature = C*(C*, Argument, std::size_t);
@@ -76,7 +76,7 @@ struct FillsRange {
   }
 };
 
-/// bzero.
+/// Models bzero and explicit_bzero.
 struct ClearsBytes {
   using Signature = void(void*, std::size_t);
   static void touch(const auto& look, void* to, std::size_t bytes) noexcept {
@@ -84,7 +84,7 @@ struct ClearsBytes {
   }
 };
 
-/// memcmp.
+/// Models memcmp, bcmp and wmemcmp.
 template <class C>
 struct ComparesRanges {
   using Signature = int(const C*, const C*, std::size_t);
@@ -94,7 +94,7 @@ struct ComparesRanges {
   }
 };
 
-/// memchr: as far as to what it looks for.
+/// Models memchr and wmemchr, which stop at a match.
 template <class C, class Argument, class Element>
 struct FindsInRange {
   using Signature = C*(const C*, Argument, std::size_t);
@@ -108,7 +108,7 @@ struct FindsInRange {
   }
 };
 
-/// memrchr: from the end on.
+/// Models memrchr, which searches from the end.
 struct FindsLastInRange {
   using Signature = void*(const void*, int, std::size_t);
   static void touch(const auto& look, const void* range, int, std::size_t bytes) noexcept {
@@ -116,7 +116,7 @@ struct FindsLastInRange {
   }
 };
 
-/// memmem.
+/// Models memmem.
 struct FindsRange {
   using Signature = void*(const void*, std::size_t, const void*, std::size_t);
   static void touch(const auto& look, const void* range, std::size_t bytes, const void* wanted,

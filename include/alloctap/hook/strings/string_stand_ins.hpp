@@ -1,4 +1,4 @@
-/// Stand-ins for the functions of memory and of strings while the originals are looked up.
+/// Replacements for memory and string functions while the originals are looked up.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace alloctap {
 
-/// `call` has the signature of `Function`, for those that the compiler makes calls of by itself:
-/// what the tracker's own code may need on its way to the loader's tables.
+/// `call` has the signature of `Function`. Only functions that compilers call implicitly: the
+/// tracker's look-up code may use them.
 template <class Function>
 struct StringStandIn;
 

@@ -1,4 +1,4 @@
-/// Reads texts without a call of the C library, whose functions may be the ones that are hooked.
+/// String scans that call no function of the C library, which may be hooked.
 #pragma once
 
 #include <cstddef>
@@ -7,16 +7,16 @@
 
 namespace alloctap {
 
-/// The begin of a text: so many characters, and whether what ends it follows.
+/// Start of a text: its length, and whether a terminator or stop character follows.
 struct TextPart {
   std::size_t length = 0;
   bool ended = false;
 };
 
-/// Keeps a compiler from making a call of a loop that does what a function of the C library does.
+/// Keeps the compiler from replacing the loop by a call of memcpy, strlen or the like.
 ALLOCTAP_ALWAYS_INLINE void stay_a_loop() noexcept { ALLOCTAP_ASM volatile(""); }
 
-/// Goes through `text` until its end, a character that `stops`, or `most` characters.
+/// Scans up to the terminator, a character that `stops`, or `most` characters.
 template <class Character, class Stops>
 [[nodiscard]] TextPart scan_text(const Character* text, std::size_t most, Stops stops) noexcept {
   for (std::size_t i = 0; i < most; ++i) {
@@ -26,7 +26,6 @@ template <class Character, class Stops>
   return {most, false};
 }
 
-/// Whether `c` is one of the characters of `set`.
 template <class Character>
 [[nodiscard]] bool is_one_of(Character c, const Character* set, std::size_t length) noexcept {
   for (std::size_t i = 0; i < length; ++i) {
@@ -36,8 +35,8 @@ template <class Character>
   return false;
 }
 
-/// How many characters of `a` and `b` are equal before the first difference, the end of both, or
-/// `most` of them. `Fold` makes characters alike that count as equal.
+/// Counts equal characters before the first difference, the common terminator, or `most`. `Fold`
+/// maps characters that count as equal to one value.
 template <class Character, class Fold>
 [[nodiscard]] TextPart scan_equal(const Character* a, const Character* b, std::size_t most,
                                   Fold fold) noexcept {
@@ -48,7 +47,7 @@ template <class Character, class Fold>
   return {most, false};
 }
 
-/// Where the first `needle` begins in the first `length` characters; `length` where it does not.
+/// Returns the index of the first match in the first `length` characters, or `length`.
 template <class Character>
 [[nodiscard]] std::size_t find_text(const Character* text, std::size_t length,
                                     const Character* needle, std::size_t needle_length) noexcept {

@@ -1,4 +1,4 @@
-/// What functions of strings read and write, by their shapes; as `string_shapes.hpp`.
+/// Models of the string functions (`string_shapes.hpp`).
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct AsIs {
   }
 };
 
-/// Letters of ASCII alike in both cases.
+/// Folds the case of ASCII letters.
 struct AsLowerCase {
   template <class C>
   C operator()(C c) const noexcept {
@@ -24,14 +24,14 @@ struct AsLowerCase {
   }
 };
 
-/// strlen.
+/// Models strlen and wcslen.
 template <class C>
 struct MeasuresText {
   using Signature = std::size_t(const C*);
   static void touch(const auto& look, const C* text) noexcept { look.text(text); }
 };
 
-/// strnlen.
+/// Models strnlen and wcsnlen.
 template <class C>
 struct MeasuresTextUpTo {
   using Signature = std::size_t(const C*, std::size_t);
@@ -40,7 +40,7 @@ struct MeasuresTextUpTo {
   }
 };
 
-/// strcpy.
+/// Models strcpy, stpcpy, wcscpy and wcpcpy.
 template <class C>
 struct CopiesText {
   using Signature = C*(C*, const C*);
@@ -52,7 +52,7 @@ struct CopiesText {
   }
 };
 
-/// strncpy.
+/// Models strncpy, stpncpy, wcsncpy and wcpncpy.
 template <class C>
 struct CopiesTextUpTo {
   using Signature = C*(C*, const C*, std::size_t);
@@ -64,7 +64,7 @@ struct CopiesTextUpTo {
   }
 };
 
-/// strncat. The text that is there already takes part: nothing of it may be what is appended.
+/// Models strncat and wcsncat. The source must not overlap the text already in the destination.
 template <class C>
 struct AppendsTextUpTo {
   using Signature = C*(C*, const C*, std::size_t);
@@ -79,7 +79,7 @@ struct AppendsTextUpTo {
   }
 };
 
-/// strcat.
+/// Models strcat and wcscat.
 template <class C>
 struct AppendsText {
   using Signature = C*(C*, const C*);
@@ -88,8 +88,8 @@ struct AppendsText {
   }
 };
 
-/// strncmp: to the first difference. `Fold` says what is none; where another locale than "C" says
-/// more, less is looked at.
+/// Models strncmp and its relatives, which stop at the first difference under `Fold`. Locales other
+/// than "C" may fold more; then less is checked than is read.
 template <class C, class Fold>
 struct ComparesTextsUpTo {
   using Signature = int(const C*, const C*, std::size_t);
@@ -105,7 +105,7 @@ struct ComparesTextsUpTo {
   }
 };
 
-/// strcmp.
+/// Models strcmp and its relatives.
 template <class C, class Fold>
 struct ComparesTexts {
   using Signature = int(const C*, const C*);
@@ -114,7 +114,7 @@ struct ComparesTexts {
   }
 };
 
-/// strchr: as far as to what it looks for.
+/// Models strchr and its relatives, which stop at a match.
 template <class C, class Argument>
 struct FindsCharacter {
   using Signature = C*(const C*, Argument);
@@ -123,14 +123,14 @@ struct FindsCharacter {
   }
 };
 
-/// strrchr.
+/// Models strrchr and its relatives.
 template <class C, class Argument>
 struct FindsLastCharacter {
   using Signature = C*(const C*, Argument);
   static void touch(const auto& look, const C* text, Argument) noexcept { look.text(text); }
 };
 
-/// strpbrk, and strcspn with another result: as far as to one of `set`.
+/// Models strpbrk and strcspn, which stop at a character of `set`; they differ in `Result`.
 template <class C, class Result>
 struct FindsOneOf {
   using Signature = Result(const C*, const C*);
@@ -141,7 +141,7 @@ struct FindsOneOf {
   }
 };
 
-/// strspn: as far as to one that is not of `set`.
+/// Models strspn, which stops at a character outside `set`.
 template <class C>
 struct SpansText {
   using Signature = std::size_t(const C*, const C*);
@@ -152,7 +152,7 @@ struct SpansText {
   }
 };
 
-/// strstr: as far as to the end of what it looks for.
+/// Models strstr, which stops after a match.
 template <class C>
 struct FindsText {
   using Signature = C*(const C*, const C*);
@@ -168,7 +168,8 @@ struct FindsText {
   }
 };
 
-/// strcasestr: what is alike is the locale's affair, so only texts without an end are told.
+/// Models strcasestr. Case folding depends on the locale, so it checks only up to the first
+/// possible match.
 template <class C>
 struct MeasuresBoth {
   using Signature = C*(const C*, const C*);
