@@ -1,5 +1,4 @@
-/// What happens between a program's call and the aligned blocks of a C library of Windows where
-/// blocks are checked.
+/// Handlers for the aligned allocation functions of Windows' C libraries, if blocks are checked.
 #pragma once
 
 #include <algorithm>
@@ -22,21 +21,21 @@
 
 namespace alloctap {
 
-/// The functions of the library that stands at `Library` in `kAlignedLibraries`. Found before any
-/// call is redirected, and kept for ever. Thread-safe; may be read inside malloc.
+/// Originals of the C library at index `Library` of `kAlignedLibraries`. Set before any call is
+/// redirected and never cleared. Thread-safe; readable inside malloc.
 template <class Sink, std::size_t Library>
 class WindowsAlignedOriginals : public OriginalFunctions<WindowsAlignedOriginals<Sink, Library>> {
  public:
-  /// Whether all of them are redirected, and the library is there.
+  /// Returns true if all are redirected and the library is loaded.
   static bool complete() noexcept { return complete_.load(std::memory_order_acquire); }
   static void set_complete(bool is) noexcept { complete_.store(is, std::memory_order_release); }
 
-  /// The heap that the library takes its blocks from, which it makes in its DllMain.
+  /// Returns the heap that the library allocates from. The library creates it in its DllMain.
   static HANDLE heap() noexcept {
     auto* const find = find_heap_.load(std::memory_order_acquire);
     return find == nullptr ? ::GetProcessHeap() : reinterpret_cast<HANDLE>(find());
   }
-  /// `find`: of the library's `_get_heap_handle`; 0 where there is none.
+  /// `find` is the address of the library's `_get_heap_handle`, or 0 if not exported.
   static void set_find_heap(std::uintptr_t find) noexcept {
     find_heap_.store(reinterpret_cast<FindHeap*>(find), std::memory_order_release);
   }
@@ -48,13 +47,13 @@ class WindowsAlignedOriginals : public OriginalFunctions<WindowsAlignedOriginals
   static inline constinit std::atomic<bool> complete_{false};
 };
 
-/// Handlers of `WindowsAlignedFunctions` for a `CheckingSink`: the block that the program gets is
-/// the one that is looked after. It is cut from the process's heap, and goes back there, or lies
-/// beside an inaccessible page.
+/// Handlers of `WindowsAlignedFunctions` for a `CheckingSink`. They make the sink check the aligned
+/// block instead of the larger heap block around it. Blocks come from the process heap or lie
+/// beside a guard page.
 ///
-/// The library has what the sink does not want to look after, what it would complain of, what is
-/// aligned at an offset, what there is no memory for, and blocks of its own: those whose block of
-/// the heap stands in front of them, and is known. All that is seen in the heap's functions then.
+/// The library still serves blocks that the sink does not check, invalid arguments, aligned
+/// offsets, and requests without memory for checks. It also serves its own blocks: the word before
+/// them points to a known heap block. The heap hooks see all of them.
 ///
 /// Run inside malloc, on any thread.
 template <class Sink, std::size_t Library>
@@ -70,7 +69,7 @@ struct WindowsAlignedCalls {
     return allocate_for(origin, request, Originals::template get<Function>(), arguments...);
   }
 
-  /// A block that is not ours is the library's. One to 0 bytes frees the block and returns null.
+  /// Passes unknown blocks to the library. Size 0 frees the block and returns null.
   template <class Function, class... Arguments>
   static void* reallocate(const CallOrigin& origin, void* old, Arguments... arguments) {
     const AlignedRequest request = Function::request(old, arguments...);
@@ -101,7 +100,7 @@ struct WindowsAlignedCalls {
     return Blocks::Events::gone(::GetProcessHeap(), block, DeallocationKind::kAlignedFree, origin);
   }
 
-  /// `original(arguments...)` asks the library for it.
+  /// Allocates a checked block, or calls `original(arguments...)` if that is not possible.
   template <class Original, class... Arguments>
   static void* allocate_for(const CallOrigin& origin, const AlignedRequest& request,
                             Original* original, Arguments... arguments) {
@@ -118,7 +117,8 @@ struct WindowsAlignedCalls {
     return serve();
   }
 
-  /// What is refused fails in the library, which says so as it always does.
+  /// Makes the call fail in the library, by an impossible size, so that its errors are the usual
+  /// ones.
   template <class Serve>
   static void* ask(const CallOrigin& origin, const AlignedRequest& request, Serve& serve) {
     constexpr std::size_t kMoreThanThereIs = std::size_t{1} << 60;
@@ -128,7 +128,7 @@ struct WindowsAlignedCalls {
     return Originals::template get<crt::AlignedMalloc>()(kMoreThanThereIs, request.alignment);
   }
 
-  /// nullptr where it is better had of the library.
+  /// Returns nullptr if the library should allocate the block.
   static void* allocate_checked(const CallOrigin& origin, const AlignedRequest& request) {
     const ReentrancyGuard guard;
     const HANDLE heap = ::GetProcessHeap();
@@ -157,7 +157,7 @@ struct WindowsAlignedCalls {
         plan.bytes, wanted.alignment, [&](std::size_t bytes) { return original(heap, 0, bytes); });
   }
 
-  /// Of what nobody looks after the library could not tell where it came from.
+  /// Frees an unchecked block: the library could not free it later. Returns nullptr.
   static void* give_up(HANDLE heap, void* raw) noexcept {
     const os::ErrnoGuard preserve_error;
     static_cast<void>(Sink::forget_unchecked(raw));
@@ -176,7 +176,7 @@ struct WindowsAlignedCalls {
                                       .origin = origin});
   }
 
-  /// Unknown: it is the library's.
+  /// Returns kUnknown if the block is the library's.
   static BlockLookup look_at(const DeallocationEvent& gone) {
     const ReentrancyGuard guard;
     if (!guard.is_outermost()) return Sink::usable_size(gone.pointer);
@@ -186,7 +186,7 @@ struct WindowsAlignedCalls {
     return extent;
   }
 
-  /// False: it is the library's.
+  /// Returns false if the block is the library's.
   static bool release(const DeallocationEvent& gone) {
     const ReentrancyGuard guard;
     if (!guard.is_outermost()) return Blocks::release_inside(gone.pointer);
@@ -213,8 +213,8 @@ struct WindowsAlignedCalls {
     return block;
   }
 
-  /// Whether a call of the library's own functions made it: a block of the heap that it lies in
-  /// stands in front of it. Where the sink knows the block by itself, it is none.
+  /// Returns true if the library allocated the block: the word before it points to a heap block
+  /// that contains it. Returns false if the sink knows the block itself.
   static bool is_librarys(void* block) noexcept {
     if (Sink::usable_size(block).verdict == Verdict::kKnown) return false;
     const os::ErrnoGuard preserve_error;

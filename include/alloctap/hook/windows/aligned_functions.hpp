@@ -1,9 +1,7 @@
-/// The functions of Windows' C libraries through which aligned blocks come and go: what each is
-/// called and what its arguments say.
+/// Descriptions of the aligned allocation functions of Windows' C libraries.
 ///
-/// GCC's and Microsoft's aligned operators new and delete end in these. Their arguments and what
-/// they answer to bad ones: "_aligned_malloc" and the pages beside it, C runtime library reference
-/// (Microsoft).
+/// GCC's and Microsoft's aligned operators new and delete end in them. Arguments and error results:
+/// "_aligned_malloc" and related pages, C runtime library reference (Microsoft).
 #pragma once
 
 #include <algorithm>
@@ -17,36 +15,36 @@
 
 namespace alloctap {
 
-/// The shape of a function, as handlers see it.
+/// Kind of function: selects the handler.
 enum class AlignedRole : std::uint8_t { kAllocate, kReallocate, kFree, kMeasure };
 
-/// What a call asks for, in bytes.
+/// What a call requests, in bytes.
 struct AlignedRequest {
   std::size_t size = 0;
   std::size_t alignment = 0;
-  /// Of the byte that is to be aligned.
+  /// Offset of the byte to align.
   std::size_t offset = 0;
-  /// Whether what the block has beyond the one that it replaces is to be zero.
+  /// Whether the bytes after the old block's size must be zeroed.
   bool is_zeroed = false;
 
-  /// What the functions align to whatever the call says.
+  /// Returns the alignment that the functions apply, at least that of a pointer.
   [[nodiscard]] std::size_t real_alignment() const noexcept {
     return std::max(alignment, sizeof(void*));
   }
 
-  /// Whether it is a call that the library does not complain of.
+  /// Returns true if the library accepts the arguments.
   [[nodiscard]] bool is_valid() const noexcept {
     return (alignment == 0 || std::has_single_bit(alignment)) && (offset == 0 || offset < size);
   }
 
-  /// Whether it is one of which the block's first byte is the aligned one, and no more than there
-  /// can be.
+  /// Returns true if the arguments are valid and not too large, and the block's first byte is the
+  /// aligned one.
   [[nodiscard]] bool is_plain() const noexcept {
     return is_valid() && alignment <= kLargest && size <= kLargest &&
            offset % real_alignment() == 0;
   }
 
-  /// Of a request whose size no number tells.
+  /// Size of a request whose `count * size` overflows.
   static constexpr std::size_t kTooMuch = SIZE_MAX;
 
  private:
@@ -133,13 +131,13 @@ struct AlignedMsize {
 
 }  // namespace crt
 
-/// A library need not have all, but must have the first two.
+/// A library may lack some, but must export malloc, free and offset_malloc.
 using WindowsAlignedFunctions =
     FunctionList<crt::AlignedMalloc, crt::AlignedFree, crt::AlignedOffsetMalloc,
                  crt::AlignedRealloc, crt::AlignedOffsetRealloc, crt::AlignedRecalloc,
                  crt::AlignedOffsetRecalloc, crt::AlignedMsize>;
 
-/// The libraries that export them, each functions of its own.
+/// Libraries that export the functions, each its own.
 inline constexpr std::array<std::string_view, 2> kAlignedLibraries{"msvcrt.dll", "ucrtbase.dll"};
 
 }  // namespace alloctap

@@ -1,4 +1,4 @@
-/// Aligned memory, cut from blocks of a heap of Windows'.
+/// Aligned memory inside larger heap blocks (Windows).
 #pragma once
 
 #include <algorithm>
@@ -10,11 +10,12 @@
 
 namespace alloctap {
 
-/// Memory whose block of the heap is told by the word in front of it. Runs inside malloc.
+/// The word before the memory holds its heap block's address, masked. Runs inside malloc.
 class WindowsAlignedMemory {
  public:
-  /// `allocate(bytes)` is the heap's; it returns multiples of 16. nullptr where that does.
-  /// Precondition: the sum of both numbers is one; `alignment` is a power of two.
+  /// Allocates by `allocate(bytes)`, the heap's function, which aligns to 16. Returns nullptr if
+  /// that does. Requires that `bytes + alignment` does not overflow and that `alignment` is a power
+  /// of two.
   template <class Allocate>
   static void* allocate(std::size_t bytes, std::size_t alignment, Allocate&& allocate) {
     const std::size_t step = std::max(alignment, kGranule);
@@ -25,14 +26,14 @@ class WindowsAlignedMemory {
     return reinterpret_cast<void*>(begin);
   }
 
-  /// What the heap knows `memory` by, which `allocate` made.
+  /// Returns the heap block around `memory`, a result of `allocate`.
   static void* block_of(void* memory) noexcept {
     const auto begin = reinterpret_cast<std::uintptr_t>(memory);
     return reinterpret_cast<void*>(word_before(begin) ^ kMask);
   }
 
-  /// What the C library notes in front of an aligned block of its own: the block that it lies in.
-  /// 0 where nothing can be read.
+  /// Returns the word before `block`, or 0 if unreadable. In an aligned block of the C library, it
+  /// holds the address of the heap block around.
   static std::uintptr_t librarys_word(const void* block) noexcept {
     constexpr std::uintptr_t kWord = sizeof(std::uintptr_t);
     const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(block) / kWord * kWord;
@@ -44,7 +45,7 @@ class WindowsAlignedMemory {
 
  private:
   static constexpr std::size_t kGranule = 16;
-  /// So that nobody takes our word for the library's.
+  /// Distinguishes this class's word from the C library's.
   static constexpr std::uintptr_t kMask = 0xA5A5'5A5A'A5A5'5A5A;
 
   static std::uintptr_t& word_before(std::uintptr_t begin) noexcept {

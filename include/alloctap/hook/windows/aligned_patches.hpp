@@ -1,4 +1,4 @@
-/// Redirects the functions of aligned blocks in the C libraries of Windows.
+/// Patches the aligned allocation functions of Windows' C libraries.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@
 
 namespace alloctap {
 
-/// What a redirected function of a library leads to. As `WindowsEntry`.
+/// Entry point of a patched function of one library; see `WindowsEntry`.
 template <class Function, class Sink, std::size_t Library,
           class Signature = typename Function::Signature>
 struct WindowsAlignedEntry;
@@ -46,13 +46,12 @@ struct WindowsAlignedEntry<Function, Sink, Library, Result(Arguments...)> {
   }
 };
 
-/// The functions are patched, in whatever library has them and whenever it is loaded, and stay so:
-/// blocks that are still out there go back through them. All of a library or none: where one of
-/// them cannot be patched, aligned blocks of that library lie in larger ones, which are looked
-/// after.
+/// Patches each C library when it is loaded. Patches stay, because live checked blocks must be
+/// freed through them. All functions of a library or none: if one cannot be patched, the heap hooks
+/// check the larger blocks around its aligned blocks.
 class WindowsAlignedPatches {
  public:
-  /// Behind the control lock, once the heap's functions are patched. Waits for the loader's lock.
+  /// Requires the control lock and patched heap functions. Waits for the loader lock.
   template <CheckingSink Sink>
   static void start() {
     if (take_up_.load(std::memory_order_relaxed) != nullptr) return;
@@ -76,7 +75,7 @@ class WindowsAlignedPatches {
  private:
   using TakeUp = void (*)(std::size_t library, std::uintptr_t module);
 
-  /// The position in the list of libraries; its length where it is none of them.
+  /// Returns the index in `kAlignedLibraries`, or its size if not listed.
   static std::size_t library_at(std::string_view path) noexcept {
     const std::string_view name = path.substr(path.find_last_of('/') + 1);
     std::size_t i = 0;
@@ -84,8 +83,7 @@ class WindowsAlignedPatches {
     return i;
   }
 
-  /// The loader's lock is held. What is allocated here comes from a heap, as what the loader itself
-  /// allocates then.
+  /// Called with the loader lock held. Allocates from a heap, as the loader itself does then.
   static void on_notice(const os::ModuleNotice& notice) noexcept {
     const std::size_t library = library_at(notice.path);
     const TakeUp take_up = take_up_.load(std::memory_order_acquire);
@@ -94,7 +92,7 @@ class WindowsAlignedPatches {
     take_up(library, is_loaded ? notice.start : 0);
   }
 
-  /// A library that is gone, where `module` is 0, is not taken up again.
+  /// `module` is 0 if the library was unloaded; it is not patched again when reloaded.
   template <class Sink, std::size_t Library = 0>
   static void take_up(std::size_t library, std::uintptr_t module) {
     if constexpr (Library < kAlignedLibraries.size()) {
@@ -109,7 +107,7 @@ class WindowsAlignedPatches {
     }
   }
 
-  /// False where not all that the library has can be patched.
+  /// Returns false if an exported function cannot be patched, or a required one is missing.
   template <class Sink, std::size_t Library>
   static bool prepare(std::uintptr_t module, WindowsPatchGroup& patches) {
     using Originals = WindowsAlignedOriginals<Sink, Library>;

@@ -1,4 +1,4 @@
-/// Blocks of Windows' heaps as they come and go where a sink checks them.
+/// Allocates and frees checked blocks in Windows heaps.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace alloctap {
 
-/// What the handlers of `WindowsCheckedCalls` are made of. `Originals` and `Sink` as there; all run
-/// inside malloc and keep GetLastError, but for what the heap itself says.
+/// Building blocks of the handlers of `WindowsCheckedCalls`. All run inside malloc and preserve
+/// GetLastError, except what the heap itself sets.
 template <class Originals, class Sink>
 struct WindowsCheckedBlocks {
   using Events = WindowsHeapEvents<Sink>;
@@ -36,7 +36,7 @@ struct WindowsCheckedBlocks {
     return block;
   }
 
-  /// Where there is no memory for what surrounds a block, it comes without.
+  /// Falls back to an unchecked block if there is no memory for red zones.
   static void* allocate_checked(const Call& call, SIZE_T bytes) {
     const AllocationRequest wanted{
         .size = bytes, .has_content = (call.flags & HEAP_ZERO_MEMORY) != 0, .heap = {call.heap}};
@@ -79,7 +79,7 @@ struct WindowsCheckedBlocks {
     Originals::template get<ntdll::RtlFreeHeap>()(plan.heap.value, 0, block);
   }
 
-  /// Whether `block`, one of the program's, was given back. For calls that are not the program's.
+  /// Handles a nested call. Returns true if `block` was checked, and is now freed or refused.
   static bool release_inside(void* block) noexcept {
     const os::ErrnoGuard preserve_error;
     const ReleasePlan plan = Sink::release_unchecked(block);
@@ -113,7 +113,7 @@ struct WindowsCheckedBlocks {
   static void on_heap_gone(HANDLE heap) noexcept { unserialized_.remove(heap); }
 
  private:
-  /// A call that raises an exception leaves nothing behind.
+  /// Undoes the call's side effects if the heap raises an exception.
   struct Unwinding : os::CallCleanup {
     explicit Unwinding(const ReentrancyGuard& entered, const BlockPlan* made = nullptr) noexcept
         : CallCleanup{&clean_up}, guard(entered), plan(made) {}
@@ -131,7 +131,7 @@ struct WindowsCheckedBlocks {
     DetachedBlock detached;
   };
 
-  /// HEAP_SETTABLE_USER_VALUE and HEAP_SETTABLE_USER_FLAGS.
+  /// Bits of HEAP_SETTABLE_USER_VALUE and HEAP_SETTABLE_USER_FLAGS.
   static constexpr ULONG kUserInfo = 0xF00;
 
   static bool checks(HANDLE heap, ULONG flags) noexcept {

@@ -1,4 +1,4 @@
-/// What happens between a program's call and the heaps of Windows where blocks are checked.
+/// Handlers for Windows heap calls whose blocks have red zones, guard pages or a quarantine.
 #pragma once
 
 #include <algorithm>
@@ -17,20 +17,18 @@
 
 namespace alloctap {
 
-/// The handlers of `WindowsHeapCalls` for a `CheckingSink`: it says how large a block is to be and
-/// where in it the program's bytes begin, and which frees the heap sees. So blocks are checked
-/// whether events are recorded or not, from when `Originals::checking()` on.
+/// Handlers of `WindowsHeapCalls` for a `CheckingSink`. The sink chooses the size of each block,
+/// the offset of the program's bytes in it, and which frees reach the heap. Blocks are checked once
+/// `Originals::checking()` is true, even while nothing is recorded.
 ///
-/// Blocks that came before are met when they go: what the sink does not know at all and the heap
-/// calls a block of its own (RtlValidateHeap) is the heap's. Not checked are blocks with a user
-/// value or flags (movable memory of LocalAlloc and GlobalAlloc), which the system reads where it
-/// pleases, and blocks of heaps or calls with HEAP_NO_SERIALIZE: a block that is kept back is given
-/// to its heap on another thread.
+/// A block from before is recognized when freed: the sink does not know it, and RtlValidateHeap
+/// accepts it. Blocks with a user value or flags (movable LocalAlloc and GlobalAlloc memory) are
+/// not checked, because the system reads them directly. Nor are blocks of heaps or calls with
+/// HEAP_NO_SERIALIZE, because another thread may free a quarantined block.
 ///
-/// A reallocation is an allocation, a copy and a free; with HEAP_REALLOC_IN_PLACE_ONLY it makes a
-/// block smaller where it is, and never larger. What is refused returns null or false with
-/// ERROR_INVALID_PARAMETER. A block that is given to another heap than it came from goes back to
-/// its own.
+/// A reallocation is an allocation, a copy and a free. With HEAP_REALLOC_IN_PLACE_ONLY it shrinks a
+/// block in place and never grows it. Refused calls return null or false with
+/// ERROR_INVALID_PARAMETER. A block passed to the wrong heap is freed in its own.
 template <class Originals, class Sink>
 struct WindowsCheckedCalls {
   using Blocks = WindowsCheckedBlocks<Originals, Sink>;
@@ -101,7 +99,7 @@ struct WindowsCheckedCalls {
 
   static void on_heap_made(HANDLE heap, ULONG flags) noexcept { Blocks::on_heap_made(heap, flags); }
 
-  /// All blocks of the heap go with it, those that are kept back included.
+  /// Ends all blocks of the heap, quarantined ones included.
   static void before_heap_goes(const ReentrancyGuard& guard, const CallOrigin& origin,
                                HANDLE heap) noexcept {
     if (heap == nullptr || os::is_process_heap(heap)) return;
@@ -120,8 +118,8 @@ struct WindowsCheckedCalls {
   }
 
  private:
-  /// Of a block that no heap knows: it is sound, and has neither a user value nor flags, nor room
-  /// for them.
+  /// Answers for a block beside a guard page, unknown to any heap: valid, without user value or
+  /// flags.
   template <class Function, class... Rest>
   static ULONG_PTR look_at_placed([[maybe_unused]] Rest... rest) noexcept {
     if constexpr (std::is_same_v<Function, ntdll::RtlGetUserInfoHeap>) {
@@ -134,8 +132,7 @@ struct WindowsCheckedCalls {
            std::is_same_v<Function, ntdll::RtlGetUserInfoHeap>;
   }
 
-  /// For calls that are not the program's. One of the program's blocks moves to one that is not
-  /// checked.
+  /// Handles a nested call: moves a checked block to an unchecked one.
   static void* reallocate_inside(const Call& call, void* old, SIZE_T bytes) {
     const BlockLookup extent = Sink::usable_size(old);
     if (extent.verdict != BlockLookup::Verdict::kKnown) {
@@ -182,9 +179,9 @@ struct WindowsCheckedCalls {
     return block;
   }
 
-  /// The block ends, and another one begins in its place. One that is to grow, or stands beside an
-  /// inaccessible page, fails as the system's own would that has no room behind it; the heap need
-  /// not know it.
+  /// Shrinks a block: ends it and begins another at its address. A block that must grow, or lies
+  /// beside a guard page, fails like one without room behind it. Makes the heap fail by an
+  /// impossible size.
   static void* resize(const Call& call, const DeallocationEvent& gone, const BlockLookup& extent,
                       SIZE_T bytes) {
     constexpr SIZE_T kMoreThanThereIs = SIZE_T{1} << 60;

@@ -1,11 +1,8 @@
-/// What redirected calls of ntdll.dll's functions reach: through slots, or from the functions
-/// themselves.
+/// Entry points that patched slots and patched functions of ntdll.dll lead to.
 ///
-/// A backend goes through `WindowsFunctionsFor<Sink>`: for each it sets the original
-/// (`WindowsOriginals<Sink>::set<Function>`), puts `WindowsEntry<Function, Sink>::call` in its
-/// place, and when all is in place says `WindowsOriginals<Sink>::set_recording(true)`, and before
-/// that, for a `CheckingSink`, `begin_checking()`; such entries stay in place for ever. How an
-/// entry gets there is the backend's.
+/// For each function of `WindowsFunctionsFor<Sink>`, a backend sets the original in
+/// `WindowsOriginals<Sink>` and installs `WindowsEntry<Function, Sink>::call`. Then it calls
+/// `begin_checking()` for a `CheckingSink`, whose entries stay for ever, and `set_recording(true)`.
 #pragma once
 
 #include <type_traits>
@@ -20,16 +17,15 @@
 
 namespace alloctap {
 
-/// What is redirected for a sink.
+/// Functions to hook for a sink.
 template <EventSink Sink>
 using WindowsFunctionsFor =
     std::conditional_t<CheckingSink<Sink>, JoinedFunctions<WindowsFunctions, WindowsBlockFunctions>,
                        WindowsFunctions>;
 
-/// `call` has the arguments and the result of `Function`, hands what happens to `Sink` and calls
-/// the original. It is called in the place of the original, so its caller is the program, or a
-/// library of the system that the program called. Runs inside malloc, and under any lock of the
-/// program's, the loader's included.
+/// `call` has the signature of `Function`, reports the call to `Sink` and calls the original. It
+/// replaces the original, so its caller is the program, or a system library that the program
+/// called. Runs inside malloc, and under any lock of the program, the loader lock included.
 template <class Function, EventSink Sink, class Signature = typename Function::Signature>
 struct WindowsEntry;
 

@@ -1,11 +1,9 @@
-/// The functions of ntdll.dll through which heaps, pages and views come and go on Windows: what
-/// each is called and what its arguments say.
+/// Descriptions of the functions of ntdll.dll that allocate and free heap blocks, pages and views.
 ///
-/// Where the program's calls end (the exports of kernel32, kernelbase, ucrtbase and
-/// combase): HeapAlloc, HeapReAlloc and HeapFree are these functions or lead to them, and so are
-/// malloc and operator new of any C library, GlobalAlloc, LocalAlloc and CoTaskMemAlloc;
-/// VirtualAlloc(Ex) and MapViewOfFile(Ex) end in those that begin with Nt. Their arguments: the
-/// "Windows Driver Kit" documentation of the functions of those names, `Zw` for `Nt`.
+/// All allocation APIs of kernel32, kernelbase, ucrtbase and combase end in them. HeapAlloc,
+/// HeapReAlloc, HeapFree, GlobalAlloc, LocalAlloc, CoTaskMemAlloc, and malloc and operator new of
+/// any C library end in Rtl functions. VirtualAlloc(Ex) and MapViewOfFile(Ex) end in Nt functions.
+/// Arguments: "Windows Driver Kit", with `Zw` for `Nt`.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +14,7 @@
 
 namespace alloctap {
 
-/// The shape of a function, as handlers see it.
+/// Kind of function: selects the handler.
 enum class WindowsRole : std::uint8_t {
   kAllocateBlock,
   kReallocateBlock,
@@ -31,12 +29,12 @@ enum class WindowsRole : std::uint8_t {
   kUnmapView,
 };
 
-/// Where a call that hands out address space stores what it handed out; in bytes.
+/// Where a call stores the address and size in bytes of the pages that it allocated.
 struct PagesRequest {
   HANDLE process = nullptr;
   void** address = nullptr;
   SIZE_T* bytes = nullptr;
-  /// Whether it is memory, and not only address space.
+  /// False if address space is only reserved.
   bool is_memory = true;
 };
 
@@ -54,7 +52,7 @@ struct RtlReAllocateHeap {
   using Signature = void*(HANDLE heap, ULONG flags, void* block, SIZE_T bytes);
 };
 
-/// Its result is a BOOLEAN on some systems and a ULONG on others: it is handed on whole.
+/// Returns a BOOLEAN on some systems and a ULONG on others, so all bits are passed on.
 struct RtlFreeHeap {
   static constexpr const char* name = "RtlFreeHeap";
   static constexpr WindowsRole role = WindowsRole::kFreeBlock;
@@ -80,7 +78,7 @@ struct RtlSizeHeap {
   using Signature = SIZE_T(HANDLE heap, ULONG flags, const void* block);
 };
 
-/// As `RtlFreeHeap`, its result is handed on whole.
+/// All bits of the result are passed on, as for `RtlFreeHeap`.
 struct RtlValidateHeap {
   static constexpr const char* name = "RtlValidateHeap";
   static constexpr WindowsRole role = WindowsRole::kLookAtBlock;
@@ -172,7 +170,7 @@ struct NtUnmapViewOfSectionEx {
 
 }  // namespace ntdll
 
-/// All that memory comes and goes by. Those whose names end in Ex are not there on every Windows.
+/// Functions that allocate and free. Some Windows versions lack those that end in Ex.
 using WindowsFunctions =
     FunctionList<ntdll::RtlAllocateHeap, ntdll::RtlReAllocateHeap, ntdll::RtlFreeHeap,
                  ntdll::RtlCreateHeap, ntdll::RtlDestroyHeap, ntdll::NtAllocateVirtualMemory,
@@ -180,7 +178,7 @@ using WindowsFunctions =
                  ntdll::NtMapViewOfSection, ntdll::NtMapViewOfSectionEx,
                  ntdll::NtUnmapViewOfSection, ntdll::NtUnmapViewOfSectionEx>;
 
-/// What else is told of a block by its address: of interest where that is not the heap's own.
+/// Functions that take a block's address, which differs from the heap's if it is checked.
 using WindowsBlockFunctions =
     FunctionList<ntdll::RtlSizeHeap, ntdll::RtlValidateHeap, ntdll::RtlGetUserInfoHeap,
                  ntdll::RtlSetUserValueHeap, ntdll::RtlSetUserFlagsHeap>;

@@ -1,4 +1,4 @@
-/// What happens between a program's call and the heaps of Windows.
+/// Handlers that run between a hooked call and a Windows heap.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +20,12 @@
 
 namespace alloctap {
 
-/// Handlers of the functions of ntdll.dll whose names begin with Rtl, in the order of
-/// `CallWrapper`: a block that comes is told after the real call, one that goes before it.
+/// Handlers of the Rtl functions of ntdll.dll, in the order of `CallWrapper`: allocations are
+/// reported after the real call, frees before it.
 ///
-/// Arguments and results are handed on as they are, and so is GetLastError. What a call does below,
-/// such as to get pages for the heap, is not the program's and is not told. The blocks of malloc
-/// and operator new come through here too. A `CheckingSink` has a say in blocks:
-/// `WindowsCheckedCalls`. `Originals` as `CallWrapper`.
+/// Arguments, results and GetLastError are unchanged. Nested calls, such as the heap's own for
+/// pages, are not reported. Blocks of malloc and operator new arrive here too. For a
+/// `CheckingSink`, `WindowsCheckedCalls` lays out the blocks. `Originals` is that of `CallWrapper`.
 template <class Originals, EventSink Sink>
 struct WindowsHeapCalls {
   template <class Function>
@@ -46,7 +45,7 @@ struct WindowsHeapCalls {
     return block;
   }
 
-  /// A null result always means that the block lives on, whatever the size.
+  /// A null result always means that the old block lives on, whatever the size.
   template <class Function>
   ALLOCTAP_ALWAYS_INLINE static void* reallocate(const CallOrigin& origin, HANDLE heap, ULONG flags,
                                                  void* old, SIZE_T bytes) {
@@ -89,7 +88,7 @@ struct WindowsHeapCalls {
     return freed;
   }
 
-  /// The pages of a heap are no mapping of the program's.
+  /// The heap's pages are not reported as the program's mapping.
   template <class Function, class... Arguments>
   ALLOCTAP_ALWAYS_INLINE static HANDLE make_heap(ULONG flags, Arguments... arguments) {
     const ReentrancyGuard guard;
@@ -98,9 +97,9 @@ struct WindowsHeapCalls {
     return heap;
   }
 
-  /// All blocks of the heap are told as freed. They are found by walking the heap, which has them
-  /// all on a list: a list of our own would cost each allocation and each free of every heap. The
-  /// process's own heap is never destroyed; the system refuses to.
+  /// Reports all blocks of the heap as freed. Finds them by walking the heap, because a block list
+  /// per heap would slow down each allocation and free. Skips the process heap, which the system
+  /// never destroys.
   template <class Function>
   ALLOCTAP_ALWAYS_INLINE static HANDLE destroy_heap(const CallOrigin& origin, HANDLE heap) {
     const ReentrancyGuard guard;
@@ -110,14 +109,15 @@ struct WindowsHeapCalls {
       const os::ErrnoGuard preserve_error;
       os::visit_heap_blocks(
           heap, [&](void* block, SIZE_T) { Events::report_deallocation(heap, block, origin); });
-      // Of all of them no time is taken; a sink is not to wait for that of the last one's free.
+      // Begins a timing that never ends, so that the sink does not wait for the last free's
+      // duration.
       if constexpr (TimingSink<Sink>) CallTimer<Sink>().begin(AllocatorCall::kFree, 0);
     }
     const std::lock_guard not_while_noting(PreexistingBlocks::lock());
     return Originals::template get<Function>()(heap);
   }
 
-  /// Of a `CheckingSink` alone.
+  /// Used for a `CheckingSink` only.
   ALLOCTAP_ALWAYS_INLINE static SIZE_T measure(HANDLE heap, ULONG flags, const void* block) {
     return Checked::measure(heap, flags, block);
   }
@@ -131,7 +131,7 @@ struct WindowsHeapCalls {
   using Checked = WindowsCheckedCalls<Originals, Sink>;
   using Events = WindowsHeapEvents<Sink>;
 
-  /// HEAP_GENERATE_EXCEPTIONS, of a call or of a heap, makes a call that fails raise an exception.
+  /// Undoes a call that raises an exception: with HEAP_GENERATE_EXCEPTIONS, failing calls do.
   struct Unwinding : os::CallCleanup {
     explicit Unwinding(const ReentrancyGuard& entered) noexcept
         : CallCleanup{&clean_up}, guard(entered) {}

@@ -1,4 +1,4 @@
-/// What a hook of Windows' heaps tells its sink.
+/// Events of the Windows heap hooks.
 #pragma once
 
 #include "alloctap/event/event_sink.hpp"
@@ -8,8 +8,8 @@
 
 namespace alloctap {
 
-/// The blocks of malloc and operator new cannot be told from those of HeapAlloc: all are of
-/// `kMalloc`, and each event has the heap's handle. GetLastError is kept. Run inside malloc.
+/// Blocks of malloc, operator new and HeapAlloc cannot be distinguished: all have `kMalloc` and the
+/// heap's handle. GetLastError is preserved. Runs inside malloc.
 template <EventSink Sink>
 struct WindowsHeapEvents {
   ALLOCTAP_ALWAYS_INLINE static void report_allocation(

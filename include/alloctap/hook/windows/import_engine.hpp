@@ -1,4 +1,4 @@
-/// Finds originals and walks slots, in the order that is safe.
+/// Engine of `WindowsImportHook`: finds originals and walks import table slots.
 #pragma once
 
 #include <array>
@@ -24,17 +24,17 @@
 
 namespace alloctap {
 
-/// The part of `WindowsImportHook` that knows no sink.
+/// The part of `WindowsImportHook` that does not depend on the sink.
 ///
-/// The loader's lock is taken first and the walk's own inside of it, everywhere: a walk runs inside
-/// of the loader's list, or inside of its notice of a module. Memory comes from the arena, for the
-/// loader's lock may be held by a thread that waits for the heap's.
+/// Lock order: the loader lock, then the walk's own. Walks run inside the loader's module list or
+/// its load notification. Memory comes from the tracker's arena, because the thread that holds the
+/// loader lock may wait for a heap.
 class WindowsImportEngine {
  public:
-  /// Filled by the backend before `install`, and kept.
+  /// Returns the functions to hook. The backend fills it before `install`; it is kept.
   static PltTargets& targets() noexcept { return targets_; }
 
-  /// Behind the control lock. Waits for the loader's lock.
+  /// Requires the control lock. Waits for the loader lock.
   static Status install() {
     if (!os::pin_module(reinterpret_cast<const void*>(&refresh))) {
       return Status::failed_precondition(
@@ -54,15 +54,14 @@ class WindowsImportEngine {
     return Status::failed_precondition(why_nothing(walk));
   }
 
-  /// Hooks what was loaded or bound since the last time, in all modules. Waits for the loader's
-  /// lock.
+  /// Hooks slots and modules bound or loaded since the last walk. Waits for the loader lock.
   static void refresh() noexcept {
     if (!active_.load(std::memory_order_acquire)) return;
     const ReentrancyGuard guard;
     static_cast<void>(walk_all(ImportAction::kHook));
   }
 
-  /// Restores the slots that still hold handlers. Behind the control lock.
+  /// Restores the slots that still hold handlers. Requires the control lock.
   static void uninstall() noexcept {
     active_.store(false, std::memory_order_release);
     WindowsLoaderCalls::set(nullptr);
@@ -82,7 +81,7 @@ class WindowsImportEngine {
   }
 
  private:
-  /// What was found, for who wants to know. Paths are as the loader has them, in UTF-8.
+  /// Result of a walk. Paths are the loader's, in UTF-8.
   struct Walk {
     ArenaArray<ImportModule> modules;
     TextPool paths;
@@ -112,9 +111,9 @@ class WindowsImportEngine {
     return walk;
   }
 
-  /// Wine, and Windows as far as is known, bind a module's imports before they give notice of it;
-  /// what the documentation says is the opposite. So a module is hooked now, before its DllMain
-  /// runs, and whatever was not bound yet is hooked when LoadLibrary returns.
+  /// Hooks a module before its DllMain runs. Wine, and as far as known Windows, bind its imports
+  /// before the load notification, although the documentation says the opposite. Slots not bound
+  /// yet are hooked when LoadLibrary returns.
   static void hook_new_module(const os::ModuleNotice& notice) noexcept {
     if (notice.what != os::ModuleNotice::What::kLoaded) return;
     const ReentrancyGuard guard;
@@ -150,7 +149,7 @@ class WindowsImportEngine {
   static inline constinit os::ModuleNotices notices_{&hook_new_module};
   static inline constinit bool notices_work_ = false;
   static inline constinit std::atomic<bool> active_{false};
-  /// Since the last refresh.
+  /// Whether a module was loaded since the last refresh.
   static inline constinit std::atomic<bool> loaded_{false};
 };
 

@@ -1,4 +1,4 @@
-/// One walk over the slots of the loaded modules.
+/// One walk over the import table slots of a module.
 #pragma once
 
 #include <atomic>
@@ -19,32 +19,31 @@
 
 namespace alloctap {
 
-/// What is done with slots.
 enum class ImportAction : std::uint8_t { kHook, kUnhook, kLook };
 
-/// What was found in one module: slots whose values, or names, are those of the functions.
+/// Slots of one module that match a hooked function by value or name.
 struct ImportCounts {
-  /// That lead to the tracker.
+  /// Slots that hold a handler.
   std::uint32_t hooked = 0;
-  /// That have the name of one of the functions and lead elsewhere: another tool's.
+  /// Slots named like a hooked function that hold another address: another tool's.
   std::uint32_t foreign = 0;
-  /// That are filled in when they are first called through, and have not been.
+  /// Delay-loaded slots that are not bound yet.
   std::uint32_t unbound = 0;
-  /// That the system does not let be written.
+  /// Slots that could not be written.
   std::uint32_t refused = 0;
 };
 
-/// Changes slots by their values: a slot that holds a function's address gets its handler, one that
-/// holds a handler gets the function's address back. Nothing has to be remembered of modules, so
-/// nothing is stale when they go. Thread-safe; allocates nothing, asks the loader nothing.
+/// Changes slots by value: a function's address becomes its handler, or a handler the function's
+/// address. Needs no state per module, so none becomes stale. Thread-safe; allocates nothing, does
+/// not ask the loader.
 class ImportPass {
  public:
   ImportPass(std::span<const PltTarget> targets, ImportAction action) noexcept
       : targets_(targets), action_(action) {}
 
-  /// The loader's lock is held, or the module cannot go for another reason. One at a time, because
-  /// a page is protected again behind each store: `lock_` is taken inside the loader's, never
-  /// around it. Hooks nothing where `wanted` is false by then.
+  /// Requires the loader lock, or a module that cannot be unloaded. Serialized by `lock_`, because
+  /// each store restores the page's protection. `lock_` is acquired inside the loader lock, never
+  /// around it. Hooks nothing if `wanted` is false once locked.
   ImportCounts run(std::uintptr_t start, const std::atomic<bool>& wanted) const noexcept {
     const std::lock_guard hold(lock_);
     ImportCounts counts;

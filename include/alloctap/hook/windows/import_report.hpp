@@ -1,4 +1,4 @@
-/// What `WindowsImportHook` did, for people.
+/// Human-readable report of `WindowsImportHook`.
 #pragma once
 
 #include <cstdint>
@@ -12,31 +12,30 @@
 
 namespace alloctap {
 
-/// One module and its slots.
 struct ImportModuleReport {
   std::string path;
   /// Slots that lead to the tracker.
   std::uint32_t hooked = 0;
-  /// Slots that do not, though they are the functions' by their names.
+  /// Slots named like a hooked function that do not lead to the tracker.
   std::uint32_t skipped = 0;
-  /// Why slots were skipped, or why none is hooked; empty where all is well.
+  /// Why slots were skipped, or none is hooked; empty if all are hooked.
   std::string why;
 };
 
 struct ImportReport {
   std::vector<ImportModuleReport> modules;
-  /// What is seen late, or not at all.
+  /// What is hooked late or not at all.
   std::vector<std::string> warnings;
   std::uint32_t hooked_slots = 0;
 };
 
-/// What a walk found in one module; the path is kept elsewhere.
+/// Result of a walk for one module. Does not own the path.
 struct ImportModule {
   std::string_view path;
   ImportCounts counts;
 };
 
-/// In words, why not all of a module's slots are hooked.
+/// Returns why slots of a module are not hooked.
 [[nodiscard]] inline std::string why_skipped(const ImportCounts& counts) {
   std::string why;
   const auto add = [&why](std::uint32_t count, const char* reason) {
@@ -49,7 +48,7 @@ struct ImportModule {
   return why;
 }
 
-/// `modules` are those of a finished walk. Allocates.
+/// `modules` is the result of a finished walk. Allocates.
 [[nodiscard]] inline ImportReport make_import_report(const ArenaArray<ImportModule>& modules) {
   ImportReport report;
   for (const ImportModule& module : modules) {

@@ -1,4 +1,4 @@
-/// The functions of ntdll.dll that bring modules and tell addresses, hooked in slots.
+/// Hooks the functions of ntdll.dll that load modules and look up addresses, in import table slots.
 #pragma once
 
 #include <atomic>
@@ -12,25 +12,25 @@
 
 namespace alloctap {
 
-/// What they do beside their calls of the originals.
+/// What the hooked loader functions call besides the originals.
 struct WindowsLoaderCallbacks {
-  /// The handler that stands for the function at `address`; `address` itself where none does.
+  /// Returns the handler of the function at `address`, or `address` if it is not hooked.
   std::uintptr_t (*handler_of)(std::uintptr_t address) noexcept = nullptr;
-  /// A module was loaded, perhaps.
+  /// Called after a call that may have loaded a module.
   void (*loaded)() noexcept = nullptr;
 };
 
-/// Handlers of LdrLoadDll, in which LoadLibrary ends, and of what GetProcAddress ends in: on
-/// Windows 10 and 11 LdrGetProcedureAddressForCaller, elsewhere LdrGetProcedureAddress. Calls that
-/// the tracker itself makes pass through.
+/// Handlers of LdrLoadDll, in which LoadLibrary ends, and of GetProcAddress:
+/// LdrGetProcedureAddressForCaller on Windows 10 and 11, elsewhere LdrGetProcedureAddress. Calls by
+/// the tracker pass through.
 class WindowsLoaderCalls {
  public:
-  /// `callbacks` live as long as the process. nullptr: all calls pass through.
+  /// `callbacks` must have static storage duration. With nullptr, all calls pass through.
   static void set(const WindowsLoaderCallbacks* callbacks) noexcept {
     callbacks_.store(callbacks, std::memory_order_release);
   }
 
-  /// False where there is no room.
+  /// Returns false if `targets` is full.
   [[nodiscard]] static bool add_to(PltTargets& targets) noexcept {
     return targets.add(describe<load_>("LdrLoadDll", &load)) &&
            targets.add(describe<find_>("LdrGetProcedureAddress", &find)) &&
@@ -43,13 +43,13 @@ class WindowsLoaderCalls {
   using FindFor = NTSTATUS(void* module, const void* name, ULONG number, void** address,
                            ULONG flags, void** caller);
 
-  /// nullptr where the call is not the program's.
+  /// Returns nullptr if the tracker made the call.
   static const WindowsLoaderCallbacks* callbacks() noexcept {
     const bool is_own = this_thread_slot().depth.load(std::memory_order_relaxed) > 0;
     return is_own ? nullptr : callbacks_.load(std::memory_order_acquire);
   }
 
-  /// No guard is held: what the module does when it is entered is the program's.
+  /// Holds no `ReentrancyGuard`: what the module's DllMain does is the program's.
   ALLOCTAP_NOINLINE static NTSTATUS load(void* path, ULONG* characteristics, const void* name,
                                          void** module) {
     const NTSTATUS status = original<Load>(load_)(path, characteristics, name, module);

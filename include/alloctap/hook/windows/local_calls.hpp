@@ -1,5 +1,4 @@
-/// What happens between a program's call and memory of LocalAlloc and GlobalAlloc where blocks are
-/// checked.
+/// Handlers for LocalAlloc and GlobalAlloc and their relatives, if blocks are checked.
 #pragma once
 
 #include <atomic>
@@ -15,17 +14,15 @@
 
 namespace alloctap {
 
-/// Handlers of `WindowsLocalFunctions` for a `CheckingSink`: fixed memory is had of the process's
-/// heap and given back there, as by HeapAlloc and HeapFree. The system's own would give it a user
-/// value (Wine does), which leaves it unchecked, and show the heap no free of what the heap does
-/// not know.
+/// Handlers of `WindowsLocalFunctions` for a `CheckingSink`. They allocate and free fixed memory in
+/// the process heap, like HeapAlloc and HeapFree. The system's functions may give it a user value
+/// (Wine does), which prevents checks. They also hide frees of invalid blocks from the heap.
 ///
-/// Memory that may move is the system's, and so is whatever the sink knows nothing of. A bad free
-/// gives the handle back, and a bad reallocation null, with ERROR_INVALID_HANDLE. LMEM_MODIFY
-/// leaves fixed memory what it is; without LMEM_MOVEABLE a reallocation makes it smaller in its
-/// place, and never larger.
+/// Movable memory, and blocks unknown to the sink, pass to the system. A bad free returns the
+/// handle, a bad reallocation null, with ERROR_INVALID_HANDLE. LMEM_MODIFY has no effect on fixed
+/// memory. Without LMEM_MOVEABLE, a reallocation shrinks it in place and never grows it.
 ///
-/// `Originals` as in `WindowsCheckedCalls`, with those of `WindowsLocalFunctions` as well. Run
+/// `Originals` is that of `WindowsCheckedCalls`, with the originals of `WindowsLocalFunctions`. Run
 /// inside malloc, on any thread.
 template <class Originals, class Sink>
 struct WindowsLocalCalls {
@@ -33,7 +30,7 @@ struct WindowsLocalCalls {
   using Blocks = WindowsCheckedBlocks<Originals, Sink>;
   using Verdict = BlockLookup::Verdict;
 
-  /// Once all functions are redirected, and for ever.
+  /// Call once all functions are redirected. Cannot be undone.
   static void begin() noexcept { is_complete_.store(true, std::memory_order_release); }
 
   template <class Function>
@@ -96,7 +93,7 @@ struct WindowsLocalCalls {
     return Originals::checking() && is_complete_.load(std::memory_order_acquire);
   }
 
-  /// Whether it is none, or one of memory that may move.
+  /// Returns true for null, for a handle of movable memory, or while not active.
   static bool is_systems(HLOCAL handle) noexcept {
     if (handle == nullptr || !is_active()) return true;
     if (!is_like_movable(handle)) return false;
@@ -109,7 +106,7 @@ struct WindowsLocalCalls {
     return Blocks::Events::gone(::GetProcessHeap(), block, kind, origin);
   }
 
-  /// What the sink does not know the heap's function is asked for once more, so it stays noted.
+  /// Registers an unknown block as unchecked, because the heap's function asks for it next.
   static Verdict look_at(const DeallocationEvent& gone) noexcept {
     const ReentrancyGuard guard;
     if (!guard.is_outermost()) return Sink::usable_size(gone.pointer).verdict;

@@ -1,8 +1,7 @@
-/// The functions through which memory of LocalAlloc and GlobalAlloc comes and goes: what each is
-/// called and what its arguments say.
+/// Descriptions of LocalAlloc and GlobalAlloc and their relatives.
 ///
-/// Both families are one, over the process's heap. Their arguments and what they answer to bad
-/// ones: "LocalAlloc" and the pages beside it, Windows API reference (Microsoft).
+/// Both families share one implementation, on the process heap. Arguments and error results:
+/// "LocalAlloc" and related pages, Windows API reference (Microsoft).
 #pragma once
 
 #include <array>
@@ -14,36 +13,36 @@
 
 namespace alloctap {
 
-/// The shape of a function, as handlers see it.
+/// Kind of function: selects the handler.
 enum class LocalRole : std::uint8_t {
   kAllocate,
   kReallocate,
   kFree,
-  kFind,  // from a handle to its memory or back; fixed memory is both
+  kFind,  // from a handle to its memory or back; both are equal for fixed memory
 };
 
-/// What flags of a call say, which are the same ones in both families.
+/// Flags of a call; both families use equal values.
 struct LocalFlagsOf {
   UINT flags = 0;
 
-  /// Whether a handle is asked for, whose memory may move.
+  /// Returns true if the call requests movable memory, by handle.
   [[nodiscard]] bool is_movable() const noexcept { return (flags & LMEM_MOVEABLE) != 0; }
-  /// Whether a reallocation changes what a block is, and not its size.
+  /// Returns true if a reallocation changes attributes, not the size.
   [[nodiscard]] bool modifies() const noexcept { return (flags & LMEM_MODIFY) != 0; }
-  /// Whether a reallocation may be of movable memory alone.
+  /// Returns true if a reallocation is valid for movable memory only.
   [[nodiscard]] bool is_discardable() const noexcept { return (flags & LMEM_DISCARDABLE) != 0; }
 
-  /// What the heap is to be told where it allocates fixed memory.
+  /// Returns the heap's flags to allocate fixed memory.
   [[nodiscard]] ULONG to_allocate() const noexcept {
     return (flags & LMEM_ZEROINIT) != 0 ? HEAP_ZERO_MEMORY : 0;
   }
-  /// And where it reallocates it: that may move if the call says so.
+  /// Returns the heap's flags to reallocate fixed memory, which may move with LMEM_MOVEABLE.
   [[nodiscard]] ULONG to_reallocate() const noexcept {
     return to_allocate() | (is_movable() ? 0U : HEAP_REALLOC_IN_PLACE_ONLY);
   }
 };
 
-/// Whether `handle` can be one of memory that may move: no block of a heap begins there.
+/// Returns true if `handle` may be one of movable memory: its alignment is not that of heap blocks.
 [[nodiscard]] inline bool is_like_movable(HLOCAL handle) noexcept {
   return (reinterpret_cast<std::uintptr_t>(handle) & sizeof(void*)) != 0;
 }
@@ -69,14 +68,14 @@ struct LocalFree {
   using Signature = HLOCAL(HLOCAL handle);
 };
 
-/// It looks whether the first byte can be accessed, even where the block has none.
+/// Accesses the first byte, even of an empty block.
 struct LocalLock {
   static constexpr const char* name = "LocalLock";
   static constexpr LocalRole role = LocalRole::kFind;
   using Signature = void*(HLOCAL handle);
 };
 
-/// It asks for the user value that Wine gives fixed memory.
+/// Reads the user value that Wine gives fixed memory.
 struct LocalHandle {
   static constexpr const char* name = "LocalHandle";
   static constexpr LocalRole role = LocalRole::kFind;
@@ -87,7 +86,7 @@ struct GlobalAlloc {
   static constexpr const char* name = "GlobalAlloc";
   static constexpr LocalRole role = LocalRole::kAllocate;
   using Signature = HGLOBAL(UINT flags, SIZE_T bytes);
-  /// No block of this family is empty when it comes.
+  /// GlobalAlloc never allocates an empty block.
   static SIZE_T size(SIZE_T bytes) noexcept { return bytes == 0 ? 1 : bytes; }
 };
 
@@ -103,14 +102,14 @@ struct GlobalFree {
   using Signature = HGLOBAL(HGLOBAL handle);
 };
 
-/// As `LocalLock`.
+/// Behaves like `LocalLock`.
 struct GlobalLock {
   static constexpr const char* name = "GlobalLock";
   static constexpr LocalRole role = LocalRole::kFind;
   using Signature = void*(HGLOBAL handle);
 };
 
-/// As `LocalHandle`.
+/// Behaves like `LocalHandle`.
 struct GlobalHandle {
   static constexpr const char* name = "GlobalHandle";
   static constexpr LocalRole role = LocalRole::kFind;
@@ -119,14 +118,14 @@ struct GlobalHandle {
 
 }  // namespace kernel
 
-/// Windows has all of them. What else there is of both families asks the heap.
+/// Exported by every Windows. The families' other functions use the heap's.
 using WindowsLocalFunctions =
     FunctionList<kernel::LocalAlloc, kernel::LocalReAlloc, kernel::LocalFree, kernel::LocalLock,
                  kernel::LocalHandle, kernel::GlobalAlloc, kernel::GlobalReAlloc,
                  kernel::GlobalFree, kernel::GlobalLock, kernel::GlobalHandle>;
 
-/// The libraries that export them. Some are in the first one, others in the second one alone; what
-/// the second one has of the same names leads to the first one's.
+/// Libraries that export the functions. kernel32.dll alone has some; its others forward to
+/// kernelbase.dll.
 inline constexpr std::array kLocalLibraries{L"kernelbase.dll", L"kernel32.dll"};
 
 }  // namespace alloctap

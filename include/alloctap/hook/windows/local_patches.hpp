@@ -1,4 +1,4 @@
-/// Redirects the functions of memory of LocalAlloc and GlobalAlloc.
+/// Patches LocalAlloc and GlobalAlloc and their relatives.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace alloctap {
 
-/// What a redirected function leads to. As `WindowsEntry`.
+/// Entry point of a patched function; see `WindowsEntry`.
 template <class Function, class Sink, class Signature = typename Function::Signature>
 struct WindowsLocalEntry;
 
@@ -38,12 +38,12 @@ struct WindowsLocalEntry<Function, Sink, Result(Arguments...)> {
   }
 };
 
-/// The functions are patched where their code is, and stay so: their libraries are never unloaded,
-/// and blocks that are still out there go back through them. All or none: where one of them cannot
-/// be patched, the heap's functions see what the system makes of them.
+/// Patches the functions for ever: their libraries are never unloaded, and live checked blocks must
+/// be freed through them. All or none: if one cannot be patched, the heap hooks check what the
+/// system allocates.
 class WindowsLocalPatches {
  public:
-  /// Behind the control lock, once the heap's functions are patched. Waits for the loader's lock.
+  /// Requires the control lock and patched heap functions. Waits for the loader lock.
   template <CheckingSink Sink>
   static void start() {
     if (is_started_) return;
@@ -72,7 +72,7 @@ class WindowsLocalPatches {
     return has_all;
   }
 
-  /// 0 where none of the libraries has it.
+  /// Returns 0 if no library exports it.
   static std::uintptr_t find(const char* name) noexcept {
     for (const wchar_t* library : kLocalLibraries) {
       const auto module = reinterpret_cast<std::uintptr_t>(::GetModuleHandleW(library));

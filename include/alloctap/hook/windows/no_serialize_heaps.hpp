@@ -1,4 +1,4 @@
-/// Heaps of Windows that have no lock.
+/// Set of Windows heaps without a lock.
 #pragma once
 
 #include <array>
@@ -9,8 +9,8 @@
 
 namespace alloctap {
 
-/// Those that were made with HEAP_NO_SERIALIZE while a hook looked on: only the program knows when
-/// it may call them. Thread-safe; runs inside malloc. Constant-initialized, never destroyed.
+/// Heaps created with HEAP_NO_SERIALIZE since the hook was installed. Only the program knows when
+/// they may be called. Thread-safe; runs inside malloc. Constant-initialized, never destroyed.
 class NoSerializeHeaps {
  public:
   constexpr NoSerializeHeaps() noexcept = default;
@@ -30,7 +30,7 @@ class NoSerializeHeaps {
     }
   }
 
-  /// Whether `heap` is one, or may be, because there were more than are kept.
+  /// Returns true if `heap` is in the set, or if the set overflowed.
   [[nodiscard]] bool has(HANDLE heap) const noexcept {
     if (!knows_all_.load(std::memory_order_relaxed)) return true;
     if (count_.load(std::memory_order_acquire) == 0) return false;

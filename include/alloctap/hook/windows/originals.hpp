@@ -1,4 +1,4 @@
-/// The functions of ntdll.dll that calls were meant for, where a hook redirects them.
+/// Original functions of ntdll.dll behind hooked ones.
 #pragma once
 
 #include <atomic>
@@ -8,16 +8,16 @@
 
 namespace alloctap {
 
-/// With what is wanted of calls that are redirected. Thread-safe; may be read inside malloc.
+/// Also holds what hooked calls must do. Thread-safe; readable inside malloc.
 template <EventSink Sink>
 class WindowsOriginals : public OriginalFunctions<WindowsOriginals<Sink>> {
  public:
-  /// Whether events are wanted now. Entries that are reached while they are not hand calls on.
+  /// Returns true while a tracker records. Otherwise entries pass calls through.
   static bool recording() noexcept { return recording_.load(std::memory_order_acquire); }
   static void set_recording(bool on) noexcept { recording_.store(on, std::memory_order_release); }
 
-  /// Whether blocks are checked: of a `CheckingSink`, from when all its entries are reached on, and
-  /// for ever, because what is given back later may begin inside of a block of the heap's.
+  /// Returns true if a `CheckingSink` checks blocks: from the moment all entries are installed, for
+  /// ever. Live blocks may begin inside a heap block, and must be freed through the hook.
   static bool checking() noexcept { return checking_.load(std::memory_order_acquire); }
   static void begin_checking() noexcept { checking_.store(true, std::memory_order_release); }
 

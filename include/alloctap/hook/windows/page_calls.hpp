@@ -1,4 +1,4 @@
-/// What happens between a program's call and the pages and views of Windows.
+/// Handlers that run between a hooked call and the pages and views of Windows.
 #pragma once
 
 #include "alloctap/event/event_sink.hpp"
@@ -10,21 +10,20 @@
 
 namespace alloctap {
 
-/// Handlers of the functions of ntdll.dll whose names begin with Nt.
+/// Handlers of the Nt functions of ntdll.dll.
 ///
-/// A mapping is what is committed: MEM_COMMIT tells the pages that the call named, rounded as the
-/// system did, whoever reserved them, and also where they were committed before: then the last call
-/// has them. MEM_RESERVE alone hands out addresses and no memory, and tells nothing. MEM_DECOMMIT
-/// and MEM_RELEASE take away what lies inside. A view is told whole, of its length as the system
-/// states it, also where it is of a section of which nothing is committed yet (SEC_RESERVE).
+/// A mapping is committed memory. MEM_COMMIT reports the pages that the call named, rounded as the
+/// system did, even if another call reserved them. Pages that were committed before then belong to
+/// the last call. MEM_RESERVE alone reports nothing. MEM_DECOMMIT and MEM_RELEASE end the mappings
+/// in their range. A view is reported with its full length as the system returns it, even if
+/// nothing is committed yet (SEC_RESERVE).
 ///
-/// Calls for other processes are handed on and not told; so are those that fail, and those that
-/// something else makes below. Arguments, results and GetLastError stay as they are. `Originals` as
-/// `CallWrapper`.
+/// Calls that fail, are nested, or concern other processes are not reported. Arguments, results and
+/// GetLastError are unchanged. `Originals` is that of `CallWrapper`.
 template <class Originals, EventSink Sink>
 struct WindowsPageCalls {
-  /// For NtAllocateVirtualMemory and NtMapViewOfSection, each with its Ex. Wine 8 calls it a
-  /// success when more is asked for than there are addresses, and leaves the address null.
+  /// Handles NtAllocateVirtualMemory, NtMapViewOfSection and their Ex variants. Wine 8 returns
+  /// success with a null address for sizes beyond the address space.
   template <class Function, class... Arguments>
   ALLOCTAP_ALWAYS_INLINE static NTSTATUS map(const CallOrigin& origin, Arguments... arguments) {
     const ReentrancyGuard guard;
@@ -49,7 +48,7 @@ struct WindowsPageCalls {
     return status;
   }
 
-  /// For NtUnmapViewOfSection and its Ex. Any address in a view stands for all of it.
+  /// Handles NtUnmapViewOfSection and its Ex variant. Any address in a view unmaps all of it.
   template <class Function, class... Flags>
   ALLOCTAP_ALWAYS_INLINE static NTSTATUS unmap_view(const CallOrigin& origin, HANDLE process,
                                                     void* address, Flags... flags) {
@@ -69,7 +68,7 @@ struct WindowsPageCalls {
     return os::is_this_process(process);
   }
 
-  /// Some successes say more, such as that an image is not where it was linked for.
+  /// Success codes other than 0 exist, such as for an image that was relocated.
   static bool succeeded(NTSTATUS status) noexcept { return status >= 0; }
 
   static void report_pages(const PagesRequest& request, const CallOrigin& origin) noexcept {

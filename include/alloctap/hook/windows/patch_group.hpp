@@ -1,4 +1,4 @@
-/// Functions of Windows' libraries that are patched together.
+/// Patches a group of functions of Windows libraries, all or none.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace alloctap {
 
-/// All of them or none, by whom they are added. Those that are patched are restored where the group
-/// is cleared or ends. Control plane; used by one thread at a time.
+/// The patched functions are restored by `clear` or the destructor. The caller must `clear` the
+/// group if one fails. Control plane; for one thread at a time.
 class WindowsPatchGroup {
  public:
-  /// The function at `address`, in a module that stays, with its length; that is 0 where there is
-  /// nothing to patch. What has no length in any table neither is a leaf nor can be unwound: it is
-  /// one of Wine's that say that they are not there yet, and never return.
+  /// Returns the function with its length, or length 0 if it cannot be patched. Requires a module
+  /// that stays loaded. A function with no length in any table, and not a leaf, is a stub of Wine
+  /// that never returns.
   static PatchTarget target_at(std::uintptr_t address, const char* name) {
     PatchTarget target{
         .address = reinterpret_cast<const void*>(address), .name = name, .modules_stay = true};
@@ -27,8 +27,8 @@ class WindowsPatchGroup {
     return target.bytes == 0 ? with_length_of_leaf(target) : target;
   }
 
-  /// Calls of `target` are to reach `handler`. The address that does what the function did before;
-  /// 0 where it cannot be patched. `regions` was read when its module was loaded.
+  /// Prepares a patch of `target` that leads to `handler`. Returns the address of the original, or
+  /// 0 if it cannot be patched. `regions` must have been read after its module was loaded.
   template <class Handler>
   [[nodiscard]] std::uintptr_t add(const PatchTarget& target, Handler* handler,
                                    const MemoryRegions& regions) {
@@ -40,7 +40,7 @@ class WindowsPatchGroup {
     return original;
   }
 
-  /// False where one of them cannot be: then the group is to be cleared.
+  /// Returns false if one cannot be patched; then call `clear`.
   [[nodiscard]] bool enable() {
     for (FunctionPatch& patch : patches_) {
       if (!patch.enable().ok()) return false;

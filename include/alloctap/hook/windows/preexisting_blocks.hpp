@@ -1,4 +1,4 @@
-/// What was in the heaps of Windows before a hook came.
+/// Windows heap blocks from before a hook was installed.
 #pragma once
 
 #include <algorithm>
@@ -17,14 +17,14 @@
 
 namespace alloctap {
 
-/// Who knows these blocks, and records all others, knows what of a heap's memory is in use. They
-/// are few where a tracker comes before the program's own code; beyond `kMost` they are not kept.
+/// List of the blocks from before the hook. With the recorded blocks, it holds all blocks in use.
+/// It is short if the tracker starts before the program's own code; over `kMost`, none are kept.
 class PreexistingBlocks {
  public:
   static constexpr std::size_t kMost = 16 * 1024;
 
-  /// Notes what is there now. Control plane, while all calls that make blocks are hooked already,
-  /// and those that destroy heaps hold `lock()`. A heap without a lock of its own must not change
+  /// Lists the current blocks. Control plane. Requires that all allocation functions are hooked,
+  /// and that handlers that destroy heaps hold `lock()`. A HEAP_NO_SERIALIZE heap must not change
   /// meanwhile.
   static void note() noexcept {
     const std::lock_guard hold(lock_);
@@ -35,7 +35,7 @@ class PreexistingBlocks {
     for (DWORD i = 0; known_ && i < count; ++i) note(heaps[i]);
   }
 
-  /// As they were then; nothing where they are not known. Valid until `note` is called again.
+  /// Returns the listed blocks, or nullopt if unknown. Valid until the next `note`.
   [[nodiscard]] static std::optional<std::span<const AddressRange>> get() noexcept {
     if (!known_) return std::nullopt;
     return std::span<const AddressRange>(blocks_.data(), blocks_.size());

@@ -1,4 +1,4 @@
-/// Which texts a call of Windows' printf family reads, by its format.
+/// Determines which strings a printf call of Windows reads.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace alloctap {
 
-/// The values of such a call, one after the other. On x64 each has a place of eight bytes, whatever
-/// it is; a long double is a double, and what is larger is where a pointer says.
+/// Reader of a va_list. On x64 each argument takes eight bytes. A long double is a double; larger
+/// types are passed by pointer.
 class PrintedValues {
  public:
-  /// What a va_list is, without the attributes that compilers give it.
+  /// Type of a va_list, without compiler attributes.
   using List = char*;
 
   explicit PrintedValues(const char* list) noexcept : next_(list) {}
@@ -29,9 +29,9 @@ class PrintedValues {
   const char* next_;
 };
 
-/// As `PrintedTexts`, of formats of char. What follows a conversion that C does not have is not
-/// looked at (%5I64d, %ws, %Z), nor is what stands in formats of wchar_t, where %s means what an
-/// option of the call says.
+/// `PrintedTexts` for formats of char on Windows. Stops at a conversion that C does not define
+/// (%5I64d, %ws, %Z). Formats of wchar_t are not parsed, because an option of the call decides what
+/// %s means.
 ///
 /// Sources: "Format specification syntax: printf and wprintf functions" and "x64 calling
 /// convention" (Microsoft).
@@ -61,9 +61,9 @@ class WindowsPrintedTexts {
 
   void take_value(const PrintfConversion<char>& conversion) noexcept {
     const auto value = static_cast<std::uintptr_t>(values_.next());
-    if (value == 0) return;  // A text is printed as (null).
+    if (value == 0) return;  // Printed as (null).
     const int precision = conversion.precision();
-    // %hS is a text of char.
+    // %hS is a string of char.
     const bool is_narrow = conversion.value_bytes() < sizeof(int);
     if (conversion.kind() == PrintfKind::kText ||
         (conversion.kind() == PrintfKind::kWideText && is_narrow)) {

@@ -1,4 +1,4 @@
-/// The functions that print on Windows, and what they read and write; as `printing_shapes.hpp`.
+/// Descriptions and models of the printf family on Windows (`printing_shapes.hpp`).
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,8 @@ void look_at_windows_printed(const Look& look, const C* format, ValueList values
   }
 }
 
-/// What was printed where there is room for `most`. A negative result says that there was not
-/// enough, and that it is full; of most functions also that they have failed.
+/// Checks the output, of at most `most` characters. A negative result means that the text did not
+/// fit and filled the buffer, or in most functions also that the call failed.
 template <class C>
 void look_at_room(const auto& look, int result, C* to, std::size_t most) noexcept {
   if (to == nullptr || (result < 0 && most > INT_MAX)) return;
@@ -35,7 +35,7 @@ void look_at_room(const auto& look, int result, C* to, std::size_t most) noexcep
   look.write(to, std::min(printed, most) * sizeof(C));
 }
 
-/// vsprintf.
+/// Models vsprintf.
 struct WindowsPrintsText {
   using Signature = int(char*, const char*, ValueList);
   static void touch_before(const auto& look, char*, const char* format, ValueList values) noexcept {
@@ -46,7 +46,7 @@ struct WindowsPrintsText {
   }
 };
 
-/// _vsnprintf and _vsnwprintf, which leave no end where there is no room for it.
+/// Models _vsnprintf and _vsnwprintf, which do not terminate a text that does not fit.
 template <class C>
 struct WindowsPrintsTextUpTo {
   using Signature = int(C*, std::size_t, const C*, ValueList);
@@ -60,8 +60,8 @@ struct WindowsPrintsTextUpTo {
   }
 };
 
-/// What the headers of the Universal C Runtime make of sprintf, snprintf, their relatives and those
-/// that end in _s: the first argument tells them apart, the last but one is a locale.
+/// Models the functions behind sprintf, snprintf, their relatives and the _s variants in the
+/// Universal C Runtime. The first argument selects the variant; the last but one is a locale.
 template <class C>
 struct UniversalPrintsText {
   using Signature = int(unsigned long long, C*, std::size_t, const C*, void*, ValueList);
@@ -75,7 +75,7 @@ struct UniversalPrintsText {
   }
 };
 
-/// And of printf and fprintf.
+/// Models the function behind printf and fprintf in the Universal C Runtime.
 struct UniversalPrintsTo {
   using Signature = int(unsigned long long, std::FILE*, const char*, void*, ValueList);
   static void touch(const auto& look, unsigned long long, std::FILE*, const char* format, void*,
@@ -84,7 +84,7 @@ struct UniversalPrintsTo {
   }
 };
 
-/// vprintf.
+/// Models vprintf.
 struct WindowsPrints {
   using Signature = int(const char*, ValueList);
   static void touch(const auto& look, const char* format, ValueList values) noexcept {
@@ -92,7 +92,7 @@ struct WindowsPrints {
   }
 };
 
-/// vfprintf.
+/// Models vfprintf.
 struct WindowsPrintsTo {
   using Signature = int(std::FILE*, const char*, ValueList);
   static void touch(const auto& look, std::FILE*, const char* format, ValueList values) noexcept {
@@ -100,7 +100,7 @@ struct WindowsPrintsTo {
   }
 };
 
-/// The type of a function that takes its values one by one, where another one takes a list.
+/// Signature with `...` in place of the va_list.
 template <class Signature>
 struct WithoutList;
 template <class Result, class A>
@@ -116,7 +116,7 @@ struct WithoutList<Result(A, B, D, ValueList)> {
   using Signature = Result(A, B, D, ...);
 };
 
-/// Calls of `Name` end in the function `List`, which each library has that has `Name`.
+/// A function with `...` that calls `List`. Every library that exports `Name` exports `List` too.
 template <FunctionName Name, class List>
 struct VariadicFunction : List {
   static constexpr const char* name = Name.text;
@@ -133,8 +133,8 @@ using PrintsWideTextUpToByList = StringFunction<"_vsnwprintf", WindowsPrintsText
 
 }  // namespace string_shapes
 
-/// Those of msvcrt.dll and of ntdll.dll, and those of the Universal C Runtime. Functions of the
-/// same name that have other arguments in another library are left out: swprintf, vswprintf.
+/// Functions of msvcrt.dll, ntdll.dll and the Universal C Runtime. Omits swprintf and vswprintf,
+/// whose parameters differ between libraries.
 using WindowsPrintingFunctions = FunctionList<
     string_shapes::PrintsByList, string_shapes::PrintsToByList, string_shapes::PrintsTextByList,
     string_shapes::PrintsTextUpToByList, string_shapes::PrintsWideTextUpToByList,

@@ -1,4 +1,4 @@
-/// Handlers of calls of Windows' heaps that a sink may refuse.
+/// Handlers that inject faults into Windows heap calls.
 #pragma once
 
 #include "alloctap/hook/fault_injected_call.hpp"
@@ -7,9 +7,9 @@
 
 namespace alloctap {
 
-/// `WindowsHeapCalls`, but that a `RefusingSink` is asked before anything else of a call that
-/// allocates. What it refuses returns null, with ERROR_NOT_ENOUGH_MEMORY for GetLastError, and
-/// nobody else hears of it. No exception is raised, whatever HEAP_GENERATE_EXCEPTIONS says.
+/// `WindowsHeapCalls` that asks a `RefusingSink` before each allocation. A refused call returns
+/// null with ERROR_NOT_ENOUGH_MEMORY and is not reported. It raises no exception, even with
+/// HEAP_GENERATE_EXCEPTIONS.
 template <class Originals, EventSink Sink>
 struct WindowsRefusableCalls : WindowsHeapCalls<Originals, Sink> {
   using Base = WindowsHeapCalls<Originals, Sink>;
@@ -41,7 +41,7 @@ struct WindowsRefusableCalls : WindowsHeapCalls<Originals, Sink> {
   }
 
  private:
-  /// `call` goes on where it is not refused. Out of the way of calls that are not asked for.
+  /// Runs `call` unless refused. Out of line, to keep the usual path short.
   template <class Call>
   ALLOCTAP_NOINLINE static void* ask(CallOrigin origin, SIZE_T bytes, Call call) {
     const FaultInjectedCall<Sink> asked(origin, bytes);

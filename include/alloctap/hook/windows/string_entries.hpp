@@ -1,4 +1,4 @@
-/// What redirected calls of functions of strings and of memory reach on Windows.
+/// Entry points of the string and memory functions on Windows.
 #pragma once
 
 #include <cstdarg>
@@ -14,15 +14,15 @@
 
 namespace alloctap {
 
-/// The functions of the library that stands at `Library` in `kStringLibraries`.
+/// Originals of the library at index `Library` of `kStringLibraries`.
 template <AccessSink Sink, std::size_t Library>
 class WindowsStringOriginals : public OriginalFunctions<WindowsStringOriginals<Sink, Library>> {
  public:
-  /// Nobody asks whether calls arrive: slots are seen to hold what leads here.
+  /// Not needed here: the slots show whether calls arrive.
   static void note_arrival() noexcept {}
 };
 
-/// Where a function of a library is redirected, in the group of that library.
+/// Describes a hooked function; its group is the index of its library.
 template <class Function, class Originals, std::size_t Library, class Call>
 PltTarget string_target(Call* call) noexcept {
   return {.name = Function::name,
@@ -31,7 +31,7 @@ PltTarget string_target(Call* call) noexcept {
           .publish = &Originals::template set<Function>};
 }
 
-/// `call` stands in for a function of one library.
+/// `call` replaces a function of one library.
 template <class Function, AccessSink Sink, std::size_t Library,
           class Signature = typename Function::Signature>
 struct WindowsStringEntry;
@@ -46,7 +46,7 @@ struct WindowsStringEntry<Function, Sink, Library, Result(Arguments...)> {
   }
 };
 
-/// What a `VariadicFunction` does: the library's function that takes a list of values has them.
+/// Calls the library's va_list function for a `VariadicFunction`.
 template <class Function, AccessSink Sink, std::size_t Library>
 struct WindowsListCall {
   struct Originals {
@@ -99,7 +99,7 @@ struct WindowsStringEntry<Function, Sink, Library, int(A, B, C, ...)> {
   }
 };
 
-/// Calls `add(const PltTarget&)` for each function of each library, from that one on.
+/// Calls `add(const PltTarget&)` for each function of the libraries from index `Library` on.
 template <AccessSink Sink, std::size_t Library = 0, class Add>
 void for_each_string_target(Add& add) {
   WindowsStringFunctions::for_each([&add](auto function) {

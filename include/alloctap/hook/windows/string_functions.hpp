@@ -1,4 +1,4 @@
-/// The functions of strings and of memory that are checked on Windows, and who exports them.
+/// Table of the string and memory functions that are checked on Windows, and their libraries.
 #pragma once
 
 #include <array>
@@ -11,14 +11,14 @@
 namespace alloctap {
 namespace string_shapes {
 
-/// _strdup: the copy is a block of its own.
+/// Models _strdup and _wcsdup, which allocate the copy.
 template <class C>
 struct DuplicatesText {
   using Signature = C*(const C*);
   static void touch(const auto& look, const C* text) noexcept { look.text(text); }
 };
 
-/// What is called otherwise there.
+/// Functions with other names on Windows.
 using WindowsNames =
     FunctionList<StringFunction<"_memccpy", CopiesUntil>,
                  StringFunction<"_stricmp", ComparesTexts<char, AsLowerCase>>,
@@ -30,13 +30,13 @@ using WindowsNames =
 
 }  // namespace string_shapes
 
-/// By their exported names; a library need not have all.
+/// Listed by exported name; a library may lack some.
 using WindowsStringFunctions = JoinedFunctions<
     JoinedFunctions<string_shapes::MemoryFunctions, string_shapes::TextFunctions>,
     JoinedFunctions<JoinedFunctions<string_shapes::NumberFunctions, string_shapes::WideFunctions>,
                     JoinedFunctions<string_shapes::WindowsNames, WindowsPrintingFunctions>>>;
 
-/// The libraries that export them, each functions of its own.
+/// Libraries that export the functions, each its own.
 inline constexpr std::array<std::string_view, 4> kStringLibraries{"msvcrt.dll", "ucrtbase.dll",
                                                                   "vcruntime140.dll", "ntdll.dll"};
 

@@ -1,4 +1,4 @@
-/// Redirects functions of strings and of memory on Windows, in the slots of the program's modules.
+/// Patches import table slots of string and memory functions on Windows.
 #pragma once
 
 #include <algorithm>
@@ -23,34 +23,34 @@
 
 namespace alloctap {
 
-/// Modules below Windows' own folder are left alone, but for the program itself: what they copy is
-/// their own affair, and they may hold any lock. So is the library that this code is in. A module
-/// that comes later is redirected before its DllMain runs, where the system binds its imports
-/// before it gives notice of it.
+/// Patches the program and all modules outside the Windows directory, except the one with this
+/// code. System modules may call while holding any lock, and their copies are not the program's. A
+/// later module is patched before its DllMain, if the system binds imports before its load
+/// notification.
 ///
-/// The loader's lock is held wherever targets or slots are looked at. Allocates nothing.
+/// Targets and slots are accessed with the loader lock held. Allocates nothing.
 class WindowsStringSlots {
  public:
   static constexpr std::size_t kMost = kStringLibraries.size() * WindowsStringFunctions::size;
 
-  /// Before `start`, and kept from then on.
+  /// Call before `start`. The list must not change afterwards.
   static void clear() noexcept { count_ = 0; }
   static void add(const PltTarget& target) noexcept {
     if (count_ < kMost) targets_[count_++] = target;
   }
 
-  /// Behind the control lock. Waits for the loader's lock.
+  /// Requires the control lock. Waits for the loader lock.
   static void start() noexcept {
     system_ = os::SystemPath::read();
     program_ = reinterpret_cast<std::uintptr_t>(::GetModuleHandleW(nullptr));
     active_.store(true, std::memory_order_release);
     static_cast<void>(notices_.start());
-    // Whatever is loaded, functions are known before a slot is changed.
+    // Finds all originals before it changes a slot.
     visit_modules([](std::uintptr_t module, std::string_view path) { find_in(module, path); });
     visit_modules([](std::uintptr_t module, std::string_view path) { redirect(module, path); });
   }
 
-  /// Behind the control lock. Waits for the loader's lock. What threads are in runs on.
+  /// Requires the control lock. Waits for the loader lock. Threads may still be in handlers.
   static void stop() noexcept {
     active_.store(false, std::memory_order_release);
     notices_.stop();
@@ -77,7 +77,7 @@ class WindowsStringSlots {
     redirect(notice.start, notice.path);
   }
 
-  /// Finds the functions of `module` if it is one of the libraries that have them.
+  /// Finds the originals in `module` if it is one of `kStringLibraries`.
   static void find_in(std::uintptr_t module, std::string_view path) noexcept {
     const std::string_view name = path.substr(path.find_last_of('/') + 1);
     const auto* const library =

@@ -1,4 +1,4 @@
-/// Functions of ntdll.dll as targets of patches.
+/// Finds functions of ntdll.dll to patch.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace alloctap {
 
-/// `target` with the length of a function that no table tells of because it calls nothing, as far
-/// as its code shows.
+/// Returns `target` with the length of a leaf function, from its code: unwind tables omit leaf
+/// functions.
 [[nodiscard]] inline PatchTarget with_length_of_leaf(PatchTarget target) {
   constexpr std::size_t kLongestLeaf = 64;
   std::byte code[kLongestLeaf];
@@ -23,8 +23,8 @@ namespace alloctap {
   return target;
 }
 
-/// The function of that name, with its length; without an address where this Windows has none.
-/// Nothing can let go of its module. System calls are leaves, whose length no table tells. Control
+/// Returns the function with its length, or a null address if this Windows lacks it. Its module is
+/// never unloaded. System call stubs are leaf functions, without an unwind table entry. Control
 /// plane.
 [[nodiscard]] inline PatchTarget find_system_target(const char* symbol) {
   const std::uintptr_t address = os::find_system_function(symbol);
