@@ -1,4 +1,4 @@
-/// The only memory that the tracker uses.
+/// The tracker's own allocator: all memory that the tracker uses comes from here.
 #pragma once
 
 #include <array>
@@ -12,59 +12,59 @@
 
 namespace alloctap {
 
-/// Memory straight from the system: powers of two up to 64 KiB, whole pages beyond.
+/// A process-wide allocator on top of mmap: power-of-two blocks up to 64 KiB, whole pages beyond.
 ///
-/// One per process, shared by all trackers; small blocks are kept for reuse, pages are given back.
-/// Thread-safe; may run inside malloc and between fork and exec. Never throws: a null result means
-/// that the system has no more, and the caller counts what it then loses.
+/// All trackers share it. It never calls the program's allocator. Freed blocks go to a free list of
+/// their size class; freed pages are unmapped. Thread-safe; may run inside malloc and between fork
+/// and exec. Never throws: returns nullptr if out of memory, and the caller counts what it then
+/// loses.
 class Arena {
  public:
   static constexpr std::size_t kChunkBytes = 1024 * 1024;
   static constexpr std::size_t kSmallestBlock = 16;
   static constexpr std::size_t kLargestBlock = 64 * 1024;
   static constexpr std::size_t kHugePage = 2 * 1024 * 1024;
-  /// How many huge pages something has to fill to get any. Fewer save little: as small pages too
-  /// they hardly miss the processor's table of pages. And where a virtual machine's host takes back
-  /// what is free, it has to find each huge page again first, which costs far more than small ones,
-  /// of which some are always at hand.
+  /// Minimum size of a block in huge pages, in huge pages. Smaller blocks cause few TLB misses on
+  /// small pages. A virtual machine whose host reclaims free memory must fault each huge page in
+  /// again, which costs far more than small pages.
   static constexpr std::size_t kFewestHugePages = 8;
 
-  /// At least `bytes` (not 0), aligned to 16 and, for a power of two up to a page, to its size. The
-  /// content of a block that was used before is arbitrary; pages come zeroed.
+  /// Returns at least `bytes` (not 0), aligned to 16; a power of two up to a page is aligned to its
+  /// size. A reused block has arbitrary contents; pages are zeroed.
   [[nodiscard]] static void* allocate(std::size_t bytes) noexcept {
     return bytes > kLargestBlock ? map(bytes) : allocate_block(class_of(bytes));
   }
 
-  /// Like `allocate`, for what will be touched all over: if it is large, it comes in huge pages,
-  /// where the system has them, but for the rest that would not fill one.
+  /// Like `allocate`, for memory that will be touched completely. Large blocks use huge pages if
+  /// the system has them, except for the tail that would not fill one.
   [[nodiscard]] static void* allocate_dense(std::size_t bytes) noexcept;
 
-  /// The same, zeroed whatever the size.
+  /// Like `allocate_dense`, but zeroed at any size.
   [[nodiscard]] static void* allocate_dense_zeroed(std::size_t bytes) noexcept;
 
-  /// The same, for a table that is looked at all over as soon as it is there: its pages are brought
-  /// in at once.
+  /// Like `allocate_dense_zeroed`, but prefaults the pages, for a table that is read all over at
+  /// once.
   [[nodiscard]] static void* allocate_table(std::size_t bytes) noexcept;
 
-  /// Takes back what `allocate(bytes)`, or one of the others, returned, with the same `bytes`.
+  /// Frees a block of `allocate` or one of the variants above; `bytes` as passed there.
   static void deallocate(void* address, std::size_t bytes) noexcept;
 
-  /// Like `allocate`, but always whole pages, zeroed: for what grows and leaves nothing behind.
+  /// Like `allocate`, but always whole zeroed pages, which `deallocate_pages` unmaps at any size.
   [[nodiscard]] static void* allocate_pages(std::size_t bytes) noexcept { return map(bytes); }
 
-  /// Like `allocate_pages`, at a multiple of `alignment`, a power of two above the size of a page.
+  /// Like `allocate_pages`, aligned to `alignment`, a power of two greater than the page size.
   [[nodiscard]] static void* allocate_aligned_pages(std::size_t bytes,
                                                     std::size_t alignment) noexcept;
 
-  /// Takes back what `allocate_pages(bytes)`, or the other, returned, with the same `bytes`.
+  /// Unmaps what `allocate_pages` or `allocate_aligned_pages` returned; `bytes` as passed there.
   static void deallocate_pages(void* address, std::size_t bytes) noexcept { unmap(address, bytes); }
 
-  /// Bytes that the arena holds of the system; what they cost in resident memory is less.
+  /// Returns the bytes that the arena has mapped; the resident part is smaller.
   [[nodiscard]] static std::size_t mapped_bytes() noexcept {
     return mapped_bytes_.load(std::memory_order_relaxed);
   }
 
-  /// Held around fork, so that the child's copy is whole.
+  /// Held around fork, so that the child's copy is consistent.
   [[nodiscard]] static FutexLock& lock() noexcept { return lock_; }
 
  private:
@@ -84,17 +84,17 @@ class Arena {
     return (bytes + page - 1) & ~(page - 1);
   }
 
-  /// The system hands pages from one thread to the next; acquire here and release in `unmap` tell
-  /// race detectors, which do not see its part. Where the system's functions for pages are hooked,
-  /// the guards keep the tracker's own out of reports.
+  /// The kernel may pass a page from one thread to another. The acquire in `map` and the release in
+  /// `unmap` show that order to race detectors. Both hold a `ReentrancyGuard`, so that hooked page
+  /// functions do not report the tracker's pages.
   static void* map(std::size_t bytes) noexcept;
 
   static void unmap(void* address, std::size_t bytes) noexcept;
 
   static void* allocate_block(std::size_t size_class) noexcept;
 
-  /// Cuts a block off the current chunk, at a multiple of its size. What alignment and the end of a
-  /// chunk leave over is never touched, so it costs address space only.
+  /// Bump-allocates a block from the current chunk, aligned to its size. Alignment gaps and the end
+  /// of a chunk are never touched, so they cost only address space.
   static void* carve(std::size_t bytes) noexcept;
 
   static inline constinit FutexLock lock_;

@@ -1,4 +1,4 @@
-/// A growing array in the arena.
+/// A growable array in the tracker's arena.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace alloctap {
 
-/// What an `ArenaArray` is for whatever type: code that is made once.
+/// The part of `ArenaArray` that does not depend on the element type, so that it is compiled once.
 class ArenaStorage {
  public:
   constexpr ArenaStorage() noexcept = default;
@@ -29,7 +29,7 @@ class ArenaStorage {
   }
 
   void clear() noexcept { size_ = 0; }
-  /// Drops all elements from `size` on.
+  /// Drops the elements from index `size` on.
   void shrink(std::size_t size) noexcept { size_ = std::min(size, size_); }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
@@ -42,7 +42,7 @@ class ArenaStorage {
     if (data_ != nullptr) Arena::deallocate(data_, capacity_ * element_bytes);
   }
 
-  /// Moves to room for `capacity` elements. False, and no change, if the system has no memory.
+  /// Reallocates to `capacity` elements. Returns false without changes if out of memory.
   [[nodiscard]] ALLOCTAP_NOINLINE bool move_to(std::size_t capacity,
                                                std::size_t element_bytes) noexcept {
     void* const data = Arena::allocate_dense(capacity * element_bytes);
@@ -59,8 +59,8 @@ class ArenaStorage {
   std::size_t capacity_ = 0;
 };
 
-/// Like a vector of trivially copyable values, but it says when there is no memory. Move-only,
-/// constant-initialized when empty. Not thread-safe; may be used inside malloc.
+/// A std::vector of trivially copyable values that reports out of memory instead of throwing.
+/// Move-only; constant-initialized when empty. Not thread-safe; may be used inside malloc.
 template <class T>
 class ArenaArray : public ArenaStorage {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -71,7 +71,7 @@ class ArenaArray : public ArenaStorage {
   ArenaArray& operator=(ArenaArray&&) noexcept = default;
   ~ArenaArray() { release(sizeof(T)); }
 
-  /// Appends `value`; false, and no change, where the system has no memory.
+  /// Appends `value`. Returns false without changes if out of memory.
   [[nodiscard]] bool push_back(const T& value) noexcept {
     if (size_ == capacity_ && !reserve(capacity_ == 0 ? kFirstCapacity : capacity_ * 2)) {
       return false;
@@ -80,13 +80,13 @@ class ArenaArray : public ArenaStorage {
     return true;
   }
 
-  /// Makes room for `capacity` elements in all.
+  /// Grows the capacity to at least `capacity` elements. Returns false if out of memory.
   [[nodiscard]] bool reserve(std::size_t capacity) noexcept {
     return capacity <= capacity_ || move_to(capacity, sizeof(T));
   }
 
-  /// Sets the size to `size`; new elements are value-initialized. One that grows step by step moves
-  /// as seldom as by `push_back`.
+  /// Sets the size to `size`; new elements are value-initialized. Growth is amortized like that of
+  /// `push_back`. Returns false if out of memory.
   [[nodiscard]] bool resize(std::size_t size) noexcept {
     if (!grow_to(size)) return false;
     for (std::size_t i = size_; i < size; ++i) data()[i] = T{};
@@ -94,7 +94,7 @@ class ArenaArray : public ArenaStorage {
     return true;
   }
 
-  /// The same, but new elements are what is there.
+  /// Like `resize`, but leaves new elements uninitialized.
   [[nodiscard]] bool resize_for_overwrite(std::size_t size) noexcept {
     if (!grow_to(size)) return false;
     size_ = size;

@@ -1,4 +1,4 @@
-/// Where the arena's memory lies.
+/// The address ranges that the tracker's arena has mapped.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace alloctap {
 
-/// The ranges of addresses that the arena holds, for whoever has to tell the tracker's memory from
-/// the program's. Ranges that touch are one, so there are few: systems place mappings side by side.
+/// A sorted table of the arena's mappings, to distinguish the tracker's memory from the program's.
+/// Adjacent ranges are merged; since kernels place mappings side by side, few remain.
 ///
-/// Thread-safe, runs inside malloc. Constant-initialized, never destroyed.
+/// Thread-safe; runs inside malloc. Constant-initialized, never destroyed.
 class ArenaRegions {
  public:
   /// `[start, end)`.
@@ -23,23 +23,23 @@ class ArenaRegions {
     std::uintptr_t end;
   };
 
-  /// As many ranges can be kept apart.
+  /// The capacity in ranges.
   static constexpr std::size_t kMost = 16 * 1024;
 
   static void add(const void* address, std::size_t bytes) noexcept;
 
-  /// Of what was added, parts may go.
+  /// Removes a range, which may be a part of an added one.
   static void remove(const void* address, std::size_t bytes) noexcept;
 
-  /// Calls `visit(const Region&)` by ascending address. It may use the arena: a range that grows
-  /// meanwhile may be visited twice, and one that comes below it is not.
+  /// Calls `visit(const Region&)` by ascending address. `visit` may use the arena: a range that
+  /// grows meanwhile may be visited twice; one added below the current position is not visited.
   template <class Visit>
   static void for_each(Visit&& visit) {
     Region region{0, 0};
     while (find_ending_behind(region.end, region)) visit(region);
   }
 
-  /// False: there were more than `kMost` once, and some are not known.
+  /// Returns false if the table ever overflowed, so that some ranges are missing.
   [[nodiscard]] static bool complete() noexcept {
     const std::lock_guard hold(lock_);
     return complete_;
@@ -51,7 +51,7 @@ class ArenaRegions {
  private:
   static bool find_ending_behind(std::uintptr_t address, Region& region) noexcept;
 
-  /// The first range that reaches beyond `address`.
+  /// Returns the index of the first range that ends above `address`.
   static std::size_t first_ending_behind(std::uintptr_t address) noexcept;
 
   static void insert(Region added) noexcept;

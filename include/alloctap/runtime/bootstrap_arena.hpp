@@ -1,4 +1,4 @@
-/// Memory for calls that come while the host's allocator must not be entered.
+/// A static bump allocator for calls during which the program's allocator must not be entered.
 #pragma once
 
 #include <array>
@@ -9,18 +9,17 @@
 
 namespace alloctap {
 
-/// A static buffer that is handed out once, front to back, and never taken back.
+/// A static buffer that is handed out front to back and never freed.
 ///
-/// It serves the allocations that dlsym makes while the originals are looked up, and what the
-/// tracker itself allocates while the host's allocator may be locked (`UseInternalArena`). Every
-/// free of the program is checked against it by address, so its blocks may end up anywhere.
-/// Thread-safe.
+/// Serves what dlsym allocates while the original functions are resolved, and what the tracker
+/// allocates while the program's allocator may be locked (`UseInternalArena`). Hooks check each
+/// freed pointer against its address range, so any code may free its blocks. Thread-safe.
 class BootstrapArena {
  public:
   static constexpr std::size_t kBytes = 256 * 1024;
   static constexpr std::size_t kAlignment = 16;
 
-  /// `bytes` zeroed bytes, aligned to `alignment` (a power of two); nullptr when used up.
+  /// Returns `bytes` zeroed bytes, aligned to `alignment` (a power of two); nullptr if exhausted.
   [[nodiscard]] static void* allocate(std::size_t bytes,
                                       std::size_t alignment = kAlignment) noexcept {
     if (bytes > kBytes || alignment > kBytes) return nullptr;
@@ -36,17 +35,17 @@ class BootstrapArena {
     return reinterpret_cast<void*>(address);
   }
 
-  /// Whether `pointer` was handed out here. Cheap enough for every free.
+  /// Whether `pointer` lies in the buffer. One comparison, cheap enough for every free.
   [[nodiscard]] static bool owns(const void* pointer) noexcept {
     return reinterpret_cast<std::uintptr_t>(pointer) -
                reinterpret_cast<std::uintptr_t>(buffer_.data()) <
            kBytes;
   }
 
-  /// All of it.
+  /// Returns the whole buffer.
   [[nodiscard]] static std::span<const std::byte> extent() noexcept { return buffer_; }
 
-  /// The size that was asked for. Precondition: `owns(pointer)`.
+  /// Returns the requested size of a block. Precondition: `owns(pointer)`.
   [[nodiscard]] static std::size_t size_of(const void* pointer) noexcept {
     return static_cast<const Header*>(pointer)[-1].bytes;
   }

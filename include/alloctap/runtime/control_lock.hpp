@@ -1,4 +1,4 @@
-/// The lock of the control plane.
+/// The lock that serializes start, stop, snapshots and dumps.
 #pragma once
 
 #include "alloctap/runtime/futex_lock.hpp"
@@ -7,8 +7,8 @@ namespace alloctap {
 
 using ControlLock = FutexLock;
 
-/// Serializes start, stop, snapshot and dump. Taken before every other lock of the tracker, never
-/// inside a hook.
+/// Serializes start, stop, snapshot and dump. Acquired before every other lock of the tracker, and
+/// never inside a hook except by try_lock.
 inline constinit ControlLock control_lock;
 
 }  // namespace alloctap

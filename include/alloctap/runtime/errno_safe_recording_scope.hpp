@@ -1,4 +1,4 @@
-/// A recording section that the program does not notice.
+/// A recording scope that preserves errno.
 #pragma once
 
 #include "alloctap/macros.hpp"
@@ -7,16 +7,16 @@
 
 namespace alloctap {
 
-/// A `RecordingScope` at whose end the error number of the program's last system call is what it
-/// was at the beginning. On Linux its place is known to the thread's state: finding it by a call of
-/// the C library, twice for each pair of allocation and free, is slower than using it.
+/// A `RecordingScope` that saves errno and restores it at its end. On Linux the thread's state
+/// caches the address of errno: asking the C library twice per malloc/free pair costs more.
 ///
-/// The error number is the first base, so the last to go: waiting at the gate is a system call.
+/// `ErrnoGuard` is the first base, so it is destroyed last: leaving the scope may make a system
+/// call.
 class ErrnoSafeRecordingScope : os::ErrnoGuard, public RecordingScope {
  public:
   ALLOCTAP_ALWAYS_INLINE ErrnoSafeRecordingScope() noexcept
       : ErrnoSafeRecordingScope(ThreadStates::mine()) {}
-  /// Inlined: a call of it would keep in memory what else stays in registers.
+  /// Inlined: a call would force values from registers into memory.
   ALLOCTAP_ALWAYS_INLINE ~ErrnoSafeRecordingScope() {}
 
  private:

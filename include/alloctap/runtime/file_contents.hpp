@@ -1,4 +1,4 @@
-/// All that a file holds.
+/// Reads a whole file into the arena.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +8,12 @@
 
 namespace alloctap {
 
-/// Reads `path`, which may be a device or a pipe, to its end and appends it to `contents`, at most
-/// `most` bytes. Returns 0, or the negated system error: `-EFBIG` where there is more, `-ENOMEM`
-/// where the system has no memory for it. What was read until then is in `contents`. Control plane.
+/// Appends the contents of `path`, which may be a device or a pipe, to `contents`, at most `most`
+/// bytes. Returns 0 or a negated errno: `-EFBIG` if the file is larger, `-ENOMEM` if out of memory.
+/// After an error `contents` has what was read so far. Control plane.
 [[nodiscard]] int read_file(const char* path, std::size_t most,
                             ArenaArray<char>& contents) noexcept;
 
-/// The bytes of `contents`.
 [[nodiscard]] inline std::string_view text_of(const ArenaArray<char>& contents) noexcept {
   return {contents.data(), contents.size()};
 }

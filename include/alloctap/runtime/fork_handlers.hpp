@@ -1,4 +1,4 @@
-/// Carries the tracker across fork: the child's copy of every table is whole and every lock free.
+/// pthread_atfork handlers: in the child every table is consistent and every lock is free.
 #pragma once
 
 #include <array>
@@ -11,21 +11,21 @@
 
 namespace alloctap {
 
-/// One registration per process; a fixed order, outermost first: control plane, gate, thread list,
-/// arena. With the gate closed no thread holds the lock of any table.
+/// One registration per process. Locks in a fixed order: control lock, stop the world, thread list,
+/// arena. While the world is stopped no thread holds the lock of any other table.
 class ForkHandlers {
  public:
   using ChildCallback = void (*)() noexcept;
 
-  /// Registers on the first call and remembers `in_child`, which runs in the child once the guard
-  /// layer is whole again, with the control lock held and before any hook records. False where the
-  /// system or the fixed room for callbacks is used up.
+  /// Registers the handlers on the first call and remembers `in_child`. The child calls it with its
+  /// locks released, except for the control lock, before any hook records. Returns false if out of
+  /// memory or if `kMaxCallbacks` are registered.
   [[nodiscard]] static bool install(ChildCallback in_child) noexcept;
 
  private:
   static constexpr std::size_t kMaxCallbacks = 128;
 
-  /// An output of a dump may fork: its thread has the control plane already.
+  /// Does not acquire the control lock if this thread holds it: a dump's output may fork.
   static void prepare();
 
   static void in_parent();
@@ -37,13 +37,13 @@ class ForkHandlers {
     guard_depth(-1);
   }
 
-  /// Between the handlers only libc runs, and what it allocates is not the program's.
+  /// Excludes from recording what libc allocates between the handlers.
   static void guard_depth(int change) noexcept { this_thread_slot().depth.fetch_add(change); }
 
   static inline constinit FutexLock lock_;
   static inline constinit std::array<ChildCallback, kMaxCallbacks> callbacks_{};
   static inline constinit std::size_t count_ = 0;
-  /// Behind the control lock.
+  /// Guarded by the control lock.
   static inline constinit bool had_control_ = false;
 };
 

@@ -1,4 +1,4 @@
-/// A reference to something that can be called.
+/// A non-owning reference to a callable.
 #pragma once
 
 #include <concepts>
@@ -11,8 +11,9 @@ namespace alloctap {
 template <class Signature>
 class FunctionRef;
 
-/// Refers to a function object of any type, so that code which calls it is compiled once. Neither
-/// owns nor copies it: for parameters of functions. A call costs an indirect jump.
+/// A type-erased reference to a callable (as std::function_ref in C++26), so that a function that
+/// takes one is compiled once. For parameters: neither owns nor copies. A call is one indirect
+/// jump.
 template <class Result, class... Arguments>
 class FunctionRef<Result(Arguments...)> {
  public:

@@ -1,4 +1,4 @@
-/// A one-word lock that may be taken inside malloc.
+/// A one-word futex mutex that may be acquired inside malloc.
 #pragma once
 
 #include <atomic>
@@ -9,9 +9,9 @@
 
 namespace alloctap {
 
-/// Spins for a moment, then sleeps in the kernel. Constant-initialized, never destroyed, not
-/// recursive. Works with std::lock_guard. While a thread holds one, `inside_tracker()` is true
-/// there. The three-state protocol is that of Drepper, "Futexes Are Tricky", 2011, section 5.
+/// A mutex that spins briefly, then sleeps in the kernel. Constant-initialized, never destroyed,
+/// not recursive; works with std::lock_guard. `inside_tracker()` is true on a thread that holds
+/// one. Three-state protocol of Drepper, "Futexes Are Tricky", 2011, section 5.
 class FutexLock {
  public:
   constexpr FutexLock() noexcept = default;
@@ -30,7 +30,7 @@ class FutexLock {
     if (!take_if_free()) lock_contended();
   }
 
-  /// False where it is not free within `nanoseconds`.
+  /// Returns false if the lock is not free within `nanoseconds`.
   [[nodiscard]] bool try_lock_for(std::int64_t nanoseconds) noexcept;
 
   void unlock() noexcept {
@@ -59,9 +59,9 @@ class FutexLock {
   std::atomic<std::uint32_t> word_{kFree};
 };
 
-/// The time in which a lock that its holder took before all other threads were stopped is free for
-/// what the holder calls. Who waits for it is not woken, because that would take a lock of the
-/// system's, and is woken as ever when the holder gives it back.
+/// Temporarily releases a lock that this thread acquired before it stopped the world, so that code
+/// it calls can acquire it. Does not wake waiters, because waking takes a system lock; the holder's
+/// normal unlock wakes them.
 class ScopedUnlock {
  public:
   explicit ScopedUnlock(FutexLock& lock) noexcept

@@ -1,4 +1,4 @@
-/// Adding up what belongs together in a list.
+/// Merges list elements that have equal keys.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 
 namespace alloctap {
 
-/// Sorts `list` by `key`, a member or a function of an element, and leaves one element for each
-/// key: the first, to which `add(sum, next)` has added the others. Not thread-safe, needs no
-/// memory.
+/// Sorts `list` by `key`, a member or a function of an element, and merges elements with equal
+/// keys: calls `add(first, other)` for each further one and removes it. Not thread-safe; allocates
+/// nothing.
 template <class T, class Key, class Add>
 void join_equal(ArenaArray<T>& list, Key key, Add add) noexcept {
   std::sort(list.begin(), list.end(),

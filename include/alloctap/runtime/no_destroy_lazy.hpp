@@ -1,4 +1,4 @@
-/// A static object whose type has no constant initialization.
+/// A lazily constructed static object that is never destroyed.
 #pragma once
 
 #include <cstddef>
@@ -6,9 +6,9 @@
 
 namespace alloctap {
 
-/// Holds a `T` that is made on the first `get` and never destroyed. For static objects that must
-/// work before constructors run: a constructor that ran later would wipe what they hold. Not
-/// thread-safe: the owner's lock covers `get`.
+/// Holds a `T` that is constructed by the first `get` and never destroyed. For static objects that
+/// are used before static constructors run: a later constructor would erase their contents. Not
+/// thread-safe: `get` needs the owner's lock.
 template <class T>
 class NoDestroyLazy {
  public:

@@ -1,5 +1,5 @@
-/// Tells a call of the program from a call that the tracker, or the allocator itself, makes on the
-/// way of one.
+/// Re-entrancy guards: distinguish the program's calls from nested calls of the tracker or
+/// allocator.
 #pragma once
 
 #include <atomic>
@@ -12,28 +12,29 @@ namespace alloctap {
 
 struct ThreadState;
 
-/// What every thread keeps in thread-local storage: small, because a plug-in loaded late shares the
-/// little static TLS that the loader set aside. Never destroyed: a thread may still free memory
-/// while its last destructors run.
+/// The tracker's thread-local variables. Small, because a plug-in loaded by dlopen shares the
+/// little static TLS that the loader reserved. Never destroyed: a thread may free memory while its
+/// last destructors run.
 struct ThreadSlot {
   ThreadState* state = nullptr;
-  /// Atomic so that the compiler keeps the stores around a direct call of malloc: GCC knows malloc
-  /// as a function that reads no user data and deletes stores to a plain variable.
+  /// Atomic so that the compiler keeps stores around a direct call of malloc: GCC assumes that
+  /// malloc reads no user data and deletes stores to a plain variable.
   std::atomic<std::int32_t> depth{0};
-  /// While positive, allocations of this thread are the tracker's own (`UseInternalArena`).
+  /// While positive, this thread's allocations come from `BootstrapArena` (`UseInternalArena`).
   std::atomic<std::int32_t> own_allocations{0};
-  /// While positive, this thread holds or awaits a lock of the tracker (`FutexLock`), or changes
-  /// what others need outside a recording section.
+  /// While positive, this thread holds or awaits a `FutexLock`, or changes shared data outside a
+  /// recording scope.
   std::atomic<std::int32_t> critical{0};
-  /// How many allocations there are until one is chosen for a guard page; 0 before the first.
-  /// Negative where each is looked at for another reason (`GuardSampler`).
+  /// Countdown to this thread's next allocation with a guard page; 0 before the first. Negative if
+  /// each allocation must be examined for another check, too (`GuardSampler`).
   std::int32_t until_guarded = 0;
-  /// Whether this thread waits for the last report in a call that has no use for what it was given.
+  /// Whether this thread is blocked until the final report, in a call whose arguments hold no
+  /// block. The leak scan then skips the frames of that call.
   std::atomic<bool> awaits_report{false};
 
-  /// For the calling thread. Not one instruction, but whole for its signal handlers, which undo
-  /// what they do. Static: a sanitizer's test of `this` reads the flags of an addition that the
-  /// linker takes out of accesses to thread-local storage.
+  /// Increments `critical` of the calling thread. Not an atomic increment: a signal handler that
+  /// interrupts it restores the value before it returns. Static, because UBSan's null check of
+  /// `this` would read flags of an add that the linker relaxes away in TLS accesses.
   static void enter_critical() noexcept { add_critical(1); }
   static void leave_critical() noexcept { add_critical(-1); }
 
@@ -41,7 +42,7 @@ struct ThreadSlot {
   static void add_critical(std::int32_t change) noexcept;
 };
 
-/// The calling thread's.
+/// Returns the calling thread's slot.
 ALLOCTAP_ALWAYS_INLINE ThreadSlot& this_thread_slot() noexcept {
   return os::ThreadLocal<ThreadSlot>::mine();
 }
@@ -52,7 +53,7 @@ inline void ThreadSlot::add_critical(std::int32_t change) noexcept {
 }
 
 /// Counts how deep this thread is inside hooked functions. The outermost call is the program's and
-/// is recorded; calls below it pass through.
+/// is recorded; nested calls pass through.
 class ReentrancyGuard {
  public:
   ReentrancyGuard() noexcept
@@ -63,15 +64,15 @@ class ReentrancyGuard {
   ReentrancyGuard(const ReentrancyGuard&) = delete;
   ReentrancyGuard& operator=(const ReentrancyGuard&) = delete;
 
-  /// Whether the calling thread is below one.
+  /// Whether a guard is alive on the calling thread.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE static bool inside() noexcept {
     return this_thread_slot().depth.load(std::memory_order_relaxed) != 0;
   }
 
-  /// Whether this guard is the first on its thread.
+  /// Whether this guard is the outermost on its thread.
   [[nodiscard]] bool is_outermost() const noexcept { return depth_before_ == 0; }
 
-  /// What the destructor does, for where none will run.
+  /// Does the destructor's work for code that never runs it.
   void leave() const noexcept {
     this_thread_slot().depth.store(depth_before_, std::memory_order_relaxed);
   }
@@ -80,10 +81,10 @@ class ReentrancyGuard {
   std::int32_t depth_before_;
 };
 
-/// The same for a call that is known to be the outermost: it has nothing to remember.
+/// A `ReentrancyGuard` for a call that is known to be the outermost, so it saves no previous depth.
 class OutermostGuard {
  public:
-  /// Precondition: the calling thread is not `ReentrancyGuard::inside`.
+  /// Precondition: `ReentrancyGuard::inside()` is false.
   ALLOCTAP_ALWAYS_INLINE OutermostGuard() noexcept { set_depth(1); }
   ALLOCTAP_ALWAYS_INLINE ~OutermostGuard() { set_depth(0); }
   OutermostGuard(const OutermostGuard&) = delete;
@@ -97,9 +98,8 @@ class OutermostGuard {
   }
 };
 
-/// While one is alive, what this thread allocates through a hooked function is served from the
-/// bootstrap arena instead of the host's allocator. For work that must not wait for the allocator's
-/// locks, such as a report that is written while a crashed thread may hold them. Implies
+/// While alive, hooked functions serve this thread's allocations from the bootstrap arena. For work
+/// that must not wait for the allocator's locks, such as a report after a crash. Implies
 /// ReentrancyGuard.
 class UseInternalArena {
  public:

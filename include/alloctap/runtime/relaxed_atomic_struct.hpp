@@ -1,4 +1,4 @@
-/// A value that one thread writes and others may copy.
+/// A struct that one thread writes and others may copy without a data race.
 #pragma once
 
 #include <array>
@@ -10,8 +10,9 @@
 
 namespace alloctap {
 
-/// A copy that is made while the value changes is a mixture of the old and the new one. For numbers
-/// where that does no harm. Constant-initialized as zeros; may be used inside malloc.
+/// A struct stored as relaxed atomic words. A copy that races with a store may mix old and new
+/// words, so use it only for numbers for which that is harmless. Constant-initialized as zeros; may
+/// be used inside malloc.
 template <class T>
 class RelaxedAtomicStruct {
   static_assert(std::is_trivially_copyable_v<T>);

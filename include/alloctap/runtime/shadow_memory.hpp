@@ -1,4 +1,4 @@
-/// A word for each 16 bytes of address space, or for more of them.
+/// Shadow memory: a 32-bit word for each 16 bytes of address space, or for a larger granule.
 #pragma once
 
 #include <array>
@@ -15,18 +15,18 @@
 
 namespace alloctap {
 
-/// A sparse array over the 48-bit address space in three levels, with a word for each
-/// 2^`kGranuleBits` bytes. A leaf has 2 MiB of words, for 8 MiB or more, which come as zeroed pages
-/// when they are first asked for. Where half of the leaf below is there, a heap is growing that
-/// will most likely fill the next one too, which is asked for as one huge page in place of many
-/// small ones: who frees old blocks waits for the processor's table of pages as well. Small ones
-/// come 64 KiB at a time where a heap grows upwards.
+/// A sparse three-level array (radix tree) over the 48-bit address space, with a word for each
+/// granule of 2^`kGranuleBits` bytes. A leaf is 2 MiB of words for 8 MiB or more of heap, allocated
+/// as zeroed pages on first use.
 ///
-/// Which parts of a leaf were ever asked for is noted: what was not need not be visited, and is not
-/// read by who is about to write, because for that the system would map a page of zeros, and
-/// another when it is written.
+/// If at least half of the leaf below is in use, the heap is probably growing and will fill the new
+/// leaf. Then the leaf is requested as one huge page, which also saves TLB misses when old blocks
+/// are freed. Otherwise its small pages are prefaulted 64 KiB at a time if the heap grows upwards.
 ///
-/// Thread-safe, runs inside malloc. Constant-initialized, never destroyed.
+/// The middle level notes which parts of a leaf are in use. Iteration skips the others, and writers
+/// do not read them: reading would map the zero page, and the write would fault again.
+///
+/// Thread-safe; runs inside malloc. Constant-initialized, never destroyed.
 template <int kGranuleBits>
 class BasicShadowMemory {
  public:
@@ -36,20 +36,19 @@ class BasicShadowMemory {
 
   constexpr BasicShadowMemory() noexcept = default;
 
-  /// Whether `pointer` has a word: multiples of 16 below the end of the address space, in one
-  /// comparison.
+  /// Whether `pointer` has a word: true for multiples of 16 below 2^48. One comparison.
   static bool covers(const void* pointer) noexcept {
     return std::rotr(address_of(pointer), kAlignmentBits) >> (kAddressBits - kAlignmentBits) == 0;
   }
 
-  /// Whether `word[1]` of `pointer`'s word is that of the next bytes, in the same 4 KiB: a queue
-  /// that keeps the order of events within so much never changes neighbours on two threads at once.
+  /// Whether `word[1]` belongs to the next granule within one 4 KiB region. A queue that orders the
+  /// events of each region never changes neighbours on two threads at once.
   static bool has_neighbour(const void* pointer) noexcept {
     return address_of(pointer) % kRegion < kRegion - (std::uintptr_t{1} << kGranuleBits);
   }
 
-  /// The word of `pointer`, which is covered, to be read: 0 where it was never made. nullptr where
-  /// no word near it was.
+  /// Returns the word of `pointer`, for reading; 0 if it was never written. Returns nullptr if its
+  /// leaf does not exist. Precondition: `covers(pointer)`.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE Word* find(const void* pointer) noexcept {
     const std::uintptr_t address = address_of(pointer);
     Middle* const middle = root_[top_of(address)].load(std::memory_order_acquire);
@@ -60,7 +59,7 @@ class BasicShadowMemory {
     return leaf != nullptr ? &leaf->words[word_of(address)] : nullptr;
   }
 
-  /// The same, to be written: nullptr where it was never made.
+  /// Returns the word of `pointer`, for writing; nullptr if its part of the leaf is not in use.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE Word* find_made(const void* pointer) noexcept {
     const std::uintptr_t address = address_of(pointer);
     Middle* const middle = root_[top_of(address)].load(std::memory_order_acquire);
@@ -74,7 +73,7 @@ class BasicShadowMemory {
     return &leaf->words[word_of(address)];
   }
 
-  /// The same, made if need be; nullptr where the system has no memory for it.
+  /// Returns the word of `pointer`, for writing, created if needed; nullptr if out of memory.
   [[nodiscard]] ALLOCTAP_NOINLINE Word* make(const void* pointer) noexcept {
     const std::uintptr_t address = address_of(pointer);
     Middle* const middle = middle_at(root_[top_of(address)]);
@@ -90,8 +89,8 @@ class BasicShadowMemory {
     return &leaf->words[word_of(address)];
   }
 
-  /// Calls `visit(pointer, Word&)` for each word that has one of `bits` (default: is not 0), in the
-  /// order of addresses: `pointer` is the first address that it stands for.
+  /// Calls `visit(pointer, Word&)` for each word that has one of `bits` (default: is not 0), by
+  /// address. `pointer` is the first address of the word's granule.
   template <class Visit>
   void for_each(Visit&& visit, std::uint32_t bits = ~std::uint32_t{0}) {
     for (std::size_t top = 0; top < root_.size(); ++top) {
@@ -115,7 +114,7 @@ class BasicShadowMemory {
   static constexpr std::size_t kParts = std::size_t{1} << kPartBits;
   static constexpr int kPartShift = kGranuleBits + kLeafBits - kPartBits;
   static constexpr std::size_t kWordsInPart = kWords / kParts;
-  /// 64 KiB of words, so that a heap that grows no further wastes little.
+  /// 64 KiB of words, so that a heap that stops growing wastes little.
   static constexpr std::size_t kPartsAtOnce = 8;
   static constexpr std::size_t kWordsAtOnce = 64;
   static constexpr std::size_t kSmallPage = 4096;
@@ -126,17 +125,17 @@ class BasicShadowMemory {
   };
   struct Middle {
     std::array<std::atomic<Leaf*>, std::size_t{1} << kMiddleBits> leaves;
-    /// For each part of each leaf: 1 where it was made.
+    /// One byte per part of each leaf: 1 if it is in use.
     std::array<std::atomic<std::uint8_t>, kParts << kMiddleBits> made;
-    /// One bit for each leaf that is there: most pages of the above are never touched.
+    /// One bit per leaf in use: most pages of `made` are never touched.
     std::array<std::atomic<std::uint64_t>, (std::size_t{1} << kMiddleBits) / 64> used;
 
     [[nodiscard]] bool is_made(std::size_t part) const noexcept {
       return made[part].load(std::memory_order_relaxed) != 0;
     }
 
-    /// Whether at least half of the leaf below `leaf` was asked for; of the one below the first,
-    /// which another middle has, nothing is known here.
+    /// Whether at least half of the leaf below `leaf` is in use. False for the first leaf: the one
+    /// below it belongs to another middle node.
     [[nodiscard]] bool is_dense_below(std::size_t leaf) const noexcept {
       if (leaf == 0) return false;
       std::size_t parts = 0;
@@ -171,7 +170,7 @@ class BasicShadowMemory {
   static std::size_t middle_of(std::uintptr_t address) noexcept {
     return (address >> (kGranuleBits + kLeafBits)) % (std::size_t{1} << kMiddleBits);
   }
-  /// Of all that a middle has.
+  /// Returns the index in `Middle::made`.
   static std::size_t part_of(std::uintptr_t address) noexcept {
     return (address >> kPartShift) % (kParts << kMiddleBits);
   }
@@ -179,8 +178,8 @@ class BasicShadowMemory {
     return (address >> kGranuleBits) % kWords;
   }
 
-  /// Makes the system map the pages of a part for writing. Where a heap grows upwards, those of
-  /// several parts at a time: one call for all of them takes less than a fault for each.
+  /// Faults in the pages of a part for writing. If the heap grows upwards, prefaults several parts
+  /// with one call, which costs less than one fault for each page.
   static void bring_in(const Middle& middle, Leaf& leaf, std::uintptr_t address) noexcept {
     const std::size_t part = part_of(address);
     Word* const words = &leaf.words[word_of(address) / kWordsInPart * kWordsInPart];
@@ -226,7 +225,7 @@ class BasicShadowMemory {
     }
   }
 
-  /// `granule` is the number of the bytes that the first of `words` stands for.
+  /// `granule` is the number of the granule of `words[0]`.
   template <class Visit>
   static void visit_part(Word* words, std::uintptr_t granule, std::uint32_t bits, Visit& visit) {
     for (std::size_t i = 0; i < kWordsInPart; i += kWordsAtOnce) {
@@ -237,8 +236,8 @@ class BasicShadowMemory {
     }
   }
 
-  /// Which of `kWordsAtOnce` words have one of `bits`, a bit for each. Without a branch: which
-  /// words of a heap's shadow do is anybody's guess, and a wrong one costs more than all of this.
+  /// Returns a bit mask of which of `kWordsAtOnce` words have one of `bits`. Branch-free: the
+  /// branches would be unpredictable, and a misprediction costs more than the whole function.
   static std::uint64_t with_bits(const Word* words, std::uint32_t bits) noexcept {
     return half_with_bits(words, bits) | half_with_bits(words + kWordsAtOnce / 2, bits)
                                              << (kWordsAtOnce / 2);
@@ -246,7 +245,7 @@ class BasicShadowMemory {
 
   using FourWords = std::uint32_t ALLOCTAP_VECTOR_OF(4 * sizeof(std::uint32_t));
 
-  /// Four words a time: each adds its bit to a sum of its own.
+  /// Tests four words at a time (SIMD); each lane collects its bits in its own sum.
   static std::uint64_t half_with_bits(const Word* words, std::uint32_t bits) noexcept {
     FourWords found{};
     FourWords weights{1, 2, 4, 8};
@@ -258,7 +257,7 @@ class BasicShadowMemory {
     return found[0] | found[1] | found[2] | found[3];
   }
 
-  /// As one, which no atomic can do. Whoever writes meanwhile writes single words.
+  /// Loads 16 bytes at once, which no atomic can do. Concurrent writers store single words.
   ALLOCTAP_NO_SANITIZE static FourWords load_four(const Word* words) noexcept {
     FourWords four{};
     std::memcpy(&four, static_cast<const void*>(words), sizeof four);

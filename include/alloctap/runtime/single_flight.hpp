@@ -1,4 +1,4 @@
-/// Work that one thread does for all that come to it meanwhile.
+/// Single flight: one thread does the work, and threads that arrive meanwhile wait for it.
 #pragma once
 
 #include <atomic>
@@ -8,16 +8,16 @@
 
 namespace alloctap {
 
-/// The first thread that comes does the work; others wait until it has ended and leave it at that.
-/// Guards no memory: what the work touches needs a lock of its own. Constant-initialized, never
-/// destroyed; may be used inside malloc. errno may change.
+/// Lets the first thread do some work; threads that arrive meanwhile wait for its end and skip it.
+/// Not a lock: the data that the work touches needs one. Constant-initialized, never destroyed; may
+/// be used inside malloc. May change errno.
 class SingleFlight {
  public:
   constexpr SingleFlight() noexcept = default;
   SingleFlight(const SingleFlight&) = delete;
   SingleFlight& operator=(const SingleFlight&) = delete;
 
-  /// True where the work falls to this thread, which has to call `end()`.
+  /// Returns true if this thread must do the work and then call `end()`.
   [[nodiscard]] bool try_begin() noexcept {
     std::uint32_t expected = kFree;
     return word_.compare_exchange_strong(expected, kTaken, std::memory_order_relaxed);
@@ -27,10 +27,10 @@ class SingleFlight {
     if (word_.exchange(kFree, std::memory_order_relaxed) == kAwaited) os::futex_wake_all(word_);
   }
 
-  /// Until the turn that is now has ended, at most `nanoseconds`. May return early, without cause.
+  /// Blocks until the current work ends, at most `nanoseconds`. May return early, spuriously.
   void await_end(std::int64_t nanoseconds) noexcept;
 
-  /// In the child of a fork, alone: whose turn it was is not there.
+  /// Resets in the child of a fork, which has one thread: the thread that did the work is gone.
   void after_fork() noexcept { word_.store(kFree, std::memory_order_relaxed); }
 
  private:

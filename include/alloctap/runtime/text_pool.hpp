@@ -1,4 +1,4 @@
-/// Copies of texts that stay where they are.
+/// Copies of strings at stable addresses.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,8 @@
 
 namespace alloctap {
 
-/// Keeps texts in blocks of the arena until it is destroyed. Move-only; not thread-safe.
+/// A bump allocator for strings in blocks of the arena; all are freed by the destructor. Move-only;
+/// not thread-safe.
 class TextPool {
  public:
   constexpr TextPool() noexcept = default;
@@ -18,7 +19,7 @@ class TextPool {
   }
   ~TextPool();
 
-  /// A copy of `text`, cut to `kLongest`; empty where the system has no memory.
+  /// Returns a copy of `text`, cut to `kLongest` bytes; empty if out of memory.
   [[nodiscard]] std::string_view keep(std::string_view text) noexcept;
 
   static constexpr std::size_t kLongest = 32 * 1024 - 64;

@@ -1,4 +1,4 @@
-/// Copies of texts, each text once.
+/// String interning: one copy of each distinct string.
 #pragma once
 
 #include <cstddef>
@@ -9,20 +9,19 @@
 
 namespace alloctap {
 
-/// An open-addressed set of texts in the arena. Move-only; not thread-safe.
+/// An open-addressing hash set of strings in the arena. Move-only; not thread-safe.
 class TextSet {
  public:
-  /// The copy of `text`, made when it is new, cut to `TextPool::kLongest`; empty where the system
-  /// has no memory. Stays where it is until the set is destroyed.
+  /// Returns the interned copy of `text`, cut to `TextPool::kLongest`; empty if out of memory. The
+  /// copy does not move until the set is destroyed.
   [[nodiscard]] std::string_view keep(std::string_view text) noexcept;
 
-  /// How many different texts there are.
   [[nodiscard]] std::size_t size() const noexcept { return used_; }
 
  private:
   static constexpr std::size_t kFirstCapacity = 256;
 
-  /// Where `text` is, or would be. The size of `texts` is a power of two.
+  /// Returns the slot of `text`, or the empty slot for it. The size of `texts` is a power of two.
   static std::string_view& place_of(ArenaArray<std::string_view>& texts,
                                     std::string_view text) noexcept;
 

@@ -1,4 +1,4 @@
-/// Which parts of a block the program has ever touched.
+/// Visits and copies only the pages of a block that were ever touched.
 #pragma once
 
 #include <atomic>
@@ -11,14 +11,13 @@
 
 namespace alloctap {
 
-/// Bytes from which on the system is asked which pages of a block are there: 4 us, as much as it
-/// takes to fill so much memory that is there, and a fortieth where it is not.
+/// Minimum block size for which the kernel is asked which pages are present. Asking takes 4 us: as
+/// long as filling that much resident memory, and 1/40 of filling absent memory.
 inline constexpr std::size_t kLeastBytesAskedFor = std::size_t{256} << 10;
 
-/// Calls `visit(std::byte* begin, std::size_t bytes)` for the parts of a block that may hold
-/// anything but the system's zeros: all of a small block, the resident and the swapped pages of a
-/// large one. Where the system does not answer, or may not be asked, that is all. Runs inside
-/// malloc, keeps errno.
+/// Calls `visit(std::byte* begin, std::size_t bytes)` for the parts of a block that may be nonzero.
+/// Visits all of a small block, but only the resident and swapped pages of a large one. Visits the
+/// whole block if the kernel cannot be asked. Runs inside malloc; preserves errno.
 template <class Visit>
 void visit_touched(std::byte* begin, std::size_t bytes, Visit&& visit) noexcept {
   const bool may_ask = !os::threads_are_confined.load(std::memory_order_relaxed);
@@ -30,7 +29,7 @@ void visit_touched(std::byte* begin, std::size_t bytes, Visit&& visit) noexcept 
   });
 }
 
-/// As memcpy, but that neither range's untouched pages are brought in.
+/// Copies like memcpy, without faulting in untouched pages of either range.
 void copy_touched(void* destination, const void* source, std::size_t bytes) noexcept;
 
 }  // namespace alloctap

@@ -1,16 +1,15 @@
-/// A large static array that costs the compiler nothing.
+/// A large zero-initialized static array that compiles fast.
 #pragma once
 
 #include <cstddef>
 
 namespace alloctap {
 
-/// `kCount` objects of type `T`, whose initial state must be all zeros, as that of atomics of
-/// numbers and pointers is. Constant-initialized, and takes no memory before it is touched where
-/// its object is static.
+/// An array of `kCount` objects of type `T`, for which all-zero bytes must be a valid initial
+/// state, such as atomics of numbers and pointers. Constant-initialized; a static one lies in .bss.
 ///
-/// An array of atomics would do, but compilers run the constructor of each element to see that it
-/// yields zeros: that is a second for a million bytes, in every translation unit.
+/// Replaces an array of atomics because compilers evaluate each element's constructor to find that
+/// it yields zeros. That takes a second per million bytes in every translation unit.
 template <class T, std::size_t kCount>
 class ZeroedArray {
  public:

@@ -52,7 +52,7 @@ ALLOCTAP_NOINLINE ALLOCTAP_INLINE void WorldGate::wait_while(std::uint32_t bits)
 
 ALLOCTAP_INLINE bool ThreadStates::close_gate(std::int64_t patience_ns) noexcept {
   WorldGate::close();
-  // Who has no state yet has to take the lock for one, and finds the gate closed.
+  // A thread without a state blocks on this lock, then finds the world stopped.
   const std::lock_guard hold(lock_);
   const ThreadState* mine = this_thread_slot().state;
   const auto is_other = [mine](const ThreadState& state) { return &state != mine; };
@@ -107,8 +107,7 @@ ALLOCTAP_INLINE ThreadState* ThreadStates::make_or_reuse() noexcept {
 }
 
 ALLOCTAP_INLINE void ThreadStates::adopt(ThreadState& state) noexcept {
-  // Whatever the thread before read or wrote, it did before it lowered its flag for the last
-  // time.
+  // Acquires all accesses of the previous owner: they precede the last store to its flag.
   state.recording.exchange(0, std::memory_order_acquire);
   ++state.generation;
   state.error = os::ErrnoSlot::mine();
@@ -131,7 +130,7 @@ ALLOCTAP_INLINE void ThreadStates::sweep() noexcept {
     const os::ThreadId id = state->thread_id.load(std::memory_order_relaxed);
     ThreadState& current = *state++;
     if (id != mine && os::thread_is_alive(id)) continue;
-    // Who looks at it from now on waits for no flag: what its thread wrote comes with this one.
+    // Acquires the ended thread's writes for later readers, which do not wait for its flag.
     static_cast<void>(current.recording.load(std::memory_order_acquire));
     live.erase(live.iterator_to(current));
     spare_.get().push_back(current);
