@@ -1,4 +1,4 @@
-/// A range of addresses.
+/// A half-open range of addresses.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace alloctap {
 
-/// `[start, end)`, in bytes of address space.
+/// `[start, end)`.
 struct AddressRange {
   std::uintptr_t start = 0;
   std::uintptr_t end = 0;

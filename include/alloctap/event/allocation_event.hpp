@@ -1,4 +1,4 @@
-/// What a hook backend tells of one call.
+/// The events that a hook backend passes to its sink: allocations, frees and mappings.
 #pragma once
 
 #include <cstddef>
@@ -12,74 +12,74 @@
 
 namespace alloctap {
 
-/// Where in the program a call came from.
+/// The call site of a hooked call.
 struct CallOrigin {
-  /// The return address of the hooked call: the innermost frame of the program, but for those that
-  /// `allocator` names.
+  /// The return address of the hooked call: the program's innermost frame, unless `allocator` skips
+  /// it.
   const void* caller = nullptr;
-  /// The frame address of the hooked function, whose frame record leads to the caller; nullptr
-  /// where the backend has none.
+  /// The frame address (CFA or frame pointer) of the hooked function, from which unwinding starts;
+  /// nullptr if the backend has none.
   const void* frame = nullptr;
-  /// A place in the hooked function where `frame` is its frame address.
+  /// A code address in the hooked function at which `frame` is valid.
   [[no_unique_address]] arch::CodeAddress place{};
-  /// Frames that stacks leave out where they are the innermost; nullptr where there are none,
-  /// because the hook stands in front of the allocator.
+  /// Frames to skip at the innermost end of the stack; nullptr if the hook runs before the
+  /// allocator.
   const AllocatorFrames* allocator = nullptr;
 };
 
 struct DetachedBlock;
 
-/// A block that the host's allocator has just handed out.
+/// A block that the allocator has just returned.
 struct AllocationEvent {
   void* pointer = nullptr;
-  /// Bytes that the program asked for.
+  /// The requested size in bytes.
   std::size_t size = 0;
-  /// Bytes; 0 where the call named none.
+  /// Bytes; 0 if the call states no alignment.
   std::size_t alignment = 0;
   AllocationKind kind = AllocationKind::kMalloc;
   [[no_unique_address]] os::HeapHandle heap{};
   CallOrigin origin;
-  /// What a reallocation made it of, whose finish precedes this; nullptr where it made it of
-  /// nothing. Lives as long as the call.
+  /// The old block if this ends a reallocation, after its `finish_reallocate`; else nullptr. Valid
+  /// only during the call.
   const DetachedBlock* reallocated = nullptr;
 };
 
-/// A block that the program is about to give back.
+/// A block that the program is about to free.
 struct DeallocationEvent {
   void* pointer = nullptr;
-  /// Bytes, where the call stated them (sized delete); else 0.
+  /// Bytes if the call states the size (sized delete); else 0.
   std::size_t stated_size = 0;
-  /// Bytes, where the call stated it (aligned delete); else 0.
+  /// Bytes if the call states the alignment (aligned delete); else 0.
   std::size_t stated_alignment = 0;
   DeallocationKind kind = DeallocationKind::kFree;
   [[no_unique_address]] os::HeapHandle heap{};
   CallOrigin origin;
 };
 
-/// Address space that the program has just mapped: `[address, address + length)`, whole pages.
+/// A new mapping of the program: `[address, address + length)`, whole pages.
 struct MappingEvent {
   void* address = nullptr;
   std::size_t length = 0;
   CallOrigin origin;
 };
 
-/// What is known of a live block.
+/// What the index stores for a live block.
 struct BlockRecord {
   StackId stack = kNoStackId;
   std::uint64_t size = 0;
 };
 
-/// An allocation with its stack already interned, on its way to the container.
+/// An allocation whose stack is already interned, for the container.
 struct RecordedAllocation {
   void* pointer = nullptr;
   BlockRecord record;
 };
 
-/// A record taken out for the time of a reallocation, to be put back if that fails.
+/// The record that was removed at the start of a reallocation, to be restored if it fails.
 struct DetachedBlock {
   void* pointer = nullptr;
   BlockRecord record;
-  /// Whether there was a record at all.
+  /// Whether a record existed.
   bool known = false;
 };
 

@@ -1,11 +1,11 @@
-/// By which family of calls memory came or went.
+/// The families of allocation and deallocation functions, which must match for a block.
 #pragma once
 
 #include <cstdint>
 
 namespace alloctap {
 
-/// The call that produced a block, as far as it matters for giving it back.
+/// The family of functions that allocated a block; it decides which function may free it.
 enum class AllocationKind : std::uint8_t {
   kMalloc,
   kAlignedAlloc,
@@ -13,12 +13,12 @@ enum class AllocationKind : std::uint8_t {
   kNewArray,
   kAlignedNew,
   kAlignedNewArray,
-  /// Of Windows' C libraries, where free does not take it.
+  /// `_aligned_malloc` of Windows' C libraries, whose blocks `free` must not get.
   kAlignedMalloc,
   kCustom,
 };
 
-/// The call that gave a block back.
+/// The family of functions that frees a block.
 enum class DeallocationKind : std::uint8_t {
   kFree,
   kRealloc,
@@ -26,7 +26,7 @@ enum class DeallocationKind : std::uint8_t {
   kDeleteArray,
   kAlignedDelete,
   kAlignedDeleteArray,
-  /// _aligned_free and what reallocates by the same rules.
+  /// `_aligned_free`, and `_aligned_realloc` and its variants.
   kAlignedFree,
   kCustom,
 };

@@ -1,4 +1,4 @@
-/// What is known of the time that one call spent inside the allocator.
+/// The time of one call of the allocator, and the sink that measures it.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace alloctap {
 
-/// What a program calls an allocator for.
+/// The purpose of an allocator call.
 enum class AllocatorCall : std::uint8_t { kAllocate, kReallocate, kFree };
 inline constexpr std::array<AllocatorCall, 3> kAllAllocatorCalls{
     AllocatorCall::kAllocate, AllocatorCall::kReallocate, AllocatorCall::kFree};
@@ -30,25 +30,26 @@ inline constexpr std::array<AllocatorCall, 3> kAllAllocatorCalls{
   return "allocate";
 }
 
-/// A call whose time is taken, from its begin to its end.
+/// A call that is being timed.
 struct TimedCall {
-  /// Of `os::monotonic_ns`.
+  /// Time of `os::monotonic_ns`.
   std::int64_t begin_ns = 0;
-  /// For how many calls this one stands.
+  /// The sample weight: the number of calls that this one represents.
   std::uint32_t weight = 0;
   AllocatorCall call = AllocatorCall::kAllocate;
-  /// Bytes that the program asked for, or gives back; 0 where that is not known.
+  /// The size of the block in bytes; 0 if unknown.
   std::size_t bytes = 0;
-  /// What the thread had used up at the begin; unknown unless `has_usage`.
+  /// The thread's resource usage at the beginning; valid only if `has_usage`.
   os::ThreadUsage usage{};
   bool has_usage = false;
 };
 
-/// A sink that takes the time of some calls. `begin_timing` is asked immediately before the real
-/// call, and for a free (whose `bytes` are 0: the sink knows the block) behind `on_deallocate`. It
-/// returns nullptr where it does not take the time of this one; else what `end_timing` is told
-/// behind the real call, before `on_allocate`, unless the call throws. Both run inside malloc, and
-/// leave errno as it is.
+/// A sink that times some calls. `begin_timing` runs immediately before the real call; for a free,
+/// after `on_deallocate` and with 0 `bytes`, because the sink knows the block. It returns nullptr
+/// if it does not time this call.
+///
+/// `end_timing` gets that result after the real call and before `on_allocate`, unless the call
+/// throws. Both run inside malloc and preserve errno.
 template <class S>
 concept TimingSink =
     EventSink<S> && requires(AllocatorCall call, std::size_t bytes, const TimedCall& timed) {

@@ -1,4 +1,4 @@
-/// The frames that an allocator puts between the program and a hook of its own.
+/// The frames between the program and a hook that the allocator itself calls.
 #pragma once
 
 #include <algorithm>
@@ -8,17 +8,17 @@
 
 namespace alloctap {
 
-/// A set of return addresses inside an allocator. A hook that the allocator calls stands some
-/// frames inside of it, in number and place different for each of its functions; a stack begins at
-/// the first frame that is not one of these.
+/// A set of return addresses inside an allocator. An allocator that calls a hook has some frames of
+/// its own between the program and the hook, which differ by function. Stacks start at the first
+/// frame outside the set.
 ///
-/// `add` runs in the control plane, before any event refers to the set; `contains` may run inside
+/// `add` runs on the control plane, before any event refers to the set; `contains` may run inside
 /// malloc.
 class AllocatorFrames {
  public:
   static constexpr std::size_t kMost = 128;
 
-  /// False where there is no more room: that frame will stay in stacks.
+  /// Adds an address. Returns false if the set is full; the frame then stays in stacks.
   bool add(std::uintptr_t return_address) noexcept {
     const auto place = std::lower_bound(begin(), end(), return_address);
     if (place != end() && *place == return_address) return true;

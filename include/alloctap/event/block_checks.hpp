@@ -1,4 +1,5 @@
-/// What a hook backend asks a sink that checks blocks, beyond telling it of them.
+/// The contract between a hook backend and a sink that checks blocks (red zones, quarantine, guard
+/// pages).
 #pragma once
 
 #include <concepts>
@@ -13,102 +14,102 @@
 
 namespace alloctap {
 
-/// A block that the program wants.
+/// A block that the program requests.
 struct AllocationRequest {
-  /// Bytes that the program asked for.
+  /// The requested size in bytes.
   std::size_t size = 0;
-  /// Bytes; 0 where the call named none.
+  /// Bytes; 0 if the call states no alignment.
   std::size_t alignment = 0;
   AllocationKind kind = AllocationKind::kMalloc;
-  /// Whether the call says what the program finds in the block (calloc, strdup).
+  /// Whether the function initializes the block (calloc, strdup).
   bool has_content = false;
   [[no_unique_address]] os::HeapHandle heap{};
 };
 
-/// How a block is to be had of the allocator.
+/// How to allocate a block.
 struct BlockPlan {
-  /// Bytes to ask for.
+  /// The size to request from the allocator, in bytes.
   std::size_t bytes = 0;
-  /// Bytes of these that stand in front of what the program gets; a multiple of its alignment.
+  /// The part of `bytes` before the program's block (left red zone); a multiple of the alignment.
   std::size_t front = 0;
-  /// The sink's own name for it; 0 where it has no memory to check this one.
+  /// The sink's number for the block; 0 if there was no memory to check it.
   std::uint32_t number = 0;
-  /// Zeroed memory of the sink's own, which takes the place of the allocator's: that is not asked.
-  /// nullptr where it is.
+  /// Zeroed memory of the sink that replaces a call of the allocator; nullptr if the allocator is
+  /// called.
   void* place = nullptr;
 };
 
-/// What is to be done with a block that the program gives back.
+/// How to free a block.
 struct ReleasePlan {
   enum class Action : std::uint8_t {
-    /// The sink knows nothing of it: to the allocator, as it is.
+    /// Unknown to the sink: pass the pointer to the allocator unchanged.
     kPassOn,
-    /// `block` goes to the allocator, by the function that fits `kind`.
+    /// Pass `block` to the allocator function that matches `kind`.
     kRelease,
-    /// It is none. The allocator must not see it.
+    /// Not a live block; must not reach the allocator.
     kRefuse,
-    /// It was the sink's own memory, and the sink has it back.
+    /// The block was in the sink's own pool, which has it again.
     kReturnedToPool,
   };
   Action action = Action::kPassOn;
-  /// As the allocator knows it.
+  /// The allocator's address of the block.
   void* block = nullptr;
   AllocationKind kind = AllocationKind::kMalloc;
-  /// Bytes; 0 where the allocation named none.
+  /// Bytes; 0 if the allocation stated no alignment.
   std::size_t alignment = 0;
-  /// The sink's own name for it.
+  /// The sink's number for the block.
   std::uint32_t number = 0;
-  /// Where it came from, whatever the call that gives it back says.
+  /// The heap that the block came from, even if the freeing call names another.
   [[no_unique_address]] os::HeapHandle heap{};
 };
 
-/// What is known of a block that is to be reallocated or looked at.
+/// What is known of a block that the program reallocates or queries the size of.
 struct BlockLookup {
   enum class Verdict : std::uint8_t { kUnknown, kKnown, kRefused };
   Verdict verdict = Verdict::kUnknown;
-  /// Bytes that the program may use, where it is known.
+  /// The usable size in bytes, if known.
   std::size_t size = 0;
-  /// As the allocator knows it, where it is known; nullptr: it is the sink's own memory.
+  /// The allocator's address of the block, if known; nullptr if it is in the sink's own pool.
   void* block = nullptr;
 };
 
-/// What the program did to pages that a block may lie in.
+/// A change by the program to pages in which a block may lie.
 enum class PageChange : std::uint8_t {
   kNone,
-  /// They may be accessed in other ways than before.
+  /// Their access rights changed.
   kProtected,
-  /// They are gone, or others.
+  /// They were unmapped or mapped over.
   kReplaced,
-  /// What was in them is lost.
+  /// Their contents were discarded (as by madvise).
   kDiscarded,
 };
 
-/// A sink that decides how blocks are had and given back. Every function runs inside malloc, on any
-/// thread, whether there is a session or not; blocks come and go through it from the first call on.
+/// A sink that decides how blocks are allocated and freed. All functions run inside malloc, on any
+/// thread, with or without a session, from the first hooked call on.
 ///
-/// A hook may ask first, so that what is nobody's business costs next to nothing:
-/// `should_skip_checks`, whether the block that is about to come is an ordinary one, for which
-/// nothing below is called (asking counts the block where it is one, so once for each);
-/// `is_checked`, whether there may be something to say about one that is to go or to be moved.
+/// Fast paths: if `should_skip_checks` returns true, the next block is ordinary and no function
+/// below is called for it. It counts down to the next guard page, so call it once per block.
+/// `is_checked` is whether the sink may have to act when a block is freed or moved.
 ///
-/// `plan_block` precedes the call of the allocator, and stands for it where the plan has a place;
-/// `adopt_block` follows it and gives what the program gets, or `drop_plan` where the allocator had
-/// nothing. `release_block` comes before the allocator takes a block back. Where it says so,
-/// `retire_block` follows, after the block's end was told: where that is false, the block stays for
-/// a while. Then `next_evicted`, until it is false: each names one more to give back.
-/// `before_reallocate` looks at a block and leaves it as it is; so does `before_measure`, where the
-/// program asks how large a block is, by a function whose name lives as long as the process.
+/// Allocation: `plan_block` runs before the allocator, and replaces it if the plan has a `place`.
+/// Then `adopt_block` returns the program's pointer, or `drop_plan` runs if the allocator failed.
 ///
-/// `register_unchecked_block`, `release_unchecked` and `forget_unchecked` are for calls that a hook
-/// passes through, of the allocator itself or of the tracker: a block that comes is not checked,
-/// one that goes may be. The last one says whether it was noted, or nothing needs to be.
+/// Free: `release_block` runs before the allocator. If it says so, `retire_block` follows, after
+/// the free was reported; it returns false if the block stays in quarantine. Then `next_evicted` is
+/// called until it returns false; each call names one more block to free.
 ///
-/// `is_unknown_block` says whether a block would be refused because nothing at all is known of it.
-/// A hook that comes after the first allocations asks, and notes it where the allocator knows it.
-/// `on_page_change` follows a call by which the program changed the pages of a range.
-/// `end_next` is for a heap that goes with all that is in it: each call ends one block of
-/// `gone.heap`, from `cursor` on, which begins with 0, and gives what the program knew it by, or
-/// nullptr where none is left.
+/// `before_reallocate` checks a block and leaves it unchanged. So does `before_measure`, for
+/// functions that query a block's size; their names live as long as the process.
+///
+/// `register_unchecked_block`, `release_unchecked` and `forget_unchecked` are for calls of the
+/// allocator or the tracker that a hook passes through. New blocks are not checked; freed ones may
+/// be. `forget_unchecked` returns true if the block was registered or need not be.
+///
+/// `is_unknown_block` returns whether a free would be refused because the block is unknown. A hook
+/// that starts after the first allocations calls it, and registers the block if the allocator knows
+/// it. `on_page_change` follows a call that changed pages of a range. `end_next` serves heap
+/// destruction: each call ends one block of `gone.heap`, from `cursor` (0 at first). It returns the
+/// program's pointer, or nullptr when no block is left.
 template <class S>
 concept CheckingSink =
     EventSink<S> &&

@@ -1,4 +1,4 @@
-/// The receiving end of a hook backend.
+/// The contract of event sinks: what a hook backend reports events to.
 #pragma once
 
 #include <concepts>
@@ -8,23 +8,22 @@
 
 namespace alloctap {
 
-/// A range of mappings taken out for the time of a system call; put back if that fails. Opaque to
-/// backends; owned by whoever holds it until it is handed to `cancel_unmap` or `finish_unmap`.
+/// Mappings removed from the records for the time of a system call; restored if it fails. Opaque to
+/// backends. The caller owns it until `cancel_unmap` or `finish_unmap`.
 struct DetachedMappings {
   void* first = nullptr;
-  /// The range that is unmapped, where the sink needs it again.
+  /// The range to be unmapped, if the sink needs it later.
   void* address = nullptr;
   std::size_t length = 0;
 };
 
 /// A type with static functions, so that C entry points need no context pointer. All run inside
-/// malloc: none may throw, allocate from the host or take a host's lock.
+/// malloc: they must not throw, allocate from the program's allocator or acquire its locks.
 ///
-/// Order of calls: `on_allocate` and `on_map` follow the real call; `on_deallocate` comes before
-/// it, because afterwards another thread may own the address. A reallocation, and an unmapping,
-/// that may fail is begun before the real call and finished or cancelled after it.
-/// `on_modules_unloading` precedes what may take code away, and `on_modules_unloaded` follows it;
-/// neither is called inside malloc.
+/// `on_allocate` and `on_map` follow the real call. `on_deallocate` precedes it, because afterwards
+/// another thread may own the address. A reallocation or unmapping, which may fail, begins before
+/// the real call and is finished or cancelled after it. `on_modules_unloading` precedes a call that
+/// may unload code, `on_modules_unloaded` follows it; neither runs inside malloc.
 template <class S>
 concept EventSink =
     requires(const AllocationEvent& allocation, const DeallocationEvent& gone,
@@ -42,11 +41,11 @@ concept EventSink =
       { S::on_modules_unloaded() } noexcept -> std::same_as<void>;
     };
 
-/// A sink that passes over most calls. It is asked before `on_allocate` and `on_deallocate`, and
-/// before anything else that says whether events are wanted: `try_skip` of a block that the program
-/// was just given, of as many bytes as `bytes_of()` says; `try_skip_free` of one that it is about
-/// to give back; neither of them null. True: the sink has counted the call, and wants no event of
-/// it. Else it may be told by the functions that do not ask again.
+/// A sink that samples, so that it skips most calls. Backends call it before `on_allocate`,
+/// `on_deallocate` and any other filter. `try_skip` gets a new block, whose size `bytes_of()`
+/// returns; `try_skip_free` gets a block about to be freed; neither is null. If they return true
+/// the sink has counted the call and wants no event. Otherwise the event may go to the
+/// `..._sampled_in` functions, which do not repeat the check.
 template <class S>
 concept SkippingSink =
     EventSink<S> && requires(void* block, std::size_t (&bytes_of)(),
@@ -57,12 +56,12 @@ concept SkippingSink =
       { S::on_deallocate_sampled_in(block, origin) } noexcept -> std::same_as<void>;
     };
 
-/// Whether `on_allocate` and `on_deallocate` of `S` leave errno, or what the system has in its
-/// place, as they find it. Backends see to that for all others.
+/// Whether `on_allocate` and `on_deallocate` of `S` preserve errno (or GetLastError). Backends
+/// preserve it for all other sinks.
 template <class S>
 inline constexpr bool kLeavesErrnoAlone = requires { requires S::leaves_errno_alone; };
 
-/// The least that models `EventSink`; what backends are checked against.
+/// A minimal model of `EventSink`, to check backends against.
 struct EventSinkArchetype {
   static void on_allocate(const AllocationEvent&) noexcept {}
   static void on_deallocate(const DeallocationEvent&) noexcept {}
@@ -79,8 +78,8 @@ struct EventSinkArchetype {
 
 static_assert(EventSink<EventSinkArchetype>);
 
-/// What the hook of `Tracker` feeds: of an alloctap::Tracker what implement.hpp says, of another
-/// type its `Sink`.
+/// The sink of a tracker's hook: for an alloctap::Tracker, implement.hpp defines it; for another
+/// type, it is the member `Sink`.
 template <class Tracker>
 struct SinkOfTracker {
   using Type = typename Tracker::Sink;

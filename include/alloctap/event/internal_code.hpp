@@ -1,4 +1,4 @@
-/// Code of the tracker that code of the program runs inside of.
+/// Code ranges of the tracker whose frames are left out of stacks.
 #pragma once
 
 #include <array>
@@ -10,15 +10,15 @@
 
 namespace alloctap {
 
-/// Ranges of code whose frames are left out of stacks: a replacement of dlclose, inside of which
-/// destructors of the program run, or all of an object that is preloaded.
+/// Ranges of tracker code that the program's code may run below: a replacement of dlclose, which
+/// runs destructors of the program, or a whole preloaded object.
 ///
 /// Lock-free; `contains` may run inside malloc. Constant-initialized, never destroyed.
 class InternalCode {
  public:
   static constexpr std::size_t kMaxRanges = 16;
 
-  /// Adds a range, once. What does not fit is left out: its frames stay in stacks.
+  /// Adds a range once. If the table is full, the frames of the range stay in stacks.
   void add(AddressRange range) noexcept {
     if (range.empty() || contains(range.start)) return;
     for (Range& slot : ranges_) {
@@ -30,7 +30,7 @@ class InternalCode {
     }
   }
 
-  /// Returns whether the instruction at `address` is in one of the ranges.
+  /// Whether the instruction at `address` lies in a range.
   [[nodiscard]] bool contains(std::uintptr_t address) const noexcept {
     for (const Range& range : ranges_) {
       const std::uintptr_t end = range.end.load(std::memory_order_acquire);
@@ -41,12 +41,12 @@ class InternalCode {
   }
 
  private:
-  /// The end of a range whose start is being written.
+  /// The `end` of a range whose `start` is being written.
   static constexpr std::uintptr_t kReserved = 1;
 
   struct Range {
     std::atomic<std::uintptr_t> start{0};
-    /// 0 of a slot that is free; they are taken in their order.
+    /// 0 if the slot is free. Slots are filled in order.
     std::atomic<std::uintptr_t> end{0};
   };
 

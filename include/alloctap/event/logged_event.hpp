@@ -1,4 +1,4 @@
-/// What an event log keeps of an event.
+/// One event of an event log.
 #pragma once
 
 #include <cstdint>
@@ -7,32 +7,33 @@
 
 namespace alloctap {
 
-/// What happened to a block.
+/// The kind of an event.
 enum class LoggedKind : std::uint8_t {
   kAllocation,
   kDeallocation,
-  /// A reallocation began: the block is gone, unless `kPutBack` is the next event of that thread.
+  /// A reallocation began: the block is removed, unless `kPutBack` is the next event of that
+  /// thread.
   kDetach,
-  /// That reallocation failed: the block is there again. No allocation.
+  /// The reallocation failed: the block is live again. Not an allocation.
   kPutBack,
 };
 
 struct LoggedEvent {
-  /// The place in the order of all events of a log, from 0: events of one block are in the order in
-  /// which they happened, whatever threads they are of.
+  /// The position in the log, from 0. Events of one block are in the order in which they happened,
+  /// even on different threads.
   std::uint64_t sequence = 0;
   LoggedKind kind = LoggedKind::kAllocation;
-  /// From 1, in the order in which threads had their first event. No two threads share a number.
+  /// Numbers threads from 1 in the order of their first events. Numbers are unique.
   std::uint32_t thread = 0;
-  /// Of allocations and of what is put back.
+  /// Set if `adds_block()`.
   StackId stack = kNoStackId;
   std::uintptr_t address = 0;
-  /// In bytes, likewise.
+  /// Bytes. Set if `adds_block()`.
   std::uint64_t size = 0;
-  /// In nanoseconds since the Unix epoch, in steps of some milliseconds (`coarse_monotonic_ns`).
+  /// Nanoseconds since the Unix epoch, in steps of some milliseconds (`coarse_monotonic_ns`).
   std::int64_t time_ns = 0;
 
-  /// Whether a block comes, so that there is a size and a stack.
+  /// Whether a block becomes live, so that `size` and `stack` are set.
   [[nodiscard]] constexpr bool adds_block() const noexcept {
     return kind == LoggedKind::kAllocation || kind == LoggedKind::kPutBack;
   }
@@ -40,7 +41,7 @@ struct LoggedEvent {
   friend constexpr bool operator==(const LoggedEvent&, const LoggedEvent&) noexcept = default;
 };
 
-/// What the first event of a stream is told from.
+/// The predecessor of the first event of a stream, for delta coding.
 inline constexpr LoggedEvent kBeforeFirstEvent{.sequence = ~std::uint64_t{0}};
 
 }  // namespace alloctap

@@ -1,4 +1,4 @@
-/// What a call or an instruction of the program's touches.
+/// A memory access of the program, and the sink that checks it.
 #pragma once
 
 #include <concepts>
@@ -10,21 +10,21 @@
 
 namespace alloctap {
 
-/// A range of bytes that is read or written.
+/// A read or write of a byte range.
 struct MemoryAccess {
-  /// The function that was called, which lives as long as the process; empty where an instruction
-  /// of the program's own did it.
+  /// The called function, a name that lives as long as the process; empty for an instruction of the
+  /// program.
   std::string_view function;
-  /// Its first byte.
+  /// The first byte.
   std::uintptr_t address = 0;
-  /// 0 where it is not known how many.
+  /// 0 if unknown.
   std::uint64_t bytes = 0;
   bool writes = false;
 };
 
-/// A sink that checks what the program reads and writes. All may run inside malloc, on any thread.
-/// `room_at` says how many bytes there are from a pointer to the end of its block, and `SIZE_MAX`
-/// where no block is known there.
+/// A sink that checks the program's reads and writes. All functions may run inside malloc, on any
+/// thread. `room_at` returns the bytes between a pointer and the end of its block; `SIZE_MAX` if
+/// the block is unknown.
 template <class S>
 concept AccessSink = requires(const MemoryAccess& access, const CallOrigin& origin,
                               const void* pointer, std::uintptr_t source) {

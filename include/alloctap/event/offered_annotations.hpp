@@ -1,4 +1,4 @@
-/// What the trackers of this process offer to annotate.h.
+/// Publishes the functions behind annotate.h to all modules of the process.
 #pragma once
 
 #include <cstddef>
@@ -10,30 +10,32 @@
 
 namespace alloctap {
 
-/// The text that a function of annotate.h was given; empty where there is none.
+/// Returns the string argument of a function of annotate.h; empty if it is null.
 [[nodiscard]] inline std::string_view annotated_text(const char* text,
                                                      std::size_t length) noexcept {
   if (text == nullptr) return {};
   return length == ALLOCTAP_ENDS_IN_ZERO ? std::string_view(text) : std::string_view(text, length);
 }
 
-/// Gives every module the functions that trackers offer. They belong to the process, and do nothing
-/// if no tracker records, so they stay when a tracker stops. Constant-initialized, never
-/// destroyed. Control plane, thread-safe; never inside malloc. Takes no lock but the loader's.
+/// Stores the functions that trackers offer in the annotation slots of every module. They are
+/// process-wide and do nothing while no tracker records, so they stay when a tracker stops.
+///
+/// Constant-initialized, never destroyed. Control plane, thread-safe; never inside malloc. Acquires
+/// only the loader's lock.
 class OfferedAnnotations {
  public:
-  /// Adds those of `more` that are not null, and gives all to each module that is loaded now.
+  /// Adds the non-null functions of `more`, and stores all in each module that is loaded now.
   static void offer(const alloctap_slots& more) noexcept;
 
-  /// Takes `functions` from modules to which the loader gave them, now and later, unless they are
-  /// offered: for libraries that export more than their tracker needs. Takes effect on modules
-  /// that are loaded already with the next call of a function of this class.
+  /// Removes `functions`, unless they are offered, from slots that the loader resolved to them. For
+  /// libraries that export more than their tracker needs. The next call of this class applies it to
+  /// modules that are already loaded.
   static void withhold(const alloctap_slots& functions) noexcept { withheld_ = functions; }
 
-  /// Gives them to modules that have come since.
+  /// Stores the functions in modules loaded since the last call.
   static void offer_to_new_modules() noexcept { native::visit_annotation_slots(&fill); }
 
-  /// Gives them to the module at `address`, of which the loader gives notice.
+  /// Stores the functions in the module at `address`, for a loader notice.
   static void offer_to(std::uintptr_t address) noexcept {
     native::visit_annotation_slots_of(address, &fill);
   }
@@ -49,11 +51,11 @@ class OfferedAnnotations {
     function(slots.pools, others.pools);
   }
 
-  /// What the loader resolved stays as it is, unless it is withheld.
+  /// Fills empty slots. Keeps what the loader resolved, unless it is withheld.
   static void fill(alloctap_slots& slots) noexcept;
 
   static inline constinit alloctap_slots offered_{};
-  /// Written before there are threads.
+  /// Written before the process has threads.
   static inline constinit alloctap_slots withheld_{};
 };
 

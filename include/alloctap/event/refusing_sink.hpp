@@ -1,4 +1,4 @@
-/// What a hook backend asks a sink that may refuse allocations, beyond telling it of them.
+/// The contract between a hook backend and a sink that injects allocation failures.
 #pragma once
 
 #include <concepts>
@@ -9,23 +9,22 @@
 
 namespace alloctap {
 
-/// A block that somebody is about to ask the allocator for.
+/// An allocation that is about to be made.
 struct AskedAllocation {
-  /// In bytes.
+  /// Bytes.
   std::size_t size = 0;
-  /// Whether it is not the program that asks, but the tracker, for a snapshot or a report.
+  /// Whether the tracker makes it, for a snapshot or a report.
   bool is_own = false;
   CallOrigin origin;
 };
 
-/// A sink that may have a call fail as if there were no memory. Every function runs inside malloc,
-/// on any thread, whether there is a session or not, before the allocator sees anything of the
-/// call.
+/// A sink that can make an allocation fail as if out of memory. All functions run inside malloc, on
+/// any thread, with or without a session, before the allocator sees the call.
 ///
-/// `may_refuse` is asked for every call, so it has to be a load. Where it is true, `refuses`
-/// follows, and when the call is over `end_asked`, on the same thread, whatever the answer was. In
-/// between, what the allocator or the C++ library allocates on the way is asked for too, and must
-/// not be refused: it is no call of anybody's.
+/// `may_refuse` is called for every allocation, so it must be a mere load. If it returns true,
+/// `refuses` follows, and `end_asked` at the end of the call, on one thread, whatever the result.
+/// Nested allocations of the allocator or the C++ library in between pass through `refuses`, too,
+/// and must not fail: they are not the program's.
 template <class S>
 concept RefusingSink = EventSink<S> && requires(const AskedAllocation& asked) {
   { S::may_refuse() } noexcept -> std::same_as<bool>;

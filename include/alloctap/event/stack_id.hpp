@@ -1,11 +1,11 @@
-/// How a stack is called.
+/// The id of a captured call stack.
 #pragma once
 
 #include <cstdint>
 
 namespace alloctap {
 
-/// Identifies a captured stack in a tracker's stack table. 0 means none.
+/// Identifies a stack in a tracker's stack table; 0 is no stack.
 using StackId = std::uint32_t;
 inline constexpr StackId kNoStackId = 0;
 

@@ -1,19 +1,19 @@
-/// On whose behalf a stack allocates.
+/// The owner of an allocation: a tag and a thread.
 #pragma once
 
 #include <cstdint>
 
 namespace alloctap {
 
-/// A tag of the program, such as "Physics"; 0 means none.
+/// A tag of the program, such as "Physics"; 0 is no tag.
 using TagId = std::uint16_t;
 inline constexpr TagId kNoTag = 0;
 
-/// A thread of the program, as `ThreadState::number`; 0 means that it is not told.
+/// A thread of the program, as `ThreadState::number`; 0 if threads are not distinguished.
 using ThreadNumber = std::uint16_t;
 inline constexpr ThreadNumber kNoThread = 0;
 
-/// Stacks of the same frames that have different owners are different stacks.
+/// The owner of a stack. Equal frames with different owners are different stacks.
 struct StackOwner {
   TagId tag = kNoTag;
   ThreadNumber thread = kNoThread;
