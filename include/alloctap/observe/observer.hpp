@@ -1,5 +1,4 @@
-/// The contract of observers: code of the program's that is told of each block as it comes and
-/// goes.
+/// The contract of observers: callbacks of the program for each allocation and free.
 #pragma once
 
 #include <concepts>
@@ -11,74 +10,74 @@
 
 namespace alloctap {
 
-/// A block as observers see it.
+/// A block as passed to observers.
 struct ObservedBlock {
   void* pointer = nullptr;
-  /// Bytes that the program asked for.
+  /// The requested size in bytes.
   std::size_t size = 0;
-  /// As in snapshots of the same tracker.
+  /// The id in snapshots of that tracker.
   StackId stack = kNoStackId;
-  /// Of the stack; nobody where `Config::Tags` tell none, or the observer does not ask.
+  /// The owner of the stack; empty if `Config::Tags` has none, or the observer does not want it.
   StackOwner owner{};
 };
 
-/// Address space, whole pages. What is unmapped need not be one mapping: it may be a part of one,
-/// several, or nothing.
+/// A range of mapped memory, whole pages. An unmapped range may be a part of a mapping, several
+/// mappings, or none.
 struct ObservedMapping {
   void* address = nullptr;
   std::size_t length = 0;
 };
 
-/// `on_track` follows the allocation, `on_untrack` precedes the free: the block is the caller's
-/// both times. Both run inside malloc, on the thread that called it. Each block of which an
-/// observer is told to come is one that the tracker records, and of each that goes it was told
-/// before; of blocks that came before the session, or in a pause, it hears nothing. A reallocation
-/// is the end of one block and the beginning of another one, and one that fails is too, of the same
-/// block both times. Where `on_track` tells of a pointer that has not gone, the free of the block
-/// before went unseen.
+/// A type with callbacks. `on_track` follows an allocation, `on_untrack` precedes a free, so the
+/// block belongs to the caller both times. Both run inside malloc, on the calling thread.
 ///
-/// An observer may allocate: that is not recorded. It must not throw, wait for what another thread
-/// may hold while that allocates, start a tracker or dump.
+/// Observers see exactly the blocks that the tracker records, and so none from before the session
+/// or from a pause. A reallocation is an `on_untrack` and an `on_track`; if it fails, both are of
+/// one block. An `on_track` of a pointer that is still tracked means that a free was not seen.
 ///
-/// `on_map(const ObservedMapping&)` and `on_unmap(const ObservedMapping&)` may be added, for mapped
-/// memory; an unmapping that fails is followed by an `on_map`. So may `on_start()` and `on_stop()`,
-/// for the beginning and the end of a session, not inside malloc, and `offer(alloctap_slots&)`,
-/// which puts down what it has for annotate.h when a session starts. An observer whose
-/// `kWantsOwners` is true is told the owner of each block. `add_to(Snapshot&)` adds what it knows
-/// to each snapshot, behind the closed gate; false where the system has no memory for it.
-/// `begin_timing(AllocatorCall, std::size_t bytes)` and `end_timing(const TimedCall&, StackOwner)`
-/// are those of `TimingSink`, the latter with what the thread was doing: of several observers, one
-/// may have them.
+/// An observer may allocate, which is not recorded. It must not throw, start a tracker, dump, or
+/// wait for a lock that another thread may hold while it allocates.
 ///
-/// `on_reallocate(const ObservedBlock& before, const ObservedBlock& after)` may be added too: the
-/// block whose end was told last on this thread went on as the one that was just told to come. The
-/// address of `before` may be another thread's by now.
+/// Optional members:
+/// - `on_map` and `on_unmap(const ObservedMapping&)`: mappings; a failed unmapping is followed by
+///   `on_map`.
+/// - `on_start()` and `on_stop()`: session begin and end, outside malloc.
+/// - `offer(alloctap_slots&)`: adds functions for annotate.h when a session starts.
+/// - `kWantsOwners`: if true, blocks have their owner.
+/// - `add_to(Snapshot&)`: adds data to a snapshot while the world is stopped; returns false if out
+///   of memory.
+/// - `begin_timing(AllocatorCall, std::size_t bytes)` and `end_timing(const TimedCall&,
+///   StackOwner)`: as in `TimingSink`, with the thread's current owner. At most one of several
+///   observers may have them.
+/// - `on_reallocate(const ObservedBlock& before, const ObservedBlock& after)`: `before`, this
+///   thread's last `on_untrack`, became `after`, its last `on_track`. Another thread may own the
+///   address of `before` by now.
 template <class O>
 concept Observer = requires(const ObservedBlock& block) {
   { O::on_track(block) } noexcept -> std::same_as<void>;
   { O::on_untrack(block) } noexcept -> std::same_as<void>;
 };
 
-/// Observes nothing; not an instruction of it is compiled.
+/// Observes nothing; compiles to no code.
 struct NoObservers {
   static void on_track(const ObservedBlock&) noexcept {}
   static void on_untrack(const ObservedBlock&) noexcept {}
 };
 
-/// Whether `O` is told anything.
+/// Whether `O` gets callbacks.
 template <class O>
 inline constexpr bool kObserves = !std::same_as<O, NoObservers>;
 
-/// Whether `O` wants to know what a reallocation made of what.
+/// Whether `O` has `on_reallocate`.
 template <class O>
 inline constexpr bool kObservesReallocations =
     requires(const ObservedBlock& block) { O::on_reallocate(block, block); };
 
-/// Whether `O` asks for the owners of blocks.
+/// Whether `O` wants the owners of blocks.
 template <class O>
 inline constexpr bool kWantsOwners = requires { requires O::kWantsOwners; };
 
-/// Whether `O` takes the time of calls.
+/// Whether `O` times calls.
 template <class O>
 concept TimingObserver =
     requires(AllocatorCall call, std::size_t bytes, const TimedCall& timed, StackOwner owner) {

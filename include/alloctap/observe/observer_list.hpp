@@ -1,4 +1,4 @@
-/// Observers that come and go while the program runs.
+/// Observers that are registered and removed at run time.
 #pragma once
 
 #include <atomic>
@@ -10,15 +10,15 @@
 
 namespace alloctap {
 
-/// What a listed observer is called with: `context` is its own. Either may be nullptr.
+/// The callbacks of one observer; `context` is passed to them. Either may be nullptr.
 struct ObserverFunctions {
   void* context = nullptr;
   void (*on_track)(void* context, const ObservedBlock& block) noexcept = nullptr;
   void (*on_untrack)(void* context, const ObservedBlock& block) noexcept = nullptr;
 };
 
-/// A list in the slot `Observers`, alone or among others. `ListedObserver` adds to it. Lists with
-/// another `Name`, any type, are other ones. Telling nobody costs a load.
+/// A list of observers for the slot `Observers`, alone or among others; `ListedObserver` registers
+/// in it. Each `Name`, any type, makes a separate list. An empty list costs one load per event.
 template <class Name = void>
 class ObserverList {
  public:
@@ -48,7 +48,7 @@ class ObserverList {
     }
   }
 
-  /// The last link, which ends the list.
+  /// Returns the null link at the end of the list.
   static std::atomic<Node*>& end() noexcept {
     std::atomic<Node*>* link = &first_;
     while (Node* node = link->load(std::memory_order_relaxed)) link = &node->next;
@@ -67,10 +67,10 @@ class ObserverList {
   static inline constinit std::atomic<Node*> first_{nullptr};
 };
 
-/// Is told of blocks as long as it lives; observers are told in the order in which they came. When
-/// the destructor returns, no thread is inside the functions, unless one stood still there for
-/// `WorldGate::kTimeoutNs`. Thread-safe; neither made nor destroyed inside a hook, an observer
-/// or what an output calls.
+/// Registers callbacks for its lifetime; observers are called in the order of registration. When
+/// the destructor returns, no thread runs the callbacks, unless one was stopped there for
+/// `WorldGate::kTimeoutNs`. Thread-safe. Must not be created or destroyed inside a hook, an
+/// observer or a dump's output.
 template <class List = ObserverList<>>
 class ListedObserver {
  public:
@@ -85,7 +85,8 @@ class ListedObserver {
     const std::lock_guard hold(control_lock);
     List::link_to(node_).store(node_.next.load(std::memory_order_relaxed),
                                std::memory_order_relaxed);
-    // Observers are called where threads record: once all were outside, none knows of this one.
+    // Observers run inside recording scopes: once all threads have left theirs, no thread can reach
+    // this node.
     static_cast<void>(ThreadStates::close_gate());
     ThreadStates::open_gate();
   }

@@ -7,7 +7,7 @@
 
 namespace alloctap {
 
-/// Each is told, in their order; at the end of a block too.
+/// Calls each observer in order, for frees too.
 template <Observer... Each>
 struct Observers {
   static constexpr bool kWantsOwners = (alloctap::kWantsOwners<Each> || ...);
