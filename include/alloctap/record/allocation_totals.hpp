@@ -1,11 +1,11 @@
-/// How much was allocated.
+/// Cumulative allocation counts.
 #pragma once
 
 #include <cstdint>
 
 namespace alloctap {
 
-/// The cumulative numbers of one stack, or of all.
+/// The cumulative counts of one stack, or of all stacks.
 struct AllocationTotals {
   std::uint64_t allocations = 0;
   std::uint64_t allocated_bytes = 0;

@@ -1,4 +1,4 @@
-/// Where events change the container, and are counted.
+/// Applies events to the container and counts the results.
 #pragma once
 
 #include <cstdint>
@@ -10,29 +10,29 @@
 
 namespace alloctap {
 
-/// Records that stand for themselves.
+/// Counts a record as `size` live bytes, without a sample weight.
 struct AsRecorded {
   static std::uint64_t bytes(const BlockRecord& record) noexcept { return record.size; }
 };
 
-/// What events go to, or what a queue delivers them to: applies each to the container and counts
-/// what came of it, in the stats of the thread that delivers. Allocations per stack are counted by
-/// the recorder, when they are made.
+/// The consumer of events, called directly or by a queue: applies each event to the container and
+/// counts the result in the stats of the calling thread. The recorder counts allocations per stack,
+/// when they are made.
 ///
-/// `take` removes a record for a reallocation and counts it as freed, so that a snapshot in
-/// between, or the child of a fork, sees sums that add up; `put_back` undoes it. `count_pair`
-/// counts an allocation and its free that met before either arrived.
+/// `take` removes the record of a block at the start of a reallocation and counts a free;
+/// `put_back` undoes it. So a snapshot or a fork in between sees consistent sums. `count_pair`
+/// counts an allocation and its free that cancelled out in a queue.
 ///
-/// `Owner` has static functions, so that the way to a record begins at an address that is known at
-/// compile time: `meta()`, the container; `threads()`, the table of stats; `mine()`, the calling
-/// thread's stats, or nullptr if the system has no memory for them: then the event is applied, but
-/// counted as dropped. If `Owner::kKeepsPeak`, `Owner::on_peak_passed(record)` is called when the
-/// live bytes have just fallen from a peak. The block of that record was still part of it, and is
-/// out of the container already. The call comes last, and may leave the recording scope for a
-/// moment.
+/// `Owner` has static functions, so that the compiler knows the address of its tables. `meta()` is
+/// the container, `threads()` the table of stats. `mine()` returns the calling thread's stats; if
+/// it returns nullptr (out of memory), the event is applied but counted as dropped.
 ///
-/// `Weigh::bytes(record)` is how many live bytes a record stands for; samples stand for more than
-/// themselves. Thread-safe; runs inside malloc.
+/// If `Owner::kKeepsPeak`, `Owner::on_peak_passed(record)` runs when the live bytes fall from a
+/// peak. The block of `record` was part of the peak and is already removed. The call comes last and
+/// may leave the recording scope temporarily.
+///
+/// `Weigh::bytes(record)` returns the live bytes that a record represents: a sample represents more
+/// than its own size. Thread-safe; runs inside malloc.
 template <MetaContainer Meta, class Owner>
 class BlockTracker {
  public:
@@ -42,14 +42,14 @@ class BlockTracker {
                                  meta().insert(allocation.pointer, allocation.record));
   }
 
-  /// Prepares for an allocation at `pointer`: `record_expected` takes the result.
+  /// Starts the lookup for an allocation at `pointer`; pass the result to `record_expected`.
   ALLOCTAP_ALWAYS_INLINE static auto expect(const void* pointer) noexcept
     requires requires(Meta& meta) { meta.expect(pointer); }
   {
     return meta().expect(pointer);
   }
 
-  /// `stats` are the calling thread's.
+  /// `stats` belongs to the calling thread.
   template <class Expected>
   ALLOCTAP_ALWAYS_INLINE static void record_expected(const RecordedAllocation& allocation,
                                                      Expected expected, ThreadStats& stats) noexcept
@@ -67,13 +67,13 @@ class BlockTracker {
     static_cast<void>(take(pointer));
   }
 
-  /// `stats` are the calling thread's.
+  /// `stats` belongs to the calling thread.
   ALLOCTAP_ALWAYS_INLINE static void record_deallocation(void* pointer,
                                                          ThreadStats& stats) noexcept {
     count_take<AsRecorded>(stats, meta().take(pointer));
   }
 
-  /// As `record_deallocation`; if nothing is known at `pointer`, counts nothing and returns false.
+  /// Like `record_deallocation`, but returns false and counts nothing if `pointer` is unknown.
   ALLOCTAP_ALWAYS_INLINE static bool record_known_deallocation(void* pointer,
                                                                ThreadStats& stats) noexcept {
     const BlockRecord record = meta().take(pointer);
@@ -84,7 +84,8 @@ class BlockTracker {
     return true;
   }
 
-  /// Counts an unknown pointer as an unmatched free; the record's `stack` is `kNoStackId` then.
+  /// Removes the record at `pointer`. Counts an unmatched free if there is none; the result's
+  /// `stack` is then `kNoStackId`.
   ALLOCTAP_ALWAYS_INLINE static BlockRecord take(void* pointer) noexcept {
     const BlockRecord record = meta().take(pointer);
     count_taken<AsRecorded>(record);
@@ -95,7 +96,8 @@ class BlockTracker {
     count_put_back<AsRecorded>(record, meta().insert(pointer, record).kept);
   }
 
-  // These count what was done elsewhere than in `Meta`: `outcome` and `kept` are what came of it.
+  // Counters for records that are not in `Meta`; `outcome` and `kept` are the results of their
+  // insertion.
 
   template <class Weigh>
   ALLOCTAP_ALWAYS_INLINE static void count_allocation(const BlockRecord& record,
@@ -142,7 +144,7 @@ class BlockTracker {
     return stats;
   }
 
-  /// The record is a copy, so that callers on the fast path need not have it in memory.
+  /// Takes a copy of the record, so that the caller can keep it in registers.
   ALLOCTAP_NOINLINE static void record_slow(void* pointer, BlockRecord record,
                                             ThreadStats& stats) noexcept {
     const os::ErrnoGuard preserve_error;
@@ -183,7 +185,7 @@ class BlockTracker {
     }
   }
 
-  /// The record is a copy, so that callers on the fast path need not have it in memory.
+  /// Takes a copy of the record, so that the caller can keep it in registers.
   ALLOCTAP_NOINLINE static void notify_peak_passed(BlockRecord record) noexcept {
     if constexpr (Owner::kKeepsPeak) {
       const os::ErrnoGuard preserve_error;

@@ -1,4 +1,4 @@
-/// A recorder that looks after blocks, too.
+/// A recorder that also detects misuse of blocks (overflow, double free, use after free).
 #pragma once
 
 #include <atomic>
@@ -22,19 +22,19 @@
 
 namespace alloctap {
 
-/// The `CheckingSink` of a tracker whose `Config::Checks` has something to check. It tells
-/// `Config::on_misuse(const Misuse&)`, where there is one, of each fault that is new: inside
-/// malloc, on the thread that the fault was found on, which may allocate there.
+/// The `CheckingSink` of a tracker whose `Config::Checks` checks anything. Reports each new fault
+/// to `Config::on_misuse(const Misuse&)`, if it exists: inside malloc, on the thread that found the
+/// fault. The callback may allocate.
 ///
-/// All static, constant-initialized and never destroyed, as `Recorder`.
+/// All static; constant-initialized and never destroyed, like `Recorder`.
 template <class Config>
 class CheckingRecorder : public Recorder<Config> {
  public:
   using Base = Recorder<Config>;
   using Checks = typename Config::Checks;
 
-  /// In the first call of the hook, or before the hook is installed. What is allocated for it is
-  /// the tracker's own.
+  /// Runs in the first hooked call or before the hook is installed. What it allocates comes from
+  /// the internal arena.
   static void on_first_call() noexcept {
     read_environment();
     Base::on_first_call();
@@ -52,7 +52,7 @@ class CheckingRecorder : public Recorder<Config> {
     return (kPlaces && GuardSampler::passes_over()) || !has_checks();
   }
 
-  /// Whether there may be a block that is looked after.
+  /// Whether any block may be checked.
   ALLOCTAP_ALWAYS_INLINE static bool has_checks() noexcept {
     const CheckSettings& settings = Checks::settings();
     return settings.touches_all() || (kPlaces && settings.guard_pages != 0);
@@ -114,18 +114,18 @@ class CheckingRecorder : public Recorder<Config> {
     });
   }
 
-  /// Whether functions of strings and of memory are to be checked.
+  /// Whether accesses by string and memory functions are checked now.
   static bool checks_strings() noexcept { return Checks::settings().strings; }
 
-  /// Whether that may ever be so.
+  /// Whether `checks_strings` may ever return true.
   static constexpr bool kMayCheckStrings = may_check_strings<Checks>();
 
-  /// As `AccessCheck::room_at`.
+  /// Implements `AccessCheck::room_at`.
   static std::size_t room_at(const void* pointer) noexcept {
     return checker_.accesses().room_at(pointer);
   }
 
-  /// Notes `access`, of a call that comes from `origin`, where it is a fault.
+  /// Reports `access` if it is a fault; `origin` is its call.
   static void check_access(const MemoryAccess& access, const CallOrigin& origin) noexcept {
     const std::optional<AccessFault> fault = checker_.accesses().find_fault(access);
     if (!fault.has_value()) return;
@@ -135,7 +135,7 @@ class CheckingRecorder : public Recorder<Config> {
     });
   }
 
-  /// Notes a copy of ranges that overlap.
+  /// Reports a copy between overlapping ranges.
   static void note_overlap(const MemoryAccess& written, std::uintptr_t source,
                            const CallOrigin& origin) noexcept {
     check(origin, [&](const BlockCall& call, FoundMisuses& found) {
@@ -160,7 +160,7 @@ class CheckingRecorder : public Recorder<Config> {
     checker_.register_unchecked_block(block);
   }
 
-  /// Inside another call of the tracker's own, which may be in a section already.
+  /// Runs inside a call of the tracker, possibly in a recording scope, so it opens none.
   static ReleasePlan release_unchecked(const void* block) noexcept {
     return checker_.release_unchecked(block);
   }
@@ -181,7 +181,8 @@ class CheckingRecorder : public Recorder<Config> {
     });
   }
 
-  /// Looks at all blocks now; the gate is closed. Hand the result to `act`, with the gate open.
+  /// Checks all blocks; the caller has stopped the world. Pass the result to `act` after resuming
+  /// it.
   static FoundMisuses sweep() noexcept {
     FoundMisuses found;
     checker_.sweep({.thread = os::current_thread_id(), .time_ns = os::coarse_monotonic_ns()},
@@ -197,7 +198,7 @@ class CheckingRecorder : public Recorder<Config> {
   }
 
   static const MisuseLog& misuses() noexcept { return checker_.log(); }
-  /// What is checked; without guard pages where the hook cannot place them.
+  /// Returns the active checks, without guard pages if the hook does not support them.
   static CheckSettings check_settings() noexcept {
     CheckSettings settings = Checks::settings();
     if (!kPlaces) settings.guard_pages = 0;
@@ -208,10 +209,10 @@ class CheckingRecorder : public Recorder<Config> {
   }
 
  private:
-  /// Elsewhere guard pages that are chosen at run time are without effect.
+  /// Whether the hook supports guard pages; if not, settings for them have no effect.
   static constexpr bool kPlaces = Config::Hook::capabilities.uses_guard_pages;
 
-  /// Whether accesses that are refused come to `on_fault`; from the first call on.
+  /// Installs `on_fault` for memory faults on the first call. Returns false if that failed.
   static bool catches_faults() noexcept {
     enum State : int { kUnknown, kCaught, kUncaught };
     static constinit std::atomic<int> state{kUnknown};
@@ -229,8 +230,8 @@ class CheckingRecorder : public Recorder<Config> {
     return now == kCaught;
   }
 
-  /// In a signal handler, in the middle of the program. Within the tracker there is nothing to
-  /// tell: the program's own accesses are never there.
+  /// A signal handler that may interrupt any code. Ignores faults inside the tracker: they are not
+  /// accesses of the program.
   static os::FaultVerdict on_fault(const os::MemoryFault& fault) noexcept {
     const auto* const address = reinterpret_cast<const void*>(fault.address);
     if (!checker_.guards(address) || inside_tracker()) return os::FaultVerdict::kPassOn;
@@ -272,7 +273,7 @@ class CheckingRecorder : public Recorder<Config> {
   static inline constinit BlockChecker<Checks> checker_;
 };
 
-/// What checks need before the hook is installed, or why they cannot be had.
+/// Prepares checks before the hook is installed. Returns an error if they are unavailable.
 template <class Config>
 [[nodiscard]] Status prepare_checks() {
   using Checks = typename Config::Checks;
@@ -283,7 +284,7 @@ template <class Config>
   return Status();
 }
 
-/// What the hook of a tracker with that `Config` feeds.
+/// The sink of the hook of a tracker with that `Config`.
 template <class Config>
 using RecorderOf =
     WithFailures<Config, std::conditional_t<Config::Checks::kChecks, CheckingRecorder<Config>,

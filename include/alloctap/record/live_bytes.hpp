@@ -1,4 +1,4 @@
-/// The most bytes that were live at one time, without a counter that all threads write.
+/// Live bytes and their peak, counted without a shared counter that every event writes.
 #pragma once
 
 #include <algorithm>
@@ -10,40 +10,38 @@
 
 namespace alloctap {
 
-/// Each thread keeps what it has added to the live bytes in a share of its own, and publishes it
-/// when the unpublished part passes a step. What is published is one shared sum; the peak is the
-/// highest that the sum has been.
+/// A sharded counter. Each thread counts in its own share, and publishes the difference to a shared
+/// sum when it exceeds a step. The peak is the maximum of the sum.
 ///
-/// One thread alone keeps its highest value: its peak is exact. With more, the peak is within 1/512
-/// of the truth, or within 4 KiB per thread where that is more, whatever they do: the sum differs
-/// from the live bytes by what n threads keep back. Let h be n rounded down to a power of two; a
-/// step is peak / (1024 h), but 4 KiB at least, so that a small heap is no reason to meet at each
-/// event. While h stays, each thread keeps back a step at most, and there are less than 2 h of
-/// them. When h doubles, the newcomer publishes for all others, because one that rests may have
-/// kept back a step of former times.
+/// The peak of a single thread is exact. With n threads it is accurate to 1/512, or to 4 KiB per
+/// thread if that is more: the sum lacks what threads have not yet published. Let h be n rounded
+/// down to a power of two. A step is peak / (1024 h), but at least 4 KiB, so that threads of a
+/// small heap rarely publish. While h is constant, each thread withholds at most a step, and there
+/// are fewer than 2 h threads. When h doubles, the new thread publishes for all others, because an
+/// idle one may withhold an older, larger step.
 ///
-/// Who wants to know what was live at the peak looks when `remove` says that the peak is over, and
-/// tells with `note_picture` that it did.
+/// When `remove` returns true, the caller may take a peak snapshot and then calls `note_picture`.
 ///
-/// `join`, `add` and `remove` run inside malloc, on the thread that owns the share; `peak` behind
-/// the closed gate, and `live` too, unless it need not be of one moment. Constant-initialized,
-/// never destroyed.
+/// `join`, `add` and `remove` run inside malloc, on the thread that owns the share. `peak` requires
+/// that the world is stopped; so does `live`, for a consistent result. Constant-initialized, never
+/// destroyed.
 class LiveBytes {
  public:
-  /// One thread's. Only its owner writes, but for `published`. Not destroyed once it has joined.
+  /// The share of one thread. Only its owner writes it, except for `published`. Never destroyed
+  /// once it has joined.
   struct Share {
-    /// Bytes that this thread allocated minus bytes that it freed, since ever.
+    /// Bytes that this thread has allocated minus bytes that it has freed, since the start.
     std::atomic<std::int64_t> total{0};
-    /// The most that `total` was.
+    /// The maximum of `total`.
     std::atomic<std::int64_t> highest{0};
-    /// What of `total` is in the sum.
+    /// The part of `total` that is in the sum.
     std::atomic<std::int64_t> published{0};
     Share* next = nullptr;
   };
 
   constexpr LiveBytes() noexcept = default;
 
-  /// Before the first use of `share`.
+  /// Must be called once before other uses of `share`.
   void join(Share& share) noexcept;
 
   ALLOCTAP_ALWAYS_INLINE void add(Share& share, std::uint64_t bytes) noexcept {
@@ -55,8 +53,8 @@ class LiveBytes {
     }
   }
 
-  /// Whether a peak that there is no picture of is just over: the live bytes have fallen below it
-  /// by 1/256, or by what was removed now.
+  /// Returns true if a peak without a snapshot has just ended: the live bytes fell below it by
+  /// 1/256, or by this removal if that is more.
   ALLOCTAP_ALWAYS_INLINE bool remove(Share& share, std::uint64_t bytes) noexcept {
     const std::int64_t total = get(share.total) - static_cast<std::int64_t>(bytes);
     set(share.total, total);
@@ -66,10 +64,10 @@ class LiveBytes {
     return false;
   }
 
-  /// From now on only a peak that is higher, by 1/256 and 4 KiB, wants a picture.
+  /// Notes an attempted snapshot: `remove` returns true again for a peak 1/256 and 4 KiB higher.
   void note_picture() noexcept { set(pictured_, get(peak_)); }
 
-  /// What is live now, of all threads.
+  /// Returns the live bytes of all threads.
   [[nodiscard]] std::uint64_t live() const noexcept {
     std::int64_t live = 0;
     for (const Share* share = first_.load(std::memory_order_acquire); share != nullptr;
@@ -108,8 +106,8 @@ class LiveBytes {
 
   bool publish_fall(Share& share) noexcept;
 
-  /// For those that rest. One that keeps back more than `most`, the step so far, is about to
-  /// publish; if it just does, the exchange fails.
+  /// Publishes for idle threads. A thread that withholds more than `most`, the previous step, is
+  /// about to publish by itself; if it does so concurrently, the exchange fails.
   void publish_for_others(std::int64_t most) noexcept;
 
   void add_to_sum(std::int64_t bytes) noexcept {
@@ -118,7 +116,7 @@ class LiveBytes {
 
   void raise_peak(std::int64_t live) noexcept;
 
-  /// Every thread reads the step at every event, so it is raised only where that is worth while.
+  /// Raises the step only if it pays: every thread reads it at every event.
   void set_step() noexcept;
 
   /// Read at each event.
@@ -126,7 +124,7 @@ class LiveBytes {
   /// Written when a thread publishes.
   alignas(64) Bytes sum_{0};
   Bytes peak_{0};
-  /// The peak when a picture was taken last.
+  /// The peak at the last `note_picture`.
   Bytes pictured_{0};
   FutexLock lock_;
   std::atomic<Share*> first_{nullptr};

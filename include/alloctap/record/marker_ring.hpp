@@ -1,4 +1,4 @@
-/// The moments that a program named last.
+/// The latest markers that the program set in the timeline.
 #pragma once
 
 #include <algorithm>
@@ -11,15 +11,15 @@
 
 namespace alloctap {
 
-/// Keeps the youngest `kCapacity` markers, each with a copy of its name. Memory from the arena,
-/// bounded. Constant-initialized. Not thread-safe.
+/// A ring buffer of the latest `kCapacity` markers, with copies of their names. Bounded arena
+/// memory. Constant-initialized. Not thread-safe.
 class MarkerRing {
  public:
   static constexpr std::size_t kCapacity = 1024;
-  /// Longer names are cut, in bytes.
+  /// Bytes; longer names are cut.
   static constexpr std::size_t kLongestName = 111;
 
-  /// Where the system has no memory nothing happens.
+  /// Adds a marker. Does nothing if out of memory.
   void add(std::int64_t time_ns, std::string_view name) noexcept {
     if (entries_.empty() && !entries_.resize(kCapacity)) return;
     Entry& entry = entries_[added_++ % kCapacity];
@@ -28,12 +28,12 @@ class MarkerRing {
     if (entry.length > 0) std::memcpy(entry.name, name.data(), entry.length);
   }
 
-  /// How many there were that are not kept any more.
+  /// Returns the number of overwritten markers.
   [[nodiscard]] std::uint64_t forgotten() const noexcept {
     return added_ - std::min<std::uint64_t>(added_, kCapacity);
   }
 
-  /// Calls `visit(time_ns, name)` for each, the oldest first.
+  /// Calls `visit(time_ns, name)` for each marker, oldest first.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (std::uint64_t i = forgotten(); i < added_; ++i) {

@@ -1,4 +1,4 @@
-/// What becomes of stacks when a module is unloaded: an address may mean other code from then on.
+/// Keeps stacks valid when modules are unloaded and their addresses are reused.
 #pragma once
 
 #include <atomic>
@@ -13,33 +13,33 @@
 
 namespace alloctap {
 
-/// Keeps the frames of unloaded modules apart from those of modules that are loaded in their place.
+/// Distinguishes frames of unloaded modules from frames of modules loaded at their addresses later.
 ///
-/// Stacks are raw addresses, and recording them knows of no modules. So when a module was unloaded,
-/// each stack with addresses in it is retired: no look-up finds it any more, and the same addresses
-/// make a stack of a new id. An id then says which module its addresses mean: the first one that
-/// was unloaded after the stack was kept. The names of these frames are looked up at once, while
-/// the file is there.
+/// Stacks are raw addresses, recorded without regard to modules. When a module is unloaded, each
+/// stack with addresses in it is retired: lookups no longer find it, and an equal stack gets a new
+/// id. The module of a frame is then the first one unloaded after its stack was interned. Names of
+/// the old frames are symbolized at once, while the file exists.
 ///
-/// A stack that another thread records between the end of a module and the call of `update` counts
-/// as the old module's. If a thread was stopped inside the tracker nothing is retired.
+/// A stack that another thread records between the unloading and `update` is attributed to the old
+/// module. Nothing is retired if a thread was stopped inside the tracker.
 ///
-/// If the loader gives notice, between a module and its successor, nothing has to call `update`:
-/// stacks are retired at once if the control lock is free at that moment, and else, like the
-/// looking up of names, with the next report or the end of the session.
+/// With loader notices `update` need not be called: stacks are retired at the notice if the control
+/// lock is free. Otherwise, like symbolization, that happens at the next report or the end of the
+/// session.
 ///
 /// Constant-initialized, never destroyed.
 class ModuleTracker {
  public:
-  /// What it needs of its tracker.
+  /// The dependencies on the tracker.
   struct Tables {
     StackTable& stacks;
     ThreadStatsTable& threads;
-    /// nullptr if the loader gives no notice. Apart from the rest because it is large, and zeros.
+    /// nullptr if the loader gives no notice. Separate, because it is large and zero-initialized.
     UnloadedModuleQueue* departed;
-    /// Drops what the stack capture remembers of unloaded code; nullptr if that remembers nothing.
+    /// Drops the unwind data that the stack capture caches of unloaded code; nullptr if it caches
+    /// none.
     void (*forget_code)() noexcept;
-    /// Names addresses of modules that are loaded.
+    /// Symbolizes addresses in loaded modules.
     void (*symbolize)(std::span<const CodeAddress> addresses, Symbols& symbols) noexcept;
     /// Calls `on_notice`.
     os::ModuleNotices::Listener listener;
@@ -48,32 +48,32 @@ class ModuleTracker {
   constexpr explicit ModuleTracker(const Tables& tables) noexcept
       : tables_(tables), notices_(tables.listener) {}
 
-  /// Finds out which modules were unloaded since the last time. To be called before and after
-  /// anything that may unload one. Control plane, outside of a dump; takes some tenths of a
-  /// millisecond, more if stacks are retired.
+  /// Detects modules unloaded since the last call. Call it before and after anything that may
+  /// unload one. Control plane, not during a dump; takes some tenths of a millisecond, more if
+  /// stacks are retired.
   void update() noexcept;
-  /// As `update`, by a caller that holds the control lock.
+  /// Like `update`; the caller holds the control lock.
   void update_locked() noexcept;
 
-  /// Drops what is remembered of unloaded code, too.
+  /// Calls `update`, and drops cached unwind data of unloaded code.
   void on_modules_unloaded() noexcept;
 
-  /// Looks up the names that notices of the loader left for later. Behind the control lock.
+  /// Retires and symbolizes what loader notices left pending. The caller holds the control lock.
   void settle_locked() noexcept;
 
-  /// Asks the loader for notices from now on, if it gives any. Control plane, without the control
-  /// lock: the loader's may be held by a thread that waits for it.
+  /// Subscribes to loader notices, if available. Control plane. The caller must not hold the
+  /// control lock: a thread with the loader's lock may wait for it.
   void watch() noexcept;
-  /// Ends that. Without the control lock, too.
+  /// Unsubscribes. The caller must not hold the control lock.
   void unwatch() noexcept;
 
   [[nodiscard]] const ModuleHistory& history() const noexcept { return history_; }
 
-  /// As the config's symbolizer, and for addresses in unloaded modules what was known when they
-  /// were unloaded. Those come last in `addresses`.
+  /// Symbolizes with the config's symbolizer; for unloaded modules, with the names saved at
+  /// unloading. Addresses in unloaded modules must come last.
   void symbolize(std::span<const CodeAddress> addresses, Symbols& symbols) const noexcept;
 
-  /// Runs inside the loader.
+  /// Handles a notice. Runs inside the loader.
   void on_notice(const os::ModuleNotice& notice) noexcept;
 
  private:

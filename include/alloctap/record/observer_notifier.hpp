@@ -1,4 +1,4 @@
-/// How a recorder notifies the observers of its config.
+/// Calls the observers of a config.
 #pragma once
 
 #include <cstddef>
@@ -14,41 +14,41 @@
 
 namespace alloctap {
 
-/// Notifies `Config::Observers`, and does nothing for abilities that they do not have. Without
-/// state; runs inside malloc.
+/// Calls `Config::Observers`, skipping callbacks that they do not have. Stateless; runs inside
+/// malloc.
 template <class Config>
 class ObserverNotifier {
  public:
   using Observers = typename Config::Observers;
   static constexpr bool kNotifies = kObserves<Observers>;
 
-  /// `thread` has just allocated the block. Leaves errno to the caller.
+  /// Reports a block that `thread` has just allocated. The caller preserves errno.
   ALLOCTAP_ALWAYS_INLINE static void notify_alloc(const ThreadState& thread, void* pointer,
                                                   const BlockRecord& record) noexcept {
     ObservedBlock block = observed(pointer, record);
-    // What the thread is doing now is the owner of a stack that it has just captured.
+    // A stack captured just now belongs to the thread's current owner.
     if constexpr (kNeedsOwners) {
       if (record.stack >= kFirstStack) block.owner = Config::Tags::current(thread);
     }
     Observers::on_track(block);
   }
 
-  /// Leaves errno to the caller.
+  /// Reports a free. The caller preserves errno.
   ALLOCTAP_ALWAYS_INLINE static void notify_free(const StackTable& stacks, void* pointer,
                                                  const BlockRecord& record) noexcept {
     if (record.stack == kNoStackId) return;
     Observers::on_untrack(with_owner(stacks, observed(pointer, record)));
   }
 
-  /// A block that was freed for a reallocation is there again.
+  /// Reports that a block, whose free was reported for a reallocation, is live again.
   static void notify_realloc_failed(const StackTable& stacks, void* pointer,
                                     const BlockRecord& record) noexcept {
     const os::ErrnoGuard preserve_error;
     Observers::on_track(with_owner(stacks, observed(pointer, record)));
   }
 
-  /// If `event`, whose block is now kept as `record`, is the second half of a reallocation of a
-  /// block that was known.
+  /// Reports a reallocation if `event` ends one of a known block; `record` is that of the new
+  /// block.
   static void notify_realloc(const StackTable& stacks, const AllocationEvent& event,
                              const BlockRecord& record) noexcept {
     if constexpr (kObservesReallocations<Observers>) {
@@ -83,7 +83,7 @@ class ObserverNotifier {
     return {.pointer = pointer, .size = record.size, .stack = record.stack, .owner = {}};
   }
 
-  /// The owner is the stack's, so that a block is allocated and freed for the same tag.
+  /// Takes the owner from the stack, so that a block is freed under the tag it was allocated under.
   ALLOCTAP_ALWAYS_INLINE static ObservedBlock with_owner([[maybe_unused]] const StackTable& stacks,
                                                          ObservedBlock block) noexcept {
     if constexpr (kNeedsOwners) block.owner = stacks.owner(block.stack);

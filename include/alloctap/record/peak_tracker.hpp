@@ -1,4 +1,4 @@
-/// Who held the memory when it was highest.
+/// Peak snapshots: live bytes by stack when the heap was largest.
 #pragma once
 
 #include <cstdint>
@@ -13,30 +13,28 @@
 
 namespace alloctap {
 
-/// Takes a peak snapshot, which is what is live by stack, each time the live bytes begin to fall
-/// from a new peak (`LiveBytes::remove`). The thread whose free begins the fall takes it, while all
-/// others wait. So at the end the last peak snapshot is that of the peak, or there was no fall
-/// since, and the peak is now.
+/// Takes a peak snapshot each time the live bytes begin to fall from a new peak
+/// (`LiveBytes::remove`). The thread whose free begins the fall stops the world for it. At the end
+/// the last snapshot is that of the peak, unless the heap never fell from it, so that it is now.
 ///
-/// It takes as long as adding up what all threads have counted for their stacks. A program that
-/// falls and rises to a new peak again and again would be slowed down, so peak snapshots get at
-/// most a processor's time of 1/128 of what has passed since the first one began. If that keeps one
-/// from being taken, the last is of an earlier peak, and the reader sees how much it holds. None is
-/// taken while another thread dumps, or if one was stopped inside the tracker.
+/// A snapshot sums up the stacks of all threads. For a heap that reaches new peaks often, their CPU
+/// time is limited to 1/128 of the time since the first one began. If the limit prevents one, the
+/// last snapshot is of an earlier peak, and shows its live bytes. None is taken while another
+/// thread dumps, or if a thread was stopped inside the tracker.
 ///
 /// Constant-initialized, never destroyed.
 class PeakTracker {
  public:
   constexpr PeakTracker() noexcept = default;
 
-  /// The live bytes fell by `gone`, which was part of the peak and is not in the tables any more.
-  /// Runs inside malloc, in a recording scope, with no lock held; leaves the scope for a moment.
+  /// Takes a snapshot if possible; `gone` was part of the peak and is already removed. Runs inside
+  /// malloc, in a recording scope, with no lock held; leaves the scope temporarily.
   void on_peak_passed(const BlockRecord& gone, const RecordedData& data) noexcept;
 
-  /// In the child of a fork, alone: a thread that was taking a peak snapshot is not there.
+  /// Resets in the child of a fork, which lacks the thread that was taking a snapshot.
   void after_fork() noexcept { flight_.after_fork(); }
 
-  /// Returns the last one; empty if there is none yet. Behind the control lock.
+  /// Returns the last peak snapshot; empty if none was taken. The caller holds the control lock.
   [[nodiscard]] const Peak& last() noexcept { return state_.get().peak; }
 
  private:
@@ -49,9 +47,9 @@ class PeakTracker {
 
   struct State {
     Peak peak;
-    /// What the next one is written to.
+    /// The buffer for the next snapshot.
     Peak spare;
-    /// By StackId.
+    /// Indexed by StackId.
     ArenaArray<Sums> sums;
     TimeBudget budget;
   };
@@ -64,9 +62,9 @@ class PeakTracker {
   void add(StackId stack, std::uint64_t blocks, std::uint64_t bytes) noexcept;
   void keep() noexcept;
 
-  /// Behind the control lock.
+  /// Guarded by the control lock.
   NoDestroyLazy<State> state_;
-  /// For the decision whether one is taken.
+  /// Guards the decision to take a snapshot.
   SingleFlight flight_;
 };
 

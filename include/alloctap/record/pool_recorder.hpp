@@ -1,4 +1,4 @@
-/// The part of a tracker that hears of pools.
+/// Records the blocks of the program's memory pools.
 #pragma once
 
 #include <algorithm>
@@ -17,10 +17,9 @@
 
 namespace alloctap {
 
-/// Records the blocks of pools with the stacks of `Recorder`, between `on_start` and `on_stop`:
-/// each of them, whatever that samples. Callers keep errno. While recording is paused no block
-/// comes. What was recorded stays after the session. All static; constant-initialized, never
-/// destroyed.
+/// Records each block of each pool (no sampling), with stacks of `Recorder`, between `on_start` and
+/// `on_stop`. Callers preserve errno. New blocks are ignored while recording is paused. The data
+/// stays after the session. All static; constant-initialized, never destroyed.
 template <class Recorder>
 class PoolRecorder {
  public:
@@ -30,8 +29,7 @@ class PoolRecorder {
   }
   static void on_stop() noexcept { running_.store(false, std::memory_order_release); }
 
-  /// Sums up what is known of pools; the caller has closed the gate. Returns false if the system
-  /// has no memory for it.
+  /// Adds the data of all pools; the caller has stopped the world. Returns false if out of memory.
   [[nodiscard]] static bool add_to(PoolsSummary& sum) noexcept {
     const PoolFaults faults = books_.faults();
     sum.known = true;

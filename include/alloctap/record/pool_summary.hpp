@@ -1,4 +1,4 @@
-/// What the pools of a program hold.
+/// Snapshot data of the program's memory pools.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace alloctap {
 
-/// What one stack has allocated from one pool, and what of it is live.
+/// The allocations of one stack from one pool.
 struct PoolStackSummary {
   StackId stack = kNoStackId;
   std::uint64_t allocations = 0;
@@ -21,10 +21,10 @@ struct PoolStackSummary {
   std::uint64_t live_bytes = 0;
 };
 
-/// A pool, or several of one name of which each was created when the one before was destroyed.
-/// Exact: every block is recorded, whatever the tracker samples.
+/// A pool, or successive pools of one name, each created after the previous one was destroyed.
+/// Exact: pool blocks are never sampled.
 struct PoolSummary {
-  /// As the program gave it, cut to `PoolTable::kMaxNameLength`; outlives the snapshot.
+  /// Cut to `PoolTable::kMaxNameLength`; outlives the snapshot.
   std::string_view name;
   bool destroyed = false;
   std::uint64_t allocations = 0;
@@ -32,9 +32,9 @@ struct PoolSummary {
   std::uint64_t live_allocations = 0;
   std::uint64_t live_bytes = 0;
   std::uint64_t peak_live_bytes = 0;
-  /// What the pool itself holds beside its blocks, as the program says.
+  /// Memory that the pool holds beside its blocks, as reported by the program.
   std::uint64_t overhead_bytes = 0;
-  /// Of its stacks in `PoolsSummary::stacks`.
+  /// The pool's stacks in `PoolsSummary::stacks`.
   std::size_t first_stack = 0;
   std::size_t stack_count = 0;
 
@@ -44,26 +44,26 @@ struct PoolSummary {
   [[nodiscard]] std::uint64_t freed_bytes() const noexcept { return allocated_bytes - live_bytes; }
 };
 
-/// Blocks of pools lie in memory that the tracker knows already: they are in no other number of a
-/// snapshot, and no leaks of it.
+/// All pools. Their blocks lie in memory that the tracker already counts, so they are in no other
+/// number of a snapshot and are never leaks.
 struct PoolsSummary {
-  /// Whether the tracker hears of pools.
+  /// Whether the tracker records pools.
   bool known = false;
-  /// In the order in which their names came first.
+  /// Ordered by the first use of their names.
   ArenaArray<PoolSummary> pools;
-  /// Those of one pool side by side, by StackId.
+  /// Grouped by pool, then by StackId.
   ArenaArray<PoolStackSummary> stacks;
-  /// Frees and reallocations of blocks that no pool has. Nothing where there was a pause.
+  /// Frees and reallocations of blocks in no pool. Empty if recording was paused.
   std::optional<std::uint64_t> unknown_frees = 0;
-  /// Those of blocks that another pool has, and keeps.
+  /// Frees of blocks that belong to another pool; they stay live.
   std::uint64_t wrong_pool_frees = 0;
-  /// Blocks that were announced while they were live: their frees were not announced.
+  /// Live blocks that were allocated again: their frees were not announced.
   std::uint64_t announced_twice = 0;
-  /// Calls for pools that were destroyed, or never created.
+  /// Calls with a pool that was destroyed or never created.
   std::uint64_t unknown_pools = 0;
-  /// Events lost because the system had no memory.
+  /// Events lost because the tracker was out of memory.
   std::uint64_t dropped = 0;
-  /// Pools that could not be created: there were too many, or no memory.
+  /// Pools that could not be created: too many, or out of memory.
   std::uint64_t refused_pools = 0;
 
   [[nodiscard]] std::span<const PoolStackSummary> stacks_of(
@@ -71,7 +71,7 @@ struct PoolsSummary {
     return {stacks.begin() + pool.first_stack, pool.stack_count};
   }
 
-  /// The first pool of that name; nullptr if there is none.
+  /// Returns the first pool with that name; nullptr if none exists.
   [[nodiscard]] const PoolSummary* find(std::string_view name) const noexcept {
     for (const PoolSummary& pool : pools) {
       if (pool.name == name) return &pool;

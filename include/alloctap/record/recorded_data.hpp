@@ -1,4 +1,4 @@
-/// What a recorder holds, for code that is compiled once for all configs.
+/// Access to a recorder's data for code that does not depend on the config.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ namespace alloctap {
 class PeakTracker;
 class Timeline;
 
-/// The parts of a recorder, and functions for what depends on its config: nullptr where that has no
-/// such thing. Control plane, or where `PeakTracker` says.
+/// The parts of a recorder, and functions for parts whose type depends on the config; nullptr if
+/// the config lacks the feature. Control plane, and in `PeakTracker` as documented there.
 struct RecordedData {
   using BlockVisitor = FunctionRef<void(const void* pointer, const BlockRecord& record)>;
 
@@ -33,16 +33,17 @@ struct RecordedData {
 
   /// Visits each block that a report counts as live.
   void (*for_each_live)(BlockVisitor visit) noexcept;
-  /// Visits each variable of the tracker that may hold the program's pointers.
+  /// Visits each variable of the tracker that may hold the program's pointers, which the leak scan
+  /// skips.
   void (*for_each_table)(FunctionRef<void(const void* start, std::size_t bytes)> visit) noexcept;
-  /// Delivers what the queue holds; the world is stopped.
+  /// Delivers all queued events; the world is stopped.
   void (*flush_queue)() noexcept = nullptr;
-  /// Returns how long a live block has been there, in nanoseconds.
+  /// Returns the age of a live block in nanoseconds.
   std::int64_t (*age_ns)(const void* pointer) noexcept = nullptr;
-  /// Adds the events that were logged so far; returns false if the system has no memory for them.
+  /// Adds the events logged so far. Returns false if out of memory.
   bool (*cut_log)(LoggedEvents& events) noexcept = nullptr;
 
-  /// Whether events are applied by the threads that make them.
+  /// Whether each thread applies its own events, without a queue.
   [[nodiscard]] bool delivers_at_once() const noexcept { return flush_queue == nullptr; }
 };
 

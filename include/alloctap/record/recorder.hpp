@@ -1,4 +1,4 @@
-/// The recording half of a tracker: what a hook feeds and what a snapshot reads.
+/// The recorder: the hook feeds it events, snapshots read its tables.
 #pragma once
 
 #include <algorithm>
@@ -34,13 +34,13 @@
 
 namespace alloctap {
 
-/// The tables of one tracker and the way of an event into them: sample, capture the stack, count,
-/// and change the container, at once or by a queue. It is the `EventSink` that the tracker's hook
-/// feeds. All static; constant-initialized, so events may come before constructors; deliberately
-/// never destroyed, so they may come after destructors.
+/// The tables of one tracker and the path of an event into them: sample, capture the stack, count,
+/// update the container, directly or by a queue. It is the `EventSink` of the tracker's hook. All
+/// static. Constant-initialized, so events may precede constructors; never destroyed, so they may
+/// follow destructors.
 ///
-/// What is counted per event is counted in memory of the calling thread (`ThreadStats`): no two
-/// threads write one cache line for it.
+/// Events are counted in thread-local memory (`ThreadStats`), so no two threads write one cache
+/// line.
 template <class Config>
 class Recorder {
  public:
@@ -49,9 +49,9 @@ class Recorder {
   using Queue = typename Config::Queue::template For<Blocks>;
   using Sampling = typename Config::Sampling;
 
-  /// `sampling().estimate` is always nullptr if false.
+  /// If false, `sampling().estimate` is always nullptr.
   static constexpr bool kMaySample = !kNeverSamples<Sampling>;
-  /// Whether each event is applied on the thread that it comes from.
+  /// Whether each event is applied by its own thread.
   static constexpr bool kDeliversAtOnce = requires { requires Queue::kDeliversAtOnce; };
 
   // The parts.
@@ -64,7 +64,7 @@ class Recorder {
   static ModuleTracker& modules() noexcept { return modules_; }
   static Timeline& timeline() noexcept { return timeline_; }
 
-  /// Returns the parts for code that is compiled once. Control plane.
+  /// Returns the parts for code that does not depend on the config. Control plane.
   static RecordedData data() noexcept {
     RecordedData data{.threads = threads_,
                       .stacks = stacks_,
@@ -87,7 +87,7 @@ class Recorder {
 
   // The session.
 
-  /// Asks the policy what it will be asked about, and ends all pauses. Before the hook is
+  /// Reads from the policy whether and how it samples, and ends all pauses. Before the hook is
   /// installed.
   static void begin_session() noexcept {
     mode_.begin(Sampling::selects(), !Sampling::records_everything());
@@ -95,20 +95,20 @@ class Recorder {
   /// After the hook is uninstalled.
   static void end_session() noexcept { mode_.end(); }
 
-  /// In the child of a fork, alone.
+  /// Resets in the child of a fork, which has one thread.
   static void after_fork() noexcept {
     queue_.after_fork();
     peak_.after_fork();
   }
 
-  /// Sets how many frames are captured from now on; between 1 and `Config::limits.max_frames`.
+  /// Limits the depth of stacks from now on, to between 1 and `Config::limits.max_frames`.
   static void set_max_frames(std::uint32_t frames) noexcept {
     max_frames_.store(std::clamp<std::uint32_t>(frames, 1, Config::limits.max_frames),
                       std::memory_order_relaxed);
   }
   static std::uint32_t max_frames() noexcept { return max_frames_.load(std::memory_order_relaxed); }
 
-  /// Sets whether mappings are recorded from now on; they are at first. Before a session.
+  /// Sets whether mappings are recorded (by default they are). Before a session.
   static void record_mappings(bool on) noexcept {
     records_mappings_.store(on, std::memory_order_relaxed);
   }
@@ -116,18 +116,18 @@ class Recorder {
     return records_mappings_.load(std::memory_order_relaxed);
   }
 
-  /// For a hook that knows how far apart blocks begin, before any of them is recorded, and a
-  /// container that asks for it.
+  /// Announces the minimum distance of block addresses to a container that uses it. For hooks that
+  /// know it, before any block is recorded.
   static void set_min_block_spacing(std::size_t bytes) noexcept
     requires requires(Meta& meta) { meta.set_min_block_spacing(bytes); }
   {
-    // Stops the world so that every thread that records afterwards knows of it.
+    // Stops the world so that every thread that records afterwards sees the change.
     static_cast<void>(ThreadStates::close_gate());
     meta_.set_min_block_spacing(bytes);
     ThreadStates::open_gate();
   }
 
-  // Calls that are not the program's.
+  // Calls that are internal: made by the tracker or its tools, not by the program.
 
   static bool is_internal_call(const CallOrigin& origin) noexcept {
     if constexpr (requires { Config::is_internal_call(origin); }) {
@@ -136,8 +136,8 @@ class Recorder {
     return false;
   }
 
-  /// Whether `is_internal_call` may yet return true, if it has not so far. While it may, each call
-  /// is asked about, which costs what sampling saves.
+  /// Whether `is_internal_call` may return true later even if it has not yet. While so, every call
+  /// is classified, which costs as much as sampling saves.
   static bool may_have_internal_calls() noexcept {
     if constexpr (requires { Config::may_have_internal_calls(); }) {
       return Config::may_have_internal_calls();
@@ -145,13 +145,13 @@ class Recorder {
     return requires(const CallOrigin& origin) { Config::is_internal_call(origin); };
   }
 
-  /// Only hooks that are called before the tracker starts call it.
+  /// Called only by hooks that receive calls before the tracker starts.
   static void on_first_call() noexcept {
     in_first_call_ = true;
     if constexpr (requires { Config::on_first_call(); }) Config::on_first_call();
     in_first_call_ = false;
   }
-  /// Whether nothing was allocated before now.
+  /// Whether the first hooked call is running, so nothing was allocated before.
   static bool in_first_call() noexcept { return in_first_call_; }
 
   // `EventSink`, `SkippingSink` and `TimingSink`.
@@ -219,7 +219,7 @@ class Recorder {
     if (stats != nullptr) stats->last.note_free(block.pointer, scope.thread()->generation);
   }
 
-  // Mappings change the container at once, whatever the queue.
+  // Mappings bypass the queue.
 
   static void on_map(const MappingEvent& event) noexcept {
     if (!records_mappings()) return;
@@ -259,7 +259,7 @@ class Recorder {
   static void on_modules_unloading() noexcept { modules_.update(); }
   static void on_modules_unloaded() noexcept { modules_.on_modules_unloaded(); }
 
-  /// Takes the time of calls that are not the program's, too.
+  /// Also times internal calls.
   ALLOCTAP_ALWAYS_INLINE static const TimedCall* begin_timing(AllocatorCall call,
                                                               std::size_t bytes) noexcept
     requires TimingObserver<typename Config::Observers>
@@ -275,19 +275,18 @@ class Recorder {
     Config::Observers::end_timing(timed, Config::Tags::current(*scope.thread()));
   }
 
-  // For recorders of a special kind, and for the parts.
+  // Functions for derived recorders and the parts.
 
-  /// Returns the calling thread's stats, made if need be; nullptr if the system has no memory.
+  /// Returns the calling thread's stats, created if needed; nullptr if out of memory.
   static ThreadStats* mine() noexcept { return threads_.mine(); }
 
-  /// Returns the calling thread's stats for a call that is in no recording scope; nullptr as
-  /// `stats_for`.
+  /// Returns `stats_for` of the calling thread, for callers outside a recording scope.
   static ThreadStats* stats_outside(const CallOrigin& origin) noexcept {
     const RecordingScope scope;
     return stats_for(scope.thread(), origin);
   }
 
-  /// Returns the stack of a call. Inside malloc.
+  /// Captures and interns the stack of a call. Runs inside malloc.
   static StackId capture(ThreadState& thread, ThreadStats& stats,
                          const CallOrigin& origin) noexcept {
     const IdentifiedStack identified = identify_stack<Stack>(thread, origin, max_frames());
@@ -308,8 +307,7 @@ class Recorder {
   static constexpr bool kNotifies = Notifier::kNotifies;
   static constexpr bool kHasQueue = !std::is_same_v<typename Config::Queue, DirectQueue>;
 
-  /// Most events touch nothing that changes the error number, and what is called on the slow paths
-  /// keeps it.
+  /// Whether events need not save errno: most make no call that changes it, and slow paths save it.
   static constexpr bool kCallsLeaveErrnoAlone = !kNotifies && requires {
     requires Queue::leaves_errno_alone;
     requires Meta::leaves_errno_alone;
@@ -318,10 +316,11 @@ class Recorder {
   using EventScope =
       std::conditional_t<kCallsLeaveErrnoAlone, RecordingScope, ErrnoSafeRecordingScope>;
 
-  /// Whether a free is looked up before it is known to be the program's: what is recorded was.
+  /// Whether a free is looked up before its origin is classified: recorded blocks are the
+  /// program's.
   static constexpr bool kFiltersUnknownFrees = !kNotifies && !kHasQueue;
 
-  // What is recorded.
+  // The contents of the tables.
 
   static void for_each_live(RecordedData::BlockVisitor visit) noexcept {
     if (samples()) return sampled_heap_.for_each_live(visit);
@@ -345,12 +344,13 @@ class Recorder {
     return view;
   }
 
-  /// Whether the policy samples now. If it never does, nothing of the sampled heap is compiled.
+  /// Whether the policy samples now. Constant false if it never does, which removes the sampled
+  /// heap.
   ALLOCTAP_ALWAYS_INLINE static bool samples() noexcept { return kMaySample && mode_.samples(); }
 
-  // The way of an event.
+  // The path of an event.
 
-  /// Kept out of calls that are skipped, so that those need few registers.
+  /// Not inlined, so that skipped calls need few registers.
   ALLOCTAP_NOINLINE static void allocate_or_sample(const AllocationEvent& event) noexcept {
     if (samples()) return sampled_heap_.apply(event);
     allocate(event);
@@ -364,7 +364,7 @@ class Recorder {
   }
 
   ALLOCTAP_ALWAYS_INLINE static void deallocate(void* pointer, const CallOrigin& origin) noexcept {
-    // The allocator is about to touch the block: fetches it while the record is looked up.
+    // The allocator is about to write to the block: prefetches it during the lookup.
     ALLOCTAP_PREFETCH_FOR_WRITING(pointer);
     const EventScope scope;
     ThreadStats* stats = kFiltersUnknownFrees ? stats_unfiltered(scope.thread(), origin)
@@ -395,7 +395,7 @@ class Recorder {
     allocate(*scope.thread(), *stats, event);
   }
 
-  /// Slow path: recording is paused, or the policy decides.
+  /// Slow path: recording is paused, or the policy decides on each allocation.
   ALLOCTAP_NOINLINE static void allocate_selected(ThreadState& thread, ThreadStats& stats,
                                                   const AllocationEvent& event) noexcept {
     if (is_internal_call(event.origin)) return;
@@ -422,8 +422,8 @@ class Recorder {
     allocate_uncached(thread, stats, copy_of(event), recalled, expected);
   }
 
-  /// Slow path: the stack is none that comes again and again. Does not remember it if the call is
-  /// not the program's. The event is a copy, because the caller's is not in memory.
+  /// Slow path: the stack is not cached, or has no entry at its cached place. Internal calls return
+  /// before their stack is cached. Takes a copy of the event: the caller's is in registers.
   template <class Expected>
   ALLOCTAP_NOINLINE static void allocate_uncached(ThreadState& thread, ThreadStats& stats,
                                                   const AllocationEvent& event,
@@ -442,8 +442,8 @@ class Recorder {
     allocate_first(thread, stats, event, identified);
   }
 
-  /// The first allocation of a thread with that stack. Stacks that could not be kept share one
-  /// entry, so that each is tried again next time.
+  /// Slow path: the thread's first allocation with that stack. Stacks that could not be interned
+  /// share one entry, so that interning is retried next time.
   ALLOCTAP_NOINLINE static void allocate_first(ThreadState& thread, ThreadStats& stats,
                                                const AllocationEvent& event,
                                                const IdentifiedStack& identified) noexcept {
@@ -452,7 +452,7 @@ class Recorder {
     record(thread, event, stats, stack, stats.stacks.find_or_add(hash, stack));
   }
 
-  /// Counts and hands on an allocation; `entry` is nullptr if there is no memory to count it.
+  /// Counts an allocation and passes it on; `entry` is nullptr if there was no memory for it.
   template <class Expected = std::nullptr_t>
   ALLOCTAP_ALWAYS_INLINE static void record(ThreadState& thread, const AllocationEvent& event,
                                             ThreadStats& stats, StackId stack,
@@ -476,8 +476,8 @@ class Recorder {
 
   // The stats of a thread.
 
-  /// Returns the stats to record in, in a recording scope of `thread`; nullptr if that is, if the
-  /// system has no memory for them, or if the call is not the program's.
+  /// Returns the stats of `thread`, in its recording scope. Returns nullptr if `thread` is null, if
+  /// out of memory, or for an internal call.
   ALLOCTAP_ALWAYS_INLINE static ThreadStats* stats_for(ThreadState* thread,
                                                        const CallOrigin& origin) noexcept {
     if (is_internal_call(origin)) return nullptr;
@@ -488,15 +488,15 @@ class Recorder {
     return stats;
   }
 
-  /// As `stats_for`, but does not ask whether the call is the program's if the thread has stats:
-  /// the caller does, later.
+  /// Like `stats_for`, but does not classify the call if the thread has stats: the caller does,
+  /// later.
   ALLOCTAP_ALWAYS_INLINE static ThreadStats* stats_unfiltered(ThreadState* thread,
                                                               const CallOrigin& origin) noexcept {
     ThreadStats* stats = thread == nullptr ? nullptr : threads_.get_if_exists(*thread);
     return stats != nullptr ? stats : make_stats(thread, origin);
   }
 
-  /// The origin is a copy, so that callers on the fast path need not have it in memory.
+  /// Takes a copy of the origin, so that callers can keep it in registers.
   ALLOCTAP_NOINLINE static ThreadStats* make_stats(ThreadState* thread,
                                                    CallOrigin origin) noexcept {
     return stats_for(thread, origin);
@@ -522,7 +522,7 @@ class Recorder {
     if (stack.truncated) ++stats.events.truncated_stacks;
   }
 
-  /// Returns the stack of a call, if the capture remembers it; else nullptr.
+  /// Returns the stack of a call if the capture has it cached; else nullptr.
   ALLOCTAP_ALWAYS_INLINE static RememberedStack* recall(ThreadState& thread, ThreadStats& stats,
                                                         const CallOrigin& origin) noexcept {
     if constexpr (RecallingStackCapture<Stack>) {
@@ -534,8 +534,8 @@ class Recorder {
     }
   }
 
-  /// Returns the stack of a call for which `recall` returned `recalled`. The caller counts what is
-  /// incomplete of it: a copy here would wait until the capture's has reached the cache.
+  /// Returns the stack of a call for which `recall` returned `recalled`. The caller counts
+  /// incomplete stacks: a copy of the result here would stall on store forwarding.
   ALLOCTAP_ALWAYS_INLINE static IdentifiedStack identify_uncached(
       ThreadState& thread, const CallOrigin& origin, RememberedStack* recalled) noexcept {
     if constexpr (RecallingStackCapture<Stack>) {
@@ -545,8 +545,8 @@ class Recorder {
     }
   }
 
-  /// Returns the hash under which a stack is kept: that of its frames and of its owner. What a
-  /// capture remembers of frames stays right whatever the tag.
+  /// Returns the hash of a stack with its owner. The capture caches the hash of the frames alone,
+  /// so a change of tag does not invalidate its cache.
   ALLOCTAP_ALWAYS_INLINE static decltype(auto) hash_of(const ThreadState& thread,
                                                        const StackHash& frames) noexcept {
     if constexpr (kHasNoOwners<Tags>) {
@@ -564,10 +564,9 @@ class Recorder {
     return stacks_.intern_program(hash, frames_of<Stack>(thread, identified), owner);
   }
 
-  // What events go to: the container itself, or the queue before it.
+  // Dispatch to the container, or to the queue in front of it.
 
-  /// Returns what the container, or the queue, makes of knowing an allocation before its stack is
-  /// known.
+  /// Starts the lookup for a new block before its stack is known, to overlap cache misses.
   ALLOCTAP_ALWAYS_INLINE static auto expect(const void* pointer) noexcept {
     if constexpr (!kHasQueue && requires { Blocks::expect(pointer); }) {
       return Blocks::expect(pointer);
@@ -603,7 +602,7 @@ class Recorder {
     Blocks::put_back(pointer, record);
   }
 
-  /// Copies field by field: what is skipped after all need not be in memory.
+  /// Copies field by field, so that the original stays in registers in calls that are skipped.
   ALLOCTAP_ALWAYS_INLINE static AllocationEvent copy_of(const AllocationEvent& event) noexcept {
     return {.pointer = event.pointer,
             .size = event.size,
@@ -636,7 +635,7 @@ class Recorder {
     return nullptr;
   }
 
-  /// The hash of no stack.
+  /// The hash of `kStackNotTaken`.
   static constexpr StackHash kHashOfNotTaken{.first = 1, .second = 1};
 
   static inline constinit RecordingMode mode_;

@@ -1,4 +1,4 @@
-/// What keeps the allocations of a tracker from the usual way.
+/// The session state that decides whether an allocation takes the fast path: pauses and sampling.
 #pragma once
 
 #include <atomic>
@@ -6,32 +6,33 @@
 
 namespace alloctap {
 
-/// One word, whose lower half is zero where an allocation need not look further: nobody has to be
-/// asked about it, no pause is in force, and all are recorded. The upper half tells sessions apart.
-/// Thread-safe, lock-free; what asks runs inside malloc.
+/// A state word. Its lower half is 0 if allocations take the fast path: the policy need not be
+/// asked, recording is not paused, and nothing is sampled. Its upper half is the session number.
+/// Thread-safe, lock-free; queries run inside malloc.
 class RecordingMode {
  public:
   constexpr RecordingMode() noexcept = default;
 
-  /// For a new session: no pause is in force. `samples`: not all allocations are recorded.
+  /// Starts a session without pauses. `ask`: the policy decides on each allocation. `samples`: only
+  /// some allocations are recorded.
   void begin(bool ask, bool samples) noexcept {
     const std::uint64_t bits = samples ? kSamples | kRuns : ask ? kAsk : 0;
     word_.store(next_session() | bits, std::memory_order_relaxed);
   }
 
-  /// The session is over. What is told of it stays as it is.
+  /// Ends the session. Reports still see whether it sampled.
   void end() noexcept {
     const std::uint64_t bits = word_.load(std::memory_order_relaxed) & (kSamples | kAsk);
     word_.store(next_session() | bits, std::memory_order_relaxed);
   }
 
-  /// In force until `resume` was called as often.
+  /// Pauses recording until `resume` was called as often as `pause`.
   void pause() noexcept {
     pauses_.fetch_add(1, std::memory_order_relaxed);
     word_.fetch_add(kOnePause, std::memory_order_relaxed);
   }
 
-  /// Ends one pause; does nothing where none is in force.
+  /// Ends one pause; does nothing if recording is not paused.
   void resume() noexcept {
     std::uint64_t word = word_.load(std::memory_order_relaxed);
     while (has_pause(word) &&
@@ -49,16 +50,16 @@ class RecordingMode {
     return (word_.load(std::memory_order_relaxed) & kSamples) != 0;
   }
 
-  /// Never 0, and not the same in two sessions, nor in a pause and out of it.
+  /// Returns the state word. Never 0; differs between sessions, and between paused and not paused.
   [[nodiscard]] std::uint64_t word() const noexcept {
     return word_.load(std::memory_order_relaxed);
   }
-  /// Whether, where `word()` is this, a session lives that samples, and no pause is in force.
+  /// Whether `word` is that of a running session that samples and is not paused.
   [[nodiscard]] static constexpr bool only_samples(std::uint64_t word) noexcept {
     return static_cast<std::uint32_t>(word) == (kSamples | kRuns);
   }
 
-  /// How many pauses there were, in all sessions.
+  /// Returns the number of pauses in all sessions.
   [[nodiscard]] std::uint64_t pauses() const noexcept {
     return pauses_.load(std::memory_order_relaxed);
   }

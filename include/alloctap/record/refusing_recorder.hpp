@@ -1,4 +1,4 @@
-/// A recorder that may have allocations fail.
+/// A recorder that injects allocation failures.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace alloctap {
 
-/// The `RefusingSink` of a tracker whose `Config::Failures` has something to refuse. `Base` is what
-/// it records with. A call that `Config::is_internal_call` names counts as the tracker's own.
+/// The `RefusingSink` of a tracker whose `Config::Failures` has failures. Extends the recorder
+/// `Base`. Treats internal calls (`Config::is_internal_call`) as the tracker's own.
 template <class Config, class Base>
 class RefusingRecorder : public Base {
  public:
@@ -56,7 +56,7 @@ class RefusingRecorder : public Base {
       .tag = &tag, .tag_around = &tag_around, .stack = &stack, .passes = &passes};
 };
 
-/// `Base`, and where `Config` names failures, with them.
+/// `Base`, extended by failure injection if `Config` uses it.
 template <class Config, class Base>
 using WithFailures =
     std::conditional_t<Config::Failures::kFails, RefusingRecorder<Config, Base>, Base>;

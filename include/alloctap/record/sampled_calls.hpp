@@ -1,4 +1,4 @@
-/// What a thread counts while a policy samples.
+/// Per-thread call counters for sessions that sample.
 #pragma once
 
 #include <atomic>
@@ -10,29 +10,28 @@
 
 namespace alloctap {
 
-/// What a thread counts of its calls while a policy samples: all of them, recorded or not. Written
-/// by its thread alone, which need not be in a recording section; others may read the numbers at
-/// any time.
+/// Exact counts of a thread's calls, sampled or not. Only its thread writes them, in or out of a
+/// recording scope; other threads may read the numbers at any time.
 class SampledCalls {
  public:
-  /// For a thread that has allocated nothing yet. `countdown` is lowered by `count_skipped` alone
-  /// or on the thread's behalf; it outlives this. `generation` is that of the `ThreadState`.
+  /// Initializes for a thread that has not allocated yet. `countdown` must outlive this; only
+  /// `count_skipped` and the thread's policy lower it. `generation` is that of the `ThreadState`.
   void begin(std::uint64_t& countdown, std::uint32_t generation) noexcept {
     countdown_ = &countdown;
     last_ = nullptr;
     generation_ = generation;
   }
 
-  /// Whether `begin` was called for the thread that the `ThreadState` belongs to.
+  /// Whether `begin` was called for the current owner of the `ThreadState`.
   [[nodiscard]] bool has_begun(std::uint32_t generation) const noexcept {
     return countdown_ != nullptr && generation_ == generation;
   }
 
-  /// Counts an allocation that the countdown lets pass, and lowers it; false, and nothing counted,
-  /// where it does not. Every one of no bytes is stopped.
+  /// Counts an unsampled allocation and subtracts it from the countdown. Returns false without
+  /// effect if `bytes` exceeds the countdown or is 0.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool count_skipped(const void* block,
                                                           std::uint64_t bytes) noexcept {
-    // Read once: a signal handler of this thread that counts in between must not make it wrap.
+    // Loads once: a signal handler that counts in between must not make the subtraction wrap.
     const std::atomic_ref countdown(*countdown_);
     const std::uint64_t left = countdown.load(std::memory_order_relaxed);
     if (bytes - 1 >= left) [[unlikely]] {
@@ -49,11 +48,11 @@ class SampledCalls {
     last_ = block;
   }
 
-  /// The allocation that was counted last is one of the samples.
+  /// Marks the last counted allocation as a sample.
   void note_sample() noexcept { last_ = mark_of_sample(last_); }
 
-  /// Counts the free of `block`, which is not null, if it is what the thread allocated last and no
-  /// sample: a temporary allocation, as in `LastAllocation`. Else it counts nothing, and is false.
+  /// Counts the free of `block` (not null) as temporary (see `LastAllocation`), if it is the
+  /// thread's last allocation and not a sample. Otherwise returns false without effect.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool count_skipped_temporary(const void* block) noexcept {
     if (last_ != block) return false;
     last_ = nullptr;
@@ -61,12 +60,12 @@ class SampledCalls {
     return true;
   }
 
-  /// Counts the free of a block that is not that.
+  /// Counts any other free.
   ALLOCTAP_ALWAYS_INLINE void count_lasting() noexcept { arch::add_to_own(lasting_, 1); }
   void uncount_lasting() noexcept { arch::add_to_own(lasting_, ~std::uint64_t{0}); }
 
-  /// Counts `block`, whose free was counted as that of a lasting one, as a temporary one if that is
-  /// what it is, sample or not; whether it is.
+  /// Reclassifies a free, counted as lasting, as temporary if `block` is the thread's last
+  /// allocation, sample or not. Returns whether it did.
   bool count_temporary(const void* block) noexcept {
     if (last_ != block && last_ != mark_of_sample(block)) return false;
     last_ = nullptr;
@@ -93,14 +92,15 @@ class SampledCalls {
     return counter.load(std::memory_order_relaxed);
   }
 
-  /// No block's address, so that its free is told apart by the question that is asked anyway.
+  /// Returns a value that is no block's address, so that the comparison with `last_` also rejects
+  /// samples.
   static const void* mark_of_sample(const void* block) noexcept {
     return reinterpret_cast<const void*>(~reinterpret_cast<std::uintptr_t>(block));
   }
 
   Counter allocations_{0};
   Counter allocated_bytes_{0};
-  /// Frees of blocks that were not the last that their thread had allocated.
+  /// Frees of blocks that were not their thread's last allocation.
   Counter lasting_{0};
   Counter temporary_{0};
   const void* last_ = nullptr;

@@ -1,4 +1,4 @@
-/// What a tracker records while its policy samples.
+/// The sampled blocks and the per-stack estimates of sessions that sample.
 #pragma once
 
 #include <cstddef>
@@ -19,28 +19,27 @@
 
 namespace alloctap {
 
-/// The samples and the estimates per stack. Samples are counted with the weights of `Sampling`.
-/// They go to no queue: they are few, and a free has to know at once whether its block is one. They
-/// have an index of their own, because they lie far apart. Only for sessions that sample.
+/// The samples, weighted by `Sampling`, and the estimates per stack. Samples bypass the queue: they
+/// are few, and a free must find out at once whether its block is one. They have their own index,
+/// because they lie far apart. Used only in sessions that sample.
 ///
-/// `try_skip` is all that a call costs that has nothing to do with a sample: it touches memory of
-/// its thread and reads a byte that hardly changes, waits for no snapshot, and is inlined into the
-/// hooked function. A thread skips nothing before its first call went through `apply`. No thread
-/// does while internal calls are possible: only `apply` tells them from the program's.
+/// `try_skip` is the whole cost of an unsampled call. It writes only thread-local memory, reads one
+/// byte of a rarely written filter, never waits for a snapshot, and is inlined into the hooked
+/// function. A thread's first call always goes through `apply`. So do all calls while internal ones
+/// are possible: only `apply` classifies them.
 ///
-/// `Recorder` is its owner: it has the stats of threads and the mode, and captures stacks.
-/// Thread-safe; runs inside malloc. Constant-initialized by zeros alone, because its 4 MiB would
-/// else be in the program's file; never destroyed.
+/// `Recorder` is the owner: it has the stats and the mode, and captures stacks. Thread-safe; runs
+/// inside malloc. Initialized by zeros alone, so that its 4 MiB are in .bss; never destroyed.
 template <class Recorder, SamplingPolicy Sampling>
 class SampledHeap {
  public:
-  /// Whether there is nothing to do for an allocation any more: it was not sampled, and counted.
+  /// Counts an unsampled allocation. Returns false if `apply` must handle it.
   template <class BytesOf>
   ALLOCTAP_ALWAYS_INLINE static bool try_skip(const void* block, const BytesOf& bytes_of) noexcept {
     return may_skip() && mine().calls->count_skipped(block, bytes_of());
   }
 
-  /// Likewise for a free of a block that was not sampled.
+  /// Counts the free of an unsampled block. Returns false if `apply` must handle it.
   ALLOCTAP_ALWAYS_INLINE bool try_skip_free(const void* block) noexcept {
     if (!may_skip()) return false;
     SampledCalls* calls = mine().calls;
@@ -50,7 +49,7 @@ class SampledHeap {
     return true;
   }
 
-  /// What `try_skip` does not do.
+  /// Slow path: handles what `try_skip` rejects.
   ALLOCTAP_NOINLINE void apply(const AllocationEvent& event) noexcept {
     const os::ErrnoGuard preserve_error;
     SampledCalls* calls = calls_for(event.origin);
@@ -109,14 +108,14 @@ class SampledHeap {
     }
   };
 
-  /// What a thread counts in that may skip calls, while `RecordingMode::word` is `when`; zeros
-  /// before.
+  /// The calling thread's counters. It may skip calls only while `RecordingMode::word` equals
+  /// `when`.
   struct Skipping {
     std::uint64_t when = 0;
     SampledCalls* calls = nullptr;
   };
 
-  /// The calling thread's.
+  /// Returns the calling thread's instance.
   ALLOCTAP_ALWAYS_INLINE static Skipping& mine() noexcept {
     return os::ThreadLocal<Skipping, SampledHeap>::mine();
   }
@@ -130,8 +129,7 @@ class SampledHeap {
     mine() = {.when = now, .calls = &calls};
   }
 
-  /// What the calling thread counts in; nullptr where the call is not the program's, or the system
-  /// has no memory.
+  /// Returns the calling thread's counters; nullptr for an internal call or if out of memory.
   SampledCalls* calls_for(const CallOrigin& origin) noexcept {
     ThreadStats* stats = Recorder::stats_outside(origin);
     if (stats == nullptr) return nullptr;
@@ -164,7 +162,7 @@ class SampledHeap {
     Recorder::Blocks::template count_allocation<Weighted>(record, outcome);
   }
 
-  /// The record of a sample, taken out; that of no stack where `block` is none.
+  /// Removes and returns the record of a sample; `stack` is `kNoStackId` if `block` is no sample.
   BlockRecord take(void* block) noexcept {
     if (!recorded_.may_hold(block)) return {};
     const RecordingScope section;
@@ -179,7 +177,7 @@ class SampledHeap {
     estimates_.add_temporary(record.stack, Sampling::weight(record.size));
   }
 
-  /// It lets nothing pass, so nobody ever writes it.
+  /// A countdown of 0, which lets no call be skipped and so is never written.
   static inline constinit std::uint64_t stops_everything_ = 0;
 
   AddressFilter recorded_;
@@ -187,7 +185,7 @@ class SampledHeap {
   StackEstimates estimates_;
 };
 
-/// What a tracker has whose policy never samples.
+/// Replaces `SampledHeap` in trackers whose policy never samples.
 struct NoSampledHeap {
   static bool try_skip(const void*, const auto&) noexcept { return false; }
   static bool try_skip_free(const void*) noexcept { return false; }

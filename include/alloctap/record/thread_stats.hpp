@@ -1,4 +1,4 @@
-/// What one thread has counted.
+/// Per-thread counters: events, allocations and frees by stack.
 #pragma once
 
 #include <array>
@@ -19,19 +19,19 @@
 
 namespace alloctap {
 
-/// The stacks that one thread has met, with their counters, which no other thread writes: in the
-/// order of their coming, so that those of one phase of the program lie together, with a small
-/// table to find them by hash.
+/// The stacks that one thread has allocated from, with counters that only this thread writes.
+/// Entries are in the order of first use, so those of one program phase are adjacent; a small hash
+/// table finds them.
 ///
-/// Used by its thread alone, inside malloc; `for_each` by others too, behind the closed gate. Not
-/// movable, never destroyed.
+/// Used by its thread, inside malloc; other threads may call `for_each` while the world is stopped.
+/// Not movable, never destroyed.
 class StackTotals {
  public:
-  /// Half a cache line. An entry that has counted all it can is retired (`retire`): several entries
-  /// may be of one stack, whose numbers are their sum.
+  /// Half a cache line. An entry whose counter is full is retired (`retire`): a stack may have
+  /// several entries, to be summed.
   struct Entry {
     std::uint64_t hash = 0;
-    /// With `hash`, 96 bits of the `StackHash`: enough for equal to mean equal.
+    /// Together with `hash`, 96 bits of the `StackHash`, enough to identify a stack.
     std::uint32_t check = 0;
     StackId stack = kNoStackId;
     std::uint64_t allocated_bytes = 0;
@@ -44,17 +44,17 @@ class StackTotals {
   StackTotals(const StackTotals&) = delete;
   StackTotals& operator=(const StackTotals&) = delete;
 
-  /// The entry of the stack with that hash, if `find` noted that place of it; else nullptr. There
-  /// may be anything in `place`. Valid until `add`.
+  /// Returns the entry at `place` if it is that of `hash`; else nullptr. `place` is a hint from
+  /// `find` and may be any number. Valid until `add`.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE Entry* find_at(std::uint32_t place,
                                                       const StackHash& hash) noexcept {
     Entry& entry = entries_.load(std::memory_order_relaxed)[place & mask_];
     return is_of(entry, hash) ? &entry : nullptr;
   }
 
-  /// The entry of the stack with that hash; nullptr where this thread has none. Valid until `add`.
-  /// If not nullptr, `place` is where this notes what it has found, and looks first: there may be
-  /// anything. A stack whose place is known takes one comparison, and none is guessed wrong.
+  /// Returns the entry of `hash`; nullptr if this thread has none. Valid until `add`. `place`, if
+  /// not null, is a hint that is tried first and updated; it may be any number. A correct hint
+  /// costs one comparison and no branch misprediction.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE Entry* find(const StackHash& hash,
                                                    std::uint32_t* place = nullptr) noexcept {
     if (place != nullptr) {
@@ -70,10 +70,10 @@ class StackTotals {
     return &entries[number];
   }
 
-  /// An entry for `stack`, which has none; nullptr where the system has no memory for it.
+  /// Adds an entry for `stack`, which has none; returns nullptr if out of memory.
   [[nodiscard]] Entry* add(const StackHash& hash, StackId stack) noexcept;
 
-  /// The entry of `stack`, made if need be; nullptr where the system has no memory for it.
+  /// Returns the entry of `stack`, added if needed; nullptr if out of memory.
   [[nodiscard]] Entry* find_or_add(const StackHash& hash, StackId stack) noexcept;
 
   /// Counts an allocation of `bytes`.
@@ -84,11 +84,11 @@ class StackTotals {
     }
   }
 
-  /// Counts an allocation that was counted before as a temporary one too.
+  /// Marks an allocation, already counted, as temporary.
   static void count_temporary(Entry& entry) noexcept { ++entry.temporary_allocations; }
 
-  /// From now on `find` does not find the stacks for which `is_retired(StackId)`. By others than
-  /// its thread behind the closed gate.
+  /// Makes `find` miss the stacks for which `is_retired(StackId)`. Other threads may call it while
+  /// the world is stopped.
   template <class IsRetired>
   void forget_stacks(IsRetired&& is_retired) noexcept {
     for (Entry& entry : used_entries()) {
@@ -99,7 +99,7 @@ class StackTotals {
     }
   }
 
-  /// Calls `visit(StackId, const AllocationTotals&)`, several times for some stacks.
+  /// Calls `visit(StackId, const AllocationTotals&)`, for some stacks more than once.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (const Entry& entry : used_entries()) {
@@ -121,27 +121,28 @@ class StackTotals {
     return static_cast<std::uint32_t>(hash.second >> 32);
   }
 
-  /// Keeps what was counted under a hash that is nobody's, so that the next allocation of that
-  /// stack finds no entry and begins another one.
+  /// Keeps the counts under a hash that no stack has, so that the stack's next allocation starts a
+  /// new entry.
   ALLOCTAP_NOINLINE static void retire(Entry& entry) noexcept { entry.hash = ~entry.hash; }
 
-  /// In the reverse order of `add`.
+  /// Loads in the reverse order of the stores in `add`.
   [[nodiscard]] std::span<Entry> used_entries() const noexcept {
     const std::size_t used = used_.load(std::memory_order_acquire);
     return {entries_.load(std::memory_order_acquire) + 1, used};
   }
 
-  /// What a full one grows to. By four while it is small: all of its pages are paid for again.
+  /// Returns the capacity to grow to. Quadruples while small, because growing touches all pages
+  /// again.
   [[nodiscard]] std::size_t next_capacity() const noexcept {
     constexpr std::size_t kSmallBytes = 2 * 1024 * 1024;
     const std::size_t capacity = mask_ + 1;
     return capacity * (capacity * sizeof(Entry) < kSmallBytes ? 4 : 2);
   }
 
-  /// Makes room for as many entries, the one that is nobody's included.
+  /// Grows to `capacity` entries, including the unused entry 0. Returns false if out of memory.
   bool grow(std::size_t capacity) noexcept;
 
-  /// Number 0 is nobody's.
+  /// Entry 0 is unused.
   std::atomic<Entry*> entries_{nullptr};
   std::size_t mask_ = kFirstCapacity - 1;
   std::atomic<std::size_t> used_{0};
@@ -149,18 +150,18 @@ class StackTotals {
   std::array<Entry, kFirstCapacity> first_{};
 };
 
-/// Beside `StackTotals`, the other half of what is live by stack: the sum of all threads'
-/// allocations less that of all threads' frees. So that is known without visiting each block.
+/// Freed blocks by stack. Live blocks by stack are all threads' `StackTotals` minus all threads'
+/// `FreedTotals`, so no walk over the heap is needed.
 ///
-/// An array by StackId in pieces that are made when they are needed: ids are given in the order of
-/// first use, so the stacks of a program's phase stand side by side.
+/// A two-level array by StackId, whose pieces are allocated on demand. Ids are assigned in the
+/// order of first use, so the stacks of one program phase are adjacent.
 ///
-/// Used by its thread alone, inside malloc; `for_each` by others too, behind the closed gate. Not
-/// movable, never destroyed.
+/// Used by its thread, inside malloc; other threads may call `for_each` while the world is stopped.
+/// Not movable, never destroyed.
 class FreedTotals {
  public:
   struct Entry {
-    /// Wrap around below zero where more was put back than taken.
+    /// Wraps below 0 if more was uncounted than counted.
     std::uint64_t blocks = 0;
     std::uint64_t bytes = 0;
   };
@@ -169,20 +170,20 @@ class FreedTotals {
   FreedTotals(const FreedTotals&) = delete;
   FreedTotals& operator=(const FreedTotals&) = delete;
 
-  /// Counts a block of `bytes`.
+  /// Counts a freed block of `bytes`.
   ALLOCTAP_ALWAYS_INLINE void count(StackId stack, std::uint64_t bytes) noexcept {
     add(stack, 1, bytes);
   }
 
-  /// Undoes `count`, maybe that of another thread.
+  /// Undoes `count`, possibly of another thread.
   void uncount(StackId stack, std::uint64_t bytes) noexcept {
     add(stack, ~std::uint64_t{0}, ~bytes + 1);
   }
 
-  /// False: the system had no memory for something that was to be counted.
+  /// Returns false if a count was lost because the thread was out of memory.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
-  /// Calls `visit(StackId, const Entry&)` for each stack of which something was counted.
+  /// Calls `visit(StackId, const Entry&)` for each stack with counts.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
@@ -221,28 +222,28 @@ class FreedTotals {
 
   Entry* make_entry(StackId stack) noexcept;
 
-  /// By StackId / kPiece; nullptr where there is none yet.
+  /// Indexed by StackId / kPiece; nullptr if not yet allocated.
   ArenaArray<Piece*> pieces_;
   bool complete_ = true;
 };
 
-/// How often something happened since the start, but for what is counted per stack.
+/// Event counts since the start, except for those kept per stack.
 struct EventCounters {
-  /// While no policy samples.
+  /// Counted only while no policy samples.
   std::uint64_t allocations = 0;
   std::uint64_t allocated_bytes = 0;
-  /// Known blocks given back.
+  /// Frees of known blocks.
   std::uint64_t deallocations = 0;
   std::uint64_t unmatched_frees = 0;
-  /// Blocks found gone because their address was handed out again: their free was not seen.
+  /// Live blocks whose address was allocated again: their free was not seen.
   std::uint64_t unseen_frees = 0;
-  /// Events and records lost because the system had no memory for them.
+  /// Events and records lost because the tracker was out of memory.
   std::uint64_t dropped = 0;
-  /// Captured stacks whose walk ended before the outermost frame.
+  /// Captured stacks whose unwinding ended before the outermost frame.
   std::uint64_t failed_unwinds = 0;
-  /// Captured stacks that pass code without unwind tables, by its frame pointers.
+  /// Captured stacks with frames unwound by frame pointers, for lack of unwind tables.
   std::uint64_t frame_pointer_unwinds = 0;
-  /// Captured stacks that were deeper than the limit on frames.
+  /// Captured stacks deeper than the frame limit.
   std::uint64_t truncated_stacks = 0;
 
   constexpr EventCounters& operator+=(const EventCounters& other) noexcept {
@@ -259,8 +260,8 @@ struct EventCounters {
   }
 };
 
-/// What a thread counts of its calls while no policy samples. Written by its thread alone; others
-/// may read the numbers at any time, and do so in the order in which they ask.
+/// A thread's call counters while no policy samples. Only its thread writes them; other threads may
+/// read them at any time, and the loads keep their order.
 class RecordedCalls {
  public:
   ALLOCTAP_ALWAYS_INLINE void count_allocation(std::uint64_t bytes) noexcept {
@@ -268,7 +269,7 @@ class RecordedCalls {
     arch::add_to_own(allocated_bytes_, bytes);
   }
 
-  /// A known block was given back.
+  /// Counts the free of a known block.
   ALLOCTAP_ALWAYS_INLINE void count_deallocation() noexcept { arch::add_to_own(deallocations_, 1); }
   void uncount_deallocation() noexcept { arch::add_to_own(deallocations_, ~std::uint64_t{0}); }
 
@@ -288,12 +289,12 @@ class RecordedCalls {
   Counter deallocations_{0};
 };
 
-/// The block that a thread allocated last, while it has not freed it: freeing it now makes it a
-/// temporary one.
+/// The thread's last allocation, until it is freed or replaced. Freeing it now makes it a temporary
+/// allocation, as in heaptrack.
 class LastAllocation {
  public:
-  /// `entry` counts its stack; nullptr where it was not counted. `generation` is that of the
-  /// `ThreadState`: a thread that takes over the state of an ended one allocated nothing yet.
+  /// `entry` counts its stack; nullptr if it was not counted. `generation` is that of the
+  /// `ThreadState`: a new owner of the state has not allocated yet.
   void remember(const void* block, StackTotals::Entry* entry, std::uint32_t generation) noexcept {
     block_ = block;
     generation_ = generation;
@@ -302,7 +303,7 @@ class LastAllocation {
 
   void forget() noexcept { entry_ = nullptr; }
 
-  /// Counts `block` as a temporary one if that is what it is.
+  /// Counts `block` as temporary if it is the last allocation.
   ALLOCTAP_ALWAYS_INLINE void note_free(const void* block, std::uint32_t generation) noexcept {
     if (block_ != block || entry_ == nullptr || generation_ != generation) return;
     StackTotals::count_temporary(*entry_);
@@ -310,17 +311,17 @@ class LastAllocation {
   }
 
  private:
-  // The pointers are no neighbours: GCC would pack them into one store, which takes longer than
+  // The pointers are not adjacent: GCC would merge them into one vector store, which is slower than
   // two.
   const void* block_ = nullptr;
   std::uint32_t generation_ = 0;
   StackTotals::Entry* entry_ = nullptr;
 };
 
-/// A block that is being reallocated, where it was: it is recorded no more, or not again yet. After
-/// the call it means nothing.
+/// The old address range of a block that is being reallocated, while no record covers it.
+/// Meaningless after the call.
 struct MovedBlock {
-  /// `bytes` before the record is taken out, which may take its time.
+  /// `bytes` before the record is removed, which may block.
   static constexpr std::size_t kNotKnownYet = ~std::size_t{0};
 
   void begin(const void* block) noexcept {
@@ -332,10 +333,11 @@ struct MovedBlock {
   std::size_t bytes = 0;
 };
 
-/// Written by its thread alone, inside malloc; others read it behind the closed gate. So nothing
-/// here is atomic, but for what others may look at any time. Not movable.
+/// All counters of one thread in one tracker. Only the thread writes them, inside malloc; others
+/// read while the world is stopped. Only members that others may read at any time are atomic. Not
+/// movable.
 struct ThreadStats {
-  /// All that is counted while no policy samples.
+  /// Returns everything that is counted while no policy samples.
   [[nodiscard]] EventCounters counters() const noexcept {
     EventCounters sum = events;
     sum.allocations += recorded.allocations();
@@ -344,11 +346,11 @@ struct ThreadStats {
     return sum;
   }
 
-  /// The next one that has joined a `BlockTracker`.
+  /// The next in the list of `ThreadStatsTable::join`.
   ThreadStats* next = nullptr;
   LiveBytes::Share live;
   RecordedCalls recorded;
-  /// What is counted of no call that went well: so not what `recorded` has.
+  /// Rare events; the fields that `recorded` counts stay 0.
   EventCounters events;
   LastAllocation last;
   SampledCalls calls;

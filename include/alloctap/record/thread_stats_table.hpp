@@ -13,14 +13,14 @@
 
 namespace alloctap {
 
-/// One `ThreadStats` for each thread, and what the tracker counts beside them. Each thread writes
-/// its own, so that no two threads write one cache line for an event. Memory from the arena;
-/// constant-initialized, never destroyed. Runs inside malloc, where nothing else is said.
+/// One `ThreadStats` per thread, plus process-wide counts. Each thread writes only its own stats,
+/// so no two threads write one cache line. Arena memory; constant-initialized, never destroyed.
+/// Runs inside malloc unless stated otherwise.
 class ThreadStatsTable {
  public:
   constexpr ThreadStatsTable() noexcept = default;
 
-  /// Returns the stats of the calling thread, made if need be; nullptr if the system has no memory.
+  /// Returns the calling thread's stats, created if needed; nullptr if out of memory.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE ThreadStats* of(ThreadState& thread) noexcept {
     ThreadStats* stats = get_if_exists(thread);
     return stats != nullptr ? stats : make(thread);
@@ -30,13 +30,13 @@ class ThreadStatsTable {
     return thread == nullptr ? nullptr : of(*thread);
   }
 
-  /// Returns the stats of the calling thread if they were made; else nullptr.
+  /// Returns the calling thread's stats; nullptr if they were not created.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE ThreadStats* get_if_exists(
       const ThreadState& thread) const noexcept {
     return static_cast<ThreadStats*>(slot_.get(thread));
   }
 
-  /// Adds `stats` that are new and never destroyed, of no thread in particular.
+  /// Adds new `stats` that are never destroyed and belong to no thread.
   void join(ThreadStats& stats) noexcept;
 
   using Visitor = FunctionRef<void(ThreadStats&, const ThreadState&)>;
@@ -44,14 +44,13 @@ class ThreadStatsTable {
   /// Visits the stats of each thread, ended ones included. The caller has stopped the world.
   void for_each(Visitor visit) noexcept;
 
-  /// Visits all stats that have joined. Threads may go on meanwhile, if `visit` uses only what is
-  /// atomic.
+  /// Visits all stats that have joined. Threads may run meanwhile, if `visit` reads only atomics.
   void for_each_joined(FunctionRef<void(const ThreadStats&)> visit) const noexcept;
 
   /// Sums up all threads. The caller has stopped the world.
   [[nodiscard]] EventCounters counters() noexcept;
 
-  /// Counts an event that was lost on a thread without stats.
+  /// Counts an event lost on a thread without stats.
   ALLOCTAP_NOINLINE void count_dropped() noexcept {
     dropped_.fetch_add(1, std::memory_order_relaxed);
   }
@@ -59,7 +58,7 @@ class ThreadStatsTable {
     return dropped_.load(std::memory_order_relaxed);
   }
 
-  /// The live bytes of all threads.
+  /// Returns the live bytes of all threads.
   [[nodiscard]] LiveBytes& live() noexcept { return live_; }
 
  private:

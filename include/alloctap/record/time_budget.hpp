@@ -1,4 +1,4 @@
-/// How often something that takes long may be done.
+/// Limits the share of time that an expensive operation may take.
 #pragma once
 
 #include <algorithm>
@@ -6,14 +6,14 @@
 
 namespace alloctap {
 
-/// Grants a share of the time that has passed since it was first asked, and a little at once. Times
-/// in nanoseconds, of any clock that never goes back. Not thread-safe.
+/// Grants 1/`kShareOfTime` of the time since the first query, plus `kAtOnce`. Nanoseconds of any
+/// monotonic clock. Not thread-safe.
 class TimeBudget {
  public:
   static constexpr std::int64_t kShareOfTime = 128;
   static constexpr std::int64_t kAtOnce = 4'000'000;
 
-  /// Whether what was spent leaves something.
+  /// Whether the budget is not used up.
   [[nodiscard]] bool has_left(std::int64_t now) noexcept {
     if (!asked_) begin_ = now;
     asked_ = true;
@@ -22,9 +22,9 @@ class TimeBudget {
 
   void spend(std::int64_t time) noexcept { spent_ += time; }
 
-  /// What counts of something that kept others waiting: the processor's time that it took, because
-  /// who loses its processor on the way slows nobody down who has one, but all of the time where it
-  /// waited in vain. Some systems tell a thread's time in steps that are longer than what was done.
+  /// Returns the time to charge for an operation that blocks other threads. That is its CPU time:
+  /// while it is preempted, its processor runs another thread. A wait that timed out is charged in
+  /// full. `min`, because some systems round CPU time up to steps longer than the operation.
   [[nodiscard]] static std::int64_t cost(std::int64_t cpu, std::int64_t elapsed,
                                          bool waited_in_vain) noexcept {
     return waited_in_vain ? elapsed : std::min(cpu, elapsed);

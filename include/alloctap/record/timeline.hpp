@@ -1,4 +1,4 @@
-/// How a tracker's numbers change over time.
+/// The timeline of a session: live bytes over time, and the program's markers.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@
 
 namespace alloctap {
 
-/// The points and the markers of a session. Control plane; memory from the arena.
-/// Constant-initialized, never destroyed.
+/// The points and the markers of a session. Control plane; arena memory. Constant-initialized,
+/// never destroyed.
 class Timeline {
  public:
   constexpr Timeline() noexcept = default;
 
-  /// Adds what is live now, as `Tracker::add_timeline_point` says. Does nothing while another
-  /// thread starts, stops or dumps.
+  /// Adds a point for the current heap, see `Tracker::add_timeline_point`. Does nothing while
+  /// another thread starts, stops or dumps.
   void add_point(const RecordedData& data) noexcept;
-  /// The caller holds the control lock.
+  /// Like `add_point`; the caller holds the control lock.
   void add_point_locked(const RecordedData& data) noexcept;
 
   /// Adds a marker. Thread-safe.
@@ -35,7 +35,7 @@ class Timeline {
     return points_.get().points();
   }
 
-  /// Visits the markers that are kept, by time; returns how many older ones there were.
+  /// Visits the stored markers by time. Returns the number of older, overwritten ones.
   std::uint64_t for_each_marker(
       FunctionRef<void(std::int64_t time_ns, std::string_view name)> visit) noexcept;
 

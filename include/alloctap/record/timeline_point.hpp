@@ -1,4 +1,4 @@
-/// What a tracker held over time.
+/// The elements of a timeline and of a peak snapshot.
 #pragma once
 
 #include <algorithm>
@@ -10,16 +10,16 @@
 
 namespace alloctap {
 
-/// The state at one moment.
+/// The heap at one moment.
 struct TimelinePoint {
   /// Nanoseconds since the Unix epoch.
   std::int64_t time_ns = 0;
   std::uint64_t live_bytes = 0;
   std::uint64_t live_allocations = 0;
-  /// Since the start: the difference of two points is what was allocated between them.
+  /// Cumulative: the difference of two points is what was allocated between them.
   std::uint64_t allocations = 0;
   std::uint64_t allocated_bytes = 0;
-  /// The process's resident memory, in bytes.
+  /// The resident set size of the process, in bytes.
   std::uint64_t resident_bytes = 0;
 };
 
@@ -27,7 +27,7 @@ struct TimelinePoint {
 struct Marker {
   /// Nanoseconds since the Unix epoch.
   std::int64_t time_ns = 0;
-  /// Belongs to the snapshot.
+  /// Owned by the snapshot.
   std::string_view name;
 };
 
@@ -38,16 +38,17 @@ struct PeakStackSummary {
   std::uint64_t live_bytes = 0;
 };
 
-/// Who held the memory when it was highest, or within 1 % of it. Memory from the arena.
+/// A peak snapshot: live bytes by stack when the heap was largest, or within 1 % of it. Arena
+/// memory.
 struct Peak {
-  /// Nanoseconds since the Unix epoch; 0 where there was none yet.
+  /// Nanoseconds since the Unix epoch; 0 if no snapshot was taken.
   std::int64_t time_ns = 0;
   /// The sum over `stacks`.
   std::uint64_t live_bytes = 0;
   /// Every stack that held something, by StackId.
   ArenaArray<PeakStackSummary> stacks;
 
-  /// What `stack` held then.
+  /// Returns what `stack` held at the peak.
   [[nodiscard]] PeakStackSummary of(StackId stack) const noexcept {
     const PeakStackSummary* found = std::lower_bound(
         stacks.begin(), stacks.end(), stack,

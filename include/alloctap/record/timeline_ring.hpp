@@ -1,4 +1,4 @@
-/// Points in time, the denser the younger.
+/// Timeline points whose density decreases with age.
 #pragma once
 
 #include <algorithm>
@@ -10,21 +10,20 @@
 
 namespace alloctap {
 
-/// Keeps at most `kCapacity` points. When it is full, the point goes whose neighbours lie closest
-/// together in proportion to its age, so that the distance of points grows with their age, however
-/// long a program runs; the first one and the highest stay. Memory from the arena, bounded.
-/// Constant-initialized. Not thread-safe.
+/// Keeps at most `kCapacity` points. When full, removes the point with the smallest distance
+/// between its neighbours relative to its age, so that the spacing grows with age. The first and
+/// the highest point stay. Bounded arena memory. Constant-initialized. Not thread-safe.
 class TimelineRing {
  public:
   static constexpr std::size_t kCapacity = 1024;
 
-  /// `point` is younger than all others. Where the system has no memory nothing happens.
+  /// Adds `point`, which is younger than all others. Does nothing if out of memory.
   void add(const TimelinePoint& point) noexcept {
     if (points_.size() == kCapacity) remove(least_telling(point.time_ns));
     static_cast<void>(points_.push_back(point));
   }
 
-  /// By time.
+  /// Returns the points by time.
   [[nodiscard]] const ArenaArray<TimelinePoint>& points() const noexcept { return points_; }
 
  private:

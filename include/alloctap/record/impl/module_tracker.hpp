@@ -24,7 +24,7 @@
 
 namespace alloctap {
 
-/// The module that a notice describes, with its build-id if its headers can be read.
+/// Returns the module that a notice describes, with its build-id if its headers can be read.
 inline Module module_of(const os::ModuleNotice& notice) noexcept {
   Module module{.start = notice.start, .end = notice.end, .path = notice.path};
   alignas(8) std::array<std::byte, 4096> headers;
@@ -103,8 +103,8 @@ ALLOCTAP_INLINE bool ModuleTracker::has_all_notices() noexcept {
   return false;
 }
 
-/// Rules are forgotten once more before the next module runs: a thread may have walked through the
-/// old one after its notice.
+/// Drops cached unwind rules again before the next module runs: a thread may have unwound through
+/// the old one after its notice.
 ALLOCTAP_INLINE void ModuleTracker::on_notice(const os::ModuleNotice& notice) noexcept {
   const os::ErrnoGuard preserve_error;
   const ReentrancyGuard guard;
@@ -118,14 +118,15 @@ ALLOCTAP_INLINE void ModuleTracker::on_notice(const os::ModuleNotice& notice) no
     if (!rules_may_be_old_.exchange(false, std::memory_order_relaxed)) return;
     forget_code();
   }
-  // A thread that holds this lock may be waiting for the loader. One that is inside the tables is
-  // not: that ends.
+  // Does not block: the holder of this lock may be waiting for the loader. A thread inside a
+  // recording scope never does, so stopping the world is safe.
   if (!control_lock.try_lock()) return;
   retire_departed(kNoticeTimeoutNs);
   control_lock.unlock();
 }
 
-/// Keeps what cannot be retired now for the next time.
+/// Retires the stacks of unloaded modules. Keeps the rest for the next call if the world cannot be
+/// stopped.
 ALLOCTAP_INLINE void ModuleTracker::retire_departed(std::int64_t timeout_ns) noexcept {
   tables_.departed->take([&](const Module& module, StackId before) {
     const bool stopped = ThreadStates::close_gate(timeout_ns);
@@ -142,8 +143,8 @@ ALLOCTAP_INLINE void ModuleTracker::retire(const Module& module) noexcept {
   if (unloaded != nullptr) name(*unloaded);
 }
 
-/// Retires the stacks before `end` with addresses in `module`; returns nullptr if there are none.
-/// The world is stopped.
+/// Retires the stacks before `end` with addresses in `module`; returns nullptr if none has any. The
+/// world is stopped.
 ALLOCTAP_INLINE UnloadedModule* ModuleTracker::retire_stopped(const Module& module,
                                                               StackId end) noexcept {
   UnloadedModule* unloaded = retire_stacks(module, end);
@@ -168,7 +169,7 @@ ALLOCTAP_INLINE UnloadedModule* ModuleTracker::retire_stacks(const Module& modul
   return unloaded;
 }
 
-/// Adds those of the stack `id` in `module`, without looking for some that are there already.
+/// Adds the addresses of stack `id` in `module`; may add duplicates.
 ALLOCTAP_INLINE void ModuleTracker::add_addresses(
     const Module& module, StackId id, ArenaArray<CodeAddress>& addresses) const noexcept {
   for (const std::uintptr_t frame : tables_.stacks.frames(id)) {
@@ -178,7 +179,7 @@ ALLOCTAP_INLINE void ModuleTracker::add_addresses(
   }
 }
 
-/// Looks up the names of the frames of an unloaded module.
+/// Symbolizes the frames of an unloaded module.
 ALLOCTAP_INLINE void ModuleTracker::name(UnloadedModule& unloaded) const noexcept {
   ArenaArray<CodeAddress>& addresses = unloaded.places;
   std::sort(addresses.begin(), addresses.end(),

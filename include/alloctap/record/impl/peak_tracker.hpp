@@ -24,8 +24,8 @@ ALLOCTAP_INLINE void PeakTracker::on_peak_passed(const BlockRecord& gone,
     take_if_possible(gone, data);
     flight_.end();
   } else {
-    // What others free before the world is stopped is missing in the peak snapshot, and the thread
-    // that stops it may lose its processor first.
+    // Waits, because the snapshot would lack what this thread frees before the world is stopped,
+    // and the thread that stops it may be preempted first.
     flight_.await_end(kTimeoutNs);
   }
   WorldGate::enter(recording);
@@ -33,7 +33,7 @@ ALLOCTAP_INLINE void PeakTracker::on_peak_passed(const BlockRecord& gone,
 
 ALLOCTAP_INLINE void PeakTracker::take_if_possible(const BlockRecord& gone,
                                                    const RecordedData& data) noexcept {
-  // Stopping the world and measuring the cost take system calls.
+  // Stopping the world and measuring CPU time take system calls.
   if (os::threads_are_confined.load(std::memory_order_relaxed)) return;
   if (!control_lock.try_lock()) return;
   const std::lock_guard hold(control_lock, std::adopt_lock);
@@ -52,7 +52,7 @@ ALLOCTAP_INLINE void PeakTracker::take(const BlockRecord& gone, const RecordedDa
   state_.get().budget.spend(TimeBudget::cost(cpu, elapsed, !stopped));
 }
 
-/// Returns false if the system has no memory, or a thread could not count all its frees.
+/// Returns false if out of memory, or if a thread could not count all its frees.
 ALLOCTAP_INLINE bool PeakTracker::add_up(const BlockRecord& gone,
                                          const RecordedData& data) noexcept {
   ArenaArray<Sums>& sums = state_.get().sums;
@@ -91,7 +91,7 @@ ALLOCTAP_INLINE bool PeakTracker::add_stats(ThreadStatsTable& threads) noexcept 
   return complete;
 }
 
-/// Numbers may have wrapped around below zero.
+/// The arguments may be negative numbers, wrapped around.
 ALLOCTAP_INLINE void PeakTracker::add(StackId stack, std::uint64_t blocks,
                                       std::uint64_t bytes) noexcept {
   Sums& sums = state_.get().sums[stack];

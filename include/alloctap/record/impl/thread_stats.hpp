@@ -41,7 +41,8 @@ ALLOCTAP_INLINE bool StackTotals::grow(std::size_t capacity) noexcept {
   }
   entries_.store(entries, std::memory_order_release);
   mask_ = capacity - 1;
-  // Behind a closed gate this thread was stopped in here, and somebody may be reading.
+  // If the world is stopped, this thread was suspended in here past the timeout, and another may be
+  // reading the old array. Then it leaks.
   if (old != first_.data() && WorldGate::is_open()) {
     Arena::deallocate(old, old_capacity * sizeof(Entry));
   }

@@ -21,7 +21,8 @@ namespace alloctap {
 struct Timeline::Counts {
   [[nodiscard]] std::uint64_t calls() const noexcept { return allocations + deallocations; }
 
-  /// A block that one thread made and another freed in between may be counted out and not in.
+  /// Clamps at 0: a block allocated on one thread and freed on another during the reading may be
+  /// counted only as freed.
   void copy_to(TimelinePoint& point) const noexcept {
     point.allocations = allocations;
     point.allocated_bytes = allocated_bytes;
@@ -67,9 +68,9 @@ ALLOCTAP_INLINE std::uint64_t Timeline::for_each_marker(
   return markers_.get().forgotten();
 }
 
-/// Reads without stopping the world, which takes longer than all the rest. Returns false if the
-/// queue has events that are not counted yet, or threads make too many calls meanwhile. This thread
-/// may lose the processor between the readings: then it tries again.
+/// Reads without stopping the world, which would take longer than all the rest. Returns false if
+/// the queue holds events, or if threads make too many calls meanwhile. Retries, because this
+/// thread may be preempted between the readings.
 ALLOCTAP_INLINE bool Timeline::read_running(const RecordedData& data,
                                             TimelinePoint& point) noexcept {
   constexpr std::uint64_t kMaxMissedPerThread = 8;
