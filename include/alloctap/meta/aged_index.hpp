@@ -1,4 +1,4 @@
-/// A pointer index that knows how old its blocks are.
+/// A pointer index that also knows the age of each block.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,12 @@
 
 namespace alloctap {
 
-/// `Index`, and beside it the time at which each block came, for `LiveBlock::age_ns`. A time is a
-/// word of shadow memory: up to a quarter of the heap again, and one more line of cache and a
-/// reading of the coarse clock at each allocation; nothing at a free. A block is as old as its last
-/// reallocation, one that failed too.
+/// Adds to `Index` the allocation time of each block, for `LiveBlock::age_ns`. A time is a word of
+/// shadow memory: up to 1/4 of the heap more. An allocation touches one more cache line and reads
+/// the coarse clock; a free costs nothing. A reallocation, even a failed one, resets the age.
 ///
-/// Times are told in steps of about 4 ms. An age of more than 208 days appears as the rest.
-/// Constant-initialized, never destroyed.
+/// The resolution is about 4 ms; ages wrap around at 208 days. Constant-initialized, never
+/// destroyed.
 template <PointerIndex Index>
 class AgedIndex {
  public:
@@ -55,8 +54,8 @@ class AgedIndex {
     index_.for_each(visit);
   }
 
-  /// For how long the block at `pointer`, a live one, has been there, in nanoseconds; -1 where it
-  /// is not known: of blocks at odd addresses, and where the system had no memory for the time.
+  /// Returns the age of the live block at `pointer` in nanoseconds. Returns -1 if unknown: the
+  /// address is no multiple of 16, or there was no memory for the time.
   [[nodiscard]] std::int64_t age_ns(const void* pointer) noexcept {
     if (!ShadowMemory::covers(pointer)) return -1;
     const ShadowMemory::Word* word = times_.find(pointer);
@@ -67,7 +66,7 @@ class AgedIndex {
  private:
   static constexpr int kStepBits = 22;
 
-  /// Never 0. Wraps around.
+  /// Returns the current time step. Never 0; wraps around.
   static std::uint32_t now() noexcept {
     return std::max(static_cast<std::uint32_t>(os::coarse_monotonic_ns() >> kStepBits),
                     std::uint32_t{1});

@@ -1,4 +1,4 @@
-/// A compact pointer index: hash tables over the arena.
+/// A compact pointer index: sharded hash tables in the arena.
 #pragma once
 
 #include <array>
@@ -12,10 +12,10 @@
 
 namespace alloctap {
 
-/// `FlatHashTable`s in shards by region of 4 KiB, so that neighbours share a table and threads that
-/// use different regions rarely meet at a lock. Choose it where blocks are large (80 bytes and more
-/// on average) or far apart, so that shadow memory would take more, and memory is worth the time:
-/// it is slower than `ShadowIndex` everywhere. See bench/README.md.
+/// `FlatHashTable`s sharded by 4 KiB region, so that neighbours share a table and threads that use
+/// different regions rarely contend for a lock. Choose it if memory matters more than time, and
+/// blocks are large or far apart. From 80 bytes on average on, shadow memory needs more. Always
+/// slower than `ShadowIndex`; see bench/README.md.
 class FlatHashIndex {
  public:
   static constexpr bool leaves_errno_alone = true;
@@ -34,7 +34,7 @@ class FlatHashIndex {
     return shard.table.take(pointer);
   }
 
-  /// The record at `pointer`, left in place; `stack` is `kNoStackId` where there is none.
+  /// Returns the record at `pointer` without removing it; `stack` is `kNoStackId` if unknown.
   BlockRecord look(const void* pointer) noexcept {
     Shard& shard = shard_of(pointer);
     const std::lock_guard hold(shard.lock);

@@ -1,4 +1,4 @@
-/// One table of `FlatHashIndex`: records by address, 16 bytes each.
+/// An open-addressing hash table of block records, 16 bytes each.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,12 @@
 
 namespace alloctap {
 
-/// Open addressing with linear probing; taking a record moves the ones behind it up (Knuth, TAOCP
-/// 3, 6.4, algorithm R), so records may come and go for ever without a growth. At most 4/5 full
-/// while there is memory. It doubles in the arena's blocks, and then grows by a half in whole
-/// pages: 20 to 40 bytes for a record, above 64 KiB 20 to 30.
+/// Linear probing with backward-shift deletion (Knuth, TAOCP 3, 6.4, algorithm R), so churn never
+/// forces growth. At most 4/5 full, unless out of memory. Doubles within arena blocks, then grows
+/// by a half in whole pages: 20 to 40 bytes per record, above 64 KiB 20 to 30.
 ///
-/// A library's table would do, but for two things: it cannot say that there is no memory, and its
-/// byte of control beside 16 of record takes the next larger block of the arena.
+/// Not a library's table, because those cannot report out of memory. A control byte beside each
+/// 16-byte record would need the arena's next larger block.
 ///
 /// Not thread-safe; runs inside malloc. Constant-initialized, never destroyed.
 class FlatHashTable {
@@ -43,13 +42,13 @@ class FlatHashTable {
     return record;
   }
 
-  /// The record at `pointer`, left in place; `stack` is `kNoStackId` where there is none.
+  /// Returns the record at `pointer` without removing it; `stack` is `kNoStackId` if unknown.
   [[nodiscard]] BlockRecord look(const void* pointer) const noexcept {
     const Slot* slot = find(pointer);
     return slot == nullptr ? BlockRecord{} : unpack(*slot);
   }
 
-  /// Forgets all and gives the memory back.
+  /// Removes all records and frees the memory.
   void release() noexcept {
     while (large_ != nullptr) Arena::deallocate(std::exchange(large_, large_->next), sizeof(Large));
     if (slots_ != nullptr) deallocate(slots_, capacity_ * sizeof(Slot));
@@ -58,7 +57,7 @@ class FlatHashTable {
     count_ = 0;
   }
 
-  /// Forgets all. Keeps the memory, for as many again, unless most of it was not needed.
+  /// Removes all records. Keeps the memory unless less than 1/8 was in use.
   void clear() noexcept {
     if (count_ * 8 < capacity_) return release();
     while (large_ != nullptr) Arena::deallocate(std::exchange(large_, large_->next), sizeof(Large));
@@ -74,13 +73,13 @@ class FlatHashTable {
   }
 
  private:
-  /// Free where `word` is 0. A word is {stack : 32, size : 32}.
+  /// Empty if `word` is 0. A word is {stack : 32, size : 32}.
   struct Slot {
     const void* pointer = nullptr;
     std::uint64_t word = 0;
   };
 
-  /// The size of a block that does not fit the word.
+  /// The size of a block that does not fit in 32 bits.
   struct Large {
     const void* pointer;
     std::uint64_t size;
@@ -130,7 +129,7 @@ class FlatHashTable {
     return slots[at];
   }
 
-  /// Empties `slot`. What probing would not reach over the gap any more moves into it.
+  /// Empties `slot` and shifts back the records that probing would no longer reach.
   void close_gap(Slot* slot) noexcept {
     auto gap = static_cast<std::size_t>(slot - slots_);
     for (std::size_t at = after(gap, capacity_); slots_[at].word != 0; at = after(at, capacity_)) {
@@ -146,14 +145,14 @@ class FlatHashTable {
     return to >= from ? to - from : to + capacity_ - from;
   }
 
-  /// For one record more. Where the table cannot grow, one slot stays free, so that searches end.
+  /// Makes room for one record. If the table cannot grow, one slot stays empty to end searches.
   bool make_room() noexcept {
     return (count_ + 1) * 5 <= capacity_ * 4 || grow() || count_ + 2 <= capacity_;
   }
 
   bool grow() noexcept;
 
-  /// What fills a block of the arena, or whole pages.
+  /// Returns the next capacity that fills an arena block or whole pages.
   [[nodiscard]] std::size_t next_capacity() const noexcept {
     const std::size_t slots_per_page = os::page_size() / sizeof(Slot);
     if (capacity_ == 0) return kFirstCapacity;

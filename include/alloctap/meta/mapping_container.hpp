@@ -1,4 +1,4 @@
-/// Which address space the program has mapped, exact to the page.
+/// The program's memory mappings (mmap), with page accuracy.
 #pragma once
 
 #include <algorithm>
@@ -15,67 +15,66 @@
 
 namespace alloctap {
 
-/// What `MappingContainer::for_each` shows: a mapping, or one of the pieces that are left of it.
+/// A mapping, or a piece that is left after a partial unmap, for `MappingContainer::for_each`.
 struct MappingRecord {
   std::uintptr_t start = 0;
-  /// Bytes, whole pages.
+  /// Bytes of whole pages.
   std::size_t length = 0;
   StackId stack = kNoStackId;
-  /// The number of the `map` call that recorded it, from 1; pieces of one mapping share it.
+  /// The number of the `map` call that recorded it, from 1. Pieces of one mapping share it.
   std::uint64_t order = 0;
 };
 
-/// Numbers of one moment. Bytes are those of whole pages.
+/// Totals at one moment. Bytes are those of whole pages.
 struct MappingTotals {
-  /// Calls of `map`, but for empty ones, and their bytes; also those that could not be recorded.
-  /// The bytes stay at UINT64_MAX: reserved address space is counted again each time.
+  /// Calls of `map`, except for empty ranges, and their bytes, even if they could not be recorded.
+  /// The bytes saturate at UINT64_MAX, because reserved address space is counted again each time.
   std::uint64_t mappings = 0;
   std::uint64_t mapped_bytes = 0;
-  /// Calls of `finish_unmap`, also those that found nothing recorded.
+  /// Calls of `finish_unmap`, even if nothing was recorded.
   std::uint64_t unmappings = 0;
   /// Intervals recorded now: a mapping with a hole counts twice.
   std::uint64_t live_mappings = 0;
   std::uint64_t live_bytes = 0;
-  /// The most that `live_bytes` has been.
+  /// The maximum of `live_bytes`.
   std::uint64_t peak_live_bytes = 0;
-  /// Records that are missing or too long because the system had no memory for them.
+  /// Records that are missing or too long because the tracker was out of memory.
   std::uint64_t dropped = 0;
 };
 
-/// Mappings as intervals: unmapping a part splits them, mapping over them replaces what lies below,
-/// a failed call changes nothing. Adjacent mappings stay apart, whoever made them.
+/// A set of intervals. Unmapping a part splits a mapping; mapping over others replaces them; a
+/// failed call changes nothing. Adjacent mappings are never merged.
 ///
-/// A call that removes mappings is told in two steps, before and after the system's part, because
-/// afterwards another thread may own the addresses: `begin_unmap`, then exactly one of
-/// `cancel_unmap` and `finish_unmap`. A remapping is `begin_unmap` of the old range, the real call,
-/// then either `cancel_unmap`, or `finish_unmap` and `map` of the new one.
+/// A call that removes mappings has two steps, before and after the system call, because afterwards
+/// another thread may own the addresses: `begin_unmap`, then either `cancel_unmap` or
+/// `finish_unmap`. An mremap is `begin_unmap` of the old range, the system call, then either
+/// `cancel_unmap`, or `finish_unmap` and `map` of the new range.
 ///
-/// Thread-safe; runs inside malloc and mmap, never throws; errno may change. Constant-initialized,
-/// never destroyed. One lock protects the intervals and the totals; the arena's is taken inside it.
-/// It needs no care at fork as long as hooks call from within a `RecordingScope`: the gate is
-/// closed then, and nobody holds it. What another thread has taken out at that moment is missing in
-/// the child.
+/// Thread-safe; runs inside malloc and mmap, never throws; may change errno. Constant-initialized,
+/// never destroyed. One lock guards the intervals and the totals; the arena's lock is acquired
+/// inside it. Hooks call from a `RecordingScope`, so at a fork the world is stopped and the lock is
+/// free. Mappings that another thread has detached at that moment are missing in the child.
 class MappingContainer {
  public:
   constexpr MappingContainer() noexcept = default;
 
-  /// Records `[start, start + length)`, rounded up to whole pages, in place of what was there.
-  /// `start` is a page's. False, and one more dropped, where the system has no memory for it: what
-  /// was there is gone then too, unless it was the middle of one mapping and that stays as it was.
+  /// Records `[start, start + length)`, rounded up to whole pages, replacing what was there.
+  /// `start` is page-aligned. Returns false and counts one dropped if out of memory. Then the
+  /// replaced mappings are gone, too, unless the range is the middle of one mapping, which stays
+  /// unchanged.
   bool map(std::uintptr_t start, std::size_t length, StackId stack) noexcept;
 
-  /// Takes the parts of mappings in `[start, start + length)`, rounded up to whole pages, out of
-  /// the records. The result belongs to the caller. Where the system has no memory, what lies
-  /// outside stays right first of all: a mapping that cannot be split in two stays whole, a part
-  /// inside may be missing from the result and does not come back when cancelled. Each is one more
-  /// dropped.
+  /// Removes `[start, start + length)`, rounded up to whole pages, from the records and returns the
+  /// removed parts, which the caller owns. If out of memory, records outside the range stay
+  /// correct: a mapping that cannot be split stays whole, and a removed part may be missing from
+  /// the result. Each counts as dropped.
   [[nodiscard]] DetachedMappings begin_unmap(std::uintptr_t start, std::size_t length) noexcept;
 
-  /// The system refused: puts `detached` back as it was and empties it. What was mapped meanwhile
-  /// stays; a piece that has no memory between two such is dropped.
+  /// Restores and empties `detached` after a failed system call. Ranges mapped meanwhile stay; a
+  /// piece between two of them for which there is no memory is dropped.
   void cancel_unmap(DetachedMappings& detached) noexcept;
 
-  /// The system did it: frees `detached` and empties it.
+  /// Frees and empties `detached` after a successful system call.
   void finish_unmap(DetachedMappings& detached) noexcept;
 
   [[nodiscard]] MappingTotals totals() noexcept;
@@ -84,8 +83,8 @@ class MappingContainer {
   [[nodiscard]] std::uint64_t live_mappings() noexcept { return totals().live_mappings; }
   [[nodiscard]] std::uint64_t dropped() noexcept { return totals().dropped; }
 
-  /// Calls `visit(const MappingRecord&)` by ascending address, with the lock held: it may neither
-  /// call this container nor the host's allocator.
+  /// Calls `visit(const MappingRecord&)` by ascending address, with the lock held: `visit` must not
+  /// call this container or the program's allocator.
   template <class Visit>
   void for_each(Visit&& visit) {
     const std::lock_guard hold(lock_);
@@ -98,7 +97,7 @@ class MappingContainer {
   }
 
  private:
-  /// Cut at the end of the address space.
+  /// Clamps to the end of the address space.
   static AddressRange whole_pages(std::uintptr_t start, std::size_t length) noexcept;
 
   static MappingInterval* take(DetachedMappings& detached) noexcept {
@@ -111,7 +110,7 @@ class MappingContainer {
 
   FutexLock lock_;
   MappingSet set_;
-  /// But for what the set counts itself.
+  /// Totals that `set_` does not count itself.
   MappingTotals totals_;
 };
 

@@ -1,4 +1,4 @@
-/// What is kept of one mapping.
+/// A node of the interval set of mappings.
 #pragma once
 
 #include <boost/intrusive/set_hook.hpp>
@@ -14,15 +14,15 @@ using MappingHook =
     boost::intrusive::set_base_hook<boost::intrusive::optimize_size<true>,
                                     boost::intrusive::link_mode<boost::intrusive::normal_link>>;
 
-/// A mapping, or a piece that is left of one. Lives in the arena and fits its 64-byte blocks.
+/// A mapping, or a piece that is left of one. An arena object that fits a 64-byte block.
 struct MappingInterval : MappingHook {
   MappingInterval(AddressRange where, StackId mapper, std::uint64_t creation) noexcept
       : range(where), order(creation), stack(mapper) {}
 
   AddressRange range;
-  /// Tells mappings apart; the pieces of one mapping share it.
+  /// The number of the mapping; pieces of one mapping share it.
   std::uint64_t order;
-  /// The next of a chain that was taken out.
+  /// The next node in a chain of removed intervals.
   MappingInterval* next = nullptr;
   StackId stack;
 

@@ -1,4 +1,4 @@
-/// The ordered intervals behind `MappingContainer`.
+/// The interval set behind `MappingContainer`: a red-black tree of disjoint ranges.
 #pragma once
 
 #include <boost/intrusive/set.hpp>
@@ -13,7 +13,7 @@
 
 namespace alloctap {
 
-/// Intervals that never overlap; adjacent pieces of one mapping are always one interval.
+/// Disjoint intervals; adjacent pieces of one mapping are always merged.
 ///
 /// Constant-initialized, never destroyed. Not thread-safe; may run inside malloc, never throws.
 class MappingSet {
@@ -22,20 +22,20 @@ class MappingSet {
   MappingSet(const MappingSet&) = delete;
   MappingSet& operator=(const MappingSet&) = delete;
 
-  /// Records `range`, which must be free. False, and no change, where there is no memory.
+  /// Records `range`, which must be free. Returns false without changes if out of memory.
   [[nodiscard]] bool add(AddressRange range, StackId stack, std::uint64_t order) noexcept;
 
-  /// Forgets what lies in `range`. False, and no change, where that is the middle of one interval
-  /// and there is no memory for the part behind it.
+  /// Deletes what lies in `range`. Returns false if out of memory for the upper part of an interval
+  /// that must be split; that interval stays unchanged.
   [[nodiscard]] bool discard(AddressRange range) noexcept;
 
-  /// Takes what lies in `range` out and returns it chained, for `put_back` or `destroy_all`. Parts
-  /// that stay come first where memory is short: an interval that cannot be cut stays whole, a part
-  /// inside that has no node is missing from the chain. Either adds one to `lost`.
+  /// Removes what lies in `range` and returns it as a chain, for `put_back` or `destroy_all`. If
+  /// out of memory, an interval that cannot be split stays whole, and a removed part without a node
+  /// is missing from the chain. Either increments `lost`.
   [[nodiscard]] MappingInterval* take_out(AddressRange range, std::uint64_t& lost) noexcept;
 
-  /// Puts a chain back. Where something was added meanwhile, that stays. Each piece more than was
-  /// taken out that this leaves needs memory; without it the piece is gone and adds one to `lost`.
+  /// Restores a chain. Ranges added meanwhile stay and may split a restored piece. Each additional
+  /// piece needs memory; without it the piece is lost and increments `lost`.
   void put_back(MappingInterval* first, std::uint64_t& lost) noexcept {
     while (first != nullptr) put_back_one(std::exchange(first, first->next), lost);
   }
@@ -76,21 +76,21 @@ class MappingSet {
 
   void erase(MappingInterval& interval) noexcept;
 
-  /// Precondition: `range` overlaps no other interval, so that the order stays.
+  /// Precondition: `range` overlaps no other interval, so that the order is unchanged.
   void resize(MappingInterval& interval, AddressRange range) noexcept {
     bytes_ = bytes_ - interval.range.length() + range.length();
     interval.range = range;
   }
 
-  /// Leaves what lies outside `range`, which covers a part of `interval`. False, and no change,
-  /// where there is no memory for a second part.
+  /// Removes `range`, which covers a part of `interval`, from it. Returns false without changes if
+  /// out of memory for a second part.
   bool cut_out(MappingInterval& interval, AddressRange range) noexcept;
 
   MappingInterval* take_part(MappingInterval& interval, AddressRange range) noexcept;
 
   void put_back_one(MappingInterval* interval, std::uint64_t& lost) noexcept;
 
-  /// `visit` may insert into the gap that it is given, and join what it inserts.
+  /// Visits the free gaps of `range`. `visit` may insert into its gap and merge what it inserts.
   template <class Visit>
   void for_each_gap(AddressRange range, Visit&& visit) noexcept {
     Place next = first_ending_after(range.start);
@@ -104,7 +104,7 @@ class MappingSet {
 
   void insert_and_join(MappingInterval& piece) noexcept;
 
-  /// Makes one of two neighbours if they are pieces of one mapping and nothing is between them.
+  /// Merges two neighbours if they are adjacent pieces of one mapping.
   void join(MappingInterval& left, MappingInterval& right) noexcept;
 
   NoDestroyLazy<Set> set_;

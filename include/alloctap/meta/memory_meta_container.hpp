@@ -1,4 +1,4 @@
-/// The container that trackers use unless they name another.
+/// The default container of trackers.
 #pragma once
 
 #include "alloctap/meta/mapping_container.hpp"
@@ -7,7 +7,7 @@
 
 namespace alloctap {
 
-/// A pointer index, and the mappings. Constant-initialized, never destroyed.
+/// A pointer index plus the mappings. Constant-initialized, never destroyed.
 template <PointerIndex Index>
 class MemoryMetaContainer : public Index {
  public:

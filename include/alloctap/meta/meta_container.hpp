@@ -1,4 +1,4 @@
-/// The contract of meta containers: what is known of the program's memory.
+/// The contract of containers: the records of live blocks and of mappings.
 #pragma once
 
 #include <concepts>
@@ -8,15 +8,15 @@
 
 namespace alloctap {
 
-/// A `PointerIndex` of the live blocks that holds the mappings, too. It counts nothing: see
-/// `BlockTracker`. If it says `leaves_errno_alone`, its functions do not change the error number,
-/// those of a type that derives from it neither; else the recorder keeps that, at each event.
+/// A `PointerIndex` of live blocks that also holds the mappings. It counts nothing: see
+/// `BlockTracker`. If `leaves_errno_alone` is true, its functions (and those of derived types)
+/// preserve errno. Otherwise the recorder saves it at each event.
 template <class M>
 concept MetaContainer = PointerIndex<M> && requires(M& meta) {
   { meta.mappings() } noexcept -> std::same_as<MappingContainer&>;
 };
 
-/// The least that models `MetaContainer`.
+/// A minimal model of `MetaContainer`.
 struct MetaContainerArchetype : PointerIndexArchetype {
   MappingContainer& mappings() noexcept { return mappings_; }
 

@@ -1,4 +1,4 @@
-/// From hashes to the numbers of entries that lie elsewhere.
+/// A hash table from hashes to the numbers of entries in another array.
 #pragma once
 
 #include <array>
@@ -10,16 +10,16 @@
 
 namespace alloctap {
 
-/// Sixteen slots to a cache line: a number, and in the bits that no number has, a tag of the hash,
-/// so that a search seldom looks at an entry that it does not want. Open addressing, linear
-/// probing; the user keeps it at most half full. A table that no longer fits into the inner caches
-/// of a processor has a small one in front of it, direct-mapped, of what was found lately.
+/// An open-addressing table with linear probing; the user keeps it at most half full. A 32-bit slot
+/// has an entry's number and, in the other bits, a tag of the hash. So a search rarely reads a
+/// wrong entry. A table too large for a processor's L1 and L2 caches gets a small
+/// direct-mapped cache of recent results.
 ///
 /// Used by one thread, inside malloc. Not movable, never destroyed.
 class NumberedSlots {
  public:
   static constexpr std::size_t kFirstCapacity = 32;
-  /// From how many slots on there are recent ones too.
+  /// The number of slots from which on the cache of recent results is used.
   static constexpr std::size_t kLargeCapacity = 16 * 1024;
 
   NumberedSlots() noexcept { slots_ = first_.data(); }
@@ -28,8 +28,8 @@ class NumberedSlots {
 
   [[nodiscard]] std::size_t capacity() const noexcept { return mask_ + 1; }
 
-  /// The number of an entry that was inserted with `hash` and for which `is_wanted(number)`; 0
-  /// where there is none. `is_wanted` may be asked about 0 and about entries with other hashes.
+  /// Returns the number of the entry inserted with `hash` for which `is_wanted(number)`; 0 if none.
+  /// `is_wanted` may get 0 and entries with other hashes.
   template <class IsWanted>
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE std::uint32_t find(std::uint64_t hash,
                                                           IsWanted&& is_wanted) noexcept {
@@ -41,28 +41,28 @@ class NumberedSlots {
     return recent.number;
   }
 
-  /// Precondition: there is a free slot, and `number` is not 0 and below `capacity()`.
+  /// Precondition: a slot is empty; `number` is not 0 and is below `capacity()`.
   void insert(std::uint64_t hash, std::uint32_t number) noexcept {
     std::size_t at = hash & mask_;
     while (slots_[at] != 0) at = (at + 1) & mask_;
     slots_[at] = (tag_of(hash) & ~number_mask()) | number;
   }
 
-  /// Empty from now on, with `capacity` slots, a power of two above the present one. False, and no
-  /// change, where the system has no memory.
+  /// Empties the table and sets the capacity, a power of two above the current one. Returns false
+  /// without changes if out of memory.
   [[nodiscard]] bool restart_with(std::size_t capacity) noexcept {
     Slot* const slots = make<Slot>(capacity);
     if (slots == nullptr) return false;
     if (slots_ != first_.data()) Arena::deallocate(slots_, this->capacity() * sizeof(Slot));
     slots_ = slots;
     mask_ = capacity - 1;
-    // Without them it works too.
+    // Optional: works without the cache.
     if (recent_ == nullptr && capacity >= kLargeCapacity) recent_ = make<Recent>(kRecent);
     return true;
   }
 
  private:
-  /// 0 where it is free.
+  /// 0 if empty.
   using Slot = std::uint32_t;
 
   struct Recent {
@@ -72,7 +72,7 @@ class NumberedSlots {
 
   static constexpr std::size_t kRecent = 2048;
 
-  /// What does not choose the slot.
+  /// Returns hash bits that do not select the slot.
   static std::uint32_t tag_of(std::uint64_t hash) noexcept {
     return static_cast<std::uint32_t>(hash >> 32);
   }
@@ -82,7 +82,7 @@ class NumberedSlots {
     return static_cast<Element*>(Arena::allocate_table(count * sizeof(Element)));
   }
 
-  /// The bits of a slot that are its number's.
+  /// Returns the mask of the number in a slot.
   [[nodiscard]] std::uint32_t number_mask() const noexcept {
     return static_cast<std::uint32_t>(mask_);
   }
@@ -101,7 +101,7 @@ class NumberedSlots {
 
   Slot* slots_ = nullptr;
   std::size_t mask_ = kFirstCapacity - 1;
-  /// nullptr while the table is small, or where there was no memory for it.
+  /// nullptr while the table is small, or if there was no memory for it.
   Recent* recent_ = nullptr;
   std::array<Slot, kFirstCapacity> first_{};
 };

@@ -1,4 +1,4 @@
-/// The contract of pointer indexes: which block is at an address.
+/// The contract of pointer indexes: maps from block addresses to records.
 #pragma once
 
 #include <concepts>
@@ -7,20 +7,21 @@
 
 namespace alloctap {
 
-/// What `insert` did.
+/// The result of `insert`.
 struct InsertOutcome {
-  /// False: the system had no memory for the record, nothing was kept.
+  /// Whether the record was stored; false if out of memory.
   bool kept = true;
-  /// The record that was at the address before; its `stack` is `kNoStackId` where there was none.
+  /// The previous record at the address; `stack` is `kNoStackId` if none.
   BlockRecord replaced;
 };
 
-/// Maps the address of a live block to its record. All functions are thread-safe and run inside
-/// malloc; for one address they are called by one thread at a time, unless the program frees a
-/// block twice at one moment: both may be given its record then, and nothing else goes wrong.
-/// `take` removes a record and returns it; one with `stack == kNoStackId` means that there was
-/// none. `for_each` visits `(const void*, BlockRecord)`; it sees every record that is there from
-/// its begin to its end. Records have a `stack` other than `kNoStackId`.
+/// Maps the address of a live block to its record. Functions are thread-safe and run inside malloc.
+/// Calls for one address never run concurrently, unless the program frees a block twice at once.
+/// Then both calls may get the record, and nothing else may break.
+///
+/// `take` removes and returns a record; its `stack` is `kNoStackId` if the address is unknown.
+/// `for_each` visits `(const void*, BlockRecord)` for at least each record that exists during the
+/// whole call. Stored records never have `kNoStackId`.
 template <class I>
 concept PointerIndex = requires(I& index, const void* pointer, const BlockRecord& record) {
   { index.insert(pointer, record) } noexcept -> std::same_as<InsertOutcome>;
@@ -28,7 +29,7 @@ concept PointerIndex = requires(I& index, const void* pointer, const BlockRecord
   index.for_each([](const void*, const BlockRecord&) {});
 };
 
-/// The least that models `PointerIndex`.
+/// A minimal model of `PointerIndex`.
 struct PointerIndexArchetype {
   InsertOutcome insert(const void*, const BlockRecord&) noexcept { return {}; }
   BlockRecord take(const void*) noexcept { return {}; }

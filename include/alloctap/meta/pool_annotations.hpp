@@ -1,4 +1,4 @@
-/// Pools of annotate.h, for every tracker that hears of them.
+/// The pool functions of annotate.h, forwarded to every tracker that records pools.
 #pragma once
 
 #include <atomic>
@@ -16,12 +16,12 @@
 
 namespace alloctap {
 
-/// The trackers of this process that had a session and hear of pools, and what is said to them.
-/// Constant-initialized, never destroyed; thread-safe, keeps errno. Calls from inside the tracker,
-/// such as from what a dump calls, do nothing.
+/// The trackers that had a session and record pools, and the functions that forward to them. Calls
+/// from inside the tracker (as by a dump's output) do nothing. Constant-initialized, never
+/// destroyed; thread-safe, preserves errno.
 class PoolAnnotations {
  public:
-  /// Of one tracker; each function does nothing where it has no session. Stays for ever.
+  /// The callbacks of one tracker; they do nothing while it has no session. Never removed.
   struct Listener {
     void (*allocate)(PoolHandle pool, void* pointer, std::size_t bytes,
                      const CallOrigin& origin) noexcept;
@@ -32,7 +32,7 @@ class PoolAnnotations {
     const Listener* next = nullptr;
   };
 
-  /// Once is enough.
+  /// Registers a listener. Repeated calls are harmless.
   static void add(Listener& listener) noexcept {
     if (listener.is_known.exchange(true, std::memory_order_relaxed)) return;
     listener.next = first_.load(std::memory_order_relaxed);
@@ -77,7 +77,7 @@ class PoolAnnotations {
     note_unknown_pool();
   }
 
-  /// For functions that announce under a name of their own: `origin` is in one of their frames.
+  /// Announces an allocation for a wrapper function; `origin` is in the wrapper's frame.
   static void note_allocation(PoolHandle pool, void* pointer, std::size_t bytes,
                               const CallOrigin& origin) noexcept {
     if (pointer == nullptr || inside_tracker()) return;
@@ -113,7 +113,7 @@ class PoolAnnotations {
 
 }  // namespace alloctap
 
-/// The functions of pools of annotate.h.
+/// The function table of annotate.h's pools.
 extern "C" ALLOCTAP_EXPORT inline constexpr alloctap_pool_functions alloctap_pools{
     .size = sizeof(alloctap_pool_functions),
     .create = &alloctap::PoolAnnotations::create,

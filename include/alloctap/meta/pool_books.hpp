@@ -1,4 +1,4 @@
-/// What a tracker keeps of the blocks of pools.
+/// Records and statistics of the blocks of memory pools.
 #pragma once
 
 #include <algorithm>
@@ -17,19 +17,19 @@
 
 namespace alloctap {
 
-/// The blocks of one pool, and their sums. An index of its own, because a pool's first block may
-/// begin where a block of the pool around it does. Not thread-safe. All zeros at first.
+/// The blocks of one pool and their sums. Each pool has its own index, because a pool's first block
+/// may have the address of the enclosing block. Not thread-safe. Zero-initialized.
 class PoolBook {
  public:
-  /// What `add` did.
+  /// The result of `add`.
   struct Added {
-    /// False: the system had no memory for the block, or for the sums of its stack.
+    /// False if out of memory for the block or for the sums of its stack.
     bool kept = true;
-    /// There was a block at that address, which ended.
+    /// Whether a live block had that address; it was ended.
     bool replaced = false;
   };
 
-  /// From now on it is of the pool of that generation: the blocks of an earlier one end.
+  /// Switches to the pool with that generation of the slot; ends the blocks of an earlier one.
   void enter(std::uint32_t generation) noexcept {
     if (generation_ != generation) end_all();
     generation_ = generation;
@@ -49,7 +49,7 @@ class PoolBook {
     return added;
   }
 
-  /// Returns false if there is no such block.
+  /// Ends a block. Returns false if it is unknown.
   [[nodiscard]] bool remove(const void* pointer) noexcept {
     const BlockRecord record = index_.take(pointer);
     if (record.stack == kNoStackId) return false;
@@ -76,7 +76,7 @@ class PoolBook {
   void remove(const BlockRecord& record) noexcept {
     sums_.remove(record.size);
     PoolSums* const of_stack = stacks_.find(record.stack);
-    // Where there was no memory for the sums of the stack, some of its blocks are not in them.
+    // If the sums of the stack lacked memory, they lack some of its blocks.
     if (of_stack != nullptr && of_stack->live_allocations > 0 &&
         of_stack->live_bytes >= record.size) {
       of_stack->remove(record.size);
@@ -90,23 +90,23 @@ class PoolBook {
   std::uint32_t generation_ = 0;
 };
 
-/// What was said of pools that cannot be.
+/// Counts of wrong uses of pools.
 struct PoolFaults {
-  /// Frees and reallocations of blocks that no pool has: from before the session, or freed twice.
+  /// Frees and reallocations of blocks in no pool: allocated before the session, or freed twice.
   std::uint64_t unknown_frees = 0;
-  /// Those of blocks that another pool has, and keeps.
+  /// Frees and reallocations of blocks that belong to another pool; they stay live.
   std::uint64_t wrong_pool_frees = 0;
-  /// Blocks that were announced again while they were live: their frees were not announced.
+  /// Live blocks that were allocated again: their frees were not announced.
   std::uint64_t announced_twice = 0;
-  /// Calls for pools that were destroyed, or never created.
+  /// Calls with a pool that was destroyed or never created.
   std::uint64_t unknown_pools = 0;
-  /// Events lost, wholly or for the sums of their stack, because the system had no memory.
+  /// Events lost, entirely or for the sums of their stack, because the tracker was out of memory.
   std::uint64_t dropped = 0;
 };
 
-/// A `PoolBook` for each pool of `kTable`. A lock for each pool: threads
-/// that meet at it have met at the program's pool before. Calls come inside a recording section, so
-/// that a fork finds the locks free; memory from the arena. Constant-initialized, never destroyed.
+/// A `PoolBook` and a lock for each pool of `kTable`; threads that contend for the lock also
+/// contend for the program's pool. Callers are in a recording scope, so at a fork the locks are
+/// free. Arena memory. Constant-initialized, never destroyed.
 template <const PoolTable& kTable>
 class PoolBooks {
  public:
@@ -132,7 +132,7 @@ class PoolBooks {
     count(is_in_other_pool(pool, pointer) ? wrong_pool_frees_ : unknown_frees_);
   }
 
-  /// Ends all blocks of a pool, which may have been destroyed just now.
+  /// Ends all blocks of a pool, which may have just been destroyed.
   void reset(PoolHandle pool) noexcept {
     LockedBook& book = books_[pool.slot()];
     const std::lock_guard hold(book.lock);
@@ -150,7 +150,7 @@ class PoolBooks {
             .dropped = dropped_.load(std::memory_order_relaxed)};
   }
 
-  /// That of a slot; the caller has closed the gate, or knows of no other thread.
+  /// Returns the data of a slot. The caller has stopped the world or is the only thread.
   [[nodiscard]] const PoolBook& book(std::uint32_t slot) const noexcept {
     return books_[slot].book;
   }
@@ -165,8 +165,8 @@ class PoolBooks {
     counter.fetch_add(1, std::memory_order_relaxed);
   }
 
-  /// Returns false, and counts it, if there is no such pool any more. A pool that is destroyed
-  /// while its lock is held is reset afterwards.
+  /// Returns false and counts it if the pool was destroyed. A pool destroyed while its lock is held
+  /// is reset afterwards.
   [[nodiscard]] bool enter(LockedBook& book, PoolHandle pool) noexcept {
     if (!kTable.is_alive(pool)) {
       note_unknown_pool();
@@ -176,7 +176,7 @@ class PoolBooks {
     return true;
   }
 
-  /// One lock at a time.
+  /// Acquires one lock at a time.
   [[nodiscard]] ALLOCTAP_NOINLINE bool is_in_other_pool(PoolHandle pool,
                                                         const void* pointer) noexcept {
     for (std::uint32_t slot = 1; slot < kTable.end_slot(); ++slot) {

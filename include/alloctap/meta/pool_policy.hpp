@@ -1,22 +1,21 @@
-/// The contract of pools: whether a tracker hears what a program says of its pools.
+/// The contract of pool policies: whether a tracker records the program's memory pools.
 #pragma once
 
 #include <concepts>
 
 namespace alloctap {
 
-/// A `PoolPolicy` has a `For<Recorder>`: what a tracker keeps of pools, or nothing. Where `kHears`
-/// is true, `For<Recorder>` has, all static and noexcept, `on_start()` and `on_stop()`, for the
-/// beginning and the end of a session, and `add_to(PoolsSummary&)`, which sums up what it knows for
-/// a snapshot, behind the closed gate, and returns false if the system has no memory for it.
-/// `offer(alloctap_slots&)` puts down what the policy has for annotate.h when a session starts.
+/// If `kHears` is true, the policy has a member template `For<Recorder>` that records pools, all
+/// static and noexcept. `on_start()` and `on_stop()` run at the begin and end of a session.
+/// `add_to(PoolsSummary&)` adds to a snapshot while the world is stopped, and returns false if out
+/// of memory. `offer(alloctap_slots&)` adds functions for annotate.h when a session starts.
 template <class T>
 concept PoolPolicy = requires {
   { T::kHears } -> std::convertible_to<bool>;
   requires !T::kHears || requires { typename T::template For<T>; };
 };
 
-/// Hears of none; not an instruction of it is compiled.
+/// Ignores pools; compiles to no code.
 struct NoPools {
   static constexpr bool kHears = false;
 };

@@ -1,4 +1,4 @@
-/// What each stack has allocated from one pool.
+/// Per-stack sums of a pool's allocations.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace alloctap {
 
-/// Of one stack, or of a whole pool.
+/// The sums of one stack or of a whole pool.
 struct PoolSums {
   std::uint64_t allocations = 0;
   std::uint64_t allocated_bytes = 0;
@@ -30,15 +30,15 @@ struct PoolSums {
   void end_all() noexcept { live_allocations = live_bytes = 0; }
 };
 
-/// Sums by stack: a hash table with linear probing, at most 4/5 full, which only grows. Memory from
-/// the arena. Not thread-safe; runs inside malloc. All zeros at first, never destroyed.
+/// Sums by stack: a hash table with linear probing, at most 4/5 full, which only grows. Arena
+/// memory. Not thread-safe; runs inside malloc. Zero-initialized, never destroyed.
 class PoolStacks {
  public:
   constexpr PoolStacks() noexcept = default;
   PoolStacks(const PoolStacks&) = delete;
   PoolStacks& operator=(const PoolStacks&) = delete;
 
-  /// Returns nullptr if the system has no memory for one more.
+  /// Returns nullptr if out of memory for a new stack.
   [[nodiscard]] PoolSums* find_or_add(StackId stack) noexcept {
     if (Entry* known = find_entry(stack); known != nullptr) return &known->sums;
     if ((count_ + 1) * 5 > capacity_ * 4 && !grow()) return nullptr;
@@ -48,7 +48,7 @@ class PoolStacks {
     return &added.sums;
   }
 
-  /// Returns nullptr if there are none.
+  /// Returns nullptr if the stack has no sums.
   [[nodiscard]] PoolSums* find(StackId stack) noexcept {
     Entry* const known = find_entry(stack);
     return known == nullptr ? nullptr : &known->sums;
@@ -64,7 +64,7 @@ class PoolStacks {
 
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
 
-  /// Calls `visit(StackId, const PoolSums&)` for each, in no order.
+  /// Calls `visit(StackId, const PoolSums&)` for each stack, unordered.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (std::size_t i = 0; i < capacity_; ++i) {

@@ -1,4 +1,4 @@
-/// Which pools a program has, and what they are called.
+/// The registry of the program's memory pools.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +17,11 @@
 
 namespace alloctap {
 
-/// A pool as the program names it: its slot, and which pool of that slot it is.
+/// The handle of a pool: a slot number and a generation, to detect use after destruction.
 struct PoolHandle {
   static constexpr unsigned kSlotBits = 12;
 
-  /// 0: none.
+  /// 0 is no pool.
   std::uint32_t value = 0;
 
   [[nodiscard]] constexpr std::uint32_t slot() const noexcept {
@@ -30,27 +30,26 @@ struct PoolHandle {
   [[nodiscard]] constexpr std::uint32_t generation() const noexcept { return value >> kSlotBits; }
 };
 
-/// The pools of a process, whatever tracker asks. A destroyed pool keeps its slot and its name; the
-/// next pool of that name gets the slot, so that a program may make the same pools for ever.
+/// The pools of the process, shared by all trackers. A destroyed pool keeps its slot and name. The
+/// next pool of that name reuses the slot, so a program may create and destroy pools for ever.
 ///
-/// Creating takes a lock, all else does not. Thread-safe, safe around fork. Names come from the
-/// arena and stay. Not to be used inside a hook, but for what is const. Constant-initialized, never
-/// destroyed.
+/// Only `create` takes a lock. Thread-safe, safe around fork. Names are arena memory and stay
+/// valid. Only const functions may be used inside a hook. Constant-initialized, never destroyed.
 class PoolTable {
  public:
   /// Slots begin at 1.
   static constexpr std::uint32_t kMaxPools = (1U << PoolHandle::kSlotBits) - 1;
-  /// In bytes; longer names are cut.
+  /// Bytes; longer names are cut.
   static constexpr std::size_t kMaxNameLength = 200;
 
   constexpr PoolTable() noexcept = default;
   PoolTable(const PoolTable&) = delete;
   PoolTable& operator=(const PoolTable&) = delete;
 
-  /// Returns none if there is no slot or no memory for it.
+  /// Returns an empty handle if all slots are used or if out of memory.
   [[nodiscard]] PoolHandle create(std::string_view name) noexcept {
     name = name.substr(0, kMaxNameLength);
-    // A fork waits for the section, and so finds the lock free.
+    // A fork waits until this scope ends, so it finds the lock free.
     const RecordingScope section;
     const std::lock_guard hold(lock_);
     std::uint32_t slot = find_destroyed(name);
@@ -66,7 +65,7 @@ class PoolTable {
     return {generation << PoolHandle::kSlotBits | slot};
   }
 
-  /// Returns false if there is no such pool any more.
+  /// Returns false if the pool does not exist.
   [[nodiscard]] bool destroy(PoolHandle pool) noexcept {
     if (pool.slot() == 0) return false;
     std::uint32_t expected = pool.generation() << 1 | kAlive;
@@ -79,19 +78,19 @@ class PoolTable {
     return state == (pool.generation() << 1 | kAlive);
   }
 
-  /// Returns false if there is no such pool any more.
+  /// Returns false if the pool does not exist.
   bool set_overhead(PoolHandle pool, std::uint64_t bytes) noexcept {
     if (!is_alive(pool)) return false;
     entries_[pool.slot()].overhead.store(bytes, std::memory_order_relaxed);
     return true;
   }
 
-  /// One above the last slot that was ever used.
+  /// Returns one more than the highest used slot.
   [[nodiscard]] std::uint32_t end_slot() const noexcept {
     return count_.load(std::memory_order_acquire) + 1;
   }
 
-  // Of a slot below that; names are valid as long as the table.
+  // Precondition: `slot` is below `end_slot()`. Names live as long as the table.
 
   [[nodiscard]] std::string_view name(std::uint32_t slot) const noexcept {
     return {entries_[slot].name, entries_[slot].name_length};
@@ -99,12 +98,12 @@ class PoolTable {
   [[nodiscard]] bool is_destroyed(std::uint32_t slot) const noexcept {
     return (entries_[slot].state.load(std::memory_order_acquire) & kAlive) == 0;
   }
-  /// In bytes; 0 of a destroyed pool.
+  /// Returns bytes; 0 for a destroyed pool.
   [[nodiscard]] std::uint64_t overhead(std::uint32_t slot) const noexcept {
     return is_destroyed(slot) ? 0 : entries_[slot].overhead.load(std::memory_order_relaxed);
   }
 
-  /// How many pools there was no room for.
+  /// Returns the number of failed calls of `create`.
   [[nodiscard]] std::uint64_t refused() const noexcept {
     return refused_.load(std::memory_order_relaxed);
   }
@@ -121,7 +120,7 @@ class PoolTable {
     std::atomic<std::uint64_t> overhead;
   };
 
-  /// What a handle has room for; never 0, so that no handle is 0.
+  /// Wraps at the width of a handle; never 0, so that no handle is 0.
   static constexpr std::uint32_t next(std::uint32_t generation) noexcept {
     constexpr std::uint32_t kMaxGeneration = (1U << (32 - PoolHandle::kSlotBits)) - 1;
     return generation == kMaxGeneration ? 1 : generation + 1;
@@ -151,13 +150,12 @@ class PoolTable {
   }
 
   FutexLock lock_;
-  /// All zeros at first, as the rest, so that the program's file has nothing of it.
+  /// All members are zero-initialized, so the table is in .bss.
   std::atomic<std::uint32_t> count_{0};
   std::atomic<std::uint64_t> refused_{0};
   ZeroedArray<Entry, kMaxPools + 1> entries_;
 };
 
-/// Those of this process.
 inline constinit PoolTable process_pools;
 
 }  // namespace alloctap

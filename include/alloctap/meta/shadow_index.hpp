@@ -1,4 +1,4 @@
-/// A pointer index without search: shadow memory beside the heap.
+/// A pointer index in shadow memory: no search, no lock.
 #pragma once
 
 #include <atomic>
@@ -14,20 +14,20 @@
 
 namespace alloctap {
 
-/// The word of the bytes in which a block begins: of 16, or of 32. A block that covers the bytes of
-/// the next word owns that too, because no other can begin there; that word is its size. One that
-/// is smaller has its size in its only word. Where a record fits neither way, its word says that it
-/// is elsewhere. The two upper bits:
+/// The encoding of a block record in shadow words. The word of the granule (16 or 32 bytes) in
+/// which a block begins describes it. If the block is so long that no other can begin in the next
+/// granule, the next word holds its size. Otherwise its own word does. A record that fits neither
+/// form is stored elsewhere. The two upper bits:
 ///
-///     00  no block begins here; not 0: the size of the block that begins in the word below
+///     00  no block begins here; if nonzero, the size of the block of the word below
 ///     01  odd, 29 bits of stack id; the next word is the size
 ///     10  odd, 6 bits of size, 23 bits of stack id
-///     11  odd; it is elsewhere
+///     11  odd; stored elsewhere
 ///
-/// "Odd" is one bit: whether the block begins in the upper half of 32 bytes.
+/// "Odd" is one bit: whether the block begins in the upper half of a 32-byte granule.
 class ShadowRecord {
  public:
-  /// The two words of `record`; the second is 0 where it takes one alone.
+  /// The two words of a record; `size` is 0 if it needs one word.
   struct Words {
     std::uint32_t head = 0;
     std::uint32_t size = 0;
@@ -35,14 +35,14 @@ class ShadowRecord {
 
   static constexpr std::uint32_t kElsewhere = std::uint32_t{3} << 30;
   static constexpr std::uint32_t kOdd = std::uint32_t{1} << 29;
-  /// One of them is set in every word at which a block begins, and in no other.
+  /// At least one is set in each word whose granule has the start of a block, and in no other word.
   static constexpr std::uint32_t kBeginBits = std::uint32_t{3} << 30;
 
-  /// The sizes that a word of its own can say.
+  /// The largest size that fits in a single-word record.
   static constexpr std::uint64_t kMaxAlone = 63;
 
-  /// Of a block that is not odd, alone in its word if it has up to `largest_alone` bytes, at most
-  /// `kMaxAlone`. `kElsewhere` where it does not fit.
+  /// Encodes a block that is not odd, in one word if its size is at most `largest_alone` (which is
+  /// at most `kMaxAlone`). Returns `kElsewhere` if it does not fit.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE static constexpr Words encode(
       const BlockRecord& record, std::uint64_t largest_alone) noexcept {
     if (record.size > largest_alone) {
@@ -59,7 +59,7 @@ class ShadowRecord {
                 kAlone | static_cast<std::uint32_t>(record.size) << kSmallSizeShift | record.stack};
   }
 
-  /// The record that the two words say; of one that is not elsewhere.
+  /// Decodes the two words of a record that is not elsewhere.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE static constexpr BlockRecord decode(
       const Words& words) noexcept {
     if (size_follows(words.head)) {
@@ -69,7 +69,7 @@ class ShadowRecord {
             .size = words.head >> kSmallSizeShift & kMaxAlone};
   }
 
-  /// Whether a block begins at a word that says this.
+  /// Whether a word marks the start of a block.
   [[nodiscard]] static constexpr bool begins_block(std::uint32_t word) noexcept {
     return word >= kSizeFollows;
   }
@@ -82,7 +82,7 @@ class ShadowRecord {
   [[nodiscard]] static constexpr bool size_follows(std::uint32_t word) noexcept {
     return word >> 30 == 1;
   }
-  /// Whether it is the size of a block that begins at the word before.
+  /// Whether a word is the size of the block of the word below.
   [[nodiscard]] static constexpr bool is_size(std::uint32_t word) noexcept {
     return word != 0 && word < kSizeFollows;
   }
@@ -96,18 +96,21 @@ class ShadowRecord {
   static constexpr int kSmallSizeShift = 23;
 };
 
-/// Keeps a record in the words of shadow memory at which its block begins (`ShadowRecord`), one for
-/// each `kSpacing` bytes, 16 or 32: no lock, no probing, and memory is touched as locally as the
-/// program touches its own. Costs up to 4 / `kSpacing` of the heap again. What does not fit goes to
-/// a `FlatHashIndex`: addresses that are no multiples of 16, blocks of 1 GiB and more, those in the
-/// last `kSpacing` bytes of 4 KiB, and those that overlap others, as a pool's and the block that it
-/// cuts them from may.
+/// Stores a record in the shadow words of its block (`ShadowRecord`), one word for each `kSpacing`
+/// bytes, 16 or 32. No lock and no probing, and cache locality follows the program's. Costs up to 4
+/// / `kSpacing` of the heap.
 ///
-/// A word is taken in two steps, because the allocator hands an address to one thread at a time.
-/// Where a program frees a block on two threads at one moment, both may find the record. Two blocks
-/// that begin within `kSpacing` bytes of each other, in the same 4 KiB, share a word, of 16 where
-/// they overlap: those are to come and go on one thread at a time, too, as the events of one region
-/// do in a queue. So a spacing of 32 is for allocators whose blocks never begin closer together.
+/// Some records go to a `FlatHashIndex`: addresses that are no multiples of 16, blocks of 1 GiB or
+/// more, and blocks in the last `kSpacing` bytes of a 4 KiB page. So do overlapping blocks, such as
+/// a pool's block and the block around it.
+///
+/// Removal is a load and a store, not an atomic exchange, because an allocator gives an address to
+/// one thread at a time. If a program frees a block on two threads at once, both may get the
+/// record.
+///
+/// Two blocks of one page that begin within `kSpacing` bytes share a word (with 16, only if they
+/// overlap). Their events must not be concurrent; a queue ensures that for one region. So a spacing
+/// of 32 is for allocators whose blocks never begin closer together.
 template <std::uintptr_t kSpacing>
 class BasicShadowIndex {
   static_assert(kSpacing == 16 || kSpacing == 32);
@@ -126,11 +129,11 @@ class BasicShadowIndex {
     return insert_at(memory_.find_made(pointer), pointer, record);
   }
 
-  /// Where `try_insert` will write; nullptr where that is not known yet.
+  /// The word that `try_insert` will write; nullptr if not known yet.
   using Expected = typename Memory::Word*;
 
-  /// Begins to fetch what `try_insert` will write at `pointer`, while the caller has other things
-  /// to do. The result is for that call alone.
+  /// Prefetches the word of `pointer` for `try_insert`, while the caller does other work. The
+  /// result is for that call only.
   ALLOCTAP_ALWAYS_INLINE Expected expect(const void* pointer) noexcept {
     if (!Memory::covers(pointer) || crowded()) [[unlikely]] {
       return nullptr;
@@ -140,7 +143,8 @@ class BasicShadowIndex {
     return word;
   }
 
-  /// Inserts where all is as it mostly is. Else nothing has changed, and it is false: `insert` it.
+  /// Fast path: stores the record if its shadow words are free. Otherwise returns false without
+  /// side effects; call `insert`.
   ALLOCTAP_ALWAYS_INLINE bool try_insert(const void* pointer, const BlockRecord& record,
                                          Expected expected) noexcept {
     return expected != nullptr && insert_in_free(expected, pointer, record);
@@ -150,7 +154,7 @@ class BasicShadowIndex {
     return take_or(pointer, [&] { return take_unusual(pointer); });
   }
 
-  /// The same, for who has a better answer than `take_unusual` where no word is the block's.
+  /// Like `take`, but calls `otherwise` instead of `take_unusual` if no word describes the block.
   template <class Otherwise>
   ALLOCTAP_ALWAYS_INLINE BlockRecord take_or(const void* pointer, Otherwise&& otherwise) noexcept {
     if (!Memory::covers(pointer)) [[unlikely]] {
@@ -175,7 +179,7 @@ class BasicShadowIndex {
   void for_each(Visit&& visit) {
     memory_.for_each(
         [&](const void* first, Word& word) {
-          // Once: blocks may come and go meanwhile, and the next may begin in the other half.
+          // Loads once: blocks may change meanwhile, and the next one may begin in the other half.
           const std::uint32_t head = get(word);
           const void* const pointer = begin_of(first, head);
           const BlockRecord record = look(pointer, &word, head);
@@ -190,12 +194,12 @@ class BasicShadowIndex {
  private:
   using Word = typename Memory::Word;
 
-  /// So many bytes and one more reach beyond the bytes of the next word, wherever in its own word's
-  /// a block begins.
+  /// If a block is larger, no other can begin in the next granule, wherever in its own granule it
+  /// begins.
   static constexpr std::uint64_t kLargestAlone = 2 * kSpacing - 16;
   static_assert(kLargestAlone <= ShadowRecord::kMaxAlone);
 
-  /// `ShadowRecord::kOdd` where `pointer` is in the upper half of its word's bytes.
+  /// Returns `ShadowRecord::kOdd` if `pointer` is in the upper half of its granule.
   static std::uint32_t odd_bit(const void* pointer) noexcept {
     if constexpr (kSpacing == 16) return 0;
     constexpr int kShift = std::countr_zero(ShadowRecord::kOdd) - 4;
@@ -203,20 +207,20 @@ class BasicShadowIndex {
            ShadowRecord::kOdd;
   }
 
-  /// Whether a word that says `head` is of a block that begins at `pointer`, among its bytes.
+  /// Whether `head`, the word of the granule of `pointer`, describes the block at `pointer`.
   static bool is_of(std::uint32_t head, const void* pointer) noexcept {
     return ShadowRecord::begins_block(head) &&
            (kSpacing == 16 || (head & ShadowRecord::kOdd) == odd_bit(pointer));
   }
 
-  /// Where the block begins whose word says `head` and stands for the bytes from `first` on.
+  /// Returns the address of the block of word `head`, whose granule begins at `first`.
   static const void* begin_of(const void* first, std::uint32_t head) noexcept {
-    // Whole numbers: the first address of all is null.
+    // Integer arithmetic, because `first` may be null.
     const std::uintptr_t bytes = kSpacing > 16 && ShadowRecord::is_odd(head) ? 16 : 0;
     return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(first) + bytes);
   }
 
-  /// Whether a word says of the block at `pointer` that it is elsewhere.
+  /// Whether a word says that the record of the block at `pointer` is elsewhere.
   bool is_visited_elsewhere(const void* pointer) noexcept {
     const Word* const word = Memory::covers(pointer) ? memory_.find(pointer) : nullptr;
     const std::uint32_t head = word == nullptr ? 0 : get(*word);
@@ -227,13 +231,13 @@ class BasicShadowIndex {
     return word.load(std::memory_order_acquire);
   }
 
-  /// Whoever sees the first word sees the second.
+  /// A thread that sees the first word also sees the second.
   ALLOCTAP_ALWAYS_INLINE static void write(Word* word, const ShadowRecord::Words& words) noexcept {
     if (words.size != 0) word[1].store(words.size, std::memory_order_relaxed);
     word[0].store(words.head, std::memory_order_release);
   }
 
-  /// `word` is the one of `pointer`; nullptr where it is still to be made.
+  /// `word` is that of `pointer`; nullptr if it must be created.
   ALLOCTAP_ALWAYS_INLINE InsertOutcome insert_at(Word* word, const void* pointer,
                                                  const BlockRecord& record) noexcept {
     if (word == nullptr) [[unlikely]] {
@@ -246,7 +250,7 @@ class BasicShadowIndex {
     return insert_slow(pointer, word, record);
   }
 
-  /// False where something is in the way, or the record does not fit.
+  /// Returns false if the words are in use or the record does not fit.
   ALLOCTAP_ALWAYS_INLINE static bool insert_in_free(Word* word, const void* pointer,
                                                     const BlockRecord& record) noexcept {
     ShadowRecord::Words words = ShadowRecord::encode(record, kLargestAlone);
@@ -264,7 +268,7 @@ class BasicShadowIndex {
            (words.size == 0 || (Memory::has_neighbour(pointer) && get(word[1]) == 0));
   }
 
-  /// `word`, which says `head`, is of the block at `pointer`.
+  /// Precondition: `word`, with the value `head`, describes the block at `pointer`.
   ALLOCTAP_ALWAYS_INLINE BlockRecord take(const void* pointer, Word* word,
                                           std::uint32_t head) noexcept {
     word[0].store(0, std::memory_order_release);
@@ -277,8 +281,8 @@ class BasicShadowIndex {
     return ShadowRecord::decode({.head = head, .size = size});
   }
 
-  /// What is known of the block that begins at `pointer`, whose word said `head`; its `stack` is
-  /// `kNoStackId` where none does, or where it goes at this moment.
+  /// Returns the record of the block at `pointer`, whose word had the value `head`. Its `stack` is
+  /// `kNoStackId` if there is no block, or if it is being removed.
   BlockRecord look(const void* pointer, const Word* word, std::uint32_t head) noexcept {
     if (!ShadowRecord::begins_block(head)) return {};
     if (ShadowRecord::is_elsewhere(head)) return others_.look(pointer);
@@ -292,13 +296,13 @@ class BasicShadowIndex {
     return others_.take(pointer);
   }
 
-  /// Whether a block ever found its word taken by another one's beginning. Then a free word does
-  /// not mean that nothing is known of the blocks that it stands for.
+  /// Whether a block ever found its word in use by another block. Then a block may be in `others_`
+  /// although its word is free.
   [[nodiscard]] bool crowded() const noexcept {
     return kSpacing > 16 && crowded_.load(std::memory_order_acquire);
   }
 
-  /// Where `insert_in_free` does not.
+  /// Slow path of `insert_in_free`.
   ALLOCTAP_NOINLINE InsertOutcome insert_slow(const void* pointer, Word* word,
                                               const BlockRecord& record) noexcept {
     const BlockRecord replaced = take(pointer);
@@ -319,8 +323,8 @@ class BasicShadowIndex {
     return {.kept = true, .replaced = replaced};
   }
 
-  /// The block that begins in the word before that of `pointer` gives back the word that says its
-  /// size.
+  /// Moves the record of the block of the word before `size` to `others_`, to free its size word
+  /// for the block at `pointer`.
   bool move_elsewhere(const void* pointer, Word* size) noexcept {
     Word* const head = size - 1;
     const auto address = reinterpret_cast<std::uintptr_t>(pointer);
@@ -338,7 +342,7 @@ class BasicShadowIndex {
   std::atomic<bool> crowded_{false};
 };
 
-/// For blocks at any multiples of 16.
+/// The index for blocks at any multiples of 16.
 using ShadowIndex = BasicShadowIndex<16>;
 
 static_assert(PointerIndex<ShadowIndex>);

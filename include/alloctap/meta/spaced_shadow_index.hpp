@@ -1,4 +1,4 @@
-/// Shadow memory as small as the allocator allows.
+/// A shadow index with the widest granule that the allocator allows.
 #pragma once
 
 #include <atomic>
@@ -10,9 +10,9 @@
 
 namespace alloctap {
 
-/// `BasicShadowIndex<32>` where `set_min_block_spacing` has told that blocks begin at least 32
-/// bytes apart, as those of glibc do: half the memory of a `ShadowIndex`, and as many more blocks
-/// whose words are near. Else a `ShadowIndex`, behind a call. Thread-safe, runs inside malloc.
+/// `BasicShadowIndex<32>` if `set_min_block_spacing` announced at least 32 bytes between block
+/// addresses (as in glibc): half the memory of `ShadowIndex`, and better cache locality. Otherwise
+/// an out-of-line `ShadowIndex`. Thread-safe, runs inside malloc.
 class SpacedShadowIndex {
   using Wide = BasicShadowIndex<32>;
 
@@ -21,9 +21,9 @@ class SpacedShadowIndex {
 
   constexpr SpacedShadowIndex() noexcept = default;
 
-  /// Blocks will begin at multiples of 16 that are at least `bytes` bytes apart. Only the first
-  /// call counts: what is kept stays where it is. Before the first `insert`, while nobody else uses
-  /// this.
+  /// Announces that blocks begin at multiples of 16 at least `bytes` apart. Only the first call has
+  /// an effect, because stored records do not move. Must precede the first `insert`, without
+  /// concurrent calls.
   void set_min_block_spacing(std::size_t bytes) noexcept {
     if (!decided_) is_wide_.store(bytes >= 32, std::memory_order_relaxed);
     decided_ = true;
@@ -37,8 +37,8 @@ class SpacedShadowIndex {
     return insert_narrow(pointer, record);
   }
 
-  /// As those of `BasicShadowIndex`. No question which index is used: where it is not the wide one,
-  /// that has no word for any block.
+  /// Like those of `BasicShadowIndex`. No check which index is used: an unused wide index has no
+  /// words, so its fast path always fails.
   using Expected = Wide::Expected;
 
   ALLOCTAP_ALWAYS_INLINE Expected expect(const void* pointer) noexcept {
