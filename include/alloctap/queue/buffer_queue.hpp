@@ -1,4 +1,4 @@
-/// Sharded buffers between the program's threads and the container.
+/// A queue of sharded buffers that a worker thread drains into the container.
 #pragma once
 
 #include <array>
@@ -21,14 +21,14 @@
 
 namespace alloctap {
 
-/// Takes the update of the container off the calling thread. Choose it where that update is dear
-/// (`FlatHashIndex` with many threads); live totals are then up to `kSweepInterval` old between
-/// flushes, and the peak is that of the order in which shards were drained.
+/// Moves container updates off the calling thread. Choose it if an update is expensive
+/// (`FlatHashIndex` with many threads). Between flushes live totals are up to `kSweepInterval` old,
+/// and the peak reflects the order in which shards were drained.
 ///
-/// All pointers into one region of 4 KiB fall in one shard, and a free is pushed before the memory
-/// can be reused, so the order of each region's events is exact. A worker swaps a spare buffer in
-/// and replays the full one without the shard's lock. Nothing is ever lost: memory is bounded, and
-/// the thread that finds its shard full drains it itself.
+/// All pointers of a 4 KiB region share a shard. A free is pushed before the memory can be reused,
+/// so the order of a region's events is exact. The worker swaps in a spare buffer and
+/// replays the full one without the shard's lock. Memory is bounded and no event is lost: a thread
+/// that finds its shard full drains it.
 struct BufferQueue {
   static constexpr std::size_t kShards = 256;
   static constexpr std::int64_t kSweepInterval = 50'000'000;
@@ -44,8 +44,7 @@ struct BufferQueue {
           [&] { consumer_.record_allocation(allocation); });
     }
 
-    /// A free that meets its own allocation as the shard's newest message cancels it; both are
-    /// still counted.
+    /// A free whose allocation is the shard's newest event cancels it; both are still counted.
     void push_deallocation(void* pointer) noexcept {
       push(
           pointer, [&](QueueBuffer& buffer) { cancel_or_append(buffer, pointer); },
@@ -64,7 +63,7 @@ struct BufferQueue {
       consumer_.put_back(pointer, record);
     }
 
-    /// Starts the worker; the buffers come when their shard is first used.
+    /// Starts the worker. Each shard's buffer is allocated on first use.
     Status start(std::size_t max_bytes) {
       // One buffer per shard and the worker's spare.
       const std::size_t events =
@@ -89,11 +88,11 @@ struct BufferQueue {
       for (Shard& shard : shards_) drain(shard);
     }
 
-    /// The child has no worker. It needs none: full shards are drained by the threads that fill
-    /// them, and `flush` by whoever wants to look.
+    /// Forgets the worker, which a child of fork does not have. It needs none: threads drain the
+    /// shards that they fill, and readers call `flush`.
     void after_fork() noexcept { worker_.forget(); }
 
-    /// The most bytes that the buffers can hold.
+    /// Returns the maximum size of all buffers in bytes.
     [[nodiscard]] std::size_t capacity_bytes() const noexcept {
       return events_per_shard_.load(std::memory_order_relaxed) * QueueBuffer::kBytesPerEvent *
              (kShards + 1);
@@ -101,15 +100,15 @@ struct BufferQueue {
 
    private:
     struct Shard {
-      /// Taken before `lock`. Whoever replays holds it, so that an older buffer is through before
-      /// a newer one starts.
+      /// Acquired before `lock`, and held during a replay, so that an older buffer is replayed
+      /// completely before a newer one.
       FutexLock replay_lock;
       FutexLock lock;
       QueueBuffer buffer;
     };
 
-    /// The most memory up to `bytes` that a buffer can fill without touching more: whole pages, or
-    /// one of the arena's blocks where that is less than a page.
+    /// Rounds `bytes` down to what an allocation uses without waste: whole pages, or an arena size
+    /// class below a page.
     static std::size_t whole_memory(std::size_t bytes) noexcept {
       const std::size_t page = os::page_size();
       return bytes < page ? std::bit_floor(bytes) : bytes & ~(page - 1);
@@ -120,7 +119,7 @@ struct BufferQueue {
       return shards_[(region * 0x9E3779B97F4A7C15) >> 56];
     }
 
-    /// Applies `append` to the shard's buffer, or `bypass` where there is no memory for one.
+    /// Applies `append` to the shard's buffer, or calls `bypass` if out of memory for a buffer.
     template <class Append, class Bypass>
     void push(const void* pointer, Append append, Bypass bypass) noexcept {
       Shard& shard = shard_of(pointer);
@@ -153,7 +152,7 @@ struct BufferQueue {
       shard.buffer.replay(consumer_);
     }
 
-    /// Replays outside the shard's lock, with the spare buffer in its place meanwhile.
+    /// Replays without the shard's lock; the spare buffer takes events meanwhile.
     void drain_with_spare(Shard& shard) noexcept {
       const std::lock_guard hold_replay(shard.replay_lock);
       {

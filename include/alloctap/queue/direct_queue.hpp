@@ -1,4 +1,4 @@
-/// No queue: each event changes the container at once.
+/// No queue: the calling thread applies each event to the container.
 #pragma once
 
 #include "alloctap/macros.hpp"
@@ -7,16 +7,16 @@
 
 namespace alloctap {
 
-/// Choose it where updating the container is cheap (`ShadowIndex`), where checks must find the
-/// record when free runs, and where the peak must be right: exact with one thread, within 1 % with
-/// several (`LiveBytes`).
+/// Choose it if a container update is cheap (`ShadowIndex`), if checks must find the record during
+/// free, or if the peak must be accurate: exact with one thread, within 1 % with several
+/// (`LiveBytes`).
 struct DirectQueue {
   template <class Consumer>
   class For {
    public:
-    /// The container is never behind the program.
+    /// The container is always up to date.
     static constexpr bool kDeliversAtOnce = true;
-    /// `push` and `take` change the error number only where the container does.
+    /// Functions change errno only if the container does.
     static constexpr bool leaves_errno_alone = true;
     using Unchanging = For;
 
@@ -29,14 +29,14 @@ struct DirectQueue {
     ALLOCTAP_ALWAYS_INLINE void push_deallocation(void* pointer) const noexcept {
       consumer_.record_deallocation(pointer);
     }
-    /// For callers who know what to count in.
+    /// Counts in `totals`, which the caller has looked up.
     template <class Totals>
     ALLOCTAP_ALWAYS_INLINE void push_deallocation(void* pointer, Totals& totals) const noexcept
       requires requires(Consumer& consumer) { consumer.record_deallocation(pointer, totals); }
     {
       consumer_.record_deallocation(pointer, totals);
     }
-    /// The same, but where nothing is known at `pointer` it does nothing and is false.
+    /// Like `push_deallocation`, but does nothing and returns false if `pointer` is unknown.
     template <class Totals>
     ALLOCTAP_ALWAYS_INLINE bool push_known_deallocation(void* pointer,
                                                         Totals& totals) const noexcept
@@ -44,7 +44,7 @@ struct DirectQueue {
     {
       return consumer_.record_known_deallocation(pointer, totals);
     }
-    /// An allocation at `pointer` will be pushed soon: by `push_expected`, with the result.
+    /// Starts the lookup for an allocation at `pointer`; pass the result to `push_expected`.
     ALLOCTAP_ALWAYS_INLINE auto expect_allocation(const void* pointer) const noexcept
       requires requires(Consumer& consumer) { consumer.expect(pointer); }
     {

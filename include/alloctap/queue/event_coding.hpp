@@ -1,4 +1,4 @@
-/// Events as bytes: each one as what is different from the one before.
+/// A compact byte encoding of events, as differences from the previous event.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,16 @@
 
 namespace alloctap {
 
-/// A byte of flags, then unsigned LEB128 numbers (DWARF 5, 7.6): the thread if it is another one,
-/// the steps of sequence (if it is not 1) and time (if there is one), the step of the address,
-/// zigzag, and for what adds a block its size and its stack. An allocation takes 7 bytes or so, a
-/// free 4. May run inside malloc.
+/// A flags byte, then unsigned LEB128 numbers (DWARF 5, 7.6): the thread if it changed, the steps
+/// of sequence (if not 1) and time (if not 0), the zigzag-coded step of the address. If a block is
+/// added, its size and stack follow. An allocation takes about 7 bytes, a free 4. May run inside
+/// malloc.
 class EventCoding {
  public:
-  /// No event takes more.
+  /// The maximum size of an encoded event.
   static constexpr std::size_t kMaxBytes = 64;
 
-  /// Writes `event` to `to`; `before` was written last. Returns the end of what was written.
+  /// Writes `event` to `to`; `before` is the previous event. Returns the end of the output.
   ALLOCTAP_ALWAYS_INLINE static std::byte* encode(const LoggedEvent& event,
                                                   const LoggedEvent& before,
                                                   std::byte* to) noexcept {
@@ -40,8 +40,8 @@ class EventCoding {
     return to;
   }
 
-  /// Reads what `encode` wrote: `event` is the one before, and becomes the next one. Returns the
-  /// end of what was read.
+  /// Reads an encoded event. `event` holds the previous one and is overwritten. Returns the end of
+  /// the input.
   static const std::byte* decode(const std::byte* from, LoggedEvent& event) noexcept {
     const auto bits = static_cast<unsigned>(*from++);
     event.kind = static_cast<LoggedKind>(bits & kKind);
@@ -61,7 +61,7 @@ class EventCoding {
  private:
   enum Flags : unsigned { kKind = 3, kOtherThread = 4, kOtherStep = 8, kOtherTime = 16 };
 
-  /// Differences may wrap around.
+  /// Zigzag-codes a difference, which may wrap around.
   static constexpr std::uint64_t step(std::int64_t now, std::int64_t before) noexcept {
     const std::uint64_t difference =
         static_cast<std::uint64_t>(now) - static_cast<std::uint64_t>(before);

@@ -1,4 +1,4 @@
-/// The log of all events of a tracker.
+/// A log of all events of a tracker, in order.
 #pragma once
 
 #include <algorithm>
@@ -21,23 +21,22 @@
 
 namespace alloctap {
 
-/// Each thread writes a stream of its own; one shared counter, an atomic addition for each event,
-/// numbers them. So the order of the events of one block is exact: an allocation is logged before
-/// its thread hands the block on, and a free before the memory goes back to the allocator.
+/// Each thread writes its own stream; one shared atomic counter numbers the events. So the order of
+/// the events of one block is exact: an allocation is logged before its thread passes the block on,
+/// and a free before the allocator gets the memory.
 ///
-/// Chunks of streams are bounded in all by a number of bytes. The first event that finds no room
-/// ends the log: what it holds is then the beginning, with nothing left out in between, and what
-/// comes later is counted. Memory is never given back. After a fork the child's log goes on where
-/// the parent's was, as its totals do.
+/// The total size of the streams' chunks is bounded. The first event without room ends the log, so
+/// the log is a gapless prefix; later events are only counted. Memory is never freed. After a fork
+/// the child continues the log.
 ///
-/// `log` runs inside malloc, in a recording section, and takes no lock but for a new chunk. `cut`
-/// behind the closed gate. Constant-initialized, never destroyed.
+/// `log` runs inside malloc, in a recording scope. It takes a lock only for a thread's first event
+/// and for a new chunk. `cut` needs a stopped world. Constant-initialized, never destroyed.
 class EventLog {
  public:
-  /// `most_bytes` is the bound on all chunks.
+  /// `most_bytes` bounds the total size of all chunks.
   constexpr explicit EventLog(std::size_t most_bytes) noexcept : most_bytes_(most_bytes) {}
 
-  /// Another bound. Before the first event.
+  /// Changes the bound. Before the first event.
   void set_most_bytes(std::size_t bytes) noexcept {
     most_bytes_.store(bytes, std::memory_order_relaxed);
   }
@@ -45,7 +44,7 @@ class EventLog {
     return most_bytes_.load(std::memory_order_relaxed);
   }
 
-  /// `record` is of no interest where no block comes.
+  /// Logs an event. `record` is ignored if `kind` adds no block.
   void log(ThreadState* thread, LoggedKind kind, const void* block,
            const BlockRecord& record = {}) noexcept {
     const std::uint64_t sequence = next_.fetch_add(1, std::memory_order_relaxed);
@@ -68,7 +67,7 @@ class EventLog {
                            .time_ns = os::coarse_monotonic_ns() + stream->epoch_ns});
   }
 
-  /// What is in the log now. False where the system has no memory for the list.
+  /// Returns the current contents in `events`. Returns false if out of memory.
   [[nodiscard]] bool cut(LoggedEvents& events) const noexcept {
     const std::uint64_t all = next_.load(std::memory_order_relaxed);
     events.count = std::min(all, end_.load(std::memory_order_relaxed));
@@ -82,7 +81,7 @@ class EventLog {
   }
 
  private:
-  /// What a `ThreadState` has, and hands on with itself.
+  /// The stream of a `ThreadState`, which passes on to its next owner.
   struct Stream {
     std::uint64_t log = 0;
     const ThreadState* state = nullptr;
@@ -90,12 +89,12 @@ class EventLog {
     std::uint32_t generation = 0;
     /// `LoggedEvent::thread`.
     std::uint32_t number = 0;
-    /// The Unix epoch's distance from where the monotonic clock starts.
+    /// The offset from monotonic to Unix time.
     std::int64_t epoch_ns = 0;
     EventStream events = {};
   };
 
-  /// Of the log that its thread wrote to last; in most programs there is one.
+  /// The stream of the log that the thread used last; most programs have one log.
   struct Mine {
     Stream* stream = nullptr;
   };
@@ -129,7 +128,7 @@ class EventLog {
     return made;
   }
 
-  /// Logs have numbers: another one may have stood where this one stands.
+  /// Numbers the log, because an earlier one may have had its address.
   void begin_log() noexcept {
     epoch_ns_ = os::wall_clock_ns() - os::monotonic_ns();
     id_.store(next_id_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
@@ -158,7 +157,7 @@ class EventLog {
 
   /// Written at each event.
   alignas(64) std::atomic<std::uint64_t> next_{0};
-  /// Read at each event: the first one that is not in the log.
+  /// Read at each event: the number of the first event that is not in the log.
   alignas(64) std::atomic<std::uint64_t> end_{kNever};
   std::atomic<std::uint64_t> id_{0};
   std::atomic<Stream*> first_{nullptr};

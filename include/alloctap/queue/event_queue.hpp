@@ -9,8 +9,8 @@
 
 namespace alloctap {
 
-/// The receiving end of a queue; what the bookkeeper of a container looks like from here.
-/// `count_pair` stands for an allocation and its free that met before either arrived.
+/// The consumer of a queue, as a minimal model of `BlockTracker`. `count_pair` counts an allocation
+/// and its free that cancelled out in the queue.
 struct QueueConsumerArchetype {
   void record_allocation(const RecordedAllocation&) noexcept {}
   void record_deallocation(void*) noexcept {}
@@ -19,19 +19,18 @@ struct QueueConsumerArchetype {
   void count_pair(const BlockRecord&) noexcept {}
 };
 
-/// A policy `P` whose member template `P::template For<Consumer>` is the queue, constructible as a
-/// constant expression from a reference to its consumer.
+/// A policy `P` whose member template `P::template For<Consumer>` is the queue. It has a constexpr
+/// constructor from a reference to its consumer.
 ///
-/// Events of one pointer, and of those in the same 4 KiB, arrive in the order in which they were
-/// pushed, one at a time. `take` and `put_back`
-/// bracket a reallocation and act on the container at once, after what the queue holds of that
-/// pointer. The pushing functions run inside malloc on any thread; `start`, `stop` and `flush` in
-/// the control plane; `after_fork` in a child, alone. `start` gets the bound on the queue's memory,
-/// in bytes. After `flush` everything pushed before it has arrived.
+/// Events of one 4 KiB region arrive one at a time and in the order of pushing. `take` and
+/// `put_back` bracket a reallocation; they act on the container directly, after the queued events
+/// of the pointer. The pushing functions run inside malloc on any thread; `start`, `stop` and
+/// `flush` on the control plane; `after_fork` in the single-threaded child. `start` gets the bound
+/// on the queue's memory in bytes. `flush` delivers everything pushed before it.
 ///
-/// Where a queue says `leaves_errno_alone`, what runs inside malloc changes the error number only
-/// where the consumer does; else the recorder keeps it, at each event. One whose `Unchanging` is
-/// its own type has no state, and is a constant: who pushes knows the consumer when it is compiled.
+/// If `leaves_errno_alone` is true, functions inside malloc change errno only if the consumer does.
+/// Otherwise the recorder saves it at each event. A queue whose `Unchanging` is its own type has no
+/// state and is a constant, so that its consumer is known at compile time.
 template <class P>
 concept EventQueuePolicy =
     requires(typename P::template For<QueueConsumerArchetype>& queue, void* pointer,

@@ -1,4 +1,4 @@
-/// The events of one thread, in chunks of the arena.
+/// The encoded events of one thread, in chunks of the arena.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@
 
 namespace alloctap {
 
-/// A block of the arena with encoded events; none lies in two.
+/// An arena block of encoded events; no event spans two chunks.
 struct EventChunk {
   static constexpr std::size_t kBytes = 16 * 1024;
 
   EventChunk* next = nullptr;
-  /// Bytes of events.
+  /// Bytes of events, without this header.
   std::size_t used = 0;
 
   [[nodiscard]] std::byte* begin() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
@@ -29,22 +29,22 @@ struct EventChunk {
   }
 };
 
-/// The events that were in a stream at one moment; they stay readable while it grows.
+/// The contents of a stream at one moment; readable while the stream grows.
 struct EventStreamPart {
   const EventChunk* first = nullptr;
   const EventChunk* last = nullptr;
-  /// Bytes of the last chunk.
+  /// The used bytes of the last chunk.
   std::size_t used = 0;
 };
 
-/// Grows at its end. One thread at a time; may run inside malloc. Trivially destructible: whoever
-/// is to give the memory back calls `release`.
+/// An append-only stream. One thread at a time; may run inside malloc. Trivially destructible: the
+/// owner calls `release` to free the memory.
 class EventStream {
  public:
-  /// Whether `append` may be called; else `grow` comes first.
+  /// Whether `append` may be called; otherwise call `grow`.
   [[nodiscard]] bool has_room() const noexcept { return last_ != nullptr && last_->has_room(); }
 
-  /// Takes `EventChunk::kBytes` of the arena; false where the system has no memory.
+  /// Adds a chunk of `EventChunk::kBytes`. Returns false if out of memory.
   [[nodiscard]] bool grow() noexcept {
     void* memory = Arena::allocate(EventChunk::kBytes);
     if (memory == nullptr) return false;
@@ -54,7 +54,7 @@ class EventStream {
     return true;
   }
 
-  /// Events come in the order of their sequence. Precondition: there is room.
+  /// Appends an event with a higher sequence than the last. Precondition: `has_room()`.
   void append(const LoggedEvent& event) noexcept {
     const std::byte* end = EventCoding::encode(event, newest_, last_->begin() + last_->used);
     last_->used = static_cast<std::size_t>(end - last_->begin());
@@ -78,13 +78,13 @@ class EventStream {
   LoggedEvent newest_ = kBeforeFirstEvent;
 };
 
-/// Goes through a part of a stream, in order.
+/// Iterates over a part of a stream.
 class EventStreamReader {
  public:
   explicit EventStreamReader(const EventStreamPart& part) noexcept
       : chunk_(part.first), part_(part) {}
 
-  /// Goes to the next event; false after the last.
+  /// Advances to the next event. Returns false after the last.
   [[nodiscard]] bool next() noexcept {
     while (chunk_ != nullptr && at_ == used()) {
       chunk_ = chunk_ == part_.last ? nullptr : chunk_->next;
@@ -96,11 +96,11 @@ class EventStreamReader {
     return true;
   }
 
-  /// After `next` has returned true.
+  /// Precondition: `next` has returned true.
   [[nodiscard]] const LoggedEvent& event() const noexcept { return event_; }
 
  private:
-  /// Of the last chunk, its thread may be writing to what comes after.
+  /// The stream's thread may be writing behind the used bytes of the last chunk.
   [[nodiscard]] std::size_t used() const noexcept {
     return chunk_ == part_.last ? part_.used : chunk_->used;
   }

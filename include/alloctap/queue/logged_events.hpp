@@ -1,4 +1,4 @@
-/// What an event log held at one moment.
+/// The contents of an event log at one moment.
 #pragma once
 
 #include <algorithm>
@@ -11,30 +11,30 @@
 
 namespace alloctap {
 
-/// The first `count` events of a log, as parts of the streams of its threads. Refers to the log.
-/// Memory from the arena. Move-only.
+/// The first `count` events of a log, as parts of the streams of its threads. Points into the log.
+/// Arena memory. Move-only.
 class LoggedEvents {
  public:
-  /// How many there are.
+  /// The number of events.
   std::uint64_t count = 0;
-  /// How many came after the log was full, and are not in it.
+  /// The number of events that came after the log was full.
   std::uint64_t missed = 0;
-  /// One for each stream, in any order. Their sequences together are all numbers below `count`,
-  /// each once; what is above is not looked at.
+  /// One per stream, unordered. Together they have each sequence number below `count` exactly once;
+  /// higher ones are ignored.
   ArenaArray<EventStreamPart> parts;
 
-  /// Whether there is a log, with all that happened in it.
+  /// Whether a log exists and lacks no event.
   [[nodiscard]] bool complete() const noexcept { return count > 0 && missed == 0; }
 
-  /// Calls `visit(const LoggedEvent&)` for each, in the order of their sequence. False, and none
-  /// or not all visited, where the system has no memory for the merge.
+  /// Calls `visit(const LoggedEvent&)` in sequence order (a k-way merge). Returns false, after
+  /// visiting none, if out of memory.
   template <class Visit>
   [[nodiscard]] bool for_each(Visit&& visit) const {
     ArenaArray<EventStreamReader> readers;
     if (!begin(readers)) return false;
     while (!readers.empty()) {
       std::pop_heap(readers.begin(), readers.end(), &comes_later);
-      // A thread has many events in a row.
+      // Avoids heap operations while one thread has consecutive events.
       EventStreamReader& reader = readers.back();
       std::uint64_t sequence = reader.event().sequence;
       bool more = true;

@@ -1,4 +1,4 @@
-/// A queue that keeps a log of what passes through it.
+/// A queue that also logs each event.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,13 @@
 
 namespace alloctap {
 
-/// `Inner`, and an `EventLog` of all events in up to `kMaxBytes` (or what `log().set_most_bytes`
-/// says). Choose it where the order of events matters and not only what they add up to: for
-/// `RecordDump` and its replay, and for a full timeline in `HeaptrackDump`. Numbers stay exact when
-/// the log is full, because `Inner` goes on.
+/// `Inner`, plus an `EventLog` of all events in up to `kMaxBytes` (or the size set by
+/// `log().set_most_bytes`). Choose it if the order of events matters, not only the totals: for
+/// `RecordDump` and its replay, or a full timeline in `HeaptrackDump`. Totals stay exact when the
+/// log is full, because `Inner` gets all events.
 ///
-/// An event costs an atomic addition, a reading of the coarse clock and 4 to 8 bytes written to
-/// memory of its thread. Recorders hand samples on without a queue: a policy that samples leaves
-/// the log empty.
+/// An event costs an atomic addition, a read of the coarse clock, and 4 to 8 bytes written to
+/// thread-local memory. Samples bypass queues, so a policy that samples leaves the log empty.
 template <class Inner = DirectQueue, std::size_t kMaxBytes = 64 * 1024 * 1024>
 struct LoggingQueue {
   template <class Consumer>
@@ -32,8 +31,8 @@ struct LoggingQueue {
 
     [[nodiscard]] EventLog& log() noexcept { return log_; }
 
-    // The log comes first: `inner_` may leave the recording section at the end of what it does, and
-    // a snapshot that comes then must find the event in both or in none.
+    // Logs first: `inner_` may leave the recording scope when it is done, and a snapshot at that
+    // moment must find the event in both or in neither.
 
     void push_allocation(const RecordedAllocation& allocation) noexcept {
       log(LoggedKind::kAllocation, allocation.pointer, allocation.record);

@@ -1,4 +1,4 @@
-/// What one shard of a `BufferQueue` holds between two drains.
+/// The event buffer of one shard of a `BufferQueue`.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,16 @@
 
 namespace alloctap {
 
-/// Two flat arrays in one block of the arena: messages of 8 bytes, and the payloads of those that
-/// are allocations. A message is {type : 8, pointer or payload index : 56}. Not thread-safe.
+/// Two arrays in one arena block: 8-byte messages, and the payloads of allocations. A message is
+/// {type : 8, pointer or payload index : 56}. Not thread-safe.
 class QueueBuffer {
  public:
-  /// What one message may need, with its payload.
+  /// The maximum size of a message with its payload.
   static constexpr std::size_t kBytesPerEvent = sizeof(std::uint64_t) + sizeof(RecordedAllocation);
 
   constexpr QueueBuffer() noexcept = default;
 
-  /// Room for `events` events; false where the system has no memory.
+  /// Allocates room for `events` events. Returns false if out of memory.
   [[nodiscard]] bool reserve(std::size_t events) noexcept {
     if (payloads_ != nullptr) return true;
     payloads_ = static_cast<RecordedAllocation*>(Arena::allocate(events * kBytesPerEvent));
@@ -36,7 +36,7 @@ class QueueBuffer {
   [[nodiscard]] bool full() const noexcept { return size_ == capacity_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
-  /// Precondition for both: not full.
+  /// Precondition of both: not full.
   void append(const RecordedAllocation& allocation) noexcept {
     payloads_[payload_count_] = allocation;
     messages_[size_++] = message(kAllocation, payload_count_++);
@@ -45,7 +45,7 @@ class QueueBuffer {
     messages_[size_++] = message(kDeallocation, reinterpret_cast<std::uintptr_t>(pointer));
   }
 
-  /// The newest message if it is the allocation of `pointer`, else nullptr.
+  /// Returns the newest message if it is the allocation of `pointer`; else nullptr.
   [[nodiscard]] const RecordedAllocation* newest_allocation_of(const void* pointer) const noexcept {
     if (size_ == 0 || type_of(messages_[size_ - 1]) != kAllocation) return nullptr;
     const RecordedAllocation& newest = payloads_[payload_count_ - 1];
@@ -58,7 +58,7 @@ class QueueBuffer {
     --payload_count_;
   }
 
-  /// Hands every event to `consumer` in order and forgets them.
+  /// Passes every event to `consumer` in order, then clears the buffer.
   template <class Consumer>
   void replay(Consumer& consumer) noexcept {
     for (std::size_t i = 0; i < size_; ++i) replay_one(consumer, messages_[i]);
