@@ -1,4 +1,4 @@
-/// Tells addresses that nobody recorded from those that somebody may have, with one load.
+/// A lock-free Bloom filter of sampled addresses: one load rules out most frees.
 #pragma once
 
 #include <atomic>
@@ -9,23 +9,23 @@
 
 namespace alloctap {
 
-/// A counting Bloom filter (Fan et al., "Summary cache", 2000) with one hash, which is the address
-/// itself without what is above 4 GiB: each KiB has a counter, and one cache line of them stands
-/// for 64 KiB of heap, so that a program which goes through its heap hardly waits for them. Where a
-/// heap has an address in it for each 512 KiB, it may hold one in 512 of the others.
+/// A counting Bloom filter (Fan et al., "Summary cache", 2000) with one hash: the address modulo 4
+/// GiB. There is a counter per KiB, so a cache line of counters covers 64 KiB of heap, and a
+/// program that walks its heap rarely misses. If one address per 512 KiB is in the filter, 1 in 512
+/// of the others is a false positive.
 ///
-/// Thread-safe and lock-free; runs inside malloc. A counter that was full stays full: that costs
-/// looks and is never wrong. Constant-initialized.
+/// Thread-safe and lock-free; runs inside malloc. A saturated counter stays saturated, which causes
+/// false positives but never a false negative. Constant-initialized.
 class AddressFilter {
  public:
   constexpr AddressFilter() noexcept = default;
 
   void add(const void* address) noexcept { change(address, 1); }
 
-  /// `address` was added, and is removed once for each time.
+  /// Removes `address`; once for each `add`.
   void remove(const void* address) noexcept { change(address, -1); }
 
-  /// False: `address` is not in it.
+  /// Returns false if `address` is not in the filter; true may be a false positive.
   [[nodiscard]] bool may_hold(const void* address) const noexcept {
     return counters_[place_of(address)].load(std::memory_order_relaxed) != 0;
   }

@@ -1,4 +1,4 @@
-/// Sampling whose numbers are chosen when the program starts.
+/// Sampling with parameters set at run time.
 #pragma once
 
 #include <atomic>
@@ -10,22 +10,23 @@
 
 namespace alloctap {
 
-/// `SizeRange` over `PoissonByBytes`, or over `EveryAllocation`, with numbers set at run time. For
-/// tools whose user chooses on a command line; until `set` is called it is `EveryAllocation`. One
-/// setting per process.
+/// `SizeRange` over `PoissonByBytes` or `EveryAllocation`, with parameters set at run time, for
+/// tools with command-line options. Acts as `EveryAllocation` until `set` is called. One setting
+/// per process.
 class AdjustableSampling {
  public:
   struct Settings {
-    /// 0 and 1 stand for every allocation.
+    /// 0 and 1 mean every allocation.
     std::uint64_t mean_bytes = 0;
-    /// Stacks are taken of blocks from `min_bytes` to `max_bytes`.
+    /// Only blocks from `min_bytes` to `max_bytes` get stacks.
     std::uint64_t min_bytes = 0;
     std::uint64_t max_bytes = UINT64_MAX;
   };
 
-  /// Control plane; while no tracker with this policy has a session. Before the first one: a report
-  /// leaves out what was recorded while every allocation was, if that is not so any more, and the
-  /// other way round; so do frees, and samples are weighed by the mean of the day.
+  /// Changes the parameters. Control plane, while no tracker with this policy has a session,
+  /// preferably before the first one. After a switch between sampling and recording everything,
+  /// reports and frees ignore the blocks of the other mode. Samples are weighted by the mean at the
+  /// time of the report.
   static void set(const Settings& settings) noexcept;
 
   static bool selects() noexcept {

@@ -1,6 +1,5 @@
-/// The few functions of analysis that sampling needs, as plain arithmetic: those of the C library
-/// live in a library of their own, which a tracked program need not have loaded, and are bound at
-/// their first call, which must not happen inside malloc.
+/// Math functions for sampling in plain arithmetic. Those of libm may not be loaded in a tracked
+/// program, and lazy binding at the first call must not happen inside malloc.
 #pragma once
 
 #include <bit>
@@ -10,7 +9,7 @@ namespace alloctap {
 
 inline constexpr double kNaturalLogOf2 = 0.693147180559945309417;
 
-/// ln(x) to about 15 digits. `x` is positive and normal.
+/// Returns ln(x) to about 15 digits. `x` is positive and normal.
 [[nodiscard]] constexpr double natural_log(double x) noexcept {
   constexpr std::uint64_t kMantissa = (std::uint64_t{1} << 52) - 1;
   constexpr double kSquareRootOf2 = 1.41421356237309504880;
@@ -21,14 +20,14 @@ inline constexpr double kNaturalLogOf2 = 0.693147180559945309417;
     fraction /= 2;
     ++exponent;
   }
-  // ln(f) = 2 artanh((f - 1) / (f + 1)), whose series is that of odd powers.
+  // ln(f) = 2 artanh((f - 1) / (f + 1)), a series of odd powers.
   const double s = (fraction - 1) / (fraction + 1);
   double sum = 0;
   for (int k = 21; k >= 1; k -= 2) sum = sum * s * s + 1.0 / k;
   return 2 * s * sum + exponent * kNaturalLogOf2;
 }
 
-/// 1 - exp(-x) to about 15 digits, also where it is tiny. `x` is not negative.
+/// Returns 1 - exp(-x) to about 15 digits, even for tiny `x`. `x` is not negative.
 [[nodiscard]] constexpr double one_minus_exp(double x) noexcept {
   constexpr double kAllButOne = 700;
   if (x > kAllButOne) return 1;
@@ -42,10 +41,10 @@ inline constexpr double kNaturalLogOf2 = 0.693147180559945309417;
   return (1 - power) + power * one_minus_exp_r;
 }
 
-/// The square root to about 15 digits. `x` is not negative.
+/// Returns the square root to about 15 digits. `x` is not negative.
 [[nodiscard]] constexpr double square_root(double x) noexcept {
   if (!(x > 0)) return 0;
-  // From above, Newton's steps go down until they cannot.
+  // Newton's method from above descends until it has converged.
   double root = x < 1 ? 1 : x;
   for (double next = (root + x / root) / 2; next < root; next = (root + x / root) / 2) root = next;
   return root;

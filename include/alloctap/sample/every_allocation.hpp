@@ -5,7 +5,7 @@
 
 namespace alloctap {
 
-/// Records each allocation with its stack.
+/// A policy that records each allocation with its stack.
 struct EveryAllocation {
   static constexpr bool selects() noexcept { return false; }
   static constexpr bool records_everything() noexcept { return true; }

@@ -1,4 +1,4 @@
-/// Sampling by chance, in proportion to bytes.
+/// Random sampling in proportion to allocated bytes.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace alloctap {
 
-/// Records about one allocation in `mean_bytes` allocated bytes, with its stack; large ones almost
+/// Records about one allocation per `mean_bytes` allocated bytes, with its stack; large ones almost
 /// always. Reports are unbiased estimates with a confidence interval; calls are still counted
-/// exactly. For programs that cannot afford a stack for each allocation: the decision costs a
+/// exactly. Choose it if a stack for each allocation is too expensive: the decision costs a
 /// subtraction and a branch.
 template <std::uint64_t mean_bytes>
 struct PoissonByBytes {

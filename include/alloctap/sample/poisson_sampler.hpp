@@ -9,17 +9,17 @@
 
 namespace alloctap {
 
-/// Points lie on the line of allocated bytes at exponentially distributed distances; the allocation
-/// that a point falls into is sampled. So one of `s` bytes is sampled with the probability
-/// 1 - exp(-s / mean), independently of all others, whatever the order of sizes. This is the way of
-/// tcmalloc (sampler.cc) and Chromium (poisson_allocation_sampler.cc). Not thread-safe.
+/// Sampling points lie at exponentially distributed distances in the sequence of allocated bytes;
+/// an allocation that contains a point is sampled. So an allocation of `s` bytes is sampled with
+/// probability 1 - exp(-s / mean), independently of all others. tcmalloc (sampler.cc) and Chromium
+/// (poisson_allocation_sampler.cc) do so, too. Not thread-safe.
 class PoissonSampler {
  public:
   /// Equal seeds give equal samples.
   explicit PoissonSampler(std::uint64_t seed) noexcept : state_(seed) {}
 
-  /// Whether the next `size` bytes hold a point. An empty allocation counts as one byte, so that
-  /// its like are seen at all. `mean_bytes` is positive, and the same until `restart`.
+  /// Whether the next `size` bytes contain a point. An empty allocation counts as one byte, so that
+  /// some are sampled. `mean_bytes` is positive and constant until `restart`.
   [[nodiscard]] bool samples(std::size_t size, std::uint64_t mean_bytes) noexcept {
     const std::size_t bytes = size + static_cast<std::size_t>(size == 0);
     if (bytes <= bytes_before_point_) [[likely]] {
@@ -29,23 +29,24 @@ class PoissonSampler {
     return reach_point(bytes, mean_bytes);
   }
 
-  /// How many bytes lie before the next point; 0 where it was not drawn. An allocation of so many,
-  /// or fewer, but not of none, holds no point, and may be taken off instead of asking `samples`.
+  /// Returns the number of bytes before the next point; 0 if not drawn yet. The caller may subtract
+  /// a nonempty allocation that is not larger, instead of calling `samples`: it contains no point.
   [[nodiscard]] std::uint64_t& countdown() noexcept { return bytes_before_point_; }
 
-  /// Forgets where the next point lies: from now on `mean_bytes` may be another one.
+  /// Discards the next point, so that `mean_bytes` may change.
   void restart() noexcept {
     bytes_before_point_ = 0;
     knows_point_ = false;
   }
 
-  /// For a copy that must go another way than its origin: `entropy` differs from copy to copy.
+  /// Makes a copy diverge from its original; `entropy` differs between copies.
   void reseed(std::uint64_t entropy) noexcept {
     state_ ^= entropy;
     restart();
   }
 
-  /// How many allocations of `size` bytes one sample stands for.
+  /// Returns the number of allocations of `size` bytes that one sample represents (Horvitz-Thompson
+  /// estimator).
   [[nodiscard]] static constexpr double weight(std::size_t size,
                                                std::uint64_t mean_bytes) noexcept {
     const std::size_t bytes = size + static_cast<std::size_t>(size == 0);
@@ -53,8 +54,8 @@ class PoissonSampler {
   }
 
  private:
-  /// What lies behind the point is as any other stretch of the line, so the rest of this allocation
-  /// needs no look: the process has no memory.
+  /// Draws the next point from the end of this allocation. That is correct without regard to where
+  /// in it the point was: a Poisson process is memoryless.
   ALLOCTAP_NOINLINE bool reach_point(std::size_t bytes, std::uint64_t mean_bytes) noexcept {
     const bool knew_point = knows_point_;
     bytes_before_point_ = draw_distance(mean_bytes) - 1;
@@ -62,7 +63,7 @@ class PoissonSampler {
     return knew_point || samples(bytes, mean_bytes);
   }
 
-  /// Rounded up: a whole distance is above `s` exactly when the real one is.
+  /// Rounds up: a whole distance exceeds `s` exactly if the real one does.
   std::uint64_t draw_distance(std::uint64_t mean_bytes) noexcept {
     const double distance = -natural_log(draw_uniform()) * static_cast<double>(mean_bytes);
     constexpr double kFarthest = 0x1p63;
@@ -70,8 +71,8 @@ class PoissonSampler {
     return static_cast<std::uint64_t>(distance) + 1;
   }
 
-  /// In (0, 1], by SplitMix64: Steele, Lea and Flood, "Fast splittable pseudorandom number
-  /// generators", 2014.
+  /// Returns a number in (0, 1] by SplitMix64: Steele, Lea and Flood, "Fast splittable pseudorandom
+  /// number generators", 2014.
   double draw_uniform() noexcept {
     state_ += 0x9E3779B97F4A7C15;
     std::uint64_t mixed = state_;

@@ -1,4 +1,4 @@
-/// The contract of sampling: which allocations are recorded, and with how much.
+/// The contract of sampling policies: which allocations are recorded, and in what detail.
 #pragma once
 
 #include <concepts>
@@ -11,39 +11,37 @@
 
 namespace alloctap {
 
-/// What becomes of one allocation.
+/// What to do with an allocation.
 enum class SampleDecision : std::uint8_t {
-  /// It is counted and forgotten: its free finds no record.
+  /// Count it without a record: its free finds none.
   kSkip,
-  /// It is recorded as one of `kStackNotTaken`, without the cost of a stack.
+  /// Record it under `kStackNotTaken`, without the cost of unwinding.
   kWithoutStack,
   kWithStack,
 };
 
-/// A policy as a report describes it.
+/// The description of a policy in reports.
 struct SamplingDescription {
   std::string_view name;
-  /// An allocation of `s` bytes is recorded with the probability 1 - exp(-s / mean_bytes); 0 where
-  /// chance has no part in it.
+  /// An allocation of `s` bytes is recorded with probability 1 - exp(-s / mean_bytes); 0 if
+  /// sampling is not random.
   std::uint64_t mean_bytes = 0;
-  /// Stacks are taken of blocks from `min_bytes` to `max_bytes`.
+  /// Only blocks from `min_bytes` to `max_bytes` get stacks.
   std::uint64_t min_bytes = 0;
   std::uint64_t max_bytes = UINT64_MAX;
 };
 
-/// `decide` is asked once per allocation, inside malloc, on the thread that owns `thread`; what it
-/// keeps for a thread it keeps in a `PerThread`. `selects` tells whether it can say anything but
-/// `kWithStack`, `records_everything` whether it never says `kSkip`; both and the description stay
-/// the same while a session lives. `weight` is how many
-/// allocations of that size a recorded one stands for: the inverse of its probability, at least 1;
-/// 1 for a policy that selects by other rules than chance. It is a function of the size alone, so
-/// that records need no room for it. All run inside malloc.
+/// `decide` is called once per allocation, on the thread that owns `thread`; per-thread state
+/// belongs in a `PerThread`. `selects` returns false if `decide` only returns `kWithStack`;
+/// `records_everything` returns true if it never returns `kSkip`. Both and the description are
+/// constant during a session. `weight` returns how many allocations of that size a recorded one
+/// represents: the inverse of the sampling probability, at least 1. It is 1 if selection is not
+/// random. It depends only on the size, so records need not store it. All run inside malloc.
 ///
-/// A policy may have `countdown(thread)`, which returns a counter of that thread's, always the
-/// same, or nullptr where the system has no memory: an allocation of as many bytes as it says, or
-/// fewer, but not of none, may be taken off it instead of asking `decide`, which would say `kSkip`.
-/// Such a policy costs next to nothing where it skips. And it may have `after_fork()`, which is
-/// called in the child of a fork before anything is recorded there.
+/// Optional: `countdown(thread)` returns a counter of the thread at a fixed address, or nullptr if
+/// out of memory. A caller may subtract a nonempty allocation that is not larger than the counter,
+/// instead of calling `decide`, which would return `kSkip`. Then skipped calls are almost free.
+/// Optional: `after_fork()` runs in the child of a fork before it records anything.
 template <class S>
 concept SamplingPolicy = requires(ThreadState& thread, std::size_t size) {
   { S::selects() } noexcept -> std::same_as<bool>;
@@ -53,13 +51,12 @@ concept SamplingPolicy = requires(ThreadState& thread, std::size_t size) {
   { S::description() } noexcept -> std::same_as<SamplingDescription>;
 };
 
-/// Whether `S` records every allocation whatever it is set to. Then nothing of sampling is compiled
-/// into a tracker.
+/// Whether `S` always records every allocation. Then no sampling code is compiled into a tracker.
 template <class S>
 inline constexpr bool kNeverSamples =
     requires { requires std::bool_constant<S::records_everything()>::value; };
 
-/// The least that models `SamplingPolicy`.
+/// A minimal model of `SamplingPolicy`.
 struct SamplingPolicyArchetype {
   static bool selects() noexcept { return true; }
   static bool records_everything() noexcept { return false; }

@@ -1,4 +1,4 @@
-/// What is known of the samples that a tracker has taken.
+/// A tracker's sampling as seen by snapshots.
 #pragma once
 
 #include <cstddef>
@@ -8,21 +8,21 @@
 
 namespace alloctap {
 
-/// What a stack has allocated, estimated: sums of weights of samples.
+/// The estimated allocations of a stack: sums of sample weights.
 struct StackEstimate {
   double allocations = 0;
   double allocated_bytes = 0;
   double temporary_allocations = 0;
 };
 
-/// What a snapshot has to know of the sampling behind it.
+/// The policy and the estimates behind a snapshot.
 struct SamplingView {
-  /// Whether every allocation was recorded: then what was counted is exact.
+  /// Whether every allocation was recorded, so that counts are exact.
   [[nodiscard]] bool is_exact() const noexcept { return estimate == nullptr; }
 
   SamplingDescription policy;
   double (*weight)(std::size_t size) noexcept = nullptr;
-  /// nullptr where every allocation was recorded.
+  /// nullptr if every allocation was recorded.
   StackEstimate (*estimate)(StackId stack) noexcept = nullptr;
 };
 

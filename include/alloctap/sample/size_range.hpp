@@ -1,4 +1,4 @@
-/// Stacks for some sizes alone.
+/// Captures stacks only for a range of block sizes.
 #pragma once
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 
 namespace alloctap {
 
-/// Records what `Inner` records, but takes the stack only of blocks from `min_bytes` to
-/// `max_bytes`; all others appear as one stack that reports name in words. For a question about
-/// blocks of certain sizes, such as "who makes all these small ones": totals stay whole.
+/// Records what `Inner` records, but captures stacks only of blocks from `min_bytes` to
+/// `max_bytes`; all others share one pseudo-stack. For questions about certain sizes, such as "who
+/// makes so many small blocks"; totals stay complete.
 template <std::size_t min_bytes, std::size_t max_bytes, SamplingPolicy Inner = EveryAllocation>
 struct SizeRange {
   static_assert(min_bytes <= max_bytes, "the range is empty: min_bytes is above max_bytes");

@@ -1,4 +1,4 @@
-/// What each stack has allocated, estimated from samples.
+/// Estimated allocations per stack, from samples.
 #pragma once
 
 #include <array>
@@ -12,17 +12,18 @@
 
 namespace alloctap {
 
-/// Sums of weights by StackId, in chunks that never move. Shared by all threads: samples are few.
-/// Thread-safe, lock-free, runs inside malloc. Constant-initialized, never destroyed.
+/// Sums of sample weights by StackId, in chunks that never move. Shared by all threads, because
+/// samples are rare. Thread-safe, lock-free, runs inside malloc. Constant-initialized, never
+/// destroyed.
 class StackEstimates {
  public:
   constexpr StackEstimates() noexcept = default;
 
-  /// Adds a sample of `bytes` bytes that stands for `weight` allocations. False where the system
-  /// has no memory for the sums of this stack.
+  /// Adds a sample of `bytes` bytes that represents `weight` allocations. Returns false if out of
+  /// memory for the stack's sums.
   [[nodiscard]] bool add(StackId stack, double weight, std::uint64_t bytes) noexcept;
 
-  /// A sample that was added before turned out to be a temporary allocation.
+  /// Counts a sample, already added, as temporary.
   void add_temporary(StackId stack, double weight) noexcept {
     Sums* sums = find(stack);
     if (sums != nullptr) sums->temporary.fetch_add(weight, std::memory_order_relaxed);
@@ -46,7 +47,8 @@ class StackEstimates {
     return chunk == nullptr ? nullptr : &(*chunk)[stack % kPerChunk];
   }
 
-  /// Chunks are larger than the arena's blocks, so they come as zeroed pages, which is 0.0.
+  /// A chunk exceeds the arena's largest block, so it is allocated as zeroed pages, which represent
+  /// 0.0.
   Sums* find_or_make(StackId stack) noexcept;
 
   ZeroedArray<std::atomic<Chunk*>, kChunks> chunks_;

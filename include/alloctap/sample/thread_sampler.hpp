@@ -1,4 +1,4 @@
-/// The sampler of each thread.
+/// The Poisson sampler of each thread.
 #pragma once
 
 #include <atomic>
@@ -12,16 +12,16 @@
 
 namespace alloctap {
 
-/// One `PoissonSampler` per thread and `Policy`. Each run takes samples of its own, and so does
-/// each thread, even where the system does not randomize addresses (a debugger, an emulator): runs
-/// that all take the same would all err by the same.
+/// One `PoissonSampler` per thread and `Policy`, seeded differently for each run and thread, even
+/// without ASLR (in a debugger or an emulator). Runs with equal samples would share their sampling
+/// error.
 template <class Policy>
 class ThreadSampler : public PoissonSampler {
  public:
   ThreadSampler() noexcept
       : PoissonSampler(thread_entropy() ^ run_entropy() ^ reinterpret_cast<std::uintptr_t>(this)) {}
 
-  /// As `PoissonSampler::samples`; false where the system has no memory for a sampler. Runs inside
+  /// Like `PoissonSampler::samples`; returns false if out of memory for a sampler. Runs inside
   /// malloc on the thread that owns `thread`.
   [[nodiscard]] static bool samples(ThreadState& thread, std::size_t size,
                                     std::uint64_t mean_bytes) noexcept {
@@ -29,19 +29,19 @@ class ThreadSampler : public PoissonSampler {
     return sampler != nullptr && sampler->PoissonSampler::samples(size, mean_bytes);
   }
 
-  /// As `PoissonSampler::countdown`; nullptr where the system has no memory for a sampler.
+  /// Like `PoissonSampler::countdown`; returns nullptr if out of memory for a sampler.
   [[nodiscard]] static std::uint64_t* countdown(ThreadState& thread) noexcept {
     auto* sampler = PerThread<ThreadSampler>::of(thread);
     return sampler == nullptr ? nullptr : &sampler->PoissonSampler::countdown();
   }
 
-  /// Restarts every thread's. No thread may sample meanwhile.
+  /// Restarts every thread's sampler. No thread may sample meanwhile.
   static void restart_all() noexcept {
     PerThread<ThreadSampler>::for_each([](ThreadSampler& sampler) { sampler.restart(); });
   }
 
-  /// In the child of a fork, whose siblings have the same samplers: they are not to take the same
-  /// samples. Takes the lock of the thread list.
+  /// Reseeds all samplers in the child of a fork, so that it does not sample like its siblings.
+  /// Acquires the lock of the thread list.
   static void after_fork() noexcept {
     const std::uint64_t entropy = run_entropy();
     PerThread<ThreadSampler>::for_each([=](ThreadSampler& sampler) { sampler.reseed(entropy); });
