@@ -1,4 +1,4 @@
-/// Memory by what the program was doing, on threads that say nothing of it, too.
+/// A tag policy in which threads without a tag inherit one from the process.
 #pragma once
 
 #include <atomic>
@@ -10,14 +10,13 @@
 
 namespace alloctap {
 
-/// As `ScopedTags`, but a thread that is in no scope when it allocates for the first time takes the
-/// tag that the process is in then, and keeps it: what a thread that a test case, a level or a
-/// request has started allocates is that one's, until the thread ends or enters a scope. A thread
-/// that has allocated before, while the process was in no tag, keeps to none.
+/// Like `ScopedTags`, but a thread that is in no scope at its first allocation takes the current
+/// tag of the process and keeps it. So allocations of a thread started by a test case, a level or a
+/// request get its tag, unless the thread enters a scope. A thread whose first allocation precedes
+/// the tag inherits none.
 ///
-/// `ProcessTag` sets what the process is in. So a thread of a pool that allocates first in one test
-/// case is put down to that one for good; a job that runs there for somebody else enters a
-/// `tag_scope` with the tag that it was given.
+/// `ProcessTag` sets the tag of the process. A thread of a pool keeps the tag of its first
+/// allocation for ever, so its jobs should enter a `tag_scope` with the tag of their origin.
 struct InheritedTags {
   static StackOwner current(const ThreadState&) noexcept {
     const TagId mine = this_thread_tag().load(std::memory_order_relaxed);
@@ -30,7 +29,8 @@ struct InheritedTags {
   friend class ProcessTag;
   struct Inherited;
 
-  /// The calling thread's, with `kBegun` once it has one.
+  /// Returns the calling thread's inherited tag. Its storage has `kBegun` set once it is
+  /// initialized.
   static TagId inherited() noexcept {
     auto& start = os::ThreadLocal<std::atomic<std::uint32_t>, Inherited>::mine();
     std::uint32_t tag = start.load(std::memory_order_relaxed);
@@ -47,8 +47,8 @@ struct InheritedTags {
 
 static_assert(TagPolicy<InheritedTags>);
 
-/// While one is alive, threads that begin are in its tag, with `Tags = InheritedTags`. The calling
-/// thread is as well, as in a `TagScope`. One at a time; they may nest on one thread.
+/// A scope guard that sets the tag of the process for `Tags = InheritedTags`, and the calling
+/// thread's, as a `TagScope` does. One at a time; may nest on one thread.
 class ProcessTag {
  public:
   explicit ProcessTag(Tag tag) noexcept

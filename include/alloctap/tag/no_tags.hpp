@@ -1,11 +1,11 @@
-/// No tags: a stack is told from another one by its frames alone.
+/// No tags: stacks are distinguished by their frames alone.
 #pragma once
 
 #include "alloctap/tag/tag_policy.hpp"
 
 namespace alloctap {
 
-/// Costs nothing: not an instruction of it is compiled.
+/// The default tag policy; compiles to no code.
 struct NoTags {
   static constexpr StackOwner current(const ThreadState&) noexcept { return {}; }
   static constexpr TagsDescription description() noexcept { return {}; }

@@ -1,4 +1,4 @@
-/// Memory by what the program was doing, as it says itself.
+/// A tag policy for scopes that the program sets.
 #pragma once
 
 #include "alloctap/tag/tag_policy.hpp"
@@ -6,7 +6,7 @@
 
 namespace alloctap {
 
-/// Puts what a thread allocates down to the innermost `tag_scope` that it is in.
+/// Attributes allocations to the thread's innermost `tag_scope`.
 struct ScopedTags {
   static constexpr bool leaves_errno_alone = true;
 

@@ -1,4 +1,4 @@
-/// Tags by the names that reports give them.
+/// Looks up tags by their paths in reports.
 #pragma once
 
 #include <string_view>
@@ -8,11 +8,11 @@
 
 namespace alloctap {
 
-/// The tag "Game/Physics", as reports write it: `Physics` inside of `Game`, wherever the calling
-/// thread is. Added if need be, so it may come before the first scope. Empty: no tag. Fails where a
-/// name is empty or longer than `TagTable::kLongestName` (which a scope would cut), and where there
-/// is no room for another tag. A tag whose own name has a slash is to be had of `nested_tag` alone.
-/// Not to be used inside a hook.
+/// Returns the tag "Game/Physics": `Physics` inside `Game`, whatever scope the calling thread is
+/// in. Adds it if needed, so it may precede the first scope. An empty path is no tag. Fails if a
+/// name is empty or longer than `TagTable::kLongestName` (which a scope would cut), or if no tag
+/// can be added. A tag whose own name has a slash is reached only by `nested_tag`. Must not be
+/// called inside a hook.
 [[nodiscard]] Result<Tag> tag_at_path(std::string_view path);
 
 }  // namespace alloctap

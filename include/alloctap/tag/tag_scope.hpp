@@ -1,4 +1,4 @@
-/// The tag that each thread is in: what alloctap/annotate.hpp's `tag_scope` sets.
+/// The current tag of each thread, set by `tag_scope` of alloctap/annotate.hpp.
 #pragma once
 
 #include <atomic>
@@ -14,26 +14,25 @@
 
 namespace alloctap {
 
-/// The tags of this process, whatever tracker asks.
+/// The tags of the process, shared by all trackers.
 inline constinit TagTable process_tags;
 
 struct ThisThreadTag;
 static_assert(kNoTag == 0, "thread-local storage begins as zeros");
 
-/// What the calling thread is in. Atomic for the same reason as `ThreadSlot::depth`: GCC takes
-/// malloc for a function that reads no variable, and would delete the store before it. May run
-/// inside malloc.
+/// Returns the calling thread's tag. Atomic like `ThreadSlot::depth`: GCC assumes that malloc reads
+/// no variables, and would delete a store before it. May run inside malloc.
 ALLOCTAP_ALWAYS_INLINE std::atomic<TagId>& this_thread_tag() noexcept {
   return os::ThreadLocal<std::atomic<TagId>, ThisThreadTag>::mine();
 }
 
-/// The functions of tags of annotate.h.
+/// The tag functions of annotate.h.
 struct TagAnnotations {
   static alloctap_tag current() noexcept {
     return this_thread_tag().load(std::memory_order_relaxed);
   }
 
-  /// Takes a lock where the tag is new.
+  /// Takes a lock if the tag is new.
   static alloctap_tag nested(const char* name, std::size_t length) noexcept {
     return process_tags.find_or_add(static_cast<TagId>(current()), annotated_text(name, length));
   }
@@ -42,7 +41,7 @@ struct TagAnnotations {
     return enter(nested(name, length));
   }
 
-  /// A number that was never given out is no tag.
+  /// Enters `tag`, or no tag if the id was never assigned. Returns the previous tag.
   static alloctap_tag enter(alloctap_tag tag) noexcept {
     const alloctap_tag before = current();
     const bool is_known = tag < process_tags.end_id();
@@ -51,8 +50,8 @@ struct TagAnnotations {
   }
 };
 
-/// `tag_scope` as the tracker itself uses it: the calling thread is in just `tag` while one is
-/// alive.
+/// The tracker's own `tag_scope`: a scope guard that sets the calling thread's tag to exactly
+/// `tag`.
 class EnteredTag {
  public:
   explicit EnteredTag(alloctap_tag tag) noexcept : before_(TagAnnotations::enter(tag)) {}
@@ -66,7 +65,7 @@ class EnteredTag {
 
 }  // namespace alloctap
 
-/// The functions of tags of annotate.h.
+/// The function table of annotate.h's tags.
 extern "C" ALLOCTAP_EXPORT inline constexpr alloctap_tag_functions alloctap_tags{
     .size = sizeof(alloctap_tag_functions),
     .current = &alloctap::TagAnnotations::current,

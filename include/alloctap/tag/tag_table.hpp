@@ -1,4 +1,4 @@
-/// What tags are called.
+/// The names and nesting of tags.
 #pragma once
 
 #include <atomic>
@@ -13,50 +13,49 @@
 
 namespace alloctap {
 
-/// A bounded set of tags, each a name inside of another tag or of none. Looking up takes no lock;
-/// adding takes one. Tags are never removed. Thread-safe, and safe around fork; memory from the
-/// arena; not to be used inside a hook, but for what is const. Constant-initialized, deliberately
-/// never destroyed.
+/// A bounded table of tags, each a name nested in another tag or at the top. Lookup is lock-free;
+/// adding takes a lock. Tags are never removed. Thread-safe, safe around fork; arena memory. Only
+/// const functions may be used inside a hook. Constant-initialized, deliberately never destroyed.
 class TagTable {
  public:
   static constexpr std::size_t kMaxTags = 16'383;
-  /// In bytes; longer names are cut.
+  /// Bytes; longer names are cut.
   static constexpr std::size_t kLongestName = 200;
 
   constexpr TagTable() noexcept = default;
   TagTable(const TagTable&) = delete;
   TagTable& operator=(const TagTable&) = delete;
 
-  /// The tag `name` inside of `parent`, added if need be. Where `name` is empty, the table is full
-  /// or the system has no memory it is `parent`: the memory is put down to the tag around it then.
+  /// Returns the tag `name` in `parent`, added if needed. Returns `parent` if `name` is empty, the
+  /// table is full or out of memory, so that memory is attributed to the enclosing tag.
   [[nodiscard]] TagId find_or_add(TagId parent, std::string_view name) noexcept;
 
-  /// Valid as long as the table; empty of `kNoTag` and of ids that were never given out.
+  /// Returns a name that lives as long as the table; empty for `kNoTag` and unassigned ids.
   [[nodiscard]] std::string_view name(TagId id) const noexcept {
     if (id == kNoTag || id >= end_id()) return {};
     return entries_[id].load(std::memory_order_acquire)->text();
   }
 
-  /// The tag around `id`, whose id is lower; `kNoTag` of an outermost one.
+  /// Returns the enclosing tag, whose id is lower; `kNoTag` for a top-level tag.
   [[nodiscard]] TagId parent(TagId id) const noexcept {
     if (id == kNoTag || id >= end_id()) return kNoTag;
     return entries_[id].load(std::memory_order_acquire)->parent;
   }
 
-  /// Adds to what the allocator that is named so holds beyond its blocks. Nothing is kept of
-  /// `kNoTag` and of ids that were never given out.
+  /// Adds to the overhead of the custom allocator that the tag names: memory that it holds beside
+  /// its blocks. Ignores `kNoTag` and unassigned ids.
   void add_overhead(TagId id, std::int64_t bytes) const noexcept;
 
-  /// The sum of that, in bytes; 0 where more was taken than added.
+  /// Returns the overhead in bytes; 0 if the sum is negative.
   [[nodiscard]] std::uint64_t overhead(TagId id) const noexcept;
 
-  /// One above the highest id given out; ids start at 1.
+  /// Returns one more than the highest assigned id; ids start at 1.
   [[nodiscard]] TagId end_id() const noexcept {
     return static_cast<TagId>(added_.load(std::memory_order_acquire) + 1);
   }
 
  private:
-  /// With the name behind it.
+  /// Followed by the name in memory.
   struct Entry {
     std::uint64_t hash = 0;
     TagId parent = kNoTag;
@@ -70,12 +69,12 @@ class TagTable {
   /// At most half full.
   static constexpr std::size_t kPlaces = 32'768;
 
-  /// Of two tags with one name, the hashes differ as their parents do.
+  /// Includes the parent, so that tags of one name in different parents have different hashes.
   static std::uint64_t hash_of(TagId parent, std::string_view name) noexcept {
     return (hash_text(name) + parent) * 0x9E3779B97F4A7C15;
   }
 
-  /// Where a tag is, or would be with the id `kNoTag`.
+  /// The slot of a tag, or the empty slot for it with the id `kNoTag`.
   struct Place {
     std::size_t at;
     TagId id;
@@ -86,7 +85,7 @@ class TagTable {
   TagId add(TagId parent, std::string_view name, std::uint64_t hash) noexcept;
 
   FutexLock lock_;
-  /// Initially 0, so that a static table takes no room in files.
+  /// Initially 0, so that a static table is in .bss.
   std::atomic<TagId> added_{0};
   ZeroedArray<std::atomic<const Entry*>, kMaxTags + 1> entries_;
   ZeroedArray<std::atomic<TagId>, kPlaces> places_;

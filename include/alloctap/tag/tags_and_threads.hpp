@@ -1,4 +1,4 @@
-/// Memory by tag and by thread.
+/// A tag policy with both tags and threads.
 #pragma once
 
 #include "alloctap/tag/scoped_tags.hpp"
@@ -7,7 +7,7 @@
 
 namespace alloctap {
 
-/// `ScopedTags` and `ThreadOwners` at once: a stack for each pair of them.
+/// `ScopedTags` and `ThreadOwners` combined: a stack for each pair.
 struct TagsAndThreads {
   static constexpr bool leaves_errno_alone = true;
 

@@ -1,11 +1,11 @@
-/// Memory by the thread that allocated it.
+/// A tag policy that attributes memory to the allocating thread.
 #pragma once
 
 #include "alloctap/tag/tag_policy.hpp"
 
 namespace alloctap {
 
-/// Makes each stack one of its thread, so that what a thread holds is known, whoever gives it back
+/// Makes stacks per-thread, so that a thread's live memory is known whichever thread frees it
 /// (`ThreadSummary::live`).
 struct ThreadOwners {
   static constexpr bool leaves_errno_alone = true;
