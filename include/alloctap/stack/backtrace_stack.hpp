@@ -1,4 +1,5 @@
-/// The compiler's own unwinder: slow, and right wherever exceptions are.
+/// A stack capture policy that uses the C++ runtime's unwinder: slow, correct wherever exceptions
+/// are.
 #pragma once
 
 #include <unwind.h>
@@ -9,11 +10,11 @@
 
 namespace alloctap {
 
-/// Walks with `_Unwind_Backtrace` of the Itanium C++ ABI (level I, section 1.5), which reads
-/// .eh_frame and so needs no frame pointers and passes signal frames. About 150 ns per frame.
+/// Walks with `_Unwind_Backtrace` of the Itanium C++ ABI (level I, section 1.5). It reads
+/// .eh_frame, so it needs no frame pointers and passes signal frames. About 150 ns per frame.
 ///
-/// libgcc's unwinder takes no lock and allocates nothing where the C library has _dl_find_object
-/// (glibc 2.35); before that it asks the loader under a lock.
+/// libgcc's unwinder takes no lock and allocates nothing if the C library has _dl_find_object
+/// (glibc 2.35). Older ones call the loader, which takes a lock.
 struct BacktraceStack {
   static constexpr std::string_view name = "backtrace";
 
@@ -42,8 +43,8 @@ struct BacktraceStack {
     Walk& walk = *static_cast<Walk*>(argument);
     int interrupted = 0;
     const std::uintptr_t ip = ::_Unwind_GetIPInfo(context, &interrupted);
-    // The outermost frame says that its return address is undefined; the walk then ends at 0. That
-    // of the loader, which runs constructors, says nothing: it is known by its place.
+    // The outermost frame has an undefined return address, so the walk ends at 0. The loader's
+    // frame, which runs constructors, lacks that mark and is recognized by its CFA.
     walk.reached_end = ip == 0 || os::is_initial_frame(::_Unwind_GetCFA(context));
     walk.met_caller |= ip == walk.caller;
     const bool in_allocator =
@@ -57,7 +58,7 @@ struct BacktraceStack {
     return _URC_NO_REASON;
   }
 
-  /// The walk broke off inside the tracker, or never met the caller.
+  /// Returns the caller alone: the walk ended inside the tracker, or never reached the caller.
   static CapturedStack caller_only(const Walk& walk) noexcept {
     walk.frames[0] = walk.caller;
     return {.depth = 1, .failed = true};

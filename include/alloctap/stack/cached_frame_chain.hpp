@@ -1,25 +1,25 @@
-/// The frames of a stack's last capture, and what makes sure that they are still there.
+/// A per-stack cache of the last captured frames, validated by comparing a few words of the stack.
 ///
-/// Why looking at a few words is enough. A frame is (pc, sp, fp). Its caller is a function of the
-/// frame, of the rule at its pc, and of the words of the stack that the rule reads: the return
-/// address, often a saved frame pointer, rarely more. Where those words lie follows from the frame
-/// and the rule alone. So if a frame is the same as one that was kept, its rule is the same (rules
-/// change only with the epoch), its words are at the kept addresses, and if these hold the kept
-/// values the caller is the kept one. By induction, all frames outside a frame that was met again
-/// hold if every kept word outside it holds; and where one does not, the frames inside of it do.
-/// No return address is patched, so whatever a program does to its stack is seen.
+/// Why that is enough. A frame is (pc, sp, fp). Its caller depends on the frame, the unwind rule at
+/// its pc, and the stack words that the rule reads. Those are the return address, often a saved
+/// frame pointer, rarely more. The frame and the rule alone determine the addresses of the words.
+/// So if a frame equals a cached one, its rule is equal too (rules change only with the epoch). If
+/// the words at the cached addresses also hold the cached values, the caller is the cached one. By
+/// induction, all frames outside a matching frame are valid if all cached words outside it are
+/// unchanged. If a word has changed, the frames inside it are still valid. Return addresses are not
+/// patched, so the capture sees whatever a program does to its stack.
 ///
-/// Most code uses the frame pointer as any other register: functions save and restore it, and no
-/// rule asks for it. A frame's pointer matters if its own rule reads it, or leaves it to a caller
-/// whose pointer matters. Where it does not, nothing that a capture yields depends on it: the word
-/// that told it is not kept, and frames are the same without being the same there.
+/// Most code uses the frame pointer as a general-purpose register: functions save and restore it,
+/// and no rule reads it. A frame's fp matters if its own rule reads it, or passes it on to a caller
+/// whose fp matters. If it does not matter, no result of a capture depends on it. Then the word
+/// that fp was loaded from is not cached, and two frames may match although their fp differ.
 ///
-/// Where a stack ends is told in the same way, by the outermost frame, its rule and the words that
-/// the rule reads: none where the rule says that there is no caller; the return address where it is
-/// 0, as at the beginning of each thread on Windows. So the end is one more link of the chain, with
-/// words of its own outside all others, and the whole stack holds if these hold too. Where one of
-/// them does not, the stack goes on there, or ends in another way: every frame of the chain is what
-/// it was, and none is known to have the same callers.
+/// The end of the stack is validated by the words that the outermost frame's rule reads. There are
+/// no such words if the rule says that there is no caller. There is the return address if that is
+/// 0, as at the start of every Windows thread. So the end is one more link of the chain, with words
+/// outside all others; the whole stack is valid if they hold. If one has changed, the stack
+/// continues or ends in another way. All cached frames are then still correct, but their outer
+/// callers are unknown.
 #pragma once
 
 #include <algorithm>
@@ -36,31 +36,30 @@
 
 namespace alloctap {
 
-/// How the walk that found a chain's outermost frame ended.
+/// How the walk that produced a chain ended.
 enum class ChainEnd : std::uint8_t {
   /// At the outermost frame of the stack: its rule says so, or its return address is 0.
   kOutermost,
-  /// Where it could not go on.
+  /// At a frame whose caller could not be found.
   kFailed,
-  /// At the limit on frames: the chain does not know its callers.
+  /// At the limit on frames: the outer callers are not in the chain.
   kCut,
 };
 
-/// Frames from the outermost (number 0) inwards, each with the words that it was found by and the
-/// hash of the stack up to it; and the words that the end of the stack was found by. Memory from
-/// the arena, given back by `release` alone: the chain lives as long as its thread's state. Belongs
-/// to one thread; runs inside malloc.
+/// The cached frames of one stack, from the outermost (number 0) inwards. Each has the stack words
+/// that its callee's rule read to find it, and the hash of the stack up to it. Memory comes from
+/// the arena and is freed only by `release`, so a chain lives as long as its thread's state. Not
+/// thread-safe: belongs to one thread. Runs inside malloc.
 class CachedFrameChain {
   using Frame = ChainFrame;
 
  public:
   using Place = ChainPlace;
 
-  /// What `find_changed` says of the end: it lies outside of frame 0.
+  /// The index that `find_changed` returns for the end of the stack, outside frame 0.
   static constexpr std::size_t kEnd = SIZE_MAX;
 
-  /// Makes room for `frames` frames, and forgets what there was. False where the system has no
-  /// memory.
+  /// Allocates room for `frames` frames and empties the chain. Returns false if out of memory.
   [[nodiscard]] bool reserve(std::size_t frames) noexcept;
 
   void release() noexcept;
@@ -68,13 +67,12 @@ class CachedFrameChain {
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] ChainEnd end() const noexcept { return end_; }
-  /// Whether a walk that reaches the outermost frame would end there again, as long as the words of
-  /// the end hold.
+  /// Returns whether the chain knows how the stack ends, which is valid while the end's words hold.
   [[nodiscard]] bool end_is_sure() const noexcept { return end_ != ChainEnd::kCut; }
 
-  /// Forgets all frames. The next one is the outermost before such an end, which was found by
-  /// `words`: at most `kMaxWordsOfFrame`, in live stack as long as that frame is.
-  /// Precondition: there is room.
+  /// Empties the chain. Its next frame will be the outermost one before `end`. `words` validate
+  /// that end: at most `kMaxWordsOfFrame`, in live stack as long as that frame is. Precondition:
+  /// the chain has capacity.
   void begin_at(ChainEnd end, std::span<const StackWord> words) noexcept {
     size_ = 0;
     end_ = end;
@@ -85,54 +83,53 @@ class CachedFrameChain {
   }
 
   [[nodiscard]] std::uintptr_t pc(std::size_t i) const noexcept { return frames_[i].frame.pc; }
-  /// Of `kEnd`, more than any.
+  /// Returns the frame's stack pointer; for `kEnd`, a value above all stack pointers.
   [[nodiscard]] std::uintptr_t sp(std::size_t i) const noexcept { return at(i).frame.sp; }
-  /// Writes the addresses of the innermost frames, leaf first. Precondition: there are so many.
+  /// Writes the pcs of the innermost frames, leaf first. Precondition: `pcs.size() <= size()`.
   void copy_innermost(std::span<std::uintptr_t> pcs) const noexcept {
     const Frame* frame = frames_ + size_;
     for (std::uintptr_t& pc : pcs) pc = (--frame)->frame.pc;
   }
 
-  /// In halves, as it was written: a load of both at once would wait until both have reached the
-  /// cache.
+  /// Loads in halves, as it was stored: one wide load would stall on store forwarding.
   [[nodiscard]] StackHash hash(std::size_t i) const noexcept {
     StackHash& hash = hashes_[i];
     return {.first = std::atomic_ref(hash.first).load(std::memory_order_relaxed),
             .second = std::atomic_ref(hash.second).load(std::memory_order_relaxed)};
   }
 
-  /// Whether frame `i` is `frame` in all that matters. `kEnd` is none.
+  /// Returns whether frame `i` matches `frame`, ignoring an fp that does not matter. `kEnd` never
+  /// matches.
   [[nodiscard]] bool is(std::size_t i, const UnwindFrame& frame) const noexcept {
     return place(i).is(frame);
   }
 
   [[nodiscard]] Place place(std::size_t i) const noexcept { return Place(&at(i)); }
-  /// `kEnd` where it is at the end.
+  /// Returns the frame number at `place`, or `kEnd`.
   [[nodiscard]] std::size_t number_of(const Place& place) const noexcept {
     return static_cast<std::size_t>(place.frame() - frames_);
   }
 
-  /// Whether the frame pointer of frame `i` matters.
+  /// Returns whether the frame pointer of frame `i` matters (see the top of this file).
   [[nodiscard]] bool pointer_matters(std::size_t i) const noexcept {
     return frames_[i].pointer_matters;
   }
 
-  /// Whether frame `i`, or one outside of it, was found by a frame record.
+  /// Returns whether frame `i`, or one outside it, was found by a frame record.
   [[nodiscard]] bool is_by_records(std::size_t i) const noexcept { return frames_[i].by_records; }
 
-  /// Keeps the outermost `size` frames.
+  /// Drops all but the outermost `size` frames.
   void cut_to(std::size_t size) noexcept { size_ = size; }
 
-  /// Adds a frame inside, whose frame pointer matters or not. What no longer fits makes the chain
-  /// forget its outer half.
+  /// Adds an innermost frame. If the chain is full, drops its outer half first.
   void push(const NotedFrame& noted, bool pointer_matters) noexcept {
     make_room();
     Tail(*this).add(noted, pointer_matters);
     ++size_;
   }
 
-  /// Adds what a walk found, leaf first: whether a frame's pointer matters is told by the uses on
-  /// the way outwards from it and from those outside it. `use` is that of the outermost.
+  /// Adds the frames of a walk, given leaf first. Derives whether each fp matters from the
+  /// `FramePointerUse` of the outer steps. `use` is that of the outermost frame.
   void push_walked(std::span<const NotedFrame> leaf_first, FramePointerUse use) noexcept {
     bool matters = false;
     for (std::size_t left = leaf_first.size(); left > 0;) {
@@ -149,23 +146,24 @@ class CachedFrameChain {
     }
   }
 
-  /// The innermost of the frames `[first, end)` one of whose words has changed; from frame 0 on,
-  /// the end of the stack is among them, as `kEnd`. `end` where none has. Every word lies in live
-  /// stack as long as the frame `end` does.
+  /// Returns the innermost frame of `[first, end)` with a changed word, or `end` if all are
+  /// unchanged. If `first` is 0, also checks the end of the stack, reported as `kEnd`. Every word
+  /// lies in live stack as long as frame `end` does.
   [[nodiscard]] std::size_t find_changed(std::size_t first, std::size_t end) const noexcept {
     const StackWord* const low = words_ + (first == 0 ? 0 : words_begin(first));
     const StackWord* const word = last_changed(low, words_ + words_begin(end));
     return word == low ? end : frame_of_word(static_cast<std::size_t>(word - 1 - words_), end);
   }
 
-  /// The words of the end and of all frames, outermost first; valid until the chain changes.
+  /// Returns the words of the end and of all frames, outermost first; valid until the chain
+  /// changes.
   [[nodiscard]] std::span<const StackWord> words() const noexcept {
     return {words_, words_begin(size_)};
   }
 
  private:
-  /// Where the next frames go, there being room. Apart from the chain, so that what is the same for
-  /// all of them stays in registers.
+  /// An append cursor with reserved capacity. Separate from the chain so that GCC keeps its fields
+  /// in registers.
   class Tail {
    public:
     explicit Tail(CachedFrameChain& chain) noexcept
@@ -180,11 +178,11 @@ class CachedFrameChain {
     ALLOCTAP_ALWAYS_INLINE void add(const NotedFrame& noted, bool pointer_matters) noexcept {
       copy_words(noted);
       std::uint32_t drop = noted.step.last_word_is_frame_pointer && !pointer_matters ? 1 : 0;
-      // Or else the compiler makes a branch of it, and every other frame is guessed wrong.
+      // Prevents a branch, which would be mispredicted at every other frame.
       ALLOCTAP_HIDE_VALUE(drop);
       words_end_ += noted.step.word_count - drop;
       sum_ = sum_.with(noted.frame.pc);
-      // Field by field: GCC makes a whole one elsewhere, and waits for it before it copies it.
+      // Stores by field: GCC would build a temporary and stall on store forwarding.
       frame_->frame = noted.frame;
       frame_->words_end = words_end_;
       frame_->pointer_matters = pointer_matters;
@@ -195,8 +193,7 @@ class CachedFrameChain {
     }
 
    private:
-    /// Without a question for the two that nearly all frames have at most: the last frame's have
-    /// room too.
+    /// Copies two words unconditionally: few frames have more, and even the last has room for two.
     ALLOCTAP_ALWAYS_INLINE void copy_words(const NotedFrame& noted) const noexcept {
       StackWord* const words = words_ + words_end_;
       words[0] = noted.words[0];
@@ -222,7 +219,7 @@ class CachedFrameChain {
     return frames_[static_cast<std::ptrdiff_t>(i)];
   }
 
-  /// Stands outside frame 0 for the end of the stack: it has words, and no frame is beyond it.
+  /// Returns the sentinel outside frame 0, which holds the words of the stack's end.
   [[nodiscard]] Frame& end_frame() noexcept { return frames_[-1]; }
 
   [[nodiscard]] std::size_t words_begin(std::size_t i) const noexcept {

@@ -1,4 +1,4 @@
-/// What the captures that keep a chain have in common.
+/// The stack capture shared by all policies that cache frames (`CachedFrameChain`).
 #pragma once
 
 #include <algorithm>
@@ -24,9 +24,10 @@
 
 namespace alloctap {
 
-/// Where the record does not end the frame: it is where the caller's frame pointer was saved, and
-/// the rule of the function says how far that is from the caller's stack pointer. 0 where it does
-/// not say. Takes any origin, so that only what is called for is compiled.
+/// Returns the caller's stack pointer on architectures whose frame record may lie anywhere in the
+/// frame. `origin.frame` is the slot of the saved frame pointer, and the function's unwind rule has
+/// its distance from the CFA. Returns 0 if the rule does not. A template so that it compiles only
+/// if used.
 template <class Origin>
 std::uintptr_t caller_stack_pointer(const Origin& origin) noexcept {
   constexpr std::int64_t kWord = sizeof(std::uintptr_t);
@@ -36,8 +37,8 @@ std::uintptr_t caller_stack_pointer(const Origin& origin) noexcept {
          static_cast<std::uintptr_t>(rule.fp_slot * kWord);
 }
 
-/// By the registers that the function had at `origin.place`, where it makes no frame record. A
-/// stack pointer of 0 where its rule does not lead to the caller.
+/// Returns the calling frame, computed from the registers at `origin.place` by that function's
+/// unwind rule. Its stack pointer is 0 if the rule needs more than two registers.
 template <class Origin>
 UnwindFrame caller_by_registers(const Origin& origin) noexcept {
   const auto& place = origin.place;
@@ -54,7 +55,7 @@ UnwindFrame caller_by_registers(const Origin& origin) noexcept {
                          : place.frame_pointer};
 }
 
-/// By the record at `origin.frame`.
+/// Returns the calling frame, read from the frame record at `origin.frame`.
 template <bool kByRecords, class Origin>
 ALLOCTAP_ALWAYS_INLINE UnwindFrame caller_by_record(const Origin& origin) noexcept {
   const auto* record = static_cast<const arch::FrameRecord*>(origin.frame);
@@ -72,12 +73,12 @@ ALLOCTAP_ALWAYS_INLINE UnwindFrame caller_by_record(const Origin& origin) noexce
   }
 }
 
-/// Whether `calling_frame` always finds it.
+/// Whether `calling_frame` always succeeds.
 inline constexpr bool kCallerIsSure = arch::kHasFrameRecords && arch::kRecordEndsFrame;
 
-/// The frame that the function of `origin`, which has a frame address, returns to; a stack pointer
-/// of 0 where it cannot be found. With `kByRecords`, for walks that go from record to record, it is
-/// the one behind the record. Runs inside malloc.
+/// Returns the frame that the hooked function of `origin` returns to; its stack pointer is 0 if not
+/// found. Precondition: `origin.frame` is not null. `kByRecords` selects the frame above the
+/// record, for walks that follow frame records. Runs inside malloc.
 template <bool kByRecords, class Origin>
 ALLOCTAP_ALWAYS_INLINE UnwindFrame calling_frame(const Origin& origin) noexcept {
   if constexpr (!arch::kHasFrameRecords) {
@@ -87,20 +88,21 @@ ALLOCTAP_ALWAYS_INLINE UnwindFrame calling_frame(const Origin& origin) noexcept 
   }
 }
 
-/// Captures by `Rules`, cheap to copy, made for each walk of a `Rules::Cache`, which every thread
-/// has one of, and an epoch:
-/// - `find(frame)` gives the rule of an `UnwindFrame`, as of that epoch;
-/// - `current_epoch()` is constant while rules do not change;
-/// - `Fallback` is the capture to use where the rules need what only it knows;
-/// - `kPointerDecides` says that it is the frame pointer that ends a walk: one that leads to no
-///   frame further out is an end, counted as failed. Else such a stack is looked at again with
-///   care, because it may go on elsewhere;
-/// - `is_code(address)`, asked where code has no rule, says whether a frame record may lead there.
+/// A stack capture that reuses the frames of the thread's last capture. Runs inside malloc. `Rules`
+/// supplies the unwind rules. It is cheap to copy, and is made for each walk from an epoch and the
+/// thread's `Rules::Cache`. It has:
+/// - `find(frame)`: the unwind rule of an `UnwindFrame` in that epoch;
+/// - `current_epoch()`: constant while the rules do not change;
+/// - `Fallback`: the capture policy for rules that need all registers;
+/// - `kPointerDecides`: whether a frame pointer that leads to no outer frame ends the walk, counted
+///   as failed. If false, such a stack is walked again by the slow path, because it may continue
+///   elsewhere;
+/// - `is_code(address)`: whether a frame record may lead to `address`, if code there has no rule.
 template <class Rules>
 class ChainCapture {
  public:
-  /// `RecallingStackCapture`. Nothing is called, and nobody gets a reference to what it makes: so
-  /// that stays in registers.
+  /// See `RecallingStackCapture`. Calls no out-of-line function and takes no address of a local, so
+  /// all values stay in registers.
   ALLOCTAP_ALWAYS_INLINE static RememberedStack* recall(ThreadState& thread,
                                                         const CallOrigin& origin,
                                                         std::uint32_t max_frames) noexcept {
@@ -109,7 +111,7 @@ class ChainCapture {
       return nullptr;
     }
     const UnwindFrame leaf = calling_frame<Rules::kPointerDecides>(origin);
-    // Not whether `leaf` is on it: what is remembered under its serial was.
+    // `leaf` needs no bounds check: stacks cached under this serial passed it.
     const StackChain* const stack = memory->stacks.find_latest(thread);
     if (stack == nullptr || stack->epoch != Rules::current_epoch()) [[unlikely]] {
       return nullptr;
@@ -117,7 +119,7 @@ class ChainCapture {
     return within(max_frames, memory->memo.find_expected(leaf, stack->serial));
   }
 
-  /// `RecallingStackCapture`.
+  /// See `RecallingStackCapture`.
   static IdentifiedStack identify_uncached(ThreadState& thread, const CallOrigin& origin,
                                            std::uint32_t max_frames,
                                            RememberedStack* recalled) noexcept {
@@ -149,8 +151,8 @@ class ChainCapture {
     const std::span<std::uintptr_t> frames(thread.frames, identified.stack.depth);
     Memory* memory = PerThread<Memory>::of(thread);
     if (memory == nullptr || memory->found == Found::kInThreadState) return frames;
-    // The stack is still the one that was captured; its rules may be gone, with a module that
-    // another thread has unloaded since.
+    // The stack is unchanged since the capture, but its rules may be gone: another thread may have
+    // unloaded a module.
     const CachedFrameChain& chain = memory->current.stack->chain;
     const bool there = memory->found == Found::kInChain ||
                        (walk_current(*memory, Rules(memory->rules, Rules::current_epoch())) &&
@@ -177,7 +179,7 @@ class ChainCapture {
   using Memory = ChainMemory<Rules>;
   using Found = typename Memory::Found;
 
-  /// `known` where it is no deeper than is wanted now.
+  /// Returns `known`, or nullptr if it is deeper than `max_frames`.
   ALLOCTAP_ALWAYS_INLINE static RememberedStack* within(std::uint32_t max_frames,
                                                         RememberedStack* known) noexcept {
     return known != nullptr && known->stack.depth <= max_frames ? known : nullptr;
@@ -189,8 +191,8 @@ class ChainCapture {
                              Rules::current_epoch());
   }
 
-  /// The first of a thread, or on another stack or under other rules than the one before, or from
-  /// an origin that does not name the calling frame.
+  /// Handles a thread's first capture, a switch of stack or rules, and origins without a calling
+  /// frame.
   ALLOCTAP_NOINLINE static IdentifiedStack identify_cold(ThreadState& thread,
                                                          const CallOrigin& origin,
                                                          std::uint32_t max_frames) noexcept {
@@ -210,8 +212,7 @@ class ChainCapture {
     return walk_and_learn(thread, origin, *memory);
   }
 
-  /// The innermost frame that is not the allocator's; without a pc where the rules do not lead to
-  /// it.
+  /// Returns the innermost frame outside the allocator; its pc is 0 if the rules do not lead to it.
   ALLOCTAP_NOINLINE static UnwindFrame leave_allocator(const ThreadState& thread,
                                                        const CallOrigin& origin,
                                                        Memory& memory) noexcept {
@@ -240,7 +241,7 @@ class ChainCapture {
                       .by_records = chain.is_by_records(chain.size() - 1)}};
   }
 
-  /// By the rules that the stack was prepared for.
+  /// Walks by the epoch that the chain was prepared for, and offers the stack to the stack cache.
   ALLOCTAP_NOINLINE static IdentifiedStack walk_and_learn(ThreadState& thread,
                                                           const CallOrigin& origin,
                                                           Memory& memory) noexcept {
@@ -250,7 +251,7 @@ class ChainCapture {
     return learn_current(memory);
   }
 
-  /// Brings the chain up to date with the stack that is being captured.
+  /// Updates the chain to the stack being captured. Returns false if it could not.
   ALLOCTAP_ALWAYS_INLINE static bool walk_current(Memory& memory, const Rules& rules) noexcept {
     if (!memory.make_room()) [[unlikely]] {
       return false;
@@ -272,7 +273,8 @@ class ChainCapture {
     return identified;
   }
 
-  /// The hash of a part of the stack has to be made.
+  /// Hashes the `max_frames` innermost frames: the chain caches hashes from the outermost inwards
+  /// only.
   ALLOCTAP_NOINLINE static IdentifiedStack identity_of_inner(const CachedFrameChain& chain,
                                                              std::uint32_t max_frames) noexcept {
     IdentifiedStack identified{.hash = {},
@@ -285,7 +287,7 @@ class ChainCapture {
     return identified;
   }
 
-  /// Without a chain, and touching only what is there.
+  /// Walks without a chain, and reads the stack only through system calls that check the addresses.
   ALLOCTAP_NOINLINE static IdentifiedStack walk_slow(ThreadState& thread, const CallOrigin& origin,
                                                      Memory& memory) noexcept {
     if (!memory.make_room()) return fall_back(thread, origin, 1);
@@ -313,7 +315,7 @@ class ChainCapture {
     return take_over(thread, memory, max_frames, !whole);
   }
 
-  /// What was walked over, in the thread's state.
+  /// Copies the walked frames to the thread's state.
   static IdentifiedStack take_over(ThreadState& thread, Memory& memory, std::uint32_t max_frames,
                                    bool failed) noexcept {
     memory.found = Found::kInThreadState;
@@ -339,7 +341,7 @@ class ChainCapture {
     return identify_stack<typename Rules::Fallback>(thread, origin, max_frames);
   }
 
-  /// Its address tells chains made by other rules.
+  /// Its address identifies the chains that use `Rules`.
   static constexpr char kIdentity = 0;
 };
 

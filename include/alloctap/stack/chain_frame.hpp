@@ -1,4 +1,4 @@
-/// The frames of a chain, and a way along them.
+/// The entry type of a cached frame chain, and a cursor over the chain.
 #pragma once
 
 #include <cstddef>
@@ -9,26 +9,27 @@
 
 namespace alloctap {
 
-/// A frame as a `CachedFrameChain` keeps it.
+/// A frame as `CachedFrameChain` stores it.
 struct ChainFrame {
   UnwindFrame frame;
-  /// Where its words end in the list of all; they begin where those of the frame outside end.
+  /// The end of the frame's words in the chain's word list; they begin at the next outer frame's
+  /// end.
   std::uint32_t words_end;
   bool pointer_matters;
-  /// Whether this frame, or one outside of it, was found by a frame record.
+  /// Whether this frame, or one outside it, was found by a frame record.
   bool by_records;
 };
 
-/// How far out in a chain a walk has come; at the end, whose stack pointer is higher than all, it
-/// stays. Valid until the chain changes.
+/// A cursor that a walk moves outwards through a chain. Stops at the end sentinel, whose stack
+/// pointer is above all others. Valid until the chain changes.
 class ChainPlace {
  public:
   explicit ChainPlace(const ChainFrame* frame) noexcept : frame_(frame) {}
 
   [[nodiscard]] const ChainFrame* frame() const noexcept { return frame_; }
 
-  /// Leaves behind what is inside `sp`. The first frame without a branch: mostly there is none or
-  /// one, and which is anybody's guess.
+  /// Skips frames inside `sp`. Branch-free for the first, because zero or one to skip is
+  /// unpredictable.
   ALLOCTAP_ALWAYS_INLINE void go_out_to(std::uintptr_t sp) noexcept {
     std::ptrdiff_t passed = frame_->frame.sp < sp ? 1 : 0;
     ALLOCTAP_HIDE_VALUE(passed);
@@ -38,7 +39,8 @@ class ChainPlace {
     }
   }
 
-  /// Whether the frame here is `frame` in all that matters; the end is none.
+  /// Returns whether this frame matches `frame`, ignoring an fp that does not matter. The end never
+  /// matches.
   [[nodiscard]] bool is(const UnwindFrame& frame) const noexcept {
     const UnwindFrame& kept = frame_->frame;
     return kept.pc == frame.pc && kept.sp == frame.sp &&

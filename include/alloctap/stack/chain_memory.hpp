@@ -1,4 +1,4 @@
-/// What a thread remembers of its captures.
+/// The per-thread state of `ChainCapture`: frame chains, stack cache, buffers.
 #pragma once
 
 #include <atomic>
@@ -16,14 +16,15 @@
 
 namespace alloctap {
 
-/// For `ChainCapture<Rules>`. Belongs to one thread; runs inside malloc.
+/// A thread's caches and buffers for `ChainCapture<Rules>`. Belongs to one thread; runs inside
+/// malloc.
 template <class Rules>
 struct ChainMemory {
-  /// Where the frames of the last capture are.
+  /// Which buffer has the frames of the last capture.
   enum class Found : std::uint8_t {
     kInThreadState,
     kInChain,
-    /// Nowhere yet: the stack is known to be one that was captured before.
+    /// Not materialized: the stack cache recognized the stack, and the chain has not been updated.
     kByMemo,
   };
 
@@ -38,12 +39,11 @@ struct ChainMemory {
   [[no_unique_address]] typename Rules::Cache rules;
   UnwindBuffer walked;
   Found found = Found::kInThreadState;
-  /// The last one, where it was not found in the thread's state.
+  /// The last capture, if its frames are not in the thread's state.
   Capture current;
   CopiedStack copy;
 
-  /// Field by field, or else GCC packs two into a vector for one store, and who looks at one
-  /// waits for it to come back from memory.
+  /// Stores by field: GCC merges two into a vector store, and a scalar load of one then stalls.
   ALLOCTAP_ALWAYS_INLINE void begin(StackChain& stack, const UnwindFrame& leaf,
                                     std::uint32_t max_frames) noexcept {
     current.leaf.pc = leaf.pc;
@@ -55,7 +55,7 @@ struct ChainMemory {
     current.max_frames = max_frames;
   }
 
-  /// For a walk of what is captured now. False where the system has no memory.
+  /// Allocates buffers for a walk of the current capture. Returns false if out of memory.
   [[nodiscard]] bool make_room() noexcept {
     const std::size_t frames = ChainWalk<Rules>::walked_frames_for(current.max_frames);
     return walked.capacity() >= frames || walked.reserve(frames);

@@ -1,4 +1,4 @@
-/// A capture by rules, as short as the last one allows.
+/// An incremental stack walk that stops at the first frame that is already cached.
 #pragma once
 
 #include <algorithm>
@@ -17,13 +17,13 @@
 
 namespace alloctap {
 
-/// Brings a chain up to date with the stack of the calling thread. `Rules` as in `ChainCapture`.
-/// Runs inside malloc.
+/// An incremental unwind that updates a `CachedFrameChain` to the calling thread's stack. `Rules`
+/// is described at `ChainCapture`. Runs inside malloc.
 template <class Rules>
 class ChainWalk {
  public:
-  /// Room for captures of `most_frames`: a walk goes further than that, so that a recursion that
-  /// returns step by step does not walk as far at each.
+  /// Returns the capacity that captures of `most_frames` need. It exceeds the limit, so that a
+  /// recursion that returns step by step does not rewalk all frames each time.
   static constexpr std::size_t walked_frames_for(std::size_t most_frames) noexcept {
     return 2 * (most_frames + 1);
   }
@@ -31,14 +31,14 @@ class ChainWalk {
     return 3 * (most_frames + 1);
   }
 
-  /// `stack` is the one that the chain belongs to. Refers to all of them.
+  /// Keeps references to all arguments. `stack` bounds the stack that the chain belongs to.
   ChainWalk(CachedFrameChain& chain, UnwindBuffer& walked, const os::StackBounds& stack,
             std::size_t most_frames, const Rules& rules) noexcept
       : chain_(chain), walked_(walked), stack_(stack), most_frames_(most_frames), rules_(rules) {}
 
-  /// Makes `leaf` the innermost frame of the chain. What the chain holds then is the whole stack
-  /// or, if its end is `kCut`, more frames than are wanted. With `kBroken` and `kNeedsRegisters`
-  /// the chain is as it was.
+  /// Makes `leaf` the innermost frame of the chain. On `kCaller`, the chain holds the whole stack
+  /// or, if its end is `kCut`, more frames than wanted. `kBroken` and `kNeedsRegisters` leave the
+  /// chain unchanged.
   ALLOCTAP_ALWAYS_INLINE UnwindOutcome walk_from(const UnwindFrame& leaf) noexcept {
     const CachedFrameChain::Place innermost = chain_.place(chain_.size() - 1);
     if (innermost.is(leaf)) {
@@ -50,7 +50,7 @@ class ChainWalk {
 
  private:
   ALLOCTAP_NOINLINE UnwindOutcome walk_on_from(const UnwindFrame& kept_leaf) noexcept {
-    // A copy: what is referred to would be loaded again after each word that is noted.
+    // A copy: through a reference, GCC would reload it after each word stored.
     const Rules rules = rules_;
     const UnwindFrame leaf = loaded_apart(kept_leaf);
     if (!LiveStack::is_aligned(leaf.sp)) return UnwindOutcome::kBroken;
@@ -88,8 +88,8 @@ class ChainWalk {
     }
   }
 
-  /// From a frame of the walk, by a rule that is not plain. Apart, and by values, because what is
-  /// referred to is not in registers.
+  /// Steps by a rule that is not plain. Out of line and by value, so that the fast path's values
+  /// stay in registers.
   ALLOCTAP_NOINLINE UnwindOutcome step_slow(NotedFrame& reached, UnwindRule rule) noexcept {
     walked_.add_up_to(reached);
     const UnwindFrame frame = reached.frame;
@@ -104,8 +104,7 @@ class ChainWalk {
     return is_further_out ? outcome : UnwindOutcome::kBroken;
   }
 
-  /// Field by field, as it was written a moment before: a load of two at once would wait until both
-  /// have reached the cache.
+  /// Loads by field, as just stored: one wide load would stall on store forwarding.
   static UnwindFrame loaded_apart(const UnwindFrame& frame) noexcept {
     std::uintptr_t pc = frame.pc;
     std::uintptr_t sp = frame.sp;
@@ -114,9 +113,9 @@ class ChainWalk {
     return {.pc = pc, .sp = sp, .fp = frame.fp};
   }
 
-  /// `met` where the chain outside of that frame still holds, as far as it is wanted. `walked`
-  /// counts the frames up to that one. Else the number of the innermost frame that may be met
-  /// further out; the end's where only the end of the stack does not hold, or is not known.
+  /// Checks the chain outside frame `met`, as far as it is wanted; `walked` counts the frames up to
+  /// `met`. Returns `met` if it is valid. Otherwise returns the innermost frame that the walk may
+  /// still meet. That is `kEnd` if only the end of the stack has changed or is unknown.
   ALLOCTAP_NOINLINE std::size_t find_next(std::size_t met, std::size_t walked) const noexcept {
     const std::size_t wanted = most_frames_ + 1 - std::min(walked, most_frames_ + 1);
     const std::size_t changed = chain_.find_changed(met - std::min(met, wanted), met);
@@ -124,7 +123,7 @@ class ChainWalk {
     return changed != met || reaches ? changed : CachedFrameChain::kEnd;
   }
 
-  /// The frames walked over take the place of those inside the one that was met.
+  /// Replaces the frames inside `met` by the frames just walked.
   UnwindOutcome join(std::size_t met) noexcept {
     const bool matters = chain_.pointer_matters(met);
     keep_outermost(met, matters ? FramePointerUse::kUsed : FramePointerUse::kIgnored);
@@ -145,17 +144,18 @@ class ChainWalk {
     return outcome;
   }
 
-  /// The frame pointer of the last frame matters as its rule says; its caller's does not.
+  /// Ends at a return address of 0. Whether the last frame's fp matters depends on its rule.
   UnwindOutcome end_with_zero(FramePointerUse use) noexcept {
     return replace_chain(ChainEnd::kOutermost, use, words_beyond());
   }
 
-  /// Where the frame pointer leads to no frame record, which another one, or other words, may do.
+  /// Ends at code without an unwind table whose fp leads to no frame record. Another fp, or other
+  /// words, might lead to one, so both are validated.
   UnwindOutcome end_without_table() noexcept {
     return replace_chain(ChainEnd::kFailed, FramePointerUse::kUsed, words_beyond());
   }
 
-  /// What the last step has read and noted as it would have for a caller.
+  /// Returns the words that the last step read in search of a caller.
   [[nodiscard]] std::span<const StackWord> words_beyond() const noexcept {
     const NotedFrame& beyond = walked_.next();
     const std::size_t words =

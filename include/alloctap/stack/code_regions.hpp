@@ -1,4 +1,4 @@
-/// Whether an address lies in executable memory, of a module or not.
+/// A per-thread cache of which memory regions are executable, for code of JIT compilers.
 #pragma once
 
 #include <array>
@@ -8,10 +8,10 @@
 
 namespace alloctap {
 
-/// A cache of memory regions, by the system's description. For code of JIT compilers, which no
-/// module tells of. What was asked is trusted for `kPeriodNs`, and the system is asked at most
-/// `kMaxReads` times in that: then an address that is not known counts as no code. Belongs to one
-/// thread; runs inside malloc. errno may change.
+/// A cache of the process's memory map, for code that belongs to no loaded module. Answers are
+/// cached for `kPeriodNs`, within which the system is asked at most `kMaxReads` times. Beyond that
+/// limit an unknown address counts as not executable. Belongs to one thread; runs inside malloc.
+/// May change errno.
 class CodeRegions {
  public:
   static constexpr std::int64_t kPeriodNs = 100'000'000;
@@ -20,7 +20,7 @@ class CodeRegions {
   [[nodiscard]] bool contains(std::uintptr_t address) noexcept;
 
  private:
-  /// Executable or not, or a gap.
+  /// A mapping, executable or not, or a gap between mappings.
   struct Region {
     os::StackBounds bounds;
     bool executable;

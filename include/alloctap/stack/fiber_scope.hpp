@@ -1,5 +1,4 @@
-/// `fiber_scope` is in alloctap/annotate.hpp, for every file. This header is for programs of 0.1,
-/// and goes with 0.3.
+/// A deprecated header of version 0.1, removed in 0.3: `fiber_scope` is in alloctap/annotate.hpp.
 #pragma once
 
 #include "alloctap/annotate.hpp"

@@ -1,4 +1,4 @@
-/// Stacks that a program switches to by itself: what alloctap/annotate.hpp's `fiber_scope` adds.
+/// A registry of fiber stacks, which `fiber_scope` of alloctap/annotate.hpp fills.
 #pragma once
 
 #include <atomic>
@@ -14,22 +14,24 @@
 
 namespace alloctap {
 
-/// The stacks of fibers, each from `add` to `remove`. Static; memory from the arena. Thread-safe,
-/// safe around fork. `add` and `remove` not inside a hook.
+/// A process-wide registry of fiber stacks, so that captures on them can cache frames. Static;
+/// memory from the arena. Thread-safe and fork-safe. `find` runs inside malloc; call `add` and
+/// `remove` outside hooks only.
 class Fibers {
  public:
-  /// Returns a number that no other fiber of this process ever has; nullptr where the system has no
-  /// memory: captures on the fiber are then slow.
+  /// Registers a stack. Returns a handle that is unique in this process, or nullptr if out of
+  /// memory: captures on that fiber are then slow.
   [[nodiscard]] static void* add(const void* stack, std::size_t bytes) noexcept;
 
-  /// `added` is what `add` returned, and no capture is on its stack any more. Does nothing where it
-  /// was removed before, or never added here.
+  /// Unregisters the handle `added`. Precondition: no capture runs on its stack. Does nothing if
+  /// `added` was removed before, or was added by another copy of this library.
   static void remove(void* added) noexcept;
 
-  /// The registered stack that `address` is on; nullptr where there is none. Runs inside malloc.
+  /// Returns the registered stack that contains `address`, or nullptr. Runs inside malloc.
   [[nodiscard]] static StackChain* find(std::uintptr_t address) noexcept;
 
-  /// Changes with each that comes or goes: what `find` said holds as long as this stays the same.
+  /// Returns a counter that `add` and `remove` increment; results of `find` are valid while it is
+  /// unchanged.
   [[nodiscard]] static std::uint64_t version() noexcept {
     return version_.load(std::memory_order_acquire);
   }
@@ -45,7 +47,7 @@ class Fibers {
   struct Fiber : Hook<ByLowestAddress>, Hook<ByNumber> {
     StackChain chain;
     std::uintptr_t number = 0;
-    /// Of those that begin at one address.
+    /// Whether this fiber is the one in `fibers_` for its lowest address.
     bool is_first = false;
   };
 
@@ -76,7 +78,8 @@ class Fibers {
                                     boost::intrusive::base_hook<Hook<Order>>,
                                     boost::intrusive::constant_time_size<false>>;
 
-  /// A process may have several copies of these functions, as alloctap-run's and a program's own.
+  /// Makes handles differ between copies of this library in one process, as alloctap-run's and the
+  /// program's.
   static std::uintptr_t first_number() noexcept { return reinterpret_cast<std::uintptr_t>(&lock_); }
 
   static inline constinit FutexLock lock_;
@@ -88,7 +91,7 @@ class Fibers {
 
 }  // namespace alloctap
 
-/// The functions of fibers of annotate.h.
+/// The fiber functions of annotate.h.
 extern "C" ALLOCTAP_EXPORT inline constexpr alloctap_fiber_functions alloctap_fibers{
     .size = sizeof(alloctap_fiber_functions),
     .add = &alloctap::Fibers::add,

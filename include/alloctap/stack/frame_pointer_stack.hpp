@@ -1,4 +1,4 @@
-/// The chain of frame pointers: for code that was built with them.
+/// A stack capture policy that follows frame pointers, for code built with them.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace alloctap {
 
-/// Where there is no frame pointer to begin with.
+/// The fallback capture for calls without a frame pointer: records the caller alone.
 struct CallerAlone {
   static constexpr std::string_view name = "caller";
 
@@ -21,7 +21,7 @@ struct CallerAlone {
   }
 };
 
-/// One rule for all code: the frame record that the frame pointer points at.
+/// Unwind rules that follow the frame record at the frame pointer, for all code.
 class FramePointerRules {
  public:
   using Fallback = CallerAlone;
@@ -31,26 +31,26 @@ class FramePointerRules {
   FramePointerRules(const Cache&, std::uint64_t) noexcept {}
 
   [[nodiscard]] static std::uint64_t current_epoch() noexcept { return 0; }
-  /// The ABI clears the frame pointer of the outermost frame.
+  /// Ends the walk at frame pointer 0, which the ABI sets in the outermost frame.
   [[nodiscard]] static UnwindRule find(const UnwindFrame& frame) noexcept {
     return frame.fp == 0 ? UnwindRule{.kind = UnwindRule::Kind::kOutermost} : kRecord;
   }
 
-  /// There is a rule for all code.
+  /// Never needed, because `find` has a rule for all code.
   [[nodiscard]] static bool is_code(std::uintptr_t) noexcept { return false; }
 
-  /// What unwind tables say of code that keeps a frame pointer.
+  /// The unwind table row of code that keeps a frame pointer.
   static constexpr UnwindRule kRecord{.cfa_offset = sizeof(arch::FrameRecord),
                                       .fp_slot = -2,
                                       .return_slot = -1,
                                       .kind = UnwindRule::Kind::kFromFramePointer};
 };
 
-/// Follows the frame records from the hooked function outwards, with the same chain as
-/// `UnwindTableStack`. Needs a program, and libraries on the way, built with
-/// -fno-omit-frame-pointer; elsewhere frames are missing. Where the innermost function is known to
-/// keep none, the capture counts as failed; further out, a missing frame cannot be told from a
-/// shorter stack. Choose it for code without unwind tables.
+/// A frame-pointer unwinder with the frame cache of `UnwindTableStack`. Choose it for code without
+/// unwind tables. The program and the libraries on its stacks must be built with
+/// -fno-omit-frame-pointer; frames of other code are missing. The capture counts as failed if the
+/// innermost function is known to keep no frame pointer. A frame missing further out cannot be
+/// detected.
 struct FramePointerStack {
   static constexpr std::string_view name = "frame-pointer";
 

@@ -1,4 +1,4 @@
-/// A walk with all registers that a smashed stack cannot lead astray.
+/// A stack capture policy that unwinds with all registers and tolerates corrupt stacks.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,10 @@
 
 namespace alloctap {
 
-/// Interprets the unwind tables of each frame anew, from its own frame outwards, with every
-/// register that functions preserve; sees what `BacktraceStack` sees. Reads the stack as copies
-/// that the system makes, so that no word of it can make the walk touch what is not there, which
-/// the compiler's unwinder does. Some microseconds per frame: for the few stacks whose rules
-/// `UnwindTableStack` does not keep.
+/// A DWARF unwinder that tracks all callee-saved registers and caches no rules. Finds the frames
+/// that `BacktraceStack` finds. Reads the stack through system calls, so a corrupt stack cannot
+/// crash it as it can the C++ runtime's unwinder. Takes some microseconds per frame: the fallback
+/// for the few stacks whose rules `UnwindTableStack` cannot represent.
 struct FullUnwindStack {
   static constexpr std::string_view name = "careful";
 

@@ -1,4 +1,4 @@
-/// A captured stack under the hash that it is kept by, whatever the policy.
+/// Captured stacks identified by a hash, and the capture concepts that compute it without frames.
 #pragma once
 
 #include <concepts>
@@ -14,24 +14,24 @@ namespace alloctap {
 struct IdentifiedStack {
   StackHash hash;
   CapturedStack stack;
-  /// Room for whoever asked, to note where it keeps this stack: the capture has it there again when
-  /// the same stack comes again, or what was noted of another one. nullptr where a capture
-  /// remembers no stack. Valid until the thread captures again.
+  /// A slot in which the caller stores its id of this stack. When the stack recurs, the slot holds
+  /// that id or another stack's, so check it. nullptr if the policy caches no stacks. Valid until
+  /// the thread's next capture.
   std::uint32_t* place = nullptr;
 };
 
-/// What a capture remembers of a stack that comes again and again. Belongs to its thread.
+/// A recurring stack in a capture's per-thread cache.
 struct RememberedStack {
   StackHash hash;
   CapturedStack stack;
-  /// `IdentifiedStack::place`.
+  /// The slot that `IdentifiedStack::place` points at.
   std::uint32_t place = 0;
 };
 
-/// A capture that knows the hash of a stack without writing its frames. `identify` captures at most
-/// `max_frames`; `identified_frames` then gives them, leaf first, valid until the thread captures
-/// again; none where they can no longer be told. The hash is that of `hash_frames`. Both run inside
-/// malloc on the thread that owns `thread`.
+/// A capture that can hash a stack without copying its frames. `identify` captures at most
+/// `max_frames` and returns the hash that `hash_frames` would. `identified_frames` then returns the
+/// frames, leaf first, valid until the thread's next capture. It returns an empty span if they can
+/// no longer be determined. Both run inside malloc on the thread that owns `thread`.
 template <class S>
 concept IdentifyingStackCapture =
     StackCapture<S> && requires(ThreadState& thread, const CallOrigin& origin,
@@ -42,10 +42,10 @@ concept IdentifyingStackCapture =
       } noexcept -> std::same_as<std::span<const std::uintptr_t>>;
     };
 
-/// An identifying capture in two parts. `recall`, which is short and folded into its caller,
-/// returns the stack if it is one that came again and again and was expected, else nullptr; what it
-/// changes is at most what it expects next. Valid until the thread captures again.
-/// `identify_uncached`, given that, does what `identify` does.
+/// An identifying capture split into an inlined fast path and a slow path. `recall` returns the
+/// stack if it is the one predicted from the thread's cache, else nullptr. It changes only the
+/// prediction. Its result is valid until the thread's next capture. `identify_uncached` completes
+/// `identify`, given the result of `recall`.
 template <class S>
 concept RecallingStackCapture =
     IdentifyingStackCapture<S> && requires(ThreadState& thread, const CallOrigin& origin,
@@ -56,7 +56,7 @@ concept RecallingStackCapture =
       } noexcept -> std::same_as<IdentifiedStack>;
     };
 
-/// Captures with `S`, which may know the hash or have it made from the frames.
+/// Captures with `S`; hashes the frames if `S` does not supply the hash.
 template <StackCapture S>
 [[nodiscard]] ALLOCTAP_ALWAYS_INLINE IdentifiedStack
 identify_stack(ThreadState& thread, const CallOrigin& origin, std::uint32_t max_frames) noexcept {
@@ -69,7 +69,7 @@ identify_stack(ThreadState& thread, const CallOrigin& origin, std::uint32_t max_
   }
 }
 
-/// The frames of what `identify_stack<S>` just returned.
+/// Returns the frames of the last `identify_stack<S>` on this thread.
 template <StackCapture S>
 [[nodiscard]] std::span<const std::uintptr_t> frames_of(
     ThreadState& thread, const IdentifiedStack& identified) noexcept {

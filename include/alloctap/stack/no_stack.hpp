@@ -1,12 +1,12 @@
-/// No stack at all: only who called.
+/// A stack capture policy that records the return address alone.
 #pragma once
 
 #include "alloctap/stack/stack_capture.hpp"
 
 namespace alloctap {
 
-/// Keeps the caller alone. The cheapest choice, and enough to tell allocation sites apart where no
-/// wrapper stands between them and the allocator.
+/// The cheapest policy: records only the caller of the hooked function. Enough to distinguish
+/// allocation sites that call the allocator without a wrapper.
 struct NoStack {
   static constexpr std::string_view name = "none";
 

@@ -1,4 +1,4 @@
-/// One step outwards where code has no unwind table but keeps frame pointers.
+/// One unwind step by frame record, for code that has no unwind table but keeps frame pointers.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@
 
 namespace alloctap {
 
-/// The stack pointer of the caller that the record before `record_end` leads to. `rule` is the
-/// caller's. Where a record may lie anywhere in its frame, the caller's own record, at
-/// `caller_fp`, tells it: 0 where the rule does not say how far from the CFA that is. Where no rule
-/// asks for the stack pointer, any address below the true one will do.
+/// Returns the caller's stack pointer, given the end of the callee's frame record and the caller's
+/// `rule`. If a record may lie anywhere in its frame, it is computed from the caller's own record
+/// at `caller_fp`. Returns 0 if `rule` does not have that record's distance from the CFA. If `rule`
+/// does not use the stack pointer, any address below the true one suffices.
 inline std::uintptr_t stack_pointer_beyond(std::uintptr_t record_end, std::uintptr_t caller_fp,
                                            const UnwindRule& rule) noexcept {
   const bool asks_for_it = rule.kind != UnwindRule::Kind::kNone &&
@@ -28,11 +28,11 @@ inline std::uintptr_t stack_pointer_beyond(std::uintptr_t record_end, std::uintp
   return caller_fp - static_cast<std::uintptr_t>(rule.fp_slot * kWord + rule.cfa_offset);
 }
 
-/// From `frame`, which has no rule, by the frame record that its frame pointer points at, if
-/// `frame` is in code and the record is plausible: aligned, between `frame` and `high`, where the
-/// stack ends, with a return address in code, and a caller further out. Else kNoTable. Notes the
-/// words that it read in either case. JIT compilers make such frames, and programs without tables
-/// that keep frame pointers. Runs inside malloc.
+/// Steps from `frame`, which has no unwind rule, by the frame record at its frame pointer. Returns
+/// `kNoTable` unless `frame` is in code and the record is plausible. That means: aligned, between
+/// `frame` and `high` (the stack's end), a return address in code, a caller further out. Records
+/// the words read in either case. Code of JIT compilers, and code built without tables, has such
+/// frames. Runs inside malloc.
 template <class Rules, class Memory>
 ALLOCTAP_NOINLINE UnwindOutcome step_by_record(const UnwindFrame& frame, NotedFrame& caller,
                                                std::uintptr_t high, const Rules& rules,

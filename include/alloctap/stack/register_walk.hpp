@@ -1,4 +1,4 @@
-/// A walk from frame to frame with all registers.
+/// A DWARF unwinder that tracks all callee-saved registers.
 #pragma once
 
 #include <cstdint>
@@ -9,27 +9,27 @@
 
 namespace alloctap {
 
-/// Interprets the unwind tables of each frame, with every register that functions preserve. Reads
-/// the stack as copies that the system makes, so a smashed stack ends the walk and cannot crash it.
-///
-/// Some microseconds per frame. Runs inside malloc; not thread-safe. Allocates nothing.
+/// A frame-by-frame unwinder with every register that functions preserve. Reads the stack through
+/// system calls, so a corrupt stack ends the walk but cannot crash it. Takes some microseconds per
+/// frame. Runs inside malloc; not thread-safe; allocates nothing.
 class RegisterWalk {
  public:
   enum class Outcome : std::uint8_t { kCaller, kOutermost, kFailed };
 
-  /// Starts in the function that these registers were read in, at `pc`.
+  /// Starts in the function that `own` was read in, at `pc`.
   void begin(std::uintptr_t pc, const arch::RegisterValues& own) noexcept;
 
-  /// Goes to the caller. Changes nothing with the other outcomes.
+  /// Unwinds to the caller. Outcomes other than `kCaller` change nothing.
   Outcome step() noexcept;
 
-  /// Where the present frame continues.
+  /// Returns the current frame's pc: its return address, unless `pc_is_exact()`.
   [[nodiscard]] std::uintptr_t pc() const noexcept { return pc_; }
 
-  /// Whether the frame is the innermost one, or a signal interrupted it at `pc`.
+  /// Returns whether `pc()` is the instruction itself: in the innermost frame, or one that a signal
+  /// interrupted.
   [[nodiscard]] bool pc_is_exact() const noexcept { return pc_is_exact_; }
 
-  /// Those of the present frame, as far as they are known.
+  /// Returns the current frame's registers, as far as they are known.
   [[nodiscard]] const elf::RegisterFile& registers() const noexcept { return registers_; }
 
  private:

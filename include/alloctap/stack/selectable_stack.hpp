@@ -1,4 +1,4 @@
-/// Several ways to capture a stack in one program, one of them chosen when it starts.
+/// A stack capture policy that selects among several at run time.
 #pragma once
 
 #include <array>
@@ -14,10 +14,9 @@
 
 namespace alloctap {
 
-/// Captures with `First`, until `select` chooses one of `Others`. For tools whose user
-/// chooses on a command line: one costs an indirect call, but a
-/// stack that `First` recalls none. One choice
-/// per list of types and process.
+/// Captures with `First` until `select` chooses one of `Others`. Use it in tools with a
+/// command-line option. Costs an indirect call, except for stacks that `First` recalls. One
+/// selection per list of types and process.
 template <StackCapture First, StackCapture... Others>
 struct SelectableStack {
   static constexpr std::string_view name = "selectable";
@@ -32,7 +31,7 @@ struct SelectableStack {
     return kIdentifications[selected_.load(std::memory_order_relaxed)](thread, origin, max_frames);
   }
 
-  /// What `First` remembers, if it is the one.
+  /// Recalls with `First` if it is selected; otherwise returns nullptr.
   ALLOCTAP_ALWAYS_INLINE static RememberedStack* recall(ThreadState& thread,
                                                         const CallOrigin& origin,
                                                         std::uint32_t max_frames) noexcept
@@ -68,7 +67,8 @@ struct SelectableStack {
     (forget<Others>(), ...);
   }
 
-  /// Chooses the policy that is named `wanted`; false, and no change, where there is none.
+  /// Selects the policy named `wanted`. Returns false, without a change, if no policy has that
+  /// name.
   [[nodiscard]] static bool select(std::string_view wanted) noexcept {
     for (std::size_t i = 0; i < kNames.size(); ++i) {
       if (kNames[i] != wanted) continue;
@@ -78,7 +78,7 @@ struct SelectableStack {
     return false;
   }
 
-  /// The name of the policy in force.
+  /// Returns the name of the selected policy.
   [[nodiscard]] static std::string_view selected() noexcept {
     return kNames[selected_.load(std::memory_order_relaxed)];
   }
@@ -102,7 +102,7 @@ struct SelectableStack {
 
   static constexpr std::size_t kCount = 1 + sizeof...(Others);
   static constexpr std::array<Capture, kCount> kCaptures{&First::capture, &Others::capture...};
-  /// Straight to those that identify themselves.
+  /// Skips `identify_stack` if `Choice` supplies `identify`.
   template <class Choice>
   static constexpr Identify identification_of() noexcept {
     if constexpr (IdentifyingStackCapture<Choice>) {

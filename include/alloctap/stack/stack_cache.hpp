@@ -1,4 +1,4 @@
-/// Whole stacks that a thread came from again and again.
+/// A per-thread cache of whole stacks that recur, validated by checksums of stack words.
 #pragma once
 
 #include <algorithm>
@@ -18,22 +18,21 @@
 
 namespace alloctap {
 
-/// Where up to `kMaxWords` words lie, and digests of what they held: 3 bytes a word in place of
-/// the 16 of a `StackWord`, because a thread has hundreds of these, and asks one of them at each
-/// allocation. What it reads for that takes the place of what the program has in its caches.
+/// A checksum over up to `kMaxWords` stack words, with their offsets. Takes about 3 bytes per word
+/// instead of the 16 of a `StackWord`. A thread has hundreds of them and validates one per
+/// allocation, so its size is cache footprint taken from the program.
 ///
-/// A digest is of 64 bits, over 8 words: that some of them have changed by chance goes unseen in
-/// one case of about 2^60, which is as sure as the hash that a stack is known by. Changes that hide
-/// each other have to be made for it: one word by a few times 4 GiB, and its neighbour by as few
-/// bytes. And products carry upwards alone, so words that differ in none but the highest bits,
-/// which no address of a program has, could be taken for each other.
+/// A digest has 64 bits for 8 words. An accidental change goes unseen in about one case of 2^60,
+/// which is as reliable as a stack's hash. Changes that cancel out must be crafted: one word by a
+/// small multiple of 4 GiB, its neighbour by as few bytes. Products carry upwards only, so
+/// differences in the highest bits alone may go unseen; no address of a program has such bits.
 ///
-/// Zeros are the fingerprint of no words. Belongs to one thread; runs inside malloc.
+/// An all-zero object has no words. Not thread-safe. Runs inside malloc.
 template <std::size_t kMaxWords>
 class StackChecksum {
  public:
-  /// Takes the place of what there was. `words` are outermost first, none of them inside `sp`.
-  /// False where they are too many, or further out than 512 KiB: then `matches` means nothing.
+  /// Replaces the checksum. `words` are outermost first, all at or above `sp`. Returns false if
+  /// there are too many, or one is more than 512 KiB above `sp`; `matches` is then meaningless.
   [[nodiscard]] ALLOCTAP_NOINLINE bool take(std::span<const StackWord> words,
                                             std::uintptr_t sp) noexcept {
     count_ = 0;
@@ -44,7 +43,7 @@ class StackChecksum {
       furthest |= blocks_[count_++].take(words.data() + left - kWordsAtOnce, sp);
     }
     if (left > 0) {
-      // Filled up with the outermost word.
+      // Pad with the outermost word.
       std::array<StackWord, kWordsAtOnce> rest;
       rest.fill(words[0]);
       std::copy_n(words.begin(), left, rest.end() - static_cast<std::ptrdiff_t>(left));
@@ -53,17 +52,17 @@ class StackChecksum {
     return furthest <= kFurthest;
   }
 
-  /// Whether `take` is worth trying: by one of the outermost words, for who would lose another
-  /// fingerprint.
+  /// Returns whether `take` can succeed, judged by an outermost word. For callers that would
+  /// otherwise overwrite another checksum.
   [[nodiscard]] static bool reaches(const StackWord& word, std::uintptr_t sp) noexcept {
     return (word.address - sp) / kWord <= kFurthest;
   }
 
-  /// Whether the words hold what they held, on the stack that `sp` is on as it was then.
-  /// Precondition: all of them lie in live stack.
+  /// Returns whether the words hold their old values, on the stack with the stack pointer `sp` that
+  /// `take` got. Precondition: all words lie in live stack.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool matches(std::uintptr_t sp) const noexcept {
     const Block* const end = blocks_.data() + count_;
-    // From the innermost on, which changes first.
+    // The innermost block first, because its words change first.
     for (const Block* block = blocks_.data(); block != end; ++block) {
       if (block->digest_now(sp) != block->digest) return false;
     }
@@ -73,13 +72,14 @@ class StackChecksum {
  private:
   static constexpr std::size_t kWord = sizeof(std::uintptr_t);
   static constexpr std::size_t kWordsAtOnce = 8;
-  /// Odd, so that a product tells its other factor; the golden ratio's, so that all bits take part.
+  /// Odd, so that multiplication is invertible; derived from the golden ratio, so that it mixes all
+  /// bits.
   static constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15;
 
   static constexpr std::uintptr_t kFurthest = UINT16_MAX;
 
   struct Block {
-    /// All bits of how far `words` are above the stack pointer, in words.
+    /// Returns the bitwise or of all offsets, in words above the stack pointer.
     std::uintptr_t take(const StackWord* words, std::uintptr_t sp) noexcept {
       std::uintptr_t bits = 0;
       for (std::size_t i = 0; i < kWordsAtOnce; ++i) {
@@ -91,9 +91,10 @@ class StackChecksum {
       return bits;
     }
 
-    /// One product for two words, because products take longest; one word is turned, so that what
-    /// tells addresses apart lies in other bits of it. In two halves, because each waits for the
-    /// one before. Step by step: GCC would keep the loop, which takes twice the instructions.
+    /// Hashes with one multiplication per two words, because multiplications dominate. One of the
+    /// two is rotated, so that the significant bits of addresses do not overlap. Two independent
+    /// halves shorten the dependency chain. Unrolled by hand: GCC's loop takes twice the
+    /// instructions.
     [[nodiscard]] ALLOCTAP_ALWAYS_INLINE std::uint64_t digest_now(
         std::uintptr_t sp) const noexcept {
       std::uint64_t inner = two(0, sp) * kFactor;
@@ -110,7 +111,7 @@ class StackChecksum {
     static_assert(kWordsAtOnce == 8);
 
     std::uint64_t digest;
-    /// In words above the stack pointer, leaf first.
+    /// Offsets in words above the stack pointer, leaf first.
     std::array<std::uint16_t, kWordsAtOnce> at;
   };
 
@@ -118,31 +119,30 @@ class StackChecksum {
   std::array<Block, (kMaxWords + kWordsAtOnce - 1) / kWordsAtOnce> blocks_{};
 };
 
-/// A table of stacks by their innermost frame: a loop that allocates in several places comes by
-/// each of them with the same stack every time, while a chain remembers the last alone. A stack is
-/// known by the same argument as a chain (`cached_frame_chain.hpp`): its innermost frame and all
-/// words that its frames and its end were found by are the same, as a fingerprint of them tells.
-/// Several stacks are kept for a frame: often one function allocates for others by turns. A stack
-/// is kept when it comes again while few others have come since, so that a program whose stacks all
-/// differ pays a few comparisons and no copies, and the stacks that are known stay. Belongs to one
-/// thread; runs inside malloc.
+/// A cache of recurring stacks, keyed by their innermost frame. A `CachedFrameChain` has only the
+/// last stack; a loop that allocates at several sites alternates among several. A stack is
+/// validated as a chain is (see `cached_frame_chain.hpp`): its innermost frame and the checksum of
+/// all its words must match. A frame has several entries, because one function often allocates for
+/// several callers by turns. A stack is admitted only if it recurs within `kNewcomers` unknown
+/// ones. So a program whose stacks all differ pays a few comparisons but no copies, and known
+/// stacks are not evicted. Belongs to one thread; runs inside malloc.
 class StackCache {
  public:
-  /// Stacks with more words, or with words 512 KiB apart, are left to the chain.
+  /// Stacks with more words, or with words more than 512 KiB apart, are not cached.
   static constexpr std::size_t kMaxWords = 160;
-  /// How many stacks are kept for a frame, and for those that share its place.
+  /// Entries per set, which the frames with one hash share.
   static constexpr std::size_t kStacks = 8;
-  /// How many of those that were not known are remembered: one of them that comes again is kept.
+  /// Unknown stacks remembered per set; one that recurs meanwhile is admitted.
   static constexpr std::size_t kNewcomers = 8;
 
-  /// The stack whose innermost frame is `leaf`, if it is the one that is expected from there, and
-  /// the same as ever; else nullptr. Short, for who asks each time.
+  /// Returns the stack with the innermost frame `leaf` if it is the one predicted and still valid;
+  /// otherwise nullptr. The inlined fast path of every allocation.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE RememberedStack* find_expected(
       const UnwindFrame& leaf, std::uint64_t serial) noexcept {
     if (sets_ == nullptr) return nullptr;
     Set* const set = &sets_[place_of(mixed(leaf))];
     Entry* entry = set->entry_at(set->expected);
-    // Or else the compiler finds the way to it again at each use.
+    // Prevents GCC from recomputing the address at each use.
     ALLOCTAP_HIDE_VALUE(entry);
     if (!entry->is_of(leaf, serial)) return nullptr;
     set->latest = set->expected;
@@ -150,7 +150,8 @@ class StackCache {
     return entry;
   }
 
-  /// The same of the other stacks that are kept.
+  /// Searches the set's other entries for a valid stack with the innermost frame `leaf`. Returns
+  /// nullptr if not found.
   [[nodiscard]] RememberedStack* find_other(const UnwindFrame& leaf,
                                             std::uint64_t serial) noexcept {
     if (sets_ == nullptr) return nullptr;
@@ -166,7 +167,7 @@ class StackCache {
     return nullptr;
   }
 
-  /// `leaf` was found to be the innermost frame of `chain`, a whole stack.
+  /// Offers a whole stack, with the innermost frame `leaf`, for admission.
   void learn(const UnwindFrame& leaf, std::uint64_t serial,
              const CachedFrameChain& chain) noexcept {
     const std::span<const StackWord> words = chain.words();
@@ -196,7 +197,7 @@ class StackCache {
       return same && words.matches(frame.sp);
     }
 
-    /// From now on it is of that stack, or of none where its words are too far apart.
+    /// Replaces the entry by the stack in `chain`; empties it if the words are too far apart.
     ALLOCTAP_NOINLINE void keep(const UnwindFrame& frame, std::uint64_t number,
                                 const CachedFrameChain& chain) noexcept {
       const std::size_t innermost = chain.size() - 1;
@@ -212,16 +213,16 @@ class StackCache {
     }
 
     UnwindFrame leaf;
-    /// Which stack it was, and by which rules: `StackChain::serial`.
+    /// The `StackChain::serial`: identifies the stack and its rules.
     std::uint64_t serial = 0;
     bool pointer_matters = false;
-    /// `Set::line_of` of the entry that came after this one last, at first of itself: so a stack
-    /// that comes again is expected, and so are stacks that come by turns.
+    /// `Set::line_of` the predicted next entry, which last followed this one; initially this entry.
+    /// So repeated stacks are predicted, and so are stacks that alternate.
     std::uint8_t follower = 0;
     Fingerprint words;
   };
 
-  /// Eight bytes that are compared at once.
+  /// Eight one-byte tags compared in one 64-bit operation (SWAR).
   class Tags {
    public:
     void set(std::uint8_t i, std::uint8_t tag) noexcept {
@@ -229,8 +230,8 @@ class StackCache {
       bytes_ |= std::uint64_t{tag} << (8 * i);
     }
 
-    /// The highest bit of each byte that is `tag`, and perhaps of some that are not: a borrow goes
-    /// on from one that is.
+    /// Returns a mask with the high bit of each byte that equals `tag`. May have false positives,
+    /// because a borrow propagates from a match.
     [[nodiscard]] std::uint64_t bytes_that_are(std::uint8_t tag) const noexcept {
       constexpr std::uint64_t kOnes = 0x0101010101010101;
       const std::uint64_t differences = bytes_ ^ (kOnes * tag);
@@ -246,9 +247,8 @@ class StackCache {
   using TwoWords = std::uint64_t ALLOCTAP_VECTOR_OF(sizeof(Hashes));
 
   struct Set {
-    /// Whether the stack with that part of a hash has come lately without being known; from now on
-    /// it has. Nothing is read by it, so where it lay and under which rules it was found is no
-    /// matter.
+    /// Returns whether an unknown stack with the hash bits `hash` came recently, and remembers it.
+    /// A collision is harmless: no memory is read by it.
     [[nodiscard]] bool has_come(std::uint16_t hash) noexcept {
       const auto same = reinterpret_cast<TwoWords>(newcomers == hash);
       if ((same[0] | same[1]) != 0) return true;
@@ -262,8 +262,8 @@ class StackCache {
       expected = entry.follower;
     }
 
-    /// Where an entry begins, in cache lines behind the first one, and the entry that begins there:
-    /// the way to it is a shift, where a number of an entry takes a product.
+    /// Convert between an entry and its offset in cache lines. An offset takes a shift to apply, an
+    /// index a multiplication.
     [[nodiscard]] std::uint8_t line_of(const Entry& entry) const noexcept {
       const auto number = static_cast<std::size_t>(&entry - entries.data());
       return static_cast<std::uint8_t>(number * kLinesOfEntry);
@@ -275,13 +275,13 @@ class StackCache {
     static constexpr std::size_t kLinesOfEntry = sizeof(Entry) / kCacheLine;
     static_assert(kStacks * kLinesOfEntry <= UINT8_MAX);
 
-    /// Of the leaf of each entry: most others need not be looked at.
+    /// Hash bits of each entry's innermost frame, to skip most entries that differ.
     Tags tags;
     Hashes newcomers;
-    /// Where the next of them goes, and the next stack that is kept.
+    /// The next slots to replace, round robin.
     std::uint32_t next_newcomer;
     std::uint32_t next_entry;
-    /// `line_of` the entry that was found or kept last, and of its follower.
+    /// `line_of` the entry found or admitted last, and of the one predicted next.
     std::uint8_t latest;
     std::uint8_t expected;
     std::array<Entry, kStacks> entries;
@@ -300,7 +300,7 @@ class StackCache {
 
   [[nodiscard]] bool make_room() noexcept { return sets_ != nullptr || allocate(); }
 
-  /// Fresh pages are zeros, and those match no frame.
+  /// Allocates zeroed pages; zeros match no frame.
   ALLOCTAP_NOINLINE bool allocate() noexcept {
     static_assert(kBytes > Arena::kLargestBlock);
     sets_ = static_cast<Set*>(Arena::allocate(kBytes));

@@ -1,4 +1,4 @@
-/// The contract of stack capture: which frames led to a call.
+/// The stack capture concept: a policy that finds the return addresses that led to a call.
 #pragma once
 
 #include <array>
@@ -14,31 +14,31 @@
 
 namespace alloctap {
 
-/// What a capture found.
+/// The result of a capture.
 struct CapturedStack {
-  /// Frames written, leaf first.
+  /// Number of frames written.
   std::uint32_t depth = 0;
-  /// There were more frames than room.
+  /// More frames existed than `frames` had room for.
   bool truncated = false;
   /// The walk ended before the outermost frame.
   bool failed = false;
-  /// Code without unwind tables was on the way, and was left by its frame records.
+  /// Some frames of code without unwind tables were unwound by frame records.
   bool by_records = false;
-  /// Fills the word.
+  /// Padding to a whole word.
   bool unused = false;
 
-  /// Whether it is the whole stack, and by unwind tables alone. At once: this is asked of each
-  /// call.
+  /// Returns whether the stack is complete and found by unwind tables alone. One comparison,
+  /// because every call does it.
   [[nodiscard]] bool is_whole() const noexcept {
     return std::bit_cast<std::array<std::uint32_t, 2>>(*this)[1] == 0;
   }
 };
 
-/// A policy that writes the return addresses of the callers to `frames`, leaf first: frame 0 is
-/// `origin.caller`, or the first outside of `origin.allocator`, and frames of the tracker itself
-/// are left out. An address that was interrupted by a signal, and not called from, is stored plus
-/// one, so that "minus one" finds the instruction in every frame. Runs inside malloc on the thread
-/// that owns `thread`; `frames` is never empty.
+/// A policy that writes the return addresses of the callers to `frames`, leaf first. Frame 0 is
+/// `origin.caller`, or the first frame outside `origin.allocator`; the tracker's frames are left
+/// out. If a signal interrupted a frame, its pc is stored plus one, so that "minus one" finds the
+/// instruction in every frame. Runs inside malloc on the thread that owns `thread`. `frames` is
+/// never empty.
 template <class S>
 concept StackCapture =
     requires(ThreadState& thread, const CallOrigin& origin, std::span<std::uintptr_t> frames) {
@@ -46,7 +46,7 @@ concept StackCapture =
       { S::capture(thread, origin, frames) } noexcept -> std::same_as<CapturedStack>;
     };
 
-/// The least that models `StackCapture`.
+/// A minimal model of `StackCapture`, for concept checks.
 struct StackCaptureArchetype {
   static constexpr std::string_view name = "archetype";
   static CapturedStack capture(ThreadState&, const CallOrigin&,

@@ -1,4 +1,4 @@
-/// A chain and the stack that it belongs to.
+/// A stack with its chain of cached frames.
 #pragma once
 
 #include <atomic>
@@ -11,32 +11,32 @@
 
 namespace alloctap {
 
-/// What is remembered of one stack: a thread's own, or a fiber's. Used by one thread at a time.
+/// The cached frames of one stack: a thread's own, or a fiber's. Used by one thread at a time.
 struct StackChain {
   os::StackBounds bounds;
   CachedFrameChain chain;
-  /// Under which rules the chain was made, and in which of their epochs.
+  /// Identify the unwind rules of the chain, and their epoch.
   const void* rules = nullptr;
   std::uint64_t epoch = 0;
-  /// Never the same for another stack, other rules or another epoch.
+  /// Unique to this stack, its rules and its epoch; changes with each of them.
   std::uint64_t serial = 0;
 
-  /// Makes the chain fit for `frames` frames by these rules; empty, if it was not. False where the
-  /// system has no memory.
+  /// Gives the chain room for `frames` frames by `wanted_rules`; empties it if it was not prepared
+  /// so. Returns false if out of memory.
   [[nodiscard]] bool prepare(std::size_t frames, const void* wanted_rules,
                              std::uint64_t wanted_epoch) noexcept {
     return is_prepared(frames, wanted_rules, wanted_epoch) ||
            restart(frames, wanted_rules, wanted_epoch);
   }
 
-  /// Whether there is nothing to prepare.
+  /// Returns whether `prepare` would do nothing.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool is_prepared(std::size_t frames,
                                                         const void* wanted_rules,
                                                         std::uint64_t wanted_epoch) const noexcept {
     return chain.capacity() >= frames && rules == wanted_rules && epoch == wanted_epoch;
   }
 
-  /// For another stack.
+  /// Switches to another stack and empties the chain.
   void move_to(const os::StackBounds& stack) noexcept;
 
  private:

@@ -1,4 +1,4 @@
-/// Two ways to read the words of a stack: fast inside known bounds, safe anywhere.
+/// Readers of stack words: one fast within known bounds, one safe for any address.
 #pragma once
 
 #include <array>
@@ -13,14 +13,15 @@
 
 namespace alloctap {
 
-/// The word at `address`, which is readable. Stacks hold what sanitizers guard against accidents.
+/// Loads a word. Precondition: `address` is readable. Not sanitized: stacks contain poisoned red
+/// zones.
 ALLOCTAP_NO_SANITIZE inline std::uintptr_t load_word(std::uintptr_t address) noexcept {
   std::uintptr_t word = 0;
   std::memcpy(&word, reinterpret_cast<const void*>(address), sizeof word);
   return word;
 }
 
-/// Reads words of `[low, high)`, the live part of a stack. Precondition: `low` is aligned.
+/// A reader of `[low, high)`, the live part of a stack. Precondition: `low` is aligned.
 class LiveStack {
  public:
   [[nodiscard]] static bool is_aligned(std::uintptr_t address) noexcept {
@@ -37,10 +38,10 @@ class LiveStack {
     return true;
   }
 
-  /// Reads what tells the caller of a frame with the stack pointer `sp`: the two words at
-  /// `pc_place` and `fp_place`. False where `cfa`, the caller's stack pointer, is none further out,
-  /// or they are not readable. Where return addresses end frames, and nothing is saved beyond, both
-  /// are below a `cfa` that is further out, and as well aligned.
+  /// Reads the two words that determine the caller of a frame, whose stack pointer is `sp`.
+  /// `pc_place` and `fp_place` are their addresses. Returns false if `cfa`, the caller's stack
+  /// pointer, is not further out, or a word is not readable. If return addresses end frames, both
+  /// words lie below `cfa` and are aligned as it is.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool read_caller(std::uintptr_t sp, std::uintptr_t cfa,
                                                         std::uintptr_t pc_place,
                                                         std::uintptr_t fp_place, std::uintptr_t& pc,
@@ -61,7 +62,7 @@ class LiveStack {
     return true;
   }
 
-  /// Whether no frame can have the stack pointer `sp`, because nothing is beyond it.
+  /// Returns whether no frame can have the stack pointer `sp`, because the stack ends there.
   [[nodiscard]] bool ends_at(std::uintptr_t sp) const noexcept { return sp >= high_; }
 
  private:
@@ -73,8 +74,8 @@ class LiveStack {
   std::uintptr_t high_;
 };
 
-/// Reads words anywhere, as copies that the system makes: what is not mapped is noticed and not
-/// touched. A page at a time, so a walk costs few system calls. For stacks of unknown bounds.
+/// A reader for stacks of unknown bounds. Copies memory through the system, so unmapped addresses
+/// fail safely. Copies a page at a time to save system calls.
 class CopiedStack {
  public:
   [[nodiscard]] bool read(std::uintptr_t address, std::uintptr_t& word) noexcept {
@@ -91,7 +92,7 @@ class CopiedStack {
     return true;
   }
 
-  /// As that of `LiveStack`, but for bounds, which are not known.
+  /// Reads two words as `LiveStack::read_caller` does, but without bounds checks.
   [[nodiscard]] bool read_caller(std::uintptr_t, std::uintptr_t, std::uintptr_t pc_place,
                                  std::uintptr_t fp_place, std::uintptr_t& pc,
                                  std::uintptr_t& fp) noexcept {
@@ -99,11 +100,11 @@ class CopiedStack {
   }
   [[nodiscard]] static bool ends_at(std::uintptr_t) noexcept { return false; }
 
-  /// Forgets the copy: the next capture looks again.
+  /// Discards the copied page, which the next capture must read again.
   void forget() noexcept { bytes_ = 0; }
 
  private:
-  /// Divides every page size.
+  /// Divides every system's page size.
   static constexpr std::uintptr_t kPage = 4096;
 
   std::uintptr_t page_ = 0;

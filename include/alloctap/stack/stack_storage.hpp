@@ -1,4 +1,4 @@
-/// Where a stack table keeps frames.
+/// The memory of a stack table, in which stacks share their outer frames.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 
 namespace alloctap {
 
-/// Keeps stacks that share their outer frames: they are cut every `kPartFrames` frames, counted
-/// from the outermost, and each part outside a cut is kept once. So a stack takes what is new in
-/// it, and up to `kPartFrames` frames of its own. Parts are found by the hash of all their frames,
-/// as stacks are.
+/// Storage of stacks that are deduplicated by their outer frames. A stack is cut every
+/// `kPartFrames` frames, counted from the outermost, and each part outside a cut is stored once. So
+/// a stack costs its new parts and up to `kPartFrames` frames. Parts are found by the hash of all
+/// frames up to them, like stacks.
 ///
-/// Not thread-safe, but what it returned may be read by anybody; runs inside malloc.
-/// Constant-initialized, never destroyed.
+/// Not thread-safe, but any thread may read the results. Runs inside malloc. Constant-initialized,
+/// never destroyed; never frees a stack.
 class StackStorage {
  public:
   static constexpr std::size_t kPartFrames = StackTableEntry::kPartFrames;
@@ -25,19 +25,19 @@ class StackStorage {
   StackStorage(const StackStorage&) = delete;
   StackStorage& operator=(const StackStorage&) = delete;
 
-  /// Keeps `frames`, leaf first, under `hash`; nullptr where the system has no memory. Stacks of
-  /// the same frames with other owners share all but the innermost part.
+  /// Stores `frames`, leaf first, under `hash`. Returns nullptr if out of memory. Stacks that
+  /// differ only in their owner share all parts but the innermost.
   [[nodiscard]] const StackTableEntry* keep(const StackHash& hash,
                                             std::span<const std::uintptr_t> frames,
                                             StackOwner owner = {}) noexcept;
 
-  /// Keeps the frames of `stack` under another hash; nullptr where the system has no memory.
+  /// Stores the frames of `stack` under another hash. Returns nullptr if out of memory.
   [[nodiscard]] const StackTableEntry* keep_under(const StackHash& hash,
                                                   const StackTableEntry& stack) noexcept;
 
  private:
-  /// A part, and in the 16 bits that no address of a program has, those of its hash: another part
-  /// is told without looking at it.
+  /// A part pointer with 16 hash bits in the upper bits, which addresses do not use. Most
+  /// mismatches are found without a dereference.
   class PartPointer {
    public:
     PartPointer() noexcept = default;
@@ -45,7 +45,7 @@ class StackStorage {
         : bits_(reinterpret_cast<std::uintptr_t>(part) | tag_of(part->hash)) {}
 
     [[nodiscard]] bool empty() const noexcept { return bits_ == 0; }
-    /// nullptr where it is empty.
+    /// Returns nullptr if empty.
     [[nodiscard]] const StackTableEntry* get() const noexcept {
       return reinterpret_cast<const StackTableEntry*>(bits_ & kAddress);
     }
@@ -66,51 +66,49 @@ class StackStorage {
   static constexpr std::size_t kLargeChunk = 2 * 1024 * 1024;
   static constexpr std::size_t kFirstCapacity = 512;
 
-  /// Of the stack that is being kept, or was kept last: what is outside of a cut.
+  /// A cut of the last stack stored, and the part just outside it.
   struct Cut {
-    /// Of all its frames.
+    /// Covers all frames outside the cut.
     StackHash hash;
     const StackTableEntry* part;
   };
 
   bool make_room_for_cuts(std::size_t count) noexcept;
 
-  /// How many of the outermost `cuts` parts are those of the stack that was kept last: a program
-  /// mostly goes on where it was. These need neither be hashed, which waits for a product at each
-  /// frame, nor be looked for.
+  /// Returns how many of the outermost `cuts` parts equal those of the last stack: consecutive
+  /// stacks mostly share them. Saves hashing, whose multiplications form a chain, and look-ups.
   [[nodiscard]] std::size_t parts_as_before(std::span<const std::uintptr_t> frames,
                                             std::size_t cuts) const noexcept;
 
-  /// The cuts from `same` on get their hashes. What will be read to find their parts begins to
-  /// come: it is seldom in the cache.
+  /// Hashes the cuts from `same` on. Prefetches their table slots, which are seldom cached.
   void hash_parts(std::span<const std::uintptr_t> frames, std::size_t same,
                   std::size_t cuts) noexcept;
 
-  /// `innermost` is the part of the last of `cuts`.
+  /// Stores the parts for the next call; `innermost` is the part of the last of `cuts`.
   void remember_parts(const StackTableEntry* innermost, std::size_t cuts) noexcept;
 
   [[nodiscard]] const StackTableEntry* find_part(const StackHash& hash) const noexcept {
     return capacity_ == 0 ? nullptr : place_of(parts_, capacity_, hash)->get();
   }
 
-  /// Of one that is not known; nullptr where the system has no memory.
+  /// Adds a new part. Returns nullptr if out of memory.
   const StackTableEntry* add_part(const StackHash& hash, std::span<const std::uintptr_t> frames,
                                   const StackTableEntry* outer) noexcept;
 
-  /// Where the part with that hash is, or would be.
+  /// Returns the slot of the part with that hash, or the empty slot for it.
   static PartPointer* place_of(PartPointer* parts, std::size_t capacity,
                                const StackHash& hash) noexcept;
 
   bool grow() noexcept;
 
-  /// Keeps what of `frames` is inside `outer`.
+  /// Stores the frames of `frames` that `outer` does not have.
   const StackTableEntry* store(const StackHash& hash, std::span<const std::uintptr_t> frames,
                                const StackTableEntry* outer, StackOwner owner = {}) noexcept;
 
-  /// A stack with room for `own` frames behind it.
+  /// Allocates an entry, followed by room for `own` frames.
   StackTableEntry* make_room_for(std::size_t own) noexcept;
 
-  /// Small ones first: most programs fill few.
+  /// Starts with small chunks, because most programs fill few.
   bool begin_chunk() noexcept;
 
   PartPointer* parts_ = nullptr;
@@ -121,7 +119,7 @@ class StackStorage {
   std::size_t small_chunks_ = 0;
   Cut* cuts_ = nullptr;
   std::size_t cut_capacity_ = 0;
-  /// How many of them are those of the stack that was kept last.
+  /// How many elements of `cuts_` describe the last stack.
   std::size_t cuts_before_ = 0;
 };
 

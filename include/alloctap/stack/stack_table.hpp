@@ -1,4 +1,4 @@
-/// Every distinct stack once, under a 32-bit id.
+/// The stack table, which gives every distinct stack a 32-bit id.
 #pragma once
 
 #include <atomic>
@@ -15,30 +15,30 @@
 
 namespace alloctap {
 
-/// The stack of calls whose stack could not be kept; it has no frames.
+/// The id of stacks that could not be stored; it has no frames.
 inline constexpr StackId kUnknownStack = 1;
-/// The stack of calls whose stack the sampling policy did not ask for; it has no frames.
+/// The id of calls whose stack was not captured, by the sampling policy's choice; it has no frames.
 inline constexpr StackId kStackNotTaken = 2;
-/// The first id that a stack with frames can have.
+/// The first id of a stack with frames.
 inline constexpr StackId kFirstStack = 3;
 
-/// A growing set of stacks, each of frames and an owner. Looking up takes no lock; adding takes
-/// one. Stacks are never removed: the frames of an id stay readable for as long as the process
-/// lives. Thread-safe; runs inside malloc. Constant-initialized, deliberately never destroyed.
+/// An append-only hash table of stacks, each with frames and an owner. Look-ups are lock-free;
+/// insertions take a lock. Stacks are never removed: an id's frames stay readable until the process
+/// ends. Thread-safe. Runs inside malloc. Constant-initialized, deliberately never destroyed.
 class StackTable {
  public:
   constexpr StackTable() noexcept = default;
   StackTable(const StackTable&) = delete;
   StackTable& operator=(const StackTable&) = delete;
 
-  /// The id of the stack with that hash; `kNoStackId` where it is new.
+  /// Returns the id of the stack with that hash, or `kNoStackId` if it is new.
   [[nodiscard]] StackId find(const StackHash& hash) const noexcept {
     return find(buckets_.load(std::memory_order_acquire), hash);
   }
 
-  /// The id of the stack `frames`, leaf first, of `owner`, whose hash, mixed with the owner, is
-  /// `hash`. It is `kUnknownStack` where the system has no memory to keep a new one or all ids
-  /// are used up; of no frames too, unless they have an owner and are known to be none.
+  /// Returns the id of a stack, and inserts it if new. `frames` are leaf first; `hash` is theirs,
+  /// mixed with `owner`. Returns `kUnknownStack` if out of memory or ids. Also returns it if
+  /// `frames` is empty, unless `owner` is set and `hash` is that of no frames.
   [[nodiscard]] StackId intern(const StackHash& hash, std::span<const std::uintptr_t> frames,
                                StackOwner owner = {}) noexcept {
     const bool is_told = !owner.is_empty() && hash == StackHash{}.owned_by(owner);
@@ -52,37 +52,36 @@ class StackTable {
     return intern(hash_frames(frames).owned_by(owner), frames, owner);
   }
 
-  /// As `intern`, without the frames of the tracker's own code, on which the hash depends too. The
-  /// stack is known not to be there.
+  /// Inserts a stack, like `intern`, without the frames of the tracker's own code. `hash` covers
+  /// all `frames`. Precondition: the table does not have `hash`.
   [[nodiscard]] StackId intern_program(const StackHash& hash,
                                        std::span<const std::uintptr_t> frames,
                                        StackOwner owner) noexcept;
 
-  /// The frames of `id`, leaf first; empty for `kUnknownStack`, `kStackNotTaken` and ids that were
-  /// never given out.
+  /// Returns the frames of `id`, leaf first. Empty for `kUnknownStack`, `kStackNotTaken` and unused
+  /// ids.
   [[nodiscard]] StackFrames frames(StackId id) const noexcept {
     if (id < kFirstStack || id >= end_id()) return {};
     return StackFrames(slot(id).load(std::memory_order_acquire));
   }
 
-  /// On whose behalf `id` allocates; nobody where that is not told.
+  /// Returns the owner that `id` allocates for; empty if unknown.
   [[nodiscard]] StackOwner owner(StackId id) const noexcept {
     if (id < kFirstStack || id >= end_id()) return {};
     return slot(id).load(std::memory_order_acquire)->owner;
   }
 
-  /// From now on no look-up finds `id`, an id that was given out, and its frames make a stack of a
-  /// new id: the same addresses will mean other code. Its frames stay readable. Not inside malloc;
-  /// it does nothing where the system has no memory.
+  /// Hides `id` from look-ups, so that its frames get a new id: after an unload, its addresses may
+  /// mean other code. Its frames stay readable. Control plane only. Does nothing if out of memory.
   void retire(StackId id) noexcept;
 
-  /// Whether `id` was retired.
+  /// Returns whether `id` was retired.
   [[nodiscard]] bool is_retired(StackId id) const noexcept {
     return id >= kFirstStack && id < end_id() &&
            slot(id).load(std::memory_order_acquire)->hash == hash_of_retired(id);
   }
 
-  /// One above the highest id given out; ids start at `kUnknownStack`.
+  /// Returns one above the highest id in use; ids start at `kUnknownStack`.
   [[nodiscard]] StackId end_id() const noexcept {
     return kFirstStack + added_.load(std::memory_order_acquire);
   }
@@ -90,7 +89,7 @@ class StackTable {
  private:
   using Slot = std::atomic<const StackTableEntry*>;
 
-  /// An open-addressed table of ids with the upper half of the hash beside each.
+  /// An open-addressed hash table whose entries have an id and the upper half of the hash.
   struct Buckets {
     std::size_t mask;
     std::atomic<std::uint64_t>* entries;
@@ -124,15 +123,15 @@ class StackTable {
   StackId add(const StackHash& hash, std::span<const std::uintptr_t> frames,
               StackOwner owner) noexcept;
 
-  /// Makes sure that `id` has a slot and the buckets are at most three quarters full with it.
+  /// Allocates the slot of `id`, and keeps the load factor at most 3/4.
   bool make_room(StackId id) noexcept;
 
-  /// Publishes a table four times the size: every page of one is touched at once, and all are paid
-  /// for again at the next. The old one stays mapped: a reader may be inside, and all of them
-  /// together are no larger than a third of the new one.
+  /// Publishes a table of four times the size, to repeat its page faults less often. The old table
+  /// stays mapped for concurrent readers. All old ones together take at most a third of the new
+  /// one.
   bool grow() noexcept;
 
-  /// Empty ones, which are all zeros; nullptr where the system has no memory.
+  /// Allocates empty buckets, all zero. Returns nullptr if out of memory.
   static Buckets* make_buckets(std::size_t capacity) noexcept;
 
   static void place(Buckets& buckets, const StackHash& hash, StackId id) noexcept {
@@ -143,7 +142,7 @@ class StackTable {
 
   FutexLock lock_;
   std::atomic<Buckets*> buckets_{nullptr};
-  /// Initially 0, so that a static table takes no room in files.
+  /// Initially 0, so that a static table is in .bss.
   std::atomic<StackId> added_{0};
   StackStorage storage_;
   ZeroedArray<std::atomic<Slot*>, kChunks> chunks_;

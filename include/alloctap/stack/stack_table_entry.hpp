@@ -1,4 +1,4 @@
-/// A stack as a stack table keeps it.
+/// The entry type of a stack table, and a range over a stack's frames.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,20 @@
 
 namespace alloctap {
 
-/// The innermost frames of a stack, leaf first, behind this header; those outside belong to
-/// `outer`, which other stacks share. Never changes.
+/// A header followed by the innermost frames of a stack, leaf first. The outer frames are those of
+/// `outer`, which other stacks share. Immutable.
 struct StackTableEntry {
   StackHash hash;
   const StackTableEntry* outer = nullptr;
-  /// Nobody of a part that stacks share.
+  /// Empty for a part that stacks share.
   StackOwner owner;
-  /// Frames in all.
+  /// The number of frames, including those of `outer`.
   std::uint32_t depth = 0;
 
-  /// Stacks are cut every so many frames, counted from the outermost.
+  /// Stacks are cut after every so many frames, counted from the outermost.
   static constexpr std::uint32_t kPartFrames = 8;
 
-  /// How many frames are kept here: those inside of the innermost cut.
+  /// Returns the number of frames stored in this entry.
   [[nodiscard]] std::uint32_t own() const noexcept {
     return depth == 0 ? 0 : (depth - 1) % kPartFrames + 1;
   }
@@ -33,7 +33,8 @@ struct StackTableEntry {
   }
 };
 
-/// The frames of a kept stack, leaf first; cheap to copy, valid for as long as the table.
+/// A range over the frames of a stored stack, leaf first. Cheap to copy; valid as long as the
+/// table.
 class StackFrames {
  public:
   class Iterator {
@@ -75,7 +76,7 @@ class StackFrames {
   [[nodiscard]] Iterator begin() const noexcept { return Iterator(empty() ? nullptr : stack_); }
   [[nodiscard]] Iterator end() const noexcept { return {}; }
 
-  /// Precondition: `index < size()`. Takes a step for each few frames.
+  /// Takes time linear in `index / kPartFrames`. Precondition: `index < size()`.
   std::uintptr_t operator[](std::size_t index) const noexcept {
     const StackTableEntry* stack = stack_;
     for (; index >= stack->own(); stack = stack->outer) index -= stack->own();

@@ -1,4 +1,4 @@
-/// Whether words of the stack are what they were.
+/// Functions that check whether recorded stack words have changed.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,21 @@
 
 namespace alloctap {
 
-/// Not 0 where `word` has changed.
+/// Returns 0 if `word` is unchanged.
 [[nodiscard]] inline std::uintptr_t change_of(const StackWord& word) noexcept {
   return load_word(word.address) ^ word.value;
 }
 
-/// Not 0 where one of the four words below `end` has changed. At once, because their loads do not
-/// wait for each other.
+/// Returns 0 if the four words below `end` are unchanged. Unrolled, so that the loads are
+/// independent.
 [[nodiscard]] ALLOCTAP_ALWAYS_INLINE std::uintptr_t change_of_four(const StackWord* end) noexcept {
   const std::uintptr_t inner = change_of(end[-1]) | change_of(end[-2]);
   const std::uintptr_t outer = change_of(end[-3]) | change_of(end[-4]);
   return inner | outer;
 }
 
-/// The last of `[low, high)` that has changed, plus one; `low` where none has. From the end, which
-/// is the innermost and changes first.
+/// Returns one past the last word of `[low, high)` that has changed, or `low` if all are unchanged.
+/// Searches from the end, because the innermost words change first.
 [[nodiscard]] inline const StackWord* last_changed(const StackWord* low,
                                                    const StackWord* high) noexcept {
   const StackWord* word = high;

@@ -1,4 +1,4 @@
-/// Which stack a thread is on.
+/// A per-thread map from stack pointers to the stacks that a thread runs on.
 #pragma once
 
 #include <array>
@@ -14,43 +14,44 @@
 
 namespace alloctap {
 
-/// A thread's own stack, and where else it has been. Belongs to one thread; runs inside malloc.
+/// A thread's own stack, and the last other stack that it ran on. Belongs to one thread; runs
+/// inside malloc.
 class ThreadStacks {
  public:
   ThreadStacks() noexcept = default;
   ThreadStacks(const ThreadStacks&) = delete;
   ThreadStacks& operator=(const ThreadStacks&) = delete;
 
-  /// What is remembered of the stack that `address` is on: the thread's own or a registered
-  /// fiber's. nullptr elsewhere: a signal's stack, or a fiber that nobody told of, whose memory may
+  /// Returns the thread's own stack or the registered fiber's stack that contains `address`.
+  /// Returns nullptr for others: a signal's stack, or an unregistered fiber's, whose memory may
   /// vanish at any time.
   [[nodiscard]] StackChain* find(const ThreadState& thread, std::uintptr_t address) noexcept {
     StackChain* const again = find_again(thread, address);
     return again != nullptr ? again : find_uncached(thread, address);
   }
 
-  /// The same if it is what was found last; else nullptr.
+  /// Returns the last stack found if it contains `address`; otherwise nullptr.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE StackChain* find_again(
       const ThreadState& thread, std::uintptr_t address) const noexcept {
     StackChain* const latest = find_latest(thread);
     return latest != nullptr && latest->bounds.contains(address) ? latest : nullptr;
   }
 
-  /// What was found last, if that is still there; else nullptr. For who knows which addresses are
-  /// on it.
+  /// Returns the last stack found if it still exists; otherwise nullptr. For callers that check the
+  /// address otherwise.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE StackChain* find_latest(
       const ThreadState& thread) const noexcept {
     const bool known = generation_ == thread.generation && version_ == Fibers::version();
     return known && is_there(*current_) ? current_ : nullptr;
   }
 
-  /// The mapping around an address of which `find` just returned nullptr; empty where the system
-  /// does not tell.
+  /// Returns the mapping around an address for which `find` just returned nullptr. Empty if
+  /// unknown.
   [[nodiscard]] const os::StackBounds& foreign_bounds() const noexcept { return foreign_; }
 
  private:
-  /// Where a thread can leave its own stack for a fiber's, and that one be gone, another may begin
-  /// amid the place where it was: it ends elsewhere.
+  /// Returns whether `stack` is still valid. A Windows thread may leave its own stack for a
+  /// fiber's. If that stack is freed, another may reuse a part of the range, with a different end.
   [[nodiscard]] bool is_there(const StackChain& stack) const noexcept {
     return !os::kThreadPointerFollowsStack || &stack != &own_ ||
            stack.bounds.high == os::thread_pointer();
@@ -61,9 +62,9 @@ class ThreadStacks {
   StackChain* look_at_map(std::uintptr_t address) noexcept;
 
   StackChain own_;
-  /// What was found last.
+  /// The last stack found.
   StackChain* current_ = &own_;
-  /// Where the thread has been that is neither.
+  /// The last mapping found that is neither the thread's own stack nor a fiber's.
   os::StackBounds foreign_;
   std::uint64_t version_ = 0;
   std::uint32_t generation_ = 0;

@@ -1,4 +1,4 @@
-/// The unwind rules that one thread met lately.
+/// A per-thread cache of unwind rules.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@
 
 namespace alloctap {
 
-/// A small table in front of `UnwindRules`, which all threads share and which is too large for the
-/// inner caches of a processor: a walk waits for the rule of each frame before it can ask for the
-/// next. Direct-mapped, by the address of a call. Belongs to one thread; runs inside malloc.
+/// A small direct-mapped cache in front of `UnwindRules`, keyed by call address. The shared table
+/// exceeds the inner caches of a processor, and a walk has one dependent look-up per frame. Belongs
+/// to one thread; runs inside malloc.
 class ThreadUnwindRuleCache {
   struct Entry {
     std::uintptr_t address;
@@ -24,10 +24,10 @@ class ThreadUnwindRuleCache {
  public:
   using Epoch = UnwindRules::Epoch;
 
-  /// Those of one epoch, for one walk: valid until there are some of another.
+  /// A view of one epoch's rules, for one walk; valid until `of` gets another epoch.
   class OfEpoch {
    public:
-    /// As `UnwindRules::find`.
+    /// Returns what `UnwindRules::find` returns.
     [[nodiscard]] ALLOCTAP_ALWAYS_INLINE UnwindRule find(std::uintptr_t address) const noexcept {
       if (entries_ == nullptr) [[unlikely]] {
         return UnwindRules::find(address, epoch_);
@@ -43,7 +43,7 @@ class ThreadUnwindRuleCache {
     friend ThreadUnwindRuleCache;
     OfEpoch(Entry* entries, Epoch epoch) noexcept : entries_(entries), epoch_(epoch) {}
 
-    /// nullptr where the system has no memory.
+    /// nullptr if out of memory.
     Entry* entries_;
     Epoch epoch_;
   };
@@ -63,7 +63,7 @@ class ThreadUnwindRuleCache {
     return (address * 0x9E3779B97F4A7C15) >> (64 - kBits);
   }
 
-  /// What has no rule is asked for each time, as there.
+  /// Does not cache `kNone`, as `UnwindRules` does not.
   ALLOCTAP_NOINLINE static UnwindRule find_uncached(std::uintptr_t address, Epoch epoch,
                                                     Entry& entry) noexcept {
     const UnwindRule rule = UnwindRules::find(address, epoch);
@@ -71,12 +71,12 @@ class ThreadUnwindRuleCache {
     return rule;
   }
 
-  /// Forgets all rules. False where the system has no memory.
+  /// Empties the cache. Returns false if out of memory.
   ALLOCTAP_NOINLINE bool begin(Epoch epoch) noexcept {
     if (entries_ != nullptr) {
       std::memset(static_cast<void*>(entries_), 0, kBytes);
     } else {
-      // Zeroed, and no call has the address 0.
+      // Zeroed: no call has the address 0.
       entries_ = static_cast<Entry*>(Arena::allocate_pages(kBytes));
     }
     if (entries_ != nullptr) epoch_ = epoch;

@@ -1,4 +1,4 @@
-/// The frames that one capture has walked over, before they join a chain.
+/// A buffer of the frames that one capture walks before they join a chain.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,11 @@
 
 namespace alloctap {
 
-/// Frames leaf first, each with the words that it was found by. Memory from the arena, given back
-/// by `release` alone. Belongs to one thread; runs inside malloc.
+/// Frames, leaf first, each with the stack words read to find it. Memory comes from the arena and
+/// is freed only by `release`. Belongs to one thread; runs inside malloc.
 class UnwindBuffer {
  public:
-  /// Makes room for `frames` frames, whose content is arbitrary. False where the system has no
-  /// memory.
+  /// Allocates room for `frames` frames with indeterminate content. Returns false if out of memory.
   [[nodiscard]] bool reserve(std::size_t frames) noexcept;
 
   void release() noexcept;
@@ -25,11 +24,11 @@ class UnwindBuffer {
 
   [[nodiscard]] std::span<const NotedFrame> all() const noexcept { return {frames_, size_}; }
 
-  /// Begins anew with `leaf`, which no word of the stack told. The result is its place; the frames
-  /// further out have theirs behind it.
+  /// Clears the buffer and stores `leaf`, which has no stack words. Returns its slot; the outer
+  /// frames follow it.
   NotedFrame& restart(const UnwindFrame& leaf) noexcept {
     size_ = 1;
-    // Field by field: a leaf that was made a moment before need not be in memory.
+    // Stores by field: GCC then need not spill a leaf that is in registers.
     frames_[0].frame.pc = leaf.pc;
     frames_[0].frame.sp = leaf.sp;
     frames_[0].frame.fp = leaf.fp;
@@ -37,11 +36,11 @@ class UnwindBuffer {
     return frames_[0];
   }
 
-  /// Where the next frame goes; `add` keeps it. Precondition: there is room.
+  /// Returns the slot of the next frame, which `add` appends. Precondition: the buffer is not full.
   [[nodiscard]] NotedFrame& next() noexcept { return frames_[size_]; }
   void add() noexcept { ++size_; }
 
-  /// Keeps what was written from the leaf's place up to `outermost`.
+  /// Appends all slots written up to `outermost`.
   void add_up_to(const NotedFrame& outermost) noexcept {
     size_ = static_cast<std::size_t>(&outermost - frames_) + 1;
   }

@@ -1,4 +1,4 @@
-/// The rows of unwind tables, boiled down to 8 bytes.
+/// An 8-byte encoding of rows of unwind tables.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace elf {
 struct CallFrameRow;
 }
 
-/// How the caller of a frame is found from the frame's stack pointer and frame pointer alone. All
-/// but a few rows of compiled code are of these kinds; `kNeedsTable` stands for the rest.
+/// An unwind rule that finds the caller from the stack pointer and the frame pointer alone. Nearly
+/// all rows of compiled code fit; `kNeedsTable` marks the others.
 struct UnwindRule {
   enum class Kind : std::uint8_t {
     /// No rule: the code has no unwind table.
@@ -24,43 +24,41 @@ struct UnwindRule {
     /// CFA = fp + cfa_offset.
     kFromFramePointer,
     /// CFA = the word at fp + cfa_offset, and the caller's fp is at fp + 8 * fp_slot: functions
-    /// that
-    /// align their stack to more than the ABI does.
+    /// that realign their stack beyond the ABI's alignment.
     kRealigned,
-    /// There is no caller.
+    /// The frame has no caller.
     kOutermost,
-    /// An expression, another register, a signal frame: see `unwind_step.hpp`.
+    /// The table must be interpreted: an expression, another register, a signal frame. See
+    /// `unwind_step.hpp`.
     kNeedsTable,
   };
 
-  /// Where return addresses are, if they end frames: words from the CFA.
+  /// The return address's offset from the CFA in words, if return addresses end frames.
   static constexpr std::int8_t kEndOfFrame = -1;
 
-  /// What `fp_slot` says where the caller's fp is the frame's own. If return addresses end frames,
-  /// it is their place, where nobody saves another register: so a step by such a rule may read
-  /// there before it knows.
+  /// The `fp_slot` of functions that do not save fp. If return addresses end frames, it is their
+  /// slot, which never has another register. So a step may load from `fp_slot` unconditionally.
   static constexpr std::int16_t kUnchanged =
       arch::kRecordEndsFrame ? kEndOfFrame : std::numeric_limits<std::int16_t>::max();
 
-  /// What `return_slot` says of a record that is too far from the CFA for it: the word above the
-  /// caller's fp. Only where a record may lie anywhere in its frame, as in the frames of more than
-  /// 1 KiB that GCC makes for AArch64.
+  /// The `return_slot` of a frame record too far from the CFA: the word above the caller's fp.
+  /// Occurs only if records may lie anywhere in a frame, as in GCC's AArch64 frames beyond 1 KiB.
   static constexpr std::int8_t kInRecord = std::numeric_limits<std::int8_t>::min();
 
-  /// Bytes.
+  /// In bytes.
   std::int32_t cfa_offset = 0;
-  /// Where the caller's frame pointer was saved: words from the CFA.
+  /// The slot of the caller's frame pointer: words from the CFA.
   std::int16_t fp_slot = kUnchanged;
-  /// Where the return address is: words from the CFA.
+  /// The slot of the return address: words from the CFA.
   std::int8_t return_slot = 0;
   Kind kind = Kind::kNone;
 
-  /// Of one of the two kinds that nearly all code is of.
+  /// Returns whether it is one of the two kinds of nearly all code.
   [[nodiscard]] constexpr bool is_plain() const noexcept {
     return kind == Kind::kFromStackPointer || kind == Kind::kFromFramePointer;
   }
 
-  /// Where the return address is: bytes from the CFA.
+  /// Returns the return address's offset from the CFA in bytes.
   [[nodiscard]] constexpr std::int64_t return_offset() const noexcept {
     constexpr std::int64_t kWord = sizeof(std::uintptr_t);
     if constexpr (arch::kRecordEndsFrame) return kEndOfFrame * kWord;
@@ -68,7 +66,7 @@ struct UnwindRule {
     return return_slot * kWord;
   }
 
-  /// What a step by this rule does with the frame's pointer.
+  /// Returns how a step by this rule uses the frame pointer.
   [[nodiscard]] constexpr FramePointerUse pointer_use() const noexcept {
     if (kind != Kind::kFromStackPointer) return FramePointerUse::kUsed;
     return fp_slot == kUnchanged ? FramePointerUse::kPassedOn : FramePointerUse::kIgnored;
@@ -79,7 +77,7 @@ struct UnwindRule {
 
 static_assert(sizeof(UnwindRule) == sizeof(std::uint64_t));
 
-/// The rule that says what `row` says; `kNeedsTable` where 8 bytes cannot.
+/// Encodes `row`; returns `kNeedsTable` if it does not fit in 8 bytes.
 [[nodiscard]] UnwindRule rule_of(const elf::CallFrameRow& row) noexcept;
 
 }  // namespace alloctap

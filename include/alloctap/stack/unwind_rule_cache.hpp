@@ -1,4 +1,4 @@
-/// The unwind rules that were met before.
+/// A process-wide cache of unwind rules.
 #pragma once
 
 #include <atomic>
@@ -11,20 +11,19 @@
 
 namespace alloctap {
 
-/// Direct-mapped tables of rules by the address of a call: a small one for the first rules, of
-/// which most programs have no more, and a large one for those that come later. Rules lie all over
-/// a table, and each of its pages that is touched costs more than finding a rule does. What is
-/// never touched costs no memory.
+/// Two direct-mapped tables keyed by call address. A small one has the first rules, enough for most
+/// programs; a large one has later rules. Rules scatter over a table, and a page fault costs more
+/// than reading a rule from unwind tables. Untouched pages cost no memory.
 ///
-/// Lock-free and thread-safe without ordering: an entry holds the rule and its address mixed with
-/// the rule, so that a torn read, half of it another thread's, matches no address and counts as a
-/// miss. Constant-initialized.
+/// Lock-free and thread-safe without memory ordering. An entry has the rule and the address mixed
+/// with the rule, so a torn read matches no address and counts as a miss. Constant-initialized.
 class UnwindRuleCache {
  public:
-  /// Changes whenever code may have gone; rules are found only under the epoch they were kept in.
+  /// Changes whenever code may have been unloaded. Rules are found only in the epoch that they were
+  /// stored in.
   using Epoch = std::uint64_t;
 
-  /// `kNone` where the rule is not there.
+  /// Returns `kNone` if not cached.
   [[nodiscard]] UnwindRule find(std::uintptr_t address, Epoch epoch) const noexcept {
     const UnwindRule first = first_.find(address, epoch);
     if (first.kind != UnwindRule::Kind::kNone || !first_is_full()) return first;
@@ -79,7 +78,7 @@ class UnwindRuleCache {
 
   using First = Table<12>;
 
-  /// Half of it, so that few have fallen on the place of another.
+  /// Returns whether the first table is half full, so that few entries collide.
   [[nodiscard]] bool first_is_full() const noexcept {
     return kept_.load(std::memory_order_relaxed) >= First::kSize / 2;
   }

@@ -1,4 +1,4 @@
-/// From an address in code to its unwind rule.
+/// The process-wide map from code addresses to unwind rules.
 #pragma once
 
 #include <atomic>
@@ -13,19 +13,19 @@ namespace elf {
 struct CallFrameRow;
 }
 
-/// Returns the row of the unwind tables that holds at `address`, or the one of code that returns
-/// from a signal; nullptr where there is none, or it cannot be read. Interprets the table on
-/// each call. Valid until the calling thread asks again. Runs inside malloc, at most once at a time
-/// on a thread: what a signal handler allocates meanwhile is not captured.
+/// Returns the unwind table row at `address`, or the row of a signal trampoline. Returns nullptr if
+/// no row is found, or it cannot be read. Interprets the table on each call. The result is valid
+/// until the thread's next call. Runs inside malloc. Not re-entrant on one thread: allocations of a
+/// signal handler that interrupts it are not captured.
 [[nodiscard]] const elf::CallFrameRow* find_unwind_row(std::uintptr_t address) noexcept;
 
-/// The rules of all loaded modules, read from their tables when they are first met. All static and
-/// thread-safe; runs inside malloc.
+/// The unwind rules of all loaded modules, read from their tables on first use. All static.
+/// Thread-safe; runs inside malloc.
 class UnwindRules {
  public:
   using Epoch = UnwindRuleCache::Epoch;
 
-  /// The rule of the instruction at `address`; `kNone` where its code has no unwind table.
+  /// Returns the rule at `address`; `kNone` if the code has no unwind table.
   [[nodiscard]] static UnwindRule find(std::uintptr_t address, Epoch epoch) noexcept {
     const UnwindRule rule = cache_.find(address, epoch);
     if (rule.kind != UnwindRule::Kind::kNone) [[likely]] {
@@ -34,16 +34,16 @@ class UnwindRules {
     return read_from_table(address, epoch);
   }
 
-  /// What was derived from rules holds as long as this stays the same.
+  /// Returns the epoch; results derived from rules are valid while it is unchanged.
   [[nodiscard]] static Epoch epoch() noexcept { return epoch_.load(std::memory_order_acquire); }
 
-  /// Forgets all rules: to be called when a module has been unloaded, before its addresses are
-  /// used again. A thread that is inside the unloaded code meanwhile is the program's error.
+  /// Invalidates all rules. Call it after a module is unloaded, before its addresses are reused. A
+  /// thread that still runs the unloaded code is a bug of the program.
   static void forget_all() noexcept { epoch_.fetch_add(1, std::memory_order_release); }
 
  private:
-  /// Code without a table is not remembered: tables may come for it, and it ends the walk anyway.
-  /// Keeps the error number, because who only looks for a frame's caller does not.
+  /// Does not cache `kNone`: a table may be registered later, and such code ends the walk anyway.
+  /// Preserves errno for callers that do not.
   static UnwindRule read_from_table(std::uintptr_t address, Epoch epoch) noexcept;
 
   static inline constinit UnwindRuleCache cache_;

@@ -1,4 +1,4 @@
-/// One step outwards: from a frame to the one that it was called from.
+/// One unwind step: from a frame to its caller.
 #pragma once
 
 #include <bit>
@@ -14,18 +14,18 @@ namespace alloctap {
 
 enum class UnwindOutcome : std::uint8_t {
   kCaller,
-  /// The frame has no caller: a thread or a process begins there.
+  /// The frame has no caller: it is the first of a thread or process.
   kOutermost,
   /// The code has no unwind table.
   kNoTable,
-  /// What the rule names cannot be read, or is no frame further out.
+  /// A needed word cannot be read, or the caller would not be further out.
   kBroken,
-  /// The rule asks for a register that only a walk with all registers knows.
+  /// The rule needs a register other than sp and fp.
   kNeedsRegisters,
 };
 
-/// Reads for one step through `Memory::read(address, word)`, and notes down what it read. The kind
-/// of memory is hidden behind a pointer: what interprets tables is large, and once is enough.
+/// A reader for one step that records the words it reads through `Memory::read(address, word)`.
+/// Type-erased, so that the large table interpreter is compiled once.
 class StepReader {
  public:
   template <class Memory>
@@ -34,7 +34,7 @@ class StepReader {
         read_(&read_from<Memory>),
         notes_(notes) {}
 
-  /// False where the word may not be read, or more are read than a frame has room for.
+  /// Returns false if the word is unreadable, or the frame has no room for more words.
   bool operator()(std::uintptr_t address, std::uintptr_t& word) noexcept {
     if (notes_.step.word_count == kMaxWordsOfFrame || !read_(memory_, address, word)) {
       refused_ = true;
@@ -60,14 +60,14 @@ class StepReader {
   bool refused_ = false;
 };
 
-/// By the tables themselves, with the two registers that a walk knows.
+/// Steps by interpreting the unwind table, with sp and fp alone.
 UnwindOutcome step_by_table(const UnwindFrame& frame, NotedFrame& caller, StepReader read) noexcept;
 
-/// By a rule whose CFA is in a word beside the frame pointer.
+/// Steps by a `kRealigned` rule, whose CFA is in memory beside the frame pointer.
 UnwindOutcome step_realigned(const UnwindFrame& frame, const UnwindRule& rule, NotedFrame& caller,
                              StepReader read) noexcept;
 
-/// By what is neither `kFromStackPointer` nor `kFromFramePointer`.
+/// Steps by a rule that is not plain.
 template <class Memory>
 ALLOCTAP_NOINLINE UnwindOutcome step_specially(UnwindFrame frame, UnwindRule rule,
                                                NotedFrame& caller, Memory& memory) noexcept {
@@ -83,27 +83,26 @@ ALLOCTAP_NOINLINE UnwindOutcome step_specially(UnwindFrame frame, UnwindRule rul
   }
 }
 
-/// What a step notes that reads the stack pointer, as the word that it is: so one of them is chosen
-/// without a branch.
+/// The `StepNotes` of rules that use the stack pointer, as words, so that one is selected without a
+/// branch.
 inline constexpr auto kNotesOfSaved = std::bit_cast<std::uint32_t>(StepNotes{
     .word_count = 2, .last_word_is_frame_pointer = true, .use = FramePointerUse::kIgnored});
 inline constexpr auto kNotesOfUnchanged =
     std::bit_cast<std::uint32_t>(StepNotes{.word_count = 1, .use = FramePointerUse::kPassedOn});
-/// Takes the use away, which leaves `kUsed`.
+/// Clears the field `use`, which leaves `kUsed`.
 inline constexpr auto kNotesButUse =
     ~std::bit_cast<std::uint32_t>(StepNotes{.use = static_cast<FramePointerUse>(0xFF)});
 static_assert(FramePointerUse{} == FramePointerUse::kUsed);
 
-/// By one of the two kinds that nearly all code is of. The caller is told twice, once in registers.
-///
-/// Without branches on what differs from frame to frame: a wrong guess costs more than a load.
+/// Steps by a plain rule. Returns the caller twice: in `notes` for the cache and in `caller` for
+/// registers. Avoids branches that depend on the frame: a misprediction costs more than a load.
 template <class Memory>
 ALLOCTAP_ALWAYS_INLINE UnwindOutcome step_plainly(const UnwindFrame& frame, const UnwindRule& rule,
                                                   NotedFrame& notes, UnwindFrame& caller,
                                                   Memory& memory) noexcept {
   constexpr std::int64_t kWord = sizeof(std::uintptr_t);
   const bool from_fp = rule.kind == UnwindRule::Kind::kFromFramePointer;
-  // All ones or 0, which the compiler is not to know: it would make a branch of it.
+  // All ones or 0; hidden from GCC, which would make it a branch.
   std::uintptr_t saved = rule.fp_slot != UnwindRule::kUnchanged ? ~std::uintptr_t{0} : 0;
   ALLOCTAP_HIDE_VALUE(saved);
   const auto if_saved = [&](std::uintptr_t then, std::uintptr_t otherwise) {
@@ -132,10 +131,10 @@ ALLOCTAP_ALWAYS_INLINE UnwindOutcome step_plainly(const UnwindFrame& frame, cons
   return memory.ends_at(cfa) ? UnwindOutcome::kBroken : UnwindOutcome::kCaller;
 }
 
-/// Writes the caller of `frame`, and what was noted on the way to it, to `caller`; only with
-/// `kCaller` is it of value. `rule` is the one of the frame's call address. A return address of 0,
-/// which whoever made the stack put there, ends it too. Runs inside malloc; checks that the caller
-/// lies further out where the rule is plain and `memory` has bounds.
+/// Steps from `frame` by `rule`, the one at the frame's call address. Writes the caller and the
+/// words read to `caller`, meaningful only on `kCaller`. A return address of 0, which the creator
+/// of a stack puts there, also ends the walk. Runs inside malloc. Checks that the caller lies
+/// further out if the rule is plain and `memory` has bounds.
 template <class Memory>
 ALLOCTAP_ALWAYS_INLINE UnwindOutcome step_outwards(const UnwindFrame& frame, const UnwindRule& rule,
                                                    NotedFrame& caller, Memory& memory) noexcept {

@@ -21,7 +21,7 @@ ALLOCTAP_INLINE void* Fibers::add(const void* stack, std::size_t bytes) noexcept
   auto* const fiber = ::new (memory) Fiber;
   fiber->chain.bounds = {.low = reinterpret_cast<std::uintptr_t>(stack),
                          .high = reinterpret_cast<std::uintptr_t>(stack) + bytes};
-  // A fork waits for the section, and so finds the lock free.
+  // Fork waits for this scope, so the child never inherits a held lock.
   const RecordingScope section;
   const std::lock_guard hold(lock_);
   fiber->number = first_number() + ++added_;

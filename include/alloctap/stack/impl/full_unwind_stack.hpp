@@ -16,10 +16,10 @@
 
 namespace alloctap {
 
-/// From this function outwards.
+/// A walk that starts in the frame of `capture`.
 class FullUnwindStack::Walk : public RegisterWalk {
  public:
-  /// Goes to the frame that returns to `caller`. False where there is none near.
+  /// Unwinds to the frame that returns to `caller`. Returns false if it is more than 64 frames out.
   [[nodiscard]] bool leave_tracker(std::uintptr_t caller) noexcept {
     constexpr int kMaxFrames = 64;
     for (int i = 0; i < kMaxFrames && step() == Outcome::kCaller; ++i) {
@@ -33,7 +33,7 @@ class FullUnwindStack::Walk : public RegisterWalk {
     }
   }
 
-  /// From the present frame outwards.
+  /// Writes the current frame and all outer ones.
   [[nodiscard]] CapturedStack write(std::span<std::uintptr_t> frames) noexcept {
     CapturedStack stack;
     Outcome outcome = Outcome::kCaller;
@@ -50,7 +50,7 @@ class FullUnwindStack::Walk : public RegisterWalk {
   }
 
  private:
-  /// The loader's outermost frame does not say so: it is known by its place.
+  /// Returns whether this is the loader's outermost frame, which no unwind table marks.
   [[nodiscard]] bool is_at_start() const noexcept {
     const auto sp = registers().get(arch::DwarfRegisters::kStackPointer);
     return sp && os::is_initial_frame(*sp);

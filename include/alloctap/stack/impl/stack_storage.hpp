@@ -22,10 +22,10 @@ ALLOCTAP_INLINE const StackTableEntry* StackStorage::keep(const StackHash& hash,
   const std::size_t cuts = frames.empty() ? 0 : (frames.size() - 1) / kPartFrames;
   if (cuts > cut_capacity_ && !make_room_for_cuts(cuts)) return nullptr;
   const std::size_t same = parts_as_before(frames, cuts);
-  // What is inside of these is overwritten; where the memory ends below, it stays so.
+  // Inner elements are overwritten from here on; if memory runs out below, only `same` stay valid.
   cuts_before_ = same;
   hash_parts(frames, same, cuts);
-  // From the innermost on: where a part is known, those outside it are.
+  // From the innermost: if a part is known, all outer parts are too.
   std::size_t known = cuts;
   const StackTableEntry* outer = nullptr;
   while (known > same && (outer = find_part(cuts_[known - 1].hash)) == nullptr) --known;

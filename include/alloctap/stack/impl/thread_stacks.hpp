@@ -21,7 +21,7 @@ ALLOCTAP_NOINLINE ALLOCTAP_INLINE StackChain* ThreadStacks::find_uncached(
     own_.move_to({});
     foreign_ = {};
   }
-  // Before the search, which is repeated where a fiber comes or goes meanwhile.
+  // Read before the search: if a fiber is added or removed meanwhile, the next call searches again.
   version_ = Fibers::version();
   if (is_there(own_) && own_.bounds.contains(address)) return current_ = &own_;
   StackChain* found = Fibers::find(address);
@@ -39,7 +39,7 @@ ALLOCTAP_INLINE StackChain* ThreadStacks::look_at_map(std::uintptr_t address) no
     return nullptr;
   }
   if (main_stack) {
-    // It grows downwards, and the system keeps other mappings further away than this.
+    // It grows downwards, and the kernel keeps other mappings further away than this.
     constexpr std::uintptr_t kGrowth = 256 * 1024;
     bounds.low -= kGrowth;
   } else {

@@ -19,7 +19,7 @@ namespace unwind_rows {
 
 inline constexpr std::int64_t kWord = sizeof(std::uintptr_t);
 
-/// `bytes` as a number of words; nothing where it is none or does not fit.
+/// Returns `bytes` in words, or nullopt if not a multiple of a word or out of range.
 template <class Slot>
 constexpr std::optional<Slot> words(std::int64_t bytes) noexcept {
   const std::int64_t count = bytes / kWord;
@@ -33,8 +33,8 @@ constexpr bool fits_offset(std::int64_t bytes) noexcept {
          bytes <= std::numeric_limits<std::int32_t>::max();
 }
 
-/// What is left of an expression that is "frame pointer + offset" and, where `then_loaded`, the
-/// word there; nothing where it is another one (DWARF 5, 2.5.1: DW_OP_breg0 and up, DW_OP_deref).
+/// Returns the offset of the expression "frame pointer + offset" or, if `then_loaded`, of a load
+/// from there. Returns nullopt for any other (DWARF 5, 2.5.1: DW_OP_breg0 and up, DW_OP_deref).
 ALLOCTAP_INLINE std::optional<std::int64_t> frame_pointer_offset(
     std::span<const std::byte> expression, bool then_loaded) noexcept {
   constexpr auto kFramePointerBase = std::byte{0x70 + arch::DwarfRegisters::kFramePointer};
@@ -42,13 +42,14 @@ ALLOCTAP_INLINE std::optional<std::int64_t> frame_pointer_offset(
   const std::size_t bytes = then_loaded ? 3 : 2;
   if (expression.size() != bytes || expression[0] != kFramePointerBase) return std::nullopt;
   if (then_loaded && expression[2] != kLoad) return std::nullopt;
-  // One byte of SLEB128: seven bits, the last of which is the sign.
+  // One byte of SLEB128: seven bits, the topmost is the sign.
   const auto encoded = std::to_integer<std::uint8_t>(expression[1]);
   if (encoded >= 0x80) return std::nullopt;
   return encoded >= 0x40 ? std::int64_t{encoded} - 0x80 : std::int64_t{encoded};
 }
 
-/// Functions of gcc that realign their stack keep the CFA in a word below the frame pointer.
+/// Recognizes GCC's functions that realign their stack: the CFA is in a word below the frame
+/// pointer.
 ALLOCTAP_INLINE std::optional<UnwindRule> realigned(const elf::CallFrameRow& row) noexcept {
   using Rule = elf::RegisterRule;
   const Rule& saved = row.registers[arch::DwarfRegisters::kFramePointer];
@@ -63,7 +64,7 @@ ALLOCTAP_INLINE std::optional<UnwindRule> realigned(const elf::CallFrameRow& row
                     .kind = UnwindRule::Kind::kRealigned};
 }
 
-/// CFA = register + offset, and the frame pointer where it was or beside the CFA.
+/// Recognizes CFA = register + offset, with fp unchanged or saved at an offset from the CFA.
 ALLOCTAP_INLINE std::optional<UnwindRule> plain(const elf::CallFrameRow& row) noexcept {
   using Rule = elf::RegisterRule;
   UnwindRule rule;
@@ -88,7 +89,7 @@ ALLOCTAP_INLINE std::optional<UnwindRule> plain(const elf::CallFrameRow& row) no
   return rule;
 }
 
-/// The slot that says that the return address is at CFA + `bytes`.
+/// Returns the `return_slot` for a return address at CFA + `bytes`.
 constexpr std::optional<std::int8_t> return_slot(std::int64_t bytes,
                                                  const UnwindRule& rule) noexcept {
   const auto slot = words<std::int8_t>(bytes);
@@ -125,7 +126,7 @@ ALLOCTAP_INLINE UnwindRule rule_of(const elf::CallFrameRow& row) noexcept {
       address.kind != elf::RegisterRule::Kind::kAtCfaPlus) {
     return kNeedsTable;
   }
-  // The stack pointer of the caller is the CFA, unless a rule says else.
+  // The caller's stack pointer defaults to the CFA.
   const auto stack_pointer = row.registers[arch::DwarfRegisters::kStackPointer].kind;
   if (stack_pointer != elf::RegisterRule::Kind::kUnspecified) return kNeedsTable;
   std::optional<UnwindRule> rule = unwind_rows::rule_of_cfa(row);

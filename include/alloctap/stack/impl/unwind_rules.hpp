@@ -15,7 +15,7 @@
 
 namespace alloctap {
 
-/// A row, and what finding one takes: one per thread, because a fiber's stack has no room for it.
+/// A row with the search state. Per thread, because a fiber's stack is too small for it.
 struct UnwindRowReader {
   elf::CallFrameRow row;
   native::RowSearch search;
