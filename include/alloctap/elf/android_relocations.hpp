@@ -1,4 +1,4 @@
-/// Android's packed relocations.
+/// A decoder of Android's packed relocation tables (APS2).
 #pragma once
 
 #include <elf.h>
@@ -14,8 +14,7 @@
 
 namespace alloctap::elf {
 
-/// Of a dynamic section: where such tables lie and how many bytes they have (llvm/BinaryFormat/
-/// DynamicTags.def).
+/// Dynamic section tags of the address and size of such tables (llvm/BinaryFormat/DynamicTags.def).
 struct AndroidTags {
   static constexpr ElfW(Sxword) kRel = 0x6000000f;
   static constexpr ElfW(Sxword) kRelBytes = 0x60000010;
@@ -23,12 +22,12 @@ struct AndroidTags {
   static constexpr ElfW(Sxword) kRelaBytes = 0x60000012;
 };
 
-/// Walks a table of the format APS2, which `ld.lld --pack-dyn-relocs=android` writes and bionic
-/// loads (bionic, linker/linker_reloc_iterators.h; lld, ELF/SyntheticSections.cpp,
-/// AndroidPackedRelocationSection): behind the four letters, signed LEB128 numbers. First how many
-/// relocations there are and the offset in front of the first; then groups, each with its size and
-/// with flags that say which fields its relocations have in common. Offsets and addends are
-/// differences to the relocation before.
+/// A decoder of one APS2 table, as `ld.lld --pack-dyn-relocs=android` writes and bionic loads it.
+/// See bionic, linker/linker_reloc_iterators.h; lld, ELF/SyntheticSections.cpp,
+/// AndroidPackedRelocationSection. After the four letters, the table consists of signed LEB128
+/// numbers. First come the number of relocations and the initial offset. Groups follow, each with
+/// its size, and flags for the fields that its relocations share. Offsets and addends are deltas
+/// from the previous relocation.
 template <class Visit>
 class AndroidRelocationWalk {
  public:
@@ -50,7 +49,7 @@ class AndroidRelocationWalk {
  private:
   enum Flags : std::uint64_t { kSameInfo = 1, kSameDelta = 2, kSameAddend = 4, kHasAddend = 8 };
 
-  /// False where the table is at fault.
+  /// Returns false if the table is malformed.
   bool read_group() noexcept {
     const std::uint64_t size = read();
     flags_ = read();
@@ -79,7 +78,7 @@ class AndroidRelocationWalk {
 
   std::uint64_t read() noexcept { return static_cast<std::uint64_t>(reader_.read_sleb128()); }
 
-  /// What overflows wraps, as in the linker that reads it.
+  /// Wraps on overflow, as bionic's linker does.
   void add_to_addend(std::uint64_t difference) noexcept {
     now_.r_addend = static_cast<decltype(now_.r_addend)>(static_cast<std::uint64_t>(now_.r_addend) +
                                                          difference);
@@ -93,9 +92,9 @@ class AndroidRelocationWalk {
   ElfW(Rela) now_ {};
 };
 
-/// Calls `visit(const ElfW(Rela)&)` for each relocation of `table`, up to where it is at fault;
-/// for none where it says that it has more than `most`, which some bytes can. Tables for REL have
-/// no addends. Reads only inside of `table`; runs anywhere.
+/// Calls `visit(const ElfW(Rela)&)` for each relocation of `table`, up to the first error. If the
+/// table claims more than `most` relocations, calls it for no relocation: a few bytes can claim any
+/// number. REL tables have no addends. Reads only inside `table`. Runs inside malloc.
 template <class Visit>
 void for_each_android_relocation(std::span<const std::byte> table, std::uint64_t most,
                                  Visit&& visit) noexcept {

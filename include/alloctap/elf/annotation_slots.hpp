@@ -1,4 +1,4 @@
-/// Where the modules of this process keep the slots of annotate.h.
+/// Finds the slots (function pointer tables) of annotate.h in loaded ELF modules.
 #pragma once
 
 #include <link.h>
@@ -11,11 +11,11 @@
 
 namespace alloctap::elf {
 
-/// The slots to which `notes`, a PT_NOTE segment in memory, leads; nullptr if it has no such note.
-/// Reads only inside `notes` (ELF gABI, "Note Section").
+/// Returns the slots that `notes`, a PT_NOTE segment in memory, refers to, or nullptr. Reads only
+/// inside `notes` (ELF gABI, "Note Section").
 alloctap_slots* find_annotation_slots(std::span<const std::byte> notes) noexcept;
 
-/// Calls `visit(alloctap_slots&)` for those of each module, with the loader's lock held. Control
+/// Calls `visit(alloctap_slots&)` for each module's slots, with the loader's lock held. Control
 /// plane; never inside malloc.
 template <class Visit>
 void visit_annotation_slots(Visit&& visit) noexcept {

@@ -1,4 +1,4 @@
-/// Reads numbers off a piece of memory and never beyond it.
+/// A bounds-checked reader of binary data.
 #pragma once
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 
 namespace alloctap::elf {
 
-/// A position in a span of bytes. A read that does not fit yields 0 or nothing, and makes this and
-/// every later read fail, so that callers check once, behind several reads. Numbers are in the
-/// byte order of this machine, as they are in the files that it runs. Runs anywhere.
+/// A cursor over bytes with a sticky error. A read past the end yields 0 or an empty span and makes
+/// all later reads fail, so callers check once after several reads. Numbers are in native byte
+/// order, as in the files that this machine runs. Runs inside malloc.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> bytes) noexcept : rest_(bytes) {}
 
-  /// One of which every read fails.
+  /// Returns a reader in the failed state.
   [[nodiscard]] static ByteReader failed() noexcept {
     ByteReader reader({});
     reader.fail();
@@ -28,7 +28,7 @@ class ByteReader {
   [[nodiscard]] bool ok() const noexcept { return ok_; }
   [[nodiscard]] bool at_end() const noexcept { return rest_.empty(); }
   [[nodiscard]] std::span<const std::byte> rest() const noexcept { return rest_; }
-  /// The address of the next byte.
+  /// Returns the address of the next byte.
   [[nodiscard]] std::uintptr_t address() const noexcept {
     return reinterpret_cast<std::uintptr_t>(rest_.data());
   }
@@ -56,7 +56,7 @@ class ByteReader {
     return bytes;
   }
 
-  /// Text of at most `most` characters that ends with a '\0', which is read and not returned.
+  /// Reads a NUL-terminated string of at most `most` characters; the result excludes the NUL.
   [[nodiscard]] std::string_view read_text(std::size_t most) noexcept {
     const auto head = rest_.first(std::min(rest_.size(), most + 1));
     const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
@@ -69,8 +69,7 @@ class ByteReader {
     return text.substr(0, length);
   }
 
-  /// LEB128 (DWARF 5, 7.6). Fails where the number has more than 64 bits or is written in more than
-  /// ten bytes.
+  /// Read a LEB128 number (DWARF 5, 7.6). Fail if it exceeds 64 bits or ten bytes.
   [[nodiscard]] std::uint64_t read_uleb128() noexcept { return read_leb128(false); }
   [[nodiscard]] std::int64_t read_sleb128() noexcept {
     return static_cast<std::int64_t>(read_leb128(true));
@@ -92,7 +91,7 @@ class ByteReader {
     return 0;
   }
 
-  /// Of the tenth byte one bit is left; a signed number's others repeat it.
+  /// Returns whether the tenth byte has only the one bit left, or the sign extension.
   static bool fits_in_last_bit(std::uint8_t byte, bool is_signed) noexcept {
     return byte == 0 || byte == (is_signed ? 0x7F : 1);
   }

@@ -1,5 +1,5 @@
-/// How the caller's registers follow from a function's at one address: a row of the table that call
-/// frame instructions describe (DWARF 5, 6.4.1).
+/// A row of the unwind table: the rules that recover the caller's registers at one address (DWARF
+/// 5, 6.4.1).
 #pragma once
 
 #include <array>
@@ -11,31 +11,31 @@
 
 namespace alloctap::elf {
 
-/// Where the caller's value of one register is. 16 bytes, since a dozen rows are kept on the stack
-/// of a thread inside malloc.
+/// A rule that recovers the caller's value of one register. 16 bytes, because a dozen rows are kept
+/// on a thread's stack inside malloc.
 struct RegisterRule {
   enum class Kind : std::uint8_t {
-    /// Nothing was said; what that means depends on the register.
+    /// No rule given; the default depends on the register.
     kUnspecified,
-    /// It is lost. Of the return address: this is the outermost frame.
+    /// The value is lost. If it is the return address, this is the outermost frame.
     kUndefined,
     kSameValue,
-    /// In memory at CFA + offset.
+    /// Saved in memory at CFA + offset.
     kAtCfaPlus,
-    /// CFA + offset itself.
+    /// The value is CFA + offset.
     kCfaPlus,
-    /// In another register.
+    /// Saved in another register.
     kInRegister,
-    /// In memory at the address that an expression yields.
+    /// Saved in memory at the address that a DWARF expression computes.
     kAtExpression,
-    /// What an expression yields.
+    /// The value is what a DWARF expression computes.
     kExpressionValue,
   };
 
   Kind kind = Kind::kUnspecified;
-  /// Of an expression: its bytes.
+  /// The length of the expression, for kinds that have one.
   std::uint32_t expression_bytes = 0;
-  /// The offset, the other register's number, or where the expression's bytes are.
+  /// The offset, the other register's number, or the address of the expression.
   std::int64_t value = 0;
 
   [[nodiscard]] std::span<const std::byte> expression() const noexcept {
@@ -44,8 +44,8 @@ struct RegisterRule {
   friend bool operator==(const RegisterRule&, const RegisterRule&) = default;
 };
 
-/// How the canonical frame address follows from the registers: on the architectures known here, the
-/// caller's stack pointer behind its call.
+/// The rule that computes the canonical frame address (CFA). On the supported architectures that is
+/// the caller's stack pointer after the call returns.
 struct CfaRule {
   enum class Kind : std::uint8_t {
     kUnspecified,
@@ -56,9 +56,9 @@ struct CfaRule {
   Kind kind = Kind::kUnspecified;
   /// Below `arch::DwarfRegisters::kCount`.
   std::uint8_t register_number = 0;
-  /// Of an expression: its bytes.
+  /// The length of the expression, if `kind` is `kExpression`.
   std::uint32_t expression_bytes = 0;
-  /// The offset, or where the expression's bytes are.
+  /// The offset, or the address of the expression.
   std::int64_t value = 0;
 
   [[nodiscard]] std::span<const std::byte> expression() const noexcept {
@@ -67,21 +67,21 @@ struct CfaRule {
   friend bool operator==(const CfaRule&, const CfaRule&) = default;
 };
 
-/// What holds at `[begin, end)`. Expressions point into the module's tables: a row is of no use
-/// once the module is unmapped.
+/// The rules for code addresses `[begin, end)`. Expressions point into the module's tables, so a
+/// row is invalid once the module is unmapped.
 struct CallFrameRow {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
   CfaRule cfa;
-  /// By DWARF number.
+  /// Indexed by DWARF number.
   std::array<RegisterRule, arch::DwarfRegisters::kCount> registers{};
   /// Below `kCount`.
   std::uint8_t return_address_register = 0;
-  /// The caller was interrupted at the return address, and did not call from before it.
+  /// A signal interrupted the caller at the return address itself, instead of a call before it.
   bool signal_frame = false;
-  /// The return address carries a signature (AArch64 pointer authentication).
+  /// The return address is signed (AArch64 pointer authentication).
   bool return_address_signed = false;
-  /// There were rules for registers that are not kept, such as vectors, here or further up.
+  /// This or an earlier row has rules for registers that are not tracked, such as vectors.
   bool has_other_rules = false;
 
   [[nodiscard]] const RegisterRule& return_address() const noexcept {

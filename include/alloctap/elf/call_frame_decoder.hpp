@@ -1,4 +1,4 @@
-/// Decodes call frame instructions.
+/// A decoder of DWARF call frame instructions.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,22 @@
 
 namespace alloctap::elf {
 
-/// Takes instructions off `reader`, which fails where one breaks off. Runs anywhere.
+/// A decoder that reads instructions from `reader`, which fails if one is cut off. Runs inside
+/// malloc.
 class CallFrameDecoder {
  public:
-  /// `common` says what operands are multiples of, and how addresses are written.
+  /// `common` supplies the alignment factors and the pointer encoding.
   CallFrameDecoder(ByteReader reader, const CommonInformation& common) noexcept
       : reader_(reader), common_(&common) {}
 
   [[nodiscard]] bool at_end() const noexcept { return reader_.at_end(); }
   [[nodiscard]] bool ok() const noexcept { return reader_.ok(); }
-  /// What was not decoded yet.
+  /// Returns the bytes not decoded yet.
   [[nodiscard]] std::span<const std::byte> rest() const noexcept { return reader_.rest(); }
-  /// Leaves out the next `bytes`: whole instructions, which the caller has decoded.
+  /// Skips `bytes`, whole instructions that the caller has decoded.
   void skip(std::size_t bytes) noexcept { static_cast<void>(reader_.read_bytes(bytes)); }
 
-  /// Decodes the next instruction. Behind one of action kUnknown, nothing can be decoded.
+  /// Decodes the next instruction. After a `kUnknown` one, no further instruction can be decoded.
   [[nodiscard]] CallFrameOperation next() noexcept {
     using Action = CallFrameOperation::Action;
     CallFrameOperation operation;
@@ -115,7 +116,7 @@ class CallFrameDecoder {
     }
   }
 
-  /// Modulo 2^64, as addresses are computed.
+  /// Multiplies modulo 2^64, as address arithmetic does.
   static std::int64_t scaled(std::uint64_t number, std::uint64_t factor) noexcept {
     return static_cast<std::int64_t>(number * factor);
   }

@@ -1,4 +1,4 @@
-/// Runs call frame instructions: from the description of a function to its rows.
+/// An interpreter of call frame instructions, which computes the rows of one function's FDE.
 #pragma once
 
 #include <algorithm>
@@ -15,15 +15,15 @@
 
 namespace alloctap::elf {
 
-/// Yields the rows of one description by ascending address. About 4 KB; allocates nothing, reads
-/// only the description's instructions, and ends after `kMaxInstructions` of them. Runs anywhere.
+/// An iterator over the rows of one FDE, by ascending address. About 4 KB. Allocates nothing, reads
+/// only the FDE's and CIE's instructions, and stops after `kMaxInstructions`. Runs inside malloc.
 class CallFrameInterpreter {
  public:
-  /// Compilers need one; what is written by hand, rarely two.
+  /// Compilers need one; hand-written code rarely needs two.
   static constexpr std::size_t kMaxRememberedRows = 8;
   static constexpr std::size_t kMaxInstructions = std::size_t{1} << 16;
 
-  /// Refers to `description`.
+  /// Keeps a reference to `description`.
   explicit CallFrameInterpreter(const FrameDescription& description) noexcept
       : description_(description),
         decoder_(ByteReader(description.common.instructions), description.common) {
@@ -37,8 +37,8 @@ class CallFrameInterpreter {
   }
   explicit CallFrameInterpreter(FrameDescription&&) = delete;
 
-  /// Goes to the next row that is not empty. False behind the last one, and from where something
-  /// is wrong: then `status` tells what.
+  /// Advances to the next non-empty row. Returns false after the last one, or on an error that
+  /// `status` then has.
   [[nodiscard]] bool next() noexcept {
     row_.begin = row_.end;
     while (running() && row_.begin < description_.end) {
@@ -52,9 +52,9 @@ class CallFrameInterpreter {
     return false;
   }
 
-  /// Passes over rows that end at or before `pc`, as long as they come of the few instructions that
-  /// nearly all rows come of. Follow with `next`. A function's rows before a call are dozens, and
-  /// every call address that a process meets is looked up once.
+  /// Skips rows that end at or before `pc`, as long as they need only the common instructions; call
+  /// `next` afterwards. A fast path: dozens of rows may precede a call, and each call address of a
+  /// process is looked up once.
   void skip_rows_before(std::uintptr_t pc) noexcept {
     while (running() && !decoder_.at_end()) {
       const bool reached = run_common_instructions(pc);
@@ -64,9 +64,9 @@ class CallFrameInterpreter {
     }
   }
 
-  /// The row that `next` went to.
+  /// Returns the row that `next` advanced to.
   [[nodiscard]] const CallFrameRow& row() const noexcept { return row_; }
-  /// kFound as long as nothing is wrong.
+  /// Returns `kFound` unless an error occurred.
   [[nodiscard]] UnwindStatus status() const noexcept { return status_; }
 
  private:
@@ -74,7 +74,7 @@ class CallFrameInterpreter {
 
   [[nodiscard]] bool running() const noexcept { return status_ == UnwindStatus::kFound; }
 
-  /// The first reason counts.
+  /// Keeps the first error.
   void fail(UnwindStatus reason) noexcept {
     if (running()) status_ = reason;
   }
@@ -84,22 +84,22 @@ class CallFrameInterpreter {
     row_.return_address_register = static_cast<std::uint8_t>(number);
   }
 
-  /// Bytes of the longest instruction that `run_common_instructions` knows.
+  /// Length of the longest instruction that `run_common_instructions` decodes.
   static constexpr std::size_t kLongestCommon = 3;
   static constexpr std::uint8_t kAdvance1 = 0x02;
   static constexpr std::uint8_t kAdvance2 = 0x03;
   static constexpr std::uint8_t kAdvance4 = 0x04;
   static constexpr std::uint8_t kSetCfaOffset = 0x0E;
 
-  /// Executes instructions of up to three bytes, without the detour over a CallFrameOperation. True
-  /// in front of one that changes the location otherwise, or to beyond `pc`; false in front of any
-  /// other.
+  /// Executes instructions of up to three bytes, without decoding into a `CallFrameOperation`.
+  /// Returns true if it stopped at an advance that is of another form, or goes beyond `pc`. Returns
+  /// false if it stopped at any other instruction.
   bool run_common_instructions(std::uintptr_t pc) noexcept {
     const std::span<const std::byte> bytes = decoder_.rest();
     const auto byte_at = [&](std::size_t i) { return std::to_integer<std::uint8_t>(bytes[i]); };
     std::size_t at = 0;
     std::uint8_t opcode = 0;
-    // So many bytes that no operand is missing; the last few go the long way.
+    // Ensures that every operand is complete; the last few bytes take the slow path.
     while (at + kLongestCommon <= bytes.size()) {
       opcode = byte_at(at);
       const std::uint8_t operand = byte_at(at + 1);
@@ -122,7 +122,7 @@ class CallFrameInterpreter {
     return stopped && (opcode >> 6 == 1 || (opcode != 0 && opcode <= kAdvance4));
   }
 
-  /// The number of bytes, `length`, if the location stays at or before `pc`; else 0.
+  /// Returns `length` if the new location is at or before `pc`; otherwise 0.
   std::size_t advance_within(std::uint32_t steps, std::size_t length, std::uintptr_t pc) noexcept {
     const std::uintptr_t to = location_ + steps * description_.common.code_alignment;
     if (to > pc || to < location_) return 0;
@@ -130,7 +130,8 @@ class CallFrameInterpreter {
     return length;
   }
 
-  /// The number of bytes; 0 where it is none of these, or its operand goes on in the next byte.
+  /// Returns the instruction's length; 0 if it is not a common one, or its operand exceeds one
+  /// byte.
   std::size_t run_common_instruction(std::uint8_t opcode, std::uint8_t operand) noexcept {
     const std::uint8_t packed = opcode & 0x3FU;
     const bool keeps_register = opcode >> 6 >= 2 && packed < row_.registers.size();
@@ -178,7 +179,7 @@ class CallFrameInterpreter {
     }
   }
 
-  /// Locations never go back.
+  /// Rejects locations that decrease.
   void go_to(std::uintptr_t location) noexcept {
     if (location < location_) return fail(UnwindStatus::kMalformed);
     location_ = location;
@@ -206,7 +207,7 @@ class CallFrameInterpreter {
     if (sets_offset) cfa.value = operation.value;
   }
 
-  /// Registers that are not kept, such as vectors, lead to no other.
+  /// Ignores untracked registers, such as vectors: no tracked register depends on them.
   void set_rule(const CallFrameOperation& operation) noexcept {
     if (operation.register_number >= row_.registers.size()) {
       row_.has_other_rules = true;
@@ -226,7 +227,7 @@ class CallFrameInterpreter {
     std::memcpy(remembered_.data() + remembered_count_++ * sizeof row_, &row_, sizeof row_);
   }
 
-  /// The rules come back, and the location stays.
+  /// Restores the rules, but keeps the location.
   void restore_row() noexcept {
     if (remembered_count_ == 0) return fail(UnwindStatus::kMalformed);
     const std::uintptr_t begin = row_.begin;
@@ -241,7 +242,7 @@ class CallFrameInterpreter {
   std::size_t executed_ = 0;
   CallFrameRow row_;
   std::array<RegisterRule, arch::DwarfRegisters::kCount> initial_registers_{};
-  /// Rows, as bytes: nobody needs them to be anything before one is remembered.
+  /// Raw bytes, so that rows are not initialized before use.
   alignas(
       CallFrameRow) std::array<std::byte, kMaxRememberedRows * sizeof(CallFrameRow)> remembered_;
   std::size_t remembered_count_ = 0;

@@ -1,5 +1,5 @@
-/// What call frame instructions are, and how they are written (DWARF 5, 6.4.2 and 7.24; GNU and
-/// AArch64 ones as in binutils' dwarf2.def).
+/// Call frame instructions and their encodings (DWARF 5, 6.4.2 and 7.24; GNU's and AArch64's as in
+/// binutils' dwarf2.def).
 #pragma once
 
 #include <array>
@@ -9,24 +9,24 @@
 
 namespace alloctap::elf {
 
-/// One instruction, whatever way it was written in: several opcodes differ only in how wide or how
-/// signed their operands are.
+/// A decoded instruction. Opcodes that differ only in the width or sign of their operands are one
+/// action.
 struct CallFrameOperation {
   enum class Action : std::uint8_t {
     kUnknown,
     kNothing,
-    /// The location grows by `value`.
+    /// Adds `value` to the location.
     kAdvance,
-    /// The location becomes `value`.
+    /// Sets the location to `value`.
     kSetLocation,
-    /// The CFA becomes `register_number` + `value`.
+    /// Sets the CFA to `register_number` + `value`.
     kSetCfa,
     kSetCfaRegister,
     kSetCfaOffset,
     kSetCfaExpression,
-    /// The rule of `register_number` becomes `rule_kind` of `value`.
+    /// Sets the rule of `register_number` to `rule_kind` with `value`.
     kSetRule,
-    /// It becomes what it was at the start of the function.
+    /// Resets the rule of `register_number` to the CIE's.
     kRestoreRule,
     kRememberRow,
     kRestoreRow,
@@ -35,25 +35,25 @@ struct CallFrameOperation {
 
   Action action = Action::kUnknown;
   RegisterRule::Kind rule_kind = RegisterRule::Kind::kUnspecified;
-  /// Of an expression: its bytes.
+  /// The length of the expression, if any.
   std::uint32_t expression_bytes = 0;
   std::uint64_t register_number = 0;
-  /// In bytes: alignment factors are applied. Or an address.
+  /// In bytes, after scaling by the alignment factor; or an address.
   std::int64_t value = 0;
 };
 
-/// How the operands of one opcode are written, and what they are for.
+/// The operand encodings of one opcode, and its action.
 struct CallFrameFormat {
   enum class Operand : std::uint8_t {
     kNone,
-    /// ULEB128, to `register_number`. All others go to `value`.
+    /// ULEB128, stored in `register_number`. All other operands are stored in `value`.
     kRegister,
     kUnsigned,
-    /// Times the alignment of data.
+    /// Multiplied by the data alignment factor.
     kFactoredUnsigned,
     kFactoredSigned,
     kFactoredNegated,
-    /// 1, 2 or 4 bytes, times the alignment of code.
+    /// 1, 2 or 4 bytes, multiplied by the code alignment factor.
     kDelta1,
     kDelta2,
     kDelta4,
@@ -67,7 +67,7 @@ struct CallFrameFormat {
   RegisterRule::Kind rule_kind = RegisterRule::Kind::kUnspecified;
 };
 
-/// By opcode, but for the three that have an operand in the opcode itself.
+/// Indexed by opcode, except for the three opcodes with an embedded operand.
 inline constexpr auto kCallFrameFormats = [] {
   using Action = CallFrameOperation::Action;
   using Rule = RegisterRule::Kind;
@@ -99,7 +99,7 @@ inline constexpr auto kCallFrameFormats = [] {
   formats[0x14] = rule(Rule::kCfaPlus, kFactoredUnsigned);        // val_offset
   formats[0x15] = rule(Rule::kCfaPlus, kFactoredSigned);          // val_offset_sf
   formats[0x16] = rule(Rule::kExpressionValue, kExpression);      // val_expression
-  // SPARC's GNU_window_save has the same number; there are no rows for SPARC here.
+  // SPARC's GNU_window_save has this number too; SPARC is not supported.
   if (arch::DwarfRegisters::kMaySignReturnAddress) {
     formats[0x2D] = {Action::kToggleSignature};  // negate_ra_state
   }

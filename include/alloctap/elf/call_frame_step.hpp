@@ -1,4 +1,4 @@
-/// Goes from one frame to its caller by the row that holds there, whatever the row needs.
+/// One unwind step with all registers: applies a row to a frame's registers.
 #pragma once
 
 #include <cstdint>
@@ -11,32 +11,32 @@
 
 namespace alloctap::elf {
 
-/// What is known of a caller.
+/// The result of a step to the caller.
 struct CallFrameStep {
   enum class Outcome : std::uint8_t {
     kCaller,
-    /// There is no caller: the return address is said to be undefined, or is 0.
+    /// The frame has no caller: its return address is undefined or 0.
     kOutermost,
-    /// A rule needs a register that is unknown or a word that may not be read.
+    /// A rule needs an unknown register, or a word that cannot be read.
     kFailed,
   };
 
   Outcome outcome = Outcome::kFailed;
-  /// Where the caller continues. Its row is the one of `pc - 1`, or of `pc` where `pc_is_exact`.
+  /// The caller's return address. Look up its row at `pc - 1`, or at `pc` if `pc_is_exact`.
   std::uintptr_t pc = 0;
   std::uintptr_t cfa = 0;
-  /// The frame was pushed by a signal: its caller did not call.
+  /// A signal pushed the frame: its caller was interrupted and did not call.
   bool pc_is_exact = false;
-  /// The caller's, with kCaller. The stack pointer is the CFA where no rule says else. What the
-  /// ABI lets functions destroy is unknown, unless a rule restores it. x86-64's column of the
-  /// return address is the caller's `pc`; AArch64's link register is unknown.
+  /// The caller's registers, on `kCaller`. The stack pointer is the CFA unless a rule differs.
+  /// Caller-saved registers are unknown unless a rule restores them. On x86-64 the return address
+  /// column is `pc`; on AArch64 the link register is unknown.
   RegisterFile registers;
 };
 
-/// What the rules of one row yield.
+/// An evaluator of one row's rules.
 class CallFrameRules {
  public:
-  /// Refers to all of them.
+  /// Keeps references to all arguments.
   CallFrameRules(const CallFrameRow& row, const RegisterFile& registers,
                  WordReaderRef read_word) noexcept
       : row_(row), registers_(registers), read_word_(read_word) {}
@@ -49,7 +49,7 @@ class CallFrameRules {
     return value ? std::optional(*value + static_cast<std::uintptr_t>(rule.value)) : std::nullopt;
   }
 
-  /// The caller's value of a register.
+  /// Returns the caller's value of a register, or nullopt if unknown.
   [[nodiscard]] std::optional<std::uintptr_t> find_register(std::size_t number,
                                                             std::uintptr_t cfa) const noexcept {
     const RegisterRule& rule = row_.registers[number];
@@ -95,10 +95,10 @@ class CallFrameRules {
   WordReaderRef read_word_;
 };
 
-/// Applies `row` to the registers of its frame; those of the innermost frame should have the
-/// program counter on x86-64, which rules of a PLT use. `read_word` reads the stack. Does not check
-/// that the caller lies further out: a loop over frames has to, or to count. Needs about 1 KB of
-/// stack; runs anywhere that `read_word` does.
+/// Applies `row` to its frame's `registers`. On x86-64 the innermost frame's should include the
+/// program counter, which PLT rules use. `read_word` reads the stack. Does not check that the
+/// caller lies further out, so loops must check that or be bounded. Needs about 1 KB of stack. Runs
+/// inside malloc if `read_word` does.
 inline CallFrameStep step_to_caller(const CallFrameRow& row, const RegisterFile& registers,
                                     WordReaderRef read_word) noexcept {
   using Registers = arch::DwarfRegisters;
@@ -109,7 +109,7 @@ inline CallFrameStep step_to_caller(const CallFrameRow& row, const RegisterFile&
     step.outcome = CallFrameStep::Outcome::kOutermost;
     return step;
   }
-  // A function that returns to where it is.
+  // The function would return to its own pc.
   if (kind == RegisterRule::Kind::kSameValue && Registers::kReturnAddressIsProgramCounter) {
     return step;
   }

@@ -1,5 +1,5 @@
-/// What the functions of one object file have in common: a CIE of .eh_frame (DWARF 5, 6.4.1; Linux
-/// Standard Base, "DWARF Extensions", 10.6.1.1).
+/// A decoder of CIEs: what the FDEs of one object file share (DWARF 5, 6.4.1; Linux Standard Base,
+/// "DWARF Extensions", 10.6.1.1).
 #pragma once
 
 #include <cstddef>
@@ -14,23 +14,23 @@
 namespace alloctap::elf {
 
 struct CommonInformation {
-  /// What holds at the start of each function.
+  /// The initial instructions, which compute the row at the start of each function.
   std::span<const std::byte> instructions;
   std::uint64_t code_alignment = 0;
   std::int64_t data_alignment = 0;
   std::uint64_t return_address_register = 0;
-  /// How descriptions write their range, and instructions an address.
+  /// The encoding of FDE ranges, and of addresses in instructions.
   std::uint8_t pointer_encoding = PointerEncoding::kAbsolute;
-  /// Whether descriptions have a sized piece of data behind their range.
+  /// Whether FDEs have augmentation data after their range.
   bool has_augmentation_data = false;
-  /// A frame that a signal pushed: its caller was interrupted at the return address itself, not
-  /// in the call before it.
+  /// A signal pushed the frame: its caller was interrupted at the return address itself, not in a
+  /// call before it.
   bool signal_frame = false;
-  /// Whether a function is asked when an exception passes through the frame.
+  /// Whether a personality routine runs when an exception passes through the frame.
   bool has_personality = false;
 };
 
-/// Takes what the letters of `augmentation` stand for off `data`. False where a letter is unknown.
+/// Reads the data of each letter of `augmentation`. Returns false if a letter is unknown.
 inline bool read_augmentation(std::string_view augmentation, ByteReader& data,
                               CommonInformation& information) noexcept {
   for (const char letter : augmentation) {
@@ -39,7 +39,7 @@ inline bool read_augmentation(std::string_view augmentation, ByteReader& data,
         information.pointer_encoding = data.read<std::uint8_t>();
         break;
       case 'L':
-        // Of a table that only exceptions need.
+        // The encoding of the LSDA pointer, needed only for exceptions.
         static_cast<void>(data.read<std::uint8_t>());
         break;
       case 'P': {
@@ -61,7 +61,7 @@ inline bool read_augmentation(std::string_view augmentation, ByteReader& data,
   return data.ok();
 }
 
-/// Reads the fields between the augmentation and its data. What they say is checked here.
+/// Reads and validates the fields between the augmentation string and its data.
 inline bool read_alignments(ByteReader& reader, std::uint8_t version,
                             CommonInformation& information) noexcept {
   if (version == 4) {
@@ -76,8 +76,8 @@ inline bool read_alignments(ByteReader& reader, std::uint8_t version,
   return reader.ok();
 }
 
-/// The CIE at `address`; nothing where there is none, or it is malformed, or says of itself what is
-/// unknown here: versions other than 1, 3 and 4, or augmentations without a size. Runs anywhere.
+/// Decodes the CIE at `address`. Returns nullopt if it is no CIE, malformed or unsupported:
+/// versions other than 1, 3 and 4, or augmentations without a size. Runs inside malloc.
 inline std::optional<CommonInformation> read_common_information(const UnwindTables& tables,
                                                                 std::uintptr_t address) noexcept {
   constexpr std::size_t kMaxLetters = 15;
@@ -88,7 +88,7 @@ inline std::optional<CommonInformation> read_common_information(const UnwindTabl
   if (version != 1 && version != 3 && version != 4) return std::nullopt;
   const std::string_view augmentation = reader.read_text(kMaxLetters);
   CommonInformation information;
-  // GCC 2 wrote an address here that nobody needs.
+  // GCC 2 wrote an unused address here.
   if (augmentation == "eh") static_cast<void>(reader.read<std::uintptr_t>());
   if (!read_alignments(reader, version, information)) return std::nullopt;
   if (augmentation.starts_with('z')) {

@@ -1,5 +1,5 @@
-/// Evaluates the DWARF expressions of call frame rules (DWARF 5, 2.5.1): how glibc describes a
-/// signal's frame, and linkers describe a PLT.
+/// An evaluator of DWARF expressions in call frame rules (DWARF 5, 2.5.1). glibc uses them for
+/// signal frames, linkers for PLTs.
 #pragma once
 
 #include <cstddef>
@@ -15,20 +15,20 @@
 
 namespace alloctap::elf {
 
-/// One evaluation. Ends after `kMaxSteps` operations, so that a loop does; branches stay inside
-/// the expression. Runs anywhere that the reader does.
+/// A single-use evaluator. Stops after `kMaxSteps` operations, so loops end; branches stay inside
+/// the expression. Runs inside malloc if the reader does.
 class DwarfExpression {
  public:
   static constexpr std::size_t kMaxSteps = 1024;
 
-  /// Refers to all of them.
+  /// Keeps references to all arguments.
   DwarfExpression(std::span<const std::byte> bytes, const RegisterFile& registers,
                   WordReaderRef read_word) noexcept
       : bytes_(bytes), reader_(bytes), registers_(registers), read_word_(read_word) {}
 
-  /// The top of the stack at the end. `initial` is pushed first: register rules start with the CFA.
-  /// Nothing where the expression is malformed, uses what call frame rules may not use, or needs a
-  /// register that is unknown or a word that may not be read.
+  /// Returns the top of the stack at the end. Pushes `initial` first, if given: register rules
+  /// start with the CFA. Returns nullopt if the expression is malformed or uses operations not
+  /// allowed in call frame rules. Also if it needs an unknown register or an unreadable word.
   [[nodiscard]] std::optional<std::uintptr_t> evaluate(
       std::optional<std::uintptr_t> initial) noexcept {
     if (initial) stack_.push(*initial);
@@ -176,7 +176,7 @@ class DwarfExpression {
     stack_.push(value ? std::optional(*value + offset) : std::nullopt);
   }
 
-  /// Fewer bytes are the word's lowest: the architectures known here are little-endian.
+  /// Reads the low bytes of a word: the supported architectures are little-endian.
   std::optional<std::uintptr_t> read_memory(std::uintptr_t address, unsigned bytes) noexcept {
     std::uintptr_t word = 0;
     if (!stack_.ok() || bytes == 0 || bytes > sizeof word || !read_word_(address, word)) {
@@ -186,7 +186,7 @@ class DwarfExpression {
     return word << unused_bits >> unused_bits;
   }
 
-  /// Continues `distance` bytes behind the next operation, at most at the end.
+  /// Branches by `distance`, counted from the next operation; the target may be the end.
   void go_to(std::int64_t distance) noexcept {
     const auto position = static_cast<std::int64_t>(bytes_.size() - reader_.rest().size());
     const std::int64_t target = position + distance;

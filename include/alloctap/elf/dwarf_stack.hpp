@@ -1,4 +1,4 @@
-/// The stack that DWARF expressions compute on (DWARF 5, 2.5.1).
+/// The operand stack and the arithmetic of DWARF expressions (DWARF 5, 2.5.1).
 #pragma once
 
 #include <algorithm>
@@ -11,11 +11,10 @@
 
 namespace alloctap::elf {
 
-/// Words of addresses, last in, first out. What does not fit, or is not there, makes it fail for
-/// good. Runs anywhere.
+/// A fixed-size stack of words with a sticky error on overflow and underflow. Runs inside malloc.
 class DwarfStack {
  public:
-  /// GCC and glibc need four.
+  /// GCC and glibc use four.
   static constexpr std::size_t kMaxWords = 32;
 
   [[nodiscard]] bool ok() const noexcept { return ok_; }
@@ -26,7 +25,7 @@ class DwarfStack {
     words_[count_++] = word;
   }
 
-  /// Fails without a word.
+  /// Fails if `word` is nullopt.
   void push(std::optional<std::uintptr_t> word) noexcept { word ? push(*word) : fail(); }
 
   [[nodiscard]] std::uintptr_t pop() noexcept {
@@ -35,12 +34,12 @@ class DwarfStack {
     return 0;
   }
 
-  /// Pushes a copy of the word that has `depth` words above it.
+  /// Pushes a copy of the word at `depth`, counted from the top.
   void pick(std::size_t depth) noexcept {
     depth < count_ ? push(words_[count_ - 1 - depth]) : fail();
   }
 
-  /// The top word goes below the second.
+  /// Swaps the two top words.
   void swap() noexcept {
     const std::uintptr_t top = pop();
     const std::uintptr_t second = pop();
@@ -48,7 +47,7 @@ class DwarfStack {
     push(second);
   }
 
-  /// The top word goes below the third.
+  /// Moves the top word below the third.
   void rotate() noexcept {
     const std::uintptr_t top = pop();
     const std::uintptr_t second = pop();
@@ -64,7 +63,7 @@ class DwarfStack {
   bool ok_ = true;
 };
 
-/// 1 or 0. Words are signed here. Nothing for operations that compare nothing.
+/// Returns 1 or 0, comparing signed words. Returns nullopt if `operation` is no comparison.
 inline std::optional<std::uintptr_t> compare(DwarfOperation operation, std::uintptr_t left,
                                              std::uintptr_t right) noexcept {
   const auto signed_left = static_cast<std::intptr_t>(left);
@@ -87,7 +86,7 @@ inline std::optional<std::uintptr_t> compare(DwarfOperation operation, std::uint
   }
 }
 
-/// Signed; the smallest word divided by -1 is itself. Nothing for a division by zero.
+/// Divides signed words; the minimum divided by -1 is itself. Returns nullopt for division by zero.
 inline std::optional<std::uintptr_t> divide(std::uintptr_t left, std::uintptr_t right) noexcept {
   const auto divisor = static_cast<std::intptr_t>(right);
   if (divisor == 0) return std::nullopt;
@@ -95,8 +94,8 @@ inline std::optional<std::uintptr_t> divide(std::uintptr_t left, std::uintptr_t 
   return static_cast<std::uintptr_t>(static_cast<std::intptr_t>(left) / divisor);
 }
 
-/// What the operations of two words make of them; wraps as addresses do. Nothing for what has no
-/// result, and for other operations.
+/// Computes a binary operation modulo 2^64. Returns nullopt if the result is undefined, or
+/// `operation` is not binary.
 inline std::optional<std::uintptr_t> compute(DwarfOperation operation, std::uintptr_t left,
                                              std::uintptr_t right) noexcept {
   constexpr std::uintptr_t kBits = 8 * sizeof(std::uintptr_t);

@@ -1,4 +1,4 @@
-/// What the loader reads of a module: its dynamic section.
+/// A parser of an ELF module's dynamic section.
 #pragma once
 
 #include <elf.h>
@@ -16,24 +16,23 @@
 
 namespace alloctap::elf {
 
-/// The tables behind PT_DYNAMIC (ELF gABI, "Dynamic Section"), each inside the module's segments;
-/// one that is not is empty.
+/// The tables that PT_DYNAMIC refers to (ELF gABI, "Dynamic Section"). A table that is not inside
+/// the module's segments is empty.
 struct DynamicSection {
-  /// All that could be symbols: up to the end of their segment, because nothing states how many
-  /// there are.
+  /// Extends to the segment's end, because ELF does not state the number of symbols.
   std::span<const ElfW(Sym)> symbols;
-  /// Ends in '\0', so that a text begins at each of its characters.
+  /// Ends in NUL, so that a string begins at every offset.
   std::string_view names;
   std::span<const ElfW(Rela)> jump_slots_rela;
   std::span<const ElfW(Rel)> jump_slots_rel;
   std::span<const ElfW(Rela)> rela;
   std::span<const ElfW(Rel)> rel;
-  /// Packed (`android_relocations.hpp`).
+  /// In the packed format of `android_relocations.hpp`.
   std::span<const std::byte> android_rela;
   std::span<const std::byte> android_rel;
 };
 
-/// Collects the entries that `read_dynamic_section` needs.
+/// The raw values of the tags that `read_dynamic_section` needs.
 struct DynamicEntries {
   std::uintptr_t symbols = 0;
   std::uintptr_t names = 0;
@@ -106,14 +105,14 @@ struct DynamicEntries {
   }
 };
 
-/// Where an entry points: glibc adds the bias to entries when it loads a module, musl and the vdso
-/// leave them as they are in the file, and a program that is not position-independent has no bias.
+/// Returns the address of a tag's table. glibc adds the bias to the entries on load; musl and the
+/// vDSO keep the file's values. Executables that are not position-independent have no bias.
 constexpr std::uintptr_t dynamic_address(std::uintptr_t value, std::uintptr_t bias) noexcept {
   return value < bias ? value + bias : value;
 }
 
-/// The dynamic section of `memory`; nothing where the module has none (a static executable) or no
-/// names in it. Reads only inside the segments; runs anywhere.
+/// Parses the dynamic section of `memory`. Returns nullopt if it has no such section (a static
+/// executable) or no string table. Reads only inside the segments. Runs inside malloc.
 inline std::optional<DynamicSection> read_dynamic_section(const LoadedMemory& memory) noexcept {
   const auto segments = memory.segments();
   const auto found = std::find_if(segments.begin(), segments.end(),
@@ -142,7 +141,7 @@ inline std::optional<DynamicSection> read_dynamic_section(const LoadedMemory& me
   }
   section.rela =
       memory.array<ElfW(Rela)>(at(entries.rela), entries.rela_bytes / sizeof(ElfW(Rela)));
-  // Those that come first name no symbol, and are most.
+  // Skips the relative relocations, which come first, are the majority and name no symbol.
   section.rela =
       section.rela.subspan(std::min<std::uint64_t>(section.rela.size(), entries.relative_rela));
   section.rel = memory.array<ElfW(Rel)>(at(entries.rel), entries.rel_bytes / sizeof(ElfW(Rel)));

@@ -1,5 +1,5 @@
-/// Finds the description of a function in .eh_frame, by the sorted table of .eh_frame_hdr (Linux
-/// Standard Base, "DWARF Extensions", 10.6.2).
+/// Finds a function's FDE in .eh_frame by binary search of .eh_frame_hdr (Linux Standard Base,
+/// "DWARF Extensions", 10.6.2).
 #pragma once
 
 #include <cstddef>
@@ -11,22 +11,22 @@
 
 namespace alloctap::elf {
 
-/// What .eh_frame_hdr says.
+/// The contents of .eh_frame_hdr.
 struct EhFrameHeader {
-  /// Both relative to the header's address.
+  /// Both are relative to the header's address.
   struct Row {
     std::int32_t code_begin;
     std::int32_t description;
   };
 
-  /// The address of .eh_frame; 0 where it is not told.
+  /// The address of .eh_frame, or 0 if not given.
   std::uintptr_t eh_frame = 0;
-  /// The rows, `sizeof(Row)` bytes each and not aligned, by ascending `code_begin`. Empty where
-  /// there is no table, or it is written in another format than the one that linkers write.
+  /// Unaligned rows of `sizeof(Row)` bytes, by ascending `code_begin`. Empty if there is no table,
+  /// or in an encoding that linkers do not use.
   std::span<const std::byte> table;
 };
 
-/// nullopt where the header is malformed. Runs anywhere.
+/// Returns nullopt if the header is malformed. Runs inside malloc.
 inline std::optional<EhFrameHeader> read_eh_frame_header(const UnwindTables& tables) noexcept {
   constexpr std::uint8_t kVersion = 1;
   ByteReader reader = tables.reader_at(tables.header);
@@ -51,9 +51,9 @@ inline std::optional<EhFrameHeader> read_eh_frame_header(const UnwindTables& tab
   return reader.ok() ? std::optional(header) : std::nullopt;
 }
 
-/// Calls `visit(entry_address, const FrameEntry&)` for each description of .eh_frame, in the order
-/// of the file, until it returns false. `most_entries` bounds the time. Returns kFound where the
-/// visitor ended it, kNoDescription at the end of .eh_frame, kTooComplex behind `most_entries`.
+/// Calls `visit(entry_address, const FrameEntry&)` for each FDE of .eh_frame, in file order, until
+/// it returns false. `most_entries` bounds the time. Returns `kFound` if the visitor stopped,
+/// `kNoDescription` at the end of .eh_frame, `kTooComplex` after `most_entries`.
 template <class Visit>
 UnwindStatus visit_frame_entries(const UnwindTables& tables, std::size_t most_entries,
                                  Visit&& visit) noexcept {
@@ -61,7 +61,7 @@ UnwindStatus visit_frame_entries(const UnwindTables& tables, std::size_t most_en
   if (!header || header->eh_frame == 0) return UnwindStatus::kMalformed;
   std::uintptr_t address = header->eh_frame;
   for (std::size_t i = 0; i < most_entries; ++i) {
-    // A linker script may leave out the terminator.
+    // A linker script may omit the terminator.
     if (address == tables.high) return UnwindStatus::kNoDescription;
     const FrameEntry entry = read_frame_entry(tables, address);
     if (entry.kind == FrameEntry::Kind::kTerminator) return UnwindStatus::kNoDescription;
@@ -81,7 +81,7 @@ inline EhFrameHeader::Row read_table_row(std::span<const std::byte> table,
   return row;
 }
 
-/// How many rows of the table there are whose code begins at or below `pc`.
+/// Returns the number of rows whose code begins at or below `pc` (binary search).
 inline std::size_t count_rows_up_to(std::span<const std::byte> table, std::uintptr_t header,
                                     std::uintptr_t pc) noexcept {
   std::size_t low = 0;
@@ -95,13 +95,14 @@ inline std::size_t count_rows_up_to(std::span<const std::byte> table, std::uintp
   return low;
 }
 
-/// What is known of the code at `pc`. `description` is only of value with kFound.
+/// The result of an FDE look-up. `description` is meaningful only on `kFound`.
 struct FoundDescription {
   UnwindStatus status = UnwindStatus::kNoDescription;
   FrameDescription description;
 };
 
-/// The way without a table, bounded: the largest programs have half a million functions.
+/// Searches linearly, for modules without a table. Bounded; the largest programs have half a
+/// million functions.
 inline FoundDescription search_frame_description(const UnwindTables& tables,
                                                  std::uintptr_t pc) noexcept {
   constexpr std::size_t kMaxEntries = std::size_t{1} << 20;
@@ -116,15 +117,15 @@ inline FoundDescription search_frame_description(const UnwindTables& tables,
   return found;
 }
 
-/// The description of the code at `pc`. Takes time by the logarithm of the table's size; where a
-/// module has no table of the usual format, by the size of its .eh_frame. For a return address,
-/// ask for the address before it: the call may be its function's last instruction. Runs anywhere.
+/// Finds the FDE of the code at `pc`. Takes logarithmic time, or time linear in .eh_frame if the
+/// module has no table in the common encoding. For a return address, pass the address before it:
+/// the call may be its function's last instruction. Runs inside malloc.
 inline FoundDescription find_frame_description(const UnwindTables& tables,
                                                std::uintptr_t pc) noexcept {
   const auto header = read_eh_frame_header(tables);
   if (!header) return {UnwindStatus::kMalformed, {}};
   if (header->table.empty()) return search_frame_description(tables, pc);
-  // Linkers may leave descriptions of no code, at the address where another function begins.
+  // Linkers may leave empty FDEs at the address of another function.
   constexpr std::size_t kMaxEmpty = 4;
   std::size_t row = count_rows_up_to(header->table, tables.header, pc);
   for (std::size_t tries = 0; row != 0 && tries <= kMaxEmpty; ++tries) {

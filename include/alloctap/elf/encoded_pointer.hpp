@@ -1,5 +1,5 @@
-/// Pointers as exception tables write them: DW_EH_PE_* of the Linux Standard Base, "DWARF
-/// Extensions", 10.5.1.
+/// A decoder of encoded pointers in exception tables: DW_EH_PE_* (Linux Standard Base, "DWARF
+/// Extensions", 10.5.1).
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace alloctap::elf {
 
-/// The byte in front of such pointers: the low four bits are the format, three more say what the
-/// value is relative to, the highest that the pointer is stored at the resulting address.
+/// The encoding byte. The low four bits are the format, the next three the base that the value is
+/// relative to. The highest marks a pointer stored at the resulting address.
 struct PointerEncoding {
   static constexpr std::uint8_t kAbsolute = 0x00;
   static constexpr std::uint8_t kUleb128 = 0x01;
@@ -27,12 +27,12 @@ struct PointerEncoding {
   static constexpr std::uint8_t kBase = 0x70;
 
   static constexpr std::uint8_t kIndirect = 0x80;
-  /// No pointer is written at all.
+  /// No pointer is present.
   static constexpr std::uint8_t kOmit = 0xFF;
 };
 
-/// The number behind a pointer of `encoding`, with nothing added to it. `reader` fails where the
-/// format is none, or the pointer is omitted. Runs anywhere.
+/// Reads the raw value of a pointer, without a base. `reader` fails if the format is invalid or the
+/// pointer is omitted. Runs inside malloc.
 inline std::uintptr_t read_pointer_value(ByteReader& reader, std::uint8_t encoding) noexcept {
   const auto widened = [](std::int64_t value) { return static_cast<std::uintptr_t>(value); };
   switch (encoding == PointerEncoding::kOmit ? encoding : encoding & PointerEncoding::kFormat) {
@@ -60,10 +60,9 @@ inline std::uintptr_t read_pointer_value(ByteReader& reader, std::uint8_t encodi
   }
 }
 
-/// The address that a pointer of `encoding` means; 0 stays 0, as in the unwinder of GCC. What is
-/// relative to the data needs `data_base`, an address that is not 0. `reader` also fails for what
-/// tables of code addresses never use on the systems known here: indirect pointers, and those
-/// relative to the text, to a function or to an aligned place. Runs anywhere.
+/// Reads a pointer; 0 stays 0, as in GCC's unwinder. Data-relative pointers need a nonzero
+/// `data_base`. `reader` also fails for encodings that unwind tables never use on the supported
+/// systems: indirect, text-relative, function-relative or aligned. Runs inside malloc.
 inline std::uintptr_t read_encoded_pointer(ByteReader& reader, std::uint8_t encoding,
                                            std::uintptr_t data_base) noexcept {
   const std::uintptr_t position = reader.address();

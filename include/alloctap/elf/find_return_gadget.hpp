@@ -1,4 +1,4 @@
-/// Finds a place in a module through which a function can return to code outside of it.
+/// Finds return gadgets: code in a module through which a function returns to code outside it.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace alloctap::elf {
 
-/// Whether `number` is one of the registers that may be saved, and at its place.
+/// Returns whether `rule` is that of one of the gadget's optional registers.
 inline bool describes_optional(unsigned number, const RegisterRule& rule,
                                const arch::ReturnGadget& gadget) noexcept {
   constexpr std::int64_t kWord = sizeof(std::uintptr_t);
@@ -25,7 +25,7 @@ inline bool describes_optional(unsigned number, const RegisterRule& rule,
          rule.value == gadget.saved_at + kWord * (2 + std::int64_t{index});
 }
 
-/// Whether `row` is what the frame of a return through `gadget` looks like.
+/// Returns whether the unwind row `row` describes the frame of a return through `gadget`.
 inline bool describes_gadget(const CallFrameRow& row, const arch::ReturnGadget& gadget) noexcept {
   using Registers = arch::DwarfRegisters;
   const bool is_plain_call = !row.signal_frame && !row.return_address_signed &&
@@ -50,9 +50,9 @@ inline bool describes_gadget(const CallFrameRow& row, const arch::ReturnGadget& 
   return true;
 }
 
-/// The first gadget of one function whose row, and that of the byte before it, fits; 0 where there
-/// is none. An unwinder looks at the byte before a return address: so at what holds there. Reads
-/// code that `memory` holds alone. Runs anywhere.
+/// Returns the address of the function's first usable gadget, or 0. Its row must also cover the
+/// byte before it, because unwinders look up return addresses minus one. Reads only code in
+/// `memory`. Runs inside malloc.
 inline std::uintptr_t find_return_gadget_in(const LoadedMemory& memory,
                                             const FrameDescription& function) noexcept {
   const std::uintptr_t bytes = function.end - function.begin;
@@ -75,8 +75,8 @@ inline std::uintptr_t find_return_gadget_in(const LoadedMemory& memory,
   return 0;
 }
 
-/// The gadget nearest to `pc`: in its function, or in one of those around. 0 where none is among
-/// the nearest. Takes some hundred nanoseconds for each function. Runs anywhere.
+/// Returns the gadget nearest to `pc`, in its function or those around it. Returns 0 if the nearest
+/// `kMaxFunctions` have no gadget. Takes some hundred nanoseconds per function. Runs inside malloc.
 inline std::uintptr_t find_return_gadget(const LoadedMemory& memory, const UnwindTables& tables,
                                          std::uintptr_t pc) noexcept {
   constexpr std::size_t kMaxFunctions = 1000;
@@ -85,7 +85,7 @@ inline std::uintptr_t find_return_gadget(const LoadedMemory& memory, const Unwin
   const std::size_t count = header->table.size() / sizeof(EhFrameHeader::Row);
   const std::size_t own = count_rows_up_to(header->table, tables.header, pc);
   for (std::size_t i = 0; i < kMaxFunctions; ++i) {
-    // own - 1, own, own - 2, own + 1 and so on, of which those below 0 are too large.
+    // own - 1, own, own - 2, own + 1 and so on; indexes below 0 wrap and are out of range.
     const std::size_t row = i % 2 == 0 ? own - 1 - i / 2 : own + i / 2;
     if (row >= count) continue;
     const auto place = static_cast<std::uintptr_t>(read_table_row(header->table, row).description);
@@ -96,9 +96,9 @@ inline std::uintptr_t find_return_gadget(const LoadedMemory& memory, const Unwin
   return 0;
 }
 
-/// In the module that holds `pc`; 0 too where it has no unwind tables with a table to search, or
-/// its program headers are not at its start. Allocates nothing and takes no lock. The answer holds
-/// as long as the module stays loaded. errno may change.
+/// Returns a gadget of the module that contains `pc`. Returns 0 also if it has no .eh_frame_hdr
+/// table, or its program headers are not at its start. Allocates nothing and takes no lock. The
+/// result is valid while the module stays loaded. May change errno.
 inline std::uintptr_t find_return_gadget(std::uintptr_t pc) noexcept {
   constexpr std::size_t kPage = 4096;
   const os::LoadedModule module = os::find_module(pc);

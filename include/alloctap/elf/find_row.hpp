@@ -1,4 +1,4 @@
-/// From an address in code to the row that holds there.
+/// Finds the unwind table row at a code address.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace alloctap::elf {
 
-/// The memory that `find_row` works in: about 4 KB, which is as much as some fibers' stacks. So
-/// callers inside malloc keep it elsewhere.
+/// Scratch memory of `find_row`. About 4 KB, the size of some fibers' stacks, so callers inside
+/// malloc keep it elsewhere.
 struct RowSearch {
   FoundDescription found;
   std::optional<CallFrameInterpreter> interpreter;
 };
 
-/// Writes the row that holds at `pc` to `row`, whose content is only of value with kFound. For a
-/// return address, ask for the address before it, unless a signal frame led there: the call may be
-/// its function's last instruction. Runs anywhere.
+/// Writes the row at `pc` to `row`, which is meaningful only on `kFound`. For a return address not
+/// of a signal frame, pass the address before it: the call may be its function's last instruction.
+/// Runs inside malloc.
 inline UnwindStatus find_row(const UnwindTables& tables, std::uintptr_t pc, CallFrameRow& row,
                              RowSearch& search) noexcept {
   search.found = find_frame_description(tables, pc);
@@ -31,7 +31,7 @@ inline UnwindStatus find_row(const UnwindTables& tables, std::uintptr_t pc, Call
     row = interpreter.row();
     return UnwindStatus::kFound;
   }
-  // The rows of a description without an error cover it.
+  // Without an error, the rows of an FDE cover all its code.
   return interpreter.status();
 }
 

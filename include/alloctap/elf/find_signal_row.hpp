@@ -1,4 +1,4 @@
-/// The row of the code that handlers of signals return to, where no unwind table has one.
+/// Synthesizes the unwind table row of signal trampolines without unwind tables.
 #pragma once
 
 #include <array>
@@ -16,14 +16,13 @@
 
 namespace alloctap::elf {
 
-/// Whether the system may have put such code there: in its vDSO, in a library, and where there is
-/// no vDSO, anywhere. Keeps code that is made while the program runs from being copied at each
-/// capture.
+/// Returns whether `address` may be the system's code: in the vDSO, in a library, or anywhere if
+/// there is no vDSO. Saves copying JIT code at each capture.
 inline bool may_return_from_signal(std::uintptr_t address) noexcept {
   return os::vdso_address() == 0 || os::find_module(address).start != 0;
 }
 
-/// Every register is where the signal left it.
+/// Returns a row with every register in the signal frame.
 inline CallFrameRow signal_row(std::uintptr_t code) noexcept {
   using Registers = arch::DwarfRegisters;
   CallFrameRow row;
@@ -41,9 +40,9 @@ inline CallFrameRow signal_row(std::uintptr_t code) noexcept {
   return row;
 }
 
-/// Writes the row to `row` where `address`, which no table tells of, or the next one is the first
-/// of such code. Looks at a copy of what is there, so any address will do. For both an address and
-/// a return address minus one. Costs system calls; errno may change. Runs anywhere.
+/// Writes the trampoline's row to `row` and returns true if `address`, rounded up to an
+/// instruction, is its first one. So return addresses minus one work too. Compares a copy of the
+/// code, so any address is safe. Costs system calls; may change errno. Runs inside malloc.
 inline bool find_signal_row(std::uintptr_t address, CallFrameRow& row) noexcept {
   using Code = arch::SignalReturn::Code;
   if constexpr (arch::SignalReturn::kCode.empty()) return false;

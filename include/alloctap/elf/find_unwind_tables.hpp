@@ -1,4 +1,4 @@
-/// From an address in code to the unwind tables of its module.
+/// Finds the unwind tables of the module that contains a code address.
 #pragma once
 
 #include <elf.h>
@@ -16,11 +16,10 @@
 
 namespace alloctap::elf {
 
-/// The unwind tables of the module whose first byte is mapped at `start`, and which is loaded as
-/// its program headers say. `file` is the start of its file, aligned to 8, and the only memory that
-/// is read. The tables may be read as far as the segment that holds their header reaches: linkers
-/// put .eh_frame behind it, and beyond may be a gap that nobody may read. Nothing where the module
-/// has no tables or `file` does not tell. Runs anywhere.
+/// Returns the unwind tables of the module mapped at `start` as its program headers describe. Reads
+/// only `file`, the start of the module's file, aligned to 8. The result's bounds are those of the
+/// segment with .eh_frame_hdr: linkers put .eh_frame after it, and an unmapped gap may follow.
+/// Returns nullopt if the module has no tables or `file` lacks the headers. Runs inside malloc.
 inline std::optional<UnwindTables> unwind_tables_of_image(std::span<const std::byte> file,
                                                           std::uintptr_t start) noexcept {
   const auto image = read_mapped_image(file, start);
@@ -43,11 +42,10 @@ inline std::optional<UnwindTables> unwind_tables_of_image(std::span<const std::b
   return tables;
 }
 
-/// The unwind tables of the module that holds `pc`; nothing where no module does, or it has none:
-/// GCC links a program with -static (not -static-pie) so that it has no .eh_frame_hdr, unless told
-/// -Wl,--eh-frame-hdr. Code that registers its tables itself (`__register_frame`) is not found.
-/// Allocates nothing and takes no lock; may run inside malloc. The answer holds as long as the
-/// module stays loaded. errno may change.
+/// Returns the unwind tables of the module that contains `pc`, or nullopt. GCC's -static (not
+/// -static-pie) omits .eh_frame_hdr unless -Wl,--eh-frame-hdr is given. Does not find code
+/// registered with `__register_frame`. Allocates nothing and takes no lock. Runs inside malloc. The
+/// result is valid while the module stays loaded. May change errno.
 inline std::optional<UnwindTables> find_unwind_tables(std::uintptr_t pc) noexcept {
   constexpr std::size_t kPage = 4096;
   const os::LoadedModule module = os::find_module(pc);
@@ -56,7 +54,7 @@ inline std::optional<UnwindTables> find_unwind_tables(std::uintptr_t pc) noexcep
                        std::min(kPage, module.end - module.start));
   const auto tables = unwind_tables_of_image(file, module.start);
   if (tables) return tables;
-  // The program headers are elsewhere: tools that change finished files move them to the end.
+  // The program headers are not at the start: tools that edit finished files move them to the end.
   if (module.unwind_tables == 0) return std::nullopt;
   return UnwindTables{module.unwind_tables, module.start, module.end};
 }

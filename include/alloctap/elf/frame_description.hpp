@@ -1,4 +1,4 @@
-/// How one piece of code is unwound: an FDE of .eh_frame with what its CIE says (DWARF 5, 6.4.1).
+/// A decoder of FDEs, with the contents of their CIE: how one function is unwound (DWARF 5, 6.4.1).
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 namespace alloctap::elf {
 
 struct FrameDescription {
-  /// The code `[begin, end)`, in addresses of this process.
+  /// The code `[begin, end)`, as addresses in this process.
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
   CommonInformation common;
-  /// Those that follow the common ones.
+  /// Executed after those of the CIE.
   std::span<const std::byte> instructions;
 
   [[nodiscard]] bool covers(std::uintptr_t pc) const noexcept { return pc >= begin && pc < end; }
 };
 
-/// Decodes `entry`; nothing where it is no description, or it or its CIE is malformed. Runs
-/// anywhere.
+/// Decodes `entry`. Returns nullopt if it is no FDE, or it or its CIE is malformed. Runs inside
+/// malloc.
 inline std::optional<FrameDescription> decode_frame_description(const UnwindTables& tables,
                                                                 FrameEntry entry) noexcept {
   if (entry.kind != FrameEntry::Kind::kDescription) return std::nullopt;
@@ -39,7 +39,7 @@ inline std::optional<FrameDescription> decode_frame_description(const UnwindTabl
   return description;
 }
 
-/// The description at `address`, as above.
+/// Decodes the FDE at `address`. Returns nullopt like `decode_frame_description`.
 inline std::optional<FrameDescription> read_frame_description(const UnwindTables& tables,
                                                               std::uintptr_t address) noexcept {
   return decode_frame_description(tables, read_frame_entry(tables, address));

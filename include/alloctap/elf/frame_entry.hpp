@@ -1,4 +1,5 @@
-/// The entries that .eh_frame is a list of (Linux Standard Base, "DWARF Extensions", 10.6.1).
+/// A reader of raw .eh_frame entries: CIEs and FDEs (Linux Standard Base, "DWARF Extensions",
+/// 10.6.1).
 #pragma once
 
 #include <cstdint>
@@ -7,27 +8,27 @@
 
 namespace alloctap::elf {
 
-/// One entry, undecoded.
+/// An entry whose contents are not decoded.
 struct FrameEntry {
   enum class Kind : std::uint8_t {
-    /// What several functions have in common: a CIE.
+    /// A CIE, which several FDEs share.
     kCommonInformation,
-    /// How to unwind one function, or a part of one: an FDE.
+    /// An FDE: how to unwind one function or a part of one.
     kDescription,
     kTerminator,
     kMalformed,
   };
 
   Kind kind = Kind::kMalformed;
-  /// Of a description: where its CIE is.
+  /// The address of an FDE's CIE.
   std::uintptr_t common_information = 0;
-  /// What follows the length and the CIE pointer or id, as far as the length says.
+  /// The bytes after the length and the CIE pointer or id, up to the entry's end.
   ByteReader contents = ByteReader::failed();
-  /// Where the next entry begins; not of a terminator or what is malformed.
+  /// The address of the next entry, unless `kind` is `kTerminator` or `kMalformed`.
   std::uintptr_t next = 0;
 };
 
-/// The entry at `address`. Runs anywhere.
+/// Reads the entry at `address`. Runs inside malloc.
 inline FrameEntry read_frame_entry(const UnwindTables& tables, std::uintptr_t address) noexcept {
   constexpr std::uint32_t kLongLength = 0xFFFFFFFF;
   ByteReader reader = tables.reader_at(address);
@@ -41,7 +42,7 @@ inline FrameEntry read_frame_entry(const UnwindTables& tables, std::uintptr_t ad
   if (length == kLongLength) length = reader.read<std::uint64_t>();
   ByteReader contents(reader.read_bytes(length));
   const std::uintptr_t id_address = contents.address();
-  // 4 bytes also behind a long length, unlike in .debug_frame.
+  // 4 bytes even after a 64-bit length, unlike .debug_frame.
   const auto id = contents.read<std::uint32_t>();
   if (!reader.ok() || !contents.ok()) return {};
   entry.kind = id == 0 ? FrameEntry::Kind::kCommonInformation : FrameEntry::Kind::kDescription;

@@ -1,8 +1,7 @@
-/// Code in which branches through pointers must lead to landing pads.
+/// Detects modules whose code requires landing pads for indirect branches (AArch64 BTI).
 ///
-/// On AArch64 that holds for pages: the loader maps the code of a module so whose property note
-/// promises that the landing pads are there (ELF for the Arm 64-bit Architecture, "Program
-/// Property"; Linux ABI gABI extensions, ".note.gnu.property").
+/// The loader maps code pages so if the module's property note declares BTI (ELF for the Arm 64-bit
+/// Architecture, "Program Property"; Linux ABI gABI extensions, ".note.gnu.property").
 #pragma once
 
 #include <elf.h>
@@ -18,8 +17,7 @@
 
 namespace alloctap::elf {
 
-/// Whether `notes`, a PT_GNU_PROPERTY segment, promise AArch64's landing pads (bti). Reads only
-/// inside `notes`.
+/// Returns whether `notes`, a PT_GNU_PROPERTY segment, declare BTI. Reads only inside `notes`.
 inline bool promises_landing_pads(std::span<const std::byte> notes) noexcept {
   constexpr std::uint32_t kFeatures = 0xC0000000;
   constexpr std::uint32_t kLandingPads = 1;
@@ -31,7 +29,7 @@ inline bool promises_landing_pads(std::span<const std::byte> notes) noexcept {
     }
     return value;
   };
-  // A property is its number, its length, and that many bytes, padded to 8.
+  // A property is a type, a length and that many bytes, padded to 8.
   for (std::size_t at = kHeaderBytes; lies_inside(notes, at, 3 * sizeof(std::uint32_t));) {
     if (word(at) == kFeatures) return (word(at + 8) & kLandingPads) != 0;
     at += 8 + ((std::size_t{word(at + 4)} + 7) & ~std::size_t{7});
@@ -39,8 +37,8 @@ inline bool promises_landing_pads(std::span<const std::byte> notes) noexcept {
   return false;
 }
 
-/// Whether the module that holds `address` has such code. Pages that the program mapped itself are
-/// taken for others: no system call tells. Takes no lock, allocates nothing.
+/// Returns whether the module that contains `address` uses BTI. Returns false for pages that the
+/// program mapped itself, because no system call reports them. Takes no lock, allocates nothing.
 inline bool has_guarded_code([[maybe_unused]] std::uintptr_t address) noexcept {
 #if defined(__aarch64__)
   constexpr std::size_t kSmallestPage = 4096;

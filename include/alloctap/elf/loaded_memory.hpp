@@ -1,4 +1,4 @@
-/// The memory that a loaded module says is its own.
+/// A bounds checker for a loaded module's memory.
 #pragma once
 
 #include <elf.h>
@@ -11,8 +11,8 @@
 
 namespace alloctap::elf {
 
-/// The PT_LOAD segments of one module. What asks here before it reads never reads outside of them;
-/// that they are mapped is the caller's affair. Does not own `segments`. Runs anywhere.
+/// The PT_LOAD segments of one module, to validate addresses before reading. The caller ensures
+/// that they are mapped. Does not own `segments`. Runs inside malloc.
 class LoadedMemory {
  public:
   LoadedMemory(std::uintptr_t bias, std::span<const ElfW(Phdr)> segments) noexcept
@@ -21,14 +21,14 @@ class LoadedMemory {
   [[nodiscard]] std::uintptr_t bias() const noexcept { return bias_; }
   [[nodiscard]] std::span<const ElfW(Phdr)> segments() const noexcept { return segments_; }
 
-  /// One past the last byte that may be read from `address` on, `rights` (PF_...) being allowed;
-  /// `address` itself where nothing may.
+  /// Returns the end of the segment that contains `address` and has all `rights` (PF_...). Returns
+  /// `address` if no segment does.
   [[nodiscard]] std::uintptr_t end_of(std::uintptr_t address,
                                       ElfW(Word) rights = PF_R) const noexcept {
     for (const auto& segment : segments_) {
       const std::uintptr_t offset = address - bias_ - segment.p_vaddr;
       const bool allowed = segment.p_type == PT_LOAD && (segment.p_flags & rights) == rights;
-      // A segment that reaches around the end of the address space is a lie.
+      // Rejects segments that wrap around the address space.
       const std::uintptr_t rest = ~std::uintptr_t{0} - (bias_ + segment.p_vaddr);
       if (!allowed || offset >= segment.p_memsz || segment.p_memsz > rest) continue;
       return address + (segment.p_memsz - offset);
@@ -41,7 +41,7 @@ class LoadedMemory {
     return bytes <= end_of(address, rights) - address;
   }
 
-  /// `count` elements at `address`; none where they are not all inside, or not aligned.
+  /// Returns `count` elements at `address`, or an empty span if out of bounds or misaligned.
   template <class T>
   [[nodiscard]] std::span<const T> array(std::uintptr_t address, std::uint64_t count) const {
     const std::uint64_t fitting = (end_of(address) - address) / sizeof(T);
@@ -49,7 +49,7 @@ class LoadedMemory {
     return {reinterpret_cast<const T*>(address), count};
   }
 
-  /// As many elements as there are from `address` to the end of its segment.
+  /// Returns all elements from `address` to the segment's end.
   template <class T>
   [[nodiscard]] std::span<const T> rest(std::uintptr_t address) const {
     return array<T>(address, (end_of(address) - address) / sizeof(T));

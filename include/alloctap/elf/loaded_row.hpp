@@ -1,4 +1,4 @@
-/// The row that holds at an address: of a module's .eh_frame, or of what a signal left.
+/// Finds the unwind table row at a code address, from .eh_frame or a signal trampoline.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace alloctap::elf {
 
-/// Interprets the table anew each time; what it needs and promises is what `find_unwind_tables`,
-/// `find_row` and `find_signal_row` do.
+/// Interprets the table on each call. See `find_unwind_tables`, `find_row` and `find_signal_row`
+/// for preconditions and guarantees.
 [[nodiscard]] inline bool find_loaded_row(std::uintptr_t address, CallFrameRow& row,
                                           RowSearch& search) noexcept {
   const std::optional<UnwindTables> tables = find_unwind_tables(address);

@@ -1,4 +1,4 @@
-/// What an ELF file says of itself where it is mapped.
+/// A parser of the ELF headers of a mapped module.
 #pragma once
 
 #include <elf.h>
@@ -11,31 +11,32 @@
 
 namespace alloctap::elf {
 
-/// A module in memory. Addresses in the file plus `bias` are addresses in the process.
+/// A module in memory. An address in the file plus `bias` is an address in the process.
 struct MappedImage {
   std::uintptr_t bias = 0;
   /// One past the last byte that the module occupies.
   std::uintptr_t end = 0;
-  /// The GNU build-id, inside the bytes that were read; empty where they have none.
+  /// The GNU build-id, inside the bytes read; empty if not found there.
   std::span<const std::byte> build_id;
 };
 
-/// The description of the GNU build-id note in `notes`, a PT_NOTE segment (ELF gABI, "Note
+/// Returns the GNU build-id in `notes`, a PT_NOTE segment, or an empty span (ELF gABI, "Note
 /// Section"; names and descriptions are padded to 4 bytes).
 std::span<const std::byte> find_build_id(std::span<const std::byte> notes) noexcept;
 
-/// Whether `[offset, offset + bytes)` is a part of `file`.
+/// Returns whether `[offset, offset + bytes)` is inside `file`.
 constexpr bool lies_inside(std::span<const std::byte> file, std::uint64_t offset,
                            std::uint64_t bytes) noexcept {
   return offset <= file.size() && bytes <= file.size() - offset;
 }
 
-/// The program headers; none where `file` is no ELF file of this class, or they are not in it.
+/// Returns the program headers. Empty if `file` is no ELF file of this class or does not contain
+/// them.
 std::span<const ElfW(Phdr)> find_segments(std::span<const std::byte> file) noexcept;
 
-/// What `file`, the start of an ELF file, says of the module whose first byte is mapped at `start`;
-/// nothing where it is no ELF file of this class. `file` is aligned to 8. Reads only inside `file`;
-/// runs anywhere.
+/// Parses `file`, the start of the ELF file whose first byte is mapped at `start`, aligned to 8.
+/// Returns nullopt if it is no ELF file of this class. Reads only inside `file`. Runs inside
+/// malloc.
 std::optional<MappedImage> read_mapped_image(std::span<const std::byte> file,
                                              std::uintptr_t start) noexcept;
 

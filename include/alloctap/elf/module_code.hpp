@@ -1,4 +1,4 @@
-/// Whether an address lies in the code of a module.
+/// Checks whether an address is in a module's code.
 #pragma once
 
 #include <elf.h>
@@ -14,8 +14,8 @@
 
 namespace alloctap::elf {
 
-/// By the program headers of the module that holds `address`. Asks the system for nothing where the
-/// loader has a table of modules (glibc 2.35 and newer). Runs anywhere. errno may change.
+/// Returns whether `address` is in an executable segment of a module. Makes no system call if the
+/// loader has a table of modules (glibc 2.35 and newer). Runs inside malloc. May change errno.
 [[nodiscard]] inline bool is_module_code(std::uintptr_t address) noexcept {
   constexpr std::size_t kPage = 4096;
   const os::LoadedModule module = os::find_module(address);

@@ -1,4 +1,4 @@
-/// The registers of one frame, as far as they are known.
+/// The known registers of one frame during an unwind.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace alloctap::elf {
 
-/// Values by DWARF number. Numbers that are not kept are never known.
+/// Register values by DWARF number, each known or unknown. Untracked numbers are never known.
 class RegisterFile {
  public:
   static constexpr std::size_t kCount = arch::DwarfRegisters::kCount;
@@ -21,7 +21,7 @@ class RegisterFile {
     return known ? std::optional(values_[number]) : std::nullopt;
   }
 
-  /// Makes the register unknown where there is no value.
+  /// Sets a register, or marks it as unknown if `value` is nullopt.
   void set(std::size_t number, std::optional<std::uintptr_t> value) noexcept {
     if (number >= kCount) return;
     const std::uint64_t bit = std::uint64_t{1} << number;

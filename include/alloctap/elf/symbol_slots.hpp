@@ -1,4 +1,4 @@
-/// The words of a module that hold addresses of functions.
+/// An iterator over the words of a module that the loader fills with symbol addresses.
 #pragma once
 
 #include <elf.h>
@@ -15,9 +15,10 @@
 namespace alloctap::elf {
 
 enum class SlotKind : std::uint8_t {
-  /// What a procedure linkage table jumps through; may be bound on the first call.
+  /// A PLT's jump slot; may be bound on the first call.
   kJumpSlot,
-  /// An entry of the global offset table: -fno-plt calls through it, and addresses are read off it.
+  /// An entry of the global offset table: -fno-plt calls through it, and code loads addresses from
+  /// it.
   kGlobalData,
   /// A word of data, such as `auto* function = &malloc` at namespace scope.
   kAbsolute,
@@ -25,17 +26,17 @@ enum class SlotKind : std::uint8_t {
 
 /// One word that the loader fills with the address of a symbol.
 struct SymbolSlot {
-  /// Aligned, and inside a segment that is writable or was until the loader had finished.
+  /// Aligned; in a segment that is writable or was until relocation ended (RELRO).
   std::uintptr_t address = 0;
-  /// Ends in '\0'; the module's.
+  /// NUL-terminated; belongs to the module.
   const char* name = nullptr;
   const ElfW(Sym) * symbol = nullptr;
   SlotKind kind = SlotKind::kJumpSlot;
-  /// The number of a jump slot among the module's.
+  /// The index of a jump slot among the module's jump slots.
   std::uint32_t number = 0;
 };
 
-/// Walks the relocations of one module.
+/// A pass over the relocations of one module.
 template <class Visit>
 class SymbolSlotWalk {
  public:
@@ -55,8 +56,8 @@ class SymbolSlotWalk {
 
  private:
   static std::int64_t addend(const ElfW(Rela) & relocation) noexcept { return relocation.r_addend; }
-  /// In the word itself, where the loader has replaced it: an absolute word cannot be told from one
-  /// that has an addend, and the formats with REL that matter name functions by the other kinds.
+  /// The loader has overwritten the addend in the word. So absolute words are skipped, as one with
+  /// an addend cannot be recognized. The relevant REL formats name functions by the other kinds.
   static std::int64_t addend(const ElfW(Rel) & relocation) noexcept {
     return kind_number(relocation.r_info) == arch::RelocationKinds::kAbsolute ? 1 : 0;
   }
@@ -93,7 +94,7 @@ class SymbolSlotWalk {
     if (!table.empty()) for_each_android_relocation(table, most_words(), see);
   }
 
-  /// No word is filled twice.
+  /// Bounds the number of relocations: a word is filled at most once.
   [[nodiscard]] std::uint64_t most_words() const noexcept {
     std::uint64_t bytes = 0;
     for (const auto& segment : memory_.segments()) {
@@ -121,18 +122,17 @@ class SymbolSlotWalk {
   Visit& visit_;
 };
 
-/// Calls `visit(const SymbolSlot&)` for each word of the module that is filled with the address of
-/// a symbol and nothing added to it. Which symbols there are, a walk costs some nanoseconds each to
-/// tell: whether a slot lies in the module's writable memory is asked last, by `is_writable_slot`.
-/// Packed relative relocations (DT_RELR) name no symbols. Reads only inside the module's segments;
-/// runs anywhere.
+/// Calls `visit(const SymbolSlot&)` for each word that is filled with a symbol's address without an
+/// addend. Takes some nanoseconds per relocation. Check `is_writable_slot` last, for the slots that
+/// you need. Skips packed relative relocations (DT_RELR), which name no symbols. Reads only inside
+/// the module's segments. Runs inside malloc.
 template <class Visit>
 void for_each_symbol_slot(const LoadedMemory& memory, const DynamicSection& section,
                           Visit&& visit) noexcept {
   SymbolSlotWalk<std::remove_reference_t<Visit>>(memory, section, visit).run();
 }
 
-/// Whether `slot` is where the loader could write it.
+/// Returns whether `slot` is in the module's writable memory.
 inline bool is_writable_slot(const LoadedMemory& memory, const SymbolSlot& slot) noexcept {
   return memory.holds(slot.address, sizeof(void*), PF_R | PF_W);
 }

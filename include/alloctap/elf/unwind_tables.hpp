@@ -1,7 +1,7 @@
-/// Where one module's unwind tables are, and how they may be read.
+/// The memory bounds of one module's unwind tables, and the result codes of look-ups.
 ///
-/// The tables of a module are data that may be wrong in every way: whatever reads them here runs
-/// inside malloc, allocates nothing, takes no lock, and reads only inside `[low, high)`.
+/// Unwind tables are untrusted data. Their readers run inside malloc, allocate nothing, take no
+/// lock, and read only inside `[low, high)`.
 #pragma once
 
 #include <cstddef>
@@ -12,26 +12,26 @@
 
 namespace alloctap::elf {
 
-/// What looking something up in unwind tables came to.
+/// The result of an unwind table look-up.
 enum class UnwindStatus : std::uint8_t {
   kFound,
-  /// The tables say nothing of this address.
+  /// The tables do not cover this address.
   kNoDescription,
-  /// The tables contradict themselves, or what the standards allow.
+  /// The tables are inconsistent or violate the standards.
   kMalformed,
-  /// The tables may be right, but use what this reader does not know or has no room for.
+  /// The tables may be valid, but use features beyond this reader or its buffers.
   kTooComplex,
 };
 
 struct UnwindTables {
   /// The address of the module's .eh_frame_hdr.
   std::uintptr_t header = 0;
-  /// Readable memory that holds the header, .eh_frame, and nothing that may vanish before them.
+  /// Bounds of readable memory with the header and .eh_frame, which stays mapped as long as they
+  /// do.
   std::uintptr_t low = 0;
   std::uintptr_t high = 0;
 
-  /// Reads from `address` to the end of the memory; a reader that has failed where `address` lies
-  /// outside.
+  /// Returns a reader from `address` to `high`, in the failed state if `address` is out of bounds.
   [[nodiscard]] ByteReader reader_at(std::uintptr_t address) const noexcept {
     if (address < low || address >= high) return ByteReader::failed();
     return ByteReader({reinterpret_cast<const std::byte*>(address), high - address});

@@ -1,4 +1,4 @@
-/// How the words of a stack are read by what interprets unwind tables.
+/// The concept of a stack reader for unwind table interpreters, and a type-erased reference to one.
 #pragma once
 
 #include <concepts>
@@ -7,22 +7,22 @@
 
 namespace alloctap::elf {
 
-/// Reads the word at an address, which need not be aligned. False where it may not be read: the
-/// reader decides what belongs to the stack.
+/// A callable that reads the word at an address, aligned or not. Returns false if the word is not
+/// readable: the reader decides what belongs to the stack.
 template <class Reader>
 concept WordReader = requires(Reader& reader, std::uintptr_t address, std::uintptr_t& word) {
   { reader(address, word) } noexcept -> std::same_as<bool>;
 };
 
-/// Refers to a `WordReader` of any type, which must outlive it. What interprets tables is large:
-/// behind this it is compiled once, and not for each kind of memory.
+/// A non-owning, type-erased reference to a `WordReader`. It keeps the large table interpreters
+/// from being instantiated for each kind of memory.
 class WordReaderRef {
  public:
   template <class Reader>
     requires(WordReader<std::remove_reference_t<Reader>> &&
              !std::is_function_v<std::remove_reference_t<Reader>> &&
              !std::same_as<std::remove_cvref_t<Reader>, WordReaderRef>)
-  // NOLINTNEXTLINE(google-explicit-constructor): stands for a reader wherever one is asked for
+  // NOLINTNEXTLINE(google-explicit-constructor): converts implicitly, like std::function_ref
   WordReaderRef(Reader&& reader) noexcept
       : reader_(const_cast<void*>(static_cast<const void*>(&reader))),
         read_(&read_by<std::remove_reference_t<Reader>>) {}
