@@ -1,5 +1,5 @@
-/// A place in the code of a function, for architectures where a frame record alone does not tell
-/// where its caller's frame begins.
+/// A code address with the registers needed to unwind from it. On some architectures the frame
+/// record alone does not lead to the caller's frame.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,16 @@ namespace alloctap::arch {
 
 #if defined(__x86_64__) && defined(_WIN32)
 
-/// There are no frame records: a frame pointer points anywhere into its function's frame. The
-/// unwind rule of a place in the function leads to the caller from the registers that it has there.
+/// An address inside a function, with two registers at it. Windows code has no frame records: rbp
+/// points anywhere into the frame. So the address's unwind rule finds the caller from both
+/// registers.
 struct CodeAddress {
   std::uintptr_t address = 0;
   std::uintptr_t stack_pointer = 0;
   std::uintptr_t frame_pointer = 0;
 };
 
-/// The place that this is folded into.
+/// Returns the address at the point of inlining.
 ALLOCTAP_ALWAYS_INLINE CodeAddress this_place() noexcept {
   CodeAddress place;
   ALLOCTAP_ASM volatile(
@@ -32,21 +33,21 @@ ALLOCTAP_ALWAYS_INLINE CodeAddress this_place() noexcept {
 
 #elif defined(__x86_64__)
 
-/// A frame record lies right below the caller's frame (`stack_pointer_of_caller`), so nobody asks.
+/// Empty: a frame record ends at the start of the caller's frame (`stack_pointer_of_caller`).
 struct CodeAddress {};
 
-/// The place that this is folded into.
+/// Returns the address at the point of inlining.
 ALLOCTAP_ALWAYS_INLINE CodeAddress this_place() noexcept { return {}; }
 
 #elif defined(__aarch64__)
 
-/// A frame record lies anywhere in its function's frame: the unwind rule of a place in the function
-/// says how far from the caller's.
+/// An address inside a function. A frame record lies anywhere in the frame; the address's unwind
+/// rule has the distance to the caller's frame.
 struct CodeAddress {
   std::uintptr_t address = 0;
 };
 
-/// The place that this is folded into.
+/// Returns the address at the point of inlining.
 ALLOCTAP_ALWAYS_INLINE CodeAddress this_place() noexcept {
   CodeAddress place;
   ALLOCTAP_ASM volatile("adr %0, ." : "=r"(place.address));

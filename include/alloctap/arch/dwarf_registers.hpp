@@ -1,8 +1,8 @@
-/// The registers that call frame information speaks of, by their DWARF numbers.
+/// The DWARF register numbers of each architecture.
 ///
 /// x86-64: System V ABI, AMD64 supplement, figure 3.36. AArch64: "DWARF for the Arm 64-bit
-/// Architecture", section 4.1. Numbers beyond `kCount` (vector and system registers) may be
-/// mentioned and are not kept.
+/// Architecture", section 4.1. Unwind tables may mention numbers from `kCount` on (vector and
+/// system registers), which are not tracked.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +19,16 @@ struct DwarfRegisters {
   static constexpr unsigned kStackPointer = 7;
   static constexpr unsigned kReturnAddress = 16;
   static constexpr unsigned kProgramCounter = 16;
-  /// Whether that column is the program counter: a caller's value is where it continues.
+  /// Whether the return address column is the program counter: the caller's value is its pc.
   static constexpr bool kReturnAddressIsProgramCounter = true;
-  /// Whether return addresses may carry a signature (pointer authentication).
+  /// Whether return addresses may be signed (pointer authentication).
   static constexpr bool kMaySignReturnAddress = false;
 
-  /// Whether a function leaves `number` as it found it where its rules say nothing of it: rbx, rbp
-  /// and r12 to r15. What the rules say goes first.
+  /// Returns whether `number` is callee-saved: rbx, rbp and r12 to r15. The default if unwind rules
+  /// do not mention the register.
   static constexpr bool is_preserved(unsigned number) noexcept {
 #if defined(_WIN32)
-    // rsi and rdi ("x64 calling convention").
+    // rsi and rdi are callee-saved on Windows ("x64 calling convention").
     if (number == 4 || number == 5) return true;
 #endif
     return number == 3 || number == kFramePointer || (number >= 12 && number <= 15);
@@ -41,19 +41,19 @@ struct DwarfRegisters {
   static constexpr std::size_t kCount = 33;
   static constexpr unsigned kFramePointer = 29;
   static constexpr unsigned kReturnAddress = 30;
-  /// The link register is not: a caller's value is lost in its call.
+  /// It is the link register, whose caller's value the call destroys.
   static constexpr bool kReturnAddressIsProgramCounter = false;
   static constexpr unsigned kStackPointer = 31;
-  /// Where a signal interrupted its caller; calls leave their return address in the link register.
+  /// The pc at which a signal interrupted the caller; calls use the link register instead.
   static constexpr unsigned kProgramCounter = 32;
   static constexpr bool kMaySignReturnAddress = true;
 
-  /// x19 to x29, and the link register as long as a leaf function runs.
+  /// Returns whether `number` is x19 to x29, or the link register, which leaf functions preserve.
   static constexpr bool is_preserved(unsigned number) noexcept {
     return number >= 19 && number <= kReturnAddress;
   }
 
-  /// XPACLRI, a hint that does nothing on processors without pointer authentication.
+  /// Executes XPACLRI, a no-op hint on processors without pointer authentication.
   static std::uintptr_t strip_signature(std::uintptr_t return_address) noexcept {
     register std::uintptr_t link ALLOCTAP_ASM("x30") = return_address;
     ALLOCTAP_ASM("hint #7" : "+r"(link));

@@ -1,9 +1,8 @@
-/// Replacing the entry of a function by a jump, as far as it depends on the processor.
+/// Inline hooks: overwrites a function's entry with a jump, as each architecture needs it.
 ///
-/// `EntryPatch` of each architecture has the same members. A jump in the function leads to its
-/// island, memory of its own within the jump's reach. There lie the stub, which jumps on through a
-/// word (where the replacement stands), and the trampoline: the displaced instructions, then a jump
-/// behind them.
+/// `EntryPatch` has one interface for all architectures. The jump leads to an island, memory
+/// allocated within the jump's reach. It has a stub, which jumps to the replacement through a
+/// pointer. Its trampoline executes the displaced instructions and jumps back behind them.
 #pragma once
 
 #include "alloctap/arch/function_code.hpp"

@@ -1,18 +1,18 @@
-/// Entry points that ask which function to go on to and jump there, with the arguments and the
-/// caller as they came. The loader tells its callers apart by their return addresses, so a
-/// function that calls it in the caller's place will not do.
+/// Assembly entry points that replace dlopen, dlmopen and dlsym. Each asks a C++ function which
+/// function to call, and jumps there with unchanged arguments and caller. A plain wrapper would not
+/// work, because the loader identifies callers by their return addresses.
 ///
-/// `alloctap_forward_symbol` asks `alloctap_plt_before_symbol`, which takes nothing and returns the
-/// function's address.
+/// `alloctap_forward_symbol` (dlsym) calls `alloctap_plt_before_symbol`, which takes no arguments
+/// and returns the function's address.
 ///
-/// `alloctap_forward_open` hands the caller's return address and the second argument to
-/// `alloctap_plt_before_open`, which returns `ForwardedOpen`, and `alloctap_forward_open_in` the
-/// former to `alloctap_plt_before_open_in`. With a gadget, the function returns to it, and it to
-/// the entry, which calls `alloctap_plt_after_open` with the result and returns to the caller. All
-/// that is remembered is on the stack, as unwinders want it: the function may open further modules,
-/// throw, or never return.
+/// `alloctap_forward_open` (dlopen) passes the caller's return address and the second argument to
+/// `alloctap_plt_before_open`, which returns a `ForwardedOpen`. `alloctap_forward_open_in`
+/// (dlmopen) passes only the return address, to `alloctap_plt_before_open_in`. If a gadget is
+/// given, the function returns to it, and it returns to the entry point. That calls
+/// `alloctap_plt_after_open` with the result and returns to the caller. All state is on the stack
+/// and covered by unwind tables. So the function may open further modules, throw, or never return.
 ///
-/// Up to three arguments and one result are kept.
+/// Up to three arguments and one result are preserved.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,11 @@
 
 namespace alloctap::arch {
 
-/// How to go on. A type of C with two words: it is returned in registers.
+/// The function to jump to, and its return address. A C struct of two words, so it is returned in
+/// registers.
 struct ForwardedOpen {
   std::uintptr_t function;
-  /// Where the function is to return to: a place of `return_gadgets.hpp`. 0: to the caller.
+  /// The return address for the function: a gadget of `return_gadgets.hpp`; 0 means the caller.
   std::uintptr_t gadget;
 };
 
@@ -36,8 +37,8 @@ ALLOCTAP_HIDDEN void alloctap_forward_open_in();
 ALLOCTAP_HIDDEN void alloctap_forward_symbol();
 }
 
-// In sections of their own, of which the linker keeps one: every source file has them. An unwinder
-// looks at the byte before a return address: so a nop stands before what gadgets return to.
+// In COMDAT sections, because every source file has them. Unwinders look up return addresses minus
+// one, so a nop precedes each label that gadgets return to.
 #if defined(__x86_64__)
 ALLOCTAP_ASM(R"(
   .macro alloctap_begin_entry name, ask

@@ -1,4 +1,4 @@
-/// The machine code of one function.
+/// The machine code of one function, as input of a decoder.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,8 @@
 
 namespace alloctap::arch {
 
-/// `bytes` are what lies at `address` while the function runs; they may be read from a copy or from
-/// a file. `behind`: what follows the function, as far as it may be read; padding is looked for in
-/// it.
+/// `bytes` is the code that runs at `address`; it may be a copy or come from a file. `behind` is
+/// the readable memory after the function, which is searched for padding.
 struct FunctionCode {
   std::uintptr_t address = 0;
   std::span<const std::byte> bytes;

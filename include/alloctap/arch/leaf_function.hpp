@@ -1,4 +1,4 @@
-/// How long a function is that no table tells the length of, as far as its code shows.
+/// Computes the length of leaf functions without unwind tables, by decoding their code.
 #pragma once
 
 #if defined(__x86_64__)
@@ -12,7 +12,7 @@ using x86_64::leaf_function_bytes;
 #include <span>
 
 namespace alloctap::arch {
-/// Nobody asks for it on other processors yet: 0, as where it cannot be told.
+/// Not needed on other processors yet: returns 0, the value for an unknown length.
 inline std::size_t leaf_function_bytes(std::span<const std::byte>, std::uintptr_t) noexcept {
   return 0;
 }

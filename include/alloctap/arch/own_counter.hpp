@@ -1,4 +1,4 @@
-/// Numbers that one thread counts and others read.
+/// Statistics counters with a single writer thread.
 #pragma once
 
 #include <atomic>
@@ -8,9 +8,9 @@
 
 namespace alloctap::arch {
 
-/// Adds to a counter that nobody else writes. Others may read it at any time. A compiler keeps the
-/// read and the write of an atomic variable apart; where the processor adds in memory, this is one
-/// instruction, so that a signal handler of the same thread may count as well.
+/// Adds to a counter that only this thread writes; others may read it at any time. In assembly,
+/// because compilers emit a load and a store. A single x86-64 instruction, so a signal handler on
+/// this thread may count too.
 ALLOCTAP_ALWAYS_INLINE void add_to_own(std::atomic<std::uint64_t>& counter,
                                        std::uint64_t number) noexcept {
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-/// The registers of the function that asks.
+/// Captures the calling function's registers, to start an unwind.
 #pragma once
 
 #include <array>
@@ -9,13 +9,12 @@
 
 namespace alloctap::arch {
 
-/// Values by DWARF number.
+/// Register values by DWARF number.
 using RegisterValues = std::array<std::uintptr_t, DwarfRegisters::kCount>;
 
-/// Writes the stack pointer, the program counter and what functions preserve, as it is in the
-/// function that this is inlined into, and leaves the rest alone; returns an address inside that
-/// function, where these values hold. Its callers can be found from there as long as it does not
-/// return.
+/// Writes sp, pc and the callee-saved registers of the function that this is inlined into; leaves
+/// the others unchanged. Returns the pc at which they hold. An unwind may start there until that
+/// function returns.
 ALLOCTAP_ALWAYS_INLINE std::uintptr_t read_own_registers(RegisterValues& values) noexcept {
   std::uintptr_t pc = 0;
 #if defined(__x86_64__)

@@ -1,11 +1,11 @@
-/// Why a function cannot be patched.
+/// Reasons why a function cannot be patched.
 #pragma once
 
 #include <cstdint>
 
 namespace alloctap::arch {
 
-/// One reason each; `kNone` where nothing speaks against it.
+/// `kNone` means that the function can be patched.
 enum class PatchRefusal : std::uint8_t {
   kNone,
   kTooShort,
@@ -25,7 +25,7 @@ enum class PatchRefusal : std::uint8_t {
 
 inline constexpr std::uint8_t kPatchRefusals = 14;
 
-/// What stands in messages behind "because".
+/// Returns the text that follows "because" in messages.
 constexpr const char* describe(PatchRefusal refusal) noexcept {
   switch (refusal) {
     case PatchRefusal::kNone:

@@ -1,4 +1,4 @@
-/// Tells the processor that a loop waits for another thread.
+/// The processor's spin-wait hint.
 #pragma once
 
 #include "alloctap/macros.hpp"

@@ -1,7 +1,7 @@
-/// The relocations that put the address of a symbol into a word, and the code that binds one late.
+/// ELF relocation types that store a symbol's address, and the detection of lazy binding stubs.
 ///
 /// Numbers: System V ABI, AMD64 supplement, table 4.9; "ELF for the Arm 64-bit Architecture",
-/// section 5.7. Stubs: as GNU ld, lld and mold write them.
+/// section 5.7. Stubs: as GNU ld, lld and mold emit them.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@ struct RelocationKinds {
   static constexpr std::uint32_t kGlobalData = 6;
   static constexpr std::uint32_t kJumpSlot = 7;
 
-  /// Whether `code` is the stub that has the loader bind the jump slot of that number: an optional
-  /// endbr64, then push of the number. Those of mold share one, which knows them by r11: push of it
-  /// and of a word of the global offset table.
+  /// Returns whether `code` is the PLT's lazy binding stub of jump slot `number`: an optional
+  /// endbr64, then a push of the number. mold's shared stub, which gets the number in r11, pushes
+  /// that register and a word of the GOT.
   static bool is_lazy_stub(std::span<const std::byte> code, std::uint32_t number) noexcept {
     constexpr unsigned char kEndBranch[] = {0xF3, 0x0F, 0x1E, 0xFA};
     constexpr unsigned char kPush = 0x68;
@@ -39,8 +39,8 @@ struct RelocationKinds {
   static constexpr std::uint32_t kGlobalData = 1025;
   static constexpr std::uint32_t kJumpSlot = 1026;
 
-  /// All slots share one stub, which knows them by x16: an optional bti c, then
-  /// stp x16, x30, [sp, #-16]!.
+  /// Returns whether `code` is the lazy binding stub that all slots share; it gets the slot in x16.
+  /// An optional bti c, then stp x16, x30, [sp, #-16]!.
   static bool is_lazy_stub(std::span<const std::byte> code, std::uint32_t) noexcept {
     constexpr std::uint32_t kBranchTarget = 0xD503245F;
     constexpr std::uint32_t kSave = 0xA9BF7BF0;

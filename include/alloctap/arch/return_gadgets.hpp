@@ -1,9 +1,9 @@
-/// Ends of functions: what stands in code that leads a return on to the next return address.
+/// Return gadgets: instruction sequences that return to the next return address on the stack.
 ///
-/// Whoever enters a function in such a way that it returns to a gadget, with the address of code of
-/// its own behind, gets control back, though the function saw a caller in the gadget's module. That
-/// stacks can be unwound meanwhile is a matter of the row that holds in front of the gadget: it
-/// must be one that is given here, with nothing else saved.
+/// A hook calls a function with a gadget in the caller's module as return address, and the hook's
+/// own code above it. The function then sees that module as its caller, and the hook regains
+/// control. Stacks stay unwindable meanwhile if the unwind row just before the gadget is the one
+/// listed here, with no other register saved.
 #pragma once
 
 #include <array>
@@ -18,27 +18,27 @@ namespace alloctap::arch {
 struct ReturnGadget {
   static constexpr unsigned kNoRegister = DwarfRegisters::kCount;
 
-  /// Machine code; on x86-64 it may stand inside of other instructions.
+  /// Machine code; on x86-64 it may be inside other instructions.
   std::string_view code;
-  /// How the canonical frame address follows.
+  /// The rule of the canonical frame address (CFA).
   unsigned cfa_register = 0;
   std::int64_t cfa_offset = 0;
-  /// Restored by the gadget.
+  /// The register that the gadget restores.
   unsigned saved_register = kNoRegister;
-  /// Where that and the return address are, from the canonical frame address.
+  /// Offsets of the saved register and the return address from the CFA.
   std::int64_t saved_at = -16;
   std::int64_t return_address_at = -8;
-  /// Of how many registers, from `kFirstOptional` on, the row may say that they are saved, a word
-  /// each and 16 bytes above `saved_at`: there they are, and the gadget leaves them alone.
+  /// How many registers from `kFirstOptional` on the row may list as saved. Their slots are one
+  /// word each, from 16 bytes above `saved_at`. The gadget does not change them.
   unsigned optional_registers = 0;
-  /// What addresses of instructions are multiples of.
+  /// Required alignment of `code`.
   std::size_t alignment = 1;
 
   static constexpr unsigned kFirstOptional = 19;
 };
 
-/// The forms that `forwarding_entries.hpp` can build a frame for, which it tells by their first
-/// byte.
+/// The gadgets that `forwarding_entries.hpp` builds frames for; it distinguishes them by their
+/// first byte.
 #if defined(__x86_64__)
 inline constexpr unsigned kRbx = 3;
 inline constexpr std::array<ReturnGadget, 7> kReturnGadgets{{
@@ -57,7 +57,7 @@ inline constexpr std::array<ReturnGadget, 7> kReturnGadgets{{
     {"\xC9\xC3", DwarfRegisters::kFramePointer, 16, DwarfRegisters::kFramePointer},
 }};
 #elif defined(__aarch64__)
-/// ldp x29, x30, [sp], #bytes; ret, with the size of the frame where the first instruction has it.
+/// Describes ldp x29, x30, [sp], #bytes; ret. The first instruction encodes the frame size.
 constexpr ReturnGadget restore_and_return(std::string_view code, unsigned cfa_register,
                                           std::int64_t bytes) noexcept {
   return {code,

@@ -1,7 +1,7 @@
-/// Whether the processor checks returns against a stack of its own.
+/// Detects hardware shadow stacks, which check returns against a separate stack.
 ///
-/// x86-64: Intel SDM, "RDSSP" (nothing happens where there is no shadow stack). AArch64: Arm ARM,
-/// "CHKFEAT", bit 0 for the guarded control stack (a hint elsewhere).
+/// x86-64: Intel SDM, "RDSSP" (a no-op without a shadow stack). AArch64: Arm ARM, "CHKFEAT", bit 0,
+/// the guarded control stack (a hint elsewhere).
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace alloctap::arch {
 
-/// Of the calling thread. Runs anywhere.
+/// Returns whether the calling thread has a shadow stack. Runs inside malloc.
 inline bool has_shadow_stack() noexcept {
 #if defined(__x86_64__)
   std::uintptr_t pointer = 0;
-  // rdsspq %rax, which older assemblers do not know.
+  // rdsspq %rax; as bytes, because older assemblers lack it.
   ALLOCTAP_ASM volatile(".byte 0xF3, 0x48, 0x0F, 0x1E, 0xC8" : "+a"(pointer));
   return pointer != 0;
 #elif defined(__aarch64__)
   register std::uintptr_t is_off ALLOCTAP_ASM("x16") = 1;
-  // chkfeat x16: clears the bits of what is on.
+  // chkfeat x16: clears the bits of enabled features.
   ALLOCTAP_ASM volatile("hint #40" : "+r"(is_off));
   return is_off == 0;
 #else

@@ -1,9 +1,8 @@
-/// The code that handlers of signals return to, and what the system left for it on the stack, where
-/// no unwind table tells of it.
+/// The signal trampoline and the signal frame, for systems that have no unwind table for them.
 ///
-/// Linux has such code in its vDSO for AArch64 and throws the vDSO's tables away
-/// (arch/arm64/kernel/vdso/vdso.lds.S and sigreturn.S); qemu-user and musl have none for theirs.
-/// The instructions are everywhere the same, which is how GCC's unwinder knows them
+/// On AArch64, Linux has the trampoline in its vDSO but discards the vDSO's unwind tables
+/// (arch/arm64/kernel/vdso/vdso.lds.S and sigreturn.S). qemu-user and musl have no tables for
+/// theirs. The instructions do not vary, so GCC's unwinder recognizes them
 /// (libgcc/config/aarch64/linux-unwind.h).
 #pragma once
 
@@ -26,20 +25,20 @@ struct SignalReturn {
   /// mov x8, #139 (rt_sigreturn); svc #0.
   static constexpr Code kCode{0xd2801168, 0xd4000001};
 
-  /// `struct rt_sigframe` of arch/arm64/kernel/signal.c: what the stack pointer is at.
+  /// `struct rt_sigframe` of arch/arm64/kernel/signal.c, at the stack pointer.
   struct Frame {
     siginfo_t information;
     ucontext_t context;
   };
 
-  /// Where it has the registers of what was interrupted, in the order of their DWARF numbers up to
-  /// the program counter: bytes from the stack pointer.
+  /// Offset of the interrupted registers from the stack pointer. They are in the order of their
+  /// DWARF numbers, up to the program counter.
   static constexpr std::ptrdiff_t kRegisters = offsetof(Frame, context.uc_mcontext.regs);
 };
 
 #else
 
-/// Tables tell of all such code.
+/// Empty: unwind tables cover all such code.
 struct SignalReturn {
   using Code = std::array<std::uint32_t, 0>;
 

@@ -1,11 +1,11 @@
-/// Where a function that only jumps to another one leads.
+/// The destination of a thunk, a function that only jumps to another one.
 #pragma once
 
 #include <cstdint>
 
 namespace alloctap::arch {
 
-/// Directly, or through the word at `pointer`.
+/// The destination is `address`, or the value of the word at `pointer`.
 struct ThunkDestination {
   std::uintptr_t address = 0;
   std::uintptr_t pointer = 0;

@@ -1,4 +1,4 @@
-/// Instructions of A64 into a buffer.
+/// An A64 assembler for trampolines.
 #pragma once
 
 #include <array>
@@ -11,33 +11,34 @@
 
 namespace alloctap::arch::aarch64 {
 
-/// Numbers of registers. Functions may change the first two at any call: linkers' own code does.
+/// Register numbers. The first two are the ABI's scratch registers for linker veneers, so any call
+/// may change them.
 inline constexpr std::uint32_t kScratch = 16;
 inline constexpr std::uint32_t kSecondScratch = 17;
 inline constexpr std::uint32_t kLinkRegister = 30;
 inline constexpr std::uint32_t kZeroRegister = 31;
 
-/// Whether b at `from` leads to `to`: 128 MiB, both a multiple of four.
+/// Returns whether b at `from` reaches `to`: 128 MiB, both aligned to 4.
 constexpr bool is_branch_in_reach(std::uintptr_t from, std::uintptr_t to) noexcept {
   constexpr std::int64_t kReach = std::int64_t{1} << 27;
   const auto distance = static_cast<std::int64_t>(to - from);
   return distance >= -kReach && distance < kReach;
 }
 
-/// The word of b at `from`, which reaches `to`.
+/// Encodes b at `from` to `to`, which is in reach.
 constexpr std::uint32_t branch_word(std::uintptr_t from, std::uintptr_t to) noexcept {
   return 0x14000000U | (static_cast<std::uint32_t>((to - from) >> 2) & 0x03FFFFFFU);
 }
 
-/// Whether ldr at `from` reads the word at `to`: 1 MiB.
+/// Returns whether ldr at `from` reaches the word at `to`: 1 MiB.
 constexpr bool is_load_in_reach(std::uintptr_t from, std::uintptr_t to) noexcept {
   constexpr std::int64_t kReach = std::int64_t{1} << 20;
   const auto distance = static_cast<std::int64_t>(to - from);
   return distance >= -kReach && distance < kReach;
 }
 
-/// Appends to `room`, which will stand at `address`, a multiple of eight, and has room for all that
-/// is written. The last eight bytes are for a literal.
+/// Appends instructions to `room`, which will be mapped at `address`, aligned to 8. Precondition:
+/// `room` is large enough. Its last eight bytes are for a literal.
 class CodeWriter {
  public:
   CodeWriter(std::span<std::byte> room, std::uintptr_t address) noexcept
@@ -45,7 +46,7 @@ class CodeWriter {
 
   [[nodiscard]] std::uintptr_t here() const noexcept { return address_ + size_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  /// Whether every branch and every load reaches.
+  /// Returns whether every branch and load so far is in reach.
   [[nodiscard]] bool reaches() const noexcept { return reaches_; }
 
   void put(std::uint32_t word) noexcept {
@@ -61,13 +62,13 @@ class CodeWriter {
   void move_register(std::uint32_t to, std::uint32_t from) noexcept {
     put(0xAA0003E0 | from << 16 | to);
   }
-  /// Reads the word at `pointer` into the register.
+  /// Loads the word at `pointer` into a register.
   void load(std::uint32_t number, std::uintptr_t pointer) noexcept {
     reaches_ &= is_load_in_reach(here(), pointer);
     const auto words = static_cast<std::uint32_t>((pointer - here()) >> 2);
     put(0x58000000 | (words & 0x7FFFF) << 5 | number);
   }
-  /// Any number into the register: by the literal, so once.
+  /// Loads any number into a register through the literal, so call it at most once.
   void load_number(std::uint32_t number, std::uint64_t value) noexcept {
     const std::size_t literal = room_.size() - sizeof value;
     std::memcpy(room_.data() + literal, &value, sizeof value);

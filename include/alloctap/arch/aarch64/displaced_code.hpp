@@ -1,4 +1,4 @@
-/// The instruction that gives way to a branch at the entry of a function, and whether it may.
+/// Selects the instruction that an entry patch displaces, and checks that it may.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,15 @@
 
 namespace alloctap::arch::aarch64 {
 
-/// The bytes of the branch that replaces it: b.
+/// Length of the branch that replaces it: b.
 inline constexpr std::size_t kPatchBytes = kInstructionBytes;
 
-/// One instruction, the function's first, or the one behind its landing pad, which stays: where
-/// branch targets are checked, calls through pointers must find it. Where `refusal` is not kNone it
-/// applies to `refused_at`, and the rest means nothing.
+/// The function's first instruction, or the one after the landing pad, which stays: checked calls
+/// through pointers must find it. If `refusal` is not `kNone`, it concerns `refused_at`, and the
+/// other members are meaningless.
 ///
-/// `signing`, paciasp or pacibsp, is the landing pad that signs the return address; 0 where there
-/// is none. It has run when the displaced instruction does, and when the replacement is entered it
-/// must not have.
+/// `signing` is a landing pad that signs the return address, paciasp or pacibsp; otherwise 0. It
+/// executes before the displaced instruction, and must be undone before the replacement is entered.
 struct DisplacedCode {
   PatchRefusal refusal = PatchRefusal::kNone;
   std::uintptr_t refused_at = 0;
@@ -28,7 +27,7 @@ struct DisplacedCode {
 
   [[nodiscard]] std::uintptr_t start() const noexcept { return instruction.address; }
   [[nodiscard]] std::uintptr_t end() const noexcept { return instruction.end(); }
-  /// Whether `[address, address + bytes)` has a byte that is replaced.
+  /// Returns whether the replaced bytes overlap `[address, address + bytes)`.
   [[nodiscard]] bool overlaps(std::uintptr_t address, std::size_t bytes) const noexcept {
     return address < end() && start() < address + bytes;
   }
@@ -38,11 +37,11 @@ struct DisplacedCode {
   }
 };
 
-/// The parts of `analyze_function`, which is below.
+/// Internals of `analyze_function`.
 namespace displacing {
 
-/// What is wrong with moving an instruction. A second landing pad waits for branches through
-/// pointers too.
+/// Returns why an instruction cannot be moved, or `kNone`. A second landing pad is also a target of
+/// indirect branches.
 constexpr PatchRefusal refusal_of(Form form) noexcept {
   switch (form) {
     case Form::kBreakpoint:
@@ -58,7 +57,7 @@ constexpr PatchRefusal refusal_of(Form form) noexcept {
   }
 }
 
-/// Fills in the instruction that is displaced.
+/// Selects the displaced instruction.
 inline void choose(const FunctionCode& function, DisplacedCode& displaced) noexcept {
   const auto too_short = [&](std::size_t bytes) { return function.bytes.size() < bytes; };
   if (too_short(kPatchBytes)) return displaced.refuse(PatchRefusal::kTooShort, function.address);
@@ -76,7 +75,7 @@ inline void choose(const FunctionCode& function, DisplacedCode& displaced) noexc
   displaced.refuse(refusal_of(displaced.instruction.form), displaced.start());
 }
 
-/// What is wrong with an instruction anywhere in the function, the displaced one included.
+/// Returns why `instruction`, anywhere in the function, prevents the patch, or `kNone`.
 inline PatchRefusal refusal_anywhere(const FunctionCode& function, const DisplacedCode& displaced,
                                      const Instruction& instruction) noexcept {
   const std::uintptr_t to = instruction.target;
@@ -103,13 +102,13 @@ inline PatchRefusal refusal_anywhere(const FunctionCode& function, const Displac
 
 }  // namespace displacing
 
-/// Finds what a branch at the entry of `function` displaces, and looks at every word of the
-/// function to see that nothing in it depends on that word. Calls of the entry are calls; jumps to
-/// it may be loops. Words that are no instructions are data, and do no harm. Allocates nothing.
+/// Finds the instruction to displace, and checks every word of `function` for dependence on it.
+/// Calls of the entry are allowed; jumps to it are refused, because they may be loops. Invalid
+/// words are data and harmless. Allocates nothing.
 ///
-/// An exclusive load is not displaced: with the store in another place, the architecture no longer
-/// promises that this succeeds at some time (DDI 0487, "Load-Exclusive and Store-Exclusive
-/// instruction usage restrictions").
+/// Exclusive loads are not displaced. The architecture guarantees that load and store succeed
+/// eventually only if they are close (DDI 0487, "Load-Exclusive and Store-Exclusive instruction
+/// usage restrictions").
 inline DisplacedCode analyze_function(const FunctionCode& function) noexcept {
   DisplacedCode displaced;
   displacing::choose(function, displaced);

@@ -1,19 +1,17 @@
-/// A branch to an island over the entry of a function on AArch64: `EntryPatch` of
-/// arch/entry_patch.hpp.
+/// `EntryPatch` of arch/entry_patch.hpp for AArch64: one branch at the function's entry.
 ///
-/// One instruction is replaced, by one aligned store of its four bytes, so a thread has run it or
-/// has not, and none is ever between: nothing traps, and no thread has to be anywhere. Then the
-/// instruction caches are told, and `synchronize` makes every thread fetch anew. Until then a
-/// thread may run either instruction, and both are right: the island stays.
+/// One aligned 4-byte store replaces one instruction, so no thread is ever between old and new
+/// code. No traps or stopped threads are needed. Afterwards the instruction caches are invalidated,
+/// and `synchronize` makes every thread refetch. Until then a thread may run either instruction.
+/// Both are correct, because the island is never freed.
 ///
-/// What the architecture promises of that: where a word changes from one of b, bl, brk, hvc, isb,
-/// nop, smc, svc to another of these, a thread that runs it meanwhile runs one or the other. Of
-/// other instructions, which nearly all entries are, it promises that only for threads that
-/// synchronize before they come there (DDI 0487, "Concurrent modification and execution of
-/// instructions"), and Linux stops all processors before it changes such a word of its own. For a
-/// program's own threads there is no such means but signals, which some block. Processors fetch
-/// aligned words whole, from caches that are coherent with the store once it is told them: every
-/// tool that hooks functions of running programs relies on that, and this one does.
+/// The architecture guarantees that a concurrent thread executes the old or the new word if both
+/// are in this list: b, bl, brk, hvc, isb, nop, smc, svc. For other instructions, which nearly all
+/// entries have, it guarantees that only to threads that synchronize before they execute the word.
+/// (DDI 0487, "Concurrent modification and execution of instructions".) Linux stops all processors
+/// for its own such patches; a program could only use signals, which threads may block. In
+/// practice, processors fetch aligned words atomically, from caches coherent after invalidation.
+/// All tools that hook running functions rely on that.
 #pragma once
 
 #include <atomic>
@@ -33,13 +31,13 @@
 
 namespace alloctap::arch::aarch64 {
 
-/// What is to be changed, and into what. Plain data.
+/// A planned or applied patch. Trivially copyable.
 class EntryPatch {
  public:
-  /// Bytes of an island: the stub, then the trampoline.
+  /// Size of an island: stub, then trampoline.
   static constexpr std::size_t kIslandBytes = 16 + kTrampolineBytes;
 
-  /// Looks at `function` as it is without a patch.
+  /// Analyzes an unpatched `function`.
   static EntryPatch analyze(const FunctionCode& function) noexcept {
     EntryPatch patch;
     patch.displaced_ = analyze_function(function);
@@ -49,30 +47,31 @@ class EntryPatch {
 
   [[nodiscard]] PatchRefusal refusal() const noexcept { return displaced_.refusal; }
   [[nodiscard]] std::uintptr_t refused_at() const noexcept { return displaced_.refused_at; }
-  /// The bytes that change.
+  /// The range of bytes that the patch replaces.
   [[nodiscard]] std::uintptr_t start() const noexcept { return displaced_.start(); }
   [[nodiscard]] std::uintptr_t end() const noexcept { return displaced_.end(); }
-  /// Does what the function does without a patch; valid once an island is written.
+  /// Returns code that behaves as the unpatched function; valid after `write_island`.
   [[nodiscard]] std::uintptr_t trampoline() const noexcept { return trampoline_; }
 
-  /// Whether both move the same instruction from the same place.
+  /// Returns whether both displace the instruction at one address, with equal bytes.
   [[nodiscard]] bool displaces_same(const EntryPatch& other) const noexcept {
     return start() == other.start() && displaced_.signing == other.displaced_.signing &&
            original() == other.original();
   }
 
-  /// Calls `visit(address)` for addresses where an island may begin until it returns true.
+  /// Calls `visit(address)` for candidate island addresses until it returns true.
   template <class Visit>
   bool visit_places(Visit&& visit) const noexcept {
     return visit_island_places(start(), visit);
   }
 
-  /// Writes what will stand at `place`, one of those, and jumps through the word at `pointer`,
-  /// which is within 1 MiB. On refusal nothing is changed but `room`, and another place may do.
+  /// Writes the island for address `place`, one of those visited, to `room`. The stub jumps through
+  /// the word at `pointer`, at most 1 MiB away. If refused, only `room` has changed, and another
+  /// address may work.
   PatchRefusal write_island(std::span<std::byte, kIslandBytes> room, std::uintptr_t place,
                             std::uintptr_t pointer) noexcept {
     CodeWriter stub(room.first<kTrampolineOffset>(), place);
-    // The landing pad has signed the return address: back, with the same stack pointer.
+    // Undoes the landing pad's signature; the stack pointer is still that of the entry.
     if (displaced_.signing != 0) stub.put(displaced_.signing | kAuthenticates);
     stub.load(kSecondScratch, pointer);
     stub.jump_to_register(kSecondScratch);
@@ -92,15 +91,16 @@ class EntryPatch {
   [[nodiscard]] static bool traps() noexcept { return false; }
   [[nodiscard]] static bool needs_synchronization() noexcept { return false; }
 
-  /// Whether the function is in that state now; its memory can be read.
+  /// Returns whether the function is in that state. Precondition: its memory is readable.
   [[nodiscard]] bool is_in_state(bool patched) const noexcept {
     std::uint32_t now = 0;
     std::memcpy(&now, reinterpret_cast<const void*>(start()), sizeof now);
     return now == (patched ? patched_ : original());
   }
 
-  /// Puts the function, whose page is writable and executable, into that state from the other one,
-  /// whatever other threads do. Where `synchronize` does nothing they see it later.
+  /// Switches the function to the state `patched`, while other threads may run it. Precondition:
+  /// its page is writable and executable. If `synchronize` does nothing, other threads see the
+  /// change later.
   template <class Synchronize>
   void store(bool patched, Synchronize&& synchronize) const noexcept {
     auto* const word = reinterpret_cast<std::uint32_t*>(start());
@@ -109,11 +109,11 @@ class EntryPatch {
     synchronize();
   }
 
-  /// No thread ever traps.
+  /// Returns 0: this patch never traps.
   [[nodiscard]] static std::uintptr_t resume_place(std::uintptr_t) noexcept { return 0; }
 
-  /// Calls `visit(from, to, to_end)` for the displaced instruction: where it stood, and the
-  /// trampoline.
+  /// Calls `visit(from, to, to_end)` with the address of the displaced instruction and the range of
+  /// the trampoline.
   template <class Visit>
   void visit_moved(Visit&& visit) const noexcept {
     visit(start(), trampoline_, trampoline_ + kIslandBytes - kTrampolineOffset);
@@ -122,7 +122,7 @@ class EntryPatch {
 
  private:
   static constexpr std::size_t kTrampolineOffset = 16;
-  /// paciasp as autiasp, pacibsp as autibsp.
+  /// The bit that turns paciasp into autiasp, and pacibsp into autibsp.
   static constexpr std::uint32_t kAuthenticates = 0x80;
 
   [[nodiscard]] std::uint32_t original() const noexcept { return displaced_.instruction.word; }

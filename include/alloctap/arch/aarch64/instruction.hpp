@@ -1,5 +1,5 @@
-/// One instruction of A64, and what of it depends on where it stands. The encodings are those of
-/// the Arm Architecture Reference Manual (DDI 0487), C4 and C6.
+/// A decoder of position-dependent A64 instructions (Arm Architecture Reference Manual, DDI 0487,
+/// C4 and C6).
 #pragma once
 
 #include <array>
@@ -12,26 +12,26 @@ namespace alloctap::arch::aarch64 {
 
 inline constexpr std::size_t kInstructionBytes = 4;
 
-/// What counts about an instruction when it is moved.
+/// Classes of instructions, by what moving them requires.
 enum class Form : std::uint8_t {
-  kMovable,          ///< Does the same anywhere.
+  kMovable,          ///< Position-independent.
   kJump,             ///< b: to `target`.
-  kConditionalJump,  ///< b.cond, bc.cond, cbz, cbnz, tbz, tbnz: to `target` or to the next.
-  kCall,             ///< bl: of `target`.
-  kIndirectCall,     ///< blr, and what authenticates before.
-  kIndirectJump,     ///< br, ret, and what authenticates before.
-  kAddress,          ///< adr: `target` into a register.
-  kPageAddress,      ///< adrp: the same, of a page.
+  kConditionalJump,  ///< b.cond, bc.cond, cbz, cbnz, tbz, tbnz: to `target` or the next.
+  kCall,             ///< bl: calls `target`.
+  kIndirectCall,     ///< blr, and variants that authenticate first.
+  kIndirectJump,     ///< br, ret, and variants that authenticate first.
+  kAddress,          ///< adr: loads the address `target`.
+  kPageAddress,      ///< adrp: loads the page address `target`.
   kLoad,             ///< ldr, ldrsw of `loaded_bytes` at `target`; prfm: 0 bytes.
   kLandingPad,       ///< bti.
-  kSigningPad,       ///< paciasp, pacibsp: a landing pad too.
+  kSigningPad,       ///< paciasp, pacibsp: landing pads too.
   kBreakpoint,       ///< brk.
-  kBoundToPlace,     ///< Something else elsewhere, or without its neighbours.
-  kUnknownBranch,    ///< Not known; where branches are encoded.
-  kUnknown,          ///< No instruction: udf, and what is not allocated.
+  kBoundToPlace,     ///< Position-dependent, or part of a sequence: not movable.
+  kUnknownBranch,    ///< Unknown, in the encoding space of branches.
+  kUnknown,          ///< Invalid: udf, and unallocated encodings.
 };
 
-/// `target` is absolute.
+/// A decoded instruction. `target` is an absolute address.
 struct Instruction {
   std::uintptr_t address = 0;
   std::uint32_t word = 0;
@@ -40,23 +40,23 @@ struct Instruction {
   std::uintptr_t target = 0;
 
   [[nodiscard]] std::uintptr_t end() const noexcept { return address + kInstructionBytes; }
-  /// Whether `target` says where it may go.
+  /// Returns whether `target` is a branch destination.
   [[nodiscard]] bool branches() const noexcept {
     return form == Form::kJump || form == Form::kConditionalJump || form == Form::kCall;
   }
-  /// Whether a call through a pointer may lead to it where the system checks that.
+  /// Returns whether it is a valid target of indirect calls under BTI.
   [[nodiscard]] bool is_pad() const noexcept {
     return form == Form::kLandingPad || form == Form::kSigningPad;
   }
 };
 
-/// The parts of `decode_instruction`, which is below.
+/// Internals of `decode_instruction`.
 namespace decoding {
 
-/// Where the distance to the target is encoded.
+/// The field that encodes the distance to the target.
 enum class Distance : std::uint8_t { kNone, kBits26, kBits19, kBits14, kAddress, kPages };
 
-/// All words with `bits` where `mask` has ones.
+/// Matches words that equal `bits` under `mask`.
 struct Encoding {
   std::uint32_t mask;
   std::uint32_t bits;
@@ -65,8 +65,7 @@ struct Encoding {
   std::uint8_t loaded_bytes = 0;
 };
 
-/// The first that matches counts. Everything that is relative to the program counter is encoded
-/// among the branches, as adr or adrp, or as a load of a literal.
+/// The first match wins. All pc-relative instructions are branches, adr, adrp, or literal loads.
 inline constexpr std::array<Encoding, 38> kEncodings{{
     {0xFC000000, 0x14000000, Form::kJump, Distance::kBits26},
     {0xFC000000, 0x94000000, Form::kCall, Distance::kBits26},
@@ -76,7 +75,7 @@ inline constexpr std::array<Encoding, 38> kEncodings{{
     {0x7E000000, 0x36000000, Form::kConditionalJump, Distance::kBits14},
     {0x9F000000, 0x10000000, Form::kAddress, Distance::kAddress},
     {0x9F000000, 0x90000000, Form::kPageAddress, Distance::kPages},
-    // ldr w, ldr x, ldrsw, prfm; ldr s, ldr d, ldr q; one that is not allocated.
+    // ldr w, ldr x, ldrsw, prfm; ldr s, ldr d, ldr q; an unallocated one.
     {0xFF000000, 0x18000000, Form::kLoad, Distance::kBits19, 4},
     {0xFF000000, 0x58000000, Form::kLoad, Distance::kBits19, 8},
     {0xFF000000, 0x98000000, Form::kLoad, Distance::kBits19, 4},
@@ -85,7 +84,7 @@ inline constexpr std::array<Encoding, 38> kEncodings{{
     {0xFF000000, 0x5C000000, Form::kLoad, Distance::kBits19, 8},
     {0xFF000000, 0x9C000000, Form::kLoad, Distance::kBits19, 16},
     {0xFF000000, 0xDC000000, Form::kUnknown},
-    // br, blr, ret; with a key and no modifier; with a modifier; retaa, retab.
+    // br, blr, ret; authenticated without a modifier; with a modifier; retaa, retab.
     {0xFFFFFC1F, 0xD61F0000, Form::kIndirectJump},
     {0xFFFFFC1F, 0xD63F0000, Form::kIndirectCall},
     {0xFFFFFC1F, 0xD65F0000, Form::kIndirectJump},
@@ -94,29 +93,29 @@ inline constexpr std::array<Encoding, 38> kEncodings{{
     {0xFFFFF800, 0xD71F0800, Form::kIndirectJump},
     {0xFFFFF800, 0xD73F0800, Form::kIndirectCall},
     {0xFFFFFBE0, 0xD65F0BE0, Form::kIndirectJump},
-    // retaasppc; autiasppc; paciasppc; pacm: the program counter is in the signature.
+    // retaasppc; autiasppc; paciasppc; pacm: the pc is part of the signature.
     {0xFFC0001F, 0x5500001F, Form::kBoundToPlace},
     {0xFFC0001F, 0xF380001F, Form::kBoundToPlace},
     {0xFFFFDBFF, 0xDAC183FE, Form::kBoundToPlace},
     {0xFFFFFFFF, 0xD50324FF, Form::kBoundToPlace},
     {0xFFFFFF3F, 0xD503241F, Form::kLandingPad},
     {0xFFFFFFBF, 0xD503233F, Form::kSigningPad},
-    // The rest of what belongs to the system, svc among it.
+    // Other system instructions, including svc.
     {0xFF000000, 0xD5000000, Form::kMovable},
     {0xFFE0001F, 0xD4200000, Form::kBreakpoint},
     {0xFF000000, 0xD4000000, Form::kMovable},
-    // casp; exclusive loads and stores, of which one is nothing without the other; the parts of a
-    // copy or a fill of memory, in which the system may go back.
+    // casp; exclusive loads and stores, which form pairs; the steps of memory copies and fills,
+    // which the system may restart from an earlier step.
     {0xBFA07C00, 0x08207C00, Form::kMovable},
     {0x3F800000, 0x08000000, Form::kBoundToPlace},
     {0x3B200C00, 0x19000400, Form::kBoundToPlace},
-    // Groups: branches; reserved, where SME has the upper half; not allocated.
+    // Groups: branches; reserved, with SME in the upper half; unallocated.
     {0x1C000000, 0x14000000, Form::kUnknownBranch},
     {0x9E000000, 0x00000000, Form::kUnknown},
     {0x1A000000, 0x02000000, Form::kUnknown},
 }};
 
-/// The field of `count` bits from bit `low` on, with its sign.
+/// Extracts the signed field of `count` bits from bit `low` on.
 constexpr std::int64_t signed_field(std::uint32_t word, unsigned low, unsigned count) noexcept {
   return static_cast<std::int32_t>(word << (32 - low - count)) >> (32 - count);
 }
@@ -145,8 +144,8 @@ constexpr std::uintptr_t target_of(std::uint32_t word, Distance distance,
 
 }  // namespace decoding
 
-/// What `word` is at `address`. Knows everything of the architecture's 2024 extensions that depends
-/// on its place, but for the branches that compare two registers, which are `kUnknownBranch`.
+/// Decodes `word` at `address`. Knows all position-dependent instructions up to the 2024
+/// extensions, except compare-and-branch of two registers, which is `kUnknownBranch`.
 constexpr Instruction decode_instruction(std::uint32_t word, std::uintptr_t address) noexcept {
   Instruction instruction{.address = address, .word = word};
   for (const decoding::Encoding& encoding : decoding::kEncodings) {
@@ -159,7 +158,7 @@ constexpr Instruction decode_instruction(std::uint32_t word, std::uintptr_t addr
   return instruction;
 }
 
-/// The one at the front of `code`, which has four bytes at least.
+/// Decodes the first instruction of `code`, which has at least four bytes.
 inline Instruction decode_instruction(std::span<const std::byte> code,
                                       std::uintptr_t address) noexcept {
   std::uint32_t word = 0;

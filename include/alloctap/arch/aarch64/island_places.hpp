@@ -1,13 +1,13 @@
-/// Where an island may stand, so that b reaches it and the way back is in reach too.
+/// Candidate island addresses within a branch's reach of a function.
 #pragma once
 
 #include <cstdint>
 
 namespace alloctap::arch::aarch64 {
 
-/// Calls `visit(place)` for places within 128 MiB of `start` until it returns true; false if it
-/// never does. One in 16 KiB, the nearest first; below the function before above it, where the heap
-/// of a program would grow.
+/// Calls `visit(place)` for addresses within 128 MiB of `start` until it returns true; otherwise
+/// returns false. One per 16 KiB, nearest first. Addresses below the function come first, because
+/// the heap may grow above it.
 template <class Visit>
 bool visit_island_places(std::uintptr_t start, Visit&& visit) noexcept {
   constexpr std::uintptr_t kStep = std::uintptr_t{1} << 14;

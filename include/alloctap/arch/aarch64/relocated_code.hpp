@@ -1,4 +1,4 @@
-/// A displaced instruction, written anew for another place.
+/// Rewrites a displaced instruction for execution in a trampoline.
 #pragma once
 
 #include <array>
@@ -13,24 +13,25 @@
 
 namespace alloctap::arch::aarch64 {
 
-/// Six instructions at most (landing pad, signing, three for the displaced one, the way back), then
-/// a literal.
+/// At most six instructions (landing pad, signing, three for the displaced one, the jump back),
+/// then a literal.
 inline constexpr std::size_t kTrampolineBytes = 6 * kInstructionBytes + sizeof(std::uint64_t);
 
-/// Code that does what `DisplacedCode` does and goes on behind it. Starts with a landing pad.
+/// The result of `relocate`: code that executes the displaced instruction and jumps behind it.
+/// Begins with a landing pad.
 struct RelocatedCode {
   PatchRefusal refusal = PatchRefusal::kNone;
-  /// Without the literal.
+  /// In bytes, without the literal.
   std::size_t size = 0;
 };
 
-/// The parts of `relocate`, which is below.
+/// Internals of `relocate`.
 namespace relocating {
 
 constexpr std::uint32_t low_register(std::uint32_t word) noexcept { return word & 31; }
 constexpr std::uint32_t next_register(std::uint32_t word) noexcept { return word >> 5 & 31; }
 
-/// The same branch by two instructions, whatever its distance was.
+/// Returns the conditional branch `word` with a distance of two instructions.
 constexpr std::uint32_t over_one_instruction(std::uint32_t word) noexcept {
   constexpr std::uint32_t kTestBit = 0x36000000;
   const bool has_short_field = (word & 0x7E000000) == kTestBit;
@@ -38,7 +39,7 @@ constexpr std::uint32_t over_one_instruction(std::uint32_t word) noexcept {
   return (word & ~field) | 2U << 5;
 }
 
-/// blr as br, with what would be read from the link register read from `scratch`.
+/// Turns blr into br, and replaces reads of the link register by reads of `scratch`.
 constexpr std::uint32_t as_jump(std::uint32_t word, std::uint32_t scratch) noexcept {
   constexpr std::uint32_t kCalls = 1U << 21;
   std::uint32_t jump = word & ~kCalls;
@@ -47,8 +48,8 @@ constexpr std::uint32_t as_jump(std::uint32_t word, std::uint32_t scratch) noexc
   return jump;
 }
 
-/// A load of a literal, as one from where register `base` points to. By the size in the upper two
-/// bits, for integers (the last is prfm), then for floating-point registers.
+/// Turns a literal load into a load through register `base`. Indexed by the size (upper two bits),
+/// for integers (the last is prfm), then for floating-point registers.
 constexpr std::uint32_t load_through(std::uint32_t word, std::uint32_t base) noexcept {
   constexpr std::array<std::uint32_t, 8> kLoads{0xB9400000, 0xF9400000, 0xB9800000, 0xF9800000,
                                                 0xBD400000, 0xFD400000, 0x3DC00000, 0};
@@ -64,7 +65,7 @@ inline void write_load(CodeWriter& writer, const Instruction& instruction) noexc
   writer.put(load_through(instruction.word, base));
 }
 
-/// The return address that it had, and a jump.
+/// Writes a call as a jump, with the original return address in the link register.
 inline void write_indirect_call(CodeWriter& writer, const Instruction& instruction) noexcept {
   const std::uint32_t word = instruction.word;
   const bool has_second =
@@ -76,7 +77,7 @@ inline void write_indirect_call(CodeWriter& writer, const Instruction& instructi
   writer.put(jump);
 }
 
-/// Returns whether control may leave the instruction to the next one.
+/// Returns whether execution may continue after the instruction.
 inline bool write_instruction(CodeWriter& writer, const Instruction& instruction) noexcept {
   switch (instruction.form) {
     case Form::kJump:
@@ -112,17 +113,15 @@ inline bool write_instruction(CodeWriter& writer, const Instruction& instruction
 
 }  // namespace relocating
 
-/// Writes `displaced`, which was not refused, to `room`, which will stand at `at`, a multiple of
-/// eight.
+/// Writes `displaced`, which was not refused, to `room`, which will be mapped at `at`, aligned to
+/// 8.
 ///
-/// Addresses, operands and destinations stay the same. A call sets the return address that it set
-/// before and jumps: whatever unwinds the stack meanwhile sees the function and never this code.
-/// (That is what a shadow stack forbids.) Beside what the instruction changes, x17 changes, and x16
-/// where a call takes x17 and the link register.
+/// Keeps all absolute addresses, operands and destinations. A call sets its original return address
+/// and jumps, so unwinders see the function and never the trampoline. (A shadow stack would reject
+/// that.) Clobbers x17, and x16 if a call uses x17 and the link register.
 ///
-/// All branches are b, to within 128 MiB, and none goes through a register: those would have to
-/// find a landing pad, or, as returns, a shadow stack that knows them. kOperandOutOfReach: another
-/// place may do. Allocates nothing.
+/// All branches are b, within 128 MiB: indirect branches would need landing pads, and returns a
+/// matching shadow stack. On `kOperandOutOfReach`, another address may work. Allocates nothing.
 inline RelocatedCode relocate(const DisplacedCode& displaced,
                               std::span<std::byte, kTrampolineBytes> room,
                               std::uintptr_t at) noexcept {

@@ -1,4 +1,4 @@
-/// Functions that only jump to another one.
+/// Recognizes thunks: functions that only jump to another one, such as PLT entries.
 #pragma once
 
 #include <array>
@@ -12,10 +12,10 @@
 
 namespace alloctap::arch::aarch64 {
 
-/// The parts of `thunk_destination`, which is below.
+/// Internals of `thunk_destination`.
 namespace thunks {
 
-/// The words of the code from its front on, without the landing pad; 0 behind its end.
+/// The first instructions of the code, without the landing pad; word 0 beyond the end.
 struct Words {
   Words(std::span<const std::byte> code, std::uintptr_t address) noexcept {
     std::size_t skipped = 0;
@@ -50,7 +50,7 @@ constexpr bool is_jump_to(std::uint32_t word, std::uint32_t number) noexcept {
   return word == (0xD61F0000 | number << 5);
 }
 
-/// adrp, ldr or add, br; between them an addition to the base (the loader's, if it has to bind) and
+/// Matches adrp, ldr or add, br. Between them may be an addition to the base (for lazy binding) and
 /// an authentication.
 inline std::optional<ThunkDestination> page_destination(const Words& words) noexcept {
   constexpr std::uint32_t kAuthenticates = 0xD503219F;
@@ -71,9 +71,9 @@ inline std::optional<ThunkDestination> page_destination(const Words& words) noex
 
 }  // namespace thunks
 
-/// What `code`, which stands at `address`, jumps to, if that is all it does: an optional bti, then
-/// b; ldr of a literal and br; or adrp, ldr or add, and br (the entries of a procedure linkage
-/// table, and linkers' far jumps).
+/// Returns the destination of `code` at `address` if it is a thunk. That is an optional bti, then
+/// b, or ldr of a literal and br, or adrp, ldr or add, br. The last is a PLT entry or a linker's
+/// veneer.
 inline std::optional<ThunkDestination> thunk_destination(std::span<const std::byte> code,
                                                          std::uintptr_t address) noexcept {
   const thunks::Words words(code, address);
@@ -87,8 +87,8 @@ inline std::optional<ThunkDestination> thunk_destination(std::span<const std::by
   return std::nullopt;
 }
 
-/// Whether `code` is what a jump through a word leads to until the loader has bound it: an optional
-/// bti, then stp x16, x30, [sp, #-16]!, with which no compiler begins a function.
+/// Returns whether `code` is a lazy binding stub: an optional bti, then stp x16, x30, [sp, #-16]!.
+/// No compiler begins a function so.
 inline bool is_binding_stub(std::span<const std::byte> code) noexcept {
   constexpr std::uint32_t kStore = 0xA9BF7BF0;
   return thunks::Words(code, 0)[0].word == kStore;

@@ -1,4 +1,4 @@
-/// Machine code into a buffer: jumps, calls, and copies of instructions.
+/// An x86-64 assembler for trampolines.
 #pragma once
 
 #include <algorithm>
@@ -13,18 +13,18 @@
 
 namespace alloctap::arch::x86_64 {
 
-/// Bytes of a jump to anywhere: jmp [rip+0], then the address.
+/// Length of a jump to any address: jmp [rip+0], then the address.
 inline constexpr std::size_t kFarJumpBytes = 14;
 
-/// Whether a signed 32-bit displacement leads from `from`, the end of an instruction, to `to`.
+/// Returns whether a rel32 displacement at the end `from` of an instruction reaches `to`.
 constexpr bool is_in_reach(std::uintptr_t from, std::uintptr_t to) noexcept {
   const auto distance = static_cast<std::int64_t>(to - from);
   return distance >= std::numeric_limits<std::int32_t>::min() &&
          distance <= std::numeric_limits<std::int32_t>::max();
 }
 
-/// Appends to `room`, which will stand at `address`. What does not fit is left out, and counted in
-/// `size()` all the same.
+/// Appends code to `room`, which will be mapped at `address`. Drops what does not fit, but counts
+/// it in `size()`.
 class CodeWriter {
  public:
   CodeWriter(std::span<std::byte> room, std::uintptr_t address) noexcept
@@ -45,12 +45,12 @@ class CodeWriter {
     put(std::as_bytes(std::span(&number, 1)));
   }
 
-  /// The 32-bit displacement from the end of itself to `to`, which is in reach.
+  /// Writes a displacement from the end of this field to `to`, which is in reach.
   void put_displacement(std::uintptr_t to) noexcept {
     put_number(static_cast<std::uint32_t>(to - (here() + sizeof(std::uint32_t))));
   }
 
-  /// jmp rel32, or the long form. Which one depends on `here()` and `to` alone.
+  /// Writes jmp rel32 or the long form, depending only on `here()` and `to`.
   void jump(std::uintptr_t to) noexcept {
     if (is_in_reach(here() + kNearJumpBytes, to)) {
       put({0xE9});
@@ -60,13 +60,13 @@ class CodeWriter {
     put_number(std::uint64_t{to});
   }
 
-  /// Through the word at `pointer`, which is in reach.
+  /// Writes a jump through the word at `pointer`, which is in reach.
   void jump_through(std::uintptr_t pointer) noexcept {
     put({0xFF, 0x25});
     put_displacement(pointer);
   }
 
-  /// jcc rel32, or its opposite over a long jump.
+  /// Writes jcc rel32, or the inverse condition over a long jump.
   void jump_if(std::uint8_t condition, std::uintptr_t to) noexcept {
     if (is_in_reach(here() + kNearBranchBytes, to)) {
       put({0x0F, 0x80U + condition});
@@ -77,7 +77,7 @@ class CodeWriter {
     put_number(std::uint64_t{to});
   }
 
-  /// Pushes `value` and changes nothing else: push imm32, then the upper half.
+  /// Pushes `value` without changing registers: push imm32, then stores the upper half.
   void push(std::uintptr_t value) noexcept {
     put({0x68});
     put_number(static_cast<std::uint32_t>(value));

@@ -1,4 +1,4 @@
-/// The instructions that give way to a jump at the entry of a function, and whether they may.
+/// Selects the instructions that an entry patch displaces, and checks that it may.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,12 @@
 
 namespace alloctap::arch::x86_64 {
 
-/// The bytes of the jump that replaces them: jmp rel32.
+/// Length of the jump that replaces them: jmp rel32.
 inline constexpr std::size_t kPatchBytes = 5;
 
-/// `[start, start + kPatchBytes)` is replaced; the instructions that begin there are displaced, and
-/// may end behind it. `start` is the function's address, or lies behind its landing pad, which
-/// stays. Where `refusal` is not kNone it applies to `refused_at`, and the rest means nothing.
+/// The instructions that begin in the replaced bytes `[start, start + kPatchBytes)`; the last may
+/// end behind them. `start` is the function's address, or the end of the landing pad, which stays.
+/// If `refusal` is not `kNone`, it concerns `refused_at`, and the other members are meaningless.
 struct DisplacedCode {
   PatchRefusal refusal = PatchRefusal::kNone;
   std::uintptr_t refused_at = 0;
@@ -33,7 +33,7 @@ struct DisplacedCode {
   [[nodiscard]] std::uintptr_t end() const noexcept {
     return count == 0 ? start : instructions[count - 1].end();
   }
-  /// Whether `address` lies behind the first byte that is replaced, before the last one's end.
+  /// Returns whether `address` is in the replaced bytes, except at their start.
   [[nodiscard]] bool is_inside_patch(std::uintptr_t address) const noexcept {
     return address > start && address < start + kPatchBytes;
   }
@@ -43,12 +43,12 @@ struct DisplacedCode {
   }
 };
 
-/// The parts of `analyze_function`, which is below.
+/// Internals of `analyze_function`.
 namespace displacing {
 
-/// How many of the bytes behind a function, at `address`, are padding: nops or int3 up to the place
-/// where the next function would be aligned. Without an end there they may be that function's.
-/// Zeros are none: they are an instruction, or data.
+/// Returns the number of padding bytes after a function that ends at `address`. Counts nops and
+/// int3, and only if they reach the next aligned function start; otherwise they may be that
+/// function's. Zeros are no padding: they may be an instruction or data.
 inline std::size_t padding_at(std::uintptr_t address, std::span<const std::byte> behind) noexcept {
   constexpr std::uintptr_t kAlignment = 16;
   const std::size_t wanted = (kAlignment - address % kAlignment) % kAlignment;
@@ -70,7 +70,7 @@ inline PatchRefusal refusal_of(const Instruction& instruction, bool is_in_functi
   return PatchRefusal::kNone;
 }
 
-/// Fills in the instructions from `displaced.start` on.
+/// Decodes the instructions from `displaced.start` on.
 inline void collect(const FunctionCode& function, DisplacedCode& displaced) noexcept {
   const std::uintptr_t function_end = function.address + function.bytes.size();
   std::array<std::byte, kPatchBytes + ZYDIS_MAX_INSTRUCTION_LENGTH> window{};
@@ -95,7 +95,7 @@ inline void collect(const FunctionCode& function, DisplacedCode& displaced) noex
   }
 }
 
-/// What is wrong with a displaced instruction, given where the others are.
+/// Returns why a displaced instruction conflicts with the replaced bytes, or `kNone`.
 inline PatchRefusal refusal_among(const DisplacedCode& displaced,
                                   const Instruction& instruction) noexcept {
   const bool calls = instruction.flow == Flow::kCall || instruction.flow == Flow::kIndirectCall;
@@ -106,7 +106,7 @@ inline PatchRefusal refusal_among(const DisplacedCode& displaced,
   return PatchRefusal::kNone;
 }
 
-/// What is wrong with an instruction anywhere in the function.
+/// Returns why `instruction`, anywhere in the function, prevents the patch, or `kNone`.
 inline PatchRefusal refusal_anywhere(const FunctionCode& function, const DisplacedCode& displaced,
                                      const Instruction& instruction) noexcept {
   const bool stays = instruction.address >= displaced.end();
@@ -124,8 +124,8 @@ inline PatchRefusal refusal_anywhere(const FunctionCode& function, const Displac
 
 }  // namespace displacing
 
-/// Finds what a jump at the entry of `function` displaces, and decodes the whole function to see
-/// that nothing in it depends on those bytes. Calls of the entry are calls; jumps to it may be
+/// Finds the instructions to displace, and decodes all of `function` to check that nothing depends
+/// on their bytes. Calls of the entry are allowed; jumps to it are refused, because they may be
 /// loops. Allocates nothing; about 0.1 us per instruction.
 inline DisplacedCode analyze_function(const FunctionCode& function) noexcept {
   DisplacedCode displaced;

@@ -1,5 +1,4 @@
-/// A jump to an island over the entry of a function on x86-64: `EntryPatch` of
-/// arch/entry_patch.hpp.
+/// `EntryPatch` of arch/entry_patch.hpp for x86-64: a jmp rel32 at the function's entry.
 #pragma once
 
 #include <algorithm>
@@ -19,13 +18,13 @@
 
 namespace alloctap::arch::x86_64 {
 
-/// What is to be changed, and into what. Plain data; kept for as long as a thread may trap.
+/// A planned or applied patch. Trivially copyable. Keep it as long as a thread may trap.
 class EntryPatch {
  public:
-  /// Bytes of an island: the stub, then the trampoline.
+  /// Size of an island: stub, then trampoline.
   static constexpr std::size_t kIslandBytes = 16 + kTrampolineBytes;
 
-  /// Looks at `function` as it is without a patch, for threads like the calling one.
+  /// Analyzes an unpatched `function`, for threads with or without a shadow stack.
   static EntryPatch analyze(const FunctionCode& function,
                             bool under_shadow_stack = has_shadow_stack()) noexcept {
     EntryPatch patch;
@@ -43,13 +42,13 @@ class EntryPatch {
 
   [[nodiscard]] PatchRefusal refusal() const noexcept { return displaced_.refusal; }
   [[nodiscard]] std::uintptr_t refused_at() const noexcept { return displaced_.refused_at; }
-  /// The bytes that change.
+  /// The range of bytes that the patch replaces.
   [[nodiscard]] std::uintptr_t start() const noexcept { return displaced_.start; }
   [[nodiscard]] std::uintptr_t end() const noexcept { return displaced_.start + kPatchBytes; }
-  /// Does what the function does without a patch; valid once an island is written.
+  /// Returns code that behaves as the unpatched function; valid after `write_island`.
   [[nodiscard]] std::uintptr_t trampoline() const noexcept { return trampoline_; }
 
-  /// Whether both move the same instructions from the same place.
+  /// Returns whether both displace the instructions at one address, with equal bytes.
   [[nodiscard]] bool displaces_same(const EntryPatch& other) const noexcept {
     const auto mine = displaced_bytes();
     const auto theirs = other.displaced_bytes();
@@ -57,14 +56,14 @@ class EntryPatch {
            std::equal(mine.begin(), mine.end(), theirs.begin());
   }
 
-  /// Calls `visit(address)` for addresses where an island may begin until it returns true.
+  /// Calls `visit(address)` for candidate island addresses until it returns true.
   template <class Visit>
   bool visit_places(Visit&& visit) const noexcept {
     return visit_stub_places(displaced_, visit);
   }
 
-  /// Writes what will stand at `place`, one of those, and jumps through the word at `pointer`. On
-  /// refusal nothing is changed but `room`, and another place may do.
+  /// Writes the island for address `place`, one of those visited, to `room`. The stub jumps through
+  /// the word at `pointer`. If refused, only `room` has changed, and another address may work.
   PatchRefusal write_island(std::span<std::byte, kIslandBytes> room, std::uintptr_t place,
                             std::uintptr_t pointer) noexcept {
     const std::uintptr_t trampoline = place + kTrampolineOffset;
@@ -77,28 +76,28 @@ class EntryPatch {
     return PatchRefusal::kNone;
   }
 
-  /// Whether threads may trap while the function is patched or being patched.
+  /// Returns whether threads may trap during or after patching.
   [[nodiscard]] bool traps() const noexcept {
     return displaced_.count > 1 || !text_.fits_one_store();
   }
-  /// Whether the store needs a `synchronize` that works.
+  /// Returns whether `store` is safe only if `synchronize` works.
   [[nodiscard]] bool needs_synchronization() const noexcept { return !text_.fits_one_store(); }
 
-  /// Whether the function is in that state now; its memory can be read.
+  /// Returns whether the function is in that state. Precondition: its memory is readable.
   [[nodiscard]] bool is_in_state(bool patched) const noexcept {
     const PatchBytes& bytes = patched ? text_.patched : text_.original;
     return std::memcmp(reinterpret_cast<const void*>(start()), bytes.data(), bytes.size()) == 0;
   }
 
-  /// Puts the function, whose pages are writable and executable, into that state from the other
-  /// one, whatever other threads do.
+  /// Switches the function to the state `patched`, while other threads may run it. Precondition:
+  /// its pages are writable and executable.
   template <class Synchronize>
   void store(bool patched, Synchronize&& synchronize) const noexcept {
     store_text(text_, patched, synchronize);
   }
 
-  /// Where a thread goes on that trapped at `place`; 0 if that is none of this patch's. May run in
-  /// a signal handler.
+  /// Returns the trampoline address at which a thread that trapped at `place` resumes; 0 if the
+  /// trap is not this patch's. Async-signal-safe.
   [[nodiscard]] std::uintptr_t resume_place(std::uintptr_t place) const noexcept {
     for (std::size_t i = 0; i < displaced_.count; ++i) {
       if (displaced_.instructions[i].address == place) return trampoline_ + relocated_.offsets[i];
@@ -106,8 +105,8 @@ class EntryPatch {
     return 0;
   }
 
-  /// Calls `visit(from, to, to_end)` for each displaced instruction: where it stood, and where it
-  /// stands in the trampoline. In ascending order; at most `kMaxMoved`.
+  /// Calls `visit(from, to, to_end)` for each displaced instruction, with its old address and its
+  /// range in the trampoline. In ascending order; at most `kMaxMoved` times.
   template <class Visit>
   void visit_moved(Visit&& visit) const noexcept {
     for (std::size_t i = 0; i < displaced_.count; ++i) {
@@ -121,7 +120,7 @@ class EntryPatch {
  private:
   static constexpr std::size_t kTrampolineOffset = 16;
 
-  /// A displaced call pushes where it returns to, which a shadow stack does not learn of.
+  /// Refuses displaced calls: they push their return address, which a shadow stack does not record.
   void refuse_calls() noexcept {
     for (const Instruction& instruction : displaced_.code()) {
       const bool calls = instruction.flow == Flow::kCall || instruction.flow == Flow::kIndirectCall;
@@ -129,7 +128,7 @@ class EntryPatch {
     }
   }
 
-  /// Five at least, and as many as the displaced instructions have.
+  /// Returns the displaced instructions' bytes, at least five.
   [[nodiscard]] std::array<std::byte, kPatchBytes + ZYDIS_MAX_INSTRUCTION_LENGTH> displaced_bytes()
       const noexcept {
     std::array<std::byte, kPatchBytes + ZYDIS_MAX_INSTRUCTION_LENGTH> bytes{};

@@ -1,4 +1,4 @@
-/// One instruction, and what of it depends on where it stands. Decoded by Zydis.
+/// A decoder of x86-64 instructions (by Zydis), reduced to what moving them requires.
 #pragma once
 
 #include <Zydis/Zydis.h>
@@ -12,15 +12,15 @@
 
 namespace alloctap::arch::x86_64 {
 
-/// Where control goes after an instruction.
+/// The control flow after an instruction.
 enum class Flow : std::uint8_t {
   kNext,
   kJump,             ///< To `destination`.
-  kConditionalJump,  ///< To `destination` or to the next; `condition` as in the opcode.
-  kLoop,             ///< The same for loop, loope, loopne, jcxz: only 8-bit displacements exist.
+  kConditionalJump,  ///< To `destination` or the next; `condition` as in the opcode.
+  kLoop,             ///< loop, loope, loopne, jcxz: conditional, 8-bit displacement only.
   kCall,             ///< To `destination`.
   kIndirectCall,
-  kEnd,  ///< Elsewhere: return, indirect jump, undefined instruction.
+  kEnd,  ///< Does not continue: return, indirect jump, undefined instruction.
   kBreakpoint,
 };
 
@@ -30,19 +30,19 @@ struct Instruction {
   std::uint8_t length = 0;
   Flow flow = Flow::kNext;
   std::uint8_t condition = 0;
-  /// Of the ModRM byte; 0 if there is none.
+  /// Offset of the ModRM byte; 0 if absent.
   std::uint8_t modrm_offset = 0;
-  /// Of the 32-bit displacement of a RIP-relative operand; 0 if there is none.
+  /// Offset of a RIP-relative operand's 32-bit displacement; 0 if absent.
   std::uint8_t operand_offset = 0;
-  /// Takes the operand's address only (lea).
+  /// Computes the operand's address only (lea).
   bool computes_address = false;
-  /// Does nothing: nop in any length, or int3.
+  /// A nop of any length, or int3.
   bool is_padding = false;
   bool is_landing_pad = false;
-  /// Means something else elsewhere, in a way that is not described here.
+  /// Position-dependent in a way that is not described here, so it cannot be moved.
   bool is_bound_to_place = false;
   bool uses_stack_pointer = false;
-  /// Absolute: of the RIP-relative operand, and of the branch.
+  /// Absolute addresses of the RIP-relative operand and of the branch destination.
   std::uintptr_t operand = 0;
   std::uintptr_t destination = 0;
 
@@ -50,14 +50,14 @@ struct Instruction {
   [[nodiscard]] std::span<const std::byte> code() const noexcept {
     return std::span(bytes).first(length);
   }
-  /// Whether `destination` says where it may go.
+  /// Returns whether `destination` is a branch destination.
   [[nodiscard]] bool branches() const noexcept {
     return flow == Flow::kJump || flow == Flow::kConditionalJump || flow == Flow::kLoop ||
            flow == Flow::kCall;
   }
 };
 
-/// The parts of `decode_instruction`, which is below.
+/// Internals of `decode_instruction`.
 namespace decoding {
 
 inline Flow flow_of_branch(const ZydisDecodedInstruction& raw) noexcept {
@@ -88,8 +88,8 @@ inline Flow flow_of_branch(const ZydisDecodedInstruction& raw) noexcept {
   return raw.meta.category == ZYDIS_CATEGORY_RET ? Flow::kEnd : Flow::kNext;
 }
 
-/// An operand-size prefix makes AMD's processors cut the destination to 16 bits, unless REX.W
-/// overrides it, as in the calls for thread-local storage.
+/// Returns whether AMD's processors truncate the destination to 16 bits. An operand-size prefix
+/// causes that, unless REX.W overrides it, as in calls for thread-local storage.
 inline bool has_narrow_branch(const ZydisDecodedInstruction& raw) noexcept {
   const bool is_narrow = (raw.attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE) != 0;
   return raw.raw.imm[0].is_relative != 0 && is_narrow && raw.raw.rex.W == 0;
@@ -100,8 +100,8 @@ inline bool is_memory_relative(const ZydisDecodedInstruction& raw) noexcept {
          raw.raw.modrm.rm == 5 && raw.raw.disp.size == 32;
 }
 
-/// Whether the register or the base of the memory operand is rsp. In encoding: number 4 without
-/// extension, in ModRM.rm (a register) or SIB.base.
+/// Returns whether the register or the base of the memory operand is rsp: number 4 without
+/// extension in ModRM.rm (a register) or SIB.base.
 inline bool has_stack_pointer(const ZydisDecodedInstruction& raw) noexcept {
   if ((raw.attributes & ZYDIS_ATTRIB_HAS_MODRM) == 0 || raw.raw.rex.B != 0) return false;
   if (raw.raw.modrm.rm != 4) return false;
@@ -133,8 +133,8 @@ inline const ZydisDecoder& decoder() noexcept {
 
 }  // namespace decoding
 
-/// The instruction at the front of `code`, which stands at `address`; nothing where Zydis knows
-/// none or `code` ends within it. Allocates nothing.
+/// Decodes the first instruction of `code` at `address`. Returns nullopt if Zydis does not know it
+/// or `code` ends within it. Allocates nothing.
 inline std::optional<Instruction> decode_instruction(std::span<const std::byte> code,
                                                      std::uintptr_t address) noexcept {
   ZydisDecodedInstruction raw;

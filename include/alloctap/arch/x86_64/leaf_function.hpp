@@ -1,4 +1,4 @@
-/// How long a function is that no table tells the length of.
+/// Computes the length of functions without unwind tables.
 #pragma once
 
 #include <algorithm>
@@ -10,9 +10,8 @@
 
 namespace alloctap::arch::x86_64 {
 
-/// Bytes of the function at the front of `code`, which stands at `address`: up to the first
-/// instruction that leads elsewhere and that no branch before it leads over. 0 where `code` ends
-/// first, or holds what the decoder does not know.
+/// Returns the length of the function at the start of `code`, or 0 if `code` ends first or cannot
+/// be decoded. The function ends at the first return or jump that no earlier branch skips.
 inline std::size_t leaf_function_bytes(std::span<const std::byte> code,
                                        std::uintptr_t address) noexcept {
   std::uintptr_t furthest = address;

@@ -1,4 +1,4 @@
-/// Displaced instructions, written anew for another place.
+/// Rewrites displaced instructions for execution in a trampoline.
 #pragma once
 
 #include <array>
@@ -13,27 +13,27 @@
 
 namespace alloctap::arch::x86_64 {
 
-/// Room that any displaced code fits into: five conditional long jumps, the landing pad, the way
-/// back.
+/// Enough for any displaced code: five conditional long jumps, landing pad, jump back.
 inline constexpr std::size_t kTrampolineBytes = 128;
 
-/// Code that does what `DisplacedCode` does and goes on behind it. Starts with a landing pad.
+/// The result of `relocate`: code that executes the displaced instructions and jumps behind them.
+/// Begins with a landing pad.
 struct RelocatedCode {
   PatchRefusal refusal = PatchRefusal::kNone;
   std::uintptr_t refused_at = 0;
   std::size_t size = 0;
-  /// Where each displaced instruction begins, from the start of the code.
+  /// Offsets of the displaced instructions in the code.
   std::array<std::uint8_t, kPatchBytes> offsets{};
 };
 
-/// The parts of `relocate`, which is below.
+/// The implementation of `relocate`.
 class Relocator {
  public:
   Relocator(const DisplacedCode& displaced, std::span<std::byte> room, std::uintptr_t at) noexcept
       : displaced_(displaced), room_(room), at_(at) {}
 
-  /// Twice: how long an instruction becomes does not depend on the map from old to new places, so
-  /// the first pass finds the map that the second one uses.
+  /// Makes two passes. An instruction's new length does not depend on the map from old to new
+  /// addresses, so the first pass computes the map for the second.
   RelocatedCode run() noexcept {
     write();
     write();
@@ -75,7 +75,7 @@ class Relocator {
     }
   }
 
-  /// loop over; over: jmp next; jmp destination. The displacement is the last byte.
+  /// Writes loop over; over: jmp next; jmp destination. The displacement is the last byte.
   void write_loop(CodeWriter& writer, const Instruction& instruction) noexcept {
     constexpr std::byte kOverShortJump{2};
     const std::uintptr_t to = new_place(instruction.destination);
@@ -91,7 +91,7 @@ class Relocator {
     const auto code = instruction.code();
     const std::size_t operand = instruction.operand_offset;
     if (operand == 0) return writer.put(code);
-    // The displacement counts from the end of the instruction, behind what follows it.
+    // The displacement counts from the instruction's end, after any immediate.
     const std::size_t after = code.size() - operand - sizeof(std::uint32_t);
     if (!is_in_reach(writer.here() + code.size(), instruction.operand)) {
       return refuse(PatchRefusal::kOperandOutOfReach, instruction.address);
@@ -101,14 +101,15 @@ class Relocator {
     writer.put(code.last(after));
   }
 
-  /// call through a register or word: FF /2. jmp: FF /4.
+  /// Turns call (FF /2) through a register or word into jmp (FF /4).
   static Instruction as_jump(Instruction call) noexcept {
     std::byte& modrm = call.bytes[call.modrm_offset];
     modrm = (modrm & std::byte{0xC7}) | std::byte{4 << 3};
     return call;
   }
 
-  /// Where what stood at `old` stands now. In the first pass: somewhere near.
+  /// Returns the new address of the instruction at `old`, or `old` if it is not displaced.
+  /// Approximate in the first pass.
   [[nodiscard]] std::uintptr_t new_place(std::uintptr_t old) const noexcept {
     for (std::size_t i = 0; i < displaced_.count; ++i) {
       if (displaced_.instructions[i].address == old) return at_ + result_.offsets[i];
@@ -127,13 +128,13 @@ class Relocator {
   RelocatedCode result_;
 };
 
-/// Writes `displaced`, which was not refused, to `room`, which will stand at `at`.
+/// Writes `displaced`, which was not refused, to `room`, which will be mapped at `at`.
 ///
-/// Operands and destinations stay the same absolute addresses, but that branches to displaced
-/// instructions go to where these stand now. Short branches become near ones, loop and jcxz go by
-/// way of one. A call pushes the return address that it pushed before and jumps: whatever unwinds
-/// the stack meanwhile sees the function and never this code. (That is what a shadow stack
-/// forbids.) Branches reach everything; operands must be within 2 GiB. Allocates nothing.
+/// Keeps absolute operands and destinations, except that branches to displaced instructions go to
+/// their new addresses. Short branches become near ones; loop and jcxz branch over one. A call
+/// pushes its original return address and jumps, so unwinders see the function and never the
+/// trampoline. (A shadow stack would reject that.) Branches reach any address; operands must be
+/// within 2 GiB. Allocates nothing.
 inline RelocatedCode relocate(const DisplacedCode& displaced, std::span<std::byte> room,
                               std::uintptr_t at) noexcept {
   return Relocator(displaced, room, at).run();

@@ -1,12 +1,11 @@
-/// Where a stub may stand, so that a thread that was stopped between displaced instructions is
-/// safe.
+/// Candidate stub addresses that are safe for threads suspended between displaced instructions.
 ///
-/// A thread may have been interrupted behind the first displaced instruction, for any time. When it
-/// goes on, the jump's displacement lies there. So each byte where such an instruction began must
-/// trap: the displacement, and with it the place of the stub, is chosen for that. The trap's
-/// handler sends the thread to the trampoline. No thread has to be stopped or waited for.
-/// Overlapping a displacement with other instructions is known from Chamith et al., "Instruction
-/// Punning", PLDI 2017.
+/// A thread may have been interrupted after the first displaced instruction, for any time. It then
+/// resumes inside the jump's displacement. So each displacement byte at which a displaced
+/// instruction began must be an opcode that traps. That constrains the displacement, and so the
+/// stub's address. The trap handler sends the thread to the trampoline; no thread has to be stopped
+/// or waited for. Overlapping a displacement with instructions is known from Chamith et al.,
+/// "Instruction Punning", PLDI 2017.
 #pragma once
 
 #include <array>
@@ -18,7 +17,8 @@
 
 namespace alloctap::arch::x86_64 {
 
-/// Which bytes of the displacement lie where a displaced instruction begins, lowest first.
+/// Returns which displacement bytes, lowest first, must trap because a displaced instruction began
+/// there.
 inline std::array<bool, 4> bound_displacement_bytes(const DisplacedCode& displaced) noexcept {
   std::array<bool, 4> bound{};
   for (const Instruction& instruction : displaced.code()) {
@@ -28,8 +28,8 @@ inline std::array<bool, 4> bound_displacement_bytes(const DisplacedCode& displac
   return bound;
 }
 
-/// Values for the highest byte of the displacement: it traps, or nearest first, below the function
-/// before above it, where the heap of a program would grow.
+/// Visits values for the highest displacement byte: trap bytes if `is_bound`, otherwise the nearest
+/// first. Addresses below the function come first, because the heap may grow above it.
 template <class Visit>
 bool visit_highest_bytes(bool is_bound, Visit&& visit) noexcept {
   if (is_bound) {
@@ -47,8 +47,7 @@ bool visit_highest_bytes(bool is_bound, Visit&& visit) noexcept {
   return visit(0U);
 }
 
-/// Calls `visit(displacement)` for the values with the highest byte `highest` until it returns
-/// true.
+/// Calls `visit(displacement)` for values with the highest byte `highest` until it returns true.
 template <class Visit>
 bool visit_displacements(std::uint32_t highest, const std::array<bool, 4>& bound,
                          Visit&& visit) noexcept {
@@ -57,7 +56,7 @@ bool visit_displacements(std::uint32_t highest, const std::array<bool, 4>& bound
   const std::uint32_t low = bound[0] ? kTrap : 0;
   const std::uint32_t first_third = bound[2] ? kTrap : 0;
   const std::uint32_t last_third = bound[2] ? kTrap : 0xFF;
-  // Downwards, so that below the function nearer places come first.
+  // Downwards, so that below the function nearer addresses come first.
   for (std::uint32_t third = last_third + 1; third-- > first_third;) {
     for (std::uint32_t second = 0; second <= 0xFF; second += kSecondStep) {
       const std::uint32_t bytes =
@@ -69,8 +68,8 @@ bool visit_displacements(std::uint32_t highest, const std::array<bool, 4>& bound
   return false;
 }
 
-/// Calls `visit(stub)` for places to which the jump may lead until it returns true; false if it
-/// never does. At most one in 16 KiB of the jump's reach.
+/// Calls `visit(stub)` for candidate addresses until it returns true; otherwise returns false. At
+/// most one per 16 KiB of the jump's reach.
 template <class Visit>
 bool visit_stub_places(const DisplacedCode& displaced, Visit&& visit) noexcept {
   const auto bound = bound_displacement_bytes(displaced);

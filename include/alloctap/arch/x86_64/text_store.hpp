@@ -1,4 +1,4 @@
-/// Changing the entry of a function while threads run it.
+/// Cross-modifying code: changes a function's entry while other threads run it.
 #pragma once
 
 #include <algorithm>
@@ -15,21 +15,21 @@ namespace alloctap::arch::x86_64 {
 
 using PatchBytes = std::array<std::byte, kPatchBytes>;
 
-/// The bytes at `start` in both states, and where instructions of the unpatched state begin.
+/// The bytes at `start` in both states. `begins` marks the first bytes of unpatched instructions.
 struct PatchedText {
   std::uintptr_t start = 0;
   PatchBytes original{};
   PatchBytes patched{};
   std::array<bool, kPatchBytes> begins{};
 
-  /// Whether one aligned store of 8 bytes changes all. Such stores are seen whole by other
-  /// processors' instruction fetch (AMD APM volume 2, 7.6.1; Intel's processors alike).
+  /// Returns whether one aligned 8-byte store changes all bytes. Other processors' instruction
+  /// fetch sees such stores atomically (AMD APM volume 2, 7.6.1; Intel's processors too).
   [[nodiscard]] bool fits_one_store() const noexcept {
     return start % sizeof(std::uint64_t) + kPatchBytes <= sizeof(std::uint64_t);
   }
 };
 
-/// The parts of `store_text`, which is below.
+/// Internals of `store_text`.
 namespace storing {
 
 inline void store_byte(const PatchedText& text, std::size_t index, std::byte value) noexcept {
@@ -48,7 +48,7 @@ inline void store_at_once(const PatchedText& text, const PatchBytes& bytes) noex
   } while (!word.compare_exchange_weak(before, after, std::memory_order_release));
 }
 
-/// Stores the bytes of `bytes` that begin an instruction, or those that do not.
+/// Stores the bytes that begin an unpatched instruction, or the others.
 inline void store_some(const PatchedText& text, const PatchBytes& bytes, bool beginnings) noexcept {
   for (std::size_t i = 1; i < bytes.size(); ++i) {
     if (text.begins[i] == beginnings) store_byte(text, i, bytes[i]);
@@ -57,13 +57,13 @@ inline void store_some(const PatchedText& text, const PatchBytes& bytes, bool be
 
 }  // namespace storing
 
-/// Stores one state over the other; the pages are writable. `synchronize` makes every thread see
-/// what was stored before.
+/// Replaces one state by the other. Precondition: the pages are writable. `synchronize` makes all
+/// prior stores visible to every thread's instruction fetch.
 ///
-/// Where one store does not do: no thread may meet a half-written instruction. So everywhere where
-/// one began there is a trap before any other byte changes, and the way back is the same the other
-/// way round; threads that trap meanwhile go on in the trampoline. That is how the kernel patches
-/// its own text (Linux, arch/x86/kernel/alternative.c), with more than one instruction to cover.
+/// If one store does not suffice, no thread may execute a partly written instruction. So each
+/// instruction start becomes a trap before any other byte changes, and unpatching reverses the
+/// order. Threads that trap meanwhile resume in the trampoline. The kernel patches its text so
+/// (Linux, arch/x86/kernel/alternative.c), but only one instruction at a time.
 template <class Synchronize>
 void store_text(const PatchedText& text, bool patched, Synchronize&& synchronize) noexcept {
   const PatchBytes& bytes = patched ? text.patched : text.original;

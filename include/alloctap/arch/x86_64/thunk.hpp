@@ -1,4 +1,4 @@
-/// Functions that only jump to another one.
+/// Recognizes thunks: functions that only jump to another one, such as PLT entries.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace alloctap::arch::x86_64 {
 
-/// What `code`, which stands at `address`, jumps to, if that is all it does: an optional endbr64,
-/// then jmp to a place or through a word (the entries of a procedure linkage table).
+/// Returns the destination of `code` at `address` if it is a thunk: an optional endbr64, then jmp
+/// to an address or through a word (PLT entries).
 inline std::optional<ThunkDestination> thunk_destination(std::span<const std::byte> code,
                                                          std::uintptr_t address) noexcept {
   auto instruction = decode_instruction(code, address);
@@ -30,8 +30,8 @@ inline std::optional<ThunkDestination> thunk_destination(std::span<const std::by
   return ThunkDestination{.pointer = instruction->operand};
 }
 
-/// Whether `code` is what a jump through a word leads to until the loader has bound it: an optional
-/// endbr64, then push imm32, with which no compiler begins a function.
+/// Returns whether `code` is a lazy binding stub: an optional endbr64, then push imm32. No compiler
+/// begins a function so.
 inline bool is_binding_stub(std::span<const std::byte> code) noexcept {
   constexpr std::byte kPush{0x68};
   const auto instruction = decode_instruction(code, 0);
