@@ -1,4 +1,4 @@
-/// Where a module in the PE format keeps the slots of annotate.h.
+/// Finds the slots (function pointer tables) of annotate.h in loaded PE modules.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,15 @@
 
 namespace alloctap::pe {
 
-/// As `alloctap_marked_slots` of annotate.h, which there is on Windows alone.
+/// The layout of annotate.h's `alloctap_marked_slots`, which exists only on Windows.
 struct MarkedSlots {
   std::uint64_t number;
   alloctap_slots slots;
 };
 inline constexpr std::uint64_t kSlotsNumber = 0x746F6C737061746C;
 
-/// Calls `visit(alloctap_slots&)` for each that lies in `section`, which the linker may have padded
-/// anywhere by words.
+/// Calls `visit(alloctap_slots&)` for each marked slots in `section`. The linker may have inserted
+/// padding words anywhere.
 template <class Visit>
 void visit_slots_in(std::span<std::byte> section, Visit&& visit) noexcept {
   for (std::size_t at = 0; at + sizeof(MarkedSlots) <= section.size();
@@ -28,8 +28,8 @@ void visit_slots_in(std::span<std::byte> section, Visit&& visit) noexcept {
   }
 }
 
-/// Calls `visit(alloctap_slots&)` for those of the module whose first byte is at `address`, which
-/// stays loaded. Reads its headers and that section alone; takes no lock, allocates nothing.
+/// Calls `visit(alloctap_slots&)` for the slots of the module at `address`, which must stay loaded.
+/// Reads only its headers and that section. Takes no lock, allocates nothing.
 template <class Visit>
 void visit_annotation_slots_of(std::uintptr_t address, Visit&& visit) noexcept {
   constexpr std::size_t kHeaderBytes = 4096;

@@ -1,5 +1,5 @@
-/// What a PE file itself calls its functions: the symbols that GNU linkers leave in it, and what it
-/// exports ("PE Format", "COFF Symbol Table", "The .edata Section").
+/// Looks up function names in a PE file: COFF symbols, which GNU linkers keep, and exports ("PE
+/// Format", "COFF Symbol Table", "The .edata Section").
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,9 @@
 
 namespace alloctap::pe {
 
-/// Reads `file`, which outlives it, as it is on disk. A function is known by its first byte, which
-/// .pdata tells: the next name below an address may be another function's. Control plane.
+/// A symbolizer over `file`, an on-disk image that must outlive it. Matches the function's first
+/// byte, found in .pdata, because the nearest lower symbol may be another function's. Control
+/// plane.
 class FunctionNames {
  public:
   explicit FunctionNames(std::span<const std::byte> file) noexcept : file_(file) {
@@ -27,8 +28,8 @@ class FunctionNames {
     if (symbols_ != 0) symbol_count_ = number<std::uint32_t>(headers_ + 16);
   }
 
-  /// The name of the function that holds `pc`, an offset in the mapped module; as the linker knew
-  /// it, so C++'s are mangled. Empty where there is none.
+  /// Returns the mangled name of the function that contains `pc`, an offset in the mapped module.
+  /// Empty if unknown.
   [[nodiscard]] std::string_view find(std::uint32_t pc) const noexcept {
     const auto begin = find_begin(pc);
     if (!begin) return {};
@@ -41,7 +42,7 @@ class FunctionNames {
   static constexpr std::size_t kSymbolBytes = 18;
   static constexpr std::size_t kEntryBytes = 12;
 
-  /// 0 where the file has no such place.
+  /// Returns 0 if `place` is out of bounds.
   template <class Number>
   [[nodiscard]] Number number(std::size_t place) const noexcept {
     return read_number<Number>(file_, place).value_or(0);
@@ -54,7 +55,7 @@ class FunctionNames {
     return rest.substr(0, rest.find('\0'));
   }
 
-  /// Where the byte at `offset` in the module is in the file; 0 where it is not.
+  /// Returns the file offset of the byte at `offset` in the module; 0 if the file does not have it.
   [[nodiscard]] std::size_t place_of(std::uint32_t offset) const noexcept {
     for (std::size_t i = 0; i < section_count_; ++i) {
       const std::size_t section = sections_ + i * kSectionBytes;
@@ -65,7 +66,7 @@ class FunctionNames {
     return 0;
   }
 
-  /// The place and the size of what an entry of the data directory is about.
+  /// An entry of the data directory: a table's offset and size.
   struct Directory {
     std::uint32_t offset = 0;
     std::uint32_t bytes = 0;
@@ -75,7 +76,7 @@ class FunctionNames {
     return {number<std::uint32_t>(place), number<std::uint32_t>(place + 4)};
   }
 
-  /// Where the function, or the part of one, that holds `pc` begins.
+  /// Returns the start of the function, or of the part of one, that contains `pc`.
   [[nodiscard]] std::optional<std::uint32_t> find_begin(std::uint32_t pc) const noexcept {
     constexpr std::size_t kExceptionDirectory = 3;
     const Directory entries = directory(kExceptionDirectory);
@@ -116,7 +117,7 @@ class FunctionNames {
     return {};
   }
 
-  /// Longer ones are in the string table, which follows the symbols.
+  /// Names longer than 8 bytes are in the string table, which follows the symbols.
   [[nodiscard]] std::string_view name_of_symbol(std::size_t symbol) const noexcept {
     if (number<std::uint32_t>(symbol) != 0) return text(symbol, 8);
     const std::size_t strings = symbols_ + symbol_count_ * kSymbolBytes;

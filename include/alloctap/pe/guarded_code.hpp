@@ -1,9 +1,8 @@
-/// Code in which calls through pointers must lead to functions that the system has listed.
+/// Detects modules with Control Flow Guard, which checks the targets of indirect calls.
 ///
-/// Control Flow Guard ("PE Format", DllCharacteristics): a module that was built with it calls
-/// through a check of the target. The list is the system's, by page; a page that becomes executable
-/// has all of its places listed, unless one says that the list is to stay
-/// (os/memory_protection.hpp).
+/// Such modules ("PE Format", DllCharacteristics) check targets against the system's list of valid
+/// ones, kept by page. When a page becomes executable, all its addresses become valid, unless the
+/// caller requests that the list stay (os/memory_protection.hpp).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,8 @@
 
 namespace alloctap::pe {
 
-/// Whether the module that holds `address` was built so. Takes no lock, allocates nothing.
+/// Returns whether the module that contains `address` has Control Flow Guard. Takes no lock,
+/// allocates nothing.
 inline bool has_guarded_code(std::uintptr_t address) noexcept {
   const os::LoadedModule module = os::find_module(address);
   if (module.start == 0) return false;

@@ -1,4 +1,4 @@
-/// The words of a module through which it calls what it imports, which the loader fills in.
+/// A parser of import address tables, the words through which a PE module calls imported functions.
 ///
 /// Source: "PE Format" (Microsoft), "The .idata Section", "Delay-Load Import Tables".
 #pragma once
@@ -13,21 +13,21 @@
 
 namespace alloctap::pe {
 
-/// One word of an import address table.
+/// A word of an import address table.
 struct ImportSlot {
-  /// From the module's first byte.
+  /// The offset from the module's first byte.
   std::uint32_t offset = 0;
-  /// In the module; nullptr where the function is imported by number, or there are no names.
+  /// Points into the module; nullptr if imported by ordinal, or the table has no names.
   const char* name = nullptr;
-  /// Filled in when it is first called through: till then it leads to code of the module's own.
+  /// Bound on the first call; until then it points to code of this module.
   bool is_delayed = false;
 };
 
-/// Goes through the import tables of a module in memory, and reads nothing else. A table that does
-/// not lie inside the module ends where the module does. Pure; runs anywhere.
+/// An iterator over the import tables of a mapped module. Reads only inside `image`; tables beyond
+/// it are cut off. Runs inside malloc.
 class ImportTable {
  public:
-  /// `image` is the module from its first byte on, as far as it can be read.
+  /// `image` is the readable part of the module, from its first byte.
   explicit ImportTable(std::span<const std::byte> image) noexcept
       : image_(image), headers_(find_headers(image)) {}
 
@@ -40,25 +40,25 @@ class ImportTable {
     });
     for_each_library(kDelayedImports, [&](std::size_t entry) {
       constexpr std::uint32_t kHoldsOffsets = 1;
-      // Linkers before 2002 wrote addresses, of 32 bits.
+      // Linkers before 2002 wrote 32-bit addresses instead of offsets.
       if ((number(entry) & kHoldsOffsets) == 0) return;
       visit_slots(number(entry + 12), number(entry + 16), true, visit);
     });
   }
 
  private:
-  /// Of a module's tables, in its headers.
+  /// A data directory of import descriptors.
   struct Directory {
     std::uint32_t number;
     std::size_t entry_bytes;
-    /// Where in an entry the offset of its slots stands, which the last entry has none of.
+    /// Position of the slots' offset within a descriptor; it is 0 in the terminator.
     std::size_t slots;
   };
   static constexpr Directory kImports{1, 20, 16};
   static constexpr Directory kDelayedImports{13, 32, 12};
   static constexpr std::size_t kWord = sizeof(std::uint64_t);
 
-  /// 0 where it lies outside.
+  /// Returns 0 if `offset` is out of bounds.
   [[nodiscard]] std::uint32_t number(std::size_t offset) const noexcept {
     return read_number<std::uint32_t>(image_, offset).value_or(0);
   }
@@ -75,7 +75,7 @@ class ImportTable {
     }
   }
 
-  /// As many as there are names, and without those until an empty slot.
+  /// Visits as many slots as the name table has entries; without one, stops at an empty slot.
   template <class Visit>
   void visit_slots(std::uint32_t slots, std::uint32_t names, bool is_delayed,
                    Visit& visit) const noexcept {
@@ -91,7 +91,7 @@ class ImportTable {
     }
   }
 
-  /// Behind a hint of two bytes.
+  /// The name follows a two-byte hint.
   [[nodiscard]] const char* name_of(std::uint64_t entry) const noexcept {
     constexpr std::uint64_t kIsNumber = std::uint64_t{1} << 63;
     const std::uint64_t place = entry + 2;

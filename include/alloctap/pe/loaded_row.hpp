@@ -1,4 +1,4 @@
-/// The row of a module's .pdata that holds at an address.
+/// Finds the unwind row at a code address, from a module's .pdata.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace alloctap::pe {
 
-/// The entries of the module that is mapped as `image`, in ascending order.
+/// Returns the .pdata entries of the module mapped as `image`, in ascending order.
 inline std::span<const FunctionEntry> find_functions(std::span<const std::byte> image) noexcept {
   constexpr std::size_t kExceptionDirectory = 24 + 112 + 3 * 8;
   const auto headers = find_headers(image);
@@ -29,7 +29,8 @@ inline std::span<const FunctionEntry> find_functions(std::span<const std::byte> 
           *bytes / sizeof(FunctionEntry)};
 }
 
-/// The entry of the function, or the part of one, that holds `pc`, an offset in the module.
+/// Returns the entry of the function, or of the part of one, that contains `pc`, an offset in the
+/// module. Returns nullptr if not found.
 inline const FunctionEntry* find_function(std::span<const FunctionEntry> functions,
                                           std::uint32_t pc) noexcept {
   const auto above = std::upper_bound(
@@ -39,10 +40,11 @@ inline const FunctionEntry* find_function(std::span<const FunctionEntry> functio
   return &*(above - 1);
 }
 
-/// RtlLookupFunctionEntry finds the same, and on some systems takes the loader's lock; under Wine,
-/// a walk by it and RtlVirtualUnwind takes three to five times what one by such rows does
-/// (bench/README.md). Code that registers its functions itself (RtlAddFunctionTable) is not found.
-/// Functions without an entry call nobody, so nobody is called from there.
+/// Writes the unwind row at `address` to `row`; returns false if not found. RtlLookupFunctionEntry
+/// finds such entries too, but takes the loader's lock on some systems. Under Wine, a walk by it
+/// and RtlVirtualUnwind takes three to five times as long (bench/README.md). Does not find code
+/// registered with RtlAddFunctionTable. Functions without an entry make no calls, so no return
+/// address is in them.
 [[nodiscard]] inline bool find_loaded_row(std::uintptr_t address, elf::CallFrameRow& row) noexcept {
   const os::LoadedModule module = os::find_module(address);
   if (module.start == 0) return false;

@@ -1,4 +1,4 @@
-/// What a PE file says of itself where it is mapped ("PE Format", Microsoft).
+/// A parser of the PE headers of a mapped module ("PE Format", Microsoft).
 #pragma once
 
 #include <array>
@@ -10,17 +10,17 @@
 
 namespace alloctap::pe {
 
-/// A module in memory. The loader overwrites the address that the file was linked for, so addresses
-/// in the file are offsets from its first byte.
+/// A module in memory. Addresses are offsets from `bias`, because the loader overwrites the
+/// preferred base address.
 struct MappedImage {
   std::uintptr_t bias = 0;
   /// One past the last byte that the module occupies.
   std::uintptr_t end = 0;
-  /// The time of its link and its size, by which symbol servers know an executable.
+  /// The link time and the image size, by which symbol servers identify an executable.
   std::array<std::byte, 8> build_id{};
 };
 
-/// A little-endian number at `offset` of `file`; nothing where it does not lie inside.
+/// Reads a little-endian number at `offset`. Returns nullopt if out of bounds.
 template <class Number>
 std::optional<Number> read_number(std::span<const std::byte> file, std::size_t offset) noexcept {
   if (offset > file.size() || file.size() - offset < sizeof(Number)) return std::nullopt;
@@ -29,7 +29,7 @@ std::optional<Number> read_number(std::span<const std::byte> file, std::size_t o
   return number;
 }
 
-/// Where the headers of `file` begin; nothing where it is no PE file of 64 bits.
+/// Returns the offset of the PE headers, or nullopt if `file` is no 64-bit PE file.
 inline std::optional<std::size_t> find_headers(std::span<const std::byte> file) noexcept {
   constexpr std::size_t kPlaceOfHeaders = 0x3C;
   constexpr std::size_t kOptionalHeader = 24;
@@ -43,8 +43,8 @@ inline std::optional<std::size_t> find_headers(std::span<const std::byte> file) 
   return is_known ? std::optional<std::size_t>(*place) : std::nullopt;
 }
 
-/// What `file`, the start of a PE file, says of the module whose first byte is mapped at `start`;
-/// nothing where it is none. Reads only inside `file`; runs anywhere.
+/// Parses `file`, the start of the PE file whose first byte is mapped at `start`. Returns nullopt
+/// if it is no PE file. Reads only inside `file`. Runs inside malloc.
 inline std::optional<MappedImage> read_mapped_image(std::span<const std::byte> file,
                                                     std::uintptr_t start) noexcept {
   constexpr std::size_t kLinkTime = 8;

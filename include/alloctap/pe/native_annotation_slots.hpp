@@ -1,10 +1,9 @@
-/// Where the modules of this process keep the slots of annotate.h, in the format that modules of
-/// this system have.
+/// Finds the slots of annotate.h in loaded modules of the system's format (ELF or PE).
 ///
-/// `native::visit_annotation_slots(visit)` calls `visit(alloctap_slots&)` for those of each module,
+/// `native::visit_annotation_slots(visit)` calls `visit(alloctap_slots&)` for each module's slots,
 /// with the loader's lock held. Control plane; never inside malloc.
-/// `native::visit_annotation_slots_of(address, visit)` does for the module at `address`, where the
-/// loader gives notice of it.
+/// `native::visit_annotation_slots_of(address, visit)` visits the module at `address`, on systems
+/// whose loader reports loaded modules.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,7 @@
-/// Code whose callers through pointers are checked, in the format that modules of this system have.
+/// Detects modules with checked indirect branches (AArch64 BTI, Control Flow Guard), for ELF or PE.
 ///
-/// `native::has_guarded_code(address)`: whether the module that holds `address` has such code, so
-/// that its pages are to stay `guarded` (os/memory_protection.hpp). Takes no lock, allocates
-/// nothing.
+/// `native::has_guarded_code(address)` returns whether the module that contains `address` has them.
+/// Its pages must then stay `guarded` (os/memory_protection.hpp). Takes no lock, allocates nothing.
 #pragma once
 
 #if defined(_WIN32)

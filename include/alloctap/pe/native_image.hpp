@@ -1,11 +1,10 @@
-/// What an executable or library says of itself where it is mapped, in the format that modules of
-/// this system have.
+/// A parser of a mapped module's headers, in the system's format (ELF or PE).
 ///
-/// `native::read_mapped_image(file, start)` reads `file`, the start of the file whose first byte is
-/// mapped at `start`, and nothing else; `file` is aligned to 8. It gives an optional of `bias`
-/// (addresses in the file plus it are addresses in the process), `end` (one past the last byte that
-/// the module occupies) and `build_id` (a range of bytes, inside of `file` or of itself, that tells
-/// one build of the module from another; empty where there is none). Runs anywhere.
+/// `native::read_mapped_image(file, start)` parses `file`, the start of the file whose first byte
+/// is mapped at `start`, aligned to 8. Reads only `file`; runs inside malloc. Returns an optional
+/// struct. An address in the file plus `bias` is an address in the process; `end` is one past the
+/// module's last byte. `build_id` is a range of bytes that identifies the build, inside `file` or
+/// the struct; it may be empty.
 #pragma once
 
 #if defined(_WIN32)

@@ -1,5 +1,4 @@
-/// From an address in code to what the unwind tables of its module say there, in the format that
-/// modules of this system have.
+/// Finds the unwind table row at a code address, in the system's format (ELF or PE).
 #pragma once
 
 #include <cstdint>
@@ -15,16 +14,16 @@
 
 namespace alloctap::native {
 
-/// The memory that `find_unwind_row` works in.
+/// Scratch memory of `find_unwind_row`.
 #if defined(_WIN32)
 struct RowSearch {};
 #else
 using RowSearch = elf::RowSearch;
 #endif
 
-/// Writes the row that holds at `address` to `row`; false where there is none, or it cannot be
-/// read. For a return address, ask for the address before it. Allocates nothing, takes no lock of
-/// the loader's and runs inside malloc. The answer holds as long as the module stays loaded.
+/// Writes the row at `address` to `row`; returns false if not found or not readable. For a return
+/// address, pass the address before it. Allocates nothing, takes no loader lock, runs inside
+/// malloc. The result is valid while the module stays loaded.
 [[nodiscard]] inline bool find_unwind_row(std::uintptr_t address, elf::CallFrameRow& row,
                                           RowSearch& search) noexcept {
 #if defined(_WIN32)
@@ -35,8 +34,8 @@ using RowSearch = elf::RowSearch;
 #endif
 }
 
-/// Whether `address` lies in the code of a module; false where frame records lead to none. Runs
-/// inside malloc. errno may change.
+/// Returns whether `address` is in a module's code. Always false on Windows, which has no frame
+/// records. Runs inside malloc. May change errno.
 [[nodiscard]] inline bool is_module_code(std::uintptr_t address) noexcept {
 #if defined(_WIN32)
   static_cast<void>(address);

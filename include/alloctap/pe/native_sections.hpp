@@ -1,10 +1,9 @@
-/// Which parts of a module are written to once it is loaded, in the format that modules of this
-/// system have.
+/// Finds out which sections of a module the file marks as writable, in the system's format.
 ///
-/// `native::has_written_section(file, begin, end)` reads `file`, the start of the file whose first
-/// byte is mapped, and says whether anything in `[begin, end)`, in bytes from there, is for writing
-/// as the file has it. Nothing where the format does not tell of what can only be read by now. Runs
-/// anywhere.
+/// `native::has_written_section(file, begin, end)` parses `file`, the start of the file whose first
+/// byte is mapped. It returns whether the file marks any of `[begin, end)`, byte offsets from
+/// there, as writable. Returns nullopt if the format does not record that for memory made read-only
+/// since (ELF). Runs inside malloc.
 #pragma once
 
 #include <cstddef>

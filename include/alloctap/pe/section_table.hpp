@@ -1,4 +1,4 @@
-/// Where the sections of a PE file lie, and which are written to ("PE Format", "Section Table").
+/// A parser of a PE file's section table ("PE Format", "Section Table").
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace alloctap::pe {
 
-/// A row of the table; places are in bytes from the module's first one.
+/// A section; `begin` is an offset from the module's first byte.
 struct SectionRow {
   std::string_view name;
   std::size_t begin = 0;
@@ -20,9 +20,9 @@ struct SectionRow {
   bool is_for_writing = false;
 };
 
-/// Calls `visit(const SectionRow&)` for each section that `file`, the start of a PE file, has.
-/// False where `file` is none, or does not hold its table of sections. Reads only inside `file`;
-/// runs anywhere.
+/// Calls `visit(const SectionRow&)` for each section of `file`, the start of a PE file. Returns
+/// false if it is no PE file or does not contain the section table. Reads only inside `file`. Runs
+/// inside malloc.
 template <class Visit>
 bool visit_sections(std::span<const std::byte> file, Visit&& visit) noexcept {
   constexpr std::size_t kOptionalHeader = 24;
@@ -49,10 +49,9 @@ bool visit_sections(std::span<const std::byte> file, Visit&& visit) noexcept {
   return true;
 }
 
-/// Whether one of the sections that `file`, the start of a PE file, places into `[begin, end)` is
-/// for writing, whatever the loader made of it since; in bytes from the module's first one. Nothing
-/// where `file` is none, or does not hold its table of sections. Reads only inside `file`; runs
-/// anywhere.
+/// Returns whether a section in `[begin, end)`, offsets from the module's first byte, is marked as
+/// writable, whatever its protection is now. Returns nullopt if `file`, the start of a PE file, is
+/// not one or does not contain the section table. Reads only inside `file`. Runs inside malloc.
 inline std::optional<bool> has_written_section(std::span<const std::byte> file, std::size_t begin,
                                                std::size_t end) noexcept {
   bool found = false;

@@ -1,4 +1,4 @@
-/// The unwind information of a function, boiled down to a row.
+/// A decoder of PE unwind information, which converts it to DWARF-style rows.
 ///
 /// Sources: "x64 exception handling" (Microsoft), "Struct UNWIND_INFO" and "Unwind procedure".
 #pragma once
@@ -14,30 +14,31 @@
 
 namespace alloctap::pe {
 
-/// A function's entry in .pdata: offsets in the module.
+/// An entry of .pdata; all members are offsets in the module.
 struct FunctionEntry {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
   std::uint32_t unwind_info = 0;
 };
 
-/// One operation of a prologue; those that need more slots read on.
+/// An operation of a prologue, without operands in further slots.
 struct UnwindCode {
   std::uint8_t offset = 0;
   std::uint8_t operation = 0;
   std::uint8_t detail = 0;
 };
 
-/// Undoes what prologues did, and notes where they left registers.
+/// An interpreter that reverses prologue operations and records the slots of saved registers.
 ///
-/// All places are counted from one register that the function does not change in its body: the
-/// stack pointer, or the frame pointer once the prologue has set it.
+/// Offsets are relative to a base register that the function body does not change: the stack
+/// pointer, or the frame pointer once the prologue has set it.
 class PrologueReader {
  public:
   explicit PrologueReader(std::span<const std::byte> image) noexcept : image_(image) {}
 
-  /// Writes what holds at `pc`, an offset in the module inside `function`, to `row`. False where it
-  /// is an interrupted function's, or no unwind information that is known.
+  /// Writes the row at `pc`, an offset in the module inside `function`, to `row`. Returns false if
+  /// the unwind information is unknown, or `pc` is in a function that was interrupted (a machine
+  /// frame).
   [[nodiscard]] bool read(const FunctionEntry& function, std::uint32_t pc,
                           elf::CallFrameRow& row) noexcept {
     row = {};
@@ -49,7 +50,7 @@ class PrologueReader {
       const auto parent = read_part(part.unwind_info);
       if (failed_) return false;
       if (!parent) return finish();
-      // The parts that lie outside were executed as a whole.
+      // The prologues of enclosing parts were executed completely.
       part = *parent;
       executed_ = kWhole;
     }
@@ -90,13 +91,13 @@ class PrologueReader {
     return value;
   }
 
-  /// Of the numbers that instructions have for registers.
+  /// Converts an x86-64 instruction encoding's register number to DWARF.
   static unsigned dwarf_number(unsigned number) noexcept {
     constexpr unsigned kNumbers[] = {0, 2, 1, 3, 7, 6, 4, 5};
     return number < 8 ? kNumbers[number] : number;
   }
 
-  /// The function that this one is a part of, if it is one.
+  /// Reads one part. Returns the entry that it is chained to, or nullopt.
   std::optional<FunctionEntry> read_part(std::size_t place) noexcept {
     constexpr unsigned kIsPart = 4;
     const auto header = load<Header>(place);
@@ -108,7 +109,7 @@ class PrologueReader {
       slot += undo(header, codes + slot * 2);
     }
     if (failed_ || (header.version_and_flags >> 3 & kIsPart) == 0) return std::nullopt;
-    // Behind an even number of slots.
+    // The entry follows the slots, padded to an even number.
     return load<FunctionEntry>(codes + (header.slots + 1U) / 2 * 4);
   }
 
@@ -137,7 +138,7 @@ class PrologueReader {
     }
   }
 
-  /// Where the frame pointer is set at the place that is asked for, all else is counted from it.
+  /// Makes the frame pointer the base if it is set at the requested pc.
   void find_base(const Header& header, std::size_t codes) noexcept {
     saves_ = depth_;
     for (std::size_t slot = 0; slot < header.slots && !failed_;) {
@@ -151,7 +152,7 @@ class PrologueReader {
     }
   }
 
-  /// Returns how many slots the operation takes.
+  /// Returns the number of slots that the operation takes.
   std::size_t undo(const Header& header, std::size_t place) noexcept {
     const UnwindCode code = load_code(place);
     const std::size_t slots = slots_of(code);
@@ -188,7 +189,7 @@ class PrologueReader {
     return slots;
   }
 
-  /// Counted from the base: the distance of the CFA is not known yet.
+  /// Relative to the base: the CFA is not known yet.
   void note_saved(unsigned number, std::int64_t place) noexcept {
     elf::RegisterRule& rule = row_->registers[dwarf_number(number)];
     rule = {.kind = elf::RegisterRule::Kind::kAtCfaPlus, .value = place};
@@ -211,12 +212,12 @@ class PrologueReader {
 
   std::span<const std::byte> image_;
   elf::CallFrameRow* row_ = nullptr;
-  /// How much of the prologue was executed: bytes.
+  /// How much of the prologue was executed, in bytes.
   std::uint32_t executed_ = 0;
   unsigned base_ = arch::DwarfRegisters::kStackPointer;
-  /// How far above the base the part of the stack begins that is not undone yet.
+  /// Offset from the base of the stack contents not yet unwound.
   std::int64_t depth_ = 0;
-  /// What the places of saved registers are counted from.
+  /// The base of saved registers' offsets.
   std::int64_t saves_ = 0;
   bool failed_ = false;
 };
