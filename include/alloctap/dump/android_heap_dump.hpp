@@ -1,5 +1,5 @@
-/// Android's native heap dump, version 1.2 (bionic, libc/malloc_debug/PointerData.cpp), which
-/// native_heapdump_viewer.py reads.
+/// Android's native heap dump, version 1.2 (bionic, libc/malloc_debug/PointerData.cpp), the input
+/// of native_heapdump_viewer.py.
 #pragma once
 
 #include "alloctap/dump/dumps.hpp"

@@ -1,4 +1,4 @@
-/// A module's build-id as text.
+/// A module's build-id as hexadecimal text.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace alloctap {
 
-/// In hexadecimal digits, as `readelf -n` shows it; empty where the module has none.
+/// The build-id in hexadecimal digits, as `readelf -n` shows it; empty if the module has none.
 class BuildIdText {
  public:
   explicit BuildIdText(const Module& module) noexcept : size_(2 * module.build_id_bytes) {

@@ -1,4 +1,4 @@
-/// The stacks of a report as paths in one tree.
+/// A report's stacks as paths in one prefix tree of calls.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,17 @@
 
 namespace alloctap {
 
-/// The steps of the tree are calls: numbers in the `FrameList`, and after these two that stand for
-/// stacks without frames. Memory from the arena. Refers to the report.
+/// Prefix tree of stacks. Its steps are calls, numbered as in `FrameList`; two more numbers are
+/// placeholders for stacks without frames. Uses arena memory; the report must outlive it.
 class CallPaths {
  public:
   explicit CallPaths(const Report& report) noexcept : report_(report), labels_(report) {}
 
-  /// False: the system had no memory for all frames; nothing else may be asked then.
+  /// Returns false if memory for the frames ran out; no other member may be called then.
   [[nodiscard]] bool complete() const noexcept { return labels_.complete(); }
 
-  /// The end of the path from the thread's start to the allocation; `PathTree::kNone` where the
-  /// system has no memory for it.
+  /// Adds the path from the thread's start to the allocation. Returns its last node, or
+  /// `PathTree::kNone` if out of memory.
   [[nodiscard]] PathTree::Node add_root_first(StackId stack) noexcept {
     const auto frames = report_.snapshot.table->frames(stack);
     PathTree::Node node = PathTree::kRoot;
@@ -28,7 +28,8 @@ class CallPaths {
     return frames.empty() ? tree_.below(node, stand_in(stack)) : node;
   }
 
-  /// The end of the path from the allocation outward, over at most `most_calls` calls; likewise.
+  /// Adds the path from the allocation outward, cut after `most_calls` calls. Returns its last
+  /// node, or `PathTree::kNone` if out of memory.
   [[nodiscard]] PathTree::Node add_leaf_first(StackId stack, std::size_t most_calls) noexcept {
     const auto frames = report_.snapshot.table->frames(stack);
     PathTree::Node node = PathTree::kRoot;
@@ -40,15 +41,15 @@ class CallPaths {
 
   [[nodiscard]] const PathTree& tree() const noexcept { return tree_; }
 
-  /// How many calls there are, the two stand-ins among them.
+  /// Returns the number of distinct calls, including the two placeholders.
   [[nodiscard]] std::size_t calls() const noexcept { return labels_.list().size() + 2; }
 
-  /// Where a call is; an address of 0 of a stand-in.
+  /// Returns a call's address and module; address 0 without a module for a placeholder.
   [[nodiscard]] CodeAddress place(std::size_t call) const noexcept {
     return call < labels_.list().size() ? labels_.list().place(call) : CodeAddress{};
   }
 
-  /// Calls `visit(const LabelledFrame&)` for the functions at a call, innermost first.
+  /// Calls `visit(const LabelledFrame&)` for each function at a call, innermost first.
   template <class Visit>
   void visit_functions(std::size_t call, Visit&& visit) const {
     if (call < labels_.list().size()) {

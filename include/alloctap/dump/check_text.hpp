@@ -1,4 +1,4 @@
-/// A check that is on, as `parse_check_options` reads it.
+/// An enabled check as text, in the syntax that `parse_check_options` reads.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace alloctap {
 
-/// "rear_guard=32", or "verify_kinds" where `value` is 0; with `end` behind it.
+/// Returns "rear_guard=32", or "verify_kinds" if `value` is 0, followed by `end`.
 [[nodiscard]] inline ShortText check_text(std::string_view name, std::uint64_t value,
                                           std::string_view end = {}) noexcept {
   ShortText text;

@@ -1,4 +1,4 @@
-/// The account of a report as a list of texts, for formats that have no lines.
+/// The data-quality statements of a report as a list of strings, for formats without lines.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace alloctap {
 
-/// Owns the texts. Memory from the arena.
+/// The statements that `write_account` writes, as separate strings. Owns them, in arena memory.
 class AccountList {
  public:
   explicit AccountList(const Report& report) {
@@ -18,10 +18,10 @@ class AccountList {
     complete_ = lines.finish().ok();
   }
 
-  /// False: the system had no memory for them.
+  /// Returns false if out of memory.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
-  /// Calls `visit(std::string_view)` for each.
+  /// Calls `visit(std::string_view)` for each statement.
   template <class Visit>
   void for_each(Visit&& visit) const {
     std::string_view rest = text_.text();

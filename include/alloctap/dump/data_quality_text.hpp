@@ -1,4 +1,4 @@
-/// The account of a report in text, for formats that have room for a comment.
+/// The data-quality statements of a report as text, for formats that have comments.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace alloctap {
 
-/// `text` with `instead` in the place of every control character, so that it stays in one line.
+/// Writes `text` on one line: `instead` replaces each control character.
 inline void write_in_one_line(std::string_view text, DumpWriter& out, char instead = ' ') {
   for (const char character : text) {
     const bool control = static_cast<unsigned char>(character) < 0x20 || character == 0x7F;
@@ -19,13 +19,13 @@ inline void write_in_one_line(std::string_view text, DumpWriter& out, char inste
   }
 }
 
-/// The command of the program, or its executable where that is not known.
+/// Writes the program's command line, or its executable if the command line is unknown.
 inline void write_command(const ProgramInfo& program, DumpWriter& out) {
   write_in_one_line(program.command.empty() ? program.executable : program.command, out);
 }
 
-/// Whom the report is about, how it was made and how far its numbers can be trusted: statements
-/// with `separator` between them, none of which has a control character.
+/// Writes which program was tracked and how, and how complete and exact the numbers are. Separates
+/// the statements by `separator`; they have no control characters.
 inline void write_account(const Report& report, std::string_view separator, DumpWriter& out) {
   const DataQuality& account = report.snapshot.account;
   const BackendInfo& backend = report.backend;

@@ -1,4 +1,4 @@
-/// The contract of dump policies: what a report looks like.
+/// The contract of dump policies, each of which writes one report format.
 #pragma once
 
 #include <concepts>
@@ -8,15 +8,16 @@
 
 namespace alloctap {
 
-/// A value with its options in plain members. `write` needs no state of the tracker beyond the
-/// report, allocates nothing from the host, and leaves errors of the output to the writer. Where it
-/// is a template of the report's type, it may leave out what `features` of that type exclude.
+/// A value type with options as plain members. `write` runs on the control plane, reads nothing but
+/// the report, allocates nothing from the host, and leaves output errors to the `DumpWriter`. A
+/// `write` that is a template of the report's type may omit parts that `features` of that type
+/// exclude.
 template <class D>
 concept DumpPolicy = requires(const D& dump, const Report& report, DumpWriter& writer) {
   { dump.write(report, writer) } -> std::same_as<void>;
 };
 
-/// The least that models `DumpPolicy`.
+/// The minimal model of `DumpPolicy`.
 struct DumpPolicyArchetype {
   void write(const Report&, DumpWriter&) const {}
 };

@@ -1,4 +1,4 @@
-/// The way from a dump policy to an output.
+/// Buffered formatter between a dump policy and an output.
 #pragma once
 
 #include <charconv>
@@ -16,8 +16,8 @@
 
 namespace alloctap {
 
-/// Collects text and passes it on in large pieces. After an error it swallows everything; `finish`
-/// tells of the first one. Not thread-safe; memory from the arena.
+/// Buffers text and writes it to the output in pieces of 64 KiB. Discards everything after an
+/// error; `finish` returns the first one. Not thread-safe. Uses arena memory.
 class DumpWriter {
  public:
   explicit DumpWriter(OutputRef output) noexcept : output_(output) {
@@ -52,29 +52,29 @@ class DumpWriter {
     }
   }
 
-  /// `number` in lower-case hexadecimal digits after "0x".
+  /// Writes `number` in lower-case hexadecimal digits after "0x".
   DumpWriter& hex(std::uint64_t number) {
     *this << "0x";
     return hex_digits(number);
   }
 
-  /// `number` in lower-case hexadecimal digits.
+  /// Writes `number` in lower-case hexadecimal digits without a prefix.
   DumpWriter& hex_digits(std::uint64_t number) { return write_number(number, 16); }
 
-  /// `text`, filled up with spaces in front to `width` characters.
+  /// Writes `text`, padded on the left with spaces to `width` characters.
   DumpWriter& right(std::string_view text, std::size_t width) {
     for (std::size_t i = text.size(); i < width; ++i) *this << ' ';
     return *this << text;
   }
 
-  /// For policies that cannot go on: makes the dump fail with `reason`.
+  /// Makes the dump fail with `reason` if it has not failed before.
   void fail(const char* reason) {
     if (status_.ok()) status_ = Status::resource_exhausted(reason);
   }
 
   [[nodiscard]] bool ok() const noexcept { return status_.ok(); }
 
-  /// Passes on what is left; the outcome of all.
+  /// Writes what is still buffered. Returns the first error of the dump, or OK.
   [[nodiscard]] Status finish() {
     flush();
     return status_;

@@ -1,6 +1,5 @@
-/// What a report can look like: the options of each form. What writes them is in a header of its
-/// own beside this one (text_dump.hpp and so on), which the file that implements the tracker
-/// includes.
+/// Report formats and their options. Each format is written by a header beside this one
+/// (text_dump.hpp and so on), which the file that implements the tracker includes.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +14,7 @@ struct Snapshot;
 struct TextDump;
 struct TextParts;
 
-/// One of the numbers of a `StackSummary`, where a format has room for one.
+/// Selects one number of a `StackSummary`, for formats with one weight per stack.
 enum class StackCount : std::uint8_t {
   kLiveBytes,
   kLiveAllocations,
@@ -24,23 +23,22 @@ enum class StackCount : std::uint8_t {
   kTemporaryAllocations,
 };
 
-/// What a text report has in place of the stacks where rules suppress something, in text_dump.hpp.
-/// A template, so that one file of a program can instantiate it for all others
-/// (ALLOCTAP_IMPLEMENT).
+/// Writes the leaks and suppressions of a text report; defined in text_dump.hpp. It is a template
+/// so that one file of a program can instantiate it for all others (ALLOCTAP_IMPLEMENT).
 template <class = void>
 struct SuppressedText {
   static void write(const TextDump& dump, const TextParts& parts);
 };
 
-/// The suppressions of a `TextDump`, alive during the dump. A program that gives it none has
-/// nothing compiled of what is written where there are some.
+/// Optional suppressions of a `TextDump`, which must outlive the dump. Holds a pointer to the code
+/// that writes leaks, so that programs without suppressions do not compile it.
 class TextSuppressions {
  public:
   TextSuppressions(std::nullptr_t = nullptr) noexcept {}
   TextSuppressions(const Suppressions* rules) noexcept
       : rules_(rules), write_(&SuppressedText<>::write) {}
 
-  /// nullptr where there are none.
+  /// Returns nullptr if no suppressions were given.
   [[nodiscard]] const Suppressions* rules() const noexcept { return rules_; }
 
   /// Precondition: `rules()` is not nullptr.
@@ -51,193 +49,190 @@ class TextSuppressions {
   void (*write_)(const TextDump&, const TextParts&) = nullptr;
 };
 
-/// The account first, then totals, then the stacks that hold most, leaf first, or that held most at
-/// the peak where nothing is live. With suppressions, the leaks in place of all that is live, and
-/// what each rule suppressed.
+/// Text for people: data quality, totals, then stacks by live bytes, leaf first. If nothing is
+/// live, lists the stacks that held most at the peak. With suppressions, lists leaks instead of all
+/// live memory, and what each rule suppressed.
 struct TextDump {
-  /// How many stacks are shown in each list.
+  /// The maximum length of each list of stacks.
   std::size_t most_stacks = 20;
   /// A `const Suppressions*`; nullptr: nothing is suppressed, and no leaks are reported.
   TextSuppressions suppressions = nullptr;
-  /// Whether leaks are told apart, where there are suppressions.
+  /// Whether to report leaks, if there are suppressions.
   bool leaks = true;
 
   template <class AnyReport>
   void write(const AnyReport& report, DumpWriter& out) const;
 };
 
-/// Every stack, every frame with its name where it is known, every module. Needs RapidJSON: target
-/// alloctap::json_dump.
+/// All stacks, modules, and frames with their names if known: schema alloctap.heap/1. Needs
+/// RapidJSON: target alloctap::json_dump.
 struct JsonDump {
-  /// Must outlive the dump. nullptr: nothing is suppressed, and leaks are not told apart.
+  /// Must outlive the dump. nullptr: nothing is suppressed, and no leaks are reported.
   const Suppressions* suppressions = nullptr;
-  /// Whether leaks are told apart, where there are suppressions.
+  /// Whether to report leaks, if there are suppressions.
   bool leaks = true;
 
   void write(const Report& report, DumpWriter& out) const;
 };
 
-/// Flame graph, stacks, modules, threads, block sizes and timeline. The page holds what `JsonDump`
-/// writes, and reads its files. Needs RapidJSON: target alloctap::html_dump.
+/// Page with flame graph, stacks, modules, threads, block sizes and timeline. Embeds the output of
+/// `JsonDump`, and can open files of that format. Needs RapidJSON: target alloctap::html_dump.
 struct HtmlDump {
-  /// The page shows what changed since then: an earlier snapshot of the same tracker, which the
-  /// caller keeps during the dump. nullptr: none.
+  /// An earlier snapshot of the same tracker, with which the page compares the report. Must outlive
+  /// the dump. nullptr: no comparison.
   const Snapshot* base = nullptr;
-  /// As in `JsonDump`.
+  /// See `JsonDump::suppressions` and `JsonDump::leaks`.
   const Suppressions* suppressions = nullptr;
   bool leaks = true;
 
   void write(const Report& report, DumpWriter& out) const;
 };
 
-/// Writes the report so that any other dump can be made of it later, elsewhere. Stacks keep their
-/// ids, by which unloaded modules are told from what took their place. The form is described in
-/// record_format.hpp, the tables here.
+/// Binary recording from which any other dump can be made later, elsewhere. Keeps stack ids, which
+/// distinguish an unloaded module from its successor at one address. record_format.hpp describes
+/// the encoding, the functions that write tables their columns.
 struct RecordDump {
   void write(const Report& report, DumpWriter& out) const;
 };
 
-/// Stacks without a count have no line; a report without any is empty. Inlined functions are
-/// frames, and the tag of a stack is its root. A ';' in a name becomes ':', which only names of the
-/// compiler's own making have.
+/// Folded stacks. Stacks with a count of 0 have no line, so the file may be empty. Inlined
+/// functions are frames, and a stack's tag is its root frame. A ';' in a name becomes ':'; only
+/// compiler-generated names have one.
 struct FoldedDump {
   StackCount count = StackCount::kLiveBytes;
-  /// An earlier snapshot of the same tracker, alive during the dump: each line then has two
-  /// numbers, before and now, which flamegraph.pl shows in red and blue. nullptr: one number, of
-  /// now.
+  /// An earlier snapshot of the same tracker; must outlive the dump. Lines then have two numbers,
+  /// before and now, which flamegraph.pl shows in red and blue. nullptr: one number, now.
   const Snapshot* before = nullptr;
 
   void write(const Report& report, DumpWriter& out) const;
 };
 
-/// A heap profile by the conventions of pprof: of each stack the allocations, their bytes, and what
-/// of both is live; readers show live bytes unless another sample type is asked for. Inlined
-/// functions are lines of their call, and the account is in the comments (`-comments`). Where the
-/// snapshot has its blocks (`SnapshotOptions`), live ones have their size as the label `bytes`
-/// (`-tags`), and what was given back has none. Stacks have the labels `tag` and `thread` where the
-/// tracker's `Tags` tell them. Needs protozero and zlib: target
-/// alloctap::pprof_dump.
+/// pprof heap profile: each stack's allocated objects and bytes, and its in-use objects and bytes,
+/// which is the default sample type. Inlined functions are lines of their call. Data-quality
+/// statements are comments (`-comments`). If the snapshot has its blocks (`SnapshotOptions`),
+/// samples of live blocks have the label `bytes` (`-tags`), and samples of freed blocks have no
+/// size. Labels `tag` and `thread` name a stack's owners if the tracker's `Tags` records them.
+/// Needs protozero and zlib: target alloctap::pprof_dump.
 ///
-/// Modules have their build-ids. They say that they have names, files and lines as soon as one
-/// frame of the report has a name: what is missing then was not found, and readers need not look
-/// for it again. If no frame has a name, readers that have the files can find them.
+/// Modules have build-ids. They are marked as having names, files and lines if any frame of the
+/// report has a name. Readers then do not search again for missing names. If no frame has a name,
+/// readers that have the files can symbolize.
 struct PprofDump {
   void write(const Report& report, DumpWriter& out) const;
 };
 
-/// Where the tracker logged all events (`LoggingQueue`), these, as they were: allocations, leaks
-/// and the peak are those of the report, and temporary is what heaptrack takes for it: a block that
-/// is freed in the next event of all, or another one of the same size and stack.
+/// If the tracker logged all events (`LoggingQueue`), writes them in order. Allocations, leaks and
+/// the peak are then those of the report. A block counts as temporary by heaptrack's rule: the very
+/// next event frees it or another of equal size and stack.
 ///
-/// Else the totals of a snapshot, as events that add up to them: allocations, temporary ones and
-/// leaks of every stack are those of the report, to the block and byte. First comes what was
-/// allocated and freed, then what was held at the peak, then what is live in the end. So
-/// heaptrack's peak, of all and of every stack, is that of the snapshot where it knows one (within
-/// 1 %; without, it is what is live in the end, or the largest block). What totals do not tell
-/// heaptrack cannot either: the sizes of single blocks, of which it sees the mean, and their times.
+/// Otherwise writes synthetic events that add up to the totals of a snapshot. Allocations,
+/// temporary ones and leaks of every stack are exact, to the block and byte. Blocks that were
+/// allocated and freed come first, then those held at the peak, then those live at the end.
+/// heaptrack's peak, overall and per stack, is then the snapshot's (within 1 %). If the snapshot
+/// has no peak, it is the memory live at the end, or the largest block. Totals have no single sizes
+/// or times, so heaptrack sees mean sizes.
 ///
-/// The format has no other way to count than events: the file has two lines of about five bytes for
-/// each allocation that was freed, and one for each live block. heaptrack reads it gzipped too, as
-/// `.gz`. Format: heaptrack 1.4, src/analyze/accumulatedtracedata.cpp.
+/// The format counts by events alone: two lines of about five bytes for each freed allocation, one
+/// for each live block. heaptrack also reads the file gzipped, as `.gz`. Format: heaptrack 1.4,
+/// src/analyze/accumulatedtracedata.cpp.
 struct HeaptrackDump {
-  /// Only what is live is written; the file then does not grow with the time that the program ran.
+  /// Whether to write live blocks only; the file then does not grow with the program's run time.
   bool only_live = false;
-  /// A file that would need more fails instead. heaptrack_print reads some ten millions a second.
+  /// Dumps with more events fail. heaptrack_print reads roughly ten million events a second.
   std::uint64_t most_events = 1'000'000'000;
 
   void write(const Report& report, DumpWriter& out) const;
 };
 
-/// What was live over time, in bytes that the program asked for: a massif snapshot for every point
-/// of the timeline, one with its tree for the peak, where it is known, and one with its tree for
-/// the end. Times are milliseconds since the first of them. Callers stand below what they called,
-/// so the tree's root is all of the memory. Format: valgrind 3.19, massif/ms_print.
+/// Live bytes over time, as requested by the program: one massif snapshot for each point of the
+/// timeline. The peak, if known, and the end are snapshots with a heap tree. Times are milliseconds
+/// since the first snapshot. The tree is inverted: callers are children of what they called, and
+/// the root is all memory. Format: valgrind 3.19, massif/ms_print.
 struct MassifDump {
-  /// Calls that hold less than so much of all are one line for each caller.
+  /// Calls that hold less than this share of all bytes share one line for each parent in the tree.
   std::uint32_t threshold_percent = 1;
-  /// Calls in a path, counted from the allocation; as in massif.
+  /// The maximum number of calls in a path, counted from the allocation; massif's default.
   std::size_t most_calls = 30;
 
   void write(const Report& report, DumpWriter& out) const;
 };
 
-/// Every stack as a program point: blocks and bytes in all, at the time of the peak (t-gmax) and at
-/// the time of the snapshot (t-end). Needs RapidJSON: target alloctap::json_dump.
+/// One program point for each stack: blocks and bytes in total, at the peak (t-gmax) and at the
+/// snapshot (t-end). Needs RapidJSON: target alloctap::json_dump.
 ///
-/// What alloctap does not know is not told: accesses are left out, and so are lifetimes, which the
-/// viewer shows as NaN. The format demands the maximum of every point: it is the larger of what the
-/// point held at the peak and holds at the end, so the true one may be greater. Where the snapshot
-/// knows of no peak, the file has the numbers in all alone. Times are microseconds since the first
-/// point of the timeline. The key "alloctap" holds what a report of alloctap.heap/1 opens with.
-/// Format: valgrind 3.19, dhat/dh_main.c, dh_view.js.
+/// Accesses and lifetimes are not measured and left out; the viewer shows lifetimes as NaN. The
+/// format demands each point's maximum: it is the larger value of peak and end, so the true one may
+/// be greater. If the snapshot has no peak, points have totals alone. Times are microseconds since
+/// the first point of the timeline. The key "alloctap" holds the opening members of schema
+/// alloctap.heap/1. Format: valgrind 3.19, dhat/dh_main.c, dh_view.js.
 struct DhatDump {
   void write(const Report& report, DumpWriter& out) const;
 };
 
-/// One file with four profiles: live bytes, which is shown first, live allocations, allocated
-/// bytes, allocations. A function is one frame wherever it called from. The account is in a key of
-/// our own, `alloctap`, which speedscope passes over. Needs RapidJSON: target alloctap::json_dump.
+/// One file with four profiles: live bytes (shown first), live allocations, allocated bytes and
+/// allocations. A function is one frame, whatever its call sites. Data-quality statements are in
+/// the key `alloctap`, which speedscope ignores. Needs RapidJSON: target alloctap::json_dump.
 struct SpeedscopeDump {
   void write(const Report& report, DumpWriter& out) const;
 };
 
-/// Memory over time: for every point of the timeline the counters "live bytes", "live blocks",
-/// "resident bytes", "allocations per second" and "allocated bytes per second"; the program's
-/// markers and the peak as instants; of a game each of the last frames, with counters of what it
-/// allocated, and of what each tag held at its end; the names of the process and of its threads.
-/// Counters keep their value until the next point, so what is of a time stands at its start. Times
-/// are microseconds since the first moment and never go back. The key "otherData" holds what a
-/// report of alloctap.heap/1 opens with. Needs RapidJSON: target alloctap::json_dump.
+/// Memory over time. Each point of the timeline has the counters "live bytes", "live blocks",
+/// "resident bytes", "allocations per second" and "allocated bytes per second". Markers and the
+/// peak are instants. Each recorded game frame is a slice, with counters of its allocations and of
+/// the bytes that each tag held at its end. Process and threads are named. Counters keep their
+/// value until the next point, so an interval's rate is written at its start. Times are
+/// microseconds since the first moment and never decrease. The key "otherData" holds the opening
+/// members of schema alloctap.heap/1. Needs RapidJSON: target alloctap::json_dump.
 struct ChromeTraceDump {
   void write(const Report& report, DumpWriter& out) const;
 };
 
-/// Live blocks by stack and size; sizes are exact where the snapshot has its blocks
-/// (`SnapshotOptions`), else only their sums are (`SizeRecords`).
+/// Live blocks by stack and size. Sizes are exact if the snapshot has its blocks
+/// (`SnapshotOptions`); else only their sums are (`SizeRecords`).
 ///
-/// Frames are addresses of calls, as bionic's are, which the viewer names by the files in the map;
-/// with `names`, `bt_info` lines tell the path of each frame's module, the address in that file,
-/// and the function, at twenty times the size. How far into the function is not known and told as
-/// 0. A stack that is not known has the frame 0: the viewer passes over records without any. The
-/// map has one line for each loaded module, as if its parts lay in the file as they lie in memory.
-/// The format has no place for an account.
+/// Frames are addresses of calls, as in bionic's files; the viewer symbolizes them by the files in
+/// the map. With `names`, `bt_info` lines add the module's path, the address in that file, and the
+/// function, at twenty times the size. The offset into the function is unknown and written as 0. An
+/// unknown stack has the frame 0, because the viewer skips records without frames. The map has one
+/// line for each loaded module, as if file and memory had equal layouts. The format has no place
+/// for data-quality statements.
 struct AndroidHeapDump {
-  /// As bionic does with the option backtrace_full. Frames of modules that were unloaded are named
-  /// here alone.
+  /// Whether to write `bt_info` lines, as bionic's option backtrace_full does. Only they name
+  /// frames of unloaded modules.
   bool names = false;
 
   void write(const Report& report, DumpWriter& out) const;
 };
 
-/// `SoNativeSize` and `SoMmapSize`: the live bytes of each module's blocks and mappings;
-/// `NativeHeap` and `mmap`: the modules with most of them, and of each the stacks with most, as
-/// "path;pc;pc;path;pc;", leaf first, with calls' addresses in the file. Numbers are texts, as
-/// there. Needs RapidJSON: target alloctap::json_dump.
+/// `SoNativeSize` and `SoMmapSize` are the live bytes of each module's blocks and mappings.
+/// `NativeHeap` and `mmap` are the largest modules with their largest stacks, as
+/// "path;pc;pc;path;pc;", leaf first, with calls' addresses in the file. Numbers are strings, as in
+/// Matrix. Needs RapidJSON: target alloctap::json_dump.
 ///
-/// Unlike Matrix it counts every module's memory, shows the stacks of all `most_modules` (Matrix
-/// shows those of one less), leaves no module out for being small unless told to, tells what has no
-/// known module as "[unknown]", and is of one moment. Memory is put down to the innermost module
-/// that is no allocator or runtime. The account is in a key of our own, `alloctap`.
+/// Unlike Matrix, it counts every module's memory and shows the stacks of all `most_modules`
+/// (Matrix: one less). By default no module is left out for its size. Memory without a known module
+/// is "[unknown]", and all numbers are from one moment. Memory is attributed to the innermost
+/// module that is no allocator or runtime. Data-quality statements are in the key `alloctap`.
 struct MatrixDump {
   std::size_t most_modules = 3;
   std::size_t most_stacks = 3;
-  /// Modules that hold less have no stacks; Matrix's default is 10 MiB.
+  /// Modules that hold fewer bytes have no stacks; Matrix's default is 10 MiB.
   std::uint64_t least_bytes = 0;
 
   void write(const Report& report, DumpWriter& out) const;
 };
 
-/// For blocks and then for mappings: what each module holds, of blocks with the sizes that take
-/// most, the sum, and the stacks of each module, leaf first. Lines read as Matrix's do.
+/// Each module's live bytes, their sum, and each module's stacks, leaf first: of blocks, with the
+/// sizes that take most, then of mappings. Lines have Matrix's syntax.
 ///
-/// Unlike Matrix's, counts are right, frames without a name keep their place, stacks whose module
-/// is not known are shown, and no module is left out for being small unless told to. The account
-/// stands where Matrix tells the sizes of its tables. Sizes of blocks are exact where the snapshot
-/// has its blocks (`SnapshotOptions`).
+/// Unlike in Matrix's log, counts are right, unnamed frames keep their place, and stacks of unknown
+/// modules are shown. No module is left out for its size by default. Data-quality statements
+/// replace Matrix's sizes of its tables. Block sizes are exact if the snapshot has its blocks
+/// (`SnapshotOptions`).
 struct MatrixLogDump {
-  /// How many sizes of each module are shown.
+  /// The maximum number of sizes shown for a module.
   std::size_t most_sizes = 20;
-  /// Modules that hold less have no stacks; Matrix's default is 10 MiB.
+  /// Modules that hold fewer bytes have no stacks; Matrix's default is 10 MiB.
   std::uint64_t least_bytes = 0;
 
   void write(const Report& report, DumpWriter& out) const;

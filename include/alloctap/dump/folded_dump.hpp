@@ -1,7 +1,7 @@
-/// Folded stacks: a line for each stack, for flame graphs.
+/// Folded stacks: one line for each stack, for flame graphs.
 ///
-/// `root;caller;leaf NUMBER`, as flamegraph.pl, speedscope, inferno and Perfetto read it. Lines may
-/// be the same but for the number (two addresses in one function): readers add them up.
+/// `root;caller;leaf NUMBER`, as flamegraph.pl, speedscope, inferno and Perfetto read it. Several
+/// lines may have equal frames (two addresses in one function): readers add their numbers.
 #pragma once
 
 #include "alloctap/dump/dumps.hpp"

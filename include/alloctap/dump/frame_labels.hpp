@@ -1,4 +1,4 @@
-/// The frames of stacks as most formats want them: one text each, inlined functions apart.
+/// Text labels for the frames of stacks, inlined functions as frames of their own.
 #pragma once
 
 #include <charconv>
@@ -15,25 +15,25 @@
 
 namespace alloctap {
 
-/// A function in a stack.
+/// A function in a stack, as most formats show it.
 struct LabelledFrame {
-  /// Its name; where that is unknown "module+0xoffset", or "0xaddress" outside of all modules.
+  /// The function's name; if unknown "module+0xoffset", or "0xaddress" outside of all modules.
   std::string_view label;
-  /// Empty where it is unknown.
+  /// Empty if unknown.
   std::string_view file = {};
-  /// From 1; 0 where it is unknown.
+  /// From 1; 0 if unknown.
   std::uint32_t line = 0;
-  /// True: its code stands in that of the next frame outward, which has the same place.
+  /// Whether the function is inlined into that of the next frame outward, whose `place` it shares.
   bool inlined = false;
-  /// The number of its call in the `FrameList`; `kNoPlace` of what stands for a stack that is not
-  /// known.
+  /// The number of its call in the `FrameList`; `kNoPlace` for the placeholder of a stack without
+  /// frames.
   std::size_t place = kNoPlace;
 
   static constexpr std::size_t kNoPlace = ~std::size_t{0};
 };
 
-/// All frames of a report's stacks. A stack without frames has one that says why. Memory from the
-/// arena. Refers to the report.
+/// The labelled frames of a report's stacks. A stack without frames has one placeholder that says
+/// why. Uses arena memory; the report must outlive it.
 class FrameLabels {
  public:
   explicit FrameLabels(const Report& report) noexcept : report_(report), list_(report) {
@@ -42,22 +42,22 @@ class FrameLabels {
     complete_ = complete_ && starts_.push_back(frames_.size());
   }
 
-  /// False: the system had no memory for all of them; nothing else may be asked then.
+  /// Returns false if memory for the frames ran out; no other member may be called then.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
-  /// The calls that the frames are of.
+  /// Returns the list of calls that the frames belong to.
   [[nodiscard]] const FrameList& list() const noexcept { return list_; }
 
-  /// The functions at the call with that number in the list, the innermost inlined one first; one
-  /// at least.
+  /// Returns the functions at the call with number `place`, the innermost inlined one first; at
+  /// least one.
   [[nodiscard]] std::span<const LabelledFrame> at(std::size_t place) const noexcept {
     return {frames_.data() + starts_[place], starts_[place + 1] - starts_[place]};
   }
 
-  /// How many frames there are, without those that stand for a stack.
+  /// Returns the number of frames, without placeholders.
   [[nodiscard]] std::size_t size() const noexcept { return frames_.size(); }
 
-  /// The number of `frame`, which is one that `at` or a visit handed out and has a place.
+  /// Returns the number of `frame`, which must come from `at` or a visit and have a place.
   [[nodiscard]] std::size_t index_of(const LabelledFrame& frame) const noexcept {
     return static_cast<std::size_t>(&frame - frames_.data());
   }
@@ -72,7 +72,7 @@ class FrameLabels {
     }
   }
 
-  /// Likewise, from the thread's start inward.
+  /// Calls `visit(const LabelledFrame&)` for each frame of `stack`, from the thread's start inward.
   template <class Visit>
   void visit_root_first(StackId stack, Visit&& visit) const {
     const auto calls = report_.snapshot.table->frames(stack);
@@ -128,7 +128,7 @@ class FrameLabels {
   const Report& report_;
   FrameList list_;
   ArenaArray<LabelledFrame> frames_;
-  /// By place: where its frames start; one more for the end.
+  /// The index of each place's first frame in `frames_`, and one more for the end.
   ArenaArray<std::size_t> starts_;
   TextPool texts_;
   bool complete_ = true;

@@ -1,4 +1,4 @@
-/// The distinct frames of a snapshot, numbered.
+/// The distinct frames of a snapshot, numbered and symbolized.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,12 @@
 
 namespace alloctap {
 
-/// Every frame of some stacks of a report once, by ascending address; those of modules that were
-/// unloaded come last, module by module, because several of them may have been at one place. Memory
-/// from the arena. Refers to the report.
+/// Every distinct frame of a report's stacks, by ascending address. Frames of unloaded modules come
+/// last, module by module, because several such modules may have had one address range. Uses arena
+/// memory; the report must outlive it.
 class FrameList {
  public:
-  /// Those of all stacks.
+  /// Lists the frames of all stacks.
   explicit FrameList(const Report& report) noexcept : report_(report) {
     for (const StackSummary& stack : report.snapshot.stacks) add(stack.stack);
     for (const MappingSummary& mapping : report.snapshot.mappings) add(mapping.stack);
@@ -30,16 +30,16 @@ class FrameList {
     finish();
   }
 
-  /// Those of `stacks`.
+  /// Lists the frames of `stacks`.
   FrameList(const Report& report, std::span<const StackId> stacks) noexcept : report_(report) {
     for (const StackId stack : stacks) add(stack);
     finish();
   }
 
-  /// False: the system had no memory for all of them.
+  /// Returns false if out of memory.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
-  /// The number of `frame`, a return address in `stack`, which is in the list.
+  /// Returns the number of `frame`, a return address in `stack` that the list must contain.
   [[nodiscard]] std::size_t index_of(StackId stack, std::uintptr_t frame) const noexcept {
     return static_cast<std::size_t>(
         std::lower_bound(frames_.begin(), frames_.end(), identify(stack, frame)) - frames_.begin());
@@ -47,25 +47,25 @@ class FrameList {
 
   [[nodiscard]] std::size_t size() const noexcept { return frames_.size(); }
 
-  /// The return address with that number.
+  /// Returns the return address with that number.
   [[nodiscard]] std::uintptr_t return_address(std::size_t index) const noexcept {
     return frames_[index].address;
   }
 
-  /// Where its call is, and in which module.
+  /// Returns the address and module of the call with that number.
   [[nodiscard]] const CodeAddress& place(std::size_t index) const noexcept {
     return places_[index];
   }
 
-  /// The place in the source of the call with that number: the innermost inlined function first;
-  /// none where nothing is known. The report's symbolizer is asked once, for all frames.
+  /// Returns the functions at the call with that number, the innermost inlined one first; empty if
+  /// unknown. The constructor symbolizes all frames at once.
   [[nodiscard]] std::span<const SourceFrame> source(std::size_t index) const noexcept {
     return symbols_.of(index);
   }
 
  private:
-  /// A return address, and which of the modules that were unloaded held it: 0 if none, else one
-  /// more than its number in the table.
+  /// A return address. `unloaded` is the number plus 1 of the unloaded module that contained it, or
+  /// 0.
   struct Frame {
     std::size_t unloaded = 0;
     std::uintptr_t address = 0;
@@ -77,7 +77,7 @@ class FrameList {
     return {unloaded == nullptr ? 0 : report_.modules.index_of(*unloaded) + 1, frame};
   }
 
-  /// Duplicates go whenever they could fill half of the list, so it stays near its final size.
+  /// Removes duplicates whenever they could fill half of the list, which bounds its size.
   void add(StackId stack) noexcept {
     for (const std::uintptr_t frame : report_.snapshot.table->frames(stack)) {
       complete_ = frames_.push_back(identify(stack, frame)) && complete_;
@@ -106,7 +106,7 @@ class FrameList {
     name_places();
   }
 
-  /// One module's places stand side by side in what the symbolizer gets.
+  /// Symbolizes all places. Those of one module are adjacent, as `Symbolizer` requires.
   void name_places() noexcept {
     if (report_.symbolize == nullptr || !symbols_.expect(places_.size())) return;
     report_.symbolize({places_.data(), places_.size()}, symbols_);

@@ -1,4 +1,4 @@
-/// Numbers for functions, as formats with a table of functions want them.
+/// Sequential numbers for functions, for formats with a function table.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace alloctap {
 
-/// Gives every function, which is a label and a file, a number, from 0 in the order in which they
-/// came. Keeps no copies: labels must outlive it. Memory from the arena. Not thread-safe.
+/// Numbers functions, each a label and a file, from 0 in order of first use. Stores references: the
+/// texts must outlive it. Uses arena memory. Not thread-safe.
 class FunctionNumbers {
  public:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
@@ -24,12 +24,12 @@ class FunctionNumbers {
     std::string_view file;
   };
 
-  /// `kNone` where the system has no memory.
+  /// Returns the function's number, or `kNone` if out of memory.
   [[nodiscard]] std::uint32_t number_of(const LabelledFrame& frame) noexcept {
     const std::uint32_t label = texts_.number_of(frame.label);
     const std::uint32_t file = texts_.number_of(frame.file);
     if (label == TextNumbers::kNone || file == TextNumbers::kNone) return kNone;
-    // A function is a step to its file behind the step to its label.
+    // A function is the tree node of its file below that of its label.
     const PathTree::Node node = pairs_.below(pairs_.below(PathTree::kRoot, label), file);
     if (node == PathTree::kNone || !numbers_.resize(pairs_.last() + std::size_t{1})) return kNone;
     if (numbers_[node] == 0) {
@@ -39,7 +39,7 @@ class FunctionNumbers {
     return numbers_[node] - 1;
   }
 
-  /// By number.
+  /// Returns the functions, indexed by number.
   [[nodiscard]] std::span<const Function> functions() const noexcept {
     return {functions_.data(), functions_.size()};
   }
@@ -47,7 +47,7 @@ class FunctionNumbers {
  private:
   TextNumbers texts_;
   PathTree pairs_;
-  /// By node: one more than the number of its function; 0 of a node that stands for none.
+  /// Indexed by node: the function's number plus 1, or 0 for a node that is no function.
   ArenaArray<std::uint32_t> numbers_;
   ArenaArray<Function> functions_;
 };

@@ -1,4 +1,4 @@
-/// Compression on the way to an output.
+/// Gzip compression between a dump policy and its writer.
 #pragma once
 
 #include <zlib.h>
@@ -12,9 +12,9 @@
 
 namespace alloctap {
 
-/// Writes what it gets as one gzip member (RFC 1952) without a name and a time, so that the same
-/// bytes give the same file. Fast rather than small. Memory from the arena; errors go to the
-/// writer. Needs zlib. Not thread-safe.
+/// Compresses into one gzip member (RFC 1952) without name and time, so that equal input gives
+/// equal files. Prefers speed to size. Uses arena memory; errors go to the writer. Needs zlib. Not
+/// thread-safe.
 class GzipStream {
  public:
   explicit GzipStream(DumpWriter& out) : out_(out) {
@@ -40,7 +40,7 @@ class GzipStream {
 
   void deflate_all(std::string_view bytes, int flush) {
     if (!ready_) return;
-    // zlib reads what it is not allowed to name const.
+    // zlib only reads from `next_in`, but does not declare it const.
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
     stream_.avail_in = static_cast<uInt>(bytes.size());
     do {

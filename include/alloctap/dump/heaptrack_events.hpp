@@ -1,4 +1,4 @@
-/// Allocations and deallocations in heaptrack's text format.
+/// Synthetic allocations and deallocations in heaptrack's text format.
 #pragma once
 
 #include <algorithm>
@@ -11,20 +11,19 @@
 
 namespace alloctap {
 
-/// Writes events that add up to given numbers. What allocates is an `a` line, a size and a trace,
-/// numbered from 0; an event is a `+` or `-` line with that number. The sizes of the blocks are not
-/// known, only their sum: they get the mean size, some of them one byte more.
+/// Writes events that add up to given totals. An `a` line declares a pair of size and trace,
+/// numbered from 0; a `+` or `-` line with that number is an event. Only the sum of the block sizes
+/// is known: blocks get the mean size, some of them one byte more.
 ///
-/// To heaptrack, a block is temporary if its `-` follows directly on a `+` with the same number. So
-/// blocks that are freed, but not temporary, are freed as another `a` line of the same size and
-/// trace. Where blocks come and go, one is there at a time, which adds nothing to the peak.
-/// (heaptrack takes a `- 0` after another `-` for temporary too; number 0 is never freed but at
-/// once.)
+/// heaptrack takes a block for temporary if its `-` directly follows a `+` with its number. Other
+/// freed blocks are therefore freed under a second `a` line of equal size and trace. Only one such
+/// block is live at a time, which adds nothing to the peak. (heaptrack also takes a `- 0` after
+/// another `-` for temporary; number 0 is only freed directly after its `+`.)
 class HeaptrackEvents {
  public:
   explicit HeaptrackEvents(HeaptrackLines lines) noexcept : lines_(lines) {}
 
-  /// Blocks that were freed, the first `temporary` of them at once.
+  /// Writes blocks that were freed, the first `temporary` of them directly after their allocation.
   void freed(PathTree::Node trace, BlockCount blocks, std::uint64_t temporary) {
     for_each_size(blocks, [&](std::uint64_t size, std::uint64_t count) {
       const std::uint64_t at_once = std::min(count, temporary);
@@ -35,7 +34,7 @@ class HeaptrackEvents {
     });
   }
 
-  /// Blocks that stay until `free_held`. False where the system has no memory for it.
+  /// Writes blocks that stay live until `free_held`. Returns false if out of memory.
   [[nodiscard]] bool held(PathTree::Node trace, BlockCount blocks) {
     bool complete = true;
     for_each_size(blocks, [&](std::uint64_t size, std::uint64_t count) {
@@ -45,7 +44,7 @@ class HeaptrackEvents {
     return complete;
   }
 
-  /// Likewise, but one block is freed at once: what is held besides is there with it.
+  /// Calls `held` with all blocks but one; writes that one as freed at once. Returns held's result.
   [[nodiscard]] bool held_for_a_moment(PathTree::Node trace, BlockCount blocks) {
     const BlockCount one{1, blocks.bytes / blocks.blocks};
     const bool complete = held(trace, blocks - one);
@@ -64,7 +63,7 @@ class HeaptrackEvents {
     held_.clear();
   }
 
-  /// Blocks that stay.
+  /// Writes blocks that are never freed.
   void live(PathTree::Node trace, BlockCount blocks) {
     for_each_size(blocks, [&](std::uint64_t size, std::uint64_t count) {
       allocate(add_kind(size, trace), count);
@@ -72,7 +71,7 @@ class HeaptrackEvents {
   }
 
  private:
-  /// Calls `visit(size, count)` for one or two sizes.
+  /// Splits blocks into at most two sizes, and calls `visit(size, count)` for each.
   template <class Visit>
   static void for_each_size(BlockCount blocks, Visit&& visit) {
     if (blocks.blocks == 0) return;
@@ -100,7 +99,7 @@ class HeaptrackEvents {
     }
   }
 
-  /// To be freed so many times.
+  /// The number of an `a` line that is to be freed `count` times.
   struct Held {
     std::uint64_t kind = 0;
     std::uint64_t count = 0;

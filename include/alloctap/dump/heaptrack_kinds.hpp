@@ -1,4 +1,4 @@
-/// What allocates, in heaptrack's text format.
+/// Pairs of size and trace that events refer to, in heaptrack's text format.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,15 @@
 
 namespace alloctap {
 
-/// Writes an `a` line for each pair of a size and a trace when it is first met; events name it by
-/// number. No event has number 0, which heaptrack takes for temporary after another free. Memory
-/// from the arena.
+/// Writes an `a` line at the first use of each pair of size and trace, and numbers the pairs. Never
+/// uses number 0, whose free heaptrack takes for temporary after another free. Uses arena memory.
 class HeaptrackKinds {
  public:
   static constexpr std::uint32_t kNone = 0;
 
   explicit HeaptrackKinds(HeaptrackLines lines) noexcept : lines_(lines) {}
 
-  /// `kNone` where the system has no memory.
+  /// Returns the pair's number, or `kNone` if out of memory.
   [[nodiscard]] std::uint32_t number_of(std::uint64_t size, PathTree::Node trace) {
     const PathTree::Node pair = node_of(size, trace);
     if (pair == PathTree::kNone || !numbers_.resize(pairs_.last() + std::size_t{1})) return kNone;
@@ -31,7 +30,7 @@ class HeaptrackKinds {
   }
 
  private:
-  /// Steps of a tree are half a size long.
+  /// Returns the tree node of a pair. A step has 32 bits, so a large size takes two steps.
   [[nodiscard]] PathTree::Node node_of(std::uint64_t size, PathTree::Node trace) {
     const PathTree::Node low =
         pairs_.below(pairs_.below(PathTree::kRoot, trace), static_cast<std::uint32_t>(size));
@@ -40,7 +39,7 @@ class HeaptrackKinds {
 
   HeaptrackLines lines_;
   PathTree pairs_;
-  /// By node.
+  /// Indexed by node.
   ArenaArray<std::uint32_t> numbers_;
   std::uint32_t last_ = 0;
 };

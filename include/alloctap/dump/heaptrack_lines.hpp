@@ -13,7 +13,7 @@
 
 namespace alloctap {
 
-/// A line is one character for what it is, and fields: numbers in hexadecimal.
+/// Writes lines: one character for the kind, then fields, numbers in hexadecimal.
 class HeaptrackLines {
  public:
   explicit HeaptrackLines(DumpWriter& out) noexcept : out_(out) {}
@@ -27,12 +27,12 @@ class HeaptrackLines {
     end();
   }
 
-  /// For lines whose fields come one by one.
+  /// Begins a line whose fields follow one by one.
   void begin(char kind) { out_ << kind; }
   void field(std::uint64_t number) { (out_ << ' ').hex_digits(number); }
   void end() { out_ << '\n'; }
 
-  /// A text of the table of texts. Control characters become '?': a line must stay one.
+  /// Writes an entry of the string table. Control characters become '?', so that it stays one line.
   void text(std::string_view text) {
     begin('s');
     field(text.size());
@@ -45,7 +45,7 @@ class HeaptrackLines {
   DumpWriter& out_;
 };
 
-/// A line with one number that is written very often.
+/// A preformatted line with one number, for lines that are written very often.
 class RepeatedHeaptrackLine {
  public:
   RepeatedHeaptrackLine(char kind, std::uint64_t number) noexcept {

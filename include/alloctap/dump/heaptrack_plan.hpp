@@ -1,4 +1,4 @@
-/// Which blocks of every stack a heaptrack file shows when.
+/// Partition of each stack's blocks for a synthetic heaptrack file: freed, peak, end.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,18 @@
 
 namespace alloctap {
 
-/// The blocks of a stack, and how many of them are temporary.
+/// A stack's blocks by lifetime, and how many of them are temporary.
 struct HeaptrackShare {
   LifetimeBreakdown held;
-  /// Of `held.rest`.
+  /// The number of temporary blocks in `held.rest`.
   std::uint64_t temporary = 0;
-  /// One block of `held.peak_only` is temporary too.
+  /// Whether one block of `held.peak_only` is temporary too.
   bool temporary_at_peak = false;
 };
 
-/// Shares of all stacks. Temporary blocks are freed at once, so only one can be there at the peak,
-/// with all else that was: the one of the stack that held most. Where the numbers of a stack do not
-/// go together, what it holds in the end stands for what it held at the peak. Memory from the
-/// arena.
+/// The shares of all stacks. A temporary block is freed at once, so only one can be live at the
+/// peak: that of the stack that held most. If a stack's numbers are inconsistent, its blocks at the
+/// end replace those at the peak. Uses arena memory.
 class HeaptrackPlan {
  public:
   explicit HeaptrackPlan(const Snapshot& snapshot) noexcept {
@@ -33,15 +32,15 @@ class HeaptrackPlan {
     }
   }
 
-  /// False: the system had no memory for it.
+  /// Returns false if out of memory.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
-  /// Of the stack with that number in the snapshot.
+  /// Returns the share of the stack with that index in the snapshot.
   [[nodiscard]] const HeaptrackShare& share(std::size_t stack) const noexcept {
     return shares_[stack];
   }
 
-  /// The stack with a temporary block at the peak; nothing if there is none.
+  /// Returns the index of the stack with a temporary block at the peak, or nullopt.
   [[nodiscard]] std::optional<std::size_t> temporary_at_peak() const noexcept {
     return temporary_at_peak_;
   }
@@ -62,7 +61,7 @@ class HeaptrackPlan {
                     {.held = *held, .temporary = temporary - 1, .temporary_at_peak = true});
   }
 
-  /// The stack that was added last takes it, and the one that had it is as if it held nothing.
+  /// Moves the temporary block at the peak to the stack added last; the previous one loses it.
   void take_the_moment(const BlockCount& all, const BlockCount& at_end, const BlockCount& at_peak,
                        const HeaptrackShare& share) noexcept {
     if (temporary_at_peak_) shares_[*temporary_at_peak_] = given_up_;
@@ -85,10 +84,10 @@ class HeaptrackPlan {
     complete_ = shares_.push_back(share) && complete_;
   }
 
-  /// By the stack's number in the snapshot.
+  /// Indexed as the stacks of the snapshot.
   ArenaArray<HeaptrackShare> shares_;
   std::optional<std::size_t> temporary_at_peak_;
-  /// What `temporary_at_peak_` held then, and its share if it is given up.
+  /// The bytes of `temporary_at_peak_` at the peak, and its share if it loses the block.
   std::uint64_t bytes_at_peak_ = 0;
   HeaptrackShare given_up_;
   bool complete_ = true;

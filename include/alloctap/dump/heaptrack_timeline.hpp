@@ -1,4 +1,4 @@
-/// A log of events in heaptrack's text format.
+/// A recorded event log in heaptrack's text format.
 #pragma once
 
 #include <algorithm>
@@ -15,12 +15,12 @@
 
 namespace alloctap {
 
-/// Writes every allocation and every free of a known block as it was, in order, with the times. A
-/// reallocation is a free and an allocation, and one that failed is neither, as heaptrack has it;
-/// a block whose free was not seen is freed when its address comes again. Memory from the arena.
+/// Writes logged allocations and frees of known blocks in order, with times. A reallocation is a
+/// free and an allocation; a failed one is neither, as in heaptrack. A block whose free was missed
+/// is freed when its address is allocated again. Uses arena memory.
 class HeaptrackTimeline {
  public:
-  /// `traces` are written. All is of one report.
+  /// `traces` must be written already. All arguments must belong to one report.
   HeaptrackTimeline(const Snapshot& snapshot, const HeaptrackTraces& traces,
                     HeaptrackLines lines) noexcept
       : snapshot_(snapshot), traces_(traces), lines_(lines), kinds_(lines) {}
@@ -28,7 +28,7 @@ class HeaptrackTimeline {
   HeaptrackTimeline& operator=(const HeaptrackTimeline&) = delete;
   ~HeaptrackTimeline() { live_.release(); }
 
-  /// False where the system has no memory for it.
+  /// Returns false if out of memory.
   [[nodiscard]] bool write() {
     if (!list_traces() || !find_cancelled()) return false;
     HeaptrackTimes times(snapshot_, lines_, first_ns_);
@@ -55,7 +55,7 @@ class HeaptrackTimeline {
     return true;
   }
 
-  /// A thread that puts a block back did nothing since it took it out.
+  /// Lists failed reallocations: a thread's kPutBack directly follows its kDetach.
   bool find_cancelled() {
     ArenaArray<Detached> by_thread;
     const bool merged = snapshot_.events.for_each([&](const LoggedEvent& event) {
@@ -76,7 +76,7 @@ class HeaptrackTimeline {
     return merged && complete_;
   }
 
-  /// Asked in the order of sequences.
+  /// Must be called in ascending order of sequence numbers.
   bool is_cancelled(const LoggedEvent& event) noexcept {
     const bool found =
         next_cancelled_ < cancelled_.size() && cancelled_[next_cancelled_] == event.sequence;
@@ -95,7 +95,7 @@ class HeaptrackTimeline {
     lines_.line('+', kind);
   }
 
-  /// Blocks are kept with the number of their kind for a stack.
+  /// Writes the free of a block. `live_` stores the number of its `a` line as its stack.
   void write_free(const BlockRecord& block) {
     if (block.stack != kNoStackId) lines_.line('-', block.stack);
   }
@@ -105,9 +105,9 @@ class HeaptrackTimeline {
   HeaptrackLines lines_;
   HeaptrackKinds kinds_;
   FlatHashTable live_;
-  /// By StackId.
+  /// Indexed by StackId.
   ArenaArray<PathTree::Node> trace_of_;
-  /// Sequences of reallocations that failed.
+  /// The sequence numbers of reallocations that failed, ascending.
   ArenaArray<std::uint64_t> cancelled_;
   std::size_t next_cancelled_ = 0;
   std::int64_t first_ns_ = 0;

@@ -1,4 +1,4 @@
-/// Times in heaptrack's text format.
+/// Timestamps and resident memory in heaptrack's text format.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +12,17 @@
 
 namespace alloctap {
 
-/// Writes how long the program had run (`c`, milliseconds) and its resident memory (`R`, pages),
-/// from the points of the timeline, in order. Never goes back.
+/// Writes elapsed time (`c`, milliseconds) and resident memory (`R`, pages) from the points of the
+/// timeline, in order. Written times never decrease.
 class HeaptrackTimes {
  public:
-  /// Time starts at the first point, or at `first_ns` where there is none.
+  /// Starts time at the first point, or at `first_ns` if there is none.
   HeaptrackTimes(const Snapshot& snapshot, HeaptrackLines lines, std::int64_t first_ns) noexcept
       : snapshot_(snapshot),
         lines_(lines),
         start_ns_(snapshot.timeline.empty() ? first_ns : snapshot.timeline[0].time_ns) {}
 
-  /// The points up to `time_ns` that were not written yet.
+  /// Writes the points up to `time_ns` that were not written yet.
   void write_points(std::int64_t time_ns = std::numeric_limits<std::int64_t>::max()) {
     const auto& timeline = snapshot_.timeline;
     for (; next_ < timeline.size() && timeline[next_].time_ns <= time_ns; ++next_) {
@@ -36,7 +36,7 @@ class HeaptrackTimes {
     written_ = true;
   }
 
-  /// For what happened at `time_ns`: the points before it, and its time if that is a later one.
+  /// Advances to an event at `time_ns`: writes the points before it, and its time if that is later.
   void advance(std::int64_t time_ns) {
     if (written_ && milliseconds(time_ns) <= latest_) return;
     write_points(time_ns);
@@ -53,9 +53,9 @@ class HeaptrackTimes {
   const Snapshot& snapshot_;
   HeaptrackLines lines_;
   std::int64_t start_ns_;
-  /// The number of the next point.
+  /// The index of the next point.
   std::size_t next_ = 0;
-  /// In milliseconds.
+  /// The latest time written, in milliseconds.
   std::uint64_t latest_ = 0;
   bool written_ = false;
 };

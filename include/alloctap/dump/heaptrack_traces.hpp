@@ -14,15 +14,15 @@
 
 namespace alloctap {
 
-/// Writes texts (`s`), calls (`i`) and the tree of calls (`t`); a stack is the number of its leaf
-/// in the tree. Texts and calls are numbered from 1 in the order of their lines, and so are the
-/// nodes, whose parents come first. Memory from the arena.
+/// Writes strings (`s`), calls (`i`) and the tree of calls (`t`); a stack is the number of its leaf
+/// node. Strings, calls and nodes are numbered from 1 in the order of their lines; parents come
+/// before children. Uses arena memory.
 class HeaptrackTraces {
  public:
   HeaptrackTraces(const Report& report, HeaptrackLines lines) noexcept
       : report_(report), lines_(lines), paths_(report) {}
 
-  /// False: the system had no memory for all of it.
+  /// Returns false if out of memory.
   [[nodiscard]] bool write() {
     if (!paths_.complete() || !number_texts()) return false;
     for (const std::string_view text : texts_.texts()) lines_.text(text);
@@ -35,7 +35,7 @@ class HeaptrackTraces {
     return true;
   }
 
-  /// The trace of the stack with that number in the snapshot. After `write`.
+  /// Returns the trace of the stack with that index in the snapshot. Call it after `write`.
   [[nodiscard]] PathTree::Node trace(std::size_t stack) const noexcept { return traces_[stack]; }
 
  private:
@@ -54,12 +54,12 @@ class HeaptrackTraces {
     return complete;
   }
 
-  /// From 1; 0 of no text.
+  /// Returns the number of a string, from 1; 0 for an empty one.
   std::uint32_t number_of(std::string_view text) noexcept {
     return text.empty() ? 0 : texts_.number_of(text) + 1;
   }
 
-  /// The innermost function comes first.
+  /// Writes a call and its functions, the innermost one first.
   void write_call(std::size_t call) {
     const auto [address, module] = paths_.place(call);
     lines_.begin('i');
@@ -85,7 +85,7 @@ class HeaptrackTraces {
   HeaptrackLines lines_;
   CallPaths paths_;
   TextNumbers texts_;
-  /// By the stack's number in the snapshot.
+  /// Indexed as the stacks of the snapshot.
   ArenaArray<PathTree::Node> traces_;
 };
 

@@ -1,4 +1,4 @@
-/// Numbers as people read them.
+/// Human-readable numbers: separators of thousands, binary units, durations, percentages.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace alloctap {
 
-/// A short text in a buffer of its own.
+/// A short text in a buffer of 40 characters; longer text is cut.
 class ShortText {
  public:
   [[nodiscard]] std::string_view view() const noexcept { return {text_.data(), size_}; }
@@ -37,12 +37,12 @@ class ShortText {
   std::size_t size_ = 0;
 };
 
-/// What a regular noun has at its end, where there are `count` of it.
+/// Returns the plural ending of a regular noun: "" for 1, else "s".
 [[nodiscard]] constexpr std::string_view plural(std::uint64_t count) noexcept {
   return count == 1 ? "" : "s";
 }
 
-/// 1234567 as "1,234,567".
+/// Returns 1234567 as "1,234,567".
 [[nodiscard]] ALLOCTAP_NOINLINE inline ShortText with_commas(std::uint64_t number) noexcept {
   ShortText digits;
   digits.append(number);
@@ -55,7 +55,7 @@ class ShortText {
   return text;
 }
 
-/// "1 block", "1,234 blocks", of a regular noun of at most 13 letters.
+/// Returns "1 block" or "1,234 blocks", for a regular noun of at most 13 letters.
 [[nodiscard]] inline ShortText counted(std::uint64_t count, std::string_view noun) noexcept {
   ShortText text = with_commas(count);
   text.append(' ');
@@ -64,7 +64,7 @@ class ShortText {
   return text;
 }
 
-/// A ratio with one decimal, rounded: "41.2".
+/// Returns a ratio with one decimal, rounded: "41.2".
 [[nodiscard]] ALLOCTAP_NOINLINE inline ShortText one_decimal(long double ratio) noexcept {
   const auto rounded = static_cast<std::uint64_t>(ratio * 10 + 0.5L);
   ShortText text;
@@ -74,12 +74,12 @@ class ShortText {
   return text;
 }
 
-/// Bytes in binary units: "512 B", "1.5 KiB", "23.0 MiB".
+/// Returns bytes in binary units: "512 B", "1.5 KiB", "23.0 MiB".
 [[nodiscard]] ALLOCTAP_NOINLINE inline ShortText human_bytes(std::uint64_t bytes) noexcept {
   constexpr std::array<std::string_view, 7> kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   std::size_t unit = 0;
   long double scaled = static_cast<long double>(bytes);
-  // What would be rounded up to 1024.0 is shown in the next unit.
+  // A value that would be rounded to 1024.0 is shown in the next unit.
   while (scaled >= 1023.95L) {
     scaled /= 1024;
     ++unit;
@@ -95,7 +95,7 @@ class ShortText {
   return text;
 }
 
-/// Nanoseconds, rounded: "0 ms", "12 ms", "1.5 s", "3.2 h".
+/// Returns nanoseconds as "0 ms", "12 ms", "1.5 s", "3.2 h"; truncated to milliseconds below 1 s.
 [[nodiscard]] ALLOCTAP_NOINLINE inline ShortText human_time(std::int64_t nanoseconds) noexcept {
   const std::int64_t milliseconds = nanoseconds < 0 ? 0 : nanoseconds / 1'000'000;
   ShortText text;
@@ -111,7 +111,7 @@ class ShortText {
   return text;
 }
 
-/// `part` of `whole`: "41.2 %"; "0.0 %" of nothing.
+/// Returns `part` of `whole` as "41.2 %"; "0.0 %" if `whole` is 0.
 [[nodiscard]] ALLOCTAP_NOINLINE inline ShortText percent(std::uint64_t part,
                                                          std::uint64_t whole) noexcept {
   const long double ratio =

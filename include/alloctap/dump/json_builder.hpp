@@ -1,4 +1,4 @@
-/// JSON through RapidJSON, without the host's allocator.
+/// JSON writer over RapidJSON that allocates nothing from the host.
 #pragma once
 
 #include <rapidjson/allocators.h>
@@ -14,11 +14,11 @@
 
 namespace alloctap {
 
-/// Writes one JSON value piece by piece; the caller keeps objects and arrays balanced and no deeper
-/// than `kDepth`. Not thread-safe.
+/// Writes one JSON value token by token. The caller keeps objects and arrays balanced and at most
+/// `kDepth` deep. Not thread-safe.
 class JsonBuilder {
  public:
-  /// Longer strings are cut, in bytes.
+  /// The maximum length of a string in bytes; longer ones are cut.
   static constexpr std::size_t kLongestString = 16 * 1024;
   static constexpr std::size_t kDepth = 16;
 
@@ -42,7 +42,7 @@ class JsonBuilder {
     }
   }
 
-  /// null where `number` is the one that means nothing.
+  /// Writes null if `number` equals `nothing`, else `number`.
   void value_unless(std::uint64_t number, std::uint64_t nothing) {
     if (number == nothing) {
       null();
@@ -61,7 +61,7 @@ class JsonBuilder {
     string(text);
   }
 
-  /// What is not UTF-8 in `text` becomes U+FFFD.
+  /// Writes a string; bytes that are not valid UTF-8 become U+FFFD.
   void string(std::string_view text) {
     const std::size_t length = copy_as_utf8(text.substr(0, kLongestString), utf8_, sizeof utf8_);
     json_.String(utf8_, static_cast<rapidjson::SizeType>(length));
@@ -83,7 +83,7 @@ class JsonBuilder {
     void Flush() {}
   };
 
-  /// RapidJSON keeps its nesting levels in this buffer.
+  /// Allocates RapidJSON's stack of nesting levels in `level_buffer_`.
   using Levels = rapidjson::MemoryPoolAllocator<>;
   using Json = rapidjson::Writer<Stream, rapidjson::UTF8<>, rapidjson::UTF8<>, Levels>;
 

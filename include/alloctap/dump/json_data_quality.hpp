@@ -1,4 +1,4 @@
-/// The account of a report in JSON that has other things to tell.
+/// The data-quality statements of a report as a member of another tool's JSON.
 #pragma once
 
 #include <string_view>
@@ -9,8 +9,8 @@
 
 namespace alloctap {
 
-/// Adds `"alloctap": {"version", "account": [a text for each line]}` to the object that is open:
-/// readers of such formats pass over keys that they do not know.
+/// Adds `"alloctap": {"version", "account": [one string for each statement]}` to the open object.
+/// Readers of such formats ignore unknown keys.
 inline void write_json_account(const AccountList& account, JsonBuilder& json) {
   json.key("alloctap");
   json.begin_object();

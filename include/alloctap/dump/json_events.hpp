@@ -1,4 +1,4 @@
-/// What a JSON parser meets in a report of schema alloctap.heap/1, and what becomes of it.
+/// SAX handler for JSON reports of schema alloctap.heap/1.
 #pragma once
 
 #include <rapidjson/reader.h>
@@ -14,9 +14,9 @@
 
 namespace alloctap {
 
-/// A handler for RapidJSON's parser that fills a profile as far as it gets: a module, a frame or a
-/// stack is taken over when its object ends. Keys that it does not know it passes over. Texts must
-/// stay where the parser found them.
+/// RapidJSON handler that fills a profile: stores a module, frame or stack when its object ends. A
+/// malformed file thus yields all that precedes the error. Ignores unknown keys. Strings refer to
+/// the parsed text, which must stay in place.
 class JsonEvents : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonEvents> {
  public:
   enum class Problem : std::uint8_t {
@@ -32,7 +32,7 @@ class JsonEvents : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonEv
   [[nodiscard]] Problem problem() const noexcept { return problem_; }
   [[nodiscard]] std::string_view schema() const noexcept { return schema_; }
 
-  /// The first part of a report that was not met; empty if all were.
+  /// Returns the first required section that is missing; empty if all are present.
   [[nodiscard]] std::string_view missing_section() const noexcept {
     for (std::size_t i = 0; i < kSections.size(); ++i) {
       if ((sections_ >> i & 1) == 0) return kSections[i];
@@ -133,11 +133,11 @@ class JsonEvents : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonEv
                                                  1U << kTemporaryAllocations;
   static constexpr std::size_t kDepth = 16;
 
-  /// The members of an object that are known.
+  /// The known members of an object.
   struct Element {
     std::array<std::uint64_t, kNumbers> numbers{};
     std::array<std::string_view, kTexts> texts{};
-    /// One bit for each number that was there.
+    /// One bit for each number that was present.
     std::uint32_t seen = 0;
 
     [[nodiscard]] bool has(Number number) const noexcept { return (seen >> number & 1) != 0; }
@@ -180,7 +180,7 @@ class JsonEvents : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonEv
     return depth_ == 5 && keys_[0] == "frames" && keys_[2] == "inlined";
   }
 
-  /// What the members of the innermost object belong to; nullptr if that is not known.
+  /// Returns where members of the innermost object are stored; nullptr if that object is unknown.
   Element* current() noexcept {
     if (depth_ == 2 || depth_ == 3) return &element_;
     return in_inlined() ? &inlined_ : nullptr;
@@ -200,7 +200,7 @@ class JsonEvents : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonEv
     return true;
   }
 
-  /// False where the system has no memory.
+  /// Stores the object that ends, if known. Returns false if out of memory.
   bool keep() noexcept {
     const std::string_view section = keys_[0];
     if (in_inlined()) return profile_.sources.push_back(inlined_.source());
@@ -261,7 +261,7 @@ class JsonEvents : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonEv
 
   bool keep_stack() noexcept {
     if ((element_.seen & kStackNumbers) != kStackNumbers) {
-      // The others may be sound.
+      // Skips this stack only: the others may be sound.
       static_cast<void>(stop(Problem::kStackWithoutNumbers));
       return true;
     }
@@ -279,7 +279,7 @@ class JsonEvents : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonEv
   }
 
   SavedProfile& profile_;
-  /// The containers that are open, and the key that each of them is at.
+  /// The current key of each open container.
   std::array<std::string_view, kDepth> keys_{};
   std::size_t depth_ = 0;
   Element element_;
@@ -288,7 +288,7 @@ class JsonEvents : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonEv
   std::size_t first_frame_ = 0;
   bool outside_size_range_ = false;
   std::string_view schema_;
-  /// One bit for each section that was met.
+  /// One bit for each section that was present.
   std::uint32_t sections_ = 0;
   Problem problem_ = Problem::kNone;
 };

@@ -1,4 +1,4 @@
-/// The part of schema alloctap.heap/1 that is about the frames of a game, and its budgets.
+/// Frames and budgets of a game in schema alloctap.heap/1.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@
 
 namespace alloctap {
 
-/// Writes a `FrameHistory` as an object. `WriteFrames(StackId)` writes the key and the return
-/// addresses of a stack. Refers to all that it is given.
+/// Writes a `FrameHistory` as an object. `write_frames(StackId)` writes the member "frames" of a
+/// stack. All arguments must outlive it.
 template <class WriteFrames>
 class JsonGameFrames {
  public:
@@ -24,7 +24,7 @@ class JsonGameFrames {
                  WriteFrames write_frames)
       : json_(json), history_(history), labels_(labels), write_frames_(write_frames) {}
 
-  /// False where the system has no memory for it: then nothing was written.
+  /// Returns false, having written nothing, if out of memory.
   [[nodiscard]] bool write() {
     if (!number_tags()) return false;
     json_.begin_object();
@@ -48,7 +48,7 @@ class JsonGameFrames {
  private:
   static constexpr std::uint16_t kNoNumber = 0xFFFF;
 
-  /// Gives a number to each tag of the last frames.
+  /// Numbers the tags of the recorded frames. Returns false if out of memory.
   bool number_tags() noexcept {
     for (const TagOfFrame& of_tag : history_.tags) {
       const TagId tag = of_tag.tag;
@@ -218,7 +218,7 @@ class JsonGameFrames {
   const FrameHistory& history_;
   const OwnerLabels& labels_;
   WriteFrames write_frames_;
-  /// In the order of their numbers, and the numbers by tag.
+  /// The tags in the order of their numbers, and the numbers indexed by tag.
   ArenaArray<TagId> tags_;
   ArenaArray<std::uint16_t> number_of_tag_;
 };

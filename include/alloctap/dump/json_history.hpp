@@ -1,4 +1,4 @@
-/// The parts of schema alloctap.heap/1 that are about time, and about sizes.
+/// Size classes, timeline, markers and peak in schema alloctap.heap/1.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace alloctap {
 
-/// The classes of `sizes` that have blocks, as an array.
+/// Writes the size classes that have live blocks as an array.
 inline void write_sizes(JsonBuilder& json, const SizeHistogram& sizes) {
   json.begin_array();
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -24,7 +24,7 @@ inline void write_sizes(JsonBuilder& json, const SizeHistogram& sizes) {
   json.end_array();
 }
 
-/// `timeline` as an array.
+/// Writes `timeline` as an array.
 inline void write_timeline(JsonBuilder& json, const ArenaArray<TimelinePoint>& timeline) {
   json.begin_array();
   for (const TimelinePoint& point : timeline) {
@@ -41,7 +41,7 @@ inline void write_timeline(JsonBuilder& json, const ArenaArray<TimelinePoint>& t
   json.end_array();
 }
 
-/// `markers` as an array.
+/// Writes `markers` as an array.
 inline void write_markers(JsonBuilder& json, const ArenaArray<Marker>& markers) {
   json.begin_array();
   for (const Marker& marker : markers) {
@@ -54,7 +54,7 @@ inline void write_markers(JsonBuilder& json, const ArenaArray<Marker>& markers) 
   json.end_array();
 }
 
-/// `peak` as an object; `write_frames(StackId)` writes the key and the frames of a stack.
+/// Writes `peak` as an object. `write_frames(StackId)` writes the member "frames" of a stack.
 template <class WriteFrames>
 void write_peak(JsonBuilder& json, const Peak& peak, WriteFrames&& write_frames) {
   json.begin_object();

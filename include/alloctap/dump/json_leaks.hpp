@@ -1,4 +1,4 @@
-/// The part of schema alloctap.heap/1 that is about leaks.
+/// Leaks in schema alloctap.heap/1.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@
 
 namespace alloctap {
 
-/// The members of an object.
+/// Writes `sum` as members of the open object.
 inline void write_members(JsonBuilder& json, const LiveSum& sum) {
   json.number("stacks", sum.stacks);
   json.number("live_allocations", sum.live_allocations);
   json.number("live_bytes", sum.live_bytes);
 }
 
-/// What of a stack's blocks the program cannot reach, as an object.
+/// Writes the unreachable blocks of a stack as an object.
 inline void write_unreachable(JsonBuilder& json, const UnreachableSum& sum) {
   json.begin_object();
   json.number("definite_allocations", sum.definite_allocations);
@@ -36,7 +36,7 @@ inline void write_sum(JsonBuilder& json, const char* key, const LiveSum& sum) {
   json.end_object();
 }
 
-/// The scan that `leaks` come from, as an object; null where all that is live is a leak.
+/// Writes the reachability scan as an object; null if all live memory counts as leaked.
 inline void write_scan(JsonBuilder& json, const ScanSummary& scan, const Leaks& leaks) {
   if (!scan.done) return json.null();
   json.begin_object();
@@ -49,7 +49,7 @@ inline void write_scan(JsonBuilder& json, const ScanSummary& scan, const Leaks& 
   json.end_object();
 }
 
-/// `leaks` as an object.
+/// Writes `leaks` as an object.
 inline void write_leaks(JsonBuilder& json, const Suppressions& suppressions,
                         const ScanSummary& scan, const Leaks& leaks) {
   json.begin_object();

@@ -1,4 +1,4 @@
-/// The part of schema alloctap.heap/1 that is about misuse of memory.
+/// Memory misuse in schema alloctap.heap/1.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace alloctap {
 
-/// The checks that are on, as `parse_check_options` reads them: an array of texts.
+/// Writes the enabled checks as an array of strings that `parse_check_options` reads.
 inline void write_checks(JsonBuilder& json, const CheckSettings& checks) {
   json.begin_array();
   for_each_active_check(checks, [&json](std::string_view name, std::uint64_t value) {
@@ -28,7 +28,7 @@ inline void write_checks(JsonBuilder& json, const CheckSettings& checks) {
   json.end_array();
 }
 
-/// Null where nobody asked for guard pages.
+/// Writes the statistics of guard pages; null if guard pages are off.
 inline void write_guards(JsonBuilder& json, const GuardPageStats& guards) {
   if (guards.one_in == 0) return json.null();
   json.begin_object();
@@ -39,13 +39,13 @@ inline void write_guards(JsonBuilder& json, const GuardPageStats& guards) {
   json.end_object();
 }
 
-/// The members of an object.
+/// Writes `sum` as members of the open object.
 inline void write_members(JsonBuilder& json, const MisuseSum& sum) {
   json.number("ways", sum.ways);
   json.number("times", sum.times);
 }
 
-/// What is suppressed, and by which rules.
+/// Writes the sum of suppressed misuses, and what each rule matched.
 inline void write_suppressed(JsonBuilder& json, const Suppressions& suppressions,
                              const SortedMisuses& sorted) {
   json.key("suppressed");
@@ -63,14 +63,14 @@ inline void write_suppressed(JsonBuilder& json, const Suppressions& suppressions
   json.end_array();
 }
 
-/// Writes faults as objects; `WriteFrames(json, stack)` writes the member `frames`.
+/// Writes misuses as objects. `write_frames(stack)` writes the member "frames" of a stack.
 template <class WriteFrames>
 class JsonMisuses {
  public:
   JsonMisuses(JsonBuilder& json, WriteFrames write_frames) noexcept
       : json_(json), write_frames_(write_frames) {}
 
-  /// `rule` is the number of the one that suppresses the fault, or `kNoRule`.
+  /// Writes a misuse. `rule` is the number of the rule that suppresses it, or `kNoRule`.
   void write(const CountedMisuse& counted, std::uint32_t rule) {
     const Misuse& misuse = counted.first;
     json_.begin_object();
@@ -105,7 +105,7 @@ class JsonMisuses {
     json_.value_unless(number, 0);
   }
 
-  /// Nanoseconds are of a clock of their own: differences mean something.
+  /// Writes a call. Its time is of a monotonic clock: only differences are meaningful.
   void write_call(const BlockCall& call, bool has_no_stack = false) {
     json_.begin_object();
     json_.number("thread", static_cast<std::uint64_t>(call.thread));

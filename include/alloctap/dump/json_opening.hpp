@@ -1,4 +1,4 @@
-/// What a report of schema alloctap.heap/1 opens with.
+/// The opening members of a report of schema alloctap.heap/1.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace alloctap {
 
-/// The members from `program` to `totals`: whose memory it is, how it was seen, how far the numbers
-/// can be trusted, and their sums. Refers to the report and the builder.
+/// Writes the members from `program` to `totals`: program, backend, data quality, sampling, sums.
+/// The report and the builder must outlive it.
 class JsonOpening {
  public:
   JsonOpening(const Report& report, JsonBuilder& json) : report_(report), json_(json) {}
@@ -37,7 +37,7 @@ class JsonOpening {
     json_.end_object();
   }
 
-  /// '\0' stands between arguments, so a command that ends in one has an empty last argument.
+  /// Splits `command` at '\0', a separator: an empty argument follows a final '\0'.
   void write_arguments(std::string_view command) {
     json_.key("arguments");
     json_.begin_array();

@@ -1,4 +1,4 @@
-/// The part of schema alloctap.heap/1 that is about tags, and whose each stack is.
+/// Tags, and the owners of stacks, in schema alloctap.heap/1.
 #pragma once
 
 #include "alloctap/dump/json_builder.hpp"
@@ -9,7 +9,7 @@
 
 namespace alloctap {
 
-/// `sums`, what `by_tag` made of the snapshot, as an array.
+/// Writes `sums`, the result of `by_tag`, as an array.
 inline void write_tags(JsonBuilder& json, const ArenaArray<TagSummary>& sums,
                        const OwnerLabels& labels) {
   json.begin_array();
@@ -29,7 +29,7 @@ inline void write_tags(JsonBuilder& json, const ArenaArray<TagSummary>& sums,
   json.end_array();
 }
 
-/// The members "tag" and "thread" of a stack; a thread is its place in "threads".
+/// Writes the members "tag" and "thread" of a stack; a thread is its index in "threads".
 inline void write_owner(JsonBuilder& json, const OwnerLabels& labels, StackId stack) {
   json.key("tag");
   json.string_or_null(labels.tag(stack));

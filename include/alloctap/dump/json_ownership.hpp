@@ -1,4 +1,4 @@
-/// The part of schema alloctap.heap/1 that is about who gave back whose blocks.
+/// The ownership matrix (which thread freed whose blocks) in schema alloctap.heap/1.
 #pragma once
 
 #include "alloctap/dump/dump_writer.hpp"
@@ -9,7 +9,7 @@
 
 namespace alloctap {
 
-/// An array, or null where the snapshot was not asked for it or does not know.
+/// Writes the matrix as an array; null if it was not requested or is unknown.
 inline void write_ownership(JsonBuilder& json, const Snapshot& snapshot, DumpWriter& out) {
   if (!tells_ownership(snapshot)) return json.null();
   const Result<OwnershipMatrix> matrix = ownership_matrix(snapshot);

@@ -1,4 +1,4 @@
-/// The part of schema alloctap.heap/1 that is about pools.
+/// Pools in schema alloctap.heap/1.
 #pragma once
 
 #include "alloctap/dump/json_builder.hpp"
@@ -6,8 +6,8 @@
 
 namespace alloctap {
 
-/// The value of "pools": null where the tracker does not hear of them. `write_stack(StackId)`
-/// writes the members that name a stack.
+/// Writes the value of "pools"; null if the tracker does not observe pools. `write_stack(StackId)`
+/// writes the members that identify a stack.
 template <class WriteStack>
 void write_pools(JsonBuilder& json, const PoolsSummary& pools, WriteStack&& write_stack) {
   if (!pools.known) return json.null();

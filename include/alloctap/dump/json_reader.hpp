@@ -1,4 +1,4 @@
-/// Reading what `JsonDump` wrote.
+/// Parser of `JsonDump` files.
 #pragma once
 
 #include <rapidjson/allocators.h>
@@ -17,14 +17,13 @@
 
 namespace alloctap {
 
-/// Reads a report of schema alloctap.heap/1. Where something is wrong with it, the error says what,
-/// and the profile holds what was read all the same: of a report that was cut short its beginning,
-/// of one with a newer schema what is called as in this one, of what is no report nothing. Frames
-/// and modules that a profile refers to are always there. Control plane, memory from the arena.
-/// Needs RapidJSON: target alloctap::json_dump.
+/// Reads a report of schema alloctap.heap/1. On an error the status says what is wrong, and the
+/// profile keeps what was read. A truncated file yields its beginning, a newer schema its known
+/// keys, a foreign file nothing. References to frames and modules in a profile are always valid.
+/// Control plane; uses arena memory. Needs RapidJSON: target alloctap::json_dump.
 class JsonReader {
  public:
-  /// Takes over `text`, a whole file, and changes it.
+  /// Takes ownership of `text`, a whole file, and modifies it.
   [[nodiscard]] static Status read(ArenaArray<char> text, SavedProfile& profile) {
     JsonReader reader(profile);
     profile.text = std::move(text);
@@ -37,13 +36,13 @@ class JsonReader {
  private:
   explicit JsonReader(SavedProfile& profile) noexcept : profile_(profile), events_(profile) {}
 
-  /// Texts are decoded where they stand. Without recursion, because a file may nest as it likes.
+  /// Decodes strings in place. Does not recurse, because a file may nest arbitrarily deep.
   static constexpr unsigned kFlags = rapidjson::kParseInsituFlag | rapidjson::kParseIterativeFlag;
 
   Status parse() {
     const std::size_t size = profile_.text.size();
     if (!profile_.text.push_back('\0')) return no_memory();
-    // The parser keeps a byte or two for each open container.
+    // The parser allocates one or two bytes for each open container.
     char levels[4096];
     rapidjson::MemoryPoolAllocator<> allocator(levels, sizeof levels);
     rapidjson::GenericReader<rapidjson::UTF8<>, rapidjson::UTF8<>, rapidjson::MemoryPoolAllocator<>>
@@ -73,7 +72,7 @@ class JsonReader {
     return damaged(result.Offset(), rapidjson::GetParseError_En(result.Code()));
   }
 
-  /// Of a text that is JSON.
+  /// Checks the schema and the sections of valid JSON.
   Status check_whole() {
     const std::string_view schema = events_.schema();
     if (schema.empty()) return foreign();
@@ -106,7 +105,7 @@ class JsonReader {
     return Status::resource_exhausted("cannot be read: the system has no memory for it");
   }
 
-  /// True: there were none.
+  /// Removes dangling references. Returns true if there were none.
   bool drop_bad_references() noexcept {
     bool sound = true;
     for (SavedFrame& frame : profile_.frames) {

@@ -1,4 +1,4 @@
-/// The part of schema alloctap.heap/1 that is about rules.
+/// Suppression rules in schema alloctap.heap/1.
 #pragma once
 
 #include "alloctap/dump/json_builder.hpp"
@@ -6,7 +6,7 @@
 
 namespace alloctap {
 
-/// The members of an object.
+/// Writes `rule` as members of the open object.
 inline void write_members(JsonBuilder& json, const SuppressionRule& rule) {
   json.text("subject", rule.subject);
   json.key("only");

@@ -1,4 +1,4 @@
-/// Text that JSON can hold.
+/// UTF-8 validation and repair for strings in JSON.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace alloctap {
 
-/// The length of the well-formed UTF-8 sequence at the start of `text`, 0 where there is none
-/// (Unicode 15, table 3-7). Precondition: not empty.
+/// Returns the length of the well-formed UTF-8 sequence at the start of `text`, 0 if there is none
+/// (Unicode 15, table 3-7). Precondition: `text` is not empty.
 [[nodiscard]] constexpr std::size_t utf8_length(std::string_view text) noexcept {
   const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
@@ -26,9 +26,9 @@ namespace alloctap {
   return length;
 }
 
-/// Copies `text` to `[out, out + room)` with U+FFFD for every byte that is not part of UTF-8, cut
-/// at a character where the room ends. Returns the bytes written; `room >= 3 * text.size()` is
-/// always enough. Paths and arguments on Linux may be any bytes; JSON may not.
+/// Copies `text` to `[out, out + room)`, with U+FFFD for every byte that is not part of UTF-8.
+/// Stops before a character that does not fit. Returns the bytes written; `room >= 3 * text.size()`
+/// always suffices. Paths and arguments on Linux may be any bytes; JSON may not.
 [[nodiscard]] constexpr std::size_t copy_as_utf8(std::string_view text, char* out,
                                                  std::size_t room) noexcept {
   constexpr std::string_view kReplacement = "\xEF\xBF\xBD";

@@ -1,4 +1,4 @@
-/// The part of schema alloctap.heap/1 that is about threads.
+/// Threads in schema alloctap.heap/1.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace alloctap {
 
-/// `threads` as an array.
+/// Writes `threads` as an array.
 inline void write_threads(JsonBuilder& json, const ArenaArray<ThreadSummary>& threads) {
   json.begin_array();
   for (const ThreadSummary& thread : threads) {

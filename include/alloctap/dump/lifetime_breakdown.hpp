@@ -1,4 +1,4 @@
-/// Which blocks of a stack were there when.
+/// Partition of a stack's blocks by whether they were live at the peak and at the end.
 #pragma once
 
 #include <algorithm>
@@ -7,12 +7,12 @@
 
 namespace alloctap {
 
-/// Some blocks of one stack.
+/// A number of blocks of one stack, and their bytes.
 struct BlockCount {
   std::uint64_t blocks = 0;
   std::uint64_t bytes = 0;
 
-  /// Numbers of samples are estimates, and need not go together: nothing is less than none.
+  /// Subtracts and saturates at 0: sampled numbers are estimates and may be inconsistent.
   friend constexpr BlockCount operator-(const BlockCount& all, const BlockCount& part) noexcept {
     return {all.blocks - std::min(all.blocks, part.blocks),
             all.bytes - std::min(all.bytes, part.bytes)};
@@ -23,15 +23,15 @@ struct BlockCount {
   friend constexpr bool operator==(const BlockCount&, const BlockCount&) noexcept = default;
 };
 
-/// The blocks of a stack, in four parts.
+/// The blocks of a stack, partitioned by lifetime.
 struct LifetimeBreakdown {
-  /// Came and went, the peak apart.
+  /// Freed; not live at the peak.
   BlockCount rest;
-  /// Were there at the peak and are not any more.
+  /// Live at the peak; freed since.
   BlockCount peak_only;
-  /// Were there at the peak and are there in the end.
+  /// Live at the peak and at the end.
   BlockCount both;
-  /// Came after the peak, or had gone and came again, and are there in the end.
+  /// Live at the end but not at the peak.
   BlockCount end_only;
 
   friend constexpr bool operator==(const LifetimeBreakdown&,
@@ -40,7 +40,7 @@ struct LifetimeBreakdown {
 
 namespace internal {
 
-/// Whether `part` of `all` leaves what can be: no bytes without blocks.
+/// Returns whether `part` and the rest of `all` are both possible: no bytes without blocks.
 [[nodiscard]] constexpr bool can_be_part(const BlockCount& part, const BlockCount& all) noexcept {
   if (part.blocks > all.blocks || part.bytes > all.bytes) return false;
   const BlockCount left = all - part;
@@ -49,11 +49,10 @@ namespace internal {
 
 }  // namespace internal
 
-/// Parts that add up to `all` blocks, those `at_peak` and those `at_end`, the rest being at least
-/// `least_rest` blocks; nothing where there are none. How many blocks were there both times is not
-/// known. As many as can be is tried first, then one less, then as few as can be: if any number is
-/// possible, one of these is, because between the extremes no part is empty, so none must be of no
-/// bytes.
+/// Returns parts that add up to `all`, `at_peak` and `at_end`, with at least `least_rest` blocks in
+/// `rest`; nullopt if impossible. How many blocks were live at both times is unknown: tries the
+/// maximum, one less, then the minimum. If any number is possible, one of them is. Strictly between
+/// the extremes no part is empty, so no part must have 0 bytes.
 [[nodiscard]] constexpr std::optional<LifetimeBreakdown> split_held(
     const BlockCount& all, const BlockCount& at_peak, const BlockCount& at_end,
     std::uint64_t least_rest) noexcept {

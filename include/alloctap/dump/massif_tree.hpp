@@ -1,4 +1,4 @@
-/// Who holds memory, as massif draws it: a tree with the allocations at its root.
+/// massif's heap tree: an inverted call tree with the allocation functions at its root.
 #pragma once
 
 #include <algorithm>
@@ -13,17 +13,16 @@
 
 namespace alloctap {
 
-/// Sums up stacks by their innermost calls. Callers stand below what they called. A line is
-/// `n<children>: <bytes> <place>`, with a space in front for each line above it in the tree; what
-/// holds less than the threshold is one line for each parent. Memory from the arena. Refers to the
-/// paths.
+/// Sums the bytes of stacks by their innermost calls; callers are children of what they called. A
+/// line is `n<children>: <bytes> <place>`, indented by one space for each level. Children below the
+/// threshold share one line. Uses arena memory; the paths must outlive it.
 class MassifTree {
  public:
-  /// Of paths of at most `most_calls` calls; shown is what holds `threshold_percent` of all.
+  /// Limits paths to `most_calls` calls; shows nodes with `threshold_percent` of all or more.
   MassifTree(CallPaths& paths, std::size_t most_calls, std::uint32_t threshold_percent) noexcept
       : paths_(paths), most_calls_(most_calls), threshold_percent_(threshold_percent) {}
 
-  /// Adds what a stack holds. False where the system has no memory for it.
+  /// Adds the bytes of a stack. Returns false if out of memory.
   [[nodiscard]] bool add(StackId stack, std::uint64_t bytes) noexcept {
     if (bytes == 0) return true;
     const PathTree::Node node = paths_.add_leaf_first(stack, most_calls_);
@@ -31,10 +30,10 @@ class MassifTree {
     return node != PathTree::kNone && ends_.push_back({node, bytes});
   }
 
-  /// The sum of what was added.
+  /// Returns the sum of all bytes that were added.
   [[nodiscard]] std::uint64_t total() const noexcept { return total_; }
 
-  /// Writes the tree; false where the system has no memory for it.
+  /// Writes the tree. Returns false if out of memory.
   [[nodiscard]] bool write(DumpWriter& out) {
     if (!sum_up() || !list_children()) return false;
     const Family root = family_of(PathTree::kRoot);
@@ -62,7 +61,7 @@ class MassifTree {
     }
   };
 
-  /// Children have greater numbers than their parents.
+  /// Adds the bytes of each node to its parent. Children have greater numbers than parents.
   bool sum_up() noexcept {
     const PathTree& tree = paths_.tree();
     if (!bytes_.resize(std::size_t{tree.last()} + 1)) return false;
@@ -107,7 +106,7 @@ class MassifTree {
     return family;
   }
 
-  /// No deeper than paths are long.
+  /// Recurses at most as deep as paths are long.
   void write_children(DumpWriter& out, const Family& family, std::size_t depth) {
     for (const PathTree::Node* node = family.begin; node != family.end; ++node) {
       const Family below = family_of(*node);
@@ -116,7 +115,7 @@ class MassifTree {
     if (family.others > 0) write_others(out, family, depth);
   }
 
-  /// A line for each function at the call; returns the depth of what comes below.
+  /// Writes a line for each function at the call. Returns the depth of its children.
   std::size_t write_call(DumpWriter& out, PathTree::Node node, const Family& below,
                          std::size_t depth) {
     const std::uint32_t call = paths_.tree().step(node);
@@ -139,7 +138,7 @@ class MassifTree {
     out << 'n' << lines_below << ": " << bytes << ' ';
   }
 
-  /// Readers take '#' for the start of a comment.
+  /// Writes a line without '#', which begins a comment, and without control characters.
   static void write_line(DumpWriter& out, std::size_t depth, std::uint64_t lines_below,
                          std::uint64_t bytes, std::string_view text) {
     begin_line(out, depth, lines_below, bytes);
@@ -155,9 +154,9 @@ class MassifTree {
   std::uint32_t threshold_percent_;
   std::uint64_t total_ = 0;
   ArenaArray<Held> ends_;
-  /// By node.
+  /// Indexed by node.
   ArenaArray<std::uint64_t> bytes_;
-  /// Those that hold something, those of one parent together, the largest first.
+  /// The nodes that hold bytes, grouped by parent, the largest first.
   ArenaArray<PathTree::Node> children_;
 };
 

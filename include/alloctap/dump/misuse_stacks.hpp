@@ -1,4 +1,4 @@
-/// The stacks that faults are told with.
+/// The stacks that misuses in a snapshot refer to.
 #pragma once
 
 #include "alloctap/check/misuse_log.hpp"
@@ -7,7 +7,7 @@
 
 namespace alloctap {
 
-/// Calls `visit(StackId)` for each stack that faults of `snapshot` are told with.
+/// Calls `visit(StackId)` for each stack that a misuse of `snapshot` refers to.
 template <class Visit>
 void for_each_misuse_stack(const Snapshot& snapshot, Visit&& visit) {
   for (const CountedMisuse& counted : snapshot.misuses) for_each_stack(counted.first, visit);

@@ -1,4 +1,4 @@
-/// Live memory by module, and of each module by stack.
+/// Live memory by module, and by stack in each module.
 #pragma once
 
 #include <algorithm>
@@ -14,35 +14,35 @@
 
 namespace alloctap {
 
-/// What one stack holds, in blocks or in mappings.
+/// The live blocks, or mappings, of one stack.
 struct HoldingStack {
   StackId stack = kNoStackId;
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;
-  /// Whose memory it is (`module_of`); nullptr where that is unknown.
+  /// The module that the memory is attributed to (`module_of`); nullptr if unknown.
   const Module* module = nullptr;
 };
 
-/// What one module holds.
+/// The live blocks, or mappings, of one module.
 struct HoldingModule {
   const Module* module = nullptr;
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;
-  /// Of its stacks among all.
+  /// The index of its first stack in `ModuleStacks::stacks`, and the number of its stacks.
   std::size_t first = 0;
   std::size_t stacks = 0;
 
-  /// Where it is not known: code outside of all modules, or a stack that is not known.
+  /// Returns the path; "[unknown]" for code outside all modules and for unknown stacks.
   [[nodiscard]] std::string_view name() const noexcept {
     return module == nullptr ? std::string_view("[unknown]") : module->path;
   }
 };
 
-/// Stacks that hold nothing are left out. Two generations of a module that was unloaded are two.
-/// Memory from the arena. Refers to the report.
+/// Stacks that hold memory, grouped by module. A module that was unloaded and loaded again counts
+/// as two. Uses arena memory; the report must outlive it.
 class ModuleStacks {
  public:
-  /// Of the blocks, or of the mappings, of a report.
+  /// Groups the blocks, or the mappings, of a report.
   template <class Summary>
   ModuleStacks(const Report& report, const ArenaArray<Summary>& summaries) noexcept
       : report_(report) {
@@ -54,21 +54,21 @@ class ModuleStacks {
     });
   }
 
-  /// False: the system had no memory for all of them.
+  /// Returns false if out of memory.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
-  /// Most bytes first.
+  /// Returns the modules, most bytes first.
   [[nodiscard]] std::span<const HoldingModule> modules() const noexcept {
     return {modules_.data(), modules_.size()};
   }
 
-  /// Those of one module, most bytes first.
+  /// Returns the stacks of one module, most bytes first.
   [[nodiscard]] std::span<const HoldingStack> stacks_of(
       const HoldingModule& module) const noexcept {
     return stacks().subspan(module.first, module.stacks);
   }
 
-  /// Of all modules.
+  /// Returns the stacks of all modules, grouped by module.
   [[nodiscard]] std::span<const HoldingStack> stacks() const noexcept {
     return {stacks_.data(), stacks_.size()};
   }

@@ -1,4 +1,4 @@
-/// What the frames of stacks are called, for whoever looks at stacks outside of a report.
+/// Symbolized frames of stacks, for use outside of a report.
 #pragma once
 
 #include <algorithm>
@@ -17,35 +17,35 @@
 
 namespace alloctap {
 
-/// A function that was in the middle of a call.
+/// A function on a stack, and the location of its pending call.
 struct NamedFrame {
-  /// Demangled; empty where it is unknown.
+  /// Demangled; empty if unknown.
   std::string_view function = {};
-  /// The path of the module's file; empty where no module is known.
+  /// The path of the module's file; empty if the module is unknown.
   std::string_view module = {};
-  /// The path of the source file, as the compiler noted it; empty where it is unknown.
+  /// The path of the source file, as in the debug information; empty if unknown.
   std::string_view file = {};
-  /// From 1; 0 where it is unknown.
+  /// From 1; 0 if unknown.
   std::uint32_t line = 0;
-  /// Whether the compiler put the function into that of the next frame.
+  /// Whether the function is inlined into that of the next frame.
   bool inlined = false;
-  /// Of the call in the module's file, or in the process where no module is known.
+  /// The call's address in the module's file, or in the process if the module is unknown.
   std::uint64_t offset = 0;
-  /// Of the call in the process: `call_address` of the frame.
+  /// The call's address in the process: `call_address` of the frame.
   std::uint64_t address = 0;
 
-  /// The file's name without its directories.
+  /// Returns the name of the module's file without directories.
   [[nodiscard]] std::string_view module_name() const noexcept {
     return module.substr(module.find_last_of("/\\") + 1);
   }
 };
 
-/// Names of the frames of some stacks; they outlive the tracker's session. Memory from the arena.
-/// Move-only; what is const is thread-safe.
+/// Symbolized frames of chosen stacks, valid beyond the tracker's session. Uses arena memory.
+/// Move-only; const members are thread-safe.
 class NamedStacks {
  public:
-  /// Of `stacks`, whatever their order, each once or more often; of a report that has them. Fails
-  /// where the system has no memory for it. Control plane.
+  /// Symbolizes `stacks`, in any order and with duplicates, all of which `report` must contain.
+  /// Returns an error if out of memory. Control plane.
   [[nodiscard]] static Result<NamedStacks> name(const Report& report,
                                                 std::span<const StackId> stacks) {
     NamedStacks named;
@@ -56,7 +56,7 @@ class NamedStacks {
     return named;
   }
 
-  /// Leaf first; none where the stack was not asked for or has no frames.
+  /// Returns the frames, leaf first; empty if `stack` was not requested or has no frames.
   [[nodiscard]] std::span<const NamedFrame> frames(StackId stack) const noexcept {
     const auto* const found =
         std::lower_bound(stacks_.begin(), stacks_.end(), stack,

@@ -1,5 +1,5 @@
-/// Where a dump goes: a descriptor, a file, memory, a function of the program, or what a program
-/// writes for itself.
+/// Destinations of dumps: a file descriptor, a file, memory, a callback, or a type that the program
+/// defines.
 #pragma once
 
 #include <concepts>
@@ -12,9 +12,9 @@
 
 namespace alloctap {
 
-/// `open` prepares, `write` appends, `commit` makes what was written final; an output that is not
-/// committed leaves nothing behind that looks like a report. One dump at a time. None may allocate
-/// from the host, but for the text of an error.
+/// `open` prepares, `write` appends, and `commit` makes what was written final. Without `commit`,
+/// nothing stays behind that looks like a report. Takes one dump at a time. Allocates from the host
+/// at most for the text of an error.
 template <class O>
 concept DumpOutput = requires(O& output, std::string_view text) {
   { output.open() } -> std::same_as<Status>;
@@ -22,7 +22,7 @@ concept DumpOutput = requires(O& output, std::string_view text) {
   { output.commit() } -> std::same_as<Status>;
 };
 
-/// The least that models `DumpOutput`.
+/// The minimal model of `DumpOutput`.
 struct DumpOutputArchetype {
   Status open() { return Status(); }
   Status write(std::string_view) { return Status(); }
@@ -31,8 +31,7 @@ struct DumpOutputArchetype {
 
 static_assert(DumpOutput<DumpOutputArchetype>);
 
-/// Any output, which must outlive it: what functions take that write into one. A copy is the same
-/// output.
+/// Type-erased reference to an output, which must outlive it. Copies refer to one output.
 class OutputRef {
  public:
   template <class Output>
@@ -63,25 +62,25 @@ class OutputRef {
 class OutputFile;
 class OutputText;
 
-/// What the outputs below do, in impl/outputs.hpp. A template, so that one file of a program can
-/// instantiate it for all others (ALLOCTAP_IMPLEMENT).
+/// Implementation of the outputs below, defined in impl/outputs.hpp. It is a template so that one
+/// file of a program can instantiate it for all others (ALLOCTAP_IMPLEMENT).
 template <class = void>
 struct OutputCalls {
   static Status write(int descriptor, std::string_view text);
-  /// nullptr without memory for it.
+  /// Returns nullptr if out of memory.
   static OutputFile* make_file(std::string_view path) noexcept;
   static Status open(OutputFile* file);
   static Status write(OutputFile* file, std::string_view text);
   static Status commit(OutputFile* file);
   static void end(OutputFile* file) noexcept;
-  /// These make one where there is none, in the arena.
+  /// `open` and `write` create the text in the arena if `kept` is nullptr.
   static Status open(OutputText*& kept);
   static Status write(OutputText*& kept, std::string_view text);
   static std::string_view view(const OutputText* text) noexcept;
   static void end(OutputText* text) noexcept;
 };
 
-/// Writes to `descriptor`, which stays the caller's and stays open.
+/// Writes to `descriptor`, which the caller owns and which stays open.
 class DescriptorOutput {
  public:
   explicit DescriptorOutput(int descriptor) noexcept : descriptor_(descriptor) {}
@@ -94,11 +93,11 @@ class DescriptorOutput {
   int descriptor_;
 };
 
-/// Writes beside `path` and renames when all is written, so that `path` is either the whole new
-/// report or what it was before. A pipe or device at `path` is written to directly. Move-only.
+/// Writes to a temporary file beside `path` and renames it at `commit`: `path` is either the whole
+/// new report or unchanged. Writes directly to a pipe or device at `path`. Move-only.
 class FileOutput {
  public:
-  /// `path` is copied; relative ones count from the working directory at `open`.
+  /// Copies `path`. A relative one is resolved in the working directory at `open`.
   explicit FileOutput(std::string_view path) noexcept : file_(OutputCalls<>::make_file(path)) {}
   FileOutput(FileOutput&& other) noexcept : file_(std::exchange(other.file_, nullptr)) {}
   ~FileOutput() {
@@ -113,7 +112,7 @@ class FileOutput {
   OutputFile* file_;
 };
 
-/// Keeps the text in the tracker's own memory until it is destroyed. Move-only.
+/// Keeps the text in arena memory until destruction. Move-only.
 class MemoryOutput {
  public:
   MemoryOutput() noexcept = default;
@@ -130,7 +129,7 @@ class MemoryOutput {
   Status write(std::string_view text) { return OutputCalls<>::write(text_, text); }
   Status commit() { return Status(); }
 
-  /// What was written; valid until the next dump into this output.
+  /// Returns what was written; valid until the next dump into this output.
   [[nodiscard]] std::string_view text() const noexcept { return OutputCalls<>::view(text_); }
 
  private:
@@ -138,8 +137,8 @@ class MemoryOutput {
 };
 
 /// Calls `callback(std::string_view)` for each piece of text, in order. It returns a Status; an
-/// error ends the dump. What it allocates is not recorded; where it asks a tracker for a dump or a
-/// snapshot, it is given an error.
+/// error ends the dump. Its allocations are not recorded. If it requests a dump or a snapshot from
+/// a tracker, it gets an error.
 template <class Callback>
   requires std::is_invocable_r_v<Status, Callback&, std::string_view>
 class CallbackOutput {

@@ -1,4 +1,4 @@
-/// What the owners of stacks are called.
+/// Labels of the tags and threads that own stacks.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace alloctap {
 
-/// A thread as reports name it: "worker (4712)", or "4712" where it has no name, as after its end.
+/// Returns "worker (4712)" for a thread, or "4712" if it has no name, for example after its end.
 [[nodiscard]] inline ShortText thread_label(const ThreadSummary& thread) noexcept {
   ShortText label;
   if (!thread.name().empty()) {
@@ -27,7 +27,7 @@ namespace alloctap {
   return label;
 }
 
-/// The tags and threads of a snapshot's stacks. Refers to the snapshot; memory from the arena.
+/// Tag and thread labels of a snapshot's stacks. Uses arena memory; the snapshot must outlive it.
 class OwnerLabels {
  public:
   explicit OwnerLabels(const Snapshot& snapshot) noexcept
@@ -38,21 +38,21 @@ class OwnerLabels {
     }
   }
 
-  /// False: the system had no memory for all of them.
+  /// Returns false if out of memory.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
-  /// The path of the stack's tag; empty where it has none.
+  /// Returns the full path of the stack's tag; empty if it has no tag.
   [[nodiscard]] std::string_view tag(StackId stack) const noexcept {
     return tags_.of(snapshot_.table->owner(stack).tag);
   }
 
-  /// The stack's thread; empty where that is not told.
+  /// Returns the label of the stack's thread; empty if not recorded.
   [[nodiscard]] std::string_view thread(StackId stack) const noexcept {
     const Thread* thread = find_thread(stack);
     return thread == nullptr ? std::string_view() : thread->label;
   }
 
-  /// Its place in the snapshot's list of threads; nothing where it is not told.
+  /// Returns the thread's index in the snapshot's list of threads; nullopt if not recorded.
   [[nodiscard]] std::optional<std::uint64_t> thread_index(StackId stack) const noexcept {
     const Thread* thread = find_thread(stack);
     return thread == nullptr ? std::optional<std::uint64_t>() : thread->index;
@@ -85,7 +85,7 @@ class OwnerLabels {
   const Snapshot& snapshot_;
   TagPaths tags_;
   TextPool texts_;
-  /// By number.
+  /// Indexed by thread number.
   ArenaArray<Thread> threads_;
   bool complete_;
 };

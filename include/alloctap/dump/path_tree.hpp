@@ -1,4 +1,4 @@
-/// Paths that share their beginnings.
+/// A trie (prefix tree) of paths.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,18 @@
 
 namespace alloctap {
 
-/// A tree whose nodes are steps below other nodes. Nodes are numbered in the order in which they
-/// were made, so each one after its parent. Memory from the arena. Not thread-safe.
+/// A tree whose edges are steps. Nodes are numbered in the order of creation, so each has a greater
+/// number than its parent. Uses arena memory. Not thread-safe.
 class PathTree {
  public:
   using Node = std::uint32_t;
 
-  /// Where all paths start.
+  /// The start of all paths.
   static constexpr Node kRoot = 0;
   static constexpr Node kNone = ~Node{0};
 
-  /// The node of `step` below `parent`, made when it is new. `kNone` where the system has no memory
-  /// for it, and below `kNone`.
+  /// Returns the node of `step` below `parent`, and creates it if new. Returns `kNone` if out of
+  /// memory or if `parent` is `kNone`.
   [[nodiscard]] Node below(Node parent, std::uint32_t step) noexcept {
     if (parent == kNone) return kNone;
     if ((links_.size() + 1) * 2 > slots_.size() && !grow()) return kNone;
@@ -32,10 +32,10 @@ class PathTree {
     return slot;
   }
 
-  /// The greatest number of a node; 0 if there is none but the root.
+  /// Returns the greatest number of a node; 0 if only the root exists.
   [[nodiscard]] Node last() const noexcept { return static_cast<Node>(links_.size()); }
 
-  /// Of a node that is not the root.
+  /// Preconditions of `parent` and `step`: `node` is not the root.
   [[nodiscard]] Node parent(Node node) const noexcept { return links_[node - 1].parent; }
   [[nodiscard]] std::uint32_t step(Node node) const noexcept { return links_[node - 1].step; }
 
@@ -48,7 +48,7 @@ class PathTree {
 
   static constexpr std::size_t kFirstSlots = 1024;
 
-  /// Where the number of `link` is, or would be. Fibonacci hashing (Knuth, TAOCP 3, 6.4).
+  /// Returns the slot of `link`, free if it is new. Fibonacci hashing (Knuth, TAOCP 3, 6.4).
   Node& slot_of(const Link& link) noexcept {
     const std::uint64_t key = std::uint64_t{link.parent} << 32 | link.step;
     const std::size_t mask = slots_.size() - 1;
@@ -65,9 +65,9 @@ class PathTree {
     return true;
   }
 
-  /// Of the nodes but the root.
+  /// All nodes but the root: node `n` is at index `n - 1`.
   ArenaArray<Link> links_;
-  /// A power of two of them.
+  /// Open-addressing hash table of nodes; its size is a power of two.
   ArenaArray<Node> slots_;
 };
 

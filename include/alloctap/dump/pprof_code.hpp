@@ -1,4 +1,4 @@
-/// The code that a pprof profile speaks of: its modules, calls and functions.
+/// Mappings, locations and functions of a pprof profile.
 #pragma once
 
 #include <array>
@@ -14,14 +14,14 @@
 
 namespace alloctap::pprof {
 
-/// Writes what samples refer to. Refers to the report, its labels and the stream.
+/// Writes what samples refer to. The report, its labels and the stream must outlive it.
 class Code {
  public:
   Code(const Report& report, const FrameLabels& labels, Stream& stream)
       : report_(report), labels_(labels), stream_(stream) {}
 
-  /// The id of the location of `frame`, which is in `stack`. Behind the calls of the list stand the
-  /// two kinds of stacks without frames.
+  /// Returns the location id of `frame`, which must be in `stack`. The two ids after those of all
+  /// calls are placeholders for stacks without frames.
   [[nodiscard]] std::uint64_t location_of(const LabelledFrame& frame, StackId stack) {
     if (frame.place != LabelledFrame::kNoPlace) return frame.place + 1;
     const std::size_t kind = stack == kStackNotTaken ? 1 : 0;
@@ -29,7 +29,7 @@ class Code {
     return labels_.list().size() + 1 + kind;
   }
 
-  /// After all samples.
+  /// Writes mappings, locations and functions. Call it after all samples were written.
   void write() {
     write_mappings();
     for (std::size_t place = 0; place < labels_.list().size(); ++place) write_location(place);
@@ -54,7 +54,7 @@ class Code {
     return known;
   }
 
-  /// Readers take the first mapping for the program.
+  /// Writes the program first, because readers take the first mapping for it.
   void write_mappings() {
     const NamesKnown known = names_known();
     for (const bool program : {true, false}) {

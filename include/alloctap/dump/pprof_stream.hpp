@@ -1,4 +1,4 @@
-/// A pprof profile on its way to an output.
+/// Streaming writer of a pprof profile: protocol buffers through gzip to an output.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +17,16 @@ namespace alloctap::pprof {
 template <class Message>
 using Builder = protozero::basic_pbf_builder<ProtobufBuffer, Message>;
 
-/// Takes the fields of a profile one after the other, and its texts by number. Memory from the
-/// arena; the texts outlive it. Not thread-safe.
+/// Writes the fields of a profile one after the other, and numbers its strings. Uses arena memory;
+/// strings must outlive it. Not thread-safe.
 class Stream {
  public:
   explicit Stream(DumpWriter& out) : out_(out), gzip_(out) {
-    // The first text must be the empty one.
+    // The first string of the table must be the empty one.
     static_cast<void>(text(""));
   }
 
-  /// Calls `fill(Builder<Message>&)` for a message of the profile, at `field`.
+  /// Adds a message of the profile at `field`; `fill(Builder<Message>&)` writes its fields.
   template <class Message, class Fill>
   void add_message(Profile field, Fill&& fill) {
     {
@@ -38,19 +38,19 @@ class Stream {
 
   void add_number(Profile field, std::int64_t number) { profile_.add_int64(field, number); }
 
-  /// The number of `text` in the profile's table.
+  /// Returns the index of `text` in the profile's string table.
   [[nodiscard]] std::int64_t text(std::string_view text) {
     const std::uint32_t number = texts_.number_of(text);
     if (number == TextNumbers::kNone) fail();
     return number;
   }
 
-  /// The system had no memory for something.
+  /// Notes that memory ran out; `finish` then fails the dump.
   void fail() noexcept { complete_ = false; }
 
   [[nodiscard]] bool complete() const noexcept { return complete_ && buffer_.complete(); }
 
-  /// Writes the texts and what is left.
+  /// Writes the string table and what is still buffered.
   void finish() {
     for (const std::string_view text : texts_.texts()) add_text(text);
     pass_on();
@@ -66,7 +66,7 @@ class Stream {
     buffer_.clear();
   }
 
-  /// Strict readers refuse what is not UTF-8.
+  /// Writes a string as valid UTF-8: strict readers refuse anything else.
   void add_text(std::string_view text) {
     if (!utf8_.resize(3 * text.size())) return fail();
     const std::size_t length = copy_as_utf8(text, utf8_.data(), utf8_.size());

@@ -1,4 +1,4 @@
-/// Memory of the arena for protozero, which writes protocol buffers.
+/// Buffer in arena memory for protozero's writer of protocol buffers.
 #pragma once
 
 #include <algorithm>
@@ -12,25 +12,25 @@
 
 namespace alloctap {
 
-/// What `protozero::basic_pbf_writer` appends to. Where the system has no memory it keeps nothing
-/// and says so: protozero has no way to hear of it but an exception. Move-only; not thread-safe.
+/// The buffer type of `protozero::basic_pbf_writer`. Drops its content if out of memory: protozero
+/// could learn of that only by an exception. Move-only; not thread-safe.
 class ProtobufBuffer {
  public:
-  /// False: something was lost.
+  /// Returns false if anything was lost.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
-  /// Only while no message inside another one is open.
+  /// Returns the bytes. Precondition: no nested message is open.
   [[nodiscard]] std::string_view bytes() const noexcept {
     return complete_ ? std::string_view(bytes_.data(), size_) : std::string_view();
   }
 
-  /// Likewise.
+  /// Removes all bytes. Precondition: no nested message is open.
   void clear() noexcept { size_ = 0; }
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
   void append(const char* data, std::size_t count) noexcept {
-    // An empty text may have no address, which memcpy must not see.
+    // An empty text may have a null pointer, which memcpy does not allow.
     if (count > 0 && reserve(count)) std::memcpy(bytes_.data() + size_, data, count);
     size_ += count;
   }
@@ -49,7 +49,7 @@ class ProtobufBuffer {
     size_ -= to - from;
   }
 
-  /// protozero writes the length of a message there, once it knows it.
+  /// Returns where protozero writes the length of a message once it is known.
   [[nodiscard]] char* at(std::size_t position) noexcept {
     return complete_ ? bytes_.data() + position : nowhere_.data();
   }
@@ -64,7 +64,7 @@ class ProtobufBuffer {
  private:
   static constexpr std::size_t kLongestNumber = 16;
 
-  /// Its own size is of no account: what is above `size_` is room.
+  /// Its size is meaningless: bytes beyond `size_` are spare capacity.
   ArenaArray<char> bytes_;
   std::size_t size_ = 0;
   bool complete_ = true;
@@ -75,7 +75,7 @@ class ProtobufBuffer {
 
 namespace protozero {
 
-/// The names that protozero calls.
+/// The customization point through which protozero uses a `ProtobufBuffer`.
 template <>
 struct buffer_customization<alloctap::ProtobufBuffer> {
   using Buffer = alloctap::ProtobufBuffer;

@@ -1,4 +1,4 @@
-/// A record: all that a report has, in a compact binary form that `alloctap-convert` reads.
+/// Binary recording of a whole report, the input of `alloctap-convert`.
 #pragma once
 
 #include "alloctap/dump/dumps.hpp"

@@ -1,4 +1,4 @@
-/// The table of a record that is a log of events.
+/// The event log as a table of a recording.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,9 @@
 
 namespace alloctap {
 
-/// "events", in their order: what `LoggedEvent` has, with `LoggedKind` as a number, and steps from
-/// the row before for addresses and times (the first from 0). Frees have no size and no stack.
-/// Where there was no log, there is no such table. False where the system has no memory for it.
+/// Writes the table "events": the members of `LoggedEvent` in order, `LoggedKind` as a number.
+/// Addresses and times are differences from the row before, from 0 for the first. Frees have no
+/// size or stack. Writes no table if there is no log. Returns false if out of memory.
 [[nodiscard]] inline bool write_events(RecordWriter& record, const LoggedEvents& events) {
   using enum RecordKind;
   if (events.count == 0) return true;
@@ -37,7 +37,7 @@ namespace alloctap {
   return complete;
 }
 
-/// Whether `snapshot` has sums of that stack.
+/// Returns whether `snapshot` has a summary of the stack `sought`.
 [[nodiscard]] inline bool has_allocated(const Snapshot& snapshot, StackId sought) noexcept {
   const auto& stacks = snapshot.stacks;
   const auto* found =
@@ -46,7 +46,7 @@ namespace alloctap {
   return found != stacks.end() && found->stack == sought;
 }
 
-/// The events of a record that was read. Memory from the arena.
+/// Events that were read from a recording. Uses arena memory.
 class SavedEvents {
  public:
   SavedEvents() noexcept = default;
@@ -54,10 +54,10 @@ class SavedEvents {
   SavedEvents& operator=(const SavedEvents&) = delete;
   ~SavedEvents() { stream_.release(); }
 
-  /// How many the record says that it has.
+  /// Sets the number of events that the recording claims to have.
   void expect(std::uint64_t count) noexcept { expected_ = count; }
 
-  /// The event of a row that comes after those added, but for its stack.
+  /// Returns the event of a row that follows those added, without its stack.
   [[nodiscard]] LoggedEvent read(const RecordReader& row) const noexcept {
     const auto step = static_cast<std::uint64_t>(row.signed_number("time_step_ns"));
     return {
@@ -69,8 +69,8 @@ class SavedEvents {
         .time_ns = static_cast<std::int64_t>(static_cast<std::uint64_t>(before_.time_ns) + step)};
   }
 
-  /// Whether an event says nothing that no log would. Threads are numbered as they come, though not
-  /// one by one.
+  /// Returns whether a log could contain `event`. Thread numbers ascend in the order of first
+  /// events, but with gaps.
   [[nodiscard]] bool can_be(const LoggedEvent& event) const noexcept {
     constexpr std::uint64_t kThreadsAtOnce = 1 << 16;
     constexpr std::int64_t kLatest = std::int64_t{1} << 61;
@@ -78,7 +78,7 @@ class SavedEvents {
            event.time_ns >= 0 && event.time_ns < kLatest && count_ < expected_;
   }
 
-  /// False where the system has no memory for it.
+  /// Returns false if out of memory.
   [[nodiscard]] bool add(const LoggedEvent& event) noexcept {
     if (!stream_.has_room() && !stream_.grow()) return false;
     stream_.append(event);
@@ -87,8 +87,8 @@ class SavedEvents {
     return true;
   }
 
-  /// To be called when all is added; `unlogged` events were not in the log when it was recorded.
-  /// `events` refers to this. False where the system has no memory.
+  /// Fills `events`, which refers to this object, after the last `add`. `unlogged` events were
+  /// missing from the log when it was recorded. Returns false if out of memory.
   [[nodiscard]] bool finish(std::uint64_t unlogged, LoggedEvents& events) const noexcept {
     constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
     const std::uint64_t lost = expected_ - count_;

@@ -1,13 +1,13 @@
-/// The form of a record: what `RecordDump` writes and `RecordReader` reads.
+/// Encoding of recordings, which `RecordDump` writes and `RecordReader` reads.
 ///
-/// A record is the line `kRecordMagic`, a version and tables, up to the one named `kRecordEnd`: a
-/// record without it was cut short. A table is its name, the number of its columns, for each column
-/// its kind and name, and rows: a 1 and a value for each column; a 0 ends it. So who does not know
-/// a table or a column can pass over it, and what stands before a cut can be read.
+/// A recording is the line `kRecordMagic`, a version and tables. The last table is `kRecordEnd`:
+/// without it, the recording is truncated. A table is its name, the number of columns, each
+/// column's kind and name, and rows. A row is a 1 and one value for each column; a 0 ends the
+/// table. So readers can skip unknown tables and columns, and read what precedes a cut.
 ///
-/// Numbers are unsigned LEB128 (DWARF 5, 7.6), signed ones zigzag as in protocol buffers
-/// (2n, or -2n - 1 for negative n). A text is its length and its bytes; a list is its length and
-/// its numbers.
+/// Numbers are unsigned LEB128 (DWARF 5, 7.6), signed ones zigzag as in protocol buffers (2n, or
+/// -2n - 1 for negative n). A text is its length and its bytes; a list is its length and its
+/// numbers.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,11 @@
 namespace alloctap {
 
 inline constexpr std::string_view kRecordMagic = "alloctap record\n";
-/// Readers take records of this version and below. Tables and columns may be added without a new
-/// one.
+/// Readers accept this version and earlier ones. New tables and columns do not need a new version.
 inline constexpr std::uint64_t kRecordVersion = 1;
 inline constexpr std::string_view kRecordEnd = "end";
 
-/// What a column holds; a byte of the record.
+/// The type of a column; one byte of the recording.
 enum class RecordKind : char {
   kNumber = 'n',
   kSigned = 's',
@@ -35,7 +34,7 @@ struct RecordColumn {
   std::string_view name;
 };
 
-/// No text or list of a record is longer, in bytes and numbers, and no table has more columns.
+/// Limits: bytes of a text, numbers of a list, columns of a table.
 inline constexpr std::uint64_t kLongestRecordText = 1 << 20;
 inline constexpr std::uint64_t kLongestRecordList = 1 << 16;
 inline constexpr std::size_t kMaxRecordColumns = 64;

@@ -1,4 +1,4 @@
-/// The tables "game ..." of a record: the frames of a game, and budgets.
+/// The tables "game ..." of a recording: frames of a game, and budgets.
 #pragma once
 
 #include <array>
@@ -10,9 +10,9 @@
 
 namespace alloctap {
 
-/// Writes a `FrameHistory`: nothing where the tracker has no observer of frames. Kinds and measures
-/// are written by their names of schema alloctap.heap/1, stacks by their ids (`kNoStackId` where
-/// there is none), and tags by theirs. Refers to all that it is given. `SavedGameFrames` reads it.
+/// Writes a `FrameHistory`; nothing if the tracker does not observe game frames. Kinds and measures
+/// are written by their names in schema alloctap.heap/1, stacks and tags by id. `kNoStackId` means
+/// no stack. `SavedGameFrames` reads the tables. All arguments must outlive it.
 class RecordGameFrames {
  public:
   RecordGameFrames(RecordWriter& record, const FrameHistory& history) noexcept
@@ -40,7 +40,7 @@ class RecordGameFrames {
  private:
   using enum RecordKind;
 
-  /// Of a `FrameCounts`.
+  /// The columns of a `FrameCounts`.
   static constexpr std::array<RecordColumn, 5> kCountColumns{{{kNumber, "allocations"},
                                                               {kNumber, "allocated_bytes"},
                                                               {kNumber, "deallocations"},
@@ -57,7 +57,7 @@ class RecordGameFrames {
     (record_.value(values), ...);
   }
 
-  /// In the order in which rows of "game frames" refer to them.
+  /// Writes tags in the order in which rows of "game frames" refer to them.
   void write_tags() {
     record_.begin_table("game tags", {{kNumber, "tag"}}, kCountColumns,
                         {{kNumber, "held_bytes"}, {kNumber, "peak_bytes"}});
@@ -105,7 +105,7 @@ class RecordGameFrames {
     }
   }
 
-  /// For each measure the worst first. `slowest_call.duration_ns` is 0 where there is no such call.
+  /// Writes each measure's frames, the worst first. `slowest_call.duration_ns` is 0 without a call.
   void write_worst() {
     record_.begin_table(
         "game worst",
@@ -138,7 +138,7 @@ class RecordGameFrames {
     write_values(stack.allocations, stack.allocated_bytes, stack.allocator_ns);
   }
 
-  /// `place` is that of the frame in the list of its measure.
+  /// Writes the stacks of the worst frames; `place` is the frame's index in its measure's list.
   void write_stacks_of_worst() {
     record_.begin_table("game stacks", {{kText, "measure"},
                                         {kNumber, "place"},
@@ -155,7 +155,7 @@ class RecordGameFrames {
     record_.end_table();
   }
 
-  /// One row for each limit of each budget.
+  /// Writes one row for each limit of each budget.
   void write_budgets() {
     record_.begin_table("game budgets", {{kNumber, "tag"},
                                          {kText, "kind"},

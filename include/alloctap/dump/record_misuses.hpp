@@ -1,4 +1,4 @@
-/// The table "misuses" of a record: faults that checks found.
+/// The table "misuses" of a recording: memory errors that checks found.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@
 
 namespace alloctap {
 
-/// Kinds are written by their names of schema alloctap.heap/1, stacks by their ids: `kNoStackId`
-/// where there is none. `block` is 1 where one is known.
+/// Writes kinds by their names in schema alloctap.heap/1, and stacks by id; `kNoStackId` means no
+/// stack. Column "block" is 1 if the block is known.
 inline void write_misuses(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;
   if (snapshot.misuses.empty()) return;
@@ -84,13 +84,13 @@ inline void write_misuses(RecordWriter& record, const Snapshot& snapshot) {
   record.end_table();
 }
 
-/// Reads rows of that table. `stack_of(column)` says which stack the row has there.
+/// Reads rows of the table "misuses". `stack_of(column)` returns the row's stack in a column.
 template <class StackOf>
 class MisuseRow {
  public:
   MisuseRow(const RecordReader& row, StackOf stack_of) noexcept : row_(row), stack_of_(stack_of) {}
 
-  /// What the row says; false where it has no kind that there is.
+  /// Reads the row. Returns false if its kind is unknown.
   [[nodiscard]] bool read(CountedMisuse& counted) const {
     Misuse& misuse = counted.first;
     if (!read_kind(misuse.kind)) return false;

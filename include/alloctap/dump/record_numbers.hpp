@@ -1,4 +1,4 @@
-/// The single numbers of a snapshot and what a record calls them.
+/// The scalar members of a snapshot, and their keys in a recording.
 #pragma once
 
 #include <algorithm>
@@ -9,16 +9,16 @@
 
 namespace alloctap {
 
-/// A time of a record, in nanoseconds: differences must not overflow. 2^61 nanoseconds are 73
-/// years, and these count from 1970.
+/// Clamps a recorded time to 2^61 ns, so that differences do not overflow. 2^61 nanoseconds are 73
+/// years, and times count from 1970.
 [[nodiscard]] constexpr std::int64_t sane_time(std::int64_t time_ns) noexcept {
   constexpr std::int64_t kMost = std::int64_t{1} << 61;
   return std::clamp(time_ns, -kMost, kMost);
 }
 
-/// Calls `visit(key, number)` for each, by reference: for writing and for reading them.
-/// `SnapshotType` is `Snapshot`, const or not. What may be missing, `account.unmatched_frees`, is
-/// not among them.
+/// Calls `visit(key, number)` with a reference to each number, for writing and for reading.
+/// `SnapshotType` is `Snapshot`, const or not. Leaves out `account.unmatched_frees`, which is
+/// optional.
 template <class SnapshotType, class Visit>
 void visit_numbers(SnapshotType& snapshot, Visit&& visit) {
   visit("time_ns", snapshot.time_ns);

@@ -1,4 +1,4 @@
-/// The tables of a record that are copies of a snapshot's arrays.
+/// Tables of a recording that copy the arrays of a snapshot.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace alloctap {
 
-/// "allocations", "mappings" and "peak": what stacks have and had.
+/// Writes "allocations", "mappings" and "peak": the sums of each stack.
 inline void write_sums(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;
   record.begin_table("allocations", {{kNumber, "stack"},
@@ -45,7 +45,7 @@ inline void write_sums(RecordWriter& record, const Snapshot& snapshot) {
   record.end_table();
 }
 
-/// "timeline" and "markers".
+/// Writes "timeline" and "markers".
 inline void write_past(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;
   record.begin_table("timeline", {{kSigned, "time_ns"},
@@ -64,8 +64,8 @@ inline void write_past(RecordWriter& record, const Snapshot& snapshot) {
   record.end_table();
 }
 
-/// "tags": by id, from 1 on; a parent is such an id, or 0. `overhead_bytes` are what the allocator
-/// of that name holds beyond its blocks.
+/// Writes "tags" by id, from 1; a parent is an id, or 0 for a root. `overhead_bytes` is what the
+/// allocator that the tag names holds beyond its blocks.
 inline void write_tags(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;
   if (snapshot.tags == nullptr) return;
@@ -77,7 +77,7 @@ inline void write_tags(RecordWriter& record, const Snapshot& snapshot) {
   record.end_table();
 }
 
-/// "threads"; live numbers where `tells_live` is 1.
+/// Writes "threads"; live numbers are valid if `tells_live` is 1.
 inline void write_threads(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;
   record.begin_table("threads", {{kNumber, "id"},
@@ -104,7 +104,7 @@ inline void write_threads(RecordWriter& record, const Snapshot& snapshot) {
   record.end_table();
 }
 
-/// "freed": what each thread, by its place in "threads", gave back of each stack's blocks.
+/// Writes "freed": each stack's blocks by freeing thread, an index into "threads".
 inline void write_given_back(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;
   if (snapshot.freed.blocks.empty()) return;
@@ -116,7 +116,7 @@ inline void write_given_back(RecordWriter& record, const Snapshot& snapshot) {
   record.end_table();
 }
 
-/// "sizes" and "blocks"; an `age` is one more than the nanoseconds, or 0 where it is not known.
+/// Writes "sizes" and "blocks"; an `age` is nanoseconds plus 1, or 0 if unknown.
 inline void write_blocks(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;
   record.begin_table("sizes",

@@ -1,4 +1,4 @@
-/// The tables "pool ..." of a record.
+/// The tables "pool ..." of a recording.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace alloctap {
 
-/// Calls `visit(key, number)` for each number of all pools, by reference, but for those of unknown
-/// frees: for writing and for reading them. `Summary` is `PoolsSummary`, const or not.
+/// Calls `visit(key, number)` with a reference to each counter of all pools, to write or read it.
+/// Leaves out the optional `unknown_frees`. `Summary` is `PoolsSummary`, const or not.
 template <class Summary, class Visit>
 void visit_pool_numbers(Summary& pools, Visit&& visit) {
   visit("wrong_pool_frees", pools.wrong_pool_frees);
@@ -21,15 +21,15 @@ void visit_pool_numbers(Summary& pools, Visit&& visit) {
   visit("refused_pools", pools.refused_pools);
 }
 
-/// Writes nothing where the tracker does not hear of pools. A row of "pool stacks" belongs to the
-/// row of "pools" with that number, counted from 0. `SavedPools` reads it.
+/// Writes nothing if the tracker does not observe pools. Column "pool" of "pool stacks" is the
+/// index of a row of "pools". `SavedPools` reads the tables.
 inline void write_pools(RecordWriter& record, const PoolsSummary& pools) {
   using enum RecordKind;
   if (!pools.known) return;
   record.begin_table("pool numbers", {{kText, "key"}, {kNumber, "value"}});
   visit_pool_numbers(pools,
                      [&](std::string_view key, std::uint64_t value) { record.row(key, value); });
-  // Where they cannot be told, there is no such row.
+  // There is no such row if they are unknown.
   if (pools.unknown_frees) record.row(std::string_view("unknown_frees"), *pools.unknown_frees);
   record.end_table();
   record.begin_table("pools", {{kText, "name"},

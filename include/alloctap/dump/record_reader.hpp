@@ -1,4 +1,4 @@
-/// Reading the tables of a record.
+/// Parser of the tables of a recording.
 #pragma once
 
 #include <array>
@@ -13,13 +13,13 @@
 
 namespace alloctap {
 
-/// Goes through a record table by table and row by row, up to its end or to the first byte that is
-/// not as it should be; takes any bytes. Refers to the record. Control plane; lists in the arena.
+/// Iterates over tables and rows, up to the end or the first malformed byte; accepts untrusted
+/// input. The recording must outlive it. Control plane; lists are in arena memory.
 class RecordReader {
  public:
   explicit RecordReader(std::string_view record) noexcept : record_(record), rest_(record) {}
 
-  /// Reads what a record starts with: says of what is no record, or newer than this reader, so.
+  /// Reads the header. Returns an error if it is no recording, or newer than this reader.
   [[nodiscard]] Status open() {
     if (!rest_.starts_with(kRecordMagic)) {
       return Status::invalid_argument("is no record of alloctap");
@@ -32,7 +32,7 @@ class RecordReader {
                                     kRecordVersion, " and below");
   }
 
-  /// Goes to the next table, past what is left of this one; false after the last.
+  /// Moves to the next table and skips the rest of this one. Returns false after the last.
   [[nodiscard]] bool next_table() {
     while (next_row()) {
     }
@@ -45,7 +45,7 @@ class RecordReader {
 
   [[nodiscard]] std::string_view table() const noexcept { return table_; }
 
-  /// Goes to the next row of this table; false after the last.
+  /// Moves to the next row of this table. Returns false after the last.
   [[nodiscard]] bool next_row() {
     std::uint64_t more = 0;
     if (!in_table_ || !read_number(more)) return in_table_ = false;
@@ -57,7 +57,7 @@ class RecordReader {
     return in_table_ = more == 1;
   }
 
-  /// What the row has in the column of that name: 0 or nothing where there is no such column.
+  /// Returns the row's value in the named column; 0 or empty if the column is missing.
   [[nodiscard]] std::uint64_t number(std::string_view name) const noexcept {
     return find(name, RecordKind::kNumber).number;
   }
@@ -67,13 +67,13 @@ class RecordReader {
   [[nodiscard]] std::string_view text(std::string_view name) const noexcept {
     return find(name, RecordKind::kText).text;
   }
-  /// Until the next row is read.
+  /// Returns a list, valid until the next row is read.
   [[nodiscard]] std::span<const std::uint64_t> list(std::string_view name) const noexcept {
     const Column& column = find(name, RecordKind::kList);
     return {lists_.data() + column.first, static_cast<std::size_t>(column.number)};
   }
 
-  /// Whether the whole record was read, and where it is damaged if not.
+  /// Returns OK if the whole recording was read, else the offset of the damage.
   [[nodiscard]] Status status() const {
     if (ended_) return Status();
     return Status::data_loss("is damaged or was cut short, at byte ", record_.size() - rest_.size(),
@@ -84,10 +84,10 @@ class RecordReader {
   struct Column {
     RecordKind kind = RecordKind::kNumber;
     std::string_view name = {};
-    /// Of a list, its length.
+    /// A number, or the length of a list.
     std::uint64_t number = 0;
     std::string_view text = {};
-    /// Of a list, where it is.
+    /// The index of a list's first number in `lists_`.
     std::size_t first = 0;
   };
 

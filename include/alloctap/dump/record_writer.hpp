@@ -1,4 +1,4 @@
-/// Writing the tables of a record.
+/// Writer of the tables of a recording.
 #pragma once
 
 #include <concepts>
@@ -14,9 +14,8 @@
 
 namespace alloctap {
 
-/// Writes a record from its first byte to its last. Between `begin_table` and `end_table` come
-/// rows; the caller gives each row as many values as there are columns, of their kinds. Texts that
-/// are too long are cut.
+/// Writes a recording from its first byte to its last. Rows come between `begin_table` and
+/// `end_table`. Each row must have one value for each column, of its kind. Cuts too long texts.
 class RecordWriter {
  public:
   explicit RecordWriter(DumpWriter& out) : out_(out) {
@@ -24,7 +23,7 @@ class RecordWriter {
     number(kRecordVersion);
   }
 
-  /// The columns are those of `first`, of `shared`, which several tables have, and of `rest`.
+  /// Begins a table with the columns `first`, `shared` (common to several tables) and `rest`.
   void begin_table(std::string_view name, std::initializer_list<RecordColumn> first,
                    std::span<const RecordColumn> shared = {},
                    std::initializer_list<RecordColumn> rest = {}) {
@@ -43,7 +42,7 @@ class RecordWriter {
     (value(values), ...);
   }
 
-  /// Followed by its values, one by one.
+  /// Begins a row, whose values follow one by one.
   void begin_row() { number(1); }
 
   void number(std::uint64_t value) {
@@ -54,7 +53,7 @@ class RecordWriter {
     out_ << std::string_view(bytes, size);
   }
 
-  /// Signed or unsigned as its type is.
+  /// Writes a signed or unsigned number, depending on its type.
   template <std::integral Number>
   void value(Number value) {
     if constexpr (std::is_signed_v<Number>) {
@@ -71,10 +70,10 @@ class RecordWriter {
     out_ << value;
   }
 
-  /// The length of a list whose numbers follow, at most `kLongestRecordList`.
+  /// Begins a list of `size` numbers, at most `kLongestRecordList`, which follow.
   void begin_list(std::size_t size) { number(size); }
 
-  /// The last table.
+  /// Writes the last table, which marks the end.
   void finish() {
     begin_table(kRecordEnd, {});
     end_table();

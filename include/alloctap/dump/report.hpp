@@ -1,4 +1,4 @@
-/// Everything that a dump policy may show.
+/// The input of dump policies: a snapshot, its modules, the program and the backend.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,24 @@
 
 namespace alloctap {
 
-/// The program that the report is about.
+/// The tracked program.
 struct ProgramInfo {
   std::int32_t pid = 0;
   std::string_view executable;
-  /// The arguments, '\0' between them.
+  /// The arguments, separated by '\0'.
   std::string_view command;
 };
 
-/// How the tracker was composed.
+/// The tracker's policies.
 struct BackendInfo {
   std::string_view hook;
   std::string_view stack;
   std::uint32_t max_frames = 0;
   std::string_view symbolizer;
-  /// Returns why it knows less than it could; empty if nothing is wrong. May be known only once it
-  /// was asked for names. nullptr if it has no such function.
+  /// Returns why symbols are incomplete; empty if nothing is wrong. May be known only after
+  /// symbolizing. nullptr if the symbolizer has no such function.
   std::string_view (*find_symbolizer_note)() noexcept = nullptr;
-  /// What the hook cannot see; empty if nothing.
+  /// What the hook cannot see; empty if it sees everything.
   std::string_view blind_spots;
 
   [[nodiscard]] std::string_view symbolizer_note() const noexcept {
@@ -36,20 +36,20 @@ struct BackendInfo {
   }
 };
 
-/// Which parts a report may have. What the type of a report excludes need not be compiled into a
-/// dump of it.
+/// Which parts a report may have. Dumps of a report type that excludes a part need not compile code
+/// for it.
 struct ReportFeatures {
-  /// Tags or threads that stacks belong to.
+  /// Tags or threads that own stacks.
   bool owners = true;
-  /// Faults that checks found, and guard pages.
+  /// Misuses found by checks, and guard pages.
   bool misuses = true;
   /// Frames of a game, and budgets.
   bool game_frames = true;
-  /// Pools of the program's.
+  /// Pools that the program annotates.
   bool pools = true;
 };
 
-/// Refers to what the tracker holds during a dump.
+/// A view of the tracker's data, valid during a dump.
 struct Report {
   static constexpr ReportFeatures features{};
 
@@ -57,11 +57,11 @@ struct Report {
   const ModuleTable& modules;
   ProgramInfo program;
   BackendInfo backend;
-  /// As `Symbolizer`. Dumps use `FrameList`, which asks it.
+  /// See `Symbolizer`. Dumps call it through `FrameList`.
   void (*symbolize)(std::span<const CodeAddress> places, Symbols& symbols) noexcept;
 };
 
-/// The report of a tracker whose config has those features alone.
+/// The report of a tracker whose config has only those features.
 template <ReportFeatures kFeatures>
 struct ReportWith : Report {
   static constexpr ReportFeatures features = kFeatures;

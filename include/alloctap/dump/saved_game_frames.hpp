@@ -1,4 +1,4 @@
-/// The frames of a game, and budgets, in a report that was saved.
+/// Frames of a game, and budgets, read from a recording.
 #pragma once
 
 #include <algorithm>
@@ -17,27 +17,27 @@
 
 namespace alloctap {
 
-/// Reads what `RecordGameFrames` writes. Memory from the arena; not thread-safe.
+/// Reads what `RecordGameFrames` writes. Uses arena memory; not thread-safe.
 class SavedGameFrames {
  public:
   [[nodiscard]] static bool knows(std::string_view table) noexcept {
     return find_table(table) != nullptr;
   }
 
-  /// Takes a row of one of these tables; false, and nothing is taken, where it says what cannot be.
-  /// `stack_of(column)` says which stack the row has there.
+  /// Adds a row of a "game" table. Returns false, and adds nothing, if the row is invalid.
+  /// `stack_of(column)` returns the row's stack in a column.
   template <class StackOf>
   [[nodiscard]] bool read(const RecordReader& row, StackOf stack_of, const SavedOwners& owners) {
-    // Where there is no such column, there is no stack.
+    // If the table has no such column, there is no stack.
     const StackId stack = stack_of(row.table() == "game worst" ? "slowest_call.stack" : "stack");
     const Table* table = find_table(row.table());
     return table != nullptr && (this->*table->add)({row, stack, owners});
   }
 
-  /// False: the system had no memory for all of it.
+  /// Returns false if out of memory.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
-  /// All that was read; to be called once.
+  /// Returns all that was read. Call it once.
   [[nodiscard]] FrameHistory take() noexcept { return std::move(history_); }
 
  private:
@@ -68,7 +68,7 @@ class SavedGameFrames {
               .freed_bytes = number("freed_bytes"),
               .allocator_ns = number("allocator_ns")};
     }
-    /// Which of `all` the row names; nothing where it names none.
+    /// Returns the element of `all` that the row names; nullopt if the name is unknown.
     template <class List>
     [[nodiscard]] std::optional<typename List::value_type> named(std::string_view column,
                                                                  const List& all) const noexcept {
@@ -192,7 +192,7 @@ class SavedGameFrames {
     return true;
   }
 
-  /// Those of one budget come one after the other.
+  /// Adds a limit; rows of one budget are adjacent.
   bool add_limit(const Row& row) {
     const std::optional<BudgetKind> kind = row.named("kind", kAllBudgetKinds);
     if (!kind || !row.has_tag("tag")) return false;

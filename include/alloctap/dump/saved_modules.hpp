@@ -1,4 +1,4 @@
-/// The modules in a report that was saved.
+/// Modules read from a recording.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace alloctap {
 
-/// Modules in the order in which they stand in the record. Memory from the arena; not thread-safe.
+/// Modules in the order of the recording. Uses arena memory; not thread-safe.
 class SavedModules {
  public:
-  /// False where the system has no memory for it.
+  /// Returns false if out of memory.
   [[nodiscard]] bool add(const RecordReader& row) {
     Module module{.start = row.number("start"),
                   .end = row.number("end"),
@@ -29,12 +29,12 @@ class SavedModules {
     return read_.push_back(module);
   }
 
-  /// Whether `number`, one more than that of a row, is a module's that was unloaded.
+  /// Returns whether the module of row `number - 1` was unloaded; false if `number` is 0.
   [[nodiscard]] bool is_unloaded(std::uint64_t number) const noexcept {
     return number > 0 && number <= read_.size() && read_[number - 1].is_unloaded();
   }
 
-  /// Makes the table, once all stacks are known. False where the system has no memory for it.
+  /// Builds the module table after all stacks were read. Returns false if out of memory.
   [[nodiscard]] bool finish(const SavedStacks& stacks) {
     for (Module module : read_) {
       if (module.is_unloaded()) module.unloaded_before = stacks.id_from(module.unloaded_before);

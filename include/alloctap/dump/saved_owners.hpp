@@ -1,4 +1,4 @@
-/// The tags and threads in a report that was saved.
+/// Tags and threads read from a recording.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace alloctap {
 
-/// Tags under the ids that they had. Not thread-safe.
+/// Tags under their recorded ids. Not thread-safe.
 class SavedOwners {
  public:
-  /// The report is of a tracker that knew of tags, maybe of none.
+  /// Notes that the recorded tracker had a tag table, which may be empty.
   void expect_tags() noexcept { known_ = true; }
 
-  /// Adds the next tag; false, and no change, where the row makes none.
+  /// Adds the next tag. Returns false, and adds nothing, if the row is invalid.
   [[nodiscard]] bool add_tag(const RecordReader& row) noexcept {
     const TagId next = tags_->end_id();
     const std::uint64_t parent = row.number("parent");
@@ -28,13 +28,13 @@ class SavedOwners {
            tags_->find_or_add(static_cast<TagId>(parent), row.text("name")) == next;
   }
 
-  /// One more than the id of the last.
+  /// Returns the id of the last tag plus 1.
   [[nodiscard]] std::size_t tags_so_far() const noexcept { return tags_->end_id(); }
   [[nodiscard]] bool knows(std::uint64_t tag) const noexcept { return tag < tags_->end_id(); }
-  /// Of a tag that it knows, without those around it.
+  /// Returns the name of a known tag, without its parents.
   [[nodiscard]] std::string_view name(TagId tag) const noexcept { return tags_->name(tag); }
 
-  /// Whose the stack of a row is; false where there is no such tag.
+  /// Reads the owner of a row's stack. Returns false if its tag or thread is invalid.
   [[nodiscard]] bool read_owner(const RecordReader& row, StackOwner& owner) const noexcept {
     const std::uint64_t tag = row.number("tag");
     const std::uint64_t thread = row.number("thread");
@@ -43,7 +43,7 @@ class SavedOwners {
     return true;
   }
 
-  /// nullptr where there were none to be known of.
+  /// Returns nullptr if the recorded tracker had no tag table.
   [[nodiscard]] const TagTable* tags() const noexcept { return known_ ? tags_.get() : nullptr; }
 
  private:
@@ -51,7 +51,7 @@ class SavedOwners {
   bool known_ = false;
 };
 
-/// What a row of the table "threads" tells.
+/// Returns the thread of a row of the table "threads".
 [[nodiscard]] inline ThreadSummary saved_thread(const RecordReader& row) noexcept {
   ThreadSummary thread{.thread_id = static_cast<os::ThreadId>(row.number("id")),
                        .alive = row.number("alive") != 0,

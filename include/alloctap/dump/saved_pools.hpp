@@ -1,4 +1,4 @@
-/// The pools in a report that was saved.
+/// Pools read from a recording.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace alloctap {
 
-/// Reads what `write_pools` writes into a record. Memory from the arena; not thread-safe.
+/// Reads what `write_pools` writes into a recording. Uses arena memory; not thread-safe.
 class SavedPools {
  public:
   SavedPools() noexcept { pools_.unknown_frees.reset(); }
@@ -21,8 +21,8 @@ class SavedPools {
     return table == "pool numbers" || table == "pools" || table == "pool stacks";
   }
 
-  /// Takes a row of one of these tables, whose column "stack" names `stack`. Returns false, and
-  /// takes nothing, if the row says what cannot be.
+  /// Adds a row of a pool table, whose column "stack" names `stack`. Returns false, and adds
+  /// nothing, if the row is invalid.
   [[nodiscard]] bool read(const RecordReader& row, StackId stack) {
     pools_.known = true;
     if (row.table() == "pools") return add_pool(row);
@@ -31,10 +31,10 @@ class SavedPools {
     return true;
   }
 
-  /// False: the system had no memory for all of it.
+  /// Returns false if out of memory.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
-  /// All that was read; to be called once.
+  /// Returns all that was read. Call it once.
   [[nodiscard]] PoolsSummary take() noexcept { return std::move(pools_); }
 
  private:
@@ -62,7 +62,7 @@ class SavedPools {
     return true;
   }
 
-  /// Rows come by pool.
+  /// Adds a stack of a pool; rows are grouped by pool.
   bool add_stack(const RecordReader& row, StackId stack) {
     const std::uint64_t number = row.number("pool");
     if (number >= pools_.pools.size() || number < last_pool_) return false;

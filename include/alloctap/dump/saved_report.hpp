@@ -1,4 +1,4 @@
-/// A report that was written as a record and read again.
+/// A report read from a recording.
 #pragma once
 
 #include <algorithm>
@@ -25,13 +25,13 @@
 
 namespace alloctap {
 
-/// All that `RecordDump` wrote, as any dump policy takes it. Stacks have ids of their own here, in
-/// the order of those that they had. Control plane; memory from the arena, but for the table of
-/// stacks. Not thread-safe; the report of one at a time may be in use.
+/// All that `RecordDump` wrote, as input for any dump policy. Stacks have new ids, in the order of
+/// the recorded ones. Control plane. Uses arena memory, but the host's heap for the tables of
+/// stacks and tags. Not thread-safe; only one such report may be in use at a time.
 class SavedReport {
  public:
-  /// Reads `record`, which must outlive this. Where something is wrong with it, the error says
-  /// what, and the report has what was read all the same. To be called once.
+  /// Reads `record`, which must outlive this object. On an error the status says what is wrong, and
+  /// the report keeps what was read. Call it once.
   [[nodiscard]] Status read(std::string_view record) {
     snapshot_.account.unmatched_frees.reset();
     RecordReader reader(record);
@@ -54,7 +54,7 @@ class SavedReport {
     return Status::data_loss("is damaged: some of its rows refer to what is not there");
   }
 
-  /// Refers to this.
+  /// Returns a report that refers to this object.
   [[nodiscard]] Report report() {
     snapshot_.table = &stacks_.table();
     snapshot_.tags = owners_.tags();
@@ -88,7 +88,7 @@ class SavedReport {
     return found == std::end(kTables) ? nullptr : found;
   }
 
-  /// Keeps sums of a stack; those of one are by id, each once.
+  /// Adds the sums of a stack. Rows must ascend by stack id, one for each stack.
   template <class Sums>
   void keep_sums(ArenaArray<Sums>& array, const Sums& sums) noexcept {
     const bool in_order = array.empty() || array.back().stack < sums.stack;
@@ -166,7 +166,7 @@ class SavedReport {
     return stack.value_or(kUnknownStack);
   }
 
-  /// Where there may be none.
+  /// Returns the stack of a column that may hold `kNoStackId`.
   [[nodiscard]] StackId stack_or_none(const RecordReader& row, std::string_view column) noexcept {
     return row.number(column) == kNoStackId ? kNoStackId : stack_of(row, column);
   }
@@ -262,7 +262,7 @@ class SavedReport {
     if (known) keep(snapshot_.freed.blocks, freed);
   }
 
-  /// After one that cannot be, none is taken: what came before is the beginning.
+  /// Adds an event. Stops at the first damage, so that the log is a prefix of the recorded one.
   void add_event(const RecordReader& row) {
     LoggedEvent event = events_.read(row);
     if (event.adds_block()) event.stack = stack_of(row);

@@ -1,4 +1,4 @@
-/// The stacks in a report that was saved.
+/// Stacks read from a recording.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,12 @@
 
 namespace alloctap {
 
-/// Stacks under ids of their own, in the order of those that they had. Not thread-safe.
+/// Stacks under new ids, in the order of their recorded ids. Not thread-safe.
 class SavedStacks {
  public:
-  /// Adds the stack that had the id `before`; false, and no change, where that is not above the one
-  /// that was added last. Two stacks of one owner with the same addresses were of different
-  /// modules: the earlier one is not to be found again.
+  /// Adds the stack with the recorded id `before`. Returns false, and adds nothing, unless ids
+  /// ascend. Two stacks with equal owner and addresses ran through different modules: retires the
+  /// earlier one from lookup by frames.
   [[nodiscard]] bool add(std::uint64_t before, std::span<const std::uintptr_t> calls,
                          const StackOwner& owner) {
     if (!renamed_.empty() && renamed_.back().before >= before) return false;
@@ -29,8 +29,8 @@ class SavedStacks {
     return true;
   }
 
-  /// The id of the stack that had the id `before`; nothing where there was none. Those that are no
-  /// stack's mean the same everywhere.
+  /// Returns the new id of the stack with the recorded id `before`; nullopt if unknown. Ids of
+  /// stacks without frames are constants, so they do not change.
   [[nodiscard]] std::optional<StackId> find(std::uint64_t before) const noexcept {
     if (before == kUnknownStack || before == kStackNotTaken) return static_cast<StackId>(before);
     const Renamed* found = first_from(before);
@@ -38,7 +38,7 @@ class SavedStacks {
     return found->now;
   }
 
-  /// The id of the first stack that was kept not before the one that had the id `before`.
+  /// Returns the new id of the first stack whose recorded id is `before` or greater.
   [[nodiscard]] StackId id_from(std::uint64_t before) const noexcept {
     const Renamed* found = first_from(before);
     return found == renamed_.end() ? table_->end_id() : found->now;
@@ -46,7 +46,7 @@ class SavedStacks {
 
   [[nodiscard]] const StackTable& table() const noexcept { return *table_; }
 
-  /// False: the system had no memory for all of them.
+  /// Returns false if out of memory.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
  private:
@@ -61,7 +61,7 @@ class SavedStacks {
   }
 
   std::unique_ptr<StackTable> table_ = std::make_unique<StackTable>();
-  /// By the id that a stack had.
+  /// Sorted by recorded id.
   ArenaArray<Renamed> renamed_;
   bool complete_ = true;
 };

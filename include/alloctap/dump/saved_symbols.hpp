@@ -1,4 +1,4 @@
-/// The names in a report that was saved.
+/// Symbols read from a recording.
 #pragma once
 
 #include <algorithm>
@@ -13,18 +13,18 @@
 
 namespace alloctap {
 
-/// Frames and the functions at their places. Texts belong to the caller and stay. Memory from the
-/// arena. Not thread-safe.
+/// Return addresses and the functions at them. Strings belong to the caller and must stay. Uses
+/// arena memory. Not thread-safe.
 class SavedSymbols {
  public:
-  /// Adds a return address; `unloaded` is one more than the number of the unloaded module that held
-  /// it, or 0. False where the system has no memory.
+  /// Adds a return address. `unloaded` is the number plus 1 of the unloaded module that contained
+  /// it, or 0. Returns false if out of memory.
   [[nodiscard]] bool add_frame(std::uint64_t address, std::uint64_t unloaded) noexcept {
     return frames_.push_back({.unloaded = unloaded, .address = address});
   }
 
-  /// Adds a function to a frame, outside of those that it has. False, and no change, where there is
-  /// no such frame, its functions do not stand together, or the system has no memory.
+  /// Adds the next outer function of a frame. Returns false, and adds nothing, if the frame is
+  /// unknown, its functions are not adjacent, or memory ran out.
   [[nodiscard]] bool add_function(std::uint64_t frame, const SourceFrame& source) noexcept {
     if (frame >= frames_.size()) return false;
     Frame& at = frames_[frame];
@@ -39,7 +39,7 @@ class SavedSymbols {
     return frames_[frame].address;
   }
 
-  /// To be called when all is added. False where the system has no memory.
+  /// Sorts the frames after all were added. Returns false if out of memory.
   [[nodiscard]] bool finish() noexcept {
     for (const Frame& frame : frames_) {
       if (!sorted_.push_back(frame)) return false;
@@ -48,13 +48,13 @@ class SavedSymbols {
     return true;
   }
 
-  /// From now on `symbolize` answers with these, for places whose modules are in `modules`.
+  /// Makes `symbolize` use this object, for places whose modules are in `modules`.
   void use(const ModuleTable& modules) noexcept {
     modules_ = &modules;
     current_ = this;
   }
 
-  /// As `Symbolizer`.
+  /// Adds the recorded functions of each place; see `Symbolizer`.
   static void symbolize(std::span<const CodeAddress> places, Symbols& symbols) noexcept {
     for (std::size_t i = 0; i < places.size(); ++i) {
       for (const SourceFrame& function : current_->functions_at(places[i])) {
@@ -86,7 +86,7 @@ class SavedSymbols {
 
   ArenaArray<Frame> frames_;
   ArenaArray<SourceFrame> functions_;
-  /// As they can be found.
+  /// The frames, sorted for lookup.
   ArenaArray<Frame> sorted_;
   const ModuleTable* modules_ = nullptr;
   static inline const SavedSymbols* current_ = nullptr;

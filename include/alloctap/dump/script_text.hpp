@@ -1,4 +1,4 @@
-/// Text inside of an HTML script element.
+/// Escaping of JSON in an HTML script element.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace alloctap {
 
-/// Takes JSON and writes the same JSON so that no text in it ends the script element or begins a
-/// comment there: '/' and '!' behind '<' are escaped, which only strings can hold (HTML Living
-/// Standard, 4.12.1.3 "Restrictions for contents of script elements"). Takes pieces cut anywhere.
-/// Models `DumpOutput`; to make the page final is its writer's business.
+/// Escapes '/' and '!' after '<' in JSON, so that no string ends the script element or begins a
+/// comment there. Only strings can contain them (HTML Living Standard, 4.12.1.3 "Restrictions for
+/// contents of script elements"). Takes pieces cut anywhere. Models `DumpOutput`; `commit` does
+/// nothing, because the page's writer commits.
 class ScriptText {
  public:
   explicit ScriptText(DumpWriter& out) noexcept : out_(out) {}

@@ -1,4 +1,4 @@
-/// What is live, by stack and size.
+/// Live blocks by stack and size.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct SizeRecord {
   std::uint64_t count = 0;
 };
 
-/// Makes one record of neighbours that have stack and size in common.
+/// Merges adjacent records of equal stack and size.
 inline void merge_equal_sizes(ArenaArray<SizeRecord>& records) noexcept {
   std::size_t merged = 0;
   for (const SizeRecord& record : records) {
@@ -34,9 +34,9 @@ inline void merge_equal_sizes(ArenaArray<SizeRecord>& records) noexcept {
   static_cast<void>(records.resize(merged));
 }
 
-/// The sizes of a snapshot's live blocks, where it has its blocks and they are all. Otherwise only
-/// the sums of each stack are known: its blocks are told as two sizes, next to each other, that add
-/// up to the same number of blocks and of bytes. Memory from the arena.
+/// The sizes of a snapshot's live blocks, if it lists all blocks. Otherwise only sums are known:
+/// each stack's blocks get two adjacent sizes that add up to its numbers of blocks and bytes. Uses
+/// arena memory.
 class SizeRecords {
  public:
   explicit SizeRecords(const Snapshot& snapshot) noexcept
@@ -49,18 +49,18 @@ class SizeRecords {
     }
   }
 
-  /// Whether the sizes are those of blocks.
+  /// Returns whether the sizes are those of real blocks.
   [[nodiscard]] bool exact() const noexcept { return exact_; }
 
-  /// False: the system had no memory for all of them.
+  /// Returns false if out of memory.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
-  /// By StackId; of each stack the largest first.
+  /// Returns records by StackId, each stack's largest size first.
   [[nodiscard]] std::span<const SizeRecord> records() const noexcept {
     return {records_.data(), records_.size()};
   }
 
-  /// Those of one stack.
+  /// Returns the records of one stack.
   [[nodiscard]] std::span<const SizeRecord> of(StackId stack) const noexcept {
     const auto* first = std::lower_bound(
         records_.begin(), records_.end(), stack,
@@ -97,15 +97,15 @@ class SizeRecords {
   bool complete_ = true;
 };
 
-/// Blocks by size alone. Memory from the arena.
+/// Numbers of blocks by size alone. Uses arena memory.
 class SizeCounts {
  public:
-  /// False where the system has no memory.
+  /// Returns false if out of memory.
   [[nodiscard]] bool add(std::uint64_t size, std::uint64_t count) noexcept {
     return counts_.push_back({.size = size, .count = count});
   }
 
-  /// The `most` sizes that take most bytes in all. Nothing may be added after it.
+  /// Returns the `most` sizes with most bytes in total. Nothing may be added after it.
   [[nodiscard]] std::span<const SizeRecord> most_bytes_first(std::size_t most) noexcept {
     std::sort(counts_.begin(), counts_.end(),
               [](const SizeRecord& a, const SizeRecord& b) { return a.size > b.size; });

@@ -1,4 +1,4 @@
-/// What is counted of stacks, where a format has room for one number.
+/// Access to one number of a stack, for formats with one weight per stack.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace alloctap {
 
-/// One of the numbers of `stack`.
+/// Returns the number of `stack` that `count` selects.
 [[nodiscard]] constexpr std::uint64_t count_of(const StackSummary& stack,
                                                StackCount count) noexcept {
   switch (count) {

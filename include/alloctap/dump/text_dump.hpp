@@ -1,4 +1,4 @@
-/// A report for people.
+/// Text report for people, with the sections that the tracker's config can fill.
 #pragma once
 
 #include "alloctap/dump/dumps.hpp"

@@ -1,4 +1,4 @@
-/// What the text report says of a stack.
+/// Stack frames in the text report.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ inline void write_text_function(const SourceFrame& frame, DumpWriter& out) {
   if (frame.line > 0) out << ':' << frame.line;
 }
 
-/// "    function   file:line   module+0xoffset", behind lines for what was inlined into it; the
-/// offset is the call's address in the file.
+/// Writes "    function   file:line   module+0xoffset", after a line for each function inlined into
+/// it. The offset is the call's address in the file.
 inline void write_text_frame(const FrameList& list, std::size_t index, DumpWriter& out) {
   const auto source = list.source(index);
   for (std::size_t i = 0; i + 1 < source.size(); ++i) {
@@ -39,7 +39,7 @@ inline void write_text_frame(const FrameList& list, std::size_t index, DumpWrite
   out.hex(address - module->bias) << (module->is_unloaded() ? " (unloaded)\n" : "\n");
 }
 
-/// The frames of `stack`, which are in `list`, leaf first, a line each.
+/// Writes the frames of `stack`, which must be in `list`, leaf first, one for each line.
 inline void write_text_frames(const Report& report, StackId stack, const FrameList& list,
                               DumpWriter& out) {
   const auto frames = report.snapshot.table->frames(stack);

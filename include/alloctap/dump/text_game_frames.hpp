@@ -1,4 +1,4 @@
-/// What the text report says of the frames of a game, and of budgets.
+/// Frames of a game, and budgets, in the text report.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@
 
 namespace alloctap {
 
-/// How half of the frames are, the worst frame of each measure with its first stacks, and what
-/// became of each budget; nothing where there is neither a frame nor a budget. Refers to all that
-/// it is given.
+/// Writes the median (rounded up to its class) and the worst frame of each measure, that frame's
+/// first stacks, and the state of each budget. Writes nothing without frames and budgets. All
+/// arguments must outlive it.
 class TextGameFrames {
  public:
   static constexpr std::size_t kShownStacks = 3;

@@ -1,4 +1,4 @@
-/// What the text report says of leaks.
+/// Leaks in the text report.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@
 
 namespace alloctap {
 
-/// Which of a stack's blocks a list is of.
+/// Selects which blocks of a stack a list shows.
 enum class ListedBlocks : std::uint8_t { kLive, kDefinite, kIndirect };
 
-/// How many those are, and of how many bytes.
+/// The number of listed blocks, and their bytes.
 struct ListedSum {
   std::uint64_t allocations = 0;
   std::uint64_t bytes = 0;
@@ -38,7 +38,7 @@ struct ListedSum {
   return {stack.live_allocations, stack.live_bytes};
 }
 
-/// Those of `stacks` that have such blocks, most bytes first; false where the system has no memory.
+/// Appends the `stacks` with `listed` blocks, most bytes first. Returns false if out of memory.
 [[nodiscard]] inline bool list_stacks(const ArenaArray<const StackSummary*>& stacks,
                                       ListedBlocks listed, ArenaArray<const StackSummary*>& list) {
   for (const StackSummary* stack : stacks) {
@@ -52,8 +52,7 @@ struct ListedSum {
   return true;
 }
 
-/// "           lost definitely 1 KiB in 2 blocks, indirectly 0.2 KiB in 1 block; ...", and what the
-/// scan could not see. Nothing where there was none.
+/// Writes the results of the reachability scan and what it could not see; nothing without a scan.
 inline void write_scan(const ScanSummary& scan, const Leaks& leaks, DumpWriter& out) {
   if (!scan.done) return;
   const auto write_sum = [&](std::string_view how, const LiveSum& sum) {
@@ -78,7 +77,7 @@ inline void write_scan(const ScanSummary& scan, const Leaks& leaks, DumpWriter& 
   }
 }
 
-/// "Leaked     1.2 KiB in 3 blocks of 2 stacks; suppressed 40 KiB in 10 blocks".
+/// Writes "Leaked     1.2 KiB in 3 blocks of 2 stacks; suppressed 40 KiB in 10 blocks".
 inline void write_leak_totals(const Leaks& leaks, DumpWriter& out) {
   const LiveSum& leaked = leaks.leaked;
   out << "Leaked     ";

@@ -1,4 +1,4 @@
-/// What the text report says of faults that checks found.
+/// Misuses that checks found, in the text report.
 #pragma once
 
 #include <algorithm>
@@ -21,13 +21,13 @@
 
 namespace alloctap {
 
-/// "2 ways, 3 times".
+/// Writes the numbers of distinct misuses and of their occurrences: "2 ways, 3 times".
 inline void write_misuse_sum(const MisuseSum& sum, DumpWriter& out) {
   out << with_commas(sum.ways) << (sum.ways == 1 ? " way, " : " ways, ") << with_commas(sum.times)
       << (sum.times == 1 ? " time" : " times");
 }
 
-/// "Misuse     none found; checks: rear_guard=32, verify_kinds"; nothing where nothing is checked.
+/// Writes "Misuse     none found; checks: rear_guard=32, verify_kinds", if any is enabled.
 inline void write_checks(const CheckSettings& checks, DumpWriter& out) {
   constexpr std::string_view kTitle = "Misuse     ";
   if (!checks.touches_all() && checks.guard_pages == 0) return;
@@ -42,7 +42,7 @@ inline void write_checks(const CheckSettings& checks, DumpWriter& out) {
   out << "\n";
 }
 
-/// "Misused    2 ways, 3 times; suppressed 1 way, 4 times", or what was checked in vain.
+/// Writes "Misused    2 ways, 3 times; suppressed 1 way, 4 times", or calls `write_checks`.
 inline void write_misuse_totals(const Snapshot& snapshot, const SortedMisuses& sorted,
                                 DumpWriter& out) {
   if (snapshot.misuses.empty()) return write_checks(snapshot.checks, out);
@@ -60,7 +60,7 @@ inline void write_misuse_totals(const Snapshot& snapshot, const SortedMisuses& s
   out << "\n";
 }
 
-/// A fault: what it is, where it was found, which block, who allocated and who freed it.
+/// Writes a misuse: its kind, the block, and the stacks that found, freed and allocated it.
 class TextMisuse {
  public:
   TextMisuse(const Report& report, const FrameList& frames, DumpWriter& out) noexcept
@@ -134,7 +134,7 @@ class TextMisuse {
     }
   }
 
-  /// The function that was given an address.
+  /// Returns the function that received the address.
   static std::string_view caller_of(const Misuse& misuse) noexcept {
     return misuse.access.function.empty() ? name_of(misuse.call) : misuse.access.function;
   }
@@ -153,7 +153,7 @@ class TextMisuse {
     }
   }
 
-  /// Where the address of a call is in the block around it.
+  /// Writes the position of the call's address relative to the block around it.
   void write_place(const Misuse& misuse) {
     const BlockHistory& block = misuse.block;
     if (!block.known) return;
@@ -162,7 +162,7 @@ class TextMisuse {
     if (block.freed) out_ << ", which was freed";
   }
 
-  /// "8 bytes inside the block of 24 bytes at 0x...".
+  /// Writes "8 bytes inside the block of 24 bytes at 0x...".
   void write_offset(std::int64_t offset, const BlockHistory& block) {
     const bool before = offset < 0;
     const bool behind = offset >= 0 && static_cast<std::uint64_t>(offset) >= block.size;
@@ -190,8 +190,8 @@ class TextMisuse {
     out_ << ")";
   }
 
-  /// "memcpy reads 40 bytes from 0x... on, the first bad one 0 bytes behind the end of the block
-  /// of 24 bytes at 0x...".
+  /// Writes "memcpy reads 40 bytes from 0x... on, the first bad one 0 bytes behind the end of the
+  /// block of 24 bytes at 0x...".
   void write_access(const Misuse& misuse) {
     const MemoryAccess& access = misuse.access;
     const bool is_instruction = access.function.empty();
@@ -258,8 +258,8 @@ class TextMisuse {
   DumpWriter& out_;
 };
 
-/// The faults of a report that are not suppressed, in the order in which they were found; their
-/// stacks are in `frames`.
+/// Writes the misuses that are not suppressed, in the order in which they were found. Their stacks
+/// must be in `frames`.
 inline void write_misuses(const Report& report, const SortedMisuses& sorted,
                           const FrameList& frames, DumpWriter& out) {
   if (sorted.reported.ways == 0) return;

@@ -1,4 +1,4 @@
-/// Numbers for texts, as formats with a table of texts want them.
+/// Sequential numbers for strings, for formats with a string table.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@
 
 namespace alloctap {
 
-/// Gives every different text a number, from 0 in the order in which they came. Keeps no copies:
-/// texts must outlive it. Memory from the arena. Not thread-safe.
+/// Numbers distinct strings, from 0 in order of first use. Stores references: the strings must
+/// outlive it. Uses arena memory. Not thread-safe.
 class TextNumbers {
  public:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-  /// The number of `text`; `kNone` where the system has no memory.
+  /// Returns the number of `text`, or `kNone` if out of memory.
   [[nodiscard]] std::uint32_t number_of(std::string_view text) noexcept {
     if ((texts_.size() + 1) * 2 > slots_.size() && !grow()) return kNone;
     std::uint32_t& slot = slot_of(text);
@@ -29,7 +29,7 @@ class TextNumbers {
     return slot - 1;
   }
 
-  /// By number.
+  /// Returns the strings, indexed by number.
   [[nodiscard]] std::span<const std::string_view> texts() const noexcept {
     return {texts_.data(), texts_.size()};
   }
@@ -38,7 +38,7 @@ class TextNumbers {
   static constexpr std::uint32_t kEmpty = 0;
   static constexpr std::size_t kFirstSlots = 256;
 
-  /// Where one more than the number of `text` is, or would be.
+  /// Returns the slot of `text`, which is free if the text is new.
   std::uint32_t& slot_of(std::string_view text) noexcept {
     const std::size_t mask = slots_.size() - 1;
     std::size_t at = hash_text(text) & mask;
@@ -55,7 +55,7 @@ class TextNumbers {
   }
 
   ArenaArray<std::string_view> texts_;
-  /// A power of two of them.
+  /// Open-addressing hash table of numbers plus 1; its size is a power of two.
   ArenaArray<std::uint32_t> slots_;
 };
 

@@ -1,4 +1,4 @@
-/// What the text report says of tags and of threads.
+/// Tags and threads in the text report.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 
 namespace alloctap {
 
-/// A line for each tag, one for each thread, and one for each pair of threads that handed blocks
-/// over, where the snapshot knows of them. Refers to both.
+/// Writes a line for each tag, each thread, and each pair of threads of which one freed the other's
+/// blocks, if recorded. The snapshot and the writer must outlive it.
 class TextOwners {
  public:
   TextOwners(const Snapshot& snapshot, DumpWriter& out) noexcept
@@ -31,7 +31,7 @@ class TextOwners {
     write_ownership();
   }
 
-  /// What a tag is called, with those around it.
+  /// Returns the full path of a tag, or "(no tag)".
   [[nodiscard]] std::string_view path_of(TagId tag) const noexcept {
     const std::string_view path = labels_.tags().of(tag);
     return path.empty() ? std::string_view("(no tag)") : path;
@@ -64,7 +64,7 @@ class TextOwners {
     }
   }
 
-  /// Where the snapshot was asked for it and knows: pairs of two threads.
+  /// Writes the pairs of an allocating and another freeing thread, if recorded.
   void write_ownership() {
     if (!tells_ownership(snapshot_)) return;
     const Result<OwnershipMatrix> matrix = ownership_matrix(snapshot_);

@@ -1,4 +1,4 @@
-/// What the parts of a text report share.
+/// Data that the sections of a text report share.
 #pragma once
 
 #include <utility>
@@ -17,22 +17,22 @@
 
 namespace alloctap {
 
-/// What a text report has beside its options.
+/// The inputs of a text report's sections, apart from its options.
 struct TextParts {
   const Report& report;
-  /// Most bytes first.
+  /// Most live bytes first.
   const ArenaArray<const StackSummary*>& stacks;
   const FrameList& frames;
   const TextPeak& peak;
-  /// Both nullptr where stacks have no owners: then nothing of `TextOwners` is compiled.
+  /// Both are nullptr if stacks have no owners: then no code of `TextOwners` is compiled.
   TextOwners* owners = nullptr;
   void (*write_owner)(TextOwners& owners, StackId stack) = nullptr;
-  /// nullptr where they are not sorted yet.
+  /// nullptr until they are sorted.
   const SortedMisuses* misuses = nullptr;
   DumpWriter& out;
 };
 
-/// Sorts faults by the suppressions of `dump`; false where the system has no memory.
+/// Sorts misuses by the suppressions of `dump`. Returns false if out of memory.
 [[nodiscard]] inline bool sort_misuses(const TextDump& dump, const TextParts& parts,
                                        SortedMisuses& misuses) {
   const Suppressions none;

@@ -1,4 +1,4 @@
-/// What the text report shows of a program that holds nothing.
+/// Peak memory in the text report of a program that holds nothing.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +15,11 @@
 
 namespace alloctap {
 
-/// The stacks that held memory at the peak, for a report without live memory: else a program that
-/// frees all would see no stack. Control plane; memory from the arena.
+/// The stacks that held memory at the peak, for a report without live memory. Otherwise a program
+/// that frees everything would see no stack. Control plane; uses arena memory.
 class TextPeak {
  public:
-  /// At most `most_stacks` are shown; none where something is live.
+  /// Selects at most `most_stacks` stacks to show; no stack if anything is live.
   TextPeak(const Report& report, std::size_t most_stacks, DumpWriter& out)
       : report_(report), out_(out) {
     if (report.snapshot.totals.live_allocations > 0) return;
@@ -40,7 +40,7 @@ class TextPeak {
     for (std::size_t i = 0; i < shown_; ++i) visit(order_[i]->stack);
   }
 
-  /// The list, or where else something can be seen. `write_owner(StackId)` writes whose a stack is.
+  /// Writes the list, or a hint which format shows stacks. `write_owner(StackId)` writes an owner.
   template <class WriteOwner>
   void write(const FrameList& frames, WriteOwner&& write_owner) const {
     const Totals& totals = report_.snapshot.totals;
@@ -75,7 +75,7 @@ class TextPeak {
     out_ << "\n";
   }
 
-  /// nullptr where the snapshot has no sums of `stack`.
+  /// Returns nullptr if the snapshot has no summary of `stack`.
   [[nodiscard]] const StackSummary* find(StackId stack) const noexcept {
     const auto& stacks = report_.snapshot.stacks;
     const StackSummary* found = std::lower_bound(

@@ -1,4 +1,4 @@
-/// The part of a text report that is about pools.
+/// Pools in the text report.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 
 namespace alloctap {
 
-/// A line for each pool, most live bytes first, and the stacks that hold most of it; nothing where
-/// there are none. Refers to the snapshot.
+/// Writes a line for each pool, most live bytes first, and its largest stacks; nothing without
+/// pools. The snapshot must outlive it.
 class TextPools {
  public:
   explicit TextPools(const PoolsSummary& pools) noexcept : pools_(pools) {
@@ -37,7 +37,7 @@ class TextPools {
     }
   }
 
-  /// `write_owner(StackId)` writes a line with the tag and the thread of a stack, if it has any.
+  /// Writes the list. `write_owner(StackId)` writes a line with a stack's tag and thread, if known.
   template <class WriteOwner>
   void write(const Report& report, const FrameList& frames, WriteOwner&& write_owner,
              DumpWriter& out) const {
@@ -66,7 +66,7 @@ class TextPools {
 
   [[nodiscard]] std::size_t shown() const noexcept { return std::min(kMaxPools, order_.size()); }
 
-  /// Those that hold most, most first.
+  /// Visits the stacks that hold most live bytes, in descending order.
   template <class Visit>
   void for_each_stack(const PoolSummary& pool, Visit&& visit) const {
     const PoolStackSummary* last = nullptr;

@@ -1,4 +1,4 @@
-/// How a text report is written.
+/// Writer of the text report.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 
 namespace alloctap {
 
-/// Writes a `TextDump`, a copy of which it is.
+/// Writes a `TextDump`; its base class is a copy of the options.
 class TextDumpWriter : public TextDump {
  public:
   explicit TextDumpWriter(const TextDump& options) noexcept : TextDump(options) {}
@@ -48,7 +48,7 @@ class TextDumpWriter : public TextDump {
     write_mappings(report, mappings, frames, out);
   }
 
-  /// What there is in place of the stacks where rules suppress something.
+  /// Writes leaks and suppressions in place of the list of live stacks.
   void write_suppressed(const TextParts& parts) const {
     SortedMisuses sorted;
     const bool is_sorted = parts.misuses != nullptr || sort_misuses(*this, parts, sorted);
@@ -64,13 +64,13 @@ class TextDumpWriter : public TextDump {
     return suppressions.rules() != nullptr && leaks;
   }
 
-  /// What is written behind owners needs.
+  /// The context of `write_rest`, which writes the sections after the owners.
   struct Rest {
     const TextDumpWriter& dump;
     const TextSections& sections;
   };
 
-  /// From misuse to the stacks. False where the system has no memory to sort the former.
+  /// Writes the sections from misuse to stacks. Returns false if out of memory for sorting them.
   [[nodiscard]] bool write_sections(const TextSections& sections, TextParts parts) const {
     SortedMisuses misuses;
     if (sections.write_misuses != nullptr) {
@@ -103,7 +103,7 @@ class TextDumpWriter : public TextDump {
     }
   }
 
-  /// What is live, or was at the peak where nothing is.
+  /// Writes the stacks that hold live memory; if nothing is live, those of the peak.
   void write_live(const TextParts& parts) const {
     write_stacks(kLiveTitle, parts, parts.stacks);
     parts.peak.write(parts.frames, [&parts](StackId stack) {
@@ -190,7 +190,7 @@ class TextDumpWriter : public TextDump {
     }
   }
 
-  /// Whether a tenth of all stacks ended early where rows of tables were to be followed.
+  /// Returns whether a tenth of all unwinds by unwind tables, or more, ended early.
   static bool misses_unwind_tables(const Report& report) noexcept {
     constexpr std::uint64_t kOneIn = 10;
     const std::uint64_t failed = report.snapshot.account.failed_unwinds;
@@ -224,7 +224,7 @@ class TextDumpWriter : public TextDump {
   using StackOrder = ArenaArray<const StackSummary*>;
   using MappingOrder = ArenaArray<const MappingSummary*>;
 
-  /// Symbolizing takes time: only what is shown is, or what rules may name.
+  /// Lists stacks that are shown or may match rules. Only they are symbolized, which is slow.
   ArenaArray<StackId> shown_stacks(const Report& report, const TextSections& sections,
                                    const StackOrder& stacks, const MappingOrder& mappings,
                                    const TextPeak& peak, DumpWriter& out) const {
@@ -303,7 +303,7 @@ class TextDumpWriter : public TextDump {
     }
   }
 
-  /// Those of `summaries` that hold anything.
+  /// Returns the `summaries` with live bytes, most first.
   template <class Summary>
   static ArenaArray<const Summary*> most_first(const ArenaArray<Summary>& summaries,
                                                DumpWriter& out) {

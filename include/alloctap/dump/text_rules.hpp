@@ -1,4 +1,4 @@
-/// What the text report says of the rules that suppress leaks and faults.
+/// Suppression rules in the text report.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace alloctap {
 
-/// How much a rule matched: its first number counts what it is about.
+/// Writes how much a rule matched: blocks and bytes, or ways and times.
 inline void write_matched(const LiveSum& sum, DumpWriter& out) {
   out << with_commas(sum.live_allocations) << "  " << human_bytes(sum.live_bytes);
 }
@@ -25,7 +25,7 @@ inline void write_matched(const MisuseSum& sum, DumpWriter& out) {
 [[nodiscard]] constexpr bool has_matched(const LiveSum& sum) noexcept { return sum.stacks > 0; }
 [[nodiscard]] constexpr bool has_matched(const MisuseSum& sum) noexcept { return sum.ways > 0; }
 
-/// Lists of rules; `sums[i]` is what `rules[i]` matched.
+/// Writes lists of rules; `sums[i]` is what `rules[i]` matched.
 template <class Sum>
 class TextRules {
  public:
@@ -33,7 +33,7 @@ class TextRules {
             DumpWriter& out) noexcept
       : rules_(rules), sums_(sums), out_(out) {}
 
-  /// Those that matched, under `title`: of an allow-list, or the others. Nothing where none did.
+  /// Writes the rules that matched, under `title`: allow-list rules if `only`, else suppressions.
   void write_matching(std::string_view title, bool only) {
     bool first = true;
     for (std::size_t i = 0; i < rules_.size(); ++i) {
@@ -52,7 +52,7 @@ class TextRules {
                         [](const Sum& sum) { return has_matched(sum); });
   }
 
-  /// Those that may go.
+  /// Writes the rules that matched nothing and can be deleted.
   void write_idle() {
     for (std::size_t i = 0; i < rules_.size(); ++i) {
       if (has_matched(sums_[i])) continue;
@@ -72,8 +72,8 @@ class TextRules {
   DumpWriter& out_;
 };
 
-/// All rules: what they suppressed, what they let through, and those that matched nothing. `leaks`:
-/// nullptr where nobody asked for them; rules about them are not listed then.
+/// Writes all rules: what they suppressed, what they let through, and those that matched nothing.
+/// Leaves out leak rules if `leaks` is nullptr: leaks were not requested.
 inline void write_rules(const Suppressions& suppressions, const Leaks* leaks,
                         const SortedMisuses& misuses, DumpWriter& out) {
   const ArenaArray<LiveSum> none;

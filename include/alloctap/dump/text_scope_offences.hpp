@@ -1,4 +1,4 @@
-/// The part of a text report that is about scopes that must not allocate.
+/// Violations of no-allocation scopes in the text report.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace alloctap {
 
-/// How many offences a text report shows.
+/// The maximum number of violations that a text report shows.
 inline constexpr std::size_t kShownScopeOffences = 20;
 
 /// Calls `visit(StackId)` for each stack that is shown.
@@ -24,7 +24,7 @@ void for_each_scope_offence_stack(const Snapshot& snapshot, Visit&& visit) {
   for (std::size_t i = 0; i < shown; ++i) visit(snapshot.scope_offences[i].stack);
 }
 
-/// What was allocated in such scopes, first come first; nothing where nothing was.
+/// Writes what was allocated in no-allocation scopes, in order of first violation; else nothing.
 inline void write_scope_offences(const Report& report, const FrameList& frames, TextOwners& owners,
                                  DumpWriter& out) {
   const Snapshot& snapshot = report.snapshot;

@@ -1,4 +1,4 @@
-/// What a text report has of what not every tracker knows.
+/// Optional sections of a text report.
 #pragma once
 
 #include "alloctap/event/stack_id.hpp"
@@ -17,14 +17,14 @@ struct TextParts;
 template <class T>
 class ArenaArray;
 
-/// Functions that write the sections, so that a program has code for those alone that its tracker
-/// can fill: the others are nullptr.
+/// Functions that write optional sections; nullptr for those that the tracker's config cannot fill.
+/// A program compiles code only for the others.
 struct TextSections {
-  /// Adds the stacks that the section shows; false where the system has no memory.
+  /// Appends the stacks that the section shows. Returns false if out of memory.
   using ListStacks = bool(const Snapshot& snapshot, ArenaArray<StackId>& stacks);
 
   ListStacks* list_misuse_stacks = nullptr;
-  /// False where the system has no memory.
+  /// Returns false if out of memory.
   bool (*sort_misuses)(const TextDump& dump, const TextParts& parts,
                        SortedMisuses& misuses) = nullptr;
   void (*write_guards)(const GuardPageStats& guards, DumpWriter& out) = nullptr;
@@ -32,7 +32,7 @@ struct TextSections {
                               DumpWriter& out) = nullptr;
   void (*write_misuses)(const Report& report, const SortedMisuses& misuses, const FrameList& frames,
                         DumpWriter& out) = nullptr;
-  /// Writes who holds what, and then calls `write_rest(context, parts)` with owners in `parts`.
+  /// Writes owners, then calls `write_rest(context, parts)` with `parts.owners` set.
   void (*write_owners)(TextParts& parts, void (*write_rest)(const void* context, TextParts& parts),
                        const void* context) = nullptr;
   ListStacks* list_pool_stacks = nullptr;
@@ -42,13 +42,13 @@ struct TextSections {
                      DumpWriter& out) = nullptr;
 };
 
-/// Each adds its functions; may run anywhere but inside malloc.
+/// Adds the functions of the sections in its name. May run anywhere but inside malloc.
 void add_misuse_sections(TextSections& sections) noexcept;
 void add_owner_sections(TextSections& sections) noexcept;
 void add_pool_sections(TextSections& sections) noexcept;
 void add_game_sections(TextSections& sections) noexcept;
 
-/// Writes the report that `dump` describes, with these sections beside what all have.
+/// Writes the report that `dump` describes, with the optional `sections`.
 void write_text(const TextDump& dump, const Report& report, const TextSections& sections,
                 DumpWriter& out);
 

@@ -1,4 +1,4 @@
-/// What a text report has in place of the stacks where rules suppress something.
+/// Leaks and suppressions in a text report.
 #pragma once
 
 namespace alloctap {
@@ -6,7 +6,7 @@ namespace alloctap {
 struct TextDump;
 struct TextParts;
 
-/// Writes it: for programs that give their dump suppressions.
+/// Writes them in place of the live stacks; compiled only if a program sets suppressions.
 void write_suppressed_text(const TextDump& dump, const TextParts& parts);
 
 }  // namespace alloctap

@@ -13,9 +13,8 @@
 
 namespace alloctap {
 
-/// The text "0xADDRESS: function (file:line)", "0xADDRESS: function (in module)" where the file is
-/// not known, or the function alone of what stands for a stack that is not known. Very long ones
-/// are cut.
+/// The text "0xADDRESS: function (file:line)", or "0xADDRESS: function (in module)" if the file is
+/// unknown. The placeholder of an unknown stack has only its label. Cut at 4096 bytes.
 class ValgrindFrame {
  public:
   ValgrindFrame(const LabelledFrame& frame, const CodeAddress& place) noexcept {

@@ -1,4 +1,4 @@
-/// Long lines of a text report, broken at spaces.
+/// Word wrap for long lines of a text report.
 #pragma once
 
 #include <algorithm>
@@ -10,13 +10,13 @@
 namespace alloctap {
 
 /// Writes words with a space between them. A word that would end beyond `kWidth` begins a new line,
-/// below the first word. A longer word has a line of its own. Control plane.
+/// indented to the first word. A longer word has a line of its own. Control plane.
 class WrappedText {
  public:
   /// In characters.
   static constexpr std::size_t kWidth = 100;
 
-  /// `indent`: how many characters stand in the line already.
+  /// `indent` is the number of characters that the line already has.
   WrappedText(DumpWriter& out, std::size_t indent) noexcept : out_(out), indent_(indent) {}
 
   /// Writes each word of `text`.
@@ -46,7 +46,7 @@ class WrappedText {
 
   DumpWriter& out_;
   std::size_t indent_;
-  /// 0: before the first word.
+  /// 0 before the first word.
   std::size_t column_ = 0;
 };
 

@@ -1,4 +1,4 @@
-/// Memory for zlib's streams.
+/// Arena memory for zlib's streams.
 #pragma once
 
 #include <zlib.h>
@@ -10,10 +10,10 @@
 
 namespace alloctap {
 
-/// Has zlib allocate from the arena, not from the program's heap.
+/// Makes zlib allocate from the arena, not from the program's heap.
 class ZlibMemory {
  public:
-  /// For a stream that is not initialized yet.
+  /// Sets the allocator of a stream that is not initialized yet.
   static void use_for(z_stream& stream) noexcept {
     stream.zalloc = &allocate;
     stream.zfree = &deallocate;

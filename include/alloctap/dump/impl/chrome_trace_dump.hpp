@@ -21,7 +21,7 @@ namespace alloctap {
 
 /// Writes a `ChromeTraceDump`.
 class ChromeTraceWriting {
-  /// Something to be shown, by its number in its array of the snapshot.
+  /// An item of the trace: an index into one of the snapshot's arrays.
   struct Moment {
     enum class Kind : std::uint8_t { kPoint, kFrame, kMarker, kPeak, kEnd };
 
@@ -131,7 +131,7 @@ class ChromeTraceWriting {
     write_counter("live blocks", blocks);
   }
 
-  /// The frame itself, and counters that keep their value until the next one.
+  /// Writes the frame's slice, and counters that keep their value until the next frame.
   void write_frame(const FrameSummary& frame) {
     ShortText name;
     name.append("frame ");
@@ -195,7 +195,7 @@ class ChromeTraceWriting {
     json_.end_object();
   }
 
-  /// The first thread of a process has its id.
+  /// Returns the process id, which is also the id of its first thread.
   [[nodiscard]] std::uint64_t process() const noexcept {
     return static_cast<std::uint64_t>(report_.program.pid);
   }
@@ -213,7 +213,7 @@ class ChromeTraceWriting {
   DumpWriter& out_;
   JsonBuilder json_;
   TagPaths tags_{snapshot_.tags};
-  /// By time.
+  /// Sorted by time.
   ArenaArray<Moment> moments_;
   std::uint64_t time_us_ = 0;
 };

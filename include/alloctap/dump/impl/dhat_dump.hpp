@@ -19,7 +19,7 @@ namespace alloctap {
 
 /// Writes a `DhatDump`.
 class DhatWriting {
-  /// What the stacks with one path have in common.
+  /// A program point: the sums of all stacks with one path.
   struct Point {
     PathTree::Node path = PathTree::kRoot;
     std::uint64_t total_bytes = 0;
@@ -59,7 +59,7 @@ class DhatWriting {
     return complete;
   }
 
-  /// The viewer refuses two points with the same frames.
+  /// Adds one point for each path, because the viewer refuses two points with equal frames.
   bool add_points() noexcept {
     const auto& stacks = report_.snapshot.stacks;
     ArenaArray<PathTree::Node> paths;
@@ -67,7 +67,7 @@ class DhatWriting {
       const PathTree::Node path = paths_.add_root_first(stack.stack);
       if (path == PathTree::kNone || !paths.push_back(path)) return false;
     }
-    // By path: one more than the number of its point.
+    // Indexed by path: the number of its point plus 1.
     ArenaArray<std::uint32_t> points;
     if (!points.resize(std::size_t{paths_.tree().last()} + 1)) return false;
     for (std::size_t i = 0; i < stacks.size(); ++i) {
@@ -115,7 +115,7 @@ class DhatWriting {
     json_.value(truth);
   }
 
-  /// With spaces in the place of '\0'; cut where it is long.
+  /// Writes the command line with spaces for '\0', cut at 4096 bytes.
   void write_command() {
     const ProgramInfo& program = report_.program;
     char command[4096];
@@ -155,7 +155,7 @@ class DhatWriting {
     json_.number("ebk", point.end_blocks);
   }
 
-  /// Leaf first.
+  /// Writes the frames of a path, leaf first.
   void write_frames(PathTree::Node path) {
     json_.key("fs");
     json_.begin_array();
@@ -183,7 +183,7 @@ class DhatWriting {
   DumpWriter& out_;
   JsonBuilder json_;
   CallPaths paths_;
-  /// By call: the number of its innermost function in the table.
+  /// Indexed by call: the number of its innermost function in the table.
   ArenaArray<std::uint32_t> first_functions_;
   ArenaArray<Point> points_;
 };

@@ -18,9 +18,9 @@ inline void write_page_part(DumpWriter& out, std::span<const std::string_view> p
   for (const std::string_view piece : pieces) out << piece;
 }
 
-/// Writes the page around reports in JSON (schema alloctap.heap/1): `write_report(ScriptText&)`
-/// gives the one that is shown, `write_base(ScriptText&)` the one that it is compared with, or
-/// nothing.
+/// Writes the page around reports in JSON (schema alloctap.heap/1). `write_report(ScriptText&)`
+/// writes the report that is shown. `write_base(ScriptText&)` writes an earlier one to compare
+/// with, or nothing.
 template <class WriteReport, class WriteBase>
 void write_html_page(DumpWriter& out, WriteReport&& write_report, WriteBase&& write_base) {
   const auto write_page = [&out](const auto& part) { write_page_part(out, part); };
@@ -33,7 +33,7 @@ void write_html_page(DumpWriter& out, WriteReport&& write_report, WriteBase&& wr
   write_page(kHtmlPageEnd);
 }
 
-/// Writes a `HtmlDump`, a copy of which it is.
+/// Writes an `HtmlDump`; its base class is a copy of the options.
 class HtmlDumpWriter : public HtmlDump {
  public:
   explicit HtmlDumpWriter(const HtmlDump& options) noexcept : HtmlDump(options) {}

@@ -170,8 +170,8 @@ class JsonWriting {
     json_.end_array();
   }
 
-  /// What is inlined stands in a list of its own, so that readers who do not know of it see the
-  /// function that has the code.
+  /// Writes inlined functions as a separate list, so that readers that ignore it see the function
+  /// that contains the code.
   void write_source(std::span<const SourceFrame> source) {
     const SourceFrame real = source.empty() ? SourceFrame() : source.back();
     write_place(real);
@@ -304,7 +304,7 @@ class JsonWriting {
   const Suppressions& suppressions_;
   bool asks_for_leaks_;
   OwnerLabels owners_;
-  /// Where they are asked for.
+  /// nullopt unless leaks are requested.
   std::optional<Leaks> leaks_;
   DumpWriter& out_;
   JsonBuilder json_;

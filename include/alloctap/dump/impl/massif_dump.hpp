@@ -78,7 +78,7 @@ class MassifWriting {
   void write_snapshot(std::int64_t time_ns, std::uint64_t bytes, std::string_view tree) {
     constexpr std::int64_t kNanosecondsPerMillisecond = 1'000'000;
     if (snapshots_ == 0) start_ns_ = time_ns;
-    // The reader wants the last one to be the latest, and clocks can be set back.
+    // Readers need the last snapshot to be the latest, but clocks can be set back.
     latest_ns_ = std::max(latest_ns_, time_ns - start_ns_);
     out_ << "#-----------\nsnapshot=" << snapshots_++ << "\n#-----------\n"
          << "time=" << latest_ns_ / kNanosecondsPerMillisecond << "\nmem_heap_B=" << bytes

@@ -92,7 +92,7 @@ class MatrixWriting {
     json_.end_array();
   }
 
-  /// A path appears where it is another one than before.
+  /// Returns the stack as text. A module's path is written only if the previous frame's differs.
   [[nodiscard]] std::string_view brief(StackId stack) {
     text_.clear();
     const Module* last = nullptr;

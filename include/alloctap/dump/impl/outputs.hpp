@@ -14,7 +14,7 @@
 
 namespace alloctap {
 
-/// Of a `FileOutput`.
+/// The implementation of `FileOutput`.
 class OutputFile {
  public:
   explicit OutputFile(std::string_view path) noexcept {
@@ -31,9 +31,9 @@ class OutputFile {
     if (!direct_ && !name_partial_file()) {
       return Status::resource_exhausted("dump: no memory for the name of a file");
     }
-    // What was given up is still open, and some systems remove no open file.
+    // The file of an aborted dump is still open, and some systems cannot remove open files.
     file_.close();
-    // One of that name is of a process that died with it and had this one's id.
+    // A file of that name is left over from a dead process that had this process's id.
     if (!direct_) os::remove_file(target());
     file_ =
         direct_ ? os::open_for_appending(target(), error) : os::create_for_writing(target(), error);
@@ -70,7 +70,7 @@ class OutputFile {
     return path.push_back('\0');
   }
 
-  /// Hidden from a reader who looks for reports by their name, and apart for every process.
+  /// Appends ".partial." and the process id, which is unique. Searches by extension miss the file.
   bool name_partial_file() noexcept {
     char suffix[32] = ".partial.";
     std::uint32_t rest = static_cast<std::uint32_t>(os::current_process_id());
@@ -99,7 +99,6 @@ class OutputFile {
 
   void discard() noexcept {
     file_.close();
-    // What this was moved to has the path now.
     if (partial_exists_ && !partial_path_.empty()) os::remove_file(partial_path_.data());
     partial_exists_ = false;
   }
@@ -112,7 +111,7 @@ class OutputFile {
   bool partial_exists_ = false;
 };
 
-/// Of a `MemoryOutput`.
+/// The implementation of `MemoryOutput`.
 class OutputText {
  public:
   void clear() noexcept { text_.clear(); }
@@ -135,7 +134,7 @@ class OutputText {
   ArenaArray<char> text_;
 };
 
-/// A `T` in the arena; nullptr without memory for it.
+/// Constructs a `T` in the arena. Returns nullptr if out of memory.
 template <class T, class... Arguments>
 T* make_in_arena(Arguments... arguments) noexcept {
   void* const place = Arena::allocate(sizeof(T));

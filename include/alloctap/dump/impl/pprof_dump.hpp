@@ -51,7 +51,7 @@ class PprofWriting {
     });
   }
 
-  /// The period is that of sampling; 1 says that every byte counted.
+  /// Writes sample types and the period: the mean sampling interval, or 1 if every byte counts.
   void write_types() {
     write_type(pprof::Profile::kSampleType, "alloc_objects", "count");
     write_type(pprof::Profile::kSampleType, "alloc_space", "bytes");
@@ -64,7 +64,7 @@ class PprofWriting {
     stream_.add_number(pprof::Profile::kTimeNanos, report_.snapshot.time_ns);
   }
 
-  /// Allocations, their bytes, live ones, theirs.
+  /// Allocations and their bytes, live allocations and their bytes.
   using Values = std::array<std::uint64_t, 4>;
 
   void write_stack(const StackSummary& stack) {
@@ -133,11 +133,11 @@ class PprofWriting {
   FrameLabels labels_;
   SizeRecords sizes_;
   OwnerLabels owners_;
-  /// Its texts are texts of the stream.
+  /// Declared before `stream_`, which refers to its strings.
   AccountList account_;
   pprof::Stream stream_;
   pprof::Code code_{report_, labels_, stream_};
-  /// Of the stack that is written.
+  /// The locations, tag and thread of the stack that is being written.
   ArenaArray<std::uint64_t> locations_;
   std::string_view tag_;
   std::string_view thread_;

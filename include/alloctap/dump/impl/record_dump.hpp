@@ -49,7 +49,7 @@ class RecordWriting {
     write_given_back(record_, snapshot_);
     RecordGameFrames(record_, snapshot_.frames).write();
     write_pools(record_, snapshot_.pools);
-    // The largest comes last: a record that is cut short keeps all else.
+    // The largest table comes last, so that a truncated recording keeps all others.
     if (!write_events(record_, snapshot_.events)) {
       return out_.fail("record: the system has no memory for events");
     }
@@ -101,7 +101,7 @@ class RecordWriting {
     add("max_frames", report_.backend.max_frames);
     add("events", snapshot_.events.count);
     visit_numbers(snapshot_, add);
-    // Where they cannot be told, there are no such rows.
+    // There are no such rows if the numbers are unknown.
     if (snapshot_.tags != nullptr) add("tags", snapshot_.tags->end_id() - 1);
     const DataQuality& account = snapshot_.account;
     if (account.unmatched_frees) add("account.unmatched_frees", *account.unmatched_frees);
@@ -124,7 +124,7 @@ class RecordWriting {
     record_.end_table();
   }
 
-  /// `module` is 0 of a frame in none, else one more than the number of the module's row.
+  /// Writes "frames"; `module` is the number of the module's row plus 1, or 0 without a module.
   void write_frames(const FrameList& frames) {
     record_.begin_table("frames", {{kNumber, "address"}, {kNumber, "module"}});
     for (std::size_t i = 0; i < frames.size(); ++i) {
@@ -135,7 +135,8 @@ class RecordWriting {
     record_.end_table();
   }
 
-  /// `frame` is the number of a row; those at one frame stand together, innermost first.
+  /// Writes "functions"; `frame` is a row number. Functions of one frame are adjacent, innermost
+  /// first.
   void write_functions(const FrameList& frames) {
     record_.begin_table(
         "functions", {{kNumber, "frame"}, {kText, "function"}, {kText, "file"}, {kNumber, "line"}});
@@ -147,7 +148,7 @@ class RecordWriting {
     record_.end_table();
   }
 
-  /// `frames` are numbers of rows, leaf first.
+  /// Writes "stacks"; `frames` are row numbers, leaf first.
   void write_stacks(const FrameList& frames) {
     record_.begin_table(
         "stacks", {{kNumber, "id"}, {kList, "frames"}, {kNumber, "tag"}, {kNumber, "thread"}});
@@ -167,7 +168,7 @@ class RecordWriting {
   const Snapshot& snapshot_;
   DumpWriter& out_;
   RecordWriter record_;
-  /// By id.
+  /// Sorted by id.
   ArenaArray<StackId> stacks_;
 };
 

@@ -55,8 +55,8 @@ class SpeedscopeWriting {
  private:
   static constexpr std::string_view kExporter = "alloctap";
 
-  /// The table stands before what refers to it, so readers that stream can read it; and four
-  /// profiles show the same stacks.
+  /// Numbers all functions before writing: the table precedes what refers to it, for streaming
+  /// readers. Four profiles share it.
   [[nodiscard]] bool number_functions() {
     bool complete = numbers_.resize(labels_.size());
     for (const StackSummary& stack : report_.snapshot.stacks) {
@@ -142,9 +142,10 @@ class SpeedscopeWriting {
   FrameLabels labels_;
   AccountList account_;
   FunctionNumbers functions_;
-  /// By frame of the labels: one more than the number of its function; 0 of one that was not met.
+  /// Indexed by frame of `labels_`: the number of its function plus 1, or 0 if not numbered yet.
   ArenaArray<std::uint32_t> numbers_;
-  /// The functions of all stacks, one stack after the other, and where each starts.
+  /// The functions of all stacks, one stack after the other, and the index at which each stack
+  /// starts.
   ArenaArray<std::uint32_t> frames_;
   ArenaArray<std::size_t> starts_;
   bool lacks_number_ = false;
