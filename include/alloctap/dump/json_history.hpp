@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "alloctap/dump/json_builder.hpp"
+#include "alloctap/dump/json_fields.hpp"
 #include "alloctap/record/timeline_point.hpp"
 #include "alloctap/snapshot/size_histogram.hpp"
 
@@ -17,8 +18,7 @@ inline void write_sizes(JsonBuilder& json, const SizeHistogram& sizes) {
     json.begin_object();
     json.number("min_bytes", least_size(i));
     json.number("max_bytes", greatest_size(i));
-    json.number("live_allocations", sizes[i].live_allocations);
-    json.number("live_bytes", sizes[i].live_bytes);
+    write_fields(json, sizes[i]);
     json.end_object();
   }
   json.end_array();
@@ -29,13 +29,7 @@ inline void write_timeline(JsonBuilder& json, const ArenaArray<TimelinePoint>& t
   json.begin_array();
   for (const TimelinePoint& point : timeline) {
     json.begin_object();
-    json.key("time_ns");
-    json.value(point.time_ns);
-    json.number("live_bytes", point.live_bytes);
-    json.number("live_allocations", point.live_allocations);
-    json.number("allocations", point.allocations);
-    json.number("allocated_bytes", point.allocated_bytes);
-    json.number("resident_bytes", point.resident_bytes);
+    write_fields(json, point);
     json.end_object();
   }
   json.end_array();
@@ -66,8 +60,7 @@ void write_peak(JsonBuilder& json, const Peak& peak, WriteFrames&& write_frames)
   for (const PeakStackSummary& stack : peak.stacks) {
     json.begin_object();
     write_frames(stack.stack);
-    json.number("live_allocations", stack.live_allocations);
-    json.number("live_bytes", stack.live_bytes);
+    write_fields(json, stack);
     json.end_object();
   }
   json.end_array();

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "alloctap/dump/json_builder.hpp"
+#include "alloctap/dump/json_fields.hpp"
 #include "alloctap/dump/json_rules.hpp"
 #include "alloctap/snapshot/leaks.hpp"
 #include "alloctap/snapshot/reach/reachability.hpp"
@@ -17,16 +18,6 @@ inline void write_members(JsonBuilder& json, const LiveSum& sum) {
   json.number("stacks", sum.stacks);
   json.number("live_allocations", sum.live_allocations);
   json.number("live_bytes", sum.live_bytes);
-}
-
-/// Writes the unreachable blocks of a stack as an object.
-inline void write_unreachable(JsonBuilder& json, const UnreachableSum& sum) {
-  json.begin_object();
-  json.number("definite_allocations", sum.definite_allocations);
-  json.number("definite_bytes", sum.definite_bytes);
-  json.number("indirect_allocations", sum.indirect_allocations);
-  json.number("indirect_bytes", sum.indirect_bytes);
-  json.end_object();
 }
 
 inline void write_sum(JsonBuilder& json, const char* key, const LiveSum& sum) {
@@ -42,10 +33,7 @@ inline void write_scan(JsonBuilder& json, const ScanSummary& scan, const Leaks& 
   json.begin_object();
   write_sum(json, "definite", leaks.definite);
   write_sum(json, "indirect", leaks.indirect);
-  json.number("unseen_threads", scan.unseen_threads);
-  json.number("unread_bytes", scan.unread_bytes);
-  json.number("stopped_ns", static_cast<std::uint64_t>(scan.stopped_ns));
-  json.number("scan_ns", static_cast<std::uint64_t>(scan.scan_ns));
+  write_fields(json, scan);
   json.end_object();
 }
 

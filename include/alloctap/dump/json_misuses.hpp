@@ -13,6 +13,7 @@
 #include "alloctap/check/misuse_log.hpp"
 #include "alloctap/dump/check_text.hpp"
 #include "alloctap/dump/json_builder.hpp"
+#include "alloctap/dump/json_fields.hpp"
 #include "alloctap/dump/json_rules.hpp"
 #include "alloctap/snapshot/sorted_misuses.hpp"
 #include "alloctap/snapshot/suppressions.hpp"
@@ -32,10 +33,7 @@ inline void write_checks(JsonBuilder& json, const CheckSettings& checks) {
 inline void write_guards(JsonBuilder& json, const GuardPageStats& guards) {
   if (guards.one_in == 0) return json.null();
   json.begin_object();
-  json.number("one_in", guards.one_in);
-  json.number("placed", guards.placed);
-  json.number("fell_back", guards.fell_back);
-  json.number("passed_over", guards.passed_over);
+  write_fields(json, guards);
   json.end_object();
 }
 

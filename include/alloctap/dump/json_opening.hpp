@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "alloctap/dump/json_builder.hpp"
+#include "alloctap/dump/json_fields.hpp"
 #include "alloctap/dump/report.hpp"
 #include "alloctap/version.hpp"
 
@@ -20,9 +21,9 @@ class JsonOpening {
   void write() {
     write_program();
     write_backend();
-    write_account();
+    write_object(json_, "account", report_.snapshot.account);
     write_sampling();
-    write_totals();
+    write_object(json_, "totals", report_.snapshot.totals);
   }
 
  private:
@@ -62,56 +63,11 @@ class JsonOpening {
     json_.end_object();
   }
 
-  void write_account() {
-    const DataQuality& account = report_.snapshot.account;
-    json_.key("account");
-    json_.begin_object();
-    json_.number("events", account.events);
-    json_.number("dropped", account.dropped);
-    json_.key("unmatched_frees");
-    json_.value_or_null(account.unmatched_frees);
-    json_.number("unseen_frees", account.unseen_frees);
-    json_.number("failed_unwinds", account.failed_unwinds);
-    json_.number("frame_pointer_unwinds", account.frame_pointer_unwinds);
-    json_.number("truncated_stacks", account.truncated_stacks);
-    json_.number("tracker_bytes", account.tracker_bytes);
-    json_.number("pauses", account.pauses);
-    json_.number("unlogged_events", account.unlogged_events);
-    json_.key("consistent");
-    json_.value(account.consistent);
-    json_.end_object();
-  }
-
   void write_sampling() {
-    const SamplingSummary& sampling = report_.snapshot.sampling;
-    const SamplingDescription& policy = sampling.policy;
     json_.key("sampling");
     json_.begin_object();
-    json_.text("policy", policy.name);
-    json_.key("exact");
-    json_.value(sampling.exact);
-    json_.key("mean_bytes");
-    json_.value_unless(policy.mean_bytes, 0);
-    json_.key("min_bytes");
-    json_.value_unless(policy.min_bytes, 0);
-    json_.key("max_bytes");
-    json_.value_unless(policy.max_bytes, UINT64_MAX);
-    json_.number("live_samples", sampling.live_samples);
-    json_.number("live_bytes_margin", sampling.live_bytes_margin);
-    json_.end_object();
-  }
-
-  void write_totals() {
-    const Totals& totals = report_.snapshot.totals;
-    json_.key("totals");
-    json_.begin_object();
-    json_.number("allocations", totals.allocations);
-    json_.number("deallocations", totals.deallocations);
-    json_.number("allocated_bytes", totals.allocated_bytes);
-    json_.number("live_allocations", totals.live_allocations);
-    json_.number("live_bytes", totals.live_bytes);
-    json_.number("peak_live_bytes", totals.peak_live_bytes);
-    json_.number("temporary_allocations", totals.temporary_allocations);
+    json_.text("policy", report_.snapshot.sampling.policy.name);
+    write_fields(json_, report_.snapshot.sampling);
     json_.end_object();
   }
 

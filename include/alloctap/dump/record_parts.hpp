@@ -5,58 +5,46 @@
 #include <cstdint>
 #include <string_view>
 
+#include "alloctap/dump/record_fields.hpp"
 #include "alloctap/dump/record_writer.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 
 namespace alloctap {
 
+/// Writes a table of summaries, each of one stack.
+template <class Summary>
+void write_sums_of_stacks(RecordWriter& record, std::string_view table,
+                          const ArenaArray<Summary>& summaries) {
+  record.begin_table(table, {{RecordKind::kNumber, "stack"}}, kFieldColumns<Summary>);
+  for (const Summary& summary : summaries) {
+    record.row(summary.stack);
+    write_values(record, summary);
+  }
+  record.end_table();
+}
+
 /// Writes "allocations", "mappings" and "peak": the sums of each stack.
 inline void write_sums(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;
-  record.begin_table("allocations", {{kNumber, "stack"},
-                                     {kNumber, "allocations"},
-                                     {kNumber, "allocated_bytes"},
-                                     {kNumber, "temporary_allocations"},
-                                     {kNumber, "live_allocations"},
-                                     {kNumber, "live_bytes"},
-                                     {kNumber, "definite_allocations"},
-                                     {kNumber, "definite_bytes"},
-                                     {kNumber, "indirect_allocations"},
-                                     {kNumber, "indirect_bytes"}});
+  record.begin_table("allocations", {{kNumber, "stack"}},
+                     kFieldColumns<StackSummary, UnreachableSum>);
   for (const StackSummary& stack : snapshot.stacks) {
-    const UnreachableSum& unreachable = stack.unreachable;
-    record.row(stack.stack, stack.total.allocations, stack.total.allocated_bytes,
-               stack.total.temporary_allocations, stack.live_allocations, stack.live_bytes,
-               unreachable.definite_allocations, unreachable.definite_bytes,
-               unreachable.indirect_allocations, unreachable.indirect_bytes);
+    record.row(stack.stack);
+    write_values(record, stack);
+    write_values(record, stack.unreachable);
   }
   record.end_table();
-  record.begin_table("mappings",
-                     {{kNumber, "stack"}, {kNumber, "live_mappings"}, {kNumber, "live_bytes"}});
-  for (const MappingSummary& mapping : snapshot.mappings) {
-    record.row(mapping.stack, mapping.live_mappings, mapping.live_bytes);
-  }
-  record.end_table();
-  record.begin_table("peak",
-                     {{kNumber, "stack"}, {kNumber, "live_allocations"}, {kNumber, "live_bytes"}});
-  for (const PeakStackSummary& held : snapshot.peak.stacks) {
-    record.row(held.stack, held.live_allocations, held.live_bytes);
-  }
-  record.end_table();
+  write_sums_of_stacks(record, "mappings", snapshot.mappings);
+  write_sums_of_stacks(record, "peak", snapshot.peak.stacks);
 }
 
 /// Writes "timeline" and "markers".
 inline void write_past(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;
-  record.begin_table("timeline", {{kSigned, "time_ns"},
-                                  {kNumber, "live_bytes"},
-                                  {kNumber, "live_allocations"},
-                                  {kNumber, "allocations"},
-                                  {kNumber, "allocated_bytes"},
-                                  {kNumber, "resident_bytes"}});
+  record.begin_table("timeline", {}, kFieldColumns<TimelinePoint>);
   for (const TimelinePoint& point : snapshot.timeline) {
-    record.row(point.time_ns, point.live_bytes, point.live_allocations, point.allocations,
-               point.allocated_bytes, point.resident_bytes);
+    record.begin_row();
+    write_values(record, point);
   }
   record.end_table();
   record.begin_table("markers", {{kSigned, "time_ns"}, {kText, "name"}});
@@ -119,10 +107,10 @@ inline void write_given_back(RecordWriter& record, const Snapshot& snapshot) {
 /// Writes "sizes" and "blocks"; an `age` is nanoseconds plus 1, or 0 if unknown.
 inline void write_blocks(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;
-  record.begin_table("sizes",
-                     {{kNumber, "class"}, {kNumber, "live_allocations"}, {kNumber, "live_bytes"}});
+  record.begin_table("sizes", {{kNumber, "class"}}, kFieldColumns<SizeClass>);
   for (std::size_t i = 0; i < kSizeClasses; ++i) {
-    record.row(i, snapshot.sizes[i].live_allocations, snapshot.sizes[i].live_bytes);
+    record.row(i);
+    write_values(record, snapshot.sizes[i]);
   }
   record.end_table();
   record.begin_table(

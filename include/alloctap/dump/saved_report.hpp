@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "alloctap/dump/record_events.hpp"
+#include "alloctap/dump/record_fields.hpp"
 #include "alloctap/dump/record_misuses.hpp"
 #include "alloctap/dump/record_numbers.hpp"
 #include "alloctap/dump/record_reader.hpp"
@@ -122,8 +123,7 @@ class SavedReport {
     if (key == "pid") program_.pid = static_cast<std::int32_t>(value);
     if (key == "max_frames") backend_.max_frames = static_cast<std::uint32_t>(value);
     if (key == "events") events_.expect(value);
-    if (key == "account.unmatched_frees") snapshot_.account.unmatched_frees = value;
-    visit_numbers(snapshot_, [&]<class Number>(std::string_view name, Number& number) {
+    visit_numbers(snapshot_, [&]<class Number>(const RecordKey& name, Number& number) {
       if (name == key) number = static_cast<Number>(value);
     });
   }
@@ -172,34 +172,33 @@ class SavedReport {
   }
 
   void add_sums(const RecordReader& row) {
-    const AllocationTotals total{.allocations = row.number("allocations"),
-                                 .allocated_bytes = row.number("allocated_bytes"),
-                                 .temporary_allocations = row.number("temporary_allocations")};
-    const UnreachableSum unreachable{.definite_allocations = row.number("definite_allocations"),
-                                     .definite_bytes = row.number("definite_bytes"),
-                                     .indirect_allocations = row.number("indirect_allocations"),
-                                     .indirect_bytes = row.number("indirect_bytes")};
-    keep_sums(snapshot_.stacks, {stack_of(row), total, row.number("live_allocations"),
-                                 row.number("live_bytes"), unreachable});
+    StackSummary stack = read_summary<StackSummary>(row);
+    read_values(row, stack.unreachable);
+    keep_sums(snapshot_.stacks, stack);
   }
 
   void add_mapping(const RecordReader& row) {
-    keep_sums(snapshot_.mappings,
-              {stack_of(row), row.number("live_mappings"), row.number("live_bytes")});
+    keep_sums(snapshot_.mappings, read_summary<MappingSummary>(row));
   }
 
   void add_peak(const RecordReader& row) {
-    keep_sums(snapshot_.peak.stacks,
-              {stack_of(row), row.number("live_allocations"), row.number("live_bytes")});
+    keep_sums(snapshot_.peak.stacks, read_summary<PeakStackSummary>(row));
+  }
+
+  /// Reads a summary of one stack.
+  template <class Summary>
+  Summary read_summary(const RecordReader& row) noexcept {
+    Summary summary{};
+    summary.stack = stack_of(row);
+    read_values(row, summary);
+    return summary;
   }
 
   void add_point(const RecordReader& row) {
-    keep(snapshot_.timeline, {.time_ns = sane_time(row.signed_number("time_ns")),
-                              .live_bytes = row.number("live_bytes"),
-                              .live_allocations = row.number("live_allocations"),
-                              .allocations = row.number("allocations"),
-                              .allocated_bytes = row.number("allocated_bytes"),
-                              .resident_bytes = row.number("resident_bytes")});
+    TimelinePoint point;
+    read_values(row, point);
+    point.time_ns = sane_time(point.time_ns);
+    keep(snapshot_.timeline, point);
   }
 
   void add_marker(const RecordReader& row) {
@@ -224,7 +223,7 @@ class SavedReport {
   void add_size(const RecordReader& row) {
     const std::uint64_t size_class = row.number("class");
     if (size_class >= kSizeClasses) return static_cast<void>(damaged_ = true);
-    snapshot_.sizes[size_class] = {row.number("live_allocations"), row.number("live_bytes")};
+    read_values(row, snapshot_.sizes[size_class]);
   }
 
   void add_block(const RecordReader& row) {

@@ -13,6 +13,7 @@
 #include "alloctap/dump/frame_list.hpp"
 #include "alloctap/dump/json_builder.hpp"
 #include "alloctap/dump/json_dump.hpp"
+#include "alloctap/dump/json_fields.hpp"
 #include "alloctap/dump/json_game_frames.hpp"
 #include "alloctap/dump/json_history.hpp"
 #include "alloctap/dump/json_leaks.hpp"
@@ -73,22 +74,15 @@ class JsonWriting {
 
  private:
   void write_mappings(const FrameList& frames) {
-    const MappingTotals& totals = report_.snapshot.mapping_totals;
     json_.key("mappings");
     json_.begin_object();
-    json_.number("mappings", totals.mappings);
-    json_.number("unmappings", totals.unmappings);
-    json_.number("mapped_bytes", totals.mapped_bytes);
-    json_.number("live_mappings", totals.live_mappings);
-    json_.number("live_bytes", totals.live_bytes);
-    json_.number("peak_live_bytes", totals.peak_live_bytes);
+    write_fields(json_, report_.snapshot.mapping_totals);
     json_.key("stacks");
     json_.begin_array();
     for (const MappingSummary& mapping : report_.snapshot.mappings) {
       json_.begin_object();
       write_frame_indices(mapping.stack, frames);
-      json_.number("live_mappings", mapping.live_mappings);
-      json_.number("live_bytes", mapping.live_bytes);
+      write_fields(json_, mapping);
       json_.end_object();
     }
     json_.end_array();
@@ -217,11 +211,7 @@ class JsonWriting {
       write_rule_of_stack(i);
       json_.key("outside_size_range");
       json_.value(stack.stack == kStackNotTaken);
-      json_.number("allocations", stack.total.allocations);
-      json_.number("allocated_bytes", stack.total.allocated_bytes);
-      json_.number("live_allocations", stack.live_allocations);
-      json_.number("live_bytes", stack.live_bytes);
-      json_.number("temporary_allocations", stack.total.temporary_allocations);
+      write_fields(json_, stack);
       write_unreachable(stack);
       json_.end_object();
     }
@@ -229,9 +219,9 @@ class JsonWriting {
   }
 
   void write_unreachable(const StackSummary& stack) {
+    if (report_.snapshot.scan.done) return write_object(json_, "unreachable", stack.unreachable);
     json_.key("unreachable");
-    if (!report_.snapshot.scan.done) return json_.null();
-    alloctap::write_unreachable(json_, stack.unreachable);
+    json_.null();
   }
 
   void write_rule_of_stack(std::size_t number) {

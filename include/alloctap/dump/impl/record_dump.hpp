@@ -100,11 +100,16 @@ class RecordWriting {
     add("pid", report_.program.pid);
     add("max_frames", report_.backend.max_frames);
     add("events", snapshot_.events.count);
-    visit_numbers(snapshot_, add);
-    // There are no such rows if the numbers are unknown.
+    visit_numbers(snapshot_, [&]<class Number>(const RecordKey& key, const Number& number) {
+      char buffer[64];
+      if constexpr (requires { number.has_value(); }) {
+        if (number.has_value()) add(key.text(buffer), *number);
+      } else {
+        add(key.text(buffer), number);
+      }
+    });
+    // There is no such row if the tracker has no tags.
     if (snapshot_.tags != nullptr) add("tags", snapshot_.tags->end_id() - 1);
-    const DataQuality& account = snapshot_.account;
-    if (account.unmatched_frees) add("account.unmatched_frees", *account.unmatched_frees);
     record_.end_table();
   }
 

@@ -1,0 +1,148 @@
+/// The fields of the summaries in a snapshot.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+#include "alloctap/snapshot/snapshot.hpp"
+
+namespace alloctap {
+
+template <class Summary, class Of>
+concept FieldsOf = std::same_as<std::remove_const_t<Summary>, Of>;
+
+// JSON reports and recordings are written from these lists, and recordings are read by them. A new
+// field is a member of its summary and a line here, with a description in dump/README.md.
+//
+// `visit_fields(summary, visit)` calls `visit(name, field)` for each, or `visit(name, field,
+// value)` if that value of the field means that there is nothing to say. Names that end in `_bytes`
+// or
+// `_ns` have that unit; the others are counts or truths.
+
+template <FieldsOf<DataQuality> Summary>
+constexpr void visit_fields(Summary& quality, auto&& visit) {
+  visit("events", quality.events);
+  visit("dropped", quality.dropped);
+  visit("unmatched_frees", quality.unmatched_frees);
+  visit("unseen_frees", quality.unseen_frees);
+  visit("failed_unwinds", quality.failed_unwinds);
+  visit("frame_pointer_unwinds", quality.frame_pointer_unwinds);
+  visit("truncated_stacks", quality.truncated_stacks);
+  visit("tracker_bytes", quality.tracker_bytes);
+  visit("pauses", quality.pauses);
+  visit("unlogged_events", quality.unlogged_events);
+  visit("consistent", quality.consistent);
+}
+
+template <FieldsOf<Totals> Summary>
+constexpr void visit_fields(Summary& totals, auto&& visit) {
+  visit("allocations", totals.allocations);
+  visit("deallocations", totals.deallocations);
+  visit("allocated_bytes", totals.allocated_bytes);
+  visit("live_allocations", totals.live_allocations);
+  visit("live_bytes", totals.live_bytes);
+  visit("peak_live_bytes", totals.peak_live_bytes);
+  visit("temporary_allocations", totals.temporary_allocations);
+}
+
+template <FieldsOf<MappingTotals> Summary>
+constexpr void visit_fields(Summary& totals, auto&& visit) {
+  visit("mappings", totals.mappings);
+  visit("unmappings", totals.unmappings);
+  visit("mapped_bytes", totals.mapped_bytes);
+  visit("live_mappings", totals.live_mappings);
+  visit("live_bytes", totals.live_bytes);
+  visit("peak_live_bytes", totals.peak_live_bytes);
+  visit("dropped", totals.dropped);
+}
+
+template <FieldsOf<SamplingSummary> Summary>
+constexpr void visit_fields(Summary& sampling, auto&& visit) {
+  visit("exact", sampling.exact);
+  visit("mean_bytes", sampling.policy.mean_bytes, std::uint64_t{0});
+  visit("min_bytes", sampling.policy.min_bytes, std::uint64_t{0});
+  visit("max_bytes", sampling.policy.max_bytes, UINT64_MAX);
+  visit("live_samples", sampling.live_samples);
+  visit("live_bytes_margin", sampling.live_bytes_margin);
+}
+
+template <FieldsOf<ScanSummary> Summary>
+constexpr void visit_fields(Summary& scan, auto&& visit) {
+  visit("unseen_threads", scan.unseen_threads);
+  visit("unread_bytes", scan.unread_bytes);
+  visit("stopped_ns", scan.stopped_ns);
+  visit("scan_ns", scan.scan_ns);
+}
+
+/// JSON has them as texts.
+template <FieldsOf<CheckSettings> Summary>
+constexpr void visit_fields(Summary& checks, auto&& visit) {
+  visit("blocks", checks.blocks);
+  visit("kinds", checks.kinds);
+  visit("unknown_pointers", checks.unknown_pointers);
+  visit("strings", checks.strings);
+  visit("front_guard", checks.front_guard);
+  visit("rear_guard", checks.rear_guard);
+  visit("expand", checks.expand);
+  visit("fill_on_allocate", checks.fill_on_allocate);
+  visit("fill_on_free", checks.fill_on_free);
+  visit("quarantine_blocks", checks.quarantine_blocks);
+  visit("guard_pages", checks.guard_pages);
+}
+
+template <FieldsOf<GuardPageStats> Summary>
+constexpr void visit_fields(Summary& guards, auto&& visit) {
+  visit("one_in", guards.one_in);
+  visit("placed", guards.placed);
+  visit("fell_back", guards.fell_back);
+  visit("passed_over", guards.passed_over);
+}
+
+/// Without the unreachable part, which has fields of its own.
+template <FieldsOf<StackSummary> Summary>
+constexpr void visit_fields(Summary& stack, auto&& visit) {
+  visit("allocations", stack.total.allocations);
+  visit("allocated_bytes", stack.total.allocated_bytes);
+  visit("temporary_allocations", stack.total.temporary_allocations);
+  visit("live_allocations", stack.live_allocations);
+  visit("live_bytes", stack.live_bytes);
+}
+
+template <FieldsOf<UnreachableSum> Summary>
+constexpr void visit_fields(Summary& sum, auto&& visit) {
+  visit("definite_allocations", sum.definite_allocations);
+  visit("definite_bytes", sum.definite_bytes);
+  visit("indirect_allocations", sum.indirect_allocations);
+  visit("indirect_bytes", sum.indirect_bytes);
+}
+
+template <FieldsOf<MappingSummary> Summary>
+constexpr void visit_fields(Summary& mapping, auto&& visit) {
+  visit("live_mappings", mapping.live_mappings);
+  visit("live_bytes", mapping.live_bytes);
+}
+
+template <FieldsOf<PeakStackSummary> Summary>
+constexpr void visit_fields(Summary& held, auto&& visit) {
+  visit("live_allocations", held.live_allocations);
+  visit("live_bytes", held.live_bytes);
+}
+
+template <FieldsOf<SizeClass> Summary>
+constexpr void visit_fields(Summary& size, auto&& visit) {
+  visit("live_allocations", size.live_allocations);
+  visit("live_bytes", size.live_bytes);
+}
+
+template <FieldsOf<TimelinePoint> Summary>
+constexpr void visit_fields(Summary& point, auto&& visit) {
+  visit("time_ns", point.time_ns);
+  visit("live_bytes", point.live_bytes);
+  visit("live_allocations", point.live_allocations);
+  visit("allocations", point.allocations);
+  visit("allocated_bytes", point.allocated_bytes);
+  visit("resident_bytes", point.resident_bytes);
+}
+
+}  // namespace alloctap
