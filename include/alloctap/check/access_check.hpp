@@ -1,4 +1,4 @@
-/// Whether a range of bytes may be read or written.
+/// Checks whether a read or write stays within one live block.
 #pragma once
 
 #include <cstddef>
@@ -13,21 +13,21 @@
 
 namespace alloctap {
 
-/// What is wrong with an access, and the block that it is about.
+/// The kind of an invalid access, and the record of the block it concerns.
 struct AccessFault {
   MisuseKind kind = MisuseKind::kReadBehind;
   BlockPool::Number block = BlockPool::kNone;
 };
 
-/// Looks accesses up in `blocks`, which have `expand` bytes behind each that the program may use,
-/// and notes those that are faults in `faults`. Thread-safe; runs inside malloc.
+/// Checks memory accesses against the tracked blocks and logs faults. Each block has `expand`
+/// usable bytes behind the requested ones. Thread-safe; runs inside malloc.
 class AccessCheck {
  public:
   AccessCheck(CheckedBlocks& blocks, BlockFaults& faults, std::size_t expand) noexcept
       : blocks_(blocks), faults_(faults), expand_(expand) {}
 
-  /// Nothing where the bytes lie in one live block, or touch none that is known. Blocks that were
-  /// freed count while they are kept from the allocator: afterwards their memory may be anybody's.
+  /// Returns nullopt if the range lies within one live block or touches no known block. Freed
+  /// blocks count only while quarantined: afterwards the allocator may have reused their memory.
   [[nodiscard]] std::optional<AccessFault> find_fault(const MemoryAccess& access) noexcept {
     if (access.bytes == 0) return std::nullopt;
     const std::uintptr_t end = access.address + access.bytes;
@@ -46,8 +46,8 @@ class AccessCheck {
     return std::nullopt;
   }
 
-  /// How many bytes there are from `pointer` to the end of the block that it lies in; `SIZE_MAX`
-  /// where that is none. 0 in a guard.
+  /// Returns the bytes from `pointer` to the end of the block that contains it. Returns `SIZE_MAX`
+  /// if no block contains it, and 0 in a red zone.
   [[nodiscard]] std::size_t room_at(const void* pointer) noexcept {
     const Number number = blocks_.around(pointer);
     if (number == BlockPool::kNone || !is_ours(number)) return SIZE_MAX;
@@ -56,13 +56,13 @@ class AccessCheck {
     return address < begin_of(number) || address > end ? 0 : end - address;
   }
 
-  /// Notes what `find_fault` found.
+  /// Logs a fault that `find_fault` returned.
   void add(const AccessFault& fault, const MemoryAccess& access, const BlockCall& call,
            FoundMisuses& found) noexcept {
     found.add(faults_.add_access(fault.kind, access, call, blocks_[fault.block].story()));
   }
 
-  /// Notes a copy from `source` to where it writes, which have bytes in common.
+  /// Logs a copy with overlapping ranges; `written` is the destination.
   void add_overlap(const MemoryAccess& written, std::uintptr_t source, const BlockCall& call,
                    FoundMisuses& found) noexcept {
     const BlockHistory story = blocks_.story_around(reinterpret_cast<const void*>(written.address));
@@ -83,7 +83,7 @@ class AccessCheck {
     return is_live(number) || blocks_[number].kept.load(std::memory_order_relaxed);
   }
 
-  /// A range that begins in no block must not reach into one.
+  /// Returns a fault if a range that begins outside all blocks reaches into a live one.
   std::optional<AccessFault> find_block_ahead(const MemoryAccess& access,
                                               std::uintptr_t end) noexcept {
     const Number number = blocks_.first_between(access.address, end);

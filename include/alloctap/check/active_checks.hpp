@@ -1,4 +1,4 @@
-/// What settings have in force, by the names of `kCheckOptions`.
+/// Lists the checks that a `CheckSettings` enables, under the names of `kCheckOptions`.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace alloctap {
 
-/// Calls `visit(std::string_view name, std::uint64_t value)` for each check that `settings` turn
-/// on. `value` is 0 where there is none to say: for a check without one, or of whole blocks. Any
-/// thread, inside malloc too if `visit` may run there.
+/// Calls `visit(std::string_view name, std::uint64_t value)` for each enabled check. `value` is 0
+/// for a check without a number, or one that covers whole blocks. Runs on any thread; inside malloc
+/// if `visit` may run there.
 template <class Visit>
 void for_each_active_check(const CheckSettings& settings, Visit&& visit) {
   const auto visit_number = [&visit](std::string_view name, std::uint64_t value) {

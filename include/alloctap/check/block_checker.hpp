@@ -1,4 +1,4 @@
-/// Looks after each block from the call that brings it to the one that takes it back.
+/// Checks each block from its allocation to its release.
 #pragma once
 
 #include <atomic>
@@ -25,9 +25,10 @@
 
 namespace alloctap {
 
-/// The functions of `CheckingSink`, for a caller who knows in which call they run (`BlockCall`) and
-/// acts upon what was found. Thread-safe; runs inside malloc, in a recording section but for
-/// `sweep`, which needs the gate closed. Constant-initialized, never destroyed.
+/// Implements the functions of `CheckingSink` for a tracker. Callers pass the stack, thread and
+/// time of the call (`BlockCall`) and act on the faults found. Thread-safe; runs inside malloc,
+/// within a `RecordingScope`, except `sweep`, which requires a stopped world. Constant-initialized,
+/// never destroyed.
 template <CheckPolicy Policy>
 class BlockChecker {
  public:
@@ -39,18 +40,17 @@ class BlockChecker {
 
   [[nodiscard]] GuardedBlocks& guarded() noexcept { return guards_; }
 
-  /// Whether there may be something to say about `pointer`: else it is the allocator's alone, and
-  /// none of the functions below is needed.
+  /// Returns whether checks may apply to `pointer`; if not, callers skip the functions below.
   [[nodiscard]] bool is_checked(const void* pointer) const noexcept {
     return settings().blocks || guards_.contains(pointer);
   }
 
-  /// Whether `address` is of a block beside an inaccessible page, or of such a page.
+  /// Returns whether `address` lies in the guard-page pool.
   [[nodiscard]] bool guards(const void* address) const noexcept {
     return settings().guard_pages != 0 && guards_.contains(address);
   }
 
-  /// A plan with a place beside an inaccessible page; without one where there is no room.
+  /// Returns a plan beside a guard page, without a `place` if the pool is full.
   [[nodiscard]] BlockPlan place(const AllocationRequest& wanted, std::uint32_t hint) noexcept {
     return guards_.place(settings(), wanted, blocks_.pool(), hint);
   }
@@ -66,7 +66,7 @@ class BlockChecker {
     if (plan.number != BlockPool::kNone) blocks_.pool().give_back(plan.number, hint);
   }
 
-  /// What the program gets for `raw`. Where it cannot be looked after that is `raw` itself.
+  /// Returns the pointer that the program gets. Returns `raw` if the block cannot be tracked.
   [[nodiscard]] void* adopt(const BlockPlan& plan, void* raw, const AllocationRequest& wanted,
                             const BlockCall& call) noexcept {
     if (plan.place != nullptr) {
@@ -114,7 +114,8 @@ class BlockChecker {
     return plan;
   }
 
-  /// What becomes of a block that `release` ended: false where it is kept from the allocator.
+  /// Returns false if the allocator must not free the block that `release` ended: it is
+  /// quarantined, or returned to the guard-page pool.
   [[nodiscard]] bool retire(const ReleasePlan& plan, std::uint32_t hint) noexcept {
     CheckedBlock& block = blocks_[plan.number];
     if (block.guarded) {
@@ -131,10 +132,11 @@ class BlockChecker {
     return true;
   }
 
-  /// Whether `evict` has anything to do.
+  /// Returns whether `evict` has work to do.
   [[nodiscard]] bool is_overfull() const noexcept { return kept_.is_overfull(); }
 
-  /// One more block for the allocator, of those that were kept; false where none is due.
+  /// Sets `plan` to free the oldest quarantined block. Returns false if the quarantine is within
+  /// its limits.
   [[nodiscard]] bool evict(ReleasePlan& plan, const BlockCall& call, FoundMisuses& found) noexcept {
     const std::lock_guard hold(lock_);
     if (!is_overfull()) return false;
@@ -146,7 +148,7 @@ class BlockChecker {
     return true;
   }
 
-  /// Looks at a block that is to be reallocated, and leaves it as it is.
+  /// Checks a block that is to be reallocated, without changing it.
   [[nodiscard]] BlockLookup before_reallocate(const DeallocationEvent& gone, const BlockCall& call,
                                               FoundMisuses& found) noexcept {
     const BlockLookup live = extent(gone.pointer);
@@ -157,7 +159,7 @@ class BlockChecker {
                            : BlockLookup::Verdict::kUnknown};
   }
 
-  /// Looks at what the program takes for a block of its own, whose size it asks for by `function`.
+  /// Checks a pointer that the program passes to `function`, such as malloc_usable_size.
   [[nodiscard]] BlockLookup before_measure(const void* pointer, std::string_view function,
                                            const BlockCall& call, FoundMisuses& found) noexcept {
     const BlockLookup live = extent(pointer);
@@ -179,32 +181,31 @@ class BlockChecker {
             .block = blocks_[number].guarded ? nullptr : blocks_[number].raw()};
   }
 
-  /// For what calls read and write; it refers to this.
+  /// Returns a checker for memory accesses, which refers to this object.
   [[nodiscard]] AccessCheck accesses() noexcept { return {blocks_, faults_, settings().expand}; }
 
-  /// `pointer` is a block that is not looked after.
+  /// Registers `pointer` as a valid block that is not checked.
   void register_unchecked_block(const void* pointer) noexcept {
     if (settings().blocks) blocks_.register_unchecked_block(pointer);
   }
 
-  /// Whether that was noted, or nothing needs to be; it is forgotten.
+  /// Unregisters `pointer`. Returns false if blocks are checked and it was not registered.
   [[nodiscard]] bool forget_unchecked(const void* pointer) noexcept {
     return !settings().blocks || blocks_.take_unchecked(pointer);
   }
 
-  /// Whether `release` would refuse `pointer` because nothing is known of it.
+  /// Returns whether `release` would refuse `pointer` as unknown.
   [[nodiscard]] bool is_unknown_block(const void* pointer) noexcept {
     return settings().blocks && settings().unknown_pointers && !guards(pointer) &&
            blocks_.is_unknown_block(pointer);
   }
 
-  /// As `ChangedPages::note`.
+  /// Calls `ChangedPages::note`.
   void note_page_change(const void* address, std::size_t bytes, PageChange change) noexcept {
     ChangedPages(settings(), blocks_, guards_).note(address, bytes, change);
   }
 
-  /// Ends the next block of `gone.heap`, which goes with all that is in it; nullptr where none is
-  /// left from `cursor` on. What it has in quarantine goes first.
+  /// Calls `HeapEnd::end_next` under the quarantine's lock.
   [[nodiscard]] void* end_next(const DeallocationEvent& gone, Number& cursor, const BlockCall& call,
                                FoundMisuses& found) noexcept {
     const std::lock_guard hold(lock_);
@@ -212,7 +213,7 @@ class BlockChecker {
         .end_next(gone, cursor, call, found);
   }
 
-  /// For a block that the tracker itself frees: without a look at it, and it is not remembered.
+  /// Releases a block that the tracker itself frees: no checks, no history.
   [[nodiscard]] ReleasePlan release_unchecked(const void* pointer) noexcept {
     if (!is_checked(pointer)) return {};
     if (guards(pointer)) return release_placed(pointer);
@@ -225,21 +226,22 @@ class BlockChecker {
     return BlockLayout::release_plan(blocks_[number]);
   }
 
-  /// Looks at every live block and every one that is kept, as `BlockSweep` does.
+  /// Checks all live and all quarantined blocks with `BlockSweep`.
   void sweep(const BlockCall& call, FoundMisuses& found) noexcept {
     const std::lock_guard hold(lock_);
     BlockSweep(settings(), faults_, call, found).look_at(blocks_, kept_);
   }
 
-  /// What is known of the block that an address belongs to; `known` is false where it is nobody's.
+  /// Returns the history of the block nearest to an address; `known` is false if no block is near.
   [[nodiscard]] BlockHistory story_around(const void* pointer) noexcept {
     if (!guards(pointer)) return blocks_.story_around(pointer);
     const Number number = guards_.nearest(pointer, blocks_.pool());
     return number == BlockPool::kNone ? BlockHistory{} : blocks_[number].story();
   }
 
-  /// Keeps an access that the processor refused; false where no block is near. May run in a signal
-  /// handler. Precondition: `guards` its address.
+  /// Logs an access that hit a guard page. Returns false if no block is near, or if the program
+  /// itself changed the pages. May run in a signal handler. Precondition: `guards` returns true for
+  /// the address.
   [[nodiscard]] bool note_fault(const os::MemoryFault& fault, const BlockCall& call,
                                 FoundMisuses& found) noexcept {
     const auto* const address = reinterpret_cast<const void*>(fault.address);
@@ -280,7 +282,7 @@ class BlockChecker {
     return {.action = ReleasePlan::Action::kRefuse};
   }
 
-  /// What is wrong with an address that no block begins at now; `story` is of what is around it.
+  /// Classifies an address at which no live block begins; `story` is the block around it.
   [[nodiscard]] std::optional<MisuseKind> find_pointer_fault(
       const void* pointer, const BlockHistory& story) const noexcept {
     if (story.known && !story.freed) return MisuseKind::kInteriorPointer;

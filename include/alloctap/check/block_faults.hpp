@@ -1,4 +1,4 @@
-/// What is wrong with a block, or with a call that gives one back.
+/// Detects corrupted blocks and invalid frees.
 #pragma once
 
 #include <cstdint>
@@ -13,46 +13,46 @@
 
 namespace alloctap {
 
-/// Finds faults and keeps them. Each function names the call in which it looks; one without a stack
-/// is a sweep over all blocks. Thread-safe; runs inside malloc. Constant-initialized, never
-/// destroyed.
+/// Detects faults of blocks during the call `call` and logs them; a call without a stack means a
+/// sweep. Logging functions return what `MisuseLog::add` returns. Thread-safe; runs inside malloc.
+/// Constant-initialized, never destroyed.
 class BlockFaults {
  public:
   [[nodiscard]] const MisuseLog& log() const noexcept { return log_; }
 
-  /// Keeps a fault of `gone`; as `MisuseLog::add`.
+  /// Logs a fault of the free `gone`.
   const Misuse* add(MisuseKind kind, const DeallocationEvent& gone, const BlockCall& call,
                     const BlockHistory& story) noexcept {
     return log_.add(make(kind, gone, call, story));
   }
 
-  /// Keeps an access near the block of `story`, or to it, that the processor refused.
+  /// Logs an access in or near the block of `story` that hit a guard page.
   const Misuse* add_refused(const os::MemoryFault& fault, const BlockCall& call,
                             const BlockHistory& story) noexcept;
 
-  /// Keeps a call of `function` with an address that is no block's. As `MisuseLog::add`.
+  /// Logs a query such as malloc_usable_size (`function`) for an address that is no block.
   const Misuse* add_question(MisuseKind kind, const void* pointer, std::string_view function,
                              const BlockCall& call, const BlockHistory& story) noexcept;
 
-  /// Keeps a fault of what a call reads or writes; `source` is of a copy. As `MisuseLog::add`.
+  /// Logs an invalid read or write; `source` is the source address of a copy.
   const Misuse* add_access(MisuseKind kind, const MemoryAccess& access, const BlockCall& call,
                            const BlockHistory& story, std::uintptr_t source = 0) noexcept;
 
-  /// Whether `gone` gives a live block back as it came.
+  /// Logs a deallocation call that does not match the allocation's kind, size, alignment or heap.
   void check_kind(const DeallocationEvent& gone, const BlockCall& call, const BlockHistory& story,
                   FoundMisuses& found) noexcept;
 
-  /// Whether a guard was changed of a block that is live, or was until now.
+  /// Logs changed red zones of a live block or one being freed. Returns false if intact.
   bool check_guards(const CheckSettings& settings, const CheckedBlock& block,
                     const DeallocationEvent& gone, const BlockCall& call,
                     FoundMisuses& found) noexcept;
 
-  /// Whether anything was changed in a block that was freed and is still kept.
+  /// Logs writes to a quarantined block. Returns false if it is unchanged.
   bool check_freed(const CheckSettings& settings, const CheckedBlock& block, const BlockCall& call,
                    FoundMisuses& found) noexcept;
 
  private:
-  /// What does not say that it writes is taken for a read.
+  /// Returns false for an access of unknown direction, which is reported as a read.
   static bool writes(const os::MemoryFault& fault) noexcept {
     return fault.access == os::FaultAccess::kWrite;
   }
@@ -62,7 +62,7 @@ class BlockFaults {
   static Misuse make(MisuseKind kind, const DeallocationEvent& gone, const BlockCall& call,
                      const BlockHistory& story) noexcept;
 
-  /// Out of line: a `Misuse` takes more stack than all else on the way of a free.
+  /// Out of line: a `Misuse` is the largest object on the stack of a free.
   void add_changes(MisuseKind kind, const ChangedBytes& changed, const DeallocationEvent& gone,
                    const BlockCall& call, const BlockHistory& story, FoundMisuses& found) noexcept;
 

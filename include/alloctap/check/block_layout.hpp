@@ -1,4 +1,4 @@
-/// Where the guards of a block are, what fills it, and whether it is as it should be.
+/// Lays out a block's red zones, and fills and verifies them.
 #pragma once
 
 #include <algorithm>
@@ -16,21 +16,22 @@
 
 namespace alloctap {
 
-/// Everything that a block of the allocator is made of, from its begin:
+/// The layout of a checked block within the allocator's block, from low to high addresses:
 ///
-///     front guard | what the program asked for | room to expand | rear guard
+///     left red zone | requested bytes | bytes of Expand | right red zone
 ///
 /// Pure functions of settings and records; they run inside malloc.
 class BlockLayout {
  public:
-  /// Whether an allocator can have such a block. It is asked for others as they are: it refuses
-  /// them, or hands out a smaller block (libstdc++ rounds sizes up to 0).
+  /// Returns whether size and alignment can be padded without overflow. The allocator sees an
+  /// impossible request unchanged. It refuses it, or returns a smaller block: libstdc++ rounds
+  /// sizes up to 0.
   [[nodiscard]] static bool is_possible(const AllocationRequest& wanted) noexcept {
     return wanted.size <= kLargest && wanted.alignment <= kLargest;
   }
 
-  /// What to ask of the allocator; `number` is left to the caller. An allocator that takes an
-  /// alignment that is no power of two rounds it up to the next one, as glibc's does.
+  /// Returns the size to request from the allocator; does not set `number`. Rounds an alignment
+  /// that is no power of two up to the next one, as glibc does.
   [[nodiscard]] static BlockPlan plan(const CheckSettings& settings,
                                       const AllocationRequest& wanted) noexcept {
     if (!is_possible(wanted)) return plain(wanted);
@@ -41,18 +42,18 @@ class BlockLayout {
     return {.bytes = std::max(bytes, kGranule), .front = front};
   }
 
-  /// Returns the plan of a block that no record is kept of.
+  /// Returns the plan of a block without a record: padded only if red zones or expansion are on.
   [[nodiscard]] static BlockPlan plan_unrecorded(const CheckSettings& settings,
                                                  const AllocationRequest& wanted) noexcept {
     return surrounds(settings) ? plan(settings, wanted) : plain(wanted);
   }
 
-  /// A block without anything around it.
+  /// Returns a plan without padding.
   [[nodiscard]] static BlockPlan plain(const AllocationRequest& wanted) noexcept {
     return {.bytes = wanted.size};
   }
 
-  /// Fills the record of a block of the allocator's, which is had by `plan` and begins at `raw`.
+  /// Fills the record of a block at `raw` that was allocated by `plan`.
   static void describe(const CheckSettings& settings, CheckedBlock& block, const BlockPlan& plan,
                        std::byte* raw, const AllocationRequest& wanted,
                        const BlockCall& call) noexcept {
@@ -71,7 +72,7 @@ class BlockLayout {
     block.pages.store(PageChange::kNone, std::memory_order_relaxed);
   }
 
-  /// How such a block goes back; `number` is left to the caller.
+  /// Returns how to free the block at the allocator; does not set `number`.
   [[nodiscard]] static ReleasePlan release_plan(const CheckedBlock& block) noexcept {
     return {.action = ReleasePlan::Action::kRelease,
             .block = block.raw(),
@@ -85,7 +86,7 @@ class BlockLayout {
     std::memset(rear_of(settings, block), kRearGuardByte, block.rear_guard);
   }
 
-  /// Writes those of the guards that have bytes in `[from, to)`.
+  /// Rewrites the red zones that overlap `[from, to)`.
   static void rewrite_guards(const CheckSettings& settings, const CheckedBlock& block,
                              std::uintptr_t from, std::uintptr_t to) noexcept {
     const auto rewrite = [&](std::byte* guard, std::size_t bytes, std::uint8_t byte) {
@@ -96,7 +97,7 @@ class BlockLayout {
     rewrite(rear_of(settings, block), block.rear_guard, kRearGuardByte);
   }
 
-  /// Whether the system lets this thread write what of the block and its guards was ever touched.
+  /// Returns whether the resident pages of the block and its red zones are writable.
   [[nodiscard]] static bool may_write(const CheckSettings& settings,
                                       const CheckedBlock& block) noexcept {
     std::byte* const begin = block.begin() - block.front_guard;
@@ -108,29 +109,29 @@ class BlockLayout {
     return may;
   }
 
-  /// Bytes that the program may use.
+  /// Returns the bytes that the program may use.
   [[nodiscard]] static std::size_t usable_bytes(const CheckSettings& settings,
                                                 const CheckedBlock& block) noexcept {
     return block.size + (block.guarded ? 0 : settings.expand);
   }
 
-  /// Fills a block that comes, but for the untouched pages of a large one.
+  /// Fills a new block, except for the untouched pages of a large one.
   static void fill_new(const CheckSettings& settings, void* block, std::size_t size) noexcept {
     fill(static_cast<std::byte*>(block), std::min(settings.fill_on_allocate, size), kAllocatedByte);
   }
 
-  /// Fills a block that is freed without a quarantine.
+  /// Fills a freed block that is not quarantined.
   static void fill_freed(const CheckSettings& settings, const CheckedBlock& block) noexcept {
     fill(block.begin(), filled(settings.fill_on_free, block), kFreedByte);
   }
 
-  /// Fills a block that is kept, guards too, and remembers which parts of it are to stay so.
+  /// Fills a block for quarantine, rewrites its red zones, and records which pages were filled.
   static void prepare_kept(const CheckSettings& settings, CheckedBlock& block) noexcept {
     block.filled.fill(block.begin(), filled(settings.fill_on_free, block), kFreedByte);
     write_guards(settings, block);
   }
 
-  /// Fills the parts of a kept block again.
+  /// Refills a quarantined block after a write to it was reported.
   static void refill_kept(const CheckedBlock& block) noexcept {
     block.filled.for_each(block.begin(), [](std::byte* part, std::size_t bytes, auto byte) {
       std::memset(part, byte, bytes);
@@ -145,7 +146,7 @@ class BlockLayout {
                                                  const CheckedBlock& block) noexcept {
     return find_changes(rear_of(settings, block), block.rear_guard, kRearGuardByte, block.begin());
   }
-  /// Of a block that was filled by `prepare_kept`.
+  /// Returns the bytes changed since `prepare_kept`.
   [[nodiscard]] static ChangedBytes freed_changes(const CheckedBlock& block) noexcept {
     ChangedBytes changes{.expected = kFreedByte};
     block.filled.for_each(block.begin(), [&](const std::byte* part, std::size_t bytes, auto byte) {
@@ -154,7 +155,7 @@ class BlockLayout {
     return changes;
   }
 
-  /// Bytes of the program's and around them.
+  /// Returns the requested bytes plus both red zones.
   [[nodiscard]] static std::size_t bytes_of(const CheckedBlock& block) noexcept {
     return block.front + block.size + block.rear_guard;
   }
@@ -162,15 +163,14 @@ class BlockLayout {
  private:
   static constexpr std::size_t kGranule = 16;
   static constexpr std::size_t kLargest = PTRDIFF_MAX / 2;
-  /// Blocks of a larger alignment have no guard in front, which would take as many bytes: the size
-  /// of a huge page.
+  /// Blocks with a larger alignment get no left red zone, which would need as many bytes. 2 MiB is
+  /// the size of a huge page.
   static constexpr std::size_t kLargestStep = std::size_t{2} << 20;
 
-  /// Bytes of what an alignment leaves in front of a block that are a guard as well: more would
-  /// bring in pages without use.
+  /// Alignment padding is used as a red zone up to this size. More would only make pages resident.
   static constexpr std::size_t kMaxFrontBytes = 4096;
 
-  /// Whether anything is to stand around blocks of the allocator.
+  /// Returns whether any setting pads the allocator's blocks.
   static bool surrounds(const CheckSettings& settings) noexcept {
     return (settings.front_guard | settings.rear_guard | settings.expand) != 0;
   }

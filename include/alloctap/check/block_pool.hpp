@@ -1,4 +1,4 @@
-/// Where the records of checked blocks live.
+/// A pool of records of checked blocks.
 #pragma once
 
 #include <array>
@@ -15,14 +15,14 @@
 
 namespace alloctap {
 
-/// Records under numbers from 1, made as they are needed, reused, and never given back: whoever
-/// holds an old number reads a record, if perhaps another block's. Thread-safe; runs inside malloc.
-/// Constant-initialized, never destroyed.
+/// An object pool of block records, named by 32-bit numbers. Records are created on demand and
+/// never freed, so a stale number still reads a valid record, if perhaps of another block.
+/// Thread-safe; runs inside malloc. Constant-initialized, never destroyed.
 class BlockPool {
  public:
   using Number = std::uint32_t;
   static constexpr Number kNone = 0;
-  /// How many numbers there are: they fit beside two bits.
+  /// End of the numbers: leaves two bits of a word for flags.
   static constexpr Number kEnd = Number{1} << 30;
   static constexpr Number kFirst = 64;
 
@@ -30,8 +30,8 @@ class BlockPool {
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;
 
-  /// The number of a record that nobody has; `kNone` where the system has no memory for one.
-  /// `hint` tells threads apart: those with different ones seldom wait for each other.
+  /// Returns the number of an unused record, or `kNone` if out of memory. `hint` selects one of 16
+  /// shards, to avoid lock contention between threads.
   [[nodiscard]] Number take(std::uint32_t hint) noexcept {
     Shard& shard = shards_[hint % kShards];
     const std::lock_guard hold(shard.lock);
@@ -50,17 +50,17 @@ class BlockPool {
     shard.free = number;
   }
 
-  /// `number` was given out once.
+  /// Precondition: `take` returned `number` once.
   [[nodiscard]] CheckedBlock& operator[](Number number) noexcept {
     return chunks_[number / kInChunk].load(std::memory_order_acquire)[number % kInChunk];
   }
 
-  /// Numbers from the first to before this one were made.
+  /// Returns the number behind the last created record.
   [[nodiscard]] Number end() const noexcept {
     return kInBatch + made_.load(std::memory_order_acquire);
   }
 
-  /// Calls `visit(Number, CheckedBlock&)` for each record that was ever made.
+  /// Calls `visit(Number, CheckedBlock&)` for each record ever created.
   template <class Visit>
   void for_each(Visit&& visit) {
     const Number behind = end();
@@ -78,7 +78,8 @@ class BlockPool {
     Number free = kNone;
   };
 
-  /// Takes a batch of numbers for `shard`. The first batch of all is left out: 0 is none.
+  /// Adds a batch of numbers to `shard`. Skips the first batch of the pool, because 0 means
+  /// `kNone`.
   bool refill(Shard& shard) noexcept {
     Number made = made_.load(std::memory_order_relaxed);
     do {
@@ -105,7 +106,7 @@ class BlockPool {
   }
 
   FutexLock lock_;
-  /// Beside the batch that is left out. Initially 0, so that a static pool takes no room in files.
+  /// Numbers created, without the first batch; 0 at first, so that a static pool lies in .bss.
   std::atomic<Number> made_{0};
   std::array<Shard, kShards> shards_{};
   ZeroedArray<std::atomic<CheckedBlock*>, kChunks> chunks_;

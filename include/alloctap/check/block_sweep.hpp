@@ -1,4 +1,4 @@
-/// A look at all blocks at once.
+/// Checks all blocks at once.
 #pragma once
 
 #include "alloctap/check/block_faults.hpp"
@@ -9,8 +9,9 @@
 
 namespace alloctap {
 
-/// Looks at guards and at what is kept, for a caller who holds the lock of that. What was changed
-/// is made whole, so that it is found once. Refers to all that it is given. Runs inside malloc.
+/// Checks the red zones of live blocks and the fill of quarantined ones, and repairs what it
+/// reports, so that each overwrite is reported once. The caller holds the quarantine's lock. Refers
+/// to all constructor arguments. Runs inside malloc.
 class BlockSweep {
  public:
   BlockSweep(const CheckSettings& settings, BlockFaults& faults, const BlockCall& call,

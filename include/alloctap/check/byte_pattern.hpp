@@ -1,4 +1,4 @@
-/// Bytes that must stay as they are, and which of them did not.
+/// Fill patterns, and the search for bytes that differ from them.
 #pragma once
 
 #include <algorithm>
@@ -9,27 +9,27 @@
 
 namespace alloctap {
 
-/// What stands where. The values are those of Android's malloc_debug.
+/// Fill values, those of Android's malloc_debug.
 inline constexpr std::uint8_t kFrontGuardByte = 0xAA;
 inline constexpr std::uint8_t kRearGuardByte = 0xBB;
 inline constexpr std::uint8_t kAllocatedByte = 0xEB;
 inline constexpr std::uint8_t kFreedByte = 0xEF;
 
-/// Bytes that were to be all the same and are not.
+/// The bytes of a filled range that differ from the fill value.
 struct ChangedBytes {
   static constexpr std::size_t kMaxShown = 16;
 
-  /// How many differ; 0 where none does.
+  /// Number of changed bytes.
   std::size_t count = 0;
-  /// Of the first and of the last one, from where the program's block begins.
+  /// Offsets of the first and last changed byte from the begin of the program's block.
   std::int64_t first = 0;
   std::int64_t last = 0;
   std::uint8_t expected = 0;
-  /// What stands from the first one on, as far as it goes: `shown` bytes.
+  /// The `shown` bytes from the first changed one on.
   std::array<std::uint8_t, kMaxShown> found{};
   std::uint8_t shown = 0;
 
-  /// Adds what was found further up in the same block.
+  /// Merges the changes of a range at higher addresses in this block.
   void add(const ChangedBytes& later) noexcept {
     if (count == 0) {
       *this = later;
@@ -40,13 +40,13 @@ struct ChangedBytes {
   }
 };
 
-/// Which of the `bytes` at `begin` are not `expected`; offsets count from `block`. Runs inside
-/// malloc. Other threads may write them meanwhile.
+/// Finds the bytes of `[begin, begin + bytes)` that differ from `expected`; offsets count from
+/// `block`. Runs inside malloc. Other threads may write the range concurrently.
 [[nodiscard]] inline ChangedBytes find_changes(const void* begin, std::size_t bytes,
                                                std::uint8_t expected, const void* block) noexcept {
   ChangedBytes changes{.expected = expected};
   const auto* const at = static_cast<const std::uint8_t*>(begin);
-  // Equal to its first byte, and each to the next one: so all are.
+  // memcmp of a range with itself shifted by one: all bytes equal the first one.
   if (bytes == 0 || (at[0] == expected && std::memcmp(at, at + 1, bytes - 1) == 0)) return changes;
   const std::int64_t offset = at - static_cast<const std::uint8_t*>(block);
   for (std::size_t i = 0; i < bytes; ++i) {

@@ -1,4 +1,4 @@
-/// What the calls that blocks come and go by are called in reports.
+/// Names of allocation and deallocation calls in reports.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-/// Blocks whose pages the program protected, replaced or discarded.
+/// Tracks blocks whose pages the program protected, replaced or discarded.
 #pragma once
 
 #include <cstddef>
@@ -12,34 +12,34 @@
 
 namespace alloctap {
 
-/// Says of a block whether checks may read and write it, and notes what the program does to pages.
-/// A block that no such call met costs nothing; of others the system is asked when they go. Refers
-/// to all that it is given. Thread-safe; runs inside malloc.
+/// Decides whether checks may access a block, and records calls such as mprotect on pages of
+/// blocks. Blocks without such a call cost nothing; for others the system is asked when they are
+/// freed. Refers to all constructor arguments. Thread-safe; runs inside malloc.
 class ChangedPages {
  public:
   ChangedPages(const CheckSettings& settings, CheckedBlocks& blocks, GuardedBlocks& guards) noexcept
       : settings_(settings), blocks_(blocks), guards_(guards) {}
 
-  /// Whether nothing keeps the block from being read and written.
+  /// Returns whether the program left the block's pages unchanged.
   [[nodiscard]] static bool is_plain(const CheckedBlock& block) noexcept {
     return block.pages.load(std::memory_order_relaxed) == PageChange::kNone;
   }
 
-  /// Whether it may be read and written at this moment.
+  /// Returns whether checks may read and write the block now.
   [[nodiscard]] static bool may_access(const CheckSettings& settings,
                                        const CheckedBlock& block) noexcept;
 
-  /// Returns whether a block that is being freed may be read and written. If so, it is plain from
-  /// then on, because the program no longer changes its pages.
+  /// Returns whether checks may access a block that is being freed. If so, marks its pages as
+  /// unchanged, because the program no longer changes them.
   [[nodiscard]] static bool settle(const CheckSettings& settings, CheckedBlock& block) noexcept;
 
-  /// The program changed the pages of `[address, address + bytes)`, and with them blocks that lie
-  /// in the first one. A block that begins in a later page is not looked for: no program knows what
-  /// follows its own block.
+  /// Records a change of the pages of `[address, address + bytes)` in the blocks that lie in the
+  /// first page. Ignores blocks that begin in later pages: no program knows which blocks follow its
+  /// own.
   void note(const void* address, std::size_t bytes, PageChange change) noexcept;
 
-  /// Whether the program changed pages of the block beside an inaccessible page that `address` is
-  /// nearest to: then an access that is refused is its own affair.
+  /// Returns whether the program changed pages of the guard-page block nearest to `address`. A
+  /// fault there is then the program's own.
   [[nodiscard]] bool has_changed(const void* address) noexcept {
     const BlockPool::Number number = guards_.nearest(address, blocks_.pool());
     return number != BlockPool::kNone && !is_plain(blocks_[number]);

@@ -1,4 +1,4 @@
-/// The names by which checks are asked for at run time.
+/// Names of the checks that are selectable at run time.
 #pragma once
 
 #include <array>
@@ -10,30 +10,30 @@
 
 namespace alloctap {
 
-/// An option that a text may name: of Android's malloc_debug with its default and its range
-/// (bionic, libc/malloc_debug/README.md), or of ours.
+/// An option of ALLOCTAP_OPTIONS. Options of Android's malloc_debug have its defaults and ranges
+/// (bionic, libc/malloc_debug/README.md); others are alloctap's own.
 struct CheckOption {
   enum class Value : std::uint8_t {
-    /// `name` alone.
+    /// `name`.
     kNone,
-    /// `name`, which means the default, or `name=NUMBER`.
+    /// `name` (the default) or `name=NUMBER`.
     kNumber,
-    /// `name`, which means all, or `name=KIND+KIND...` of `key_of`.
+    /// `name` (all kinds) or `name=KIND+KIND...` with the words of `key_of`.
     kKinds,
   };
 
   std::string_view name;
   Value value = Value::kNone;
-  /// Numbers are from `least` to `most`.
+  /// The default of a number, and its inclusive range.
   std::uint64_t preset = 0;
   std::uint64_t least = 0;
   std::uint64_t most = 0;
-  /// Puts it into force; nullptr for what every tracker does already. Not of `kKinds`, which sets
-  /// `CheckSettings::abort_on`.
+  /// Sets the option in `settings`; nullptr for what every tracker does anyway. Unused for
+  /// `kKinds`, which sets `CheckSettings::abort_on`.
   void (*apply)(CheckSettings& settings, std::uint64_t number) = nullptr;
 };
 
-/// An option of malloc_debug that is not to be had here, with what to do instead.
+/// An option of malloc_debug that alloctap does not support, and its substitute.
 struct AbsentCheckOption {
   std::string_view name;
   std::string_view alias;

@@ -1,4 +1,4 @@
-/// The contract of checks: what is looked after beyond who holds memory.
+/// The concept of checks: what a tracker verifies beyond recording allocations.
 #pragma once
 
 #include <concepts>
@@ -8,26 +8,25 @@
 
 namespace alloctap {
 
-/// What a check cannot do without.
+/// The abilities that a check requires of the hook.
 struct CheckNeeds {
-  /// Every free of a block reaches the hook before the allocator. A block that goes unseen leaves
-  /// its record behind, which is then taken for that of the next block there; and where the
-  /// program's bytes begin inside of it, nobody else can give it back.
+  /// Every free of a block reaches the hook before the allocator. A missed free leaves a stale
+  /// record, which is then taken for that of the next block at this address. If a block has a left
+  /// red zone, the allocator cannot free the program's pointer at all.
   bool owns_every_free = false;
-  /// The hook can hand out memory of the check's own in the allocator's place.
+  /// The hook can return memory of the check's own instead of the allocator's.
   bool uses_guard_pages = false;
 };
 
-/// One check. `apply` adds it to settings, `needs` says what it needs of the hook.
+/// A check. `apply` enables it in the settings; `needs` states what it requires of the hook.
 template <class C>
 concept Check = requires(CheckSettings& settings) {
   { C::needs } -> std::convertible_to<CheckNeeds>;
   { C::apply(settings) } noexcept -> std::same_as<void>;
 };
 
-/// The slot of a tracker. `kChecks` says whether there is anything to check, `needs` what the hook
-/// must be able to do, `settings()` what is checked; the same for the whole process from the first
-/// call of the hook on.
+/// The slot `Checks` of a tracker. `kChecks` is false if there is nothing to check; `needs` states
+/// what the hook must support. `settings()` must not change after the first call of the hook.
 template <class P>
 concept CheckPolicy = requires {
   { P::kChecks } -> std::convertible_to<bool>;
@@ -35,8 +34,8 @@ concept CheckPolicy = requires {
   { P::settings() } noexcept -> std::convertible_to<CheckSettings>;
 };
 
-/// Whether `P` may check functions of strings: that of settings which the compiler knows, else
-/// true.
+/// Returns whether `P` may check string functions. Returns true if the settings are known only at
+/// run time.
 template <CheckPolicy P>
 [[nodiscard]] consteval bool may_check_strings() {
   if constexpr (requires { typename std::bool_constant<P::settings().strings>; }) {
@@ -46,7 +45,7 @@ template <CheckPolicy P>
   }
 }
 
-/// Nothing; and nothing of checks is compiled into the tracker.
+/// No checks: compiles no checking code into the tracker.
 struct NoChecks {
   static constexpr bool kChecks = false;
   static constexpr CheckNeeds needs{};

@@ -1,4 +1,4 @@
-/// What is checked, and how much of it.
+/// The settings of the checks.
 #pragma once
 
 #include <cstddef>
@@ -8,51 +8,51 @@
 
 namespace alloctap {
 
-/// On which side of a block an inaccessible page begins at once.
+/// The edge of a block that is adjacent to a guard page.
 enum class PageEdge : std::uint8_t { kRight, kLeft, kRandom };
 
-/// Sizes in bytes; 0 means off.
+/// Which checks are on. Sizes are in bytes; 0 turns a check off.
 struct CheckSettings {
-  /// Whole blocks.
+  /// Means whole blocks.
   static constexpr std::size_t kAllBytes = SIZE_MAX;
 
   bool operator==(const CheckSettings&) const = default;
 
-  /// Whether anything but `guard_pages` has to do with every block, or with every call.
+  /// Returns whether any check other than `guard_pages` concerns every block or every call.
   [[nodiscard]] constexpr bool touches_all() const noexcept {
     return blocks || strings || (front_guard | rear_guard | expand | fill_on_allocate) != 0;
   }
 
-  /// Whether each block is remembered until it goes and for some time after: all below but `expand`
-  /// and `fill_on_allocate` need it. What is given back twice, or is no block, is found then.
+  /// Whether each block has a record until some time after its free. Finds double frees and frees
+  /// of addresses inside blocks. All checks below need it, except `expand` and `fill_on_allocate`.
   bool blocks = false;
-  /// Whether what gives a block back must fit what it came from.
+  /// Whether the deallocation call must match the allocation call.
   bool kinds = false;
-  /// Whether a free of an unknown address is a fault. Only where every block is known, from the
-  /// first call of the process on, of every module; or where the hook asks the allocator of others.
+  /// Whether a free of an unknown address is a fault. Requires a hook that sees every module's
+  /// allocations from process start, or one that asks the allocator about older blocks.
   bool unknown_pointers = false;
-  /// Whether functions of strings and of memory are checked.
+  /// Whether calls of string and memory functions are checked.
   bool strings = false;
   std::size_t front_guard = 0;
   std::size_t rear_guard = 0;
-  /// Bytes behind each block that the program may use without having asked for them.
+  /// Usable bytes behind each block beyond those requested.
   std::size_t expand = 0;
   std::size_t fill_on_allocate = 0;
   std::size_t fill_on_free = 0;
-  /// How many freed blocks are kept from the allocator, and how many bytes of them at most.
+  /// Bounds of the quarantine: blocks, and bytes.
   std::uint32_t quarantine_blocks = 0;
   std::size_t quarantine_bytes = std::size_t{256} << 20;
-  /// How many freed blocks are remembered beyond that, to tell who freed them.
+  /// Freed blocks whose history is kept beyond the quarantine, to report who freed them.
   std::uint32_t remembered_frees = 16384;
-  /// One in so many blocks stands beside an inaccessible page, and is one when it was freed; 1:
-  /// each that there is room for, 0: none. These need none of what is above, and have no other
-  /// guards.
+  /// Places one in this many blocks beside a guard page until some time after its free. 1 means
+  /// every block while the pool has room, 0 means off. Such blocks need no other setting and have
+  /// no other red zones.
   std::uint32_t guard_pages = 0;
   PageEdge guard_edge = PageEdge::kRight;
-  /// Whether a thread that touches such a page goes on as if it might, once that was told of. Else
-  /// the fault is left to the handler that was there, or ends the process.
+  /// Whether a thread continues after it touched a guard page, once that was reported. Otherwise
+  /// the fault goes to the previous handler, or ends the process.
   bool outlives_faults = false;
-  /// The first fault of these kinds ends the process, by SIGABRT, once it has been told of.
+  /// The first fault in this set raises SIGABRT after the report.
   MisuseKinds abort_on;
 };
 

@@ -1,4 +1,4 @@
-/// What is kept of a block that is checked.
+/// The record of a checked block.
 #pragma once
 
 #include <atomic>
@@ -14,46 +14,46 @@
 
 namespace alloctap {
 
-/// Lives in a `BlockPool` and is named by its number there. Written by the thread that has the
-/// block in its hands; others read it for reports, and may find it in the middle of a change where
-/// the program races with itself.
+/// Lives in a `BlockPool` under its number there. Only the thread that allocates or frees the block
+/// writes it. Others read it for reports, and may see a partial update if the program has a data
+/// race.
 struct CheckedBlock {
   enum class State : std::uint8_t {
-    /// In nobody's hands, or on its way to the program.
+    /// Unused, or not yet returned to the program.
     kUnused,
     kLive,
-    /// Given back by the program.
+    /// Freed by the program.
     kFreed,
   };
 
   std::atomic<State> state{State::kUnused};
-  /// Whether it was freed and its memory is still kept from the allocator.
+  /// Whether the block is freed and quarantined.
   std::atomic<bool> kept{false};
   AllocationKind kind = AllocationKind::kMalloc;
   DeallocationKind freed_by = DeallocationKind::kFree;
-  /// As a power of two; `kNoAlignment` where the call named none.
+  /// log2 of the alignment; `kNoAlignment` if the call named no alignment.
   std::uint8_t alignment_exponent = kNoAlignment;
-  /// Bytes in front of the program's, with the guard at their end, and of the guard behind them.
+  /// Bytes in front of the program's; the last `front_guard` of them are the left red zone.
   std::uint32_t front = 0;
   std::uint32_t front_guard = 0;
   std::uint32_t rear_guard = 0;
-  /// Of the pool.
+  /// The next free record in the `BlockPool`.
   std::uint32_t next = 0;
-  /// Whether it is of a `GuardedPool`, and not the allocator's.
+  /// Whether the block lies in a `GuardedPool` rather than in the allocator's heap.
   bool guarded = false;
-  /// Bytes of the program's.
+  /// Requested bytes.
   std::uint64_t size = 0;
   BlockCall allocated;
   BlockCall gone;
-  /// What the program did to its pages, while that may keep it from being read and written.
+  /// The last page change (mprotect, madvise) that may keep checks from reading or writing it.
   std::atomic<PageChange> pages{PageChange::kNone};
-  /// While it is kept.
+  /// Pages filled for the quarantine.
   FilledParts filled;
   [[no_unique_address]] os::HeapHandle heap{};
 
   static constexpr std::uint8_t kNoAlignment = 0xFF;
 
-  /// What is no power of two is rounded up to one, as allocators do.
+  /// Rounds an alignment that is no power of two up to one, as allocators do.
   void set_alignment(std::size_t alignment) noexcept {
     alignment_exponent =
         alignment == 0 ? kNoAlignment
@@ -67,11 +67,12 @@ struct CheckedBlock {
     return state.load(std::memory_order_acquire) == State::kUnused;
   }
 
-  /// Where the program's bytes begin. Others look at it whenever a block comes where this one was.
+  /// Returns the first of the program's bytes. Atomic: other threads read it while the record is
+  /// reused.
   [[nodiscard]] std::byte* begin() const noexcept { return begin_.load(std::memory_order_relaxed); }
   void set_begin(std::byte* begin) noexcept { begin_.store(begin, std::memory_order_relaxed); }
 
-  /// As the allocator knows it.
+  /// Returns the pointer that the allocator returned.
   [[nodiscard]] void* raw() const noexcept { return begin() - front; }
 
   [[nodiscard]] BlockHistory story() const noexcept {

@@ -1,4 +1,4 @@
-/// Which block an address belongs to.
+/// Finds the block that contains an address.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +13,11 @@
 
 namespace alloctap {
 
-/// Live blocks, and those that were freed for as long as they are remembered, by address. The word
-/// of `ShadowMemory` at which a block begins says its number, and so do the first words of the
-/// 4 KiB regions that it reaches into; of 64 regions, or of 64 times 64, that belong to one block
-/// only the first. So a block is found from any address inside it in 258 steps at most, and a huge
-/// one takes no time and memory for each of its pages. Thread-safe; runs inside malloc.
-/// Constant-initialized, never destroyed.
+/// An index of live and recently freed blocks by address. The shadow word at which a block begins
+/// has its number. The first words of the 4 KiB regions that it extends into have it, too. If 64 or
+/// 64 * 64 aligned regions belong to one block, only the first has it. A look-up takes at most 258
+/// steps from any address in a block, and huge blocks cost no time or memory for each page.
+/// Thread-safe; runs inside malloc. Constant-initialized, never destroyed.
 class CheckedBlocks {
  public:
   using Number = BlockPool::Number;
@@ -29,14 +28,14 @@ class CheckedBlocks {
   BlockPool& pool() noexcept { return pool_; }
   CheckedBlock& operator[](Number number) noexcept { return pool_[number]; }
 
-  /// Whether a block that begins there can be kept: at multiples of 16.
+  /// Returns whether a block at `begin` can be indexed: multiples of 16.
   [[nodiscard]] static bool covers(const void* begin) noexcept {
     return ShadowMemory::covers(begin);
   }
 
-  /// Makes `number`, whose record is complete and begins where `covers` says so, known as live;
-  /// false where the system has no memory for that. `replaced` is the number of what began there
-  /// before and is live in name alone, its free having passed unseen; or `kNone`.
+  /// Inserts the block and marks it live; its record must be complete and `covers` its begin.
+  /// Returns false if out of memory. Sets `replaced` to an earlier block there whose free was not
+  /// seen, or to `kNone`.
   [[nodiscard]] bool insert(Number number, Number& replaced) noexcept {
     CheckedBlock& block = pool_[number];
     Word* const word = memory_.make(block.begin());
@@ -54,7 +53,7 @@ class CheckedBlocks {
     return true;
   }
 
-  /// The block that begins at `pointer`, live or freed; `kNone` where none is known.
+  /// Returns the block, live or freed, that begins at `pointer`, or `kNone`.
   [[nodiscard]] Number at(const void* pointer) noexcept {
     if (!covers(pointer)) return kNone;
     Word* const word = memory_.find_made(pointer);
@@ -64,13 +63,12 @@ class CheckedBlocks {
     return is_begin && pool_[number].begin() == pointer ? number : kNone;
   }
 
-  /// The block that `pointer` lies in: a live one if there is one, else one that was freed. The
-  /// guards belong to it.
+  /// Returns the block whose bytes or red zones contain `pointer`, preferably a live one.
   [[nodiscard]] Number around(const void* pointer) noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(pointer);
     const std::uintptr_t granule = address / kGranule * kGranule;
     Number freed = kNone;
-    // A guard in front is part of a block that begins further up.
+    // `pointer` may lie in the left red zone of a block that begins at a higher address.
     for (std::uintptr_t ahead = granule; ahead < granule + kFarthestFront; ahead += kGranule) {
       const Number number = begin_at(ahead);
       if (number == kNone) continue;
@@ -90,14 +88,13 @@ class CheckedBlocks {
     return freed;
   }
 
-  /// What is known of that block; `known` is false where none is.
+  /// Returns the history of the block that contains `pointer`; `known` is false if none does.
   [[nodiscard]] BlockHistory story_around(const void* pointer) noexcept {
     const Number number = around(pointer);
     return number == kNone ? BlockHistory{} : pool_[number].story();
   }
 
-  /// The first block that begins behind `address` and before `end`, and at most a region further
-  /// up; `kNone` where none does.
+  /// Returns the first block that begins in `(address, end)`, or `kNone`. Searches 4 KiB at most.
   [[nodiscard]] Number first_between(std::uintptr_t address, std::uintptr_t end) noexcept {
     end = std::min(end, address + ShadowMemory::kRegion);
     std::uintptr_t at = address / kGranule * kGranule + kGranule;
@@ -113,8 +110,7 @@ class CheckedBlocks {
     return kNone;
   }
 
-  /// Calls `visit(CheckedBlock&)` for the live block that `page` lies in and those that begin in
-  /// it.
+  /// Calls `visit(CheckedBlock&)` for each live block that overlaps the page.
   template <class Visit>
   void for_each_live_at(std::uintptr_t page, std::size_t bytes, Visit&& visit) {
     Number number = around(reinterpret_cast<const void*>(page));
@@ -127,40 +123,40 @@ class CheckedBlocks {
     }
   }
 
-  /// From live to freed, for the block that begins at `begin`. False where it is not live there: it
-  /// was freed already, perhaps at this moment by another thread, and its record may be another's.
+  /// Changes a block from live to freed. Returns false if no live block begins at `begin`: it was
+  /// freed before, or concurrently, and its record may have been reused.
   [[nodiscard]] bool end_life(Number number, const void* begin) noexcept {
     CheckedBlock& block = pool_[number];
-    // In this order: only a live record stays where it is, so what begins there after it was seen
-    // to be live is the same block.
+    // The order matters: only a live record keeps its address, so a begin read after the state
+    // belongs to this block.
     State state = block.state.load(std::memory_order_acquire);
     if (state != State::kLive || block.begin() != begin) return false;
     return block.state.compare_exchange_strong(state, State::kFreed, std::memory_order_acq_rel);
   }
 
-  /// What begins at `pointer` is a block now that is not looked after: of the tracker, or of the
-  /// allocator on the way of another call. Some of these end in the program's hands.
+  /// Marks the block at `pointer` as unchecked: it is the tracker's own, or allocated within
+  /// another allocation call. The program may free some of them.
   void register_unchecked_block(const void* pointer) noexcept {
     Word* const word = covers(pointer) ? memory_.make(pointer) : nullptr;
     if (word == nullptr) return misses_some_.store(true, std::memory_order_relaxed);
     word->store(kUnchecked, std::memory_order_release);
   }
 
-  /// Whether nothing is known of what stands at `pointer`, neither that nor a block.
+  /// Returns whether the index has neither a block nor an unchecked mark for `pointer`.
   [[nodiscard]] bool is_unknown_block(const void* pointer) noexcept {
     Word* const word = covers(pointer) ? memory_.find_made(pointer) : nullptr;
     const bool is_noted = word != nullptr && word->load(std::memory_order_acquire) == kUnchecked;
     return !is_noted && around(pointer) == kNone;
   }
 
-  /// Whether that is, or may be, what begins at `pointer`.
+  /// Returns whether `pointer` has an unchecked mark, or may have had one that was lost.
   [[nodiscard]] bool may_be_unchecked(const void* pointer) noexcept {
     Word* const word = covers(pointer) ? memory_.find_made(pointer) : nullptr;
     if (word == nullptr) return misses_some_.load(std::memory_order_relaxed);
     return word->load(std::memory_order_acquire) == kUnchecked;
   }
 
-  /// The same; it is forgotten.
+  /// Removes an unchecked mark. Returns false if there was no mark and none was lost.
   [[nodiscard]] bool take_unchecked(const void* pointer) noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(pointer);
     if (!covers(pointer)) {
@@ -172,10 +168,10 @@ class CheckedBlocks {
     return word->compare_exchange_strong(content, kNone, std::memory_order_acq_rel);
   }
 
-  /// The record of `number` is no longer found by its address.
+  /// Removes the block from the index.
   void hide(Number number) noexcept { clear(pool_[number].begin(), number); }
 
-  /// Forgets `number`, which is freed, and gives its record back.
+  /// Removes a freed block from the index and returns its record to the pool.
   void forget(Number number, std::uint32_t hint) noexcept {
     const CheckedBlock& block = pool_[number];
     clear(block.begin(), number);
@@ -188,7 +184,7 @@ class CheckedBlocks {
 
   static constexpr Number kNone = BlockPool::kNone;
   static constexpr std::uintptr_t kGranule = 16;
-  /// Bytes, from regions to what stands for many of them.
+  /// Bytes that one word covers for large blocks: one region, 64 regions, 64 * 64 regions.
   static constexpr std::array<std::uintptr_t, 3> kSteps{
       ShadowMemory::kRegion, 64 * ShadowMemory::kRegion, 4096 * ShadowMemory::kRegion};
   static constexpr Number kContinued = Number{1} << 31;
@@ -196,10 +192,10 @@ class CheckedBlocks {
   static constexpr Number kUnchecked = ~Number{0};
   static_assert(BlockPool::kEnd < kNumber);
   static constexpr std::uintptr_t kLeastAlignment = 8;
-  /// Bytes. An address that lies in a front guard further out is nobody's.
+  /// Bytes of a left red zone that are searched; addresses farther out belong to no block.
   static constexpr std::uintptr_t kFarthestFront = 64;
 
-  /// Whether anything was ever noted near it.
+  /// Returns whether a word near `address` was ever written.
   [[nodiscard]] bool has_words(std::uintptr_t address) noexcept {
     const auto* const pointer = reinterpret_cast<const void*>(address);
     return covers(pointer) && memory_.find_made(pointer) != nullptr;
@@ -209,7 +205,7 @@ class CheckedBlocks {
     return at(reinterpret_cast<const void*>(address));
   }
 
-  /// Of the block that begins there or reaches into the region that begins there.
+  /// Returns the block that begins at `address`, or that extends into the region there.
   [[nodiscard]] Number any_at(std::uintptr_t address) noexcept {
     const auto* const pointer = reinterpret_cast<const void*>(address);
     Word* const word = covers(pointer) ? memory_.find_made(pointer) : nullptr;
@@ -217,7 +213,7 @@ class CheckedBlocks {
     return content == kUnchecked ? kNone : content & kNumber;
   }
 
-  /// Whether the block is live and `address` in it; notes in `freed` one that is not live.
+  /// Returns whether the block is live and contains `address`. Stores a freed one in `freed`.
   bool holds(Number number, std::uintptr_t address, Number& freed) noexcept {
     const CheckedBlock& block = pool_[number];
     const auto begin = reinterpret_cast<std::uintptr_t>(block.begin());
@@ -230,8 +226,8 @@ class CheckedBlocks {
     return state == State::kLive;
   }
 
-  /// Calls `visit` with the first address of each region behind the begin that the block reaches,
-  /// or of so many regions as lie in one of `kSteps` that the block has to itself.
+  /// Calls `visit` with the first address of each region behind the begin that the block extends
+  /// into. Calls it once for 64 or 64 * 64 aligned regions that the block fills.
   template <class Visit>
   static void for_each_region(const CheckedBlock& block, Visit&& visit) {
     const auto begin = reinterpret_cast<std::uintptr_t>(block.begin());
@@ -256,7 +252,7 @@ class CheckedBlocks {
 
   BlockPool pool_;
   ShadowMemory memory_;
-  /// Whether a block that is not looked after could not be noted.
+  /// Whether an unchecked mark was lost for lack of memory.
   std::atomic<bool> misses_some_{false};
 };
 

@@ -1,12 +1,12 @@
-/// Checks that are chosen when the program is compiled.
+/// Checks chosen at compile time.
 #pragma once
 
 #include "alloctap/check/check_policy.hpp"
 
 namespace alloctap {
 
-/// All of `Choices`. Any but `Expand` and `FillOnAllocate` finds blocks that are freed twice, and
-/// frees of addresses inside of blocks, too.
+/// Enables all of `Choices`. Every choice except `Expand` and `FillOnAllocate` also finds double
+/// frees and frees of addresses inside blocks.
 ///
 ///     using Checks = alloctap::Checks<alloctap::KindMismatch, alloctap::RearGuard<>>;
 template <Check... Choices>

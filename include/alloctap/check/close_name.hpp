@@ -1,4 +1,4 @@
-/// What was meant by a name that is none.
+/// Suggests the intended name for a misspelt one.
 #pragma once
 
 #include <algorithm>
@@ -9,15 +9,15 @@
 
 namespace alloctap {
 
-/// Finds the candidate that is closest to a misspelt name, by the optimal string alignment
-/// distance: insertions, deletions, replacements and swaps of neighbours. Letters of both cases are
-/// alike, and so are '-' and '_'. Allocates nothing. Control plane; not thread-safe.
+/// Finds the candidate closest to a misspelt name by optimal string alignment distance: insertions,
+/// deletions, substitutions, transpositions. Ignores case, and treats '-' and '_' as equal.
+/// Allocates nothing. Control plane; not thread-safe.
 class CloseName {
  public:
   explicit CloseName(std::string_view misspelt) noexcept
       : misspelt_(misspelt), closest_(std::max<std::size_t>(1, misspelt.size() / 3)) {}
 
-  /// `candidate` must outlive this.
+  /// Considers `candidate`, which must outlive this object.
   void offer(std::string_view candidate) noexcept {
     if (misspelt_.empty() || candidate.size() > kMaxLetters || misspelt_.size() > kMaxLetters) {
       return;
@@ -29,12 +29,12 @@ class CloseName {
     found_ = candidate;
   }
 
-  /// Returns the first of the closest candidates; empty if none is close. One edit is close, and
-  /// one in three letters; or a beginning of it.
+  /// Returns the first of the closest candidates, or an empty string if none is close. Close means
+  /// one edit, or one per three letters, or that the misspelt name is a prefix.
   [[nodiscard]] std::string_view found() const noexcept { return found_; }
 
  private:
-  /// Longer names are close to nothing.
+  /// Longer names never match.
   static constexpr std::size_t kMaxLetters = 63;
   static constexpr std::size_t kFewestFirstLetters = 3;
   using Row = std::array<std::size_t, kMaxLetters + 1>;
@@ -72,7 +72,7 @@ class CloseName {
   }
 
   std::string_view misspelt_;
-  /// No candidate that is further away is found.
+  /// The largest distance that still matches.
   std::size_t closest_;
   std::string_view found_;
 };

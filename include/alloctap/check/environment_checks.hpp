@@ -1,4 +1,4 @@
-/// Checks that the environment of the program asks for.
+/// Checks selected by the environment variable ALLOCTAP_OPTIONS.
 #pragma once
 
 #include <array>
@@ -12,9 +12,9 @@
 
 namespace alloctap {
 
-/// As `SelectableChecks`, with what the variable ALLOCTAP_OPTIONS said when the program started, in
-/// the words of `parse_check_options`: "level10", or "guard=64 free_track". Where it says nothing,
-/// or anything that is wrong, nothing is checked; of what is wrong `Tracker::start` tells.
+/// `SelectableChecks` that follow ALLOCTAP_OPTIONS as it was at process start, such as "level10" or
+/// "guard=64 free_track" (`parse_check_options`). If the variable is empty or has an error, nothing
+/// is checked; `Tracker::start` reports errors.
 template <class Domain = void>
 class EnvironmentChecks {
  public:
@@ -24,8 +24,8 @@ class EnvironmentChecks {
 
   static const CheckSettings& settings() noexcept { return Selected::settings(); }
 
-  /// Puts into force what the variable says. Where the hook has a first call, in that one, else
-  /// before it is installed; once, not thread-safe. May allocate.
+  /// Applies the variable, once. Runs in the hook's first call if it has one, otherwise before
+  /// installation. Not thread-safe; may allocate.
   static void read_environment() {
     if (was_read_) return;
     was_read_ = true;
@@ -33,7 +33,7 @@ class EnvironmentChecks {
     if (asked.ok()) Selected::select(*asked);
   }
 
-  /// Whether the variable is in order, or all that is wrong with it. Control plane.
+  /// Returns all errors in the variable. Control plane.
   static Status status() {
     const Result<CheckSettings> asked = parse();
     if (asked.ok()) return Status();

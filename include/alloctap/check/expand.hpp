@@ -1,4 +1,4 @@
-/// Gives blocks more room than was asked for.
+/// Adds usable bytes behind each block.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace alloctap {
 
-/// A program that fails without it and does not with it writes behind its blocks.
+/// Extends each block by `kBytes`. A program that fails only without it overruns its blocks.
 template <std::size_t kBytes = 16>
 struct Expand {
   static_assert(kBytes > 0 && kBytes <= 16384, "a block is expanded by 1 to 16384 bytes");

@@ -1,4 +1,4 @@
-/// Fills blocks that come.
+/// Fills new blocks.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace alloctap {
 
-/// With `kAllocatedByte`, in the first `kBytes`; what calloc and strdup return is as they promise.
-/// A program that reads what it never wrote does not find zeros there by chance.
+/// Fills the first `kBytes` of each new block with `kAllocatedByte`, so that reads of uninitialized
+/// memory do not find zeros. Leaves the content that calloc and strdup promise.
 template <std::size_t kBytes = CheckSettings::kAllBytes>
 struct FillOnAllocate {
   static_assert(kBytes > 0, "filling no bytes is leaving FillOnAllocate out");

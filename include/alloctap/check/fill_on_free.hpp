@@ -1,4 +1,4 @@
-/// Fills blocks that go.
+/// Fills freed blocks.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace alloctap {
 
-/// With `kFreedByte`, in the first `kBytes`. A program that reads what it gave back does not find
-/// what it left there.
+/// Fills the first `kBytes` of each freed block with `kFreedByte`, so that use after free does not
+/// find the old content.
 template <std::size_t kBytes = CheckSettings::kAllBytes>
 struct FillOnFree {
   static_assert(kBytes > 0, "filling no bytes is leaving FillOnFree out");

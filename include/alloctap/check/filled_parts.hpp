@@ -1,4 +1,4 @@
-/// Which parts of a freed block were filled.
+/// Records which pages of a freed block were filled.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,18 @@
 
 namespace alloctap {
 
-/// Fills memory but for the untouched pages of a large block, and remembers which pages those are,
-/// a bit for each: later writes to them are distinguished from what was filled. Where the system
-/// has no memory for the bits, nothing is filled. Not thread-safe; runs inside malloc. The memory
-/// is given back by `release`, not by a destructor.
+/// Fills a freed block except for the untouched pages of a large one. Keeps a bitmap of the filled
+/// pages, so that later writes to untouched pages are detected too. Fills nothing if there is no
+/// memory for the bitmap. Not thread-safe; runs inside malloc. `release`, not a destructor, frees
+/// the bitmap.
 class FilledParts {
  public:
-  /// Fills what was touched of the `bytes` at `begin`, with `byte`.
+  /// Fills the touched pages of the `bytes` at `begin`.
   void fill(std::byte* begin, std::size_t bytes, std::uint8_t byte) noexcept;
 
-  /// Calls `visit(std::byte* begin, std::size_t bytes, std::uint8_t byte)` for each part and what
-  /// it consists of unless it is written to: what was filled, and zeros in what was touched
-  /// since. `begin` is the block's, as it was for `fill`.
+  /// Calls `visit(std::byte* begin, std::size_t bytes, std::uint8_t byte)` for each part, with the
+  /// value that it has if it is unmodified. That is the fill value, or 0 in pages touched since.
+  /// Pass the `begin` of `fill`.
   template <class Visit>
   void for_each(std::byte* begin, Visit&& visit) const {
     if (bits_ == nullptr) return visit(begin, bytes_, byte_);
@@ -34,7 +34,7 @@ class FilledParts {
     });
   }
 
-  /// Forgets them all.
+  /// Frees the bitmap and forgets the fill.
   void release() noexcept {
     release_bits();
     bytes_ = 0;
@@ -50,7 +50,7 @@ class FilledParts {
     return (pages_ + kBits - 1) / kBits * sizeof(Word);
   }
 
-  /// How many of the `most` bytes at `part` are of one kind, all filled or none.
+  /// Returns how many of the `most` bytes at `part` are all in filled pages, or all in others.
   [[nodiscard]] std::size_t run_at(const std::byte* begin, const std::byte* part,
                                    std::size_t most) const noexcept;
 

@@ -1,4 +1,4 @@
-/// What one call found wrong that was not known yet.
+/// The new faults that one call found.
 #pragma once
 
 #include <array>
@@ -8,12 +8,12 @@
 
 namespace alloctap {
 
-/// Up to `kMaxKept` faults, which a `MisuseLog` keeps. Of a sweep over all blocks more may be new.
+/// Up to `kMaxKept` faults, which the `MisuseLog` owns. Drops the rest; only sweeps find more.
 class FoundMisuses {
  public:
   static constexpr std::size_t kMaxKept = 8;
 
-  /// Does nothing where `misuse` is null.
+  /// Adds `misuse` unless it is null or the list is full.
   void add(const Misuse* misuse) noexcept {
     if (misuse != nullptr && size_ < kMaxKept) misuses_[size_++] = misuse;
   }

@@ -1,4 +1,4 @@
-/// Freed blocks in the order in which they were freed.
+/// A FIFO queue of freed blocks.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace alloctap {
 
-/// A queue of a fixed number of places. Not thread-safe; runs inside malloc. Constant-initialized,
+/// A ring buffer of fixed capacity. Not thread-safe; runs inside malloc. Constant-initialized,
 /// never destroyed.
 class FreedBlocks {
  public:
@@ -19,8 +19,8 @@ class FreedBlocks {
   FreedBlocks(const FreedBlocks&) = delete;
   FreedBlocks& operator=(const FreedBlocks&) = delete;
 
-  /// Adds one that is the newest; false where the system has no memory for `places`, the number of
-  /// all, or none is free.
+  /// Adds the newest block. The first call sets the capacity to `places`. Returns false if full or
+  /// out of memory.
   [[nodiscard]] bool push(Number number, std::uint32_t places) noexcept {
     if (numbers_ == nullptr && !make(places)) return false;
     if (size_ == places_) return false;
@@ -29,7 +29,7 @@ class FreedBlocks {
     return true;
   }
 
-  /// Takes out the oldest. Precondition: there is one.
+  /// Removes the oldest block. Precondition: not empty.
   [[nodiscard]] Number pop() noexcept {
     const Number number = numbers_[first_];
     first_ = (first_ + 1) % places_;
@@ -37,7 +37,7 @@ class FreedBlocks {
     return number;
   }
 
-  /// Takes out those of which `leave(Number)` is true; the others keep their order.
+  /// Removes the blocks for which `leave(Number)` returns true; keeps the order of the others.
   template <class Leave>
   void remove_if(Leave&& leave) {
     std::uint32_t kept = 0;
@@ -51,7 +51,7 @@ class FreedBlocks {
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
   [[nodiscard]] bool full() const noexcept { return numbers_ != nullptr && size_ == places_; }
 
-  /// Calls `visit(Number)` for each, the oldest first.
+  /// Calls `visit(Number)` for each block, oldest first.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (std::uint32_t i = 0; i < size_; ++i) visit(numbers_[(first_ + i) % places_]);

@@ -1,4 +1,4 @@
-/// Finds writes before a block.
+/// Finds buffer underflows.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace alloctap {
 
-/// `kBytes`, rounded up to the alignment of the block, stand before it and must stay as they were
-/// (`kFrontGuardByte`) until it is freed.
+/// Puts a red zone of `kBytes` before each block, rounded up to the block's alignment and filled
+/// with `kFrontGuardByte`. Verifies it when the block is freed.
 template <std::size_t kBytes = 32>
 struct FrontGuard {
   static_assert(kBytes > 0 && kBytes <= 16384, "a guard has from 1 to 16384 bytes");

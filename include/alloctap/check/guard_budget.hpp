@@ -1,4 +1,4 @@
-/// How many blocks of a sample may take the time that a guard page costs.
+/// Limits the rate at which sampled blocks get guard pages.
 #pragma once
 
 #include <algorithm>
@@ -7,20 +7,19 @@
 
 namespace alloctap {
 
-/// A sample of one block in N is made for programs that allocate half a million blocks a second; of
-/// those that allocate more no more are taken, so a sample costs the same share of the time at
-/// most, whatever a program does. What was not taken for a quarter of a second may be made up for
-/// at once, as at the start: so programs that run for a moment have their sample, too.
+/// Limits the rate of guard pages to that of a program with 500,000 allocations per second. Faster
+/// programs get no more, so guard pages cost a bounded share of the time. Unused budget accumulates
+/// for 250 ms, or 64 blocks if that is more. A process starts with as much, so that short programs
+/// get their sample too.
 ///
-/// The generic cell rate algorithm (ITU-T I.371, Annex A): the time is kept at which the next block
-/// would come if all were evenly apart. Thread-safe, takes no lock; runs inside malloc.
-/// Constant-initialized.
+/// Implements the generic cell rate algorithm (ITU-T I.371, Annex A), which stores the earliest
+/// time of the next block at an even rate. Lock-free; runs inside malloc. Constant-initialized.
 class GuardBudget {
  public:
   constexpr GuardBudget() noexcept = default;
 
-  /// Whether one more of a sample of one in `one_in` may be had at `now_ns`, of a clock that starts
-  /// anywhere and never goes back; it is taken. Of all blocks (1) each may.
+  /// Takes one block of a sample of one in `one_in` (1: always true). Returns false if the budget
+  /// is exhausted. `now_ns` is of a monotonic clock with any epoch.
   [[nodiscard]] bool take(std::uint32_t one_in, std::int64_t now_ns) noexcept {
     if (one_in <= 1) return true;
     const std::int64_t apart = std::int64_t{one_in} * kNsPerAllocation;
@@ -38,7 +37,7 @@ class GuardBudget {
     return true;
   }
 
-  /// How often it said no.
+  /// Returns how often `take` returned false.
   [[nodiscard]] std::uint64_t refused() const noexcept {
     return refused_.load(std::memory_order_relaxed);
   }
@@ -55,7 +54,7 @@ class GuardBudget {
     return static_cast<std::int64_t>(from_earliest_ns + static_cast<std::uint64_t>(INT64_MIN));
   }
 
-  /// In ns from the earliest time. Initially 0, so that a static budget takes no room in files.
+  /// Nanoseconds since INT64_MIN, so that 0 means no use yet and a static budget lies in .bss.
   std::atomic<std::uint64_t> next_{0};
   std::atomic<std::uint64_t> refused_{0};
 };

@@ -1,4 +1,4 @@
-/// What became of the blocks that were to stand beside inaccessible pages.
+/// Statistics of guard-page placement.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +6,12 @@
 namespace alloctap {
 
 struct GuardPageStats {
-  /// One in so many blocks was chosen; 0: none, because nobody asked for it.
+  /// The sampling rate: one in this many blocks; 0 if guard pages are off.
   std::uint32_t one_in = 0;
   std::uint64_t placed = 0;
-  /// Those for which there was no room: they are as they would be without the check.
+  /// Blocks that the full pool could not place; the allocator has them.
   std::uint64_t fell_back = 0;
-  /// Of a sample, those for which there was no time (`GuardBudget`): they are so, too.
+  /// Sampled blocks that `GuardBudget` refused; the allocator has them.
   std::uint64_t passed_over = 0;
 };
 

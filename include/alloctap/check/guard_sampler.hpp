@@ -1,4 +1,4 @@
-/// Which allocations get a guard page.
+/// Chooses the allocations that get a guard page.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,13 @@
 
 namespace alloctap {
 
-/// Each thread counts down to its next one. The distance is random, up to twice the mean, so that a
-/// program with a period of its own has all of its blocks chosen at some time (GWP-ASan's way).
-/// Runs inside malloc; one subtraction where a block is not chosen.
+/// A per-thread countdown to the next sampled block, as in GWP-ASan. The distance is random, up to
+/// twice the mean, so that periodic allocation patterns do not hide blocks. Runs inside malloc;
+/// costs one subtraction if a block is not chosen.
 class GuardSampler {
  public:
-  /// Whether the calling thread's next block is surely none of those, and no other check has to do
-  /// with it; then it is counted. Else `is_due` is to be asked of it.
+  /// Fast path: counts the calling thread's next block and returns true if no check concerns it.
+  /// Otherwise returns false; call `is_due`.
   ALLOCTAP_ALWAYS_INLINE static bool passes_over() noexcept {
     std::int32_t& left = this_thread_slot().until_guarded;
     if (left <= 1) return false;
@@ -26,8 +26,8 @@ class GuardSampler {
     return true;
   }
 
-  /// Whether the calling thread's next block is one of those, of which there is one in `one_in`; 0
-  /// for none. `asks_each`: blocks that are not have other checks, so none is to be passed over.
+  /// Returns whether the calling thread's next block is sampled, at one in `one_in` (0: never). Set
+  /// `asks_each` if other checks concern every block: it disables the fast path `passes_over`.
   static bool is_due(std::uint32_t one_in, bool asks_each) noexcept {
     if (one_in <= 1) return one_in == 1;
     std::int32_t& left = this_thread_slot().until_guarded;
@@ -45,7 +45,7 @@ class GuardSampler {
     return is_due(settings.guard_pages, settings.touches_all());
   }
 
-  /// Different in each call and each run. Thread-safe.
+  /// Returns a random number that differs between calls and runs. Thread-safe.
   [[nodiscard]] static std::uint64_t random() noexcept {
     // SplitMix64 (Steele, Lea, Flood 2014).
     constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15;

@@ -1,4 +1,4 @@
-/// Blocks beside pages that nobody can access.
+/// Blocks placed beside guard pages.
 #pragma once
 
 #include <atomic>
@@ -16,9 +16,9 @@
 
 namespace alloctap {
 
-/// Where blocks of a `GuardedPool` lie in their pages, and which one an address belongs to. Their
-/// records are those of a `BlockPool`. Thread-safe; runs inside malloc; what looks for a block may
-/// run in a signal handler. Constant-initialized, never destroyed.
+/// Places blocks in the pages of a `GuardedPool` and finds the block of an address. Their records
+/// live in a `BlockPool`. Thread-safe; runs inside malloc. `contains`, `at` and `nearest` may run
+/// in a signal handler. Constant-initialized, never destroyed.
 class GuardedBlocks {
  public:
   using Number = BlockPool::Number;
@@ -31,41 +31,42 @@ class GuardedBlocks {
 
   [[nodiscard]] GuardPageStats account(const CheckSettings& settings) const noexcept;
 
-  /// A plan for a block beside an inaccessible page; without a place where there is no room or
-  /// time. Its record says where the block lies and what guards it.
+  /// Returns a plan for a block beside a guard page, without a `place` if pool or budget is
+  /// exhausted. Sets the address and the red zones in the block's record.
   [[nodiscard]] BlockPlan place(const CheckSettings& settings, const AllocationRequest& wanted,
                                 BlockPool& records, std::uint32_t hint) noexcept;
 
-  /// The life of a block that was placed begins, in that call; what the program gets.
+  /// Completes the record of a placed block, fills the block and marks it live. Returns the
+  /// program's pointer.
   static void* adopt(const CheckSettings& settings, CheckedBlock& block,
                      const AllocationRequest& wanted, const BlockCall& call) noexcept;
 
-  /// The block, whose life has ended, is inaccessible from now on.
+  /// Makes a freed block inaccessible and queues its pages for reuse.
   void retire(const CheckedBlock& block) noexcept;
 
-  /// The block that begins at `address`, live or freed; `kNone` where none does. Precondition:
+  /// Returns the block, live or freed, that begins at `address`, or `kNone`. Precondition:
   /// `contains`.
   [[nodiscard]] Number at(const void* address, BlockPool& records) noexcept;
 
-  /// The block that is nearest to `address`: the one that it lies in, or one of those on either
-  /// side. `kNone` where none is near. Precondition: `contains`.
+  /// Returns the block that contains `address`, or the nearer neighbour; `kNone` if there is
+  /// neither. Precondition: `contains`.
   [[nodiscard]] Number nearest(const void* address, BlockPool& records) noexcept;
 
-  /// Lets the page of `address` be accessed as long as its block is remembered.
+  /// Makes the page of `address` accessible until its pages are reused.
   [[nodiscard]] bool open_page(const void* address) noexcept { return pool_.open_page(address); }
 
  private:
   static constexpr Number kNone = BlockPool::kNone;
-  /// What malloc aligns to, whatever the size.
+  /// The alignment of malloc for all sizes.
   static constexpr std::size_t kGranule = 16;
-  /// Bytes in front of a block at the right edge that are looked at when it is freed.
+  /// Bytes of slack beside a block that serve as a red zone and are verified on free.
   static constexpr std::size_t kFront = 32;
   static constexpr std::size_t kLargest = std::size_t{1} << 40;
   static constexpr std::size_t kMegabyte = std::size_t{1} << 20;
 
   static GuardedPool::Limits limits(const CheckSettings& settings) noexcept;
 
-  /// What an allocator refuses must be refused by it.
+  /// Returns false for requests that the allocator must refuse itself.
   static bool is_placeable(const AllocationRequest& wanted) noexcept;
 
   BlockPlan try_place(const CheckSettings& settings, const AllocationRequest& wanted,
@@ -76,17 +77,18 @@ class GuardedBlocks {
     return edge == PageEdge::kLeft;
   }
 
-  /// The system is asked once.
+  /// Asks for the system's limits only until the pool exists.
   GuardedPool::Limits limits_of(const CheckSettings& settings) noexcept {
     return pool_.is_made() ? GuardedPool::Limits{} : limits(settings);
   }
 
-  /// At the right edge the block ends where its pages do, or as near as its alignment lets it.
+  /// Sets the block's address. At the right edge it ends at the page boundary, or as near as its
+  /// alignment permits.
   static void lay_out(CheckedBlock& block, std::size_t size, std::size_t alignment,
                       std::byte* pages, bool at_left) noexcept;
 
-  /// Makes pages accessible that the program protected. Returns false if the system refuses, or
-  /// the pages were replaced: they are not handed out again.
+  /// Makes pages accessible that the program protected. Returns false if the system refuses or the
+  /// program replaced them; such pages are not reused.
   static bool take_back(const CheckedBlock& block) noexcept;
 
   static std::byte* first_page(const CheckedBlock& block) noexcept {
@@ -94,7 +96,7 @@ class GuardedBlocks {
     return block.begin() - reinterpret_cast<std::uintptr_t>(block.begin()) % page;
   }
 
-  /// What of the block's pages is open while it lives: none where it has no bytes.
+  /// Returns the bytes in pages that are accessible while the block lives; 0 for an empty block.
   static std::size_t open_bytes(const CheckedBlock& block) noexcept {
     const std::size_t page = os::page_size();
     return (block.size + page - 1) / page * page;
@@ -104,7 +106,7 @@ class GuardedBlocks {
     return pool_.close(begin, (pages + GuardedPool::kGuards) * os::page_size());
   }
 
-  /// Bytes between the address and the block; 0 inside.
+  /// Returns the bytes between `address` and the block; 0 inside it.
   static std::uint64_t distance(const void* address, const CheckedBlock& block) noexcept;
 
   GuardedPool pool_;

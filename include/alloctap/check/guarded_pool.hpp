@@ -1,4 +1,4 @@
-/// Addresses of which some pages are blocks, and those around them inaccessible.
+/// An address range for blocks separated by guard pages.
 #pragma once
 
 #include <array>
@@ -16,37 +16,36 @@ namespace alloctap {
 
 static_assert(os::PageReserve<os::ReservedPages>);
 
-/// Hands out runs of pages, which nobody can access until they are opened; at the end of each are
-/// two that stay so. A run that comes back is handed out again once many of its length have, or no
-/// fresh addresses are left: the one first that came back first, for blocks that need as many pages
-/// or fewer.
+/// A page allocator: returns runs of inaccessible pages, each followed by two guard pages. Reuses
+/// free runs in FIFO order, once many have that length or fresh pages run out. A longer run may
+/// serve a shorter request.
 ///
-/// Each page knows the number of the block that it was given to last (`BlockPool`), so what belongs
-/// to an address is known without a search. Thread-safe; runs inside malloc; `owner` and `contains`
-/// take no lock and may run in a signal handler. Constant-initialized, never destroyed.
+/// Each page stores the number of the block that last used it (`BlockPool`), so an address maps to
+/// a block without a search. Thread-safe; runs inside malloc. `owner` and `contains` are lock-free
+/// and may run in a signal handler. Constant-initialized, never destroyed.
 class GuardedPool {
  public:
   using Number = BlockPool::Number;
   static constexpr Number kNone = BlockPool::kNone;
-  /// Pages behind each block that are never opened.
+  /// Guard pages behind each block.
   static constexpr std::size_t kGuards = 2;
 
-  /// How much of the system it may take.
+  /// Bounds on the use of system resources.
   struct Limits {
-    /// Of address space. A part of it is for small runs.
+    /// Bytes of address space; a quarter of them is for runs up to `kExact` pages.
     std::size_t bytes = 0;
-    /// Runs that are handed out at a time.
+    /// Maximum of live runs.
     std::size_t runs = 0;
-    /// The same, where each open one is a range of its own for the system.
+    /// Maximum of live runs if each accessible run needs its own memory mapping.
     std::size_t split_runs = 0;
   };
 
   struct Run {
-    /// nullptr where there is none.
+    /// nullptr if no run is free.
     std::byte* begin = nullptr;
-    /// Whose it was before; `kNone` where it is fresh.
+    /// The previous owner; `kNone` for fresh pages.
     Number before = kNone;
-    /// Whether pages of it may be open that were not opened for its block.
+    /// Whether `open_page` left pages of the run accessible.
     bool has_open_pages = false;
   };
 
@@ -54,29 +53,29 @@ class GuardedPool {
   GuardedPool(const GuardedPool&) = delete;
   GuardedPool& operator=(const GuardedPool&) = delete;
 
-  /// Whether `address` is of the pool.
+  /// Returns whether `address` lies in the pool.
   [[nodiscard]] bool contains(const void* address) const noexcept {
     const std::size_t bytes = bytes_.load(std::memory_order_acquire);
     return address_of(address) - begin_.load(std::memory_order_relaxed) < bytes;
   }
 
-  /// A run of `pages` and the guards, for block `number`. The first call makes the pool.
+  /// Returns a run of `pages` plus guard pages for block `number`. The first call makes the pool.
   [[nodiscard]] Run take(std::size_t pages, Number number, const Limits& limits) noexcept;
 
-  /// The run that `address` lies in is nobody's from now on; its pages still know whose it was.
+  /// Frees the run that contains `address`; its pages keep their owner until reuse.
   void give_back(const void* address) noexcept;
 
-  /// Who has the page of `address`, or had it last. Precondition: `contains`.
+  /// Returns the current or last owner of the page of `address`. Precondition: `contains`.
   [[nodiscard]] Number owner(const void* address) const noexcept {
     return pages_[page_of(address)].owner.load(std::memory_order_acquire);
   }
 
-  /// Whose the page is that lies before the run of `address`, and the one behind it; `kNone` where
-  /// there is none. Precondition: `contains`.
+  /// Returns the owners of the page before the run of `address` and the page behind it, or `kNone`.
+  /// Precondition: `contains`.
   [[nodiscard]] std::array<Number, 2> neighbours(const void* address) const noexcept;
 
-  /// Makes pages of a run that was taken accessible, and inaccessible again, as `os::ReservedPages`
-  /// does: `address` and `bytes` are whole pages. Takes no lock.
+  /// `open` and `close` make pages of a run accessible or inaccessible, as `os::ReservedPages`
+  /// does. `address` and `bytes` are multiples of the page size. They take no lock.
   [[nodiscard]] bool open(std::byte* address, std::size_t bytes) noexcept {
     return space_.open(address, bytes);
   }
@@ -84,47 +83,47 @@ class GuardedPool {
     return space_.close(address, bytes);
   }
 
-  /// Opens the page of `address` for as long as its run belongs to the same block; false where the
-  /// system refuses. May run in a signal handler.
+  /// Makes the page of `address` accessible until its run is reused. Returns false if the system
+  /// refuses. May run in a signal handler.
   [[nodiscard]] bool open_page(const void* address) noexcept;
 
-  /// Whether the first call of `take` was there, whose limits hold for ever.
+  /// Returns whether the first `take` has run, whose limits are final.
   [[nodiscard]] bool is_made() const noexcept { return is_made_.load(std::memory_order_relaxed); }
 
  private:
   struct Page {
     std::atomic<Number> owner;
-    /// The first one of its run.
+    /// The first page of the run.
     std::atomic<std::uint32_t> first;
-    /// Of a first one: pages of the run, and the first of the run that came back after it.
+    /// In a first page: the run's length in pages, and the next run in its free queue.
     std::atomic<std::uint32_t> length;
     std::uint32_t next;
-    /// Whether it was opened by `open_page`.
+    /// Whether `open_page` made it accessible.
     std::atomic<bool> is_open;
   };
-  /// The page in front of the first run.
+  /// The page before the first run, which belongs to none.
   static constexpr std::uint32_t kNoPage = 0;
 
-  /// Runs that came back, of one length.
+  /// A FIFO of free runs of one length class.
   struct Queue {
     std::uint32_t oldest = kNoPage;
     std::uint32_t newest = kNoPage;
     std::size_t size = 0;
   };
 
-  /// Pages that were never handed out: `[next, end)`.
+  /// Pages never used yet: `[next, end)`.
   struct Fresh {
     std::size_t next = 0;
     std::size_t end = 0;
-    /// Up to here they are prepared.
+    /// End of the pages that are prepared for use.
     std::size_t prepared = 0;
   };
 
-  /// Lengths up to `kExact` have a class each, then each power of two.
+  /// Lengths up to `kExact` have a class each, longer ones a class per power of two.
   static constexpr std::size_t kExact = 32;
   static constexpr std::size_t kClasses = kExact + 1 + 16;
   static constexpr std::size_t kLeastBytes = std::size_t{1} << 20;
-  /// Bytes that are prepared together: one more call for some eighty blocks.
+  /// Bytes prepared by one system call, enough for about eighty blocks.
   static constexpr std::size_t kPreparedBytes = std::size_t{1} << 20;
 
   static std::size_t class_of(std::size_t pages) noexcept {
@@ -150,14 +149,15 @@ class GuardedPool {
     return page < count ? pages_[page].owner.load(std::memory_order_acquire) : kNone;
   }
 
-  /// Fresh pages, unless many runs of that length wait; else the oldest of these, or a longer one.
+  /// Returns fresh pages. Once many runs of this length are free, or fresh pages run out, returns
+  /// the oldest free run of this length or longer.
   std::size_t take_pages(std::size_t size_class) noexcept;
 
   void prepare(Fresh& fresh) noexcept;
 
   std::size_t pop(Queue& queue) noexcept;
 
-  /// As much as the system gives; the first page stays closed, in front of the first run.
+  /// Reserves as much as the system permits. Page 0 stays inaccessible, before the first run.
   void make(const Limits& limits) noexcept;
 
   [[nodiscard]] std::size_t most_live() const noexcept {
@@ -173,7 +173,7 @@ class GuardedPool {
   std::atomic<bool> is_made_{false};
   std::size_t live_ = 0;
   Limits limits_;
-  /// Runs of one length that wait while there are fresh ones.
+  /// Free runs of one length that wait while fresh pages remain.
   std::size_t most_waiting_ = 0;
   Fresh small_;
   Fresh large_;

@@ -1,4 +1,4 @@
-/// Blocks that go with the heap that they are of.
+/// Ends the blocks of a destroyed heap.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 
 namespace alloctap {
 
-/// Ends them, for a caller who holds the lock of what is kept. Refers to all that it is given. Runs
-/// inside malloc.
+/// Ends all blocks of a heap that the program destroys, as HeapDestroy does. The caller holds the
+/// quarantine's lock. Refers to all constructor arguments. Runs inside malloc.
 class HeapEnd {
  public:
   using Number = BlockPool::Number;
@@ -26,8 +26,8 @@ class HeapEnd {
           QuarantineList& kept, BlockFaults& faults) noexcept
       : settings_(settings), blocks_(blocks), guards_(guards), kept_(kept), faults_(faults) {}
 
-  /// Ends the next block of `gone.heap` from `cursor` on, which begins with 0; nullptr where none
-  /// is left. What the heap has in quarantine goes first.
+  /// Ends the next block of `gone.heap` and returns its address, or nullptr after the last one. Set
+  /// `cursor` to 0 for the first call, which also removes the heap's blocks from quarantine.
   [[nodiscard]] void* end_next(const DeallocationEvent& gone, Number& cursor, const BlockCall& call,
                                FoundMisuses& found) noexcept {
     if (cursor == BlockPool::kNone) end_quarantine(gone.heap, call, found);
@@ -55,7 +55,7 @@ class HeapEnd {
     return static_cast<std::uint32_t>(call.thread);
   }
 
-  /// Of the blocks that are kept, those of `heap` are the system's again.
+  /// Removes the blocks of `heap` from quarantine, because the system has freed their memory.
   void end_quarantine(os::HeapHandle heap, const BlockCall& call, FoundMisuses& found) noexcept {
     kept_.remove_if(settings_, blocks_, [&](Number number) {
       const CheckedBlock& block = blocks_[number];

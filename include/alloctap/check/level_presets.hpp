@@ -12,14 +12,14 @@
 
 namespace alloctap {
 
-/// Leaks alone, which every tracker finds.
+/// Leaks only, which every tracker finds.
 using Level1 = NoChecks;
 
-/// Blocks are filled as they come and go.
+/// Fills blocks when they are allocated and freed.
 using Level5 = Checks<FillOnAllocate<>, FillOnFree<>>;
 
-/// Everything: guards of 32 bytes on both sides, the last 100 freed blocks kept back, and every
-/// free looked at. Beyond malloc_debug's: the kinds of allocation and release must fit.
+/// All checks: red zones of 32 bytes on both sides, a quarantine of 100 blocks, and a check of each
+/// free. Unlike malloc_debug, also checks that allocation and deallocation calls match.
 using Level10 = Checks<KindMismatch, PointerVerification, FrontGuard<32>, RearGuard<32>,
                        FillOnFree<>, Quarantine<100>>;
 

@@ -1,4 +1,4 @@
-/// What a program did wrong with a block.
+/// A detected misuse of a block.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 namespace alloctap {
 
 enum class MisuseKind : std::uint8_t {
-  /// The block was given back before.
+  /// The block was freed before.
   kDoubleFree,
   /// No allocation returned that address.
   kUnknownPointer,
@@ -24,7 +24,7 @@ enum class MisuseKind : std::uint8_t {
   kKindMismatch,
   kWrongSize,
   kWrongAlignment,
-  /// Given back to another heap than it came from.
+  /// The block was freed to another heap than it came from.
   kWrongHeap,
   kWriteBefore,
   kWriteBehind,
@@ -32,28 +32,28 @@ enum class MisuseKind : std::uint8_t {
   kReadBefore,
   kReadBehind,
   kReadAfterFree,
-  /// A copy between ranges that have bytes in common, by a function that must not be given such.
+  /// A copy such as memcpy between overlapping ranges.
   kOverlappingCopy,
 };
 inline constexpr std::size_t kMisuseKinds = 14;
 
-/// A call that a block went through.
+/// Stack, thread and time of an allocation or deallocation call.
 struct BlockCall {
   StackId stack = kNoStackId;
   os::ThreadId thread = 0;
-  /// In nanoseconds of `os::coarse_monotonic_ns`.
+  /// Nanoseconds of `os::coarse_monotonic_ns`.
   std::int64_t time_ns = 0;
 };
 
-/// What is known of a block.
+/// What is known of a block and its calls.
 struct BlockHistory {
-  /// False: nothing is, and all else is meaningless.
+  /// If false, the other members are meaningless.
   bool known = false;
   bool freed = false;
   std::uintptr_t address = 0;
-  /// In bytes, as the program asked for it.
+  /// Requested bytes.
   std::uint64_t size = 0;
-  /// In bytes; 0 where the call named none.
+  /// Bytes; 0 if the call named no alignment.
   std::size_t alignment = 0;
   AllocationKind kind = AllocationKind::kMalloc;
   DeallocationKind freed_by = DeallocationKind::kFree;
@@ -62,32 +62,32 @@ struct BlockHistory {
   [[no_unique_address]] os::HeapHandle heap{};
 };
 
-/// A fault, as it was found.
+/// A fault as it was found.
 struct Misuse {
   MisuseKind kind = MisuseKind::kDoubleFree;
-  /// The call in which it was found: for what was written, not the one that wrote.
+  /// The call during which it was found. For overwrites that is not the call that wrote.
   BlockCall found;
-  /// That call, where it gives a block back.
+  /// The kind of that call if it is a deallocation.
   DeallocationKind call = DeallocationKind::kFree;
-  /// Whether it was found in a look at all blocks, and in no call of the program's.
+  /// Whether a sweep over all blocks found it, rather than a call of the program.
   bool by_sweep = false;
-  /// What the program passed.
+  /// The address that the program passed.
   std::uintptr_t address = 0;
-  /// In bytes, as the call stated them; 0 where it did not.
+  /// Bytes that the call stated; 0 if it stated none.
   std::uint64_t stated_size = 0;
   std::size_t stated_alignment = 0;
   /// The heap that the call named.
   [[no_unique_address]] os::HeapHandle heap{};
   BlockHistory block;
-  /// Of writes that were found by what they left.
+  /// Changed bytes, for overwrites that were found later.
   ChangedBytes changed;
-  /// Of reads and writes that were seen when they came; of a copy, what it writes.
+  /// The access, if it was detected when it happened; for a copy, the write.
   MemoryAccess access;
-  /// Of a copy: where it reads.
+  /// The source address of a copy.
   std::uintptr_t source = 0;
 };
 
-/// What reports call it.
+/// Returns the name of `kind` in reports.
 [[nodiscard]] constexpr std::string_view name_of(MisuseKind kind) noexcept {
   switch (kind) {
     case MisuseKind::kDoubleFree:
@@ -122,7 +122,7 @@ struct Misuse {
   return "misuse";
 }
 
-/// The same for `misuse`: an address that is no block's may have been asked about, not given back.
+/// Returns the name of `misuse`, which distinguishes queries such as malloc_usable_size from frees.
 [[nodiscard]] constexpr std::string_view name_of(const Misuse& misuse) noexcept {
   const bool is_asked = !misuse.access.function.empty();
   if (is_asked && misuse.kind == MisuseKind::kUnknownPointer) return "use of an unknown address";

@@ -1,4 +1,4 @@
-/// What files and options call faults.
+/// Names of fault kinds in files and options.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace alloctap {
 
-/// A word of small letters and '_'; the same in reports, records, rules and options.
+/// Returns the name of `kind` in recordings, suppressions and options, in lower case and '_'.
 [[nodiscard]] constexpr std::string_view key_of(MisuseKind kind) noexcept {
   switch (kind) {
     case MisuseKind::kDoubleFree:
@@ -44,7 +44,7 @@ namespace alloctap {
   return "misuse";
 }
 
-/// The kind that `key_of` calls `key`; nothing where there is none.
+/// Returns the kind with the name `key`, or nullopt.
 [[nodiscard]] constexpr std::optional<MisuseKind> misuse_kind_of(std::string_view key) noexcept {
   for (std::size_t i = 0; i < kMisuseKinds; ++i) {
     const auto kind = static_cast<MisuseKind>(i);

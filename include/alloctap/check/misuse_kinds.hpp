@@ -1,4 +1,4 @@
-/// Some kinds of faults.
+/// A set of fault kinds.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace alloctap {
 
-/// A set of them.
+/// A bit set of `MisuseKind`.
 class MisuseKinds {
  public:
   constexpr MisuseKinds() noexcept = default;

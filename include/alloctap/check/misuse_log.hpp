@@ -1,4 +1,4 @@
-/// Every fault once, with how often it was found.
+/// A log of distinct faults with their counts.
 #pragma once
 
 #include <array>
@@ -14,15 +14,15 @@
 
 namespace alloctap {
 
-/// A fault and how often it was found: faults of one kind, in calls of one stack, with blocks of
-/// one stack, are one.
+/// A fault and its count. Faults are equal if kind, detecting stack, allocation stack and free
+/// stack are equal.
 struct CountedMisuse {
   Misuse first;
   std::uint64_t times = 0;
 };
 
-/// Those that were found first, up to `kMost`. Thread-safe; runs inside malloc. Constant-
-/// initialized, never destroyed.
+/// The first `kMost` distinct faults. Thread-safe; runs inside malloc. Constant-initialized, never
+/// destroyed.
 class MisuseLog {
  public:
   static constexpr std::size_t kMost = 1024;
@@ -31,11 +31,11 @@ class MisuseLog {
   MisuseLog(const MisuseLog&) = delete;
   MisuseLog& operator=(const MisuseLog&) = delete;
 
-  /// Counts `misuse`. What it returns is its first of that kind, and stays where it is; nullptr
-  /// where it was known already, or there is no room for it.
+  /// Counts `misuse`. Returns a stable pointer to a new entry, or nullptr if the fault is known or
+  /// the log is full.
   const Misuse* add(const Misuse& misuse) noexcept;
 
-  /// Calls `visit(const CountedMisuse&)` for each, in the order in which they were found first.
+  /// Calls `visit(const CountedMisuse&)` under the lock, in order of first detection.
   template <class Visit>
   void for_each(Visit&& visit) const {
     const std::lock_guard hold(lock_);
@@ -47,13 +47,13 @@ class MisuseLog {
     return size_;
   }
 
-  /// How many faults were found, those that are not kept included.
+  /// Returns the number of faults found, including repeated and dropped ones.
   [[nodiscard]] std::uint64_t found() const noexcept {
     const std::lock_guard hold(lock_);
     return found_;
   }
 
-  /// Faults for which there was no room.
+  /// Returns the number of faults dropped because the log was full.
   [[nodiscard]] std::uint64_t left_out() const noexcept {
     const std::lock_guard hold(lock_);
     return left_out_;

@@ -1,12 +1,12 @@
-/// The stacks that a fault is told with.
+/// The stacks that belong to a fault.
 #pragma once
 
 #include "alloctap/check/misuse.hpp"
 
 namespace alloctap {
 
-/// Calls `visit(StackId)` for the stack of the call in which `misuse` was found, and for those that
-/// allocated and freed its block, as far as they are known.
+/// Calls `visit(StackId)` for the detecting call's stack, and for the block's allocation and free
+/// stacks if known.
 template <class Visit>
 void for_each_stack(const Misuse& misuse, Visit&& visit) {
   if (!misuse.by_sweep) visit(misuse.found.stack);

@@ -1,4 +1,4 @@
-/// Reads which checks a text asks for.
+/// Parses the text of ALLOCTAP_OPTIONS.
 #pragma once
 
 #include <algorithm>
@@ -13,13 +13,13 @@
 
 namespace alloctap {
 
-/// Reads texts such as "guard=64 free_track verify_kinds": names of `kCheckOptions`, with `=NUMBER`
-/// where they take one, between spaces or commas; there may be spaces around '='. Control plane.
+/// Parses options such as "guard=64 free_track verify_kinds": names of `kCheckOptions`, some with
+/// `=NUMBER`, separated by spaces or commas. Permits spaces around '='. Control plane.
 class CheckOptionParser {
  public:
   explicit CheckOptionParser(std::string_view text) noexcept : left_(text) {}
 
-  /// The settings, or all that is wrong with the text. An empty one asks for nothing.
+  /// Returns the settings, or all errors. An empty text enables nothing.
   [[nodiscard]] Result<CheckSettings> parse();
 
  private:
@@ -41,14 +41,14 @@ class CheckOptionParser {
 
   bool read_number(std::string_view value, const CheckOption& option, std::uint64_t& number);
 
-  /// `abort_on_error=double_free+write_behind`; alone it means all.
+  /// Parses `abort_on_error=double_free+write_behind`; without a value it means all kinds.
   void read_kinds(const CheckOption& option, bool has_value, std::string_view value);
 
   void add_kind(const CheckOption& option, std::string_view key);
 
   void add_unknown(std::string_view name);
 
-  /// False of what malloc_debug knows and every tracker does already.
+  /// Returns false for options of malloc_debug that every tracker implies.
   static bool has_effect(const CheckOption& option) noexcept {
     return option.apply != nullptr || option.value == CheckOption::Value::kKinds;
   }
@@ -62,7 +62,7 @@ class CheckOptionParser {
   CheckSettings settings_;
 };
 
-/// As `CheckOptionParser::parse`.
+/// Calls `CheckOptionParser::parse`.
 [[nodiscard]] inline Result<CheckSettings> parse_check_options(std::string_view text) {
   return CheckOptionParser(text).parse();
 }

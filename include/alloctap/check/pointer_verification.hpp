@@ -5,8 +5,8 @@
 
 namespace alloctap {
 
-/// Needs a hook that has seen every block, or asks the allocator of those that came before it.
-/// Addresses inside known blocks, and blocks that were freed before, are found without it.
+/// Requires a hook that sees every block, or one that asks the allocator about older blocks. Double
+/// frees and frees of addresses inside blocks are found without this check.
 struct PointerVerification {
   static constexpr CheckNeeds needs{.owns_every_free = true};
   static constexpr void apply(CheckSettings& settings) noexcept {

@@ -1,4 +1,4 @@
-/// Finds writes to blocks that were freed.
+/// Finds writes to freed blocks.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace alloctap {
 
-/// The last `kBlocks` freed ones, of up to 256 MiB together, stay out of the hands of the
-/// allocator, filled with `kFreedByte`; each is looked at when it goes at last.
+/// Keeps the last `kBlocks` freed blocks, up to 256 MiB, from reuse and fills them with
+/// `kFreedByte`. Verifies the fill when a block leaves the quarantine.
 template <std::uint32_t kBlocks = 100>
 struct Quarantine {
   static_assert(kBlocks > 0 && kBlocks <= 16384, "a quarantine has from 1 to 16384 blocks");

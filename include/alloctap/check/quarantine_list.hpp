@@ -1,4 +1,4 @@
-/// Freed blocks that are kept from the allocator, and those that are remembered beyond that.
+/// Quarantined blocks, and the history of blocks freed before them.
 #pragma once
 
 #include <atomic>
@@ -12,27 +12,28 @@
 
 namespace alloctap {
 
-/// Both are bounded, by settings that are the same in every call. Not thread-safe, but for
-/// `is_overfull`; runs inside malloc. Constant-initialized, never destroyed.
+/// Two bounded FIFOs: the quarantine, and the records of blocks freed before. Settings must not
+/// change between calls. Not thread-safe, except for `is_overfull`; runs inside malloc.
+/// Constant-initialized, never destroyed.
 class QuarantineList {
  public:
   using Number = BlockPool::Number;
 
   constexpr QuarantineList() noexcept = default;
 
-  /// Whether a block is due for the allocator.
+  /// Returns whether the quarantine exceeds its limits, so that a block must leave.
   [[nodiscard]] bool is_overfull() const noexcept {
     return overfull_.load(std::memory_order_relaxed);
   }
 
-  /// Whether such a block may be kept at all.
+  /// Returns whether the quarantine is on and the block fits in it.
   [[nodiscard]] static bool takes(const CheckSettings& settings,
                                   const CheckedBlock& block) noexcept {
     return settings.quarantine_blocks > 0 &&
            BlockLayout::bytes_of(block) <= settings.quarantine_bytes;
   }
 
-  /// False where there is no room for `number`.
+  /// Adds a block. Returns false if the queue is full or out of memory.
   [[nodiscard]] bool push(const CheckSettings& settings, CheckedBlocks& blocks,
                           Number number) noexcept {
     if (!quarantine_.push(number, settings.quarantine_blocks + kSpare)) return false;
@@ -42,7 +43,7 @@ class QuarantineList {
     return true;
   }
 
-  /// The one that is kept for the longest time. Precondition: there is one.
+  /// Removes the oldest block. Precondition: not empty.
   [[nodiscard]] Number pop(const CheckSettings& settings, CheckedBlocks& blocks) noexcept {
     const Number number = quarantine_.pop();
     bytes_ -= BlockLayout::bytes_of(blocks[number]);
@@ -50,7 +51,7 @@ class QuarantineList {
     return number;
   }
 
-  /// Keeps none of those that `wants(Number)` says so of.
+  /// Removes the blocks for which `wants(Number)` returns true.
   template <class Wants>
   void remove_if(const CheckSettings& settings, CheckedBlocks& blocks, Wants&& wants) noexcept {
     quarantine_.remove_if([&](Number number) {
@@ -62,13 +63,13 @@ class QuarantineList {
     note_fullness(settings);
   }
 
-  /// Calls `visit(Number)` for each that is kept.
+  /// Calls `visit(Number)` for each quarantined block.
   template <class Visit>
   void for_each(Visit&& visit) const {
     quarantine_.for_each(visit);
   }
 
-  /// `number` is with the allocator again. The oldest such one is forgotten where there is no room.
+  /// Keeps the record of a block that returned to the allocator; forgets the oldest one if full.
   void remember(const CheckSettings& settings, CheckedBlocks& blocks, Number number,
                 std::uint32_t hint) noexcept {
     blocks[number].kept.store(false, std::memory_order_relaxed);
@@ -78,7 +79,7 @@ class QuarantineList {
   }
 
  private:
-  /// Threads may all have pushed before the first of them evicts.
+  /// Spare slots: other threads may push before the first one evicts.
   static constexpr std::uint32_t kSpare = 1024;
 
   void note_fullness(const CheckSettings& settings) noexcept {

@@ -1,4 +1,4 @@
-/// Finds writes behind a block.
+/// Finds buffer overflows.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace alloctap {
 
-/// `kBytes` stand behind it and must stay as they were (`kRearGuardByte`) until it is freed.
+/// Puts a red zone of `kBytes` of `kRearGuardByte` behind each block; the free verifies it.
 template <std::size_t kBytes = 32>
 struct RearGuard {
   static_assert(kBytes > 0 && kBytes <= 16384, "a guard has from 1 to 16384 bytes");

@@ -1,4 +1,4 @@
-/// Which calls may give back what which calls returned.
+/// Which deallocation call matches which allocation call.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace alloctap {
 
-/// What is wrong with a call that gives a live block back.
+/// How a deallocation call mismatches a live block.
 enum class ReleaseFault : std::uint8_t { kNone, kKind, kSize, kAlignment };
 
-/// Whether `release` may give back a block of `kind`. C++ standard, [new.delete]; C
-/// standard, 7.24.3: what malloc's family returns goes by free and realloc, aligned or not. A
-/// program's own allocator is its own affair.
+/// Returns whether `release` may free a block of `kind`. C++ standard, [new.delete]; C standard,
+/// 7.24.3: free and realloc match all of malloc's family, aligned or not. Custom allocators match
+/// only themselves.
 [[nodiscard]] constexpr bool fits(AllocationKind kind, DeallocationKind release) noexcept {
   switch (kind) {
     case AllocationKind::kMalloc:
@@ -36,7 +36,7 @@ enum class ReleaseFault : std::uint8_t { kNone, kKind, kSize, kAlignment };
   return true;
 }
 
-/// Whether they differ in that one of them has an alignment, and in nothing else.
+/// Returns whether the kinds match except that only one of them is aligned.
 [[nodiscard]] constexpr bool differ_in_alignment(AllocationKind kind,
                                                  DeallocationKind release) noexcept {
   switch (kind) {
@@ -57,7 +57,7 @@ enum class ReleaseFault : std::uint8_t { kNone, kKind, kSize, kAlignment };
   return false;
 }
 
-/// What is wrong with `gone` for a block of that kind, size and alignment, in bytes.
+/// Returns the mismatch between `gone` and a block of that kind, size and alignment in bytes.
 [[nodiscard]] constexpr ReleaseFault find_release_fault(const DeallocationEvent& gone,
                                                         AllocationKind kind, std::uint64_t size,
                                                         std::size_t alignment) noexcept {

@@ -1,14 +1,14 @@
-/// Checks that are chosen when the program starts.
+/// Checks chosen at program start.
 #pragma once
 
 #include "alloctap/check/check_policy.hpp"
 
 namespace alloctap {
 
-/// Every check is there; `select` says which are in force. Before the first call of the hook, or in
-/// `Config::on_first_call`: not thread-safe, and what was allocated before is not checked. Guard
-/// pages have an effect where the hook can place blocks (`HookCapabilities::uses_guard_pages`).
-/// `Domain` is any type: trackers with different domains have settings of their own.
+/// All checks, of which `select` enables some at run time. Call it before the hook's first call, or
+/// in `Config::on_first_call`; it is not thread-safe. Blocks allocated earlier are not checked.
+/// Guard pages require `HookCapabilities::uses_guard_pages`. Trackers with different `Domain` types
+/// have separate settings.
 template <class Domain = void>
 class SelectableChecks {
  public:
