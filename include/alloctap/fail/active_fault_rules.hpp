@@ -1,4 +1,4 @@
-/// The rules of failures that are in force in this process.
+/// The fault-injection rules in force in this process.
 #pragma once
 
 #include <array>
@@ -16,42 +16,42 @@
 
 namespace alloctap {
 
-/// A rule of one thread's allocations, in a list of that thread's.
+/// A rule for the allocations of one thread, in that thread's list.
 struct ThreadRule {
   CountedRule counted;
   ThreadRule* outer = nullptr;
 };
 
-/// A place for a rule of all threads' allocations.
+/// A slot for a rule that applies to all threads.
 struct CommonRule {
   CountedRule counted;
   bool taken = false;
 };
 
-/// Each thread has a list of its own, innermost first; those of all threads lie in a few places
-/// that are never given back, so that the child of a fork finds them as they were. Whatever is
-/// process-wide is constant-initialized and never destroyed.
+/// The registry of active rules. Each thread has a list, innermost rule first. Rules for all
+/// threads lie in fixed slots, so that a forked child finds them unchanged. Process-wide state is
+/// constant-initialized and never destroyed.
 class ActiveFaultRules {
  public:
-  /// How many rules of all threads can be in force at once.
+  /// Maximum number of active rules for all threads.
   static constexpr std::size_t kMaxOfAllThreads = 16;
 
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE static bool any() noexcept {
     return count_.load(std::memory_order_relaxed) != 0;
   }
 
-  /// False where threads have no storage of their own.
+  /// Adds a rule for this thread. Returns false without thread-local storage.
   static bool begin(ThreadRule& rule) noexcept;
 
-  /// On the thread where `rule` began, in any order.
+  /// Removes `rule` on the thread that added it. Rules may end in any order.
   static void end(const ThreadRule& rule) noexcept;
 
-  /// nullptr where all places are taken.
+  /// Returns nullptr if all slots are in use.
   [[nodiscard]] static CountedRule* begin_for_all(const FailureRule& rule) noexcept;
 
   static void end_for_all(const CountedRule& rule) noexcept;
 
-  /// Whether a rule has that allocation fail; each rule that it fits counts it. Inside malloc.
+  /// Returns whether a rule makes the allocation fail; all matching rules count it. Inside malloc.
   [[nodiscard]] static bool refuse(const AskedAllocation& asked,
                                    const AllocationSurroundings& surroundings) noexcept {
     if (asked.is_own && UseInternalArena::active()) return false;
@@ -66,7 +66,7 @@ class ActiveFaultRules {
     return refuse_for_all(asked, stack, surroundings) || refused;
   }
 
-  /// How deep the calling thread is in calls that were asked for; 1 is the outermost.
+  /// Enters a call that asks. Returns the depth of nested calls on this thread; 1 is outermost.
   static std::int32_t enter_asked() noexcept {
     auto& depth = Local::mine().asked;
     const std::int32_t now = depth.load(std::memory_order_relaxed) + 1;
@@ -79,7 +79,7 @@ class ActiveFaultRules {
   }
 
  private:
-  /// Atomic for the same reason as `ThreadSlot::depth`.
+  /// Atomic for the reason given at `ThreadSlot::depth`.
   struct OfThread {
     std::atomic<ThreadRule*> innermost;
     std::atomic<std::int32_t> asked;

@@ -1,4 +1,4 @@
-/// A rule of failures at work: what it has met so far.
+/// A fault-injection rule with counts of matches and failures.
 #pragma once
 
 #include <atomic>
@@ -9,8 +9,8 @@
 
 namespace alloctap {
 
-/// Used by one thread at a time; the counts may be read by any. All atomic because compilers take
-/// malloc for a function that changes no variable. Runs inside malloc.
+/// Only one thread at a time uses a rule; any thread may read the counts. All members that change
+/// are atomic, because compilers assume that malloc modifies no variable. Runs inside malloc.
 class CountedRule {
  public:
   constexpr CountedRule() noexcept = default;
@@ -20,11 +20,11 @@ class CountedRule {
 
   [[nodiscard]] const FailureRule& rule() const noexcept { return rule_; }
 
-  /// Begins anew.
+  /// Replaces the rule and resets the counts.
   void begin(const FailureRule& rule) noexcept;
 
-  /// Counts an allocation if it fits, and says whether it is to fail. `stack` is its stack, if some
-  /// rule asks for stacks.
+  /// Counts the allocation if it matches. Returns whether it should fail. `stack` is set only if
+  /// some active rule needs stacks.
   [[nodiscard]] bool meet(const AskedAllocation& asked, StackId stack,
                           const AllocationSurroundings& surroundings) noexcept;
 

@@ -1,4 +1,4 @@
-/// Having allocations fail for a while.
+/// A scope in which chosen allocations fail.
 #pragma once
 
 #include <cstdint>
@@ -7,22 +7,21 @@
 
 namespace alloctap {
 
-/// While one is alive, allocations that its rule names fail, in every tracker whose `Failures` is
-/// `InjectedFailures` and whose hook is in place, session or not:
+/// A scope guard for fault injection: while it is alive, allocations that match its rule fail. It
+/// affects every tracker whose `Failures` is `InjectedFailures` and whose hook is installed, with
+/// or without a session:
 ///
 ///     alloctap::failing_allocations seventh{{.nth = 7}};
 ///     load_level();                       // its 7th allocation fails
-///     seventh.failures();                 // 1, if it made as many
+///     seventh.failures();                 // 1 if it made at least 7 allocations
 ///
-/// A call that fails has the effect that its function has where there is no memory: malloc and its
-/// relatives return null with ENOMEM in errno, and a block that was to be reallocated stays as it
-/// is; posix_memalign returns ENOMEM; operator new throws std::bad_alloc or, where it must not,
-/// returns null; HeapAlloc and HeapReAlloc return null. New handlers are not called. A reallocation
-/// to 0 bytes is a free and never fails.
+/// A failing call behaves as its function does if out of memory. malloc and its relatives return
+/// null and set errno to ENOMEM; realloc leaves the block unchanged. posix_memalign returns ENOMEM.
+/// operator new throws std::bad_alloc; its nothrow form returns null. HeapAlloc and HeapReAlloc
+/// return null. New handlers are not called. A reallocation to 0 bytes is a free and never fails.
 ///
-/// Scopes nest: an allocation fails if any rule says so, and each rule counts what fits it. Those
-/// of one thread end on the thread that they began on. Not to be used inside a hook; allocates
-/// nothing.
+/// Scopes nest: an allocation fails if any rule applies, and each rule counts its own matches. A
+/// scope for one thread must end on that thread. Not for use inside a hook; allocates nothing.
 class FailingAllocations {
  public:
   explicit FailingAllocations(const FailureRule& rule) noexcept;
@@ -30,11 +29,11 @@ class FailingAllocations {
   FailingAllocations(const FailingAllocations&) = delete;
   FailingAllocations& operator=(const FailingAllocations&) = delete;
 
-  /// False where nothing fails by this scope: `ActiveFaultRules::kMaxOfAllThreads` rules of all
-  /// threads were in force already, or the system gave threads no storage of their own.
+  /// Returns false if the scope has no effect: `ActiveFaultRules::kMaxOfAllThreads` rules for all
+  /// threads are active, or the thread has no thread-local storage.
   [[nodiscard]] bool active() const noexcept { return rule_ != nullptr; }
 
-  /// How many allocations fitted the rule so far, and how many of them failed.
+  /// Returns how many allocations matched the rule, and how many of them failed.
   [[nodiscard]] std::uint64_t allocations() const noexcept {
     return active() ? rule_->allocations() : 0;
   }

@@ -1,4 +1,4 @@
-/// The contract of failures: which allocations are to fail although there is memory.
+/// The concept of fault-injection policies.
 #pragma once
 
 #include <concepts>
@@ -9,21 +9,21 @@
 
 namespace alloctap {
 
-/// How a policy learns more of an allocation. Each runs inside malloc, on the thread that
-/// allocates.
+/// Callbacks that give a policy details of an allocation. Each runs inside malloc, on the
+/// allocating thread.
 struct AllocationSurroundings {
-  /// The tag that the calling thread is in; `kNoTag` for none.
+  /// Returns the current tag of the calling thread; `kNoTag` outside all tags.
   TagId (*tag)() noexcept = nullptr;
-  /// The tag around one; `kNoTag` around an outermost one.
+  /// Returns the parent of a tag; `kNoTag` for an outermost one.
   TagId (*tag_around)(TagId inner) noexcept = nullptr;
-  /// The stack of a call of the program's, as snapshots name it; `kNoStackId` where the system has
-  /// no memory to keep it. Not for a call of the tracker's.
+  /// Captures the stack of a call of the program. Returns `kNoStackId` if out of memory. Not for
+  /// the tracker's own calls.
   StackId (*stack)(const CallOrigin& origin) noexcept = nullptr;
-  /// Whether one of that stack's calls was made in `code`.
+  /// Returns whether a call in that stack was made from `code`.
   bool (*passes)(StackId stack, const AddressRange& code) noexcept = nullptr;
 };
 
-/// `kFails` says whether anything can ever fail; the rest is as in `RefusingSink`.
+/// The slot `Failures`. `kFails` is false if nothing can fail; for the rest see `RefusingSink`.
 template <class P>
 concept FailurePolicy =
     requires(const AskedAllocation& asked, const AllocationSurroundings& surroundings) {
@@ -33,7 +33,7 @@ concept FailurePolicy =
       { P::end_asked() } noexcept -> std::same_as<void>;
     };
 
-/// Nothing fails that would not; and nothing of it is compiled into the tracker.
+/// No fault injection; compiles no code for it into the tracker.
 struct NoFailures {
   static constexpr bool kFails = false;
   static constexpr bool may_refuse() noexcept { return false; }

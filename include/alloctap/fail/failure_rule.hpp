@@ -1,4 +1,4 @@
-/// Which allocations are to fail.
+/// A rule that selects the allocations to fail.
 #pragma once
 
 #include <cstddef>
@@ -12,37 +12,37 @@
 
 namespace alloctap {
 
-/// The first group says which allocations fit, the second which of those that fit fail: all, unless
-/// it is told. What contradicts itself, such as a `min_size` above `max_size`, fits nothing.
+/// Selects allocations to fail. The first members choose among matching allocations, by default
+/// all; the others define a match. A contradiction (`min_size` above `max_size`) matches nothing.
 struct FailureRule {
-  /// Those that fit are numbered from 1 on. Alone: that one fails. With `every`: the first to fail.
+  /// Matching allocations are numbered from 1. If set alone, only this number fails; with `every`,
+  /// it is the first to fail.
   std::uint64_t nth = 0;
-  /// Each `every`-th fails; 0 and without `nth`: each.
+  /// Every `every`-th match fails; if this and `nth` are 0, all do.
   std::uint64_t every = 0;
-  /// Of those that `nth` and `every` name, about one in so many, chosen by `seed` and the number
-  /// alone: the same again, whatever the threads do. 0 and 1: all of them.
+  /// Fails about one in this many of those that `nth` and `every` select; 0 and 1 mean all. Depends
+  /// only on `seed` and the number, so it is reproducible.
   std::uint64_t one_in = 0;
   std::uint64_t seed = 0;
-  /// At most so many fail.
+  /// Upper bound of failures.
   std::uint64_t most_failures = std::numeric_limits<std::uint64_t>::max();
 
-  /// In bytes, both included. A reallocation counts with its new size.
+  /// Inclusive bounds in bytes. A reallocation counts with its new size.
   std::size_t min_size = 0;
   std::size_t max_size = std::numeric_limits<std::size_t>::max();
-  /// Those in this tag (`nested_tag("Physics").id`); `kNoTag`: in any and in none. It needs no
-  /// `Tags` in the tracker.
+  /// Matches allocations in this tag (`nested_tag("Physics").id`); `kNoTag` matches all. Does not
+  /// require `Tags` in the tracker.
   TagId tag = kNoTag;
-  /// And none of those in a tag inside of it.
+  /// Excludes nested tags.
   bool only_that_tag = false;
-  /// Those of this stack of an earlier snapshot; `kNoStackId`: of any. A stack of another owner is
-  /// another one.
+  /// Matches one stack of an earlier snapshot, owner included; `kNoStackId` matches all.
   StackId stack = kNoStackId;
-  /// Those with a call made in that code (`function_code`); nothing is in an empty range.
+  /// Matches stacks with a call made from this code (`function_range`); empty matches none.
   std::optional<AddressRange> called_in = std::nullopt;
-  /// Those of all threads, and not only of the one that the scope begins on.
+  /// Matches allocations of all threads, not only of the scope's thread.
   bool all_threads = false;
-  /// Also what the tracker allocates on this thread for its control plane: starts, snapshots,
-  /// reports. Those have no stack.
+  /// Also matches what the control plane (start, snapshot, report) allocates on this thread, which
+  /// has no stack.
   bool own_allocations = false;
 
   [[nodiscard]] constexpr bool fits_size(std::size_t size) const noexcept {
@@ -53,7 +53,7 @@ struct FailureRule {
     return stack != kNoStackId || called_in.has_value();
   }
 
-  /// Whether the one of that number fails, counted from 1, but for `most_failures`.
+  /// Returns whether the match with this number, counted from 1, fails. Ignores `most_failures`.
   [[nodiscard]] constexpr bool chooses(std::uint64_t number) const noexcept {
     if (!is_in_row(number)) return false;
     return one_in <= 1 || mix(seed, number) % one_in == 0;

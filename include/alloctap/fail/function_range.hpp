@@ -1,4 +1,4 @@
-/// Naming a function for a rule of failures.
+/// The address range of a function.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace alloctap {
 
-/// The code of `function`, for `FailureRule::called_in`: `function_range(&load_level)`. A function
-/// that the compiler puts into its callers has none there. Empty, so that nothing is in it, where
-/// the unwind tables do not tell; parts that the compiler put elsewhere are left out, and functions
-/// of the same code may have become one. Control plane.
+/// Returns the code range of `function` for `FailureRule::called_in`:
+/// `function_range(&load_level)`. Inlined copies are not in it, nor are parts that the compiler
+/// moved elsewhere. Functions with identical code may be merged into one. Returns an empty range,
+/// which matches nothing, if the unwind tables do not describe the function. Control plane.
 template <class Result, class... Arguments>
 [[nodiscard]] AddressRange function_range(Result (*function)(Arguments...)) noexcept {
   const auto place = reinterpret_cast<std::uintptr_t>(function);

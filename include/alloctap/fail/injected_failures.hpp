@@ -1,4 +1,4 @@
-/// Allocations fail where a `failing_allocations` says so.
+/// The fault-injection policy behind `failing_allocations`.
 #pragma once
 
 #include "alloctap/fail/active_fault_rules.hpp"
@@ -8,7 +8,7 @@
 
 namespace alloctap {
 
-/// Costs a load and a branch for each allocation while no scope is alive in the process.
+/// Costs one load and one branch for each allocation while no scope is alive in the process.
 struct InjectedFailures {
   static constexpr bool kFails = true;
 

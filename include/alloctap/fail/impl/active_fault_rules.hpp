@@ -13,7 +13,7 @@ namespace alloctap {
 
 ALLOCTAP_NOINLINE ALLOCTAP_INLINE bool ActiveFaultRules::begin(ThreadRule& rule) noexcept {
   if (!Local::is_own()) return false;
-  // Who left a call by no way that ends it (longjmp, an exception of Windows) is not in it.
+  // Calls that were left by longjmp or a Windows exception never decremented the depth.
   Local::mine().asked.store(0, std::memory_order_relaxed);
   auto& innermost = Local::mine().innermost;
   rule.outer = innermost.load(std::memory_order_relaxed);
