@@ -1,4 +1,4 @@
-/// Function names from the modules' symbol tables, by Abseil.
+/// A symbolizer over Abseil, which names functions from symbol tables.
 #pragma once
 
 #include "alloctap/symbol/module_table.hpp"
@@ -6,19 +6,18 @@
 
 namespace alloctap {
 
-/// `absl::Symbolize`: demangled names, template arguments left out, from .symtab or .dynsym; no
-/// files and lines. It has memory of its own and reads files, so it works while the host's
-/// allocator is locked. It scans a symbol table for every place: some milliseconds each in a
-/// program of a hundred thousand functions. It remembers names by address, so it does not name what
-/// was unloaded, and may confuse modules where it was asked before and after one took the place of
-/// another. Links absl::symbolize: target alloctap::absl_symbolizer.
+/// A symbolizer over `absl::Symbolize`: demangled names without template arguments, from .symtab or
+/// .dynsym; no files or lines. Choose it for crash reports: it does not use the host's allocator,
+/// which may be locked. Slow: it scans a symbol table for each address, some milliseconds in a
+/// program of 100,000 functions. Abseil caches names by address, so it cannot name unloaded
+/// modules, and may mix up modules that were loaded at one address in turn. Links absl::symbolize:
+/// target alloctap::absl_symbolizer.
 struct AbslSymbolizer {
   static constexpr std::string_view name = "absl";
 
   static void symbolize(std::span<const CodeAddress> places, Symbols& symbols) noexcept;
 
-  /// The name of the function that holds the instruction at `address`, written to `buffer`; empty
-  /// where it is unknown.
+  /// Writes the name of the function at `address` to `buffer` and returns it, or an empty string.
   static std::string_view name_of(std::uintptr_t address, std::span<char> buffer) noexcept;
 };
 

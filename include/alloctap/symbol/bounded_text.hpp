@@ -1,4 +1,4 @@
-/// Text in memory of the caller's.
+/// A string builder over a buffer of the caller.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace alloctap {
 
-/// Appends text to a buffer until that is full. What does not fit is dropped. Allocates nothing.
+/// Appends text to a fixed buffer and truncates at its end. Allocates nothing.
 class BoundedText {
  public:
   explicit BoundedText(std::span<char> buffer) noexcept : buffer_(buffer) {}

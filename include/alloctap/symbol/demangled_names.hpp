@@ -1,4 +1,4 @@
-/// Names of C++ and Rust functions as their authors wrote them.
+/// Demangles and caches C++ and Rust names.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@
 
 namespace alloctap {
 
-/// Demangles each symbol once. Allocates from the host; not thread-safe.
+/// A cache of demangled symbols. Allocates from the host; not thread-safe.
 class DemangledNames {
  public:
-  /// Returns what `symbol` means by the Itanium C++ ABI or by Rust's manglings; itself, without its
-  /// version, where it is no mangled name. `symbol` is known again by its address, and is as valid
-  /// as the answer.
+  /// Demangles `symbol` by the Itanium C++ ABI or Rust's manglings. Returns other names unchanged,
+  /// but without a symbol version. The cache compares addresses, so `symbol` must live as long as
+  /// the cache.
   const std::string& of(const char* symbol) {
     const auto [entry, is_new] = names_.try_emplace(symbol);
     if (is_new) entry->second = demangle(symbol);
@@ -22,7 +22,7 @@ class DemangledNames {
  private:
   static std::string demangle(const char* symbol);
 
-  /// Some symbol tables have "function@VERSION".
+  /// Removes the suffix of "function@VERSION", as some symbol tables have it.
   static std::string without_version(std::string_view symbol);
 
   std::unordered_map<const char*, std::string> names_;

@@ -1,4 +1,4 @@
-/// Debug information that libdw cannot read, because it does not know the compression.
+/// Detects debug information compressed by a method that libdw cannot read.
 #pragma once
 
 #include <elfutils/libdwfl.h>
@@ -14,10 +14,10 @@
 
 namespace alloctap::libdw {
 
-/// Returns whether sections of `elf` that only debuggers read are compressed by zstd. elfutils
-/// knows that from 0.189 on, where it was built with it.
+/// Returns whether debug sections of `elf` are compressed with zstd. elfutils reads zstd from 0.189
+/// on, if built with it.
 [[nodiscard]] inline bool is_zstd_compressed(Elf* elf) {
-  // ELFCOMPRESS_ZSTD, which older headers do not have.
+  // ELFCOMPRESS_ZSTD, which older headers lack.
   constexpr auto kZstd = 2;
   for (Elf_Scn* section = ::elf_nextscn(elf, nullptr); section != nullptr;
        section = ::elf_nextscn(elf, section)) {
@@ -38,11 +38,11 @@ namespace alloctap::libdw {
   return elf != nullptr && is_zstd_compressed(elf.get());
 }
 
-/// A hint for reports: the first file whose debug information could not be read. One thread at a
-/// time, as symbolizers.
+/// A hint for reports: the first file with unreadable debug information. Not thread-safe, as
+/// symbolizers are.
 class UnreadableDebugInformation {
  public:
-  /// Notes `module`, the file at `path`, if that is so.
+  /// Remembers `path` if the debug information of `module` is unreadable because of zstd.
   static void look_for(Dwfl_Module* module, std::string_view path) {
     Dwarf_Addr bias = 0;
     if (!text().empty() || ::dwfl_module_getdwarf(module, &bias) != nullptr) return;
@@ -55,7 +55,7 @@ class UnreadableDebugInformation {
     }
   }
 
-  /// Returns the hint; empty if there is nothing to hint at.
+  /// Returns the hint, or an empty string.
   [[nodiscard]] static std::string_view text() noexcept { return {buffer_.data(), length_}; }
 
  private:

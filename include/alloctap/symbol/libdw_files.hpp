@@ -1,4 +1,4 @@
-/// The files that a module was loaded from, and where its debug information lies apart from it.
+/// Finds a module's ELF file and its separate debug file.
 #pragma once
 
 #include <elfutils/libdwelf.h>
@@ -21,25 +21,23 @@
 
 namespace alloctap::libdw {
 
-/// The bytes of a GNU build-id; empty where a file has none.
+/// The bytes of a GNU build-id; empty if a file has no build-id.
 using BuildId = std::span<const std::byte>;
 
-/// Where separate debug files are (GDB manual, "Separate Debug Files"); this is where distributions
-/// put theirs. May be set to another directory before the first report; the text stays the
-/// caller's.
+/// The root of separate debug files (GDB manual, "Separate Debug Files"). Set it before the first
+/// report if they are elsewhere; the caller keeps the string alive.
 inline constinit std::string_view debug_root = "/usr/lib/debug";
 
-/// The directory below /proc of the process whose modules are asked for. What it has mapped can be
-/// read there although the file is gone. May be set to that of another process before a report; the
-/// text stays the caller's.
+/// The /proc directory of the process to symbolize; mapped files can be read there after deletion.
+/// Set it before a report to symbolize another process; the caller keeps the string alive.
 inline constinit std::string_view process_directory = "/proc/self";
 
 [[nodiscard]] inline BuildId build_id_of(const Module& module) noexcept {
   return {module.build_id, module.build_id_bytes};
 }
 
-/// Whether the ELF file behind `descriptor` has the build-id `wanted`; of a file without one, that
-/// is the empty one.
+/// Returns whether the ELF file at `descriptor` has the build-id `wanted`. The build-id of a file
+/// without one is empty.
 [[nodiscard]] inline bool has_build_id(int descriptor, BuildId wanted) {
   ::elf_version(EV_CURRENT);
   const auto end = [](Elf* elf) { ::elf_end(elf); };
@@ -53,7 +51,7 @@ inline constinit std::string_view process_directory = "/proc/self";
   return std::ranges::equal(found, wanted);
 }
 
-/// Opens the file at `path` if it has that build-id. No file is open otherwise.
+/// Opens the file at `path` if its build-id matches; otherwise returns a closed file.
 [[nodiscard]] inline os::File open_with_build_id(const std::string& path, BuildId wanted) {
   int error = 0;
   os::File file = os::open_for_reading(path.c_str(), error);
@@ -61,7 +59,7 @@ inline constinit std::string_view process_directory = "/proc/self";
   return file;
 }
 
-/// "/usr/lib/debug/.build-id/ab/cdef.debug" for the build-id abcdef.
+/// Returns "/usr/lib/debug/.build-id/ab/cdef.debug" for the build-id abcdef.
 [[nodiscard]] inline std::string debug_path_of(BuildId id) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string path(debug_root);
@@ -74,15 +72,13 @@ inline constinit std::string_view process_directory = "/proc/self";
   return path + ".debug";
 }
 
-/// A file that is open, and its path.
 struct OpenFile {
   os::File file;
   std::string path;
 };
 
-/// The debug file of the module with that build-id, loaded from `module_path`, whose section
-/// .gnu_debuglink names `link`, or nothing: by build-id first, else where GDB looks for the name.
-/// Only a file with the same build-id is taken. No network is asked.
+/// Finds the debug file of a module by build-id, otherwise by `link` (.gnu_debuglink) in GDB's
+/// directories. Accepts only a file with the build-id `id`. Contacts no debuginfod server.
 [[nodiscard]] inline OpenFile find_debug_file(BuildId id, std::string_view module_path,
                                               std::string_view link) {
   if (id.empty()) return {};
@@ -103,7 +99,7 @@ struct OpenFile {
   return {};
 }
 
-/// Returns whether the symbolic link `link` of the kernel's leads to what is, or was, at `path`.
+/// Returns whether the kernel's symbolic link `link` leads to the file at `path`, deleted or not.
 [[nodiscard]] inline bool leads_to(const std::string& link, std::string_view path) {
   constexpr std::string_view kDeleted = " (deleted)";
   std::string target(path.size() + kDeleted.size() + 1, '\0');
@@ -113,8 +109,8 @@ struct OpenFile {
   return !target.empty() && (rest.empty() || rest == kDeleted);
 }
 
-/// Returns the kernel's link to what is mapped at the start of `module` (proc(5)); empty where it
-/// has none. To follow one of map_files takes a capability; that of the executable takes none.
+/// Returns the /proc link to the file mapped at the start of `module` (proc(5)), or an empty
+/// string. Links in map_files require a capability; the executable's link does not.
 [[nodiscard]] inline std::string find_mapped_link(const Module& module) {
   std::string link(process_directory);
   const std::size_t folder = link.size();
@@ -134,9 +130,9 @@ struct OpenFile {
   return leads_to(link, module.path) ? link : std::string();
 }
 
-/// Returns what names a module's code: the file that it was loaded from, wherever that can still be
-/// read, else its debug file. A file that was built anew since has another build-id, and its names
-/// would be wrong; without build-ids, any file at the path of one that is gone is left alone.
+/// Opens the file that names a module's code: the loaded file if readable, otherwise its debug
+/// file. Rejects a rebuilt file, which has another build-id and would give wrong names. Without
+/// build-ids, rejects any file at the path of a deleted one.
 [[nodiscard]] inline OpenFile find_code_file(const Module& module) {
   const BuildId id = build_id_of(module);
   OpenFile own{.file = {}, .path = std::string(module.path)};

@@ -1,4 +1,4 @@
-/// Functions by the symbol table of a module.
+/// An address-sorted function table of a module.
 #pragma once
 
 #include <elfutils/libdwfl.h>
@@ -11,8 +11,8 @@
 
 namespace alloctap::libdw {
 
-/// The functions of .symtab, of that of the debug file, or of .dynsym, sorted once: libdwfl itself
-/// scans its table for every address.
+/// The functions of .symtab (of the module or its debug file) or .dynsym, sorted once. libdwfl
+/// itself scans its table for each address.
 class FunctionSymbols {
  public:
   explicit FunctionSymbols(Dwfl_Module* module) {
@@ -23,13 +23,13 @@ class FunctionSymbols {
     });
   }
 
-  /// The symbol of the function that holds `address`, an address in the file; of several at one
-  /// place a global one. nullptr where no function is known to reach so far.
+  /// Returns the symbol of the function that contains `address`, an address in the file. Prefers
+  /// global symbols at equal addresses. Returns nullptr if no function contains it.
   [[nodiscard]] const char* find(std::uint64_t address) const {
     auto function = std::upper_bound(
         functions_.begin(), functions_.end(), address,
         [](std::uint64_t value, const Function& other) { return value < other.start; });
-    // Behind a function that another one encloses, the enclosing one is a few entries back.
+    // An enclosing function lies a few entries before one that it encloses.
     const char* best = nullptr;
     std::uint64_t start = 0;
     for (int i = 0; i < kMaxNested && function != functions_.begin(); ++i) {
@@ -49,7 +49,7 @@ class FunctionSymbols {
     std::uint64_t start;
     std::uint64_t end;
     const char* name;
-    /// The lower, the better known.
+    /// Lower ranks win: global, weak, local.
     int binding_rank;
   };
 

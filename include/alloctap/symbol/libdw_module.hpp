@@ -1,4 +1,4 @@
-/// One module as libdw reads it.
+/// A libdwfl session for one module.
 #pragma once
 
 #include <elfutils/libdwfl.h>
@@ -12,18 +12,18 @@
 
 namespace alloctap::libdw {
 
-/// A libdwfl session with a module at the addresses of its file. Not thread-safe; allocates from
-/// the host.
+/// A libdwfl session with one module at its file addresses. Not thread-safe; allocates from the
+/// host.
 class DebugModule {
  public:
-  /// `get` is nullptr where the module's file is gone, or is another one by now.
+  /// Opens the module. `get` returns nullptr if its file was deleted or replaced.
   explicit DebugModule(const Module& module) : session_(::dwfl_begin(&kCallbacks)) {
     OpenFile code = find_code_file(module);
     if (session_ == nullptr || !code.file.is_open()) return;
     constexpr bool kAtItsOwnAddresses = true;
     module_ = ::dwfl_report_elf(session_.get(), "", code.path.c_str(), code.file.descriptor(), 0,
                                 kAtItsOwnAddresses);
-    // libdwfl has taken the descriptor, unless it failed.
+    // On success, libdwfl owns the descriptor.
     if (module_ != nullptr) code.file.release();
     ::dwfl_report_end(session_.get(), nullptr, nullptr);
   }
@@ -35,13 +35,13 @@ class DebugModule {
     void operator()(Dwfl* session) const noexcept { ::dwfl_end(session); }
   };
 
-  /// The callback find_debuginfo of libdwfl: a descriptor, or -1, and in `found` a path that
-  /// libdwfl frees. libdwfl's own would ask servers where the environment names any.
+  /// Implements libdwfl's callback find_debuginfo: returns a descriptor or -1, and a path that
+  /// libdwfl frees. libdwfl's own callback may contact debuginfod servers.
   static int find_debug_information(Dwfl_Module* module, void**, const char*, Dwarf_Addr,
                                     const char* path, const char* link, GElf_Word checksum,
                                     char** found) noexcept try {
-    // It also comes here for a file that several debug files share (DWARF 5, 7.3.6), which has no
-    // checksum; libdw finds that by itself.
+    // libdwfl also asks for supplementary files (DWARF 5, 7.3.6), which have no checksum. libdw
+    // finds them itself.
     if (link != nullptr && checksum == 0) return -1;
     const unsigned char* bits = nullptr;
     GElf_Addr place = 0;

@@ -1,4 +1,4 @@
-/// The names of functions in DWARF.
+/// Names of functions from DWARF.
 #pragma once
 
 #include <dwarf.h>
@@ -15,15 +15,15 @@
 
 namespace alloctap::libdw {
 
-/// Names functions as people write them, each once. Answers are valid as long as this. Not
+/// A cache of qualified and demangled function names. Results live as long as this object. Not
 /// thread-safe; allocates from the host.
 class FunctionNames {
  public:
-  /// The name of a symbol of the linker.
+  /// Returns the demangled name of a linker symbol.
   [[nodiscard]] std::string_view of_symbol(const char* symbol) { return demangled_.of(symbol); }
 
-  /// The name that the linker would know `function` by, demangled; empty if it has none, as a C
-  /// function or one that is its file's own.
+  /// Returns the demangled linkage name of `function`; empty if it has no linkage name, as a C
+  /// function or a static one.
   [[nodiscard]] std::string_view linkage_name(Dwarf_Die& function) {
     for (const unsigned attribute : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name}) {
       Dwarf_Attribute found;
@@ -34,8 +34,7 @@ class FunctionNames {
     return {};
   }
 
-  /// The name in the source, behind those of the namespaces and classes around it; empty where
-  /// there is none.
+  /// Returns the source name qualified with namespaces and classes; empty if unnamed.
   [[nodiscard]] std::string_view source_name(Dwarf_Die& function) {
     Dwarf_Die declaration = declaration_of(function);
     const auto [entry, is_new] = qualified_.try_emplace(declaration.addr);
@@ -44,9 +43,9 @@ class FunctionNames {
   }
 
  private:
-  /// What an instance was made from, and what a definition declares (DWARF 5, 3.3.8, 2.13.2).
+  /// Follows abstract origins and specifications to the declaration (DWARF 5, 3.3.8, 2.13.2).
   static Dwarf_Die declaration_of(const Dwarf_Die& function) {
-    // Longer chains are circles in damaged files.
+    // Longer chains are cycles in damaged files.
     constexpr int kLongestChain = 16;
     Dwarf_Die die = function;
     for (int i = 0; i < kLongestChain; ++i) {
@@ -87,7 +86,7 @@ class FunctionNames {
   }
 
   DemangledNames demangled_;
-  /// By the place of the declaration in the debug information.
+  /// Keyed by the address of the declaration's DIE.
   std::unordered_map<const void*, std::string> qualified_;
 };
 

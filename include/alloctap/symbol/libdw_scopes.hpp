@@ -1,4 +1,4 @@
-/// Which functions an address is in: the one that has the code, and those inlined into it.
+/// Finds the function at an address and the functions inlined there.
 #pragma once
 
 #include <dwarf.h>
@@ -13,16 +13,16 @@
 
 namespace alloctap::libdw {
 
-/// Walks the functions of a unit once for all addresses: a walk for each, as `dwarf_getscopes` does
-/// it, passes by all other functions of the unit every time.
+/// Resolves all addresses of a unit in one walk over its DIEs. `dwarf_getscopes` would walk past
+/// all functions of the unit for each address.
 class Scopes {
  public:
-  /// Of `unit`'s addresses; `addresses` are all.
+  /// Resolves the addresses of `unit`; `addresses` are those of all units.
   Scopes(const UnitWithAddresses& unit, const std::vector<std::uint64_t>& addresses)
       : addresses_(addresses), chains_(addresses.size()) {
     Dwarf_Die functions = unit.functions;
     walk(functions, unit.indices, kDepth);
-    // A function of a local class may stand inside of one whose code is elsewhere.
+    // Second pass: a function of a local class may lie in a function whose code is elsewhere.
     std::vector<std::size_t> missing;
     for (const std::size_t index : unit.indices) {
       if (chains_[index].empty()) missing.push_back(index);
@@ -32,13 +32,13 @@ class Scopes {
     walk(functions, missing, kDepth);
   }
 
-  /// From the function that has the code to the innermost inlined one.
+  /// Returns the functions at an address, from the concrete one to the innermost inlined one.
   [[nodiscard]] std::vector<Dwarf_Die>& of(std::size_t index) { return chains_[index]; }
 
  private:
   using Indices = std::vector<std::size_t>;
 
-  /// No compiler nests blocks so deep; a damaged file may.
+  /// Bounds recursion on damaged files; compilers nest less deeply.
   static constexpr int kDepth = 256;
 
   void walk(Dwarf_Die& parent, const Indices& wanted, int depth) {

@@ -1,4 +1,4 @@
-/// Functions, files, lines and inlined functions, by elfutils' libdw.
+/// A symbolizer over libdw: functions, files, lines and inlined functions.
 #pragma once
 
 #include <cstddef>
@@ -9,25 +9,24 @@
 
 namespace alloctap {
 
-/// Reads each module once for all places in it. DWARF where there is any, in the module's file or
-/// in a separate one (by build-id below /usr/lib/debug, or by .gnu_debuglink), else the symbol
-/// table. A file whose build-id is not that of the module is left alone; one that is gone is read
-/// where it is mapped (`libdw::process_directory`). No network is asked.
+/// A symbolizer over elfutils' libdw. Uses DWARF from the module's file or a separate debug file
+/// (by build-id below /usr/lib/debug, or by .gnu_debuglink), otherwise the symbol table. Reads each
+/// module once. Skips files with another build-id, and reads deleted ones through /proc
+/// (`libdw::process_directory`). Contacts no debuginfod server.
 ///
-/// Allocates from the host, as libdw does: not for reports of a program that has crashed. Where the
-/// host has no memory, libdw ends the process or reads what it did not get (elfutils 0.188), and
-/// nothing here can help it. Links libdw: target alloctap::libdw_symbolizer.
+/// Allocates from the host, so it is not for crash reports. If the host is out of memory, libdw
+/// (elfutils 0.188) may end the process or use a failed allocation. Links libdw: target
+/// alloctap::libdw_symbolizer.
 struct LibdwSymbolizer {
   static constexpr std::string_view name = "libdw";
 
-  /// Returns a hint at debug information that could not be read, for reports; empty if there is
-  /// none so far.
+  /// Returns a hint about debug information that could not be read, or an empty string.
   static std::string_view note() noexcept;
 
   static void symbolize(std::span<const CodeAddress> places, Symbols& symbols) noexcept;
 
  private:
-  /// Where the host has no memory, the rest of the module has no names.
+  /// Leaves the rest of the module unnamed if the host is out of memory.
   static void symbolize_module(const Module& module, std::span<const CodeAddress> places,
                                std::size_t first, Symbols& symbols) noexcept;
 };

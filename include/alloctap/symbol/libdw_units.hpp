@@ -1,4 +1,4 @@
-/// The compilation units of a module, by address.
+/// Maps addresses to the compilation units of a module.
 #pragma once
 
 #include <dwarf.h>
@@ -12,17 +12,17 @@
 
 namespace alloctap::libdw {
 
-/// A compilation unit and which of the addresses that were asked for belong to it.
+/// A compilation unit and the requested addresses in it.
 struct UnitWithAddresses {
-  /// Has the line table.
+  /// The DIE with the line table.
   Dwarf_Die lines;
-  /// Has the functions: the same, or its other half in a .dwo file (DWARF 5, 3.1.2).
+  /// The DIE with the functions: `lines`, or the split unit in a .dwo file (DWARF 5, 3.1.2).
   Dwarf_Die functions;
-  /// Indices into the addresses, ascending.
+  /// Ascending indices into the addresses.
   std::vector<std::size_t> indices;
 };
 
-/// Calls `visit(low, high)` for each range of addresses of `die`.
+/// Calls `visit(low, high)` for each address range of `die`.
 template <class Visit>
 void for_each_range(Dwarf_Die& die, Visit&& visit) {
   Dwarf_Addr base = 0;
@@ -32,7 +32,7 @@ void for_each_range(Dwarf_Die& die, Visit&& visit) {
   while ((offset = ::dwarf_ranges(&die, offset, &base, &low, &high)) > 0) visit(low, high);
 }
 
-/// Those of the ascending `addresses` that are in `[low, high)`: `visit(index)` for each.
+/// Calls `visit(index)` for each of the ascending `addresses` in `[low, high)`.
 template <class Visit>
 void for_each_inside(const std::vector<std::uint64_t>& addresses, std::uint64_t low,
                      std::uint64_t high, Visit&& visit) {
@@ -42,7 +42,7 @@ void for_each_inside(const std::vector<std::uint64_t>& addresses, std::uint64_t 
   }
 }
 
-/// The half of `unit` that has the functions.
+/// Returns the DIE with the functions: that of the split unit if there is one.
 [[nodiscard]] inline Dwarf_Die functions_of(const Dwarf_Die& unit) {
   Dwarf_Die split;
   std::uint8_t type = 0;
@@ -52,8 +52,9 @@ void for_each_inside(const std::vector<std::uint64_t>& addresses, std::uint64_t 
   return is_split ? split : unit;
 }
 
-/// The units of `module` that hold any of `addresses`, which ascend; an address is in one of them
-/// at most. Every unit is asked for its ranges: not all compilers write .debug_aranges.
+/// Returns the units of `module` that contain any of the ascending `addresses`; each address
+/// belongs to at most one. Reads the ranges of all units, because not all compilers emit
+/// .debug_aranges.
 [[nodiscard]] inline std::vector<UnitWithAddresses> units_of(
     Dwfl_Module* module, const std::vector<std::uint64_t>& addresses) {
   std::vector<UnitWithAddresses> units;

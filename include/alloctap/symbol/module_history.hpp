@@ -1,4 +1,4 @@
-/// The modules that were unloaded, with the names of their frames.
+/// Unloaded modules with the names of their frames.
 #pragma once
 
 #include <cstdint>
@@ -14,26 +14,26 @@
 
 namespace alloctap {
 
-/// A module that was unloaded while stacks with addresses in it were kept.
+/// A module that was unloaded while recorded stacks had addresses in it.
 struct UnloadedModule {
   Module module;
-  /// The instructions of calls in it that are in stacks, ascending, and what they are called:
-  /// symbolized when it went, because its file may be built anew at any time.
+  /// Addresses of call instructions in recorded stacks, ascending, and their names. Symbolized at
+  /// unload, because the file may be rebuilt at any time.
   ArenaArray<CodeAddress> places;
   Symbols symbols;
   UnloadedModule* next = nullptr;
 };
 
-/// Which modules there were last time, and which of them went since then. Memory from the arena;
-/// constant-initialized, never destroyed. Not thread-safe: behind the control lock.
+/// Detects unloaded modules by comparison of module lists, and keeps them. Memory from the arena;
+/// constant-initialized, never destroyed. Not thread-safe: the caller holds the control lock.
 class ModuleHistory {
  public:
   constexpr ModuleHistory() noexcept = default;
   ModuleHistory(const ModuleHistory&) = delete;
   ModuleHistory& operator=(const ModuleHistory&) = delete;
 
-  /// Looks what is loaded now; calls `visit(const Module&)` for each module that was there last
-  /// time, and is not any more or is another one. Where that cannot be told, nothing has changed.
+  /// Reads the module list and calls `visit(const Module&)` for each module that was unloaded or
+  /// replaced since the last call. Changes nothing if the list cannot be read.
   template <class Visit>
   void update(Visit&& visit) noexcept {
     ModuleTable now = ModuleTable::read();
@@ -50,11 +50,11 @@ class ModuleHistory {
     *known_ = std::move(now);
   }
 
-  /// Keeps `module`, which is gone; `before` is the first stack that will be kept from now on.
-  /// nullptr where the system has no memory.
+  /// Keeps an unloaded module; `before` is the first stack recorded afterwards. Returns nullptr if
+  /// out of memory.
   UnloadedModule* add(const Module& module, StackId before) noexcept;
 
-  /// Calls `visit(UnloadedModule&)` for each whose places were not symbolized yet.
+  /// Calls `visit(UnloadedModule&)` for each module not symbolized yet.
   template <class Visit>
   void for_each_unnamed(Visit&& visit) noexcept {
     for (UnloadedModule* unloaded = first_; unloaded != nullptr; unloaded = unloaded->next) {
@@ -62,17 +62,17 @@ class ModuleHistory {
     }
   }
 
-  /// The module, unloaded by now, that held `address` when `stack` was recorded; nullptr if none.
+  /// Returns the unloaded module that contained `address` when `stack` was recorded, or nullptr.
   [[nodiscard]] const UnloadedModule* find(std::uintptr_t address, StackId stack) const noexcept;
 
-  /// Adds the modules that were loaded last time to `modules`, which has none; false where the
-  /// system has no memory.
+  /// Adds the modules of the last `update` to `modules`, which is empty. Returns false if out of
+  /// memory.
   [[nodiscard]] bool add_loaded_to(ModuleTable& modules) const noexcept;
 
-  /// Adds the unloaded modules to `modules`; false where the system has no memory.
+  /// Adds the unloaded modules to `modules`. Returns false if out of memory.
   [[nodiscard]] bool add_to(ModuleTable& modules) const noexcept;
 
-  /// As a symbolizer, for places in unloaded modules alone.
+  /// Symbolizes only places in unloaded modules, from the kept names.
   void symbolize(std::span<const CodeAddress> places, Symbols& symbols) const noexcept;
 
  private:

@@ -1,4 +1,4 @@
-/// The modules of the process: which file an address belongs to, and where in it.
+/// The loaded and unloaded modules of the process.
 #pragma once
 
 #include <algorithm>
@@ -15,21 +15,21 @@
 
 namespace alloctap {
 
-/// An executable or shared object that is mapped at `[start, end)`.
+/// An executable or shared object mapped at `[start, end)`.
 struct Module {
   std::uintptr_t start = 0;
   std::uintptr_t end = 0;
-  /// Address in the process minus address in the file.
+  /// Process address minus file address.
   std::uintptr_t bias = 0;
   std::string_view path;
   std::size_t build_id_bytes = 0;
   std::byte build_id[32] = {};
-  /// Whether code of it is mapped; a file that is only read, as data, is no module.
+  /// Whether it has executable pages; files mapped as data are not modules.
   bool has_code = false;
-  /// Whether its file was removed or replaced since: another one may be at `path`.
+  /// Whether the file was deleted or replaced, so that `path` may name another one.
   bool is_gone = false;
-  /// The first stack that was kept after it was unloaded: older ones with addresses in it meant it.
-  /// `kNoStackId` while it is loaded.
+  /// The first stack recorded after the unload; addresses in older stacks refer to this module.
+  /// `kNoStackId` while loaded.
   StackId unloaded_before = kNoStackId;
 
   [[nodiscard]] bool contains(std::uintptr_t address) const noexcept {
@@ -39,65 +39,64 @@ struct Module {
   [[nodiscard]] bool is_unloaded() const noexcept { return unloaded_before != kNoStackId; }
 };
 
-/// Whether what `ModuleTable::read` found is all there is.
+/// Whether `ModuleTable::read` found all modules.
 enum class ModuleReading : std::uint8_t {
   kComplete,
   kNoMemory,
-  /// The system does not describe the address space: no /proc, no descriptor left.
+  /// The address space is not readable: no /proc, or no free descriptor.
   kUnreadable,
 };
 
-/// A copy of the module list at one moment, and of those that were unloaded before. It is read from
-/// the system's description of the address space and from the modules' headers, not from the
-/// loader, whose lock a stopped thread may hold. Memory from the arena. Move-only.
+/// A module list at one moment, unloaded modules included. Read from the system's memory map and
+/// the modules' headers instead of the loader, whose lock a stopped thread may hold. Memory from
+/// the arena. Move-only.
 class ModuleTable {
  public:
-  /// What is mapped now, as far as `reading()` says.
+  /// Reads the modules mapped now; `reading()` returns the outcome.
   [[nodiscard]] static ModuleTable read() noexcept;
 
-  /// How `read` went.
+  /// Returns the outcome of `read`.
   [[nodiscard]] ModuleReading reading() const noexcept { return reading_; }
 
-  /// The loaded module that holds `address`, or nullptr.
+  /// Returns the loaded module that contains `address`, or nullptr.
   [[nodiscard]] const Module* find(std::uintptr_t address) const noexcept;
 
-  /// The module that held `address` when `stack` was recorded, or nullptr.
+  /// Returns the module that contained `address` when `stack` was recorded, or nullptr.
   [[nodiscard]] const Module* find(std::uintptr_t address, StackId stack) const noexcept {
     const Module* unloaded = find_unloaded(address, stack);
     return unloaded != nullptr ? unloaded : find(address);
   }
 
-  /// Of the unloaded modules, the one that held `address` when `stack` was recorded, or nullptr.
+  /// Returns the unloaded module that contained `address` when `stack` was recorded, or nullptr.
   [[nodiscard]] const Module* find_unloaded(std::uintptr_t address, StackId stack) const noexcept;
 
-  /// Those that are loaded by ascending address, then the unloaded ones as they went.
+  /// Returns loaded modules by ascending address, then unloaded ones in order of unload.
   [[nodiscard]] std::span<const Module> modules() const noexcept {
     return {modules_.data(), modules_.size()};
   }
 
   [[nodiscard]] std::span<const Module> loaded() const noexcept { return modules().first(loaded_); }
 
-  /// Adds a loaded module above all others, before any that was unloaded: for tables that were
-  /// saved.
+  /// Appends a loaded module of a saved table: the highest address so far, before any unloaded one.
   [[nodiscard]] bool add_loaded(const Module& module) noexcept;
 
-  /// Adds a module that was unloaded after all others that were added.
+  /// Appends an unloaded module; call in order of unload.
   [[nodiscard]] bool add_unloaded(const Module& module) noexcept;
 
-  /// The position of `module`, an element of this table.
+  /// Returns the index of `module`, an element of this table.
   [[nodiscard]] std::size_t index_of(const Module& module) const noexcept {
     return static_cast<std::size_t>(&module - modules_.data());
   }
 
  private:
   static constexpr std::size_t kBufferBytes = 256 * 1024;
-  /// Linkers put headers and build-ids into the first page, or into one of the next.
+  /// Linkers place headers and build-id in the first page, or in one of the next three.
   static constexpr std::size_t kFirstPageBytes = 4 * 1024;
   static constexpr std::size_t kFileStartBytes = 4 * kFirstPageBytes;
 
   void visit(const os::MemoryRegion& region) noexcept;
 
-  /// From the first `most` bytes; what it points to is in `file_start_`.
+  /// Reads at most `most` bytes of the region into `file_start_`, to which the result points.
   auto read_image(const os::MemoryRegion& region, std::size_t most) noexcept {
     const std::size_t bytes = os::copy_memory(
         region.start, {file_start_.data(), std::min(most, region.end - region.start)});

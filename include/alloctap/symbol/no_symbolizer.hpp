@@ -1,11 +1,11 @@
-/// No names: reports show module, offset and build-id, to be looked up later.
+/// A symbolizer without names: reports show module, offset and build-id for later symbolization.
 #pragma once
 
 #include "alloctap/symbol/symbolizer.hpp"
 
 namespace alloctap {
 
-/// Knows no name. Needs no library.
+/// Names no function. Needs no library.
 struct NoSymbolizer {
   static constexpr std::string_view name = "none";
   static void symbolize(std::span<const CodeAddress>, Symbols&) noexcept {}

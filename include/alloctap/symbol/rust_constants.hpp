@@ -1,4 +1,4 @@
-/// Basic types and constants in Rust's mangled names.
+/// Basic types and constants of Rust's v0 mangling.
 #pragma once
 
 #include <charconv>
@@ -10,7 +10,7 @@
 
 namespace alloctap::rust {
 
-/// Returns the type that `tag` means; empty if it means none.
+/// Returns the basic type for `tag`, or an empty string.
 [[nodiscard]] constexpr std::string_view basic_type(char tag) noexcept {
   constexpr std::string_view kTypes[] = {"i8",   "bool",  "char",  "f64", "str", "f32", "",
                                          "u8",   "isize", "usize", "",    "i32", "u32", "i128",
@@ -33,7 +33,7 @@ inline void append_decimal(std::uint64_t value, BoundedText& out) noexcept {
   out.append({digits, static_cast<std::size_t>(end - digits)});
 }
 
-/// Appends `character` as a literal between `quote`s has it.
+/// Appends `character`, escaped as in a Rust literal in `quote`s.
 inline void append_escaped(char32_t character, char quote, BoundedText& out) noexcept {
   constexpr std::string_view kControls("\t\r\n\0", 4);
   constexpr std::string_view kLetters = "trn0";
@@ -45,7 +45,7 @@ inline void append_escaped(char32_t character, char quote, BoundedText& out) noe
   out.append_character(character);
 }
 
-/// Appends the text whose bytes `digits` are; false if half a byte is missing.
+/// Appends a string constant from hexadecimal bytes. Returns false if the number of digits is odd.
 inline bool append_text_constant(std::string_view digits, BoundedText& out) noexcept {
   if (digits.size() % 2 != 0) return false;
   out.append("\"");
@@ -60,8 +60,8 @@ inline bool append_text_constant(std::string_view digits, BoundedText& out) noex
   return true;
 }
 
-/// Appends the constant of the basic type `type` with these hexadecimal digits; false if there is
-/// no such constant. Integers of more than 64 bits stay hexadecimal.
+/// Appends a constant of basic type `type` with hexadecimal `digits`. Returns false if invalid.
+/// Integers of more than 64 bits stay hexadecimal.
 inline bool append_constant(char type, std::string_view digits, BoundedText& out) noexcept {
   if (type == 'e') return append_text_constant(digits, out);
   std::uint64_t value = 0;

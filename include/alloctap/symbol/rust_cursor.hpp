@@ -1,4 +1,4 @@
-/// The characters, numbers and identifiers of a Rust symbol.
+/// A tokenizer for Rust's v0 mangling.
 #pragma once
 
 #include <cstddef>
@@ -8,18 +8,18 @@
 
 namespace alloctap::rust {
 
-/// An identifier, and which of several of that name it is.
+/// An identifier and its disambiguator among equal names.
 struct Identifier {
   std::uint64_t disambiguator = 0;
   std::string_view ascii;
-  /// What is not ASCII of it, in Punycode (RFC 3492); empty if all is.
+  /// The Punycode of the other characters (RFC 3492); empty if all are ASCII.
   std::string_view punycode;
 
   [[nodiscard]] bool empty() const noexcept { return ascii.empty() && punycode.empty(); }
 };
 
-/// Reads a mangled name from its front. After the first thing that the grammar does not allow,
-/// `failed` is true, and what is read means nothing. Allocates nothing.
+/// A parser cursor over a mangled name. After the first syntax error `failed` returns true, and
+/// results are meaningless. Allocates nothing.
 class Cursor {
  public:
   explicit Cursor(std::string_view symbol) noexcept : symbol_(symbol) {}
@@ -30,7 +30,7 @@ class Cursor {
   [[nodiscard]] std::size_t position() const noexcept { return at_; }
   void move_to(std::size_t position) noexcept { at_ = position; }
 
-  /// Returns the next character; '\0' at the end.
+  /// Returns the next character, or '\0' at the end.
   [[nodiscard]] char peek() const noexcept { return at_ < symbol_.size() ? symbol_[at_] : '\0'; }
   char next() noexcept {
     if (at_ >= symbol_.size()) fail();
@@ -42,7 +42,7 @@ class Cursor {
     return found;
   }
 
-  /// Takes digits of base 62 and an underscore. "_" is 0, "0_" is 1.
+  /// Parses a base-62 number: "_" is 0, "0_" is 1.
   std::uint64_t number() noexcept {
     if (eat('_')) return 0;
     std::uint64_t value = 0;
@@ -51,7 +51,7 @@ class Cursor {
     return value + 1;
   }
 
-  /// Takes a number behind `tag`; without that it is 0, and all others are one higher.
+  /// Parses an optional base-62 number behind `tag`: 0 if absent, otherwise the number plus 1.
   std::uint64_t optional_number(char tag) noexcept {
     if (!eat(tag)) return 0;
     const std::uint64_t value = number();
@@ -59,7 +59,7 @@ class Cursor {
     return value + 1;
   }
 
-  /// Takes the digits of a constant, and the underscore behind them.
+  /// Parses the hexadecimal digits of a constant and the underscore behind them.
   std::string_view hexadecimal() noexcept {
     const std::size_t begin = at_;
     while (is_digit(peek()) || (peek() >= 'a' && peek() <= 'f')) ++at_;
@@ -94,7 +94,7 @@ class Cursor {
 
   static bool is_digit(char character) noexcept { return character >= '0' && character <= '9'; }
 
-  /// Returns the value of a digit of base 62; a larger one for what is none.
+  /// Returns the value of a base-62 digit, or 62 for other characters.
   static unsigned value_of(char digit) noexcept {
     if (is_digit(digit)) return static_cast<unsigned>(digit - '0');
     if (digit >= 'a' && digit <= 'z') return static_cast<unsigned>(digit - 'a') + 10;

@@ -1,4 +1,4 @@
-/// The names of Rust's symbols, as their authors wrote them.
+/// A demangler for Rust's v0 mangling.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 
 namespace alloctap::rust {
 
-/// Demangles one symbol of Rust's v0 mangling (RFC 2603), as `c++filt` does: without the hashes of
-/// crates and the types of constants. Recursive descent, at most `kMaxDepth` deep; stops where the
-/// text is full. Allocates nothing, so it may run in a program that has crashed.
+/// Demangles one symbol (RFC 2603) as `c++filt` does: without crate hashes and types of constants.
+/// Recursive descent, at most `kMaxDepth` deep; stops when the buffer is full. Allocates nothing,
+/// so it may run in a crash report.
 class Demangler : Printer {
  public:
   using Printer::Printer;
 
-  /// Returns the text, cut if the buffer is full; empty if the symbol does not follow the grammar.
+  /// Returns the name, truncated to the buffer; empty after a syntax error.
   std::string_view demangle() noexcept {
     print_path(true);
     const char rest = in_.peek();
@@ -29,14 +29,14 @@ class Demangler : Printer {
   }
 
  private:
-  /// Parses a path, and prints nothing of it.
+  /// Parses a path without output.
   void skip_path() noexcept {
     ++skipped_;
     print_path(false);
     --skipped_;
   }
 
-  /// `in_value`: where generic arguments need a "::" in front.
+  /// `in_value`: generic arguments need the turbofish "::<".
   void print_path(bool in_value) noexcept {
     const Level level(*this);
     if (is_done()) return;
@@ -182,7 +182,7 @@ class Demangler : Printer {
     print_lifetime(lifetime);
   }
 
-  /// Prints a trait with the types that are associated with it.
+  /// Prints a trait with its associated types.
   void print_bound() noexcept {
     bool is_open = print_open_path();
     while (!is_done() && in_.eat('p')) {
@@ -195,7 +195,8 @@ class Demangler : Printer {
     if (is_open) print(">");
   }
 
-  /// Returns whether the path ends in generic arguments, behind which more can stand.
+  /// Prints a path. Returns true if it ends in open generic arguments, to which more may be
+  /// appended.
   bool print_open_path() noexcept {
     const Level level(*this);
     bool is_open = false;
@@ -261,7 +262,6 @@ class Demangler : Printer {
     print_constant();
   }
 
-  /// Prints a constant of the basic type `type`.
   void print_value(char type) noexcept {
     if (type == 'p') return print("_");
     const bool is_negative = is_signed_integer(type) && in_.eat('n');

@@ -1,4 +1,4 @@
-/// Functions of Rust by their symbols.
+/// Demangles Rust symbols, v0 and legacy.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace alloctap {
 
-/// Demangles `symbol` into `buffer`, as far as that reaches; empty if it does not have Rust's v0
-/// mangling (RFC 2603). Allocates nothing.
+/// Demangles a symbol of Rust's v0 mangling (RFC 2603) into `buffer`, truncated to it. Returns an
+/// empty string for other symbols. Allocates nothing.
 [[nodiscard]] inline std::string_view demangle_rust(std::string_view symbol,
                                                     std::span<char> buffer) noexcept {
   constexpr std::string_view kPrefix = "_R";
@@ -24,8 +24,7 @@ namespace alloctap {
 
 namespace rust {
 
-/// Returns the length of `name` without the hash that ends a name of Rust's legacy mangling; 0 if
-/// it does not end in one.
+/// Returns the length of `name` without the hash of Rust's legacy mangling; 0 if it has no hash.
 [[nodiscard]] inline std::size_t length_without_hash(std::string_view name) noexcept {
   constexpr std::string_view kPrefix = "::h";
   constexpr std::size_t kDigits = 16;
@@ -37,8 +36,8 @@ namespace rust {
   return is_hash ? length : 0;
 }
 
-/// Takes an escape such as "$LT$" off the front of `rest` and appends what it means; false if none
-/// is there.
+/// Removes an escape such as "$LT$" from the front of `rest` and appends its character. Returns
+/// false if `rest` begins with no escape.
 inline bool append_escape(std::string_view& rest, BoundedText& out) noexcept {
   struct Escape {
     std::string_view text;
@@ -72,18 +71,18 @@ inline bool append_escape(std::string_view& rest, BoundedText& out) noexcept {
 
 }  // namespace rust
 
-/// Rewrites `name`, a name of Rust's legacy mangling that was demangled as one of C++, as its
-/// author wrote it: without its hash and escapes. Returns its new length, which is not larger; that
-/// of `name` if it is no such name. Allocates nothing.
+/// Completes the demangling of a legacy Rust `name` that was demangled as C++: removes hash and
+/// escapes in place. Returns the new length, which is never larger. Leaves other names unchanged.
+/// Allocates nothing.
 [[nodiscard]] inline std::size_t rewrite_legacy_rust(std::span<char> name) noexcept {
   const std::size_t length = rust::length_without_hash({name.data(), name.size()});
   if (length == 0) return name.size();
-  // What an escape means is never longer than the escape, so the text stays behind what is read.
+  // Decoded text is never longer than its escape, so writing in place never overtakes reading.
   std::string_view rest(name.data(), length);
   BoundedText out(name);
   while (!rest.empty()) {
     const bool begins_part = out.text().empty() || out.text().ends_with(':');
-    // What would not begin an identifier has an underscore in front.
+    // Legacy mangling prefixes an escape at the start of an identifier with an underscore.
     if (begins_part && rest.starts_with("_$")) rest.remove_prefix(1);
     if (rust::append_escape(rest, out)) continue;
     const char character = rest.front();

@@ -1,4 +1,4 @@
-/// What printing a mangled name of Rust needs, whatever the grammar.
+/// Output primitives of the Rust demangler.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,7 @@
 
 namespace alloctap::rust {
 
-/// Reads from a symbol and appends to a text: identifiers, lists, references to what stands further
-/// in front, and lifetimes. For a `Demangler`, which derives from it.
+/// The base of `Demangler`: prints identifiers, lists, back references and lifetimes.
 class Printer {
  public:
   Printer(std::string_view symbol, std::span<char> buffer) noexcept : in_(symbol), out_(buffer) {}
@@ -22,7 +21,7 @@ class Printer {
  protected:
   static constexpr int kMaxDepth = 256;
 
-  /// Counts the nesting of what is parsed.
+  /// Counts the recursion depth in its scope, and fails beyond `kMaxDepth`.
   class Level {
    public:
     explicit Level(Printer& printer) noexcept : printer_(printer) {
@@ -57,7 +56,7 @@ class Printer {
     if (skipped_ == 0) append_decimal(value, out_);
   }
 
-  /// Prints what `print_one` prints, up to the end of the list. Returns how often.
+  /// Calls `print_one` up to the end of the list, with separators. Returns the number of elements.
   template <class PrintOne>
   std::size_t print_list(std::string_view separator, PrintOne&& print_one) noexcept {
     std::size_t count = 0;
@@ -68,8 +67,8 @@ class Printer {
     return count;
   }
 
-  /// Prints what stands further in front. What is skipped is not followed: it would take
-  /// exponential time.
+  /// Prints a back reference to an earlier position. Does not follow it in skipped parts, which
+  /// would take exponential time.
   template <class Print>
   void print_reference(Print&& print_target) noexcept {
     const std::size_t place = in_.position() - 1;
@@ -89,7 +88,7 @@ class Printer {
     print(")");
   }
 
-  /// Prints a lifetime by its de Bruijn index; 0 is one that is not named.
+  /// Prints a lifetime by its de Bruijn index; 0 is the anonymous lifetime.
   void print_lifetime(std::uint64_t index) noexcept {
     if (skipped_ > 0) return;
     if (index > lifetimes_) return in_.fail();
@@ -102,7 +101,7 @@ class Printer {
     print_number(depth - 26 + 1);
   }
 
-  /// Prints what `print_inside` prints behind the lifetimes that are bound there.
+  /// Prints a binder `for<'a, ...>` and then what `print_inside` prints.
   template <class Print>
   void print_binder(Print&& print_inside) noexcept {
     const std::uint64_t bound = in_.optional_number('G');
@@ -122,9 +121,9 @@ class Printer {
   Cursor in_;
   BoundedText out_;
   int depth_ = 0;
-  /// Not 0 inside of what is parsed without being printed.
+  /// Nesting depth of parts parsed without output.
   int skipped_ = 0;
-  /// How many lifetimes are bound here.
+  /// Number of lifetimes bound here.
   std::uint64_t lifetimes_ = 0;
 };
 

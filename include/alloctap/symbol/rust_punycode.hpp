@@ -1,4 +1,4 @@
-/// Identifiers of Rust with characters that are not ASCII.
+/// Decodes Rust identifiers with non-ASCII characters.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +13,12 @@
 
 namespace alloctap::rust {
 
-/// Decodes Punycode (RFC 3492, 6.2) of at most `kMaxCharacters`.
+/// A Punycode decoder (RFC 3492, 6.2) for at most `kMaxCharacters` characters.
 class Punycode {
  public:
   static constexpr std::size_t kMaxCharacters = 128;
 
-  /// Appends `identifier`; false if its Punycode is damaged or too long, and nothing is appended.
+  /// Appends `identifier`. Returns false, without output, if its Punycode is damaged or too long.
   static bool append(const Identifier& identifier, BoundedText& out) noexcept {
     Punycode decoded;
     if (identifier.ascii.size() > kMaxCharacters) return false;
@@ -55,7 +55,7 @@ class Punycode {
     return true;
   }
 
-  /// Takes a number of variable length off the front; nothing if it does not end or is too large.
+  /// Parses a variable-length integer. Returns nullopt if it is truncated or too large.
   static std::optional<std::uint32_t> take_delta(std::string_view& rest,
                                                  std::uint32_t bias) noexcept {
     constexpr std::uint64_t kLimit = 0x10FFFF * (kMaxCharacters + 1);

@@ -1,4 +1,4 @@
-/// What is asked of a symbolizer, and what it answers.
+/// Input and output of a symbolizer.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,22 @@ namespace alloctap {
 
 struct Module;
 
-/// An instruction whose place in the source is wanted.
+/// An instruction to symbolize.
 struct CodeAddress {
-  /// In the process. Of a call it is the last byte of the call instruction, not the return address.
+  /// An address in the process; for a call, the last byte of the instruction, not the return
+  /// address.
   std::uintptr_t address = 0;
-  /// The module that holds it, or held it when it was recorded; nullptr if none is known.
+  /// The module that contains it, or did when it was recorded; nullptr if unknown.
   const Module* module = nullptr;
 };
 
-/// A function and the place in it. Texts belong to whoever hands it out.
+/// A function with file and line. The producer owns the strings.
 struct SourceFrame {
-  /// Demangled; empty where it is unknown.
+  /// The demangled name; empty if unknown.
   std::string_view function = {};
-  /// The path of the source file, as the compiler noted it; empty where it is unknown.
+  /// The path of the source file as the compiler recorded it; empty if unknown.
   std::string_view file = {};
-  /// From 1; 0 where it is unknown.
+  /// Line number from 1; 0 if unknown.
   std::uint32_t line = 0;
 };
 

@@ -1,4 +1,4 @@
-/// The contract of symbolizers: functions, files and lines of addresses.
+/// The concept of symbolizers, which map addresses to functions, files and lines.
 #pragma once
 
 #include <concepts>
@@ -11,22 +11,22 @@
 
 namespace alloctap {
 
-/// `symbolize` answers for all `places` at once, so that a module is read once: for
-/// `places[i]` it calls `symbols.add(i, frame)` for each frame, the innermost inlined function
-/// first. Places of one module stand side by side, by ascending address. What is unknown gets no
-/// frame; a wrong name is worse than none, so a file that is not the one that ran (its build-id is
-/// another) is not asked.
+/// The slot `Symbolizer` of a tracker. `symbolize` gets all `places` at once, grouped by module and
+/// ascending by address, so that each module is read once. It calls `symbols.add(i, frame)` for
+/// each frame of `places[i]`, innermost inlined function first. Unknown addresses get no frame. A
+/// file whose build-id differs from the module's is skipped, because wrong names are worse than
+/// none.
 ///
-/// Control plane, one thread at a time, under a guard: allocations are not recorded. A symbolizer
-/// for reports of crashed programs allocates nothing from the host, whose locks may be held for
-/// ever; one that does says so.
+/// Control plane, one thread at a time; allocations are not recorded meanwhile. A symbolizer for
+/// crash reports must not allocate from the host, whose locks may be held forever. Others must
+/// document that they allocate.
 template <class S>
 concept Symbolizer = requires(std::span<const CodeAddress> places, Symbols& symbols) {
   { S::name } -> std::convertible_to<std::string_view>;
   { S::symbolize(places, symbols) } noexcept -> std::same_as<void>;
 };
 
-/// The least that models `Symbolizer`.
+/// The minimal model of `Symbolizer`.
 struct SymbolizerArchetype {
   static constexpr std::string_view name = "archetype";
   static void symbolize(std::span<const CodeAddress>, Symbols&) noexcept {}

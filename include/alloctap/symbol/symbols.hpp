@@ -1,4 +1,4 @@
-/// The answers of a symbolizer.
+/// The results of a symbolizer.
 #pragma once
 
 #include <cstddef>
@@ -12,23 +12,22 @@
 
 namespace alloctap {
 
-/// For each of some places its frames: the innermost inlined function first, the function that has
-/// code of its own last. Memory from the arena; where there is none, answers are missing.
-/// Move-only; not thread-safe.
+/// The frames of each symbolized place: innermost inlined function first, concrete function last.
+/// Memory from the arena; results are missing if it is exhausted. Move-only; not thread-safe.
 class Symbols {
  public:
-  /// The longest text that is kept, in bytes; longer ones are cut and end in "...".
+  /// Maximum bytes of a stored string; longer ones are truncated and end in "...".
   static constexpr std::size_t kLongestText = 1024;
 
   Symbols() noexcept = default;
-  /// For `places` places. False where the system has no memory.
+  /// Sets the number of places. Returns false if out of memory.
   [[nodiscard]] bool expect(std::size_t places) noexcept { return ranges_.resize(places); }
 
-  /// Adds a frame outside of those that the place has already. The frames of one place are added
-  /// one after the other. Copies the texts.
+  /// Adds the next outer frame of `place`, and copies its strings. Add all frames of a place in
+  /// sequence.
   void add(std::size_t place, const SourceFrame& frame) noexcept;
 
-  /// The frames of a place, innermost first; none where it is unknown.
+  /// Returns the frames of a place, innermost first; empty if unknown.
   [[nodiscard]] std::span<const SourceFrame> of(std::size_t place) const noexcept {
     if (place >= ranges_.size()) return {};
     return {frames_.data() + ranges_[place].first, ranges_[place].count};

@@ -1,4 +1,4 @@
-/// Functions, files and lines by what the system brings along for it: on Windows, DbgHelp.
+/// A symbolizer over the system's own library: DbgHelp on Windows.
 #pragma once
 
 #include <cstddef>
@@ -16,23 +16,22 @@
 
 namespace alloctap {
 
-/// The frames of each place, with those of inlined functions, where the module has debug
-/// information that the system's library reads: a PDB file beside it or where its linker left it
-/// (Wine: DWARF up to version 4, too). Else, and without the library, the function's name by the
-/// file's own symbols and exports. A file that is not the one that ran is not asked. Allocates from
-/// the host. The library takes one thread at a time: a program that asks it for itself does so
-/// while no report is written.
+/// Functions, files, lines and inlined functions, from debug information that DbgHelp reads. That
+/// is a PDB next to the module or at the linker's path; Wine also reads DWARF up to version 4.
+/// Falls back to the file's symbols and exports. Skips files that are not those that ran. Allocates
+/// from the host. DbgHelp is single-threaded: the program must not call it during a report.
 struct SystemSymbolizer {
   static constexpr bool kExists = !os::kSymbolLibrary.empty();
   static constexpr std::string_view name = kExists ? os::kSymbolLibrary : "none";
 
   static void symbolize(std::span<const CodeAddress> places, Symbols& symbols) noexcept;
 
-  /// What is wrong with it, for reports; empty if nothing is. Loads the library.
+  /// Returns a warning for reports if the symbolizer is impaired, or an empty string. Loads
+  /// DbgHelp.
   static std::string_view note() noexcept;
 
  private:
-  /// `places` are of `module`; the first has the number `first` in `symbols`.
+  /// Symbolizes `places` of `module`; the first has index `first` in `symbols`.
   static void symbolize(const Module& module, std::span<const CodeAddress> places,
                         std::size_t first, Symbols& symbols) noexcept;
 
@@ -44,8 +43,8 @@ struct SystemSymbolizer {
 
 static_assert(Symbolizer<SystemSymbolizer>);
 
-/// What the system is good for, for programs that run on several. No config has it unless told to:
-/// Wine 8's DbgHelp ends the process where a function in DWARF has no name, as large programs have.
+/// The system's best symbolizer, for portable programs. No config uses it by default: DbgHelp of
+/// Wine 8 ends the process on unnamed DWARF functions, which large programs have.
 using DefaultSymbolizer =
     std::conditional_t<SystemSymbolizer::kExists, SystemSymbolizer, NoSymbolizer>;
 

@@ -1,4 +1,4 @@
-/// Modules of which the loader has told that they go, until somebody has the time for them.
+/// A queue of modules about to be unloaded.
 #pragma once
 
 #include <array>
@@ -10,18 +10,19 @@
 
 namespace alloctap {
 
-/// A ring between the loader's notices, which come one at a time, and whoever holds the control
-/// lock. Neither side waits or allocates. Constant-initialized, never destroyed.
+/// A lock-free ring buffer from the loader's unload notices to the thread with the control lock.
+/// Single producer: the notices are serialized. Neither side waits or allocates.
+/// Constant-initialized, never destroyed.
 class UnloadedModuleQueue {
  public:
   static constexpr std::size_t kCapacity = 32;
 
-  /// Notes that `module` goes; stacks from `before` on mean what comes to its place. Where there is
-  /// no room it is left out, and `take_overflow` says so.
+  /// Enqueues a module that is being unloaded. Addresses there in stacks from `before` on belong to
+  /// its successor. If full, drops it and sets the overflow flag.
   void add(const Module& module, StackId before) noexcept;
 
-  /// Calls `visit(const Module&, StackId before)` for each, the first that went first, and forgets
-  /// it; stops with one for which that returns false, and keeps it. Behind the control lock.
+  /// Calls `visit(const Module&, StackId before)` for each module, oldest first, and removes it.
+  /// Stops and keeps the module if `visit` returns false. The caller holds the control lock.
   template <class Visit>
   void take(Visit&& visit) noexcept {
     const std::size_t end = end_.load(std::memory_order_acquire);
@@ -32,7 +33,7 @@ class UnloadedModuleQueue {
     }
   }
 
-  /// Whether one was left out since the last time this was asked.
+  /// Returns and clears the overflow flag.
   [[nodiscard]] bool take_overflow() noexcept { return overflow_.exchange(false); }
 
  private:

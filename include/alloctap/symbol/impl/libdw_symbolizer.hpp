@@ -22,10 +22,10 @@
 
 namespace alloctap::libdw {
 
-/// Answers for the places in one module. Allocates from the host.
+/// Symbolizes the places in one module. Allocates from the host.
 class ModuleSymbolizer {
  public:
-  /// `places`, ascending, are of `module`; the first has the number `first` in `symbols`.
+  /// Takes the ascending `places` in `module`; the first has index `first` in `symbols`.
   ModuleSymbolizer(const Module& module, std::span<const CodeAddress> places, std::size_t first,
                    Symbols& symbols)
       : debug_(module), path_(module.path), first_(first), symbols_(symbols) {
@@ -50,13 +50,12 @@ class ModuleSymbolizer {
   }
 
  private:
-  /// A file and a line in it.
   struct SourcePlace {
     const char* file = nullptr;
     int line = 0;
   };
 
-  /// False where the unit knows neither a function nor a line.
+  /// Returns false if the unit has neither a function nor a line for the address.
   bool add_frames(UnitWithAddresses& unit, std::vector<Dwarf_Die>& scopes, std::size_t index,
                   const FunctionSymbols& functions) {
     SourcePlace place = line_of(unit, addresses_[index]);
@@ -89,7 +88,7 @@ class ModuleSymbolizer {
     return place;
   }
 
-  /// Where the inlined function `scope` was called.
+  /// Returns the call site of the inlined function `scope`.
   static SourcePlace call_of(UnitWithAddresses& unit, Dwarf_Die& scope) {
     Dwarf_Files* files = nullptr;
     std::size_t count = 0;
@@ -106,7 +105,7 @@ class ModuleSymbolizer {
     return number;
   }
 
-  /// The symbol table has names in full of functions that are their file's own.
+  /// Prefers the symbol table for static functions: it has their full names.
   std::string_view name_of_code(Dwarf_Die& function, std::size_t index,
                                 const FunctionSymbols& functions) {
     const std::string_view name = names_.linkage_name(function);
@@ -124,7 +123,7 @@ class ModuleSymbolizer {
   std::string_view path_;
   std::size_t first_;
   Symbols& symbols_;
-  /// In the file, ascending.
+  /// File addresses, ascending.
   std::vector<std::uint64_t> addresses_;
   FunctionNames names_;
 };

@@ -25,7 +25,7 @@ ALLOCTAP_INLINE std::string_view Symbols::keep(std::string_view text) noexcept {
   if (text.size() <= kLongestText) return texts_.keep(text);
   constexpr std::string_view kDots = "...";
   std::size_t length = kLongestText - kDots.size();
-  // No character of UTF-8 is cut in two.
+  // Truncates at a UTF-8 character boundary.
   while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0) == 0x80) --length;
   std::array<char, kLongestText> cut;
   text.copy(cut.data(), length);
