@@ -1,4 +1,4 @@
-/// What a tag may use, and how it kept to that.
+/// The state of memory budgets.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace alloctap {
 
-/// What a budget limits.
+/// The quantity that a budget limits.
 enum class BudgetKind : std::uint8_t { kHeldBytes, kAllocationsPerFrame, kBytesPerFrame };
 inline constexpr std::size_t kBudgetKinds = 3;
 inline constexpr std::array<BudgetKind, kBudgetKinds> kAllBudgetKinds{
@@ -30,41 +30,41 @@ inline constexpr std::array<BudgetKind, kBudgetKinds> kAllBudgetKinds{
   return "bytes_per_frame";
 }
 
-/// What stands where there is no limit.
+/// Means no limit.
 inline constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
 
-/// An allocation that went beyond a budget.
+/// An allocation that exceeded a budget.
 struct BudgetOffence {
-  /// The budget's, not that of what was allocated, which may be inside of it.
+  /// The tag of the budget; the allocation may be in a nested tag.
   TagId tag = kNoTag;
   BudgetKind kind = BudgetKind::kHeldBytes;
   std::uint64_t limit = 0;
-  /// What it was with this allocation.
+  /// The value of the quantity including this allocation.
   std::uint64_t value = 0;
-  /// Of the allocation.
+  /// The stack of the allocation.
   StackId stack = kNoStackId;
   FrameNumber frame = 0;
   /// Nanoseconds since the Unix epoch.
   std::int64_t time_ns = 0;
-  /// What the tag is called, without those around it; lives as long as the process.
+  /// The tag's own name without its parents; lives as long as the process.
   std::string_view tag_name = {};
 };
 
 /// The state of one limit.
 struct LimitSummary {
   std::uint64_t limit = kUnlimited;
-  /// What is held now, or was used in the frame so far.
+  /// Bytes held now, or the amount used so far in the current frame.
   std::uint64_t value = 0;
-  /// The most that it was: ever, or in one frame.
+  /// The maximum ever, or in any frame.
   std::uint64_t most = 0;
-  /// How many times the action was taken.
+  /// How often the budget's action ran.
   std::uint64_t offences = 0;
 };
 
-/// A budget of a tag and all that is inside of it.
+/// The budget of a tag and its nested tags.
 struct BudgetSummary {
   TagId tag = kNoTag;
-  /// By `BudgetKind`.
+  /// Indexed by `BudgetKind`.
   std::array<LimitSummary, kBudgetKinds> limits{};
 };
 

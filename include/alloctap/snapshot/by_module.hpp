@@ -1,4 +1,4 @@
-/// Which modules hold the memory.
+/// Attributes memory to modules.
 #pragma once
 
 #include <algorithm>
@@ -17,17 +17,17 @@
 
 namespace alloctap {
 
-/// What one module has allocated, and what of it is live.
+/// Allocations of one module, and the live part of them.
 struct ModuleSummary {
-  /// nullptr: code that is in no module, or a stack that is not known.
+  /// nullptr for code outside all modules, and for unknown stacks.
   const Module* module = nullptr;
   AllocationTotals total = {};
   std::uint64_t live_allocations = 0;
   std::uint64_t live_bytes = 0;
 };
 
-/// Whether a module is an allocator, the C library, the loader or a C++ runtime, by the name of its
-/// file: what allocates on behalf of others.
+/// Returns whether a module is an allocator, the C library, the loader or a C++ runtime, by its
+/// file name. Such modules allocate on behalf of others.
 [[nodiscard]] inline bool is_runtime_module(const Module& module) noexcept {
   constexpr std::array<std::string_view, 15> kStarts{
       "libc.so",      "libc-2.",     "libc.musl",   "libstdc++.so", "libc++.so",
@@ -38,9 +38,8 @@ struct ModuleSummary {
                      [file](std::string_view start) { return file.starts_with(start); });
 }
 
-/// The module that a stack's memory is put down to: that of the innermost frame for whose module
-/// `is_own(const Module&)` is false. Where there is none, that of the innermost frame; nullptr
-/// where that is unknown too.
+/// Returns the module of the innermost frame for which `is_own(const Module&)` is false. Without
+/// such a frame, returns the module of the innermost frame, or nullptr if unknown.
 template <class IsOwn>
 [[nodiscard]] const Module* module_of(const StackTable& table, StackId stack,
                                       const ModuleTable& modules, IsOwn& is_own) {
@@ -54,10 +53,9 @@ template <class IsOwn>
   return innermost;
 }
 
-/// Sums up `snapshot` by modules of `modules` (`Tracker::modules`), which outlives the result; most
-/// live bytes first. `is_own` picks those that allocate for others: the next frame outward answers
-/// for them. Code outside of all modules answers for itself. Control plane, memory from the arena;
-/// fails where the system has none.
+/// Sums up `snapshot` by module, most live bytes first. `modules` (`Tracker::modules`) must outlive
+/// the result. `is_own` selects modules to skip in favour of their caller. Code outside all modules
+/// is not skipped. Control plane, memory from the arena; fails if out of memory.
 template <class IsOwn = bool (*)(const Module&) noexcept>
 [[nodiscard]] Result<ArenaArray<ModuleSummary>> by_module(const Snapshot& snapshot,
                                                           const ModuleTable& modules,

@@ -1,4 +1,4 @@
-/// What the program was doing when it allocated the memory.
+/// Attributes memory to tags.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace alloctap {
 
-/// What some stacks have allocated, and what of it is live.
+/// Allocations of a set of stacks, and the live part of them.
 struct OwnedMemory {
   AllocationTotals total;
   std::uint64_t live_allocations = 0;
@@ -30,23 +30,23 @@ struct OwnedMemory {
 };
 
 struct TagSummary {
-  /// `kNoTag`: what was allocated outside of all scopes, or without a stack.
+  /// `kNoTag` for allocations outside all scopes, or without a stack.
   TagId tag = kNoTag;
-  /// In the tag itself, and in the tags inside of it too.
+  /// Sums of the tag alone, and with its nested tags.
   OwnedMemory own;
   OwnedMemory with_nested;
-  /// What a `NamedAllocator` of that name holds beyond its blocks; of the tag itself.
+  /// Overhead bytes of the `NamedAllocator` of that name, without nested tags.
   std::uint64_t overhead_bytes = 0;
 };
 
 struct TagChange {
   TagId tag = kNoTag;
-  /// Of the tag itself.
+  /// Without nested tags.
   HeapChange change = {};
 };
 
-/// Sums of all tags of `snapshot`, each at the place of its id. Control plane, memory from the
-/// arena; fails where the system has none. One row, of `kNoTag`, where the tracker knows of none.
+/// Returns the sums of all tags of `snapshot`, indexed by TagId. Control plane, memory from the
+/// arena; fails if out of memory. A tracker without tags has one row, `kNoTag`.
 [[nodiscard]] inline Result<ArenaArray<TagSummary>> sum_by_tag(const Snapshot& snapshot) {
   ArenaArray<TagSummary> sums;
   const std::size_t count = snapshot.tags == nullptr ? 1 : snapshot.tags->end_id();
@@ -61,7 +61,7 @@ struct TagChange {
     const TagId tag = snapshot.table->owner(stack.stack).tag;
     sums[tag < count ? tag : kNoTag].own += {stack.total, stack.live_allocations, stack.live_bytes};
   }
-  // Whatever is inside of a tag has a higher id.
+  // Nested tags have higher ids than their parents.
   for (std::size_t i = count; i-- > 0;) {
     TagSummary& sum = sums[i];
     sum.with_nested += sum.own;
@@ -71,9 +71,9 @@ struct TagChange {
   return sums;
 }
 
-/// Sums up `snapshot` by what the program was doing: tags that have allocated, or tags inside of
-/// which have, or whose allocators hold something, most live bytes of their own first. What they
-/// are called tells `snapshot.tags`, or `TagPaths`. As `sum_by_tag`.
+/// Sums up `snapshot` by tag, most own live bytes first. Omits tags without allocations or
+/// overhead, nested tags included. `snapshot.tags` or `TagPaths` name them. Limits as for
+/// `sum_by_tag`.
 [[nodiscard]] inline Result<ArenaArray<TagSummary>> by_tag(const Snapshot& snapshot) {
   Result<ArenaArray<TagSummary>> sums = sum_by_tag(snapshot);
   if (!sums.ok()) return sums;
@@ -88,8 +88,7 @@ struct TagChange {
   return sums;
 }
 
-/// Sums up what changed by tag, by id; those that did not change are left out. Fails where the
-/// system has no memory for it.
+/// Sums up changes by TagId, and omits unchanged tags. Fails if out of memory.
 [[nodiscard]] inline Result<ArenaArray<TagChange>> by_tag(const SnapshotDiff& diff) {
   ArenaArray<TagChange> sums;
   for (const StackChange& stack : diff.stacks) {

@@ -1,4 +1,4 @@
-/// What changed between two snapshots of one tracker.
+/// The difference of two snapshots of one tracker.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +13,11 @@
 
 namespace alloctap {
 
-/// Numbers after, minus numbers before.
+/// Values after minus values before.
 struct HeapChange {
   std::int64_t live_allocations = 0;
   std::int64_t live_bytes = 0;
-  /// What was allocated in between, whether it lives or not.
+  /// Everything allocated in between, live or freed.
   std::int64_t allocations = 0;
   std::int64_t allocated_bytes = 0;
   std::int64_t temporary_allocations = 0;
@@ -33,14 +33,14 @@ struct HeapChange {
   friend constexpr bool operator==(const HeapChange&, const HeapChange&) noexcept = default;
 
  private:
-  /// Numbers from a damaged file may be any.
+  /// Adds with wrap-around: numbers from a damaged file may have any value.
   static constexpr void add(std::int64_t& sum, std::int64_t number) noexcept {
     sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) +
                                     static_cast<std::uint64_t>(number));
   }
 };
 
-/// From `before` to `after`, sums of one stack; a default one where there was none.
+/// Returns the change from `before` to `after`, sums of one stack; pass a default one if absent.
 [[nodiscard]] constexpr HeapChange change_between(const StackSummary& before,
                                                   const StackSummary& after) noexcept {
   const auto minus = [](std::uint64_t a, std::uint64_t b) {
@@ -59,17 +59,17 @@ struct StackChange {
   HeapChange change = {};
 };
 
-/// Memory from the arena. `table` is the tracker's own and outlives it.
+/// Memory from the arena. `table` belongs to the tracker and must outlive this.
 struct SnapshotDiff {
   /// The sum over all stacks.
   HeapChange total;
-  /// Those that changed, by StackId.
+  /// Changed stacks, by StackId.
   ArenaArray<StackChange> stacks;
   const StackTable* table = nullptr;
 };
 
-/// What changed from `before` to `after`, two snapshots of one tracker. Control plane; fails where
-/// the system has no memory for it.
+/// Returns the change from `before` to `after`, snapshots of one tracker. Control plane; fails if
+/// out of memory.
 [[nodiscard]] inline Result<SnapshotDiff> diff(const Snapshot& before, const Snapshot& after) {
   constexpr StackId kEnd = std::numeric_limits<StackId>::max();
   const auto id_at = [](const ArenaArray<StackSummary>& stacks, std::size_t at) {
@@ -79,7 +79,7 @@ struct SnapshotDiff {
   SnapshotDiff result;
   result.table = after.table;
   for (std::size_t b = 0, a = 0; b < before.stacks.size() || a < after.stacks.size();) {
-    // Both lists are by StackId.
+    // Merges two lists sorted by StackId.
     const StackId was = id_at(before.stacks, b);
     const StackId is = id_at(after.stacks, a);
     const HeapChange change = change_between(was <= is ? before.stacks[b++] : kNothing,
@@ -93,8 +93,8 @@ struct SnapshotDiff {
   return result;
 }
 
-/// Sorts `changes`, elements with a `change`, by what is live: the most grown first, the most
-/// shrunk last; where that is equal, the most allocated first.
+/// Sorts elements with a `change` by growth of live bytes, most grown first; ties by allocated
+/// bytes.
 template <class Change>
 void sort_by_growth(ArenaArray<Change>& changes) noexcept {
   std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {

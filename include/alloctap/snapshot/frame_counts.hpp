@@ -1,4 +1,4 @@
-/// The numbers of a frame.
+/// Per-frame counters of a game.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,18 @@
 
 namespace alloctap {
 
-/// Frames are numbered from 1; 0 is what came before the first mark.
+/// Game frames are numbered from 1; 0 is the time before the first mark.
 using FrameNumber = std::uint64_t;
 
-/// What happened in a frame, or in a part of it. A reallocation is a deallocation and an
-/// allocation.
+/// Allocator activity in a game frame or part of one. A reallocation counts as a deallocation and
+/// an allocation.
 struct FrameCounts {
   std::uint64_t allocations = 0;
   std::uint64_t allocated_bytes = 0;
   std::uint64_t deallocations = 0;
   std::uint64_t freed_bytes = 0;
-  /// Time inside the allocator, estimated: each large call, and one in `kTimedOneIn` of the others.
-  /// 0 where the hook does not take the time.
+  /// Estimated time in the allocator: all large calls, and one in `kTimedOneIn` others. 0 if the
+  /// hook does not measure time.
   std::uint64_t allocator_ns = 0;
 
   constexpr FrameCounts& operator+=(const FrameCounts& other) noexcept {
@@ -32,21 +32,21 @@ struct FrameCounts {
   friend constexpr bool operator==(const FrameCounts&, const FrameCounts&) noexcept = default;
 };
 
-/// Of how many calls that are not large the time of one is taken, by chance.
+/// One in this many small calls is timed, at random.
 inline constexpr std::uint32_t kTimedOneIn = 64;
 
-/// No tags of the program: a row of all of them, and one of those that have none of their own.
+/// Pseudo-tags: the sum over all tags, and that of tags without a row of their own.
 inline constexpr TagId kAllTags = 0xFFFF;
 inline constexpr TagId kOtherTags = 0xFFFE;
 
-/// What one thread did for one tag in one frame.
+/// Counts of one thread for one tag in one game frame.
 struct FrameRow {
   FrameNumber frame = 0;
-  /// The frame in which the row was written.
+  /// The game frame in which the row was written.
   FrameNumber written = 0;
   FrameCounts counts{};
-  /// How far what the thread had allocated beyond what it had freed rose over what that was at the
-  /// begin of the frame, in bytes.
+  /// Bytes by which the thread's net allocation (allocated minus freed) peaked above that at the
+  /// frame's start.
   std::uint64_t rise = 0;
   TagId tag = kNoTag;
 };

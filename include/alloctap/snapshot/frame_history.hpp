@@ -1,4 +1,4 @@
-/// What a tracker knows of the frames of a game.
+/// The recorded history of game frames.
 #pragma once
 
 #include <array>
@@ -15,20 +15,20 @@
 
 namespace alloctap {
 
-/// What one tag did in one frame.
+/// Activity of one tag in one game frame.
 struct TagOfFrame {
-  /// `kOtherTags`: of threads that were in more tags in that frame than they tell apart.
-  /// `held_bytes` and `peak_bytes` are 0 then.
+  /// `kOtherTags` sums the tags beyond the number that a thread distinguishes in a frame.
+  /// `held_bytes` and `peak_bytes` are then 0.
   TagId tag = kNoTag;
   FrameCounts counts{};
-  /// What the tag held at the end of the frame.
+  /// Bytes held at the end of the frame.
   std::uint64_t held_bytes = 0;
-  /// The most that it held in the frame: exact where one thread allocates and frees for it. With
-  /// several threads no less than that: each one's highest counts, as if they had met.
+  /// Peak bytes in the frame; exact if one thread allocates and frees for the tag. With several
+  /// threads an upper bound: the sum of their peaks, as if simultaneous.
   std::uint64_t peak_bytes = 0;
 };
 
-/// One frame. `held_bytes` and `peak_bytes` as those of a tag, for all memory.
+/// One game frame. `held_bytes` and `peak_bytes` cover all memory, as those of a tag do.
 struct FrameSummary {
   FrameNumber number = 0;
   /// Nanoseconds since the Unix epoch.
@@ -37,16 +37,16 @@ struct FrameSummary {
   FrameCounts counts{};
   std::uint64_t held_bytes = 0;
   std::uint64_t peak_bytes = 0;
-  /// Its tags: so many of `FrameHistory::tags`, from there on.
+  /// Its range in `FrameHistory::tags`.
   std::uint32_t first_tag = 0;
   std::uint32_t tag_count = 0;
 };
 
-/// How many frames had so much of something: class 0 those that had none, class k those that had
-/// 2^(k-1) to 2^k - 1.
+/// A histogram of frames by a measure: class 0 counts zero values, class k those from 2^(k-1) to
+/// 2^k - 1.
 using FrameHistogram = std::array<std::uint64_t, 65>;
 
-/// What there is a histogram of, and a list of the worst frames by.
+/// The measures with a histogram and a list of worst frames.
 enum class FrameMeasure : std::uint8_t { kAllocations, kBytes, kAllocatorTime, kDuration };
 inline constexpr std::size_t kFrameMeasures = 4;
 inline constexpr std::array<FrameMeasure, kFrameMeasures> kAllFrameMeasures{
@@ -59,7 +59,7 @@ inline constexpr std::array<FrameMeasure, kFrameMeasures> kAllFrameMeasures{
   return kNames[static_cast<std::size_t>(measure)];
 }
 
-/// How much a frame has of it.
+/// Returns the value of a measure.
 [[nodiscard]] constexpr std::uint64_t measured(const FrameCounts& counts, std::int64_t duration_ns,
                                                FrameMeasure measure) noexcept {
   switch (measure) {
@@ -75,31 +75,31 @@ inline constexpr std::array<FrameMeasure, kFrameMeasures> kAllFrameMeasures{
   return static_cast<std::uint64_t>(duration_ns);
 }
 
-/// Why a call took so long, as far as can be told.
+/// The likely cause of a slow call.
 enum class SlowCause : std::uint8_t { kUnknown, kPageFaults, kWait, kPreempted, kSize };
 
-/// The slowest call of a frame among those whose time was taken.
+/// The slowest of the timed calls of a frame.
 struct SlowCall {
-  /// 0: there is none.
+  /// 0 if no call was timed.
   std::int64_t duration_ns = 0;
   std::uint64_t bytes = 0;
-  /// Of the allocation; of a free, the one that the block came from.
+  /// The stack of the allocation; for a free, the stack that allocated the block.
   StackId stack = kNoStackId;
   TagId tag = kNoTag;
   AllocatorCall call = AllocatorCall::kAllocate;
-  /// Whether the next three were counted. Where they are not, `waits` is 1 of a large call that had
-  /// no processor for the most part of 16 ms or more.
+  /// Whether the next three were measured. If not, `waits` is 1 for a large call that was off the
+  /// CPU for most of 16 ms or more.
   bool has_usage = false;
   std::uint32_t page_faults = 0;
   std::uint32_t waits = 0;
   std::uint32_t preemptions = 0;
 };
 
-/// The size from which a call is a large one, whose time is always taken.
+/// Calls of at least this size are large, and always timed.
 inline constexpr std::size_t kLargeCallBytes = 256 * 1024;
 
-/// What a call's numbers say: page faults, where they can be half of it (a quarter of a microsecond
-/// each); else that it waited, as for a lock; else that others had the processor; else its size.
+/// Returns the likely cause. In this order: page faults, if they explain half the time at 250 ns
+/// each; a wait, as for a lock; preemption; the size.
 [[nodiscard]] constexpr SlowCause cause_of(const SlowCall& call) noexcept {
   constexpr std::int64_t kFaultNs = 250;
   if (std::int64_t{call.page_faults} * kFaultNs * 2 >= call.duration_ns && call.page_faults > 0) {
@@ -126,16 +126,16 @@ inline constexpr std::size_t kLargeCallBytes = 256 * 1024;
   return "unknown";
 }
 
-/// What one stack did in a frame.
+/// Activity of one stack in a frame.
 struct StackOfFrame {
-  /// `kNoStackId`: those that found no room of their own.
+  /// `kNoStackId` sums the stacks that did not fit.
   StackId stack = kNoStackId;
   std::uint64_t allocations = 0;
   std::uint64_t allocated_bytes = 0;
   std::uint64_t allocator_ns = 0;
 };
 
-/// One of the worst frames, with what made it so.
+/// One of the worst frames, and its causes.
 struct WorstFrame {
   static constexpr std::size_t kMaxStacks = 8;
 
@@ -143,10 +143,10 @@ struct WorstFrame {
   /// Nanoseconds since the Unix epoch.
   std::int64_t begin_ns = 0;
   std::int64_t duration_ns = 0;
-  /// At the mark: an event that ran on another thread meanwhile may be missing.
+  /// Counts at the time of the mark; concurrent events of other threads may be missing.
   FrameCounts counts{};
   SlowCall slowest{};
-  /// Most first; of frames that lasted long, by time in the allocator.
+  /// Largest first; in the list by duration, sorted by time in the allocator.
   std::array<StackOfFrame, kMaxStacks> stacks{};
   std::uint32_t stack_count = 0;
   /// The sum of all other stacks.
@@ -155,35 +155,34 @@ struct WorstFrame {
 
 /// Memory from the arena. Move-only.
 struct FrameHistory {
-  /// Whether the tracker has an observer of frames; nothing else means anything without.
+  /// False if the tracker has no frame observer; the other members are then meaningless.
   bool known = false;
-  /// The frames that were ended by a mark; what came before the first mark is none.
+  /// Frames ended by a mark; the time before the first mark is not a frame.
   std::uint64_t frames = 0;
-  /// Marks that found another thread in the middle of one, or came from inside the tracker: they
-  /// did nothing.
+  /// Marks ignored because another thread was in a mark, or they came from inside the tracker.
   std::uint64_t refused_marks = 0;
-  /// How many times a mark came from another thread than the one before.
+  /// How often the marking thread changed.
   std::uint64_t marking_thread_changes = 0;
-  /// Events that were not counted because the system had no memory.
+  /// Events not counted for lack of memory.
   std::uint64_t lost_events = 0;
-  /// The last frames, by number, without a gap.
+  /// The last frames, contiguous and by number.
   ArenaArray<FrameSummary> last;
   ArenaArray<TagOfFrame> tags;
-  /// By `FrameMeasure`; of all frames.
+  /// Over all frames, indexed by `FrameMeasure`.
   std::array<FrameHistogram, kFrameMeasures> histograms{};
-  /// By `FrameMeasure`; of all frames, the worst first.
+  /// Over all frames, worst first, indexed by `FrameMeasure`.
   std::array<ArenaArray<WorstFrame>, kFrameMeasures> worst;
   /// In the order in which they were set.
   ArenaArray<BudgetSummary> budgets;
-  /// The last ones, by time. How many older ones there were says `forgotten_offences`.
+  /// The last offences, by time. `forgotten_offences` counts the older ones.
   ArenaArray<BudgetOffence> offences;
   std::uint64_t forgotten_offences = 0;
 
-  /// Parts of what makes `last` and `tags`; empty when the snapshot is finished.
+  /// Input of `last` and `tags`; empty in a finished snapshot.
   ArenaArray<FrameRow> rows;
 };
 
-/// Calls `visit(StackId)` for each stack that `history` names.
+/// Calls `visit(StackId)` for each stack in `history`.
 template <class Visit>
 void for_each_stack(const FrameHistory& history, Visit&& visit) {
   for (const ArenaArray<WorstFrame>& list : history.worst) {

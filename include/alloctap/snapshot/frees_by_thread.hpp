@@ -1,4 +1,4 @@
-/// Which thread gave back what of which stack.
+/// Frees by thread and allocating stack.
 #pragma once
 
 #include <cstdint>
@@ -8,34 +8,33 @@
 
 namespace alloctap {
 
-/// What one thread gave back of one stack's blocks, since the start.
+/// What one thread has freed since the start, of the blocks of one stack.
 struct FreesByThread {
   StackId stack = kNoStackId;
-  /// The thread that gave them back: its place in `Snapshot::threads`.
+  /// The index of the freeing thread in `Snapshot::threads`.
   std::uint32_t thread = 0;
   std::uint64_t blocks = 0;
   std::uint64_t bytes = 0;
 };
 
-/// How much a snapshot knows of who gave back what.
+/// Whether a snapshot has frees by thread, or why not.
 enum class FreedKnowledge : std::uint8_t {
   kNotAsked,
   kAll,
-  /// The system had no memory to count some.
+  /// Some were not counted for lack of memory.
   kIncomplete,
-  /// The tracker's queue applies events on other threads than those that called.
+  /// The queue applies events on threads other than the calling ones.
   kNotKnown,
-  /// The tracker samples, and counts what it recorded alone.
+  /// The tracker samples, and counts only sampled blocks.
   kSampled,
 };
 
-/// What a snapshot holds of it.
 struct FreedByThread {
   FreedKnowledge knowledge = FreedKnowledge::kNotAsked;
-  /// By thread, and for each by stack. Memory from the arena.
+  /// Sorted by thread, then by stack. Memory from the arena.
   ArenaArray<FreesByThread> blocks;
 
-  /// Whether anything is to be copied.
+  /// Returns whether there is data to copy.
   [[nodiscard]] bool is_available() const noexcept {
     return knowledge == FreedKnowledge::kAll || knowledge == FreedKnowledge::kIncomplete;
   }

@@ -1,4 +1,4 @@
-/// Frames and their tags from the rows that threads wrote.
+/// Computes game frames and their tags from per-thread rows.
 #pragma once
 
 #include <algorithm>
@@ -14,15 +14,15 @@
 
 namespace alloctap {
 
-/// Makes `tags`, and the sums in `last`, of the rows of a snapshot's frames. What is live now is
-/// known; what was held in each frame before follows from what changed since.
+/// Fills `tags`, and the sums in `last`, from the rows of a snapshot. Works backwards: subtracts
+/// later changes from what is live now to get the bytes held in each frame.
 class GameFrameRows {
  public:
-  /// Refers to `snapshot`, whose stacks and totals are complete.
+  /// Refers to `snapshot`, whose stacks and totals must be complete.
   explicit GameFrameRows(Snapshot& snapshot) noexcept
       : snapshot_(snapshot), history_(snapshot.frames) {}
 
-  /// False where the system has no memory for it.
+  /// Returns false if out of memory.
   [[nodiscard]] bool finish() {
     if (!history_.known) return true;
     if (!begin_with_live()) return false;
@@ -40,7 +40,7 @@ class GameFrameRows {
   }
 
  private:
-  /// What several threads did for one tag in one frame.
+  /// Counts of all threads for one tag in one frame.
   struct Sum {
     TagId tag = kNoTag;
     FrameCounts counts{};
@@ -57,7 +57,7 @@ class GameFrameRows {
 
   [[nodiscard]] const FrameRow* end() const noexcept { return history_.rows.end(); }
 
-  /// Takes the next rows that are of one tag and one frame.
+  /// Sums the rows of one tag and frame at `row`, and advances it.
   Sum sum_up(const FrameRow*& row) const noexcept {
     const FrameRow first = *row;
     Sum sum{.tag = first.tag};
@@ -68,7 +68,7 @@ class GameFrameRows {
     return sum;
   }
 
-  /// Back to the end of frame `number`.
+  /// Subtracts the rows of frames after `number`. Returns the first row not subtracted.
   const FrameRow* undo_later(const FrameRow* row, FrameNumber number) noexcept {
     while (row != end() && row->frame > number) {
       const Sum sum = sum_up(row);
@@ -105,7 +105,7 @@ class GameFrameRows {
                 complete_;
   }
 
-  /// A free that went unseen would make it negative.
+  /// Clamps at 0: an unseen free would make it negative.
   static void go_back(std::uint64_t& held, const FrameCounts& counts) noexcept {
     held += counts.freed_bytes;
     held -= std::min(held, counts.allocated_bytes);
@@ -118,7 +118,7 @@ class GameFrameRows {
 
   Snapshot& snapshot_;
   FrameHistory& history_;
-  /// By tag.
+  /// Indexed by TagId.
   ArenaArray<std::uint64_t> held_;
   std::uint64_t held_in_all_ = 0;
   std::uint64_t held_of_others_ = 0;

@@ -1,4 +1,4 @@
-/// What is live and should not be.
+/// Finds leaks in a snapshot.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +15,13 @@
 
 namespace alloctap {
 
-/// How much is live, and in how many blocks of how many stacks.
+/// Live blocks, their bytes, and the number of their stacks.
 struct LiveSum {
   std::uint64_t stacks = 0;
   std::uint64_t live_allocations = 0;
   std::uint64_t live_bytes = 0;
 
-  /// Does nothing where there is nothing.
+  /// Ignores zero allocations.
   constexpr void add(std::uint64_t allocations, std::uint64_t bytes) noexcept {
     if (allocations == 0) return;
     ++stacks;
@@ -30,42 +30,41 @@ struct LiveSum {
   }
 };
 
-/// The live blocks of a snapshot, or the unreachable ones where it looked for them, parted by
-/// suppressions. Refers to the snapshot. Memory from the arena.
+/// The live (or, after a scan, unreachable) blocks of a snapshot, divided by suppressions. Refers
+/// to the snapshot. Memory from the arena.
 struct Leaks {
   static constexpr std::uint32_t kNoRule = Suppressions::kNoRule;
 
-  /// What is not suppressed.
+  /// Not suppressed.
   LiveSum leaked;
   LiveSum suppressed;
-  /// Of what leaked, what is lost definitely and what indirectly, where the snapshot looked for
-  /// unreachable blocks: a stack may be in both.
+  /// The definitely and indirectly lost parts of `leaked`, after a scan for unreachable blocks. A
+  /// stack may be in both.
   LiveSum definite;
   LiveSum indirect;
-  /// The stacks that leaked, most bytes first; those with definite losses before others.
+  /// Leaking stacks by bytes, largest first; those with definite losses before others.
   ArenaArray<const StackSummary*> stacks;
-  /// For each of the snapshot's stacks the number of the rule that suppresses it, or `kNoRule`.
+  /// The index of the rule that suppresses each stack of the snapshot, or `kNoRule`.
   ArenaArray<std::uint32_t> rule_of_stack;
-  /// For each rule about leaks what it alone suppressed, or let through; a rule without stacks was
-  /// not needed.
+  /// What each leak rule alone suppressed or allowed; a rule with no stacks was not needed.
   ArenaArray<LiveSum> rules;
 };
 
-/// The leaks of a moment, with what they refer to.
+/// Leaks and the snapshot they refer to.
 struct FoundLeaks {
   Snapshot snapshot;
   Leaks leaks;
 };
 
-/// Finds the leaks of one snapshot: every live block, or where it looked for them every unreachable
-/// one, but those that are suppressed. A stack counts for the rule that names its innermost frame
-/// of all that are named; of several rules that name it, the first. What no rule suppresses is let
-/// through by `only-` rules in the same way; what none of these names counts as suppressed by the
-/// first of them. Blocks without a stack match nothing. What the program says is expected to stay
-/// (`expected_to_stay` of annotate.hpp) counts as suppressed by none.
+/// Finds the leaks of a snapshot: its live blocks, or after a scan its unreachable ones, unless
+/// suppressed. A stack counts for the rule that matches its innermost matched frame; of several
+/// such rules, for the first. What no rule suppresses must match an `only-` rule in that way, if
+/// there are any. Otherwise it counts as suppressed by the first `only-` rule. Blocks without a
+/// stack match nothing. Blocks in `expected_to_stay` of annotate.hpp count as suppressed without a
+/// rule.
 ///
-/// `Frames` numbers frames and knows their names as `FrameList` does (dump/frame_list.hpp):
-/// `size()`, `index_of(stack, address)`, `source(i)`, `place(i)`. Each frame is matched once.
+/// `Frames` numbers frames and names them as `FrameList` does (dump/frame_list.hpp): `size()`,
+/// `index_of(stack, address)`, `source(i)`, `place(i)`. Each frame is matched once.
 template <class Frames>
 class LeakFinder {
  public:
@@ -73,7 +72,7 @@ class LeakFinder {
              const Frames& frames) noexcept
       : snapshot_(snapshot), suppressions_(suppressions), frames_(frames) {}
 
-  /// Once. Fails where the system has no memory for it.
+  /// Call once. Fails if out of memory.
   [[nodiscard]] Result<Leaks> find() {
     const std::size_t stacks = snapshot_.stacks.size();
     bool complete = rules_of_frame_.resize(frames_.size()) &&
@@ -90,13 +89,13 @@ class LeakFinder {
   }
 
  private:
-  /// What of a stack's may be a leak.
+  /// The part of a stack's blocks that may have leaked.
   struct Held {
     std::uint64_t allocations = 0;
     std::uint64_t bytes = 0;
   };
 
-  /// The first rules that name a frame.
+  /// The first rules that match a frame.
   struct FrameRules {
     std::uint32_t suppressing = Leaks::kNoRule;
     std::uint32_t allowing = Leaks::kNoRule;
@@ -171,8 +170,8 @@ class LeakFinder {
   Leaks leaks_;
 };
 
-/// The leaks of `snapshot`, which outlives the result; `frames` has the frames of all its stacks
-/// with live blocks.
+/// Returns the leaks of `snapshot`, which must outlive the result. `frames` contains the frames of
+/// all stacks with live blocks.
 template <class Frames>
 [[nodiscard]] Result<Leaks> find_leaks(const Snapshot& snapshot, const Suppressions& suppressions,
                                        const Frames& frames) {

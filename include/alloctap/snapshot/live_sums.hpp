@@ -1,4 +1,4 @@
-/// What is live, summed up block by block.
+/// Sums over live blocks.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +14,13 @@
 
 namespace alloctap {
 
-/// Sums by stack and by size, made while the program waits: a block costs one addition to a small
-/// array. Where samples stand for more than themselves, what is live is the Horvitz-Thompson
-/// estimate: the sum of weights w, whose variance is estimated by the sum of size^2 w (w - 1) over
-/// the samples. Not thread-safe; memory from the arena.
+/// Sums by stack and by size, computed while the world is stopped: one addition to a small array
+/// per block. With sampling they are Horvitz-Thompson estimates: the sum of weights w. The variance
+/// estimate is the sum of size^2 w (w - 1) over the samples. Not thread-safe; memory from the
+/// arena.
 class LiveSums {
  public:
-  /// Whole numbers, unless they are estimated.
+  /// Integers unless estimated.
   struct Sum {
     double blocks = 0;
     double bytes = 0;
@@ -29,16 +29,16 @@ class LiveSums {
     [[nodiscard]] std::uint64_t whole_bytes() const noexcept { return rounded(bytes); }
   };
 
-  /// Makes room for stacks below `end`; false where the system has no memory for it.
+  /// Makes room for stacks below `end`. Returns false if out of memory.
   [[nodiscard]] bool expect_stacks(std::size_t end) noexcept { return by_stack_.resize(end); }
 
-  /// A block that stands for itself. Its stack is expected.
+  /// Adds a block of weight 1. `expect_stacks` must cover its stack.
   void add(const BlockRecord& record) noexcept {
     ++samples_;
     add(record, 1);
   }
 
-  /// A block that stands for `weight` of them.
+  /// Adds a sampled block of weight `weight`.
   void add_sample(const BlockRecord& record, double weight) noexcept {
     const double bytes = static_cast<double>(record.size);
     variance_ += bytes * bytes * weight * (weight - 1);
@@ -46,9 +46,9 @@ class LiveSums {
     add(record, weight);
   }
 
-  /// One above the highest stack that is expected.
+  /// Returns the highest expected StackId plus 1.
   [[nodiscard]] std::size_t end_stack() const noexcept { return by_stack_.size(); }
-  /// How many stacks hold something.
+  /// Returns the number of stacks with live blocks.
   [[nodiscard]] std::size_t held_stacks() const noexcept {
     return static_cast<std::size_t>(std::count_if(
         by_stack_.begin(), by_stack_.end(), [](const Sum& sum) { return sum.whole_blocks() > 0; }));
@@ -70,7 +70,7 @@ class LiveSums {
     return rounded(bytes);
   }
 
-  /// With a probability of 95 %, what was really live lies no further from `live_bytes`.
+  /// Returns the half-width of the 95 % confidence interval around `live_bytes`.
   [[nodiscard]] std::uint64_t margin() const noexcept {
     constexpr double kDeviationsFor95Percent = 1.96;
     return rounded(kDeviationsFor95Percent * square_root(variance_));
@@ -91,7 +91,7 @@ class LiveSums {
     size.bytes += bytes;
   }
 
-  /// By StackId.
+  /// Indexed by StackId.
   ArenaArray<Sum> by_stack_;
   std::array<Sum, kSizeClasses> by_size_{};
   double variance_ = 0;

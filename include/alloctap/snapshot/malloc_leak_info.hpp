@@ -1,4 +1,4 @@
-/// get_malloc_leak_info and free_malloc_leak_info, as Android's C library of 2014 had them.
+/// get_malloc_leak_info and free_malloc_leak_info of Android's C library of 2014.
 #pragma once
 
 #include <algorithm>
@@ -16,24 +16,24 @@
 
 namespace alloctap {
 
-/// The live blocks of one stack and one size, as bionic's malloc_debug of 2014 hands them out.
+/// The live blocks of one stack and size, in the layout of bionic's malloc_debug of 2014.
 struct MallocLeakEntry {
   static constexpr std::size_t kFrames = 32;
 
-  /// Of one block, in bytes.
+  /// Bytes of one block.
   std::size_t size = 0;
-  /// How many such blocks there are.
+  /// Number of such blocks.
   std::size_t allocations = 0;
-  /// Return addresses, leaf first, zeros behind them; deeper stacks are cut.
+  /// Return addresses, innermost first, padded with zeros; deeper stacks are truncated.
   std::array<std::uintptr_t, kFrames> frames{};
 
   [[nodiscard]] std::size_t total_bytes() const noexcept { return size * allocations; }
 };
 static_assert(sizeof(MallocLeakEntry) == 2 * sizeof(std::size_t) + 32 * sizeof(std::uintptr_t));
 
-/// Appends an entry for each stack and size of the blocks in `snapshot`, the most bytes first, of
-/// equal ones the most blocks. `snapshot` was taken with its blocks (`SnapshotOptions`). Blocks
-/// without a known stack have no frames. False where the system has no memory for it.
+/// Appends an entry for each stack and size, ordered by total bytes, then by number of blocks.
+/// `snapshot` needs its blocks (`SnapshotOptions`). Entries for unknown stacks have no frames.
+/// Returns false if out of memory.
 [[nodiscard]] inline bool list_malloc_leaks(const Snapshot& snapshot,
                                             ArenaArray<MallocLeakEntry>& entries) noexcept {
   ArenaArray<LiveBlock> blocks;
@@ -61,14 +61,14 @@ static_assert(sizeof(MallocLeakEntry) == 2 * sizeof(std::size_t) + 32 * sizeof(s
   return true;
 }
 
-/// The two functions over a `Tracker`. Thread-safe; not for use inside a hook. Only blocks that the
-/// tracker recorded are listed: where it samples, those that were sampled.
+/// Implements the two functions over a `Tracker`. Thread-safe; not for use inside a hook. Lists
+/// only recorded blocks, so with sampling only sampled ones.
 template <class Tracker>
 struct MallocLeakInfo {
-  /// Sets `*info` to `*overall_size` bytes: entries of `*info_size` bytes each with room for
-  /// `*backtrace_size` frames (`MallocLeakEntry`). `*total_memory` is the sum of their bytes. The
-  /// caller gives `*info` back to `release`. All are zero where nothing is live or the system has
-  /// no memory for the list; where an argument is nullptr nothing is done.
+  /// Sets `*info` to `*overall_size` bytes of entries (`MallocLeakEntry`): `*info_size` bytes each,
+  /// with room for `*backtrace_size` frames. `*total_memory` is the sum of their blocks' bytes. The
+  /// caller frees `*info` with `release`. All are zero if nothing is live or memory ran out. Does
+  /// nothing if an argument is nullptr.
   static void get(std::uint8_t** info, std::size_t* overall_size, std::size_t* info_size,
                   std::size_t* total_memory, std::size_t* backtrace_size) noexcept {
     if (info == nullptr || overall_size == nullptr || info_size == nullptr ||
@@ -86,7 +86,7 @@ struct MallocLeakInfo {
     *backtrace_size = MallocLeakEntry::kFrames;
   }
 
-  /// Takes back what `get` handed out; nullptr is nothing.
+  /// Frees the list that `get` returned; ignores nullptr.
   static void release(std::uint8_t* info) noexcept {
     if (info == nullptr) return;
     auto* list = reinterpret_cast<List*>(info - sizeof(List));
@@ -95,7 +95,7 @@ struct MallocLeakInfo {
   }
 
  private:
-  /// What stands in front of the entries.
+  /// The header before the entries.
   struct alignas(16) List {
     std::size_t bytes;
   };
@@ -115,8 +115,8 @@ struct MallocLeakInfo {
 
 }  // namespace alloctap
 
-/// Defines `get_malloc_leak_info` and `free_malloc_leak_info` over `Tracker`, for programs and
-/// tools that know them from Android. In one source file, outside of all namespaces.
+/// Defines `get_malloc_leak_info` and `free_malloc_leak_info` over `Tracker`, for code written for
+/// Android. Use in one source file, outside all namespaces.
 #define ALLOCTAP_DEFINE_MALLOC_LEAK_INFO(Tracker)                                              \
   extern "C" {                                                                                 \
   ALLOCTAP_EXPORT void get_malloc_leak_info(std::uint8_t** info, std::size_t* overall_size,    \

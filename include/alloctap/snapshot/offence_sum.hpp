@@ -1,4 +1,4 @@
-/// What was allocated in scopes that must not allocate.
+/// Allocations in no-allocation scopes.
 #pragma once
 
 #include <cstddef>
@@ -9,25 +9,25 @@
 
 namespace alloctap {
 
-/// What was allocated, and what was given back.
+/// Sums of allocations and frees.
 struct AllocationSums {
   std::uint64_t allocations = 0;
   std::uint64_t bytes = 0;
   std::uint64_t frees = 0;
 };
 
-/// What one stack did in all runs of the scopes of one name that were offended against: of a scope
-/// that allows some allocations, those too.
+/// The activity of one stack in all violated runs of the scopes with one name. Includes the
+/// allocations that a scope permits.
 struct OffenceSum {
   static constexpr std::size_t kLongestName = 63;
 
   StackId stack = kNoStackId;
-  /// In how many runs.
+  /// Number of violated runs.
   std::uint64_t scopes = 0;
   AllocationSums sums = {};
   char name_text[kLongestName + 1] = {};
 
-  /// Of the scope, cut to `kLongestName` bytes.
+  /// Returns the scope's name, truncated to `kLongestName` bytes.
   [[nodiscard]] std::string_view scope() const noexcept { return name_text; }
 };
 

@@ -1,4 +1,4 @@
-/// Which threads give back what which threads allocate.
+/// Which threads free the blocks that other threads allocate.
 #pragma once
 
 #include <algorithm>
@@ -13,35 +13,35 @@
 
 namespace alloctap {
 
-/// Blocks that one thread allocated and one gave back, maybe the same; each is a place in
-/// `Snapshot::threads`.
+/// Blocks that one thread allocated and one (perhaps that thread itself) freed. Threads are indices
+/// into `Snapshot::threads`.
 struct OwnershipRow {
   static constexpr std::uint32_t kNotKnown = std::numeric_limits<std::uint32_t>::max();
 
-  /// `kNotKnown` for stacks that are not known, and beyond the 65,535th thread.
+  /// `kNotKnown` for unknown stacks, and for threads after the 65,535th.
   std::uint32_t allocating = kNotKnown;
   std::uint32_t freeing = kNotKnown;
   std::uint64_t blocks = 0;
   std::uint64_t bytes = 0;
-  /// In rows by stack alone.
+  /// Set only in rows by stack.
   StackId stack = kNoStackId;
 
   [[nodiscard]] constexpr bool changes_hands() const noexcept { return allocating != freeing; }
 };
 
-/// Memory from the arena. In both lists most bytes first.
+/// Memory from the arena. Both lists are sorted by bytes, largest first.
 struct OwnershipMatrix {
-  /// For each pair of threads.
+  /// One row per pair of threads.
   ArenaArray<OwnershipRow> threads;
-  /// For each stack, and so each allocating thread, and each thread that gave some of it back.
+  /// One row per stack (and so allocating thread) and freeing thread.
   ArenaArray<OwnershipRow> stacks;
-  /// False: the system had no memory to count some.
+  /// False if some frees were not counted for lack of memory.
   bool complete = true;
 };
 
 namespace ownership {
 
-/// Of what was given back, if anything was.
+/// Returns whether stacks identify their threads, or nothing was freed.
 [[nodiscard]] inline bool knows_owners(const Snapshot& snapshot) noexcept {
   return snapshot.freed.blocks.empty() ||
          std::any_of(snapshot.threads.begin(), snapshot.threads.end(),
@@ -70,7 +70,7 @@ namespace ownership {
       "Tags must be ThreadOwners or TagsAndThreads");
 }
 
-/// Rows of the same threads become one.
+/// Merges rows of equal thread pairs.
 inline void join(ArenaArray<OwnershipRow>& rows) noexcept {
   const auto is_before = [](const OwnershipRow& a, const OwnershipRow& b) {
     return a.allocating != b.allocating ? a.allocating < b.allocating : a.freeing < b.freeing;
@@ -96,7 +96,7 @@ inline void sort(ArenaArray<OwnershipRow>& rows) noexcept {
   });
 }
 
-/// The places in `Snapshot::threads` by number; false where the system has no memory for it.
+/// Maps thread numbers to indices into `Snapshot::threads`. Returns false if out of memory.
 [[nodiscard]] inline bool find_places(const Snapshot& snapshot,
                                       ArenaArray<std::uint32_t>& places) noexcept {
   for (std::size_t i = 0; i < snapshot.threads.size(); ++i) {
@@ -112,20 +112,19 @@ inline void sort(ArenaArray<OwnershipRow>& rows) noexcept {
 
 }  // namespace ownership
 
-/// Whether `ownership_matrix` of it has rows to make, and no reason not to.
+/// Returns whether `ownership_matrix` would succeed on this snapshot.
 [[nodiscard]] inline bool tells_ownership(const Snapshot& snapshot) noexcept {
   return snapshot.freed.is_available() && ownership::knows_owners(snapshot);
 }
 
-/// Sums up who gave back whose blocks, of a snapshot that was taken with `SnapshotOptions::freed`
-/// of a tracker whose `Tags` tell threads. Control plane; fails where one of these is missing, or
-/// the system has no memory for it.
+/// Sums up which thread freed whose blocks. Requires a snapshot with `SnapshotOptions::freed` of a
+/// tracker whose `Tags` distinguish threads; otherwise fails, as it does if out of memory. Control
+/// plane.
 ///
-/// A reallocation gives back the old block on its thread. A block whose free went unseen was given
-/// back by the thread that got its address next. Blocks of which the tracker did not know, as from
-/// before the session, are in no row. A thread that went on with the counters of ended ones
-/// (`ThreadSummary::threads`) is one with them in both roles: what it gave back of theirs counts as
-/// its own.
+/// A reallocation frees the old block on its thread. A block with an unseen free counts for the
+/// thread that got its address next. Unknown blocks, such as those from before the session, are
+/// omitted. A thread that reuses the counters of ended threads (`ThreadSummary::threads`) is merged
+/// with them: blocks that it frees for them count as its own.
 [[nodiscard]] inline Result<OwnershipMatrix> ownership_matrix(const Snapshot& snapshot) {
   if (Status status = ownership::check(snapshot); !status.ok()) return status;
   OwnershipMatrix matrix;

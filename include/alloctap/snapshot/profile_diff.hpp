@@ -1,4 +1,4 @@
-/// What changed between two saved profiles, of one process or of two.
+/// The difference of two saved profiles, of one process or two.
 #pragma once
 
 #include <algorithm>
@@ -14,16 +14,16 @@
 
 namespace alloctap {
 
-/// What makes two stacks of two profiles the same.
+/// How stacks of two profiles are matched.
 enum class StackMatch : std::uint8_t {
-  /// The same places in the same builds of the files (`StackKey`).
+  /// Matches code addresses in files with equal build-ids (`StackKey`).
   kPlaces,
-  /// The same functions in files of the same name: for two builds of a program. Several stacks of
-  /// one profile may be one then.
+  /// Matches function and file names, to compare two builds of a program. May merge several stacks
+  /// of one profile.
   kFunctions,
 };
 
-/// The keys of a profile's stacks. Refers to it.
+/// The keys of a profile's stacks. Refers to the profile.
 class SavedStackKeys {
  public:
   SavedStackKeys(const SavedProfile& profile, StackMatch match) noexcept
@@ -33,7 +33,7 @@ class SavedStackKeys {
     }
   }
 
-  /// False: the system had no memory for them, and nothing else may be asked.
+  /// Returns false if out of memory; the keys are then unusable.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
   [[nodiscard]] StackKey of(const SavedStack& stack) const noexcept {
@@ -64,7 +64,7 @@ class SavedStackKeys {
 
   const SavedProfile& profile_;
   const StackMatch match_;
-  /// By module.
+  /// Indexed by module.
   ArenaArray<StackHash> files_;
   bool complete_ = true;
 };
@@ -73,7 +73,7 @@ struct SavedStackChange {
   HeapChange change;
   std::uint64_t live_bytes_before = 0;
   std::uint64_t live_bytes_after = 0;
-  /// One of those with the key; nullptr where the profile has none.
+  /// One of the stacks with this key; nullptr if the profile has no such stack.
   const SavedStack* before = nullptr;
   const SavedStack* after = nullptr;
 };
@@ -82,14 +82,14 @@ struct SavedStackChange {
 struct ProfileDiff {
   /// The sum over all stacks.
   HeapChange total;
-  /// Those that changed, in no order.
+  /// Changed stacks, unordered.
   ArenaArray<SavedStackChange> stacks;
 };
 
-/// Finds what changed between two profiles. Control plane.
+/// Computes the difference of two profiles. Control plane.
 class ProfileDiffer {
  public:
-  /// Adds the stacks of `profile`; false where the system has no memory for them.
+  /// Adds the stacks of `profile`. Returns false if out of memory.
   [[nodiscard]] bool add(const SavedProfile& profile, StackMatch match, bool is_after) {
     const SavedStackKeys keys(profile, match);
     if (!keys.complete()) return false;
@@ -99,7 +99,7 @@ class ProfileDiffer {
     return true;
   }
 
-  /// Of all that was added; fails where the system has no memory for it.
+  /// Returns the changes between the added profiles. Fails if out of memory.
   [[nodiscard]] Result<ProfileDiff> find() {
     std::sort(entries_.begin(), entries_.end(),
               [](const Entry& a, const Entry& b) { return a.key < b.key; });
@@ -140,7 +140,7 @@ class ProfileDiffer {
   ArenaArray<Entry> entries_;
 };
 
-/// What changed from `before` to `after`.
+/// Returns the change from `before` to `after`.
 [[nodiscard]] inline Result<ProfileDiff> diff(const SavedProfile& before, const SavedProfile& after,
                                               StackMatch match = StackMatch::kPlaces) {
   ProfileDiffer differ;

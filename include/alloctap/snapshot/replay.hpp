@@ -1,4 +1,4 @@
-/// Going through a log of events again.
+/// Replays an event log.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace alloctap {
 
-/// Applies the events of a snapshot to an empty table of blocks, by the rules of a tracker, but by
-/// code of its own: what comes out is what the tracker must have counted. The peak is that of the
-/// order in which events were logged. Control plane; memory from the arena. Once each.
+/// Applies the events of a snapshot to an empty block table, by the tracker's rules but with
+/// independent code. The result is what the tracker should have counted. The peak is that in
+/// logging order. Control plane; memory from the arena. Runs once.
 class Replay {
  public:
   Replay() noexcept = default;
@@ -21,7 +21,7 @@ class Replay {
   Replay& operator=(const Replay&) = delete;
   ~Replay() { blocks_.release(); }
 
-  /// False where the system has no memory for it.
+  /// Returns false if out of memory.
   [[nodiscard]] bool run(const Snapshot& snapshot) {
     complete_ = stacks_.resize(snapshot.table->end_id());
     return complete_ && snapshot.events.for_each([this](const LoggedEvent& event) {
@@ -32,34 +32,33 @@ class Replay {
   [[nodiscard]] const Totals& totals() const noexcept { return totals_; }
   [[nodiscard]] std::uint64_t unmatched_frees() const noexcept { return unmatched_frees_; }
   [[nodiscard]] std::uint64_t unseen_frees() const noexcept { return unseen_frees_; }
-  /// How many threads had events.
+  /// Returns the number of threads with events.
   [[nodiscard]] std::uint64_t threads() const noexcept { return thread_count_; }
-  /// How many threads may be in a reallocation of what they allocated last. At its end, which is no
-  /// event, that block counts as a temporary one, and here it does already.
+  /// Returns how many threads may be in a reallocation of their last block. Its end is not an
+  /// event. The tracker then counts that block as temporary; the replay has done so already.
   [[nodiscard]] std::uint64_t open_reallocations() const noexcept {
     return static_cast<std::uint64_t>(
         std::count_if(threads_.begin(), threads_.end(),
                       [](const Last& last) { return last.state == Last::kDetached; }));
   }
-  /// How many bytes all threads together can have in the log, but not in the counters, at a moment:
-  /// each is in one event at most, the largest one of its.
+  /// Returns the maximum bytes that are logged but not yet counted at any moment. Each thread has
+  /// at most one such event, so this sums their largest events.
   [[nodiscard]] std::uint64_t most_bytes_under_way() const noexcept {
     std::uint64_t bytes = 0;
     for (const Last& last : threads_) bytes += last.largest;
     return bytes;
   }
-  /// Of the stacks that the snapshot knows.
+  /// Returns the sums of a stack known to the snapshot.
   [[nodiscard]] const StackSummary& of(StackId stack) const noexcept { return stacks_[stack]; }
 
  private:
-  /// Of a thread: what it allocated last, and whether that has been freed since, or is being
-  /// reallocated.
+  /// The last allocation of a thread: whether it is live, freed, or being reallocated.
   struct Last {
     std::uintptr_t address = 0;
     StackId stack = kNoStackId;
     enum : std::uint8_t { kNone, kThere, kDetached } state = kNone;
     bool seen = false;
-    /// The most bytes that an event of the thread added or took away.
+    /// The largest event of the thread, in bytes.
     std::uint64_t largest = 0;
   };
 
@@ -97,7 +96,7 @@ class Replay {
     insert(event, last);
   }
 
-  /// A block that is at its place already was freed unseen.
+  /// A block already at this address was freed unseen.
   void insert(const LoggedEvent& event, Last& last) {
     const InsertOutcome outcome =
         blocks_.insert(pointer_of(event), {.stack = event.stack, .size = event.size});
@@ -132,7 +131,7 @@ class Replay {
     last.largest = std::max<std::uint64_t>(last.largest, record.size);
   }
 
-  /// Freeing what its thread allocated last makes a block a temporary one.
+  /// Freeing the thread's last allocation makes it a temporary one.
   void note_free(const LoggedEvent& event, Last& last) {
     if (last.state != Last::kThere || last.address != event.address) return;
     last.state = Last::kNone;
@@ -167,9 +166,9 @@ class Replay {
   std::uint64_t unmatched_frees_ = 0;
   std::uint64_t unseen_frees_ = 0;
   std::uint64_t thread_count_ = 0;
-  /// By StackId.
+  /// Indexed by StackId.
   ArenaArray<StackSummary> stacks_;
-  /// By `LoggedEvent::thread`.
+  /// Indexed by `LoggedEvent::thread`.
   ArenaArray<Last> threads_;
   bool complete_ = true;
 };

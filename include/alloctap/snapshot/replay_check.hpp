@@ -1,4 +1,4 @@
-/// Whether a log of events adds up to the numbers of its snapshot.
+/// Verifies a snapshot against its event log.
 #pragma once
 
 #include <algorithm>
@@ -10,18 +10,18 @@
 
 namespace alloctap {
 
-/// A number that is not what the events add up to.
+/// A number that differs from the replay.
 struct ReplayDifference {
   std::string_view name;
-  /// `kNoStackId` where it is of all stacks.
+  /// `kNoStackId` for a sum over all stacks.
   StackId stack = kNoStackId;
   std::uint64_t recorded = 0;
   std::uint64_t replayed = 0;
 };
 
-/// How far the peak of a tracker may lie from that of the log: with one thread not at all, with
-/// more as `LiveBytes` says, and by what is in the log and not in the counters yet: a thread may be
-/// stopped between the two while others reach the peak.
+/// Returns the tolerated difference of peaks: 0 with one thread. With several it is the bound of
+/// `LiveBytes`, plus the bytes that are logged but not yet counted. Threads may be stopped in
+/// between while others reach the peak.
 [[nodiscard]] inline std::uint64_t peak_tolerance(const Snapshot& snapshot,
                                                   const Replay& replay) noexcept {
   const std::uint64_t threads = std::max<std::uint64_t>(replay.threads(), snapshot.threads.size());
@@ -30,9 +30,9 @@ struct ReplayDifference {
          replay.most_bytes_under_way();
 }
 
-/// Calls `visit(const ReplayDifference&)` for each. What is not compared: the peak beyond
-/// `peak_tolerance`, frees of unknown blocks where the snapshot does not tell them, and temporary
-/// allocations after a pause, in which a thread may have allocated another block, or beyond
+/// Calls `visit(const ReplayDifference&)` for each difference. Does not compare peaks within
+/// `peak_tolerance`, or unmatched frees if the snapshot does not know them. Temporary allocations
+/// are skipped after a pause, in which threads may allocate unseen, and may differ by
 /// `open_reallocations`.
 template <class Visit>
 void visit_replay_differences(const Snapshot& snapshot, const Replay& replay, Visit&& visit) {

@@ -1,4 +1,4 @@
-/// Which frames a rule names.
+/// Matches suppression rules against frames.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,8 @@
 
 namespace alloctap {
 
-/// Whether the function, an inlined one, the source file or the module of the frame with that
-/// number matches. `Frames` numbers frames and knows their names as `FrameList` does
-/// (dump/frame_list.hpp).
+/// Returns whether a function (inlined ones included), the source file or the module of a frame
+/// matches. `Frames` numbers frames and names them as `FrameList` does (dump/frame_list.hpp).
 template <class Frames>
 [[nodiscard]] bool names_frame(std::string_view pattern, const Frames& frames, std::size_t frame) {
   const Module* module = frames.place(frame).module;
@@ -27,8 +26,8 @@ template <class Frames>
   });
 }
 
-/// The number of the first of `rules` for which `holds(rule)`, of those of an allow-list (`only`)
-/// or of the others; `Suppressions::kNoRule` where there is none.
+/// Returns the index of the first rule for which `holds(rule)` is true, or `Suppressions::kNoRule`.
+/// Considers only rules of the allow-list (`only`), or only the others.
 template <class Holds>
 [[nodiscard]] std::uint32_t find_rule(std::span<const SuppressionRule> rules, bool only,
                                       Holds&& holds) {
@@ -38,15 +37,15 @@ template <class Holds>
   return Suppressions::kNoRule;
 }
 
-/// What rules say of something that a report would show.
+/// The verdict of the rules on one leak or fault.
 struct RuleVerdict {
-  /// `kNoRule`: it is shown.
+  /// `kNoRule` if it is reported.
   std::uint32_t suppressed_by = Suppressions::kNoRule;
-  /// The rule that matched: it is the one that suppresses, or one that lets through.
+  /// The rule that matched: it suppresses, or it allows.
   std::uint32_t matched = Suppressions::kNoRule;
 
-  /// `suppressing` and `allowing` are the rules that match of those that suppress and of an
-  /// allow-list, `first_allowing` the first that there is of it; each may be `kNoRule`.
+  /// Combines the matching rules of the suppressions and of the allow-list; `first_allowing` is the
+  /// first rule of that list. Each may be `kNoRule`.
   [[nodiscard]] static constexpr RuleVerdict of(std::uint32_t suppressing, std::uint32_t allowing,
                                                 std::uint32_t first_allowing) noexcept {
     constexpr std::uint32_t kNoRule = Suppressions::kNoRule;

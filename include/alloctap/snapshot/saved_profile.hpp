@@ -1,4 +1,4 @@
-/// A heap profile that was saved and read again.
+/// A heap profile read from a file.
 #pragma once
 
 #include <cstddef>
@@ -14,37 +14,37 @@
 
 namespace alloctap {
 
-/// A call in some stacks.
+/// A return address in some stacks.
 struct SavedFrame {
   static constexpr std::uint64_t kNoModule = std::numeric_limits<std::uint64_t>::max();
 
-  /// The return address in the process that was.
+  /// The return address in the recorded process.
   std::uint64_t address = 0;
-  /// The number of its module, and the place of the call in that file.
+  /// The index of the module, and the file offset of the call.
   std::uint64_t module = kNoModule;
   std::uint64_t offset = 0;
-  /// Where `SavedProfile::sources` has the functions at that place, and how many there are: the
-  /// innermost inlined one first.
+  /// The range in `SavedProfile::sources` with the functions at that place, innermost inlined one
+  /// first.
   std::size_t first_source = 0;
   std::size_t sources = 0;
 };
 
-/// A stack and its sums; the `stack` of these is no id of this process.
+/// A stack and its sums; `sums.stack` is not an id of this process.
 struct SavedStack {
   StackSummary sums;
-  /// Where `SavedProfile::frame_numbers` has its frames, leaf first, and how many there are.
+  /// The range in `SavedProfile::frame_numbers` with its frames, innermost first.
   std::size_t first_frame = 0;
   std::size_t frames = 0;
   bool outside_size_range = false;
-  /// The path of its tag; empty where it has none.
+  /// The path of the tag; empty if untagged.
   std::string_view tag = {};
 };
 
-/// What was found in a file. Memory from the arena; all texts are parts of `text`. Move-only.
+/// The contents of a profile file. Memory from the arena; all strings lie in `text`. Move-only.
 struct SavedProfile {
   std::uint64_t pid = 0;
   std::string_view executable;
-  /// When the snapshot was taken, in nanoseconds since the Unix epoch.
+  /// Time of the snapshot, in nanoseconds since the Unix epoch.
   std::uint64_t time_ns = 0;
   Totals totals;
   ArenaArray<Module> modules;
@@ -54,15 +54,15 @@ struct SavedProfile {
   ArenaArray<SavedStack> stacks;
   ArenaArray<char> text;
 
-  /// The numbers of a stack's frames, leaf first.
+  /// Returns the indices of a stack's frames, innermost first.
   [[nodiscard]] std::span<const std::uint64_t> frames_of(const SavedStack& stack) const noexcept {
     return {frame_numbers.data() + stack.first_frame, stack.frames};
   }
-  /// The functions at a frame's place, the innermost inlined one first; none if unknown.
+  /// Returns the functions of a frame, innermost inlined one first; empty if unknown.
   [[nodiscard]] std::span<const SourceFrame> sources_of(const SavedFrame& frame) const noexcept {
     return {sources.data() + frame.first_source, frame.sources};
   }
-  /// The module of a frame; nullptr if there is none.
+  /// Returns the module of a frame, or nullptr.
   [[nodiscard]] const Module* module_of(const SavedFrame& frame) const noexcept {
     return frame.module == SavedFrame::kNoModule ? nullptr : &modules[frame.module];
   }

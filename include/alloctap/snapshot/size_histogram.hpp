@@ -1,4 +1,4 @@
-/// What is live, by the size of its blocks.
+/// A histogram of live blocks by size.
 #pragma once
 
 #include <array>
@@ -8,27 +8,27 @@
 
 namespace alloctap {
 
-/// Live blocks of sizes that are alike.
+/// The live blocks of one size class.
 struct SizeClass {
   std::uint64_t live_allocations = 0;
   std::uint64_t live_bytes = 0;
 };
 
-/// Class 0 has the blocks of no bytes; class k those of 2^(k-1) to 2^k - 1 bytes.
+/// Class 0 holds empty blocks; class k those of 2^(k-1) to 2^k - 1 bytes.
 inline constexpr std::size_t kSizeClasses = 65;
 using SizeHistogram = std::array<SizeClass, kSizeClasses>;
 
-/// The class of a block of `bytes`.
+/// Returns the class of a block of `bytes`.
 [[nodiscard]] constexpr std::size_t size_class(std::uint64_t bytes) noexcept {
   return static_cast<std::size_t>(std::bit_width(bytes));
 }
 
-/// The size of the smallest blocks of a class.
+/// Returns the smallest size in a class.
 [[nodiscard]] constexpr std::uint64_t least_size(std::size_t size_class) noexcept {
   return size_class == 0 ? 0 : std::uint64_t{1} << (size_class - 1);
 }
 
-/// The size of its largest blocks.
+/// Returns the largest size in a class.
 [[nodiscard]] constexpr std::uint64_t greatest_size(std::size_t size_class) noexcept {
   return size_class == 0 ? 0 : least_size(size_class) - 1 + least_size(size_class);
 }

@@ -1,4 +1,4 @@
-/// A copy of a tracker's state at one moment.
+/// A consistent copy of a tracker's state.
 #pragma once
 
 #include <cstddef>
@@ -29,35 +29,35 @@
 
 namespace alloctap {
 
-/// How far the numbers can be trusted: what every report opens with.
+/// Statistics about the completeness of the data, which every report begins with.
 struct DataQuality {
-  /// Calls that were recorded or recognized: allocations, frees, mappings and unmappings.
+  /// Calls recorded or recognized: allocations, frees, mappings and unmappings.
   std::uint64_t events = 0;
-  /// Events lost because the system had no memory for them.
+  /// Events lost for lack of memory.
   std::uint64_t dropped = 0;
-  /// Frees and reallocations of blocks that were not known, from before the start for example.
-  /// Nothing where it cannot be told: such a block may have come in a pause, or not been sampled.
+  /// Frees and reallocations of unknown blocks, such as those from before the start. Empty if
+  /// unknowable: the block may be from a pause, or not sampled.
   std::optional<std::uint64_t> unmatched_frees = 0;
-  /// Blocks found gone because their address was handed out again.
+  /// Frees that no hook saw, detected when the address was reused.
   std::uint64_t unseen_frees = 0;
-  /// Captured stacks whose walk ended before the outermost frame.
+  /// Stacks whose unwinding ended before the outermost frame.
   std::uint64_t failed_unwinds = 0;
-  /// Captured stacks that pass code without unwind tables, by its frame pointers.
+  /// Stacks partly unwound by frame pointers, through code without unwind tables.
   std::uint64_t frame_pointer_unwinds = 0;
-  /// Captured stacks that were deeper than the limit on frames.
+  /// Stacks truncated at the frame limit.
   std::uint64_t truncated_stacks = 0;
-  /// Bytes of address space that the tracker holds for itself.
+  /// Bytes of address space that the tracker uses.
   std::uint64_t tracker_bytes = 0;
-  /// How many times recording was paused; what was allocated meanwhile is in no number.
+  /// Number of pauses; allocations during a pause are in no number.
   std::uint64_t pauses = 0;
-  /// Events that are in every number, but not in `Snapshot::events`: the log was full, or a record
-  /// of it cut short.
+  /// Events that are counted but missing in `Snapshot::events`, because the log was full or a
+  /// recording was cut short.
   std::uint64_t unlogged_events = 0;
-  /// False: a thread was stopped inside the tracker, so numbers may be in the middle of a change.
+  /// False if a thread was stopped inside the tracker, so that numbers may be partly updated.
   bool consistent = true;
 };
 
-/// Sums over all stacks since the start; a reallocation is one deallocation and one allocation.
+/// Sums over all stacks since the start; a reallocation counts as a deallocation and an allocation.
 struct Totals {
   std::uint64_t allocations = 0;
   std::uint64_t deallocations = 0;
@@ -68,104 +68,102 @@ struct Totals {
   std::uint64_t temporary_allocations = 0;
 };
 
-/// What of a snapshot is estimated.
+/// Describes which numbers of a snapshot are estimates.
 struct SamplingSummary {
   SamplingDescription policy;
-  /// True: every allocation was recorded, and every number is exact. False: `totals.allocations`,
-  /// `deallocations`, `allocated_bytes` and `temporary_allocations` count all calls and are exact;
-  /// numbers of stacks, live and peak numbers are sums of weights of samples. Deallocations are
-  /// then all frees and reallocations, of blocks that were not known too. Calls that other threads
-  /// make while the snapshot is taken may be counted or not.
+  /// True if every allocation was recorded, and every number is exact. If false,
+  /// `totals.allocations`, `deallocations`, `allocated_bytes` and `temporary_allocations` still
+  /// count all calls exactly. Per-stack, live and peak numbers are then sums of sample weights.
+  /// Deallocations then include those of unknown blocks. Concurrent calls of other threads may or
+  /// may not be counted.
   bool exact = true;
-  /// Live blocks that were sampled.
+  /// Live sampled blocks.
   std::uint64_t live_samples = 0;
-  /// With a probability of 95 %, what was really live lies no further from `live_bytes`.
+  /// Half-width of the 95 % confidence interval around the estimate `live_bytes`.
   std::uint64_t live_bytes_margin = 0;
 };
 
-/// What one stack has allocated, and what of it is live.
+/// Allocations of one stack, and the live part of them.
 struct StackSummary {
   StackId stack = kNoStackId;
   AllocationTotals total;
   std::uint64_t live_allocations = 0;
   std::uint64_t live_bytes = 0;
-  /// Of what is live; nothing unless it was asked for.
+  /// The unreachable part of the live blocks; zero unless requested.
   UnreachableSum unreachable{};
 };
 
-/// A block that was live.
+/// A live block.
 struct LiveBlock {
   std::uintptr_t address = 0;
-  /// In bytes, as the program asked for it.
+  /// Requested bytes.
   std::uint64_t size = 0;
   StackId stack = kNoStackId;
-  /// For how long it has been there, in nanoseconds; -1 where the tracker does not know: only one
-  /// over an `AgedIndex` does.
+  /// Nanoseconds since the allocation; -1 if unknown. Only trackers over an `AgedIndex` know it.
   std::int64_t age_ns = -1;
 };
 
-/// Live mappings made by one stack.
+/// Live mappings created by one stack.
 struct MappingSummary {
   StackId stack = kNoStackId;
   std::uint64_t live_mappings = 0;
   std::uint64_t live_bytes = 0;
 };
 
-/// Memory from the arena. Move-only. `table` is the tracker's own and outlives every snapshot.
+/// Memory from the arena. Move-only. `table` belongs to the tracker and outlives every snapshot.
 struct Snapshot {
   DataQuality account;
   Totals totals;
   MappingTotals mapping_totals;
   SamplingSummary sampling;
-  /// Whether unreachable blocks were looked for, and how that went.
+  /// Whether and how a scan for unreachable blocks ran.
   ScanSummary scan;
-  /// Every stack that has allocated, by StackId.
+  /// All stacks that have allocated, by StackId.
   ArenaArray<StackSummary> stacks;
-  /// Every stack with live mappings, by StackId.
+  /// All stacks with live mappings, by StackId.
   ArenaArray<MappingSummary> mappings;
-  /// All live blocks; where they are estimated, the sums differ from `totals` by rounding.
+  /// Histogram of live blocks. If sampled, sums differ from `totals` by rounding.
   SizeHistogram sizes{};
-  /// Every thread that has had an event.
+  /// All threads that have had an event.
   ArenaArray<ThreadSummary> threads;
-  /// Nothing unless it was asked for.
+  /// Empty unless requested.
   FreedByThread freed{};
-  /// By address; empty unless they were asked for.
+  /// Sorted by address; empty unless requested.
   ArenaArray<LiveBlock> blocks;
-  /// By time; the older, the fewer. Empty where nobody asked for points.
+  /// Sorted by time; older points are sparser. Empty if no timeline was requested.
   ArenaArray<TimelinePoint> timeline;
-  /// By time: the last ones. How many older ones there were says `forgotten_markers`.
+  /// The last markers, by time. `forgotten_markers` counts the older ones.
   ArenaArray<Marker> markers;
   std::uint64_t forgotten_markers = 0;
   Peak peak;
-  /// What checks looked for; as if by default for a tracker without.
+  /// The enabled checks; the default for a tracker without checks.
   CheckSettings checks{};
-  /// What checks found, in the order in which it was found first; empty for a tracker without.
+  /// Faults in order of first detection; empty for a tracker without checks.
   ArenaArray<CountedMisuse> misuses;
-  /// Faults for which there was no room.
+  /// Faults dropped because the log was full.
   std::uint64_t misuses_left_out = 0;
   GuardPageStats guards;
-  /// Of a tracker with an observer of frames.
+  /// Set by a tracker with a frame observer.
   FrameHistory frames;
-  /// Of a tracker that knows of scopes that must not allocate: what was allocated in them, in the
-  /// order in which it came first, and of how much of that there was no room.
+  /// Set by a tracker with no-allocation scopes: the allocations in them, in order of first
+  /// occurrence, and the number of those dropped.
   bool scopes_known = false;
   ArenaArray<OffenceSum> scope_offences;
   std::uint64_t left_out_scope_offences = 0;
-  /// Of a tracker that hears of pools.
+  /// Set by a tracker that tracks pools.
   PoolsSummary pools{};
-  /// All events up to the snapshot, for a tracker with a `LoggingQueue`; they are the log's own,
-  /// which outlives every snapshot. Else empty.
+  /// All events up to the snapshot, for a tracker with a `LoggingQueue`; otherwise empty. The log
+  /// owns them and outlives every snapshot.
   LoggedEvents events;
   const StackTable* table = nullptr;
-  /// What the tags of stacks are called (`table->owner(stack).tag`); nullptr where the tracker
-  /// knows of none. Outlives every snapshot.
+  /// Names the tags of stacks (`table->owner(stack).tag`); nullptr for a tracker without tags.
+  /// Outlives every snapshot.
   const TagTable* tags = nullptr;
-  /// By TagId: what allocators that are named so hold beyond their blocks, in bytes. Behind the
-  /// last is nothing but zeros.
+  /// Overhead bytes of named allocators, by TagId. Missing entries are zero.
   ArenaArray<std::uint64_t> overheads;
-  /// Of markers.
+  /// Strings of the markers.
   TextPool names;
-  /// When it was taken, in nanoseconds since the Unix epoch.
+  /// Time of the snapshot, in nanoseconds since the Unix epoch.
   std::int64_t time_ns = 0;
 };
 

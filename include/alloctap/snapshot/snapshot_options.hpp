@@ -1,34 +1,34 @@
-/// What is asked of a snapshot.
+/// Options of a snapshot.
 #pragma once
 
 #include <cstdint>
 
 namespace alloctap {
 
-/// Whether unreachable blocks are told from others, by a conservative mark: any word that could be
-/// a pointer is one.
+/// Whether to find unreachable blocks by a conservative mark phase, which treats any word that
+/// could be a pointer as one.
 enum class Reachability : std::uint8_t {
-  /// No: whatever is live may be a leak.
+  /// Does not scan: any live block may be a leak.
   kNotAsked,
-  /// From globals, stacks, registers, thread-local storage and what the program mapped itself, on a
-  /// copy of the process where the system makes one, and else while its threads stand still. A
-  /// block that is found unreachable is one, unless the program hides its pointers (in other bits,
-  /// in a file, in another process). A block that is not found may be one all the same: a number or
-  /// something that was left over looked like a pointer to it.
+  /// Marks from globals, stacks, registers, thread-local storage and memory that the program
+  /// mapped. Scans a fork of the process if possible; otherwise while its threads are stopped. A
+  /// block found unreachable is lost, unless the program hides its pointers (encoded, in files, in
+  /// other processes). A lost block may be missed if an integer or a stale pointer matches its
+  /// address.
   kScan,
 };
 
-/// What a snapshot holds beyond sums.
+/// Optional parts of a snapshot.
 struct SnapshotOptions {
-  /// Every live block, in `Snapshot::blocks`: 32 bytes for each, copied while the program waits.
-  /// Where a policy samples, the sampled ones.
+  /// Copies all live blocks, or the sampled ones, to `Snapshot::blocks`. Takes 32 bytes per block,
+  /// while the world is stopped.
   bool blocks = false;
-  /// What of each stack cannot be reached, in `StackSummary::unreachable`, found a moment before
-  /// the snapshot. Where the system copies no process (Windows), the program stands still for as
-  /// long as that takes. Fails where a policy samples.
+  /// Sums unreachable blocks per stack in `StackSummary::unreachable`, by a scan just before the
+  /// snapshot. On systems that cannot fork (Windows) the world is stopped during the scan. Fails
+  /// with a sampling policy.
   Reachability reachability = Reachability::kNotAsked;
-  /// What each thread gave back of each stack's blocks, in `Snapshot::freed`: 24 bytes for each
-  /// pair of them, copied while the program waits. `ownership_matrix` makes sums of it.
+  /// Copies the frees per thread and allocating stack to `Snapshot::freed`. Takes 24 bytes per
+  /// pair, while the world is stopped. `ownership_matrix` sums them.
   bool freed = false;
 };
 

@@ -1,4 +1,4 @@
-/// Which faults are to be reported, and which are expected.
+/// Divides faults into reported and suppressed ones.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace alloctap {
 
-/// How many faults that differ, and how often they were found.
+/// The number of distinct faults, and how often they occurred.
 struct MisuseSum {
   std::uint64_t ways = 0;
   std::uint64_t times = 0;
@@ -25,22 +25,21 @@ struct MisuseSum {
   }
 };
 
-/// The faults of a snapshot, parted by suppressions. Memory from the arena.
+/// The faults of a snapshot, divided by suppressions. Memory from the arena.
 struct SortedMisuses {
   MisuseSum reported;
   MisuseSum suppressed;
-  /// For each of the snapshot's faults the number of the rule that suppresses it, or `kNoRule`.
+  /// The index of the rule that suppresses each fault of the snapshot, or `kNoRule`.
   ArenaArray<std::uint32_t> rule_of_fault;
-  /// For each rule about faults what it alone suppressed, or let through; a rule without faults was
-  /// not needed.
+  /// What each fault rule alone suppressed or allowed; a rule with no faults was not needed.
   ArenaArray<MisuseSum> rules;
 };
 
-/// Sorts the faults of one snapshot. One counts for the first rule that names its kind and a frame
-/// of one of its stacks. What no rule suppresses is let through by `only-` rules in the same way;
-/// what is of their kinds, and none of them names, counts as suppressed by the first of them.
+/// Sorts the faults of one snapshot. A fault counts for the first rule that matches its kind and a
+/// frame in any of the fault's stacks. What no rule suppresses must match an `only-` rule in that
+/// way, if one has its kind. Otherwise it counts as suppressed by the first of those rules.
 ///
-/// `frames`, as `names_frame` takes them, has the frames of all stacks of all faults.
+/// `frames` contains the frames of all stacks of all faults; see `names_frame` for its interface.
 template <class Frames>
 class MisuseSorter {
  public:
@@ -48,7 +47,7 @@ class MisuseSorter {
                const Frames& frames) noexcept
       : snapshot_(snapshot), suppressions_(suppressions), frames_(frames) {}
 
-  /// Once. Fails where the system has no memory for it.
+  /// Call once. Fails if out of memory.
   [[nodiscard]] Result<SortedMisuses> sort() {
     bool complete = sorted_.rules.resize(suppressions_.misuse_rules().size());
     for (const CountedMisuse& counted : snapshot_.misuses) complete = complete && sort_in(counted);
@@ -94,7 +93,7 @@ class MisuseSorter {
   SortedMisuses sorted_;
 };
 
-/// The faults of `snapshot`, parted; `frames` has the frames of all their stacks.
+/// Returns the sorted faults of `snapshot`; `frames` contains the frames of all their stacks.
 template <class Frames>
 [[nodiscard]] Result<SortedMisuses> sort_misuses(const Snapshot& snapshot,
                                                  const Suppressions& suppressions,

@@ -1,4 +1,4 @@
-/// What a stack is called in every process that runs the same files.
+/// Keys of stacks that are stable across processes.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +18,8 @@
 
 namespace alloctap {
 
-/// 128 bits that stand for a sequence of calls: for each the file that holds it and the place in
-/// that file. So it is the same wherever the modules were loaded, and in another run; it is another
-/// one where a module on the way was built anew.
+/// A 128-bit hash of a call sequence: the file and the file offset of each call. It does not depend
+/// on load addresses, so it is stable between runs. It changes if a module on the stack is rebuilt.
 struct StackKey {
   std::uint64_t first = 0;
   std::uint64_t second = 0;
@@ -28,7 +27,7 @@ struct StackKey {
   friend constexpr auto operator<=>(const StackKey&, const StackKey&) noexcept = default;
 };
 
-/// The hash of a file: of its build-id, or of its path where it has none.
+/// Returns the hash of a file: by build-id, or by path if it has no build-id.
 [[nodiscard]] inline StackHash hash_file(std::span<const std::byte> build_id,
                                          std::string_view path) noexcept {
   const bool has_id = !build_id.empty();
@@ -43,21 +42,21 @@ struct StackKey {
   return hash;
 }
 
-/// Mixes a key frame by frame, the outermost call first.
+/// Hashes a stack frame by frame, outermost first.
 class StackKeyMixer {
  public:
-  /// That the stack belongs to the tag with that path, which comes before all calls.
+  /// Adds the path of the stack's tag; call it before `add`.
   void add_tag(std::string_view path) noexcept {
     hash_ = hash_.with(3).with(path.size()).with(hash_text(path));
   }
 
-  /// A call at `offset` in the file with that hash.
+  /// Adds a call at `offset` in the file with hash `file`.
   void add(const StackHash& file, std::uint64_t offset) noexcept {
     hash_ = hash_.with(file.first).with(file.second).with(offset);
   }
 
-  /// A call in no file, of which nothing but its address in the process is known: code that the
-  /// program made itself. Only by chance is it the same in another process.
+  /// Adds a call in code outside all files (JIT), by its address. Such keys differ between
+  /// processes.
   void add_unknown(std::uint64_t address) noexcept { hash_ = hash_.with(0).with(address); }
 
   [[nodiscard]] StackKey key() const noexcept { return {hash_.first, hash_.second}; }
@@ -66,16 +65,15 @@ class StackKeyMixer {
   StackHash hash_;
 };
 
-/// What stacks without frames are called: the unknown one, and that of blocks whose size is outside
-/// of the range that stacks are taken of.
+/// Returns the key of a stack without frames: unknown, or of a block outside the size range that
+/// stacks are captured for.
 [[nodiscard]] constexpr StackKey key_without_frames(bool outside_size_range) noexcept {
   return {0, outside_size_range ? std::uint64_t{2} : 1};
 }
 
-/// The keys of one process's stacks. Refers to `modules`, which has those that were unloaded too
-/// (`Tracker::modules`). With `tags`, those of the snapshot, the same calls in another tag have
-/// another key; threads do not count, as they are others in every run. Memory from the arena.
-/// Control plane.
+/// The keys of one process's stacks. Refers to `modules` (`Tracker::modules`), which includes
+/// unloaded ones. With the `tags` of the snapshot, tags are part of the keys. Threads are not,
+/// because they differ in every run. Memory from the arena. Control plane.
 class StackKeys {
  public:
   explicit StackKeys(const ModuleTable& modules, const TagTable* tags = nullptr) noexcept
@@ -86,7 +84,7 @@ class StackKeys {
     }
   }
 
-  /// False: the system had no memory for them, and nothing else may be asked.
+  /// Returns false if out of memory; the keys are then unusable.
   [[nodiscard]] bool complete() const noexcept { return complete_ && tags_.complete(); }
 
   [[nodiscard]] StackKey of(const StackTable& table, StackId stack) const noexcept {
@@ -110,7 +108,7 @@ class StackKeys {
  private:
   const ModuleTable& modules_;
   TagPaths tags_;
-  /// By module.
+  /// Indexed by module.
   ArenaArray<StackHash> files_;
   bool complete_ = true;
 };

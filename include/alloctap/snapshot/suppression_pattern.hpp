@@ -1,4 +1,4 @@
-/// How a suppression names functions, files and modules.
+/// Patterns of suppressions for functions, files and modules.
 #pragma once
 
 #include <cstddef>
@@ -6,10 +6,10 @@
 
 namespace alloctap {
 
-/// Whether `pattern` is found in `text`: anywhere, unless it begins with '^' (then at its start) or
-/// ends with '$' (then at its end). '*' stands for any characters, none included. Nothing is found
-/// in an empty text. As LeakSanitizer's rules, but for two corners: '$' elsewhere stands for
-/// itself, and `b$` is found in "bab", where LeakSanitizer gives up at the first 'b'.
+/// Returns whether `pattern` occurs in `text`. A leading '^' anchors it at the start, a trailing
+/// '$' at the end; '*' matches any characters, or none. An empty text never matches. Follows
+/// LeakSanitizer with two exceptions: '$' elsewhere is literal, and `b$` matches "bab".
+/// LeakSanitizer stops at the first 'b'.
 [[nodiscard]] constexpr bool matches_pattern(std::string_view pattern,
                                              std::string_view text) noexcept {
   if (text.empty()) return false;

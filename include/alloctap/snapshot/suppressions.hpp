@@ -1,4 +1,4 @@
-/// Rules that say which live blocks are no leaks, and which faults are expected.
+/// Suppression rules for leaks and faults.
 #pragma once
 
 #include <algorithm>
@@ -19,22 +19,22 @@
 
 namespace alloctap {
 
-/// `leak:PATTERN`: blocks of a stack with a frame whose function, source file or module matches are
-/// expected. `misuse:PATTERN`: so are faults with such a frame in one of their stacks, or those of
-/// one kind: `double_free:PATTERN` (`key_of`).
+/// A suppression. `leak:PATTERN` suppresses blocks whose stack has a frame with a matching
+/// function, source file or module. `misuse:PATTERN` suppresses faults with such a frame in one of
+/// their stacks; `double_free:PATTERN` (any `key_of`) those of one kind.
 ///
-/// `only-` before one of these makes it part of an allow-list: where there are such rules for what
-/// a report would show, it is expected unless one of them matches.
+/// The prefix `only-` makes a rule part of an allow-list: if there are such rules for a leak or
+/// fault, it is suppressed unless one of them matches.
 struct SuppressionRule {
-  /// For `matches_pattern`.
+  /// A pattern for `matches_pattern`.
   std::string_view pattern;
-  /// Where it was read, and in which line.
+  /// The file and line of the rule.
   std::string_view source;
   std::uint32_t line = 0;
   bool only = false;
-  /// What it is about, without `only-`: `kLeak`, `kMisuse`, or the key of one kind.
+  /// The subject without `only-`: `kLeak`, `kMisuse`, or the key of one kind.
   std::string_view subject;
-  /// Of those; none for leaks.
+  /// The kinds of faults; empty for leaks.
   MisuseKinds kinds;
 
   static constexpr std::string_view kLeak = "leak";
@@ -42,19 +42,19 @@ struct SuppressionRule {
   static constexpr std::string_view kOnly = "only-";
 };
 
-/// Rules in the syntax of LeakSanitizer: one in each line, `#` begins a comment line, and empty
-/// lines say nothing. Blanks around a rule do not count. Memory from the arena. Move-only; not
-/// thread-safe. Control plane.
+/// A list of rules in LeakSanitizer's syntax: one per line; `#` begins a comment line; blank lines
+/// and surrounding blanks are ignored. Memory from the arena. Move-only; not thread-safe. Control
+/// plane.
 class Suppressions {
  public:
-  /// Stands for the number of a rule where there is none.
+  /// Means no rule.
   static constexpr std::uint32_t kNoRule = std::numeric_limits<std::uint32_t>::max();
-  /// What LeakSanitizer's users define to suppress leaks of the program itself.
+  /// The function by which programs for LeakSanitizer suppress leaks of their own.
   static constexpr std::string_view kDefaultSource = "__lsan_default_suppressions";
 
   constexpr Suppressions() noexcept = default;
 
-  /// Adds the rules in `text`, none where one of them is wrong; `source` names the text in messages
+  /// Adds the rules in `text`, or no rule if one is malformed; `source` names the text in messages
   /// and reports. Copies both.
   [[nodiscard]] Status add(std::string_view text, std::string_view source) {
     const std::size_t leaks_before = leak_rules_.size();
@@ -75,19 +75,19 @@ class Suppressions {
     return Status();
   }
 
-  /// Adds the rules that the program brings itself: it defines `const char*
-  /// __lsan_default_suppressions()` with C linkage, in a place where the loader finds it (in a
-  /// shared object, or in a program linked with -rdynamic or with this library). Calls it.
+  /// Adds the rules that `const char* __lsan_default_suppressions()` of the program returns. The
+  /// loader must find it: it has C linkage and lies in a shared object, or in a program linked with
+  /// -rdynamic or with this library.
   [[nodiscard]] Status add_defaults() {
     const char* const text = os::default_suppressions();
     return text == nullptr ? Status() : add(text, kDefaultSource);
   }
 
-  /// Those about leaks, in their order.
+  /// Returns the rules for leaks, in order.
   [[nodiscard]] std::span<const SuppressionRule> leak_rules() const noexcept {
     return {leak_rules_.data(), leak_rules_.size()};
   }
-  /// Those about faults, in their order.
+  /// Returns the rules for faults, in order.
   [[nodiscard]] std::span<const SuppressionRule> misuse_rules() const noexcept {
     return {misuse_rules_.data(), misuse_rules_.size()};
   }
@@ -114,7 +114,7 @@ class Suppressions {
     return Status::resource_exhausted("suppressions: the system has no memory for them");
   }
 
-  /// False where `word` is none.
+  /// Returns false if `word` is not a subject.
   static bool read_subject(std::string_view word, SuppressionRule& rule) noexcept {
     rule.only = word.starts_with(SuppressionRule::kOnly);
     if (rule.only) word.remove_prefix(SuppressionRule::kOnly.size());

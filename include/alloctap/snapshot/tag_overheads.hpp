@@ -1,4 +1,4 @@
-/// What named allocators hold beyond their blocks, at one moment.
+/// Reads the overhead of named allocators.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace alloctap {
 
-/// Copies the overheads of `tags` to `overheads`, by TagId, up to the last that has any; `tags` may
-/// be nullptr. False where the system has no memory for it.
+/// Copies the overheads of `tags` (may be nullptr) to `overheads`, by TagId, up to the last nonzero
+/// one. Returns false if out of memory.
 [[nodiscard]] inline bool read_overheads(const TagTable* tags,
                                          ArenaArray<std::uint64_t>& overheads) noexcept {
   const std::size_t count = tags == nullptr ? 0 : tags->end_id();

@@ -1,4 +1,4 @@
-/// Tags by their full names.
+/// Full paths of tags.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@
 
 namespace alloctap {
 
-/// The names of tags with those around them: "Game/Physics". Of the tags that there were when it
-/// was made. Memory from the arena. Move-only.
+/// The paths of all tags that exist at construction, such as "Game/Physics". Memory from the arena.
+/// Move-only.
 class TagPaths {
  public:
-  /// In bytes; of longer paths the beginning is kept.
+  /// Maximum bytes; longer paths are truncated at the end.
   static constexpr std::size_t kLongest = 1000;
 
-  /// `tags` may be nullptr: then there are none.
+  /// Builds the paths; with nullptr, the table is empty.
   explicit TagPaths(const TagTable* tags) noexcept {
     if (tags == nullptr) return;
     const TagId end = tags->end_id();
@@ -29,13 +29,14 @@ class TagPaths {
     }
   }
 
-  /// False: the system had no memory for all of them.
+  /// Returns false if memory ran out before all paths were built.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
-  /// One above the highest id.
+  /// Returns the highest TagId plus 1.
   [[nodiscard]] std::size_t size() const noexcept { return paths_.size(); }
 
-  /// Empty of `kNoTag` and of tags that are not known. Valid as long as this.
+  /// Returns the path, or an empty string for `kNoTag` and unknown tags. Valid as long as this
+  /// object.
   [[nodiscard]] std::string_view of(TagId tag) const noexcept {
     return tag < paths_.size() ? paths_[tag] : std::string_view();
   }

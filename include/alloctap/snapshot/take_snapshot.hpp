@@ -1,4 +1,4 @@
-/// Filling a snapshot from a tracker's tables.
+/// Fills a snapshot from a tracker's tables.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@
 
 namespace alloctap {
 
-/// What observers add to a snapshot; returns false if the system has no memory for it. nullptr if
-/// there is no observer that adds anything.
+/// Callbacks by which observers add to a snapshot; they return false if out of memory. nullptr if
+/// no observer adds anything.
 struct ObservedParts {
-  /// While the world is stopped.
+  /// Runs while the world is stopped.
   bool (*read)(Snapshot& snapshot) noexcept = nullptr;
-  /// Later.
+  /// Runs after the world has resumed.
   bool (*finish)(Snapshot& snapshot) noexcept = nullptr;
 };
 
@@ -37,19 +37,19 @@ template <class Observers>
   return parts;
 }
 
-/// Sums up what a recorder holds. Control plane.
+/// Builds a snapshot from a recorder's data. Control plane.
 ///
-/// In three steps, because the program's threads wait during the second: it is made, it reads, it
-/// finishes.
+/// Three steps keep the stop-the-world pause short: the constructor allocates, `read` copies while
+/// the world is stopped, `finish` sorts and sums up.
 class SnapshotBuilder {
  public:
   explicit SnapshotBuilder(const RecordedData& data, SnapshotOptions options = {},
                            ObservedParts observed = {}) noexcept;
 
-  /// Reads all that may change; the caller has stopped the world.
+  /// Copies all data that may change. The caller has stopped the world.
   void read() noexcept;
 
-  /// Returns what was read; recording may go on meanwhile. Fails if the system has no memory.
+  /// Returns the snapshot; recording may have resumed. Fails if out of memory.
   [[nodiscard]] Result<Snapshot> finish();
 
  private:
@@ -84,12 +84,12 @@ class SnapshotBuilder {
   EventCounters counters_;
   LiveSums live_;
   bool peak_is_now_ = false;
-  /// False: the system had no memory for a list.
+  /// False if memory for a list ran out.
   bool complete_ = true;
 };
 
-/// Adds the points and markers of `timeline`, and the present as the last point; returns false if
-/// the system has no memory. The caller holds the control lock.
+/// Adds the points and markers of `timeline`, and the present as the last point. Returns false if
+/// out of memory. The caller holds the control lock.
 [[nodiscard]] bool add_timeline(Timeline& timeline, Snapshot& snapshot) noexcept;
 
 }  // namespace alloctap

@@ -1,4 +1,4 @@
-/// What each thread holds, where stacks know whose they are.
+/// Computes what each thread holds.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace alloctap {
 
-/// Gives each thread of `snapshot`, whose stacks are complete, what its stacks hold, if `tags` say
-/// that stacks are of threads. False where the system has no memory for it. Control plane.
+/// Sums the live blocks of each thread of `snapshot`, whose stacks must be complete, if `tags`
+/// include threads. Returns false if out of memory. Control plane.
 [[nodiscard]] inline bool add_holdings(Snapshot& snapshot, const TagsDescription& tags) noexcept {
   if (!tags.threads) return true;
   ThreadNumber last = kNoThread;

@@ -1,4 +1,4 @@
-/// What each thread has allocated.
+/// Allocations by thread.
 #pragma once
 
 #include <array>
@@ -14,46 +14,46 @@
 
 namespace alloctap {
 
-/// The calls of one thread since the start, ended threads included. A tracker that has met many
-/// threads lets new ones go on with the counters of ended ones: such a row is the sum over
-/// `threads` of them, one after the other, and has the id of the last.
+/// The calls of one thread since the start; ended threads are included. After many threads, a
+/// tracker lets new ones reuse the counters of ended ones. Such a row is the sum over `threads`
+/// successive threads, and has the id of the last.
 ///
-/// What a thread holds is known to trackers alone whose `Tags` tell threads apart: a block's record
-/// is its stack and its size, and any thread may give it back. `DirectQueue` counts deallocations
-/// on the thread that makes them, a queue with a worker on the one that delivers them. While a
-/// policy samples, all numbers but `net_bytes` and `holding` still count every call.
+/// Only trackers whose `Tags` distinguish threads know what a thread holds: a block's record has
+/// only stack and size, and any thread may free it. `DirectQueue` counts deallocations on the
+/// calling thread, a queue with a worker on the one that delivers them. With a sampling policy, all
+/// numbers except `net_bytes` and `holding` still count every call.
 struct ThreadSummary {
-  /// What is live of what the thread has allocated, whoever will give it back.
+  /// The live part of what the thread allocated, whichever thread will free it.
   struct Holding {
     std::uint64_t live_allocations = 0;
     std::uint64_t live_bytes = 0;
   };
 
   os::ThreadId thread_id = 0;
-  /// Whether the thread existed when the snapshot was complete.
+  /// Whether the thread existed at the end of the snapshot.
   bool alive = false;
-  /// How many threads the numbers are of; of all but the last, nothing else is known.
+  /// Number of threads that the numbers cover; only the last is identified.
   std::uint32_t threads = 1;
   AllocationTotals total = {};
-  /// Known blocks that it gave back, whoever had allocated them; while a policy samples, all.
+  /// Known blocks that it freed, of all allocating threads; with sampling, unknown ones too.
   std::uint64_t deallocations = 0;
-  /// The bytes that it allocated minus those that it gave back: negative for a thread that frees
-  /// what others allocate. The sum over all threads is what is live.
+  /// Bytes allocated minus bytes freed; negative if it frees what others allocate. The sum over all
+  /// threads is the live bytes.
   std::int64_t net_bytes = 0;
-  /// An owner of stacks; `kNoThread` where it cannot be told.
+  /// The owner number in stacks; `kNoThread` if unknown.
   ThreadNumber number = kNoThread;
-  /// Nothing where the tracker does not know it. It is an estimate where live numbers are; blocks
-  /// whose stack is not known or was not taken are nobody's.
+  /// Empty if unknown. An estimate if live numbers are estimates. Blocks without a known stack
+  /// count for no thread.
   std::optional<Holding> holding = {};
   std::array<char, 16> name_text{};
   std::size_t name_bytes = 0;
 
-  /// As the system tells it; empty of one that has ended.
+  /// Returns the name from the system; empty if the thread has ended.
   [[nodiscard]] std::string_view name() const noexcept { return {name_text.data(), name_bytes}; }
 };
 
-/// Looks which of `threads` exist, and what they are called. `threads` are in the order in which
-/// they came: where two have one id, the earlier has ended. Control plane.
+/// Finds which of `threads` exist, and their names. They must be in order of creation: if two have
+/// equal ids, the earlier one has ended. Control plane.
 inline void name_threads(std::span<ThreadSummary> threads) noexcept {
   for (std::size_t i = 0; i < threads.size(); ++i) {
     ThreadSummary& thread = threads[i];

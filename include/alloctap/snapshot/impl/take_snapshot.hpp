@@ -26,7 +26,7 @@ ALLOCTAP_INLINE SnapshotBuilder::SnapshotBuilder(const RecordedData& data, Snaps
     : data_(data), options_(options), observed_(observed) {
   snapshot_.table = &data_.stacks;
   snapshot_.tags = data_.tags.tags;
-  // Some stacks may be added until the world is stopped.
+  // Spare room for stacks added before the world is stopped.
   complete_ = expect_stacks(data_.stacks.end_id() + kMoreStacks);
   if (options_.blocks) expect_blocks();
   if (options_.freed) snapshot_.freed.knowledge = knowledge_of_freed();
@@ -67,7 +67,7 @@ ALLOCTAP_INLINE Result<Snapshot> SnapshotBuilder::finish() {
   return std::move(snapshot_);
 }
 
-/// Makes room for stacks below `end`; until `finish_stacks`, those of the snapshot lie by StackId.
+/// Makes room for stacks below `end`. Until `finish_stacks`, the list is indexed by StackId.
 ALLOCTAP_INLINE bool SnapshotBuilder::expect_stacks(std::size_t end) noexcept {
   return snapshot_.stacks.resize(end) && live_.expect_stacks(end);
 }
@@ -93,12 +93,12 @@ ALLOCTAP_INLINE void SnapshotBuilder::add_threads() noexcept {
   });
 }
 
-/// `thread`: its position in `Snapshot::threads`.
+/// `thread` is its index in `Snapshot::threads`.
 ALLOCTAP_INLINE void SnapshotBuilder::add_freed(std::uint32_t thread,
                                                 const FreedTotals& freed) noexcept {
   if (!freed.complete()) snapshot_.freed.knowledge = FreedKnowledge::kIncomplete;
   freed.for_each([&](StackId stack, const FreedTotals::Entry& entry) {
-    // More was put back here than taken: another thread took it.
+    // Negative if this thread restored blocks, after failed frees, that another thread had removed.
     if (static_cast<std::int64_t>(entry.blocks) <= 0) return;
     complete_ =
         snapshot_.freed.blocks.push_back({stack, thread, entry.blocks, entry.bytes}) && complete_;
@@ -141,7 +141,7 @@ ALLOCTAP_INLINE void SnapshotBuilder::add_estimates() noexcept {
   }
 }
 
-/// Makes room for about as many as there are, in pages that the system has mapped.
+/// Makes room for the current blocks and some more, and touches the pages in advance.
 ALLOCTAP_INLINE void SnapshotBuilder::expect_blocks() noexcept {
   std::size_t blocks = 0;
   data_.for_each_live([&](const void*, const BlockRecord&) { ++blocks; });
@@ -158,7 +158,7 @@ ALLOCTAP_NOINLINE ALLOCTAP_INLINE void SnapshotBuilder::keep_block(
   complete_ = snapshot_.blocks.push_back(block) && complete_;
 }
 
-/// Samples are not in the container.
+/// Returns -1 with sampling, because samples are not in the container.
 ALLOCTAP_INLINE std::int64_t SnapshotBuilder::age_of(const void* pointer) const noexcept {
   if (data_.age_ns == nullptr || !data_.sampling.is_exact()) return -1;
   return data_.age_ns(pointer);
@@ -183,16 +183,16 @@ ALLOCTAP_INLINE void SnapshotBuilder::read_log() noexcept {
   snapshot_.account.unlogged_events = snapshot_.events.missed;
 }
 
-/// What is live now is the peak if it is more than at the last fall from one: then the peak is now,
-/// or so little above that there is no peak snapshot of it.
+/// If more is live now than at the last recorded peak, the peak is now, or too little above to have
+/// a peak snapshot.
 ALLOCTAP_INLINE void SnapshotBuilder::read_peak() noexcept {
   const Peak& last = data_.peak.last();
   peak_is_now_ = last.live_bytes < live_.live_bytes();
   if (!peak_is_now_) complete_ = copy_peak(last) && complete_;
 }
 
-/// Keeps the stacks that were ever used, in place: for many stacks, the system needs a good part of
-/// the time that all of this takes for each list.
+/// Compacts the list to the used stacks in place. With many stacks, mapping a second list would
+/// take a good part of the snapshot's time.
 ALLOCTAP_INLINE void SnapshotBuilder::finish_stacks() noexcept {
   ArenaArray<StackSummary>& stacks = snapshot_.stacks;
   std::size_t in_use = 0;
@@ -220,7 +220,7 @@ ALLOCTAP_INLINE void SnapshotBuilder::add_calls(const AllocationTotals& calls) n
   totals.temporary_allocations += calls.temporary_allocations;
 }
 
-/// While a policy samples, threads count their calls, without waiting for a snapshot.
+/// Adds the calls that threads count themselves while sampling, without waiting for a snapshot.
 ALLOCTAP_INLINE void SnapshotBuilder::add_sampled_calls() noexcept {
   snapshot_.totals.deallocations = 0;
   for (const ThreadSummary& thread : snapshot_.threads) {

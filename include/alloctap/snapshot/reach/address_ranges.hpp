@@ -1,4 +1,4 @@
-/// A set of addresses.
+/// A set of address ranges.
 #pragma once
 
 #include <algorithm>
@@ -10,16 +10,16 @@
 
 namespace alloctap {
 
-/// Ranges that are collected first (`add`, then `settle`) and asked for afterwards. Memory from the
-/// arena. Not thread-safe.
+/// A sorted set of ranges: first call `add`, then `settle`, then query. Memory from the arena. Not
+/// thread-safe.
 class AddressRanges {
  public:
-  /// Empty ranges do not count. False where the system has no memory for it.
+  /// Adds a range; ignores empty ones. Returns false if out of memory.
   [[nodiscard]] bool add(AddressRange range) noexcept {
     return range.empty() || ranges_.push_back(range);
   }
 
-  /// Joins what overlaps or touches.
+  /// Sorts the ranges, and merges those that overlap or touch.
   void settle() noexcept {
     std::sort(ranges_.begin(), ranges_.end(),
               [](const AddressRange& a, const AddressRange& b) { return a.start < b.start; });
@@ -34,7 +34,7 @@ class AddressRanges {
     static_cast<void>(ranges_.resize(kept));
   }
 
-  /// Calls `visit(AddressRange)` for each part of `range` that is in the set.
+  /// Calls `visit(AddressRange)` for each part of `range` in the set.
   template <class Visit>
   void for_each_inside(AddressRange range, Visit&& visit) const {
     for (const AddressRange* at = first_ending_behind(range.start);
@@ -43,7 +43,7 @@ class AddressRanges {
     }
   }
 
-  /// Calls `visit(AddressRange)` for each part of `range` that is not in the set.
+  /// Calls `visit(AddressRange)` for each part of `range` outside the set.
   template <class Visit>
   void for_each_outside(AddressRange range, Visit&& visit) const {
     std::uintptr_t start = range.start;

@@ -1,4 +1,4 @@
-/// Finds the lists of free memory that an allocator keeps among a module's data.
+/// Finds the free lists of glibc's malloc in a module's data.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 namespace alloctap {
 
-/// glibc keeps the free chunks of its first arena in 127 circular lists, whose heads lie in an
-/// array in its data; the header that a chunk begins with overlaps the last word that the block
-/// before it may use (malloc/malloc.c, "struct malloc_state"). So whatever list a chunk is in, the
-/// head points into a block of the program's, which would never be lost.
+/// Finds the bins of a malloc arena of glibc: 127 circular lists, whose heads are an array
+/// (malloc/malloc.c, "struct malloc_state"). A chunk's header overlaps the last usable word of the
+/// block before it. A list head therefore points into a live block, which would never count as
+/// lost.
 ///
-/// `words` lie at `address`. What is found is the array with what the arena keeps before it, empty
-/// where there is none: at its end empty lists stand, whose two words point to two words before
+/// `words` lie at `address`. Returns the range of the array and the arena's members before it, or
+/// an empty range. Recognizes the empty lists at its end, whose two words point to two words before
 /// themselves. Reads nothing else.
 [[nodiscard]] inline AddressRange find_allocator_lists(std::span<const std::uintptr_t> words,
                                                        std::uintptr_t address) noexcept {

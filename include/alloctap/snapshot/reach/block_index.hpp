@@ -1,4 +1,4 @@
-/// Which block an address lies in.
+/// Finds the block that contains an address.
 #pragma once
 
 #include <algorithm>
@@ -20,21 +20,21 @@ struct ScannedBlock {
   std::uint64_t size = 0;
   StackId stack = kNoStackId;
 
-  /// The address behind it. A block of no bytes has one address all the same: its own.
+  /// Returns the end address. An empty block still has one address, its start.
   [[nodiscard]] constexpr std::uintptr_t end() const noexcept {
     return start + (size == 0 ? 1 : size);
   }
 };
 
-/// Finds the block around an address in a constant time: per MiB that holds blocks a table says,
-/// for each 512 bytes, how many blocks begin below. Of those that begin inside the 512 bytes the
-/// right one is searched. Memory from the arena: 8 KiB for each MiB of blocks.
+/// An index with constant-time lookup. For each MiB with blocks a table has an entry per 512 bytes:
+/// the number of blocks that begin below. Blocks within the 512 bytes are searched. Memory from the
+/// arena: 8 KiB for each MiB of blocks.
 class BlockIndex {
  public:
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
-  /// `blocks` are by ascending address, do not overlap, and outlive this. False where the system
-  /// has no memory for it, or there are too many.
+  /// Builds the index. `blocks` are sorted by address, do not overlap, and must outlive this
+  /// object. Returns false if out of memory, or if there are too many blocks.
   [[nodiscard]] bool build(std::span<const ScannedBlock> blocks) noexcept {
     blocks_ = blocks;
     if (blocks.empty()) return true;
@@ -49,7 +49,8 @@ class BlockIndex {
     return build_slots();
   }
 
-  /// The number of the block that `address` points into, or `kNone`. A block's end is not in it.
+  /// Returns the index of the block that contains `address`, or `kNone`. The end address is
+  /// outside.
   [[nodiscard]] std::uint32_t find(std::uintptr_t address) const noexcept {
     if (address - low_ >= high_ - low_) return kNone;
     const Region* region = find_region(address >> kRegionBits);
@@ -66,15 +67,15 @@ class BlockIndex {
   static constexpr std::size_t kGranules = std::size_t{1} << (kRegionBits - kGranuleBits);
   static constexpr std::uint32_t kNoTable = std::numeric_limits<std::uint32_t>::max();
 
-  /// For each granule, and what lies behind the last: the first block that begins there or above.
+  /// The first block that begins in each granule or above; one more entry for the end.
   using Table = std::array<std::uint32_t, kGranules + 1>;
 
-  /// A MiB of addresses.
+  /// A region of 1 MiB.
   struct Region {
     std::uintptr_t number = 0;
-    /// The first block that begins in it or above.
+    /// The first block that begins in the region or above.
     std::uint32_t first = 0;
-    /// `kNoTable`: no block begins in it.
+    /// `kNoTable` if no block begins in the region.
     std::uint32_t table = kNoTable;
   };
 
@@ -103,7 +104,7 @@ class BlockIndex {
     return true;
   }
 
-  /// Those that the last block before `behind` reaches into and no other begins in.
+  /// Adds regions that the last block before `behind` extends into and in which no block begins.
   bool add_inner_regions(std::size_t behind) noexcept {
     const ScannedBlock& last = blocks_[behind - 1];
     const std::uintptr_t next = behind < blocks_.size()
@@ -133,7 +134,7 @@ class BlockIndex {
     return static_cast<std::size_t>(number * 0x9E3779B97F4A7C15u >> shift_);
   }
 
-  /// No block lies in the first MiB.
+  /// Number 0 marks an empty slot: no block lies in the first MiB.
   [[nodiscard]] const Region* find_region(std::uintptr_t number) const noexcept {
     for (std::size_t slot = slot_of(number);; slot = (slot + 1) & (slots_.size() - 1)) {
       if (slots_[slot].number == number) return number != 0 ? &slots_[slot] : nullptr;

@@ -1,4 +1,4 @@
-/// Marks the blocks that can be reached, and parts the others.
+/// The mark phase of the leak scan.
 #pragma once
 
 #include <concepts>
@@ -12,37 +12,38 @@
 
 namespace alloctap {
 
-/// What a scan reads. `visit_words(range, visit)` calls `visit(std::span<const std::uintptr_t>)`
-/// for the whole, aligned words in `range`, in one or more pieces, and leaves out what cannot be
-/// read. It may be called from inside `visit` no more.
+/// The memory that a scan reads. `visit_words(range, visit)` calls `visit(std::span<const
+/// std::uintptr_t>)` with the aligned words in `range`, in one or more pieces. Skips unreadable
+/// memory. Not re-entrant from `visit`.
 template <class M>
 concept MemoryImage = requires(M& memory, AddressRange range) {
   memory.visit_words(range, [](std::span<const std::uintptr_t>) {});
 };
 
-/// What was found out about a block.
+/// The state of a block in the mark phase.
 enum class BlockMark : std::uint8_t {
   kUnknown,
   kReachable,
-  /// Not reachable, and another such block points at it.
+  /// Unreachable, and another unreachable block points at it.
   kPointedAt,
   kDefinite,
   kIndirect,
 };
 
-/// A conservative mark in three steps: roots (`add_root`), then what they lead to (`spread`), then
-/// which of the rest is definitely lost and which indirectly (`part_unreachable`). A word points at
-/// a block if it is the address of one of its bytes; as LeakSanitizer has it, one behind its end is
-/// not. A block that points at itself alone is pointed at by none.
+/// A conservative mark phase in three steps: roots (`add_root`), blocks reachable from them
+/// (`spread`), and the division of the rest into definitely and indirectly lost
+/// (`part_unreachable`). A word points at a block if it is the address of one of the block's bytes.
+/// As in LeakSanitizer, the end address does not count. A block that only points at itself is not
+/// pointed at.
 ///
-/// Not recursive, however long chains are: 5 bytes for each block from the arena. Not thread-safe.
+/// Iterative, so that long chains need no stack: 5 bytes per block from the arena. Not thread-safe.
 template <MemoryImage Memory>
 class BlockMarks {
  public:
-  /// Both outlive this.
+  /// Refers to `index` and `memory`.
   BlockMarks(const BlockIndex& index, Memory& memory) noexcept : index_(index), memory_(memory) {}
 
-  /// First. False where the system has no memory for it.
+  /// Call first. Returns false if out of memory.
   [[nodiscard]] bool prepare() noexcept {
     return marks_.resize(index_.blocks().size()) && waiting_.reserve(index_.blocks().size());
   }
@@ -58,7 +59,7 @@ class BlockMarks {
     }
   }
 
-  /// Marks whatever can be reached from what was marked.
+  /// Marks all blocks reachable from marked ones.
   void spread() { spread(BlockMark::kUnknown, BlockMark::kReachable); }
 
   void part_unreachable() {
@@ -68,7 +69,7 @@ class BlockMarks {
       mark(block, BlockMark::kUnknown, BlockMark::kDefinite);
       spread(BlockMark::kPointedAt, BlockMark::kIndirect);
     }
-    // What is left is in circles, or behind one.
+    // The rest are cycles, or blocks reachable only from cycles.
     for (std::uint32_t block = 0; block < marks_.size(); ++block) {
       if (marks_[block] != BlockMark::kPointedAt) continue;
       mark(block, BlockMark::kPointedAt, BlockMark::kDefinite);
@@ -87,7 +88,7 @@ class BlockMarks {
     static_cast<void>(waiting_.push_back(block));
   }
 
-  /// Calls `visit(block)` for each block that `block` points at, but for itself.
+  /// Calls `visit(block)` for each other block that `block` points at.
   template <class Visit>
   void for_each_target(std::uint32_t block, Visit&& visit) {
     const ScannedBlock& scanned = index_.blocks()[block];
@@ -120,7 +121,7 @@ class BlockMarks {
     }
   }
 
-  /// What was taken for the beginning of a loss earlier, at a lower address, may lie behind this.
+  /// An earlier cycle head at a lower address may be reachable from this one; it becomes indirect.
   void spread_from_circle(std::uint32_t first) {
     while (!waiting_.empty()) {
       for_each_target(take_waiting(), [&](std::uint32_t target) {

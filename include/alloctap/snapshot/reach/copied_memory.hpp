@@ -13,20 +13,19 @@
 
 namespace alloctap {
 
-/// A `MemoryImage`. Blocks are read where they are, which is as fast as memory is; other memory,
-/// where it may turn out to be something else than it seems, by the system, which survives that.
-/// Not thread-safe.
+/// A `MemoryImage`. Reads blocks directly, at memory speed. Reads other memory by system calls,
+/// which survive unreadable pages. Not thread-safe.
 class CopiedMemory {
  public:
   using Words = std::span<const std::uintptr_t>;
 
-  /// `layout` outlives this.
+  /// Refers to `layout`.
   explicit CopiedMemory(const ScanLayout& layout) noexcept : layout_(layout) {}
 
-  /// First. False where the system has no memory for it.
+  /// Call first. Returns false if out of memory.
   [[nodiscard]] bool prepare() noexcept { return buffer_.resize(kBufferWords); }
 
-  /// The words of a block.
+  /// Visits the words of a block.
   template <class Visit>
   void visit_words(AddressRange range, Visit&& visit) noexcept {
     const AddressRange words = whole_words(range);
@@ -43,13 +42,13 @@ class CopiedMemory {
     }
   }
 
-  /// The words of other memory, but for pages that were never touched.
+  /// Visits the words of other memory, except for untouched pages.
   template <class Visit>
   void visit_root(AddressRange range, Visit&& visit) noexcept {
     visit_pieces(range, [&visit](std::uintptr_t, Words words) { visit(words); });
   }
 
-  /// The same, with the address of each piece.
+  /// Visits the words with the address of each piece.
   template <class Visit>
   void visit_pieces(AddressRange range, Visit&& visit) noexcept {
     const AddressRange words = whole_words(range);
@@ -68,13 +67,13 @@ class CopiedMemory {
     });
   }
 
-  /// Of what was asked for, how much could not be read.
+  /// Returns the requested bytes that could not be read.
   [[nodiscard]] std::uint64_t unread_bytes() const noexcept { return unread_bytes_; }
 
  private:
   static constexpr std::size_t kWord = sizeof(std::uintptr_t);
   static constexpr std::size_t kBufferWords = 16 * 1024;
-  /// From so many on it pays to ask which pages are there.
+  /// From this size on, asking for the resident pages pays off.
   static constexpr std::size_t kManyBytes = 1 << 20;
 
   static AddressRange whole_words(AddressRange range) noexcept {
@@ -85,7 +84,7 @@ class CopiedMemory {
     return region.readable && region.anonymous && !region.shared;
   }
 
-  /// Blocks come in groups from one region.
+  /// Caches the last region, because consecutive blocks mostly share it.
   const ScanRegion* region_of(std::uintptr_t address) noexcept {
     const bool same =
         last_ != nullptr && address >= last_->range.start && address < last_->range.end;

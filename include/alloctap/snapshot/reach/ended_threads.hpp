@@ -1,4 +1,4 @@
-/// Stacks that a C library keeps for threads to come.
+/// Finds stacks that glibc caches for future threads.
 #pragma once
 
 #include <algorithm>
@@ -11,28 +11,26 @@
 
 namespace alloctap {
 
-/// Finds the stacks of threads that have ended: glibc keeps them for the next ones, with all that
-/// lay on them and in the thread's variables, which nobody reads any more.
+/// Finds cached stacks of ended threads. glibc reuses them for new threads; their stale contents
+/// are no roots.
 ///
-/// Such a stack begins behind a guard page and no thread is on it; and at its upper end stands what
-/// glibc knows of it (nptl/descr.h, struct pthread), in three words: where its mapping begins, its
-/// bytes, and those of the guard. All must fit. From that description on memory counts as before:
-/// what the thread returned is there until somebody joins it, and so is what a thread that is about
-/// to start is given. Of a thread that was joined only the beginning counts, where glibc keeps what
-/// it uses again.
+/// Such a stack begins after a guard page, and no thread runs on it. At its upper end lies the
+/// thread descriptor (nptl/descr.h, struct pthread), which has three words: the mapping's begin,
+/// its size, and the guard's size. All must match. Memory from the descriptor on still counts: it
+/// has the result of a thread not yet joined, and the argument of a thread about to start. If the
+/// thread was joined, only the descriptor's beginning counts, which glibc reuses.
 ///
 /// `Memory` reads pieces as `CopiedMemory` does. Not thread-safe.
 template <class Memory>
 class EndedThreads {
  public:
-  /// Both outlive this.
+  /// Refers to `layout` and `memory`.
   EndedThreads(ScanLayout& layout, Memory& memory) noexcept : layout_(layout), memory_(memory) {}
 
-  /// Adds the stacks to what is left out. Precondition: what is the
-  /// program's is settled. False where the
-  /// system has no memory for it.
+  /// Adds the stacks to `left_out`. Precondition: `programs` is settled. Returns false if out of
+  /// memory.
   [[nodiscard]] bool leave_out() noexcept {
-    // Who was not seen has a stack that looks the same.
+    // An unseen thread's stack would look like a cached one.
     if (!layout_.all_threads_seen) return true;
     bool complete = true;
     for (const ScanRegion& region : layout_.regions) {
@@ -50,11 +48,11 @@ class EndedThreads {
   using Words = std::span<const std::uintptr_t>;
 
   static constexpr std::size_t kWord = sizeof(std::uintptr_t);
-  /// Words of a description in front of the three, at most.
+  /// Maximum number of descriptor words before the three.
   static constexpr std::size_t kMaxBefore = 512;
-  /// Of the thread's id, in a description that begins with its own address.
+  /// Offset of the thread id, in a descriptor that begins with its own address.
   static constexpr std::size_t kIdOffset = 720;
-  /// Those of them that count where its begin is not known.
+  /// Descriptor words that count if the descriptor's begin is unknown.
   static constexpr std::size_t kLeastBefore = 16;
 
   [[nodiscard]] bool may_be_stack(const ScanRegion& region) const noexcept {
@@ -68,7 +66,7 @@ class EndedThreads {
                         });
   }
 
-  /// Where it begins; the stack's own begin where there is none.
+  /// Returns the address of the descriptor, or the stack's begin if there is no descriptor.
   std::uintptr_t find_description(AddressRange stack) noexcept {
     std::uintptr_t found = stack.start;
     memory_.visit_pieces(stack, [&](std::uintptr_t at, Words words) {
@@ -92,7 +90,8 @@ class EndedThreads {
     return stack.start;
   }
 
-  /// It begins with its own address where the processor reads thread-local storage through it.
+  /// Returns the begin of the descriptor. A word that holds its own address marks it, if the thread
+  /// pointer addresses the descriptor. Otherwise assumes `kLeastBefore` words.
   static std::uintptr_t begin_of_description(std::uintptr_t at, Words words,
                                              std::size_t three) noexcept {
     const std::size_t most = std::min(three, kMaxBefore);
@@ -104,7 +103,8 @@ class EndedThreads {
     return at + (three - std::min(three, kLeastBefore)) * kWord;
   }
 
-  /// Its id is -1 then. Known where the description begins with its own address.
+  /// Joined threads have the id -1. Returns false if the descriptor does not begin with its own
+  /// address.
   static bool was_joined(std::uintptr_t at, Words words, std::uintptr_t begin) noexcept {
     const std::size_t first = (begin - at) / kWord;
     const std::size_t id = first + kIdOffset / kWord;
@@ -114,7 +114,7 @@ class EndedThreads {
 
   ScanLayout& layout_;
   Memory& memory_;
-  /// What does not count behind the stack that was looked at last.
+  /// Memory above the last visited stack that does not count.
   AddressRange joined_;
 };
 

@@ -1,4 +1,4 @@
-/// The scan for unreachable blocks, as it runs while nothing changes.
+/// The leak scan, run on frozen memory.
 #pragma once
 
 #include <algorithm>
@@ -31,8 +31,8 @@
 
 namespace alloctap {
 
-/// Finds the unreachable blocks among those that a recorder holds. Runs while all other threads are
-/// stopped, or are not there; uses no memory but the arena's.
+/// Finds the unreachable blocks of a recorder. Runs in a forked copy of the process, or while all
+/// other threads are stopped. All memory from the arena.
 class FrozenScan {
  public:
   using State = ScanResults::State;
@@ -40,7 +40,7 @@ class FrozenScan {
   FrozenScan(const RecordedData& data, const ScanOrder& order) noexcept
       : data_(data), order_(order) {}
 
-  /// Once.
+  /// Call once.
   [[nodiscard]] State run() noexcept;
 
  private:
@@ -50,20 +50,21 @@ class FrozenScan {
 
   bool read_blocks() noexcept;
 
-  /// Nothing is allocated or given back while regions are noted: what is gone later must not be
-  /// among them, but for what the arena holds then, which is left out.
+  /// Lists the mapped regions. Neither allocates nor frees meanwhile: memory unmapped later must
+  /// not be listed, except for the arena's, which is left out.
   bool read_regions(bool& described) noexcept;
 
   bool add_programs() noexcept;
 
   bool add_modules() noexcept;
 
-  /// What the file of `module`, which may be gone by now, says of what can only be read.
+  /// Finds the read-only ranges that `module` declares writable. Reads the mapped headers, because
+  /// the file may be deleted.
   void ask_file(AddressRange module) noexcept;
 
   void leave_tracker() noexcept;
 
-  /// The tracker's tables are full of the program's pointers.
+  /// Excludes the tracker's tables, which are full of the program's pointers.
   bool leave_out_own() noexcept;
 
   bool leave_out_arena() noexcept;
@@ -74,22 +75,23 @@ class FrozenScan {
 
   void add_root(AddressRange root) noexcept;
 
-  /// A block that is being moved is in no table; its new place only its thread knows.
+  /// Marks the block of a realloc in progress: it is in no table, and only its thread knows the new
+  /// address.
   void add_moved(const MovedBlock& moved, os::ThreadId id) noexcept;
 
-  /// `word` may be where a block is that is not recorded yet.
+  /// Marks the block at `word` if it may be a new one that is not recorded yet.
   void add_moved_to(std::uintptr_t word, std::size_t bytes) noexcept;
 
-  /// Whether the thread is in a hooked call.
+  /// Returns whether the thread is in a hooked call.
   [[nodiscard]] bool is_inside_hook(const os::ThreadRegisters& thread) const noexcept;
 
-  /// nullptr where it cannot be read.
+  /// Returns nullptr if the slot is unreadable.
   [[nodiscard]] const ThreadSlot* slot_of(const os::ThreadRegisters& thread) const noexcept;
 
   void add_up() noexcept;
 
-  /// glibc's arenas for threads other than the main one begin at the start of a heap, with the
-  /// lists (malloc/arena.c, HEAP_MAX_SIZE).
+  /// Arenas of other threads than the main one begin at an aligned heap, with the lists (glibc:
+  /// malloc/arena.c, HEAP_MAX_SIZE).
   static constexpr std::uintptr_t kArenaAlignment = 64 << 20;
   static constexpr std::size_t kArenaHead = 4096;
   static constexpr std::size_t kMapBytes = 256 * 1024;

@@ -1,4 +1,4 @@
-/// Where the program's frames begin on the stack of a thread that is inside the tracker.
+/// Unwinds from the tracker's frames to the program's.
 #pragma once
 
 #include <algorithm>
@@ -12,22 +12,22 @@
 
 namespace alloctap {
 
-/// Walks from the tracker's frames, in which a thread waits for a report or writes one, to the
-/// program's. What the former leave on the stack and in registers is no root: their unused words
-/// hold what the program left there before, such as the address of a block that is lost.
+/// Skips the tracker's frames on the stack of a thread that waits for a report or writes one. Their
+/// stack and registers are no roots: unused slots there may hold stale pointers, such as that of a
+/// lost block.
 ///
-/// Runs in the copy of the process, or while the other threads stand still. Not thread-safe.
+/// Runs in the forked copy of the process, or while other threads are stopped. Not thread-safe.
 class ProgramFrames {
  public:
-  /// `tracker` is where the tracker's code lies, and nothing else; empty where that is unknown.
-  /// `c_library` is where that of `exit` lies, whose handlers are the tracker's too.
+  /// `tracker` is the range of the tracker's code alone, or empty if unknown. `c_library` is that
+  /// of `exit`, whose handlers include the tracker's.
   ProgramFrames(AddressRange tracker, AddressRange c_library) noexcept
       : tracker_(tracker), c_library_(c_library) {}
 
-  /// Gives `thread` the registers and the stack pointer that it had when a signal interrupted it
-  /// whose handler is the tracker's, or if `needs_no_arguments`, when it called the tracker: those
-  /// of other calls may be all that holds a block. Leaves it alone where it is not inside the
-  /// tracker, or the unwind tables do not say.
+  /// Sets `thread` to the registers that it had when it entered the tracker by a signal. If
+  /// `needs_no_arguments`, also for entry by a call; otherwise a call's argument registers may hold
+  /// the only pointer to a block. Leaves `thread` unchanged if it is not in the tracker, or if
+  /// unwinding fails.
   void leave_tracker(os::ThreadRegisters& thread, bool needs_no_arguments) noexcept {
     if (tracker_.empty() || thread.general_count < arch::DwarfRegisters::kCount) return;
     begin(thread);
@@ -49,8 +49,8 @@ class ProgramFrames {
     walk_.begin(values[Registers::kProgramCounter], values);
   }
 
-  /// Goes to the function that called the tracker. The innermost frame may be the system call that
-  /// the tracker waits in.
+  /// Unwinds to the caller of the tracker. The innermost frame may be the system call in which the
+  /// tracker waits.
   [[nodiscard]] bool find_caller() noexcept {
     constexpr int kMaxFrames = 64;
     bool inside = is_in(tracker_);
@@ -62,8 +62,8 @@ class ProgramFrames {
     return false;
   }
 
-  /// Goes to the function that called `exit`, or to what `main` returns to. The C library calls the
-  /// tracker for nothing else but a thread of the tracker's.
+  /// Unwinds to the caller of `exit`, or to that of `main`. The C library calls the tracker only
+  /// from exit handlers and in the tracker's own threads.
   void leave_exit() noexcept {
     constexpr int kMaxFrames = 8;
     for (int i = 0; i < kMaxFrames && is_in(c_library_); ++i) {
@@ -71,7 +71,8 @@ class ProgramFrames {
     }
   }
 
-  /// Goes on where a signal interrupted the thread. False where a function called the tracker.
+  /// Continues at the interrupted instruction of a signal. Returns false if a function called the
+  /// tracker.
   [[nodiscard]] bool leave_signal_frame() noexcept {
     RegisterWalk interrupted = walk_;
     if (interrupted.step() != Outcome::kCaller || !interrupted.pc_is_exact()) return false;

@@ -1,4 +1,4 @@
-/// Which blocks a program can still get at.
+/// The results of a leak scan.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace alloctap {
 
-/// Of what is live, what cannot be reached. Definitely lost is what no other block points at, and
-/// of blocks in a circle, or of circles that lead to each other, one that leads to all: the one at
-/// the lowest address. All else is lost because of those, indirectly.
+/// The unreachable part of the live blocks. Definitely lost blocks are those that no other block
+/// points at. Of a cycle, or of cycles that lead to each other, it is the block at the lowest
+/// address that leads to all. All other unreachable blocks are indirectly lost.
 struct UnreachableSum {
   std::uint64_t definite_allocations = 0;
   std::uint64_t definite_bytes = 0;
@@ -32,17 +32,17 @@ struct UnreachableSum {
   }
 };
 
-/// How a scan went.
+/// Statistics of a scan.
 struct ScanSummary {
   bool done = false;
-  /// Threads that could not be stopped. A block may count as unreachable that only their registers
-  /// hold, or that they moved to another place meanwhile.
+  /// Threads that could not be stopped. Blocks that only their registers hold, or that they were
+  /// moving, may count as unreachable.
   std::uint64_t unseen_threads = 0;
-  /// Bytes of memory that may hold pointers and could not be read.
+  /// Bytes that may hold pointers but could not be read.
   std::uint64_t unread_bytes = 0;
-  /// How long threads were stopped for it, in nanoseconds.
+  /// Stop-the-world time in nanoseconds.
   std::int64_t stopped_ns = 0;
-  /// How long it all took.
+  /// Total time in nanoseconds.
   std::int64_t scan_ns = 0;
 };
 

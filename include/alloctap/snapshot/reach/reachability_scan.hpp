@@ -1,4 +1,4 @@
-/// Finding the blocks that the program cannot reach any more.
+/// Finds blocks that the program cannot reach any more.
 #pragma once
 
 #include <algorithm>
@@ -30,21 +30,21 @@
 
 namespace alloctap {
 
-/// What a scan has to know of the tracker that it is for.
+/// The tracker's data that a scan needs.
 struct ScannedTracker {
   RecordedData data;
-  /// A module that holds the tracker and nothing of the program; empty if there is none.
+  /// A module that contains only the tracker; empty if there is no such module.
   std::span<const char> own_module;
-  /// Blocks that the program had before the tracker came.
+  /// Blocks from before the tracker was installed.
   std::span<const AddressRange> earlier_blocks;
-  /// Calls `visit` with `context` and each pointer of the program's that the tracker keeps for it;
-  /// nullptr if it keeps none.
+  /// Calls `visit` with `context` and each pointer that the tracker keeps for the program; nullptr
+  /// if it keeps none.
   void (*for_each_kept_pointer)(void (*visit)(void*, const void*), void* context) = nullptr;
 };
 
-/// A scan of the process: it stops all threads for as long as it takes to note their registers and
-/// to copy the process, and scans the copy then. If the system makes none, it stops them for as
-/// long as it scans (`os::FrozenProcess`). Control plane, behind the control lock.
+/// A leak scan of the process. Stops all threads to copy their registers and fork the process, then
+/// scans the copy. If the system cannot fork, threads are stopped during the scan
+/// (`os::FrozenProcess`). Control plane; the caller holds the control lock.
 class ReachabilityScan {
  public:
   explicit ReachabilityScan(const ScannedTracker& tracker) noexcept : tracker_(tracker) {}
@@ -52,15 +52,15 @@ class ReachabilityScan {
   ReachabilityScan& operator=(const ReachabilityScan&) = delete;
   ~ReachabilityScan();
 
-  /// Begins it. What lies below the stack pointer in `mine`, the calling thread's registers in
-  /// one of its callers, does not count as the program's. `all_blocks_known`: see `ScanLayout`.
+  /// Starts the scan. `mine` has the calling thread's registers in a caller; the stack below their
+  /// stack pointer is no root. For `all_blocks_known` see `ScanLayout`.
   [[nodiscard]] Status begin(const arch::RegisterValues& mine, bool all_blocks_known);
 
-  /// Waits for its end, and adds what was found to `snapshot`, a later one.
+  /// Waits for the result and adds it to `snapshot`, which was taken later.
   [[nodiscard]] Status finish(Snapshot& snapshot);
 
  private:
-  /// More threads may come than were counted.
+  /// Spare room for threads created after the count.
   static constexpr std::size_t kMoreThreads = 256;
 
   static Status no_memory();
@@ -73,7 +73,8 @@ class ReachabilityScan {
 
   Status freeze();
 
-  /// The scan needs these locks, and no thread that is stopped to have them.
+  /// Acquires the locks that the scan needs, before it stops the threads, so that no stopped thread
+  /// holds one.
   int freeze_stopped() noexcept;
 
   static void scan(void* argument, const os::FrozenState& state) noexcept;
@@ -84,7 +85,7 @@ class ReachabilityScan {
 
   void add_to(Snapshot& snapshot) noexcept;
 
-  /// A block that was found by mistake may have been freed since.
+  /// Clamps the sums to the live blocks: a block found by mistake may have been freed since.
   static UnreachableSum within(UnreachableSum sum, const StackSummary& stack) noexcept;
 
   static std::size_t round_up(std::size_t bytes) noexcept;

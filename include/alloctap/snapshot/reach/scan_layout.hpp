@@ -1,4 +1,4 @@
-/// What a scan knows of the address space.
+/// The address space as a leak scan sees it.
 #pragma once
 
 #include <algorithm>
@@ -24,14 +24,14 @@ struct ScanRegion {
   bool writable = false;
   bool executable = false;
   bool shared = false;
-  /// Of no file.
+  /// Not backed by a file.
   bool anonymous = false;
-  /// Private memory without access, which the program may allow itself again. Address space that is
-  /// merely reserved is larger.
+  /// Private memory without access, which the program may make accessible again. Larger ranges are
+  /// mere reservations of address space.
   bool is_protected = false;
   /// The main thread's stack.
   bool main_stack = false;
-  /// Whether the module's file has it for writing; nothing where it does not say.
+  /// Whether the module's file declares it writable; empty if unknown.
   std::optional<bool> for_writing = {};
 
   [[nodiscard]] bool holds(std::uintptr_t address) const noexcept {
@@ -55,26 +55,26 @@ struct ScanRegion {
   }
 };
 
-/// All that `ScanRoots` chooses from. Filled by whoever scans, then settled.
+/// The input of `ScanRoots`. Fill it, then settle its sets.
 struct ScanLayout {
-  /// By ascending address.
+  /// Sorted by address.
   ArenaArray<ScanRegion> regions;
-  /// From the first to the last byte of each.
+  /// From the first to the last byte of each module.
   AddressRanges modules;
-  /// What is known to be the program's: mapped by itself, or allocated before anybody looked on.
+  /// Memory known to be the program's: mapped by itself, or allocated before tracking began.
   AddressRanges programs;
-  /// Whatever is there, it holds no pointer of the program's.
+  /// Memory without pointers of the program, whatever it contains.
   AddressRanges left_out;
   std::span<const os::ThreadRegisters> threads;
   std::span<const ScannedBlock> blocks;
-  /// Whether all memory of the allocator that is in no block is free. Else the program may hold
-  /// blocks that nobody recorded, and such memory counts as if it did.
+  /// Whether all allocator memory outside known blocks is free. If not, it may contain unrecorded
+  /// blocks, and counts as roots.
   bool all_blocks_known = true;
 
-  /// Whether `threads` are all that there are.
+  /// Whether `threads` is complete.
   bool all_threads_seen = true;
 
-  /// The region that `address` lies in, or nullptr.
+  /// Returns the region that contains `address`, or nullptr.
   [[nodiscard]] const ScanRegion* find_region(std::uintptr_t address) const noexcept {
     const auto* found = std::partition_point(
         regions.begin(), regions.end(),
@@ -82,14 +82,14 @@ struct ScanLayout {
     return found != regions.end() && found->range.start <= address ? found : nullptr;
   }
 
-  /// The first block that reaches beyond `address`.
+  /// Returns the first block that ends behind `address`.
   [[nodiscard]] const ScannedBlock* first_block_behind(std::uintptr_t address) const noexcept {
     return std::partition_point(
         blocks.data(), blocks.data() + blocks.size(),
         [address](const ScannedBlock& block) { return block.end() <= address; });
   }
 
-  /// Whether memory without access comes right before `region`, one of these.
+  /// Returns whether inaccessible memory directly precedes `region`, an element of `regions`.
   [[nodiscard]] bool is_behind_guard(const ScanRegion& region) const noexcept {
     if (&region == regions.begin()) return false;
     const ScanRegion& before = (&region)[-1];
@@ -101,7 +101,8 @@ struct ScanLayout {
     return block != blocks.data() + blocks.size() && block->start < range.end;
   }
 
-  /// What lies around `address` in `range` up to the next blocks; empty inside a block.
+  /// Returns the part of `range` around `address` between the adjacent blocks; empty inside a
+  /// block.
   [[nodiscard]] AddressRange between_blocks(AddressRange range,
                                             std::uintptr_t address) const noexcept {
     const ScannedBlock* const next = first_block_behind(address);

@@ -1,4 +1,4 @@
-/// What a scan for unreachable blocks is given, and what it tells.
+/// Input and output of a leak scan.
 #pragma once
 
 #include <atomic>
@@ -13,13 +13,13 @@
 
 namespace alloctap {
 
-/// What a scan tells: in memory that a copy of the process shares with it.
+/// The results of a scan, in memory shared with the forked copy.
 struct ScanResults {
   enum class State : std::uint32_t { kNotDone, kNoMemory, kNoMemoryMap, kDone };
 
   std::atomic<State> state{State::kNotDone};
   std::uint64_t unread_bytes = 0;
-  /// As many as there is room for; the others stand in the place of `kUnknownStack`.
+  /// Number of stacks that fit; the others are summed under `kUnknownStack`.
   std::size_t stacks = 0;
 
   [[nodiscard]] UnreachableSum* by_stack() noexcept {
@@ -27,26 +27,26 @@ struct ScanResults {
   }
 };
 
-/// What a scan has to know beyond what memory tells.
+/// The input of a scan beyond the memory itself.
 struct ScanOrder {
-  /// The one that asks comes first.
+  /// The requesting thread comes first.
   std::span<os::ThreadRegisters> threads;
-  /// Where the tracker's code lies, and nothing of the program; empty where that is unknown.
+  /// The range of the tracker's code alone; empty if unknown.
   AddressRange tracker_code;
-  /// Where the code of `exit` lies.
+  /// The range of the code of `exit`.
   AddressRange c_library_code;
-  /// The program's memory that is the tracker's: beside the arena.
+  /// Memory of the tracker outside the arena.
   std::span<const AddressRange> own_memory;
   /// From the first to the last byte of each module, by ascending address.
   std::span<const Module> modules;
-  /// Blocks that the program had before the tracker came, as they were then.
+  /// Blocks from before the tracker was installed, as of then.
   std::span<const AddressRange> earlier_blocks;
-  /// Pointers of the program's that are in none of its own variables.
+  /// Pointers that the tracker keeps for the program, outside the program's variables.
   std::span<const std::uintptr_t> kept_pointers;
   bool all_blocks_known = false;
-  /// Whether `threads` are all that there are.
+  /// Whether `threads` is complete.
   bool all_threads_seen = false;
-  /// What the memory to scan lacks of the program's.
+  /// Bytes of the program's memory that the copy lacks.
   std::uint64_t unread_bytes = 0;
   ScanResults* results = nullptr;
 };

@@ -1,4 +1,4 @@
-/// Where the pointers begin that keep blocks reachable.
+/// The roots of a leak scan.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +11,20 @@
 
 namespace alloctap {
 
-/// Chooses roots in memory: the data of modules; whatever else a program can write to and no
-/// allocator cuts blocks from; where it does, what the program mapped itself, stacks and storage of
-/// threads. Never the insides of blocks, which count once they are reached themselves.
+/// Selects the root ranges: data of modules, and other writable memory that no allocator uses. In
+/// allocator memory, only what the program mapped itself, and stacks and storage of threads. Never
+/// blocks, which count once they are reached.
 ///
-/// When in doubt memory is a root: a loss may stay unnoticed for it, but nothing is called lost
-/// that is not.
+/// Uncertain memory is a root: a leak may be missed, but no reachable block is reported.
 class ScanRoots {
  public:
-  /// The layout is settled and outlives this.
+  /// Refers to `layout`, which must be settled.
   explicit ScanRoots(const ScanLayout& layout) noexcept : layout_(layout), places_(layout) {}
 
-  /// First. False where the system has no memory for it.
+  /// Call first. Returns false if out of memory.
   [[nodiscard]] bool find() noexcept { return places_.find(); }
 
-  /// Calls `visit(AddressRange)` for each.
+  /// Calls `visit(AddressRange)` for each root.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (const ScanRegion& region : layout_.regions) {
@@ -49,8 +48,8 @@ class ScanRoots {
     return region.writable || (region.anonymous && !region.executable) || was_writable(region);
   }
 
-  /// What a loader protects once it has filled it in: as the module's file says, or what lies
-  /// before what stays writable.
+  /// Returns whether the loader made the region read-only after relocation (RELRO): as the module's
+  /// file states, or if writable memory follows it.
   [[nodiscard]] bool was_writable(const ScanRegion& region) const noexcept {
     if (region.for_writing) return *region.for_writing && !region.executable;
     const ScanRegion* const next = &region + 1;

@@ -1,4 +1,4 @@
-/// Where the stacks of threads are, and where their storage.
+/// Finds the stacks and thread-local storage of threads.
 #pragma once
 
 #include <algorithm>
@@ -11,20 +11,19 @@
 
 namespace alloctap {
 
-/// The stacks and the thread-local storage of the threads that were seen.
+/// The stacks and thread-local storage of the threads that were stopped.
 ///
-/// A system may describe a stack and other memory that happens to lie beside it as one region, so
-/// what is in use of a stack reaches from the stack pointer to the next block above, or the
-/// region's end. The storage lies around the thread pointer, above the outermost frame for the most
-/// part.
+/// The system may report a stack and adjacent memory as one region. The used stack therefore
+/// extends from the stack pointer to the next block above, or to the region's end. Thread-local
+/// storage lies around the thread pointer, mostly above the outermost frame.
 class ThreadPlaces {
  public:
-  /// What functions may keep below the stack pointer (System V ABI for x86-64, section 3.2.2).
+  /// The area below the stack pointer that leaf functions may use (System V ABI for x86-64, 3.2.2).
   static constexpr std::size_t kRedZone = 128;
 
   explicit ThreadPlaces(const ScanLayout& layout) noexcept : layout_(layout) {}
 
-  /// Once; false where the system has no memory for it.
+  /// Call once. Returns false if out of memory.
   [[nodiscard]] bool find() noexcept {
     for (const os::ThreadRegisters& thread : layout_.threads) {
       if (thread.seen && !(add_stack(thread) && add_storage(thread))) return false;
@@ -34,10 +33,10 @@ class ThreadPlaces {
     return true;
   }
 
-  /// Memory that is in use.
+  /// Memory in use.
   [[nodiscard]] const AddressRanges& used() const noexcept { return used_; }
 
-  /// The other ends of stacks, where pointers are left over from calls that are long past.
+  /// Unused ends of stacks, which hold stale pointers of past calls.
   [[nodiscard]] const AddressRanges& unused() const noexcept { return unused_; }
 
  private:
@@ -62,9 +61,9 @@ class ThreadPlaces {
     return used_.add(around);
   }
 
-  /// Whether `below`, the part of `region` below the stack pointer, is nothing but stack: that of
-  /// the main thread, or one that begins behind a guard page, ends with its thread's storage, and
-  /// is no other thread's too, nor cut from something larger.
+  /// Returns whether `below`, the part of `region` below the stack pointer, is nothing but stack.
+  /// That is the main thread's, or a stack that begins after a guard page and ends with its
+  /// thread's storage. It must not be shared with another thread or cut from larger memory.
   [[nodiscard]] bool is_unused(const ScanRegion& region, const os::ThreadRegisters& thread,
                                AddressRange below) const noexcept {
     if (region.main_stack) return true;

@@ -103,8 +103,7 @@ ALLOCTAP_INLINE bool ReachabilityScan::prepare(const arch::RegisterValues& mine)
   own.thread_pointer = os::thread_pointer();
   own.thread_storage = os::thread_storage();
   own.count = mine.size();
-  // Where no copy is made, unwinding may wait for a lock of the loader that a stopped thread
-  // holds.
+  // Without a forked copy, unwinding could deadlock on a loader lock that a stopped thread holds.
   own.general_count = os::can_copy_process() ? mine.size() : 0;
   std::copy(mine.begin(), mine.end(), own.values.begin());
   return find_own_memory();
@@ -123,7 +122,8 @@ ALLOCTAP_INLINE bool ReachabilityScan::find_own_memory() {
   if (!tracker_.own_module.empty()) {
     add(tracker_.own_module.data(), tracker_.own_module.size());
     order_.tracker_code = own_memory_.back();
-    // Programs take no address of it, which would be another one, in the program itself.
+    // `mblen` is a function whose address programs do not take: a taken address may be a PLT entry
+    // in the program itself.
     const auto inside = reinterpret_cast<std::uintptr_t>(&std::mblen);
     const os::LoadedModule library = os::find_module(inside);
     order_.c_library_code = {library.start, library.end};
@@ -172,7 +172,7 @@ ALLOCTAP_INLINE void ReachabilityScan::scan_frozen(const os::FrozenState& state)
   order_.threads = {threads_.data(), 1 + state.threads};
   order_.all_threads_seen = state.unseen == 0;
   order_.unread_bytes = state.unread_bytes;
-  // Their stacks may lie beside blocks.
+  // The stacks of unseen threads may lie beside blocks.
   if (state.unseen > 0) order_.all_blocks_known = false;
   if (tracker_.for_each_kept_pointer != nullptr) {
     tracker_.for_each_kept_pointer(&keep, &kept_pointers_);
