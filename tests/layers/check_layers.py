@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the layer law of include/alloctap/README.md, and the house rules that grep can see.
+"""Checks the layer law of include/alloctap/README.md, the words of CONTRIBUTING.md, and the house rules
+that grep can see.
 
 usage: check_layers.py ROOT | --self-test
 """
@@ -52,6 +53,13 @@ SYSTEM_HEADER = re.compile(
 )
 
 
+# A comment says these in field terms, or by a verb and a value.
+LOOSE_WORD = re.compile(r"\b(whoever|nobody|somebody|anew|likewise|as ever|as above|comes by|with care|stands? for)\b",
+                        re.IGNORECASE)
+# Names of types and functions that say what happens in one word of the field.
+LOOSE_NAME = re.compile(r"\b(\w+_with_care|\w+_anew|tell_\w+|told_\w+|kMost[A-Z]\w*|looks_after|Books?keeper)\b")
+
+
 def part_of(path):
     """The folder or top-level header, as in LAYERS, that a path below alloctap/ belongs to. Bodies in
     impl/ belong to what they are the bodies of."""
@@ -101,6 +109,11 @@ def check_header(include_dir, header):
                 yield number, f"{macro[0]} may be asked for only in os/, arch/, elf/ and pe/"
         if part != "macros.hpp" and (word := GNU_WORD.search(line.split("//")[0])):
             yield number, f"{word[0]}: only macros.hpp says what is GNU's"
+        code_part, _, comment = line.partition("//")
+        if word := LOOSE_WORD.search(comment):
+            yield number, f"{word[0]}: say it in field terms (CONTRIBUTING.md, Words)"
+        if (name := LOOSE_NAME.search(code_part)) and '"' not in code_part:
+            yield number, f"{name[0]}: name it in field terms (CONTRIBUTING.md, Words)"
         if match := DEFINE.match(line):
             if part != "macros.hpp" and not USERS_MACRO.match(match[1]):
                 yield number, f"{match[1]}: only macros.hpp defines macros"
@@ -137,6 +150,10 @@ SEEDED = [
     ("arch/gnu.hpp", "void f() { __builtin_trap(); }", "says what is GNU's"),
     ("stack/gnu_word.hpp", "// Not __asm__ here.", None),
     ("stack/macro.hpp", "#define FRAMES 3", "only macros.hpp defines"),
+    ("stack/word.hpp", "/// Whoever frees it waits.", "Whoever: say it"),
+    ("stack/words.hpp", "int x;  // As ever.", "As ever: say it"),
+    ("stack/name.hpp", "void insert_with_care();", "insert_with_care: name it"),
+    ("stack/text.hpp", 'f("somebody told_me");', None),
 ]
 
 
