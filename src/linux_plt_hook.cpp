@@ -1,5 +1,4 @@
 // The bodies of PltHook.
 #include "alloctap/hook/plt/impl/engine.hpp"
 #include "alloctap/hook/plt/impl/pass.hpp"
-#include "alloctap/hook/plt/impl/report.hpp"
 #include "alloctap/hook/plt/impl/state.hpp"

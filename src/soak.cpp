@@ -4,4 +4,4 @@
 #include "alloctap/game/impl/growth_test.hpp"
 #include "alloctap/game/impl/level_leftovers.hpp"
 #include "alloctap/game/impl/soak_detector.hpp"
-#include "alloctap/game/impl/typical_latency.hpp"
+#include "alloctap/game/impl/thread_frames.hpp"

@@ -1,5 +1,4 @@
 // The bodies of stack/ that read unwind tables.
-#include "alloctap/stack/impl/code_regions.hpp"
 #include "alloctap/stack/impl/full_unwind_stack.hpp"
 #include "alloctap/stack/impl/register_walk.hpp"
 #include "alloctap/stack/impl/unwind_rule.hpp"

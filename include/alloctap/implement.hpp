@@ -4,8 +4,7 @@
 #pragma once
 
 #include "alloctap/alloctap.hpp"
-#include "alloctap/check/expand.hpp"
-#include "alloctap/check/level_presets.hpp"
+#include "alloctap/check/checks.hpp"
 #include "alloctap/check/parse_check_options.hpp"
 #include "alloctap/check/selectable_checks.hpp"
 #include "alloctap/config.hpp"

@@ -1,6 +1,5 @@
 // EXPECT: Config::Checks has something to check, and Config::Hook cannot do it
 #include <alloctap/check/checks.hpp>
-#include <alloctap/check/kind_mismatch.hpp>
 #include <alloctap/impl/tracker.hpp>
 
 struct Config : alloctap::DefaultConfig {

@@ -1,7 +1,5 @@
 // EXPECT: Config::Checks has a check that remembers blocks, and Config::Hook does not
 #include <alloctap/check/checks.hpp>
-#include <alloctap/check/expand.hpp>
-#include <alloctap/check/rear_guard.hpp>
 #include <alloctap/hook/hook_backend.hpp>
 #include <alloctap/impl/tracker.hpp>
 

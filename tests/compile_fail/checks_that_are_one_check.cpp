@@ -1,5 +1,5 @@
 // EXPECT: Config::Checks does not model CheckPolicy: see alloctap/check/check_policy.hpp
-#include <alloctap/check/kind_mismatch.hpp>
+#include <alloctap/check/checks.hpp>
 #include <alloctap/impl/tracker.hpp>
 
 struct Config : alloctap::DefaultConfig {

@@ -18,7 +18,7 @@
 #include "alloctap/dump/saved_report.hpp"
 #include "alloctap/dump/speedscope_dump.hpp"
 #include "alloctap/dump/text_dump.hpp"
-#include "alloctap/snapshot/replay_check.hpp"
+#include "alloctap/snapshot/replay.hpp"
 #include "alloctap/status.hpp"
 
 namespace {

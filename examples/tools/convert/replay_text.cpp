@@ -1,7 +1,7 @@
 #include "convert/replay_text.hpp"
 
 #include <alloctap/dump/human_units.hpp>
-#include <alloctap/snapshot/replay_check.hpp>
+#include <alloctap/snapshot/replay.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <alloctap/os/clock.hpp>
-#include <alloctap/record/timeline_ring.hpp>
+#include <alloctap/record/timeline.hpp>
 #include <alloctap/runtime/reentrancy_guard.hpp>
 #include <cstdint>
 

@@ -1,5 +1,8 @@
-/// Checks chosen at compile time.
+/// The checks of blocks and their presets.
 #pragma once
+
+#include <cstddef>
+#include <cstdint>
 
 #include "alloctap/check/check_policy.hpp"
 
@@ -23,5 +26,121 @@ struct Checks {
 };
 
 static_assert(CheckPolicy<Checks<>>);
+
+/// Checks malloc's family against free and realloc, new against delete, new[] against delete[], and
+/// the aligned forms against the aligned ones. Compares the size and alignment of a sized delete
+/// with the request. A mismatched block is still freed correctly. On Windows only _aligned_malloc
+/// is distinguished, and the heap must match.
+struct KindMismatch {
+  static constexpr CheckNeeds needs{.owns_every_free = true};
+  static constexpr void apply(CheckSettings& settings) noexcept {
+    settings.blocks = true;
+    settings.kinds = true;
+  }
+};
+
+static_assert(Check<KindMismatch>);
+
+/// Requires a hook that sees every block, or one that asks the allocator about older blocks. Double
+/// frees and frees of addresses inside blocks are found without this check.
+struct PointerVerification {
+  static constexpr CheckNeeds needs{.owns_every_free = true};
+  static constexpr void apply(CheckSettings& settings) noexcept {
+    settings.blocks = true;
+    settings.unknown_pointers = true;
+  }
+};
+
+static_assert(Check<PointerVerification>);
+
+/// Puts a red zone of `kBytes` before each block, rounded up to the block's alignment and filled
+/// with `kFrontGuardByte`. Verifies it when the block is freed.
+template <std::size_t kBytes = 32>
+struct FrontGuard {
+  static_assert(kBytes > 0 && kBytes <= 16384, "a guard has from 1 to 16384 bytes");
+  static constexpr CheckNeeds needs{.owns_every_free = true};
+  static constexpr void apply(CheckSettings& settings) noexcept {
+    settings.blocks = true;
+    settings.front_guard = kBytes;
+  }
+};
+
+static_assert(Check<FrontGuard<>>);
+
+/// Puts a red zone of `kBytes` of `kRearGuardByte` behind each block; the free verifies it.
+template <std::size_t kBytes = 32>
+struct RearGuard {
+  static_assert(kBytes > 0 && kBytes <= 16384, "a guard has from 1 to 16384 bytes");
+  static constexpr CheckNeeds needs{.owns_every_free = true};
+  static constexpr void apply(CheckSettings& settings) noexcept {
+    settings.blocks = true;
+    settings.rear_guard = kBytes;
+  }
+};
+
+static_assert(Check<RearGuard<>>);
+
+/// Extends each block by `kBytes`. A program that fails only without it overruns its blocks.
+template <std::size_t kBytes = 16>
+struct Expand {
+  static_assert(kBytes > 0 && kBytes <= 16384, "a block is expanded by 1 to 16384 bytes");
+  static constexpr CheckNeeds needs{};
+  static constexpr void apply(CheckSettings& settings) noexcept { settings.expand = kBytes; }
+};
+
+static_assert(Check<Expand<>>);
+
+/// Fills the first `kBytes` of each new block with `kAllocatedByte`, so that reads of uninitialized
+/// memory do not find zeros. Leaves the content that calloc and strdup promise.
+template <std::size_t kBytes = CheckSettings::kAllBytes>
+struct FillOnAllocate {
+  static_assert(kBytes > 0, "filling no bytes is leaving FillOnAllocate out");
+  static constexpr CheckNeeds needs{};
+  static constexpr void apply(CheckSettings& settings) noexcept {
+    settings.fill_on_allocate = kBytes;
+  }
+};
+
+static_assert(Check<FillOnAllocate<>>);
+
+/// Fills the first `kBytes` of each freed block with `kFreedByte`, so that use after free does not
+/// find the old content.
+template <std::size_t kBytes = CheckSettings::kAllBytes>
+struct FillOnFree {
+  static_assert(kBytes > 0, "filling no bytes is leaving FillOnFree out");
+  static constexpr CheckNeeds needs{.owns_every_free = true};
+  static constexpr void apply(CheckSettings& settings) noexcept {
+    settings.blocks = true;
+    settings.fill_on_free = kBytes;
+  }
+};
+
+static_assert(Check<FillOnFree<>>);
+
+/// Keeps the last `kBlocks` freed blocks, up to 256 MiB, from reuse and fills them with
+/// `kFreedByte`. Verifies the fill when a block leaves the quarantine.
+template <std::uint32_t kBlocks = 100>
+struct Quarantine {
+  static_assert(kBlocks > 0 && kBlocks <= 16384, "a quarantine has from 1 to 16384 blocks");
+  static constexpr CheckNeeds needs{.owns_every_free = true};
+  static constexpr void apply(CheckSettings& settings) noexcept {
+    settings.blocks = true;
+    settings.quarantine_blocks = kBlocks;
+    if (settings.fill_on_free == 0) settings.fill_on_free = CheckSettings::kAllBytes;
+  }
+};
+
+static_assert(Check<Quarantine<>>);
+
+/// Leaks only, which every tracker finds.
+using Level1 = NoChecks;
+
+/// Fills blocks when they are allocated and freed.
+using Level5 = Checks<FillOnAllocate<>, FillOnFree<>>;
+
+/// All checks: red zones of 32 bytes on both sides, a quarantine of 100 blocks, and a check of each
+/// free. Unlike malloc_debug, also checks that allocation and deallocation calls match.
+using Level10 = Checks<KindMismatch, PointerVerification, FrontGuard<32>, RearGuard<32>,
+                       FillOnFree<>, Quarantine<100>>;
 
 }  // namespace alloctap

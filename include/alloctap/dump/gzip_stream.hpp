@@ -4,13 +4,41 @@
 #include <zlib.h>
 
 #include <cstddef>
+#include <new>
 #include <string_view>
 
 #include "alloctap/dump/dump_writer.hpp"
-#include "alloctap/dump/zlib_memory.hpp"
+#include "alloctap/runtime/arena.hpp"
 #include "alloctap/runtime/arena_array.hpp"
 
 namespace alloctap {
+
+/// Makes zlib allocate from the arena, not from the program's heap.
+class ZlibMemory {
+ public:
+  /// Sets the allocator of a stream that is not initialized yet.
+  static void use_for(z_stream& stream) noexcept {
+    stream.zalloc = &allocate;
+    stream.zfree = &deallocate;
+  }
+
+ private:
+  /// zlib does not pass the size of a block that it frees.
+  struct alignas(std::max_align_t) Header {
+    std::size_t bytes = 0;
+  };
+
+  static void* allocate(void*, unsigned items, unsigned size) noexcept {
+    const std::size_t bytes = std::size_t{items} * size + sizeof(Header);
+    void* memory = Arena::allocate(bytes);
+    return memory == nullptr ? nullptr : ::new (memory) Header{bytes} + 1;
+  }
+
+  static void deallocate(void*, void* address) noexcept {
+    Header* header = static_cast<Header*>(address) - 1;
+    Arena::deallocate(header, header->bytes);
+  }
+};
 
 /// Compresses into one gzip member (RFC 1952) without name and time, so that equal input gives
 /// equal files. Prefers speed to size. Uses arena memory; errors go to the writer. Needs zlib. Not

@@ -1,19 +1,112 @@
 /// The timeline of a session: live bytes over time, and the program's markers.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <mutex>
 #include <string_view>
 
-#include "alloctap/record/marker_ring.hpp"
 #include "alloctap/record/recorded_data.hpp"
 #include "alloctap/record/timeline_point.hpp"
-#include "alloctap/record/timeline_ring.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/runtime/function_ref.hpp"
 #include "alloctap/runtime/futex_lock.hpp"
 #include "alloctap/runtime/no_destroy_lazy.hpp"
 
 namespace alloctap {
+
+/// Keeps at most `kCapacity` points. When full, removes the point with the smallest distance
+/// between its neighbours relative to its age, so that the spacing grows with age. The first and
+/// the highest point stay. Bounded arena memory. Constant-initialized. Not thread-safe.
+class TimelineRing {
+ public:
+  static constexpr std::size_t kCapacity = 1024;
+
+  /// Adds `point`, which is younger than all others. Does nothing if out of memory.
+  void add(const TimelinePoint& point) noexcept {
+    if (points_.size() == kCapacity) remove(least_telling(point.time_ns));
+    static_cast<void>(points_.push_back(point));
+  }
+
+  /// Returns the points by time.
+  [[nodiscard]] const ArenaArray<TimelinePoint>& points() const noexcept { return points_; }
+
+ private:
+  [[nodiscard]] std::size_t least_telling(std::int64_t now) const noexcept {
+    const std::size_t highest = position_of_highest();
+    std::size_t least = 0;
+    double least_worth = 0;
+    for (std::size_t i = 1; i + 1 < points_.size(); ++i) {
+      if (i == highest) continue;
+      const std::int64_t gap = points_[i + 1].time_ns - points_[i - 1].time_ns;
+      const std::int64_t age = std::max<std::int64_t>(now - points_[i].time_ns, 1);
+      const double worth = static_cast<double>(gap) / static_cast<double>(age);
+      if (least != 0 && worth >= least_worth) continue;
+      least = i;
+      least_worth = worth;
+    }
+    return least;
+  }
+
+  [[nodiscard]] std::size_t position_of_highest() const noexcept {
+    const auto* highest = std::max_element(
+        points_.begin(), points_.end(),
+        [](const TimelinePoint& a, const TimelinePoint& b) { return a.live_bytes < b.live_bytes; });
+    return static_cast<std::size_t>(highest - points_.begin());
+  }
+
+  void remove(std::size_t position) noexcept {
+    std::copy(points_.begin() + position + 1, points_.end(), points_.begin() + position);
+    static_cast<void>(points_.resize(points_.size() - 1));
+  }
+
+  ArenaArray<TimelinePoint> points_;
+};
+
+/// A ring buffer of the latest `kCapacity` markers, with copies of their names. Bounded arena
+/// memory. Constant-initialized. Not thread-safe.
+class MarkerRing {
+ public:
+  static constexpr std::size_t kCapacity = 1024;
+  /// Bytes; longer names are cut.
+  static constexpr std::size_t kLongestName = 111;
+
+  /// Adds a marker. Does nothing if out of memory.
+  void add(std::int64_t time_ns, std::string_view name) noexcept {
+    if (entries_.empty() && !entries_.resize(kCapacity)) return;
+    Entry& entry = entries_[added_++ % kCapacity];
+    entry.time_ns = time_ns;
+    entry.length = static_cast<std::uint8_t>(std::min(name.size(), kLongestName));
+    if (entry.length > 0) std::memcpy(entry.name, name.data(), entry.length);
+  }
+
+  /// Returns the number of overwritten markers.
+  [[nodiscard]] std::uint64_t forgotten() const noexcept {
+    return added_ - std::min<std::uint64_t>(added_, kCapacity);
+  }
+
+  /// Calls `visit(time_ns, name)` for each marker, oldest first.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (std::uint64_t i = forgotten(); i < added_; ++i) {
+      const Entry& entry = entries_[i % kCapacity];
+      visit(entry.time_ns, std::string_view(entry.name, entry.length));
+    }
+  }
+
+ private:
+  struct Entry {
+    std::int64_t time_ns = 0;
+    std::uint8_t length = 0;
+    char name[kLongestName] = {};
+  };
+  static_assert(sizeof(Entry) == 120);
+
+  ArenaArray<Entry> entries_;
+  std::uint64_t added_ = 0;
+};
 
 /// The points and the markers of a session. Control plane; arena memory. Constant-initialized,
 /// never destroyed.

@@ -1,19 +1,59 @@
 /// Fills a snapshot from a tracker's tables.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
+#include "alloctap/event/stack_owner.hpp"
 #include "alloctap/observe/observer.hpp"
 #include "alloctap/record/recorded_data.hpp"
 #include "alloctap/record/thread_stats.hpp"
+#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/game_frame_rows.hpp"
 #include "alloctap/snapshot/live_sums.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/snapshot/snapshot_options.hpp"
+#include "alloctap/snapshot/thread_summary.hpp"
 #include "alloctap/status.hpp"
+#include "alloctap/tag/tag_policy.hpp"
+#include "alloctap/tag/tag_table.hpp"
 
 namespace alloctap {
+
+/// Copies the overheads of `tags` (may be nullptr) to `overheads`, by TagId, up to the last nonzero
+/// one. Returns false if out of memory.
+[[nodiscard]] inline bool read_overheads(const TagTable* tags,
+                                         ArenaArray<std::uint64_t>& overheads) noexcept {
+  const std::size_t count = tags == nullptr ? 0 : tags->end_id();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t bytes = tags->overhead(static_cast<TagId>(i));
+    if (bytes == 0) continue;
+    if (!overheads.resize(i + 1)) return false;
+    overheads[i] = bytes;
+  }
+  return true;
+}
+
+/// Sums the live blocks of each thread of `snapshot`, whose stacks must be complete, if `tags`
+/// include threads. Returns false if out of memory. Control plane.
+[[nodiscard]] inline bool add_holdings(Snapshot& snapshot, const TagsDescription& tags) noexcept {
+  if (!tags.threads) return true;
+  ThreadNumber last = kNoThread;
+  for (const ThreadSummary& thread : snapshot.threads) last = std::max(last, thread.number);
+  ArenaArray<ThreadSummary::Holding> holdings;
+  if (!holdings.resize(std::size_t{last} + 1)) return false;
+  for (const StackSummary& stack : snapshot.stacks) {
+    const ThreadNumber thread = snapshot.table->owner(stack.stack).thread;
+    ThreadSummary::Holding& holding = holdings[thread <= last ? thread : kNoThread];
+    holding.live_allocations += stack.live_allocations;
+    holding.live_bytes += stack.live_bytes;
+  }
+  for (ThreadSummary& thread : snapshot.threads) {
+    if (thread.number != kNoThread) thread.holding = holdings[thread.number];
+  }
+  return true;
+}
 
 /// Callbacks by which observers add to a snapshot; they return false if out of memory. nullptr if
 /// no observer adds anything.

@@ -30,11 +30,75 @@
 
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/stack/chain_frame.hpp"
-#include "alloctap/stack/stack_words.hpp"
+#include "alloctap/stack/stack_memory.hpp"
 #include "alloctap/stack/unwind_frame.hpp"
 
 namespace alloctap {
+
+/// Returns 0 if `word` is unchanged.
+[[nodiscard]] inline std::uintptr_t change_of(const StackWord& word) noexcept {
+  return load_word(word.address) ^ word.value;
+}
+
+/// Returns 0 if the four words below `end` are unchanged. Unrolled, so that the loads are
+/// independent.
+[[nodiscard]] ALLOCTAP_ALWAYS_INLINE std::uintptr_t change_of_four(const StackWord* end) noexcept {
+  const std::uintptr_t inner = change_of(end[-1]) | change_of(end[-2]);
+  const std::uintptr_t outer = change_of(end[-3]) | change_of(end[-4]);
+  return inner | outer;
+}
+
+/// Returns one past the last word of `[low, high)` that has changed, or `low` if all are unchanged.
+/// Searches from the end, because the innermost words change first.
+[[nodiscard]] inline const StackWord* last_changed(const StackWord* low,
+                                                   const StackWord* high) noexcept {
+  const StackWord* word = high;
+  while (word - low >= 4 && change_of_four(word) == 0) word -= 4;
+  while (word != low && change_of(word[-1]) == 0) --word;
+  return word;
+}
+
+/// A frame as `CachedFrameChain` stores it.
+struct ChainFrame {
+  UnwindFrame frame;
+  /// The end of the frame's words in the chain's word list; they begin at the next outer frame's
+  /// end.
+  std::uint32_t words_end;
+  bool pointer_matters;
+  /// Whether this frame, or one outside it, was found by a frame record.
+  bool by_records;
+};
+
+/// A cursor that a walk moves outwards through a chain. Stops at the end sentinel, whose stack
+/// pointer is above all others. Valid until the chain changes.
+class ChainPlace {
+ public:
+  explicit ChainPlace(const ChainFrame* frame) noexcept : frame_(frame) {}
+
+  [[nodiscard]] const ChainFrame* frame() const noexcept { return frame_; }
+
+  /// Skips frames inside `sp`. Branch-free for the first, because zero or one to skip is
+  /// unpredictable.
+  ALLOCTAP_ALWAYS_INLINE void go_out_to(std::uintptr_t sp) noexcept {
+    std::ptrdiff_t passed = frame_->frame.sp < sp ? 1 : 0;
+    ALLOCTAP_HIDE_VALUE(passed);
+    frame_ -= passed;
+    while (frame_->frame.sp < sp) [[unlikely]] {
+      --frame_;
+    }
+  }
+
+  /// Returns whether this frame matches `frame`, ignoring an fp that does not matter. The end never
+  /// matches.
+  [[nodiscard]] bool is(const UnwindFrame& frame) const noexcept {
+    const UnwindFrame& kept = frame_->frame;
+    return kept.pc == frame.pc && kept.sp == frame.sp &&
+           (kept.fp == frame.fp || !frame_->pointer_matters);
+  }
+
+ private:
+  const ChainFrame* frame_;
+};
 
 /// How the walk that produced a chain ended.
 enum class ChainEnd : std::uint8_t {

@@ -2,12 +2,91 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 
+#include "alloctap/runtime/zeroed_array.hpp"
 #include "alloctap/stack/unwind_rule.hpp"
-#include "alloctap/stack/unwind_rule_cache.hpp"
 
 namespace alloctap {
+
+/// Two direct-mapped tables keyed by call address. A small one has the first rules, enough for most
+/// programs; a large one has later rules. Rules scatter over a table, and a page fault costs more
+/// than reading a rule from unwind tables. Untouched pages cost no memory.
+///
+/// Lock-free and thread-safe without memory ordering. An entry has the rule and the address mixed
+/// with the rule, so a torn read matches no address and counts as a miss. Constant-initialized.
+class UnwindRuleCache {
+ public:
+  /// Changes whenever code may have been unloaded. Rules are found only in the epoch that they were
+  /// stored in.
+  using Epoch = std::uint64_t;
+
+  /// Returns `kNone` if not cached.
+  [[nodiscard]] UnwindRule find(std::uintptr_t address, Epoch epoch) const noexcept {
+    const UnwindRule first = first_.find(address, epoch);
+    if (first.kind != UnwindRule::Kind::kNone || !first_is_full()) return first;
+    return later_.find(address, epoch);
+  }
+
+  void keep(std::uintptr_t address, const UnwindRule& rule, Epoch epoch) noexcept {
+    if (first_is_full()) return later_.keep(address, rule, epoch);
+    kept_.fetch_add(1, std::memory_order_relaxed);
+    first_.keep(address, rule, epoch);
+  }
+
+ private:
+  static constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15;
+
+  static std::uint64_t check_of(std::uintptr_t address, std::uint64_t rule, Epoch epoch) noexcept {
+    return address ^ (rule + epoch) * kMultiplier;
+  }
+
+  template <int kBits>
+  class Table {
+   public:
+    static constexpr std::size_t kSize = std::size_t{1} << kBits;
+
+    [[nodiscard]] UnwindRule find(std::uintptr_t address, Epoch epoch) const noexcept {
+      const Entry& entry = entries_[place_of(address)];
+      const std::uint64_t rule = entry.rule.load(std::memory_order_relaxed);
+      const std::uint64_t check = entry.check.load(std::memory_order_relaxed);
+      const bool same = check == check_of(address, rule, epoch);
+      return same ? std::bit_cast<UnwindRule>(rule) : UnwindRule{};
+    }
+
+    void keep(std::uintptr_t address, const UnwindRule& rule, Epoch epoch) noexcept {
+      const auto bits = std::bit_cast<std::uint64_t>(rule);
+      Entry& entry = entries_[place_of(address)];
+      entry.rule.store(bits, std::memory_order_relaxed);
+      entry.check.store(check_of(address, bits, epoch), std::memory_order_relaxed);
+    }
+
+   private:
+    struct Entry {
+      std::atomic<std::uint64_t> check;
+      std::atomic<std::uint64_t> rule;
+    };
+
+    static std::size_t place_of(std::uintptr_t address) noexcept {
+      return (address * kMultiplier) >> (64 - kBits);
+    }
+
+    ZeroedArray<Entry, kSize> entries_;
+  };
+
+  using First = Table<12>;
+
+  /// Returns whether the first table is half full, so that few entries collide.
+  [[nodiscard]] bool first_is_full() const noexcept {
+    return kept_.load(std::memory_order_relaxed) >= First::kSize / 2;
+  }
+
+  std::atomic<std::uint32_t> kept_{0};
+  First first_;
+  Table<16> later_;
+};
 
 namespace elf {
 struct CallFrameRow;

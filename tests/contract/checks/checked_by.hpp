@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "alloctap/check/level_presets.hpp"
+#include "alloctap/check/checks.hpp"
 #include "alloctap/impl/tracker.hpp"
 #include "alloctap/status.hpp"
 #include "tests/contract/hooks/hooked_program.hpp"

@@ -18,7 +18,6 @@
 
 #include "alloctap/check/byte_pattern.hpp"
 #include "alloctap/check/checks.hpp"
-#include "alloctap/check/quarantine.hpp"
 #include "alloctap/hook/interpose_hook.hpp"
 #include "alloctap/hook/interposed_malloc.hpp"
 #include "alloctap/hook/interposed_strings.hpp"

@@ -17,7 +17,6 @@
 
 #include "alloctap/check/byte_pattern.hpp"
 #include "alloctap/check/checks.hpp"
-#include "alloctap/check/quarantine.hpp"
 #include "alloctap/hook/windows_heap_hook.hpp"
 #include "alloctap/message_text.hpp"
 #include "alloctap/os/windows/api.hpp"

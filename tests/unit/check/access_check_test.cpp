@@ -7,8 +7,7 @@
 #include <optional>
 
 #include "alloctap/check/block_checker.hpp"
-#include "alloctap/check/expand.hpp"
-#include "alloctap/check/level_presets.hpp"
+#include "alloctap/check/checks.hpp"
 #include "alloctap/check/string_checks.hpp"
 #include "tests/unit/check/checked_heap.hpp"
 

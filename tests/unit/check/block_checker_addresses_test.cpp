@@ -4,8 +4,7 @@
 #include <vector>
 
 #include "alloctap/check/block_checker.hpp"
-#include "alloctap/check/expand.hpp"
-#include "alloctap/check/level_presets.hpp"
+#include "alloctap/check/checks.hpp"
 #include "tests/unit/check/checked_heap.hpp"
 
 namespace {

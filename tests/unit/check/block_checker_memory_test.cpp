@@ -4,7 +4,6 @@
 
 #include "alloctap/check/block_checker.hpp"
 #include "alloctap/check/checks.hpp"
-#include "alloctap/check/pointer_verification.hpp"
 #include "tests/support/exhausted_arena.hpp"
 #include "tests/unit/check/checked_heap.hpp"
 

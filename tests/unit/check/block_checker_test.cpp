@@ -8,8 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "alloctap/check/expand.hpp"
-#include "alloctap/check/level_presets.hpp"
+#include "alloctap/check/checks.hpp"
 #include "alloctap/check/selectable_checks.hpp"
 #include "tests/unit/check/checked_heap.hpp"
 

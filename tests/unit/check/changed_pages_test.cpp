@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "alloctap/check/block_checker.hpp"
-#include "alloctap/check/level_presets.hpp"
+#include "alloctap/check/checks.hpp"
 #include "alloctap/os/memory_protection.hpp"
 #include "tests/support/untouched_memory.hpp"
 #include "tests/unit/check/checked_heap.hpp"

@@ -9,8 +9,6 @@
 
 #include "alloctap/check/block_checker.hpp"
 #include "alloctap/check/checks.hpp"
-#include "alloctap/check/front_guard.hpp"
-#include "alloctap/check/rear_guard.hpp"
 
 namespace alloctap::testing {
 

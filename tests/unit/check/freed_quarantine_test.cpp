@@ -9,7 +9,6 @@
 
 #include "alloctap/check/block_checker.hpp"
 #include "alloctap/check/checks.hpp"
-#include "alloctap/check/quarantine.hpp"
 #include "alloctap/check/selectable_checks.hpp"
 #include "tests/support/untouched_memory.hpp"
 #include "tests/unit/check/checked_heap.hpp"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "alloctap/check/level_presets.hpp"
+#include "alloctap/check/checks.hpp"
 
 using alloctap::CheckOption;
 using alloctap::CheckSettings;

@@ -14,7 +14,7 @@
 #include "alloctap/dump/record_dump.hpp"
 #include "alloctap/dump/saved_report.hpp"
 #include "alloctap/dump/text_dump.hpp"
-#include "alloctap/snapshot/replay_check.hpp"
+#include "alloctap/snapshot/replay.hpp"
 #include "alloctap/status.hpp"
 #include "tests/support/logged_program.hpp"
 #include "tests/support/sample_report.hpp"

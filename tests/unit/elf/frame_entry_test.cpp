@@ -1,7 +1,6 @@
-#include "alloctap/elf/frame_entry.hpp"
-
 #include <doctest/doctest.h>
 
+#include "alloctap/elf/common_information.hpp"
 #include "tests/unit/elf/unwind_bytes.hpp"
 
 namespace {

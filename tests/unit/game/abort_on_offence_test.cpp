@@ -3,7 +3,7 @@
 #include <csignal>
 #include <cstdio>
 
-#include "alloctap/game/budget.hpp"
+#include "alloctap/game/budget_table.hpp"
 #include "tests/support/child_process.hpp"
 
 TEST_CASE("the hard action says what was exceeded, and ends the program") {

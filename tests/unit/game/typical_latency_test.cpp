@@ -1,6 +1,6 @@
-#include "alloctap/game/typical_latency.hpp"
-
 #include <doctest/doctest.h>
+
+#include "alloctap/game/thread_frames.hpp"
 
 using alloctap::TypicalLatency;
 

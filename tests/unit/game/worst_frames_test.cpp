@@ -1,9 +1,8 @@
-#include "alloctap/game/worst_frames.hpp"
-
 #include <doctest/doctest.h>
 
 #include <thread>
 
+#include "alloctap/game/game_frame_log.hpp"
 #include "tests/unit/game/frames_fixture.hpp"
 
 namespace {

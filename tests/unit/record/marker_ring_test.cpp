@@ -1,10 +1,10 @@
-#include "alloctap/record/marker_ring.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "alloctap/record/timeline.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
-#include "alloctap/record/time_budget.hpp"
-
 #include <doctest/doctest.h>
+
+#include "alloctap/record/peak_tracker.hpp"
 
 namespace {
 

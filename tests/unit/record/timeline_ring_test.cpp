@@ -1,8 +1,8 @@
-#include "alloctap/record/timeline_ring.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
+
+#include "alloctap/record/timeline.hpp"
 
 namespace {
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "alloctap/queue/buffer_queue.hpp"
-#include "alloctap/snapshot/replay_check.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/exhausted_arena.hpp"
 #include "tests/support/logged_program.hpp"

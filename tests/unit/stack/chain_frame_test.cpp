@@ -1,9 +1,9 @@
-#include "alloctap/stack/chain_frame.hpp"
-
 #include <doctest/doctest.h>
 
 #include <array>
 #include <cstdint>
+
+#include "alloctap/stack/cached_frame_chain.hpp"
 
 namespace {
 

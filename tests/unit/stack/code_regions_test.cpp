@@ -1,5 +1,3 @@
-#include "alloctap/stack/code_regions.hpp"
-
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -9,6 +7,7 @@
 
 #include "alloctap/os/memory_protection.hpp"
 #include "alloctap/os/virtual_memory.hpp"
+#include "alloctap/stack/unwind_table_stack.hpp"
 #include "tests/support/address_of.hpp"
 
 namespace {

@@ -1,9 +1,8 @@
-#include "alloctap/stack/thread_unwind_rule_cache.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdint>
 
+#include "alloctap/stack/unwind_table_stack.hpp"
 #include "tests/support/exhausted_arena.hpp"
 
 namespace {

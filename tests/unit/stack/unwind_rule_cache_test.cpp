@@ -1,11 +1,11 @@
-#include "alloctap/stack/unwind_rule_cache.hpp"
-
 #include <doctest/doctest.h>
 
 #include <atomic>
 #include <memory>
 #include <thread>
 #include <vector>
+
+#include "alloctap/stack/unwind_rules.hpp"
 
 namespace {
 

@@ -1,10 +1,9 @@
-#include "alloctap/testing/baseline_text.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 
 #include "alloctap/dump/impl/outputs.hpp"
+#include "alloctap/testing/baseline_file.hpp"
 
 namespace {
 

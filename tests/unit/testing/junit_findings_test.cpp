@@ -5,7 +5,6 @@
 #include <string>
 
 #include "alloctap/dump/impl/outputs.hpp"
-#include "alloctap/testing/xml_text.hpp"
 
 namespace {
 

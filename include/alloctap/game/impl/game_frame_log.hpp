@@ -1,10 +1,12 @@
-/// Function bodies of game/game_frame_log.hpp.
+/// The bodies of game/game_frame_log.hpp.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 
 #include "alloctap/game/game_frame_log.hpp"
 #include "alloctap/game/thread_frames.hpp"
@@ -13,6 +15,89 @@
 #include "alloctap/snapshot/frame_history.hpp"
 
 namespace alloctap {
+
+ALLOCTAP_INLINE void FrameStackSums::add(const StackOfFrame& stack) noexcept {
+  for (std::size_t at = stack.stack % kPlaces;; at = (at + 1) % kPlaces) {
+    StackOfFrame& sum = places_[at];
+    if (sum.stack == kNoStackId && !take(at, stack.stack)) return;
+    if (sum.stack != stack.stack) continue;
+    sum.allocations += stack.allocations;
+    sum.allocated_bytes += stack.allocated_bytes;
+    sum.allocator_ns += stack.allocator_ns;
+    return;
+  }
+}
+
+ALLOCTAP_INLINE void FrameStackSums::copy_most(FrameMeasure measure, WorstFrame& frame) noexcept {
+  const auto* end = used_.data() + used_count_;
+  std::sort(used_.data(), used_.data() + used_count_, [&](std::uint16_t a, std::uint16_t b) {
+    return has_more(measure, places_[a], places_[b]);
+  });
+  frame.other_stacks = {.allocations = frame.counts.allocations,
+                        .allocated_bytes = frame.counts.allocated_bytes,
+                        .allocator_ns = frame.counts.allocator_ns};
+  frame.stack_count = 0;
+  for (const auto* at = used_.data(); at != end && frame.stack_count < WorstFrame::kMaxStacks;
+       ++at) {
+    frame.stacks[frame.stack_count++] = places_[*at];
+    take_away(frame.other_stacks, places_[*at]);
+  }
+}
+
+ALLOCTAP_INLINE bool FrameStackSums::take(std::size_t at, StackId stack) noexcept {
+  if (used_count_ == kMaxStacks) return false;
+  used_[used_count_++] = static_cast<std::uint16_t>(at);
+  places_[at].stack = stack;
+  return true;
+}
+
+ALLOCTAP_INLINE bool FrameStackSums::has_more(FrameMeasure measure, const StackOfFrame& a,
+                                              const StackOfFrame& b) noexcept {
+  const auto rank = [&](const StackOfFrame& stack) {
+    const std::uint64_t by_count = measure == FrameMeasure::kAllocations ? stack.allocations : 0;
+    const std::uint64_t by_time = measure >= FrameMeasure::kAllocatorTime ? stack.allocator_ns : 0;
+    return std::tuple(by_count, by_time, stack.allocated_bytes, stack.allocations, ~stack.stack);
+  };
+  return rank(a) > rank(b);
+}
+
+ALLOCTAP_INLINE void FrameStackSums::take_away(StackOfFrame& rest,
+                                               const StackOfFrame& shown) noexcept {
+  rest.allocations -= std::min(rest.allocations, shown.allocations);
+  rest.allocated_bytes -= std::min(rest.allocated_bytes, shown.allocated_bytes);
+  rest.allocator_ns -= std::min(rest.allocator_ns, shown.allocator_ns);
+}
+
+ALLOCTAP_INLINE WorstFrame& WorstFrames::add(std::uint64_t measure) noexcept {
+  const std::size_t at = count_ < kMost ? count_++ : place_of_least();
+  measures_[at] = measure;
+  if (count_ == kMost) least_ = measures_[place_of_least()];
+  return frames_[at];
+}
+
+ALLOCTAP_INLINE bool WorstFrames::copy(ArenaArray<WorstFrame>& list) const noexcept {
+  std::array<std::size_t, kMost> order{};
+  for (std::size_t i = 0; i < count_; ++i) order[i] = i;
+  std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count_),
+            [&](std::size_t a, std::size_t b) {
+              return measures_[a] != measures_[b] ? measures_[a] > measures_[b]
+                                                  : frames_[a].number < frames_[b].number;
+            });
+  bool kept = true;
+  for (std::size_t i = 0; i < count_; ++i) kept = list.push_back(frames_[order[i]]) && kept;
+  return kept;
+}
+
+ALLOCTAP_INLINE std::size_t WorstFrames::place_of_least() const noexcept {
+  std::size_t least = 0;
+  for (std::size_t i = 1; i < count_; ++i) {
+    const bool is_later = frames_[i].number > frames_[least].number;
+    if (measures_[i] < measures_[least] || (measures_[i] == measures_[least] && is_later)) {
+      least = i;
+    }
+  }
+  return least;
+}
 
 ALLOCTAP_INLINE void FrameRowRing::push(const ThreadFrames& thread, FrameNumber present) noexcept {
   const FrameNumber frame = thread.totals.frame.load(std::memory_order_relaxed);

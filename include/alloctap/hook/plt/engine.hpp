@@ -4,13 +4,42 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "alloctap/hook/plt/loader_calls.hpp"
 #include "alloctap/hook/plt/pass.hpp"
-#include "alloctap/hook/plt/report.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {
+
+/// Slots of one module, except those of the loader's functions.
+struct PltModuleReport {
+  std::string path;
+  /// Slots that lead to the tracker.
+  std::uint32_t hooked = 0;
+  /// Slots of chosen functions that do not lead to the tracker.
+  std::uint32_t skipped = 0;
+  /// Why slots were skipped, or none is hooked; empty if all are hooked.
+  std::string why;
+};
+
+struct PltReport {
+  std::vector<PltModuleReport> modules;
+  /// Patterns without effect, and modules that may have been hooked late.
+  std::vector<std::string> warnings;
+  std::uint32_t hooked_slots = 0;
+};
+
+/// Returns why slots of `module` are not hooked.
+[[nodiscard]] std::string why_skipped(const PltModule& module);
+
+/// Returns a warning if the pattern hooked nothing in `modules`, else an empty string.
+[[nodiscard]] std::string warn_of(const ModulePattern& pattern,
+                                  const ArenaArray<PltModule>& modules);
+
+/// `modules` is the result of a finished walk. Allocates.
+[[nodiscard]] PltReport make_plt_report(const PltState& state,
+                                        const ArenaArray<PltModule>& modules);
 
 /// The part of `PltHook` that does not depend on the sink. A walk holds the loader's list lock.
 /// Evaluating patterns and looking up symbols may wait for that lock, so both happen between walks.

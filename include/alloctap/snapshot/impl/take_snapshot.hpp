@@ -15,9 +15,7 @@
 #include "alloctap/record/timeline.hpp"
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/runtime/join_equal.hpp"
-#include "alloctap/snapshot/tag_overheads.hpp"
 #include "alloctap/snapshot/take_snapshot.hpp"
-#include "alloctap/snapshot/thread_holdings.hpp"
 
 namespace alloctap {
 

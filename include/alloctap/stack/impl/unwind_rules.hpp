@@ -10,7 +10,6 @@
 #include "alloctap/runtime/per_thread.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/stack/unwind_rule.hpp"
-#include "alloctap/stack/unwind_rule_cache.hpp"
 #include "alloctap/stack/unwind_rules.hpp"
 
 namespace alloctap {

@@ -1,8 +1,8 @@
-#include "alloctap/hook/plt/report.hpp"
-
 #include <doctest/doctest.h>
 
 #include <array>
+
+#include "alloctap/hook/plt/engine.hpp"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string>
 
-#include "alloctap/hook/windows/import_report.hpp"
+#include "alloctap/hook/windows/import_engine.hpp"
 
 namespace {
 

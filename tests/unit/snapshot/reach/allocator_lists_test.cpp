@@ -1,9 +1,9 @@
-#include "alloctap/snapshot/reach/allocator_lists.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdint>
 #include <vector>
+
+#include "alloctap/snapshot/reach/frozen_scan.hpp"
 
 namespace {
 

@@ -1,10 +1,10 @@
-/// Function bodies of game/typical_latency.hpp.
+/// The bodies of game/thread_frames.hpp.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
-#include "alloctap/game/typical_latency.hpp"
+#include "alloctap/game/thread_frames.hpp"
 #include "alloctap/macros.hpp"
 
 namespace alloctap {
