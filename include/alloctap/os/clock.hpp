@@ -1,20 +1,20 @@
-/// Time, in nanoseconds. May run inside malloc and inside a signal handler.
+/// Clocks in nanoseconds. May run inside malloc and inside a signal handler.
 #pragma once
 
 #include <cstdint>
 
 namespace alloctap::os {
 
-/// Since an arbitrary start; never goes back.
+/// Returns the time since an arbitrary start. Never decreases.
 std::int64_t monotonic_ns() noexcept;
 
-/// As `monotonic_ns`, but told in steps of some milliseconds, and so at a fraction of the cost.
+/// Returns the time of `monotonic_ns`, possibly in steps of some milliseconds and then cheaper.
 std::int64_t coarse_monotonic_ns() noexcept;
 
-/// What the calling thread has had of a processor; stands still while others have it.
+/// Returns the CPU time that the calling thread has used.
 std::int64_t thread_cpu_ns() noexcept;
 
-/// Since the Unix epoch, UTC.
+/// Returns the time since the Unix epoch, UTC.
 std::int64_t wall_clock_ns() noexcept;
 
 }  // namespace alloctap::os

@@ -1,13 +1,13 @@
-/// What a program forbids its own threads.
+/// Flag that limits the system calls made inside malloc.
 #pragma once
 
 #include <atomic>
 
 namespace alloctap::os {
 
-/// Whether the program's threads may make no system calls but those that malloc makes: a filter
-/// (seccomp(2)) could end the program for another. Then what only the system knows, such as the
-/// bounds of a stack that is new, stays unknown to code inside malloc. Set once, for good.
+/// Whether threads may make no system calls except those that malloc makes, because a seccomp(2)
+/// filter could kill the program for another. Code inside malloc then does without facts that only
+/// the kernel has, such as the bounds of a new stack. Set once, never cleared.
 inline constinit std::atomic<bool> threads_are_confined{false};
 
 }  // namespace alloctap::os

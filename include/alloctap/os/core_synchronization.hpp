@@ -1,11 +1,11 @@
-/// Making every thread see code that was changed.
+/// Serialization of instruction fetch on all threads, for code that was modified.
 #pragma once
 
 namespace alloctap::os {
 
-/// When it returns true, every thread of the process has executed a serializing instruction since
-/// the call began: none goes on with instructions that were fetched before. False where the system
-/// cannot do that. Costs an interruption of every running thread. errno may change.
+/// Has every thread of the process execute a serializing instruction: none keeps running
+/// instructions that were fetched before the call. Returns false if the system cannot do that.
+/// Interrupts every running thread. errno may change.
 bool synchronize_cores() noexcept;
 
 }  // namespace alloctap::os

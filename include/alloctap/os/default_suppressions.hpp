@@ -1,10 +1,10 @@
-/// The leak suppressions that a program defines for itself.
+/// Leak suppressions that the program defines, as for LeakSanitizer.
 #pragma once
 
 namespace alloctap::os {
 
-/// The text that the program's `__lsan_default_suppressions` returns; nullptr where the program has
-/// none, or none that the loader can find. Calls the program: control plane.
+/// Returns the text from the program's `__lsan_default_suppressions`; nullptr if the program has no
+/// such function that the loader can find. Calls the program: control plane.
 const char* default_suppressions() noexcept;
 
 }  // namespace alloctap::os

@@ -1,4 +1,4 @@
-/// Keeps the error number of the program's last system call across the tracker's own work.
+/// Scope guard that preserves errno or GetLastError across the tracker's own work.
 #pragma once
 
 #if defined(__linux__)

@@ -1,4 +1,4 @@
-/// Who is asked of memory faults; for the implementations of `memory_faults.hpp`.
+/// List of memory fault listeners, for the implementations of `memory_faults.hpp`.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ inline constexpr int kMaxFaultListeners = 8;
 
 inline constinit std::array<std::atomic<FaultListener>, kMaxFaultListeners> fault_listeners{};
 
-/// False where there is no room.
+/// Adds `listener` once. Returns false if the list is full.
 inline bool add_fault_listener(FaultListener listener) noexcept {
   for (std::atomic<FaultListener>& place : fault_listeners) {
     FaultListener present = nullptr;
@@ -21,8 +21,8 @@ inline bool add_fault_listener(FaultListener listener) noexcept {
   return false;
 }
 
-/// Asks all listeners, in the order in which they came. For a handler of another's that has a
-/// fault.
+/// Calls the listeners in the order of their registration until one returns kRetry. A fault handler
+/// of other code may call it for its fault.
 inline FaultVerdict ask_fault_listeners(const MemoryFault& fault) noexcept {
   for (const std::atomic<FaultListener>& place : fault_listeners) {
     const FaultListener listener = place.load(std::memory_order_acquire);

@@ -1,6 +1,6 @@
-/// Files without buffers of their own: nothing here allocates. May run inside a signal handler.
+/// Unbuffered file access that does not allocate. May run inside a signal handler.
 ///
-/// Functions return 0 or a positive count on success, and the negated system error on failure.
+/// Functions return 0 or a count on success, and the negated system error on failure.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace alloctap::os {
 
-/// An open file that closes itself. Move-only.
+/// An owned file descriptor. Move-only.
 class File {
  public:
   File() noexcept = default;
@@ -20,38 +20,38 @@ class File {
 
   [[nodiscard]] bool is_open() const noexcept { return descriptor_ >= 0; }
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
-  /// Gives up ownership.
+  /// Releases ownership of the descriptor.
   int release() noexcept;
-  /// Returns what the system says of the last writes: 0 or the negated error.
+  /// Closes the file. Returns 0 or the negated error, which may be that of earlier writes.
   int close() noexcept;
 
  private:
   int descriptor_ = -1;
 };
 
-/// Opens `path` for reading; `error` receives 0 or the negated system error.
+/// Opens `path` for reading. Stores 0 or the negated system error in `error`.
 File open_for_reading(const char* path, int& error) noexcept;
 
-/// Creates `path` for writing; fails where it exists.
+/// Creates `path` for writing. Fails if it exists.
 File create_for_writing(const char* path, int& error) noexcept;
 
-/// Opens what is at `path` for writing at its end; creates and empties nothing. Fails on a pipe
-/// without a reader, and never waits.
+/// Opens an existing file for appending, without truncation. Fails on a pipe without a reader;
+/// never blocks.
 File open_for_appending(const char* path, int& error) noexcept;
 
-/// Reads up to `buffer.size()` bytes; 0 at the end of the file.
+/// Reads up to `buffer.size()` bytes. Returns 0 at the end of the file.
 std::ptrdiff_t read_some(int descriptor, std::span<char> buffer) noexcept;
 
-/// Writes all of `text`, however many calls that takes; 0 or the negated error.
+/// Writes all of `text`, repeating partial writes. Returns 0 or the negated error.
 int write_all(int descriptor, std::string_view text) noexcept;
 
 int rename_file(const char* from, const char* to) noexcept;
 int remove_file(const char* path) noexcept;
 
-/// Whether `path` names something that exists and is not a regular file (a pipe, a device).
+/// Returns whether `path` is a special file, such as a pipe or device.
 bool is_special_file(const char* path) noexcept;
 
-/// The system's words for a negated error, for example "No space left on device".
+/// Returns the system's text for a negated error, such as "No space left on device".
 const char* error_text(int negated_error) noexcept;
 
 }  // namespace alloctap::os

@@ -1,4 +1,4 @@
-/// The bytes of a file, in memory as far as they are looked at.
+/// Read-only memory mapping of a whole file.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 
 namespace alloctap::os {
 
-/// A file that is mapped for reading, for as long as this lives. If the file is truncated
-/// meanwhile, reading the removed part is a fault. Meant for files of code, which systems and tools
-/// replace instead of truncating. Move-only. Control plane.
+/// A file mapped for reading while the view exists. Reading a part that was truncated meanwhile
+/// faults. Meant for code files, which systems and tools replace and do not truncate. Move-only.
+/// Control plane.
 class FileView {
  public:
   FileView() noexcept = default;
@@ -20,7 +20,7 @@ class FileView {
   }
   ~FileView();
 
-  /// The file at `path`, in UTF-8; without bytes where it cannot be opened.
+  /// Maps the file at `path` (UTF-8). Returns an empty view if it cannot be opened.
   [[nodiscard]] static FileView open(const char* path) noexcept;
 
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }

@@ -1,11 +1,11 @@
-/// Being told of a fork.
+/// Registration of fork handlers.
 #pragma once
 
 namespace alloctap::os {
 
-/// Registers functions that run in the forking thread: `prepare` before, `parent` and `child`
-/// after. May allocate through the host's allocator; cannot be undone. False where the system has
-/// no memory for it. vfork, posix_spawn and raw clone calls run no handlers.
+/// Registers functions that run in the forking thread: `prepare` before the fork, `parent` and
+/// `child` after it. Returns false if out of memory. May allocate from the host; cannot be undone.
+/// vfork, posix_spawn and raw clone calls run no handlers.
 bool register_fork_handlers(void (*prepare)(), void (*parent)(), void (*child)()) noexcept;
 
 }  // namespace alloctap::os

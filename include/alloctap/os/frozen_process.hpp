@@ -1,4 +1,4 @@
-/// The state of this process at one moment, to be read while it does not change.
+/// Stop-the-world for this process, on a copy of it if the system can make one.
 #pragma once
 
 #include <cstddef>
@@ -9,50 +9,49 @@
 
 namespace alloctap::os {
 
-/// How a process was frozen.
+/// State of a freeze.
 struct FrozenState {
-  /// How many of `FreezeRequest::threads` are filled.
+  /// Number of filled entries in `FreezeRequest::threads`.
   std::size_t threads = 0;
-  /// What `FrozenProcess::unseen` says.
+  /// Value of `FrozenProcess::unseen()`.
   std::size_t unseen = 0;
-  /// Bytes of memory that the copy lacks, because they are left out of copies and could not be read
-  /// from the process itself.
+  /// Bytes missing from the copy: excluded from forks and not readable from the original process.
   std::uint64_t unread_bytes = 0;
 };
 
-/// What a process is frozen for. Everything outlives the call of `start`.
+/// Arguments of `FrozenProcess::start`, which outlive that call.
 struct FreezeRequest {
-  /// Runs while nothing changes: where the system makes copies of processes in one, as its only
-  /// thread, while the process itself goes on; elsewhere in the process, whose other threads stand
-  /// still meanwhile. It may call neither the C library's allocator nor anything else that takes
-  /// locks, which other threads may hold, and leaves what the caller has locked as it finds it.
+  /// Runs while memory does not change. If the system copies the process, it is the only thread of
+  /// the copy, and the original runs on. Otherwise it runs in the process itself, with all other
+  /// threads stopped. It must not call the C library's allocator or take any lock that another
+  /// thread may hold. It must leave the caller's locks as they are.
   void (*body)(void* argument, const FrozenState& state) noexcept = nullptr;
   void* argument = nullptr;
-  /// Room for whatever else that takes; at least `kFreezeStack` bytes, aligned to 16. The body runs
-  /// on the calling thread's stack, or on a copy of either.
+  /// Scratch memory of at least `kFreezeStack` bytes, aligned to 16. The body runs on the calling
+  /// thread's stack, or in the copy, on a copy of that stack or of this memory.
   std::span<std::byte> stack;
-  /// Room for the other threads of the process. Those that find no room run on.
+  /// Output array with one entry for each other thread. Threads beyond its size are not stopped.
   std::span<ThreadRegisters> threads;
 };
 
 inline constexpr std::size_t kFreezeStack = 256 * 1024;
 
-/// One such moment. Not thread-safe; takes no lock and does not allocate, but for what the system
-/// does. Where copies are made, neither handlers that the program registered for forks nor its
-/// waits and handlers for the ends of processes hear of them.
+/// One freeze of the process. Takes no lock and does not allocate, apart from what the system does.
+/// The program's fork handlers do not run for a copy, and its waits and SIGCHLD handlers do not see
+/// one. Not thread-safe.
 class FrozenProcess {
  public:
-  /// Stops all threads but the calling one, notes their registers in `request.threads`, has the
-  /// body look at what there is, or at a copy of it, and lets them go on. 0, or the negated errno
-  /// where the system makes no copy.
+  /// Stops all other threads, stores their registers in `request.threads`, starts the body in a
+  /// copy of the process or else runs it in the process, and resumes the threads. Returns 0, or the
+  /// negated errno if no copy could be made.
   [[nodiscard]] int start(const FreezeRequest& request) noexcept;
 
-  /// How many other threads were not seen: their registers are not in the list, and their memory
-  /// may have changed meanwhile.
+  /// Returns the number of threads that were not stopped: their registers are missing, and their
+  /// memory may have changed during the freeze.
   [[nodiscard]] std::size_t unseen() const noexcept { return unseen_; }
 
-  /// Waits until the body has ended. Whether it came to its end it has to tell itself, in memory
-  /// from `map_shared_pages`.
+  /// Blocks until the body has ended. To report success the body must write to memory from
+  /// `map_shared_pages`.
   void wait() noexcept;
 
  private:
@@ -61,16 +60,16 @@ class FrozenProcess {
   [[maybe_unused]] std::int32_t process_ = 0;
 };
 
-/// Whether callers are handed a copy of the process, and not the process itself.
+/// Returns whether bodies run on a copy of the process.
 [[nodiscard]] constexpr bool can_copy_process() noexcept;
 
-/// Whether this process can be frozen without harm to it.
+/// Returns whether freezing this process is safe.
 bool may_copy_process() noexcept;
 
-/// As `map_pages`, but what a copy of the process writes there is seen here too.
+/// Maps pages as `map_pages` does, but shares them with copies of the process.
 void* map_shared_pages(std::size_t bytes) noexcept;
 
-/// How many threads the process has; 1 where the system does not tell.
+/// Returns the number of threads of the process; 1 if unknown.
 std::size_t count_threads() noexcept;
 
 }  // namespace alloctap::os

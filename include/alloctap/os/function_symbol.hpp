@@ -1,17 +1,17 @@
-/// What a module's symbols say of a function.
+/// Look-up of exported function symbols by address.
 #pragma once
 
 #include <cstddef>
 
 namespace alloctap::os {
 
-/// `name` lives as long as the module.
+/// A function symbol. `name` is valid as long as the module is loaded.
 struct FunctionSymbol {
   const char* name = nullptr;
   std::size_t bytes = 0;
 };
 
-/// The exported symbol that stands at exactly `address`; without a name where there is none. Asks
+/// Returns the exported symbol at exactly `address`; an empty one if no symbol starts there. Calls
 /// the loader: control plane.
 FunctionSymbol find_function_symbol(const void* address) noexcept;
 

@@ -1,6 +1,6 @@
-/// Sleeping on a 32-bit word until another thread changes it.
+/// Futex: blocking on a 32-bit word until another thread changes it.
 ///
-/// May run inside malloc and inside a signal handler. The error number stays as it is.
+/// May run inside malloc and inside a signal handler. Preserves errno or GetLastError.
 #pragma once
 
 #include <atomic>
@@ -8,17 +8,17 @@
 
 namespace alloctap::os {
 
-/// No limit for `futex_wait`.
+/// Timeout of `futex_wait` without a limit.
 inline constexpr std::int64_t kForever = -1;
 
-/// Sleeps while `word == expected`, at most `timeout_ns` nanoseconds. May wake without cause.
+/// Blocks while `word == expected`, at most `timeout_ns` nanoseconds. May wake spuriously.
 void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                 std::int64_t timeout_ns = kForever) noexcept;
 
-/// Wakes one thread that sleeps on `word`.
+/// Wakes one thread that waits on `word`.
 void futex_wake_one(const std::atomic<std::uint32_t>& word) noexcept;
 
-/// Wakes all threads that sleep on `word`.
+/// Wakes all threads that wait on `word`.
 void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept;
 
 }  // namespace alloctap::os

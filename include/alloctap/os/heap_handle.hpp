@@ -1,7 +1,6 @@
-/// Which of a process' heaps a block is of, where the system lets programs make more than one.
+/// Identity of the heap of a block, on systems with several heaps in one process.
 ///
-/// `HeapHandle` is empty where it does not; otherwise `value` is what the system knows the heap by,
-/// nullptr where that was not told.
+/// Elsewhere `HeapHandle` is empty. `value` is the system's heap handle, nullptr if unknown.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +13,11 @@ struct HeapHandle {
   bool operator==(const HeapHandle&) const = default;
 };
 
-/// What reports show; 0 where it was not told.
+/// Returns the number that reports show; 0 if the heap is unknown.
 [[nodiscard]] inline std::uintptr_t number_of(HeapHandle heap) noexcept {
   return reinterpret_cast<std::uintptr_t>(heap.value);
 }
-/// The heap of that number.
+/// Returns the heap with that number.
 [[nodiscard]] inline HeapHandle heap_of(std::uintptr_t number) noexcept {
   return {reinterpret_cast<void*>(number)};
 }
@@ -31,7 +30,7 @@ struct HeapHandle {
 [[nodiscard]] constexpr HeapHandle heap_of(std::uintptr_t) noexcept { return {}; }
 #endif
 
-/// Whether both were told and are two.
+/// Returns whether both heaps are known and differ.
 [[nodiscard]] inline bool are_different(HeapHandle a, HeapHandle b) noexcept {
   return number_of(a) != 0 && number_of(b) != 0 && a != b;
 }

@@ -1,4 +1,4 @@
-/// Symbolic links, and the folders that have them.
+/// Symbolic links and directory look-up.
 #pragma once
 
 #include <span>
@@ -6,13 +6,12 @@
 
 namespace alloctap::os {
 
-/// Returns what the symbolic link at `path` leads to; empty if there is none, or no room for it in
-/// `buffer`, which it is in. May run anywhere.
+/// Returns the target of the symbolic link `path`, stored in `buffer`; empty if `path` is no link
+/// or the target does not fit. May run anywhere.
 [[nodiscard]] std::string_view read_link(const char* path, std::span<char> buffer) noexcept;
 
-/// Returns the first name in the folder `path` that begins with `prefix`, in the order of the
-/// system's list; empty if there is none, or no room for it in `buffer`, which it is in. May
-/// allocate. Control plane.
+/// Returns the first name in the directory `path` that begins with `prefix`, in the system's order,
+/// stored in `buffer`; empty if no name does or it does not fit. May allocate. Control plane.
 [[nodiscard]] std::string_view find_name(const char* path, std::string_view prefix,
                                          std::span<char> buffer) noexcept;
 

@@ -1,4 +1,4 @@
-/// The modules that the loader has in memory.
+/// The loader's list of modules.
 #pragma once
 
 #include <link.h>
@@ -8,24 +8,24 @@
 
 namespace alloctap::os {
 
-/// One module of the loader's list, valid during the visit. Addresses in the file plus `bias` are
-/// addresses in the process.
+/// One module of the loader's list, valid during the visit. Adding `bias` to an address in the file
+/// gives the address in the process.
 struct LoadedImage {
   std::uintptr_t bias = 0;
   std::span<const ElfW(Phdr)> segments;
-  /// What the loader was asked for, or found; the main program's is empty, and on some systems that
-  /// of the vdso.
+  /// Path that the loader was given or found. Empty for the main program, and for the vdso on some
+  /// systems.
   const char* name = "";
 };
 
 /// Calls `visit(const LoadedImage&)` for each module of this namespace, the main program first,
-/// with the loader's list locked: no module is opened or closed meanwhile. `visit` allocates
-/// nothing of the host's. A module that another thread is opening may be there before it is
+/// with the loader's list locked: no module is loaded or unloaded meanwhile. `visit` must not
+/// allocate from the host. A module that another thread is loading may appear before it is
 /// relocated. Control plane; never inside malloc.
 template <class Visit>
 void visit_loaded_images(Visit&& visit) noexcept;
 
-/// How many modules were loaded and unloaded so far: whatever changes the list changes one of them.
+/// Numbers of modules loaded and unloaded so far. Every change of the list changes one of them.
 struct LoaderCounts {
   std::uint64_t loaded = 0;
   std::uint64_t unloaded = 0;
@@ -33,11 +33,10 @@ struct LoaderCounts {
 };
 LoaderCounts loader_counts() noexcept;
 
-/// An address inside the executable.
+/// Returns an address inside the executable.
 std::uintptr_t executable_address() noexcept;
 
-/// The address in memory of the loader itself, and of the kernel's own library; 0 where there is
-/// none.
+/// Returns the address of the loader or of the vdso in memory; 0 if the process has no such module.
 std::uintptr_t loader_address() noexcept;
 std::uintptr_t vdso_address() noexcept;
 

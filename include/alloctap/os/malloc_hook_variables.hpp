@@ -1,4 +1,4 @@
-/// The variables through which some C libraries let malloc be replaced, and how they are found.
+/// `__malloc_hook` and related variables of some C libraries, and look-ups to find them.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ using ReallocHook = void*(void* old, std::size_t size, const void* caller);
 using FreeHook = void(void* block, const void* caller);
 using MemalignHook = void*(std::size_t alignment, std::size_t size, const void* caller);
 
-/// Where `__malloc_hook` and its relatives are. Each holds a function, or nullptr.
+/// Addresses of `__malloc_hook` and related variables. Each variable holds a function or nullptr.
 struct MallocHookVariables {
   MallocHook** malloc = nullptr;
   ReallocHook** realloc = nullptr;
@@ -23,19 +23,20 @@ struct MallocHookVariables {
   }
 };
 
-/// bionic's, from API level 28 on; none in other C libraries.
+/// Returns bionic's variables, since API level 28; an empty object for other C libraries.
 MallocHookVariables bionic_hook_variables() noexcept;
 
-/// The address of `name` in the version that glibc gave it on this architecture first; nullptr
-/// where there is none, or another C library. Symbols that glibc keeps for old programs alone are
-/// found by this and not by dlsym. Asks the loader: control plane.
+/// Returns the address of `name` in its first glibc version on this architecture; nullptr if
+/// undefined or not glibc. Finds symbols that dlsym does not because glibc keeps them only for old
+/// programs. Calls the loader: control plane.
 void* oldest_glibc_symbol(const char* name) noexcept;
 
-/// The file that holds `address`, as the loader knows it; empty where there is none. Lives as long
-/// as the module is loaded. Asks the loader: control plane.
+/// Returns the loader's path of the module that holds `address`; empty if unknown. Valid while the
+/// module is loaded. Calls the loader: control plane.
 std::string_view module_path(const void* address) noexcept;
 
-/// Whether no loader was there when the process started: an executable that is linked statically.
+/// Returns whether the executable is linked statically, so that the process started without a
+/// loader.
 bool is_static_executable() noexcept;
 
 }  // namespace alloctap::os

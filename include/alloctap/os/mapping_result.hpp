@@ -1,14 +1,14 @@
-/// How the system's mapping calls speak. Pure; may run anywhere.
+/// Result conventions of the mapping calls. Pure; may run anywhere.
 #pragma once
 
 #include <cstddef>
 
 namespace alloctap::os {
 
-/// Whether `result` is the failure value of mmap and mremap.
+/// Returns whether `result` is the failure value of mmap and mremap.
 bool mapping_failed(const void* result) noexcept;
 
-/// Whether an mremap with these arguments leaves `[old, old + old_length)` mapped.
+/// Returns whether mremap with the given arguments leaves `[old, old + old_length)` mapped.
 bool remap_keeps_old(std::size_t old_length, int flags) noexcept;
 
 }  // namespace alloctap::os

@@ -1,4 +1,4 @@
-/// An access that the processor refused, and who is asked what becomes of it.
+/// Description of a memory fault, and the callback type that handles it.
 #pragma once
 
 #include <cstdint>
@@ -7,24 +7,24 @@ namespace alloctap::os {
 
 enum class FaultAccess : std::uint8_t { kUnknown, kRead, kWrite };
 
-/// An access that the processor refused.
+/// A memory access that raised a fault.
 struct MemoryFault {
-  /// What was accessed.
+  /// Accessed address.
   std::uintptr_t address = 0;
-  /// The instruction that did.
+  /// Address of the faulting instruction.
   std::uintptr_t code = 0;
   FaultAccess access = FaultAccess::kUnknown;
 };
 
-/// What is to become of a thread after a fault.
+/// Result of a fault listener.
 enum class FaultVerdict : std::uint8_t {
   /// The next handler decides; without one, the process ends.
   kPassOn,
-  /// It does its access again, which will succeed.
+  /// The thread repeats the access, which will succeed.
   kRetry,
 };
 
-/// Runs in a signal handler or an exception handler, on the thread that faulted.
+/// Callback that runs in a signal or exception handler, on the faulting thread.
 using FaultListener = FaultVerdict (*)(const MemoryFault& fault) noexcept;
 
 }  // namespace alloctap::os

@@ -1,18 +1,17 @@
-/// What happens to a thread that touches memory that it may not.
+/// Handling of memory faults by the tracker's listeners.
 #pragma once
 
 #include "alloctap/os/fault_listeners.hpp"
 
 namespace alloctap::os {
 
-/// Has `listener` asked of each fault, after those that were added before it. Faults that no
-/// listener retries are handled as before: by the handler that was there when the first listener
-/// was added, or by the end of the process, with a core dump. A handler of the program's that
-/// is installed later takes our place on Linux, where there is one for each signal; it may call
-/// `ask_fault_listeners` itself.
+/// Calls `listener` for each fault, after the listeners added earlier. Faults that no listener
+/// retries go to the handler installed before the first listener, or end the process with a core
+/// dump. On Linux, with one handler for each signal, a handler that the program installs later
+/// replaces ours; it may call `ask_fault_listeners` itself.
 ///
-/// False where the system refuses, or `kMaxFaultListeners` are there. The same listener counts
-/// once. Inside malloc. errno may change.
+/// Returns false if the system refuses, or `kMaxFaultListeners` are registered. Adding a listener
+/// again has no effect. Inside malloc. errno may change.
 bool catch_memory_faults(FaultListener listener) noexcept;
 
 }  // namespace alloctap::os

@@ -1,8 +1,7 @@
-/// The address space of this process as the system describes it.
+/// The mappings of this process, read from the kernel.
 ///
-/// Read from the system and not from the loader's list: the loader's lock may be held by a thread
-/// that is stopped, and this must work then too. Allocates nothing; may run inside malloc and
-/// inside a signal handler, and costs a few system calls. errno may change.
+/// Does not use the loader's list: a stopped thread may hold the loader lock. Allocates nothing;
+/// may run inside malloc and inside a signal handler. Costs a few system calls. errno may change.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +11,8 @@
 
 namespace alloctap::os {
 
-/// One mapped range `[start, end)`. `path` is valid only during the visit; it is empty for
-/// anonymous memory and starts with '[' for what the system names itself.
+/// One mapped range `[start, end)`. `path` is valid only during the visit. It is empty for
+/// anonymous memory and starts with '[' for the system's own names.
 struct MemoryRegion {
   std::uintptr_t start = 0;
   std::uintptr_t end = 0;
@@ -21,47 +20,46 @@ struct MemoryRegion {
   bool readable = false;
   bool writable = false;
   bool executable = false;
-  /// Others may see what is written there.
+  /// Shared mapping: other processes may see writes to it.
   bool shared = false;
-  /// Reserved addresses: nothing is mapped there yet.
+  /// Reserved address space without memory.
   bool reserved = false;
-  /// The file was removed or replaced since: another one may be at `path`.
+  /// The file was removed or replaced since it was mapped; `path` may name another file.
   bool is_gone = false;
   std::string_view path;
 };
 
-/// The longest line of the description that is understood; longer paths are cut.
+/// Longest line of the memory map that is parsed; longer paths are cut.
 inline constexpr std::size_t kMemoryMapLine = 4096 + 128;
 
-/// Calls `visit(const MemoryRegion&)` for every region by ascending address until it returns
-/// false. `buffer` (at least `kMemoryMapLine` bytes) is the only memory used. Returns false where
-/// the description cannot be read.
+/// Calls `visit(const MemoryRegion&)` for every region by ascending address until it returns false.
+/// Uses no memory except `buffer`, of at least `kMemoryMapLine` bytes. Returns false if the map
+/// cannot be read.
 template <class Visit>
 bool visit_memory_map(std::span<char> buffer, Visit&& visit) noexcept;
 
-/// The same for a process whose other threads stand still, with any lock that the system's own
-/// libraries have: where those ask for the names of files, none is told, and a file's region has a
-/// "?" for a path.
+/// Visits regions as `visit_memory_map` does, while all other threads are stopped and may hold any
+/// lock of system libraries. If reading file names needs such locks, a file's region has the path
+/// "?".
 template <class Visit>
 bool visit_nameless_memory_map(std::span<char> buffer, Visit&& visit) noexcept;
 
-/// Whether a module may be mapped at `region`: it is a file's, or one that the kernel brings along.
+/// Returns whether a module may be mapped at `region`: it maps a file or the kernel's vdso.
 bool may_hold_module(const MemoryRegion& region) noexcept;
 
-/// Copies what lies at `address` to `buffer`, as far as it is there, and returns the number of
-/// bytes. Unlike an access it survives what a region may turn out to be: unmapped by another thread
-/// meanwhile, behind the end of its file, a device's.
+/// Copies readable memory at `address` to `buffer` and returns the number of bytes. Does not fault
+/// if another thread unmaps the memory, or if it is beyond its file's end or a device's.
 std::size_t copy_memory(std::uintptr_t address, std::span<std::byte> buffer) noexcept;
 
-// `kPrivateMemoryIsPlain`, a constant of every system, says whether private memory of no file that
-// may be read survives being read in place, too, while it does not change: no device is behind it,
-// and nothing but its protection forbids it.
+// `kPrivateMemoryIsPlain`, a constant of every system: whether readable private anonymous memory
+// can be read in place without faults, as long as no thread changes its mapping. Only its
+// protection can then forbid an access, and no device backs it.
 
-// `kCopiesProtectedMemory`, another one, says whether `copy_memory` reads private memory that its
-// protection forbids to read.
+// `kCopiesProtectedMemory`, a constant of every system: whether `copy_memory` can read private
+// memory whose protection forbids reads.
 
-/// Calls `visit(start, end)` for the parts of `[start, end)`, private memory of no file, that may
-/// hold anything but zeros: whole pages, but at both ends.
+/// Calls `visit(start, end)` for the parts of `[start, end)`, private anonymous memory, that may
+/// hold nonzero bytes. Parts are whole pages, clipped to the range.
 template <class Visit>
 void visit_present_pages(std::uintptr_t start, std::uintptr_t end, Visit&& visit) noexcept;
 

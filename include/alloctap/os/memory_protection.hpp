@@ -1,4 +1,4 @@
-/// What may be done with pages.
+/// Page protection.
 #pragma once
 
 #include <cstddef>
@@ -11,23 +11,23 @@ struct Protection {
   bool readable = false;
   bool writable = false;
   bool executable = false;
-  /// Branches through pointers must lead to landing pads there, or to what the system has listed,
-  /// and the list stays. Goes by without effect where the processor or the system does not check
-  /// that, or not by page.
+  /// Enables branch target checks: BTI, or the list of Control Flow Guard targets, which is kept.
+  /// No effect if the processor or system does not check them by page.
   bool guarded = false;
 };
 
-/// Sets what may be done with the whole pages at `address`; false where the system refuses. The C
-/// library's function is not called: another tool may have replaced it. errno may change.
+/// Sets the protection of the whole pages at `address`. Returns false if the system refuses.
+/// Bypasses the C library's function, which another tool may have replaced. errno may change.
 bool protect_pages(std::uintptr_t address, std::size_t bytes, Protection protection) noexcept;
 
-/// Whether this thread can write all of `[address, address + bytes)`, as a write itself would find:
-/// pages that are not there come in. What is there stays as it is. Inside malloc; a system call for
-/// each page; keeps errno.
+/// Returns whether a write to all of `[address, address + bytes)` would succeed, without one.
+/// Absent pages may become resident. Inside malloc; a system call for each page at most; preserves
+/// errno.
 bool may_write(std::uintptr_t address, std::size_t bytes) noexcept;
 
-/// Why memory could not become code, right after `protect_pages` was refused that on this thread:
-/// as much as the system tells, and what may have forbidden it. For messages; control plane.
+/// Returns a text on why memory could not become code. Has the system's error if available, and
+/// what may have forbidden it. Call it on the thread on which `protect_pages` failed, right after
+/// it. Control plane.
 std::string why_code_is_forbidden();
 
 }  // namespace alloctap::os

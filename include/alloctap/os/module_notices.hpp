@@ -1,4 +1,4 @@
-/// Being told of modules when the loader brings them, and when it takes them away.
+/// Callbacks for modules that the loader loads and unloads.
 #pragma once
 
 #include <cstdint>
@@ -6,22 +6,22 @@
 
 namespace alloctap::os {
 
-/// A module that is about to run its first code, or that has run its last and is still in memory.
+/// A module before its first code runs, or after its last code ran and before it is unmapped.
 struct ModuleNotice {
   enum class What : std::uint8_t { kLoaded, kUnloading };
 
   What what = What::kLoaded;
   std::uintptr_t start = 0;
-  /// One past the last byte that it occupies.
+  /// One past the module's last byte.
   std::uintptr_t end = 0;
-  /// UTF-8, with '/' between its parts; empty where it is unknown. Valid during the call.
+  /// UTF-8 path with '/' separators; empty if unknown. Valid during the call.
   std::string_view path;
 };
 
-/// Has a function called for each module that comes or goes; modules that were there before are not
-/// told of. The loader's lock is held meanwhile, and notices come one at a time: the function
-/// allocates nothing of the host's, calls no function of the loader, and waits for no thread that
-/// might. Constant-initialized, never destroyed. Not thread-safe.
+/// Subscription that calls a function for each module loaded or unloaded from then on. The loader
+/// lock is held during calls, which are serialized. The listener must not allocate from the host,
+/// call the loader, or wait for a thread that may do either. Constant-initialized, never destroyed.
+/// Not thread-safe.
 class ModuleNotices {
  public:
   using Listener = void (*)(const ModuleNotice&) noexcept;
@@ -30,12 +30,12 @@ class ModuleNotices {
   ModuleNotices(const ModuleNotices&) = delete;
   ModuleNotices& operator=(const ModuleNotices&) = delete;
 
-  /// 0, or the negated system error. The listener's module is never unloaded from then on: the
-  /// loader would go on calling it. Takes the loader's locks: control plane, and holding no lock of
-  /// which a listener may have need.
+  /// Starts the calls. Returns 0 or the negated system error. Pins the listener's module, because
+  /// the loader would call into it after an unload. Takes the loader's locks: control plane,
+  /// without any lock held that a listener may need.
   [[nodiscard]] int start() noexcept;
 
-  /// No call is under way, and none comes any more. Takes the loader's locks, too.
+  /// Ends the calls. No call runs when it returns. Takes the loader's locks: control plane.
   void stop() noexcept;
 
  private:

@@ -1,19 +1,19 @@
-/// Symbols as a module sees them.
+/// Symbol look-up, for the process or as one module sees it.
 #pragma once
 
 namespace alloctap::os {
 
-/// The definition of `name` that comes first in the order of the whole process; nullptr if none.
-/// In a program that is not position-independent this may be a stub of that program, which stands
-/// for a function whose address is taken. Asks the loader: control plane.
+/// Returns the first definition of `name` in the process's look-up order; nullptr if undefined. In
+/// a non-PIE program it may be a PLT stub of the program, the canonical address of a function whose
+/// address is taken. Calls the loader: control plane.
 void* default_symbol(const char* name) noexcept;
 
-/// The definition of `name` that the loaded module at `path` sees; nullptr where it sees none or is
-/// not loaded. dlerror(3) has nothing to tell afterwards. Control plane.
+/// Returns the definition of `name` that the loaded module at `path` sees; nullptr if it sees no
+/// definition or is not loaded. Leaves no dlerror(3) text. Control plane.
 void* symbol_seen_by(const char* path, const char* name) noexcept;
 
-/// Keeps the module that holds `code` in memory for ever; does nothing for the main program. False
-/// where the loader refuses. Control plane.
+/// Prevents the unload of the module that holds `code`, permanently. Does nothing for the main
+/// program. Returns false if the loader refuses. Control plane.
 bool pin_module(const void* code) noexcept;
 
 }  // namespace alloctap::os

@@ -1,4 +1,4 @@
-/// Telling the system how code that was moved is unwound.
+/// Unwind information for relocated instructions.
 #pragma once
 
 #include <cstddef>
@@ -7,18 +7,18 @@
 
 namespace alloctap::os {
 
-/// An instruction that stood at `from` and now is `[to, to_end)`.
+/// An instruction moved from `from` to `[to, to_end)`.
 struct MovedInstruction {
   std::uintptr_t from = 0;
   std::uintptr_t to = 0;
   std::uintptr_t to_end = 0;
 };
 
-/// Has exceptions that are raised in moved instructions of one function find their way as from
-/// where these stood; the handlers of that function itself are not asked. For ever: `room`, zeroed
-/// memory that stays, is used for it. Does nothing where the system needs no such thing, or the
-/// function has no unwind information, as a leaf. False where `room` does not do or the system
-/// refuses; then all is as before. Control plane.
+/// Registers unwind information for moved instructions of one function. Exceptions raised there
+/// then unwind as from the original addresses, but skip the handlers of the function itself.
+/// Permanent: uses `room`, zeroed memory that must stay. Returns true without an effect if the
+/// system needs no such information, or the function has none because it is a leaf. Returns false
+/// without an effect if `room` is too small or the system refuses. Control plane.
 bool describe_moved_code(std::span<const MovedInstruction> instructions,
                          std::span<std::byte> room) noexcept;
 

@@ -1,11 +1,11 @@
-/// The definition of a symbol behind one's own.
+/// Look-up of the next definition of a symbol, as for RTLD_NEXT.
 #pragma once
 
 namespace alloctap::os {
 
-/// The address of the next definition of `name` after the calling module in the order of symbol
-/// look-up, or nullptr. Asks the loader: takes its lock and may allocate. Control plane, or a
-/// thread whose allocations are served by the bootstrap arena.
+/// Returns the next definition of `name` after the calling module in look-up order, or nullptr.
+/// Calls the loader, which takes its lock and may allocate. Control plane, or a thread whose
+/// allocations are served by the bootstrap arena.
 void* next_symbol(const char* name) noexcept;
 
 }  // namespace alloctap::os

@@ -7,25 +7,25 @@
 
 namespace alloctap::os {
 
-/// What is wrong with a pattern.
+/// Error in a pattern.
 struct PatternError {
-  /// In the system's words; empty where nothing is wrong.
+  /// Text from the system; empty if the pattern is valid.
   std::string text;
-  /// The character, counted from 0, behind which no continuation that the pattern has makes it
-  /// right: where an open bracket stands, for example.
+  /// Index of the character after which no continuation makes the pattern valid, for example that
+  /// of an open bracket.
   std::size_t position = 0;
 };
 
 /// A compiled pattern. Move-only. Control plane: it allocates.
 class PathPattern {
  public:
-  /// Compiles `pattern`; `error` receives what is wrong with it.
+  /// Compiles `pattern`. Stores its error, or an empty one, in `error`.
   PathPattern(const std::string& pattern, PatternError& error);
   PathPattern(PathPattern&&) noexcept;
   PathPattern& operator=(PathPattern&&) noexcept;
   ~PathPattern();
 
-  /// Whether some part of `text` matches. False for a pattern with an error.
+  /// Returns whether some part of `text` matches. False for a pattern with an error.
   [[nodiscard]] bool matches(const std::string& text) const;
 
  private:

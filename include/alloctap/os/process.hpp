@@ -1,4 +1,4 @@
-/// What the system knows of this process beyond its threads.
+/// Facts about this process: executable, arguments, environment, resident memory.
 ///
 /// Allocates nothing; may run inside malloc, also before the C library is initialized. errno may
 /// change.
@@ -11,19 +11,19 @@
 
 namespace alloctap::os {
 
-/// The path of the running executable, written to `buffer`; empty where it is unknown.
+/// Returns the path of the running executable, stored in `buffer`; empty if unknown.
 std::string_view executable_path(std::span<char> buffer) noexcept;
 
-/// The arguments, `buffer`-cut, with '\0' between them and none at the end.
+/// Returns the arguments, separated by '\0' and cut to the size of `buffer`.
 std::string_view command_line(std::span<char> buffer) noexcept;
 
-/// The value that the environment variable `name` had when the program started, copied to
-/// `buffer` and ended by '\0'; nullptr data where it was not set or does not fit. Unlike getenv it
+/// Returns the value of the environment variable `name` at program start, copied to `buffer` with a
+/// final '\0'. Its data is nullptr if the variable was not set or does not fit. Unlike getenv it
 /// sees the state at exec and works before the C library is set up.
 std::string_view initial_environment(std::string_view name, std::span<char> buffer) noexcept;
 
-/// The resident memory of this process in bytes, as the kernel counts it: it may lag by some pages
-/// per thread. 0 where it is unknown.
+/// Returns the resident memory in bytes, as the kernel counts it: it may lag by some pages per
+/// thread. 0 if unknown.
 std::uint64_t resident_bytes() noexcept;
 
 }  // namespace alloctap::os

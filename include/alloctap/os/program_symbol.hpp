@@ -1,12 +1,12 @@
-/// The function that a program's calls of a name reach.
+/// Look-up of a symbol as the program's own calls bind it.
 #pragma once
 
 namespace alloctap::os {
 
-/// The address of `name` as the program's modules see it: the first definition in the order of
-/// symbol look-up, a definition for old programs alone included where it stands in front (as in
-/// glibc's libc_malloc_debug). nullptr where there is none, and in programs that are linked
-/// statically. Asks the loader: takes its lock and may allocate. Control plane.
+/// Returns the first definition of `name` in the look-up order of the program's modules. Includes
+/// definitions that exist only for old programs (as in glibc's libc_malloc_debug). nullptr if
+/// undefined, and in statically linked programs. Calls the loader, which takes its lock and may
+/// allocate. Control plane.
 void* program_symbol(const char* name) noexcept;
 
 }  // namespace alloctap::os

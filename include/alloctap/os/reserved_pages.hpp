@@ -1,4 +1,4 @@
-/// Addresses that are set aside, whose pages can be used and made inaccessible again one by one.
+/// Reserved address space whose pages are made accessible and inaccessible one by one.
 #pragma once
 
 #include <concepts>
@@ -7,43 +7,43 @@
 
 namespace alloctap::os {
 
-/// What the system lets a process have; SIZE_MAX where there is no bound.
+/// Limits of the address space; SIZE_MAX if unlimited.
 struct AddressLimits {
-  /// Of all mappings together.
+  /// Bytes of all mappings together.
   std::size_t bytes = SIZE_MAX;
-  /// How many ranges with different access.
+  /// Number of ranges with different protection.
   std::size_t ranges = SIZE_MAX;
 };
 
 AddressLimits address_limits() noexcept;
 
-/// What each system's `ReservedPages` is. Constant-initialized; its destructor gives nothing back.
-/// Addresses and bytes are whole pages.
+/// Concept of each system's `ReservedPages`. Constant-initialized; the destructor frees nothing.
+/// Addresses and sizes are whole pages.
 ///
-/// Every function may run inside malloc and never goes through a symbol that a hook backend
-/// replaces; `open` may run in a signal handler. `prepare`, `open` and `close` are thread-safe for
-/// different pages. errno may change.
+/// Every function may run inside malloc and bypasses symbols that a hook backend replaces; `open`
+/// may run in a signal handler. `prepare`, `open` and `close` are thread-safe for different pages.
+/// errno may change.
 template <class T>
 concept PageReserve = requires(T reserve, const T& reserved, void* address, std::size_t bytes) {
-  /// Reserves addresses that cannot be accessed and cost no memory. Returns false if the system
-  /// refuses. To be called once.
+  /// Reserves inaccessible addresses without memory. Returns false if the system refuses. Called
+  /// once.
   { reserve.reserve(bytes) } noexcept -> std::same_as<bool>;
-  /// Gives them all back.
+  /// Frees the whole reservation.
   { reserve.unreserve() } noexcept;
-  /// What was set aside; nullptr and 0 where nothing is.
+  /// Start and size of the reservation; nullptr and 0 if nothing is reserved.
   { reserved.begin() } noexcept -> std::same_as<std::byte*>;
   { reserved.bytes() } noexcept -> std::same_as<std::size_t>;
-  /// Before pages are opened for the first time: makes `open` and `close` as cheap as the system
-  /// can, best for many pages at once. They stay inaccessible.
+  /// Prepares pages, still inaccessible, before their first `open`, so that `open` and `close` are
+  /// as cheap as the system allows. Cheapest for many pages at once.
   { reserve.prepare(address, bytes) } noexcept;
-  /// Makes prepared pages readable and writable; those that were not are zero. False where the
-  /// system refuses.
+  /// Makes prepared pages readable and writable; pages that were closed are zero. Returns false if
+  /// the system refuses.
   { reserve.open(address, bytes) } noexcept -> std::same_as<bool>;
-  /// Makes prepared pages inaccessible; what was in them is lost and costs no memory. False
-  /// where the system refuses, and they stay as they were.
+  /// Makes prepared pages inaccessible and discards their contents and memory. Returns false
+  /// without an effect if the system refuses.
   { reserve.close(address, bytes) } noexcept -> std::same_as<bool>;
-  /// Whether an open page is a range of its own, one of `AddressLimits::ranges`. May become
-  /// true.
+  /// Returns whether each open page is a range that counts for `AddressLimits::ranges`. May change
+  /// from false to true.
   { reserved.splits_ranges() } noexcept -> std::same_as<bool>;
 };
 

@@ -1,11 +1,11 @@
-/// The mapped range that holds a stack.
+/// Bounds of stacks.
 #pragma once
 
 #include <cstdint>
 
 namespace alloctap::os {
 
-/// `[low, high)`, readable. Empty where it could not be found.
+/// Readable range `[low, high)` of a stack; empty if not found.
 struct StackBounds {
   std::uintptr_t low = 0;
   std::uintptr_t high = 0;
@@ -15,18 +15,18 @@ struct StackBounds {
   }
 };
 
-/// The mapped range around `address`, an address on some stack. It is asked of the system and not
-/// of the thread library, whose own way allocates and takes locks. May run inside malloc; costs
-/// system calls, so callers keep the answer. The main thread's stack grows downwards after this:
-/// only `high` is a lasting bound. errno may change.
+/// Returns the mapped range around `address`, an address on some stack. Queries the kernel, because
+/// the thread library's functions allocate and take locks. May run inside malloc; costs system
+/// calls, so callers cache the result. The main thread's stack grows down later: only `high` is a
+/// permanent bound. errno may change.
 StackBounds find_stack_bounds(std::uintptr_t address) noexcept;
 
-/// The stack pointer that the process began with: no frame of the main thread lies above, but the
-/// stacks of other threads may. The highest address where the system does not tell.
+/// Returns the process's initial stack pointer; the highest address if unknown. No frame of the
+/// main thread is above it, but stacks of other threads may be.
 std::uintptr_t initial_stack_pointer() noexcept;
 
-/// Whether a frame with the stack pointer `sp` is the one that the process began with, which no
-/// unwind table calls the outermost. Runs inside malloc; errno does not change.
+/// Returns whether a frame with the stack pointer `sp` is the process's initial frame, which unwind
+/// tables do not mark as outermost. Runs inside malloc; preserves errno.
 bool is_initial_frame(std::uintptr_t sp) noexcept;
 
 }  // namespace alloctap::os

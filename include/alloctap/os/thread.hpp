@@ -1,4 +1,4 @@
-/// Names of threads and processes as the kernel knows them, and the process-wide barrier.
+/// Kernel identifiers and names of threads, and the process-wide memory barrier.
 ///
 /// Every function may run inside malloc and inside a signal handler. errno may change.
 #pragma once
@@ -15,29 +15,29 @@ using ProcessId = std::int32_t;
 ThreadId current_thread_id() noexcept;
 ProcessId current_process_id() noexcept;
 
-/// An address that is each thread's own. Of threads with a stack of their own, glibc and musl put
-/// it above the outermost frame, in the same mapping; that of the main thread is elsewhere. On
-/// Windows it is there for the main thread too, and for each fiber: there
-/// `kThreadPointerFollowsStack`, a constant of every system, is true.
+/// Returns an address that identifies the calling thread. glibc and musl place it above the
+/// outermost frame, in the stack's mapping, except for the main thread. On Windows it lies on the
+/// stack of every thread and fiber. `kThreadPointerFollowsStack`, a constant of every system, is
+/// true there.
 std::uintptr_t thread_pointer() noexcept;
 
-/// An address that is each thread's own, from which a `ThreadLocal` is as far as it is in every
-/// other thread.
+/// Returns a per-thread address at a fixed distance from the thread's `ThreadLocal` objects.
 std::uintptr_t thread_storage() noexcept;
 
-/// Whether the thread `id` of this process still exists. A dead thread's id may be given to a new
-/// one, so only "no" is a lasting answer.
+/// Returns whether the thread `id` of this process exists. Ids are reused, so only false is a
+/// permanent result.
 bool thread_is_alive(ThreadId id) noexcept;
 
-/// Copies the name of the thread `id` of this process to `name`, cut to its size, and returns its
-/// length; 0 where there is no such thread, or the system does not tell.
+/// Copies the name of the thread `id` of this process to `name`, cut to its size. Returns its
+/// length; 0 if no such thread exists or the system has no name.
 std::size_t thread_name(ThreadId id, std::span<char> name) noexcept;
 
-/// Asks the system for `process_wide_barrier`; false where it has none.
+/// Registers the process for `process_wide_barrier`. Returns false if the system does not support
+/// it.
 bool enable_process_wide_barrier() noexcept;
 
-/// Every thread of the process executes a full memory barrier before this returns.
-/// Precondition: `enable_process_wide_barrier()` returned true.
+/// Executes a full memory barrier on every thread of the process before it returns. Precondition:
+/// `enable_process_wide_barrier()` returned true.
 void process_wide_barrier() noexcept;
 
 }  // namespace alloctap::os

@@ -1,4 +1,4 @@
-/// Thread-local storage that may be used inside malloc: `ThreadLocal<T, Owner>`.
+/// Thread-local storage that is usable inside malloc: `ThreadLocal<T, Owner>`.
 #pragma once
 
 #if defined(__linux__)

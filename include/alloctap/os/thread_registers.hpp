@@ -1,4 +1,4 @@
-/// The registers of threads that were stopped, for a look at the process as it is then.
+/// Registers of stopped threads, roots of a scan of the frozen process.
 #pragma once
 
 #include <array>
@@ -9,29 +9,29 @@
 
 namespace alloctap::os {
 
-/// What one thread had in its registers.
+/// Registers of one thread.
 struct ThreadRegisters {
   ThreadId id = 0;
-  /// False: nothing else is known. The thread could not be stopped: a debugger has it, the system
-  /// forbids it, or it waits inside the system and cannot be woken.
+  /// Whether the thread was stopped; if false, only `id` is valid. A debugger may hold it, the
+  /// system may forbid it, or it waits uninterruptibly in the kernel.
   bool seen = false;
   std::uintptr_t stack_pointer = 0;
-  /// Whether functions may keep something right below the stack pointer: not where the thread is
-  /// in a call from there.
+  /// Whether memory below the stack pointer (the ABI's red zone) may be in use. False for a thread
+  /// that is in a call made at that stack pointer.
   bool has_red_zone = true;
-  /// As `thread_pointer()` on that thread.
+  /// The thread's `thread_pointer()`.
   std::uintptr_t thread_pointer = 0;
-  /// As `thread_storage()` on that thread.
+  /// The thread's `thread_storage()`.
   std::uintptr_t thread_storage = 0;
-  /// How many of `values` there are: whatever registers may hold, vector registers included.
+  /// Number of used `values`: all registers that may hold pointers, vector registers included.
   std::size_t count = 0;
-  /// How many of `values`, the first ones, are general registers by their DWARF numbers, the
-  /// program counter among them; 0 where they are in another order.
+  /// Number of leading `values` that are general registers in DWARF order, with the program
+  /// counter; 0 if in another order.
   std::size_t general_count = 0;
   std::array<std::uintptr_t, 440> values{};
 };
 
-/// How long threads are waited for that do not stop; in nanoseconds.
+/// Timeout for threads that do not stop, in nanoseconds.
 inline constexpr std::int64_t kFreezePatience = 2'000'000'000;
 
 }  // namespace alloctap::os

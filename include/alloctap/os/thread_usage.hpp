@@ -1,28 +1,29 @@
-/// What the calling thread has used up so far, as far as the system tells.
+/// Resource usage of the calling thread.
 #pragma once
 
 #include <cstdint>
 
 namespace alloctap::os {
 
-/// Numbers since the thread began; only differences mean something.
+/// Counters since the thread began. Only differences are meaningful.
 struct ThreadUsage {
-  /// Pages that were there and had to be mapped for the thread, and pages that had to be read.
+  /// Minor and major page faults.
   std::uint64_t page_faults = 0;
-  /// How many times it waited: for a lock, for a device.
+  /// Voluntary context switches: waits for locks and devices.
   std::uint64_t waits = 0;
-  /// How many times the system gave its processor to another thread.
+  /// Involuntary context switches.
   std::uint64_t preemptions = 0;
-  /// How long it had a processor, in nanoseconds: what is told where the system counts nothing of
-  /// the above. In steps of up to `kProcessorTimeStep`.
+  /// CPU time in nanoseconds, set if the system has no per-thread counters. Resolution: up to
+  /// `kProcessorTimeStep`.
   std::int64_t processor_ns = 0;
 };
 
-/// A thread that runs all the time has a step more at least each time so many nanoseconds go by.
+/// Interval in nanoseconds after which the CPU time of a running thread has advanced.
 inline constexpr std::int64_t kProcessorTimeStep = 16'000'000;
 
-/// False where the system does not tell. May run inside malloc; errno may change. A system call:
-/// some hundred nanoseconds. `kCountsThreadUsage` is whether it counts, or tells `processor_ns`.
+/// Reads the calling thread's usage. Returns false if the system has no data. Inside malloc; errno
+/// may change. Costs some 100 ns. `kCountsThreadUsage`: whether all fields but `processor_ns` are
+/// set.
 bool read_thread_usage(ThreadUsage& usage) noexcept;
 
 }  // namespace alloctap::os

@@ -1,21 +1,20 @@
-/// What happens to a thread that executes a trapping instruction.
+/// Handling of trapping instructions by the tracker.
 #pragma once
 
 #include <cstdint>
 
 namespace alloctap::os {
 
-/// Where a thread that trapped at `place` goes on; 0 if that trap is another's. Runs in a signal
-/// handler, on any thread.
+/// Returns the address at which a thread that trapped at `place` resumes; 0 if the trap is not
+/// ours. Runs in a signal or exception handler, on any thread.
 using ResumePlace = std::uintptr_t (*)(std::uintptr_t place) noexcept;
 
-/// Has `resume`, the same in every call, asked for each breakpoint and each undefined instruction
-/// that a thread meets. Other traps take the way that they took before: to the handler that was
-/// there, or to the end of the process. The handler stays for ever; one that was installed over it
-/// gets its traps after it, from the next call on.
+/// Calls `resume` for each breakpoint and undefined instruction that a thread executes. All calls
+/// must pass one `resume`. Other traps go to the previous handler or end the process. The handler
+/// is permanent. If another handler replaced it, the next call installs ours in front of that one.
 ///
-/// False where the system refuses. A thread that blocks these signals dies of a trap. Control
-/// plane, one call at a time. errno may change.
+/// Returns false if the system refuses. A thread that blocks SIGTRAP or SIGILL dies of a trap.
+/// Control plane, one call at a time. errno may change.
 bool catch_traps(ResumePlace resume) noexcept;
 
 }  // namespace alloctap::os

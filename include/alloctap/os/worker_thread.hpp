@@ -1,4 +1,4 @@
-/// A thread of the tracker's own.
+/// The tracker's own worker thread.
 #pragma once
 
 #include <atomic>
@@ -7,22 +7,22 @@
 namespace alloctap::os {
 
 /// A joinable thread with every signal blocked, so that the program's handlers never run on it.
-/// Starting allocates through the host's allocator and may take the loader's locks: control plane
-/// only. Constant-initialized. Not thread-safe.
+/// Starting it allocates from the host and may take the loader's locks: control plane only.
+/// Constant-initialized. Not thread-safe.
 class WorkerThread {
  public:
   constexpr WorkerThread() noexcept = default;
   WorkerThread(const WorkerThread&) = delete;
   WorkerThread& operator=(const WorkerThread&) = delete;
 
-  /// Runs `body(argument)` on a new thread; 0 or the negated system error. Precondition: none
-  /// runs.
+  /// Runs `body(argument)` on a new thread. Returns 0 or the negated system error. Precondition: no
+  /// thread runs.
   [[nodiscard]] int start(void (*body)(void*) noexcept, void* argument) noexcept;
 
-  /// Waits for the end of `body`; does nothing where no thread runs.
+  /// Blocks until `body` ends; returns at once if no thread runs.
   void join() noexcept;
 
-  /// In the child of a fork, where the thread does not exist: forgets it.
+  /// Forgets the thread, which does not exist in the child of a fork.
   void forget() noexcept { running_ = false; }
 
   [[nodiscard]] bool running() const noexcept { return running_; }
