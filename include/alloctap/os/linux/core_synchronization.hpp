@@ -1,4 +1,4 @@
-// membarrier(2), since Linux 4.16. The numbers are the kernel's ABI; old headers lack them.
+/// Core serialization by membarrier(2), since Linux 4.16. Numbers: kernel ABI, not in old headers.
 #pragma once
 
 #include <sys/syscall.h>

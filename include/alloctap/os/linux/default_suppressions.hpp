@@ -4,7 +4,7 @@
 #include "alloctap/os/default_suppressions.hpp"
 
 extern "C" {
-// As sanitizer/lsan_interface.h declares it; weak, so that a program need not define it.
+// Declared as in sanitizer/lsan_interface.h; weak, so that a program need not define it.
 ALLOCTAP_WEAK ALLOCTAP_EXPORT const char* __lsan_default_suppressions();
 }
 

@@ -1,13 +1,13 @@
-// How the kernel shows paths of files that are gone.
+/// The kernel's mark on paths of deleted files.
 #pragma once
 
 #include <string_view>
 
 namespace alloctap::os {
 
-/// Takes the mark off `path` that d_path (the kernel's fs/d_path.c) puts behind the path of a file
-/// that was removed or replaced. Returns whether it was there. A file whose name ends so by itself
-/// looks the same.
+/// Removes the suffix from `path` that d_path (the kernel's fs/d_path.c) appends if the file was
+/// removed or replaced. Returns whether it was present. A file name that ends with it cannot be
+/// distinguished.
 inline bool take_deletion_mark(std::string_view& path) noexcept {
   constexpr std::string_view kMark = " (deleted)";
   const bool is_gone = path.ends_with(kMark);

@@ -4,13 +4,12 @@
 
 namespace alloctap::os {
 
-/// Where a thread has its errno, which takes a call of the C library to find out.
+/// Address of a thread's errno. Cached because finding it takes a call of the C library.
 class ErrnoSlot {
  public:
-  /// Nowhere.
   constexpr ErrnoSlot() noexcept = default;
 
-  /// The calling thread's: for itself alone, as long as it lives.
+  /// Returns the slot of the calling thread, for its own use only.
   [[nodiscard]] static ErrnoSlot mine() noexcept { return ErrnoSlot(&errno); }
 
   [[nodiscard]] int get() const noexcept { return *errno_; }
@@ -22,11 +21,11 @@ class ErrnoSlot {
   int* errno_ = nullptr;
 };
 
-/// Saves errno where it is made and restores it where it ends.
+/// Saves errno in the constructor and restores it in the destructor.
 class ErrnoGuard {
  public:
   ErrnoGuard() noexcept : ErrnoGuard(ErrnoSlot::mine()) {}
-  /// For who knows the calling thread's place already.
+  /// Constructs from the calling thread's slot, if it is known.
   explicit ErrnoGuard(ErrnoSlot mine) noexcept : place_(mine), saved_(mine.get()) {}
   ~ErrnoGuard() { place_.set(saved_); }
   ErrnoGuard(const ErrnoGuard&) = delete;

@@ -1,4 +1,4 @@
-// Whether an access that was refused was a read or a write, and which instruction made it.
+/// Access type and instruction address of a memory fault, from its signal context.
 #pragma once
 
 #include <ucontext.h>
@@ -12,7 +12,7 @@ namespace alloctap::os {
 
 #if defined(__x86_64__)
 
-/// The page fault's error code says it: bit 1 (Intel SDM, volume 3, 4.7).
+/// Returns the access type from bit 1 of the page fault's error code (Intel SDM, volume 3, 4.7).
 inline FaultAccess access_of(const ucontext_t& context) noexcept {
   constexpr std::uint64_t kWrites = 2;
   const auto error = static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_ERR]);
@@ -25,8 +25,8 @@ inline std::uintptr_t code_of(const ucontext_t& context) noexcept {
 
 #elif defined(__aarch64__)
 
-/// The load bit of an instruction that accesses memory: bit 22, and for single registers bits 22
-/// and 23 (Arm ARM, C4.1, "Loads and stores"). Atomic operations write.
+/// Returns the access type from the load bit of a memory instruction: bit 22, for single registers
+/// bits 22 and 23 (Arm ARM, C4.1, "Loads and stores"). Atomic operations count as writes.
 inline FaultAccess access_of_instruction(std::uint32_t code) noexcept {
   constexpr std::uint32_t kGroup = 0x0A000000;
   constexpr std::uint32_t kLoadsOrStores = 0x08000000;
@@ -41,9 +41,9 @@ inline FaultAccess access_of_instruction(std::uint32_t code) noexcept {
 
 inline std::uintptr_t code_of(const ucontext_t& context) noexcept { return context.uc_mcontext.pc; }
 
-/// The exception syndrome says it (ESR_EL1.ISS.WnR, bit 6), where the system hands it on (`struct
-/// esr_context` among the records of arch/arm64/include/uapi/asm/sigcontext.h); else the
-/// instruction.
+/// Returns the access type from the exception syndrome (ESR_EL1.ISS.WnR, bit 6), if the kernel
+/// passes it (`struct esr_context` in arch/arm64/include/uapi/asm/sigcontext.h). Otherwise decodes
+/// the instruction.
 inline FaultAccess access_of(const ucontext_t& context) noexcept {
   struct Record {
     std::uint32_t magic;

@@ -1,5 +1,5 @@
-// Raw system calls: the libc wrappers are points where a thread may be cancelled, and malloc is
-// none.
+/// File access by raw system calls: the libc wrappers are cancellation points, and malloc must not
+/// be one.
 #pragma once
 
 #include <fcntl.h>
@@ -62,7 +62,7 @@ inline std::ptrdiff_t read_some(int descriptor, std::span<char> buffer) noexcept
   return count < 0 ? -errno : count;
 }
 
-/// A descriptor shared with the program may be non-blocking.
+/// Blocks until `descriptor` is writable. A descriptor shared with the program may be non-blocking.
 inline void wait_until_writable(int descriptor) noexcept {
   pollfd request{.fd = descriptor, .events = POLLOUT, .revents = 0};
   ::syscall(SYS_ppoll, &request, 1, nullptr, nullptr, 0);

@@ -1,6 +1,6 @@
-// Three sources. The loader's own table (glibc 2.35 and newer) is read without a lock and takes
-// some 20 ns. It does not know the vdso, which the kernel maps. Where the loader has no such table,
-// the kernel's list of mappings has it all, for some 50 us: callers keep what they find.
+/// Module look-up from three sources. `_dl_find_object` (glibc 2.35 and newer) reads the loader's
+/// table without a lock in some 20 ns, but lacks the vdso, which the kernel maps. Without it, the
+/// kernel's list of mappings is read in some 50 us: callers cache the results.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace alloctap::os {
 
-/// By the kernel's list of mappings: the last file that began at or below `address`, with its first
-/// byte, is the one that holds it, if any does.
+/// Finds the module in the kernel's list of mappings: the last file at or below `address` whose
+/// first byte is mapped, if it reaches `address`.
 LoadedModule find_module_in_memory_map(std::uintptr_t address) noexcept;
 
-/// The kernel's own little library, whose headers are right.
+/// Returns the vdso if it holds `address`. Its program headers are valid.
 LoadedModule find_vdso(std::uintptr_t address) noexcept;
 
 }  // namespace alloctap::os

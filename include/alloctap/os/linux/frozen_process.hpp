@@ -1,6 +1,6 @@
-// The kernel forbids a thread to trace others of its own process, so a process that shares the
-// memory does: it stops the threads, forks, and lets them go. Its fork is a child of the program,
-// whose end sends no signal and is seen only by who waits for such (clone(2), wait(2)).
+/// Process copies by ptrace(2) and clone(2). A thread cannot trace its own process, so a helper
+/// process that shares the memory stops the threads, forks, and resumes them. The fork is a child
+/// of the program without an exit signal; only waits for such children (__WALL in wait(2)) see it.
 #pragma once
 
 #include <sched.h>
@@ -26,12 +26,12 @@ namespace alloctap::os {
 
 void* map_shared_pages(std::size_t bytes) noexcept;
 
-/// What the calling thread and the process that stops it share.
+/// Data that the calling thread shares with the helper process that stops it.
 struct CopyJob {
   const FreezeRequest* request = nullptr;
   const TaskList* tasks = nullptr;
   ThreadId caller = 0;
-  /// Until 1 it has to wait for leave to trace.
+  /// Set to 1 once the helper may trace.
   std::atomic<std::uint32_t> may_begin{0};
   FrozenState state{};
   long copy = -ECHILD;
@@ -39,17 +39,16 @@ struct CopyJob {
 
 std::size_t count_threads() noexcept;
 
-/// `has_all` is closed when the process need not stand still any more.
+/// Runs the body in the copy. Closes `has_all` once the original process need not stay stopped.
 [[noreturn]] void run_in_copy(CopyJob& job, const OpenedMemory& parent, File& has_all) noexcept;
 
-/// The copy is made here: `flags` beside those of a plain fork. Returns when it has all memory, or
-/// has ended.
+/// Forks the copy with `flags` for clone(2). Returns once the copy has all memory or has ended.
 long fork_copy(CopyJob& job, unsigned long flags) noexcept;
 
 int stop_and_copy(void* argument) noexcept;
 
-/// Where the Yama module lets descendants trace only who asked for it (prctl(2)), and for the time
-/// of its life. What the program itself had asked for is forgotten.
+/// Permits `tracer` to trace this process while it lives (PR_SET_PTRACER, prctl(2)), if the Yama
+/// module requires permission. Resets a permission that the program itself had set.
 class LeaveToTrace {
  public:
   explicit LeaveToTrace(ProcessId tracer) noexcept : needed_(restricted()) {
@@ -67,10 +66,9 @@ class LeaveToTrace {
   bool needed_;
 };
 
-/// Whether a process that this thread makes would be in another PID namespace than this one
-/// (unshare(2), setns(2)): as the first one there it would end the namespace with itself, for the
-/// program's children too. Where the namespace has no process yet, the kernel does not say which it
-/// is.
+/// Returns whether children of this thread would be in another PID namespace (unshare(2),
+/// setns(2)). The first process in a namespace ends it with itself, for the program's children too.
+/// An unreadable namespace link, as before its first process, counts as another one.
 bool has_namespace_for_children() noexcept;
 
 inline bool may_copy_process() noexcept { return !has_namespace_for_children(); }
@@ -80,21 +78,21 @@ inline void await_process(std::int32_t process) noexcept {
   }
 }
 
-/// Whether the program takes no notice of the ends of its processes.
+/// Returns whether SIGCHLD has its default action, so that the program ignores child exits.
 inline bool ends_of_processes_go_unnoticed() noexcept {
   struct sigaction action{};
   return ::sigaction(SIGCHLD, nullptr, &action) == 0 && action.sa_handler == SIG_DFL;
 }
 
-/// Without a process that could stop them: no other thread is seen. qemu-user, which has no such
-/// processes, knows no fork either whose end sends no signal.
+/// Forks without a helper process, so no other thread is stopped. qemu-user supports neither such a
+/// helper nor forks without an exit signal.
 void copy_unstopped(CopyJob& job) noexcept;
 
 inline int FrozenProcess::start(const FreezeRequest& request) noexcept {
   const ErrnoGuard preserve_error;
   const TaskList tasks = TaskList::of_this_process();
   CopyJob job{.request = &request, .tasks = &tasks, .caller = current_thread_id()};
-  // A handler of the program must not run in another process, nor while others wait for this one.
+  // A handler of the program must neither run in another process nor delay this one.
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);

@@ -1,4 +1,4 @@
-// Linux implementation of links.hpp.
+/// Links and directories by readlink(2) and readdir(3).
 #pragma once
 
 #include <dirent.h>

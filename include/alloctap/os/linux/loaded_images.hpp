@@ -1,4 +1,4 @@
-// dl_iterate_phdr(3). glibc counts a module, and lists it, before it relocates it.
+/// Module list by dl_iterate_phdr(3). glibc counts and lists a module before it relocates it.
 #pragma once
 
 #include <link.h>

@@ -1,6 +1,6 @@
-// glibc: "Replacing malloc" in its manual up to 2.33; since then the variables count only in
-// libc_malloc_debug (NEWS of 2.34). The first version of a symbol is that of the port: the
-// sysdeps' shlib-versions. bionic: libc/malloc_hooks/README.md.
+/// Malloc hook variables. glibc: "Replacing malloc" in its manual up to 2.33; later only
+/// libc_malloc_debug uses them (NEWS of 2.34). First symbol versions: shlib-versions in sysdeps.
+/// bionic: libc/malloc_hooks/README.md.
 #pragma once
 
 #include <dlfcn.h>

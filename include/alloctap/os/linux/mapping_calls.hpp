@@ -39,15 +39,15 @@ inline int system_madvise(void* address, std::size_t length, int advice) noexcep
   return static_cast<int>(::syscall(SYS_madvise, address, length, advice));
 }
 
-/// Whether pages hold zeros after that advice of madvise(2), at once or some time.
+/// Returns whether madvise(2) with this advice zeroes pages, at once or later.
 inline bool discards_pages(int advice) noexcept {
-  // MADV_DONTNEED_LOCKED, of Linux 5.18.
+  // MADV_DONTNEED_LOCKED, since Linux 5.18.
   constexpr int kDiscardsLocked = 24;
   return advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE ||
          advice == kDiscardsLocked;
 }
 
-/// Whether pages cannot be accessed after that advice: MADV_GUARD_INSTALL, of Linux 6.13.
+/// Returns whether the advice makes pages inaccessible: MADV_GUARD_INSTALL, since Linux 6.13.
 inline bool closes_pages(int advice) noexcept {
   constexpr int kInstallsGuard = 102;
   return advice == kInstallsGuard;

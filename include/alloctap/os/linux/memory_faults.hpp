@@ -1,4 +1,4 @@
-// A page without access is told by SIGSEGV.
+/// Memory faults by SIGSEGV.
 #pragma once
 
 #include <atomic>
@@ -9,15 +9,15 @@
 
 namespace alloctap::os {
 
-/// What a handler with SA_SIGINFO was told of; an address of 0 where no access was refused.
+/// Returns the fault that a handler with SA_SIGINFO received; address 0 if it was no memory fault.
 MemoryFault fault_of(const siginfo_t& info, const void* context) noexcept;
 
-/// SIGSEGV, and who handled it before.
+/// The tracker's SIGSEGV handler and the previous one.
 class FaultSignal {
  public:
   static bool take_over() noexcept;
 
-  /// Another handler has the signal, and gets it back: the next `take_over` counts as the first.
+  /// Forgets our handler after another one replaced it; `take_over` then installs it again.
   static void forget() noexcept { taken_.store(false); }
 
  private:
@@ -25,8 +25,8 @@ class FaultSignal {
 
   static void pass_on(int number, siginfo_t* info, void* context) noexcept;
 
-  /// By the instruction that faulted, which is executed once more; or by the signal, if another
-  /// thread or process sent it.
+  /// Ends the process by repeating the faulting instruction, or, if another thread or process sent
+  /// the signal, by raising it again.
   static void end_process(const siginfo_t& info) noexcept;
 
   static inline constinit std::atomic<bool> taken_{false};

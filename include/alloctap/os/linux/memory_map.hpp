@@ -1,4 +1,5 @@
-// /proc/self/maps, format in proc(5): "start-end perms offset dev inode   path".
+/// Memory map from /proc/self/maps, whose lines (proc(5)) are: start-end perms offset dev inode
+/// path.
 #pragma once
 
 #include <unistd.h>
@@ -15,7 +16,7 @@
 
 namespace alloctap::os {
 
-/// Takes a hexadecimal number and the one character behind it off the front of `line`.
+/// Consumes a hexadecimal number and one character after it from `line`.
 template <class Number>
 inline Number take_hex(std::string_view& line) noexcept {
   Number value = 0;
@@ -33,8 +34,7 @@ inline void skip_field(std::string_view& line) noexcept {
 
 MemoryRegion parse_memory_region(std::string_view line) noexcept;
 
-/// A function object that is called for each region, its type erased: what reads the file is made
-/// once for all of them.
+/// A type-erased visitor, so that the parser is compiled only once.
 struct RegionVisitor {
   const void* object;
   bool (*call)(const void* object, const MemoryRegion& region);
@@ -44,7 +44,7 @@ struct RegionVisitor {
 
 bool visit_memory_map_erased(int file, std::span<char> buffer, const RegionVisitor& visit) noexcept;
 
-/// Reads `file`, a descriptor of /proc/PID/maps.
+/// Visits the regions in `file`, a descriptor of /proc/PID/maps.
 template <class Visit>
 bool visit_memory_map(int file, std::span<char> buffer, Visit&& visit) noexcept {
   using Object = std::remove_reference_t<Visit>;
@@ -73,9 +73,9 @@ inline bool may_hold_module(const MemoryRegion& region) noexcept {
   return region.path.starts_with('/') || region.path == "[vdso]";
 }
 
-/// The same as `visit_found_pages`, page by page and by every kernel, in time that grows with what
-/// is reserved: `page_map` has 64 bits for each page (the kernel's admin-guide/mm/pagemap.rst), of
-/// which the highest two say that it is in memory, or swapped out.
+/// Visits present pages one by one, in any kernel, in time proportional to the reserved size.
+/// `page_map` has 64 bits for each page (the kernel's admin-guide/mm/pagemap.rst); the highest two
+/// mark pages in memory or swapped out. Returns the address it reached.
 template <class Visit>
 std::uintptr_t visit_listed_pages(int page_map, std::uintptr_t start, std::uintptr_t end,
                                   Visit&& visit) noexcept {
@@ -95,7 +95,7 @@ std::uintptr_t visit_listed_pages(int page_map, std::uintptr_t start, std::uintp
   return start;
 }
 
-/// Joins runs of pages that touch, and cuts them to `[start, end)`.
+/// Joins adjacent runs of pages and clips them to `[start, end)`.
 template <class Visit>
 class JoinedPages {
  public:
@@ -123,7 +123,7 @@ class JoinedPages {
   std::uintptr_t last_;
 };
 
-/// Asks `page_map`, a descriptor of /proc/self/pagemap. All pages that it tells nothing of count.
+/// Visits pages that are present, or unknown, in `page_map`, a descriptor of /proc/self/pagemap.
 template <class Visit>
 void visit_present_pages(int page_map, std::uintptr_t start, std::uintptr_t end,
                          Visit&& visit) noexcept {

@@ -4,8 +4,8 @@
 
 namespace alloctap::os {
 
-/// What mprotect takes for pages whose branch targets are checked (PROT_BTI), where it does
-/// (HWCAP2_BTI). The numbers are the kernel's ABI; old headers lack them.
+/// Returns the mprotect flag for branch target checks (PROT_BTI) if the processor has them
+/// (HWCAP2_BTI), otherwise 0. The numbers are the kernel's ABI; old headers lack them.
 int branch_guard() noexcept;
 
 inline std::string why_code_is_forbidden() {

@@ -6,7 +6,7 @@
 
 namespace alloctap::os {
 
-/// The loader tells debuggers alone, so hooks see to it that they see dlopen and dlclose.
+/// The loader notifies only debuggers, so backends hook dlopen and dlclose.
 inline constexpr bool kLoaderGivesNotice = false;
 
 inline int ModuleNotices::start() noexcept { return -ENOSYS; }

@@ -25,7 +25,7 @@ inline bool pin_module(const void* code) noexcept {
   Dl_info info{};
   if (::dladdr(code, &info) == 0) return false;
   void* const handle = ::dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-  // The main program is not known by its path, and stays anyway.
+  // dlopen does not find the main program by its path; it is never unloaded.
   if (handle != nullptr) ::dlclose(handle);
   return true;
 }

@@ -4,8 +4,8 @@
 
 namespace alloctap::os {
 
-/// Unwinders of Linux look at return addresses, which are never in moved code, and at what signals
-/// interrupt.
+/// Does nothing: unwinders on Linux read return addresses, which are never in moved code, and
+/// addresses that signals interrupt.
 inline bool describe_moved_code(std::span<const MovedInstruction>, std::span<std::byte>) noexcept {
   return true;
 }

@@ -6,8 +6,8 @@
 
 namespace alloctap::os {
 
-/// The program would take the error of a failed look-up for its own. The text of one that was told
-/// is freed by the next call.
+/// Clears dlerror, so that the program does not see the error of our look-up. The call after the
+/// one that returned a text frees it.
 inline void forget_loader_error() noexcept {
   while (::dlerror() != nullptr) {
   }

@@ -1,10 +1,10 @@
-/// Where the kernel describes this process.
+/// Paths of this process's files in /proc.
 #pragma once
 
 namespace alloctap::os {
 
-/// The path of a file in /proc/self. Once the thread that the process is named by has left, that
-/// says nothing of the address space: then the path is the calling thread's. May change errno.
+/// Path of a file in /proc/self. After the main thread has exited, that directory lacks the address
+/// space; then the path is in /proc/thread-self. May change errno.
 class OwnProcPath {
  public:
   explicit OwnProcPath(const char* name) noexcept;

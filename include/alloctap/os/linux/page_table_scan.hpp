@@ -1,6 +1,6 @@
-/// Which pages of this process are there, told by the kernel in runs: the ioctl PAGEMAP_SCAN of
-/// /proc/self/pagemap, Linux 6.7 and later (the kernel's Documentation/admin-guide/mm/pagemap.rst).
-/// What was reserved and never touched, which may be terabytes, takes no time.
+/// Runs of present pages, by the ioctl PAGEMAP_SCAN of /proc/self/pagemap, since Linux 6.7 (the
+/// kernel's Documentation/admin-guide/mm/pagemap.rst). Skips reserved and untouched memory,
+/// possibly terabytes, in no time.
 ///
 /// Allocates nothing; may run on any thread, inside malloc and inside a signal handler. errno may
 /// change.
@@ -17,20 +17,20 @@
 
 namespace alloctap::os {
 
-/// The kernel's `struct page_region`: pages of one kind, `[start, end)`.
+/// The kernel's `struct page_region`: pages `[start, end)` with equal categories.
 struct FoundPages {
   std::uint64_t start = 0;
   std::uint64_t end = 0;
   std::uint64_t categories = 0;
 };
 
-/// The kernel's `struct pm_scan_arg`, which headers before 6.7 do not have.
+/// The kernel's `struct pm_scan_arg`, missing from headers before 6.7.
 struct PageSearch {
   std::uint64_t size = sizeof(PageSearch);
   std::uint64_t flags = 0;
   std::uint64_t start = 0;
   std::uint64_t end = 0;
-  /// Written by the kernel: where it stopped.
+  /// Set by the kernel to the address at which it stopped.
   std::uint64_t walk_end = 0;
   std::uint64_t found = 0;
   std::uint64_t found_size = 0;
@@ -42,12 +42,12 @@ struct PageSearch {
   std::uint64_t return_mask = 0;
 };
 
-/// PAGE_IS_PRESENT, PAGE_IS_SWAPPED and PAGE_IS_PFNZERO, the page of zeros that reads alone bring.
+/// PAGE_IS_PRESENT, PAGE_IS_SWAPPED and PAGE_IS_PFNZERO, the zero page that reads alone map.
 inline constexpr std::uint64_t kPageIsPresent = 1 << 3;
 inline constexpr std::uint64_t kPageIsSwapped = 1 << 4;
 inline constexpr std::uint64_t kPageIsZero = 1 << 5;
 
-/// Asks for pages in memory or swapped out that were written to.
+/// Returns a search for written pages that are in memory or swapped out.
 inline PageSearch search_of_written_pages(std::span<FoundPages> found,
                                           std::uintptr_t end) noexcept {
   PageSearch search;
@@ -68,9 +68,9 @@ inline long search_pages(int page_map, PageSearch& search, std::uintptr_t start)
 }
 
 /// Calls `visit(start, end)`, by ascending address, for runs of pages in `[start, end)`, whole
-/// pages, that are in memory or swapped out and were written to; two runs may touch. `page_map` is
-/// a descriptor of /proc/self/pagemap. Returns how far it came: `end`, or less where the kernel
-/// gave up, and `start` where it has no such call.
+/// pages, that were written and are in memory or swapped out. Runs may be adjacent. `page_map` is a
+/// descriptor of /proc/self/pagemap. Returns the address it reached: `end`, less if the kernel
+/// stopped early, `start` if it lacks the ioctl.
 template <class Visit>
 std::uintptr_t visit_found_pages(int page_map, std::uintptr_t start, std::uintptr_t end,
                                  Visit&& visit) noexcept {
@@ -89,7 +89,7 @@ std::uintptr_t visit_found_pages(int page_map, std::uintptr_t start, std::uintpt
   return start;
 }
 
-/// Whether there is such a page; nothing where the kernel has no such call.
+/// Returns whether the range has such a page; no value if the kernel lacks the ioctl.
 inline std::optional<bool> has_found_page(int page_map, std::uintptr_t start,
                                           std::uintptr_t end) noexcept {
   FoundPages found[1];

@@ -1,4 +1,4 @@
-// regcomp(3) says what is wrong and not where.
+/// Patterns by regcomp(3), whose errors have no position.
 #pragma once
 
 #include <regex.h>
@@ -23,7 +23,7 @@ struct PathPattern::Compiled {
   int result;
 };
 
-/// The pattern is wrong from the last beginning of it on that is right, as far as it goes.
+/// Returns the length of the longest valid proper prefix: the error begins there.
 inline std::size_t position_of_pattern_error(const std::string& pattern,
                                              bool (*is_right)(const std::string&)) {
   for (std::size_t length = pattern.size(); length > 0; --length) {

@@ -1,7 +1,7 @@
-// glibc's loader binds a program's call to the first definition that has the version which the
-// program asks for, or no version. dlsym passes over definitions for old programs alone, as those
-// of libc_malloc_debug are, and dlvsym over those without a version, as other allocators' are. So
-// both are asked, and the one that the loader meets first counts.
+/// Program symbols in glibc. The loader binds a program's call to the first definition that has the
+/// requested version, or no version. dlsym skips definitions for old programs, such as those of
+/// libc_malloc_debug. dlvsym skips those without a version, such as other allocators'. So both run,
+/// and the definition that the loader meets first counts.
 #pragma once
 
 #include <dlfcn.h>
@@ -20,7 +20,7 @@ namespace alloctap::os {
 
 #if defined(__GLIBC__)
 
-/// The one of two addresses whose module comes first in the order of symbol look-up.
+/// Returns the address whose module comes first in look-up order.
 inline void* in_first_module(void* one, void* other) noexcept {
   struct Search {
     void* const addresses[2];
@@ -42,7 +42,7 @@ inline void* in_first_module(void* one, void* other) noexcept {
   return search.found;
 }
 
-/// Of malloc and its family, programs ask for the first version, or for aligned_alloc that of C11.
+/// Queries programs' version of the malloc family: the first, or C11's for aligned_alloc.
 inline void* program_symbol(const char* name) noexcept {
   void* versioned = oldest_glibc_symbol(name);
   if (versioned == nullptr) versioned = ::dlvsym(RTLD_DEFAULT, name, "GLIBC_2.16");

@@ -1,4 +1,4 @@
-/// A system call without the C library, for what stands in the place of its function.
+/// Raw system calls without libc, for replacements of libc functions.
 #pragma once
 
 #include <linux/audit.h>
@@ -12,9 +12,9 @@ namespace alloctap::os {
 
 #if defined(__x86_64__)
 
-/// The architecture as seccomp filters see it.
+/// Architecture number that seccomp filters receive.
 inline constexpr std::uint32_t kAuditArchitecture = AUDIT_ARCH_X86_64;
-/// What the C library's functions of these names call.
+/// System calls behind the C library's functions of those names.
 inline constexpr long kReadLinkCall = SYS_readlink;
 inline constexpr long kRenameCall = SYS_rename;
 inline constexpr long kUnlinkCall = SYS_unlink;

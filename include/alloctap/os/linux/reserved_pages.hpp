@@ -1,4 +1,4 @@
-// Raw system calls: the libc wrappers are symbols that an interposing backend replaces.
+/// Reserved pages by raw system calls: an interposing backend replaces the libc wrappers.
 #pragma once
 
 #include <sys/mman.h>
@@ -13,9 +13,9 @@
 
 namespace alloctap::os {
 
-/// Closes a page by a marker in the page table (MADV_GUARD_INSTALL, Linux 6.13; madvise(2)) where
-/// the system has those, and else by a mapping without access. A marker costs a third, and splits
-/// no mapping. Pages with markers lie in one mapping that is readable and writable.
+/// Closes pages by guard markers in the page table (MADV_GUARD_INSTALL, Linux 6.13; madvise(2)) if
+/// the kernel has them, otherwise by PROT_NONE mappings. A marker costs a third of a mapping and
+/// splits none. Pages with markers lie in one readable and writable mapping.
 class ReservedPages {
  public:
   constexpr ReservedPages() noexcept = default;
@@ -37,8 +37,8 @@ class ReservedPages {
     return !splits_ranges() || permit(address, bytes);
   }
 
-  /// Pages that the program locked in memory (mlockall) take no markers. A mapping is made in one
-  /// call, where mprotect and madvise would be two.
+  /// Falls back to a mapping for pages locked in memory (mlockall), which take no markers. One mmap
+  /// replaces the two calls mprotect and madvise.
   bool close(void* address, std::size_t bytes) noexcept;
 
   [[nodiscard]] bool splits_ranges() const noexcept {
@@ -46,12 +46,12 @@ class ReservedPages {
   }
 
  private:
-  /// MADV_GUARD_INSTALL and MADV_GUARD_REMOVE, which older headers do not have.
+  /// MADV_GUARD_INSTALL and MADV_GUARD_REMOVE, missing from older headers.
   static constexpr int kInstall = 102;
   static constexpr int kRemove = 103;
 
-  /// On the first page. Who runs programs for another system (qemu-user) may answer that all went
-  /// well and do nothing, so the system has to refuse to write there, too.
+  /// Returns whether markers work, tried on the first page. Emulators (qemu-user) may report
+  /// success without an effect, so a write by the kernel to the page must also fail.
   bool try_marker(std::size_t page) noexcept;
 
   static std::byte* map_inaccessible(void* address, std::size_t bytes, int fixed) noexcept;
@@ -67,7 +67,7 @@ class ReservedPages {
   std::byte* begin_ = nullptr;
   std::size_t bytes_ = 0;
   bool has_markers_ = false;
-  /// Whether the access of some pages is that of a mapping.
+  /// Whether some pages are closed by a mapping.
   std::atomic<bool> has_mappings_{false};
 };
 

@@ -6,7 +6,7 @@
 
 namespace alloctap::os {
 
-/// There is none.
+/// Empty: Linux has no such library.
 inline constexpr std::string_view kSymbolLibrary;
 
 inline int load_symbol_library() noexcept { return -ENOSYS; }

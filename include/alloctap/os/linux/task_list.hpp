@@ -1,4 +1,4 @@
-// /proc/self/task, read without opendir, which allocates.
+/// Thread list from /proc/self/task, read without opendir, which allocates.
 #pragma once
 
 #include <sys/syscall.h>
@@ -16,16 +16,16 @@
 
 namespace alloctap::os {
 
-/// The threads of the process that made it, which another process may read too that has the same
-/// descriptors. /proc may be another PID namespace's, as after `unshare --pid`: it lists threads by
-/// the ids that they have there, which are translated. Allocates nothing; not thread-safe.
+/// Threads of the process that created the list; a process that shares its descriptors may read it
+/// too. If /proc belongs to another PID namespace, as after `unshare --pid`, its thread ids are
+/// translated. Allocates nothing; not thread-safe.
 class TaskList {
  public:
-  /// Where there is no /proc, the list cannot be read.
+  /// Returns the list, which is unreadable if /proc is not mounted.
   static TaskList of_this_process() noexcept;
 
-  /// Calls `visit(ThreadId)` for each thread. False where they cannot be listed. Threads that come
-  /// meanwhile may be missing.
+  /// Calls `visit(ThreadId)` for each thread. Returns false if they cannot be listed. May miss
+  /// threads created meanwhile.
   template <class Visit>
   bool visit(Visit&& visit) const noexcept {
     return visit_listed([&](ThreadId listed) {
@@ -33,8 +33,8 @@ class TaskList {
     });
   }
 
-  /// The letter that the system describes what a thread does by: 'R', 'S', 'D', 'Z', ...; '\0'
-  /// where there is no such thread.
+  /// Returns the thread's state letter (proc(5)): 'R', 'S', 'D', 'Z', ...; '\0' if no such thread
+  /// exists.
   [[nodiscard]] char state(ThreadId id) const noexcept;
 
  private:
@@ -63,8 +63,8 @@ class TaskList {
     }
   }
 
-  /// The id that the thread has in its own namespace, the last of those in NSpid (proc(5)); 0 where
-  /// there is no such thread any more.
+  /// Returns the thread's id in its own namespace, the last NSpid entry (proc(5)); 0 if no such
+  /// thread exists.
   [[nodiscard]] ThreadId own_id(ThreadId listed) const noexcept;
 
   [[nodiscard]] std::string_view read(ThreadId listed, std::string_view file,

@@ -4,16 +4,16 @@
 
 namespace alloctap::os {
 
-/// A `T` for each thread, all zeros at first, that is reached without a call, from a thread's first
-/// instruction to its last. `T` needs no destructor, and zeros must be a state of it. `Owner` tells
-/// one from another of the same type.
+/// A zero-initialized `T` for each thread, accessed without a call (initial-exec TLS) from a
+/// thread's first instruction to its last. `T` needs no destructor, and zeros must be a valid
+/// state. `Owner` separates objects of one type.
 template <class T, class Owner = T>
 class ThreadLocal {
  public:
-  /// The calling thread's.
+  /// Returns the calling thread's object.
   ALLOCTAP_ALWAYS_INLINE static T& mine() noexcept { return value_; }
 
-  /// Whether every thread has one of its own. Else all share one, of which nothing may be made.
+  /// Returns whether each thread has its own object. If not, all share one, which must stay unused.
   static constexpr bool is_own() noexcept { return true; }
 
  private:

@@ -1,5 +1,5 @@
-// ptrace(2): seized threads stop without a signal, and go on in system calls as if nothing had
-// been.
+/// Stop-the-world by ptrace(2): seized threads stop without a signal and resume system calls
+/// transparently.
 #pragma once
 
 #include <elf.h>
@@ -24,25 +24,25 @@ namespace alloctap::os {
 /// Stops the threads of another process, which may share this one's memory.
 class ThreadStops {
  public:
-  /// All of `tasks`, which outlives this, but `left_out`; `threads` has room for what is noted.
+  /// `tasks`, which outlives this object, lists the threads; `left_out` is not stopped.
   ThreadStops(const TaskList& tasks, ThreadId left_out, std::span<ThreadRegisters> threads) noexcept
       : tasks_(tasks), left_out_(left_out), threads_(threads) {}
 
-  /// Threads that run make others, so it looks until there are no more.
+  /// Stops all threads, repeating until no new ones appear.
   void stop_all() noexcept;
 
-  /// Lets all go on.
+  /// Resumes all threads.
   void release() noexcept;
 
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
-  /// Those that could not be stopped.
+  /// Returns the number of threads that could not be stopped.
   [[nodiscard]] std::size_t unseen() const noexcept;
 
  private:
   using Registers = user_regs_struct;
 
-  /// A signal that a thread stopped on its way to is kept in the last of `values`.
+  /// The last of `values` holds a signal whose delivery the stop intercepted.
   static constexpr std::size_t kMaxWords = std::tuple_size_v<decltype(ThreadRegisters::values)> - 1;
 #if defined(__x86_64__)
   static constexpr int kVectorRegisters = NT_X86_XSTATE;
@@ -52,8 +52,8 @@ class ThreadStops {
 
   void seize(ThreadId task) noexcept;
 
-  /// Until it has stopped, ended, or will not for long: then it waits inside the system, for a
-  /// child that shares its memory for example.
+  /// Waits until the thread has stopped or ended. Gives up after a timeout, or if it blocks in the
+  /// kernel, for example for a vfork child.
   void await(ThreadRegisters& thread) noexcept;
 
   [[nodiscard]] bool will_not_stop(ThreadId task, int round) const noexcept {
@@ -73,13 +73,14 @@ class ThreadStops {
   }
 
 #if defined(__x86_64__)
-  /// Whether it is inside the system. Then its vector registers are left over: no call preserves
-  /// them (System V ABI for x86-64, section 3.2.1), and it made one to get there.
+  /// Returns whether the thread is in a system call. Its vector registers are then dead: no
+  /// function call preserves them (System V ABI for x86-64, section 3.2.1), and one led to the
+  /// system call.
   static bool is_in_call(const Registers& registers) noexcept {
     return static_cast<long>(registers.orig_rax) >= 0;
   }
 
-  /// Returns how many there are.
+  /// Returns the number of registers stored.
   static std::size_t note_general(ThreadRegisters& thread, const Registers& registers) noexcept {
     const std::uintptr_t values[] = {
         registers.rax, registers.rdx, registers.rcx,     registers.rbx,    registers.rsi,
@@ -96,9 +97,8 @@ class ThreadStops {
     return true;
   }
 
-  /// Some calls say that a signal came where they only stopped, and would not for others
-  /// (signal(7)). The program must not notice: the system begins them again, unless there is a
-  /// signal.
+  /// Some calls fail with EINTR after a mere stop (signal(7)). Has the kernel restart them, unless
+  /// a signal is pending, so that the program does not notice.
   static void begin_call_again(ThreadId task, Registers& registers, iovec& general) noexcept {
     constexpr long kBeginAgainWithoutHandler = 514;
     constexpr long kCalls[] = {SYS_epoll_wait,
@@ -121,10 +121,10 @@ class ThreadStops {
     static_cast<void>(::ptrace(PTRACE_SETREGSET, task, NT_PRSTATUS, &general));
   }
 #else
-  /// Its registers do not tell.
+  /// Returns false: the registers do not show it.
   static bool is_in_call(const Registers&) noexcept { return false; }
 
-  /// The system has them in that order already.
+  /// Copies the registers, which the kernel has in DWARF order.
   static std::size_t note_general(ThreadRegisters& thread, const Registers& registers) noexcept {
     std::memcpy(thread.values.data(), &registers, sizeof registers);
     return sizeof registers / sizeof(std::uintptr_t);
@@ -136,7 +136,7 @@ class ThreadStops {
     return ::ptrace(PTRACE_GETREGSET, thread.id, NT_ARM_TLS, &place) == 0;
   }
 
-  /// The system has decided before the stop which calls it begins again.
+  /// Does nothing: the kernel selects the calls to restart before the stop.
   static void begin_call_again(ThreadId, Registers&, iovec&) noexcept {}
 #endif
 

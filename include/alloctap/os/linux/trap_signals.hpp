@@ -12,14 +12,15 @@
 
 namespace alloctap::os {
 
-/// SIGTRAP or SIGILL, and who handled it before.
+/// The tracker's handler of SIGTRAP or SIGILL, and the previous one.
 class TrapSignal {
  public:
   explicit constexpr TrapSignal(int number) noexcept : number_(number) {}
 
   bool take_over(void (*handler)(int, siginfo_t*, void*)) noexcept;
 
-  /// To whom it was before; `comes_back` if that one sent it here.
+  /// Passes the signal to the previous handler, or ends the process if that handler passed it back
+  /// (`comes_back`).
   void pass_on(siginfo_t* info, void* context, bool comes_back) const noexcept;
 
  private:
@@ -33,15 +34,15 @@ inline constinit TrapSignal breakpoint_signal{SIGTRAP};
 inline constinit TrapSignal undefined_instruction_signal{SIGILL};
 inline constinit std::atomic<ResumePlace> resume_place{nullptr};
 
-/// A trap that was passed on, and the handler's frame then. A handler in between calls this one
-/// with the same context from a deeper frame; another trap at the same depth has the same frame.
+/// A trap that was passed on, and the frame address of our handler then. Another handler passes it
+/// back with an equal context in a deeper frame. A new trap at an equal depth has an equal frame.
 struct PassedTrap {
   const void* context = nullptr;
   const void* frame = nullptr;
 };
 ALLOCTAP_INITIAL_EXEC inline constinit thread_local PassedTrap passed_trap;
 
-/// Where the thread was stopped, to be read and written.
+/// Returns a reference to the stopped thread's program counter.
 inline auto& program_counter(void* context) noexcept {
   auto& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
 #if defined(__x86_64__)
@@ -53,7 +54,7 @@ inline auto& program_counter(void* context) noexcept {
 #endif
 }
 
-/// How far behind the instruction of a breakpoint a thread is stopped.
+/// Returns the distance of the reported program counter from the breakpoint instruction.
 inline constexpr std::uintptr_t breakpoint_advance() noexcept {
 #if defined(__x86_64__)
   return 1;

@@ -1,6 +1,6 @@
-// MADV_DONTFORK leaves memory out of a fork and MADV_WIPEONFORK hands it out empty (madvise(2));
-// drivers ask for the former too. The kernel names neither in /proc/PID/maps, and /proc/PID/smaps,
-// which does, looks at every page of a process whose threads stand still meanwhile.
+/// Copy of memory that fork omits: MADV_DONTFORK omits pages and MADV_WIPEONFORK zeroes them
+/// (madvise(2)); drivers use the former too. /proc/PID/maps shows neither. /proc/PID/smaps does,
+/// but visits every page while the process is stopped.
 #pragma once
 
 #include <sys/mman.h>
@@ -18,10 +18,10 @@
 
 namespace alloctap::os {
 
-/// The memory of a process, which opens it before it forks, for the child.
+/// Open /proc files of a process, opened before it forks, for the child.
 struct OpenedMemory {
-  /// 0, or the negated errno where the map cannot be read. A process that may not be dumped may not
-  /// open the others (prctl(2)); nothing is fetched then.
+  /// Returns 0, or the negated errno if the map cannot be read. A non-dumpable process (prctl(2))
+  /// cannot open the other files, so nothing is copied.
   int open() noexcept;
 
   File map;
@@ -29,20 +29,20 @@ struct OpenedMemory {
   File memory;
 };
 
-/// In a forked child: fetches what fork left out from the parent, whose threads stand still, and
-/// puts it at the same addresses. Allocates nothing; not thread-safe.
+/// Runs in a forked child: copies memory that fork omitted from the stopped parent to equal
+/// addresses. Allocates nothing; not thread-safe.
 class UnforkedMemory {
  public:
-  /// So much is fetched at most, because threads stand meanwhile.
+  /// Limit of the bytes copied, because threads are stopped meanwhile.
   static constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;
 
-  /// `parent` outlives this.
+  /// `parent` outlives this object.
   explicit UnforkedMemory(const OpenedMemory& parent) noexcept : parent_(parent) {}
 
-  /// Once.
+  /// Copies the memory. Called once.
   void fetch() noexcept;
 
-  /// Bytes that may hold anything and could not be fetched.
+  /// Returns the bytes of memory that could not be copied and may have contents.
   [[nodiscard]] std::uint64_t unread_bytes() const noexcept { return unread_bytes_; }
 
  private:
@@ -52,7 +52,7 @@ class UnforkedMemory {
     return !region.shared && (region.path.empty() || region.path.front() == '[');
   }
 
-  /// What may not be read now and is no memory of the program's, or only reserved.
+  /// Returns whether unreadable memory is skipped: not the program's own, or only reserved.
   static bool is_out_of_reach(const MemoryRegion& region) noexcept {
     return !region.readable && (!is_plain(region) || region.end - region.start > kMaxListed);
   }
@@ -62,7 +62,7 @@ class UnforkedMemory {
     return ::syscall(SYS_mincore, address, page_size(), &in_memory) == 0 || errno != ENOMEM;
   }
 
-  /// A fork hands out a mapping as a whole: the child has all pages or none.
+  /// Returns whether fork zeroed the region. It copies all pages of a mapping or no page.
   [[nodiscard]] bool is_wiped(const MemoryRegion& region, int own) const noexcept {
     return !has_page(own, region) && has_page(parent_.page_map.descriptor(), region);
   }

@@ -1,4 +1,4 @@
-// Raw system calls: the libc wrappers are symbols that an interposing backend replaces.
+/// Pages by raw system calls: an interposing backend replaces the libc wrappers.
 #pragma once
 
 #include <sys/auxv.h>
@@ -24,7 +24,7 @@ inline void* map_pages(std::size_t bytes) noexcept {
 }
 
 inline bool map_pages_at(std::uintptr_t address, std::size_t bytes) noexcept {
-  // Kernels before 4.17 do not know the flag, take the address for a hint, and may map elsewhere.
+  // Kernels before 4.17 ignore the flag, treat the address as a hint, and may map elsewhere.
   constexpr int kFixedNoReplace = 0x100000;
   const ErrnoGuard preserve_error;
   const long result =
@@ -47,7 +47,7 @@ inline void use_huge_pages(void* address, std::size_t bytes, bool wanted) noexce
 }
 
 inline void bring_in_pages(void* address, std::size_t bytes) noexcept {
-  // MADV_POPULATE_WRITE, of Linux 5.14 and later.
+  // MADV_POPULATE_WRITE, since Linux 5.14.
   constexpr int kPopulateForWriting = 23;
   const ErrnoGuard preserve_error;
   ::syscall(SYS_madvise, address, bytes, kPopulateForWriting);

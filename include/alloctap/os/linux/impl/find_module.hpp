@@ -1,4 +1,4 @@
-/// The bodies of os/linux/find_module.hpp.
+/// Definitions for os/linux/find_module.hpp.
 #pragma once
 
 #include <dlfcn.h>
@@ -16,7 +16,7 @@
 #include "alloctap/os/virtual_memory.hpp"
 
 #if defined(DLFO_STRUCT_HAS_EH_DBASE)
-// Weak, so that a program that was built here starts with an older C library too.
+// Weak, so that programs built here also start with an older C library.
 extern "C" ALLOCTAP_WEAK int _dl_find_object(void* address, dl_find_object* result) noexcept;
 #endif
 
@@ -64,8 +64,7 @@ ALLOCTAP_INLINE LoadedModule find_module(std::uintptr_t address) noexcept {
   LoadedModule module{.start = reinterpret_cast<std::uintptr_t>(found.dlfo_map_start),
                       .end = reinterpret_cast<std::uintptr_t>(found.dlfo_map_end),
                       .unwind_tables = reinterpret_cast<std::uintptr_t>(found.dlfo_eh_frame)};
-  // Of a static program glibc names the code alone; its file begins in front of the program
-  // headers.
+  // glibc reports only the code of a static program, whose file begins before the program headers.
   const bool is_code_alone = module.unwind_tables != 0 && (module.unwind_tables < module.start ||
                                                            module.unwind_tables >= module.end);
   if (is_code_alone) module.start = ::getauxval(AT_PHDR) & ~(page_size() - 1);

@@ -1,4 +1,4 @@
-/// The bodies of os/linux/frozen_process.hpp.
+/// Definitions for os/linux/frozen_process.hpp.
 #pragma once
 
 #include <fcntl.h>
@@ -73,7 +73,7 @@ ALLOCTAP_INLINE int stop_and_copy(void* argument) noexcept {
   job.state = {.threads = stops.count(), .unseen = stops.unseen()};
   job.copy = fork_copy(job, CLONE_PARENT);
   stops.release();
-  // Which ends this process, and leaves nothing of AddressSanitizer's around the frame.
+  // Returning ends this process and leaves no AddressSanitizer poison around the frame.
   return 0;
 }
 

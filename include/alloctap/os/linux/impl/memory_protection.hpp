@@ -1,4 +1,4 @@
-/// The bodies of os/linux/memory_protection.hpp.
+/// Definitions for os/linux/memory_protection.hpp.
 #pragma once
 
 #include <linux/futex.h>
@@ -34,8 +34,9 @@ ALLOCTAP_INLINE bool protect_pages(std::uintptr_t address, std::size_t bytes,
   return ::syscall(SYS_mprotect, address, bytes, flags) == 0;
 }
 
-/// The kernel adds 0 to a word of each page, or says that it cannot: FUTEX_WAKE_OP of futex(2),
-/// which every malloc with threads needs, so that filters of system calls let it pass.
+/// Has the kernel add 0 to a word of each page, which fails with EFAULT if not writable. Uses
+/// FUTEX_WAKE_OP (futex(2)), because seccomp filters must permit futex for every multi-threaded
+/// malloc.
 ALLOCTAP_INLINE bool may_write(std::uintptr_t address, std::size_t bytes) noexcept {
   constexpr unsigned kAddNothing = FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0);
   const ErrnoGuard preserve_error;

@@ -1,4 +1,4 @@
-/// The bodies of os/linux/own_proc_path.hpp.
+/// Definitions for os/linux/own_proc_path.hpp.
 #pragma once
 
 #include <unistd.h>

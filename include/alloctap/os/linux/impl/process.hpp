@@ -1,4 +1,4 @@
-/// The bodies of os/linux/process.hpp.
+/// Definitions for os/linux/process.hpp.
 #pragma once
 
 #include <unistd.h>
@@ -67,7 +67,7 @@ ALLOCTAP_INLINE std::string_view find_variable(std::string_view block,
 ALLOCTAP_INLINE std::string_view initial_environment(std::string_view name,
                                                      std::span<char> buffer) noexcept {
   // The kernel allows an environment of up to 6 MiB (execve(2)); untouched pages cost nothing.
-  // Under a limit (RLIMIT_AS, RLIMIT_DATA) the first part has to do.
+  // Under RLIMIT_AS or RLIMIT_DATA a first part must suffice.
   constexpr std::size_t kLeastBytes = 64 * 1024;
   std::size_t bytes = 8 * 1024 * 1024;
   auto* block = static_cast<char*>(map_pages(bytes));

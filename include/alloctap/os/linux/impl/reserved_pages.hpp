@@ -1,4 +1,4 @@
-/// The bodies of os/linux/reserved_pages.hpp.
+/// Definitions for os/linux/reserved_pages.hpp.
 #pragma once
 
 #include <sys/auxv.h>

@@ -1,4 +1,4 @@
-/// The bodies of os/linux/task_list.hpp.
+/// Definitions for os/linux/task_list.hpp.
 #pragma once
 
 #include <fcntl.h>
@@ -35,7 +35,7 @@ ALLOCTAP_INLINE char TaskList::state(ThreadId id) const noexcept {
   }
   char text[512];
   const auto count = static_cast<std::ptrdiff_t>(read(listed, "/stat", text).size());
-  // The name before it may contain anything.
+  // The thread name before the state may contain any characters.
   for (std::ptrdiff_t at = count - 3; at > 0; --at) {
     if (text[at] == ')') return text[at + 2];
   }

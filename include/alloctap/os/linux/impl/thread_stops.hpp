@@ -1,4 +1,4 @@
-/// The bodies of os/linux/thread_stops.hpp.
+/// Definitions for os/linux/thread_stops.hpp.
 #pragma once
 
 #include <elf.h>
@@ -56,7 +56,7 @@ ALLOCTAP_INLINE void ThreadStops::seize(ThreadId task) noexcept {
   const bool seized = ::ptrace(PTRACE_SEIZE, task, nullptr, nullptr) == 0 &&
                       ::ptrace(PTRACE_INTERRUPT, task, nullptr, nullptr) == 0;
   const char state = seized ? 'R' : tasks_.state(task);
-  // What has ended holds nothing, though the first thread of a process stays listed.
+  // An ended thread has no registers, but the main thread stays listed.
   if (state == '\0' || state == 'Z' || state == 'X') return;
   ThreadRegisters& thread = threads_[count_++];
   thread.id = task;

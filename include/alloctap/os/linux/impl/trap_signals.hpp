@@ -1,4 +1,4 @@
-/// The bodies of os/linux/trap_signals.hpp.
+/// Definitions for os/linux/trap_signals.hpp.
 #pragma once
 
 #include <sys/syscall.h>
@@ -34,7 +34,7 @@ ALLOCTAP_INLINE void TrapSignal::pass_on(siginfo_t* info, void* context,
   if (previous_.sa_handler != SIG_DFL && previous_.sa_handler != SIG_IGN) {
     return previous_.sa_handler(number_);
   }
-  // Also where it is ignored: the system kills the process for an unhandled trap.
+  // Even if ignored: the kernel kills the process for an unhandled trap.
   end_process();
 }
 
