@@ -1,4 +1,4 @@
-/// What the calls that hand out address space mean by their arguments.
+/// Helpers for the arguments of address space calls.
 #pragma once
 
 #include <cstddef>
@@ -9,26 +9,26 @@
 
 namespace alloctap::os {
 
-/// Whether `process` is a handle of the process that this code runs in. Runs inside malloc;
-/// GetLastError may change.
+/// Returns whether `process` is a handle of this process. Runs inside malloc; GetLastError may
+/// change.
 inline bool is_this_process(HANDLE process) noexcept {
   return process == ::GetCurrentProcess() || ::GetProcessId(process) == ::GetCurrentProcessId();
 }
 
-/// Bytes of address space.
+/// A range of address space.
 struct AddressSpan {
   std::uintptr_t start = 0;
   std::size_t bytes = 0;
 };
 
-/// All of what one call of VirtualAlloc or MapViewOfFile handed out, committed or not, in which
-/// `address` lies; empty where nothing does. Runs inside malloc; GetLastError may change.
+/// Returns the whole allocation around `address`, committed or not, that one call of VirtualAlloc
+/// or MapViewOfFile returned; empty if unallocated. Runs inside malloc; GetLastError may change.
 inline AddressSpan find_allocation(const void* address) noexcept {
   MEMORY_BASIC_INFORMATION region;
   if (::VirtualQuery(address, &region, sizeof region) == 0 || region.State == MEM_FREE) return {};
   const void* const base = region.AllocationBase;
   const auto* end = static_cast<const char*>(base);
-  // Neighbours of one state are one region.
+  // VirtualQuery merges adjacent pages of equal state into one region.
   while (::VirtualQuery(end, &region, sizeof region) != 0 && region.AllocationBase == base) {
     end += region.RegionSize;
   }
@@ -36,8 +36,8 @@ inline AddressSpan find_allocation(const void* address) noexcept {
   return {start, reinterpret_cast<std::uintptr_t>(end) - start};
 }
 
-/// What VirtualFree takes from the program for these arguments: the pages that hold some of the
-/// bytes, and where `bytes` is 0, all of the allocation from `address` on.
+/// Returns the pages that VirtualFree frees: those that hold some of the bytes, or, if `bytes` is
+/// 0, the allocation from `address` on.
 inline AddressSpan find_freed_pages(const void* address, std::size_t bytes) noexcept {
   const std::uintptr_t mask = page_size() - 1;
   const auto place = reinterpret_cast<std::uintptr_t>(address);

@@ -1,5 +1,5 @@
-// The steps of 64 KiB in which Windows gives out address space, where more than one part of a step
-// is wanted, at an address and at a time of its own.
+/// Reservations of 64 KiB, the allocation granularity of Windows, whose parts are committed at
+/// chosen addresses and at different times.
 #pragma once
 
 #include <array>
@@ -11,19 +11,19 @@
 
 namespace alloctap::os {
 
-/// The steps that were reserved here, each an allocation by itself. Those beyond `kMost` are not
-/// remembered, and give one part each.
+/// The 64 KiB steps reserved here, each an allocation. Steps beyond `kMost` are not remembered, so
+/// only one part of each can be committed.
 class AddressSteps {
  public:
   static constexpr std::uintptr_t kBytes = std::uintptr_t{64} << 10;
 
   static std::uintptr_t step_of(std::uintptr_t address) noexcept { return address & ~(kBytes - 1); }
 
-  /// Whether it was reserved here.
+  /// Returns whether this class reserved the step.
   static bool knows(std::uintptr_t step) noexcept { return find(step) != nullptr; }
 
-  /// Makes `[start, end)`, pages of one step, readable and writable. False where any of it is in
-  /// use, or the step belongs to other code.
+  /// Makes `[start, end)`, pages of one step, readable and writable. Returns false if any part is
+  /// in use, or other code owns the step.
   static bool commit(std::uintptr_t start, std::uintptr_t end) noexcept {
     const std::uintptr_t step = step_of(start);
     void* const place = reinterpret_cast<void*>(step);
@@ -37,7 +37,7 @@ class AddressSteps {
                           PAGE_READWRITE) != nullptr;
   }
 
-  /// Before a step is released.
+  /// Forgets a step before it is released.
   static void forget(std::uintptr_t step) noexcept {
     std::atomic<std::uintptr_t>* const known = find(step);
     if (known != nullptr) known->store(0, std::memory_order_relaxed);

@@ -1,8 +1,8 @@
-// The one place that includes the system's headers, in the order that they need.
+/// Includes the system's headers in the order that they require. No other file includes them.
 #pragma once
 
 #include "alloctap/macros.hpp"
-// macros.hpp says how much of it.
+// macros.hpp defines which parts of windows.h it includes.
 #include <windows.h>
-// After it.
+// After windows.h.
 #include <winternl.h>

@@ -1,5 +1,5 @@
-// A Windows program is given one line. How it is cut into arguments is an agreement of the C
-// libraries ("Parsing C command-line arguments", and CommandLineToArgvW).
+/// Split of a command line into arguments, which Windows passes as one string. The rules are the C
+/// libraries' convention ("Parsing C command-line arguments", and CommandLineToArgvW).
 #pragma once
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 
 namespace alloctap::os {
 
-/// Writes the arguments of a command line as UTF-8 with '\0' between them.
+/// Writes the arguments of a command line as UTF-8, separated by '\0'.
 class ArgumentSplitter {
  public:
   ArgumentSplitter(std::wstring_view line, std::span<char> buffer) noexcept
       : line_(line), buffer_(buffer) {}
 
   std::string_view split() noexcept {
-    // A program's own name knows quotes and no backslashes.
+    // In the program name, quotes have a meaning and backslashes do not.
     backslashes_escape_ = false;
     while (!line_.empty() && !full_) {
       write_argument();
@@ -46,7 +46,7 @@ class ArgumentSplitter {
     }
   }
 
-  /// In front of a quote, two backslashes mean one, and one more makes the quote a letter.
+  /// Before a quote, two backslashes mean one; an odd one makes the quote literal.
   void write_backslashes() noexcept {
     const std::size_t count = std::min(line_.find_first_not_of(L'\\'), line_.size());
     line_.remove_prefix(count);

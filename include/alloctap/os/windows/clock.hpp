@@ -18,10 +18,10 @@ inline std::int64_t monotonic_ns() noexcept {
   return seconds * kSecond + rest * kSecond / frequency.QuadPart;
 }
 
-/// The counter is read without a system call; the cheaper GetTickCount64 is on a scale of its own.
+/// The counter needs no system call; the cheaper GetTickCount64 has another time base.
 inline std::int64_t coarse_monotonic_ns() noexcept { return monotonic_ns(); }
 
-/// In steps of the system's clock, some milliseconds.
+/// Resolution: the system clock's interval, some milliseconds.
 inline std::int64_t thread_cpu_ns() noexcept {
   FILETIME created;
   FILETIME ended;
@@ -35,7 +35,7 @@ inline std::int64_t thread_cpu_ns() noexcept {
 }
 
 inline std::int64_t wall_clock_ns() noexcept {
-  // From 1601, where FILETIME begins, to 1970, in its steps of 100 ns.
+  // Units of 100 ns between the epochs of FILETIME (1601) and Unix (1970).
   constexpr std::int64_t kUnixEpoch = 116'444'736'000'000'000;
   FILETIME now;
   ::GetSystemTimePreciseAsFileTime(&now);

@@ -1,4 +1,4 @@
-// A console takes bytes for text of its code page, which is seldom UTF-8: it is given UTF-16.
+/// Console output in UTF-16, because a console reads bytes in its code page, seldom UTF-8.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,8 @@ inline bool is_console(HANDLE handle) noexcept {
   return ::GetConsoleMode(handle, &mode) != 0;
 }
 
-/// How much of `text` fits into `most` bytes without cutting a character of UTF-8.
+/// Returns the length of the longest prefix of `text` of at most `most` bytes that splits no UTF-8
+/// character.
 constexpr std::size_t whole_characters(std::string_view text, std::size_t most) noexcept {
   if (text.size() <= most) return text.size();
   const auto goes_on = [&](std::size_t place) {

@@ -1,6 +1,6 @@
-// FlushProcessWriteBuffers promises the order of memory alone, and Wine's does nothing in
-// version 8. So every other thread is stopped for a moment, one after the other: it goes on by a
-// return from the system, which serializes.
+/// Core serialization by stopping each other thread briefly, one after the other: the return from
+/// the kernel serializes. FlushProcessWriteBuffers guarantees only memory order, and does nothing
+/// in Wine 8.
 #pragma once
 
 #include "alloctap/os/core_synchronization.hpp"
@@ -11,12 +11,12 @@
 
 namespace alloctap::os {
 
-/// Stops `thread` and lets it go on. True also where it is about to end. Between the two nothing
-/// but system calls: the thread may hold any lock.
+/// Suspends and resumes `thread`. Returns true also if it is ending. Makes only system calls in
+/// between, because the thread may hold any lock.
 inline bool stop_for_a_moment(HANDLE thread) noexcept {
   NTSTATUS status = ::NtSuspendThread(thread, nullptr);
   if (status < 0) return has_ended(thread, status);
-  // The call before only asks for it; this one waits until it stands.
+  // NtSuspendThread is asynchronous; this call waits until the thread has stopped.
   CONTEXT context;
   context.ContextFlags = CONTEXT_CONTROL;
   status = ::NtGetContextThread(thread, &context);
@@ -24,7 +24,7 @@ inline bool stop_for_a_moment(HANDLE thread) noexcept {
   return status >= 0 || has_ended(thread, status);
 }
 
-/// A thread that is made meanwhile starts by a return from the system, too.
+/// Threads created meanwhile need no stop: they start by a return from the kernel.
 inline bool synchronize_cores() noexcept {
   bool stopped_all = true;
   visit_threads([&](const Handle& thread) { stopped_all &= stop_for_a_moment(thread.get()); });

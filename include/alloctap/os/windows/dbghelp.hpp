@@ -1,17 +1,17 @@
-// DbgHelp ("Debug Help Library"). A program may bring a newer one along than Windows has, and needs
-// none as long as it asks for no names: so it is loaded when it is first asked. Windows' own reads
-// PDB files; Wine's reads DWARF up to version 4 besides.
+/// DbgHelp ("Debug Help Library"), loaded at first use: a program may ship a newer version, and
+/// needs none before it requests names. The system's reads PDB files; Wine's also reads DWARF up to
+/// version 4.
 #pragma once
 
 #include "alloctap/os/windows/api.hpp"
 #include "alloctap/os/windows/errors.hpp"
-// After the headers that it is made of.
+// After the headers that dbghelp.h depends on.
 #include <dbghelp.h>
 
 namespace alloctap::os {
 
-/// Its functions, in a session of alloctap's own: what the program asks of DbgHelp for itself has
-/// nothing to do with it but for the options, which are one set for all. Those are put back.
+/// DbgHelp's functions, in a session of alloctap's own. Independent of the program's use of
+/// DbgHelp, except for the global options, which are restored.
 struct DbgHelp {
   decltype(&::SymInitializeW) initialize = nullptr;
   decltype(&::SymGetOptions) get_options = nullptr;
@@ -21,24 +21,24 @@ struct DbgHelp {
   decltype(&::SymGetModuleInfoW64) module_info = nullptr;
   decltype(&::SymFromAddrW) function_at = nullptr;
   decltype(&::SymGetLineFromAddrW64) line_at = nullptr;
-  // Since Windows 8; the compiler's headers do not know them.
+  // Since Windows 8; missing from the compiler's headers.
   DWORD(WINAPI* count_inlined)(HANDLE, DWORD64) = nullptr;
   BOOL(WINAPI* first_inlined)(HANDLE, DWORD64, DWORD, DWORD64, DWORD64, DWORD*, DWORD*) = nullptr;
   BOOL(WINAPI* inlined_function)(HANDLE, DWORD64, ULONG, DWORD64*, SYMBOL_INFOW*) = nullptr;
   BOOL(WINAPI* inlined_line)(HANDLE, DWORD64, ULONG, DWORD64, DWORD*, IMAGEHLP_LINEW64*) = nullptr;
-  /// Of the attempt to load it.
+  /// Error of the load, or 0.
   int error = 0;
 
-  /// Loaded and set up by the first call.
+  /// Returns the library; the first call loads and initializes it.
   static const DbgHelp& get() noexcept {
     static const DbgHelp library = load(L"dbghelp.dll");
     return library;
   }
 
-  /// Another library of that kind; with an error where there is none, or it lacks a function.
+  /// Loads a compatible library. `error` is set if it does not exist or lacks a function.
   static DbgHelp load(const wchar_t* name) noexcept;
 
-  /// Names alloctap's session; any value that no other session has will do.
+  /// Returns alloctap's session handle: any value that no other session uses.
   static HANDLE session() noexcept {
     static char place = 0;
     return &place;
@@ -55,7 +55,8 @@ struct DbgHelp {
     function = reinterpret_cast<Function>(reinterpret_cast<void*>(::GetProcAddress(library, name)));
   }
 
-  /// An empty path: beside the module, and where its linker left the PDB file. No server is asked.
+  /// Initializes the session. An empty search path: module directory and linker's PDB path, no
+  /// server.
   void set_up() noexcept {
     const bool complete = initialize != nullptr && get_options != nullptr &&
                           set_options != nullptr && load_module != nullptr &&
@@ -92,7 +93,7 @@ inline DbgHelp DbgHelp::load(const wchar_t* name) noexcept {
   return library;
 }
 
-/// Has DbgHelp's options as alloctap needs them, as long as it lives.
+/// Scope guard that sets the DbgHelp options alloctap needs.
 class DbgHelpOptions {
  public:
   DbgHelpOptions() noexcept : before_(DbgHelp::get().get_options()) {

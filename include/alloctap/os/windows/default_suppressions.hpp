@@ -1,5 +1,4 @@
-// An undefined weak symbol is an error for the linkers of PE files, so the program is asked for
-// what it exports.
+/// Default suppressions from the program's exports: PE linkers reject undefined weak symbols.
 #pragma once
 
 #include "alloctap/os/default_suppressions.hpp"

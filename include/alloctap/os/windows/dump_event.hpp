@@ -1,4 +1,4 @@
-// A named event by which other processes ask this one for a report, as MemoryWatcher had it.
+/// Named event by which other processes request a dump, as in MemoryWatcher.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace alloctap::os {
 
-/// The name of the event of the process with that id, in the session of its user.
+/// Name of the event for a process id, in the user's session.
 class DumpEventName {
  public:
   explicit DumpEventName(DWORD process) noexcept {
@@ -25,17 +25,17 @@ class DumpEventName {
   std::array<wchar_t, 40> text_{};
 };
 
-/// Calls a function, on a thread of its own, each time that a process sets the event
-/// `Local\alloctap.dump.<process id>`. What is to be dumped, in which form and where to, is the
-/// function's:
+/// Calls a function, on a thread of its own, each time a process sets the event
+/// `Local\alloctap.dump.<process id>`. The function chooses what to dump, the format and the
+/// output:
 ///
 ///     constinit alloctap::os::DumpEvent event;
 ///     event.start([]() noexcept { static_cast<void>(Tracker::dump(alloctap::TextDump{}, file));
 ///     });
 ///
-/// The event resets itself: setting it once asks for one report. Set again while a report is
-/// written, it asks for one more. A process has one such event.
-/// Constant-initialized, never destroyed. Control plane; not thread-safe.
+/// An auto-reset event: each set requests one dump, and one set during a dump requests one more. A
+/// process has one such event. Constant-initialized, never destroyed. Control plane; not
+/// thread-safe.
 class DumpEvent {
  public:
   using Function = void (*)() noexcept;
@@ -44,8 +44,8 @@ class DumpEvent {
   DumpEvent(const DumpEvent&) = delete;
   DumpEvent& operator=(const DumpEvent&) = delete;
 
-  /// 0, or the negated system error: `-EEXIST` where the process, or another of the user's, has an
-  /// event of that name, `-EBUSY` where this one has been started.
+  /// Returns 0 or the negated system error: `-EEXIST` if this process or another of the user's has
+  /// an event of that name, `-EBUSY` if this object is started.
   [[nodiscard]] int start(Function function) noexcept {
     if (thread_.running()) return -EBUSY;
     Handle asked(
@@ -57,14 +57,14 @@ class DumpEvent {
     function_ = function;
     events_ = {ended.get(), asked.get()};
     if (const int error = thread_.start(&serve, this); error != 0) return error;
-    // The thread's, until `stop`.
+    // The thread owns both until `stop`.
     static_cast<void>(ended.release());
     static_cast<void>(asked.release());
     return 0;
   }
 
-  /// Waits for a report that is being written; does nothing where it was not started. Not inside
-  /// DllMain, where no thread can end.
+  /// Stops the thread after a dump in progress. Does nothing if not started. Not inside DllMain: a
+  /// thread cannot end during it.
   void stop() noexcept {
     if (!thread_.running()) return;
     ::SetEvent(events_[kEnded]);
@@ -87,7 +87,7 @@ class DumpEvent {
   }
 
   Function function_ = nullptr;
-  /// That which ends the thread is looked at first.
+  /// The end event comes first, so that it has priority.
   std::array<HANDLE, 2> events_{};
   WorkerThread thread_;
 };

@@ -1,4 +1,4 @@
-// A key that asks the program for a report, as MemoryWatcher had Ctrl+Alt+D.
+/// Hot key that requests a dump, as Ctrl+Alt+D in MemoryWatcher.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 
 namespace alloctap::os {
 
-/// Calls a function, on a thread of its own, each time that a key is pressed, in whatever program.
-/// What is to be dumped, in which form and where to, is the function's:
+/// Calls a function, on a thread of its own, each time a key is pressed, in any program. The
+/// function chooses what to dump, the format and the output:
 ///
 ///     constinit alloctap::os::DumpKey key;
 ///     constexpr alloctap::os::HotKey kKey{MOD_CONTROL | MOD_ALT, 'D'};
@@ -24,9 +24,9 @@ namespace alloctap::os {
 ///     });
 ///     if (error != 0) std::puts(alloctap::os::DumpKeyProblem(kKey, error).c_str());
 ///
-/// Held down, a key asks once; pressed again while a report is written, it asks for one more. Only
-/// a program in a user's session has a keyboard: services do not. user32.dll is loaded by the
-/// first start. Constant-initialized, never destroyed. Control plane; not thread-safe.
+/// A held key requests one dump; a press during a dump requests one more. Needs a program in a
+/// user's session, so services cannot use it. The first start loads user32.dll.
+/// Constant-initialized, never destroyed. Control plane; not thread-safe.
 class DumpKey {
  public:
   using Function = void (*)() noexcept;
@@ -35,10 +35,9 @@ class DumpKey {
   DumpKey(const DumpKey&) = delete;
   DumpKey& operator=(const DumpKey&) = delete;
 
-  /// Answers when the key is this one's: 0; or the negated system error, of which `DumpKeyProblem`
-  /// makes a line. `-EEXIST` where another program, or another thread, has the key, `-EINVAL` where
-  /// it is not `valid()`, `-EBUSY` where this one has been started. Not inside DllMain, where no
-  /// thread can begin.
+  /// Returns once the key is registered: 0, or the negated system error, which `DumpKeyProblem`
+  /// formats. `-EEXIST` if another program or thread has the key, `-EINVAL` if it is not `valid()`,
+  /// `-EBUSY` if this object is started. Not inside DllMain: a thread cannot begin during it.
   [[nodiscard]] int start(HotKey key, Function function) noexcept {
     if (thread_.running()) return -EBUSY;
     if (!key.valid()) return -EINVAL;
@@ -54,11 +53,11 @@ class DumpKey {
     return error_;
   }
 
-  /// Waits for the reports that were asked for; does nothing where it was not started. Not inside
-  /// DllMain, where no thread can end.
+  /// Stops the thread after the requested dumps. Does nothing if not started. Not inside DllMain: a
+  /// thread cannot end during it.
   void stop() noexcept {
     if (!thread_.running()) return;
-    // So many presses may be waiting that there is no room.
+    // The thread's queue may be full of key presses.
     while (MessageQueue::get().post(thread_id_, WM_QUIT, 0, 0) == 0 &&
            ::GetLastError() == ERROR_NOT_ENOUGH_QUOTA) {
       ::Sleep(1);
@@ -66,8 +65,8 @@ class DumpKey {
     end();
   }
 
-  /// The thread that is told of the key, from `start` to `stop`, then 0. A thread
-  /// that posts WM_HOTKEY to it, as Windows does, gets a report as well.
+  /// Returns the thread that receives WM_HOTKEY between `start` and `stop`, otherwise 0. Posting
+  /// WM_HOTKEY to it requests a dump too.
   [[nodiscard]] DWORD thread_id() const noexcept { return thread_id_; }
 
  private:
@@ -81,13 +80,13 @@ class DumpKey {
     auto& self = *static_cast<DumpKey*>(argument);
     const MessageQueue& queue = MessageQueue::get();
     MSG message{};
-    // A thread has a queue from its first look at it on.
+    // The first peek creates a thread's message queue.
     queue.peek(&message, nullptr, WM_USER, WM_USER, PM_NOREMOVE);
     const UINT modifiers = self.key_.modifiers | MOD_NOREPEAT;
     const bool registered = queue.register_key(nullptr, kId, modifiers, self.key_.key) != 0;
     self.answer(registered ? 0 : negated_last_error());
     if (!registered) return;
-    // Less than 0 is an error.
+    // A negative result is an error.
     while (queue.next(&message, nullptr, 0, 0) > 0) {
       if (message.message == WM_HOTKEY) self.function_();
     }
@@ -108,7 +107,7 @@ class DumpKey {
   WorkerThread thread_;
 };
 
-/// What an error of `DumpKey::start` means, in one line without its end.
+/// One-line text for an error of `DumpKey::start`, without a newline.
 class DumpKeyProblem {
  public:
   DumpKeyProblem(HotKey key, int error) noexcept {

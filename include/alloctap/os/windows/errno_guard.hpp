@@ -4,13 +4,13 @@
 
 namespace alloctap::os {
 
-/// Windows finds the calling thread's error by itself.
+/// Empty: GetLastError needs no address.
 struct ErrnoSlot {
   [[nodiscard]] static constexpr ErrnoSlot mine() noexcept { return {}; }
 };
 
-/// Saves what GetLastError says where it is made and restores it where it ends. errno is the C
-/// library's, which the functions of this folder do not call; asking for it may allocate.
+/// Saves GetLastError in the constructor and restores it in the destructor. Leaves errno alone:
+/// this folder calls no C library functions that set it, and reading it may allocate.
 class ErrnoGuard {
  public:
   ErrnoGuard() noexcept = default;

@@ -1,5 +1,5 @@
-// Errors as the rest of alloctap knows them, which are those of POSIX where there is one that says
-// the same. The others are Windows' own numbers, above all of those.
+/// Mapping of Windows errors to POSIX errors if an equivalent exists. Others keep their Windows
+/// numbers, shifted above all POSIX numbers.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ struct ErrorName {
   const char* text;
 };
 
-/// The first of several with one POSIX number gives the text.
+/// The first entry of several with one POSIX number has the text.
 inline constexpr std::array kErrorNames{
     ErrorName{ERROR_FILE_NOT_FOUND, ENOENT, "No such file or directory"},
     ErrorName{ERROR_PATH_NOT_FOUND, ENOENT, ""},
@@ -59,11 +59,11 @@ struct WindowsErrorText {
   char text[200]{};
 };
 
-/// Texts of Windows' own, fetched when they are first asked for and kept: few errors have no POSIX
-/// number, and a program meets few of those.
+/// Cache of Windows' error texts, fetched at first use: few errors lack a POSIX number, and a
+/// program meets few of those.
 class WindowsErrorTexts {
  public:
-  /// "unknown error" where Windows has no text, or there is no room for another.
+  /// Returns the text; "unknown error" if Windows has no text or the cache is full.
   static const char* find(DWORD error) noexcept {
     for (WindowsErrorText& text : texts_) {
       DWORD owner = 0;
@@ -82,7 +82,7 @@ class WindowsErrorTexts {
     const DWORD length =
         ::FormatMessageA(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS | kOneLine,
                          nullptr, text.error.load(), 0, text.text, sizeof text.text, nullptr);
-    // It ends in a blank where there would be a line's end.
+    // The text ends with a blank in place of a newline.
     if (length > 0 && text.text[length - 1] == ' ') text.text[length - 1] = '\0';
     text.ready.store(length > 0);
   }

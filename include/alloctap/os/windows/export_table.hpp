@@ -1,5 +1,5 @@
-/// What a loaded library exports, read where it is mapped ("PE Format", "The .edata Section"): the
-/// loader's own functions may take its lock.
+/// Export table of a loaded library, read from its mapping ("PE Format", "The .edata Section"),
+/// because the loader's functions may take its lock.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace alloctap::os {
 
-/// Of a module that stays loaded. Allocates nothing, takes no lock.
+/// Export table of a module that stays loaded. Allocates nothing, takes no lock.
 class ExportTable {
  public:
-  /// `start`: of the module. It has no exports where that is 0.
+  /// `start` is the module's address. The table is empty if that is 0.
   explicit ExportTable(std::uintptr_t start) noexcept : start_(start) {
     if (start == 0) return;
     const auto& directory =
@@ -29,7 +29,7 @@ class ExportTable {
     forwards_end_ = directory.VirtualAddress + directory.Size;
   }
 
-  /// The first name of what is at `offset` from the module's start; nullptr if none.
+  /// Returns the first name exported at `offset` from the module's start; nullptr if unnamed.
   [[nodiscard]] const char* name_at(std::uintptr_t offset) const noexcept {
     for (DWORD i = 0; i < count_; ++i) {
       if (functions_[numbers_[i]] == offset) return name(i);
@@ -37,7 +37,7 @@ class ExportTable {
     return nullptr;
   }
 
-  /// The address of what is called `wanted`; 0 where there is none, or it is another library's.
+  /// Returns the address of the export `wanted`; 0 if undefined or forwarded to another library.
   [[nodiscard]] std::uintptr_t find(std::string_view wanted) const noexcept {
     for (DWORD i = 0; i < count_; ++i) {
       if (wanted != name(i)) continue;

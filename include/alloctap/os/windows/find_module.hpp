@@ -1,5 +1,5 @@
-// The loader's own functions take its lock. The system's map of memory tells the same: an image's
-// first byte is where its allocation begins.
+/// Module look-up by VirtualQuery, because loader functions take the loader lock. An image begins
+/// at the start of its allocation.
 #pragma once
 
 #include "alloctap/os/find_module.hpp"
@@ -7,7 +7,7 @@
 
 namespace alloctap::os {
 
-/// The headers of the image at `start`, which the loader has checked ("PE Format").
+/// Returns the headers of the image at `start`, which the loader has validated ("PE Format").
 inline const IMAGE_NT_HEADERS& image_headers(std::uintptr_t start) noexcept {
   const auto& dos = *reinterpret_cast<const IMAGE_DOS_HEADER*>(start);
   return *reinterpret_cast<const IMAGE_NT_HEADERS*>(start +

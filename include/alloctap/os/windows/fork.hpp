@@ -4,7 +4,7 @@
 
 namespace alloctap::os {
 
-/// Windows has no fork: there is nothing to be told of.
+/// Does nothing: Windows has no fork.
 inline bool register_fork_handlers(void (*)(), void (*)(), void (*)()) noexcept { return true; }
 
 }  // namespace alloctap::os

@@ -1,5 +1,5 @@
-// Windows makes no copy of a process that Wine would make too (PssCaptureSnapshot): the threads
-// are stopped for as long as the scan runs.
+/// Stop-the-world by suspending the threads for the whole scan. Wine does not support copies of a
+/// process (PssCaptureSnapshot).
 #pragma once
 
 #include "alloctap/os/errno_guard.hpp"
@@ -26,7 +26,7 @@ inline int FrozenProcess::start(const FreezeRequest& request) noexcept {
   const std::size_t room = request.stack.size() / sizeof(HANDLE);
   ThreadStops stops({reinterpret_cast<HANDLE*>(request.stack.data()), room}, request.threads);
   {
-    // No thread is stopped in the middle of giving pages back.
+    // Threads are not stopped while they free pages.
     const PageRelease hold;
     stops.stop_all();
   }

@@ -9,8 +9,7 @@
 
 namespace alloctap::os {
 
-/// The length is that of the function's entry in the unwind tables, which leaf functions have none
-/// of: theirs is 0.
+/// The size is from the function's unwind table entry; leaf functions have no entry, and size 0.
 inline FunctionSymbol find_function_symbol(const void* address) noexcept {
   const auto place = reinterpret_cast<std::uintptr_t>(address);
   const LoadedModule module = find_module(place);

@@ -1,5 +1,5 @@
-// WaitOnAddress, since Windows 8 (Synchronization.lib). It neither allocates nor takes the loader's
-// lock.
+/// Futex by WaitOnAddress, since Windows 8 (Synchronization.lib). It neither allocates nor takes
+/// the loader lock.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ inline void* word_address(const std::atomic<std::uint32_t>& word) noexcept {
   return const_cast<std::atomic<std::uint32_t>*>(&word);
 }
 
-/// Rounded up to milliseconds: a limit above 0 is none of 0.
+/// Rounds the timeout up to milliseconds, so that a positive one is not 0.
 inline void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                        std::int64_t timeout_ns) noexcept {
   constexpr std::int64_t kMillisecond = 1'000'000;

@@ -6,7 +6,7 @@
 
 namespace alloctap::os {
 
-/// A handle that closes itself. Move-only.
+/// An owned handle. Move-only.
 class Handle {
  public:
   Handle() noexcept = default;
@@ -22,7 +22,7 @@ class Handle {
 
   explicit operator bool() const noexcept { return handle_ != nullptr; }
   [[nodiscard]] HANDLE get() const noexcept { return handle_; }
-  /// Gives up ownership.
+  /// Releases ownership of the handle.
   [[nodiscard]] HANDLE release() noexcept { return std::exchange(handle_, nullptr); }
 
  private:

@@ -1,4 +1,4 @@
-/// What is in a heap.
+/// Enumeration of a heap's blocks.
 #pragma once
 
 #include "alloctap/os/windows/api.hpp"
@@ -7,10 +7,9 @@ namespace alloctap::os {
 
 inline bool is_process_heap(HANDLE heap) noexcept { return heap == ::GetProcessHeap(); }
 
-/// Calls `visit(void* block, std::size_t bytes)` for each block of `heap` that is in use; no other
-/// thread may change the heap meanwhile. Allocates nothing; GetLastError changes. Blocks that the
-/// system's own walk does not tell, or tells under another address, as it may where a debugging
-/// layer stands in front of the heap, are missing.
+/// Calls `visit(void* block, std::size_t bytes)` for each used block of `heap`, which no other
+/// thread may change meanwhile. Allocates nothing; GetLastError changes. Misses blocks that
+/// HeapWalk omits, or reports at another address, as a debug layer of the heap may.
 template <class Visit>
 void visit_heap_blocks(HANDLE heap, Visit&& visit) noexcept {
   PROCESS_HEAP_ENTRY entry{};

@@ -1,5 +1,4 @@
-// A key that Windows takes from whatever program is in front, and hands to the one that asked for
-// it.
+/// System-wide hot key that Windows delivers to the program that registered it.
 #pragma once
 
 #include <array>
@@ -12,11 +11,11 @@ namespace alloctap::os {
 struct HotKey {
   /// Any of MOD_ALT, MOD_CONTROL, MOD_SHIFT and MOD_WIN.
   UINT modifiers = 0;
-  /// The number of a virtual key: 'D', '0', VK_F9.
+  /// Virtual key code: 'D', '0', VK_F9.
   UINT key = 0;
 
-  /// Whether there is such a key, and Alt, Control or Windows are pressed with it: any other is
-  /// what people write text with.
+  /// Returns whether the key code exists and is combined with Alt, Control or Windows. Other keys
+  /// are needed to type text.
   [[nodiscard]] constexpr bool valid() const noexcept {
     constexpr UINT kNotForText = MOD_ALT | MOD_CONTROL | MOD_WIN;
     constexpr UINT kLast = 0xFE;
@@ -25,7 +24,7 @@ struct HotKey {
   }
 };
 
-/// "Ctrl+Alt+D"; keys that are neither letters, digits nor F1 to F24 are told by their numbers.
+/// Text such as "Ctrl+Alt+D"; keys other than letters, digits and F1 to F24 appear as numbers.
 class HotKeyName {
  public:
   explicit HotKeyName(HotKey key) noexcept {

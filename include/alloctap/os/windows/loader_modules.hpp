@@ -1,4 +1,4 @@
-/// The loader's own list of modules.
+/// The loader's list of modules.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace alloctap::os {
 
-/// A module that the loader has, in the middle of being loaded or unloaded perhaps.
+/// A module in the loader's list, perhaps during its load or unload.
 struct LoaderModule {
   std::uintptr_t start = 0;
   /// Valid during the visit.
   std::wstring_view path;
 };
 
-/// Calls `visit(const LoaderModule&)` for each module, in the order in which they were loaded, with
-/// the loader's lock held: no module is unloaded meanwhile. So `visit` calls no function of
-/// the loader, allocates nothing of the host's, and waits for no thread that might. Control plane;
-/// false where this Windows does not offer its list.
+/// Calls `visit(const LoaderModule&)` for each module in load order, with the loader lock held: no
+/// module is unloaded meanwhile. `visit` must not call the loader, allocate from the host, or wait
+/// for a thread that may do either. Returns false if this Windows does not offer its list. Control
+/// plane.
 template <class Visit>
 bool visit_loader_modules(Visit&& visit) noexcept {
   using Callback = void NTAPI(const LDR_DATA_TABLE_ENTRY*, void* context, BOOLEAN* stop);

@@ -1,5 +1,5 @@
-// The system names mapped files by device, as in \Device\HarddiskVolume3\game\game.exe; Wine as in
-// \??\C:\game\game.exe. Users know them by drive.
+/// Paths of mapped files. The system's begin with a device (\Device\HarddiskVolume3\game\game.exe)
+/// or, in Wine, with \??\ (\??\C:\game\game.exe); users know drive letters.
 #pragma once
 
 #include <algorithm>
@@ -11,24 +11,24 @@
 #include "alloctap/os/windows/api.hpp"
 #include "alloctap/os/windows/utf8.hpp"
 #include "alloctap/os/windows/wide_path.hpp"
-// After the headers that it is made of.
+// After the headers that psapi.h depends on.
 #include <psapi.h>
 
 namespace alloctap::os {
 
-/// A path and the drive that stands in front of it; a drive of '\0' where it has none.
+/// A path and its drive letter; '\0' if it has no drive.
 struct DrivePath {
   wchar_t drive = L'\0';
   std::wstring_view path;
 };
 
-/// Whether `path` lies on what is called `device`.
+/// Returns whether `path` is on `device`.
 inline bool lies_on_device(std::wstring_view path, std::wstring_view device) noexcept {
   return !device.empty() && path.size() > device.size() && path.starts_with(device) &&
          path[device.size()] == L'\\';
 }
 
-/// By the drives that there are.
+/// Finds the drive whose device the path begins with.
 inline DrivePath find_drive(std::wstring_view path) noexcept {
   constexpr std::wstring_view kNamed = L"\\??\\";
   if (path.starts_with(kNamed)) return {.path = path.substr(kNamed.size())};
@@ -45,9 +45,9 @@ inline DrivePath find_drive(std::wstring_view path) noexcept {
   return {.path = path};
 }
 
-/// The path of the file that is mapped at `address`, in `buffer`; empty where there is none.
+/// Returns the path of the file mapped at `address`, stored in `buffer`; empty if not a file's.
 inline std::string_view mapped_file(const void* address, std::span<char> buffer) noexcept {
-  // The longest path that is told; longer ones are not.
+  // Longer paths are not reported.
   std::array<wchar_t, 1024> system;
   const DWORD units = ::K32GetMappedFileNameW(::GetCurrentProcess(), const_cast<void*>(address),
                                               system.data(), static_cast<DWORD>(system.size()));

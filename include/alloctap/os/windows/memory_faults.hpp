@@ -1,5 +1,5 @@
-// An access that is refused is an exception, which the system offers first to the handlers of the
-// process and then to the frames of the thread. Any number of handlers has its turn.
+/// Memory faults by vectored exception handlers, which run before the frame-based handlers of the
+/// thread. Any number can be registered.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ inline LONG CALLBACK handle_memory_fault(EXCEPTION_POINTERS* exception) noexcept
   return verdict == FaultVerdict::kRetry ? EXCEPTION_CONTINUE_EXECUTION : EXCEPTION_CONTINUE_SEARCH;
 }
 
-/// In front of the handlers that are there.
+/// Installs the handler before the existing ones.
 inline bool catch_memory_faults(FaultListener listener) noexcept {
   static constinit std::atomic<bool> installed{false};
   if (!add_fault_listener(listener)) return false;

@@ -1,5 +1,5 @@
-// VirtualQuery tells of memory, region by region, and K32GetMappedFileName of the file in it.
-// Neither takes the loader's lock; the latter allocates in Wine.
+/// Memory map by VirtualQuery, with file names by K32GetMappedFileName. Neither takes the loader
+/// lock; the latter allocates in Wine.
 #pragma once
 
 #include <algorithm>
@@ -30,8 +30,8 @@ inline MemoryRegion describe_region(const MEMORY_BASIC_INFORMATION& system) noex
   return region;
 }
 
-/// `name(allocation)` is asked for the path of each file. Reserved address space is a region that
-/// can neither be read nor written.
+/// Visits regions and calls `name(allocation)` for the path of each file. Reserved address space is
+/// a region that can be neither read nor written.
 template <class Name, class Visit>
 bool visit_regions(Name&& name, Visit&& visit) noexcept {
   const void* allocation = nullptr;
@@ -67,7 +67,7 @@ inline constexpr bool kCopiesProtectedMemory = false;
 
 inline bool may_hold_module(const MemoryRegion& region) noexcept { return !region.path.empty(); }
 
-/// How much of `[address, address + bytes)` can be read.
+/// Returns the length of the readable prefix of `[address, address + bytes)`.
 inline std::size_t readable_bytes(std::uintptr_t address, std::size_t bytes) noexcept {
   std::size_t readable = 0;
   MEMORY_BASIC_INFORMATION system;

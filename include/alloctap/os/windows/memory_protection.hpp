@@ -23,7 +23,7 @@ inline DWORD page_protection(Protection protection) noexcept {
 inline bool protect_pages(std::uintptr_t address, std::size_t bytes,
                           Protection protection) noexcept {
   const std::uintptr_t end = address + bytes;
-  // One call is for pages of one allocation, and each step of addresses may be one by itself.
+  // VirtualProtect covers one allocation, and each 64 KiB step may be one.
   for (std::uintptr_t start = address; start < end;) {
     const std::uintptr_t stop = std::min(end, AddressSteps::step_of(start) + AddressSteps::kBytes);
     DWORD before = 0;
@@ -50,7 +50,7 @@ inline bool may_write(std::uintptr_t address, std::size_t bytes) noexcept {
   return true;
 }
 
-/// "error 5: Access is denied., which ...".
+/// Returns "error 5: Access is denied.; ...", from GetLastError.
 inline std::string why_code_is_forbidden() {
   const DWORD error = ::GetLastError();
   return "error " + std::to_string(error) + ": " + WindowsErrorTexts::find(error) +

@@ -1,6 +1,5 @@
-// What user32.dll has to do with keys and the messages of threads. A program that asks for none
-// needs no such library, which makes a process one with windows: so it is loaded when it is first
-// asked.
+/// Hot key and thread message functions of user32.dll, loaded at first use: the library turns a
+/// process into one with windows.
 #pragma once
 
 #include "alloctap/os/windows/api.hpp"
@@ -8,7 +7,7 @@
 
 namespace alloctap::os {
 
-/// Its functions; null where `error` says why.
+/// The functions; null if `error` is set.
 struct MessageQueue {
   decltype(&::RegisterHotKey) register_key = nullptr;
   decltype(&::UnregisterHotKey) unregister_key = nullptr;
@@ -17,7 +16,7 @@ struct MessageQueue {
   decltype(&::PostThreadMessageW) post = nullptr;
   int error = 0;
 
-  /// Loaded by the first call.
+  /// Returns the functions; the first call loads the library.
   static const MessageQueue& get() noexcept {
     static const MessageQueue queue = load();
     return queue;

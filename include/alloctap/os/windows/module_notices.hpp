@@ -1,6 +1,6 @@
-// LdrRegisterDllNotification, since Windows Vista ("LdrRegisterDllNotification function"). No
-// header declares it, nor what it tells. Of a module that comes it tells before its imports are
-// bound, of one that goes after its last call and before it is unmapped.
+/// Module notices by LdrRegisterDllNotification, since Windows Vista ("LdrRegisterDllNotification
+/// function"), which no header declares. It reports a loaded module before its imports are bound,
+/// and an unloaded one after its last call and before it is unmapped.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ namespace alloctap::os {
 
 inline constexpr bool kLoaderGivesNotice = true;
 
-/// LDR_DLL_NOTIFICATION_DATA: the same for both reasons.
+/// LDR_DLL_NOTIFICATION_DATA, whose layout is equal for both reasons.
 struct DllNotification {
   ULONG flags;
   const UNICODE_STRING* full_name;
@@ -35,7 +35,7 @@ struct ModuleNoticeCall {
   static void CALLBACK pass_on(ULONG reason, const DllNotification* what, void* context) {
     constexpr ULONG kLoaded = 1;
     const auto start = reinterpret_cast<std::uintptr_t>(what->start);
-    // Longer ones are left out: a part of a path is another file's.
+    // Longer paths are omitted, because a truncated path names another file.
     std::array<char, 1024> buffer;
     const ModuleNotice notice{
         .what = reason == kLoaded ? ModuleNotice::What::kLoaded : ModuleNotice::What::kUnloading,
@@ -52,7 +52,7 @@ struct ModuleNoticeCall {
     for (const std::wstring_view prefix : {L"\\\\?\\", L"\\??\\"}) {
       if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
     }
-    // A unit takes three bytes at most.
+    // A UTF-16 unit takes at most three bytes of UTF-8.
     if (name.size() * 3 > buffer.size()) return {};
     const std::string_view path = to_utf8(name, buffer);
     use_slashes(buffer.first(path.size()));
@@ -60,7 +60,7 @@ struct ModuleNoticeCall {
   }
 };
 
-/// A function of ntdll's by its name; nullptr where this Windows has none.
+/// Returns the function `name` of ntdll.dll; nullptr if this Windows lacks it.
 template <class Function>
 Function* system_function(const char* name) noexcept {
   const HMODULE system = ::GetModuleHandleW(L"ntdll.dll");

@@ -1,4 +1,5 @@
-// Sources: "x64 exception handling" (Microsoft), "Struct UNWIND_INFO"; "RtlAddFunctionTable".
+/// Unwind information for moved code. Sources: "x64 exception handling" (Microsoft), "Struct
+/// UNWIND_INFO"; "RtlAddFunctionTable".
 #pragma once
 
 #include <array>
@@ -9,16 +10,16 @@
 
 namespace alloctap::os {
 
-/// The operations of a function's prologue, each in one slot or more, the last one first.
+/// Unwind codes of a function's prologue, the last operation first, in one or more slots each.
 struct PrologueSlots {
   static constexpr std::size_t kMost = 255;
 
-  /// Version and flags, bytes of the prologue, count of slots, frame pointer.
+  /// Version and flags, prologue size, slot count, frame register.
   std::array<std::uint8_t, 4> header{};
   std::array<std::array<std::uint8_t, 2>, kMost> slots{};
 };
 
-/// Slots that the operation in the first of `slots` takes.
+/// Returns the number of slots of the operation that begins at `slot`.
 inline std::size_t slots_of_operation(const std::array<std::uint8_t, 2>& slot) noexcept {
   constexpr std::array<std::uint8_t, 11> kSlots{1, 2, 1, 1, 2, 3, 2, 3, 2, 3, 1};
   const unsigned operation = slot[1] & 15U;
@@ -26,9 +27,9 @@ inline std::size_t slots_of_operation(const std::array<std::uint8_t, 2>& slot) n
   return is_far_allocation ? 3 : operation < kSlots.size() ? kSlots[operation] : 1;
 }
 
-/// Writes what holds at `executed` bytes behind the start of the function whose prologue is at
-/// `info` to `room`: its operations up to there, as of a function without a prologue. Returns the
-/// bytes written; 0 where they do not fit.
+/// Writes UNWIND_INFO to `room` for the state `executed` bytes after the start of the function
+/// whose prologue is at `info`. It has the operations executed by then and an empty prologue.
+/// Returns the bytes written; 0 if they do not fit.
 inline std::size_t write_executed_part(const std::uint8_t* info, std::uintptr_t executed,
                                        std::span<std::byte> room) noexcept {
   PrologueSlots all;
@@ -59,7 +60,8 @@ inline bool describe_moved_code(std::span<const MovedInstruction> instructions,
   const auto* const info = reinterpret_cast<const std::uint8_t*>(base + function->UnwindData);
   constexpr unsigned kIsPart = 4 << 3;
   if ((info[0] & kIsPart) != 0) return false;
-  // All places are told as distances from one that is no higher. Odd ones mean something else.
+  // All addresses are offsets from a common base at or below them. Odd offsets have another
+  // meaning.
   const std::uintptr_t origin = instructions.front().to & ~std::uintptr_t{15};
   auto* const table = reinterpret_cast<RUNTIME_FUNCTION*>(room.data());
   std::size_t used = instructions.size() * sizeof(RUNTIME_FUNCTION);

@@ -1,5 +1,5 @@
-// The C++ library has POSIX extended expressions where the C library has none. It reports what is
-// wrong by exceptions, which stay in here.
+/// Patterns by std::regex in POSIX extended syntax, because the C library has none. Exceptions stay
+/// in this file.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ struct PathPattern::Compiled {
   std::string text;
 };
 
-/// The pattern is wrong from the last beginning of it on that is right.
+/// Compiles the pattern. An error begins after the longest valid proper prefix.
 inline PathPattern::PathPattern(const std::string& pattern, PatternError& error)
     : compiled_(std::make_unique<Compiled>(pattern)) {
   error = {};
@@ -45,7 +45,7 @@ inline bool PathPattern::matches(const std::string& text) const {
   try {
     return std::regex_search(text, *compiled_->regex);
   } catch (const std::regex_error&) {
-    // It would take more steps than the library allows.
+    // The match exceeds the library's complexity limit.
     return false;
   }
 }

@@ -1,4 +1,4 @@
-// Most of it stands in the process' own block of parameters, where it is read without a lock.
+/// Process data, mostly from the process parameters in the PEB, which are read without a lock.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include "alloctap/os/windows/thread_block.hpp"
 #include "alloctap/os/windows/utf8.hpp"
 #include "alloctap/os/windows/wide_path.hpp"
-// After the headers that it is made of.
+// After the headers that psapi.h depends on.
 #include <psapi.h>
 
 namespace alloctap::os {
@@ -35,17 +35,17 @@ inline std::string_view command_line(std::span<char> buffer) noexcept {
   return split_arguments(view_of(process_parameters().CommandLine), buffer);
 }
 
-/// Windows keeps no copy of the environment that a program began with: this is what it has now.
+/// Reads the current environment, because Windows keeps no copy of the initial one.
 inline std::string_view initial_environment(std::string_view name,
                                             std::span<char> buffer) noexcept {
-  // The longest name and value that there can be.
+  // Maximum length of a name or value.
   constexpr std::size_t kUnits = 32 * 1024;
   constexpr std::size_t kBytes = 2 * kUnits * sizeof(wchar_t);
   auto* const pages = static_cast<wchar_t*>(map_pages(kBytes));
   if (pages == nullptr) return {};
   const std::span<wchar_t> value(pages + kUnits, kUnits);
   std::string_view found;
-  // Pages come zeroed, so the name has an end.
+  // Pages are zeroed, so the name is terminated.
   if (!to_utf16(name, {pages, kUnits - 1}).empty()) {
     ::SetLastError(ERROR_SUCCESS);
     const DWORD length = ::GetEnvironmentVariableW(pages, value.data(), kUnits);

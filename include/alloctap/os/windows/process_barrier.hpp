@@ -1,5 +1,5 @@
-// FlushProcessWriteBuffers interrupts every processor that runs a thread of this process; a return
-// from an interrupt serializes. Wine has the function, and in version 8 it does nothing.
+/// Availability of FlushProcessWriteBuffers, which interrupts every processor that runs a thread of
+/// this process; a return from an interrupt serializes. In Wine 8 it does nothing.
 #pragma once
 
 #include "alloctap/os/windows/api.hpp"

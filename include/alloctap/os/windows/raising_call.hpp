@@ -1,5 +1,5 @@
-/// Calls of functions that may not return: an exception of Windows' own that is caught further out
-/// takes their callers' frames away, and no destructor of C++ runs.
+/// Calls of functions that may raise an SEH exception. If a frame further out catches it, the
+/// callers' frames are unwound without C++ destructors.
 ///
 /// Sources: "x64 exception handling" (Microsoft), "Language-specific handler"; GNU as, "SEH".
 #pragma once
@@ -12,8 +12,8 @@
 
 namespace alloctap::os {
 
-/// What is to be done where a call does not return. It runs when the frames go, innermost first, on
-/// the thread that made the call; it may use what is on the stack.
+/// Cleanup for a call that does not return. It runs during the unwind, innermost first, on the
+/// calling thread, and may use the stack's contents.
 struct CallCleanup {
   void (*run)(CallCleanup& self) noexcept = nullptr;
 };
@@ -21,11 +21,11 @@ struct CallCleanup {
 }  // namespace alloctap::os
 
 extern "C" {
-/// Calls `function` with the four words at `arguments` and returns what it returns.
+/// Calls `function` with the four words at `arguments` and returns its result.
 void* alloctap_call_with_cleanup(const void* function, const std::uintptr_t* arguments,
                                  alloctap::os::CallCleanup* cleanup);
 
-/// The handler of that frame; `frame` is its stack pointer.
+/// Exception handler of that frame; `frame` is its stack pointer.
 ALLOCTAP_CALLED_BY_ASSEMBLER inline int alloctap_clean_up_call(EXCEPTION_RECORD* exception,
                                                                std::byte* frame, CONTEXT*,
                                                                void*) noexcept {
@@ -41,9 +41,9 @@ ALLOCTAP_CALLED_BY_ASSEMBLER inline int alloctap_clean_up_call(EXCEPTION_RECORD*
 }
 }
 
-// In a section of its own, of which the linker keeps one: every source file has it, and where they
-// are optimized at link time several stand in one text for the assembler. A return address right
-// before an epilogue counts as in it, where handlers are not asked: so there is a nop.
+// Placed in a link-once section, because every source file has it. Under LTO, several copies are in
+// one assembler text, hence .ifndef. The nop separates the return address from the epilogue, in
+// which handlers are not called.
 #if defined(__x86_64__)
 ALLOCTAP_ASM(R"(
   .ifndef alloctap_call_with_cleanup
@@ -83,8 +83,8 @@ inline std::uintptr_t as_word(const void* pointer) noexcept {
   return reinterpret_cast<std::uintptr_t>(pointer);
 }
 
-/// `function(arguments...)`, of up to four arguments that are numbers or pointers. Where it does
-/// not return, `cleanup` runs.
+/// Calls `function` with up to four numbers or pointers. Runs `cleanup` if the call does not
+/// return.
 template <class... Parameters, class... Arguments>
 void* call_with_cleanup(CallCleanup& cleanup, void* (*function)(Parameters...),
                         Arguments... arguments) {

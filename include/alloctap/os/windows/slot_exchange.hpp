@@ -1,4 +1,4 @@
-/// Changing single words of modules whose pages may be protected.
+/// Compare-and-exchange of a word in a module whose page may be protected.
 #pragma once
 
 #include <atomic>
@@ -9,25 +9,25 @@
 
 namespace alloctap::os {
 
-/// What became of an exchange.
+/// Result of an exchange.
 enum class SlotExchange : std::uint8_t {
   kDone,
-  /// The word held something else in the end.
+  /// The word held another value in the end.
   kChanged,
-  /// The system does not let its page be written.
+  /// The system does not allow writes to the page.
   kRefused,
 };
 
-/// Whether `protection`, of a page, lets it be written.
+/// Returns whether a page with `protection` is writable.
 inline bool is_writable(DWORD protection) noexcept {
   constexpr DWORD kWritable =
       PAGE_READWRITE | PAGE_WRITECOPY | PAGE_EXECUTE_READWRITE | PAGE_EXECUTE_WRITECOPY;
   return (protection & kWritable) != 0;
 }
 
-/// Stores `desired` in `slot`, aligned to its size, if it holds `expected`: other threads read one
-/// or the other. The page is writable for that long, and protected as it was afterwards; so only
-/// one thread at a time may change words of one page. GetLastError may change.
+/// Stores `desired` in `slot`, aligned to its size, if it holds `expected`; other threads read
+/// either value. Makes a protected page writable meanwhile and then restores its protection, so
+/// only one thread at a time may change words of one page. GetLastError may change.
 inline SlotExchange exchange_slot(std::uintptr_t* slot, std::uintptr_t expected,
                                   std::uintptr_t desired) noexcept {
   constexpr DWORD kExecutable = PAGE_EXECUTE | PAGE_EXECUTE_READ;

@@ -5,8 +5,8 @@
 
 namespace alloctap::os {
 
-/// A stack is one allocation: in front its reserved part, then a guard page, then what was used so
-/// far.
+/// Finds the committed part of the stack. A stack is one allocation: reserved part, guard page,
+/// committed part.
 inline StackBounds find_stack_bounds(std::uintptr_t address) noexcept {
   MEMORY_BASIC_INFORMATION region;
   const auto* const place = reinterpret_cast<const void*>(address);

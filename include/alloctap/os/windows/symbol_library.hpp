@@ -18,10 +18,10 @@ inline constexpr std::string_view kSymbolLibrary = "dbghelp";
 
 inline int load_symbol_library() noexcept { return DbgHelp::get().error; }
 
-/// A function's name and where its instruction is from, as DbgHelp fills them in.
+/// A function's name and source line, as DbgHelp fills them in.
 class DbgHelpAnswer {
  public:
-  /// Those of the instruction itself, or of one of the functions inlined there.
+  /// Queries the instruction itself; `ask_inlined` queries a function inlined there.
   [[nodiscard]] bool ask(const DbgHelp& library, std::uintptr_t address) noexcept {
     DWORD64 distance = 0;
     DWORD column = 0;
@@ -42,7 +42,7 @@ class DbgHelpAnswer {
     return true;
   }
 
-  /// Valid until the next question.
+  /// Returns the result, valid until the next query.
   [[nodiscard]] SymbolFrame frame() noexcept {
     SymbolFrame frame;
     const std::wstring_view name(symbol().Name, ::wcsnlen(symbol().Name, kLongestName));
@@ -76,8 +76,8 @@ class DbgHelpAnswer {
   std::array<char, 1024> file_;
 };
 
-/// Where DbgHelp is to believe that the next module, of `bytes` bytes, lies: nowhere that another
-/// was, whatever was unloaded since.
+/// Returns a pretended address for the next module, of `bytes` bytes, that no earlier module had,
+/// even an unloaded one.
 inline std::uintptr_t next_module_place(std::size_t bytes) noexcept {
   constexpr std::uintptr_t kStep = 0x10000;
   static constinit std::uintptr_t next = 0x10'0000'0000;
@@ -86,8 +86,8 @@ inline std::uintptr_t next_module_place(std::size_t bytes) noexcept {
   return place;
 }
 
-/// Its file may be rebuilt from then on. Wine's frees what it never set where a module names a
-/// PDB file that is nowhere.
+/// Unloads the module from DbgHelp, so that its file can be rebuilt. Skipped in Wine, whose version
+/// frees an uninitialized pointer if the module names a missing PDB file.
 inline void unload_module(std::uintptr_t module) noexcept {
   if (!is_wine()) DbgHelp::get().unload_module(DbgHelp::session(), module);
 }
@@ -109,7 +109,7 @@ inline LibrarySymbols::LibrarySymbols(std::string_view path, std::uintptr_t star
   IMAGEHLP_MODULEW64 info{};
   info.SizeOfStruct = sizeof info;
   const bool known = library.module_info(DbgHelp::session(), place, &info) != 0;
-  // It would take the next export below an address for its function.
+  // DbgHelp would report the nearest export below an address as its function.
   if (known && info.SymType != SymNone && info.SymType != SymExport) {
     module_ = place;
   } else {
@@ -137,7 +137,7 @@ void LibrarySymbols::visit_frames(std::uintptr_t address, Visit&& visit) const n
     if (answer.ask(library, address)) visit(answer.frame());
     return;
   }
-  // The last context is that of the function with code of its own.
+  // The last context is the function that the others are inlined in.
   for (DWORD i = 0; i <= inlined; ++i) {
     if (answer.ask_inlined(library, address, context + i)) visit(answer.frame());
   }

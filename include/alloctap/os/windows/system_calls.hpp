@@ -1,10 +1,10 @@
-// Calls of ntdll that the compiler's headers do not declare. Windows has had them since Vista.
+/// System calls of ntdll.dll missing from the compiler's headers; present since Windows Vista.
 #pragma once
 
 #include "alloctap/os/windows/api.hpp"
 
 extern "C" {
-/// The thread of `process` behind `thread`, or the first one if that is null.
+/// Returns in `next` the thread after `thread` in `process`, or the first one if `thread` is null.
 NTSTATUS NTAPI NtGetNextThread(HANDLE process, HANDLE thread, ACCESS_MASK access, ULONG attributes,
                                ULONG flags, HANDLE* next);
 NTSTATUS NTAPI NtSuspendThread(HANDLE thread, ULONG* count_before);

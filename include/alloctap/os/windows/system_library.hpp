@@ -1,4 +1,4 @@
-/// ntdll.dll, without asking the loader.
+/// Functions of ntdll.dll, found without the loader.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,12 @@
 #include "alloctap/os/windows/api.hpp"
 #include "alloctap/os/windows/export_table.hpp"
 
-// Where the loader stored the address of a function of that library, which is no other one's.
+// Import slot with the address of a function that only ntdll.dll defines.
 extern "C" const void* const __imp_NtClose;
 
 namespace alloctap::os {
 
-/// The function of ntdll.dll that is called `name`; 0 if there is none. Takes no lock, allocates
-/// nothing.
+/// Returns the function `name` of ntdll.dll; 0 if undefined. Takes no lock, allocates nothing.
 inline std::uintptr_t find_system_function(std::string_view name) noexcept {
   const auto inside = reinterpret_cast<std::uintptr_t>(__imp_NtClose);
   return ExportTable(find_module(inside).start).find(name);

@@ -1,4 +1,4 @@
-/// Where Windows keeps what is its own.
+/// Path of the Windows directory.
 #pragma once
 
 #include <algorithm>
@@ -13,19 +13,19 @@
 
 namespace alloctap::os {
 
-/// Whether both are the same but for the case of Latin letters, as file systems of Windows have it.
+/// Returns whether the paths are equal but for the case of ASCII letters, as on Windows.
 inline bool is_same_path(std::string_view one, std::string_view other) noexcept {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   return std::equal(one.begin(), one.end(), other.begin(), other.end(),
                     [&](char a, char b) { return lower(a) == lower(b); });
 }
 
-/// The folder of the system.
+/// The Windows directory.
 class SystemPath {
  public:
   constexpr SystemPath() noexcept = default;
 
-  /// Control plane; allocates nothing.
+  /// Returns the path; empty on failure. Control plane; allocates nothing.
   [[nodiscard]] static SystemPath read() noexcept {
     SystemPath path;
     std::array<wchar_t, MAX_PATH> wide{};
@@ -36,7 +36,7 @@ class SystemPath {
     return path;
   }
 
-  /// Whether `path`, with '/' between its parts, lies below it.
+  /// Returns whether `path`, with '/' separators, is below it.
   [[nodiscard]] bool holds(std::string_view path) const noexcept {
     return length_ > 0 && path.size() > length_ && path[length_] == '/' &&
            is_same_path(path.substr(0, length_), {text_.data(), length_});

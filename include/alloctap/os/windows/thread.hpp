@@ -22,15 +22,15 @@ inline ProcessId current_process_id() noexcept {
 
 inline constexpr bool kThreadPointerFollowsStack = true;
 
-/// The last word of the thread's stack, or of its fiber's: the system's block of the thread knows
-/// where that ends, and is elsewhere itself.
+/// Returns the last word of the thread's or fiber's stack. The TEB holds the stack's end; the TEB
+/// itself is not on the stack.
 inline std::uintptr_t thread_pointer() noexcept { return stack_end(*thread_block()); }
 
 inline std::uintptr_t thread_storage() noexcept {
   return reinterpret_cast<std::uintptr_t>(thread_block());
 }
 
-/// Of this process; empty where there is no such thread.
+/// Opens a thread of this process; empty if no such thread exists.
 inline Handle open_thread(ThreadId id, DWORD access) noexcept {
   Handle thread(
       ::OpenThread(access | THREAD_QUERY_LIMITED_INFORMATION, FALSE, static_cast<DWORD>(id)));
@@ -43,9 +43,9 @@ inline bool thread_is_alive(ThreadId id) noexcept {
   return thread && ::WaitForSingleObject(thread.get(), 0) == WAIT_TIMEOUT;
 }
 
-/// GetThreadDescription does the same and allocates.
+/// Queries the kernel, because GetThreadDescription allocates.
 inline std::size_t thread_name(ThreadId id, std::span<char> name) noexcept {
-  // The compiler's headers do not know this number.
+  // This constant is missing from the compiler's headers.
   using Query = NTSTATUS NTAPI(HANDLE, int, void*, ULONG, ULONG*);
   const auto query = reinterpret_cast<Query*>(reinterpret_cast<void*>(&::NtQueryInformationThread));
   constexpr int kThreadNameInformation = 38;

@@ -1,4 +1,4 @@
-// Where Windows keeps what is one thread's (TEB). The layout is the one that winternl.h states.
+/// The thread environment block (TEB). Layout: winternl.h.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace alloctap::os {
 
-/// The calling thread's block, as NtCurrentTeb says. Where it optimizes, g++ 12 warns of what
-/// mingw-w64's headers make of that.
+/// Returns the calling thread's block, as NtCurrentTeb does. An optimizing GCC 12 warns about
+/// mingw-w64's NtCurrentTeb.
 ALLOCTAP_ALWAYS_INLINE TEB* thread_block() noexcept {
 #if defined(__x86_64__) && defined(__GNUC__)
   TEB* block = nullptr;
@@ -20,7 +20,7 @@ ALLOCTAP_ALWAYS_INLINE TEB* thread_block() noexcept {
 #endif
 }
 
-/// The last word of the stack that the thread of `block` is on.
+/// Returns the last word of the stack that the thread of `block` runs on.
 inline std::uintptr_t stack_end(const TEB& block) noexcept {
   const auto& thread = reinterpret_cast<const NT_TIB&>(block);
   return reinterpret_cast<std::uintptr_t>(thread.StackBase) - sizeof(void*);

@@ -1,4 +1,4 @@
-/// The threads of this process.
+/// Enumeration of the threads of this process.
 #pragma once
 
 #include <utility>
@@ -9,8 +9,8 @@
 
 namespace alloctap::os {
 
-/// Calls `visit(Handle&)` for each other thread of the process, with what stopping and reading it
-/// takes; it may keep the handle.
+/// Calls `visit(Handle&)` for each other thread, with a handle that permits to stop and read it.
+/// `visit` may keep the handle.
 template <class Visit>
 void visit_threads(Visit&& visit) noexcept {
   constexpr ACCESS_MASK kAccess =
@@ -23,12 +23,12 @@ void visit_threads(Visit&& visit) noexcept {
     Handle thread(next);
     at = next;
     if (::GetThreadId(next) != self) visit(thread);
-    // A caller that keeps a handle keeps it open for the next step, too.
+    // The next step needs the handle open; a visitor that keeps it keeps it open.
     last = std::move(thread);
   }
 }
 
-/// Whether that is why a thread could not be stopped. Wine says only that it is not allowed.
+/// Returns whether the stop failed because the thread has ended. Wine reports only an access error.
 inline bool has_ended(HANDLE thread, NTSTATUS why) noexcept {
   constexpr NTSTATUS kIsEnding = static_cast<NTSTATUS>(0xC000004B);
   return why == kIsEnding || ::WaitForSingleObject(thread, 0) == WAIT_OBJECT_0;

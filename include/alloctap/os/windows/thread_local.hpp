@@ -1,7 +1,7 @@
-// Compilers reach thread_local variables by a table that the loader allocates when a thread begins,
-// or by calls that allocate: both too late inside malloc. Each thread's own block (TEB) has 64
-// words that TlsAlloc hands out; they are zero when a thread begins, and there until it ends. The
-// layout is the one that winternl.h states.
+/// Thread-local storage in the TEB. Compilers access thread_local variables by a table that the
+/// loader allocates at thread start, or by calls that allocate: unusable inside malloc. Each TEB
+/// has 64 words that TlsAlloc assigns, zeroed at thread start and valid until the thread ends.
+/// Layout: winternl.h.
 #pragma once
 
 #include <array>
@@ -16,11 +16,11 @@
 
 namespace alloctap::os {
 
-/// Where the words begin in a thread's block.
+/// Offset of the words in the TEB.
 inline constexpr std::uint32_t kThreadWords = offsetof(TEB, TlsSlots);
 
-/// `count` words of each thread's block that are neighbours; 0 where there are none left. They are
-/// never given back. Takes locks of the system's and allocates nothing.
+/// Claims `count` adjacent TEB words, permanently. Returns their offset; 0 if none are left. Takes
+/// system locks and allocates nothing.
 inline std::uint32_t claim_thread_words(std::size_t count) noexcept {
   constexpr DWORD kWords = TLS_MINIMUM_AVAILABLE;
   std::array<bool, kWords> claimed{};
@@ -28,7 +28,7 @@ inline std::uint32_t claim_thread_words(std::size_t count) noexcept {
   DWORD last = 0;
   while (row < count) {
     const DWORD index = ::TlsAlloc();
-    // What lies beyond the block is allocated for each thread when it is first used.
+    // Slots beyond the TEB are allocated for each thread at first use.
     if (index >= kWords) {
       if (index != TLS_OUT_OF_INDEXES) ::TlsFree(index);
       break;
@@ -46,15 +46,15 @@ inline std::uint32_t claim_thread_words(std::size_t count) noexcept {
   return found ? kThreadWords + static_cast<std::uint32_t>(first * sizeof(void*)) : 0;
 }
 
-/// A `T` for each thread, all zeros at first, that is reached without a call once one thread asked,
-/// from a thread's first instruction to its last. `T` needs no destructor, and zeros must be a
-/// state of it. `Owner` tells one from another of the same type.
+/// A zero-initialized `T` for each thread, accessed without a call after the first access by any
+/// thread, from a thread's first instruction to its last. `T` needs no destructor, and zeros must
+/// be a valid state. `Owner` separates objects of one type.
 template <class T, class Owner = T>
 class ThreadLocal {
   static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= alignof(void*));
 
  public:
-  /// The calling thread's.
+  /// Returns the calling thread's object.
   ALLOCTAP_ALWAYS_INLINE static T& mine() noexcept {
     std::uint32_t offset = offset_.load(std::memory_order_relaxed);
     if (offset == kUnknown) [[unlikely]] {
@@ -66,7 +66,7 @@ class ThreadLocal {
     return *reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(thread_block()) + offset);
   }
 
-  /// Whether every thread has one of its own. Else all share one, of which nothing may be made.
+  /// Returns whether each thread has its own object. If not, all share one, which must stay unused.
   static bool is_own() noexcept {
     mine();
     return offset_.load(std::memory_order_relaxed) != kNone;
@@ -76,7 +76,7 @@ class ThreadLocal {
   static constexpr std::uint32_t kUnknown = 0;
   static constexpr std::uint32_t kNone = 1;
 
-  /// Two threads may both come here first: what the slower one claimed is lost, once.
+  /// Claims the words. If two threads race here, the slower one leaks its claim, once.
   ALLOCTAP_NOINLINE static std::uint32_t claim() noexcept {
     const std::uint32_t place = claim_thread_words((sizeof(T) + sizeof(void*) - 1) / sizeof(void*));
     std::uint32_t offset = kUnknown;

@@ -1,5 +1,6 @@
-// NtSuspendThread only asks for a stop; NtGetContextThread waits until the thread stands. One that
-// is in a system call stands in front of its return, with the registers that it called with.
+/// Stop-the-world by NtSuspendThread, which is asynchronous; NtGetContextThread waits until the
+/// thread has stopped. In a system call, a thread stops before its return, with the registers of
+/// the call.
 #pragma once
 
 #include <algorithm>
@@ -19,14 +20,14 @@ namespace alloctap::os {
 /// Stops the other threads of the process.
 class ThreadStops {
  public:
-  /// Both have room for what is noted.
+  /// Stores handles and registers in the given arrays.
   ThreadStops(std::span<HANDLE> handles, std::span<ThreadRegisters> threads) noexcept
       : handles_(handles), threads_(threads.first(std::min(handles.size(), threads.size()))) {}
   ThreadStops(const ThreadStops&) = delete;
   ThreadStops& operator=(const ThreadStops&) = delete;
 
-  /// Threads that run make others, so it looks until there are no more. A thread may be
-  /// stopped before one that it makes has begun, which then does not run.
+  /// Stops all threads, repeating until no new ones appear. A thread may be stopped before one that
+  /// it creates has begun, which then does not run.
   void stop_all() noexcept {
     for (bool more = true; more;) {
       const std::size_t before = count_;
@@ -42,7 +43,7 @@ class ThreadStops {
     }
   }
 
-  /// Lets all go on. Once.
+  /// Resumes all threads. Called once.
   void release() noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
       if (handles_[i] == nullptr) continue;
@@ -53,7 +54,7 @@ class ThreadStops {
 
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
-  /// Those that could not be stopped.
+  /// Returns the number of threads that could not be stopped.
   [[nodiscard]] std::size_t unseen() const noexcept {
     const auto threads = threads_.first(count_);
     return without_room_ +
@@ -81,7 +82,7 @@ class ThreadStops {
     ++count_;
   }
 
-  /// Waits until it stands.
+  /// Waits until the thread has stopped and stores its registers.
   void read(std::size_t i) noexcept {
     ThreadRegisters& thread = threads_[i];
     const TEB* const block = handles_[i] == nullptr ? nullptr : block_of(handles_[i]);
@@ -98,7 +99,7 @@ class ThreadStops {
     thread.seen = true;
   }
 
-  /// What has no block holds nothing, nor does what has ended.
+  /// Returns whether the thread has no block or has ended, and so holds no pointers.
   static bool holds_nothing(HANDLE handle) noexcept {
     return block_of(handle) == nullptr || has_ended(handle, 0);
   }

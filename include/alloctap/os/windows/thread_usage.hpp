@@ -7,7 +7,7 @@
 
 namespace alloctap::os {
 
-/// The system counts page faults of processes alone, and those of other threads explain nothing.
+/// Windows counts page faults only per process, which includes those of other threads.
 inline constexpr bool kCountsThreadUsage = false;
 
 inline std::int64_t nanoseconds_of(const FILETIME& time) noexcept {

@@ -1,5 +1,4 @@
-// A trap is an exception, which the system offers first to the handlers of the process and then to
-// the frames of the thread.
+/// Traps by a vectored exception handler, which runs before the frame-based handlers of the thread.
 #pragma once
 
 #include <atomic>
@@ -11,7 +10,8 @@ namespace alloctap::os {
 
 inline constinit std::atomic<ResumePlace> resume_place{nullptr};
 
-/// The system has set the program counter to the instruction that trapped, a breakpoint's too.
+/// Handles a trap. The system reports the address of the trapping instruction, also for a
+/// breakpoint.
 inline LONG CALLBACK handle_trap(EXCEPTION_POINTERS* exception) noexcept {
   const DWORD code = exception->ExceptionRecord->ExceptionCode;
   if (code != EXCEPTION_BREAKPOINT && code != EXCEPTION_ILLEGAL_INSTRUCTION) {
@@ -24,8 +24,8 @@ inline LONG CALLBACK handle_trap(EXCEPTION_POINTERS* exception) noexcept {
   return EXCEPTION_CONTINUE_EXECUTION;
 }
 
-/// In front of the handlers that are there; one that is added in front of it goes first, and passes
-/// on what is not its own.
+/// Installs the handler before the existing ones. A handler that is added before it later runs
+/// first and passes on exceptions that are not its own.
 inline bool catch_traps(ResumePlace resume) noexcept {
   static constinit bool installed = false;
   resume_place.store(resume, std::memory_order_release);

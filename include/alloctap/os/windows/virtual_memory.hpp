@@ -1,5 +1,5 @@
-// VirtualAlloc gives address space in steps of 64 KiB and takes it back as a whole only. A part
-// that is given back costs no memory from then on; its addresses are free once all parts are.
+/// Pages by VirtualAlloc, which reserves address space in 64 KiB units and releases it only as a
+/// whole. A part that is freed is decommitted; its addresses are released once all parts are.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace alloctap::os {
 
-/// Of all processors that are known here; 64-bit Windows has no other.
+/// Page size of all supported processors; 64-bit Windows has no other.
 inline std::size_t page_size() noexcept { return 4096; }
 
 inline void* map_pages(std::size_t bytes) noexcept {
@@ -22,19 +22,19 @@ inline void* map_pages(std::size_t bytes) noexcept {
   return ::VirtualAlloc(nullptr, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
 }
 
-/// Whether no page of the allocation that begins at `base` is in use.
+/// Returns whether no page of the allocation at `base` is committed.
 inline bool is_given_back(const void* base) noexcept {
   MEMORY_BASIC_INFORMATION region;
   const bool known = ::VirtualQuery(base, &region, sizeof region) != 0;
   if (!known || region.AllocationBase != base || region.State != MEM_RESERVE) return false;
-  // Neighbours of one state are one region.
+  // VirtualQuery merges adjacent pages of equal state into one region.
   const auto* const end = static_cast<const char*>(base) + region.RegionSize;
   return ::VirtualQuery(end, &region, sizeof region) == 0 || region.AllocationBase != base;
 }
 
-/// The right to give pages back, of one thread at a time: two that give back the last two parts of
-/// an allocation must not both release the addresses. A thread that has to wait polls, so that no
-/// thread has to be woken: the waiting one may be stopped.
+/// Lock for freeing pages: two threads that free the last two parts of an allocation must not both
+/// release its addresses. Waiters poll, because a wake-up could be sent to a thread that is
+/// stopped.
 class PageRelease {
  public:
   PageRelease() noexcept {
@@ -48,7 +48,7 @@ class PageRelease {
   static inline constinit std::atomic<bool> taken_{false};
 };
 
-/// Gives back what of the allocation at `start` lies before `end`; returns where that ends.
+/// Frees the part of the allocation at `start` before `end`. Returns the end of that part.
 inline char* unmap_in_allocation(char* start, char* end) noexcept {
   MEMORY_BASIC_INFORMATION region;
   if (::VirtualQuery(start, &region, sizeof region) == 0) return end;
@@ -71,7 +71,7 @@ inline void unmap_pages(void* address, std::size_t bytes) noexcept {
   while (start < end) start = unmap_in_allocation(start, end);
 }
 
-/// In pieces of one step each, because other pages of a step may be mapped at by other calls.
+/// Maps each 64 KiB step by itself, because other calls may map other pages of a step.
 inline bool map_pages_at(std::uintptr_t address, std::size_t bytes) noexcept {
   const ErrnoGuard preserve_error;
   const std::uintptr_t end = address + bytes;
@@ -86,10 +86,10 @@ inline bool map_pages_at(std::uintptr_t address, std::size_t bytes) noexcept {
   return true;
 }
 
-/// Windows gives large pages to programs with a privilege for them alone, and never later.
+/// Does nothing: large pages need a privilege, and cannot be enabled later.
 inline void use_huge_pages(void*, std::size_t, bool) noexcept {}
 
-/// A page is brought in once here, whatever touches it first.
+/// Does nothing: a read or write maps a page here only once.
 inline void bring_in_pages(void*, std::size_t) noexcept {}
 
 }  // namespace alloctap::os

@@ -1,5 +1,5 @@
-// Paths as the functions for files take them: UTF-16, and of any length only where they are
-// absolute and begin with \\?\ ("Naming Files, Paths, and Namespaces").
+/// Paths for file functions: UTF-16, and beyond the length limit only if absolute with the prefix
+/// \\?\ ("Naming Files, Paths, and Namespaces").
 #pragma once
 
 #include <algorithm>
@@ -13,12 +13,12 @@
 
 namespace alloctap::os {
 
-/// Like all paths of alloctap, one that the system tells has '/' between its parts.
+/// Replaces '\' separators by the '/' of all paths in alloctap.
 inline void use_slashes(std::span<char> path) noexcept {
   std::replace(path.begin(), path.end(), '\\', '/');
 }
 
-/// `path`, in UTF-8, for a call of a file function. Takes pages of its own while it is alive.
+/// A UTF-8 path converted for a file function. Maps pages while it exists.
 class WidePath {
  public:
   explicit WidePath(const char* path) noexcept : text_(static_cast<wchar_t*>(map_pages(kBytes))) {
@@ -33,14 +33,14 @@ class WidePath {
   WidePath(const WidePath&) = delete;
   WidePath& operator=(const WidePath&) = delete;
 
-  /// Empty where the path is empty, no UTF-8, or too long even so: no file has that name.
+  /// Returns the path; empty if it was empty, invalid UTF-8 or too long. No file has that name.
   [[nodiscard]] const wchar_t* c_str() const noexcept { return start_ != nullptr ? start_ : L""; }
 
  private:
-  /// The longest path, and as much again to make it absolute in.
+  /// The longest path, and space to make it absolute.
   static constexpr std::size_t kUnits = 32 * 1024;
   static constexpr std::size_t kBytes = 3 * kUnits * sizeof(wchar_t);
-  /// Directories, whose limit is the lowest, may be this long.
+  /// Length limit for directories, the lowest one.
   static constexpr std::size_t kShort = 248;
   static constexpr std::wstring_view kLong = L"\\\\?\\";
   static constexpr std::size_t kPrefix = 8;
@@ -49,7 +49,7 @@ class WidePath {
     wchar_t* const whole = text_ + kUnits + 2 * kPrefix;
     const DWORD length = ::GetFullPathNameW(start_, kUnits, whole, nullptr);
     const bool has_drive = length > 2 && length < kUnits && whole[1] == L':';
-    // What begins otherwise is long already, or a network's, whose form is another.
+    // Other paths already have the prefix, or are network paths with another form of it.
     if (!has_drive) return;
     start_ = whole - kLong.size();
     std::copy(kLong.begin(), kLong.end(), start_);
