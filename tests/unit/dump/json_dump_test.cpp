@@ -131,7 +131,7 @@ TEST_CASE("stacks are leaf-first indices into the frames") {
        "suppressed_by": null, "outside_size_range": false, "allocations": 1234567, "allocated_bytes": 99, "live_allocations": 0,
        "live_bytes": 0, "temporary_allocations": 1234567, "unreachable": null}])json"));
   CHECK(report["mappings"] == json::parse(R"({"mappings": 9, "unmappings": 4,
-      "mapped_bytes": 40960, "live_mappings": 2, "live_bytes": 8192, "peak_live_bytes": 12288,
+      "mapped_bytes": 40960, "live_mappings": 2, "live_bytes": 8192, "peak_live_bytes": 12288, "dropped": 0,
       "stacks": [{"frames": [0, 1, 3], "live_mappings": 2, "live_bytes": 8192}]})"));
 }
 
