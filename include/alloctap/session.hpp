@@ -20,7 +20,8 @@ class [[nodiscard]] Session {
   }
   ~Session() { end(); }
 
-  /// Stops recording now. Later calls do nothing.
+  /// Stops recording now. Inside a dump's output, stops it when the dump has ended. Later calls do
+  /// nothing.
   void end() noexcept {
     if (auto* stop = std::exchange(stop_, nullptr); stop != nullptr) stop();
   }

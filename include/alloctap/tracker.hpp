@@ -140,8 +140,8 @@ class Tracker {
 
   /// Checks the red zones of all live blocks and the contents of quarantined ones, as
   /// `Config::Checks` demand. Stops other threads meanwhile. Later snapshots contain the faults
-  /// found. Returns false, without checking, if a thread could not be stopped outside of the
-  /// tracker.
+  /// found. Returns false, without checking, inside a dump or if a thread could not be stopped
+  /// outside of the tracker.
   static bool verify_all()
     requires(Config::Checks::kChecks);
 

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,9 +13,10 @@
 #include "alloctap/hook/hook_claims.hpp"
 #include "alloctap/os/thread_local.hpp"
 #include "alloctap/record/checking_recorder.hpp"
-#include "alloctap/runtime/control_lock.hpp"
+#include "alloctap/runtime/control_scope.hpp"
 #include "alloctap/runtime/fork_handlers.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
+#include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/session_annotations.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/tag/tag_scope.hpp"
@@ -79,11 +79,13 @@ class TrackerSession {
     OfferedAnnotations::offer(slots);
   }
 
-  /// Stops the session. Acquires the control lock.
+  /// Stops the session. Acquires the control lock. Inside a dump, whose thread holds that lock, it
+  /// returns at once, and the session stops when the dump has ended.
   static void stop() noexcept {
+    if (holds_tracker_lock()) return ControlScope::defer(deferred_stop_);
     const ReentrancyGuard guard;
     Sink::modules().unwatch();
-    const std::lock_guard hold(control_lock);
+    const ControlScope hold;
     Hook::uninstall();
     Sink::end_session();
     if constexpr (requires { Observers::on_stop(); }) Observers::on_stop();
@@ -160,6 +162,7 @@ class TrackerSession {
           },
       .resume = []() noexcept { Sink::mode().resume(); },
   };
+  static inline constinit ControlScope::Deferred deferred_stop_{&stop};
   static inline constinit std::atomic<bool> running_{false};
 };
 

@@ -1,8 +1,10 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "alloctap/dump/text_dump.hpp"
 #include "alloctap/impl/tracker.hpp"
 #include "alloctap/queue/buffer_queue.hpp"
 #include "alloctap/status.hpp"
@@ -37,6 +39,8 @@ struct TinyConfig : DefaultConfig {
 struct FirstHook;
 struct SecondHook;
 struct FailingHook;
+struct EndedInDumpHook;
+struct DumpedHook;
 
 }  // namespace
 
@@ -70,4 +74,24 @@ TEST_CASE("a queue that is given too little memory says how much it needs") {
   CHECK(says(status, "limits.max_queue_bytes = 100"));
   CHECK(says(status, "give at least"));
   CHECK_FALSE(T::running());
+}
+
+TEST_CASE("a session that ends inside a dump's output stops when the dump has ended") {
+  using T = Tracker<BlindConfig<EndedInDumpHook, true>>;
+  using Dumped = Tracker<ScriptedConfig<DumpedHook>>;
+  for (int i = 0; i < 2; ++i) {
+    auto session = T::start();
+    REQUIRE(session.ok());
+    int still_running = 0;
+    CallbackOutput output([&](std::string_view) {
+      session->end();
+      still_running += static_cast<int>(T::running());
+      return alloctap::Status();
+    });
+    // The ended session may be of the tracker that dumps, or of another.
+    CHECK((i == 0 ? T::dump(TextDump{}, output) : Dumped::dump(TextDump{}, output)).ok());
+    CHECK(still_running > 0);
+    CHECK_FALSE(T::running());
+  }
+  CHECK(T::start().ok());
 }

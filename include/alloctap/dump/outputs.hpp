@@ -138,7 +138,7 @@ class MemoryOutput {
 
 /// Calls `callback(std::string_view)` for each piece of text, in order. It returns a Status; an
 /// error ends the dump. Its allocations are not recorded. If it requests a dump or a snapshot from
-/// a tracker, it gets an error.
+/// a tracker, it gets an error. If it ends a session, recording stops when the dump has ended.
 template <class Callback>
   requires std::is_invocable_r_v<Status, Callback&, std::string_view>
 class CallbackOutput {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -14,7 +13,7 @@
 #include "alloctap/dump/named_stacks.hpp"
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/record/checking_recorder.hpp"
-#include "alloctap/runtime/control_lock.hpp"
+#include "alloctap/runtime/control_scope.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/snapshot/diff.hpp"
 #include "alloctap/snapshot/leaks.hpp"
@@ -40,7 +39,7 @@ Result<Session> Tracker<Config>::start() {
   if (Status status = refuse_inside_dump(); !status.ok()) return status;
   const ReentrancyGuard guard;
   {
-    const std::lock_guard hold(control_lock);
+    const ControlScope hold;
     if (Status status = TrackerSession<Config>::start_locked(); !status.ok()) return status;
   }
   RecorderOf<Config>::modules().watch();
@@ -57,7 +56,7 @@ template <class Config>
 Result<Snapshot> Tracker<Config>::snapshot(SnapshotOptions options) {
   if (Status status = refuse_inside_dump(); !status.ok()) return status;
   const ReentrancyGuard guard;
-  const std::lock_guard hold(control_lock);
+  const ControlScope hold;
   if (options.reachability == Reachability::kNotAsked)
     return TrackerSnapshot<Config>::take(options);
   arch::RegisterValues mine{};
@@ -79,7 +78,7 @@ template <class Config>
 Result<ModuleTable> Tracker<Config>::modules() {
   if (Status status = refuse_inside_dump(); !status.ok()) return status;
   const ReentrancyGuard guard;
-  const std::lock_guard hold(control_lock);
+  const ControlScope hold;
   RecorderOf<Config>::modules().update_locked();
   return TrackerReport<Config>::modules();
 }
@@ -88,7 +87,7 @@ template <class Config>
 Result<Leaks> Tracker<Config>::leaks(const Snapshot& snapshot, const Suppressions& suppressions) {
   if (Status status = refuse_inside_dump(); !status.ok()) return status;
   const ReentrancyGuard guard;
-  const std::lock_guard hold(control_lock);
+  const ControlScope hold;
   return TrackerReport<Config>::leaks(snapshot, suppressions);
 }
 
@@ -114,7 +113,7 @@ Result<SortedMisuses> Tracker<Config>::misuses(const Snapshot& snapshot,
                                                const Suppressions& suppressions) {
   if (Status status = refuse_inside_dump(); !status.ok()) return status;
   const ReentrancyGuard guard;
-  const std::lock_guard hold(control_lock);
+  const ControlScope hold;
   return TrackerReport<Config>::misuses(snapshot, suppressions);
 }
 
@@ -122,7 +121,7 @@ template <class Config>
 Result<NamedStacks> Tracker<Config>::name_stacks(std::span<const StackId> stacks) {
   if (Status status = refuse_inside_dump(); !status.ok()) return status;
   const ReentrancyGuard guard;
-  const std::lock_guard hold(control_lock);
+  const ControlScope hold;
   RecorderOf<Config>::modules().update_locked();
   return TrackerReport<Config>::name_stacks(stacks);
 }
@@ -134,7 +133,7 @@ Status Tracker<Config>::dump(const Policy& policy, OutputRef output) {
                 "what is dumped does not model DumpPolicy: see alloctap/dump/dump_policy.hpp");
   if (Status status = refuse_inside_dump(); !status.ok()) return status;
   const ReentrancyGuard guard;
-  const std::lock_guard hold(control_lock);
+  const ControlScope hold;
   const Result<Snapshot> snapshot = TrackerSnapshot<Config>::take();
   if (!snapshot.ok()) return snapshot.status();
   return TrackerReport<Config>::write(*snapshot, policy, output);
@@ -145,7 +144,7 @@ template <class Policy>
 Status Tracker<Config>::dump(const Snapshot& snapshot, const Policy& policy, OutputRef output) {
   if (Status status = refuse_inside_dump(); !status.ok()) return status;
   const ReentrancyGuard guard;
-  const std::lock_guard hold(control_lock);
+  const ControlScope hold;
   return TrackerReport<Config>::write(snapshot, policy, output);
 }
 
@@ -178,11 +177,12 @@ template <class Config>
 bool Tracker<Config>::verify_all()
   requires(Config::Checks::kChecks)
 {
+  if (holds_tracker_lock()) return false;
   const ReentrancyGuard guard;
   FoundMisuses found;
   bool quiet = false;
   {
-    const std::lock_guard hold(control_lock);
+    const ControlScope hold;
     quiet = ThreadStates::close_gate();
     if (quiet) found = RecorderOf<Config>::sweep();
     ThreadStates::open_gate();

@@ -12,10 +12,13 @@
 #include <cstring>
 #include <new>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "alloctap/check/release_match.hpp"
+#include "alloctap/dump/outputs.hpp"
+#include "alloctap/dump/text_dump.hpp"
 #include "tests/contract/checks/checked_tracker.hpp"
 #include "tests/contract/hooks/hooked_program.hpp"
 
@@ -248,6 +251,18 @@ TEST_CASE("pvalloc gives whole pages, and what is behind them is not the program
   });
   REQUIRE(bad.size() == 1);
   CHECK(bad[0].changed.first == static_cast<std::int64_t>(page));
+}
+
+TEST_CASE("a look at all blocks is refused inside a dump") {
+  static_cast<void>(faults_of([] {
+    bool looked = false;
+    CallbackOutput output([&](std::string_view) {
+      looked |= CheckedTracker::verify_all();
+      return alloctap::Status();
+    });
+    CHECK(CheckedTracker::dump(TextDump{}, output).ok());
+    CHECK_FALSE(looked);
+  }));
 }
 
 TEST_CASE("a write to a freed block is found by a look at all blocks") {
