@@ -77,7 +77,7 @@ TEST_CASE("a queue that is given too little memory says how much it needs") {
 }
 
 TEST_CASE("a session that ends inside a dump's output stops when the dump has ended") {
-  using T = Tracker<BlindConfig<EndedInDumpHook, true>>;
+  using T = Tracker<ScriptedConfig<EndedInDumpHook>>;
   using Dumped = Tracker<ScriptedConfig<DumpedHook>>;
   for (int i = 0; i < 2; ++i) {
     auto session = T::start();

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <type_traits>
 
 #include "alloctap/annotate.hpp"
@@ -18,7 +17,8 @@
 #include "alloctap/os/clock.hpp"
 #include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/thread_local.hpp"
-#include "alloctap/runtime/control_lock.hpp"
+#include "alloctap/runtime/control_scope.hpp"
+#include "alloctap/runtime/fork_handlers.hpp"
 #include "alloctap/runtime/per_thread.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/runtime/thread_state.hpp"
@@ -93,6 +93,7 @@ class GameFramesOf {
   /// Ends a game frame and begins the next, like `frame_mark`, for any `Name`. Never inside a hook.
   static bool mark() noexcept {
     if (inside_tracker()) return refuse();
+    static_cast<void>(ForkHandlers::ensure_registered());
     // Fork waits for recording scopes, so entering one first keeps a mark from being cut by a fork.
     const RecordingScope section;
     if (marking_.exchange(true, std::memory_order_acquire)) return refuse();
@@ -110,7 +111,7 @@ class GameFramesOf {
       return Status::failed_precondition(
           "a budget cannot be set inside of a dump, a hook or an observer");
     }
-    const std::lock_guard hold(control_lock);
+    const ControlScope hold;
     static_cast<void>(ThreadStates::close_gate());
     const bool is_set = budgets_.set(tag.id, limits, action);
     ThreadStates::open_gate();

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <string>
 
@@ -12,7 +11,7 @@
 #include "alloctap/game/growth_chains.hpp"
 #include "alloctap/observe/observer.hpp"
 #include "alloctap/runtime/arena_array.hpp"
-#include "alloctap/runtime/control_lock.hpp"
+#include "alloctap/runtime/control_scope.hpp"
 #include "alloctap/runtime/join_equal.hpp"
 #include "alloctap/runtime/per_thread.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
@@ -78,7 +77,7 @@ class GrowthAdvisor {
   /// wherever `advice` is.
   [[nodiscard]] static std::uint64_t lost() noexcept {
     std::uint64_t lost = 0;
-    const std::lock_guard hold(control_lock);
+    const ControlScope hold;
     static_cast<void>(ThreadStates::close_gate());
     PerThread<Mine>::for_each([&](const Mine& thread) { lost += thread.chains.lost(); });
     ThreadStates::open_gate();
@@ -104,7 +103,7 @@ class GrowthAdvisor {
 
   static bool collect(ArenaArray<GrowthAdvice>& list) noexcept {
     bool complete = true;
-    const std::lock_guard hold(control_lock);
+    const ControlScope hold;
     static_cast<void>(ThreadStates::close_gate());
     PerThread<Mine>::for_each([&](const Mine& thread) {
       thread.chains.for_each([&](StackId stack, const GrowthSums& sums) {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "alloctap/runtime/arena.hpp"
+#include "alloctap/runtime/fork_handlers.hpp"
 #include "alloctap/runtime/futex_lock.hpp"
 #include "alloctap/runtime/text_hash.hpp"
 #include "alloctap/runtime/thread_state.hpp"
@@ -49,6 +50,7 @@ class PoolTable {
   /// Returns an empty handle if all slots are used or if out of memory.
   [[nodiscard]] PoolHandle create(std::string_view name) noexcept {
     name = name.substr(0, kMaxNameLength);
+    static_cast<void>(ForkHandlers::ensure_registered());
     // A fork waits until this scope ends, so it finds the lock free.
     const RecordingScope section;
     const std::lock_guard hold(lock_);

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 
 #include "alloctap/observe/observer.hpp"
-#include "alloctap/runtime/control_lock.hpp"
+#include "alloctap/runtime/control_scope.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 
 namespace alloctap {
@@ -75,14 +74,14 @@ template <class List = ObserverList<>>
 class ListedObserver {
  public:
   explicit ListedObserver(const ObserverFunctions& functions) noexcept : node_{functions} {
-    const std::lock_guard hold(control_lock);
+    const ControlScope hold;
     List::end().store(&node_, std::memory_order_release);
   }
   ListedObserver(const ListedObserver&) = delete;
   ListedObserver& operator=(const ListedObserver&) = delete;
 
   ~ListedObserver() {
-    const std::lock_guard hold(control_lock);
+    const ControlScope hold;
     List::link_to(node_).store(node_.next.load(std::memory_order_relaxed),
                                std::memory_order_relaxed);
     // Observers run inside recording scopes: once all threads have left theirs, no thread can reach

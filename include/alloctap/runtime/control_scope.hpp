@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "alloctap/runtime/control_lock.hpp"
+#include "alloctap/runtime/fork_handlers.hpp"
 
 namespace alloctap {
 
@@ -18,7 +19,10 @@ class ControlScope {
     Deferred* next = nullptr;
   };
 
-  ControlScope() noexcept { control_lock.lock(); }
+  ControlScope() noexcept {
+    static_cast<void>(ForkHandlers::ensure_registered());
+    control_lock.lock();
+  }
   ControlScope(const ControlScope&) = delete;
   ControlScope& operator=(const ControlScope&) = delete;
   ~ControlScope() {

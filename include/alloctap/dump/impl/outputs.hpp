@@ -11,6 +11,7 @@
 #include "alloctap/os/thread.hpp"
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/fork_handlers.hpp"
 
 namespace alloctap {
 
@@ -137,6 +138,7 @@ class OutputText {
 /// Constructs a `T` in the arena. Returns nullptr if out of memory.
 template <class T, class... Arguments>
 T* make_in_arena(Arguments... arguments) noexcept {
+  static_cast<void>(ForkHandlers::ensure_registered());
   void* const place = Arena::allocate(sizeof(T));
   return place == nullptr ? nullptr : ::new (place) T(arguments...);
 }

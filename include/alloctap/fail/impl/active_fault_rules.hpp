@@ -7,6 +7,7 @@
 #include "alloctap/fail/active_fault_rules.hpp"
 #include "alloctap/fail/counted_rule.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/runtime/fork_handlers.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 
 namespace alloctap {
@@ -35,6 +36,7 @@ ALLOCTAP_NOINLINE ALLOCTAP_INLINE void ActiveFaultRules::end(const ThreadRule& r
 }
 
 ALLOCTAP_INLINE CountedRule* ActiveFaultRules::begin_for_all(const FailureRule& rule) noexcept {
+  static_cast<void>(ForkHandlers::ensure_registered());
   const RecordingScope forks_wait;
   const std::lock_guard hold(lock_);
   for (CommonRule& place : places_) {

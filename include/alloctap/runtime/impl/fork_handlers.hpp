@@ -1,28 +1,62 @@
 /// The bodies of runtime/fork_handlers.hpp.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 
 #include "alloctap/macros.hpp"
+#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/fork.hpp"
+#include "alloctap/os/futex.hpp"
+#include "alloctap/os/thread.hpp"
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/runtime/arena_regions.hpp"
 #include "alloctap/runtime/control_lock.hpp"
 #include "alloctap/runtime/fork_handlers.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 
 namespace alloctap {
+
+ALLOCTAP_INLINE void ForkRegistrationLock::lock() noexcept {
+  constexpr std::int64_t kPauseNs = 100'000;
+  this_thread_slot().enter_critical();
+  const auto mine = static_cast<std::uint32_t>(os::current_process_id());
+  std::uint32_t holder = 0;
+  while (!holder_.compare_exchange_weak(holder, mine, std::memory_order_acquire)) {
+    if (holder != mine) continue;
+    os::futex_wait(holder_, mine, kPauseNs);
+    holder = 0;
+  }
+}
+
+ALLOCTAP_INLINE void ForkRegistrationLock::unlock() noexcept {
+  holder_.store(0, std::memory_order_release);
+  this_thread_slot().leave_critical();
+}
+
+ALLOCTAP_NOINLINE ALLOCTAP_INLINE bool ForkHandlers::register_once() noexcept {
+  const os::ErrnoGuard preserve_error;
+  const ReentrancyGuard guard;
+  const std::lock_guard hold(lock_);
+  return register_locked();
+}
+
+ALLOCTAP_INLINE bool ForkHandlers::register_locked() noexcept {
+  if (is_registered_.load(std::memory_order_relaxed)) return true;
+  if (!os::register_fork_handlers(&prepare, &in_parent, &in_child_process)) return false;
+  is_registered_.store(true, std::memory_order_release);
+  return true;
+}
 
 ALLOCTAP_INLINE bool ForkHandlers::install(ChildCallback in_child) noexcept {
   const std::lock_guard hold(lock_);
   for (std::size_t i = 0; i < count_; ++i) {
     if (callbacks_[i] == in_child) return true;
   }
-  if (count_ == callbacks_.size()) return false;
-  if (count_ == 0 && !os::register_fork_handlers(&prepare, &in_parent, &in_child_process)) {
-    return false;
-  }
+  if (count_ == callbacks_.size() || !register_locked()) return false;
   callbacks_[count_++] = in_child;
   return true;
 }
@@ -51,6 +85,8 @@ ALLOCTAP_INLINE void ForkHandlers::in_child_process() {
   Arena::lock().unlock();
   ThreadStates::keep_only_mine();
   ThreadStates::lock().unlock();
+  // A fork may come between the registration and its note.
+  is_registered_.store(true, std::memory_order_release);
   WorldGate::reset();
   WorldGate::initialize();
   for (std::size_t i = 0; i < count_; ++i) callbacks_[i]();

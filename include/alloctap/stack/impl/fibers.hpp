@@ -9,6 +9,7 @@
 
 #include "alloctap/macros.hpp"
 #include "alloctap/runtime/arena.hpp"
+#include "alloctap/runtime/fork_handlers.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/stack/fibers.hpp"
 #include "alloctap/stack/stack_chain.hpp"
@@ -16,6 +17,7 @@
 namespace alloctap {
 
 ALLOCTAP_INLINE void* Fibers::add(const void* stack, std::size_t bytes) noexcept {
+  static_cast<void>(ForkHandlers::ensure_registered());
   void* const memory = Arena::allocate(sizeof(Fiber));
   if (memory == nullptr) return nullptr;
   auto* const fiber = ::new (memory) Fiber;

@@ -12,6 +12,7 @@
 #include "alloctap/event/stack_owner.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/runtime/arena.hpp"
+#include "alloctap/runtime/fork_handlers.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/tag/tag_table.hpp"
 
@@ -50,6 +51,7 @@ ALLOCTAP_INLINE TagTable::Place TagTable::find(std::string_view name,
 
 ALLOCTAP_NOINLINE ALLOCTAP_INLINE TagId TagTable::add(TagId parent, std::string_view name,
                                                       std::uint64_t hash) noexcept {
+  static_cast<void>(ForkHandlers::ensure_registered());
   // A fork waits until this scope ends, so it finds the lock free.
   const RecordingScope section;
   const std::lock_guard hold(lock_);

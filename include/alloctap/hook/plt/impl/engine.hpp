@@ -17,6 +17,7 @@
 #include "alloctap/os/module_symbols.hpp"
 #include "alloctap/os/next_symbol.hpp"
 #include "alloctap/runtime/control_lock.hpp"
+#include "alloctap/runtime/control_scope.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/status.hpp"
 
@@ -130,7 +131,7 @@ ALLOCTAP_INLINE void PltEngine::uninstall() noexcept {
 
 ALLOCTAP_INLINE PltReport PltEngine::report() {
   const ReentrancyGuard guard;
-  const std::lock_guard hold(control_lock);
+  const ControlScope hold;
   PltPass pass(plt_state(), PltAction::kLook);
   pass.run();
   return make_plt_report(plt_state(), pass.modules());
