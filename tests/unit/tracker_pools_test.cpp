@@ -4,12 +4,15 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "alloctap/annotate.hpp"
+#include "alloctap/dump/outputs.hpp"
+#include "alloctap/dump/text_dump.hpp"
 #include "alloctap/impl/tracker.hpp"
 #include "alloctap/named_pools.hpp"
 #include "alloctap/sample/size_range.hpp"
@@ -167,6 +170,37 @@ TEST_CASE("before the session and after it no block is heard, and pools are kept
   pool.allocate(at(0x3000), 30);
   pool.free(at(0x2000));
   check_live("tracker.sessions", 1, 20);
+}
+
+TEST_CASE("a pool that ends while no session runs, or inside a dump, ends with its blocks") {
+  ScriptedStack::play(kFirst);
+  const auto check_ended = [](std::string_view name) {
+    check_live(name, 0, 0);
+    const alloctap::Result<Snapshot> snapshot = PoolTracker::snapshot();
+    const PoolSummary* const pool = snapshot->pools.find(name);
+    REQUIRE(pool->stack_count == 1);
+    CHECK(snapshot->pools.stacks[pool->first_stack].live_bytes == 0);
+    CHECK(snapshot->pools.stacks[pool->first_stack].allocated_bytes == 7);
+  };
+  {
+    const memory_pool pool{"tracker.ended_late"};
+    const auto session = PoolTracker::start();
+    pool.allocate(at(0x10), 7);
+  }
+  check_ended("tracker.ended_late");
+  // The next pool of that name has none of its blocks.
+  const memory_pool next{"tracker.ended_late"};
+  check_ended("tracker.ended_late");
+
+  const auto session = PoolTracker::start();
+  auto dumped = std::make_unique<memory_pool>("tracker.ended_in_dump");
+  dumped->allocate(at(0x10), 7);
+  CallbackOutput output([&](std::string_view) {
+    dumped.reset();
+    return alloctap::Status();
+  });
+  CHECK(PoolTracker::dump(TextDump{}, output).ok());
+  check_ended("tracker.ended_in_dump");
 }
 
 TEST_CASE("every block of a pool is recorded where the tracker leaves some out, with its tag") {

@@ -25,6 +25,10 @@ struct PoolHandle {
   /// 0 is no pool.
   std::uint32_t value = 0;
 
+  [[nodiscard]] static constexpr PoolHandle of(std::uint32_t slot,
+                                               std::uint32_t generation) noexcept {
+    return {generation << kSlotBits | slot};
+  }
   [[nodiscard]] constexpr std::uint32_t slot() const noexcept {
     return value & ((1U << kSlotBits) - 1);
   }
@@ -64,7 +68,7 @@ class PoolTable {
     const std::uint32_t generation = next(entry.state.load(std::memory_order_relaxed) >> 1);
     entry.overhead.store(0, std::memory_order_relaxed);
     entry.state.store(generation << 1 | kAlive, std::memory_order_release);
-    return {generation << PoolHandle::kSlotBits | slot};
+    return PoolHandle::of(slot, generation);
   }
 
   /// Returns false if the pool does not exist.

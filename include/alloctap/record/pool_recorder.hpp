@@ -10,6 +10,7 @@
 #include "alloctap/macros.hpp"
 #include "alloctap/meta/pool_annotations.hpp"
 #include "alloctap/meta/pool_books.hpp"
+#include "alloctap/meta/pool_stacks.hpp"
 #include "alloctap/meta/pool_table.hpp"
 #include "alloctap/record/pool_summary.hpp"
 #include "alloctap/record/thread_stats.hpp"
@@ -49,9 +50,14 @@ class PoolRecorder {
  private:
   [[nodiscard]] static bool add_pool(std::uint32_t slot, PoolsSummary& sum) noexcept {
     const PoolBook& book = books_.book(slot);
+    const bool destroyed = process_pools.is_destroyed(slot);
+    // A pool may end while no session runs, or inside a dump.
+    const bool ended = !process_pools.is_alive(PoolHandle::of(slot, book.generation()));
+    const PoolSums total = still_live(book.sums(), ended);
     const std::size_t first = sum.stacks.size();
     bool complete = true;
-    book.stacks().for_each([&](StackId stack, const PoolSums& sums) {
+    book.stacks().for_each([&](StackId stack, const PoolSums& of_stack) {
+      const PoolSums sums = still_live(of_stack, ended);
       complete = sum.stacks.push_back({stack, sums.allocations, sums.allocated_bytes,
                                        sums.live_allocations, sums.live_bytes}) &&
                  complete;
@@ -60,15 +66,21 @@ class PoolRecorder {
         sum.stacks.begin() + first, sum.stacks.end(),
         [](const PoolStackSummary& a, const PoolStackSummary& b) { return a.stack < b.stack; });
     return complete && sum.pools.push_back({.name = process_pools.name(slot),
-                                            .destroyed = process_pools.is_destroyed(slot),
-                                            .allocations = book.sums().allocations,
-                                            .allocated_bytes = book.sums().allocated_bytes,
-                                            .live_allocations = book.sums().live_allocations,
-                                            .live_bytes = book.sums().live_bytes,
+                                            .destroyed = destroyed,
+                                            .allocations = total.allocations,
+                                            .allocated_bytes = total.allocated_bytes,
+                                            .live_allocations = total.live_allocations,
+                                            .live_bytes = total.live_bytes,
                                             .peak_live_bytes = book.peak_live_bytes(),
                                             .overhead_bytes = process_pools.overhead(slot),
                                             .first_stack = first,
                                             .stack_count = sum.stacks.size() - first});
+  }
+
+  /// Returns `sums` without live blocks if their pool has ended.
+  [[nodiscard]] static PoolSums still_live(PoolSums sums, bool pool_ended) noexcept {
+    if (pool_ended) sums.end_all();
+    return sums;
   }
 
   [[nodiscard]] static bool is_running() noexcept {
