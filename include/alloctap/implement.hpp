@@ -3,6 +3,8 @@
 /// by one: see README.md in this folder.
 #pragma once
 
+#include <string_view>
+
 #include "alloctap/alloctap.hpp"
 #include "alloctap/check/checks.hpp"
 #include "alloctap/check/parse_check_options.hpp"
@@ -68,12 +70,29 @@ struct KeptDump {
   CalledByOptions<Policy> options;
 };
 
+/// Instantiates the functions of the outputs. No explicit instantiation, because a file may
+/// implement several trackers.
+struct KeptOutputs {
+  using Calls = OutputCalls<>;
+  Status (*write_to_descriptor)(int, std::string_view) = &Calls::write;
+  OutputFile* (*make_file)(std::string_view) noexcept = &Calls::make_file;
+  Status (*open_file)(OutputFile*) = &Calls::open;
+  Status (*write_to_file)(OutputFile*, std::string_view) = &Calls::write;
+  Status (*commit_file)(OutputFile*) = &Calls::commit;
+  void (*end_file)(OutputFile*) noexcept = &Calls::end;
+  Status (*open_text)(OutputText*&) = &Calls::open;
+  Status (*write_to_text)(OutputText*&, std::string_view) = &Calls::write;
+  std::string_view (*view_text)(const OutputText*) noexcept = &Calls::view;
+  void (*end_text)(OutputText*) noexcept = &Calls::end;
+};
+
 /// Instantiates everything that files without bodies may call. `defined_here` has one definition,
 /// so a second implementation of a tracker in the program fails to link.
 template <class Tracker, class... Policies>
 struct Implementation {
   struct Dumps : KeptDump<Tracker, Policies>... {};
   static inline const Dumps dumps{};
+  static inline const KeptOutputs outputs{};
 };
 template <class Tracker>
 struct Implemented {
@@ -84,13 +103,12 @@ struct Implemented {
 
 /// Instantiates a tracker and the listed dump policies. Place it in one source file, outside of
 /// namespaces, if other files call the tracker. A dump that is not listed does not link: "undefined
-/// reference to alloctap::Tracker<...>::dump<...>". A second use in a program does not link either.
-/// Programs of a single file do not need it.
+/// reference to alloctap::Tracker<...>::dump<...>". Neither does a second use for one tracker; a
+/// file may implement several. Programs of a single file do not need it.
 ///
 ///     ALLOCTAP_IMPLEMENT(Tracker, alloctap::TextDump, alloctap::HtmlDump)
 #define ALLOCTAP_IMPLEMENT(TrackerType, ...)                                          \
   template class ::alloctap::Tracker<typename TrackerType::ConfigType>;               \
-  template struct ::alloctap::OutputCalls<>;                                          \
   template struct ::alloctap::Implementation<TrackerType __VA_OPT__(, ) __VA_ARGS__>; \
   template <>                                                                         \
   void ::alloctap::Implemented<TrackerType>::defined_here() noexcept {}               \

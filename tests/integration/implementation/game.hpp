@@ -6,6 +6,10 @@
 struct GameConfig;
 using Tracker = alloctap::Tracker<GameConfig>;
 
+/// A second tracker, which the same file implements.
+struct ToolConfig;
+using ToolTracker = alloctap::Tracker<ToolConfig>;
+
 /// Allocates 100 textures of 4096 bytes; false where the report of it cannot be written.
 bool load_level(alloctap::OutputRef report);
 /// Frees them.

@@ -28,6 +28,8 @@ int main(int, char** arguments) {
   if (!callback_sees_all(memory.text())) return 4;
   if (!Tracker::dump(alloctap::FoldedDump{}, alloctap::FileOutput(arguments[1])).ok()) return 5;
   if (Tracker::dump(alloctap::FoldedDump{}, alloctap::FileOutput("")).ok()) return 6;
+  if (!ToolTracker::start().ok()) return 8;
+  if (!ToolTracker::dump(alloctap::TextDump{}, alloctap::MemoryOutput()).ok()) return 9;
   leave_level();
   return Tracker::dump(alloctap::TextDump{}, alloctap::DescriptorOutput(1)).ok() ? 0 : 7;
 }

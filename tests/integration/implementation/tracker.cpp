@@ -6,5 +6,9 @@
 struct GameConfig : alloctap::DefaultConfig {
   using Hook = alloctap::InterposeHook;
 };
+struct ToolConfig : alloctap::DefaultConfig {
+  using Hook = alloctap::ManualHook<ToolConfig>;
+};
 ALLOCTAP_DEFINE_INTERPOSED_MALLOC(Tracker);
 ALLOCTAP_IMPLEMENT(Tracker, alloctap::TextDump, alloctap::FoldedDump);
+ALLOCTAP_IMPLEMENT(ToolTracker, alloctap::TextDump);
