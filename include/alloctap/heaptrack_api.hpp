@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <string_view>
 
 #include "alloctap/event/allocation_event.hpp"
 #include "alloctap/macros.hpp"
@@ -33,13 +32,7 @@ class HeaptrackPool {
   }
 
   ALLOCTAP_NOINLINE static alloctap_pool create() noexcept {
-    constexpr std::string_view kName = "heaptrack";
-    const alloctap_pool made = PoolAnnotations::create(kName.data(), kName.size());
-    alloctap_pool none = 0;
-    if (handle_.compare_exchange_strong(none, made, std::memory_order_acq_rel)) return made;
-    // Another thread won the race.
-    PoolAnnotations::destroy(made);
-    return none;
+    return PoolAnnotations::create_once(handle_, "heaptrack");
   }
 
   static inline constinit std::atomic<alloctap_pool> handle_{0};

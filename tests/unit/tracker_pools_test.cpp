@@ -13,6 +13,7 @@
 #include "alloctap/annotate.hpp"
 #include "alloctap/dump/outputs.hpp"
 #include "alloctap/dump/text_dump.hpp"
+#include "alloctap/heaptrack_api.hpp"
 #include "alloctap/impl/tracker.hpp"
 #include "alloctap/named_pools.hpp"
 #include "alloctap/sample/size_range.hpp"
@@ -288,4 +289,28 @@ TEST_CASE("while recording is paused no block comes, and unknown frees cannot be
   check_live("tracker.pauses", 0, 0);
   CHECK(summary_of<PoolTracker>("tracker.pauses").allocations == 1);
   CHECK_FALSE(PoolTracker::snapshot()->pools.unknown_frees.has_value());
+}
+
+TEST_CASE("threads whose first calls are heaptrack's share one pool") {
+  const auto session = PoolTracker::start();
+  constexpr int kThreads = 8;
+  std::atomic<int> ready{0};
+  std::vector<std::thread> threads;
+  for (std::uintptr_t i = 1; i <= kThreads; ++i) {
+    threads.emplace_back([&ready, i] {
+      ScriptedStack::play(kFirst);
+      ++ready;
+      while (ready < kThreads) std::this_thread::yield();
+      HeaptrackPool::allocate(at(i * 16), 1, ALLOCTAP_CALL_ORIGIN());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const alloctap::Result<Snapshot> snapshot = PoolTracker::snapshot();
+  REQUIRE(snapshot.ok());
+  int pools = 0;
+  for (const PoolSummary& pool : snapshot->pools.pools) {
+    pools += static_cast<int>(pool.name == "heaptrack");
+  }
+  CHECK(pools == 1);
+  check_live("heaptrack", kThreads, kThreads);
 }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "alloctap/annotate.h"
 #include "alloctap/event/allocation_event.hpp"
@@ -44,6 +45,14 @@ class PoolAnnotations {
     if (inside_tracker()) return 0;
     const Scope scope;
     return process_pools.create(annotated_text(name, length)).value;
+  }
+
+  /// Returns the pool that the first call for `once` created, on whatever thread.
+  static alloctap_pool create_once(std::atomic<alloctap_pool>& once,
+                                   std::string_view name) noexcept {
+    if (inside_tracker()) return 0;
+    const Scope scope;
+    return process_pools.create_once(once, name).value;
   }
 
   ALLOCTAP_NOINLINE static void allocate(alloctap_pool pool, void* pointer,

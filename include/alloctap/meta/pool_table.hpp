@@ -38,8 +38,9 @@ struct PoolHandle {
 /// The pools of the process, shared by all trackers. A destroyed pool keeps its slot and name. The
 /// next pool of that name reuses the slot, so a program may create and destroy pools for ever.
 ///
-/// Only `create` takes a lock. Thread-safe, safe around fork. Names are arena memory and stay
-/// valid. Only const functions may be used inside a hook. Constant-initialized, never destroyed.
+/// Only `create` and `create_once` take a lock. Thread-safe, safe around fork. Names are arena
+/// memory and stay valid. Only const functions may be used inside a hook. Constant-initialized,
+/// never destroyed.
 class PoolTable {
  public:
   /// Slots begin at 1.
@@ -53,22 +54,24 @@ class PoolTable {
 
   /// Returns an empty handle if all slots are used or if out of memory.
   [[nodiscard]] PoolHandle create(std::string_view name) noexcept {
-    name = name.substr(0, kMaxNameLength);
     static_cast<void>(ForkHandlers::ensure_registered());
     // A fork waits until this scope ends, so it finds the lock free.
     const RecordingScope section;
     const std::lock_guard hold(lock_);
-    std::uint32_t slot = find_destroyed(name);
-    if (slot == 0) slot = add(name);
-    if (slot == 0) {
-      refused_.fetch_add(1, std::memory_order_relaxed);
-      return {};
-    }
-    Entry& entry = entries_[slot];
-    const std::uint32_t generation = next(entry.state.load(std::memory_order_relaxed) >> 1);
-    entry.overhead.store(0, std::memory_order_relaxed);
-    entry.state.store(generation << 1 | kAlive, std::memory_order_release);
-    return PoolHandle::of(slot, generation);
+    return create_locked(name);
+  }
+
+  /// Returns the pool whose handle is `once`; creates it if that is 0. All threads get one pool.
+  [[nodiscard]] PoolHandle create_once(std::atomic<std::uint32_t>& once,
+                                       std::string_view name) noexcept {
+    static_cast<void>(ForkHandlers::ensure_registered());
+    const RecordingScope section;
+    const std::lock_guard hold(lock_);
+    const std::uint32_t known = once.load(std::memory_order_relaxed);
+    if (known != 0) return {known};
+    const PoolHandle made = create_locked(name);
+    once.store(made.value, std::memory_order_release);
+    return made;
   }
 
   /// Returns false if the pool does not exist.
@@ -130,6 +133,21 @@ class PoolTable {
   static constexpr std::uint32_t next(std::uint32_t generation) noexcept {
     constexpr std::uint32_t kMaxGeneration = (1U << (32 - PoolHandle::kSlotBits)) - 1;
     return generation == kMaxGeneration ? 1 : generation + 1;
+  }
+
+  [[nodiscard]] PoolHandle create_locked(std::string_view name) noexcept {
+    name = name.substr(0, kMaxNameLength);
+    std::uint32_t slot = find_destroyed(name);
+    if (slot == 0) slot = add(name);
+    if (slot == 0) {
+      refused_.fetch_add(1, std::memory_order_relaxed);
+      return {};
+    }
+    Entry& entry = entries_[slot];
+    const std::uint32_t generation = next(entry.state.load(std::memory_order_relaxed) >> 1);
+    entry.overhead.store(0, std::memory_order_relaxed);
+    entry.state.store(generation << 1 | kAlive, std::memory_order_release);
+    return PoolHandle::of(slot, generation);
   }
 
   [[nodiscard]] std::uint32_t find_destroyed(std::string_view name) const noexcept {

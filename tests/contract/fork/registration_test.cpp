@@ -2,6 +2,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <thread>
 
@@ -52,6 +53,10 @@ TEST_CASE("what may take a lock before the first session registers the handlers 
   static TagTable tags;
   CHECK(registers_once([] { const ControlScope hold; }));
   CHECK(registers_once([] { static_cast<void>(pools.create("pool")); }));
+  CHECK(registers_once([] {
+    std::atomic<std::uint32_t> once{0};
+    static_cast<void>(pools.create_once(once, "shared"));
+  }));
   CHECK(registers_once([] { static_cast<void>(tags.find_or_add(kNoTag, "tag")); }));
   CHECK(registers_once([] { static_cast<void>(Fibers::add(&pools, 16)); }));
   CHECK(registers_once([] { static_cast<void>(ActiveFaultRules::begin_for_all({})); }));

@@ -2,8 +2,13 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace {
 
@@ -53,6 +58,26 @@ TEST_CASE("the overhead is of a pool that is there") {
   CHECK(table->overhead(pool.slot()) == 0);
   CHECK_FALSE(table->set_overhead(pool, 1));
   CHECK(table->overhead(table->create("arena").slot()) == 0);
+}
+
+TEST_CASE("threads that create one pool at once get one pool") {
+  const auto table = std::make_unique<PoolTable>();
+  std::atomic<std::uint32_t> once{0};
+  std::atomic<int> ready{0};
+  constexpr int kThreads = 8;
+  std::array<std::uint32_t, kThreads> made{};
+  std::vector<std::thread> threads;
+  for (std::uint32_t& handle : made) {
+    threads.emplace_back([&] {
+      ++ready;
+      while (ready < kThreads) std::this_thread::yield();
+      handle = table->create_once(once, "shared").value;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(table->end_slot() == 2);
+  CHECK(once != 0);
+  for (const std::uint32_t handle : made) CHECK(handle == once);
 }
 
 TEST_CASE("names are cut, copied, and may be empty") {
