@@ -78,7 +78,7 @@ class PoolBook {
     PoolSums* const of_stack = stacks_.find(record.stack);
     // If the sums of the stack lacked memory, they lack some of its blocks.
     if (of_stack != nullptr && of_stack->live_allocations > 0 &&
-        of_stack->live_bytes >= record.size) {
+        (of_stack->live_bytes >= record.size || of_stack->is_saturated())) {
       of_stack->remove(record.size);
     }
   }

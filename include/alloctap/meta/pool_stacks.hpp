@@ -1,8 +1,10 @@
 /// Per-stack sums of a pool's allocations.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <new>
 
 #include "alloctap/event/stack_identity.hpp"
@@ -10,7 +12,8 @@
 
 namespace alloctap {
 
-/// The sums of one stack or of a whole pool.
+/// The sums of one stack or of a whole pool. Bytes saturate at UINT64_MAX, because a program may
+/// announce any size. The live bytes are exact again when no block is live.
 struct PoolSums {
   std::uint64_t allocations = 0;
   std::uint64_t allocated_bytes = 0;
@@ -19,15 +22,25 @@ struct PoolSums {
 
   void add(std::uint64_t bytes) noexcept {
     ++allocations;
-    allocated_bytes += bytes;
+    allocated_bytes = saturated_sum(allocated_bytes, bytes);
     ++live_allocations;
-    live_bytes += bytes;
+    live_bytes = saturated_sum(live_bytes, bytes);
   }
   void remove(std::uint64_t bytes) noexcept {
     --live_allocations;
-    live_bytes -= bytes;
+    live_bytes = live_allocations == 0 ? 0 : live_bytes - std::min(live_bytes, bytes);
   }
   void end_all() noexcept { live_allocations = live_bytes = 0; }
+
+  /// Whether a sum of bytes was cut: the live bytes may be less than those of the live blocks.
+  [[nodiscard]] bool is_saturated() const noexcept { return allocated_bytes == kMaxBytes; }
+
+ private:
+  static constexpr std::uint64_t kMaxBytes = std::numeric_limits<std::uint64_t>::max();
+
+  static std::uint64_t saturated_sum(std::uint64_t sum, std::uint64_t bytes) noexcept {
+    return bytes > kMaxBytes - sum ? kMaxBytes : sum + bytes;
+  }
 };
 
 /// Sums by stack: a hash table with linear probing, at most 4/5 full, which only grows. Arena

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <limits>
 
 #include "tests/support/block_at.hpp"
 #include "tests/support/exhausted_arena.hpp"
@@ -63,6 +64,25 @@ TEST_CASE("a pool has the sums of its blocks, by stack too") {
   CHECK(stacks.find(5)->live_bytes == 107);
   CHECK(stacks.find(6)->allocated_bytes == 5'000'000'030);
   CHECK(stacks.find(6)->live_allocations == 1);
+}
+
+TEST_CASE("sums of bytes saturate, and are exact again when no block is live") {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  const TestPool pool("saturated");
+  pool.allocate(0x1000, kMost);
+  pool.allocate(0x2000, kMost);
+  pool.allocate(0x3000, 5);
+  pool.check(3, kMost, kMost);
+  const alloctap::PoolSums& of_stack = *books.book(pool.handle.slot()).stacks().find(5);
+  CHECK(of_stack.allocated_bytes == kMost);
+  CHECK(of_stack.live_bytes == kMost);
+  for (const std::uintptr_t block : {0x1000U, 0x2000U, 0x3000U}) pool.free(block);
+  pool.check(0, 0, kMost);
+  CHECK(of_stack.live_allocations == 0);
+  CHECK(of_stack.live_bytes == 0);
+  pool.allocate(0x1000, 7);
+  pool.check(1, 7, kMost);
+  CHECK(of_stack.live_bytes == 7);
 }
 
 TEST_CASE("the block of one pool may begin where that of another one does") {
