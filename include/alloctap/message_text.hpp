@@ -9,7 +9,7 @@
 
 namespace alloctap {
 
-/// Appends `parts`: strings, characters, integers. Allocates.
+/// Appends `parts`, of the types that `MessagePart` accepts. Allocates.
 template <class... Parts>
 void append_text(std::string& text, const Parts&... parts) {
   (text.append(MessagePart(parts).text()), ...);

@@ -34,23 +34,38 @@ enum class StatusCode : std::uint8_t {
 /// Returns the code in capitals, such as "FAILED_PRECONDITION".
 [[nodiscard]] std::string_view name_of(StatusCode code) noexcept;
 
-/// A piece of a message: a string, by reference, or a number, formatted inside.
+/// A piece of a message: a string, by reference, or a character, truth value or number, formatted
+/// inside. Floating-point numbers have no format here and do not compile.
 class MessagePart {
  public:
   explicit MessagePart(std::string_view text) noexcept : data_(text.data()), size_(text.size()) {}
   /// Accepts nullptr as the empty string.
   explicit MessagePart(const char* text) noexcept
       : MessagePart(text == nullptr ? std::string_view() : std::string_view(text)) {}
-  explicit MessagePart(char character) noexcept : data_(digits_), size_(1) {
+  /// The constructors below are templates so that no argument is converted to their type.
+  template <class Character>
+    requires(std::is_same_v<Character, char>)
+  explicit MessagePart(Character character) noexcept : data_(digits_), size_(1) {
     digits_[0] = character;
   }
+  /// Writes "true" or "false".
+  template <class Flag>
+    requires(std::is_same_v<Flag, bool>)
+  explicit MessagePart(Flag flag) noexcept
+      : MessagePart(std::string_view(flag ? "true" : "false")) {}
   template <class Number>
-    requires(std::is_integral_v<Number> && !std::is_same_v<Number, bool>)
+    requires(std::is_integral_v<Number> && !std::is_same_v<Number, bool> &&
+             !std::is_same_v<Number, char>)
   explicit MessagePart(Number number) noexcept {
     const bool negative = number < 0;
     const auto value = static_cast<std::uint64_t>(number);
     write(negative ? 0 - value : value, negative);
   }
+  /// Writes the number of the enumerator.
+  template <class Enumeration>
+    requires(std::is_enum_v<Enumeration>)
+  explicit MessagePart(Enumeration value) noexcept
+      : MessagePart(+static_cast<std::underlying_type_t<Enumeration>>(value)) {}
   MessagePart(const MessagePart&) = delete;
   MessagePart& operator=(const MessagePart&) = delete;
 
@@ -71,6 +86,7 @@ class [[nodiscard]] Status {
  public:
   /// Makes a success.
   Status() noexcept = default;
+  /// Ignores `message` if `code` is kOk.
   Status(StatusCode code, std::string_view message) noexcept;
   Status(const Status& other) noexcept;
   Status(Status&& other) noexcept
@@ -87,7 +103,8 @@ class [[nodiscard]] Status {
     if (message_ != nullptr) release();
   }
 
-  /// Return an error whose message is the concatenation of `parts`: strings, characters, integers.
+  /// Return an error whose message is the concatenation of `parts`: strings, characters, truth
+  /// values, integers, enumerators.
   template <class... Parts>
   static Status cancelled(const Parts&... parts) noexcept {
     return make(StatusCode::kCancelled, parts...);
@@ -164,8 +181,12 @@ class [[nodiscard]] Status {
  private:
   template <class... Parts>
   static Status make(StatusCode code, const Parts&... parts) noexcept {
-    const MessagePart all[]{MessagePart(parts)...};
-    return Status(code, all, sizeof...(parts));
+    if constexpr (sizeof...(parts) == 0) {
+      return Status(code, std::string_view());
+    } else {
+      const MessagePart all[]{MessagePart(parts)...};
+      return Status(code, all, sizeof...(parts));
+    }
   }
 
   Status(StatusCode code, const MessagePart* parts, std::size_t count) noexcept;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -55,7 +56,34 @@ TEST_CASE("the message of a status is its parts, joined") {
   CHECK(status.message() ==
         "cannot write a file or a file: -1, 18446744073709551615, -9223372036854775808; 255 0");
   CHECK(Status::internal("").message().empty());
+  CHECK(Status::internal() == Status::internal(""));
   CHECK(!Status::internal("").ok());
+}
+
+TEST_CASE("truth values and enumerators in a message are no characters") {
+  enum Plain { kSixtyFive = 65 };
+  enum class Scoped : char { kLetter = 'A' };
+  enum class Wide : std::uint64_t { kMost = UINT64_MAX };
+  CHECK(Status::not_found(true, ' ', false).message() == "true false");
+  CHECK(Status::not_found(kSixtyFive, ' ', Scoped::kLetter).message() == "65 65");
+  CHECK(Status::not_found(Wide::kMost).message() == "18446744073709551615");
+}
+
+TEST_CASE("what is no text, character, truth value or integer is no part of a message") {
+  struct Convertible {
+    operator char() const { return 'c'; }
+  };
+  CHECK(!std::is_constructible_v<MessagePart, double>);
+  CHECK(!std::is_constructible_v<MessagePart, float>);
+  CHECK(!std::is_constructible_v<MessagePart, Convertible>);
+  CHECK(!std::is_constructible_v<MessagePart, void*>);
+}
+
+TEST_CASE("a success has no message, whatever it was made with") {
+  const Status status(StatusCode::kOk, "fine");
+  CHECK(status.ok());
+  CHECK(status.message().empty());
+  CHECK(status == Status());
 }
 
 TEST_CASE("a status is copied, moved and compared by value") {

@@ -44,6 +44,7 @@ ALLOCTAP_INLINE void MessagePart::write(std::uint64_t value, bool negative) noex
 }
 
 ALLOCTAP_INLINE Status::Status(StatusCode code, std::string_view message) noexcept : code_(code) {
+  if (code == StatusCode::kOk) return;
   reserve(message.size());
   if (size_ > 0) std::memcpy(message_, message.data(), size_);
 }
