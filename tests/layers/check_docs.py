@@ -8,6 +8,7 @@ usage: check_docs.py ROOT [DIRECTORY_OF_COMMANDS] | --self-test
 - docs/README.md has a link to each page below docs/.
 - Each option that a command prints for --help is on that command's page.
 - The table of docs/formats.md has the formats and endings of dump/dump_formats.hpp.
+- docs/configuration.md names the header of each format that implement.hpp does not include.
 """
 
 import pathlib
@@ -31,6 +32,8 @@ PAGES_OF_COMMANDS = {
 
 FORMATS = "include/alloctap/dump/dump_formats.hpp"
 FORMATS_PAGE = "docs/formats.md"
+IMPLEMENT = "include/alloctap/implement.hpp"
+CONFIGURATION_PAGE = "docs/configuration.md"
 
 FORMAT_ROW = re.compile(r'DumpFormatRow<(\w+)>\{\.name = "([\w-]+)"(?:, \.endings = \{([^}]*)\})?')
 TABLE_ROW = re.compile(r"^\| `([\w-]+)` \| ([^|]*)\| `(\w+)` \|")
@@ -195,6 +198,22 @@ def check_formats(root):
         yield FORMATS_PAGE, number, f"there is no format {name}"
 
 
+def header_of(policy):
+    """Returns the header of a dump policy: dump/json_dump.hpp of JsonDump."""
+    return "dump/" + re.sub(r"(?<!^)(?=[A-Z])", "_", policy).lower() + ".hpp"
+
+
+def check_dump_headers(root):
+    if not (root / IMPLEMENT).exists():
+        return
+    included = (root / IMPLEMENT).read_text(encoding="utf-8")
+    page = (root / CONFIGURATION_PAGE).read_text(encoding="utf-8")
+    for policy, _, _ in FORMAT_ROW.findall((root / FORMATS).read_text(encoding="utf-8")):
+        header = header_of(policy)
+        if f'"alloctap/{header}"' not in included and f"`{header}`" not in page:
+            yield CONFIGURATION_PAGE, 1, f"{header}, which implement.hpp does not include, is not named"
+
+
 def help_texts_of(directory):
     texts = {}
     for command in PAGES_OF_COMMANDS:
@@ -205,7 +224,7 @@ def help_texts_of(directory):
 
 def check_tree(root, help_texts):
     """Returns a list of "file:line: sentence", relative to root."""
-    checks = [check_lengths, check_cells, check_links, check_index, check_formats]
+    checks = [check_lengths, check_cells, check_links, check_index, check_formats, check_dump_headers]
     problems = [problem for check in checks for problem in check(root)]
     problems += check_options(root, help_texts)
     return [f"{name}:{number}: {sentence}" for name, number, sentence in problems]
@@ -218,10 +237,13 @@ GOOD_TREE = {
     "| a | b |\n|---|---|\n| " + "word " * 20 + "| `--x | y` |\n\n`[no](link)`\n```\n[no](link)\n```\n",
     "bench/README.md": "line\n" * 150,
     "docs/README.md": "# Docs\n\n## All pages\n\n[run][r], [a\nb](formats.md), [deep](deep/page.md#a-b--c-1)\n"
+    "[config](configuration.md)\n"
     "[diff](leaks.md)\n\n[r]: alloctap_run.md\n",
     "docs/alloctap_run.md": "`-h`, `--help`, `-o PATH`, `--output=PATH`, `--hook`\n",
     "docs/formats.md": GOOD_FORMATS,
     FORMATS: '  DumpFormatRow<Folded>{.name = "folded", .endings = {".x.y"}},\n',
+    IMPLEMENT: '#include "alloctap/dump/folded.hpp"\n',
+    CONFIGURATION_PAGE: "[deep](deep/page.md)\n",
     "docs/leaks.md": "text\n",
     "docs/deep/page.md": "## A, b & [c](../README.md)\n## A b  c\n## `a` b, c\n## a b  c\n",
 }
@@ -254,6 +276,7 @@ SEEDED = [
      "docs/formats.md:2: folded has the endings .x.y"),
     ("docs/formats.md", GOOD_FORMATS + "| `other` | `.z` | `Other` | z |\n",
      "docs/formats.md:3: there is no format other"),
+    (IMPLEMENT, "", "docs/configuration.md:1: dump/folded.hpp, which implement.hpp does not include, is not named"),
     ("docs/formats.md", GOOD_TABLE + "--version --allow\n",
      "docs/formats.md:1: --replay of alloctap-convert is not described"),
     ("docs/formats.md", GOOD_TABLE + "--version --replay --allowed\n",
@@ -288,7 +311,7 @@ def self_test():
            "docs/formats.md:1: alloctap-diff --help prints no options", "a help without options")
     missing = problems_of({"docs/README.md": None, "README.md": "# Title\n", "docs/deep/page.md": "text\n"}, {})
     expect(missing, "docs/README.md:1: there is no such page", "no index")
-    missing = problems_of({"docs/alloctap_run.md": None, "docs/README.md": "[a](formats.md) [b](leaks.md)\n"
+    missing = problems_of({"docs/alloctap_run.md": None, "docs/README.md": "[a](formats.md) [b](leaks.md) [c](configuration.md)\n"
                            "[c](deep/page.md)\n## All pages\n"}, {"alloctap-run": GOOD_HELP["alloctap-run"]})
     expect(missing, "docs/alloctap_run.md:1: there is no such page", "no page of a command")
     return failures

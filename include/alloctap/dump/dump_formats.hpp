@@ -10,7 +10,8 @@
 
 namespace alloctap {
 
-/// A format as commands and documents know it. The policy's header is `dump/<name>_dump.hpp`.
+/// A format as commands and documents know it. The policy's header is
+/// named after it: `AndroidHeapDump` is in `dump/android_heap_dump.hpp`.
 template <class Dump>
 struct DumpFormatRow {
   using Policy = Dump;
