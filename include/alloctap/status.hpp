@@ -205,6 +205,11 @@ class [[nodiscard]] Status {
 /// A `T`, or the status of the failure.
 template <class T>
 class [[nodiscard]] Result {
+  static_assert(
+      requires { sizeof(T); },
+      "the type of this result is only declared here: include the header of T (snapshot/leaks.hpp, "
+      "snapshot/snapshot.hpp and so on; docs/configuration.md lists them)");
+
  public:
   using value_type = T;
 
