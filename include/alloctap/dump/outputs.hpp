@@ -36,16 +36,14 @@ class OutputRef {
  public:
   template <class Output>
     requires(!std::is_same_v<std::remove_cvref_t<Output>, OutputRef>)
-  OutputRef(Output&& output) noexcept
-      : output_(const_cast<void*>(static_cast<const void*>(&output))),
-        open_([](void* o) { return static_cast<std::remove_reference_t<Output>*>(o)->open(); }),
-        write_([](void* o, std::string_view text) {
-          return static_cast<std::remove_reference_t<Output>*>(o)->write(text);
-        }),
-        commit_(
-            [](void* o) { return static_cast<std::remove_reference_t<Output>*>(o)->commit(); }) {
-    static_assert(DumpOutput<std::remove_reference_t<Output>>,
-                  "what a dump goes to does not model DumpOutput: see alloctap/dump/outputs.hpp");
+  OutputRef(Output&& output) noexcept {
+    constexpr bool kIsOutput = DumpOutput<std::remove_reference_t<Output>>;
+    static_assert(kIsOutput,
+                  "the destination of a dump does not model DumpOutput: pass a FileOutput, "
+                  "DescriptorOutput, MemoryOutput or CallbackOutput, or see "
+                  "alloctap/dump/outputs.hpp");
+    // Without the condition, errors about the missing members would surround the sentence.
+    if constexpr (kIsOutput) refer_to(output);
   }
 
   Status open() const { return open_(output_); }
@@ -53,10 +51,18 @@ class OutputRef {
   Status commit() const { return commit_(output_); }
 
  private:
-  void* output_;
-  Status (*open_)(void*);
-  Status (*write_)(void*, std::string_view);
-  Status (*commit_)(void*);
+  template <class Output>
+  void refer_to(Output& output) noexcept {
+    output_ = const_cast<void*>(static_cast<const void*>(&output));
+    open_ = [](void* o) { return static_cast<Output*>(o)->open(); };
+    write_ = [](void* o, std::string_view text) { return static_cast<Output*>(o)->write(text); };
+    commit_ = [](void* o) { return static_cast<Output*>(o)->commit(); };
+  }
+
+  void* output_ = nullptr;
+  Status (*open_)(void*) = nullptr;
+  Status (*write_)(void*, std::string_view) = nullptr;
+  Status (*commit_)(void*) = nullptr;
 };
 
 class OutputFile;
@@ -140,13 +146,20 @@ class MemoryOutput {
 /// error ends the dump. Its allocations are not recorded. If it requests a dump or a snapshot from
 /// a tracker, it gets an error. If it ends a session, recording stops when the dump has ended.
 template <class Callback>
-  requires std::is_invocable_r_v<Status, Callback&, std::string_view>
 class CallbackOutput {
+  static constexpr bool kReturnsStatus = std::is_invocable_r_v<Status, Callback&, std::string_view>;
+  static_assert(kReturnsStatus,
+                "the function of a CallbackOutput must take a std::string_view and return an "
+                "alloctap::Status");
+
  public:
   explicit CallbackOutput(Callback callback) : callback_(std::move(callback)) {}
 
   Status open() { return Status(); }
-  Status write(std::string_view text) { return callback_(text); }
+  Status write(std::string_view text) {
+    if constexpr (kReturnsStatus) return callback_(text);
+    return Status();
+  }
   Status commit() { return Status(); }
 
  private:
