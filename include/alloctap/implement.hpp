@@ -4,6 +4,8 @@
 #pragma once
 
 #include <string_view>
+#include <tuple>
+#include <type_traits>
 
 #include "alloctap/alloctap.hpp"
 #include "alloctap/check/checks.hpp"
@@ -87,11 +89,11 @@ struct KeptOutputs {
 };
 
 /// Instantiates everything that files without bodies may call. `defined_here` has one definition,
-/// so a second implementation of a tracker in the program fails to link.
+/// so a second implementation of a tracker in the program fails to link. A policy may be listed
+/// twice.
 template <class Tracker, class... Policies>
 struct Implementation {
-  struct Dumps : KeptDump<Tracker, Policies>... {};
-  static inline const Dumps dumps{};
+  static inline const std::tuple<KeptDump<Tracker, Policies>...> dumps{};
   static inline const KeptOutputs outputs{};
 };
 template <class Tracker>
@@ -101,6 +103,9 @@ struct Implemented {
 
 }  // namespace alloctap
 
+/// Declared again by ALLOCTAP_IMPLEMENT: within a namespace, that is another type.
+struct AlloctapImplementPlace;
+
 /// Instantiates a tracker and the listed dump policies. Place it in one source file, outside of
 /// namespaces, if other files call the tracker. A dump that is not listed does not link: "undefined
 /// reference to alloctap::Tracker<...>::dump<...>". Neither does a second use for one tracker; a
@@ -108,6 +113,9 @@ struct Implemented {
 ///
 ///     ALLOCTAP_IMPLEMENT(Tracker, alloctap::TextDump, alloctap::HtmlDump)
 #define ALLOCTAP_IMPLEMENT(TrackerType, ...)                                          \
+  struct AlloctapImplementPlace;                                                      \
+  static_assert(std::is_same_v<AlloctapImplementPlace, ::AlloctapImplementPlace>,     \
+                "ALLOCTAP_IMPLEMENT must be placed outside of namespaces");           \
   template class ::alloctap::Tracker<typename TrackerType::ConfigType>;               \
   template struct ::alloctap::Implementation<TrackerType __VA_OPT__(, ) __VA_ARGS__>; \
   template <>                                                                         \
