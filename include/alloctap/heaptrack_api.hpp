@@ -45,6 +45,10 @@ class HeaptrackPool {
 /// exports them (`-Wl,--export-dynamic-symbol=heaptrack_malloc` and so on, or `-rdynamic`).
 #define ALLOCTAP_DEFINE_HEAPTRACK_API()                                                            \
   extern "C" {                                                                                     \
+  ALLOCTAP_EXPORT void heaptrack_malloc(void* pointer, ::std::size_t size);                        \
+  ALLOCTAP_EXPORT void heaptrack_realloc(void* old_pointer, ::std::size_t size,                    \
+                                         void* new_pointer);                                       \
+  ALLOCTAP_EXPORT void heaptrack_free(void* pointer);                                              \
   ALLOCTAP_EXPORT ALLOCTAP_NOINLINE void heaptrack_malloc(void* pointer, ::std::size_t size) {     \
     ::alloctap::HeaptrackPool::allocate(pointer, size, ALLOCTAP_CALL_ORIGIN());                    \
   }                                                                                                \

@@ -16,9 +16,13 @@
 // clang-format off
 /// Defines malloc, operator new and delete, mmap and their relatives, mprotect, pkey_mprotect,
 /// madvise and dlclose. `Tracker` is a type name in scope whose Hook is InterposeHook. Use at
-/// global scope, in exactly one source file of the program.
+/// global scope, in exactly one source file of the program. Declares first what no standard header
+/// declares, for -Wmissing-declarations.
 #define ALLOCTAP_DEFINE_INTERPOSED_MALLOC(Tracker) \
   extern "C" {                                                                                   \
+  ALLOCTAP_EXPORT void* memalign(std::size_t alignment, std::size_t size) noexcept;              \
+  ALLOCTAP_EXPORT void* pvalloc(std::size_t size) noexcept;                                      \
+  ALLOCTAP_EXPORT std::size_t malloc_usable_size(void* block) noexcept;                          \
   ALLOCTAP_EXPORT ALLOCTAP_NOINLINE void* malloc(std::size_t size) noexcept {                    \
     return ::alloctap::InterposedCall<::alloctap::SinkOf<Tracker>>::allocate<::alloctap::functions::Malloc>(   \
         ALLOCTAP_CALL_ORIGIN(), size);                                                           \

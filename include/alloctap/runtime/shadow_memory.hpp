@@ -140,7 +140,7 @@ class BasicShadowMemory {
       if (leaf == 0) return false;
       std::size_t parts = 0;
       for (std::size_t i = (leaf - 1) * kParts; i < leaf * kParts; ++i) {
-        parts += is_made(i) ? 1 : 0;
+        parts += is_made(i) ? 1u : 0u;
       }
       return parts >= kParts / 2;
     }

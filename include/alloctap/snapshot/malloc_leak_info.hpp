@@ -121,6 +121,10 @@ struct MallocLeakInfo {
   extern "C" {                                                                                 \
   ALLOCTAP_EXPORT void get_malloc_leak_info(std::uint8_t** info, std::size_t* overall_size,    \
                                             std::size_t* info_size, std::size_t* total_memory, \
+                                            std::size_t* backtrace_size);                      \
+  ALLOCTAP_EXPORT void free_malloc_leak_info(std::uint8_t* info);                              \
+  ALLOCTAP_EXPORT void get_malloc_leak_info(std::uint8_t** info, std::size_t* overall_size,    \
+                                            std::size_t* info_size, std::size_t* total_memory, \
                                             std::size_t* backtrace_size) {                     \
     ::alloctap::MallocLeakInfo<Tracker>::get(info, overall_size, info_size, total_memory,      \
                                              backtrace_size);                                  \

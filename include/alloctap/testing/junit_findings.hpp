@@ -130,7 +130,7 @@ struct JunitFindings {
     std::size_t failures = 0;
     for (const Case& one : suite.cases.all()) {
       milliseconds += one.milliseconds;
-      failures += one.findings.empty() ? 0 : 1;
+      failures += one.findings.empty() ? 0u : 1u;
     }
     out << "  <testsuite name=\"" << xml_text(suite.name) << "\" package=\"\" id=\"" << number
         << "\" timestamp=\"" << timestamp() << "\" hostname=\"" << xml_text(hostname)
