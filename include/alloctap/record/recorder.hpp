@@ -206,9 +206,10 @@ class Recorder {
   static void cancel_reallocate(const DetachedBlock& block) noexcept {
     if (samples()) return sampled_heap_.cancel_reallocate(block);
     const RecordingScope scope;
-    if (!block.known || mine() == nullptr) return;
+    ThreadStats* stats = block.known ? mine() : nullptr;
+    if (stats == nullptr) return;
     put_back(block.pointer, block.record);
-    mine()->moved = {};
+    stats->moved = {};
     if constexpr (kNotifies) Notifier::notify_realloc_failed(stacks_, block.pointer, block.record);
   }
 
