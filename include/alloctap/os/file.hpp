@@ -48,9 +48,6 @@ int write_all(int descriptor, std::string_view text) noexcept;
 int rename_file(const char* from, const char* to) noexcept;
 int remove_file(const char* path) noexcept;
 
-/// Returns whether `path` is a special file, such as a pipe or device.
-bool is_special_file(const char* path) noexcept;
-
 /// Returns the system's text for a negated error, such as "No space left on device".
 const char* error_text(int negated_error) noexcept;
 

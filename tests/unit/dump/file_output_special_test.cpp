@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -96,4 +97,52 @@ TEST_CASE("a file has the permissions that the program's files have") {
   struct stat status{};
   CHECK(stat(path.c_str(), &status) == 0);
   CHECK((status.st_mode & 0777) == 0640);
+}
+
+TEST_CASE("a link stays, and what it leads to is replaced") {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directory(directory.file("reports"));
+  const std::string real = directory.file("reports/real.txt");
+  const std::string link = directory.file("link.txt");
+  std::filesystem::create_symlink("reports/real.txt", link);
+  FileOutput output(link);
+  CHECK(dump(output, "first").ok());
+  CHECK(content(real) == "first");
+  REQUIRE(output.open().ok());
+  CHECK(output.write("second").ok());
+  CHECK(content(real) == "first");
+  CHECK(files_beside(link) == 2);
+  CHECK(output.commit().ok());
+  CHECK(content(real) == "second");
+  CHECK(files_beside(real) == 1);
+  CHECK(std::filesystem::is_symlink(link));
+}
+
+TEST_CASE("links that lead in a circle are named with the cause") {
+  const TemporaryDirectory directory;
+  const std::string link = directory.file("link");
+  std::filesystem::create_symlink("link", link);
+  FileOutput output(link);
+  const std::string expected =
+      "cannot open the dump " + link + ": Too many levels of symbolic links";
+  CHECK(says(output.open(), expected.c_str()));
+  CHECK(files_beside(link) == 1);
+}
+
+TEST_CASE("standard output that is a file is written to directly, by any name and in order") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("output.txt");
+  const std::string link = directory.file("link");
+  std::filesystem::create_symlink("/proc/self/fd/1", link);
+  CHECK(holds_in_child([&] {
+    const int file = open(path.c_str(), O_WRONLY | O_CREAT, 0600);
+    FileOutput by_descriptor("/proc/self/fd/1");
+    FileOutput by_link(link);
+    const bool done = dup2(file, 1) == 1 && write(1, "a", 1) == 1 &&
+                      dump(by_descriptor, "b").ok() && write(1, "c", 1) == 1 &&
+                      dump(by_link, "d").ok() && write(1, "e", 1) == 1;
+    return done && files_beside(path) == 2;
+  }));
+  CHECK(content(path) == "abcde");
+  CHECK(std::filesystem::is_symlink(link));
 }

@@ -132,12 +132,3 @@ TEST_CASE("files are renamed and removed, and errors named") {
   CHECK(os::remove_file(directory.file("b").c_str()) == 0);
   CHECK(os::remove_file(directory.file("b").c_str()) == -ENOENT);
 }
-
-TEST_CASE("only what exists and is neither file nor directory is special") {
-  const TemporaryDirectory directory;
-  write_new(directory.file("a"), "text");
-  CHECK(os::is_special_file("/dev/null"));
-  CHECK_FALSE(os::is_special_file(directory.file("a").c_str()));
-  CHECK_FALSE(os::is_special_file(directory.file("").c_str()));
-  CHECK_FALSE(os::is_special_file(directory.file("b").c_str()));
-}

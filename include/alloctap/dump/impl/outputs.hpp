@@ -8,6 +8,7 @@
 
 #include "alloctap/dump/outputs.hpp"
 #include "alloctap/os/file.hpp"
+#include "alloctap/os/output_path.hpp"
 #include "alloctap/os/thread.hpp"
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/runtime/arena_array.hpp"
@@ -19,7 +20,7 @@ namespace alloctap {
 class OutputFile {
  public:
   explicit OutputFile(std::string_view path) noexcept {
-    has_path_ = !path.empty() && assign(path_, path) && assign(partial_path_, path);
+    has_path_ = !path.empty() && assign(path_, path);
   }
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -27,18 +28,15 @@ class OutputFile {
 
   Status open() {
     if (!has_path_) return has_no_path();
-    int error = 0;
-    direct_ = os::is_special_file(path_.data());
-    if (!direct_ && !name_partial_file()) {
+    // The file of an aborted dump is still open, and some systems cannot remove open files.
+    discard();
+    const os::FollowedPath followed(path_.data());
+    if (followed.error() != 0) return failed("open", followed.error());
+    direct_ = os::is_written_through(followed.c_str());
+    if (!name_files(followed.c_str())) {
       return Status::resource_exhausted("dump: no memory for the name of a file");
     }
-    // The file of an aborted dump is still open, and some systems cannot remove open files.
-    file_.close();
-    // A file of that name is left over from a dead process that had this process's id.
-    if (!direct_) os::remove_file(target());
-    file_ =
-        direct_ ? os::open_for_appending(target(), error) : os::create_for_writing(target(), error);
-    partial_exists_ = error == 0 && !direct_;
+    const int error = direct_ ? open_directly() : create_partial_file();
     return error == 0 ? Status() : failed("open", error);
   }
 
@@ -50,7 +48,7 @@ class OutputFile {
   Status commit() {
     if (const int error = file_.close(); error != 0) return failed("write", error);
     if (direct_) return Status();
-    if (const int error = os::rename_file(target(), path_.data()); error != 0) {
+    if (const int error = os::rename_file(partial_path_.data(), target_path_.data()); error != 0) {
       return failed("rename", error);
     }
     partial_exists_ = false;
@@ -65,14 +63,39 @@ class OutputFile {
   using Path = ArenaArray<char>;
 
   static bool assign(Path& path, std::string_view text) noexcept {
+    path.clear();
+    return append(path, text) && path.push_back('\0');
+  }
+
+  static bool append(Path& path, std::string_view text) noexcept {
     for (const char character : text) {
       if (!path.push_back(character)) return false;
     }
-    return path.push_back('\0');
+    return true;
+  }
+
+  /// Sets the paths of the file that `path` leads to and of the partial file beside it.
+  bool name_files(std::string_view path) noexcept {
+    return assign(target_path_, path) && (direct_ || name_partial_file(path));
+  }
+
+  int open_directly() noexcept {
+    int error = 0;
+    file_ = os::open_through(target_path_.data(), error);
+    return error;
+  }
+
+  int create_partial_file() noexcept {
+    // A file of that name is left over from a dead process that had this process's id.
+    os::remove_file(partial_path_.data());
+    int error = 0;
+    file_ = os::create_for_writing(partial_path_.data(), error);
+    partial_exists_ = error == 0;
+    return error;
   }
 
   /// Appends ".partial." and the process id, which is unique. Searches by extension miss the file.
-  bool name_partial_file() noexcept {
+  bool name_partial_file(std::string_view path) noexcept {
     char suffix[32] = ".partial.";
     std::uint32_t rest = static_cast<std::uint32_t>(os::current_process_id());
     std::size_t length = std::strlen(suffix);
@@ -81,15 +104,8 @@ class OutputFile {
       rest /= 10;
     } while (rest != 0);
     partial_path_.clear();
-    const std::string_view path(path_.data());
-    for (const char character : path) {
-      if (!partial_path_.push_back(character)) return false;
-    }
-    return assign(partial_path_, {suffix, length});
-  }
-
-  [[nodiscard]] const char* target() const noexcept {
-    return direct_ ? path_.data() : partial_path_.data();
+    return append(partial_path_, path) && append(partial_path_, {suffix, length}) &&
+           partial_path_.push_back('\0');
   }
 
   Status failed(const char* what, int error) {
@@ -104,7 +120,10 @@ class OutputFile {
     partial_exists_ = false;
   }
 
+  /// As the program gave it.
   Path path_;
+  /// Where the links of `path_` lead.
+  Path target_path_;
   Path partial_path_;
   os::File file_;
   bool has_path_ = false;

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -33,10 +32,10 @@ inline int File::close() noexcept {
   return ::syscall(SYS_close, descriptor) == 0 ? 0 : -errno;
 }
 
-inline File open_file(const char* path, int flags, int& error) noexcept {
+inline File open_file(const char* path, int flags, int& error, int mode = 0666) noexcept {
   long descriptor = -1;
   do {
-    descriptor = ::syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC | O_NOCTTY, 0666);
+    descriptor = ::syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC | O_NOCTTY, mode);
   } while (descriptor < 0 && errno == EINTR);
   error = descriptor < 0 ? -errno : 0;
   return File(static_cast<int>(descriptor));
@@ -87,11 +86,6 @@ inline int rename_file(const char* from, const char* to) noexcept {
 }
 
 inline int remove_file(const char* path) noexcept { return ::unlink(path) == 0 ? 0 : -errno; }
-
-inline bool is_special_file(const char* path) noexcept {
-  struct stat status{};
-  return ::stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
-}
 
 inline const char* error_text(int negated_error) noexcept {
   const char* text = ::strerrordesc_np(-negated_error);

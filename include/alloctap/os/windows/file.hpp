@@ -101,12 +101,6 @@ inline int remove_file(const char* path) noexcept {
   return ::DeleteFileW(WidePath(path).c_str()) != 0 ? 0 : negated_last_error();
 }
 
-inline bool is_special_file(const char* path) noexcept {
-  int error = 0;
-  const File file = open_file(path, 0, OPEN_EXISTING, error);
-  return file.is_open() && ::GetFileType(handle_of(file.descriptor())) != FILE_TYPE_DISK;
-}
-
 inline const char* error_text(int negated_error) noexcept { return text_of_error(-negated_error); }
 
 }  // namespace alloctap::os

@@ -132,15 +132,6 @@ TEST_CASE("a file may be renamed over another while both are open") {
   CHECK(os::rename_file(directory.file("a").c_str(), directory.file("b").c_str()) == -ENOENT);
 }
 
-TEST_CASE("a device is special on Windows, and neither files nor directories are") {
-  const TemporaryDirectory directory;
-  write_new(directory.file("a"), "text");
-  CHECK(os::is_special_file("NUL"));
-  CHECK_FALSE(os::is_special_file(directory.file("a").c_str()));
-  CHECK_FALSE(os::is_special_file(directory.file("").c_str()));
-  CHECK_FALSE(os::is_special_file(directory.file("b").c_str()));
-}
-
 TEST_CASE("0, 1 and 2 are the standard streams") {
   CHECK(os::handle_of(0) == ::GetStdHandle(STD_INPUT_HANDLE));
   CHECK(os::handle_of(1) == ::GetStdHandle(STD_OUTPUT_HANDLE));

@@ -1,0 +1,44 @@
+// Windows implementation of output_path.hpp.
+#pragma once
+
+#include <cstddef>
+
+#include "alloctap/os/file.hpp"
+#include "alloctap/os/windows/api.hpp"
+
+namespace alloctap::os {
+
+/// Longest name of a file, without its directories, in bytes that are safe for all texts.
+inline constexpr std::size_t kMaxFileNameBytes = 255;
+
+/// A path as it was given: symbolic links, which few files of Windows are, are not followed.
+class FollowedPath {
+ public:
+  /// `path` must outlive this object.
+  explicit FollowedPath(const char* path) noexcept : path_(path) {}
+
+  [[nodiscard]] int error() const noexcept { return 0; }
+  [[nodiscard]] const char* c_str() const noexcept { return path_; }
+
+ private:
+  const char* path_;
+};
+
+/// Returns true if writes must go into what is at `path`: a pipe or a device.
+[[nodiscard]] inline bool is_written_through(const char* path) noexcept {
+  int error = 0;
+  const File file = open_file(path, 0, OPEN_EXISTING, error);
+  return file.is_open() && ::GetFileType(handle_of(file.descriptor())) != FILE_TYPE_DISK;
+}
+
+/// Opens what is at `path` for writing at its end.
+inline File open_through(const char* path, int& error) noexcept {
+  return open_for_appending(path, error);
+}
+
+/// Creates `path` for writing; a new file inherits the permissions of its directory.
+inline File create_like(const char* path, const char* /*model*/, int& error) noexcept {
+  return create_for_writing(path, error);
+}
+
+}  // namespace alloctap::os
