@@ -1,6 +1,7 @@
 #include "launcher/writable_path.hpp"
 
 #include <fcntl.h>
+#include <linux/limits.h>
 #include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -63,7 +64,9 @@ Status try_to_create_beside(const fs::path& path) {
   constexpr char kLead[] = ".probe-";
   const std::string process = std::to_string(::getpid());
   const std::string zeros(kTemporarySuffixBytes + 1 - sizeof(kLead) - process.size(), '0');
-  const std::string probe = join_text(path.native(), kLead, zeros, process);
+  // What gets too long is cut, there as here.
+  const std::string name = path.filename().native().substr(0, NAME_MAX - kTemporarySuffixBytes);
+  const fs::path probe = path.parent_path() / join_text(name, kLead, zeros, process);
   const int file = ::open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) {
     return refuse(join_text("no file can be created in ", in_quotes(path.parent_path().native()),

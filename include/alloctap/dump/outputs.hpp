@@ -101,6 +101,7 @@ class DescriptorOutput {
 
 /// Writes to a temporary file beside `path` and renames it at `commit`: `path` is either the whole
 /// new report or unchanged. Follows symbolic links (not on Windows) and replaces what they lead to.
+/// A file that is replaced keeps its permissions.
 /// Writes directly, at its end, to what is no regular file (a pipe, a device) and to what is below
 /// /proc: /dev/stdout is the program's standard output, also if that is a file. Move-only.
 class FileOutput {

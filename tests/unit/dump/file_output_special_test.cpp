@@ -99,6 +99,18 @@ TEST_CASE("a file has the permissions that the program's files have") {
   CHECK((status.st_mode & 0777) == 0640);
 }
 
+TEST_CASE("a file that is replaced keeps its permissions") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("heap.txt");
+  fill(path, "old");
+  REQUIRE(chmod(path.c_str(), 0640) == 0);
+  FileOutput output(path);
+  CHECK(dump(output, "report").ok());
+  struct stat status{};
+  CHECK(stat(path.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0640);
+}
+
 TEST_CASE("a link stays, and what it leads to is replaced") {
   const TemporaryDirectory directory;
   std::filesystem::create_directory(directory.file("reports"));

@@ -112,3 +112,48 @@ TEST_CASE("without a path there is no file") {
   FileOutput output("");
   CHECK(says(output.open(), "an empty path"));
 }
+
+TEST_CASE("a path with a NUL character is refused, and no other file is written") {
+  const TemporaryDirectory directory;
+  FileOutput output(directory.file(std::string("heap\0.txt", 9)));
+  CHECK(says(output.open(), "a path with a NUL character"));
+  CHECK_FALSE(std::filesystem::exists(directory.file("heap")));
+}
+
+TEST_CASE("a name may be as long as the system allows, and is cut at a character") {
+  const TemporaryDirectory directory;
+  const std::string short_name(200, 'n');
+  for (std::string name = short_name; name.size() < 256; name += "\xC3\xA9") {
+    const std::string path = directory.file(name);
+    FileOutput output(path);
+    CHECK(dump(output, "report").ok());
+    CHECK(content(path) == "report");
+  }
+  for (const char* end : {"x", "xy"}) {
+    FileOutput output(directory.file(short_name + std::string(53, 'n') + end));
+    CHECK(dump(output, end).ok());
+  }
+}
+
+TEST_CASE("long names that begin alike have partial files of their own") {
+  const TemporaryDirectory directory;
+  const std::string one = directory.file(std::string(250, 'n') + "1");
+  const std::string two = directory.file(std::string(250, 'n') + "2");
+  FileOutput first(one);
+  FileOutput second(two);
+  REQUIRE(first.open().ok());
+  REQUIRE(second.open().ok());
+  CHECK(files_beside(one) == 2);
+  CHECK(first.write("first").ok());
+  CHECK(second.write("second").ok());
+  CHECK(first.commit().ok());
+  CHECK(second.commit().ok());
+  CHECK(content(one) == "first");
+  CHECK(content(two) == "second");
+}
+
+TEST_CASE("a name that is too long is refused before the dump") {
+  const TemporaryDirectory directory;
+  FileOutput output(directory.file(std::string(256, 'n')));
+  CHECK_FALSE(output.open().ok());
+}

@@ -1,8 +1,11 @@
 /// Bodies of outputs.hpp.
 #pragma once
 
+#include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <new>
 #include <string_view>
 
@@ -13,20 +16,39 @@
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/runtime/fork_handlers.hpp"
+#include "alloctap/runtime/text_hash.hpp"
 
 namespace alloctap {
+
+/// ".partial." and numbers: what the name of a partial file has after that of the report.
+class PartialSuffix {
+ public:
+  void append(char character) noexcept { text_[length_++] = character; }
+  void append(std::uint32_t number) noexcept {
+    char* const start = text_ + length_;
+    length_ = static_cast<std::size_t>(std::to_chars(start, std::end(text_), number).ptr - text_);
+  }
+  [[nodiscard]] std::string_view text() const noexcept { return {text_, length_}; }
+
+ private:
+  char text_[40] = ".partial.";
+  std::size_t length_ = std::strlen(text_);
+};
 
 /// The implementation of `FileOutput`.
 class OutputFile {
  public:
   explicit OutputFile(std::string_view path) noexcept {
-    has_path_ = !path.empty() && assign(path_, path);
+    has_nul_ = path.find('\0') != path.npos;
+    has_path_ = !path.empty() && !has_nul_ && assign(path_, path);
   }
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile() { discard(); }
 
   Status open() {
+    // The system would take the part before it as the path.
+    if (has_nul_) return Status::invalid_argument("dump: a path with a NUL character");
     if (!has_path_) return has_no_path();
     // The file of an aborted dump is still open, and some systems cannot remove open files.
     discard();
@@ -89,23 +111,38 @@ class OutputFile {
     // A file of that name is left over from a dead process that had this process's id.
     os::remove_file(partial_path_.data());
     int error = 0;
-    file_ = os::create_for_writing(partial_path_.data(), error);
+    file_ = os::create_like(partial_path_.data(), target_path_.data(), error);
     partial_exists_ = error == 0;
     return error;
   }
 
   /// Appends ".partial." and the process id, which is unique. Searches by extension miss the file.
+  /// A name that gets too long is cut and told from others by its hash.
   bool name_partial_file(std::string_view path) noexcept {
-    char suffix[32] = ".partial.";
-    std::uint32_t rest = static_cast<std::uint32_t>(os::current_process_id());
-    std::size_t length = std::strlen(suffix);
-    do {
-      suffix[length++] = static_cast<char>('0' + rest % 10);
-      rest /= 10;
-    } while (rest != 0);
+    const std::string_view name = path.substr(path.find_last_of(os::kPathSeparators) + 1);
+    PartialSuffix suffix;
+    suffix.append(static_cast<std::uint32_t>(os::current_process_id()));
+    // A name that is too long itself stays so, and the system refuses it before the dump.
+    const bool is_cut = name.size() <= os::kMaxFileNameBytes &&
+                        name.size() + suffix.text().size() > os::kMaxFileNameBytes;
+    if (is_cut) {
+      suffix.append('.');
+      suffix.append(static_cast<std::uint32_t>(hash_text(name)));
+      const std::size_t bytes = os::kMaxFileNameBytes - suffix.text().size();
+      path.remove_suffix(name.size() - character_start(name, bytes));
+    }
     partial_path_.clear();
-    return append(partial_path_, path) && append(partial_path_, {suffix, length}) &&
+    return append(partial_path_, path) && append(partial_path_, suffix.text()) &&
            partial_path_.push_back('\0');
+  }
+
+  /// Returns the start of the UTF-8 character that has the byte `index` of `text`.
+  static std::size_t character_start(std::string_view text, std::size_t index) noexcept {
+    const auto is_inside = [&](std::size_t i) { return (text[i] & 0xC0) == 0x80; };
+    for (std::size_t start = index; start > 0; --start) {
+      if (!is_inside(start)) return start;
+    }
+    return index;
   }
 
   Status failed(const char* what, int error) {
@@ -126,6 +163,7 @@ class OutputFile {
   Path target_path_;
   Path partial_path_;
   os::File file_;
+  bool has_nul_ = false;
   bool has_path_ = false;
   bool direct_ = false;
   bool partial_exists_ = false;

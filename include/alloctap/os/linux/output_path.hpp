@@ -4,6 +4,7 @@
 #include <linux/limits.h>
 
 #include <cstddef>
+#include <string_view>
 
 #include "alloctap/os/file.hpp"
 
@@ -11,6 +12,7 @@ namespace alloctap::os {
 
 /// Longest name of a file, without its directories, in bytes.
 inline constexpr std::size_t kMaxFileNameBytes = NAME_MAX;
+inline constexpr std::string_view kPathSeparators = "/";
 
 /// The path at the end of a chain of symbolic links. Keeps the links of /proc/PID/fd, which mean
 /// open descriptors and not the paths that they contain.

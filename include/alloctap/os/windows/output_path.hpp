@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 #include "alloctap/os/file.hpp"
 #include "alloctap/os/windows/api.hpp"
@@ -10,6 +11,7 @@ namespace alloctap::os {
 
 /// Longest name of a file, without its directories, in bytes that are safe for all texts.
 inline constexpr std::size_t kMaxFileNameBytes = 255;
+inline constexpr std::string_view kPathSeparators = "/\\";
 
 /// A path as it was given: symbolic links, which few files of Windows are, are not followed.
 class FollowedPath {
