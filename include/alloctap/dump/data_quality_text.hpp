@@ -31,11 +31,19 @@ inline void write_account(const Report& report, std::string_view separator, Dump
   const BackendInfo& backend = report.backend;
   out << "alloctap " << kVersionString << ", pid " << report.program.pid << ' ';
   write_in_one_line(report.program.executable, out);
-  out << separator << "hook " << backend.hook << ", stacks by " << backend.stack << ", at most "
-      << backend.max_frames << " frames, symbols by " << backend.symbolizer;
-  const std::string_view note = backend.symbolizer_note();
-  if (!note.empty()) out << separator << "names: " << note;
-  if (!backend.blind_spots.empty()) out << separator << "unseen: " << backend.blind_spots;
+  out << separator << "hook ";
+  write_in_one_line(backend.hook, out);
+  out << ", stacks by ";
+  write_in_one_line(backend.stack, out);
+  out << ", at most " << backend.max_frames << " frames, symbols by ";
+  write_in_one_line(backend.symbolizer, out);
+  const auto write_if_any = [&](std::string_view title, std::string_view text) {
+    if (text.empty()) return;
+    out << separator << title;
+    write_in_one_line(text, out);
+  };
+  write_if_any("names: ", backend.symbolizer_note());
+  write_if_any("unseen: ", backend.blind_spots);
   const auto write_count = [&out](std::uint64_t count, std::string_view noun) -> DumpWriter& {
     return out << count << ' ' << noun << plural(count);
   };
@@ -59,8 +67,9 @@ inline void write_account(const Report& report, std::string_view separator, Dump
                                                   << " in every number, but not in the event log";
   }
   if (!report.snapshot.sampling.exact) {
-    out << separator << "sampled by " << report.snapshot.sampling.policy.name
-        << ": numbers of stacks are estimates";
+    out << separator << "sampled by ";
+    write_in_one_line(report.snapshot.sampling.policy.name, out);
+    out << ": numbers of stacks are estimates";
   }
   if (!account.consistent) out << separator << "a thread was stopped inside the tracker";
 }

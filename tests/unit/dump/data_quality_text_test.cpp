@@ -61,3 +61,18 @@ TEST_CASE("an account says what is wrong with the names, and is silent where not
             "symbols by fake; names: from symbol tables alone; unseen: what nobody sees; ") !=
         std::string::npos);
 }
+
+TEST_CASE("an account keeps its separators, whatever a recording has for names") {
+  SampleReport sample;
+  sample.backend.hook = "a\nhook";
+  sample.backend.stack = "a\nstack";
+  sample.backend.symbolizer = "a\nsymbolizer";
+  sample.backend.blind_spots = "blind\nspots";
+  sample.backend.find_symbolizer_note = []() noexcept -> std::string_view { return "a\nnote"; };
+  sample.snapshot.sampling = {.policy = {.name = "a\npolicy"}, .exact = false};
+  const std::string account = account_of(sample);
+  CHECK(account.find('\n') == std::string::npos);
+  CHECK(account.find("hook a hook, stacks by a stack,") != std::string::npos);
+  CHECK(account.find("; names: a note; unseen: blind spots; ") != std::string::npos);
+  CHECK(account.find("; sampled by a policy: numbers of stacks") != std::string::npos);
+}
