@@ -7,6 +7,7 @@
 
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/frame_list.hpp"
+#include "alloctap/dump/printable_text.hpp"
 #include "alloctap/dump/report.hpp"
 #include "alloctap/stack/stack_table.hpp"
 #include "alloctap/symbol/source_frame.hpp"
@@ -14,9 +15,9 @@
 namespace alloctap {
 
 inline void write_text_function(const SourceFrame& frame, DumpWriter& out) {
-  out << "    " << (frame.function.empty() ? std::string_view("??") : frame.function);
+  out << "    " << PrintableText(frame.function.empty() ? "??" : frame.function);
   if (frame.file.empty()) return;
-  out << "   " << frame.file;
+  out << "   " << PrintableText(frame.file);
   if (frame.line > 0) out << ':' << frame.line;
 }
 
@@ -35,7 +36,7 @@ inline void write_text_frame(const FrameList& list, std::size_t index, DumpWrite
     out.hex(address) << "\n";
     return;
   }
-  out << module->path.substr(module->path.rfind('/') + 1) << '+';
+  out << PrintableText(module->path.substr(module->path.rfind('/') + 1)) << '+';
   out.hex(address - module->bias) << (module->is_unloaded() ? " (unloaded)\n" : "\n");
 }
 

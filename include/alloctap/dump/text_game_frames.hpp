@@ -8,6 +8,7 @@
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/frame_list.hpp"
 #include "alloctap/dump/human_units.hpp"
+#include "alloctap/dump/printable_text.hpp"
 #include "alloctap/dump/report.hpp"
 #include "alloctap/dump/text_frames.hpp"
 #include "alloctap/dump/text_owners.hpp"
@@ -154,17 +155,17 @@ class TextGameFrames {
     }
     if (history_.offences.empty()) return;
     const BudgetOffence& last = history_.offences.end()[-1];
-    out_ << "\nLast over a budget: " << owners_.path_of(last.tag) << ", " << with_commas(last.value)
-         << " of " << with_commas(last.limit) << " " << name_of(last.kind) << ", in frame "
-         << last.frame << "\n";
+    out_ << "\nLast over a budget: " << PrintableText(owners_.path_of(last.tag)) << ", "
+         << with_commas(last.value) << " of " << with_commas(last.limit) << " "
+         << name_of(last.kind) << ", in frame " << last.frame << "\n";
     write_text_frames(report_, last.stack, list_, out_);
   }
 
   void write_limit(std::string_view tag, BudgetKind kind, const LimitSummary& limit) {
     out_ << "  " << (limit.offences > 0 ? "over " : "kept ") << name_of(kind) << " "
          << with_commas(limit.limit) << ": at most " << with_commas(limit.most) << ", exceeded "
-         << with_commas(limit.offences) << (limit.offences == 1 ? " time   " : " times   ") << tag
-         << "\n";
+         << with_commas(limit.offences) << (limit.offences == 1 ? " time   " : " times   ")
+         << PrintableText(tag) << "\n";
   }
 
   const Report& report_;

@@ -13,6 +13,7 @@
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/frame_list.hpp"
 #include "alloctap/dump/human_units.hpp"
+#include "alloctap/dump/printable_text.hpp"
 #include "alloctap/dump/report.hpp"
 #include "alloctap/dump/text_frames.hpp"
 #include "alloctap/dump/wrapped_text.hpp"
@@ -89,7 +90,7 @@ class TextMisuse {
         out_ << ", which was freed before";
         return;
       case MisuseKind::kUnknownPointer:
-        out_ << caller_of(misuse) << " of ";
+        out_ << PrintableText(caller_of(misuse)) << " of ";
         out_.hex(misuse.address) << (misuse.block.known ? ", where no block begins"
                                                         : ", which no allocation returned");
         return write_place(misuse);
@@ -195,7 +196,7 @@ class TextMisuse {
   void write_access(const Misuse& misuse) {
     const MemoryAccess& access = misuse.access;
     const bool is_instruction = access.function.empty();
-    out_ << (is_instruction ? "an instruction" : access.function)
+    out_ << PrintableText(is_instruction ? "an instruction" : access.function)
          << (access.writes ? " writes " : " reads ");
     if (access.bytes > 0) {
       out_ << with_commas(access.bytes) << (access.bytes == 1 ? " byte from " : " bytes from ");
@@ -213,7 +214,7 @@ class TextMisuse {
 
   void write_overlap(const Misuse& misuse) {
     const MemoryAccess& access = misuse.access;
-    out_ << access.function << " copies " << with_commas(access.bytes)
+    out_ << PrintableText(access.function) << " copies " << with_commas(access.bytes)
          << (access.bytes == 1 ? " byte from " : " bytes from ");
     out_.hex(misuse.source) << " to ";
     out_.hex(access.address);

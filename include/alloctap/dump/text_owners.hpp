@@ -9,6 +9,7 @@
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/human_units.hpp"
 #include "alloctap/dump/owner_labels.hpp"
+#include "alloctap/dump/printable_text.hpp"
 #include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/by_tag.hpp"
 #include "alloctap/snapshot/ownership_matrix.hpp"
@@ -43,9 +44,9 @@ class TextOwners {
     const std::string_view thread = labels_.thread(stack);
     if (tag.empty() && thread.empty()) return;
     out_ << "    of ";
-    if (!tag.empty()) out_ << "tag " << tag;
+    if (!tag.empty()) out_ << "tag " << PrintableText(tag);
     if (!tag.empty() && !thread.empty()) out_ << ", ";
-    if (!thread.empty()) out_ << "thread " << thread;
+    if (!thread.empty()) out_ << "thread " << PrintableText(thread);
     out_ << "\n";
   }
 
@@ -88,7 +89,7 @@ class TextOwners {
     if (place == OwnershipRow::kNotKnown) {
       out_ << "(not known)";
     } else {
-      out_ << thread_label(snapshot_.threads[place]);
+      out_ << PrintableText(thread_label(snapshot_.threads[place]));
     }
   }
 
@@ -116,7 +117,8 @@ class TextOwners {
          << with_commas(sum.live_allocations) << (sum.live_allocations == 1 ? " block" : " blocks")
          << "; in all " << with_commas(sum.total.allocations) << " of "
          << human_bytes(sum.total.allocated_bytes) << ", "
-         << with_commas(sum.total.temporary_allocations) << " temporary   " << owner << "\n";
+         << with_commas(sum.total.temporary_allocations) << " temporary   " << PrintableText(owner)
+         << "\n";
   }
 
   static constexpr std::size_t kMaxPairs = 20;

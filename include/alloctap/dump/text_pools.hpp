@@ -9,6 +9,7 @@
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/frame_list.hpp"
 #include "alloctap/dump/human_units.hpp"
+#include "alloctap/dump/printable_text.hpp"
 #include "alloctap/dump/report.hpp"
 #include "alloctap/dump/text_frames.hpp"
 #include "alloctap/record/pool_summary.hpp"
@@ -87,7 +88,7 @@ class TextPools {
   }
 
   static void write_pool(const PoolSummary& pool, DumpWriter& out) {
-    out << "  " << (pool.name.empty() ? std::string_view("(no name)") : pool.name)
+    out << "  " << PrintableText(pool.name.empty() ? "(no name)" : pool.name)
         << (pool.destroyed ? " (destroyed)" : "") << ": " << human_bytes(pool.live_bytes) << " in "
         << counted(pool.live_allocations, "block") << ", peak " << human_bytes(pool.peak_live_bytes)
         << "; in all " << with_commas(pool.allocations) << " of "

@@ -12,6 +12,7 @@
 #include "alloctap/dump/dumps.hpp"
 #include "alloctap/dump/frame_list.hpp"
 #include "alloctap/dump/human_units.hpp"
+#include "alloctap/dump/printable_text.hpp"
 #include "alloctap/dump/text_frames.hpp"
 #include "alloctap/dump/text_leaks.hpp"
 #include "alloctap/dump/text_parts.hpp"
@@ -113,12 +114,12 @@ class TextDumpWriter : public TextDump {
 
   static void write_header(const Report& report, DumpWriter& out) {
     out << "alloctap " << kVersionString << ": who holds the memory of "
-        << report.program.executable << " (pid " << report.program.pid << ")\n  command  ";
-    for (const char character : report.program.command) {
-      out << (character == '\0' || character == '\n' ? ' ' : character);
-    }
-    out << "\n  hook     " << report.backend.hook << ", stacks by " << report.backend.stack
-        << ", at most " << report.backend.max_frames << " frames\n";
+        << PrintableText(report.program.executable) << " (pid " << report.program.pid
+        << ")\n  command  ";
+    write_command_line(report.program.command, out);
+    out << "\n  hook     " << PrintableText(report.backend.hook) << ", stacks by "
+        << PrintableText(report.backend.stack) << ", at most " << report.backend.max_frames
+        << " frames\n";
     if (!report.backend.blind_spots.empty()) {
       constexpr std::string_view kTitle = "  unseen   ";
       out << kTitle;
@@ -126,8 +127,19 @@ class TextDumpWriter : public TextDump {
       out << "\n";
     }
     const std::string_view note = report.backend.symbolizer_note();
-    if (!note.empty()) out << "  names    " << note << "\n";
+    if (!note.empty()) out << "  names    " << PrintableText(note) << "\n";
     write_sampling(report.snapshot, out);
+  }
+
+  /// Writes a space for each end of an argument or a line.
+  static void write_command_line(std::string_view command, DumpWriter& out) {
+    constexpr std::string_view kEnds("\0\n", 2);
+    while (!command.empty()) {
+      const std::size_t end = std::min(command.find_first_of(kEnds), command.size());
+      out << PrintableText(command.substr(0, end));
+      if (end < command.size()) out << ' ';
+      command.remove_prefix(std::min(end + 1, command.size()));
+    }
   }
 
   static void write_sampling(const Snapshot& snapshot, DumpWriter& out) {
@@ -135,7 +147,7 @@ class TextDumpWriter : public TextDump {
     write_size_range(sampling.policy, out);
     if (sampling.exact) return;
     if (sampling.policy.mean_bytes == 0) {
-      out << "  sampled  by " << sampling.policy.name
+      out << "  sampled  by " << PrintableText(sampling.policy.name)
           << ": live and stack numbers are of what was recorded, calls are counted exactly\n";
       return;
     }

@@ -8,6 +8,7 @@
 
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/human_units.hpp"
+#include "alloctap/dump/printable_text.hpp"
 #include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/leaks.hpp"
 #include "alloctap/snapshot/sorted_misuses.hpp"
@@ -64,7 +65,8 @@ class TextRules {
  private:
   void write_rule(const SuppressionRule& rule) {
     out_ << (rule.only ? SuppressionRule::kOnly : std::string_view()) << rule.subject << ':'
-         << rule.pattern << "   " << rule.source << ':' << rule.line << "\n";
+         << PrintableText(rule.pattern) << "   " << PrintableText(rule.source) << ':' << rule.line
+         << "\n";
   }
 
   std::span<const SuppressionRule> rules_;

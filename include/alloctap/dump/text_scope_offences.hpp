@@ -7,6 +7,7 @@
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/frame_list.hpp"
 #include "alloctap/dump/human_units.hpp"
+#include "alloctap/dump/printable_text.hpp"
 #include "alloctap/dump/report.hpp"
 #include "alloctap/dump/text_frames.hpp"
 #include "alloctap/dump/text_owners.hpp"
@@ -33,9 +34,10 @@ inline void write_scope_offences(const Report& report, const FrameList& frames, 
   const std::size_t shown = std::min(kShownScopeOffences, snapshot.scope_offences.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const OffenceSum& offence = snapshot.scope_offences[i];
-    out << "  " << offence.scope() << ": " << with_commas(offence.sums.allocations) << " allocation"
-        << plural(offence.sums.allocations) << " of " << human_bytes(offence.sums.bytes) << ", "
-        << counted(offence.sums.frees, "free") << ", in " << counted(offence.scopes, "run") << "\n";
+    out << "  " << PrintableText(offence.scope()) << ": " << with_commas(offence.sums.allocations)
+        << " allocation" << plural(offence.sums.allocations) << " of "
+        << human_bytes(offence.sums.bytes) << ", " << counted(offence.sums.frees, "free") << ", in "
+        << counted(offence.scopes, "run") << "\n";
     owners.write_owner(offence.stack);
     write_text_frames(report, offence.stack, frames, out);
   }

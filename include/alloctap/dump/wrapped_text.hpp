@@ -6,11 +6,13 @@
 #include <string_view>
 
 #include "alloctap/dump/dump_writer.hpp"
+#include "alloctap/dump/printable_text.hpp"
 
 namespace alloctap {
 
 /// Writes words with a space between them. A word that would end beyond `kWidth` begins a new line,
-/// indented to the first word. A longer word has a line of its own. Control plane.
+/// indented to the first word. Escapes what is not printable. A longer word has a line of its own.
+/// Control plane.
 class WrappedText {
  public:
   /// In characters.
@@ -40,7 +42,7 @@ class WrappedText {
       out_.right("", indent_);
       column_ = indent_;
     }
-    out_ << word;
+    out_ << PrintableText(word);
     column_ += word.size();
   }
 

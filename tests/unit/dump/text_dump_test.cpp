@@ -335,3 +335,25 @@ TEST_CASE("a stack of a thread says so") {
   CHECK(text.find("    of thread 4712\n") != text.npos);
   CHECK(text.find("    of tag Game, thread game (4711)\n") != text.npos);
 }
+
+TEST_CASE("no text of the program or of a recording forges a line or controls a terminal") {
+  alloctap::testing::SampleReport sample;
+  const std::string evil = "e\n#1  forged\x1b[31m\xFF";
+  sample.program.executable = evil;
+  sample.program.command = evil;
+  sample.backend.hook = evil;
+  sample.backend.stack = evil;
+  sample.backend.blind_spots = evil;
+  sample.snapshot.sampling = {.policy = {.name = evil}, .exact = false};
+  for (auto& function : sample.names) function.name = function.file = evil;
+  sample.snapshot.threads.clear();
+  sample.add_thread(4711, true, "e\n#1\x1b", {6, 60, 1}, 2, 1000);
+  sample.snapshot.threads[0].holding.emplace();
+  const std::string text = render(alloctap::TextDump{}, sample.report());
+  CHECK(text.find('\x1b') == text.npos);
+  CHECK(text.find('\xFF') == text.npos);
+  CHECK(text.find("\n#1  forged") == text.npos);
+  CHECK(text.find("command  e #1  forged\\x1b[31m\\xff\n") != text.npos);
+  CHECK(text.find("    e\\n#1  forged") != text.npos);
+  CHECK(text.find("e\\n#1\\x1b (4711)\n") != text.npos);
+}

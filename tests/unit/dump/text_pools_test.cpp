@@ -74,3 +74,11 @@ TEST_CASE("of many pools and stacks the first are shown") {
   CHECK(text.find("    21 B in 1 block") == std::string::npos);
   CHECK(text.find("  and 5 more\n") != std::string::npos);
 }
+
+TEST_CASE("the name of a pool cannot forge a line or control a terminal") {
+  PooledReport sample;
+  sample.snapshot.pools.pools[1].name = "evil\n#1  fake line\x1b[31m";
+  const std::string text = pools_of(sample);
+  CHECK(text.find("  evil\\n#1  fake line\\x1b[31m: 500 B in 5 blocks") != std::string::npos);
+  CHECK(text.find('\x1b') == std::string::npos);
+}
