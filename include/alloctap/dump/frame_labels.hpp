@@ -11,6 +11,7 @@
 #include "alloctap/dump/frame_list.hpp"
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/cut_text.hpp"
 #include "alloctap/runtime/text_pool.hpp"
 
 namespace alloctap {
@@ -116,7 +117,7 @@ class FrameLabels {
       end += part.size();
     };
     if (module != nullptr) {
-      append(module->path.substr(module->path.rfind('/') + 1).substr(0, kLongestFile));
+      append(cut_text(module->path.substr(module->path.rfind('/') + 1), kLongestFile));
       append("+");
     }
     append("0x");

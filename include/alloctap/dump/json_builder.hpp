@@ -11,6 +11,7 @@
 
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/json_text.hpp"
+#include "alloctap/runtime/cut_text.hpp"
 
 namespace alloctap {
 
@@ -63,7 +64,7 @@ class JsonBuilder {
 
   /// Writes a string; bytes that are not valid UTF-8 become U+FFFD.
   void string(std::string_view text) {
-    const std::size_t length = copy_as_utf8(text.substr(0, kLongestString), utf8_, sizeof utf8_);
+    const std::size_t length = copy_as_utf8(cut_text(text, kLongestString), utf8_, sizeof utf8_);
     json_.String(utf8_, static_cast<rapidjson::SizeType>(length));
   }
 

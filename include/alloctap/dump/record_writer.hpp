@@ -11,6 +11,7 @@
 
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/record_format.hpp"
+#include "alloctap/runtime/cut_text.hpp"
 
 namespace alloctap {
 
@@ -65,7 +66,7 @@ class RecordWriter {
   void value(std::string_view value) { text(value); }
 
   void text(std::string_view value) {
-    value = value.substr(0, kLongestRecordText);
+    value = cut_text(value, kLongestRecordText);
     number(value.size());
     out_ << value;
   }

@@ -11,6 +11,7 @@
 #include "alloctap/record/recorded_data.hpp"
 #include "alloctap/record/timeline_point.hpp"
 #include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/cut_text.hpp"
 #include "alloctap/runtime/function_ref.hpp"
 #include "alloctap/runtime/futex_lock.hpp"
 #include "alloctap/runtime/no_destroy_lazy.hpp"
@@ -78,7 +79,8 @@ class MarkerRing {
     if (entries_.empty() && !entries_.resize(kCapacity)) return;
     Entry& entry = entries_[added_++ % kCapacity];
     entry.time_ns = time_ns;
-    entry.length = static_cast<std::uint8_t>(std::min(name.size(), kLongestName));
+    name = cut_text(name, kLongestName);
+    entry.length = static_cast<std::uint8_t>(name.size());
     if (entry.length > 0) std::memcpy(entry.name, name.data(), entry.length);
   }
 

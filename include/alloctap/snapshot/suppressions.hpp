@@ -14,6 +14,7 @@
 #include "alloctap/message_text.hpp"
 #include "alloctap/os/default_suppressions.hpp"
 #include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/cut_text.hpp"
 #include "alloctap/runtime/text_pool.hpp"
 #include "alloctap/status.hpp"
 
@@ -136,7 +137,7 @@ class Suppressions {
 
   static Status bad_line(std::string_view line, std::string_view source, std::uint32_t number) {
     constexpr std::size_t kMaxShown = 60;
-    const std::string_view shown(line.data(), std::min(line.size(), kMaxShown));
+    const std::string_view shown = cut_text(line, kMaxShown);
     return Status::invalid_argument(
         source, ":", number, ": \"", escaped_text(shown), line.size() > kMaxShown ? "..." : "",
         "\" is no suppression; write leak:PATTERN, misuse:PATTERN or one kind of misuse such as "

@@ -9,6 +9,7 @@
 
 #include "alloctap/annotate.hpp"
 #include "alloctap/event/stack_owner.hpp"
+#include "alloctap/runtime/cut_text.hpp"
 #include "alloctap/tag/tag_scope.hpp"
 
 namespace alloctap::testing {
@@ -33,7 +34,7 @@ class CaseTags {
 
   /// Creates the tag of the case `name`. Returns the run's tag if the tag table is full.
   [[nodiscard]] Tag add(std::string_view name) {
-    std::string text(name.substr(0, kLongestName));
+    std::string text(cut_text(name, kLongestName));
     if (text.empty()) text = "(no name)";
     if (name.size() > kLongestName) text += "... #" + std::to_string(names_.size());
     const TagId id = process_tags.find_or_add(run_, text);

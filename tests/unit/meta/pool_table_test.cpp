@@ -86,6 +86,8 @@ TEST_CASE("names are cut, copied, and may be empty") {
   const PoolHandle longest = table->create(name);
   name.assign(1000, 'y');
   CHECK(table->name(longest.slot()) == std::string(PoolTable::kMaxNameLength, 'x'));
+  const std::string before(PoolTable::kMaxNameLength - 1, 'x');
+  CHECK(table->name(table->create(before + "\xC3\xA9").slot()) == before);
   CHECK(table->name(table->create({}).slot()).empty());
 }
 

@@ -50,6 +50,8 @@ TEST_CASE("a name that is too long is cut") {
   const TagId tag = tags->find_or_add(kNoTag, longest + "y");
   CHECK(tags->name(tag) == longest);
   CHECK(tags->find_or_add(kNoTag, longest) == tag);
+  const std::string before = longest.substr(1);
+  CHECK(tags->name(tags->find_or_add(kNoTag, before + "\xC3\xA9")) == before);
 }
 
 TEST_CASE("when all tags are used up, what is new counts as the tag around it") {

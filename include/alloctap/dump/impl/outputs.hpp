@@ -16,6 +16,7 @@
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/runtime/fork_handlers.hpp"
+#include "alloctap/runtime/cut_text.hpp"
 #include "alloctap/runtime/text_hash.hpp"
 
 namespace alloctap {
@@ -129,20 +130,11 @@ class OutputFile {
       suffix.append('.');
       suffix.append(static_cast<std::uint32_t>(hash_text(name)));
       const std::size_t bytes = os::kMaxFileNameBytes - suffix.text().size();
-      path.remove_suffix(name.size() - character_start(name, bytes));
+      path.remove_suffix(name.size() - cut_text(name, bytes).size());
     }
     partial_path_.clear();
     return append(partial_path_, path) && append(partial_path_, suffix.text()) &&
            partial_path_.push_back('\0');
-  }
-
-  /// Returns the start of the UTF-8 character that has the byte `index` of `text`.
-  static std::size_t character_start(std::string_view text, std::size_t index) noexcept {
-    const auto is_inside = [&](std::size_t i) { return (text[i] & 0xC0) == 0x80; };
-    for (std::size_t start = index; start > 0; --start) {
-      if (!is_inside(start)) return start;
-    }
-    return index;
   }
 
   Status failed(const char* what, int error) {

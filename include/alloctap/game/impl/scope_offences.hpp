@@ -13,6 +13,7 @@
 #include "alloctap/game/stack_counts.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/cut_text.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/snapshot/offence_sum.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
@@ -59,7 +60,7 @@ ALLOCTAP_INLINE void ScopeOffences::clear() noexcept {
 
 ALLOCTAP_INLINE void ScopeOffences::add(std::string_view name,
                                         const StackCounts::Entry& entry) noexcept {
-  OffenceSum* const known = find_or_add(name.substr(0, OffenceSum::kLongestName), entry.stack);
+  OffenceSum* const known = find_or_add(cut_text(name, OffenceSum::kLongestName), entry.stack);
   if (known == nullptr) {
     ++left_out_;
     return;

@@ -6,6 +6,7 @@
 
 #include "alloctap/macros.hpp"
 #include "alloctap/runtime/arena.hpp"
+#include "alloctap/runtime/cut_text.hpp"
 #include "alloctap/runtime/text_pool.hpp"
 
 namespace alloctap {
@@ -19,7 +20,7 @@ ALLOCTAP_INLINE TextPool::~TextPool() {
 }
 
 ALLOCTAP_INLINE std::string_view TextPool::keep(std::string_view text) noexcept {
-  text = text.substr(0, kLongest);
+  text = cut_text(text, kLongest);
   if (newest_ == nullptr || kLongest - newest_->used < text.size()) {
     void* memory = Arena::allocate(sizeof(Block));
     if (memory == nullptr) return {};

@@ -13,13 +13,14 @@
 #include "alloctap/macros.hpp"
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/runtime/fork_handlers.hpp"
+#include "alloctap/runtime/cut_text.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/tag/tag_table.hpp"
 
 namespace alloctap {
 
 ALLOCTAP_INLINE TagId TagTable::find_or_add(TagId parent, std::string_view name) noexcept {
-  name = name.substr(0, kLongestName);
+  name = cut_text(name, kLongestName);
   if (name.empty() || parent >= end_id()) return parent;
   const std::uint64_t hash = hash_of(parent, name);
   const TagId known = find(name, hash).id;

@@ -1,0 +1,22 @@
+/// Cutting of text to a length.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace alloctap {
+
+/// Returns the first `max_bytes` of `text`, or fewer so that no character of UTF-8 is cut in two.
+/// Cuts bytes that are no UTF-8 where they are. May be used inside malloc.
+[[nodiscard]] constexpr std::string_view cut_text(std::string_view text,
+                                                  std::size_t max_bytes) noexcept {
+  if (text.size() <= max_bytes) return text;
+  constexpr std::size_t kMaxContinuationBytes = 3;
+  for (std::size_t back = 0; back <= kMaxContinuationBytes && back < max_bytes; ++back) {
+    const std::size_t end = max_bytes - back;
+    if ((static_cast<unsigned char>(text[end]) & 0xC0) != 0x80) return text.substr(0, end);
+  }
+  return text.substr(0, max_bytes);
+}
+
+}  // namespace alloctap
