@@ -19,6 +19,9 @@ inline constexpr std::size_t kPathBytes = 4096;
 /// The path of standard output, where the system has one. Reports for it go to what the program was
 /// started with, even if the program has closed it.
 inline constexpr char kStandardOutputPath[] = "/dev/stdout";
+/// The path of standard error. Reports for it go there too, as long as the program has not replaced
+/// it.
+inline constexpr char kStandardErrorPath[] = "/dev/stderr";
 
 /// The decimal digits of a number, in a buffer of its own.
 class Digits {

@@ -75,13 +75,17 @@ class Resolver {
       return Status::invalid_argument(
           "it is a device or a pipe, into which all dumps go; leave out %n");
     }
-    if (follow_children_ && text_of(pattern_) == kStandardOutputPath) {
+    // The program may close a standard stream before its report, whatever the name of its path.
+    const std::string stream =
+        names_process(text_of(pattern_)) ? std::string() : standard_stream_path(target);
+    if (follow_children_ && stream == kStandardOutputPath) {
       return Status::invalid_argument(
           "with --follow-children reports would go into pipes between processes; name a file, "
           "with %p in its name");
     }
-    // The path stays as it is: /proc/self/fd/2 would resolve to a name that cannot be opened.
-    const ResolvedDump dump{.mode = WriteMode::kAppend, .pattern = text_of(pattern_)};
+    // Other paths stay as they are: /proc/self/fd/3 would resolve to a name that cannot be opened.
+    const ResolvedDump dump{.mode = WriteMode::kAppend,
+                            .pattern = stream.empty() ? text_of(pattern_) : stream};
     return Candidate{dump, *std::move(identity)};
   }
 

@@ -97,6 +97,14 @@ bool is_written_through(const fs::path& path) {
   return !S_ISDIR(status.st_mode) && (!S_ISREG(status.st_mode) || is_in_procfs(path));
 }
 
+std::string standard_stream_path(const fs::path& path) {
+  std::error_code error;
+  if (!fs::equivalent(path.parent_path(), "/proc/self/fd", error) || error) return {};
+  const std::string name = path.filename().native();
+  if (name == "1") return kStandardOutputPath;
+  return name == "2" ? kStandardErrorPath : std::string();
+}
+
 Result<std::string> check_device(const fs::path& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) {

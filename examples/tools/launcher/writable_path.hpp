@@ -17,6 +17,10 @@ namespace alloctap::run {
 /// Whether reports for `path` go into what is there already: a device, a pipe, a descriptor.
 [[nodiscard]] bool is_written_through(const std::filesystem::path& path);
 
+/// The path of the standard stream that `path` means, by whatever name (/proc/self/fd/1,
+/// /dev/fd/1); empty if it means none. `path` as follow_links returns it.
+[[nodiscard]] std::string standard_stream_path(const std::filesystem::path& path);
+
 /// What identifies the device or pipe at `path`, if it can be written. It is not opened: that would
 /// disturb a pipe's reader.
 [[nodiscard]] Result<std::string> check_device(const std::filesystem::path& path);

@@ -61,6 +61,9 @@ Status append_dump(const Snapshot& snapshot, DumpFormat format, const char* path
   if (std::string_view(path) == kStandardOutputPath) {
     return dump_to_standard_output(snapshot, format);
   }
+  // A program that has replaced its standard error gets the report there.
+  const int error_stream = std::string_view(path) == kStandardErrorPath ? standard_error() : -1;
+  if (error_stream >= 0) return dump(snapshot, policy_of(format), DescriptorOutput(error_stream));
   int error = 0;
   const os::File file = os::open_for_appending(path, error);
   if (error != 0) {

@@ -153,7 +153,7 @@ TEST_CASE("devices and pipes are written as they are, and not disturbed") {
   const fs::path fifo = launcher.work() / "fifo";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
   // /dev/stderr is a regular file here: it must not be replaced.
-  for (const std::string path : {"/dev/null", "/dev/stderr", "/dev/fd/2", "/proc/self/fd/1"}) {
+  for (const std::string path : {"/dev/null", "/dev/stderr", "/dev/stdout"}) {
     CHECK(resolved(launcher, {path}) == "append;" + path);
   }
   CHECK(resolved(launcher, {"fifo"}) == "append;" + fifo.native());
@@ -161,6 +161,17 @@ TEST_CASE("devices and pipes are written as they are, and not disturbed") {
                               " --dump text=fifo sh -c 'sleep 0.2; echo report > fifo'; wait";
   CHECK(launcher.execute({"/bin/sh", "-c", command}).code == 0);
   CHECK(read_file(launcher.work() / "got") == "report\n");
+}
+
+TEST_CASE("standard streams are known by every name") {
+  const Launcher launcher;
+  fs::create_symlink("/proc/self/fd/1", launcher.work() / "output");
+  for (const std::string path : {"/proc/self/fd/1", "/dev/fd/1", "output"}) {
+    CHECK(resolved(launcher, {path}) == "append;/dev/stdout");
+  }
+  for (const std::string path : {"/proc/self/fd/2", "/dev/fd/2"}) {
+    CHECK(resolved(launcher, {path}) == "append;/dev/stderr");
+  }
 }
 
 TEST_CASE("a socket is refused") {

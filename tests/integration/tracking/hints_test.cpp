@@ -103,4 +103,10 @@ TEST_CASE("a report for standard output reaches it though the program has closed
   const Outcome json = run_by_launcher({"--dump=json=-", "/bin/ls", "-d", "/"});
   CHECK(json.err == "");
   CHECK(json.out.starts_with("/\n{\"schema\":\"alloctap.heap/1\""));
+  const Outcome by_number = run_by_launcher({"--dump=text=/proc/self/fd/1", "/bin/ls", "-d", "/"});
+  CHECK(by_number.err == "");
+  CHECK(by_number.out.starts_with("/\nalloctap "));
+  const Outcome error = run_by_launcher({"--dump=text=/proc/self/fd/2", "/bin/ls", "-d", "/"});
+  CHECK(error.out == "/\n");
+  CHECK(error.err.starts_with("alloctap "));
 }

@@ -57,6 +57,8 @@ bool is_written_through(const fs::path& path) {
   return length < full.size() && std::wstring_view(full.data(), length).starts_with(kDevices);
 }
 
+std::string standard_stream_path(const fs::path&) { return {}; }
+
 Result<std::string> check_device(const fs::path&) {
   return refuse("the path is a device or a pipe; choose a file");
 }
