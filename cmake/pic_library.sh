@@ -72,7 +72,8 @@ END
   run "unpacking" dpkg-source -x ./*.dsc "$work/source"
 }
 
-# build_library TIME OPTION...: builds $work/source by CMake with these options and puts it at $prefix.
+# build_library TIME OPTION...: builds $work/source by CMake with these options and puts it at $prefix:
+# all that it installs, or of its CMake targets those of the list $targets and the headers in $headers.
 build_library() {
   echo "$script: building it ($1)"
   shift
@@ -85,9 +86,22 @@ build_library() {
   run "configuring" cmake -G Ninja -S "$work/source" -B "$work/build" \
     -DBUILD_SHARED_LIBS=OFF -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DCMAKE_BUILD_TYPE=Release \
     -DCMAKE_INSTALL_LIBDIR=lib "$@"
-  run "building" cmake --build "$work/build" --parallel "$(nproc)"
-  run "installing" cmake --install "$work/build" --prefix "$staged"
+  # shellcheck disable=SC2086 # a list
+  run "building" cmake --build "$work/build" --parallel "$(nproc)" ${targets:+--target $targets}
+  if [ -n "${targets:-}" ]; then
+    run "copying" copy_targets
+  else
+    run "installing" cmake --install "$work/build" --prefix "$staged"
+  fi
   put_in_place
+}
+
+# copy_targets: what cmake --install would refuse to do where other targets are missing.
+copy_targets() {
+  mkdir -p "$staged/lib" "$staged/include"
+  find "$work/build" -name 'lib*.a' -exec cp {} "$staged/lib" ';'
+  cd "$work/source" || return
+  find "$headers" '(' -name '*.h' -o -name '*.inc' ')' -exec cp --parents {} "$staged/include" ';'
 }
 
 # put_in_place: what stands in $staged is what the recipe makes.
