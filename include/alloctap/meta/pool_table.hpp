@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "alloctap/runtime/arena.hpp"
-#include "alloctap/runtime/fork_handlers.hpp"
 #include "alloctap/runtime/cut_text.hpp"
+#include "alloctap/runtime/fork_handlers.hpp"
 #include "alloctap/runtime/futex_lock.hpp"
 #include "alloctap/runtime/text_hash.hpp"
 #include "alloctap/runtime/thread_state.hpp"
@@ -56,7 +56,6 @@ class PoolTable {
   /// Returns an empty handle if all slots are used or if out of memory.
   [[nodiscard]] PoolHandle create(std::string_view name) noexcept {
     static_cast<void>(ForkHandlers::ensure_registered());
-    name = cut_text(name, kMaxNameLength);
     // A fork waits until this scope ends, so it finds the lock free.
     const RecordingScope section;
     const std::lock_guard hold(lock_);
@@ -138,7 +137,7 @@ class PoolTable {
   }
 
   [[nodiscard]] PoolHandle create_locked(std::string_view name) noexcept {
-    name = name.substr(0, kMaxNameLength);
+    name = cut_text(name, kMaxNameLength);
     std::uint32_t slot = find_destroyed(name);
     if (slot == 0) slot = add(name);
     if (slot == 0) {

@@ -15,8 +15,8 @@
 #include "alloctap/os/thread.hpp"
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/runtime/arena_array.hpp"
-#include "alloctap/runtime/fork_handlers.hpp"
 #include "alloctap/runtime/cut_text.hpp"
+#include "alloctap/runtime/fork_handlers.hpp"
 #include "alloctap/runtime/text_hash.hpp"
 
 namespace alloctap {

@@ -12,8 +12,8 @@
 #include "alloctap/event/stack_owner.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/runtime/arena.hpp"
-#include "alloctap/runtime/fork_handlers.hpp"
 #include "alloctap/runtime/cut_text.hpp"
+#include "alloctap/runtime/fork_handlers.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/tag/tag_table.hpp"
 

@@ -101,7 +101,7 @@ ALLOCTAP_INLINE File create_like(const char* path, const char* model, int& error
     return create_for_writing(path, error);
   }
   const mode_t permissions = status.st_mode & 0777;
-  // Nobody else may open the file before it has its permissions.
+  // Before it has its permissions, only its owner may open the file.
   File file = open_file(path, O_WRONLY | O_CREAT | O_EXCL, error, 0600);
   // File systems without permissions refuse.
   if (error == 0) static_cast<void>(::fchmod(file.descriptor(), permissions));
