@@ -348,7 +348,7 @@ TEST_CASE("no text of the program or of a recording forges a line or controls a 
   for (auto& function : sample.names) function.name = function.file = evil;
   sample.snapshot.threads.clear();
   sample.add_thread(4711, true, "e\n#1\x1b", {6, 60, 1}, 2, 1000);
-  sample.snapshot.threads[0].holding.emplace();
+  sample.snapshot.threads[0].holding = alloctap::ThreadSummary::Holding{};
   const std::string text = render(alloctap::TextDump{}, sample.report());
   CHECK(text.find('\x1b') == text.npos);
   CHECK(text.find('\xFF') == text.npos);

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,13 +17,13 @@
 
 namespace alloctap::os {
 
-/// Returns true if the last part of `path` is a name below /proc.
+/// Returns true if the last part of `path` is a name below /proc. Asks for the device and not for
+/// the file system: filters of system calls that let reports through may refuse fstatfs.
 ALLOCTAP_INLINE bool is_in_procfs(const char* path) noexcept {
-  int error = 0;
-  const File file = open_file(path, O_PATH | O_NOFOLLOW, error);
-  struct statfs system{};
-  return file.is_open() && ::fstatfs(file.descriptor(), &system) == 0 &&
-         system.f_type == PROC_SUPER_MAGIC;
+  struct stat status{};
+  struct stat procfs{};
+  return ::lstat(path, &status) == 0 && ::lstat("/proc/self", &procfs) == 0 &&
+         status.st_dev == procfs.st_dev;
 }
 
 /// Returns 0 if `path` is no symbolic link, or one that the kernel follows; else the negated error.
@@ -101,10 +99,12 @@ ALLOCTAP_INLINE File create_like(const char* path, const char* model, int& error
     return create_for_writing(path, error);
   }
   const mode_t permissions = status.st_mode & 0777;
-  // Before it has its permissions, only its owner may open the file.
-  File file = open_file(path, O_WRONLY | O_CREAT | O_EXCL, error, 0600);
-  // File systems without permissions refuse.
-  if (error == 0) static_cast<void>(::fchmod(file.descriptor(), permissions));
+  File file = open_file(path, O_WRONLY | O_CREAT | O_EXCL, error, static_cast<int>(permissions));
+  // The umask has removed some. File systems without permissions refuse to add them.
+  if (error == 0 && ::fstat(file.descriptor(), &status) == 0 &&
+      (status.st_mode & 0777) != permissions) {
+    static_cast<void>(::fchmod(file.descriptor(), permissions));
+  }
   return file;
 }
 
