@@ -4,11 +4,15 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <utility>
 
@@ -67,7 +71,50 @@ inline void wait_until_writable(int descriptor) noexcept {
   ::syscall(SYS_ppoll, &request, 1, nullptr, nullptr, 0);
 }
 
+/// Keeps a pipe or a socket without a reader from ending the program by SIGPIPE, while this thread
+/// writes to it: then the write fails, and the signal does not arrive. Does nothing for other
+/// files.
+class PipeSignalBlock {
+ public:
+  explicit PipeSignalBlock(int descriptor) noexcept {
+    struct stat status{};
+    if (::fstat(descriptor, &status) != 0) return;
+    if (!S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode)) return;
+    blocked_ = ::syscall(SYS_rt_sigprocmask, SIG_BLOCK, &kPipeSignal, &mask_before_,
+                         sizeof mask_before_) == 0;
+    // If it was not blocked, it cannot have been pending.
+    std::uint64_t pending = 0;
+    if ((mask_before_ & kPipeSignal) != 0) {
+      ::syscall(SYS_rt_sigpending, &pending, sizeof pending);
+    }
+    was_pending_ = (pending & kPipeSignal) != 0;
+  }
+  ~PipeSignalBlock() {
+    if (!blocked_) return;
+    if (has_arrived_ && !was_pending_) {
+      const timespec no_time{};
+      ::syscall(SYS_rt_sigtimedwait, &kPipeSignal, nullptr, &no_time, sizeof kPipeSignal);
+    }
+    ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask_before_, nullptr, sizeof mask_before_);
+  }
+  PipeSignalBlock(const PipeSignalBlock&) = delete;
+  PipeSignalBlock& operator=(const PipeSignalBlock&) = delete;
+
+  /// A write has failed for want of a reader: the signal is pending for this thread.
+  void note_arrival() noexcept { has_arrived_ = true; }
+
+ private:
+  /// The kernel's set: bit n - 1 is signal n.
+  static constexpr std::uint64_t kPipeSignal = std::uint64_t{1} << (SIGPIPE - 1);
+
+  std::uint64_t mask_before_ = 0;
+  bool blocked_ = false;
+  bool has_arrived_ = false;
+  bool was_pending_ = false;
+};
+
 inline int write_all(int descriptor, std::string_view text) noexcept {
+  PipeSignalBlock pipe_signal(descriptor);
   while (!text.empty()) {
     const long count = ::syscall(SYS_write, descriptor, text.data(), text.size());
     if (count >= 0) {
@@ -75,7 +122,9 @@ inline int write_all(int descriptor, std::string_view text) noexcept {
     } else if (errno == EAGAIN) {
       wait_until_writable(descriptor);
     } else if (errno != EINTR) {
-      return -errno;
+      const int error = -errno;
+      if (error == -EPIPE) pipe_signal.note_arrival();
+      return error;
     }
   }
   return 0;
