@@ -106,11 +106,11 @@ double cpu_ms_behind_gate(bool blocks) {
   std::int64_t least = INT64_MAX;
   for (int i = 0; i < 20; ++i) {
     SnapshotBuilder builder(Sink::data(), {.blocks = blocks});
-    static_cast<void>(ThreadStates::close_gate());
+    static_cast<void>(ThreadStates::stop_world());
     const std::int64_t start = cpu_ns();
     builder.read();
     least = std::min(least, cpu_ns() - start);
-    ThreadStates::open_gate();
+    ThreadStates::resume_world();
     benchmark::DoNotOptimize(builder.finish().ok());
   }
   return static_cast<double>(least) / 1e6;

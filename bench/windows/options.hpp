@@ -52,8 +52,8 @@ struct Options {
   bool take_seconds(const std::string& value) {
     char* end = nullptr;
     seconds = std::strtod(value.c_str(), &end);
-    constexpr double kMost = 3600;
-    return !value.empty() && *end == '\0' && seconds > 0 && seconds < kMost;
+    constexpr double kMaxCount = 3600;
+    return !value.empty() && *end == '\0' && seconds > 0 && seconds < kMaxCount;
   }
 };
 

@@ -23,7 +23,7 @@ template <class Sink>
   if constexpr (requires { Sink::misuses(); }) {
     snapshot.checks = Sink::check_settings();
     snapshot.misuses_left_out = Sink::misuses().left_out();
-    snapshot.guards = Sink::guard_account();
+    snapshot.guards = Sink::guard_page_stats();
     Sink::misuses().for_each([&](const CountedMisuse& misuse) {
       copied = copied && snapshot.misuses.push_back(misuse);
     });
@@ -44,12 +44,12 @@ class TrackerSnapshot {
   static Result<Snapshot> take(SnapshotOptions options = {}) {
     Sink::modules().update_locked();
     SnapshotBuilder builder(Sink::data(), options, observed_parts<typename Config::Observers>());
-    const bool quiet = ThreadStates::close_gate();
+    const bool quiet = ThreadStates::stop_world();
     if (quiet) Sink::queue().flush();
     builder.read();
     PoolsSummary pools;
     const bool has_pools = add_pools(pools);
-    ThreadStates::open_gate();
+    ThreadStates::resume_world();
     Result<Snapshot> finished = builder.finish();
     if (!finished.ok()) return finished.status();
     Snapshot snapshot = *std::move(finished);

@@ -16,13 +16,13 @@
 namespace alloctap::testing {
 
 /// Places in the functions that have called each other, the caller of this first.
-template <std::size_t kMost>
-ALLOCTAP_NOINLINE std::size_t system_backtrace(std::array<void*, kMost>& frames) {
+template <std::size_t kMaxCount>
+ALLOCTAP_NOINLINE std::size_t system_backtrace(std::array<void*, kMaxCount>& frames) {
 #if defined(_WIN32)
-  return ::RtlCaptureStackBackTrace(1, kMost, frames.data(), nullptr);
+  return ::RtlCaptureStackBackTrace(1, kMaxCount, frames.data(), nullptr);
 #else
-  std::array<void*, kMost + 1> all{};
-  const auto count = static_cast<std::size_t>(backtrace(all.data(), kMost + 1));
+  std::array<void*, kMaxCount + 1> all{};
+  const auto count = static_cast<std::size_t>(backtrace(all.data(), kMaxCount + 1));
   std::copy(all.begin() + 1, all.end(), frames.begin());
   return count - 1;
 #endif

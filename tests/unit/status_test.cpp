@@ -63,10 +63,10 @@ TEST_CASE("the message of a status is its parts, joined") {
 TEST_CASE("truth values and enumerators in a message are no characters") {
   enum Plain { kSixtyFive = 65 };
   enum class Scoped : char { kLetter = 'A' };
-  enum class Wide : std::uint64_t { kMost = UINT64_MAX };
+  enum class Wide : std::uint64_t { kMaxCount = UINT64_MAX };
   CHECK(Status::not_found(true, ' ', false).message() == "true false");
   CHECK(Status::not_found(kSixtyFive, ' ', Scoped::kLetter).message() == "65 65");
-  CHECK(Status::not_found(Wide::kMost).message() == "18446744073709551615");
+  CHECK(Status::not_found(Wide::kMaxCount).message() == "18446744073709551615");
 }
 
 TEST_CASE("what is no text, character, truth value or integer is no part of a message") {

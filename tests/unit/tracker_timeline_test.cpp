@@ -151,12 +151,12 @@ TEST_CASE(
   allocating.join();
   const Snapshot snapshot = snapshot_of<T>();
   REQUIRE(snapshot.timeline.size() == 202);
-  constexpr std::uint64_t kMost = 8;
+  constexpr std::uint64_t kMaxCount = 8;
   for (const TimelinePoint& point : snapshot.timeline) {
-    CHECK(point.live_bytes <= 100 + 100 * kMost);
-    CHECK(point.live_allocations <= 1 + kMost);
-    CHECK(point.allocated_bytes + 100 * kMost >= point.allocations * 100);
-    CHECK(point.allocated_bytes <= (point.allocations + kMost) * 100);
+    CHECK(point.live_bytes <= 100 + 100 * kMaxCount);
+    CHECK(point.live_allocations <= 1 + kMaxCount);
+    CHECK(point.allocated_bytes + 100 * kMaxCount >= point.allocations * 100);
+    CHECK(point.allocated_bytes <= (point.allocations + kMaxCount) * 100);
   }
   CHECK(snapshot.timeline[1].allocations > snapshot.timeline[0].allocations);
 }

@@ -48,8 +48,8 @@ struct TrackerCallsOf {
   }
 
   static bool has_guard_pages() noexcept {
-    if constexpr (requires { ::alloctap::SinkOf<Tracker>::guard_account(); }) {
-      return ::alloctap::SinkOf<Tracker>::guard_account().one_in != 0;
+    if constexpr (requires { ::alloctap::SinkOf<Tracker>::guard_page_stats(); }) {
+      return ::alloctap::SinkOf<Tracker>::guard_page_stats().one_in != 0;
     }
     return false;
   }

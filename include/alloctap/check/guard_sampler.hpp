@@ -58,11 +58,11 @@ class GuardSampler {
 
  private:
   ALLOCTAP_NOINLINE static std::int32_t draw(std::uint32_t one_in) noexcept {
-    const std::uint64_t most = std::uint64_t{std::min(one_in, kMost)} * 2 - 1;
+    const std::uint64_t most = std::uint64_t{std::min(one_in, kMaxCount)} * 2 - 1;
     return static_cast<std::int32_t>(1 + random() % most);
   }
 
-  static constexpr std::uint32_t kMost = std::uint32_t{1} << 30;
+  static constexpr std::uint32_t kMaxCount = std::uint32_t{1} << 30;
   static inline constinit std::atomic<std::uint64_t> state_{0x243F6A8885A308D3};
 };
 

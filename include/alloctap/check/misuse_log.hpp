@@ -21,11 +21,11 @@ struct CountedMisuse {
   std::uint64_t times = 0;
 };
 
-/// The first `kMost` distinct faults. Thread-safe; runs inside malloc. Constant-initialized, never
-/// destroyed.
+/// The first `kMaxCount` distinct faults. Thread-safe; runs inside malloc. Constant-initialized,
+/// never destroyed.
 class MisuseLog {
  public:
-  static constexpr std::size_t kMost = 1024;
+  static constexpr std::size_t kMaxCount = 1024;
 
   constexpr MisuseLog() noexcept = default;
   MisuseLog(const MisuseLog&) = delete;
@@ -61,8 +61,8 @@ class MisuseLog {
 
  private:
   static CountedMisuse* allocate() noexcept {
-    void* const memory = Arena::allocate(kMost * sizeof(CountedMisuse));
-    return memory == nullptr ? nullptr : ::new (memory) CountedMisuse[kMost];
+    void* const memory = Arena::allocate(kMaxCount * sizeof(CountedMisuse));
+    return memory == nullptr ? nullptr : ::new (memory) CountedMisuse[kMaxCount];
   }
 
   static bool is_same(const Misuse& a, const Misuse& b) noexcept;

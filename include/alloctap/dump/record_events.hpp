@@ -90,10 +90,10 @@ class SavedEvents {
   /// Fills `events`, which refers to this object, after the last `add`. `unlogged` events were
   /// missing from the log when it was recorded. Returns false if out of memory.
   [[nodiscard]] bool finish(std::uint64_t unlogged, LoggedEvents& events) const noexcept {
-    constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
+    constexpr auto kMaxCount = std::numeric_limits<std::uint64_t>::max();
     const std::uint64_t lost = expected_ - count_;
     events.count = count_;
-    events.missed = unlogged > kMost - lost ? kMost : unlogged + lost;
+    events.missed = unlogged > kMaxCount - lost ? kMaxCount : unlogged + lost;
     return count_ == 0 || events.parts.push_back(stream_.all());
   }
 

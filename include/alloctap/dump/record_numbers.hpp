@@ -15,8 +15,8 @@ namespace alloctap {
 /// Clamps a recorded time to 2^61 ns, so that differences do not overflow. 2^61 nanoseconds are 73
 /// years, and times count from 1970.
 [[nodiscard]] constexpr std::int64_t sane_time(std::int64_t time_ns) noexcept {
-  constexpr std::int64_t kMost = std::int64_t{1} << 61;
-  return std::clamp(time_ns, -kMost, kMost);
+  constexpr std::int64_t kMaxCount = std::int64_t{1} << 61;
+  return std::clamp(time_ns, -kMaxCount, kMaxCount);
 }
 
 /// The key of a number, "group.name"; "name" alone if it has no group.

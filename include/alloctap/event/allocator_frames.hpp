@@ -16,13 +16,13 @@ namespace alloctap {
 /// malloc.
 class AllocatorFrames {
  public:
-  static constexpr std::size_t kMost = 128;
+  static constexpr std::size_t kMaxCount = 128;
 
   /// Adds an address. Returns false if the set is full; the frame then stays in stacks.
   bool add(std::uintptr_t return_address) noexcept {
     const auto place = std::lower_bound(begin(), end(), return_address);
     if (place != end() && *place == return_address) return true;
-    if (size_ == kMost) return false;
+    if (size_ == kMaxCount) return false;
     std::copy_backward(place, end(), end() + 1);
     *place = return_address;
     ++size_;
@@ -39,7 +39,7 @@ class AllocatorFrames {
   std::uintptr_t* begin() noexcept { return addresses_.data(); }
   std::uintptr_t* end() noexcept { return addresses_.data() + size_; }
 
-  std::array<std::uintptr_t, kMost> addresses_{};
+  std::array<std::uintptr_t, kMaxCount> addresses_{};
   std::size_t size_ = 0;
 };
 

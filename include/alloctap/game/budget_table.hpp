@@ -135,7 +135,7 @@ class alignas(64) Budget {
 /// Constant-initialized.
 class BudgetTable {
  public:
-  static constexpr std::size_t kMost = 64;
+  static constexpr std::size_t kMaxCount = 64;
   static constexpr std::size_t kKeptOffences = 64;
 
   /// Returns true if a budget was set. Without budgets, this check is the only cost.
@@ -202,11 +202,11 @@ class BudgetTable {
   void report(const BudgetOffence& offence, Budget::OnOffence on_offence) noexcept;
 
   std::atomic<std::size_t> count_{0};
-  std::array<TagId, kMost> tags_{};
+  std::array<TagId, kMaxCount> tags_{};
   /// The next enclosing budget of each budget.
-  std::array<Place, kMost> outer_{};
+  std::array<Place, kMaxCount> outer_{};
   ZeroedArray<std::atomic<Place>, kTags> nearest_;
-  std::array<Budget, kMost> budgets_{};
+  std::array<Budget, kMaxCount> budgets_{};
   FutexLock offences_lock_;
   std::array<BudgetOffence, kKeptOffences> last_offences_{};
   std::uint64_t offences_ = 0;

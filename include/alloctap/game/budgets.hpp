@@ -21,7 +21,7 @@ namespace alloctap {
 /// when they rise above the limit, not while they stay there. A limit offends at most once per
 /// frame. Reports list the last `BudgetTable::kKeptOffences` offences.
 ///
-/// Fails if `path` is invalid, if `BudgetTable::kMost` budgets exist, or inside a dump, hook or
+/// Fails if `path` is invalid, if `BudgetTable::kMaxCount` budgets exist, or inside a dump, hook or
 /// observer. Control plane; stops other threads for microseconds. Threads share the counters of a
 /// budget: each block costs nanoseconds more, and contention adds to it. Without budgets the cost
 /// is one load.

@@ -112,11 +112,11 @@ class GameFramesOf {
           "a budget cannot be set inside of a dump, a hook or an observer");
     }
     const ControlScope hold;
-    static_cast<void>(ThreadStates::close_gate());
+    static_cast<void>(ThreadStates::stop_world());
     const bool is_set = budgets_.set(tag.id, limits, action);
-    ThreadStates::open_gate();
+    ThreadStates::resume_world();
     if (is_set) return Status();
-    return Status::resource_exhausted("at most ", BudgetTable::kMost, " tags can have budgets");
+    return Status::resource_exhausted("at most ", BudgetTable::kMaxCount, " tags can have budgets");
   }
 
   /// Exports `frame_mark`, which marks the frames without a `Name`.

@@ -43,11 +43,11 @@ class FrameStackSums {
   std::size_t used_count_ = 0;
 };
 
-/// The `kMost` frames with the highest values of one measure. Ties keep the earlier frame; zeros
-/// are never kept. Zero-initialized; accessed by one thread at a time.
+/// The `kMaxCount` frames with the highest values of one measure. Ties keep the earlier frame;
+/// zeros are never kept. Zero-initialized; accessed by one thread at a time.
 class WorstFrames {
  public:
-  static constexpr std::size_t kMost = 16;
+  static constexpr std::size_t kMaxCount = 16;
 
   [[nodiscard]] bool admits(std::uint64_t measure) const noexcept { return measure > least_; }
 
@@ -61,8 +61,8 @@ class WorstFrames {
   /// Returns the latest of the frames with the lowest measure.
   [[nodiscard]] std::size_t place_of_least() const noexcept;
 
-  std::array<WorstFrame, kMost> frames_{};
-  std::array<std::uint64_t, kMost> measures_{};
+  std::array<WorstFrame, kMaxCount> frames_{};
+  std::array<std::uint64_t, kMaxCount> measures_{};
   std::size_t count_ = 0;
   /// Lowest measure in a full list; 0 before.
   std::uint64_t least_ = 0;

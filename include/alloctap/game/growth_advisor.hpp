@@ -78,9 +78,9 @@ class GrowthAdvisor {
   [[nodiscard]] static std::uint64_t lost() noexcept {
     std::uint64_t lost = 0;
     const ControlScope hold;
-    static_cast<void>(ThreadStates::close_gate());
+    static_cast<void>(ThreadStates::stop_world());
     PerThread<Mine>::for_each([&](const Mine& thread) { lost += thread.chains.lost(); });
-    ThreadStates::open_gate();
+    ThreadStates::resume_world();
     return lost;
   }
 
@@ -104,13 +104,13 @@ class GrowthAdvisor {
   static bool collect(ArenaArray<GrowthAdvice>& list) noexcept {
     bool complete = true;
     const ControlScope hold;
-    static_cast<void>(ThreadStates::close_gate());
+    static_cast<void>(ThreadStates::stop_world());
     PerThread<Mine>::for_each([&](const Mine& thread) {
       thread.chains.for_each([&](StackId stack, const GrowthSums& sums) {
         complete = list.push_back({stack, sums}) && complete;
       });
     });
-    ThreadStates::open_gate();
+    ThreadStates::resume_world();
     return complete;
   }
 };

@@ -52,7 +52,7 @@ class GrowthTest {
   [[nodiscard]] static double chance_of(std::uint32_t steps, std::uint32_t falls) noexcept;
 
  private:
-  static constexpr std::size_t kMost = GrowthSeries::kMaxWindows;
+  static constexpr std::size_t kMaxCount = GrowthSeries::kMaxWindows;
 
   struct Moves {
     std::uint32_t steps = 0;

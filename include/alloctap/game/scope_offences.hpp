@@ -21,7 +21,7 @@ namespace alloctap {
 /// fork-safe; control plane. Constant-initialized, never destroyed.
 class ScopeOffences {
  public:
-  static constexpr std::size_t kMost = 2048;
+  static constexpr std::size_t kMaxCount = 2048;
 
   constexpr ScopeOffences() noexcept = default;
   ScopeOffences(const ScopeOffences&) = delete;
@@ -47,7 +47,7 @@ class ScopeOffences {
   OffenceSum* find_or_add(std::string_view name, StackId stack) noexcept;
 
   mutable FutexLock lock_;
-  ZeroedArray<OffenceSum, kMost> sums_;
+  ZeroedArray<OffenceSum, kMaxCount> sums_;
   std::size_t size_ = 0;
   std::uint64_t left_out_ = 0;
 };

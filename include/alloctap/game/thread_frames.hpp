@@ -84,8 +84,8 @@ class FrameStacks {
   template <class Number>
   ALLOCTAP_ALWAYS_INLINE static void add(std::atomic<Number>& number, std::uint64_t more) noexcept {
     const std::uint64_t sum = number.load(std::memory_order_relaxed) + more;
-    constexpr std::uint64_t kMost = std::numeric_limits<Number>::max();
-    number.store(static_cast<Number>(std::min(sum, kMost)), std::memory_order_relaxed);
+    constexpr std::uint64_t kMaxCount = std::numeric_limits<Number>::max();
+    number.store(static_cast<Number>(std::min(sum, kMaxCount)), std::memory_order_relaxed);
   }
 
   ALLOCTAP_ALWAYS_INLINE Place* find(FrameNumber frame, StackId stack) noexcept {

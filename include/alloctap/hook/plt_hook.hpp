@@ -113,7 +113,7 @@ class PltHookWith {
     std::uint32_t next = 2;
     ((fits = fits && add<EngineLists, Sink>(next++)), ...);
     if (!fits) {
-      return Status::invalid_argument("PltHook: more than ", PltTargets::kMost,
+      return Status::invalid_argument("PltHook: more than ", PltTargets::kMaxCount,
                                       " functions to hook");
     }
     static constexpr PltLoaderCallbacks kCallbacks{

@@ -183,9 +183,9 @@ bool Tracker<Config>::verify_all()
   bool quiet = false;
   {
     const ControlScope hold;
-    quiet = ThreadStates::close_gate();
+    quiet = ThreadStates::stop_world();
     if (quiet) found = RecorderOf<Config>::sweep();
-    ThreadStates::open_gate();
+    ThreadStates::resume_world();
   }
   RecorderOf<Config>::act(found);
   return quiet;

@@ -86,8 +86,8 @@ class ListedObserver {
                                std::memory_order_relaxed);
     // Observers run inside recording scopes: once all threads have left theirs, no thread can reach
     // this node.
-    static_cast<void>(ThreadStates::close_gate());
-    ThreadStates::open_gate();
+    static_cast<void>(ThreadStates::stop_world());
+    ThreadStates::resume_world();
   }
 
  private:

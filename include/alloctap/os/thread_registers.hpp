@@ -32,6 +32,6 @@ struct ThreadRegisters {
 };
 
 /// Timeout for threads that do not stop, in nanoseconds.
-inline constexpr std::int64_t kFreezePatience = 2'000'000'000;
+inline constexpr std::int64_t kFreezeTimeoutNs = 2'000'000'000;
 
 }  // namespace alloctap::os

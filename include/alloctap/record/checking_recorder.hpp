@@ -204,7 +204,7 @@ class CheckingRecorder : public Recorder<Config> {
     if (!kPlaces) settings.guard_pages = 0;
     return settings;
   }
-  static GuardPageStats guard_account() noexcept {
+  static GuardPageStats guard_page_stats() noexcept {
     return checker_.guarded().account(Checks::settings());
   }
 

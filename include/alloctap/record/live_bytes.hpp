@@ -20,7 +20,8 @@ namespace alloctap {
 /// are fewer than 2 h threads. When h doubles, the new thread publishes for all others, because an
 /// idle one may withhold an older, larger step.
 ///
-/// When `remove` returns true, the caller may take a peak snapshot and then calls `note_picture`.
+/// When `remove` returns true, the caller may take a peak snapshot and then calls
+/// `note_peak_snapshot`.
 ///
 /// `join`, `add` and `remove` run inside malloc, on the thread that owns the share. `peak` requires
 /// that the world is stopped; so does `live`, for a consistent result. Constant-initialized, never
@@ -65,7 +66,7 @@ class LiveBytes {
   }
 
   /// Notes an attempted snapshot: `remove` returns true again for a peak 1/256 and 4 KiB higher.
-  void note_picture() noexcept { set(pictured_, get(peak_)); }
+  void note_peak_snapshot() noexcept { set(snapshot_peak_, get(peak_)); }
 
   /// Returns the live bytes of all threads.
   [[nodiscard]] std::uint64_t live() const noexcept {
@@ -124,8 +125,8 @@ class LiveBytes {
   /// Written when a thread publishes.
   alignas(64) Bytes sum_{0};
   Bytes peak_{0};
-  /// The peak at the last `note_picture`.
-  Bytes pictured_{0};
+  /// The peak at the last `note_peak_snapshot`.
+  Bytes snapshot_peak_{0};
   FutexLock lock_;
   std::atomic<Share*> first_{nullptr};
   std::atomic<std::uint32_t> threads_{0};

@@ -122,9 +122,9 @@ class Recorder {
     requires requires(Meta& meta) { meta.set_min_block_spacing(bytes); }
   {
     // Stops the world so that every thread that records afterwards sees the change.
-    static_cast<void>(ThreadStates::close_gate());
+    static_cast<void>(ThreadStates::stop_world());
     meta_.set_min_block_spacing(bytes);
-    ThreadStates::open_gate();
+    ThreadStates::resume_world();
   }
 
   // Calls that are internal: made by the tracker or its tools, not by the program.

@@ -27,7 +27,7 @@ class TimelineRing {
 
   /// Adds `point`, which is younger than all others. Does nothing if out of memory.
   void add(const TimelinePoint& point) noexcept {
-    if (points_.size() == kCapacity) remove(least_telling(point.time_ns));
+    if (points_.size() == kCapacity) remove(least_informative(point.time_ns));
     static_cast<void>(points_.push_back(point));
   }
 
@@ -35,7 +35,7 @@ class TimelineRing {
   [[nodiscard]] const ArenaArray<TimelinePoint>& points() const noexcept { return points_; }
 
  private:
-  [[nodiscard]] std::size_t least_telling(std::int64_t now) const noexcept {
+  [[nodiscard]] std::size_t least_informative(std::int64_t now) const noexcept {
     const std::size_t highest = position_of_highest();
     std::size_t least = 0;
     double least_worth = 0;

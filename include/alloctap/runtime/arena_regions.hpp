@@ -24,7 +24,7 @@ class ArenaRegions {
   };
 
   /// The capacity in ranges.
-  static constexpr std::size_t kMost = 16 * 1024;
+  static constexpr std::size_t kMaxCount = 16 * 1024;
 
   static void add(const void* address, std::size_t bytes) noexcept;
 
@@ -62,7 +62,7 @@ class ArenaRegions {
   }
 
   static inline constinit FutexLock lock_;
-  static inline constinit ZeroedArray<Region, kMost + 1> regions_;
+  static inline constinit ZeroedArray<Region, kMaxCount + 1> regions_;
   static inline constinit std::size_t count_ = 0;
   static inline constinit bool complete_ = true;
 };

@@ -65,10 +65,10 @@ class WorldGate {
     if ((word_.load(std::memory_order_relaxed) & kNeedsFence) == 0) os::process_wide_barrier();
   }
 
-  /// Blocks until the thread with the flag `recording` has left. Returns false after `patience_ns`.
+  /// Blocks until the thread with the flag `recording` has left. Returns false after `timeout_ns`.
   /// Only a thread that was stopped inside can exceed `kTimeoutNs`.
   [[nodiscard]] static bool wait_for(const Flag& recording,
-                                     std::int64_t patience_ns = kTimeoutNs) noexcept;
+                                     std::int64_t timeout_ns = kTimeoutNs) noexcept;
 
   static void open() noexcept {
     const std::uint32_t word = word_.fetch_and(~(kClosed | kAwaited), std::memory_order_release);
@@ -143,15 +143,15 @@ class ThreadStates {
   }
 
   /// Stops the world: blocks until no other thread records. Returns false if another thread was
-  /// stopped while it recorded for longer than `patience_ns`, or if the calling thread is itself
+  /// stopped while it recorded for longer than `timeout_ns`, or if the calling thread is itself
   /// recording. The tables may then be inconsistent.
-  [[nodiscard]] static bool close_gate(std::int64_t patience_ns = WorldGate::kTimeoutNs) noexcept;
+  [[nodiscard]] static bool stop_world(std::int64_t timeout_ns = WorldGate::kTimeoutNs) noexcept;
 
   /// Called in a signal handler that will not return to the interrupted code: threads that stop the
   /// world no longer wait for this one. Precondition: it holds no lock of the tracker.
   static void abandon_section() noexcept;
 
-  static void open_gate() noexcept { WorldGate::open(); }
+  static void resume_world() noexcept { WorldGate::open(); }
 
   /// Calls `visit(ThreadState&)` for each state, including those of ended threads. Holds the list
   /// lock, so `visit` must not create the calling thread's state.

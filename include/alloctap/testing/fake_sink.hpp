@@ -39,12 +39,12 @@ struct SinkCall {
   CallOrigin origin{};
 };
 
-/// Stores the first `kMost` calls in a fixed array, so it works inside malloc. Changes errno in
+/// Stores the first `kMaxCount` calls in a fixed array, so it works inside malloc. Changes errno in
 /// each call, as a real sink may. Thread-safe, except reading while calls arrive. Sinks with
 /// different `Tag` types are independent.
 template <class Tag = void>
 struct FakeSink {
-  static constexpr std::size_t kMost = 1024;
+  static constexpr std::size_t kMaxCount = 1024;
   static constexpr int kErrnoLeftBehind = EDOM;
 
   static void on_allocate(const AllocationEvent& event) noexcept {
@@ -89,7 +89,7 @@ struct FakeSink {
 
   /// Returns the stored calls since `clear`.
   [[nodiscard]] static std::span<const SinkCall> calls() noexcept {
-    return {calls_.data(), std::min(count(), kMost)};
+    return {calls_.data(), std::min(count(), kMaxCount)};
   }
 
   /// Returns the number of calls since `clear`, stored or not.
@@ -102,7 +102,7 @@ struct FakeSink {
  private:
   static void keep(const SinkCall& call) noexcept {
     const std::size_t place = count_.fetch_add(1, std::memory_order_acq_rel);
-    if (place < kMost) calls_[place] = call;
+    if (place < kMaxCount) calls_[place] = call;
     errno = kErrnoLeftBehind;
   }
 
@@ -122,7 +122,7 @@ struct FakeSink {
           .origin = event.origin});
   }
 
-  static inline constinit std::array<SinkCall, kMost> calls_{};
+  static inline constinit std::array<SinkCall, kMaxCount> calls_{};
   static inline constinit std::atomic<std::size_t> count_{0};
 };
 

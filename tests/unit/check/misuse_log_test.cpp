@@ -52,12 +52,12 @@ TEST_CASE("another kind, call, allocation or free is another fault") {
 
 TEST_CASE("what has no room is counted, and what is known goes on being counted") {
   static constinit MisuseLog log;
-  for (alloctap::StackId stack = 1; stack <= MisuseLog::kMost; ++stack) {
+  for (alloctap::StackId stack = 1; stack <= MisuseLog::kMaxCount; ++stack) {
     CHECK(log.add(misuse_at(stack)) != nullptr);
   }
-  CHECK(log.add(misuse_at(MisuseLog::kMost + 1)) == nullptr);
+  CHECK(log.add(misuse_at(MisuseLog::kMaxCount + 1)) == nullptr);
   CHECK(log.left_out() == 1);
-  CHECK(log.size() == MisuseLog::kMost);
+  CHECK(log.size() == MisuseLog::kMaxCount);
   CHECK(log.add(misuse_at(1)) == nullptr);
   CHECK(log.left_out() == 1);
   CHECK(entries_of(log)[0].times == 2);

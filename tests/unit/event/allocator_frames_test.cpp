@@ -22,9 +22,9 @@ TEST_CASE("what is added twice takes one place") {
 
 TEST_CASE("a full set keeps what it has and says that it is full") {
   AllocatorFrames frames;
-  for (std::uintptr_t i = 0; i < AllocatorFrames::kMost; ++i) REQUIRE(frames.add(1000 - i));
+  for (std::uintptr_t i = 0; i < AllocatorFrames::kMaxCount; ++i) REQUIRE(frames.add(1000 - i));
   CHECK_FALSE(frames.add(5000));
   CHECK_FALSE(frames.contains(5000));
   CHECK(frames.add(1000));
-  CHECK(frames.contains(1000 - AllocatorFrames::kMost + 1));
+  CHECK(frames.contains(1000 - AllocatorFrames::kMaxCount + 1));
 }

@@ -178,7 +178,7 @@ TEST_CASE("a budget can be changed and lifted, and goes on counting") {
 
 TEST_CASE("budgets that are one too many, and paths that are none, are refused") {
   using F = GameFramesOf<FullTest>;
-  for (std::size_t i = 0; i < BudgetTable::kMost; ++i) {
+  for (std::size_t i = 0; i < BudgetTable::kMaxCount; ++i) {
     REQUIRE(F::set_budget(tag_named("budgets_test/full/" + std::to_string(i)), {}).ok());
   }
   CHECK(F::set_budget(tag_named("budgets_test/full/63"), {}).ok());

@@ -35,7 +35,7 @@ TEST_CASE("the worst frames of each measure are kept with their stacks") {
   }
   const Snapshot snapshot = G::snapshot();
   const auto& by_count = worst_of(snapshot, FrameMeasure::kAllocations);
-  REQUIRE(by_count.size() == WorstFrames::kMost);
+  REQUIRE(by_count.size() == WorstFrames::kMaxCount);
   CHECK(by_count[0].number == 7);
   CHECK(by_count[0].counts.allocations == 503);
   REQUIRE(by_count[0].stack_count == 2);
@@ -47,16 +47,16 @@ TEST_CASE("the worst frames of each measure are kept with their stacks") {
   CHECK(by_count[1].number == 40);
   CHECK(by_count.begin()[15].number == 26);
   const auto& by_bytes = worst_of(snapshot, FrameMeasure::kBytes);
-  REQUIRE(by_bytes.size() == WorstFrames::kMost);
+  REQUIRE(by_bytes.size() == WorstFrames::kMaxCount);
   CHECK(by_bytes[0].number == 21);
   CHECK(caller_of(snapshot, by_bytes[0].stacks[0].stack) == 0x222);
   CHECK(by_bytes[0].stacks[0].allocated_bytes == 8010);
   CHECK(worst_of(snapshot, FrameMeasure::kAllocatorTime).empty());
-  CHECK(worst_of(snapshot, FrameMeasure::kDuration).size() == WorstFrames::kMost);
+  CHECK(worst_of(snapshot, FrameMeasure::kDuration).size() == WorstFrames::kMaxCount);
   CHECK(snapshot.frames.histograms[0][9] == 1);
   std::size_t visited = 0;
   for_each_stack(snapshot.frames, [&](StackId stack) { visited += stack != kNoStackId ? 1 : 0; });
-  CHECK(visited == 2 * 3 * WorstFrames::kMost);
+  CHECK(visited == 2 * 3 * WorstFrames::kMaxCount);
 }
 
 TEST_CASE("each of the worst frames has its own stacks and times") {
@@ -104,7 +104,7 @@ TEST_CASE("of frames that are as bad the earlier stay") {
   frames.add(6).number = 100;
   ArenaArray<WorstFrame> list;
   REQUIRE(frames.copy(list));
-  REQUIRE(list.size() == WorstFrames::kMost);
+  REQUIRE(list.size() == WorstFrames::kMaxCount);
   CHECK(list[0].number == 100);
   CHECK(list[15].number == 15);
 }

@@ -67,21 +67,21 @@ TEST_CASE("a pool has the sums of its blocks, by stack too") {
 }
 
 TEST_CASE("sums of bytes saturate, and are exact again when no block is live") {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  constexpr std::uint64_t kMaxCount = std::numeric_limits<std::uint64_t>::max();
   const TestPool pool("saturated");
-  pool.allocate(0x1000, kMost);
-  pool.allocate(0x2000, kMost);
+  pool.allocate(0x1000, kMaxCount);
+  pool.allocate(0x2000, kMaxCount);
   pool.allocate(0x3000, 5);
-  pool.check(3, kMost, kMost);
+  pool.check(3, kMaxCount, kMaxCount);
   const alloctap::PoolSums& of_stack = *books.book(pool.handle.slot()).stacks().find(5);
-  CHECK(of_stack.allocated_bytes == kMost);
-  CHECK(of_stack.live_bytes == kMost);
+  CHECK(of_stack.allocated_bytes == kMaxCount);
+  CHECK(of_stack.live_bytes == kMaxCount);
   for (const std::uintptr_t block : {0x1000U, 0x2000U, 0x3000U}) pool.free(block);
-  pool.check(0, 0, kMost);
+  pool.check(0, 0, kMaxCount);
   CHECK(of_stack.live_allocations == 0);
   CHECK(of_stack.live_bytes == 0);
   pool.allocate(0x1000, 7);
-  pool.check(1, 7, kMost);
+  pool.check(1, 7, kMaxCount);
   CHECK(of_stack.live_bytes == 7);
 }
 

@@ -63,13 +63,13 @@ TEST_CASE("events come back with all that they said, over many chunks") {
 }
 
 TEST_CASE("the largest event there can be takes no more room than is kept for one") {
-  constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
-  const LoggedEvent event{.sequence = kMost - 2,
+  constexpr auto kMaxCount = std::numeric_limits<std::uint64_t>::max();
+  const LoggedEvent event{.sequence = kMaxCount - 2,
                           .kind = kPutBack,
                           .thread = std::numeric_limits<std::uint32_t>::max(),
                           .stack = std::numeric_limits<StackId>::max(),
                           .address = std::uintptr_t{1} << 63,
-                          .size = kMost,
+                          .size = kMaxCount,
                           .time_ns = std::numeric_limits<std::int64_t>::min()};
   std::array<std::byte, EventCoding::kMaxBytes> bytes{};
   const std::byte* end = EventCoding::encode(event, kBeforeFirstEvent, bytes.data());

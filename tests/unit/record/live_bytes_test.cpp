@@ -39,7 +39,7 @@ class Played {
     truth_ -= bytes;
     return fell;
   }
-  void note_picture() { live_.note_picture(); }
+  void note_peak_snapshot() { live_.note_peak_snapshot(); }
   [[nodiscard]] std::uint64_t live() const { return live_.live(); }
   [[nodiscard]] std::uint64_t held(std::size_t thread) const { return held_[thread]; }
   [[nodiscard]] std::size_t threads() const { return shares_.size(); }
@@ -146,7 +146,7 @@ TEST_CASE("the end of a peak is told until there is a picture, and again when a 
   played.add(thread, 100'000'000);
   CHECK(played.remove(thread, 10'000'000));
   CHECK(played.remove(thread, 10'000'000));
-  played.note_picture();
+  played.note_peak_snapshot();
   CHECK_FALSE(played.remove(thread, 10'000'000));
   played.add(thread, 30'200'000);
   CHECK_FALSE(played.remove(thread, 10'000'000));

@@ -98,8 +98,8 @@ bool child_works(Table& table) {
   table.record();
   if (can_start_threads_in_child()) works = new_thread_works(table) && works;
   const std::lock_guard hold(alloctap::control_lock);
-  works = ThreadStates::close_gate() && works;
-  ThreadStates::open_gate();
+  works = ThreadStates::stop_world() && works;
+  ThreadStates::resume_world();
   return works && table.is_whole();
 }
 

@@ -127,9 +127,9 @@ TEST_CASE("what a thread wrote before it ended is there for who looks, though no
     }
     ++threads;
   }
-  REQUIRE(ThreadStates::close_gate());
+  REQUIRE(ThreadStates::stop_world());
   int sum = 0;
   PerThread<Counted>::for_each([&](const Counted& counted) { sum += counted.count; });
-  ThreadStates::open_gate();
+  ThreadStates::resume_world();
   CHECK(sum == threads);
 }

@@ -56,9 +56,9 @@ TEST_CASE("closing the gate waits for the thread that records") {
     done = true;
   });
   while (!inside) std::this_thread::yield();
-  CHECK(ThreadStates::close_gate());
+  CHECK(ThreadStates::stop_world());
   CHECK(done);
-  ThreadStates::open_gate();
+  ThreadStates::resume_world();
   thread.join();
 }
 
@@ -81,11 +81,11 @@ TEST_CASE("a closed gate blocks threads that come, known and new, until it opens
   });
   std::thread unknown(enter);
   while (ready < 2) std::this_thread::yield();
-  CHECK(ThreadStates::close_gate());
+  CHECK(ThreadStates::stop_world());
   closed = true;
   std::this_thread::sleep_for(milliseconds(50));
   CHECK(entered == 0);
-  ThreadStates::open_gate();
+  ThreadStates::resume_world();
   known.join();
   unknown.join();
   CHECK(entered == 2);
@@ -160,24 +160,24 @@ TEST_CASE("closing the gate tells a caller that was stopped inside, and does not
   WorldGate::initialize();
   const RecordingScope section;
   const auto start = std::chrono::steady_clock::now();
-  CHECK_FALSE(ThreadStates::close_gate());
+  CHECK_FALSE(ThreadStates::stop_world());
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(4));
-  ThreadStates::open_gate();
+  ThreadStates::resume_world();
 }
 
 TEST_CASE("a thread that abandons its section is not waited for, but remembered") {
   CHECK(alloctap::testing::holds_in_child([] {
     WorldGate::initialize();
-    const bool whole_before = ThreadStates::close_gate();
-    ThreadStates::open_gate();
+    const bool whole_before = ThreadStates::stop_world();
+    ThreadStates::resume_world();
     on_new_thread([] { ThreadStates::abandon_section(); });
-    const bool whole_outside = ThreadStates::close_gate();
-    ThreadStates::open_gate();
+    const bool whole_outside = ThreadStates::stop_world();
+    ThreadStates::resume_world();
     on_new_thread([] {
       const RecordingScope section;
       ThreadStates::abandon_section();
     });
-    return whole_before && whole_outside && !ThreadStates::close_gate();
+    return whole_before && whole_outside && !ThreadStates::stop_world();
   }));
 }
 

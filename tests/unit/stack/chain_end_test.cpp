@@ -14,7 +14,7 @@ namespace {
 using namespace alloctap;
 using namespace alloctap::testing;
 
-constexpr std::size_t kMaxKept = KeptChain::kMost;
+constexpr std::size_t kMaxKept = KeptChain::kMaxCount;
 constexpr std::array kEndsByZero{ModelFunctions::kFixed, ModelFunctions::kFixedSaving,
                                  ModelFunctions::kByPointer};
 /// In a function that is the outermost: a stack that goes on to it ends there.

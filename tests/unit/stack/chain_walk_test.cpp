@@ -47,7 +47,7 @@ TEST_CASE("a chain follows whatever is called and left, with any limit on frames
         ModelFunctions::kFixedSaving, ModelFunctions::kByPointer}) {
     const auto whole =
         outermost == ModelFunctions::kWithoutTable ? ChainEnd::kFailed : ChainEnd::kOutermost;
-    for (std::size_t most = 1; most <= Kept::kMost; most += most < 12 ? 1 : 13) {
+    for (std::size_t most = 1; most <= Kept::kMaxCount; most += most < 12 ? 1 : 13) {
       CAPTURE(most);
       Kept kept;
       StackModel model(most, outermost);
@@ -69,9 +69,9 @@ TEST_CASE("a chain follows frame records through code without tables, and says s
     for (int round = 0; round < 3000; ++round) {
       model.leave(model.below(std::min<std::size_t>(model.depth(), round % 9 == 0 ? 60 : 5)));
       call_times(model, model.below(5));
-      check_walk(kept, model, Kept::kMost, ChainEnd::kOutermost);
+      check_walk(kept, model, Kept::kMaxCount, ChainEnd::kOutermost);
       const auto truth = model.truth();
-      if (truth.size() > Kept::kMost) continue;
+      if (truth.size() > Kept::kMaxCount) continue;
       const bool passes_any = std::any_of(truth.begin(), truth.end() - 1, [](std::uintptr_t pc) {
         return ModelRules::is_by_pointer((pc - 1) / ModelFunctions::kBytes);
       });
@@ -92,17 +92,17 @@ TEST_CASE("where no frame record leads on, the stack ends until one does") {
   model.word_at(leaf.fp) = caller.fp;
   for (int i = 0; i < 3; ++i) {
     model.word_at(leaf.fp + 8) = 0x5A5A;
-    REQUIRE(kept.walk(model, leaf, Kept::kMost) == UnwindOutcome::kCaller);
-    CHECK(kept.innermost(Kept::kMost) == std::vector{leaf.pc});
+    REQUIRE(kept.walk(model, leaf, Kept::kMaxCount) == UnwindOutcome::kCaller);
+    CHECK(kept.innermost(Kept::kMaxCount) == std::vector{leaf.pc});
     CHECK(kept.chain.end() == ChainEnd::kFailed);
     model.word_at(leaf.fp + 8) = caller.pc;
-    REQUIRE(kept.walk(model, leaf, Kept::kMost) == UnwindOutcome::kCaller);
-    CHECK(kept.innermost(Kept::kMost) == std::vector{leaf.pc, caller.pc});
+    REQUIRE(kept.walk(model, leaf, Kept::kMaxCount) == UnwindOutcome::kCaller);
+    CHECK(kept.innermost(Kept::kMaxCount) == std::vector{leaf.pc, caller.pc});
     CHECK(kept.chain.end() == ChainEnd::kOutermost);
     UnwindFrame other = leaf;
     for (const std::uintptr_t fp : {leaf.sp - 16, leaf.fp + 4, model.bounds().high - 8}) {
       other.fp = fp;
-      REQUIRE(kept.walk(model, other, Kept::kMost) == UnwindOutcome::kCaller);
+      REQUIRE(kept.walk(model, other, Kept::kMaxCount) == UnwindOutcome::kCaller);
       CHECK(kept.chain.end() == ChainEnd::kFailed);
     }
   }
@@ -114,7 +114,7 @@ TEST_CASE("a chain serves captures of different limits in turn") {
   for (int round = 0; round < 5000; ++round) {
     model.leave(model.below(std::min<std::size_t>(model.depth(), 7)));
     call_times(model, model.below(8));
-    const std::size_t most = 1 + model.below(Kept::kMost);
+    const std::size_t most = 1 + model.below(Kept::kMaxCount);
     check_walk(kept, model, most, ChainEnd::kOutermost);
   }
 }
@@ -133,10 +133,10 @@ TEST_CASE("a return address that changed alone is seen at any depth") {
     // Found by its value, which may stand elsewhere too.
     for (std::uintptr_t place = model.leaf().sp; place < model.bounds().high; place += 8) {
       if (model.word_at(place) != truth[number]) continue;
-      check_walk(kept, model, Kept::kMost, ChainEnd::kOutermost);
+      check_walk(kept, model, Kept::kMaxCount, ChainEnd::kOutermost);
       model.word_at(place) = changed;
-      REQUIRE(kept.walk(model, Kept::kMost) == UnwindOutcome::kCaller);
-      if (kept.innermost(Kept::kMost)[number] == changed) ++seen;
+      REQUIRE(kept.walk(model, Kept::kMaxCount) == UnwindOutcome::kCaller);
+      if (kept.innermost(Kept::kMaxCount)[number] == changed) ++seen;
       model.word_at(place) = truth[number];
     }
     CHECK(seen == 1);
@@ -149,8 +149,8 @@ TEST_CASE("a frame that leads inwards, or out of the stack, breaks the walk and 
     Kept kept;
     StackModel model(7, ModelFunctions::kOutermost);
     call_times(model, 20);
-    check_walk(kept, model, Kept::kMost, ChainEnd::kOutermost);
-    const auto before = kept.innermost(Kept::kMost);
+    check_walk(kept, model, Kept::kMaxCount, ChainEnd::kOutermost);
+    const auto before = kept.innermost(Kept::kMaxCount);
     // A function found by its frame pointer, which is now wrong.
     const std::uintptr_t number = ModelFunctions::number(ModelFunctions::kByPointer, 0);
     const UnwindFrame leaf{
@@ -158,10 +158,10 @@ TEST_CASE("a frame that leads inwards, or out of the stack, breaks the walk and 
     const os::StackBounds bounds = model.bounds();
     std::size_t asked = 0;
     const ModelRules rules{.asked = &asked};
-    Walk walk(kept.chain, kept.walked, bounds, Kept::kMost, rules);
+    Walk walk(kept.chain, kept.walked, bounds, Kept::kMaxCount, rules);
     CHECK(walk.walk_from(leaf) == UnwindOutcome::kBroken);
-    CHECK(kept.innermost(Kept::kMost) == before);
-    check_walk(kept, model, Kept::kMost, ChainEnd::kOutermost);
+    CHECK(kept.innermost(Kept::kMaxCount) == before);
+    check_walk(kept, model, Kept::kMaxCount, ChainEnd::kOutermost);
   }
 }
 
@@ -172,9 +172,9 @@ TEST_CASE("a return address of 0 ends a stack, until it is another one") {
   call_times(model, 6);
   const auto truth = model.truth();
   for (int i = 0; i < 3; ++i) {
-    check_walk(kept, model, Kept::kMost, ChainEnd::kOutermost);
+    check_walk(kept, model, Kept::kMaxCount, ChainEnd::kOutermost);
     model.word_at(place) = 0;
-    REQUIRE(kept.walk(model, Kept::kMost) == UnwindOutcome::kCaller);
+    REQUIRE(kept.walk(model, Kept::kMaxCount) == UnwindOutcome::kCaller);
     CHECK(kept.chain.size() == truth.size() - 1);
     CHECK(kept.chain.end() == ChainEnd::kOutermost);
     model.word_at(place) = truth.back();

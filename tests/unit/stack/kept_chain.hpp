@@ -16,11 +16,11 @@ namespace alloctap::testing {
 /// A chain, brought up to date by walks over a model.
 struct KeptChain {
   using Walk = ChainWalk<ModelRules>;
-  static constexpr std::size_t kMost = 64;
+  static constexpr std::size_t kMaxCount = 64;
 
   KeptChain() {
-    REQUIRE(chain.reserve(Walk::chain_frames_for(kMost)));
-    REQUIRE(walked.reserve(Walk::walked_frames_for(kMost)));
+    REQUIRE(chain.reserve(Walk::chain_frames_for(kMaxCount)));
+    REQUIRE(walked.reserve(Walk::walked_frames_for(kMaxCount)));
   }
   ~KeptChain() {
     chain.release();

@@ -88,11 +88,11 @@ TEST_CASE("a frame pointer that is said to be the same is the frame's own") {
 }
 
 TEST_CASE("offsets are kept up to their bounds and beyond them the table is asked") {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int64_t kMaxCount = std::numeric_limits<std::int32_t>::max();
   constexpr std::int64_t kLeast = std::numeric_limits<std::int32_t>::min();
-  CHECK(rule_of(from_stack_pointer(kMost)).cfa_offset == kMost);
+  CHECK(rule_of(from_stack_pointer(kMaxCount)).cfa_offset == kMaxCount);
   CHECK(rule_of(from_stack_pointer(kLeast)).cfa_offset == kLeast);
-  CHECK(needs_table(from_stack_pointer(kMost + 1)));
+  CHECK(needs_table(from_stack_pointer(kMaxCount + 1)));
   CHECK(needs_table(from_stack_pointer(kLeast - 1)));
 }
 

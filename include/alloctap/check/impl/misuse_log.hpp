@@ -19,7 +19,7 @@ ALLOCTAP_INLINE const Misuse* MisuseLog::add(const Misuse& misuse) noexcept {
     ++entries_[i].times;
     return nullptr;
   }
-  if (entries_ == nullptr || size_ == kMost) {
+  if (entries_ == nullptr || size_ == kMaxCount) {
     ++left_out_;
     return nullptr;
   }

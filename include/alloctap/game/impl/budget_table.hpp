@@ -87,7 +87,7 @@ ALLOCTAP_INLINE bool BudgetTable::set(TagId tag, const BudgetLimits& limits,
   const std::size_t count = count_.load(std::memory_order_relaxed);
   std::size_t at = 0;
   while (at < count && tags_[at] != tag) ++at;
-  if (at == kMost) return false;
+  if (at == kMaxCount) return false;
   budgets_[at].set(limits, action, at == count);
   if (at < count) return true;
   tags_[at] = tag;

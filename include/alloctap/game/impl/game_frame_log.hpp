@@ -69,14 +69,14 @@ ALLOCTAP_INLINE void FrameStackSums::take_away(StackOfFrame& rest,
 }
 
 ALLOCTAP_INLINE WorstFrame& WorstFrames::add(std::uint64_t measure) noexcept {
-  const std::size_t at = count_ < kMost ? count_++ : place_of_least();
+  const std::size_t at = count_ < kMaxCount ? count_++ : place_of_least();
   measures_[at] = measure;
-  if (count_ == kMost) least_ = measures_[place_of_least()];
+  if (count_ == kMaxCount) least_ = measures_[place_of_least()];
   return frames_[at];
 }
 
 ALLOCTAP_INLINE bool WorstFrames::copy(ArenaArray<WorstFrame>& list) const noexcept {
-  std::array<std::size_t, kMost> order{};
+  std::array<std::size_t, kMaxCount> order{};
   for (std::size_t i = 0; i < count_; ++i) order[i] = i;
   std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count_),
             [&](std::size_t a, std::size_t b) {

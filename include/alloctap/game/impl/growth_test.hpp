@@ -44,7 +44,7 @@ ALLOCTAP_INLINE double GrowthTest::chance_of(std::uint32_t steps, std::uint32_t 
 
 ALLOCTAP_INLINE GrowthTest::Moves GrowthTest::look_at(const GrowthSeries& series) noexcept {
   const std::span<const std::uint64_t> floors = series.floors();
-  std::array<std::uint64_t, kMost + 1> least_from{};
+  std::array<std::uint64_t, kMaxCount + 1> least_from{};
   least_from[floors.size()] = series.open_floor();
   for (std::size_t i = floors.size(); i-- > 0;) {
     least_from[i] = std::min(floors[i], least_from[i + 1]);
@@ -73,7 +73,7 @@ ALLOCTAP_INLINE bool GrowthTest::dies_down(std::span<const std::uint64_t> floors
 }
 
 ALLOCTAP_INLINE double GrowthTest::median_rise(std::span<const std::uint64_t> floors) noexcept {
-  std::array<double, kMost> rises{};
+  std::array<double, kMaxCount> rises{};
   const std::size_t count = floors.size() - 1;
   for (std::size_t i = 0; i < count; ++i) {
     rises[i] = static_cast<double>(floors[i + 1]) - static_cast<double>(floors[i]);

@@ -76,7 +76,7 @@ ALLOCTAP_INLINE OffenceSum* ScopeOffences::find_or_add(std::string_view name,
   for (std::size_t i = 0; i < size_; ++i) {
     if (sums_[i].stack == stack && sums_[i].scope() == name) return &sums_[i];
   }
-  if (size_ == kMost) return nullptr;
+  if (size_ == kMaxCount) return nullptr;
   OffenceSum& added = sums_[size_++];
   added = {};
   added.stack = stack;

@@ -85,7 +85,7 @@ class BlindSpotText {
   [[nodiscard]] std::string_view text() const noexcept { return {text_, used_}; }
 
  private:
-  static constexpr std::size_t kMost = 640;
+  static constexpr std::size_t kMaxCount = 640;
 
   void add_where(bool missing, std::string_view clause) noexcept {
     if (missing) add(clause);
@@ -97,12 +97,12 @@ class BlindSpotText {
   }
 
   void append(std::string_view text) noexcept {
-    const std::size_t count = std::min(text.size(), kMost - used_);
+    const std::size_t count = std::min(text.size(), kMaxCount - used_);
     std::copy_n(text.data(), count, text_ + used_);
     used_ += count;
   }
 
-  char text_[kMost] = {};
+  char text_[kMaxCount] = {};
   std::size_t used_ = 0;
 };
 

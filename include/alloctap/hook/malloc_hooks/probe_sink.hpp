@@ -84,9 +84,9 @@ class ProbeSink {
 
   /// Frames between the hook's caller and the probe. Ignored unless the walk finds both ends.
   struct Walk {
-    static constexpr std::size_t kMost = 32;
+    static constexpr std::size_t kMaxCount = 32;
     std::uintptr_t first = 0;
-    std::array<std::uintptr_t, kMost> frames{};
+    std::array<std::uintptr_t, kMaxCount> frames{};
     std::size_t count = 0;
     bool whole = false;
   };
@@ -109,7 +109,7 @@ class ProbeSink {
     walk.whole = frame == caller_;
     const bool before = walk.count == 0 && frame != walk.first;
     if (before && !walk.whole) return _URC_NO_REASON;
-    if (walk.whole || walk.count == Walk::kMost) return _URC_END_OF_STACK;
+    if (walk.whole || walk.count == Walk::kMaxCount) return _URC_END_OF_STACK;
     walk.frames[walk.count++] = frame;
     return _URC_NO_REASON;
   }

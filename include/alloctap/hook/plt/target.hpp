@@ -28,7 +28,7 @@ struct PltTarget {
 /// Table of the functions to hook. Constant-initialized; not thread-safe.
 class PltTargets {
  public:
-  static constexpr std::size_t kMost = 160;
+  static constexpr std::size_t kMaxCount = 160;
 
   void clear() noexcept {
     count_ = 0;
@@ -50,7 +50,7 @@ class PltTargets {
   /// C++ names.
   static std::uint32_t hash_start(const char* name) noexcept;
 
-  std::array<PltTarget, kMost> targets_{};
+  std::array<PltTarget, kMaxCount> targets_{};
   std::array<std::uint64_t, kHashes / 64> starts_{};
   std::size_t count_ = 0;
 };

@@ -100,7 +100,7 @@ struct WindowsCheckedBlocks {
     if (block != nullptr) Sink::register_unchecked_block(block);
   }
 
-  static void note_stranger(HANDLE heap, void* block) noexcept {
+  static void note_unknown_block(HANDLE heap, void* block) noexcept {
     const os::ErrnoGuard preserve_error;
     if (!Sink::is_unknown_block(block)) return;
     auto* const is_block = Originals::template get<ntdll::RtlValidateHeap>();

@@ -48,7 +48,7 @@ struct WindowsCheckedCalls {
     if (old == nullptr) return Blocks::reallocate_raw(call, old, bytes);
     if (!guard.is_outermost() || !Originals::checking()) return reallocate_inside(call, old, bytes);
     const DeallocationEvent gone = Events::gone(heap, old, DeallocationKind::kRealloc, origin);
-    Blocks::note_stranger(heap, old);
+    Blocks::note_unknown_block(heap, old);
     const BlockLookup extent = Sink::before_reallocate(gone);
     if (extent.verdict == BlockLookup::Verdict::kRefused) {
       ::SetLastError(ERROR_INVALID_PARAMETER);
@@ -68,7 +68,7 @@ struct WindowsCheckedCalls {
     if (!guard.is_outermost() || !Originals::checking()) {
       return Blocks::release_inside(block) ? 1 : original(heap, flags, block);
     }
-    Blocks::note_stranger(heap, block);
+    Blocks::note_unknown_block(heap, block);
     switch (Blocks::release(Events::gone(heap, block, DeallocationKind::kFree, origin))) {
       case ReleasePlan::Action::kPassOn:
         return original(heap, flags, block);

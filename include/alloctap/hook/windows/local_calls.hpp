@@ -67,7 +67,7 @@ struct WindowsLocalCalls {
     if (is_systems(handle)) return original(handle);
     const ReentrancyGuard guard;
     if (!guard.is_outermost()) return Blocks::release_inside(handle) ? nullptr : original(handle);
-    Blocks::note_stranger(::GetProcessHeap(), handle);
+    Blocks::note_unknown_block(::GetProcessHeap(), handle);
     switch (Blocks::release(gone(handle, DeallocationKind::kFree, origin))) {
       case ReleasePlan::Action::kPassOn:
         return original(handle);
@@ -110,7 +110,7 @@ struct WindowsLocalCalls {
   static Verdict look_at(const DeallocationEvent& gone) noexcept {
     const ReentrancyGuard guard;
     if (!guard.is_outermost()) return Sink::usable_size(gone.pointer).verdict;
-    Blocks::note_stranger(gone.heap.value, gone.pointer);
+    Blocks::note_unknown_block(gone.heap.value, gone.pointer);
     const Verdict verdict = Sink::before_reallocate(gone).verdict;
     if (verdict == Verdict::kUnknown) Blocks::note(gone.pointer);
     return verdict;

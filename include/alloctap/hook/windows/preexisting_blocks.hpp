@@ -18,10 +18,11 @@
 namespace alloctap {
 
 /// List of the blocks from before the hook. With the recorded blocks, it holds all blocks in use.
-/// It is short if the tracker starts before the program's own code; over `kMost`, none are kept.
+/// It is short if the tracker starts before the program's own code; over `kMaxCount`, none are
+/// kept.
 class PreexistingBlocks {
  public:
-  static constexpr std::size_t kMost = 16 * 1024;
+  static constexpr std::size_t kMaxCount = 16 * 1024;
 
   /// Lists the current blocks. Control plane. Requires that all allocation functions are hooked,
   /// and that handlers that destroy heaps hold `lock()`. A HEAP_NO_SERIALIZE heap must not change
@@ -31,7 +32,7 @@ class PreexistingBlocks {
     static_cast<void>(blocks_.resize(0));
     std::array<HANDLE, kMaxHeaps> heaps{};
     const DWORD count = ::GetProcessHeaps(kMaxHeaps, heaps.data());
-    known_ = count > 0 && count <= kMaxHeaps && blocks_.reserve(kMost);
+    known_ = count > 0 && count <= kMaxHeaps && blocks_.reserve(kMaxCount);
     for (DWORD i = 0; known_ && i < count; ++i) note(heaps[i]);
   }
 
@@ -51,7 +52,7 @@ class PreexistingBlocks {
     if (!known_) return;
     os::visit_heap_blocks(heap, [](const void* block, std::size_t bytes) {
       const auto start = reinterpret_cast<std::uintptr_t>(block);
-      known_ = known_ && blocks_.size() < kMost && blocks_.push_back({start, start + bytes});
+      known_ = known_ && blocks_.size() < kMaxCount && blocks_.push_back({start, start + bytes});
     });
     ::HeapUnlock(heap);
   }

@@ -31,12 +31,12 @@ namespace alloctap {
 /// Targets and slots are accessed with the loader lock held. Allocates nothing.
 class WindowsStringSlots {
  public:
-  static constexpr std::size_t kMost = kStringLibraries.size() * WindowsStringFunctions::size;
+  static constexpr std::size_t kMaxCount = kStringLibraries.size() * WindowsStringFunctions::size;
 
   /// Call before `start`. The list must not change afterwards.
   static void clear() noexcept { count_ = 0; }
   static void add(const PltTarget& target) noexcept {
-    if (count_ < kMost) targets_[count_++] = target;
+    if (count_ < kMaxCount) targets_[count_++] = target;
   }
 
   /// Requires the control lock. Waits for the loader lock.
@@ -101,7 +101,7 @@ class WindowsStringSlots {
     ImportPass({targets_.data(), count_}, ImportAction::kHook).run(module, active_);
   }
 
-  static inline constinit std::array<PltTarget, kMost> targets_{};
+  static inline constinit std::array<PltTarget, kMaxCount> targets_{};
   static inline constinit std::size_t count_ = 0;
   static inline constinit os::SystemPath system_;
   static inline constinit std::uintptr_t program_ = 0;

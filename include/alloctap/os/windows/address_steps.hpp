@@ -11,8 +11,8 @@
 
 namespace alloctap::os {
 
-/// The 64 KiB steps reserved here, each an allocation. Steps beyond `kMost` are not remembered, so
-/// only one part of each can be committed.
+/// The 64 KiB steps reserved here, each an allocation. Steps beyond `kMaxCount` are not remembered,
+/// so only one part of each can be committed.
 class AddressSteps {
  public:
   static constexpr std::uintptr_t kBytes = std::uintptr_t{64} << 10;
@@ -44,7 +44,7 @@ class AddressSteps {
   }
 
  private:
-  static constexpr std::size_t kMost = 4096;
+  static constexpr std::size_t kMaxCount = 4096;
 
   static std::atomic<std::uintptr_t>* find(std::uintptr_t step) noexcept {
     for (auto& known : steps_) {
@@ -69,7 +69,7 @@ class AddressSteps {
     return region.State == MEM_RESERVE && region_end >= end;
   }
 
-  static inline constinit std::array<std::atomic<std::uintptr_t>, kMost> steps_{};
+  static inline constinit std::array<std::atomic<std::uintptr_t>, kMaxCount> steps_{};
 };
 
 }  // namespace alloctap::os

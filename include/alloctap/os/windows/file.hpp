@@ -63,8 +63,8 @@ inline File open_for_appending(const char* path, int& error) noexcept {
 
 /// Clips a size to the maximum of one call.
 inline DWORD call_bytes(std::size_t bytes) noexcept {
-  constexpr std::size_t kMost = 1 << 30;
-  return static_cast<DWORD>(std::min(bytes, kMost));
+  constexpr std::size_t kMaxCount = 1 << 30;
+  return static_cast<DWORD>(std::min(bytes, kMaxCount));
 }
 
 inline std::ptrdiff_t read_some(int descriptor, std::span<char> buffer) noexcept {

@@ -12,11 +12,11 @@ namespace alloctap::os {
 
 /// Unwind codes of a function's prologue, the last operation first, in one or more slots each.
 struct PrologueSlots {
-  static constexpr std::size_t kMost = 255;
+  static constexpr std::size_t kMaxCount = 255;
 
   /// Version and flags, prologue size, slot count, frame register.
   std::array<std::uint8_t, 4> header{};
-  std::array<std::array<std::uint8_t, 2>, kMost> slots{};
+  std::array<std::array<std::uint8_t, 2>, kMaxCount> slots{};
 };
 
 /// Returns the number of slots of the operation that begins at `slot`.

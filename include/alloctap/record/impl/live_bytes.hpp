@@ -36,7 +36,7 @@ ALLOCTAP_NOINLINE ALLOCTAP_INLINE bool LiveBytes::publish_fall(Share& share) noe
   if (threads_.load(std::memory_order_relaxed) == 1) raise_peak(get(share.highest));
   const std::int64_t peak = get(peak_);
   return peak - get(sum_) > peak / kFall &&
-         peak - get(pictured_) > std::max(peak / kRise, kLeastStep);
+         peak - get(snapshot_peak_) > std::max(peak / kRise, kLeastStep);
 }
 
 ALLOCTAP_INLINE void LiveBytes::publish_for_others(std::int64_t most) noexcept {

@@ -129,17 +129,17 @@ ALLOCTAP_INLINE void ModuleTracker::on_notice(const os::ModuleNotice& notice) no
 /// stopped.
 ALLOCTAP_INLINE void ModuleTracker::retire_departed(std::int64_t timeout_ns) noexcept {
   tables_.departed->take([&](const Module& module, StackId before) {
-    const bool stopped = ThreadStates::close_gate(timeout_ns);
+    const bool stopped = ThreadStates::stop_world(timeout_ns);
     if (stopped) static_cast<void>(retire_stopped(module, before));
-    ThreadStates::open_gate();
+    ThreadStates::resume_world();
     return stopped;
   });
 }
 
 ALLOCTAP_INLINE void ModuleTracker::retire(const Module& module) noexcept {
-  const bool stopped = ThreadStates::close_gate();
+  const bool stopped = ThreadStates::stop_world();
   UnloadedModule* unloaded = stopped ? retire_stopped(module, tables_.stacks.end_id()) : nullptr;
-  ThreadStates::open_gate();
+  ThreadStates::resume_world();
   if (unloaded != nullptr) name(*unloaded);
 }
 

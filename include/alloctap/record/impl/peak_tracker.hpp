@@ -43,10 +43,10 @@ ALLOCTAP_INLINE void PeakTracker::take_if_possible(const BlockRecord& gone,
 ALLOCTAP_INLINE void PeakTracker::take(const BlockRecord& gone, const RecordedData& data) noexcept {
   const std::int64_t began = os::monotonic_ns();
   const std::int64_t cpu_began = os::thread_cpu_ns();
-  const bool stopped = ThreadStates::close_gate(kTimeoutNs);
+  const bool stopped = ThreadStates::stop_world(kTimeoutNs);
   if (stopped && add_up(gone, data)) keep();
-  data.threads.live().note_picture();
-  ThreadStates::open_gate();
+  data.threads.live().note_peak_snapshot();
+  ThreadStates::resume_world();
   const std::int64_t cpu = os::thread_cpu_ns() - cpu_began;
   const std::int64_t elapsed = os::monotonic_ns() - began;
   state_.get().budget.spend(TimeBudget::cost(cpu, elapsed, !stopped));

@@ -47,12 +47,12 @@ ALLOCTAP_INLINE void Timeline::add_point(const RecordedData& data) noexcept {
 ALLOCTAP_INLINE void Timeline::add_point_locked(const RecordedData& data) noexcept {
   TimelinePoint point{.time_ns = os::wall_clock_ns(), .resident_bytes = os::resident_bytes()};
   if (read_running(data, point)) return points_.get().add(point);
-  if (ThreadStates::close_gate()) {
+  if (ThreadStates::stop_world()) {
     if (data.flush_queue != nullptr) data.flush_queue();
     read_stopped(data, point);
     points_.get().add(point);
   }
-  ThreadStates::open_gate();
+  ThreadStates::resume_world();
 }
 
 ALLOCTAP_INLINE void Timeline::mark(std::string_view name) noexcept {

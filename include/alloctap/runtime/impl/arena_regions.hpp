@@ -62,7 +62,7 @@ ALLOCTAP_INLINE void ArenaRegions::insert(Region added) noexcept {
     regions_[at].start = added.start;
     return;
   }
-  if (count_ == kMost) {
+  if (count_ == kMaxCount) {
     complete_ = false;
     return;
   }

@@ -66,7 +66,7 @@ ALLOCTAP_INLINE void ForkHandlers::prepare() {
   const bool has_control = holds_tracker_lock();
   if (!has_control) control_lock.lock();
   had_control_ = has_control;
-  static_cast<void>(ThreadStates::close_gate());
+  static_cast<void>(ThreadStates::stop_world());
   ThreadStates::lock().lock();
   Arena::lock().lock();
   ArenaRegions::lock().lock();
@@ -76,7 +76,7 @@ ALLOCTAP_INLINE void ForkHandlers::in_parent() {
   ArenaRegions::lock().unlock();
   Arena::lock().unlock();
   ThreadStates::lock().unlock();
-  ThreadStates::open_gate();
+  ThreadStates::resume_world();
   leave_control();
 }
 

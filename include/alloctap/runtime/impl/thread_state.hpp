@@ -20,9 +20,9 @@
 
 namespace alloctap {
 
-ALLOCTAP_INLINE bool WorldGate::wait_for(const Flag& recording, std::int64_t patience_ns) noexcept {
+ALLOCTAP_INLINE bool WorldGate::wait_for(const Flag& recording, std::int64_t timeout_ns) noexcept {
   if (recording.load(std::memory_order_seq_cst) == 0) return true;
-  const std::int64_t give_up = os::monotonic_ns() + patience_ns;
+  const std::int64_t give_up = os::monotonic_ns() + timeout_ns;
   for (int round = 0; recording.load(std::memory_order_seq_cst) != 0; ++round) {
     arch::pause();
     if (round % 1024 != 1023) continue;
@@ -50,7 +50,7 @@ ALLOCTAP_NOINLINE ALLOCTAP_INLINE void WorldGate::wait_while(std::uint32_t bits)
   }
 }
 
-ALLOCTAP_INLINE bool ThreadStates::close_gate(std::int64_t patience_ns) noexcept {
+ALLOCTAP_INLINE bool ThreadStates::stop_world(std::int64_t timeout_ns) noexcept {
   WorldGate::close();
   // A thread without a state blocks on this lock, then finds the world stopped.
   const std::lock_guard hold(lock_);
@@ -59,7 +59,7 @@ ALLOCTAP_INLINE bool ThreadStates::close_gate(std::int64_t patience_ns) noexcept
   const List& live = live_.get();
   if (std::any_of(live.begin(), live.end(), is_other)) WorldGate::synchronize();
   const bool others_outside = std::all_of(live.begin(), live.end(), [&](const ThreadState& state) {
-    return !is_other(state) || WorldGate::wait_for(state.recording, patience_ns);
+    return !is_other(state) || WorldGate::wait_for(state.recording, timeout_ns);
   });
   return others_outside && !section_abandoned_.load(std::memory_order_relaxed) &&
          (mine == nullptr || mine->recording.load(std::memory_order_relaxed) == 0);

@@ -49,7 +49,7 @@ Opaque<AlignedNothrowFunction> call_new_aligned_nothrow{&::operator new };
 Opaque<AlignedNothrowFunction> call_new_array_aligned_nothrow{&::operator new[] };
 
 constexpr size_t kPage = 4096;
-constexpr size_t kMost = PTRDIFF_MAX;
+constexpr size_t kMaxCount = PTRDIFF_MAX;
 /// Beyond this only the ends of a block are written.
 constexpr size_t kWrittenWhole = 20'000;
 
@@ -75,12 +75,12 @@ constexpr auto kSizes = std::to_array<size_t>({0,
                                                131'040,
                                                135'168,
                                                700'001,
-                                               kMost / 2,
-                                               kMost / 2 + 1,
-                                               kMost - kPage,
-                                               kMost - 64,
-                                               kMost,
-                                               kMost + 1,
+                                               kMaxCount / 2,
+                                               kMaxCount / 2 + 1,
+                                               kMaxCount - kPage,
+                                               kMaxCount - 64,
+                                               kMaxCount,
+                                               kMaxCount + 1,
                                                SIZE_MAX - kPage,
                                                SIZE_MAX - 100,
                                                SIZE_MAX - 16,
@@ -146,7 +146,7 @@ void line(const char* name, size_t alignment, Allocate allocate, Release release
     void* const block = ask([&] { return allocate(size); });
     if (block == nullptr) continue;
     if (!is_aligned(block, alignment)) std::printf("-misaligned");
-    if (size > kMost) {
+    if (size > kMaxCount) {
       std::printf("-wrapped");
       release(block);
       continue;

@@ -29,6 +29,6 @@ TEST_CASE("targets are found by their names, and by nothing that begins or ends 
 
 TEST_CASE("there is room for so many targets, and not for one more") {
   const auto targets = std::make_unique<PltTargets>();
-  for (std::size_t i = 0; i < PltTargets::kMost; ++i) REQUIRE(targets->add({.name = "name"}));
+  for (std::size_t i = 0; i < PltTargets::kMaxCount; ++i) REQUIRE(targets->add({.name = "name"}));
   CHECK_FALSE(targets->add({.name = "name"}));
 }

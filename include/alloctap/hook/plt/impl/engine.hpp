@@ -212,8 +212,8 @@ ALLOCTAP_INLINE bool PltEngine::try_refresh() noexcept try {
 }
 
 ALLOCTAP_INLINE bool PltEngine::refresh_locked(ArenaArray<MissingOriginal>& missing) {
-  constexpr std::int64_t kPatienceNs = 100'000'000;
-  if (!control_lock.try_lock_for(kPatienceNs)) return false;
+  constexpr std::int64_t kTimeoutNs = 100'000'000;
+  if (!control_lock.try_lock_for(kTimeoutNs)) return false;
   const std::lock_guard hold(control_lock, std::adopt_lock);
   if (!PltState::active.load(std::memory_order_acquire)) {
     missing.clear();

@@ -10,7 +10,7 @@
 namespace alloctap {
 
 ALLOCTAP_INLINE bool PltTargets::add(const PltTarget& target) noexcept {
-  if (count_ == kMost) return false;
+  if (count_ == kMaxCount) return false;
   const std::uint32_t hash = hash_start(target.name);
   starts_[hash / 64] |= std::uint64_t{1} << (hash % 64);
   targets_[count_++] = target;

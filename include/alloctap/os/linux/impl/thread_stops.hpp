@@ -20,7 +20,7 @@
 namespace alloctap::os {
 
 ALLOCTAP_INLINE void ThreadStops::stop_all() noexcept {
-  give_up_ = monotonic_ns() + kFreezePatience;
+  give_up_ = monotonic_ns() + kFreezeTimeoutNs;
   for (bool more = true; more;) {
     const std::size_t before = count_;
     without_room_ = 0;

@@ -135,10 +135,10 @@ ALLOCTAP_INLINE bool ReachabilityScan::find_own_memory() {
 }
 
 ALLOCTAP_INLINE Status ReachabilityScan::freeze() {
-  const bool quiet = ThreadStates::close_gate();
+  const bool quiet = ThreadStates::stop_world();
   if (quiet && tracker_.data.flush_queue != nullptr) tracker_.data.flush_queue();
   const int error = quiet ? freeze_stopped() : 0;
-  ThreadStates::open_gate();
+  ThreadStates::resume_world();
   if (!quiet) {
     return Status::unavailable(
         "leaks: a thread was stopped inside the tracker; what is live is not known for sure");
