@@ -1,7 +1,7 @@
 #include "diff/difference_page.hpp"
 
 #include <alloctap/dump/dump_writer.hpp>
-#include <alloctap/dump/impl/html_dump.hpp>
+#include <alloctap/dump/html_page_writer.hpp>
 #include <alloctap/dump/impl/outputs.hpp>
 
 #include "alloctap/status.hpp"

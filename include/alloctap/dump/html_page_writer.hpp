@@ -1,0 +1,33 @@
+/// The page of HtmlDump around reports that the caller writes.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "alloctap/dump/dump_writer.hpp"
+#include "alloctap/dump/html_page.hpp"
+#include "alloctap/dump/script_text.hpp"
+
+namespace alloctap {
+
+/// Writes a part of the page.
+inline void write_page_part(DumpWriter& out, std::span<const std::string_view> pieces) {
+  for (const std::string_view piece : pieces) out << piece;
+}
+
+/// Writes the page around reports in JSON (schema alloctap.heap/1). `write_report(ScriptText&)`
+/// writes the report that is shown. `write_base(ScriptText&)` writes an earlier one to compare
+/// with, or nothing.
+template <class WriteReport, class WriteBase>
+void write_html_page(DumpWriter& out, WriteReport&& write_report, WriteBase&& write_base) {
+  const auto write_page = [&out](const auto& part) { write_page_part(out, part); };
+  write_page(kHtmlPageStart);
+  ScriptText report(out);
+  write_report(report);
+  write_page(kHtmlPageMiddle);
+  ScriptText base(out);
+  write_base(base);
+  write_page(kHtmlPageEnd);
+}
+
+}  // namespace alloctap
