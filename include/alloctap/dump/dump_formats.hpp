@@ -24,8 +24,9 @@ struct DumpFormatRow {
   bool shows_blocks = false;
 };
 
-/// A new format is its policy and a row here: alloctap-run, alloctap-convert, the suites that run
-/// over all formats and the check of docs/formats.md read this list.
+/// A new format is its policy (CONTRIBUTING.md says which files that has) and a row here:
+/// alloctap-run, alloctap-convert, the suites that run over all formats and the check of
+/// docs/formats.md read this list.
 inline constexpr std::tuple kDumpFormats{
     DumpFormatRow<TextDump>{.name = "text", .endings = {".txt", ".log"}},
     DumpFormatRow<JsonDump>{.name = "json"},
