@@ -64,7 +64,7 @@ class OutputFile {
   }
 
   Status write(std::string_view text) {
-    const int error = os::write_all(file_.descriptor(), text);
+    const int error = os::write_all_without_signal(file_.descriptor(), text);
     return error == 0 ? Status() : failed("write", error);
   }
 
@@ -200,7 +200,7 @@ void end_in_arena(T* object) noexcept {
 
 template <class Anything>
 Status OutputCalls<Anything>::write(int descriptor, std::string_view text) {
-  const int error = os::write_all(descriptor, text);
+  const int error = os::write_all_without_signal(descriptor, text);
   if (error == 0) return Status();
   return Status::unavailable("cannot write the dump to descriptor ", descriptor, ": ",
                              os::error_text(error));

@@ -114,7 +114,6 @@ class PipeSignalBlock {
 };
 
 inline int write_all(int descriptor, std::string_view text) noexcept {
-  PipeSignalBlock pipe_signal(descriptor);
   while (!text.empty()) {
     const long count = ::syscall(SYS_write, descriptor, text.data(), text.size());
     if (count >= 0) {
@@ -122,12 +121,17 @@ inline int write_all(int descriptor, std::string_view text) noexcept {
     } else if (errno == EAGAIN) {
       wait_until_writable(descriptor);
     } else if (errno != EINTR) {
-      const int error = -errno;
-      if (error == -EPIPE) pipe_signal.note_arrival();
-      return error;
+      return -errno;
     }
   }
   return 0;
+}
+
+inline int write_all_without_signal(int descriptor, std::string_view text) noexcept {
+  PipeSignalBlock pipe_signal(descriptor);
+  const int error = write_all(descriptor, text);
+  if (error == -EPIPE) pipe_signal.note_arrival();
+  return error;
 }
 
 inline int rename_file(const char* from, const char* to) noexcept {

@@ -89,6 +89,11 @@ inline int write_all(int descriptor, std::string_view text) noexcept {
   return 0;
 }
 
+/// Windows has no such signal.
+inline int write_all_without_signal(int descriptor, std::string_view text) noexcept {
+  return write_all(descriptor, text);
+}
+
 inline int rename_file(const char* from, const char* to) noexcept {
   const WidePath wide_from(from);
   const WidePath wide_to(to);
